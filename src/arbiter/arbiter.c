@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The arbiter's interface and its thread.  The thread sleeps until a doorbell rings, the
+ * agent kicks it, or a turn is due, and then lets turns.c move the device on. */
+#include "arbiter/internal.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#define DEFAULT_DRAIN_TIMEOUT_NS CLV_NS_PER_S
+#define RINGS_PER_MS 10
+#define EVENTS_AT_ONCE 64
+
+static void lock(struct clv_arbiter *arbiter)
+{
+	pthread_mutex_lock(&arbiter->lock);
+}
+
+static void unlock(struct clv_arbiter *arbiter)
+{
+	pthread_mutex_unlock(&arbiter->lock);
+}
+
+static void kick(const struct clv_arbiter *arbiter)
+{
+	eventfd_write(arbiter->kick_fd, 1);
+}
+
+static void listen_to(const struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	bool listening)
+{
+	struct epoll_event event = {
+		.events = listening ? EPOLLIN : 0,
+		.data.ptr = lease,
+	};
+
+	epoll_ctl(arbiter->epoll_fd, EPOLL_CTL_MOD, lease->pages.doorbell_fd, &event);
+	lease->muted = !listening;
+}
+
+/* A lease that rings without pause is not heard again before its millisecond is over: it
+ * only delays itself, and the arbiter keeps its time for the others. */
+static void hear(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	eventfd_t count;
+
+	eventfd_read(lease->pages.doorbell_fd, &count);
+	lease->rung = true;
+	if (now_ns - lease->rings_since_ns >= CLV_NS_PER_MS) {
+		lease->rings_since_ns = now_ns;
+		lease->n_rings = 0;
+	}
+	if (++lease->n_rings >= RINGS_PER_MS)
+		listen_to(arbiter, lease, false);
+}
+
+static uint64_t unmute(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		uint64_t until_ns = l->rings_since_ns + CLV_NS_PER_MS;
+
+		if (!l->muted)
+			continue;
+		if (now_ns >= until_ns)
+			listen_to(arbiter, l, true);
+		else if (until_ns < next_ns)
+			next_ns = until_ns;
+	}
+	return next_ns;
+}
+
+/* Only this thread may lock and unlock beacons: they stand in its robust list. */
+static void tend_leases(struct clv_arbiter *arbiter)
+{
+	struct clv_arbiter_lease **link = &arbiter->leases;
+
+	while (*link) {
+		struct clv_arbiter_lease *lease = *link;
+
+		if (!lease->beacon_held && !lease->removed) {
+			pthread_mutex_lock(&lease->pages.control->beacon.mutex);
+			lease->beacon_held = true;
+		}
+		if (!lease->removed) {
+			link = &lease->next;
+			continue;
+		}
+		if (lease->beacon_held)
+			pthread_mutex_unlock(&lease->pages.control->beacon.mutex);
+		*link = lease->next;
+		clv_pages_done(&lease->pages);
+		free(lease);
+	}
+}
+
+static void wait_for_events(struct clv_arbiter *arbiter, uint64_t until_ns)
+{
+	struct epoll_event events[EVENTS_AT_ONCE];
+	uint64_t now_ns = clv_clock_ns();
+	uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	struct timespec timeout = {
+		.tv_sec = (time_t)(wait_ns / CLV_NS_PER_S),
+		.tv_nsec = (long)(wait_ns % CLV_NS_PER_S),
+	};
+	int n = epoll_pwait2(arbiter->epoll_fd, events, EVENTS_AT_ONCE,
+		until_ns == UINT64_MAX ? NULL : &timeout, NULL);
+
+	lock(arbiter);
+	now_ns = clv_clock_ns();
+	for (int i = 0; i < n; i++) {
+		eventfd_t count;
+
+		if (events[i].data.ptr)
+			hear(arbiter, events[i].data.ptr, now_ns);
+		else
+			eventfd_read(arbiter->kick_fd, &count);
+	}
+	unlock(arbiter);
+}
+
+static void *run(void *userdata)
+{
+	struct clv_arbiter *arbiter = userdata;
+	uint64_t until_ns = UINT64_MAX;
+	bool stopping = false;
+
+	clv_thread_block_signals();
+	clv_thread_make_prompt();
+	while (!stopping) {
+		uint64_t unmute_ns, now_ns;
+
+		wait_for_events(arbiter, until_ns);
+		lock(arbiter);
+		tend_leases(arbiter);
+		now_ns = clv_clock_ns();
+		until_ns = clv_turns_step(arbiter, now_ns);
+		unmute_ns = unmute(arbiter, now_ns);
+		if (unmute_ns < until_ns)
+			until_ns = unmute_ns;
+		stopping = arbiter->stopping;
+		unlock(arbiter);
+	}
+	/* The thread ends with the beacons of living leases locked: the kernel marks
+	 * them, and the gates look for the next agent. */
+	return NULL;
+}
+
+static int open_fds(struct clv_arbiter *arbiter, struct clv_error *err)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	arbiter->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (arbiter->epoll_fd < 0)
+		return clv_error_errno(err, errno, "cannot make the arbiter's poll set");
+	arbiter->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (arbiter->kick_fd < 0 ||
+		epoll_ctl(arbiter->epoll_fd, EPOLL_CTL_ADD, arbiter->kick_fd, &event) < 0)
+		return clv_error_errno(err, errno, "cannot make the arbiter's kick");
+	return 0;
+}
+
+int clv_arbiter_new(const struct clv_arbiter_config *config, struct clv_arbiter **ret,
+	struct clv_error *err)
+{
+	struct clv_arbiter *arbiter = calloc(1, sizeof(*arbiter));
+	int r;
+
+	if (!arbiter)
+		return clv_error_errno(err, ENOMEM, "cannot make an arbiter");
+	arbiter->config = *config;
+	if (arbiter->config.drain_timeout_ns == 0)
+		arbiter->config.drain_timeout_ns = DEFAULT_DRAIN_TIMEOUT_NS;
+	arbiter->epoll_fd = arbiter->kick_fd = -1;
+	pthread_mutex_init(&arbiter->lock, NULL);
+	arbiter->policy = clv_policy_new();
+	r = arbiter->policy ? open_fds(arbiter, err)
+			    : clv_error_errno(err, ENOMEM, "cannot make an arbiter");
+	if (r == 0) {
+		r = -pthread_create(&arbiter->thread, NULL, run, arbiter);
+		if (r < 0)
+			clv_error_errno(err, -r, "cannot start the arbiter");
+	}
+	if (r < 0) {
+		arbiter->stopping = true;
+		clv_arbiter_free(arbiter);
+		return r;
+	}
+
+	*ret = arbiter;
+	return 0;
+}
+
+struct clv_arbiter *clv_arbiter_free(struct clv_arbiter *arbiter)
+{
+	if (!arbiter)
+		return NULL;
+	if (!arbiter->stopping) {
+		lock(arbiter);
+		arbiter->stopping = true;
+		unlock(arbiter);
+		kick(arbiter);
+		pthread_join(arbiter->thread, NULL);
+	}
+	while (arbiter->leases) {
+		struct clv_arbiter_lease *lease = arbiter->leases;
+
+		arbiter->leases = lease->next;
+		clv_pages_done(&lease->pages);
+		free(lease);
+	}
+	clv_policy_free(arbiter->policy);
+	clv_close_fd(&arbiter->epoll_fd);
+	clv_close_fd(&arbiter->kick_fd);
+	pthread_mutex_destroy(&arbiter->lock);
+	free(arbiter);
+	return NULL;
+}
+
+static struct clv_policy_params params_of(const struct clv_share *share)
+{
+	return (struct clv_policy_params){
+		.weight_ppm = share->compute_ppm,
+		.cap_ppm = share->cap_ppm,
+		.class = share->class,
+	};
+}
+
+static int publish_lease(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	struct clv_error *err)
+{
+	struct clv_policy_params params = params_of(&lease->share);
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = lease};
+	int r;
+
+	r = clv_policy_add(
+		arbiter->policy, &params, clv_clock_ns(), &lease->policy_lease);
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot add a lease");
+	if (epoll_ctl(arbiter->epoll_fd, EPOLL_CTL_ADD, lease->pages.doorbell_fd,
+		    &event) < 0) {
+		clv_policy_remove(arbiter->policy, lease->policy_lease, clv_clock_ns());
+		return clv_error_errno(err, errno, "cannot listen to a lease's doorbell");
+	}
+
+	lease->next = arbiter->leases;
+	arbiter->leases = lease;
+	return 0;
+}
+
+int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
+	int report_fd, struct clv_arbiter_lease **ret, struct clv_error *err)
+{
+	struct clv_arbiter_lease *lease = calloc(1, sizeof(*lease));
+	int r;
+
+	if (!lease)
+		return clv_error_errno(err, ENOMEM, "cannot add a lease");
+	lease->share = *share;
+	lease->drain_timeout_ns = arbiter->config.drain_timeout_ns;
+	r = clv_pages_init(
+		&lease->pages, arbiter->config.device_memory_bytes, report_fd, err);
+	if (r < 0) {
+		free(lease);
+		return r;
+	}
+	atomic_store(&lease->pages.control->memory_quota_bytes, share->memory_bytes);
+	lock(arbiter);
+	r = publish_lease(arbiter, lease, err);
+	unlock(arbiter);
+	if (r < 0) {
+		clv_pages_done(&lease->pages);
+		free(lease);
+		return r;
+	}
+	kick(arbiter);
+
+	*ret = lease;
+	return 0;
+}
+
+void clv_arbiter_remove(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
+{
+	lock(arbiter);
+	clv_turns_forget(arbiter, lease, clv_clock_ns());
+	epoll_ctl(arbiter->epoll_fd, EPOLL_CTL_DEL, lease->pages.doorbell_fd, NULL);
+	lease->removed = true;
+	unlock(arbiter);
+	kick(arbiter);
+}
+
+void clv_arbiter_update(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	const struct clv_share *share)
+{
+	struct clv_policy_params params = params_of(share);
+
+	lock(arbiter);
+	lease->share = *share;
+	clv_policy_update(arbiter->policy, lease->policy_lease, &params, clv_clock_ns());
+	atomic_store(&lease->pages.control->memory_quota_bytes, share->memory_bytes);
+	unlock(arbiter);
+	kick(arbiter);
+}
+
+static bool slot_is_open(const struct clv_arbiter_lease *lease, uint32_t slot)
+{
+	return lease->open_slots[slot / 64] >> (slot % 64) & 1;
+}
+
+/* Field by field and atomically: the tenant may be reading it. */
+static void clear_slot(struct clv_slot *slot)
+{
+	atomic_store(&slot->waiting, 0);
+	atomic_store(&slot->done, 0);
+	atomic_store(&slot->entered, 0);
+	atomic_store(&slot->memory_bytes, 0);
+	atomic_store(&slot->busy_ns, 0);
+	atomic_store(&slot->refused, 0);
+	atomic_store(&slot->waited_ns, 0);
+}
+
+int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint32_t old_slot, uint32_t *ret_slot, struct clv_error *err)
+{
+	struct clv_control_page *control = lease->pages.control;
+	uint32_t slot = 0;
+
+	lock(arbiter);
+	if (old_slot < CLV_SLOTS && !slot_is_open(lease, old_slot))
+		slot = old_slot;
+	else
+		while (slot < CLV_SLOTS && slot_is_open(lease, slot))
+			slot++;
+	if (slot < CLV_SLOTS) {
+		if (slot != old_slot)
+			clear_slot(&lease->pages.report->slots[slot]);
+		lease->open_slots[slot / 64] |= UINT64_C(1) << (slot % 64);
+		lease->n_slots++;
+		lease->rung = true;
+		if (atomic_load(&control->slots_used) <= slot)
+			atomic_store(&control->slots_used, slot + 1);
+	}
+	unlock(arbiter);
+	if (slot >= CLV_SLOTS)
+		return clv_error_set(err, -ENOSPC,
+			"%u processes are attached to this lease already, and more "
+			"cannot be",
+			CLV_SLOTS);
+	kick(arbiter);
+
+	*ret_slot = slot;
+	return 0;
+}
+
+void clv_arbiter_close_slot(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint32_t slot)
+{
+	lock(arbiter);
+	if (slot < CLV_SLOTS && slot_is_open(lease, slot)) {
+		clear_slot(&lease->pages.report->slots[slot]);
+		lease->open_slots[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
+		lease->n_slots--;
+		lease->rung = true;
+	}
+	unlock(arbiter);
+	kick(arbiter);
+}
+
+void clv_arbiter_get_fds(
+	const struct clv_arbiter_lease *lease, struct clv_arbiter_fds *ret)
+{
+	ret->control = lease->pages.control_fd;
+	ret->report = lease->pages.report_fd;
+	ret->doorbell = lease->pages.doorbell_fd;
+}
+
+uint64_t clv_arbiter_slot_memory(const struct clv_arbiter_lease *lease, uint32_t slot)
+{
+	return slot < CLV_SLOTS
+		       ? atomic_load(&lease->pages.report->slots[slot].memory_bytes)
+		       : 0;
+}
+
+void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	struct clv_arbiter_sample *ret)
+{
+	uint64_t now_ns;
+
+	lock(arbiter);
+	now_ns = clv_clock_ns();
+	clv_turns_charge(arbiter, now_ns);
+	*ret = lease->account;
+	ret->lag_ns = clv_policy_lag_ns(arbiter->policy, lease->policy_lease);
+	ret->n_slots = lease->n_slots;
+	ret->holding = arbiter->holder == lease;
+	for (uint32_t i = 0; i < CLV_SLOTS; i++) {
+		const struct clv_slot *slot = &lease->pages.report->slots[i];
+
+		if (!slot_is_open(lease, i))
+			continue;
+		ret->memory_used_bytes += atomic_load(&slot->memory_bytes);
+		ret->busy_ns += atomic_load(&slot->busy_ns);
+		ret->waited_ns += atomic_load(&slot->waited_ns);
+		ret->refused += atomic_load(&slot->refused);
+		ret->waiting |= atomic_load(&slot->waiting) > 0;
+	}
+	ret->waiting &= !ret->holding;
+	unlock(arbiter);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/share.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clv_error;
+
+/* The arbiter of one device: a thread that runs the policy, publishes phases to the
+ * control pages and reads the report pages.  All functions may be called from any one
+ * thread beside the arbiter's own (the agent's loop); none blocks for longer than a lock
+ * held for microseconds. */
+struct clv_arbiter;
+struct clv_arbiter_lease; /* one lease on this device; owned by the arbiter */
+
+struct clv_arbiter_config {
+	uint64_t device_memory_bytes;
+	uint64_t drain_timeout_ns; /* 0: one second; then others go on */
+};
+
+/* File descriptors that an attach reply passes on.  Borrowed. */
+struct clv_arbiter_fds {
+	int control;
+	int report;
+	int doorbell;
+};
+
+/* What the arbiter knows of a lease: the account by its own clock, and what the processes
+ * report about themselves (for display). */
+struct clv_arbiter_sample {
+	uint64_t held_ns;      /* the account */
+	uint64_t throttled_ns; /* kept from running by its own cap, with work waiting */
+	uint64_t turns;
+	uint64_t revocations; /* turns that ended early for somebody else */
+	uint64_t overdue;     /* drains that ran into the time-out */
+	int64_t lag_ns;
+	uint64_t memory_used_bytes; /* reported */
+	uint64_t busy_ns;           /* reported */
+	uint64_t waited_ns;         /* reported */
+	uint64_t refused;           /* reported */
+	uint32_t n_slots;           /* attached processes */
+	bool waiting;               /* has work and no turn */
+	bool holding;               /* has the turn now */
+};
+
+int clv_arbiter_new(const struct clv_arbiter_config *config, struct clv_arbiter **ret,
+	struct clv_error *err);
+struct clv_arbiter *clv_arbiter_free(struct clv_arbiter *arbiter);
+
+/* Makes the pages of a new lease.  report_fd >= 0 is the report page of an earlier
+ * agent's time (checked for size; borrowed): its slots count from the start. */
+int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
+	int report_fd, struct clv_arbiter_lease **ret, struct clv_error *err);
+
+/* Ends it: closes the gate for good (phase CLOSED) and frees the pages. */
+void clv_arbiter_remove(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease);
+
+/* Live resize. */
+void clv_arbiter_update(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	const struct clv_share *share);
+
+/* A process attaches: takes old_slot if it is free (an earlier agent gave it) or the
+ * lowest free one.  -ENOSPC when 1,024 processes are attached. */
+int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint32_t old_slot, uint32_t *ret_slot, struct clv_error *err);
+
+/* The process died: its memory and its work in flight no longer count. */
+void clv_arbiter_close_slot(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint32_t slot);
+
+void clv_arbiter_get_fds(
+	const struct clv_arbiter_lease *lease, struct clv_arbiter_fds *ret);
+void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	struct clv_arbiter_sample *ret);
+
+/* Memory that the process in the slot has charged. */
+uint64_t clv_arbiter_slot_memory(const struct clv_arbiter_lease *lease, uint32_t slot);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <assert.h>
+#include <stdint.h>
+
+/* The two messages of an attach, over the lease's own SOCK_SEQPACKET socket.
+ *
+ * A gate sends a hello; the agent answers with a reply that carries the control page (to
+ * be mapped read-only), the report page and the doorbell (an eventfd: write 1 to ring),
+ * in this order.  The connection stays open and silent: its end tells the gate that the
+ * agent went. A gate that had pages from an earlier agent sends its old report page along
+ * with the hello, so that the memory ledger goes on without a gap; the new agent then
+ * hands out the same report page to all processes of the lease.  The agent never trusts a
+ * length or a text of a hello; the gate trusts the agent. */
+
+#define CLV_ATTACH_MAGIC 0x43564c43u /* "CLVC" */
+#define CLV_ATTACH_VERSION 1u
+#define CLV_ATTACH_NO_SLOT UINT32_MAX
+#define CLV_ATTACH_ENV "CLEAVE_LEASE"                   /* path of the lease's socket */
+#define CLV_ATTACH_ENV_IF_NO_AGENT "CLEAVE_IF_NO_AGENT" /* "open": run ungated */
+#define CLV_ATTACH_DEFAULT_SOCKET "/run/cleave/lease.sock"
+#define CLV_ATTACH_SOCKET_NAME "lease.sock"
+
+enum clv_attach_api {
+	CLV_ATTACH_API_OPENCL = 1,
+};
+
+enum { /* order of the file descriptors in a reply */
+	CLV_ATTACH_FD_CONTROL,
+	CLV_ATTACH_FD_REPORT,
+	CLV_ATTACH_FD_DOORBELL,
+	CLV_ATTACH_FDS,
+};
+
+struct clv_attach_hello {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t api; /* enum clv_attach_api */
+	uint32_t page_version;
+	uint32_t old_slot; /* with an old report page: the slot in it, else NO_SLOT */
+	uint32_t reserved[3];
+};
+
+struct clv_attach_reply {
+	uint32_t magic;
+	uint32_t version;
+	int32_t status; /* 0 or a negative errno; then there are no file descriptors */
+	uint32_t slot;
+	char platform[128]; /* which device: see struct clv_device_locator */
+	char model[128];
+	uint32_t ordinal;
+	uint32_t reserved;
+	char message[256]; /* why it was refused, one line */
+};
+
+static_assert(sizeof(struct clv_attach_hello) == 32, "the layout is an interface");
+static_assert(sizeof(struct clv_attach_reply) == 536, "the layout is an interface");

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "arbiter/arbiter.h"
+#include "arbiter/pages.h"
+#include "arbiter/policy.h"
+
+#include <pthread.h>
+
+/* The arbiter's state, shared by arbiter.c (interface and thread) and turns.c (who holds
+ * the device).  Everything is guarded by clv_arbiter.lock. */
+
+struct clv_arbiter_lease {
+	struct clv_arbiter_lease *next;
+	struct clv_pages pages;
+	struct clv_share share;
+	uint32_t policy_lease;
+	uint64_t open_slots[CLV_SLOTS / 64];
+	uint32_t n_slots;
+	bool beacon_held;
+	bool removed;
+	bool rung;
+
+	/* As last published. */
+	enum clv_phase phase;
+	uint32_t turn;
+
+	/* As last read from the report page. */
+	uint64_t n_in_flight;
+	uint32_t n_waiting;
+	uint32_t n_working_slots;
+	uint64_t busy_seen_ns;
+
+	/* The present turn. */
+	uint64_t turn_started_ns;
+	uint64_t charged_until_ns;
+
+	/* Habits: how long it usually stays away, and how often it comes back. */
+	uint64_t idle_since_ns;
+	uint64_t usual_gap_ns;
+	uint64_t last_wake_ns;
+	uint64_t usual_wake_interval_ns;
+
+	/* Work that runs although the gate is closed; 0: none. */
+	uint64_t stray_since_ns;
+	uint64_t drain_timeout_ns;
+	uint64_t throttled_since_ns;
+
+	/* A ring costs the arbiter a wake-up, so a lease has only so many per
+	 * millisecond. */
+	uint64_t rings_since_ns;
+	uint32_t n_rings;
+	bool muted;
+
+	struct clv_arbiter_sample account;
+};
+
+struct clv_arbiter {
+	struct clv_arbiter_config config;
+	pthread_mutex_t lock;
+	pthread_t thread;
+	int epoll_fd;
+	int kick_fd;
+	bool stopping;
+	struct clv_policy *policy;
+	struct clv_arbiter_lease *leases;
+
+	struct clv_arbiter_lease *holder;
+	bool closing; /* the holder is closed and not yet drained */
+	uint64_t closing_since_ns;
+	uint64_t decide_at_ns; /* the holder's turn is looked at again */
+	uint64_t retry_at_ns;  /* nobody may run before */
+};
+
+/* Takes in what the report pages say and moves the device on.  Returns when to be called
+ * again at the latest (CLOCK_MONOTONIC; UINT64_MAX: only when something happens). */
+uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns);
+
+/* Brings the account up to now_ns. */
+void clv_turns_charge(struct clv_arbiter *arbiter, uint64_t now_ns);
+
+/* The lease loses the device for good; charges what it held. */
+void clv_turns_forget(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);

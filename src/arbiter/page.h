@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The lease pages: how a gate and the arbiter talk.
+ *
+ * Each lease has a control page and a report page per device, two memfds mapped by the
+ * agent and by that lease's processes alone.  The control page is the agent's: it maps it
+ * and then seals it (F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_FUTURE_WRITE), so a tenant can
+ * read it and never write it.  The report page is the tenant's; what stands in it steers
+ * only the tenant's own turns and never enters the account, which the arbiter keeps by
+ * its own clock.
+ *
+ * A submission:  slot.entered++ (sequentially consistent); load control.phase; if open,
+ * call the vendor, else slot.done++ and wait.  When the command is known to be complete,
+ * slot.done++.  A close:  store the phase; fence; read each slot's done, then its
+ * entered; equal in all slots means drained.  Reading done first makes equality a proof:
+ * both only grow and done never passes entered.
+ *
+ * Fixed-width fields, no pointers, C11 atomics, layout checked below. */
+
+#define CLV_PAGE_VERSION 1u
+#define CLV_SLOTS 1024u
+#define CLV_CONTROL_PAGE_BYTES 4096u
+#define CLV_REPORT_PAGE_BYTES 65536u
+
+/* CLOSED must be 0: a page that nobody has published yet is closed. */
+enum clv_phase {
+	CLV_PHASE_CLOSED = 0,
+	CLV_PHASE_OPEN = 1,    /* the only lease attached to the device */
+	CLV_PHASE_SHARED = 2,  /* others are attached, none has work */
+	CLV_PHASE_GRANTED = 3, /* until the deadline */
+};
+
+/* The phase word: the phase in the low two bits, the turn's number above, so that one
+ * load gives both and every change can be waited for. */
+#define CLV_PHASE_OF(word) ((enum clv_phase)((word)&3u))
+#define CLV_TURN_OF(word) ((word) >> 2)
+#define CLV_PHASE_WORD(turn, phase) (((uint32_t)(turn) << 2) | (uint32_t)(phase))
+
+struct clv_control_page {
+	uint32_t version;
+	uint32_t page_bytes;
+	_Atomic uint32_t phase; /* a futex */
+	_Atomic uint32_t
+		window_commands;      /* this many may be in flight whatever they take */
+	_Atomic uint64_t window_ns;   /* in flight per process, by estimate */
+	_Atomic uint64_t deadline_ns; /* CLOCK_MONOTONIC; of a GRANTED turn */
+	_Atomic uint64_t memory_quota_bytes;
+	uint64_t device_memory_bytes;
+	_Atomic uint32_t slots_used; /* one past the highest slot ever given out */
+	uint32_t reserved;
+	_Atomic uint64_t grace_ns; /* idle for this long before the doorbell says so */
+	uint64_t reserved_words[8];
+	/* A robust process-shared mutex that the arbiter's thread holds and nobody else
+	 * ever locks: when that thread dies the kernel sets FUTEX_OWNER_DIED in its first
+	 * word. */
+	union {
+		pthread_mutex_t mutex;
+		_Atomic uint32_t word;
+		uint8_t bytes[64];
+	} beacon;
+};
+
+/* One process of the lease.  Written by that process; a cache line each. */
+struct clv_slot {
+	_Atomic uint64_t entered; /* commands that went in */
+	_Atomic uint64_t done;    /* of these: refused again, or known to be complete */
+	_Atomic uint64_t memory_bytes; /* charged to the quota */
+	_Atomic uint64_t busy_ns;      /* with work in flight; for display */
+	_Atomic uint64_t refused;      /* allocations over quota */
+	_Atomic uint64_t waited_ns;    /* in line for a turn; for display */
+	_Atomic uint32_t waiting;      /* threads in line for a turn */
+	uint32_t reserved[3];
+};
+
+struct clv_report_page {
+	struct clv_slot slots[CLV_SLOTS];
+};
+
+#define CLV_BEACON_DEAD 0x40000000u /* FUTEX_OWNER_DIED, linux/futex.h */
+
+static_assert(sizeof(struct clv_slot) == 64, "one cache line per process");
+static_assert(sizeof(struct clv_report_page) == CLV_REPORT_PAGE_BYTES, "64 KiB");
+static_assert(sizeof(struct clv_control_page) == 192, "the layout is an interface");
+static_assert(
+	offsetof(struct clv_control_page, phase) == 8, "the layout is an interface");
+static_assert(offsetof(struct clv_control_page, window_ns) == 16, "as above");
+static_assert(offsetof(struct clv_control_page, memory_quota_bytes) == 32, "as above");
+static_assert(offsetof(struct clv_control_page, slots_used) == 48, "as above");
+static_assert(offsetof(struct clv_control_page, beacon) == 128, "as above");
+static_assert(sizeof(pthread_mutex_t) <= 64, "the beacon's room");
+static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "no lock hides behind an atomic");

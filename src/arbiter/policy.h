@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/share.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Who runs next on one device: EEVDF (earliest eligible virtual deadline first; Stoica
+ * and Abdel-Wahab, 1995) over held time.  Pure: a function of its state and of the times
+ * that the caller passes in; it reads no clock, starts nothing and logs nothing.  Not
+ * thread-safe.
+ *
+ * Virtual time of a lease is service / share.  A lease is eligible when its virtual time
+ * is not ahead of the weighted mean V of the runnable ones; among the eligible and
+ * unthrottled the earliest virtual deadline (start of its request + slice / share) wins.
+ * Lag is share x (V - own virtual time): positive is credit, negative is debt.
+ *  - Credit that a lease carries through sleep is at most one slice of its own.
+ *  - Debt is never forgiven by sleeping: it is paid, or runs down with the virtual time
+ * that the others' service makes pass.
+ *  - A cap is a budget of cap x 100 ms per 100 ms, kept even when nobody else runs; what
+ * is overdrawn is owed from the next budgets. */
+
+#define CLV_POLICY_NONE UINT32_MAX
+#define CLV_POLICY_CAP_PERIOD_NS UINT64_C(100000000)
+
+struct clv_policy;
+
+/* What the policy needs to know of a lease. */
+struct clv_policy_params {
+	uint32_t weight_ppm; /* 1..1000000 */
+	uint32_t cap_ppm;    /* 0: no cap */
+	enum clv_class class;
+};
+
+struct clv_policy_decision {
+	uint32_t lease;    /* handle, or CLV_POLICY_NONE */
+	uint64_t slice_ns; /* how long its turn may last (bounded by its cap's budget) */
+	uint64_t retry_at_ns; /* with NONE: when a throttled lease may run again; else
+				 UINT64_MAX */
+};
+
+struct clv_policy *clv_policy_new(void);
+struct clv_policy *clv_policy_free(struct clv_policy *policy);
+
+/* Adds a sleeping lease.  Returns 0 and its handle (small, reused after removal), or
+ * -ENOMEM. */
+int clv_policy_add(struct clv_policy *policy, const struct clv_policy_params *params,
+	uint64_t now_ns, uint32_t *ret_lease);
+void clv_policy_remove(struct clv_policy *policy, uint32_t lease, uint64_t now_ns);
+
+/* New weight, cap or class; lag in time and debt are kept. */
+void clv_policy_update(struct clv_policy *policy, uint32_t lease,
+	const struct clv_policy_params *params, uint64_t now_ns);
+
+/* The lease has work / has none.  Idempotent. */
+void clv_policy_wake(struct clv_policy *policy, uint32_t lease, uint64_t now_ns);
+void clv_policy_sleep(struct clv_policy *policy, uint32_t lease, uint64_t now_ns);
+bool clv_policy_is_awake(const struct clv_policy *policy, uint32_t lease);
+
+/* Books held time; also legal for a sleeping lease (work that ran while closed: debt). */
+void clv_policy_charge(
+	struct clv_policy *policy, uint32_t lease, uint64_t held_ns, uint64_t now_ns);
+
+/* Who should hold the device from now on.  Changes nothing that an immediate second call
+ * would see, but may move leases between internal queues.  The present holder takes part
+ * as any runnable lease, so charge it first. */
+struct clv_policy_decision clv_policy_pick(struct clv_policy *policy, uint64_t now_ns);
+
+/* Whether `waker`, runnable, eligible and unthrottled, should take the device from
+ * `holder` now: its virtual deadline is earlier.  Minimum turns are the caller's
+ * business. */
+bool clv_policy_preempts(
+	struct clv_policy *policy, uint32_t waker, uint32_t holder, uint64_t now_ns);
+
+/* Credit (+) or debt (-) in device nanoseconds. */
+int64_t clv_policy_lag_ns(const struct clv_policy *policy, uint32_t lease);
+
+/* Whether its cap keeps it from running now. */
+bool clv_policy_is_throttled(struct clv_policy *policy, uint32_t lease, uint64_t now_ns);
+
+/* The request of a class: 1, 4, 8 ms. */
+uint64_t clv_policy_slice_ns(enum clv_class class);

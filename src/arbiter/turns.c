@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who holds the device: reads the report pages, charges held time, asks the policy,
+ * publishes phases.  It never waits; the thread in arbiter.c calls it when a doorbell
+ * rings or the time that it asked for has come. */
+#include "arbiter/internal.h"
+
+#include "base/clock.h"
+#include "base/futex.h"
+
+#define MIN_TURN_NS (500 * CLV_NS_PER_US)
+#define OPEN_WINDOW_NS (100 * CLV_NS_PER_MS)
+#define SHARED_WINDOW_NS (2 * CLV_NS_PER_MS)
+#define PROMPT_WINDOW_NS (300 * CLV_NS_PER_US)
+#define STRAY_POLL_NS (1 * CLV_NS_PER_MS)
+#define MIN_DRAIN_TIMEOUT_NS (20 * CLV_NS_PER_MS)
+
+/* A hand-over takes about this long; who is back sooner keeps the device (and pays). */
+#define HAND_OVER_NS (120 * CLV_NS_PER_US)
+#define MAX_GRACE_NS (150 * CLV_NS_PER_US)
+
+/* Who comes back this often, with credit, is let in after at most two kernels. */
+#define FREQUENT_WAKE_NS (50 * CLV_NS_PER_MS)
+
+static uint64_t smooth(uint64_t old, uint64_t sample)
+{
+	return old ? old - old / 4 + sample / 4 : sample;
+}
+
+static bool has_work(const struct clv_arbiter_lease *lease)
+{
+	return lease->n_in_flight > 0 || lease->n_waiting > 0;
+}
+
+static bool is_relaxed(const struct clv_arbiter_lease *lease)
+{
+	return lease->phase == CLV_PHASE_OPEN || lease->phase == CLV_PHASE_SHARED;
+}
+
+/* Reads the slots of the lease's live processes.  done before entered: see page.h. */
+static void observe(struct clv_arbiter_lease *lease)
+{
+	uint64_t in_flight = 0;
+	uint32_t waiting = 0, working = 0;
+
+	for (uint32_t word = 0; word < CLV_SLOTS / 64; word++) {
+		uint64_t open = lease->open_slots[word];
+
+		for (; open; open &= open - 1) {
+			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(open);
+			struct clv_slot *slot = &lease->pages.report->slots[index];
+			uint64_t done = atomic_load(&slot->done);
+			uint64_t entered = atomic_load(&slot->entered);
+			uint32_t slot_waiting = atomic_load(&slot->waiting);
+
+			in_flight += entered > done ? entered - done : 0;
+			waiting += slot_waiting;
+			working += entered > done || slot_waiting > 0;
+		}
+	}
+	lease->n_in_flight = in_flight;
+	lease->n_waiting = waiting;
+	lease->n_working_slots = working;
+}
+
+static uint64_t reported_busy_ns(const struct clv_arbiter_lease *lease)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < CLV_SLOTS; i++) {
+		if (lease->open_slots[i / 64] >> (i % 64) & 1)
+			sum += atomic_load(&lease->pages.report->slots[i].busy_ns);
+	}
+	return sum;
+}
+
+/* While nobody contends, an idle holder keeps the device but does not use it; then its
+ * own report of busy time, bounded by the clock, stands in the account. */
+static uint64_t relaxed_held_ns(struct clv_arbiter_lease *lease, uint64_t elapsed_ns)
+{
+	uint64_t busy = reported_busy_ns(lease);
+	uint64_t delta = busy > lease->busy_seen_ns ? busy - lease->busy_seen_ns : 0;
+
+	lease->busy_seen_ns = busy;
+	return delta < elapsed_ns ? delta : elapsed_ns;
+}
+
+static void charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	struct clv_arbiter_lease *lease = arbiter->holder;
+	uint64_t elapsed;
+
+	if (!lease || now_ns <= lease->charged_until_ns)
+		return;
+
+	elapsed = now_ns - lease->charged_until_ns;
+	lease->charged_until_ns = now_ns;
+	clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
+	lease->account.held_ns +=
+		is_relaxed(lease) ? relaxed_held_ns(lease, elapsed) : elapsed;
+}
+
+/* Work in flight of a lease that has no turn: an overdue drain, or commands that a user
+ * event released.  It is charged like a turn. */
+static uint64_t charge_stray(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	if (lease == arbiter->holder || lease->n_in_flight == 0) {
+		lease->stray_since_ns = 0;
+		return UINT64_MAX;
+	}
+	if (lease->stray_since_ns > 0 && now_ns > lease->stray_since_ns) {
+		uint64_t elapsed = now_ns - lease->stray_since_ns;
+
+		clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
+		lease->account.held_ns += elapsed;
+	}
+	lease->stray_since_ns = now_ns;
+	return now_ns + STRAY_POLL_NS;
+}
+
+static void publish(struct clv_arbiter_lease *lease, enum clv_phase phase)
+{
+	struct clv_control_page *control = lease->pages.control;
+
+	lease->phase = phase;
+	lease->turn++;
+	atomic_store(&control->phase, CLV_PHASE_WORD(lease->turn, phase));
+	clv_futex_wake(&control->phase, INT_MAX);
+}
+
+static bool is_frequent_waker(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	return lease->usual_wake_interval_ns > 0 &&
+	       lease->usual_wake_interval_ns < FREQUENT_WAKE_NS &&
+	       now_ns - lease->last_wake_ns < 2 * FREQUENT_WAKE_NS &&
+	       clv_policy_lag_ns(arbiter->policy, lease->policy_lease) >= 0;
+}
+
+/* How much may be in flight: the less, the sooner somebody else can be let in. */
+static void publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	enum clv_phase phase, uint64_t now_ns)
+{
+	uint64_t window_ns = phase == CLV_PHASE_OPEN ? OPEN_WINDOW_NS : SHARED_WINDOW_NS;
+	uint32_t commands = 1;
+
+	for (struct clv_arbiter_lease *other = arbiter->leases;
+		other && phase != CLV_PHASE_OPEN; other = other->next) {
+		if (other == lease || other->n_slots == 0)
+			continue;
+		if (other->share.class == CLV_CLASS_LATENCY) {
+			window_ns = PROMPT_WINDOW_NS;
+			commands = 1;
+			break;
+		}
+		if (is_frequent_waker(arbiter, other, now_ns)) {
+			window_ns = PROMPT_WINDOW_NS;
+			commands = 2;
+		}
+	}
+	if (lease->n_working_slots > 1)
+		window_ns /= lease->n_working_slots;
+	atomic_store(&lease->pages.control->window_ns, window_ns);
+	atomic_store(&lease->pages.control->window_commands, commands);
+}
+
+/* Idle for less than a hand-over usually: then going round would cost more than waiting.
+ */
+static void publish_grace(struct clv_arbiter_lease *lease)
+{
+	uint64_t grace_ns = 0;
+
+	if (lease->usual_gap_ns > 0 && lease->usual_gap_ns < HAND_OVER_NS)
+		grace_ns = 2 * lease->usual_gap_ns;
+	if (grace_ns > MAX_GRACE_NS)
+		grace_ns = MAX_GRACE_NS;
+	atomic_store(&lease->pages.control->grace_ns, grace_ns);
+}
+
+static uint32_t count_attached(const struct clv_arbiter *arbiter)
+{
+	uint32_t n = 0;
+
+	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next)
+		n += l->n_slots > 0;
+	return n;
+}
+
+static bool others_awake(
+	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
+{
+	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (l != lease && clv_policy_is_awake(arbiter->policy, l->policy_lease))
+			return true;
+	}
+	return false;
+}
+
+static void hold(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	enum clv_phase phase, uint64_t slice_ns, uint64_t now_ns)
+{
+	if (arbiter->holder != lease) {
+		arbiter->holder = lease;
+		lease->turn_started_ns = lease->charged_until_ns = now_ns;
+		lease->account.turns++;
+	}
+	if (phase != CLV_PHASE_GRANTED)
+		lease->busy_seen_ns = reported_busy_ns(lease);
+	lease->stray_since_ns = 0;
+	arbiter->closing = false;
+	arbiter->decide_at_ns =
+		phase == CLV_PHASE_GRANTED ? now_ns + slice_ns : UINT64_MAX;
+	publish_window(arbiter, lease, phase, now_ns);
+	publish_grace(lease);
+	atomic_store(&lease->pages.control->deadline_ns, arbiter->decide_at_ns);
+	if (lease->phase != phase || phase == CLV_PHASE_GRANTED)
+		publish(lease, phase);
+}
+
+/* Nobody else wants the device: no deadline then, unless a cap must be kept. */
+static void hold_relaxed(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	bool alone = count_attached(arbiter) <= 1;
+
+	hold(arbiter, lease, alone ? CLV_PHASE_OPEN : CLV_PHASE_SHARED, 0, now_ns);
+}
+
+static void fall_asleep(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	clv_policy_sleep(arbiter->policy, lease->policy_lease, now_ns);
+	lease->idle_since_ns = now_ns;
+}
+
+/* The device is free again once the closed holder has drained; a holder that does not
+ * drain in time is left behind, charged on as a stray, and given less time at its next
+ * close. */
+static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	struct clv_arbiter_lease *lease = arbiter->holder;
+
+	observe(lease);
+	if (lease->n_in_flight > 0) {
+		if (now_ns - arbiter->closing_since_ns < lease->drain_timeout_ns)
+			return;
+		lease->account.overdue++;
+		lease->stray_since_ns = now_ns;
+		if (lease->drain_timeout_ns / 2 >= MIN_DRAIN_TIMEOUT_NS)
+			lease->drain_timeout_ns /= 2;
+	} else {
+		lease->drain_timeout_ns = arbiter->config.drain_timeout_ns;
+	}
+	charge_holder(arbiter, now_ns);
+	arbiter->holder = NULL;
+	arbiter->closing = false;
+	if (lease->n_waiting == 0)
+		fall_asleep(arbiter, lease, now_ns);
+}
+
+static void close_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	publish(arbiter->holder, CLV_PHASE_CLOSED);
+	arbiter->closing = true;
+	arbiter->closing_since_ns = now_ns;
+	atomic_thread_fence(memory_order_seq_cst);
+	finish_close(arbiter, now_ns);
+}
+
+static void note_throttling(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	bool kept = lease != arbiter->holder && lease->n_waiting > 0 &&
+		    clv_policy_is_throttled(arbiter->policy, lease->policy_lease, now_ns);
+
+	if (lease->throttled_since_ns > 0)
+		lease->account.throttled_ns += now_ns - lease->throttled_since_ns;
+	lease->throttled_since_ns = kept ? now_ns : 0;
+}
+
+/* A lease whose threads wait in line is awake.  Returns whether it just woke. */
+static bool note_wake(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	if (lease->n_waiting == 0 ||
+		clv_policy_is_awake(arbiter->policy, lease->policy_lease))
+		return false;
+
+	clv_policy_wake(arbiter->policy, lease->policy_lease, now_ns);
+	if (lease->idle_since_ns > 0)
+		lease->usual_gap_ns =
+			smooth(lease->usual_gap_ns, now_ns - lease->idle_since_ns);
+	if (lease->last_wake_ns > 0)
+		lease->usual_wake_interval_ns = smooth(
+			lease->usual_wake_interval_ns, now_ns - lease->last_wake_ns);
+	lease->last_wake_ns = now_ns;
+	return true;
+}
+
+/* A wake-up with an earlier deadline takes the device, after a minimum turn. */
+static void consider_waker(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *waker, uint64_t now_ns)
+{
+	struct clv_arbiter_lease *holder = arbiter->holder;
+	uint64_t turn_ends_ns = holder->turn_started_ns + MIN_TURN_NS;
+
+	if (!clv_policy_preempts(
+		    arbiter->policy, waker->policy_lease, holder->policy_lease, now_ns))
+		return;
+	if (waker->share.class != CLV_CLASS_LATENCY &&
+		holder->phase == CLV_PHASE_GRANTED && now_ns < turn_ends_ns) {
+		if (arbiter->decide_at_ns > turn_ends_ns)
+			arbiter->decide_at_ns = turn_ends_ns;
+		return;
+	}
+	holder->account.revocations++;
+	close_holder(arbiter, now_ns);
+}
+
+static struct clv_arbiter_lease *lease_by_handle(
+	const struct clv_arbiter *arbiter, uint32_t handle)
+{
+	struct clv_arbiter_lease *lease = arbiter->leases;
+
+	while (lease && lease->policy_lease != handle)
+		lease = lease->next;
+	return lease;
+}
+
+/* The end of a slice, or of a minimum turn with somebody at the door. */
+static void decide(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	struct clv_arbiter_lease *holder = arbiter->holder;
+	struct clv_policy_decision next = clv_policy_pick(arbiter->policy, now_ns);
+
+	if (next.lease == holder->policy_lease)
+		hold(arbiter, holder, CLV_PHASE_GRANTED, next.slice_ns, now_ns);
+	else
+		close_holder(arbiter, now_ns);
+}
+
+static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	struct clv_arbiter_lease *holder = arbiter->holder;
+	bool contended = others_awake(arbiter, holder);
+
+	if (holder->share.cap_ppm == 0 && !contended) {
+		hold_relaxed(arbiter, holder, now_ns);
+		return;
+	}
+	if (!has_work(holder)) {
+		fall_asleep(arbiter, holder, now_ns);
+		close_holder(arbiter, now_ns);
+		return;
+	}
+	if (is_relaxed(holder) || now_ns >= arbiter->decide_at_ns ||
+		clv_policy_is_throttled(arbiter->policy, holder->policy_lease, now_ns))
+		decide(arbiter, now_ns);
+}
+
+static void grant_next(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	struct clv_policy_decision next = clv_policy_pick(arbiter->policy, now_ns);
+	struct clv_arbiter_lease *lease;
+
+	arbiter->retry_at_ns = next.retry_at_ns;
+	if (next.lease == CLV_POLICY_NONE)
+		return;
+
+	lease = lease_by_handle(arbiter, next.lease);
+	if (lease->share.cap_ppm == 0 && !others_awake(arbiter, lease))
+		hold_relaxed(arbiter, lease, now_ns);
+	else
+		hold(arbiter, lease, CLV_PHASE_GRANTED, next.slice_ns, now_ns);
+}
+
+/* With one lease attached and nobody at work the device is handed over before it is asked
+ * for, so that the first submission costs no wait. */
+static void grant_ahead(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	struct clv_arbiter_lease *only = NULL;
+
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (l->n_slots == 0)
+			continue;
+		if (only)
+			return;
+		only = l;
+	}
+	if (!only || only->share.cap_ppm > 0)
+		return;
+
+	clv_policy_wake(arbiter->policy, only->policy_lease, now_ns);
+	hold_relaxed(arbiter, only, now_ns);
+}
+
+static uint64_t min_ns(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	charge_holder(arbiter, now_ns);
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (l->rung || l == arbiter->holder || l->stray_since_ns > 0) {
+			observe(l);
+			next_ns = min_ns(next_ns, charge_stray(arbiter, l, now_ns));
+		}
+		note_throttling(arbiter, l, now_ns);
+	}
+	if (arbiter->closing)
+		finish_close(arbiter, now_ns);
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		bool woke =
+			l->rung && l != arbiter->holder && note_wake(arbiter, l, now_ns);
+
+		l->rung = false;
+		if (woke && arbiter->holder && !arbiter->closing)
+			consider_waker(arbiter, l, now_ns);
+	}
+	if (arbiter->holder && !arbiter->closing)
+		review_holder(arbiter, now_ns);
+	arbiter->retry_at_ns = UINT64_MAX;
+	if (!arbiter->holder)
+		grant_next(arbiter, now_ns);
+	if (!arbiter->holder)
+		grant_ahead(arbiter, now_ns);
+
+	if (arbiter->closing)
+		next_ns = min_ns(next_ns,
+			arbiter->closing_since_ns + arbiter->holder->drain_timeout_ns);
+	else if (arbiter->holder)
+		next_ns = min_ns(next_ns, arbiter->decide_at_ns);
+	return min_ns(next_ns, arbiter->retry_at_ns);
+}
+
+void clv_turns_charge(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	charge_holder(arbiter, now_ns);
+}
+
+void clv_turns_forget(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	if (arbiter->holder == lease) {
+		charge_holder(arbiter, now_ns);
+		arbiter->holder = NULL;
+		arbiter->closing = false;
+	}
+	publish(lease, CLV_PHASE_CLOSED);
+	clv_policy_remove(arbiter->policy, lease->policy_lease, now_ns);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+#include <time.h>
+
+#define CLV_NS_PER_US UINT64_C(1000)
+#define CLV_NS_PER_MS UINT64_C(1000000)
+#define CLV_NS_PER_S UINT64_C(1000000000)
+
+/* CLOCK_MONOTONIC in nanoseconds: the one clock that agent and gates compare, because it
+ * is the same for every process of a machine. */
+static inline uint64_t clv_clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * CLV_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* Wall-clock time in nanoseconds since 1970, for what people and files see. */
+static inline uint64_t clv_clock_real_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * CLV_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* "2026-01-31T12:34:56.789Z" (RFC 3339, UTC).  buffer holds at least 32 bytes. */
+void clv_clock_format_rfc3339(uint64_t real_ns, char buffer[32]);
