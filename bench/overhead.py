@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the gate adds to single calls: nanoseconds, instructions, and time to attach."""
+import re
+import subprocess
+import time
+
+import measure
+from tenants import BenchError, Lease, Session
+
+ROUNDS = 15
+QUICK_ROUNDS = 5
+LEASE = Lease(.5)
+POCL_BATCH, DOUBLE_BATCH = 1, 16
+LAUNCHES, ALLOCATIONS = 20000, 10000
+COUNTED = (20000, 60000)
+
+
+def rounds(context):
+    return QUICK_ROUNDS if context.quick else ROUNDS
+
+
+class Pairs:
+    """Runs bench/launch with and without the gate in one session.
+
+    A keeper lease is attached and idle for as long as the device is to look shared; for
+    the other case it is merely not there, and the agent is kept up by `hold`."""
+
+    def __init__(self, context, double):
+        vendors = context.double() if double else None
+        self.context = context
+        self.session = Session(context.build, context.with_cleave, vendors)
+        self.double = double
+        self.number = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.session.close()
+
+    def share_the_device(self):
+        self.session.spawn("neighbour", ["--kernel", 1000, "--cal", "0,1"], LEASE)
+
+    def command(self, arguments, gated, wrapper=()):
+        command = [*wrapper, str(self.session.program("launch")),
+                   *[str(a) for a in arguments]]
+        if gated and self.context.with_cleave:
+            self.number += 1
+            command = self.session.run_command(f"launch{self.number}", LEASE) + command
+        return command
+
+    def run(self, arguments, gated, wrapper=()):
+        command = self.command(arguments, gated, wrapper)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300,
+                              env=self.session.environment)
+        if done.returncode:
+            raise BenchError(f"{' '.join(command)} ended with {done.returncode}: "
+                             f"{done.stderr.strip()[-300:]}")
+        return done.stdout
+
+    def p50(self, arguments, gated):
+        """The first number that the program prints: its median, in nanoseconds."""
+        return float(self.run(arguments, gated).split()[1])
+
+    def added(self, arguments):
+        """Median over the rounds of gated less ungated, the order changing each round."""
+        differences = []
+        for i in range(rounds(self.context)):
+            first = i % 2 == 0
+            a = self.p50(arguments, first)
+            b = self.p50(arguments, not first)
+            differences.append(a - b if first else b - a)
+        return measure.median(differences)
+
+    def instructions(self, gated):
+        """Instructions of one launch: callgrind over two numbers of calls."""
+        totals = []
+        for calls in COUNTED:
+            out = self.session.folder / "callgrind.out"
+            self.run(["count", calls], gated, wrapper=[
+                "valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}",
+                "--toggle-collect=launch_once"])
+            found = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M)
+            if not found:
+                raise BenchError("callgrind wrote no totals")
+            totals.append(int(found[1]))
+        return (totals[1] - totals[0]) / (COUNTED[1] - COUNTED[0])
+
+
+def run_launches(context, driver, double):
+    """Launches, allocations and, on the double, instructions, in both phases."""
+    batch = DOUBLE_BATCH if double else POCL_BATCH
+    cases = [f"launch-{driver}-open", f"alloc-{driver}", f"launch-{driver}-shared"]
+    if double:
+        cases += ["instructions-open", "instructions-shared", "attach"]
+    if not any(context.wants(case) for case in cases):
+        return
+    with Pairs(context, double) as pairs:
+        for phase in ("open", "shared"):
+            if phase == "shared":
+                pairs.share_the_device()
+            if context.wants(f"launch-{driver}-{phase}"):
+                context.add("overhead", f"launch-{driver}-{phase}", "added_p50",
+                            pairs.added(["launch", LAUNCHES, batch]), "ns")
+            if double and context.wants(f"instructions-{phase}"):
+                context.add("overhead", f"instructions-{phase}", "added",
+                            pairs.instructions(True) - pairs.instructions(False),
+                            "instructions")
+        # From here on the neighbour keeps the agent up.
+        if context.wants(f"alloc-{driver}"):
+            context.add("overhead", f"alloc-{driver}", "added_p50",
+                        pairs.added(["alloc", ALLOCATIONS]), "ns")
+        if double and context.wants("attach"):
+            context.add("overhead", "attach", "added_p50",
+                        pairs.added(["attach"]) / 1e6, "ms")
+
+
+def run_cold(context):
+    if not context.with_cleave or not context.wants("cold-run"):
+        return
+    took = []
+    for _ in range(rounds(context)):
+        with Session(context.build, True) as session:
+            command = session.run_command("cold", LEASE) + ["/bin/true"]
+            begin = time.monotonic()
+            done = subprocess.run(command, env=session.environment, capture_output=True,
+                                  text=True, timeout=60)
+            took.append((time.monotonic() - begin) * 1e3)
+            if done.returncode:
+                raise BenchError(f"cleave run ended with {done.returncode}: "
+                                 f"{done.stderr.strip()}")
+    context.add("overhead", "cold-run", "p50", measure.median(took), "ms")
+
+
+def run(context):
+    run_launches(context, "pocl", False)
+    if context.double():
+        run_launches(context, "double", True)
+    run_cold(context)

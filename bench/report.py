@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results against bench/targets.tsv: lines of JSON, a table for eyes, docs/benchmarks.md."""
+import dataclasses
+import json
+import math
+import os
+import platform
+import re
+import subprocess
+import time
+from pathlib import Path
+
+TARGETS = Path(__file__).with_name("targets.tsv")
+TIMES = {"ns", "us", "ms", "slices", "kernels", "x"}
+LOOSE_POINTS = 4.0
+LOOSE_TIMES = 3.0
+UNKNOWN_UNIT = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """A bound on one number: at most, at least, or within a distance of a middle."""
+    kind: str
+    number: float
+    distance: float = 0.0
+    note: str = ""
+
+    @classmethod
+    def parse(cls, text, note=""):
+        match = re.fullmatch(r"(<=|>=)([0-9.]+)", text)
+        if match:
+            return cls(match[1], float(match[2]), 0.0, note)
+        match = re.fullmatch(r"([0-9.]+)\+-([0-9.]+)", text)
+        if match:
+            return cls("+-", float(match[1]), float(match[2]), note)
+        raise ValueError(f"target '{text}' is none of <=N, >=N, N+-N")
+
+    def loosened(self, unit):
+        """What a short sample on a busy machine must meet: four points, three times the
+        times.  Counts of instructions do not vary, and stay."""
+        if unit == "points":
+            return dataclasses.replace(self, number=max(self.number, LOOSE_POINTS))
+        if unit in TIMES and self.kind == "<=":
+            return dataclasses.replace(self, number=self.number * LOOSE_TIMES)
+        if unit == "fraction":
+            loose = LOOSE_POINTS / 100
+            if self.kind == "+-":
+                return dataclasses.replace(self, distance=max(self.distance, loose))
+            if self.kind == ">=":
+                return dataclasses.replace(self, number=self.number - loose)
+            return dataclasses.replace(self, number=max(self.number, loose))
+        if unit == "per second":
+            return dataclasses.replace(self, number=self.number / LOOSE_TIMES)
+        return self
+
+    def met(self, value):
+        if not math.isfinite(value):
+            return False
+        if self.kind == "<=":
+            return value <= self.number
+        if self.kind == ">=":
+            return value >= self.number
+        return abs(value - self.number) <= self.distance
+
+    def __str__(self):
+        if self.kind == "+-":
+            return f"{self.number:g} +- {self.distance:g}"
+        return f"{self.kind} {self.number:g}"
+
+
+def load_targets(path=TARGETS):
+    """{(bench, case, metric): Target}, in the order of the file."""
+    targets = {}
+    for number, line in enumerate(Path(path).read_text().splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        fields = line.split("\t")
+        if len(fields) != 5:
+            raise ValueError(f"{path}:{number}: {len(fields)} fields, not 5")
+        key = tuple(fields[:3])
+        if key in targets:
+            raise ValueError(f"{path}:{number}: {' '.join(key)} is there twice")
+        targets[key] = Target.parse(fields[3], fields[4])
+    return targets
+
+
+@dataclasses.dataclass
+class Result:
+    bench: str
+    case: str
+    metric: str
+    value: float
+    unit: str
+    target: str
+    ok: bool
+    note: str = ""
+
+    def line(self):
+        value = self.value if math.isfinite(self.value) else None
+        return json.dumps({"bench": self.bench, "case": self.case, "metric": self.metric,
+                           "value": value, "unit": self.unit, "target": self.target,
+                           "ok": self.ok})
+
+
+class Report:
+    """Collects results.  With asserting off (no cleave) nothing is held to a target."""
+
+    def __init__(self, targets, quick=False, asserting=True, out=None):
+        self.targets = targets
+        self.quick = quick
+        self.asserting = asserting
+        self.out = out
+        self.results = []
+
+    def add(self, bench, case, metric, value, unit):
+        target = self.targets.get((bench, case, metric))
+        if target and self.quick:
+            target = target.loosened(unit)
+        if not self.asserting:
+            ok = None
+        else:
+            ok = bool(target) and target.met(value)
+        rounded = float(f"{value:.6g}") if math.isfinite(value) else value
+        result = Result(bench, case, metric, rounded, unit,
+                        str(target) if target else "no row in targets.tsv", ok,
+                        target.note if target else "")
+        self.results.append(result)
+        self.emit(result)
+        return result
+
+    def emit(self, result):
+        print(result.line(), flush=True)
+        if self.out:
+            self.out.write(result.line() + "\n")
+            self.out.flush()
+
+    def close(self, benches, only_case=None):
+        """Adds a failure for each row of these benches that has no result."""
+        seen = {(r.bench, r.case, r.metric) for r in self.results}
+        for key, target in self.targets.items():
+            wanted = key[0] in benches and (only_case is None or key[1] == only_case)
+            if not wanted or key in seen or not self.asserting:
+                continue
+            result = Result(*key, math.nan, UNKNOWN_UNIT, str(target), False,
+                            "no result")
+            self.results.append(result)
+            self.emit(result)
+
+    def failed(self):
+        return [r for r in self.results if r.ok is False]
+
+
+def shown(value):
+    if not math.isfinite(value):
+        return "none"
+    if value and abs(value) < 0.01:
+        return f"{value:.5f}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def verdict(result):
+    return {True: "ok", False: "MISSED", None: "-"}[result.ok]
+
+
+def table(results, width=None):
+    """Plain columns; the note is dropped when the terminal is narrow."""
+    width = width or 100
+    header = ("bench", "case", "metric", "value", "unit", "target", "")
+    rows = [(r.bench, r.case, r.metric, shown(r.value), r.unit, r.target, verdict(r))
+            for r in results]
+    columns = list(range(7))
+    sizes = [max(len(row[i]) for row in [header, *rows]) for i in columns]
+    if sum(sizes) + 2 * len(sizes) > width:
+        columns = [1, 2, 3, 5, 6]
+    lines = []
+    for row in [header, *rows]:
+        lines.append("  ".join(
+            row[i].rjust(sizes[i]) if i == 3 else row[i].ljust(sizes[i])
+            for i in columns).rstrip())
+    return "\n".join(lines)
+
+
+def first_line(command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True,
+                              timeout=30).stdout.splitlines()[0].strip()
+    except (OSError, subprocess.TimeoutExpired, IndexError):
+        return ""
+
+
+def machine():
+    """The machine that the figures are of, in one line."""
+    model = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    pocl = first_line(["dpkg-query", "-W", "-f=${Version}", "libpocl2"])
+    return (f"{os.cpu_count()} cores of {model[1] if model else platform.machine()}, "
+            f"Linux {platform.release()}, PoCL {pocl or 'of unknown version'}")
+
+
+HEAD = """# Benchmarks
+
+`./dev bench` writes this file; each section is replaced when its bench is run again.
+`bench/targets.tsv` holds the targets. Every figure is of paired runs on one machine:
+what is compared stands in the last column. Points are percentage points.
+"""
+
+
+def section(bench, results, command):
+    """One bench as Markdown, between marks that the next run finds again."""
+    lines = [f"<!-- bench {bench} -->", f"## {bench}", "",
+             f"`{command}` on {time.strftime('%Y-%m-%d', time.gmtime())}: {machine()}", "",
+             "| case | metric | measured | target | met | what is compared |",
+             "|---|---|---|---|---|---|"]
+    for r in results:
+        met = {True: "yes", False: "no", None: "not asserted"}[r.ok]
+        unit = "" if r.unit in ("", "fraction") else f" {r.unit}"
+        lines.append(f"| {r.case} | {r.metric} | {shown(r.value)}{unit} | {r.target} "
+                     f"| {met} | {r.note} |")
+    lines += [f"<!-- end of {bench} -->", ""]
+    return "\n".join(lines)
+
+
+def write_docs(path, results, command):
+    """Replaces the sections of the benches that ran and leaves the others alone."""
+    path = Path(path)
+    text = path.read_text() if path.exists() else HEAD
+    for bench in dict.fromkeys(r.bench for r in results):
+        new = section(bench, [r for r in results if r.bench == bench],
+                      f"{command} {bench}")
+        pattern = re.compile(rf"<!-- bench {bench} -->.*?<!-- end of {bench} -->\n",
+                             re.S)
+        if pattern.search(text):
+            text = pattern.sub(lambda _, new=new: new, text)
+        else:
+            text = text.rstrip("\n") + "\n\n" + new
+    path.write_text(text)

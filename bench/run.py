@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the benches that decide whether cleave's shares are exact."""
+import argparse
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import donate
+import latency
+import overhead
+import report
+import scale
+import shares
+import throughput
+from tenants import BenchError
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCHES = {
+    "shares": shares.run,
+    "throughput": throughput.run,
+    "overhead": overhead.run,
+    "donate": donate.run,
+    "latency": latency.run,
+    "scale": scale.run,
+}
+
+
+class Context:
+    """What a bench is told, and where it puts its results."""
+
+    def __init__(self, options, results):
+        self.build = options.build
+        self.quick = options.quick
+        self.with_cleave = options.mode == "cleave"
+        self.case = options.case
+        self.results = results
+
+    def wants(self, case):
+        return self.case is None or self.case == case
+
+    def double(self):
+        """The folder that names the driver whose calls cost nothing, if it is built."""
+        folder = self.build / "tests/doubles/opencl"
+        return folder if any(folder.glob("*.icd")) else None
+
+    def add(self, bench, case, metric, value, unit):
+        self.results.add(bench, case, metric, value, unit)
+
+    @staticmethod
+    def tell(text):
+        print(text, file=sys.stderr, flush=True)
+
+
+def parse_arguments(arguments):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help=f"one or more of {', '.join(BENCHES)} (default: all)")
+    parser.add_argument("--build", type=Path, default=ROOT / "build", metavar="DIR")
+    parser.add_argument("--mode", choices=("cleave", "none"), default="cleave",
+                        help="none: the same programs with no cleave, nothing asserted")
+    parser.add_argument("--case", help="only this case")
+    parser.add_argument("--quick", action="store_true",
+                        help="a short sample of each: four points, three times the times")
+    parser.add_argument("--json", metavar="FILE", help="write the result lines there too")
+    parser.add_argument("--write-docs", metavar="FILE",
+                        help="replace the sections of these benches in FILE")
+    options = parser.parse_args(arguments)
+    for name in options.names:
+        if name not in BENCHES:
+            parser.error(f"no bench is called '{name}': choose from {', '.join(BENCHES)}")
+    options.build = options.build.resolve()
+    return options
+
+
+def run_all(options, results):
+    """Runs the benches; one that cannot run leaves its rows without a result."""
+    context = Context(options, results)
+    broken = 0
+    names = options.names or list(BENCHES)
+    for name in names:
+        try:
+            BENCHES[name](context)
+        except BenchError as error:
+            broken += 1
+            print(f"bench {name}: {error}", file=sys.stderr)
+    results.close(names, options.case)
+    return broken
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+def main(arguments=None):
+    options = parse_arguments(arguments)
+    signal.signal(signal.SIGTERM, interrupted)
+    out = open(options.json, "w") if options.json else None
+    results = report.Report(report.load_targets(), options.quick,
+                            options.mode == "cleave", out)
+    try:
+        broken = run_all(options, results)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        if out:
+            out.close()
+    print()
+    print(report.table(results.results, shutil.get_terminal_size((100, 24)).columns))
+    failed = results.failed()
+    if failed:
+        print(f"\n{len(failed)} of {len(results.results)} figures miss their target")
+    if options.write_docs:
+        report.write_docs(options.write_docs, results.results, "./dev bench")
+    return 1 if failed or broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

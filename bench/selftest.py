@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the referee: on logs whose answer is known it must say that answer, and it must
+flag shares, ledgers and gaps that are wrong on purpose."""
+import contextlib
+import io
+import math
+import tempfile
+import types
+import unittest
+from pathlib import Path
+
+import donate
+import latency
+import measure
+import overhead
+import report
+import run as bench_run
+import scale
+import shares
+import throughput
+from tenants import Block
+
+MS = 1_000_000
+
+
+class Clockwork:
+    """Plays a device that serves tenants by weight, kernel by kernel, with no error but
+    the one it is told to make.  It stands in for tenants.Session."""
+
+    wrong_share = 0.0    # added to the first tenant's share, taken from the last
+    wrong_ledger = 0.0   # the same for the ledger
+    lost = 0.0           # part of the device's time that goes to nobody when it is shared
+    drift = 0.0          # how much slower the device gets now and then
+
+    def __init__(self, build, with_cleave, vendors=None):
+        self.now = 1_000 * measure.SECOND
+        self.with_cleave = with_cleave
+        self.tenants = []
+        self.blocks = 0
+        self.held = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def calibrate(self):
+        return "1000,1"
+
+    def ledger(self):
+        return dict(self.held) if self.with_cleave else {}
+
+    def spawn(self, name, arguments, lease=None, processes=1):
+        words = [str(a) for a in arguments]
+        lengths = [1000]
+        if "--kernel" in words:
+            lengths = [int(k) for k in words[words.index("--kernel") + 1].split(",")]
+        tenant = types.SimpleNamespace(
+            name=name, share=lease.share if lease else 1.0, cap=lease.cap if lease else 0,
+            lengths=lengths, requests="request" in words, served=0.0, count=0)
+        self.tenants.append(tenant)
+        self.held[name] = 0.0
+        return tenant
+
+    def weights(self, tenants):
+        weights = {t.name: t.share for t in tenants}
+        if len(tenants) > 1:
+            weights[tenants[0].name] += self.wrong_share
+            weights[tenants[-1].name] -= self.wrong_share
+        return weights
+
+    def block(self, tenants, seconds):
+        self.blocks += 1
+        speed = 1.0 + self.drift * (1 + math.sin(self.blocks * .4)) / 2
+        weights = self.weights(tenants)
+        begin = self.now
+        end = begin + int(seconds * measure.SECOND)
+        records = {t.name: [] for t in tenants}
+        served = {t.name: 0.0 for t in tenants}
+        while self.now < end:
+            tenant = min(tenants, key=lambda t: served[t.name] / weights[t.name])
+            length_us = tenant.lengths[tenant.count % len(tenant.lengths)]
+            tenant.count += 1
+            took = int(length_us * 1000 * speed)
+            records[tenant.name].append(
+                (self.now, self.now + took, measure.KERNEL, length_us * 1000))
+            self.held[tenant.name] += took / 1e9
+            served[tenant.name] += took
+            self.now += took
+            if len(tenants) > 1:
+                self.now += int(took * self.lost)
+            if tenant.cap:
+                self.now += int(took * (1 / tenant.cap - 1))
+            if tenant.requests:
+                records[tenant.name].append(
+                    (self.now - took, self.now, measure.REQUEST, 0))
+        if len(tenants) > 1:
+            self.held[tenants[0].name] += self.wrong_ledger * seconds
+        self.now += 50 * MS
+        return Block(begin, end, records)
+
+
+@contextlib.contextmanager
+def clockwork(**settings):
+    """The benches run on a Clockwork with these settings."""
+    fake = type("Fake", (Clockwork,), settings)
+    modules = (shares, throughput, donate, latency, overhead)
+    real = [m.Session for m in modules]
+    for module in modules:
+        module.Session = fake
+    try:
+        yield
+    finally:
+        for module, session in zip(modules, real):
+            module.Session = session
+
+
+def results_of(bench, quick=False, case=None, **settings):
+    """{(case, metric): Result} of a bench on the clockwork."""
+    results = report.Report(report.load_targets(), quick)
+    context = types.SimpleNamespace(
+        build=Path("."), quick=quick, with_cleave=True, add=results.add,
+        wants=lambda c: case is None or c == case, tell=lambda text: None)
+    with clockwork(**settings), contextlib.redirect_stdout(io.StringIO()):
+        bench.run(context)
+    return {(r.case, r.metric): r for r in results.results}
+
+
+def busy_log(start, pattern, repeat):
+    """Kernels back to back: pattern of (tenant, milliseconds)."""
+    logs = {name: [] for name, _ in pattern}
+    now = start
+    for _ in range(repeat):
+        for name, length in pattern:
+            logs[name].append((now, now + length * MS, measure.KERNEL, length * MS))
+            now += length * MS
+    return logs, now
+
+
+class Arithmetic(unittest.TestCase):
+    def test_rate_counts_parts_of_kernels(self):
+        records = [(100, 200, measure.KERNEL, 100), (200, 300, measure.KERNEL, 50)]
+        self.assertAlmostEqual(measure.rate(records, 150, 250), 0.75)
+        self.assertAlmostEqual(measure.rate(records, 0, 400), 150 / 400)
+        self.assertEqual(measure.rate([], 0, 100), 0)
+
+    def test_rate_of_overlapping_kernels_adds_up(self):
+        records = [(0, 100, measure.KERNEL, 60), (50, 150, measure.KERNEL, 60)]
+        self.assertAlmostEqual(measure.rate(records, 50, 100), 1.2)
+
+    def test_busy_time_counts_overlap_once(self):
+        records = [(0, 100, measure.KERNEL, 1), (50, 150, measure.KERNEL, 1),
+                   (200, 250, measure.KERNEL, 1)]
+        self.assertAlmostEqual(measure.busy_curve(records).between(0, 300), 200)
+
+    def test_a_turn_has_the_holders_own_gaps_in_it(self):
+        logs = {"a": [(0, 10, 1, 1), (20, 30, 1, 1), (60, 70, 1, 1)],
+                "b": [(35, 50, 1, 1)]}
+        self.assertEqual(measure.turns(logs), [("a", 0, 30), ("b", 35, 50), ("a", 60, 70)])
+        self.assertEqual(measure.held_ns(logs), {"a": 40, "b": 15})
+        self.assertEqual(measure.held_ns(logs, 25, 65), {"a": 10, "b": 15})
+
+    def test_processes_of_one_tenant_hold_once(self):
+        logs = {"a": sorted([(0, 10, 1, 1), (2, 12, 1, 1)]), "b": [(12, 20, 1, 1)]}
+        self.assertEqual(measure.held_ns(logs), {"a": 12, "b": 8})
+
+    def test_requests_and_idle_spans_are_no_kernels(self):
+        records = [(0, 10, measure.REQUEST, 9), (0, 10, measure.IDLE, 9)]
+        self.assertEqual(measure.rate(records, 0, 10), 0)
+        self.assertEqual(measure.turns({"a": records}), [])
+
+    def test_fair_turns_have_no_error(self):
+        logs, end = busy_log(0, [("a", 2), ("b", 5), ("c", 3)], 500)
+        rates = {n: measure.rate(logs[n], 0, end) for n in logs}
+        achieved = measure.normalised(rates, {"a": 1, "b": 1, "c": 1})
+        promised = {"a": .2, "b": .5, "c": .3}
+        self.assertLess(measure.worst_points(achieved, promised), 0.01)
+        self.assertAlmostEqual(
+            measure.worst_points(achieved, {"a": .3, "b": .4, "c": .3}), 10, 3)
+
+    def test_own_rate_alone_normalises(self):
+        achieved = measure.normalised({"a": .5, "b": .2}, {"a": 1.0, "b": .4})
+        self.assertAlmostEqual(achieved["a"], .5)
+
+    def test_a_starved_tenant_is_seen(self):
+        achieved = measure.normalised({"a": .9, "b": 0}, {"a": 1.0, "b": 1.0})
+        self.assertAlmostEqual(measure.worst_points(achieved, {"a": .5, "b": .5}), 50)
+
+    def test_a_bad_second_is_seen_in_a_good_average(self):
+        first, middle = busy_log(0, [("a", 6), ("b", 4)], 100)
+        second, end = busy_log(middle, [("a", 4), ("b", 6)], 100)
+        logs = {n: first[n] + second[n] for n in first}
+        promised = alone = {"a": .5, "b": .5}
+        rates = {n: measure.rate(logs[n], 0, end) for n in logs}
+        self.assertLess(
+            measure.worst_points(measure.normalised(rates, alone), promised), 0.01)
+        self.assertAlmostEqual(
+            measure.worst_window_points([(0, end, logs)], alone, promised), 10, 1)
+
+    def test_longest_wait(self):
+        records = [(10, 20, 1, 1), (50, 60, 1, 1)]
+        self.assertEqual(measure.longest_wait_ns(records, 0, 70), 30)
+        self.assertEqual(measure.longest_wait_ns(records, 0, 200), 140)
+        self.assertEqual(measure.longest_wait_ns([], 0, 200), 200)
+
+    def test_hand_over_runs_from_the_last_kernels_end(self):
+        giver = [(0, 10, 1, 1), (15, 40, measure.IDLE, 0), (40, 50, 1, 1),
+                 (52, 60, measure.IDLE, 0)]
+        taker = [(13, 30, 1, 1), (48, 58, 1, 1)]
+        self.assertEqual(measure.hand_overs_ns(giver, taker), [3, 0])
+
+    def test_percentile_takes_a_value_that_occurred(self):
+        values = list(range(1, 101))
+        self.assertEqual(measure.percentile(values, .5), 50)
+        self.assertEqual(measure.percentile(values, .99), 99)
+        self.assertTrue(math.isnan(measure.percentile([], .5)))
+
+    def test_the_middle_mean_ignores_outliers(self):
+        self.assertEqual(measure.middle_mean([1, 1, 1, 1, 1, 1, 9, 0]), 1)
+        self.assertEqual(measure.middle_mean([3]), 3)
+
+    def test_a_torn_record_is_left_for_later(self):
+        data = measure.RECORD.pack(1, 2, 1, 3)
+        self.assertEqual(measure.parse_log(data + data[:7]), [(1, 2, 1, 3)])
+
+
+class Targets(unittest.TestCase):
+    def test_bounds(self):
+        self.assertTrue(report.Target.parse("<=1.0").met(1.0))
+        self.assertFalse(report.Target.parse("<=1.0").met(1.01))
+        self.assertTrue(report.Target.parse(">=0.97").met(.98))
+        self.assertTrue(report.Target.parse("0.30+-0.01").met(.31 - 1e-9))
+        self.assertFalse(report.Target.parse("0.30+-0.01").met(.32))
+        with self.assertRaises(ValueError):
+            report.Target.parse("about 3")
+
+    def test_nothing_measured_is_never_good(self):
+        for text in ("<=1", ">=0.97", "0.30+-0.01"):
+            self.assertFalse(report.Target.parse(text).met(math.nan))
+            self.assertFalse(report.Target.parse(text).met(math.inf))
+
+    def test_a_short_sample_gets_four_points_and_three_times_the_times(self):
+        loosened = report.Target.parse("<=1.0").loosened
+        self.assertEqual(loosened("points").number, 4)
+        self.assertEqual(loosened("ms").number, 3)
+        self.assertEqual(loosened("instructions").number, 1)
+        self.assertAlmostEqual(
+            report.Target.parse(">=0.97").loosened("fraction").number, .93)
+        self.assertEqual(
+            report.Target.parse("0.30+-0.01").loosened("fraction").distance, .04)
+
+    def test_a_row_with_no_result_and_a_result_with_no_row_fail(self):
+        targets = {("b", "c", "m"): report.Target.parse("<=1")}
+        with contextlib.redirect_stdout(io.StringIO()):
+            results = report.Report(targets)
+            results.close(["b"])
+            self.assertEqual(len(results.failed()), 1)
+            results = report.Report(targets)
+            results.add("b", "c", "m", 0.5, "ms")
+            results.add("b", "c", "other", 0.5, "ms")
+            results.close(["b"])
+            self.assertEqual([r.metric for r in results.failed()], ["other"])
+
+    def test_the_table_of_targets_is_whole(self):
+        targets = report.load_targets()
+        self.assertEqual({key[0] for key in targets}, set(bench_run.BENCHES))
+        self.assertTrue(all(target.note for target in targets.values()))
+
+
+class Benches(unittest.TestCase):
+    """Whole benches, from blocks to verdicts, on a device that makes known errors."""
+
+    def assert_rows(self, bench, results, without=()):
+        rows = {key[1:] for key in report.load_targets() if key[0] == bench}
+        self.assertEqual({r for r in rows if r[0] not in without}, set(results))
+
+    def test_exact_shares_pass(self):
+        results = results_of(shares)
+        self.assert_rows("shares", results)
+        missed = {key for key, r in results.items() if not r.ok}
+        self.assertEqual(missed, {("gaps", "rate")})  # the clockwork knows no gaps
+
+    def test_drift_of_the_machine_is_not_an_error(self):
+        results = results_of(shares, case="three", drift=.18)
+        self.assertTrue(all(r.ok for r in results.values()), results)
+
+    def test_wrong_shares_are_flagged(self):
+        for case in ("three", "four", "sync-deep", "two-processes", "out-of-order"):
+            results = results_of(shares, case=case, wrong_share=.012)
+            for metric in ("worst_error", "held_error"):
+                self.assertFalse(results[case, metric].ok, case)
+                self.assertAlmostEqual(results[case, metric].value, 1.2, delta=.1)
+            self.assertTrue(results[case, "ledger_error"].ok, case)
+
+    def test_a_short_sample_flags_five_points(self):
+        results = results_of(shares, quick=True, case="three", wrong_share=.03)
+        self.assertTrue(results["three", "worst_error"].ok)
+        results = results_of(shares, quick=True, case="three", wrong_share=.05)
+        self.assertFalse(results["three", "worst_error"].ok)
+
+    def test_a_wrong_ledger_is_flagged(self):
+        results = results_of(shares, case="three", wrong_ledger=.01)
+        self.assertTrue(results["three", "worst_error"].ok)
+        self.assertFalse(results["three", "ledger_error"].ok)
+
+    def test_lost_work_is_flagged(self):
+        results = results_of(throughput)
+        self.assert_rows("throughput", results)
+        self.assertTrue(all(r.ok for r in results.values()), results)
+        results = results_of(throughput, case="two", lost=.04)
+        self.assertFalse(results["two", "work"].ok)
+        self.assertAlmostEqual(results["two", "work"].value, 1 / 1.04, delta=.003)
+
+    def test_requests_beside_a_batch(self):
+        results = results_of(latency, case="1ms", quick=True)
+        self.assertEqual({key[1] for key in results},
+                         {"p50_excess", "p99_excess", "p50_of_none", "p99_of_none"})
+
+
+class Documents(unittest.TestCase):
+    def test_a_section_is_replaced_and_the_others_stay(self):
+        def result(bench, value):
+            return report.Result(bench, "c", "m", value, "ms", "<= 1", True, "note")
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "benchmarks.md"
+            report.write_docs(path, [result("shares", .25), result("donate", .5)], "x")
+            report.write_docs(path, [result("shares", .75)], "x")
+            text = path.read_text()
+        self.assertEqual(text.count("## shares"), 1)
+        self.assertNotIn("| 0.25 ms", text)
+        self.assertIn("| 0.75 ms", text)
+        self.assertIn("| 0.5 ms", text)
+
+    def test_a_narrow_table_keeps_the_verdict(self):
+        results = [report.Result("shares", "three", "worst_error", 1.5, "points",
+                                 "<= 1", False)]
+        narrow = report.table(results, 40)
+        self.assertIn("MISSED", narrow)
+        self.assertNotIn("points", narrow)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Achieved against promised shares, caps, and what gaps on the host cost."""
+import dataclasses
+
+import measure
+from tenants import Lease, Session
+
+BLOCK_SECONDS = 2
+ALONE_SLOT_SECONDS = 0.5
+CYCLES = 5
+LONG_SECONDS = 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """One tenant of a case: its share and its habits."""
+    share: float
+    arguments: tuple = ("--kernel", 1000)
+    processes: int = 1
+
+
+SYNC = ("--mode", "sync", "--kernel", 1000)
+GAPS = ("--mode", "gaps", "--kernel", 500, "--gap", 1000)
+
+CASES = {
+    "three": [Part(.2), Part(.5), Part(.3)],
+    "four": [Part(.07), Part(.13), Part(.35), Part(.45)],
+    "eight": [Part(.125)] * 8,
+    "sync-deep": [Part(.6, SYNC), Part(.4)],
+    "two-processes": [Part(.4, processes=2), Part(.6)],
+    "out-of-order": [Part(.3, ("--kernel", 1000, "--out-of-order")), Part(.7)],
+    "mixed": [Part(s, ("--kernel", "50,1000,20000")) for s in (.2, .5, .3)],
+    "mixed-beside": [Part(s, ("--kernel", k))
+                     for s, k in ((.2, 50), (.5, 1000), (.3, 20000))],
+    "long": [Part(.5, ("--kernel", 200000, "--depth", 2)), Part(.5)],
+}
+NO_WINDOWS = {"mixed", "mixed-beside", "long"}
+
+
+class Meter:
+    """Adds up blocks of one case: work and time, shared and alone, and the ledger."""
+
+    def __init__(self, session, tenants, promised):
+        self.session = session
+        self.tenants = tenants
+        self.promised = promised
+        self.shared = []
+        self.alone = {name: [] for name in promised}
+        self.ledger = {name: 0.0 for name in promised}
+
+    def run_shared(self, seconds):
+        before = self.session.ledger()
+        block = self.session.block(self.tenants, seconds)
+        after = self.session.ledger()
+        self.shared.append(block)
+        for name in self.ledger:
+            self.ledger[name] += after.get(name, 0.0) - before.get(name, 0.0)
+
+    def run_alone(self, seconds, slot):
+        """Each tenant alone for that long, in short slots that take turns: the speed of a
+        machine drifts, and tenants measured at the same time drift together."""
+        for _ in range(max(1, round(seconds / slot))):
+            for tenant in self.tenants:
+                block = self.session.block([tenant], slot)
+                self.alone[tenant.name].append(block.rate(tenant.name))
+
+    def alone_rates(self):
+        return {name: measure.middle_mean(rates) for name, rates in self.alone.items()}
+
+    def achieved(self):
+        work = {name: 0.0 for name in self.promised}
+        for block in self.shared:
+            for name in work:
+                work[name] += block.rate(name) * (block.end - block.begin)
+        return measure.normalised(work, self.alone_rates())
+
+    def held(self, whole=False):
+        """Held time rebuilt, within the blocks' windows or with what drained after."""
+        total = {name: 0 for name in self.promised}
+        for block in self.shared:
+            window = (0, measure.NEVER) if whole else (block.begin, block.end)
+            for name, held in measure.held_ns(block.records, *window).items():
+                total[name] += held
+        return measure.fractions(total)
+
+
+def run_blocks(meter, case, quick):
+    if case == "long":
+        meter.run_alone(1 if quick else 2 * BLOCK_SECONDS, 1 if quick else BLOCK_SECONDS)
+        meter.run_shared(LONG_SECONDS / 4 if quick else LONG_SECONDS)
+        meter.run_alone(1 if quick else 2 * BLOCK_SECONDS, 1 if quick else BLOCK_SECONDS)
+        return
+
+    for _ in range(1 if quick else CYCLES):
+        meter.run_shared(BLOCK_SECONDS)
+        meter.run_alone(ALONE_SLOT_SECONDS if quick else BLOCK_SECONDS,
+                        ALONE_SLOT_SECONDS)
+
+
+def run_case(context, case, parts):
+    with Session(context.build, context.with_cleave) as session:
+        cal = session.calibrate()
+        tenants, promised = [], {}
+        for i, part in enumerate(parts):
+            name = f"t{i}"
+            promised[name] = part.share
+            tenants.append(session.spawn(
+                name, [*part.arguments, "--cal", cal, "--seed", i + 1],
+                Lease(part.share), part.processes))
+        meter = Meter(session, tenants, promised)
+        run_blocks(meter, case, context.quick)
+
+    achieved = meter.achieved()
+    context.tell(f"shares {case}: promised "
+                 + " ".join(f"{p:.3f}" for p in promised.values())
+                 + " achieved " + " ".join(f"{achieved[n]:.3f}" for n in promised))
+    context.add("shares", case, "worst_error",
+                measure.worst_points(achieved, promised), "points")
+    if case not in NO_WINDOWS:
+        context.add("shares", case, "worst_error_1s", measure.worst_window_points(
+            [b.triple() for b in meter.shared], meter.alone_rates(), promised), "points")
+    context.add("shares", case, "held_error",
+                measure.worst_points(meter.held(), promised), "points")
+    if context.with_cleave:
+        rebuilt = meter.held(whole=True)
+        context.add("shares", case, "ledger_error", measure.worst_points(
+            measure.fractions(meter.ledger), rebuilt), "points")
+
+
+def run_cap(context, case, arguments):
+    """One capped lease, alone on the device in its blocks; a plain program in between."""
+    cap, worst = 0.3, 0.0
+    ratios = []
+    with Session(context.build, context.with_cleave) as session:
+        common = [*arguments, "--cal", session.calibrate()]
+        capped = session.spawn("capped", common, Lease(cap, cap=cap))
+        plain = session.spawn("plain", common)
+        for _ in range(1 if context.quick else CYCLES):
+            held = session.block([capped], BLOCK_SECONDS)
+            free = session.block([plain], BLOCK_SECONDS)
+            ratios.append(held.rate("capped") / free.rate("plain"))
+            full = measure.busy_curve(free.records["plain"]).between(
+                free.begin, free.end) / (free.end - free.begin)
+            busy = measure.busy_curve(held.records["capped"])
+            for begin, end in measure.windows(held.begin, held.end):
+                part = busy.between(begin, end) / (end - begin) / full
+                worst = max(worst, abs(part - cap))
+    context.add("shares", case, "rate", measure.median(ratios), "fraction")
+    context.add("shares", case, "worst_1s", worst, "fraction")
+
+
+def run_gaps(context):
+    ratios = []
+    with Session(context.build, context.with_cleave) as session:
+        cal = ["--cal", session.calibrate()]
+        gaps = session.spawn("gaps", [*GAPS, *cal], Lease(.5))
+        deep = session.spawn("deep", ["--kernel", 50, *cal], Lease(.5))
+        for _ in range(1 if context.quick else CYCLES):
+            shared = session.block([gaps, deep], BLOCK_SECONDS).rate("gaps")
+            ratios.append(shared / session.block([gaps], BLOCK_SECONDS).rate("gaps"))
+    context.add("shares", "gaps", "rate", measure.median(ratios), "fraction")
+
+
+def run(context):
+    for case, parts in CASES.items():
+        if context.wants(case):
+            run_case(context, case, parts)
+    if context.with_cleave and context.wants("cap-deep"):
+        run_cap(context, "cap-deep", ["--kernel", 1000])
+    if context.with_cleave and context.wants("cap-sync"):
+        run_cap(context, "cap-sync", SYNC)
+    if context.wants("gaps"):
+        run_gaps(context)

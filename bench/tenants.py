@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts and steers the workloads of a bench, in shares of cleave or with none.
+
+A Session keeps cleave's sockets and state in a folder of its own, so that a bench neither
+sees nor disturbs an agent that is already at work, and it ends what it started.
+"""
+import dataclasses
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import measure
+
+ANSWER_SECONDS = 60
+
+
+class BenchError(Exception):
+    """A bench could not be carried out; the text says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Lease:
+    """What `cleave run` is asked for."""
+    share: float
+    cap: float = 0.0
+    klass: str = ""
+    memory: str = "64M"
+
+    def options(self):
+        options = ["--share", f"{self.share:g}", "--memory", self.memory]
+        if self.cap:
+            options += ["--cap", f"{self.cap:g}"]
+        if self.klass:
+            options += ["--class", self.klass]
+        return options
+
+
+def raw_ns():
+    """The clock of the kernels' profiling events."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+
+class Tenant:
+    """One workload process tree, steered by lines and read through its logs."""
+
+    def __init__(self, session, name, arguments, lease, processes=1):
+        self.name = name
+        self.log = session.folder / f"{name}.log"
+        self.errors = session.folder / f"{name}.err"
+        self.processes = processes
+        self.read_so_far = [0] * processes
+        command = [str(session.program("tenant")), "--log", str(self.log), *arguments]
+        if processes > 1:
+            command += ["--processes", str(processes)]
+        if lease:
+            command = session.run_command(name, lease) + command
+        with open(self.errors, "wb") as errors:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                env=session.environment)
+        self.pending = b""
+        self.pid = int(self.answer("ready"))
+
+    def send(self, line):
+        try:
+            self.process.stdin.write(line.encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise BenchError(f"tenant {self.name} ended: {self.last_error()}") from None
+
+    def answer(self, word, seconds=ANSWER_SECONDS):
+        """The rest of the next line, which must begin with word."""
+        deadline = time.monotonic() + seconds
+        while b"\n" not in self.pending:
+            left = max(0, deadline - time.monotonic())
+            if not select.select([self.process.stdout], [], [], left)[0]:
+                raise BenchError(f"tenant {self.name} did not say '{word}' "
+                                 f"within {seconds} s")
+            data = os.read(self.process.stdout.fileno(), 4096)
+            if not data:
+                raise BenchError(f"tenant {self.name} ended: {self.last_error()}")
+            self.pending += data
+        line, self.pending = self.pending.split(b"\n", 1)
+        first, _, rest = line.decode().partition(" ")
+        if first != word:
+            raise BenchError(f"tenant {self.name} said '{line.decode()}', not '{word}'")
+        return rest.strip()
+
+    def last_error(self):
+        lines = self.errors.read_text(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "with no word on standard error"
+
+    def take(self):
+        """The records written since the last call, in order of their start."""
+        records = []
+        for i in range(self.processes):
+            with open(f"{self.log}.{i}", "rb") as log:
+                log.seek(self.read_so_far[i])
+                data = log.read()
+            whole = len(data) // measure.RECORD.size * measure.RECORD.size
+            self.read_so_far[i] += whole
+            records += measure.parse_log(data[:whole])
+        return sorted(records)
+
+    def close(self):
+        """Asks the workload to end, and ends it if it does not."""
+        try:
+            self.process.stdin.write(b"quit\n")
+            self.process.stdin.close()
+        except OSError:
+            pass
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """What ran between two moments of the device's clock."""
+    begin: int
+    end: int
+    records: dict
+
+    def rate(self, name):
+        return measure.rate(self.records[name], self.begin, self.end)
+
+    def triple(self):
+        return self.begin, self.end, self.records
+
+
+class Session:
+    """The build under test, a private agent, and the tenants of one case."""
+
+    def __init__(self, build, with_cleave, vendors=None):
+        self.build = Path(build)
+        self.with_cleave = with_cleave
+        self.folder = Path(tempfile.mkdtemp(prefix="cleave-bench-"))
+        self.environment = dict(os.environ)
+        for name in [n for n in self.environment if n.startswith("CLEAVE_")]:
+            del self.environment[name]
+        for variable, sub in (("XDG_RUNTIME_DIR", "run"), ("XDG_STATE_HOME", "state")):
+            (self.folder / sub).mkdir(mode=0o700)
+            self.environment[variable] = str(self.folder / sub)
+        if vendors:
+            self.environment["OCL_ICD_VENDORS"] = str(vendors)
+        self.tenants = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def program(self, name):
+        path = self.build / "bench" / name
+        if not path.exists():
+            raise BenchError(f"{path} is not built: build the project, then try again")
+        return path
+
+    def cleave(self):
+        path = self.build / "src/cli/cleave"
+        if not path.exists():
+            raise BenchError(f"{path} is not built: build the project, "
+                             "or use --mode none")
+        return str(path)
+
+    def run_command(self, name, lease):
+        return [self.cleave(), "run", *lease.options(), "--name", name, "--"]
+
+    def spawn(self, name, arguments, lease=None, processes=1):
+        """Starts a tenant; without cleave a lease is left out."""
+        tenant = Tenant(self, name, [str(a) for a in arguments],
+                        lease if self.with_cleave else None, processes)
+        self.tenants.append(tenant)
+        return tenant
+
+    def calibrate(self):
+        """Loops per microsecond on this machine, measured once with no layer loaded."""
+        output = subprocess.run(
+            [str(self.program("tenant")), "--calibrate"], env=self.environment,
+            capture_output=True, text=True, timeout=120, check=True).stdout.split()
+        return f"{output[1]},{output[2]}"
+
+    def ledger(self):
+        """cleave's own account: seconds held by each lease."""
+        if not self.with_cleave:
+            return {}
+        output = subprocess.run([self.cleave(), "ps", "-o", "json"], env=self.environment,
+                                capture_output=True, text=True, timeout=30, check=True)
+        return {item["name"]: item["held_seconds"]
+                for item in json.loads(output.stdout)["items"]}
+
+    def block(self, tenants, seconds):
+        """Runs these tenants together; all others stay idle."""
+        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        start = now + 20_000_000
+        begin = raw_ns() + start - now
+        for tenant in tenants:
+            tenant.send(f"run {start}")
+        for tenant in tenants:
+            tenant.answer("running")
+        time.sleep(max(0.0, seconds - (raw_ns() - begin) / 1e9))
+        end = raw_ns()
+        for tenant in tenants:
+            tenant.send("pause")
+        for tenant in tenants:
+            tenant.answer("paused")
+        return Block(begin, end, {t.name: t.take() for t in tenants})
+
+    def end_tenants(self):
+        for tenant in self.tenants:
+            tenant.close()
+        self.tenants = []
+
+    def agent_pid(self):
+        """The process that listens on the private socket, if one does."""
+        path = self.folder / "run/cleave/api.sock"
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+                probe.connect(str(path))
+                peer = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        except OSError:
+            return 0
+        return struct.unpack("iII", peer)[0]
+
+    def stop_agent(self):
+        """Ends the private agent and waits until it is gone."""
+        pid = self.agent_pid()
+        if pid <= 0 or pid == os.getpid():
+            return
+        os.kill(pid, signal.SIGTERM)
+        for _ in range(100):
+            if not self.agent_pid():
+                return
+            time.sleep(0.05)
+        os.kill(pid, signal.SIGKILL)
+
+    def close(self):
+        self.end_tenants()
+        self.stop_agent()
+        shutil.rmtree(self.folder, ignore_errors=True)
