@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the gate adds to single calls: nanoseconds, instructions, and time to attach."""
-import re
-import subprocess
 import time
 
 import measure
-from tenants import BenchError, Lease, Session
+from tenants import Lease, Session
 
 ROUNDS = 15
 QUICK_ROUNDS = 5
@@ -22,8 +20,8 @@ def rounds(context):
 class Pairs:
     """Runs bench/launch with and without the gate in one session.
 
-    A keeper lease is attached and idle for as long as the device is to look shared; for
-    the other case it is merely not there, and the agent is kept up by `hold`."""
+    The device is open while the measured lease is the only one attached, and shared once
+    a neighbour is attached too, which stays idle."""
 
     def __init__(self, context, double):
         vendors = context.double() if double else None
@@ -41,26 +39,19 @@ class Pairs:
     def share_the_device(self):
         self.session.spawn("neighbour", ["--kernel", 1000, "--cal", "0,1"], LEASE)
 
-    def command(self, arguments, gated, wrapper=()):
-        command = [*wrapper, str(self.session.program("launch")),
-                   *[str(a) for a in arguments]]
-        if gated and self.context.with_cleave:
-            self.number += 1
-            command = self.session.run_command(f"launch{self.number}", LEASE) + command
-        return command
+    def prefix(self, gated):
+        if not gated or not self.context.with_cleave:
+            return []
+        self.number += 1
+        return self.session.run_command(f"launch{self.number}", LEASE)
 
-    def run(self, arguments, gated, wrapper=()):
-        command = self.command(arguments, gated, wrapper)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300,
-                              env=self.session.environment)
-        if done.returncode:
-            raise BenchError(f"{' '.join(command)} ended with {done.returncode}: "
-                             f"{done.stderr.strip()[-300:]}")
-        return done.stdout
+    def launch(self, arguments):
+        return [str(self.session.program("launch")), *[str(a) for a in arguments]]
 
     def p50(self, arguments, gated):
         """The first number that the program prints: its median, in nanoseconds."""
-        return float(self.run(arguments, gated).split()[1])
+        output = self.session.output(self.prefix(gated) + self.launch(arguments))
+        return float(output.split()[1])
 
     def added(self, arguments):
         """Median over the rounds of gated less ungated, the order changing each round."""
@@ -74,17 +65,9 @@ class Pairs:
 
     def instructions(self, gated):
         """Instructions of one launch: callgrind over two numbers of calls."""
-        totals = []
-        for calls in COUNTED:
-            out = self.session.folder / "callgrind.out"
-            self.run(["count", calls], gated, wrapper=[
-                "valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}",
-                "--toggle-collect=launch_once"])
-            found = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M)
-            if not found:
-                raise BenchError("callgrind wrote no totals")
-            totals.append(int(found[1]))
-        return (totals[1] - totals[0]) / (COUNTED[1] - COUNTED[0])
+        return self.session.instructions(
+            [(self.prefix(gated), self.launch(["count", n])) for n in COUNTED], COUNTED,
+            ["--toggle-collect=launch_once"])
 
 
 def run_launches(context, driver, double):
@@ -121,14 +104,9 @@ def run_cold(context):
     took = []
     for _ in range(rounds(context)):
         with Session(context.build, True) as session:
-            command = session.run_command("cold", LEASE) + ["/bin/true"]
             begin = time.monotonic()
-            done = subprocess.run(command, env=session.environment, capture_output=True,
-                                  text=True, timeout=60)
+            session.output(session.run_command("cold", LEASE) + ["/bin/true"])
             took.append((time.monotonic() - begin) * 1e3)
-            if done.returncode:
-                raise BenchError(f"cleave run ended with {done.returncode}: "
-                                 f"{done.stderr.strip()}")
     context.add("overhead", "cold-run", "p50", measure.median(took), "ms")
 
 

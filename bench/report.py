@@ -19,7 +19,7 @@ UNKNOWN_UNIT = ""
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """A bound on one number: at most, at least, or within a distance of a middle."""
+    """A bound on one number: at most, at least, within a distance of a middle, or none."""
     kind: str
     number: float
     distance: float = 0.0
@@ -33,7 +33,9 @@ class Target:
         match = re.fullmatch(r"([0-9.]+)\+-([0-9.]+)", text)
         if match:
             return cls("+-", float(match[1]), float(match[2]), note)
-        raise ValueError(f"target '{text}' is none of <=N, >=N, N+-N")
+        if text == "-":
+            return cls("-", 0.0, 0.0, note)
+        raise ValueError(f"target '{text}' is none of <=N, >=N, N+-N, -")
 
     def loosened(self, unit):
         """What a short sample on a busy machine must meet: four points, three times the
@@ -49,8 +51,6 @@ class Target:
             if self.kind == ">=":
                 return dataclasses.replace(self, number=self.number - loose)
             return dataclasses.replace(self, number=max(self.number, loose))
-        if unit == "per second":
-            return dataclasses.replace(self, number=self.number / LOOSE_TIMES)
         return self
 
     def met(self, value):
@@ -60,9 +60,11 @@ class Target:
             return value <= self.number
         if self.kind == ">=":
             return value >= self.number
-        return abs(value - self.number) <= self.distance
+        return self.kind == "-" or abs(value - self.number) <= self.distance
 
     def __str__(self):
+        if self.kind == "-":
+            return "-"
         if self.kind == "+-":
             return f"{self.number:g} +- {self.distance:g}"
         return f"{self.kind} {self.number:g}"

@@ -70,6 +70,9 @@ def parse_arguments(arguments):
     for name in options.names:
         if name not in BENCHES:
             parser.error(f"no bench is called '{name}': choose from {', '.join(BENCHES)}")
+    if options.write_docs and (options.quick or options.case or options.mode == "none"):
+        parser.error("--write-docs takes whole benches with cleave: leave out --quick, "
+                     "--case and --mode none")
     options.build = options.build.resolve()
     return options
 

@@ -10,6 +10,7 @@ import types
 import unittest
 from pathlib import Path
 
+import demo
 import donate
 import latency
 import measure
@@ -237,7 +238,7 @@ class Targets(unittest.TestCase):
             report.Target.parse("about 3")
 
     def test_nothing_measured_is_never_good(self):
-        for text in ("<=1", ">=0.97", "0.30+-0.01"):
+        for text in ("<=1", ">=0.97", "0.30+-0.01", "-"):
             self.assertFalse(report.Target.parse(text).met(math.nan))
             self.assertFalse(report.Target.parse(text).met(math.inf))
 
@@ -317,6 +318,28 @@ class Benches(unittest.TestCase):
         results = results_of(latency, case="1ms", quick=True)
         self.assertEqual({key[1] for key in results},
                          {"p50_excess", "p99_excess", "p50_of_none", "p99_of_none"})
+
+
+class Demonstration(unittest.TestCase):
+    def test_a_missed_promise_counts(self):
+        out = io.StringIO()
+        screen = demo.Screen(out)
+        screen.figures({"alpha": .2, "beta": .8}, {"alpha": .235, "beta": .765})
+        self.assertEqual(screen.failures, 0)
+        self.assertAlmostEqual(screen.worst, 3.5)
+        screen.figures({"alpha": .2, "beta": .8}, {"alpha": .245, "beta": .755})
+        screen.fact("an error came back", False)
+        self.assertEqual(screen.failures, 3)
+        self.assertIn("MISSED", out.getvalue())
+        self.assertNotIn("\033", out.getvalue())
+
+    def test_a_narrow_terminal_is_kept_to(self):
+        out = io.StringIO()
+        screen = demo.Screen(out)
+        screen.width = 40
+        screen.say("   a line that is a good deal longer than forty columns are wide")
+        screen.figures({"alpha": .2}, {"alpha": 2.5})
+        self.assertLessEqual(max(map(len, out.getvalue().splitlines())), 40)
 
 
 class Documents(unittest.TestCase):

@@ -34,7 +34,7 @@ CASES = {
                      for s, k in ((.2, 50), (.5, 1000), (.3, 20000))],
     "long": [Part(.5, ("--kernel", 200000, "--depth", 2)), Part(.5)],
 }
-NO_WINDOWS = {"mixed", "mixed-beside", "long"}
+NO_WINDOWS = {"long"}
 
 
 class Meter:

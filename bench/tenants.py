@@ -7,6 +7,7 @@ sees nor disturbs an agent that is already at work, and it ends what it started.
 import dataclasses
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -20,6 +21,7 @@ from pathlib import Path
 import measure
 
 ANSWER_SECONDS = 60
+START_AHEAD_NS = 20_000_000  # time enough for every tenant to hear of the start
 
 
 class BenchError(Exception):
@@ -48,6 +50,11 @@ def raw_ns():
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
 
 
+def wait_until(moment_ns):
+    """Sleeps until a moment of the device's clock."""
+    time.sleep(max(0.0, (moment_ns - raw_ns()) / 1e9))
+
+
 class Tenant:
     """One workload process tree, steered by lines and read through its logs."""
 
@@ -67,7 +74,11 @@ class Tenant:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 env=session.environment)
         self.pending = b""
-        self.pid = int(self.answer("ready"))
+        try:
+            self.pid = int(self.answer("ready"))
+        except BenchError:
+            self.close()
+            raise
 
     def send(self, line):
         try:
@@ -171,8 +182,7 @@ class Session:
     def cleave(self):
         path = self.build / "src/cli/cleave"
         if not path.exists():
-            raise BenchError(f"{path} is not built: build the project, "
-                             "or use --mode none")
+            raise BenchError(f"{path} is not built: build the project, then try again")
         return str(path)
 
     def run_command(self, name, lease):
@@ -185,38 +195,75 @@ class Session:
         self.tenants.append(tenant)
         return tenant
 
+    def output(self, command, seconds=300):
+        """What a command prints; one that fails ends the bench with its last words."""
+        try:
+            done = subprocess.run(command, env=self.environment, capture_output=True,
+                                  text=True, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise BenchError(f"{' '.join(command)} took over {seconds} s") from None
+        except OSError as error:
+            raise BenchError(f"{command[0]}: {error.strerror}") from None
+        if done.returncode:
+            raise BenchError(f"{' '.join(command)} ended with {done.returncode}: "
+                             f"{done.stderr.strip()[-300:]}")
+        return done.stdout
+
+    def instructions(self, commands, counts, collect=()):
+        """Instructions of one call, by callgrind: commands make counts[0] and counts[1]
+        calls, so that the difference is of calls alone."""
+        totals = []
+        for before, command in commands:
+            out = self.folder / "callgrind.out"
+            self.output([*before, "valgrind", "--quiet", "--tool=callgrind",
+                         f"--callgrind-out-file={out}", *collect, *command])
+            found = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M)
+            if not found:
+                raise BenchError("callgrind wrote no totals")
+            totals.append(int(found[1]))
+        return (totals[1] - totals[0]) / (counts[1] - counts[0])
+
     def calibrate(self):
         """Loops per microsecond on this machine, measured once with no layer loaded."""
-        output = subprocess.run(
-            [str(self.program("tenant")), "--calibrate"], env=self.environment,
-            capture_output=True, text=True, timeout=120, check=True).stdout.split()
-        return f"{output[1]},{output[2]}"
+        words = self.output([str(self.program("tenant")), "--calibrate"]).split()
+        return f"{words[1]},{words[2]}"
 
     def ledger(self):
         """cleave's own account: seconds held by each lease."""
         if not self.with_cleave:
             return {}
-        output = subprocess.run([self.cleave(), "ps", "-o", "json"], env=self.environment,
-                                capture_output=True, text=True, timeout=30, check=True)
-        return {item["name"]: item["held_seconds"]
-                for item in json.loads(output.stdout)["items"]}
+        output = self.output([self.cleave(), "ps", "-o", "json"])
+        try:
+            return {item["name"]: item["held_seconds"]
+                    for item in json.loads(output)["items"]}
+        except (KeyError, ValueError) as error:
+            raise BenchError(f"cleave ps -o json is not as promised: {error!r}") from None
 
-    def block(self, tenants, seconds):
-        """Runs these tenants together; all others stay idle."""
+    def start(self, tenants):
+        """Sets these tenants going at one moment; returns it on the device's clock."""
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        start = now + 20_000_000
-        begin = raw_ns() + start - now
+        start = now + START_AHEAD_NS
+        begin = raw_ns() + START_AHEAD_NS
         for tenant in tenants:
             tenant.send(f"run {start}")
         for tenant in tenants:
             tenant.answer("running")
-        time.sleep(max(0.0, seconds - (raw_ns() - begin) / 1e9))
+        return begin
+
+    def stop(self, tenants, begin):
+        """Pauses them all, lets what is in flight drain, and collects the records."""
         end = raw_ns()
         for tenant in tenants:
             tenant.send("pause")
         for tenant in tenants:
             tenant.answer("paused")
         return Block(begin, end, {t.name: t.take() for t in tenants})
+
+    def block(self, tenants, seconds):
+        """Runs these tenants together; all others stay idle."""
+        begin = self.start(tenants)
+        wait_until(begin + int(seconds * 1e9))
+        return self.stop(tenants, begin)
 
     def end_tenants(self):
         for tenant in self.tenants:
