@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* libcleave: the agent's API from C.  The command line and the bridges are built on it.
+ *
+ * Shapes.  Results are JSON values of the jansson library (`json_t *`), the objects that
+ * docs/api.md describes and `cleave ... -o json` prints; lists are {"items": [...]}.
+ * Requests are the structures below, where zero or NULL means "not said".
+ *
+ * Units.  Shares are parts per million in requests (`share_ppm`) and fractions from 0 to
+ * 1 in results; memory is in bytes; times to wait are in milliseconds; points in time are
+ * RFC 3339 text in UTC.
+ *
+ * Ownership.  The caller owns each value stored through `ret` (json_decref() it); texts
+ * in requests stay the caller's and are not needed after the call.
+ *
+ * Errors.  A call returns 0, or a negative errno with *err filled (err may be NULL); then
+ * *ret is left alone.
+ *
+ * Threads.  A client is used by one thread at a time; two clients are independent.  No
+ * call starts a thread or changes the process's signal handling.  A client's file
+ * descriptors are close-on-exec; a forked child must not use its parent's client. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+#define CLEAVE_API_VERSION 1
+
+struct json_t; /* jansson's json_t */
+struct clv_client;
+
+/* Codes are the API's ("does_not_fit", "not_found", ...) or the client's own:
+ * "unreachable", "other_version", "not_permitted", "interrupted", "bad_reply",
+ * "internal". */
+struct clv_client_error {
+	int error;      /* negative errno, as returned */
+	int status;     /* HTTP status, 0 when there was no answer */
+	char code[32];  /* see above */
+	char msg[1024]; /* one line: what, why, what would work */
+};
+
+struct clv_client_options {
+	const char *
+		socket_path; /* NULL: CLEAVE_SOCKET, then the system's, then the user's */
+	bool start_agent;    /* none answers: start the user's own agent */
+	int interrupt_fd;    /* calls end with -EINTR once it is readable; 0: none */
+};
+
+struct clv_client_lease_request {
+	const char *name;
+	const char *device;
+	const char *class_name; /* "latency", "normal", "batch" */
+	const char *command;    /* for people to recognise it */
+	uint32_t share_ppm;
+	uint32_t cap_ppm;
+	uint64_t memory_bytes;
+	bool wait; /* queue when it does not fit now */
+	bool overcommit;
+};
+
+struct clv_client_lease_change {
+	const char *class_name;
+	uint32_t share_ppm;
+	uint32_t cap_ppm;
+	bool remove_cap;
+	uint64_t memory_bytes;
+};
+
+/* Finds the agent, starts it if wanted, and compares API versions.  options may be NULL.
+ */
+int clv_client_new(const struct clv_client_options *options, struct clv_client **ret,
+	struct clv_client_error *err);
+
+/* Accepts NULL; returns NULL. */
+struct clv_client *clv_client_free(struct clv_client *client);
+
+/* The socket in use; borrowed. */
+const char *clv_client_get_socket(const struct clv_client *client);
+
+int clv_client_version(
+	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
+int clv_client_devices(
+	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
+int clv_client_leases(
+	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
+
+/* By id or by the caller's own name for it. */
+int clv_client_lease(struct clv_client *client, const char *id_or_name,
+	struct json_t **ret, struct clv_client_error *err);
+
+/* The calling process becomes the lease's holder: when it is dead and no process is
+ * attached, the lease ends. */
+int clv_client_lease_create(struct clv_client *client,
+	const struct clv_client_lease_request *request, struct json_t **ret,
+	struct clv_client_error *err);
+
+/* Returns when the lease is no longer queued, when its place in the queue changed, or
+ * after wait_ms. */
+int clv_client_lease_wait(struct clv_client *client, const char *id_or_name,
+	uint32_t wait_ms, struct json_t **ret, struct clv_client_error *err);
+
+int clv_client_lease_update(struct clv_client *client, const char *id_or_name,
+	const struct clv_client_lease_change *change, struct json_t **ret,
+	struct clv_client_error *err);
+
+/* force ends the attached processes first. */
+int clv_client_lease_release(struct clv_client *client, const char *id_or_name,
+	bool force, struct clv_client_error *err);
+
+/* Events with an id above after_id, oldest first, at most limit (0: the agent's own
+ * limit); waits up to wait_ms for the first. */
+int clv_client_events(struct clv_client *client, uint64_t after_id, uint32_t wait_ms,
+	uint32_t limit, struct json_t **ret, struct clv_client_error *err);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave: finds the verb and runs it.  The table of verbs is all there is; help, man
+ * pages and completion are printed from it. */
+#include "cli/cli.h"
+#include "cli/help.h"
+#include "cli/suggest.h"
+#include "cli/verbs.h"
+
+#include "base/error.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct clv_verb *const clv_verbs[] = {
+	&clv_verb_devices,
+	&clv_verb_run,
+	&clv_verb_ps,
+	&clv_verb_top,
+	&clv_verb_set,
+	&clv_verb_release,
+	&clv_verb_events,
+	&clv_verb_doctor,
+	&clv_verb_version,
+	&clv_verb_completion,
+	&clv_verb_help,
+};
+const size_t clv_n_verbs = CLV_ARRAY_SIZE(clv_verbs);
+
+static const struct clv_opt root_options[] = {
+	CLV_OPT_HELP,
+	{
+		.name = "version",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(version),
+		.help = "Show the version and exit",
+	},
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_root = {
+	.name = "",
+	.arguments = "VERB [ARGUMENT...]",
+	.summary = "share GPUs: enforced fractions of compute and memory",
+	.options = root_options,
+	.n_options = CLV_ARRAY_SIZE(root_options),
+	.min_arguments = 0,
+	.max_arguments = -1,
+	.completes = CLV_COMPLETE_VERB,
+	.is_wrapper = true,
+};
+
+const struct clv_verb *clv_verb_find(const char *name)
+{
+	for (size_t i = 0; i < clv_n_verbs; i++) {
+		if (strcmp(clv_verbs[i]->name, name) == 0)
+			return clv_verbs[i];
+	}
+	return NULL;
+}
+
+static int fail_verb(const char *word)
+{
+	const char *names[CLV_ARRAY_SIZE(clv_verbs)];
+	const char *near;
+
+	for (size_t i = 0; i < clv_n_verbs; i++)
+		names[i] = clv_verbs[i]->name;
+	near = clv_suggest(word, names, clv_n_verbs);
+	if (near)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"'%.40s' is not a verb of cleave: did you mean '%s'?", word,
+			near);
+	return clv_cli_fail(
+		CLV_EXIT_USAGE, "'%.40s' is not a verb of cleave: see cleave help", word);
+}
+
+static int run_verb(
+	const struct clv_verb *verb, struct clv_settings *settings, int argc, char **argv)
+{
+	struct clv_error err;
+	int first;
+
+	if (clv_opt_parse(verb, argc, argv, settings, &first, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_USAGE, "%s", err.msg);
+	if (settings->help) {
+		clv_help_print(verb, stdout);
+		return CLV_EXIT_OK;
+	}
+
+	return verb->run(settings, argc - first, argv + first);
+}
+
+int main(int argc, char **argv)
+{
+	struct clv_settings settings = {};
+	const struct clv_verb *verb;
+	struct clv_error err;
+	int first;
+
+	/* The characters of a terminal, but the numbers of JSON. */
+	setlocale(LC_CTYPE, "");
+	signal(SIGPIPE, SIG_DFL);
+	if (clv_opt_parse(&clv_verb_root, argc, argv, &settings, &first, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_USAGE, "%s", err.msg);
+	if (settings.version) {
+		printf("cleave %s\n", CLV_VERSION);
+		return CLV_EXIT_OK;
+	}
+	if (settings.help) {
+		clv_help_print(&clv_verb_root, stdout);
+		return CLV_EXIT_OK;
+	}
+	if (first >= argc) {
+		clv_help_print(&clv_verb_root, stderr);
+		return CLV_EXIT_USAGE;
+	}
+	verb = clv_verb_find(argv[first]);
+	if (!verb)
+		return fail_verb(argv[first]);
+
+	return run_verb(verb, &settings, argc - first, argv + first);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Holds programs that drop their environment: in a mount namespace of the program's own
+ * the folder of OpenCL vendors has one entry, the gate, and the original is reachable for
+ * the gate alone, beside it.  It does not hide the vendors' libraries themselves: who
+ * opens one by its path goes round the loader and the gate. */
+#include "cli/namespace.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/paths.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SYSTEM_VENDORS "/etc/OpenCL/vendors"
+#define GATE_NAME "libcleave-opencl.so"
+#define ICD_NAME "cleave.icd"
+
+static_assert(CLV_NAMESPACE_PATH_MAX == CLV_PATH_MAX, "joined paths fit");
+
+static int write_file(const char *path, const char *text, struct clv_error *err)
+{
+	size_t n_bytes = strlen(text);
+	_cleanup_close_ int fd =
+		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0 || write(fd, text, n_bytes) != (ssize_t)n_bytes)
+		return clv_error_errno(err, errno ? errno : EIO, "cannot write %s", path);
+	return 0;
+}
+
+/* What the caller's environment names as the vendors, or NULL. */
+static const char *chosen_vendors(void)
+{
+	const char *chosen = getenv("OCL_ICD_VENDORS");
+
+	if (!chosen || !chosen[0])
+		chosen = getenv("OPENCL_VENDOR_PATH");
+	return chosen && chosen[0] ? chosen : NULL;
+}
+
+/* Inside another lease the folder is that lease's: the original is behind it. */
+static void look_behind_outer_lease(char path[CLV_NAMESPACE_PATH_MAX])
+{
+	char icd[CLV_NAMESPACE_PATH_MAX + 32], line[CLV_NAMESPACE_PATH_MAX] = "";
+	char *slash;
+	FILE *file;
+
+	snprintf(icd, sizeof(icd), "%s/%s", path, ICD_NAME);
+	file = fopen(icd, "re");
+	if (!file)
+		return;
+	if (fgets(line, sizeof(line), file) && (slash = strrchr(line, '/'))) {
+		*slash = '\0';
+		if (strlen(line) + sizeof("/vendors.real") <= CLV_NAMESPACE_PATH_MAX) {
+			strcat(line, "/vendors.real");
+			strcpy(path, line);
+		}
+	}
+	fclose(file);
+}
+
+/* The vendors that the program would have seen: a folder to mount, or, for the other
+ * forms that loaders take (one .icd file, one library), an entry that says the same. */
+static int find_original(struct clv_namespace *ns, struct clv_error *err)
+{
+	const char *chosen = chosen_vendors();
+	char entry[CLV_NAMESPACE_PATH_MAX + 32], line[CLV_NAMESPACE_PATH_MAX + 2];
+	struct stat st;
+	FILE *file;
+
+	if (!chosen)
+		chosen = SYSTEM_VENDORS;
+	if (stat(chosen, &st) == 0 && S_ISDIR(st.st_mode)) {
+		if (!realpath(chosen, ns->original))
+			return clv_error_errno(err, errno, "cannot use %s", chosen);
+		look_behind_outer_lease(ns->original);
+		return 0;
+	}
+
+	ns->original[0] = '\0';
+	if (strcmp(chosen, SYSTEM_VENDORS) == 0)
+		return 0;
+	snprintf(line, sizeof(line), "%s\n", chosen);
+	file = fopen(chosen, "re");
+	if (file && strstr(chosen, ".icd"))
+		(void)!fgets(line, sizeof(line), file);
+	if (file)
+		fclose(file);
+	snprintf(entry, sizeof(entry), "%s/chosen.icd", ns->vendors_real);
+	return write_file(entry, line, err);
+}
+
+/* The lease's folder is used where it is ours to write in; with the system's agent it is
+ * root's, and a folder of our own stands in, with the lease's socket linked into it. */
+static int choose_folder(const char *lease_socket, const char *lease_id,
+	struct clv_namespace *ns, struct clv_error *err)
+{
+	const char *slash = strrchr(lease_socket, '/');
+	char own[CLV_PATH_MAX], link[CLV_PATH_MAX];
+	int r;
+
+	if (!slash || (size_t)(slash - lease_socket) >= sizeof(ns->folder))
+		return clv_error_set(err, -EINVAL,
+			"the agent gave '%.80s' as the lease's socket: is it of another "
+			"release?",
+			lease_socket);
+	snprintf(ns->folder, sizeof(ns->folder), "%.*s", (int)(slash - lease_socket),
+		lease_socket);
+	if (access(ns->folder, W_OK) == 0)
+		return 0;
+
+	r = clv_path_user_runtime(true, own, sizeof(own), err);
+	if (r < 0)
+		return r;
+	if (snprintf(ns->folder, sizeof(ns->folder), "%s/namespace/%s", own, lease_id) >=
+		(int)sizeof(ns->folder))
+		return clv_error_errno(err, ENAMETOOLONG, "cannot use %s", own);
+	r = clv_path_make(ns->folder, 0700, err);
+	if (r < 0)
+		return r;
+	ns->is_own_folder = true;
+	snprintf(link, sizeof(link), "%s/lease.sock", ns->folder);
+	if (symlink(lease_socket, link) < 0 && errno != EEXIST)
+		return clv_error_errno(err, errno, "cannot make %s", link);
+	return 0;
+}
+
+int clv_namespace_prepare(const char *lease_socket, const char *lease_id,
+	const char *gate_path, struct clv_namespace *ret, struct clv_error *err)
+{
+	char path[CLV_PATH_MAX + 32], line[CLV_PATH_MAX + 64];
+	int r;
+
+	*ret = (struct clv_namespace){};
+	r = choose_folder(lease_socket, lease_id, ret, err);
+	if (r < 0)
+		return r;
+	snprintf(ret->vendors, sizeof(ret->vendors), "%s/vendors", ret->folder);
+	snprintf(ret->vendors_real, sizeof(ret->vendors_real), "%s/vendors.real",
+		ret->folder);
+	if ((mkdir(ret->vendors, 0755) < 0 && errno != EEXIST) ||
+		(mkdir(ret->vendors_real, 0755) < 0 && errno != EEXIST))
+		return clv_error_errno(
+			err, errno, "cannot make folders in %s", ret->folder);
+	snprintf(path, sizeof(path), "%s/%s", ret->folder, GATE_NAME);
+	if (symlink(gate_path, path) < 0 && errno != EEXIST)
+		return clv_error_errno(err, errno, "cannot make %s", path);
+	snprintf(line, sizeof(line), "%s\n", path);
+	snprintf(path, sizeof(path), "%s/%s", ret->vendors, ICD_NAME);
+	r = write_file(path, line, err);
+	if (r < 0)
+		return r;
+
+	return find_original(ret, err);
+}
+
+static int write_proc(const char *path, const char *text, struct clv_error *err)
+{
+	size_t n_bytes = strlen(text);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, n_bytes) != (ssize_t)n_bytes)
+		return clv_error_errno(err, errno ? errno : EIO, "writing %s", path);
+	return 0;
+}
+
+static int write_map(const char *path, unsigned int id, struct clv_error *err)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "%u %u 1", id, id);
+	return write_proc(path, line, err);
+}
+
+/* As root a mount namespace is enough; anybody else needs a user namespace around it, in
+ * which he is nobody but himself. */
+static int unshare_mounts(struct clv_error *err)
+{
+	unsigned int uid = geteuid(), gid = getegid();
+	int r;
+
+	if (unshare(CLONE_NEWNS) == 0)
+		return 0;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return clv_error_errno(err, errno, "unshare");
+	r = write_proc("/proc/self/setgroups", "deny", err);
+	if (r == 0)
+		r = write_map("/proc/self/uid_map", uid, err);
+	if (r == 0)
+		r = write_map("/proc/self/gid_map", gid, err);
+	return r;
+}
+
+static int leave_mounts(struct clv_error *err)
+{
+	int r = unshare_mounts(err);
+
+	if (r < 0)
+		return r;
+	/* Mounts made outside go on appearing inside, never the other way. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return clv_error_errno(err, errno, "mount");
+	return 0;
+}
+
+static int bind(const char *from, const char *to, struct clv_error *err)
+{
+	if (mount(from, to, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return clv_error_errno(err, errno, "mounting %s on %s", from, to);
+	return 0;
+}
+
+static int fail_namespace(const struct clv_error *why, struct clv_error *err)
+{
+	return clv_error_set(err, -EPERM,
+		"this system allows no mount namespace (%s), so that programs that drop "
+		"their environment cannot be held: allow user namespaces "
+		"(user.max_user_namespaces, or the container's profile), or add "
+		"--no-namespace",
+		why->msg);
+}
+
+int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err)
+{
+	struct clv_error why = {};
+	int r = leave_mounts(&why);
+
+	if (r == 0 && ns->original[0])
+		r = bind(ns->original, ns->vendors_real, &why);
+	if (r == 0 && access(SYSTEM_VENDORS, F_OK) == 0)
+		r = bind(ns->vendors, SYSTEM_VENDORS, &why);
+	if (r < 0)
+		return fail_namespace(&why, err);
+	if (getenv("OCL_ICD_VENDORS"))
+		setenv("OCL_ICD_VENDORS", ns->vendors, 1);
+	if (getenv("OPENCL_VENDOR_PATH"))
+		setenv("OPENCL_VENDOR_PATH", ns->vendors, 1);
+
+	return 0;
+}
+
+int clv_namespace_try(struct clv_error *err)
+{
+	struct clv_error why = {};
+	int pipe_fds[2], status;
+	ssize_t n;
+	pid_t child;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return clv_error_errno(err, errno, "cannot make a pipe");
+	child = fork();
+	if (child == 0) {
+		int r = leave_mounts(&why);
+
+		(void)!write(pipe_fds[1], &why, sizeof(why));
+		_exit(r < 0);
+	}
+	close(pipe_fds[1]);
+	n = read(pipe_fds[0], &why, sizeof(why));
+	close(pipe_fds[0]);
+	if (child < 0 || waitpid(child, &status, 0) < 0 || n != sizeof(why))
+		return clv_error_set(err, -EIO, "cannot try it in a child process");
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return clv_error_set(err, -EPERM, "%s", why.msg);
+
+	return 0;
+}
+
+void clv_namespace_remove(const struct clv_namespace *ns)
+{
+	static const char *const files[] = {
+		"vendors/" ICD_NAME, "vendors.real/chosen.icd", GATE_NAME};
+	char path[CLV_PATH_MAX + 32];
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), "%s/%s", ns->folder, files[i]);
+		unlink(path);
+	}
+	rmdir(ns->vendors);
+	rmdir(ns->vendors_real);
+	if (!ns->is_own_folder)
+		return;
+	snprintf(path, sizeof(path), "%s/lease.sock", ns->folder);
+	unlink(path);
+	rmdir(ns->folder);
+}

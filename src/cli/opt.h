@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clv_error;
+
+/* The command line as data.  One table of options per verb gives the parser, the help,
+ * the man page's options and the shells' completion; nothing of them is typed twice. */
+
+enum clv_opt_type {
+	CLV_OPT_FLAG,     /* bool */
+	CLV_OPT_TEXT,     /* const char * */
+	CLV_OPT_CHOICE,   /* const char *: one of choices */
+	CLV_OPT_BYTES,    /* uint64_t */
+	CLV_OPT_FRACTION, /* uint32_t, parts per million */
+	CLV_OPT_CAP,      /* struct clv_opt_cap: a fraction, or "none" */
+	CLV_OPT_WAIT,     /* struct clv_opt_wait: a flag with an optional duration */
+	CLV_OPT_DURATION, /* uint64_t, nanoseconds */
+	CLV_OPT_COUNT,    /* uint64_t */
+	_CLV_OPT_MAX,
+};
+
+struct clv_opt_cap {
+	uint32_t ppm;
+	bool is_none;
+};
+
+struct clv_opt_wait {
+	bool is_given;
+	uint64_t timeout_ns; /* 0: no limit */
+};
+
+/* What a shell may offer in an argument's place. */
+enum clv_complete {
+	CLV_COMPLETE_NOTHING,
+	CLV_COMPLETE_FILE,
+	CLV_COMPLETE_LEASE,
+	CLV_COMPLETE_DEVICE,
+	CLV_COMPLETE_PROGRAM,
+	CLV_COMPLETE_VERB,
+	CLV_COMPLETE_SHELL,
+};
+
+struct clv_opt {
+	const char *name;
+	const char *argument; /* NULL for flags */
+	const char *help;     /* sentences without a full stop at the end */
+	const char *const *choices;
+	size_t offset; /* of the value in struct clv_settings */
+	enum clv_opt_type type;
+	enum clv_complete completes;
+	char letter;
+	bool is_hidden;
+};
+
+/* The values of all options of all verbs; zero means "not said". */
+struct clv_settings {
+	bool help;
+	bool version;
+	const char *socket;
+	const char *output;
+	uint32_t share_ppm;
+	struct clv_opt_cap cap;
+	uint64_t memory_bytes;
+	const char *class_name;
+	const char *name;
+	const char *device;
+	struct clv_opt_wait wait;
+	bool overcommit;
+	const char *if_no_agent;
+	bool no_namespace;
+	bool force;
+	bool follow;
+	uint64_t after_id;
+	uint64_t n_lines;
+	uint64_t interval_ns;
+	bool once;
+	const char *scdoc;
+};
+
+struct clv_verb {
+	const char *name;
+	const char
+		*arguments;  /* for the synopsis: "NAME", "[--] PROGRAM [ARGUMENT...]" */
+	const char *summary; /* half a line, without a full stop */
+	const char *about;   /* sentences; NULL: the summary says it all */
+	const struct clv_opt *options;
+	size_t n_options;
+	int min_arguments;
+	int max_arguments; /* -1: any number */
+	enum clv_complete completes;
+	bool is_wrapper; /* options end at the first argument */
+	bool is_hidden;
+	/* Returns the exit code.  argv holds the arguments that are no options. */
+	int (*run)(const struct clv_settings *settings, int argc, char **argv);
+};
+
+extern const char *const clv_opt_formats[];
+extern const char *const clv_opt_classes[];
+
+#define CLV_OPT_AT(member) offsetof(struct clv_settings, member)
+
+#define CLV_OPT_HELP                                                          \
+	{                                                                     \
+		.name = "help", .letter = 'h', .type = CLV_OPT_FLAG,          \
+		.offset = CLV_OPT_AT(help), .help = "Show this help and exit" \
+	}
+
+#define CLV_OPT_SOCKET                                                                \
+	{                                                                             \
+		.name = "socket", .type = CLV_OPT_TEXT, .offset = CLV_OPT_AT(socket), \
+		.argument = "PATH", .completes = CLV_COMPLETE_FILE,                   \
+		.help = "Talk to the agent on this socket instead of looking for one" \
+	}
+
+#define CLV_OPT_OUTPUT                                                                 \
+	{                                                                              \
+		.name = "output", .letter = 'o', .type = CLV_OPT_CHOICE,               \
+		.offset = CLV_OPT_AT(output), .argument = "FORMAT",                    \
+		.choices = clv_opt_formats,                                            \
+		.help = "How to print: table, json (the API's own objects), yaml, or " \
+			"name (names alone, one a line)"                               \
+	}
+
+/* Reads argv[1..]; argv[0] is skipped.  Stores the index of the first argument that is no
+ * option; getopt may have moved the options before it.  -EINVAL with *err set. */
+int clv_opt_parse(const struct clv_verb *verb, int argc, char **argv,
+	struct clv_settings *settings, int *ret_first, struct clv_error *err);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+/* Stands in for a program: signals go to it, its end ends this process. */
+
+/* Makes this process adopt the orphans of its tree, and blocks what is forwarded;
+ * *ret_old is the mask to give back to the program. */
+int clv_supervise_begin(sigset_t *ret_old);
+
+/* In the child, before it becomes the program. */
+void clv_supervise_restore(const sigset_t *old);
+
+/* Forwards signals and reaps until the last process of the tree has ended.  Returns the
+ * main one's exit code, 128 + n after signal n. */
+int clv_supervise(pid_t main_pid);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave ps: the caller's leases (root: everybody's), what each was promised and what it
+ * uses. */
+#include "cli/verbs.h"
+
+#include "cli/cells.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void cell_name(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "name"));
+}
+
+static void cell_tenant(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "tenant"));
+}
+
+static void cell_device(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "device"));
+}
+
+static void cell_state(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	const char *state = clv_json_text(row, "state");
+	double position = clv_json_number(row, "queue_position");
+
+	if (position > 0)
+		snprintf(ret, CLV_CELL_MAX, "%s %.0f", state, position);
+	else if (strcmp(state, "active") == 0 && clv_json_flag(row, "holding"))
+		snprintf(ret, CLV_CELL_MAX, "holding");
+	else if (strcmp(state, "active") == 0 && clv_json_flag(row, "waiting"))
+		snprintf(ret, CLV_CELL_MAX, "waiting");
+	else
+		snprintf(ret, CLV_CELL_MAX, "%s", state);
+}
+
+static void cell_share(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	clv_cell_percent(clv_json_number(row, "share"), ret);
+}
+
+static void cell_used(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	clv_cell_percent(clv_json_number(row, "share_used"), ret);
+}
+
+static void cell_cap(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	if (json_is_number(json_object_get(row, "cap")))
+		clv_cell_percent(clv_json_number(row, "cap"), ret);
+	else
+		strcpy(ret, "-");
+}
+
+static void cell_quota(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	clv_cell_bytes(clv_json_bytes(row, "memory_bytes"), ret);
+}
+
+static void cell_memory_used(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	clv_cell_bytes(clv_json_bytes(row, "memory_used_bytes"), ret);
+}
+
+static void cell_class(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "class"));
+}
+
+static void cell_processes(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%zu",
+		json_array_size(json_object_get(row, "processes")));
+}
+
+static void cell_age(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	clv_cell_age(clv_json_text(row, "created_at"), ret);
+}
+
+static void cell_command(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "command"));
+}
+
+static const struct clv_column columns[] = {
+	/* clang-format off */
+	/* header    cell              right  trunc  rank */
+	{ "NAME",    cell_name,        false, true,  0 },
+	{ "TENANT",  cell_tenant,      false, true,  6 },
+	{ "DEVICE",  cell_device,      false, false, 3 },
+	{ "STATE",   cell_state,       false, false, 1 },
+	{ "SHARE",   cell_share,       true,  false, 0 },
+	{ "USED",    cell_used,        true,  false, 0 },
+	{ "CAP",     cell_cap,         true,  false, 5 },
+	{ "QUOTA",   cell_quota,       true,  false, 0 },
+	{ "MEMORY",  cell_memory_used, true,  false, 0 },
+	{ "CLASS",   cell_class,       false, false, 4 },
+	{ "PROCS",   cell_processes,   true,  false, 2 },
+	{ "AGE",     cell_age,         true,  false, 4 },
+	{ "COMMAND", cell_command,     false, true,  3 },
+	/* clang-format on */
+};
+
+const struct clv_listing clv_listing_leases = {
+	.columns = columns,
+	.n_columns = CLV_ARRAY_SIZE(columns),
+	.name_key = "name",
+	.none = "no leases: cleave run makes one",
+};
+
+static int run_ps(const struct clv_settings *settings, int argc, char **argv)
+{
+	_cleanup_client_ struct clv_client *client = NULL;
+	_cleanup_json_ json_t *leases = NULL;
+	struct clv_client_error err;
+	int r = clv_cli_connect(settings, false, &client);
+
+	if (r)
+		return r;
+	if (clv_client_leases(client, &leases, &err) < 0)
+		return clv_cli_fail_client(&err);
+	if (clv_output_list(&clv_listing_leases, settings->output, leases) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the list: %m");
+
+	return CLV_EXIT_OK;
+}
+
+static const struct clv_opt options[] = {
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_ps = {
+	.name = "ps",
+	.summary = "list your leases: share promised, share used, memory, state",
+	.about = "Root sees the leases of all users. USED is the part of the device "
+		 "held over the last second, MEMORY what is allocated of the QUOTA.",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.run = run_ps,
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave set: resizes a lease while its programs run. */
+#include "cli/verbs.h"
+
+#include "cli/cli.h"
+#include "cli/output.h"
+
+static int run_set(const struct clv_settings *settings, int argc, char **argv)
+{
+	struct clv_client_lease_change change = {
+		.class_name = settings->class_name,
+		.share_ppm = settings->share_ppm,
+		.cap_ppm = settings->cap.ppm,
+		.remove_cap = settings->cap.is_none,
+		.memory_bytes = settings->memory_bytes,
+	};
+	_cleanup_client_ struct clv_client *client = NULL;
+	_cleanup_json_ json_t *lease = NULL;
+	struct clv_client_error err;
+	int r;
+
+	if (!change.class_name && !change.share_ppm && !change.cap_ppm &&
+		!change.remove_cap && !change.memory_bytes)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"nothing to set on '%.40s': add --share, --cap, --memory or "
+			"--class",
+			argv[0]);
+	r = clv_cli_connect(settings, false, &client);
+	if (r)
+		return r;
+	if (clv_client_lease_update(client, argv[0], &change, &lease, &err) < 0)
+		return clv_cli_fail_client(&err);
+	if (clv_output_object(&clv_listing_leases, settings->output, lease) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the lease: %m");
+
+	return CLV_EXIT_OK;
+}
+
+static const struct clv_opt options[] = {
+	{
+		.name = "share",
+		.letter = 's',
+		.type = CLV_OPT_FRACTION,
+		.offset = CLV_OPT_AT(share_ppm),
+		.argument = "FRACTION",
+		.help = "The new share of the device's compute, as 0.3, 30% or 6/20",
+	},
+	{
+		.name = "cap",
+		.letter = 'c',
+		.type = CLV_OPT_CAP,
+		.offset = CLV_OPT_AT(cap),
+		.argument = "FRACTION|none",
+		.help = "Never more than this share, even when the device is idle; none "
+			"removes the cap",
+	},
+	{
+		.name = "memory",
+		.letter = 'm',
+		.type = CLV_OPT_BYTES,
+		.offset = CLV_OPT_AT(memory_bytes),
+		.argument = "SIZE",
+		.help = "The new memory quota, as 512M or 1.5GiB; what is allocated "
+			"stays, even above it",
+	},
+	{
+		.name = "class",
+		.type = CLV_OPT_CHOICE,
+		.offset = CLV_OPT_AT(class_name),
+		.argument = "CLASS",
+		.choices = clv_opt_classes,
+		.help = "How fast it is served, never how much it gets: latency, normal "
+			"or batch",
+	},
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_set = {
+	.name = "set",
+	.arguments = "NAME|ID",
+	.summary = "resize a lease while its programs run",
+	.about = "Prints the lease as it is now. A change that does not fit is refused "
+		 "and "
+		 "nothing changes.",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.min_arguments = 1,
+	.max_arguments = 1,
+	.completes = CLV_COMPLETE_LEASE,
+	.run = run_set,
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+struct clv_listing;
+struct clv_verb;
+
+/* One file per verb; main.c holds the table of them. */
+extern const struct clv_verb clv_verb_devices;
+extern const struct clv_verb clv_verb_run;
+extern const struct clv_verb clv_verb_ps;
+extern const struct clv_verb clv_verb_top;
+extern const struct clv_verb clv_verb_set;
+extern const struct clv_verb clv_verb_release;
+extern const struct clv_verb clv_verb_events;
+extern const struct clv_verb clv_verb_doctor;
+extern const struct clv_verb clv_verb_version;
+extern const struct clv_verb clv_verb_completion;
+extern const struct clv_verb clv_verb_help;
+
+/* How leases are listed: `ps`, and `set` for the one that it changed. */
+extern const struct clv_listing clv_listing_leases;

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+struct clv_client_error;
+
+#define CLV_LOCATE_PATH_MAX 4096
+
+/* Where an agent may listen, in the order in which to look.  Plain data. */
+struct clv_locate {
+	char paths[2][CLV_LOCATE_PATH_MAX];
+	unsigned int n_paths;
+	bool is_chosen; /* by the caller or by CLEAVE_SOCKET: look nowhere else */
+};
+
+/* socket_path may be NULL. */
+int clv_locate_list(
+	const char *socket_path, struct clv_locate *ret, struct clv_client_error *err);
+
+/* Whether somebody listens there who may be trusted: 1 yes, 0 nobody does, or an error: a
+ * socket of another user is never spoken to. */
+int clv_locate_probe(const char *path, struct clv_client_error *err);

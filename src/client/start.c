@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts the user's own agent on demand.  A lock in the runtime folder makes two commands
+ * that are started together start one agent.  The agent leaves the caller's session and
+ * process tree (double fork, setsid), so that neither Ctrl-C nor the end of the terminal
+ * touches it.  It is not restarted here: it ends when idle and comes back on demand. */
+#include "client/start.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/paths.h"
+#include "client/error.h"
+#include "client/locate.h"
+
+#include <cleave.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define IDLE_EXIT_ARGUMENT "--idle-exit=30"
+#define READY_TIMEOUT_MS 20000
+#define READY_FD 3
+
+/* Places relative to the running program: installed side by side, installed with the
+ * agent in libexec, and a build tree. */
+static const char *const beside[] = {
+	"cleaved",
+	"../libexec/cleave/cleaved",
+	"../sbin/cleaved",
+	"../agent/cleaved",
+};
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static bool find_beside(char ret[CLV_PATH_MAX])
+{
+	char self[CLV_PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (length <= 0)
+		return false;
+	self[length] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(beside); i++) {
+		int n = snprintf(ret, CLV_PATH_MAX, "%s/%s", self, beside[i]);
+
+		if (n > 0 && n < CLV_PATH_MAX && is_program(ret))
+			return true;
+	}
+	return false;
+}
+
+static bool find_in_path(char ret[CLV_PATH_MAX])
+{
+	const char *path = getenv("PATH");
+
+	for (const char *p = path; p && *p; p += strcspn(p, ":"), p += *p == ':') {
+		int n = (int)strcspn(p, ":");
+
+		if (n == 0)
+			continue;
+		n = snprintf(ret, CLV_PATH_MAX, "%.*s/cleaved", n, p);
+		if (n > 0 && n < CLV_PATH_MAX && is_program(ret))
+			return true;
+	}
+	return false;
+}
+
+static int find_agent(char ret[CLV_PATH_MAX], struct clv_client_error *err)
+{
+	const char *chosen = getenv("CLEAVE_AGENT");
+
+	if (chosen && chosen[0]) {
+		snprintf(ret, CLV_PATH_MAX, "%s", chosen);
+		if (is_program(ret))
+			return 0;
+		return clv_client_fail(err, -ENOENT, "unreachable",
+			"the agent %s (from CLEAVE_AGENT) is not a program: name the "
+			"path "
+			"of cleaved there, or unset it",
+			chosen);
+	}
+	if (find_beside(ret) || find_in_path(ret))
+		return 0;
+
+	return clv_client_fail(err, -ENOENT, "unreachable",
+		"no agent runs and cleaved is not installed beside this program or in "
+		"PATH: install it, or name it in CLEAVE_AGENT");
+}
+
+/* In the child: leaves everything of the caller behind but the environment. */
+static void __attribute__((noreturn))
+become_agent(const char *agent, int ready_fd, int log_fd)
+{
+	char ready[32];
+	char name[] = "cleaved", idle[] = IDLE_EXIT_ARGUMENT;
+	char *const argv[] = {name, idle, ready, NULL};
+	sigset_t none;
+
+	snprintf(ready, sizeof(ready), "--ready-fd=%d", READY_FD);
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (chdir("/") < 0 || dup2(log_fd, STDERR_FILENO) < 0 ||
+		dup2(log_fd, STDOUT_FILENO) < 0)
+		_exit(127);
+	if (ready_fd == READY_FD)
+		fcntl(ready_fd, F_SETFD, 0);
+	else if (dup2(ready_fd, READY_FD) < 0)
+		_exit(127);
+	close(STDIN_FILENO);
+	if (open("/dev/null", O_RDONLY) != STDIN_FILENO)
+		_exit(127);
+	close_range(READY_FD + 1, ~0U, 0);
+	/* An agent must not live inside a share, even when the caller does. */
+	unsetenv("CLEAVE_LEASE");
+	unsetenv("OPENCL_LAYERS");
+	execv(agent, argv);
+	dprintf(STDERR_FILENO, "cannot execute %s: %s\n", agent, strerror(errno));
+	_exit(127);
+}
+
+/* Returns the read end of the pipe that the agent writes to when it serves. */
+static int spawn(const char *agent, int log_fd, struct clv_client_error *err)
+{
+	int pipe_fds[2], status;
+	pid_t child;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return clv_client_fail(err, -errno, "internal", "cannot make a pipe: %s",
+			strerror(errno));
+	child = fork();
+	if (child == 0) {
+		setsid();
+		if (fork() != 0)
+			_exit(0);
+		become_agent(agent, pipe_fds[1], log_fd);
+	}
+	close(pipe_fds[1]);
+	if (child < 0) {
+		close(pipe_fds[0]);
+		return clv_client_fail(
+			err, -errno, "internal", "cannot fork: %s", strerror(errno));
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return pipe_fds[0];
+}
+
+static int fail_with_log(
+	const char *what, const char *log_path, int log_fd, struct clv_client_error *err)
+{
+	char tail[401] = "";
+	off_t end = lseek(log_fd, 0, SEEK_END);
+	off_t from = end > 400 ? end - 400 : 0;
+	ssize_t n = pread(log_fd, tail, sizeof(tail) - 1, from);
+	char *line;
+
+	while (n > 0 && tail[n - 1] == '\n')
+		n--;
+	tail[n > 0 ? n : 0] = '\0';
+	line = strrchr(tail, '\n');
+	line = line ? line + 1 : tail;
+	return clv_client_fail(err, -ECHILD, "unreachable",
+		"the agent %s: %s (its log is %s; cleave doctor says what is amiss)",
+		what, line[0] ? line : "it said nothing", log_path);
+}
+
+static int wait_ready(
+	int ready_fd, const char *log_path, int log_fd, struct clv_client_error *err)
+{
+	uint64_t until_ns = clv_clock_ns() + READY_TIMEOUT_MS * CLV_NS_PER_MS;
+	struct pollfd p = {.fd = ready_fd, .events = POLLIN};
+	char byte;
+
+	for (;;) {
+		uint64_t now_ns = clv_clock_ns();
+		int left_ms = now_ns < until_ns
+				      ? (int)((until_ns - now_ns) / CLV_NS_PER_MS)
+				      : 0;
+		int n = poll(&p, 1, left_ms);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			return fail_with_log(
+				"was not ready after 20 s", log_path, log_fd, err);
+		break;
+	}
+	if (read(ready_fd, &byte, 1) != 1)
+		return fail_with_log("did not start", log_path, log_fd, err);
+
+	return 0;
+}
+
+static int start_locked(const char *folder, struct clv_client_error *err)
+{
+	char agent[CLV_PATH_MAX], log_path[CLV_PATH_MAX + 32];
+	_cleanup_close_ int ready_fd = -1;
+	_cleanup_close_ int log_fd = -1;
+	int r = find_agent(agent, err);
+
+	if (r < 0)
+		return r;
+	snprintf(log_path, sizeof(log_path), "%s/cleaved.log", folder);
+	log_fd = open(log_path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+	if (log_fd < 0)
+		return clv_client_fail(err, -errno, "internal", "cannot write %s: %s",
+			log_path, strerror(errno));
+	ready_fd = spawn(agent, log_fd, err);
+	if (ready_fd < 0)
+		return ready_fd;
+
+	return wait_ready(ready_fd, log_path, log_fd, err);
+}
+
+int clv_start_agent(const struct clv_locate *where, struct clv_client_error *err)
+{
+	char folder[CLV_PATH_MAX], lock_path[CLV_PATH_MAX + 32];
+	_cleanup_close_ int lock_fd = -1;
+	struct clv_error why;
+
+	if (clv_path_user_runtime(true, folder, sizeof(folder), &why) < 0)
+		return clv_client_fail(err, why.code,
+			why.code == -EPERM ? "not_permitted" : "internal", "%s", why.msg);
+	snprintf(lock_path, sizeof(lock_path), "%s/start.lock", folder);
+	lock_fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (lock_fd < 0 || flock(lock_fd, LOCK_EX) < 0)
+		return clv_client_fail(err, -errno, "internal", "cannot lock %s: %s",
+			lock_path, strerror(errno));
+	for (unsigned int i = 0; i < where->n_paths; i++) {
+		if (clv_locate_probe(where->paths[i], NULL) > 0)
+			return 0;
+	}
+
+	return start_locked(folder, err);
+}

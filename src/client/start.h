@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+struct clv_client_error;
+struct clv_locate;
+
+/* Starts the calling user's own agent, detached, and returns when it is ready to serve;
+ * when another process has just started one, that one is enough.  It ends by itself once
+ * idle. */
+int clv_start_agent(const struct clv_locate *where, struct clv_client_error *err);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One HTTP request and its answer through libcurl, over a Unix socket.  The multi
+ * interface is used for one thing alone: it can wait for a file descriptor of the caller
+ * as well, so that Ctrl-C ends a long wait at once.  No retries and no TLS here. */
+#include "client/transport.h"
+
+#include "client/error.h"
+
+#include <cleave.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define RESPONSE_MAX_BYTES (64u << 20)
+
+struct clv_transport {
+	CURLM *multi;
+	CURL *easy;
+	struct curl_slist *headers;
+	int interrupt_fd;
+	char socket_path[108];
+};
+
+/* curl's own socket() call lacks SOCK_CLOEXEC on this version; a program that `cleave
+ * run` starts must not inherit a connection to the agent. */
+static curl_socket_t open_socket(
+	void *userdata, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	return socket(
+		address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static size_t take_bytes(char *data, size_t size, size_t n, void *userdata)
+{
+	struct clv_response *response = userdata;
+	size_t more = size * n;
+	char *grown;
+
+	if (more > RESPONSE_MAX_BYTES - response->n_bytes)
+		return 0;
+	grown = realloc(response->body, response->n_bytes + more + 1);
+	if (!grown)
+		return 0;
+
+	memcpy(grown + response->n_bytes, data, more);
+	response->body = grown;
+	response->n_bytes += more;
+	response->body[response->n_bytes] = '\0';
+	return more;
+}
+
+struct clv_transport *clv_transport_free(struct clv_transport *t)
+{
+	if (!t)
+		return NULL;
+
+	if (t->easy)
+		curl_easy_cleanup(t->easy);
+	if (t->multi)
+		curl_multi_cleanup(t->multi);
+	curl_slist_free_all(t->headers);
+	free(t);
+	return NULL;
+}
+
+int clv_transport_new(const char *socket_path, int interrupt_fd,
+	struct clv_transport **ret, struct clv_client_error *err)
+{
+	_cleanup_transport_ struct clv_transport *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return clv_client_fail(err, -ENOMEM, "internal", "out of memory");
+	if (strlen(socket_path) >= sizeof(t->socket_path))
+		return clv_client_fail(err, -ENAMETOOLONG, "bad_request",
+			"the socket path %.60s... is over %zu bytes: use a shorter "
+			"folder",
+			socket_path, sizeof(t->socket_path) - 1);
+
+	strcpy(t->socket_path, socket_path);
+	t->interrupt_fd = interrupt_fd;
+	/* Nothing global is needed: no TLS, no resolver.  It also keeps a cold start
+	 * short. */
+	curl_global_init(CURL_GLOBAL_NOTHING);
+	t->multi = curl_multi_init();
+	t->easy = curl_easy_init();
+	t->headers = curl_slist_append(NULL, "Content-Type: application/json");
+	if (!t->multi || !t->easy || !t->headers)
+		return clv_client_fail(err, -ENOMEM, "internal", "out of memory");
+
+	*ret = CLV_TAKE(t);
+	return 0;
+}
+
+static void prepare(struct clv_transport *t, const char *method, const char *path,
+	const char *body, uint32_t timeout_ms, struct clv_response *response)
+{
+	char url[1024];
+
+	snprintf(url, sizeof(url), "http://localhost%s", path);
+	curl_easy_reset(t->easy);
+	curl_easy_setopt(t->easy, CURLOPT_UNIX_SOCKET_PATH, t->socket_path);
+	curl_easy_setopt(t->easy, CURLOPT_URL, url);
+	curl_easy_setopt(t->easy, CURLOPT_PROXY, "");
+	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, method);
+	curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
+	curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, take_bytes);
+	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, response);
+	curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
+	if (body) {
+		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, body);
+		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE, (long)strlen(body));
+	}
+}
+
+/* Returns 0 with *ret_result set once the transfer is over, or -EINTR. */
+static int drive(struct clv_transport *t, CURLcode *ret_result)
+{
+	struct curl_waitfd extra = {.fd = t->interrupt_fd, .events = CURL_WAIT_POLLIN};
+	unsigned int n_extra = t->interrupt_fd > 0;
+	int running = 1, n_messages;
+	CURLMsg *message;
+
+	for (;;) {
+		if (curl_multi_perform(t->multi, &running) != CURLM_OK)
+			return -EIO;
+		if (!running)
+			break;
+		if (curl_multi_poll(t->multi, &extra, n_extra, 60000, NULL) != CURLM_OK)
+			return -EIO;
+		if (n_extra && extra.revents)
+			return -EINTR;
+	}
+	message = curl_multi_info_read(t->multi, &n_messages);
+	if (!message || message->msg != CURLMSG_DONE)
+		return -EIO;
+
+	*ret_result = message->data.result;
+	return 0;
+}
+
+static int fail_transfer(
+	struct clv_transport *t, CURLcode result, struct clv_client_error *err)
+{
+	if (result == CURLE_OPERATION_TIMEDOUT)
+		return clv_client_fail(err, -ETIMEDOUT, "unreachable",
+			"the agent on %s does not answer: see its log, or start it anew",
+			t->socket_path);
+	if (result == CURLE_WRITE_ERROR)
+		return clv_client_fail(err, -EMSGSIZE, "bad_reply",
+			"the answer of the agent on %s is too large", t->socket_path);
+	return clv_client_fail(err, -ECONNREFUSED, "unreachable",
+		"the agent on %s cannot be reached (%s): start it with cleaved, or let "
+		"cleave run start one",
+		t->socket_path, curl_easy_strerror(result));
+}
+
+int clv_transport_request(struct clv_transport *t, const char *method, const char *path,
+	const char *body, uint32_t timeout_ms, struct clv_response *ret,
+	struct clv_client_error *err)
+{
+	struct clv_response response = {};
+	CURLcode result = CURLE_OK;
+	int r;
+
+	prepare(t, method, path, body, timeout_ms, &response);
+	curl_multi_add_handle(t->multi, t->easy);
+	r = drive(t, &result);
+	curl_multi_remove_handle(t->multi, t->easy);
+	if (r == 0 && result == CURLE_OK && !response.body)
+		response.body = strdup("");
+	if (r == 0 && result == CURLE_OK && response.body) {
+		curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &response.status);
+		*ret = response;
+		return 0;
+	}
+
+	free(response.body);
+	if (r == -EINTR)
+		return clv_client_fail(err, r, "interrupted", "interrupted");
+	if (r < 0)
+		return clv_client_fail(err, r, "internal", "libcurl failed");
+	return fail_transfer(t, result, err);
+}
