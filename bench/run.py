@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the benches that decide whether cleave's shares are exact."""
 import argparse
+import os
 import shutil
 import signal
 import sys
+import time
 from pathlib import Path
 
 import donate
@@ -17,6 +19,7 @@ import throughput
 from tenants import BenchError
 
 ROOT = Path(__file__).resolve().parent.parent
+MOST_OF_OTHERS = 0.05  # of the machine, before the figures are called noisy
 BENCHES = {
     "shares": shares.run,
     "throughput": throughput.run,
@@ -77,17 +80,37 @@ def parse_arguments(arguments):
     return options
 
 
+def processor_seconds():
+    """Seconds that the machine's processors worked, and those of them that were ours or our
+    ended children's."""
+    with open("/proc/stat") as stat:
+        ticks = [int(field) for field in stat.readline().split()[1:9]]
+    busy = sum(ticks) - ticks[3] - ticks[4]  # all but idle and waiting for a disk
+    return busy / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
+
+
+def warn_of_company(before, seconds):
+    """Other programs on the machine take time from kernels that run on its processors."""
+    busy, ours = (b - a for a, b in zip(before, processor_seconds()))
+    others = (busy - ours) / (seconds * os.cpu_count())
+    if others > MOST_OF_OTHERS:
+        print(f"others used {others:.0%} of this machine meanwhile: figures are noisy",
+              file=sys.stderr, flush=True)
+
+
 def run_all(options, results):
     """Runs the benches; one that cannot run leaves its rows without a result."""
     context = Context(options, results)
     broken = 0
     names = options.names or list(BENCHES)
     for name in names:
+        before, began = processor_seconds(), time.monotonic()
         try:
             BENCHES[name](context)
         except BenchError as error:
             broken += 1
             print(f"bench {name}: {error}", file=sys.stderr)
+        warn_of_company(before, time.monotonic() - began)
     results.close(names, options.case)
     return broken
 
