@@ -190,17 +190,27 @@ static void enqueue_runnable(struct clv_policy *policy, struct lease *lease)
 		is_eligible(policy, lease) ? QUEUE_ELIGIBLE : QUEUE_INELIGIBLE);
 }
 
-/* A lease that was outside competes again from where the clock is.  One that never did
- * starts without lag, and not behind V either, for then it would run until it met V. */
+/* Where one that never competed starts: without lag, that is, at V.  Behind V it would
+ * run alone until it met the others.  But where V is ahead of the clock, that is the
+ * others' debt, and the newcomer takes over no more of it than they have together. */
+static __int128 newcomer_vtime(const struct clv_policy *policy, uint32_t weight_ppm)
+{
+	const struct sum *others = &policy->runnable;
+	__int128 debt = others->vtime - policy->clock * others->weight;
+	uint64_t weight = weight_ppm > others->weight ? weight_ppm : others->weight;
+
+	return policy->clock + (debt > 0 ? divide(debt, weight) : 0);
+}
+
+/* A lease that was outside competes again, from where the clock is. */
 static void enter(struct clv_policy *policy, struct lease *lease)
 {
-	lease->vtime = policy->clock - divide(lease->credit, lease->params.weight_ppm);
-	if (lease->is_new && policy->runnable.weight > 0) {
-		__int128 mean = divide(policy->runnable.vtime, policy->runnable.weight);
+	uint32_t weight_ppm = lease->params.weight_ppm;
 
-		if (mean > lease->vtime)
-			lease->vtime = mean;
-	}
+	if (lease->is_new)
+		lease->vtime = newcomer_vtime(policy, weight_ppm);
+	else
+		lease->vtime = policy->clock - divide(lease->credit, weight_ppm);
 	lease->is_new = false;
 	lease->vdeadline = lease->vtime + lease->request;
 	sum_add(&policy->competing, lease);
@@ -526,9 +536,10 @@ static struct lease *find_next(struct clv_policy *policy)
 	}
 }
 
+/* Rounded up: after that much service the virtual time is there, not just short of it. */
 static uint64_t scaled_to_ns(__int128 scaled)
 {
-	return (uint64_t)divide(scaled, CLV_PPM);
+	return (uint64_t)divide(scaled + CLV_PPM - 1, CLV_PPM);
 }
 
 /* How long until the first ineligible lease, if it is of a quicker class and has the
@@ -545,8 +556,7 @@ static uint64_t quicker_in_ns(const struct clv_policy *policy, const struct leas
 		next->vdeadline >= lease->vdeadline)
 		return UINT64_MAX;
 	return scaled_to_ns(
-		       next->vtime * policy->runnable.weight - policy->runnable.vtime) +
-	       1;
+		next->vtime * policy->runnable.weight - policy->runnable.vtime);
 }
 
 /* What is left of its request, or up to when a quicker one has a better claim; but no

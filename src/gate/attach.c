@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The attach handshake from the gate's side.  It fails closed: without a lease's word the
+ * process sees no device, unless it was started with --if-no-agent=open. */
+#include "gate/attach.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/socket.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#define ATTACH_TIMEOUT_MS 5000
+
+/* Programs that close what they do not know start from below, and mostly end at a few
+ * hundred. */
+#define HIGH_FD 900
+
+static int move_high(int fd)
+{
+	struct rlimit limit = {.rlim_cur = HIGH_FD * 2};
+	int floor_fd = HIGH_FD, high;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur <= HIGH_FD + 16)
+		floor_fd = limit.rlim_cur > 64 ? (int)limit.rlim_cur - 32 : 3;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, floor_fd);
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+/* The lease's socket: said by the environment, else beside this library (cleave run makes
+ * a folder per lease with a link to it, for children whose environment was emptied), else
+ * where a container has it. */
+static void find_socket(char ret[4096])
+{
+	const char *said = getenv(CLV_ATTACH_ENV);
+	const char *slash;
+	Dl_info self;
+
+	if (said && said[0]) {
+		snprintf(ret, 4096, "%s", said);
+		return;
+	}
+	if (dladdr((void *)(uintptr_t)clv_attach, &self) && self.dli_fname) {
+		slash = strrchr(self.dli_fname, '/');
+		snprintf(ret, 4096, "%.*s/%s", slash ? (int)(slash - self.dli_fname) : 1,
+			slash ? self.dli_fname : ".", CLV_ATTACH_SOCKET_NAME);
+		if (access(ret, F_OK) == 0)
+			return;
+	}
+	snprintf(ret, 4096, "%s", CLV_ATTACH_DEFAULT_SOCKET);
+}
+
+static bool may_run_ungated(void)
+{
+	const char *said = getenv(CLV_ATTACH_ENV_IF_NO_AGENT);
+
+	return said && strcmp(said, "open") == 0;
+}
+
+static void *map(int fd, size_t n_bytes, int protection)
+{
+	void *page = mmap(NULL, n_bytes, protection, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	madvise(page, n_bytes, MADV_DONTFORK);
+	return page;
+}
+
+static int exchange(int fd, uint32_t api, const struct clv_view *old,
+	struct clv_attach_reply *reply, int fds[CLV_ATTACH_FDS], struct clv_error *err)
+{
+	struct clv_attach_hello hello = {
+		.magic = CLV_ATTACH_MAGIC,
+		.version = CLV_ATTACH_VERSION,
+		.api = api,
+		.page_version = CLV_PAGE_VERSION,
+		.old_slot = old ? old->slot_index : CLV_ATTACH_NO_SLOT,
+	};
+	size_t n_fds = CLV_ATTACH_FDS;
+	ssize_t got;
+	int r;
+
+	r = clv_socket_send(
+		fd, &hello, sizeof(hello), old ? &old->report_fd : NULL, old ? 1 : 0);
+	if (r == -EBADF && old)
+		r = clv_socket_send(fd, &hello, sizeof(hello), NULL, 0);
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot speak to the agent");
+	got = clv_socket_receive(fd, reply, sizeof(*reply), fds, &n_fds);
+	if (got < 0)
+		return clv_error_errno(err, (int)-got, "the agent does not answer");
+	if (got == sizeof(*reply) && reply->magic == CLV_ATTACH_MAGIC &&
+		reply->status == 0 && reply->slot < CLV_SLOTS && n_fds == CLV_ATTACH_FDS)
+		return 0;
+
+	for (size_t i = 0; i < n_fds; i++)
+		close(fds[i]);
+	if (got != sizeof(*reply) || reply->magic != CLV_ATTACH_MAGIC)
+		return clv_error_set(err, -EPROTO,
+			"the agent is of another version: end its leases and start it "
+			"again");
+	reply->message[sizeof(reply->message) - 1] = '\0';
+	return clv_error_set(err, reply->status < 0 ? reply->status : -EPROTO, "%s",
+		reply->message[0] ? reply->message : "the agent refused");
+}
+
+static int build_view(struct clv_view *view, const struct clv_attach_reply *reply,
+	int socket_fd, const int fds[CLV_ATTACH_FDS], struct clv_error *err)
+{
+	struct stat st;
+
+	view->control =
+		map(fds[CLV_ATTACH_FD_CONTROL], CLV_CONTROL_PAGE_BYTES, PROT_READ);
+	view->report = map(
+		fds[CLV_ATTACH_FD_REPORT], CLV_REPORT_PAGE_BYTES, PROT_READ | PROT_WRITE);
+	close(fds[CLV_ATTACH_FD_CONTROL]);
+	if (!view->control || !view->report)
+		return clv_error_errno(err, ENOMEM, "cannot map the lease pages");
+	view->slot_index = reply->slot;
+	view->slot = &view->report->slots[reply->slot];
+	view->socket_fd = move_high(socket_fd);
+	view->report_fd = move_high(fds[CLV_ATTACH_FD_REPORT]);
+	view->doorbell_fd = move_high(fds[CLV_ATTACH_FD_DOORBELL]);
+	if (fstat(view->doorbell_fd, &st) == 0) {
+		view->doorbell_device = st.st_dev;
+		view->doorbell_inode = st.st_ino;
+	}
+	memcpy(view->platform, reply->platform, sizeof(view->platform) - 1);
+	memcpy(view->model, reply->model, sizeof(view->model) - 1);
+	view->ordinal = reply->ordinal;
+	return 0;
+}
+
+static int attach(uint32_t api, const struct clv_view *old, struct clv_view **ret,
+	struct clv_error *err)
+{
+	struct clv_attach_reply reply = {0};
+	_cleanup_free_ struct clv_view *view = calloc(1, sizeof(*view));
+	int fds[CLV_ATTACH_FDS];
+	char path[4096];
+	int fd, r;
+
+	if (!view)
+		return clv_error_errno(err, ENOMEM, "cannot attach");
+	find_socket(path);
+	fd = clv_socket_connect(path, SOCK_SEQPACKET, ATTACH_TIMEOUT_MS, err);
+	if (fd < 0)
+		return fd;
+	r = exchange(fd, api, old, &reply, fds, err);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	r = build_view(view, &reply, fd, fds, err);
+	if (r < 0)
+		return r;
+
+	*ret = CLV_TAKE(view);
+	return 0;
+}
+
+enum clv_attachment clv_attach(
+	uint32_t api, const struct clv_view *old, bool quiet, struct clv_view **ret)
+{
+	struct clv_error err = {0};
+	int r = attach(api, old, ret, &err);
+
+	if (r >= 0)
+		return CLV_ATTACHED;
+	if (may_run_ungated())
+		return CLV_UNGATED;
+	if (!quiet)
+		fprintf(stderr,
+			"cleave: no device for process %d: %s; start it with cleave run, "
+			"or "
+			"allow it to run without with --if-no-agent=open\n",
+			(int)getpid(), err.msg);
+	return CLV_REFUSED;
+}
+
+bool clv_attach_ring(const struct clv_view *view)
+{
+	uint64_t one = 1;
+	struct stat st;
+
+	if (fstat(view->doorbell_fd, &st) < 0 || st.st_dev != view->doorbell_device ||
+		st.st_ino != view->doorbell_inode)
+		return false;
+	return write(view->doorbell_fd, &one, sizeof(one)) == sizeof(one) ||
+	       errno == EAGAIN;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gate/gate.h"
+
+/* Attaching to the lease. */
+
+enum clv_attachment {
+	CLV_ATTACHED,
+	CLV_UNGATED, /* allowed to run without */
+	CLV_REFUSED, /* must see no device */
+};
+
+/* Connects, sends the hello (with the old view's report page, if any) and maps the pages.
+ * quiet: no line on stderr when it fails. */
+enum clv_attachment clv_attach(
+	uint32_t api, const struct clv_view *old, bool quiet, struct clv_view **ret);
+
+/* Rings the arbiter's doorbell.  False if the descriptor is no longer ours. */
+bool clv_attach_ring(const struct clv_view *view);
+
+/* After the agent died: attaches to its successor, at most every 50 ms; the new view
+ * replaces the old one.  Cheap when nothing is to be done. */
+void clv_gate_seek_agent(struct clv_view *view);
+
+bool clv_gate_agent_is_dead(const struct clv_view *view);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process's attachment: made at the first call that matters, wiped in every child
+ * however it was made, exchanged when a new agent takes over. */
+#include "gate/gate.h"
+
+#include "base/clock.h"
+#include "gate/attach.h"
+#include "gate/state.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SEEK_INTERVAL_NS (50 * CLV_NS_PER_MS)
+
+struct clv_gate_state clv_gate = {.attach_lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Lives in a page that the kernel wipes in children: a child finds itself unattached. */
+struct forkless {
+	_Atomic(struct clv_view *) view;
+	_Atomic uint32_t settled; /* 1 + enum clv_attachment */
+	_Atomic uint32_t epoch;
+};
+
+static struct forkless *forkless;
+static pthread_once_t forkless_once = PTHREAD_ONCE_INIT;
+static _Atomic uint32_t last_epoch;
+
+__thread uint32_t clv_gate_callback_depth __attribute__((tls_model("initial-exec")));
+
+static void map_forkless(void)
+{
+	static struct forkless fallback;
+	void *page = mmap(
+		NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED) {
+		forkless = &fallback;
+		return;
+	}
+	madvise(page, 4096, MADV_WIPEONFORK);
+	forkless = page;
+}
+
+void clv_gate_init(const struct clv_gate_api *api)
+{
+	pthread_once(&forkless_once, map_forkless);
+	clv_gate.api = api;
+}
+
+struct clv_view *clv_gate_peek(void)
+{
+	return atomic_load_explicit(&forkless->view, memory_order_acquire);
+}
+
+uint32_t clv_ledger_epoch(void)
+{
+	return atomic_load_explicit(&forkless->epoch, memory_order_relaxed);
+}
+
+static void settle(void)
+{
+	struct clv_view *view = NULL;
+	enum clv_attachment outcome;
+
+	if (atomic_load(&last_epoch) > 0)
+		clv_gate_forget_parent();
+	atomic_store(&forkless->epoch, atomic_fetch_add(&last_epoch, 1) + 1);
+	outcome = clv_attach(clv_gate.api->attach_api, NULL, false, &view);
+	atomic_store_explicit(&forkless->view, view, memory_order_release);
+	atomic_store(&forkless->settled, 1 + (uint32_t)outcome);
+}
+
+/* A child of a multi-threaded parent may have inherited a locked mutex; it has one
+ * thread, and finds the owner to be another process. */
+static void lock_attach(void)
+{
+	static _Atomic pid_t owner_process;
+	pid_t self = getpid();
+
+	if (atomic_exchange(&owner_process, self) != self)
+		pthread_mutex_init(&clv_gate.attach_lock, NULL);
+	pthread_mutex_lock(&clv_gate.attach_lock);
+}
+
+struct clv_view *clv_gate_view(bool *ret_refused)
+{
+	struct clv_view *view = clv_gate_peek();
+	int saved_errno = errno;
+
+	*ret_refused = false;
+	if (view)
+		return view;
+	if (atomic_load(&forkless->settled) == 0) {
+		lock_attach();
+		if (atomic_load(&forkless->settled) == 0)
+			settle();
+		pthread_mutex_unlock(&clv_gate.attach_lock);
+	}
+	*ret_refused = atomic_load(&forkless->settled) == 1 + CLV_REFUSED;
+	errno = saved_errno;
+	return clv_gate_peek();
+}
+
+bool clv_gate_agent_is_dead(const struct clv_view *view)
+{
+	return atomic_load_explicit(&view->control->beacon.word, memory_order_relaxed) &
+	       CLV_BEACON_DEAD;
+}
+
+static bool is_same_file(int a, int b)
+{
+	struct stat first, second;
+
+	return fstat(a, &first) == 0 && fstat(b, &second) == 0 &&
+	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/* The new report page is the old one, unless its descriptor was lost; then this process
+ * carries its own numbers over. */
+static void carry_over(const struct clv_view *old, struct clv_view *view)
+{
+	if (is_same_file(old->report_fd, view->report_fd))
+		return;
+	atomic_store(&view->slot->memory_bytes, atomic_load(&old->slot->memory_bytes));
+	atomic_store(&view->slot->done, atomic_load(&old->slot->done));
+	atomic_store(&view->slot->entered, atomic_load(&old->slot->entered));
+}
+
+/* Another thread may be about to ring with the old view, so its descriptors stay open for
+ * one more generation. */
+static void retire(struct clv_view *old)
+{
+	static struct clv_view *last;
+
+	if (last) {
+		close(last->socket_fd);
+		close(last->doorbell_fd);
+		close(last->report_fd);
+	}
+	last = old;
+}
+
+static void replace_view(struct clv_view *old)
+{
+	struct clv_view *view = NULL;
+
+	if (clv_attach(clv_gate.api->attach_api, old, true, &view) != CLV_ATTACHED)
+		return;
+	carry_over(old, view);
+	atomic_store_explicit(&forkless->view, view, memory_order_release);
+	retire(old);
+}
+
+void clv_gate_seek_agent(struct clv_view *view)
+{
+	static _Atomic uint64_t last_try_ns;
+	uint64_t now_ns = clv_clock_ns();
+	int saved_errno = errno;
+
+	if (now_ns - atomic_load(&last_try_ns) < SEEK_INTERVAL_NS)
+		return;
+	if (pthread_mutex_trylock(&clv_gate.attach_lock) != 0)
+		return;
+	atomic_store(&last_try_ns, now_ns);
+	if (clv_gate_peek() == view)
+		replace_view(view);
+	pthread_mutex_unlock(&clv_gate.attach_lock);
+	errno = saved_errno;
+}
+
+void clv_gate_callback_begin(void)
+{
+	clv_gate_callback_depth++;
+}
+
+void clv_gate_callback_end(void)
+{
+	clv_gate_callback_depth--;
+}

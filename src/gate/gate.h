@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "arbiter/attach.h"
+#include "arbiter/page.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What the gates of all APIs have in common: the attachment to a lease, the turn, the
+ * window of work in flight, the memory ledger.  Needs libc only; never exits, never logs
+ * on a path that a workload waits on; keeps errno.  All functions may be called from any
+ * thread.
+ *
+ * A view is this process's attachment: its pages and its slot.  Views are never freed, so
+ * a thread that still uses an old one while the helper swaps in the next agent's is safe.
+ */
+
+struct clv_view {
+	struct clv_control_page *control; /* mapped read-only */
+	struct clv_report_page *report;
+	struct clv_slot *slot;
+	uint32_t slot_index;
+	int socket_fd;
+	int report_fd;
+	int doorbell_fd;
+	uint64_t doorbell_device; /* what fstat said at attach time */
+	uint64_t doorbell_inode;
+	char platform[128];
+	char model[128];
+	uint32_t ordinal;
+};
+
+/* How many commands, and how long by estimate: packed into one atomic word. */
+#define CLV_FLIGHT_NS_BITS 44
+#define CLV_FLIGHT_ONE (UINT64_C(1) << CLV_FLIGHT_NS_BITS)
+#define CLV_FLIGHT_NS(word) ((word) & (CLV_FLIGHT_ONE - 1))
+#define CLV_FLIGHT_COUNT(word) ((word) >> CLV_FLIGHT_NS_BITS)
+
+/* What an API's gate supplies to the common part. */
+struct clv_gate_api {
+	uint32_t attach_api; /* enum clv_attach_api */
+	/* Puts a marker behind everything that has none.  Returns whether it placed any.
+	 */
+	bool (*mark_tails)(void);
+	/* Waits for the oldest marker and books it.  Returns false if there is none. */
+	bool (*wait_for_marker)(void);
+	/* In a forked child, before it attaches: forget what the parent had. */
+	void (*forget_parent)(void);
+};
+
+/* Called once, before anything else. */
+void clv_gate_init(const struct clv_gate_api *api);
+
+/* The present view, or NULL where the process runs ungated (no lease,
+ * --if-no-agent=open). *ret_refused is set when the process must see no device. Attaches
+ * on first use, and again in a child. */
+struct clv_view *clv_gate_view(bool *ret_refused);
+
+/* The view if there is one already; no system call. */
+struct clv_view *clv_gate_peek(void);
+
+/* Work in flight. ---------------------------------------------------------------------
+ */
+
+/* Enters one command that will take about estimate_ns (0: unknown).  Waits for the turn
+ * and for room in the window unless the call comes from a callback. */
+void clv_flight_enter(struct clv_view *view, uint64_t estimate_ns);
+
+/* Commands that went in but were refused by the vendor, or are known to be complete. */
+void clv_flight_leave(uint64_t packed);
+
+/* Commands that a user event released, and that were not counted so far.  Never waits. */
+void clv_flight_released(uint64_t packed);
+
+/* Whether what was submitted since the last marker wants one now. */
+bool clv_flight_wants_marker(const struct clv_view *view, uint64_t unmarked,
+	uint32_t n_markers, bool sync_style);
+
+/* The helper thread: started at the first submission, woken when a marker was placed. */
+void clv_helper_start(void);
+void clv_helper_wake(void);
+
+/* Between these two, on one thread, calls pass the gate and become debt. */
+void clv_gate_callback_begin(void);
+void clv_gate_callback_end(void);
+
+/* Memory. ------------------------------------------------------------------------------
+ */
+
+/* Reserves n_bytes of the quota.  False: it would not fit (counted as a refusal). */
+bool clv_ledger_charge(uint64_t n_bytes);
+
+/* Gives back what was charged by this very process (epoch from clv_ledger_epoch): objects
+ * that a child inherited are the parent's charge. */
+void clv_ledger_release(uint64_t n_bytes, uint32_t epoch);
+
+/* Books more, or less, once the real size is known.  Never refuses. */
+void clv_ledger_correct(uint64_t charged_bytes, uint64_t real_bytes);
+uint32_t clv_ledger_epoch(void);
+uint64_t clv_ledger_quota_bytes(void); /* UINT64_MAX: ungated */

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one helper thread of a process: waits for markers, one at a time and oldest first,
+ * puts markers behind what has none when the turn ends, tells the arbiter when the
+ * process is idle and looks for the next agent when one died.  It never runs the
+ * program's code. */
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/thread.h"
+#include "gate/attach.h"
+#include "gate/state.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#define GRANTED_POLL_NS (500 * CLV_NS_PER_US)
+#define BUSY_POLL_NS (50 * CLV_NS_PER_MS)
+#define IDLE_POLL_NS (1 * CLV_NS_PER_S)
+#define NO_WAITV_POLL_NS (1 * CLV_NS_PER_MS)
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449 /* Linux 5.16 */
+#endif
+
+/* struct futex_waitv of linux/futex.h, which older headers lack. */
+struct wait_entry {
+	uint64_t expected;
+	uint64_t address;
+	uint32_t flags;
+	uint32_t reserved;
+};
+
+#define WAIT_ENTRY_32_BITS 2u
+
+static void wait_for_either(struct clv_view *view, uint32_t phase_word,
+	uint32_t helper_word, uint64_t timeout_ns)
+{
+	uint64_t until_ns = clv_clock_ns() + timeout_ns;
+	struct timespec until = {
+		(time_t)(until_ns / CLV_NS_PER_S), (long)(until_ns % CLV_NS_PER_S)};
+	struct wait_entry entries[] = {
+		{phase_word, (uintptr_t)&view->control->phase, WAIT_ENTRY_32_BITS, 0},
+		{helper_word, (uintptr_t)&clv_gate.helper_word, WAIT_ENTRY_32_BITS, 0},
+	};
+
+	if (syscall(SYS_futex_waitv, entries, 2, 0, &until, CLOCK_MONOTONIC) >= 0 ||
+		errno != ENOSYS)
+		return;
+	clv_futex_wait(&clv_gate.helper_word, helper_word,
+		timeout_ns < NO_WAITV_POLL_NS ? timeout_ns : NO_WAITV_POLL_NS);
+}
+
+/* What is to be done for this phase while no marker is out, and for how long to sleep
+ * after. timed_out: the last sleep ended with nothing new. */
+static uint64_t tend(struct clv_view *view, uint32_t word, bool timed_out)
+{
+	bool in_flight = CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0;
+	uint64_t grace_ns;
+
+	if (clv_gate_agent_is_dead(view)) {
+		clv_gate_seek_agent(view);
+		return BUSY_POLL_NS;
+	}
+	switch (CLV_PHASE_OF(word)) {
+	case CLV_PHASE_CLOSED:
+		if (in_flight && clv_gate.api->mark_tails())
+			return 0;
+		clv_flight_report_idle(view, true);
+		return in_flight ? BUSY_POLL_NS : IDLE_POLL_NS;
+	case CLV_PHASE_GRANTED:
+		if (in_flight)
+			return timed_out && clv_gate.api->mark_tails() ? 0
+								       : GRANTED_POLL_NS;
+		grace_ns = atomic_load(&view->control->grace_ns);
+		if (timed_out || grace_ns == 0)
+			clv_flight_report_idle(view, true);
+		return timed_out || grace_ns == 0 ? GRANTED_POLL_NS : grace_ns;
+	case CLV_PHASE_OPEN:
+	case CLV_PHASE_SHARED:
+		break;
+	}
+	return in_flight ? BUSY_POLL_NS : IDLE_POLL_NS;
+}
+
+static void *run(void *userdata)
+{
+	uint64_t last_entered = 0;
+	bool timed_out = false;
+
+	(void)userdata;
+	clv_thread_make_prompt();
+	for (;;) {
+		uint32_t helper_word = atomic_load(&clv_gate.helper_word);
+		struct clv_view *view;
+		uint32_t phase_word;
+		uint64_t sleep_ns, entered;
+
+		if (clv_gate.api->wait_for_marker()) {
+			timed_out = false;
+			continue;
+		}
+		view = clv_gate_peek();
+		phase_word = atomic_load(&view->control->phase);
+		entered = atomic_load(&view->slot->entered);
+		sleep_ns = tend(view, phase_word, timed_out && entered == last_entered);
+		last_entered = entered;
+		if (sleep_ns == 0)
+			continue;
+		atomic_store(&clv_gate.helper_sleeps, 1);
+		if (atomic_load(&clv_gate.helper_word) == helper_word)
+			wait_for_either(view, phase_word, helper_word, sleep_ns);
+		atomic_store(&clv_gate.helper_sleeps, 0);
+		timed_out = atomic_load(&clv_gate.helper_word) == helper_word &&
+			    atomic_load(&view->control->phase) == phase_word;
+	}
+	return NULL;
+}
+
+void clv_helper_start(void)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	pthread_t thread;
+
+	if (atomic_exchange(&clv_gate.helper_started, 1))
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&thread, &attributes, run, NULL) != 0)
+		atomic_store(&clv_gate.helper_started, 0);
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void clv_helper_wake(void)
+{
+	atomic_fetch_add(&clv_gate.helper_word, 1);
+	if (atomic_load(&clv_gate.helper_sleeps))
+		clv_futex_wake(&clv_gate.helper_word, 1);
+}
+
+void clv_gate_forget_parent(void)
+{
+	atomic_store(&clv_gate.flight, 0);
+	atomic_store(&clv_gate.n_window_waiters, 0);
+	atomic_store(&clv_gate.helper_started, 0);
+	atomic_store(&clv_gate.helper_sleeps, 0);
+	atomic_store(&clv_gate.rung_for, 0);
+	clv_gate.api->forget_parent();
+}

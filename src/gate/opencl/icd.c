@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gate as an ICD.  Children whose environment was emptied lose OPENCL_LAYERS; what
+ * they still find is the ICD folder, and cleave run has put a folder of the lease's own
+ * over it that names this library alone.  Loaded that way it opens the real vendors
+ * (named in the folder vendors.real beside it) and switches the layer on: the loader
+ * reads OPENCL_LAYERS only after it has read the ICDs (ocl-icd 2.3.1; checked). */
+#include "base/cleanup.h"
+
+#include <CL/cl_icd.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define MAX_PLATFORMS 32
+
+#define PLATFORM_NOT_FOUND (-1001) /* CL_PLATFORM_NOT_FOUND_KHR */
+
+EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(
+	cl_uint room, cl_platform_id *platforms, cl_uint *ret_n);
+EXPORT void *CL_API_CALL clGetExtensionFunctionAddress(const char *name);
+EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform,
+	cl_platform_info what, size_t room, void *value, size_t *ret_bytes);
+
+static cl_platform_id platforms_found[MAX_PLATFORMS];
+static cl_uint n_platforms_found;
+static bool searched;
+
+typedef cl_int(CL_API_CALL *get_platforms_function)(cl_uint, cl_platform_id *, cl_uint *);
+typedef void *(CL_API_CALL *get_address_function)(const char *);
+
+static void take_platforms_of(const char *library)
+{
+	void *handle = dlopen(library, RTLD_NOW);
+	get_address_function get_address;
+	get_platforms_function get_platforms;
+	cl_uint n = 0;
+
+	if (!handle)
+		return;
+	get_address =
+		(get_address_function)dlsym(handle, "clGetExtensionFunctionAddress");
+	if (!get_address)
+		return;
+	get_platforms = (get_platforms_function)get_address("clIcdGetPlatformIDsKHR");
+	if (!get_platforms)
+		return;
+	if (get_platforms(MAX_PLATFORMS - n_platforms_found,
+		    platforms_found + n_platforms_found, &n) == CL_SUCCESS)
+		n_platforms_found += n;
+	if (n_platforms_found > MAX_PLATFORMS)
+		n_platforms_found = MAX_PLATFORMS;
+}
+
+static void read_icd_file(const char *folder, const char *name)
+{
+	char path[4096], library[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fgets(library, sizeof(library), file)) {
+		library[strcspn(library, "\r\n")] = '\0';
+		take_platforms_of(library);
+	}
+	fclose(file);
+}
+
+static int is_icd_file(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return length > 4 && strcmp(entry->d_name + length - 4, ".icd") == 0;
+}
+
+static void switch_layer_on(const char *self)
+{
+	const char *before = getenv("OPENCL_LAYERS");
+	_cleanup_free_ char *both = NULL;
+
+	if (before && strstr(before, "libcleave-opencl"))
+		return;
+	if (!before || !before[0])
+		setenv("OPENCL_LAYERS", self, 1);
+	else if (asprintf(&both, "%s:%s", self, before) > 0)
+		setenv("OPENCL_LAYERS", both, 1);
+}
+
+static void search(void)
+{
+	struct dirent **entries = NULL;
+	char folder[4096];
+	const char *slash;
+	Dl_info self;
+	int n;
+
+	if (searched)
+		return;
+	searched = true;
+	if (!dladdr((void *)(uintptr_t)search, &self) || !self.dli_fname)
+		return;
+	slash = strrchr(self.dli_fname, '/');
+	if (!slash)
+		return;
+	snprintf(folder, sizeof(folder), "%.*s/vendors.real",
+		(int)(slash - self.dli_fname), self.dli_fname);
+	n = scandir(folder, &entries, is_icd_file, alphasort);
+	for (int i = 0; i < n; i++) {
+		read_icd_file(folder, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	switch_layer_on(self.dli_fname);
+}
+
+cl_int CL_API_CALL clIcdGetPlatformIDsKHR(
+	cl_uint room, cl_platform_id *platforms, cl_uint *ret_n)
+{
+	search();
+	if (n_platforms_found == 0)
+		return PLATFORM_NOT_FOUND;
+	for (cl_uint i = 0; platforms && i < room && i < n_platforms_found; i++)
+		platforms[i] = platforms_found[i];
+	if (ret_n)
+		*ret_n = n_platforms_found;
+	return CL_SUCCESS;
+}
+
+void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
+{
+	if (strcmp(name, "clIcdGetPlatformIDsKHR") == 0)
+		return (void *)(uintptr_t)clIcdGetPlatformIDsKHR;
+	return NULL;
+}
+
+/* The loader asks the library, not the platform, about the ICD suffix. */
+cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info what,
+	size_t room, void *value, size_t *ret_bytes)
+{
+	const cl_icd_dispatch *dispatch;
+
+	if (!platform)
+		return CL_INVALID_PLATFORM;
+	dispatch = *(const cl_icd_dispatch *const *)(const void *)platform;
+	return dispatch->clGetPlatformInfo(platform, what, room, value, ret_bytes);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queue records and their markers.  A marker is the gate's own command behind a batch of
+ * the program's; each is followed by a flush, because nothing obliges a driver to start
+ * work that was never flushed. */
+#include "gate/opencl/queues.h"
+
+#include "base/clock.h"
+#include "gate/opencl/costs.h"
+#include "gate/opencl/real.h"
+#include "gate/opencl/table.h"
+
+#define MAX_MARKERS 1024
+
+struct marker {
+	cl_event event;
+	struct clv_cl_queue *queue;
+	uint64_t packed;
+	uint64_t since_ns;
+	uint64_t kind;
+	bool flush_first;
+};
+
+/* First in, first out, for the helper. */
+static struct {
+	pthread_mutex_t lock;
+	struct marker ring[MAX_MARKERS];
+	uint32_t head, tail;
+} markers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* When the last batch of this process was seen complete: the next one cannot have started
+ * to run before. */
+static _Atomic uint64_t last_done_ns;
+
+static bool push_marker(const struct marker *marker)
+{
+	bool room;
+
+	pthread_mutex_lock(&markers.lock);
+	room = markers.tail - markers.head < MAX_MARKERS;
+	if (room)
+		markers.ring[markers.tail++ % MAX_MARKERS] = *marker;
+	pthread_mutex_unlock(&markers.lock);
+	return room;
+}
+
+static bool pop_marker(struct marker *ret)
+{
+	bool any;
+
+	pthread_mutex_lock(&markers.lock);
+	any = markers.tail != markers.head;
+	if (any)
+		*ret = markers.ring[markers.head++ % MAX_MARKERS];
+	pthread_mutex_unlock(&markers.lock);
+	return any;
+}
+
+static bool ring_is_nearly_full(void)
+{
+	bool full;
+
+	pthread_mutex_lock(&markers.lock);
+	full = markers.tail - markers.head >= MAX_MARKERS / 2;
+	pthread_mutex_unlock(&markers.lock);
+	return full;
+}
+
+void clv_queue_retain(cl_command_queue handle)
+{
+	struct clv_cl_queue *queue = clv_queue_find(handle);
+
+	if (queue)
+		atomic_fetch_add(&queue->application_references, 1);
+}
+
+void clv_queue_release(cl_command_queue handle)
+{
+	struct clv_cl_queue *queue = clv_queue_find(handle);
+
+	if (!queue || atomic_fetch_sub(&queue->application_references, 1) != 1)
+		return;
+	clv_queue_mark(queue);
+	atomic_store(&queue->released, 1);
+	clv_table_remove(queue);
+}
+
+/* A command in B may wait for one in A that nobody flushed; the marker behind it would
+ * then never complete.  It can only wait for what was submitted earlier, so flushing now
+ * is enough. */
+static void flush_others(struct clv_cl_queue *marked)
+{
+	struct clv_cl_queue *queue;
+
+	for (uint32_t i = 0; clv_table_walk(&i, &queue);) {
+		if (queue != marked && atomic_exchange(&queue->unflushed, 0))
+			clv_real->clFlush(queue->handle);
+	}
+}
+
+static void abandon(uint64_t packed)
+{
+	if (CLV_FLIGHT_COUNT(packed) > 0)
+		clv_flight_leave(packed);
+}
+
+static bool place_marker(struct clv_cl_queue *queue)
+{
+	struct marker marker = {
+		.queue = queue,
+		.packed = atomic_exchange(&queue->unmarked, 0),
+		.since_ns = atomic_load(&queue->unmarked_since_ns),
+		.kind = atomic_exchange(&queue->unmarked_kind, 0),
+	};
+
+	if (CLV_FLIGHT_COUNT(marker.packed) == 0)
+		return false;
+	/* Without a marker its completion would never be known: let it count as complete.
+	 */
+	if (clv_real->clEnqueueMarkerWithWaitList(
+		    queue->handle, 0, NULL, &marker.event) != CL_SUCCESS) {
+		abandon(marker.packed);
+		return false;
+	}
+	atomic_fetch_add(&queue->n_markers, 1);
+	atomic_store(&queue->unflushed, 0);
+	if (!push_marker(&marker)) {
+		clv_real->clReleaseEvent(marker.event);
+		atomic_fetch_sub(&queue->n_markers, 1);
+		abandon(marker.packed);
+		return false;
+	}
+	flush_others(queue);
+	clv_real->clFlush(queue->handle);
+	return true;
+}
+
+bool clv_queue_mark(struct clv_cl_queue *queue)
+{
+	bool placed = false;
+
+	if (CLV_FLIGHT_COUNT(atomic_load(&queue->unmarked)) == 0)
+		return false;
+	if (ring_is_nearly_full())
+		return false;
+
+	pthread_mutex_lock(&queue->mark_lock);
+	if (!atomic_load(&queue->released) && atomic_load(&queue->n_blocked) == 0)
+		placed = place_marker(queue);
+	pthread_mutex_unlock(&queue->mark_lock);
+	if (placed) {
+		clv_helper_start();
+		clv_helper_wake();
+	}
+	return placed;
+}
+
+/* When the last marker is in, the tail behind it gets one at once if somebody else may be
+ * waiting for this process to drain. */
+static void mark_if_contended(struct clv_cl_queue *queue)
+{
+	const struct clv_view *view = clv_gate_peek();
+	enum clv_phase phase;
+
+	if (!view)
+		return;
+	phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
+	if (phase == CLV_PHASE_CLOSED ||
+		(phase == CLV_PHASE_GRANTED && !atomic_load(&queue->sync_style)))
+		clv_queue_mark(queue);
+}
+
+bool clv_queues_mark_tails(void)
+{
+	struct clv_cl_queue *queue;
+	bool placed = false;
+
+	for (uint32_t i = 0; clv_table_walk(&i, &queue);) {
+		if (CLV_FLIGHT_COUNT(atomic_load(&queue->unmarked)) == 0)
+			continue;
+		/* The program let it lie: it does not wait for its own work after all. */
+		atomic_store(&queue->sync_style, 0);
+		placed |= clv_queue_mark(queue);
+	}
+	return placed;
+}
+
+void clv_queue_submitted(
+	struct clv_view *view, struct clv_cl_queue *queue, uint64_t packed, uint64_t kind)
+{
+	uint64_t before = atomic_fetch_add(&queue->unmarked, packed);
+	bool known = CLV_FLIGHT_NS(packed) > 0;
+
+	atomic_store_explicit(&queue->unflushed, 1, memory_order_relaxed);
+	if (CLV_FLIGHT_COUNT(before) == 0) {
+		atomic_store_explicit(
+			&queue->unmarked_since_ns, clv_clock_ns(), memory_order_relaxed);
+		atomic_store_explicit(&queue->unmarked_kind, kind, memory_order_relaxed);
+	} else if (atomic_load_explicit(&queue->unmarked_kind, memory_order_relaxed) !=
+		   kind) {
+		atomic_store_explicit(
+			&queue->unmarked_kind, CLV_COST_MIXED, memory_order_relaxed);
+	}
+	if (!known ||
+		clv_flight_wants_marker(view, before + packed,
+			atomic_load_explicit(&queue->n_markers, memory_order_relaxed),
+			atomic_load_explicit(&queue->sync_style, memory_order_relaxed)))
+		clv_queue_mark(queue);
+}
+
+void clv_queue_mark_with_event(
+	struct clv_cl_queue *queue, cl_event event, uint64_t packed, uint64_t kind)
+{
+	struct marker marker = {
+		.event = event,
+		.queue = queue,
+		.packed = packed,
+		.since_ns = clv_clock_ns(),
+		.kind = kind,
+		.flush_first = true,
+	};
+
+	atomic_fetch_add(&queue->n_markers, 1);
+	if (!push_marker(&marker)) {
+		atomic_fetch_sub(&queue->n_markers, 1);
+		clv_real->clReleaseEvent(event);
+		abandon(packed);
+		return;
+	}
+	clv_helper_start();
+	clv_helper_wake();
+}
+
+static void learn(uint64_t packed, uint64_t since_ns, uint64_t kind)
+{
+	uint64_t now_ns = clv_clock_ns();
+	uint64_t before_ns = atomic_exchange(&last_done_ns, now_ns);
+	uint64_t count = CLV_FLIGHT_COUNT(packed), expected_ns = CLV_FLIGHT_NS(packed);
+	uint64_t took_ns;
+
+	if (before_ns > since_ns)
+		since_ns = before_ns;
+	took_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+	if (count == 0 || kind == 0)
+		return;
+	if (kind != CLV_COST_MIXED)
+		clv_cost_learn(kind, took_ns / count);
+	else if (took_ns > 4 * expected_ns && took_ns > CLV_NS_PER_MS)
+		clv_cost_forget();
+}
+
+bool clv_queues_wait_for_marker(void)
+{
+	struct marker marker;
+
+	if (!pop_marker(&marker))
+		return false;
+
+	if (marker.flush_first && !atomic_load(&marker.queue->released)) {
+		flush_others(marker.queue);
+		clv_real->clFlush(marker.queue->handle);
+	}
+	clv_real->clWaitForEvents(1, &marker.event);
+	clv_real->clReleaseEvent(marker.event);
+	learn(marker.packed, marker.since_ns, marker.kind);
+	if (atomic_fetch_sub(&marker.queue->n_markers, 1) == 1)
+		mark_if_contended(marker.queue);
+	clv_flight_leave(marker.packed);
+	clv_table_recycle(marker.queue);
+	return true;
+}
+
+struct clv_custody clv_custody_take(struct clv_cl_queue *queue)
+{
+	struct clv_custody custody = {.queue = queue};
+
+	if (!queue || atomic_load(&queue->n_blocked) > 0)
+		return custody;
+	custody.packed = atomic_exchange(&queue->unmarked, 0);
+	custody.since_ns = atomic_load(&queue->unmarked_since_ns);
+	custody.kind = atomic_exchange(&queue->unmarked_kind, 0);
+	return custody;
+}
+
+void clv_custody_book(const struct clv_custody *custody)
+{
+	if (CLV_FLIGHT_COUNT(custody->packed) == 0) {
+		if (custody->queue)
+			atomic_store_explicit(
+				&custody->queue->sync_style, 1, memory_order_relaxed);
+		return;
+	}
+	atomic_store_explicit(&custody->queue->sync_style, 1, memory_order_relaxed);
+	learn(custody->packed, custody->since_ns, custody->kind);
+	clv_flight_leave(custody->packed);
+}
+
+void clv_queues_forget_parent(void)
+{
+	pthread_mutex_init(&markers.lock, NULL);
+	markers.head = markers.tail = 0;
+	clv_table_forget();
+}

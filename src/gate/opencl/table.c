@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of queue records: lock-free to read, a mutex to change. */
+#include "gate/opencl/table.h"
+
+#include "gate/opencl/real.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_SIZE 256
+#define TOMBSTONE ((struct clv_cl_queue *)&tombstone)
+
+struct table {
+	uint32_t size;   /* a power of two */
+	uint32_t n_used; /* tombstones included */
+	_Atomic(struct clv_cl_queue *) entries[];
+};
+
+static _Atomic(struct table *) current;
+static struct clv_cl_queue *free_records;
+static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
+static char tombstone;
+
+static uint32_t hash(cl_command_queue handle)
+{
+	return (uint32_t)(((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
+}
+
+static struct clv_cl_queue *look_up(cl_command_queue handle)
+{
+	struct table *table = atomic_load_explicit(&current, memory_order_acquire);
+	struct clv_cl_queue *queue;
+
+	if (!table)
+		return NULL;
+	for (uint32_t i = hash(handle);; i++) {
+		queue = atomic_load_explicit(
+			&table->entries[i & (table->size - 1)], memory_order_acquire);
+		if (!queue)
+			return NULL;
+		if (queue != TOMBSTONE && queue->handle == handle)
+			return queue;
+	}
+}
+
+static void insert(struct table *table, struct clv_cl_queue *queue)
+{
+	for (uint32_t i = hash(queue->handle);; i++) {
+		_Atomic(struct clv_cl_queue *) *entry =
+			&table->entries[i & (table->size - 1)];
+		struct clv_cl_queue *there = atomic_load(entry);
+
+		if (there && there != TOMBSTONE)
+			continue;
+		table->n_used += there == NULL;
+		atomic_store_explicit(entry, queue, memory_order_release);
+		return;
+	}
+}
+
+/* A bigger table, or one without tombstones, takes the live records over.  The old one
+ * stays for readers that are still in it. */
+static bool make_room(void)
+{
+	struct table *old = atomic_load(&current), *table;
+	uint32_t size = FIRST_SIZE, n_live = 0;
+
+	if (old && (old->n_used + 1) * 2 <= old->size)
+		return true;
+	for (uint32_t i = 0; old && i < old->size; i++) {
+		struct clv_cl_queue *queue = atomic_load(&old->entries[i]);
+
+		n_live += queue && queue != TOMBSTONE;
+	}
+	while (size < 4 * (n_live + 1))
+		size *= 2;
+	table = calloc(1, sizeof(*table) + size * sizeof(table->entries[0]));
+	if (!table)
+		return false;
+	table->size = size;
+	for (uint32_t i = 0; old && i < old->size; i++) {
+		struct clv_cl_queue *queue = atomic_load(&old->entries[i]);
+
+		if (queue && queue != TOMBSTONE)
+			insert(table, queue);
+	}
+	atomic_store_explicit(&current, table, memory_order_release);
+	return true;
+}
+
+static struct clv_cl_queue *new_record(cl_command_queue handle)
+{
+	struct clv_cl_queue *queue = free_records;
+	cl_command_queue_properties properties = 0;
+
+	if (queue)
+		free_records = queue->next_free;
+	else
+		queue = malloc(sizeof(*queue));
+	if (!queue)
+		return NULL;
+	memset(queue, 0, sizeof(*queue));
+	queue->handle = handle;
+	queue->application_references = 1;
+	clv_real->clGetCommandQueueInfo(
+		handle, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+	queue->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+	pthread_mutex_init(&queue->mark_lock, NULL);
+	return queue;
+}
+
+struct clv_cl_queue *clv_queue_find(cl_command_queue handle)
+{
+	struct clv_cl_queue *queue = look_up(handle);
+
+	if (__builtin_expect(queue != NULL, 1))
+		return queue;
+
+	pthread_mutex_lock(&change_lock);
+	queue = look_up(handle);
+	if (!queue && make_room()) {
+		queue = new_record(handle);
+		if (queue)
+			insert(atomic_load(&current), queue);
+	}
+	pthread_mutex_unlock(&change_lock);
+	return queue;
+}
+
+bool clv_table_walk(uint32_t *index, struct clv_cl_queue **ret)
+{
+	struct table *table = atomic_load_explicit(&current, memory_order_acquire);
+
+	while (table && *index < table->size) {
+		*ret = atomic_load_explicit(
+			&table->entries[(*index)++], memory_order_acquire);
+		if (*ret && *ret != TOMBSTONE)
+			return true;
+	}
+	return false;
+}
+
+void clv_table_remove(struct clv_cl_queue *queue)
+{
+	struct table *table;
+
+	pthread_mutex_lock(&change_lock);
+	table = atomic_load(&current);
+	for (uint32_t i = 0; i < table->size; i++) {
+		if (atomic_load(&table->entries[i]) == queue)
+			atomic_store(&table->entries[i], TOMBSTONE);
+	}
+	pthread_mutex_unlock(&change_lock);
+	clv_table_recycle(queue);
+}
+
+void clv_table_recycle(struct clv_cl_queue *queue)
+{
+	if (!atomic_load(&queue->released) || atomic_load(&queue->n_markers) > 0 ||
+		atomic_load(&queue->n_blocked) > 0)
+		return;
+	/* Whoever sets it from 1 to 2 is the one that frees it. */
+	if (atomic_exchange(&queue->released, 2) != 1)
+		return;
+	pthread_mutex_lock(&change_lock);
+	queue->next_free = free_records;
+	free_records = queue;
+	pthread_mutex_unlock(&change_lock);
+}
+
+void clv_table_forget(void)
+{
+	pthread_mutex_init(&change_lock, NULL);
+	atomic_store(&current, NULL);
+	free_records = NULL;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the program sees: the lease's device and no other, with the quota as the size of
+ * its memory.  A process that was refused sees no platform at all. */
+#include "base/cleanup.h"
+#include "gate/gate.h"
+#include "gate/opencl/devices.h"
+#include "gate/opencl/real.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PLATFORMS 32
+#define MAX_DEVICES 64
+
+/* CL/cl_ext.h: free memory in KiB, total and largest block. */
+#define DEVICE_GLOBAL_FREE_MEMORY_AMD 0x4039
+
+#define PLATFORM_NOT_FOUND (-1001) /* CL_PLATFORM_NOT_FOUND_KHR */
+
+static bool is_lease_platform(const struct clv_view *view, cl_platform_id platform)
+{
+	char name[sizeof(view->platform)] = "";
+
+	clv_real->clGetPlatformInfo(
+		platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+	return strcmp(name, view->platform) == 0;
+}
+
+static cl_int CL_API_CALL wrap_clGetPlatformIDs(
+	cl_uint room, cl_platform_id *platforms, cl_uint *ret_n)
+{
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
+	cl_platform_id all[MAX_PLATFORMS];
+	cl_uint n_all = 0, n = 0;
+	cl_int r;
+
+	if (!view && !refused)
+		return clv_real->clGetPlatformIDs(room, platforms, ret_n);
+	if ((!platforms && !ret_n) || (platforms && room == 0))
+		return CL_INVALID_VALUE;
+	if (ret_n)
+		*ret_n = 0;
+	if (refused)
+		return PLATFORM_NOT_FOUND;
+	r = clv_real->clGetPlatformIDs(MAX_PLATFORMS, all, &n_all);
+	if (r != CL_SUCCESS)
+		return r;
+	for (cl_uint i = 0; i < n_all && i < MAX_PLATFORMS; i++) {
+		if (!is_lease_platform(view, all[i]))
+			continue;
+		if (platforms && n < room)
+			platforms[n] = all[i];
+		n++;
+	}
+	if (ret_n)
+		*ret_n = n;
+	return n > 0 ? CL_SUCCESS : PLATFORM_NOT_FOUND;
+}
+
+static cl_device_id lease_device(const struct clv_view *view, cl_platform_id platform)
+{
+	cl_device_id all[MAX_DEVICES];
+	cl_uint n_all = 0;
+
+	if (platform && !is_lease_platform(view, platform))
+		return NULL;
+	if (clv_real->clGetDeviceIDs(
+		    platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, all, &n_all) != CL_SUCCESS)
+		return NULL;
+	return view->ordinal < n_all && view->ordinal < MAX_DEVICES ? all[view->ordinal]
+								    : NULL;
+}
+
+/* CL_DEVICE_TYPE_DEFAULT is whatever there is: with one device, that one. */
+static bool is_of_type(cl_device_id device, cl_device_type wanted)
+{
+	cl_device_type type = 0;
+
+	if (wanted == CL_DEVICE_TYPE_ALL || wanted & CL_DEVICE_TYPE_DEFAULT)
+		return true;
+	clv_real->clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	return (type & wanted) != 0;
+}
+
+static cl_int CL_API_CALL wrap_clGetDeviceIDs(cl_platform_id platform,
+	cl_device_type type, cl_uint room, cl_device_id *devices, cl_uint *ret_n)
+{
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
+	cl_device_id device;
+	cl_int r;
+
+	if (!view && !refused)
+		return clv_real->clGetDeviceIDs(platform, type, room, devices, ret_n);
+	/* The vendor judges the arguments. */
+	r = clv_real->clGetDeviceIDs(platform, type, room, devices, ret_n);
+	if (r != CL_SUCCESS)
+		return r;
+	device = refused ? NULL : lease_device(view, platform);
+	if (!device || !is_of_type(device, type)) {
+		if (ret_n)
+			*ret_n = 0;
+		return CL_DEVICE_NOT_FOUND;
+	}
+	if (devices)
+		devices[0] = device;
+	if (ret_n)
+		*ret_n = 1;
+	return CL_SUCCESS;
+}
+
+static cl_platform_id platform_of(const cl_context_properties *properties)
+{
+	for (; properties && properties[0]; properties += 2) {
+		if (properties[0] == CL_CONTEXT_PLATFORM)
+			return (cl_platform_id)properties[1];
+	}
+	return NULL;
+}
+
+/* The vendor would take all devices of the type. */
+static cl_context CL_API_CALL wrap_clCreateContextFromType(
+	const cl_context_properties *properties, cl_device_type type,
+	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+	void *userdata, cl_int *ret_error)
+{
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
+	cl_device_id device;
+
+	if (!view && !refused)
+		return clv_real->clCreateContextFromType(
+			properties, type, notify, userdata, ret_error);
+	device = refused ? NULL : lease_device(view, platform_of(properties));
+	if (!device || !is_of_type(device, type)) {
+		if (ret_error)
+			*ret_error = CL_DEVICE_NOT_FOUND;
+		return NULL;
+	}
+	return clv_real->clCreateContext(
+		properties, 1, &device, notify, userdata, ret_error);
+}
+
+static uint64_t used_bytes(const struct clv_view *view)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < CLV_SLOTS && i < atomic_load(&view->control->slots_used);
+		i++)
+		sum += atomic_load(&view->report->slots[i].memory_bytes);
+	return sum;
+}
+
+static void limit_ulong(void *value, size_t room, uint64_t limit)
+{
+	cl_ulong n;
+
+	if (!value || room < sizeof(n))
+		return;
+	memcpy(&n, value, sizeof(n));
+	if (n > limit)
+		n = limit;
+	memcpy(value, &n, sizeof(n));
+}
+
+static cl_int CL_API_CALL wrap_clGetDeviceInfo(cl_device_id device, cl_device_info what,
+	size_t room, void *value, size_t *ret_bytes)
+{
+	struct clv_view *view = clv_gate_peek();
+	cl_int r = clv_real->clGetDeviceInfo(device, what, room, value, ret_bytes);
+	uint64_t quota, used;
+
+	if (r != CL_SUCCESS || !view)
+		return r;
+	quota = clv_ledger_quota_bytes();
+	switch (what) {
+	case CL_DEVICE_GLOBAL_MEM_SIZE:
+	case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
+		limit_ulong(value, room, quota);
+		break;
+	case DEVICE_GLOBAL_FREE_MEMORY_AMD:
+		used = used_bytes(view);
+		for (size_t i = 0; value && (i + 1) * sizeof(cl_ulong) <= room && i < 2;
+			i++)
+			limit_ulong((char *)value + i * sizeof(cl_ulong),
+				sizeof(cl_ulong),
+				(quota > used ? quota - used : 0) / 1024);
+		break;
+	default:
+		break;
+	}
+	return r;
+}
+
+uint64_t clv_device_max_allocation_bytes(cl_context context)
+{
+	cl_device_id device = NULL;
+	cl_ulong max_bytes = 0;
+
+	clv_real->clGetContextInfo(
+		context, CL_CONTEXT_DEVICES, sizeof(device), &device, NULL);
+	if (!device || clv_real->clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
+			       sizeof(max_bytes), &max_bytes, NULL) != CL_SUCCESS)
+		return UINT64_MAX;
+	return max_bytes;
+}
+
+#define WRAP(function) table->function = wrap_##function
+
+void clv_opencl_wrap_devices(cl_icd_dispatch *table)
+{
+	WRAP(clGetPlatformIDs);
+	WRAP(clGetDeviceIDs);
+	WRAP(clCreateContextFromType);
+	WRAP(clGetDeviceInfo);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions that a program asks for by name.  What the layer wraps is answered with the
+ * wrapper; extension functions that allocate or submit have wrappers of their own; one
+ * that this file does not know and whose name says that it allocates or submits is
+ * refused. */
+#include "base/cleanup.h"
+#include "gate/opencl/costs.h"
+#include "gate/opencl/objects.h"
+#include "gate/opencl/queues.h"
+#include "gate/opencl/real.h"
+#include "gate/opencl/submit.h"
+
+#include <CL/cl_ext.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+/* The vendor's functions behind our wrappers; asked of the vendor when first asked of us.
+ */
+static struct {
+	_Atomic(void *) enqueue_command_buffer;
+	_Atomic(void *) device_alloc;
+	_Atomic(void *) shared_alloc;
+	_Atomic(void *) host_alloc;
+	_Atomic(void *) mem_free;
+	_Atomic(void *) mem_blocking_free;
+	_Atomic(void *) enqueue_memcpy;
+	_Atomic(void *) enqueue_memfill;
+	_Atomic(void *) enqueue_migrate;
+} vendor;
+
+static cl_int CL_API_CALL wrap_clEnqueueCommandBufferKHR(cl_uint n_queues,
+	cl_command_queue *queues, cl_command_buffer_khr buffer, cl_uint n_waits,
+	const cl_event *wait_list, cl_event *event)
+{
+	cl_int(CL_API_CALL * real)(cl_uint, cl_command_queue *, cl_command_buffer_khr,
+		cl_uint, const cl_event *, cl_event *) =
+		atomic_load(&vendor.enqueue_command_buffer);
+	cl_int(CL_API_CALL * info)(cl_command_buffer_khr, cl_command_buffer_info_khr,
+		size_t, void *, size_t *) = NULL;
+	struct clv_submission submission;
+	cl_command_queue queue = n_queues > 0 && queues ? queues[0] : NULL;
+	cl_int r;
+
+	if (!queue) {
+		info = clv_real->clGetExtensionFunctionAddress(
+			"clGetCommandBufferInfoKHR");
+		if (!info || info(buffer, CL_COMMAND_BUFFER_QUEUES_KHR, sizeof(queue),
+				     &queue, NULL) != CL_SUCCESS)
+			return CL_INVALID_COMMAND_QUEUE;
+	}
+	r = clv_submission_begin(&submission, queue,
+		clv_cost_key_kernel((cl_kernel)(void *)buffer, 0, NULL), false, n_waits,
+		wait_list, event);
+	if (r != CL_SUCCESS)
+		return r;
+	return clv_submission_end(&submission,
+		real(n_queues, queues, buffer, n_waits, wait_list, submission.event));
+}
+
+/* Intel's unified shared memory: CL/cl_ext_intel.h, cl_intel_unified_shared_memory. */
+typedef void *(CL_API_CALL *device_alloc_function)(
+	cl_context, cl_device_id, const cl_bitfield *, size_t, cl_uint, cl_int *);
+typedef void *(CL_API_CALL *host_alloc_function)(
+	cl_context, const cl_bitfield *, size_t, cl_uint, cl_int *);
+
+static void *book_pointer(struct clv_charge *charge, void *address)
+{
+	if (address)
+		clv_charge_pointer(charge, address);
+	else
+		clv_charge_undo(charge);
+	return address;
+}
+
+static void *refuse(cl_int *ret_error)
+{
+	if (ret_error)
+		*ret_error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	return NULL;
+}
+
+static void *CL_API_CALL wrap_clDeviceMemAllocINTEL(cl_context context,
+	cl_device_id device, const cl_bitfield *properties, size_t n, cl_uint alignment,
+	cl_int *ret_error)
+{
+	struct clv_charge charge = clv_charge_take(n);
+	device_alloc_function real =
+		(device_alloc_function)atomic_load(&vendor.device_alloc);
+
+	if (charge.refused)
+		return refuse(ret_error);
+	return book_pointer(
+		&charge, real(context, device, properties, n, alignment, ret_error));
+}
+
+static void *CL_API_CALL wrap_clSharedMemAllocINTEL(cl_context context,
+	cl_device_id device, const cl_bitfield *properties, size_t n, cl_uint alignment,
+	cl_int *ret_error)
+{
+	struct clv_charge charge = clv_charge_take(n);
+	device_alloc_function real =
+		(device_alloc_function)atomic_load(&vendor.shared_alloc);
+
+	if (charge.refused)
+		return refuse(ret_error);
+	return book_pointer(
+		&charge, real(context, device, properties, n, alignment, ret_error));
+}
+
+static void *CL_API_CALL wrap_clHostMemAllocINTEL(cl_context context,
+	const cl_bitfield *properties, size_t n, cl_uint alignment, cl_int *ret_error)
+{
+	struct clv_charge charge = clv_charge_take(n);
+	host_alloc_function real = (host_alloc_function)atomic_load(&vendor.host_alloc);
+
+	if (charge.refused)
+		return refuse(ret_error);
+	return book_pointer(&charge, real(context, properties, n, alignment, ret_error));
+}
+
+static cl_int CL_API_CALL wrap_clMemFreeINTEL(cl_context context, void *address)
+{
+	cl_int(CL_API_CALL * real)(cl_context, void *) = atomic_load(&vendor.mem_free);
+
+	if (address)
+		clv_release_pointer(address);
+	return real(context, address);
+}
+
+static cl_int CL_API_CALL wrap_clMemBlockingFreeINTEL(cl_context context, void *address)
+{
+	cl_int(CL_API_CALL * real)(cl_context, void *) =
+		atomic_load(&vendor.mem_blocking_free);
+
+	if (address)
+		clv_release_pointer(address);
+	return real(context, address);
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueMemcpyINTEL(cl_command_queue queue,
+	cl_bool blocking, void *to, const void *from, size_t n, cl_uint n_waits,
+	const cl_event *wait_list, cl_event *event)
+{
+	cl_int(CL_API_CALL * real)(cl_command_queue, cl_bool, void *, const void *,
+		size_t, cl_uint, const cl_event *, cl_event *) =
+		atomic_load(&vendor.enqueue_memcpy);
+	struct clv_submission submission;
+	cl_int r = clv_submission_begin(&submission, queue,
+		clv_cost_key_bytes(CLV_COST_COPY, n), blocking, n_waits, wait_list,
+		event);
+
+	if (r != CL_SUCCESS)
+		return r;
+	return clv_submission_end(&submission,
+		real(queue, blocking, to, from, n, n_waits, wait_list, submission.event));
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueMemFillINTEL(cl_command_queue queue, void *to,
+	const void *pattern, size_t n_pattern, size_t n, cl_uint n_waits,
+	const cl_event *wait_list, cl_event *event)
+{
+	cl_int(CL_API_CALL * real)(cl_command_queue, void *, const void *, size_t, size_t,
+		cl_uint, const cl_event *, cl_event *) =
+		atomic_load(&vendor.enqueue_memfill);
+	struct clv_submission submission;
+	cl_int r = clv_submission_begin(&submission, queue,
+		clv_cost_key_bytes(CLV_COST_FILL, n), false, n_waits, wait_list, event);
+
+	if (r != CL_SUCCESS)
+		return r;
+	return clv_submission_end(
+		&submission, real(queue, to, pattern, n_pattern, n, n_waits, wait_list,
+				     submission.event));
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueMigrateMemINTEL(cl_command_queue queue,
+	const void *at, size_t n, cl_mem_migration_flags flags, cl_uint n_waits,
+	const cl_event *wait_list, cl_event *event)
+{
+	cl_int(CL_API_CALL * real)(cl_command_queue, const void *, size_t,
+		cl_mem_migration_flags, cl_uint, const cl_event *, cl_event *) =
+		atomic_load(&vendor.enqueue_migrate);
+	struct clv_submission submission;
+	cl_int r = clv_submission_begin(&submission, queue,
+		clv_cost_key_bytes(CLV_COST_MIGRATE, n), false, n_waits, wait_list,
+		event);
+
+	if (r != CL_SUCCESS)
+		return r;
+	return clv_submission_end(&submission,
+		real(queue, at, n, flags, n_waits, wait_list, submission.event));
+}
+
+static const struct {
+	const char *name;
+	void *wrapper;
+	_Atomic(void *) *vendor;
+} extensions[] = {
+	/* clang-format off */
+	{ "clEnqueueCommandBufferKHR", wrap_clEnqueueCommandBufferKHR, &vendor.enqueue_command_buffer },
+	{ "clDeviceMemAllocINTEL",     wrap_clDeviceMemAllocINTEL,     &vendor.device_alloc },
+	{ "clSharedMemAllocINTEL",     wrap_clSharedMemAllocINTEL,     &vendor.shared_alloc },
+	{ "clHostMemAllocINTEL",       wrap_clHostMemAllocINTEL,       &vendor.host_alloc },
+	{ "clMemFreeINTEL",            wrap_clMemFreeINTEL,            &vendor.mem_free },
+	{ "clMemBlockingFreeINTEL",    wrap_clMemBlockingFreeINTEL,    &vendor.mem_blocking_free },
+	{ "clEnqueueMemcpyINTEL",      wrap_clEnqueueMemcpyINTEL,      &vendor.enqueue_memcpy },
+	{ "clEnqueueMemFillINTEL",     wrap_clEnqueueMemFillINTEL,     &vendor.enqueue_memfill },
+	{ "clEnqueueMigrateMemINTEL",  wrap_clEnqueueMigrateMemINTEL,  &vendor.enqueue_migrate },
+	/* clang-format on */
+};
+
+/* Core functions, and extension names of what became core later. */
+#define ROW(function)                                          \
+	{                                                      \
+#function, offsetof(cl_icd_dispatch, function) \
+	}
+#define ALIAS(name, function)                             \
+	{                                                 \
+		name, offsetof(cl_icd_dispatch, function) \
+	}
+
+static const struct {
+	const char *name;
+	size_t offset;
+} core[] = {
+	ROW(clGetPlatformIDs),
+	ROW(clGetDeviceIDs),
+	ROW(clGetDeviceInfo),
+	ROW(clCreateContextFromType),
+	ROW(clCreateCommandQueue),
+	ROW(clCreateCommandQueueWithProperties),
+	ALIAS("clCreateCommandQueueWithPropertiesKHR",
+		clCreateCommandQueueWithProperties),
+	ROW(clRetainCommandQueue),
+	ROW(clReleaseCommandQueue),
+	ROW(clCreateBuffer),
+	ROW(clCreateBufferWithProperties),
+	ROW(clCreateImage),
+	ROW(clCreateImage2D),
+	ALIAS("clCreateBufferWithPropertiesINTEL", clCreateBufferWithProperties),
+	ALIAS("clCreateImageWithPropertiesINTEL", clCreateImageWithProperties),
+	ROW(clCreateImage3D),
+	ROW(clCreateImageWithProperties),
+	ROW(clCreatePipe),
+	ROW(clSetMemObjectDestructorCallback),
+	ROW(clSVMAlloc),
+	ROW(clSVMFree),
+	ALIAS("clSVMAllocARM", clSVMAlloc),
+	ALIAS("clSVMFreeARM", clSVMFree),
+	ROW(clEnqueueSVMFree),
+	ALIAS("clEnqueueSVMFreeARM", clEnqueueSVMFree),
+	ROW(clEnqueueNDRangeKernel),
+	ROW(clEnqueueTask),
+	ROW(clEnqueueNativeKernel),
+	ROW(clEnqueueReadBuffer),
+	ROW(clEnqueueWriteBuffer),
+	ROW(clEnqueueCopyBuffer),
+	ROW(clEnqueueFillBuffer),
+	ROW(clEnqueueReadBufferRect),
+	ROW(clEnqueueWriteBufferRect),
+	ROW(clEnqueueCopyBufferRect),
+	ROW(clEnqueueReadImage),
+	ROW(clEnqueueWriteImage),
+	ROW(clEnqueueCopyImage),
+	ROW(clEnqueueCopyImageToBuffer),
+	ROW(clEnqueueCopyBufferToImage),
+	ROW(clEnqueueFillImage),
+	ROW(clEnqueueMapBuffer),
+	ROW(clEnqueueMapImage),
+	ROW(clEnqueueUnmapMemObject),
+	ROW(clEnqueueMigrateMemObjects),
+	ROW(clEnqueueSVMMemcpy),
+	ALIAS("clEnqueueSVMMemcpyARM", clEnqueueSVMMemcpy),
+	ROW(clEnqueueSVMMemFill),
+	ALIAS("clEnqueueSVMMemFillARM", clEnqueueSVMMemFill),
+	ROW(clEnqueueSVMMap),
+	ALIAS("clEnqueueSVMMapARM", clEnqueueSVMMap),
+	ROW(clEnqueueSVMUnmap),
+	ALIAS("clEnqueueSVMUnmapARM", clEnqueueSVMUnmap),
+	ROW(clEnqueueSVMMigrateMem),
+	ROW(clFinish),
+	ROW(clWaitForEvents),
+	ROW(clCreateUserEvent),
+	ROW(clSetUserEventStatus),
+	ROW(clReleaseEvent),
+	ROW(clSetEventCallback),
+	ROW(clEnqueueMarkerWithWaitList),
+	ROW(clEnqueueBarrierWithWaitList),
+	ROW(clEnqueueMarker),
+	ROW(clEnqueueBarrier),
+	ROW(clEnqueueWaitForEvents),
+	ROW(clGetExtensionFunctionAddress),
+	ROW(clGetExtensionFunctionAddressForPlatform),
+};
+
+/* Graphics sharing hands work to and fro; the memory and the work are counted elsewhere.
+ */
+static const char *const harmless[] = {
+	"clEnqueueAcquire",
+	"clEnqueueRelease",
+	"clCreateFrom",
+	"clCreateEventFrom",
+	"clCreateProgram",
+	"clCreateCommandBufferKHR",
+	"clCreateSubDevices",
+	"clCreateSampler",
+	"clCreateSemaphore",
+	"clEnqueueWaitSemaphores",
+	"clEnqueueSignalSemaphores",
+};
+
+static const char *const suspicious[] = {"clEnqueue", "clCreate", "clImport"};
+
+static bool has_prefix_of(const char *name, const char *const *prefixes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool must_be_refused(const char *name)
+{
+	if (has_prefix_of(name, harmless, CLV_ARRAY_SIZE(harmless)))
+		return false;
+	return strstr(name, "Alloc") ||
+	       has_prefix_of(name, suspicious, CLV_ARRAY_SIZE(suspicious));
+}
+
+/* What the program gets for a name for which the vendor has `found`. */
+static void *answer(const char *name, void *found)
+{
+	if (!name || !found || !clv_gate_peek())
+		return found;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(core); i++) {
+		if (strcmp(core[i].name, name) == 0)
+			return *(void *const *)((const char *)clv_opencl_table() +
+						core[i].offset);
+	}
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(extensions); i++) {
+		if (strcmp(extensions[i].name, name) != 0)
+			continue;
+		atomic_store(extensions[i].vendor, found);
+		return extensions[i].wrapper;
+	}
+	return must_be_refused(name) ? NULL : found;
+}
+
+static void *CL_API_CALL wrap_clGetExtensionFunctionAddress(const char *name)
+{
+	return answer(name, clv_real->clGetExtensionFunctionAddress(name));
+}
+
+static void *CL_API_CALL wrap_clGetExtensionFunctionAddressForPlatform(
+	cl_platform_id platform, const char *name)
+{
+	return answer(
+		name, clv_real->clGetExtensionFunctionAddressForPlatform(platform, name));
+}
+
+#define WRAP(function) table->function = wrap_##function
+
+void clv_opencl_wrap_extensions(cl_icd_dispatch *table)
+{
+	WRAP(clGetExtensionFunctionAddress);
+	WRAP(clGetExtensionFunctionAddressForPlatform);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making, keeping and releasing command queues.  The gate holds no reference of its own:
+ * a program that reads the reference count sees what it would see without. */
+#include "gate/opencl/queues.h"
+#include "gate/opencl/real.h"
+
+static cl_command_queue registered(cl_command_queue queue)
+{
+	if (queue && clv_gate_peek())
+		clv_queue_find(queue);
+	return queue;
+}
+
+static cl_command_queue CL_API_CALL wrap_clCreateCommandQueue(cl_context context,
+	cl_device_id device, cl_command_queue_properties properties, cl_int *ret_error)
+{
+	return registered(
+		clv_real->clCreateCommandQueue(context, device, properties, ret_error));
+}
+
+static cl_command_queue CL_API_CALL wrap_clCreateCommandQueueWithProperties(
+	cl_context context, cl_device_id device, const cl_queue_properties *properties,
+	cl_int *ret_error)
+{
+	return registered(clv_real->clCreateCommandQueueWithProperties(
+		context, device, properties, ret_error));
+}
+
+static cl_int CL_API_CALL wrap_clRetainCommandQueue(cl_command_queue queue)
+{
+	cl_int r = clv_real->clRetainCommandQueue(queue);
+
+	if (r == CL_SUCCESS && clv_gate_peek())
+		clv_queue_retain(queue);
+	return r;
+}
+
+static cl_int CL_API_CALL wrap_clReleaseCommandQueue(cl_command_queue queue)
+{
+	if (queue && clv_gate_peek())
+		clv_queue_release(queue);
+	return clv_real->clReleaseCommandQueue(queue);
+}
+
+#define WRAP(function) table->function = wrap_##function
+
+void clv_opencl_wrap_queues(cl_icd_dispatch *table)
+{
+	WRAP(clCreateCommandQueue);
+	WRAP(clCreateCommandQueueWithProperties);
+	WRAP(clRetainCommandQueue);
+	WRAP(clReleaseCommandQueue);
+}

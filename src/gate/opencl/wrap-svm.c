@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared virtual memory: charged at allocation, by address.  A queued free counts when
+ * the queue reaches it, so the gate always brings a free function of its own. */
+#include "gate/opencl/costs.h"
+#include "gate/gate.h"
+#include "gate/opencl/objects.h"
+#include "gate/opencl/real.h"
+#include "gate/opencl/submit.h"
+
+#include <stdlib.h>
+
+static void *CL_API_CALL wrap_clSVMAlloc(
+	cl_context context, cl_svm_mem_flags flags, size_t n, cl_uint alignment)
+{
+	struct clv_charge charge = clv_charge_take(n);
+	void *address;
+
+	if (charge.refused)
+		return NULL;
+	address = clv_real->clSVMAlloc(context, flags, n, alignment);
+	if (address)
+		clv_charge_pointer(&charge, address);
+	else
+		clv_charge_undo(&charge);
+	return address;
+}
+
+static void CL_API_CALL wrap_clSVMFree(cl_context context, void *address)
+{
+	/* Before the vendor's free: after it the address may be another thread's. */
+	if (address)
+		clv_release_pointer(address);
+	clv_real->clSVMFree(context, address);
+}
+
+struct queued_free {
+	void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void **, void *);
+	void *userdata;
+};
+
+static void free_with_vendor(cl_command_queue queue, cl_uint n, void **pointers)
+{
+	cl_context context = NULL;
+
+	clv_real->clGetCommandQueueInfo(
+		queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+	for (cl_uint i = 0; context && i < n; i++)
+		clv_real->clSVMFree(context, pointers[i]);
+}
+
+static void CL_CALLBACK run_queued_free(
+	cl_command_queue queue, cl_uint n, void **pointers, void *userdata)
+{
+	struct queued_free request = *(struct queued_free *)userdata;
+
+	free(userdata);
+	for (cl_uint i = 0; i < n; i++)
+		clv_release_pointer(pointers[i]);
+	if (!request.function) {
+		free_with_vendor(queue, n, pointers);
+		return;
+	}
+	clv_gate_callback_begin();
+	request.function(queue, n, pointers, request.userdata);
+	clv_gate_callback_end();
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueSVMFree(cl_command_queue queue, cl_uint n,
+	void **pointers,
+	void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void **, void *),
+	void *userdata, cl_uint n_waits, const cl_event *wait_list, cl_event *event)
+{
+	struct queued_free *request = malloc(sizeof(*request));
+	struct clv_submission submission;
+	cl_int r;
+
+	if (!request)
+		return CL_OUT_OF_HOST_MEMORY;
+	*request = (struct queued_free){function, userdata};
+	r = clv_submission_begin(&submission, queue, clv_cost_key_bytes(CLV_COST_MAP, 0),
+		false, n_waits, wait_list, event);
+	if (r == CL_SUCCESS) {
+		r = clv_real->clEnqueueSVMFree(queue, n, pointers, run_queued_free,
+			request, n_waits, wait_list, submission.event);
+		clv_submission_end(&submission, r);
+	}
+	if (r != CL_SUCCESS)
+		free(request);
+	return r;
+}
+
+#define WRAP(function) table->function = wrap_##function
+
+void clv_opencl_wrap_svm(cl_icd_dispatch *table)
+{
+	WRAP(clSVMAlloc);
+	WRAP(clSVMFree);
+	WRAP(clEnqueueSVMFree);
+}

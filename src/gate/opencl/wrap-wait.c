@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waits, user events, callbacks, markers and barriers: calls that submit no work.  None
+ * of them is ever held back.  What the program waits for itself needs no marker of the
+ * gate's, and what it calls from a callback passes: a callback that waited could hold up
+ * the very thread that must complete the work waited for. */
+#include "gate/opencl/blocked.h"
+#include "gate/opencl/costs.h"
+#include "gate/opencl/queues.h"
+#include "gate/opencl/real.h"
+#include "gate/opencl/submit.h"
+
+#include <stdlib.h>
+
+#define MAX_CUSTODIES 16
+
+static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
+{
+	struct clv_custody custody = {0};
+	cl_int r;
+
+	if (clv_gate_peek())
+		custody = clv_custody_take(clv_queue_find(queue));
+	r = clv_real->clFinish(queue);
+	if (custody.queue)
+		clv_custody_book(&custody);
+	return r;
+}
+
+/* Only the last command of an in-order queue says something about all before it. */
+static struct clv_custody custody_of_event(cl_event event)
+{
+	struct clv_custody none = {0};
+	struct clv_cl_queue *queue;
+	cl_command_queue handle = NULL;
+
+	if (clv_real->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle),
+		    &handle, NULL) != CL_SUCCESS ||
+		!handle)
+		return none;
+	queue = clv_queue_find(handle);
+	if (!queue || queue->out_of_order || atomic_load(&queue->tail_event) != event)
+		return none;
+	return clv_custody_take(queue);
+}
+
+static cl_int CL_API_CALL wrap_clWaitForEvents(cl_uint n_events, const cl_event *events)
+{
+	struct clv_custody custodies[MAX_CUSTODIES];
+	cl_uint n = 0;
+	cl_int r;
+
+	if (clv_gate_peek() && !clv_blocked_any()) {
+		for (cl_uint i = 0; events && i < n_events && n < MAX_CUSTODIES; i++) {
+			custodies[n] = custody_of_event(events[i]);
+			n += custodies[n].queue != NULL;
+		}
+	}
+	r = clv_real->clWaitForEvents(n_events, events);
+	for (cl_uint i = 0; i < n; i++)
+		clv_custody_book(&custodies[i]);
+	return r;
+}
+
+static cl_event CL_API_CALL wrap_clCreateUserEvent(cl_context context, cl_int *ret_error)
+{
+	cl_event event = clv_real->clCreateUserEvent(context, ret_error);
+
+	if (event)
+		clv_blocked_user_event_made(event);
+	return event;
+}
+
+static cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int status)
+{
+	cl_int r;
+
+	clv_blocked_release(event);
+	r = clv_real->clSetUserEventStatus(event, status);
+	clv_blocked_released();
+	return r;
+}
+
+/* A user event that is thrown away unset will never be set: its handle may come back as
+ * another event's. */
+static cl_int CL_API_CALL wrap_clReleaseEvent(cl_event event)
+{
+	cl_uint references = 0;
+	cl_int r;
+
+	if (!clv_blocked_any())
+		return clv_real->clReleaseEvent(event);
+	clv_real->clGetEventInfo(
+		event, CL_EVENT_REFERENCE_COUNT, sizeof(references), &references, NULL);
+	if (references == 1)
+		clv_blocked_release(event);
+	r = clv_real->clReleaseEvent(event);
+	clv_blocked_released();
+	return r;
+}
+
+struct event_callback {
+	void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+	void *userdata;
+};
+
+static void CL_CALLBACK run_event_callback(cl_event event, cl_int status, void *userdata)
+{
+	struct event_callback callback = *(struct event_callback *)userdata;
+
+	free(userdata);
+	clv_gate_callback_begin();
+	callback.function(event, status, callback.userdata);
+	clv_gate_callback_end();
+}
+
+static cl_int CL_API_CALL wrap_clSetEventCallback(cl_event event, cl_int type,
+	void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *userdata)
+{
+	struct event_callback *callback;
+	cl_int r;
+
+	if (!function)
+		return clv_real->clSetEventCallback(event, type, function, userdata);
+	callback = malloc(sizeof(*callback));
+	if (!callback)
+		return CL_OUT_OF_HOST_MEMORY;
+	*callback = (struct event_callback){function, userdata};
+	r = clv_real->clSetEventCallback(event, type, run_event_callback, callback);
+	if (r != CL_SUCCESS)
+		free(callback);
+	return r;
+}
+
+/* Markers and barriers are no work, but they may be blocked, and then what waits for them
+ * is blocked too. */
+static struct clv_blocked *classify(cl_command_queue handle, cl_uint n_waits,
+	const cl_event *wait_list, bool is_barrier)
+{
+	struct clv_cl_queue *queue;
+
+	if (!clv_blocked_any() || !clv_gate_peek())
+		return NULL;
+	queue = clv_queue_find(handle);
+	return queue ? clv_blocked_classify(queue, n_waits, wait_list, 0, 0, is_barrier)
+		     : NULL;
+}
+
+static void book(
+	struct clv_blocked *blocked, cl_int result, cl_event own, cl_event *event)
+{
+	cl_event kept = result == CL_SUCCESS ? own : NULL;
+
+	if (!blocked)
+		return;
+	if (!kept && result == CL_SUCCESS && event) {
+		clv_real->clRetainEvent(*event);
+		kept = *event;
+	}
+	clv_blocked_enqueued(blocked, kept);
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue,
+	cl_uint n_waits, const cl_event *wait_list, cl_event *event)
+{
+	struct clv_blocked *blocked = classify(queue, n_waits, wait_list, false);
+	cl_event own = NULL;
+	cl_int r = clv_real->clEnqueueMarkerWithWaitList(
+		queue, n_waits, wait_list, blocked && !event ? &own : event);
+
+	book(blocked, r, own, event);
+	return r;
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueBarrierWithWaitList(cl_command_queue queue,
+	cl_uint n_waits, const cl_event *wait_list, cl_event *event)
+{
+	struct clv_blocked *blocked = classify(queue, n_waits, wait_list, true);
+	cl_event own = NULL;
+	cl_int r = clv_real->clEnqueueBarrierWithWaitList(
+		queue, n_waits, wait_list, blocked && !event ? &own : event);
+
+	book(blocked, r, own, event);
+	return r;
+}
+
+/* The three of OpenCL 1.0 are these two by other names; the vendor's own could hide a
+ * blocked command from the gate. */
+static cl_int CL_API_CALL wrap_clEnqueueMarker(cl_command_queue queue, cl_event *event)
+{
+	if (!clv_blocked_any())
+		return clv_real->clEnqueueMarker(queue, event);
+	return wrap_clEnqueueMarkerWithWaitList(queue, 0, NULL, event);
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueBarrier(cl_command_queue queue)
+{
+	if (!clv_blocked_any())
+		return clv_real->clEnqueueBarrier(queue);
+	return wrap_clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueWaitForEvents(
+	cl_command_queue queue, cl_uint n_events, const cl_event *events)
+{
+	if (!clv_blocked_any() || n_events == 0)
+		return clv_real->clEnqueueWaitForEvents(queue, n_events, events);
+	return wrap_clEnqueueBarrierWithWaitList(queue, n_events, events, NULL);
+}
+
+#define WRAP(function) table->function = wrap_##function
+
+void clv_opencl_wrap_waits(cl_icd_dispatch *table)
+{
+	WRAP(clFinish);
+	WRAP(clWaitForEvents);
+	WRAP(clCreateUserEvent);
+	WRAP(clSetUserEventStatus);
+	WRAP(clReleaseEvent);
+	WRAP(clSetEventCallback);
+	WRAP(clEnqueueMarkerWithWaitList);
+	WRAP(clEnqueueBarrierWithWaitList);
+	WRAP(clEnqueueMarker);
+	WRAP(clEnqueueBarrier);
+	WRAP(clEnqueueWaitForEvents);
+}
