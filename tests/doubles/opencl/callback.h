@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "dcl.h"
+
+/* Users' callbacks run on one thread of their own, in the order in which they became due.
+ * dcl_callback_post may be called with any lock held. */
+struct dcl_callback *dcl_callback_new(
+	void (*run)(struct dcl_callback *cb), void *object, void *function, void *user);
+void dcl_callback_post(struct dcl_callback *cb);
+
+/* True on a thread that is a device: what a user registered is posted there, not called,
+ * because the device would wait for itself. */
+bool dcl_callback_is_device_thread(void);
+void dcl_callback_mark_device_thread(void);

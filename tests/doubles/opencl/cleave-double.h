@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include <CL/cl.h>
+#include <stdint.h>
+
+/* What a test may know of the OpenCL double: the knobs it reads from the environment when
+ * it is loaded, and one extension function that reports its counters while it runs.
+ * tests/doubles/README.md says what each knob does. */
+#define CLEAVE_DOUBLE_ENV_DEVICES "CLEAVE_DOUBLE_DEVICES"
+#define CLEAVE_DOUBLE_ENV_COMPUTE_UNITS "CLEAVE_DOUBLE_COMPUTE_UNITS"
+#define CLEAVE_DOUBLE_ENV_MEMORY "CLEAVE_DOUBLE_MEMORY"
+#define CLEAVE_DOUBLE_ENV_KERNEL_US "CLEAVE_DOUBLE_KERNEL_US"
+#define CLEAVE_DOUBLE_ENV_DEVICE "CLEAVE_DOUBLE_DEVICE"
+#define CLEAVE_DOUBLE_ENV_OOO "CLEAVE_DOUBLE_OOO"
+#define CLEAVE_DOUBLE_ENV_FAIL_ALLOC "CLEAVE_DOUBLE_FAIL_ALLOC"
+#define CLEAVE_DOUBLE_ENV_FAIL_ENQUEUE "CLEAVE_DOUBLE_FAIL_ENQUEUE"
+#define CLEAVE_DOUBLE_ENV_STATS "CLEAVE_DOUBLE_STATS"
+
+/* Counters of this process, since the double was loaded.  The members that follow `bytes`
+ * are sums over all devices. */
+struct cleave_double_stats {
+	uint64_t enqueues;    /* commands accepted by any enqueue call */
+	uint64_t kernels;     /* of these, kernels */
+	uint64_t flushes;     /* clFlush, clFinish and implicit flushes that had work */
+	uint64_t completed;   /* commands that ran or were terminated */
+	uint64_t never_run;   /* enqueues - completed */
+	uint64_t busy_ns;     /* time for which kernels held a device */
+	uint64_t allocations; /* charged allocations made */
+	uint64_t live_bytes;  /* charged and not yet given back */
+	uint64_t peak_bytes;  /* the most that were live at once */
+	uint64_t live_mem_objects;
+	uint64_t live_events;
+	uint64_t live_queues;
+	uint64_t live_contexts;
+	uint64_t live_kernels;
+	uint64_t live_programs;
+};
+
+/* clGetExtensionFunctionAddressForPlatform(platform, CLEAVE_DOUBLE_STATS_FN). */
+#define CLEAVE_DOUBLE_STATS_FN "clGetDoubleStatsCLEAVE"
+typedef cl_int(CL_API_CALL *clGetDoubleStatsCLEAVE_fn)(struct cleave_double_stats *ret);

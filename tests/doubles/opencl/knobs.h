@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "dcl.h"
+
+/* What the environment asks for, read once when the library is loaded.  Constant after
+ * that, so that it is read with no lock. */
+struct dcl_knobs {
+	cl_uint devices, compute_units;
+	uint64_t mem_bytes, kernel_ns;
+	bool ooo_reverse;
+	uint64_t fail_alloc_nth, fail_enqueue_nth; /* 0: never */
+	cl_int fail_alloc_code, fail_enqueue_code;
+	const char *device_file, *stats_file;
+};
+extern struct dcl_knobs dcl_knobs;
+
+/* CL_SUCCESS, or the code to fail with because this is the Nth call since the load. */
+cl_int dcl_fail_alloc(void);
+cl_int dcl_fail_enqueue(void);
+
+void dcl_knobs_init(void);
