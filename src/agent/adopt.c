@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adoption.  Programs of the leases run all the while; their gates open for compute when
+ * an agent dies and connect to the same socket path when the next one listens.  The
+ * first to come back brings the report page, with the memory ledger in it; who comes
+ * without one waits for it for two seconds. */
+#include "agent/adopt.h"
+
+#include "agent/agent.h"
+#include "agent/attached.h"
+#include "agent/devices.h"
+#include "agent/events.h"
+#include "agent/gate-server.h"
+#include "agent/ledger.h"
+#include "agent/state.h"
+#include "agent/store.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SETTLE_US 2000000u
+
+struct records {
+	struct clv_lease_record *items;
+	size_t n_items;
+};
+
+static int collect(void *userdata, const struct clv_lease_record *record)
+{
+	struct records *records = userdata;
+	struct clv_lease_record *items =
+		realloc(records->items, (records->n_items + 1) * sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	records->items = items;
+	records->items[records->n_items++] = *record;
+	return 0;
+}
+
+static int on_settle_timer(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	struct clv_lease *lease = userdata;
+	struct clv_error err = {0};
+
+	if (clv_lease_open_arbiter(lease, -1, &err) < 0)
+		clv_log_warning(0, "lease %s: %s", lease->record.name, err.msg);
+	clv_gate_server_resume(lease->gate);
+	return 0;
+}
+
+static int adopt_process(void *userdata, const struct clv_process_record *record)
+{
+	int r = clv_attached_adopt(userdata, record);
+
+	return r == -ESRCH ? 0 : r;
+}
+
+static struct clv_agent_device *find_device(
+	struct clv_agent *agent, const char *uuid, struct clv_error *err)
+{
+	struct clv_agent_device *device = clv_devices_find(agent->devices, uuid);
+	char json[4096];
+
+	if (device)
+		return device;
+	if (clv_store_get_device(agent->store, uuid, json, sizeof(json), err) < 0)
+		return NULL;
+	return clv_devices_restore(agent->devices, json, err);
+}
+
+static int adopt(struct clv_agent *agent, const struct clv_lease_record *record,
+	struct clv_error *err)
+{
+	struct clv_agent_device *device;
+	struct clv_lease *lease;
+	char boot_id[40];
+	int r;
+
+	clv_process_boot_id(boot_id);
+	if (strcmp(record->boot_id, boot_id) != 0)
+		return clv_error_set(
+			err, -ESRCH, "the machine was started anew since then");
+	device = find_device(agent, record->device_uuid, err);
+	if (!device)
+		return -ENODEV;
+	lease = clv_lease_new(agent, device, record);
+	if (!lease)
+		return clv_error_errno(err, ENOMEM, "cannot make a lease");
+	r = clv_store_read_processes(agent->store, record->id, adopt_process, lease, err);
+	if (r < 0) {
+		clv_lease_free(lease);
+		return r;
+	}
+	r = clv_ledger_adopt(agent->ledger, lease, err);
+	if (r < 0)
+		return r;
+
+	if (clv_devices_claim(agent->devices, device, err) < 0)
+		clv_log_warning(0, "%s", err->msg);
+	if (lease->n_processes > 0 && !record->is_queued)
+		sd_event_add_time_relative(agent->event, &lease->settle_timer,
+			CLOCK_MONOTONIC, SETTLE_US, 0, on_settle_timer, lease);
+	clv_events_emit(agent, CLV_EVENT_LEASE_ADOPTED, lease,
+		"taken over with %u attached %s", lease->n_processes,
+		lease->n_processes == 1 ? "process" : "processes");
+	return 0;
+}
+
+static void forget(
+	struct clv_agent *agent, const struct clv_lease_record *record, const char *why)
+{
+	struct clv_error err = {0};
+
+	if (clv_store_delete_lease(agent->store, record->id, &err) < 0)
+		clv_state_set_stale(agent, &err);
+	clv_events_emit_for_record(agent, CLV_EVENT_LEASE_ENDED, record, "%s", why);
+}
+
+/* Folders of leases that no state file knows: their agent died before it could remove
+ * them. */
+static void remove_stray_folders(struct clv_agent *agent)
+{
+	struct clv_lease stray = {.agent = agent};
+	char path[CLV_FOLDER_MAX + 16];
+	const struct dirent *entry;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "%s/lease", agent->config.runtime);
+	folder = opendir(path);
+	if (!folder)
+		return;
+	while ((entry = readdir(folder))) {
+		if (entry->d_name[0] == '.' ||
+			strlen(entry->d_name) >= CLV_LEASE_ID_MAX ||
+			clv_ledger_find(agent->ledger, entry->d_name, 0, NULL))
+			continue;
+		snprintf(
+			stray.record.id, sizeof(stray.record.id), "%.23s", entry->d_name);
+		clv_lease_remove_folder(&stray);
+	}
+	closedir(folder);
+}
+
+void clv_adopt_all(struct clv_agent *agent)
+{
+	struct records records = {0};
+	struct clv_error err = {0};
+
+	if (!agent->store)
+		return;
+	if (clv_store_read_leases(agent->store, collect, &records, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+	for (size_t i = 0; i < records.n_items; i++) {
+		struct clv_error why = {0};
+
+		if (adopt(agent, &records.items[i], &why) < 0)
+			forget(agent, &records.items[i], why.msg);
+	}
+	remove_stray_folders(agent);
+	free(records.items);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+#define CLV_FOLDER_MAX 1024
+
+struct clv_devices;
+struct clv_events;
+struct clv_http;
+struct clv_idle;
+struct clv_ledger;
+struct clv_sampler;
+struct clv_store;
+
+/* How the agent was started. */
+struct clv_agent_config {
+	char runtime[CLV_FOLDER_MAX]; /* sockets */
+	char state[CLV_FOLDER_MAX];   /* the state file */
+	char locks[CLV_FOLDER_MAX];   /* one lock file per device of the machine */
+	bool is_system;               /* serves all users */
+	bool allow_overcommit;
+	bool is_foreground;
+	uint32_t idle_exit_s; /* 0: never */
+	int ready_fd;         /* -1: none */
+};
+
+/* What the parts of the agent know of each other.  Owned by main; loop thread only. */
+struct clv_agent {
+	struct clv_agent_config config;
+	sd_event *event;
+	struct clv_store *store; /* NULL: cannot be opened; then store_problem says why */
+	int store_code;
+	char store_problem[256];
+	bool store_is_stale; /* a write failed: to be put right when it works again */
+	struct clv_events *events;
+	struct clv_devices *devices;
+	struct clv_ledger *ledger;
+	struct clv_http *http;
+	struct clv_idle *idle;
+	struct clv_sampler *sampler;
+	uint64_t started_real_ns;
+};

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The routes of leases.  Who may do what is decided by the peer's user id; everything
+ * else by the ledger. */
+#include "agent/agent.h"
+#include "agent/api.h"
+#include "agent/devices.h"
+#include "agent/ledger.h"
+#include "agent/problem.h"
+#include "agent/render.h"
+#include "agent/request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEVICES_WAIT_MS 15000u
+#define FORCE_WAIT_MS 10000u
+
+int clv_api_get_leases(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	const struct clv_lease *lease;
+	json_t *items = json_array();
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(request->agent->ledger), entry)
+	{
+		if (request->peer.uid == 0 || request->peer.uid == lease->record.uid)
+			json_array_append_new(items, clv_render_lease(lease));
+	}
+	request->status = 200;
+	request->answer = json_pack("{s:o}", "items", items);
+	return 0;
+}
+
+static int wants_queued(struct clv_request *request, bool *ret, struct clv_error *err)
+{
+	const char *text = clv_request_argument(request, "while");
+
+	if (text && strcmp(text, "queued") != 0)
+		return clv_error_set(
+			err, -EINVAL, "while can only be \"queued\", with wait_ms");
+	*ret = text != NULL;
+	return 0;
+}
+
+int clv_api_get_lease(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_ledger *ledger = request->agent->ledger;
+	const struct clv_lease *lease;
+	uint64_t wait_ms = 0;
+	bool while_queued = false;
+	int r;
+
+	r = clv_api_get_wait(request, &wait_ms, err);
+	if (r >= 0)
+		r = wants_queued(request, &while_queued, err);
+	if (r < 0)
+		return r;
+	/* By id after the first look: the name may be another lease's by then. */
+	lease = clv_ledger_find(ledger, request->is_first_run ? argument : request->note,
+		request->peer.uid, err);
+	if (!lease)
+		return err->code;
+	if (request->is_first_run) {
+		snprintf(request->note, sizeof(request->note), "%s", lease->record.id);
+		request->number = clv_ledger_position(ledger, lease);
+	}
+	if (while_queued && wait_ms > 0 && lease->record.is_queued && !request->is_late &&
+		clv_ledger_position(ledger, lease) == request->number)
+		return clv_request_wait(request, CLV_TOPIC_LEASES, wait_ms);
+
+	request->status = 200;
+	request->answer = clv_render_lease(lease);
+	return 0;
+}
+
+int clv_api_post_lease(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_agent *agent = request->agent;
+	struct clv_lease_request wanted;
+	struct clv_lease *lease;
+	struct clv_peer peer;
+	int pidfd, r;
+
+	r = clv_request_parse_lease(request->body, request->n_body_bytes, &wanted, err);
+	if (r < 0)
+		return r;
+	if (request->is_first_run)
+		clv_devices_refresh(agent->devices);
+	if (clv_devices_is_pending(agent->devices) && !request->is_late)
+		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
+	r = clv_process_of_socket(request->fd, &peer, &pidfd, err);
+	if (r < 0)
+		return r;
+	r = clv_ledger_create(agent->ledger, &wanted, &peer, pidfd, &lease, err);
+	if (r < 0)
+		return r;
+
+	request->status = 201;
+	request->answer = clv_render_lease(lease);
+	return 0;
+}
+
+int clv_api_patch_lease(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_ledger *ledger = request->agent->ledger;
+	struct clv_lease_request wanted;
+	struct clv_lease *lease;
+	int r;
+
+	lease = clv_ledger_find(ledger, argument, request->peer.uid, err);
+	if (!lease)
+		return err->code;
+	r = clv_request_parse_resize(request->body, request->n_body_bytes, &wanted, err);
+	if (r >= 0)
+		r = clv_ledger_resize(ledger, lease, &wanted, err);
+	if (r < 0)
+		return r;
+
+	request->status = 200;
+	request->answer = clv_render_lease(lease);
+	return 0;
+}
+
+static int wants_force(struct clv_request *request, bool *ret, struct clv_error *err)
+{
+	const char *text = clv_request_argument(request, "force");
+
+	if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+		return clv_error_set(err, -EINVAL, "force must be true or false");
+	*ret = text && strcmp(text, "true") == 0;
+	return 0;
+}
+
+int clv_api_delete_lease(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_ledger *ledger = request->agent->ledger;
+	struct clv_lease *lease;
+	bool force = false;
+	int r = wants_force(request, &force, err);
+
+	if (r < 0)
+		return r;
+	request->status = 204;
+	lease = clv_ledger_find(ledger, request->is_first_run ? argument : request->note,
+		request->peer.uid, err);
+	if (!lease)
+		return request->is_first_run ? err->code : 0;
+	if (lease->n_processes > 0 && (!force || request->is_late))
+		return clv_error_set(err, -CLV_E_IN_USE,
+			"%u %s of the lease %s still run%s: %s", lease->n_processes,
+			lease->n_processes == 1 ? "process" : "processes",
+			lease->record.name, lease->n_processes == 1 ? "s" : "",
+			force ? "they did not end when told to; try again"
+			      : "end them first, or release it with --force");
+	if (request->is_first_run)
+		snprintf(request->note, sizeof(request->note), "%s", lease->record.id);
+	clv_ledger_end_by_force(ledger, lease);
+	/* With processes it ends when they have; without, it is gone already. */
+	if (clv_ledger_find(ledger, request->note, request->peer.uid, NULL))
+		return clv_request_wait(request, CLV_TOPIC_LEASES, FORCE_WAIT_MS);
+	return 0;
+}

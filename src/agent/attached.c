@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of a lease.  A process counts until its pidfd says that it is dead, not
+ * until its socket ends: a forked child keeps the socket, and a living process may close
+ * it. */
+#include "agent/attached.h"
+
+#include "agent/agent.h"
+#include "agent/devices.h"
+#include "agent/events.h"
+#include "agent/gate-server.h"
+#include "agent/ledger.h"
+#include "agent/state.h"
+#include "agent/store.h"
+#include "arbiter/arbiter.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_same(const struct clv_process_id *a, const struct clv_process_id *b)
+{
+	return a->pid == b->pid && a->start_ticks == b->start_ticks;
+}
+
+struct clv_attached *clv_attached_free(struct clv_attached *process)
+{
+	TAILQ_REMOVE(&process->lease->processes, process, entry);
+	process->lease->n_processes--;
+	clv_watch_free(process->watch);
+	free(process);
+	return NULL;
+}
+
+/* The process is no part of the lease any more. */
+static void drop(struct clv_attached *process, const char *how)
+{
+	struct clv_lease *lease = process->lease;
+	struct clv_agent *agent = lease->agent;
+	struct clv_error err = {0};
+	struct clv_store *store = clv_state_get(agent, &err);
+
+	if (process->has_slot && lease->arbiter_lease)
+		clv_arbiter_close_slot(lease->device->arbiter, lease->arbiter_lease,
+			process->record.slot);
+	else if (process->record.slot < CLV_SLOTS)
+		lease->dead_slots[process->record.slot / 64] |=
+			UINT64_C(1) << (process->record.slot % 64);
+	if (!store || clv_store_delete_process(
+			      store, lease->record.id, &process->record, &err) < 0)
+		clv_state_set_stale(agent, &err);
+	clv_events_emit(agent, CLV_EVENT_PROCESS_ENDED, lease, "process %d %s",
+		(int)process->record.id.pid, how);
+	clv_gate_server_forget(lease->gate, process);
+	clv_attached_free(process);
+	clv_ledger_check_end(agent->ledger, lease);
+}
+
+static void on_death(void *userdata)
+{
+	drop(userdata, "ended");
+}
+
+static struct clv_attached *add(struct clv_lease *lease,
+	const struct clv_process_record *record, int pidfd, struct clv_error *err)
+{
+	struct clv_attached *process = calloc(1, sizeof(*process));
+	int r;
+
+	if (!process) {
+		close(pidfd);
+		clv_error_errno(err, ENOMEM, "cannot attach a process");
+		return NULL;
+	}
+	process->lease = lease;
+	process->record = *record;
+	r = clv_watch_new(lease->agent->event, pidfd, on_death, process, &process->watch);
+	if (r < 0) {
+		free(process);
+		clv_error_errno(err, -r, "cannot watch a process");
+		return NULL;
+	}
+	TAILQ_INSERT_TAIL(&lease->processes, process, entry);
+	lease->n_processes++;
+	return process;
+}
+
+int clv_attached_adopt(struct clv_lease *lease, const struct clv_process_record *record)
+{
+	int pidfd = clv_process_open(&record->id);
+
+	if (pidfd >= 0)
+		return add(lease, record, pidfd, NULL) ? 0 : -ENOMEM;
+	if (record->slot < CLV_SLOTS)
+		lease->dead_slots[record->slot / 64] |= UINT64_C(1)
+							<< (record->slot % 64);
+	return -ESRCH;
+}
+
+static bool has_page(const struct clv_attached *process)
+{
+	struct clv_arbiter_fds fds;
+	struct stat st;
+
+	if (!process->lease->arbiter_lease)
+		return true;
+	clv_arbiter_get_fds(process->lease->arbiter_lease, &fds);
+	if (fstat(fds.report, &st) < 0)
+		return true;
+	return clv_process_maps_file(process->record.id.pid, st.st_dev, st.st_ino);
+}
+
+/* The entry of an earlier connection of this process that its new one replaces: it comes
+ * back to the same slot, or it has lost its pages to exec. */
+static struct clv_attached *find_earlier(
+	const struct clv_lease *lease, const struct clv_process_id *id)
+{
+	struct clv_attached *process;
+
+	TAILQ_FOREACH(process, &lease->processes, entry)
+	{
+		if (is_same(&process->record.id, id) && !process->is_connected &&
+			(!process->is_reattached || !has_page(process)))
+			return process;
+	}
+	return NULL;
+}
+
+static int open_new(struct clv_lease *lease, const struct clv_peer *peer, int pidfd,
+	uint32_t old_slot, struct clv_attached **ret, struct clv_error *err)
+{
+	struct clv_process_record record = {
+		.id = peer->id, .attached_real_ns = clv_clock_real_ns()};
+	struct clv_arbiter *arbiter = lease->device->arbiter;
+	struct clv_error problem = {0};
+	struct clv_store *store = clv_state_get(lease->agent, &problem);
+	struct clv_attached *process;
+	int r;
+
+	r = clv_arbiter_open_slot(
+		arbiter, lease->arbiter_lease, old_slot, &record.slot, err);
+	if (r < 0) {
+		close(pidfd);
+		return r;
+	}
+	process = add(lease, &record, pidfd, err);
+	if (!process) {
+		clv_arbiter_close_slot(arbiter, lease->arbiter_lease, record.slot);
+		return -ENOMEM;
+	}
+	process->has_slot = true;
+	/* A program that runs is not turned away for the sake of the state file. */
+	if (!store ||
+		clv_store_put_process(store, lease->record.id, &record, &problem) < 0)
+		clv_state_set_stale(lease->agent, &problem);
+	*ret = process;
+	return 0;
+}
+
+int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, int pidfd,
+	uint32_t old_slot, int report_fd, struct clv_attached **ret,
+	struct clv_error *err)
+{
+	struct clv_attached *earlier = find_earlier(lease, &peer->id), *process;
+	int r = clv_lease_open_arbiter(lease, report_fd, err);
+
+	if (r < 0) {
+		close(pidfd);
+		return r;
+	}
+	if (earlier && !earlier->is_reattached && earlier->record.slot == old_slot &&
+		earlier->has_slot) {
+		close(pidfd);
+		process = earlier;
+	} else {
+		r = open_new(lease, peer, pidfd, old_slot, &process, err);
+		if (r < 0)
+			return r;
+		/* After the new one is there: the lease must not seem empty. */
+		if (earlier)
+			drop(earlier, "started another program");
+	}
+	process->is_reattached = process->is_connected = true;
+	clv_events_emit(lease->agent, CLV_EVENT_PROCESS_ATTACHED, lease,
+		"process %d attached in slot %u", (int)peer->id.pid,
+		process->record.slot);
+	*ret = process;
+	return 0;
+}
+
+void clv_attached_disconnected(struct clv_attached *process)
+{
+	process->is_connected = false;
+	if (clv_watch_is_dead(process->watch))
+		return; /* its pidfd is about to say so */
+	if (!has_page(process))
+		drop(process, "has left its pages");
+}
+
+void clv_attached_check(struct clv_lease *lease)
+{
+	struct clv_attached *process = TAILQ_FIRST(&lease->processes);
+
+	while (process) {
+		struct clv_attached *next = TAILQ_NEXT(process, entry);
+
+		if (process->is_reattached && !process->is_connected &&
+			!clv_watch_is_dead(process->watch) && !has_page(process))
+			drop(process, "has left its pages");
+		process = next;
+	}
+}
+
+bool clv_attached_is_member(
+	const struct clv_lease *lease, const struct clv_process_id *id)
+{
+	const struct clv_attached *process;
+
+	TAILQ_FOREACH(process, &lease->processes, entry)
+	{
+		if (is_same(&process->record.id, id) &&
+			!clv_watch_is_dead(process->watch))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/lease.h"
+
+struct clv_error;
+
+/* The processes of a lease: from attach (or adoption) until their pidfd says dead. */
+
+/* A gate's hello from peer, who belongs to the lease.  Takes pidfd in every case;
+ * report_fd (-1: none) is borrowed. */
+int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, int pidfd,
+	uint32_t old_slot, int report_fd, struct clv_attached **ret,
+	struct clv_error *err);
+
+/* One that an earlier agent knew.  Returns 0, or -ESRCH when it is dead: then its slot is
+ * cleared when the arbiter gets the lease. */
+int clv_attached_adopt(struct clv_lease *lease, const struct clv_process_record *record);
+
+/* Its connection ended.  Alive, it has called exec or closefrom: without the page its
+ * slot is given back. */
+void clv_attached_disconnected(struct clv_attached *process);
+
+/* Looks whether processes without a connection still map the page. */
+void clv_attached_check(struct clv_lease *lease);
+
+/* Only the memory and the watch. */
+struct clv_attached *clv_attached_free(struct clv_attached *process);
+
+/* Whether id is one of the lease's processes, alive. */
+bool clv_attached_is_member(
+	const struct clv_lease *lease, const struct clv_process_id *id);

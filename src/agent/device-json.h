@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/device.h"
+
+#include <jansson.h>
+
+struct clv_error;
+
+/* A device as it is passed from the probing process, cached and stored: all that the
+ * drivers said of it.  The caller owns the result. */
+json_t *clv_device_to_json(const struct clv_device *device);
+/* -EINVAL for what is none. */
+int clv_device_from_json(
+	const json_t *json, struct clv_device *ret, struct clv_error *err);

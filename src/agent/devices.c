@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The devices of the machine: found by the probe or the cache, kept by UUID for as long
+ * as the agent runs, claimed by a lock before the first lease.  What is promised on them
+ * is the ledger's. */
+#include "agent/devices.h"
+
+#include "agent/agent.h"
+#include "agent/device-cache.h"
+#include "agent/device-json.h"
+#include "agent/device-lock.h"
+#include "agent/http.h"
+#include "agent/probe.h"
+#include "arbiter/arbiter.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEVICES 256u
+
+struct clv_devices {
+	struct clv_agent *agent;
+	struct clv_agent_device *items[MAX_DEVICES];
+	size_t n_items;
+	json_t *problems;
+	struct clv_probe *probe;
+	bool is_pending;
+	char key[17];    /* of the answer that is known or asked for */
+	bool has_answer; /* for this key */
+	bool has_no_lock_folder;
+};
+
+int clv_devices_new(
+	struct clv_agent *agent, struct clv_devices **ret, struct clv_error *err)
+{
+	struct clv_devices *devices = calloc(1, sizeof(*devices));
+
+	if (!devices)
+		return clv_error_errno(err, ENOMEM, "cannot list devices");
+	devices->agent = agent;
+	devices->problems = json_array();
+	*ret = devices;
+	return 0;
+}
+
+struct clv_devices *clv_devices_free(struct clv_devices *devices)
+{
+	if (!devices)
+		return NULL;
+	clv_probe_free(devices->probe);
+	for (size_t i = 0; i < devices->n_items; i++) {
+		struct clv_agent_device *device = devices->items[i];
+
+		clv_arbiter_free(device->arbiter);
+		clv_close_fd(&device->lock_fd);
+		free(device);
+	}
+	json_decref(devices->problems);
+	free(devices);
+	return NULL;
+}
+
+bool clv_devices_is_pending(const struct clv_devices *devices)
+{
+	return devices->is_pending;
+}
+
+size_t clv_devices_count(const struct clv_devices *devices)
+{
+	return devices->n_items;
+}
+
+struct clv_agent_device *clv_devices_at(const struct clv_devices *devices, size_t at)
+{
+	return devices->items[at];
+}
+
+struct clv_agent_device *clv_devices_find(
+	const struct clv_devices *devices, const char *name)
+{
+	for (size_t i = 0; i < devices->n_items; i++) {
+		const struct clv_device *info = &devices->items[i]->info;
+
+		if (strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0)
+			return devices->items[i];
+	}
+	return NULL;
+}
+
+const json_t *clv_devices_problems(const struct clv_devices *devices)
+{
+	return devices->problems;
+}
+
+/* gpu0, gpu1, ...: the lowest number that no device has had since the start. */
+static void give_name(const struct clv_devices *devices, struct clv_device *info)
+{
+	unsigned int number = 0;
+
+	do
+		snprintf(info->name, sizeof(info->name), "gpu%u", number++ % 100000);
+	while (clv_devices_find(devices, info->name));
+}
+
+static struct clv_agent_device *append(
+	struct clv_devices *devices, const struct clv_device *info)
+{
+	struct clv_agent_device *device;
+
+	if (devices->n_items == MAX_DEVICES)
+		return NULL;
+	device = calloc(1, sizeof(*device));
+	if (!device)
+		return NULL;
+	device->info = *info;
+	device->lock_fd = -1;
+	if (device->info.name[0] == '\0' || clv_devices_find(devices, device->info.name))
+		give_name(devices, &device->info);
+	devices->items[devices->n_items++] = device;
+	return device;
+}
+
+static int type_rank(const char *type)
+{
+	if (strcmp(type, "gpu") == 0)
+		return 0;
+	return strcmp(type, "accelerator") == 0 ? 1 : 2;
+}
+
+static void add_problem(struct clv_devices *devices, const char *text)
+{
+	json_array_append_new(devices->problems, json_string(text));
+}
+
+/* One device of an answer.  A second driver for hardware that the first one shows as well
+ * (the same UUID) is left out: promised twice, it would be promised too much. */
+static void take_device(struct clv_devices *devices, const struct clv_device *info)
+{
+	struct clv_agent_device *device = clv_devices_find(devices, info->uuid);
+	char text[512];
+
+	if (device && device->is_present) {
+		snprintf(text, sizeof(text),
+			"%.100s of platform %.100s is %s through another driver and is "
+			"left out",
+			info->model, info->locator.platform, device->info.name);
+		add_problem(devices, text);
+		return;
+	}
+	if (!device)
+		device = append(devices, info);
+	if (device)
+		device->is_present = true;
+}
+
+static void take_answer(struct clv_devices *devices, const json_t *answer)
+{
+	const json_t *items = json_object_get(answer, "items");
+	const json_t *problems = json_object_get(answer, "problems");
+	struct clv_device info;
+	const json_t *item;
+	size_t i;
+
+	json_array_clear(devices->problems);
+	for (i = 0; i < devices->n_items; i++)
+		devices->items[i]->is_present = false;
+	/* A machine's GPUs get the low numbers, its CPU the last. */
+	for (int rank = 0; rank <= 2; rank++) {
+		json_array_foreach (items, i, item) {
+			if (clv_device_from_json(item, &info, NULL) < 0 ||
+				type_rank(info.type) != rank)
+				continue;
+			info.name[0] = '\0';
+			take_device(devices, &info);
+		}
+	}
+	json_array_foreach (problems, i, item) {
+		if (json_is_string(item))
+			add_problem(devices, json_string_value(item));
+	}
+	devices->has_answer = true;
+}
+
+static void on_answer(void *userdata, const json_t *answer)
+{
+	struct clv_devices *devices = userdata;
+
+	devices->is_pending = false;
+	take_answer(devices, answer);
+	for (size_t i = 0; i < json_array_size(devices->problems); i++)
+		clv_log_warning(
+			0, "%s", json_string_value(json_array_get(devices->problems, i)));
+	/* A failure may pass by itself: only a good answer is kept. */
+	if (json_array_size(json_object_get(answer, "items")) > 0 &&
+		json_array_size(json_object_get(answer, "problems")) == 0)
+		clv_device_cache_save(devices->agent->config.state, devices->key, answer);
+	if (devices->agent->http)
+		clv_http_wake(devices->agent->http, CLV_TOPIC_DEVICES);
+}
+
+void clv_devices_refresh(struct clv_devices *devices)
+{
+	struct clv_error err = {0};
+	char key[17];
+	json_t *cached;
+
+	if (devices->is_pending)
+		return;
+	clv_device_cache_key(key);
+	if (devices->has_answer && strcmp(key, devices->key) == 0)
+		return;
+
+	memcpy(devices->key, key, sizeof(key));
+	cached = clv_device_cache_load(devices->agent->config.state, key);
+	if (cached) {
+		take_answer(devices, cached);
+		json_decref(cached);
+		return;
+	}
+	devices->probe = clv_probe_free(devices->probe);
+	devices->is_pending = true;
+	if (clv_probe_start(devices->agent->event, on_answer, devices, &devices->probe,
+		    &err) < 0) {
+		devices->is_pending = false;
+		json_array_clear(devices->problems);
+		add_problem(devices, err.msg);
+	}
+}
+
+struct clv_agent_device *clv_devices_restore(
+	struct clv_devices *devices, const char *json, struct clv_error *err)
+{
+	json_t *object = json_loads(json, 0, NULL);
+	struct clv_agent_device *device;
+	struct clv_device info;
+	int r = clv_device_from_json(object, &info, err);
+
+	json_decref(object);
+	if (r < 0)
+		return NULL;
+	device = clv_devices_find(devices, info.uuid);
+	if (!device)
+		device = append(devices, &info);
+	if (!device)
+		clv_error_errno(err, ENOMEM, "cannot restore a device");
+	return device;
+}
+
+int clv_devices_claim(struct clv_devices *devices, struct clv_agent_device *device,
+	struct clv_error *err)
+{
+	const struct clv_agent_config *config = &devices->agent->config;
+	char socket_path[CLV_FOLDER_MAX + 16];
+	int fd;
+
+	if (device->lock_fd >= 0)
+		return 0;
+	snprintf(socket_path, sizeof(socket_path), "%s/api.sock", config->runtime);
+	fd = clv_device_lock(config->locks, device->info.uuid, socket_path, err);
+	if (fd == -EACCES) {
+		if (!devices->has_no_lock_folder)
+			clv_log_warning(0,
+				"%s; %s is used instead, so agents of other users are "
+				"not kept off the device",
+				err ? err->msg : config->locks, config->runtime);
+		devices->has_no_lock_folder = true;
+		fd = clv_device_lock(
+			config->runtime, device->info.uuid, socket_path, err);
+	}
+	if (fd < 0) {
+		clv_error_prefix(err, "%s", device->info.name);
+		return fd;
+	}
+	device->lock_fd = fd;
+	return 0;
+}
+
+void clv_devices_unclaim(struct clv_devices *devices, struct clv_agent_device *device)
+{
+	if (devices->agent->config.is_system || device->lock_fd < 0)
+		return;
+	close(device->lock_fd);
+	device->lock_fd = -1;
+}
+
+int clv_devices_arbiter(struct clv_devices *devices, struct clv_agent_device *device,
+	struct clv_arbiter **ret, struct clv_error *err)
+{
+	struct clv_arbiter_config config = {
+		.device_memory_bytes = device->info.memory_bytes};
+
+	if (!device->arbiter) {
+		int r = clv_arbiter_new(&config, &device->arbiter, err);
+
+		if (r < 0)
+			return r;
+	}
+	*ret = device->arbiter;
+	return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/device.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct clv_agent;
+struct clv_arbiter;
+struct clv_error;
+
+/* A device of this machine.  Owned by struct clv_devices, never moved, never freed before
+ * it. */
+struct clv_agent_device {
+	struct clv_device info;
+	struct clv_arbiter *arbiter; /* from the first attach on */
+	int lock_fd;                 /* the machine-wide lock; -1: not ours */
+	bool is_present;             /* the drivers show it */
+};
+
+/* The devices and how they are found: drivers are asked in a process of their own, with a
+ * time-out, and the answer is kept in a cache file. */
+struct clv_devices;
+
+int clv_devices_new(
+	struct clv_agent *agent, struct clv_devices **ret, struct clv_error *err);
+/* Stops the arbiters; leases must be gone. */
+struct clv_devices *clv_devices_free(struct clv_devices *devices);
+
+/* Takes the devices from the cache, or starts to ask the drivers if the cache does not
+ * fit (any more) what is installed.  Cheap when nothing changed. */
+void clv_devices_refresh(struct clv_devices *devices);
+
+/* The drivers are being asked; CLV_TOPIC_DEVICES is woken when they answered. */
+bool clv_devices_is_pending(const struct clv_devices *devices);
+
+size_t clv_devices_count(const struct clv_devices *devices);
+struct clv_agent_device *clv_devices_at(const struct clv_devices *devices, size_t at);
+/* By name or UUID; NULL if there is none. */
+struct clv_agent_device *clv_devices_find(
+	const struct clv_devices *devices, const char *name);
+
+/* Why there are not more of them: an array of strings, borrowed. */
+const json_t *clv_devices_problems(const struct clv_devices *devices);
+
+/* For adoption: a device as it was stored. */
+struct clv_agent_device *clv_devices_restore(
+	struct clv_devices *devices, const char *json, struct clv_error *err);
+
+/* Takes the machine-wide lock of the device if this agent has not got it yet.
+ * -EADDRINUSE names the agent that has it. */
+int clv_devices_claim(struct clv_devices *devices, struct clv_agent_device *device,
+	struct clv_error *err);
+/* Gives it back, unless this is the system's agent. */
+void clv_devices_unclaim(struct clv_devices *devices, struct clv_agent_device *device);
+
+/* The arbiter of the device, started when first asked for. */
+int clv_devices_arbiter(struct clv_devices *devices, struct clv_agent_device *device,
+	struct clv_arbiter **ret, struct clv_error *err);

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Speaks the attach protocol on a lease's socket: who may attach, and what they get.  A
+ * peer may send anything or nothing; it gets a time-out or a refusal with one line of
+ * text, and can fill no table but its own lease's.  The process's entry outlives its
+ * connection: see attached.c. */
+#include "agent/gate-server.h"
+
+#include "agent/agent.h"
+#include "agent/attached.h"
+#include "agent/devices.h"
+#include "agent/events.h"
+#include "agent/hello.h"
+#include "agent/lease.h"
+#include "arbiter/arbiter.h"
+#include "arbiter/attach.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/socket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#define HELLO_TIMEOUT_US 2000000u
+#define PAUSE_US 200000u /* when there is no descriptor for one more connection */
+#define MAX_SILENT 64u   /* connections that have not attached */
+#define REFUSAL_EVENT_NS CLV_NS_PER_S
+
+struct connection {
+	TAILQ_ENTRY(connection) entry;
+	struct clv_gate_server *server;
+	int fd;
+	sd_event_source *io, *timer;
+	struct clv_attached *process; /* NULL until attached */
+	/* A hello that waits until the adopted lease is settled. */
+	bool is_parked;
+	uint32_t old_slot;
+};
+
+struct clv_gate_server {
+	struct clv_lease *lease;
+	int listen_fd;
+	sd_event_source *io, *pause_timer;
+	TAILQ_HEAD(, connection) connections;
+	unsigned int n_silent;
+};
+
+static struct connection *connection_free(struct connection *connection)
+{
+	struct clv_gate_server *server = connection->server;
+
+	TAILQ_REMOVE(&server->connections, connection, entry);
+	if (!connection->process)
+		server->n_silent--;
+	sd_event_source_disable_unref(connection->io);
+	sd_event_source_disable_unref(connection->timer);
+	close(connection->fd);
+	free(connection);
+	/* Room for one more who waits in the queue. */
+	if (server->n_silent < MAX_SILENT && !server->pause_timer)
+		sd_event_source_set_enabled(server->io, SD_EVENT_ON);
+	return NULL;
+}
+
+/* A message that is still unread when we close would turn the reply into an error at the
+ * peer's side. */
+static void drain_input(int fd)
+{
+	char rest[512];
+
+	for (int i = 0; i < 16; i++) {
+		size_t n_fds = 0;
+		ssize_t got = clv_socket_receive(fd, rest, sizeof(rest), NULL, &n_fds);
+
+		if (got == 0 || (got < 0 && got != -EMSGSIZE))
+			return;
+	}
+}
+
+static void refuse(struct connection *connection, const struct clv_peer *peer,
+	const struct clv_error *err)
+{
+	struct clv_lease *lease = connection->server->lease;
+	struct clv_attach_reply reply = {
+		.magic = CLV_ATTACH_MAGIC,
+		.version = CLV_ATTACH_VERSION,
+		.status = err->code,
+		.slot = CLV_ATTACH_NO_SLOT,
+	};
+	uint64_t now_ns = clv_clock_ns();
+
+	snprintf(reply.message, sizeof(reply.message), "%.255s", err->msg);
+	clv_socket_send(connection->fd, &reply, sizeof(reply), NULL, 0);
+	drain_input(connection->fd);
+	/* A loop of refusals must not fill the record of events. */
+	if (lease->refusal_event_ns == 0 ||
+		now_ns - lease->refusal_event_ns > REFUSAL_EVENT_NS) {
+		lease->refusal_event_ns = now_ns;
+		clv_events_emit(lease->agent, CLV_EVENT_PROCESS_REFUSED, lease,
+			"process %d was refused: %.180s", peer ? (int)peer->id.pid : 0,
+			err->msg);
+	}
+	connection_free(connection);
+}
+
+static bool is_of_lease(void *userdata, const struct clv_process_id *id)
+{
+	const struct clv_lease *lease = userdata;
+	const struct clv_process_id *holder = &lease->record.holder;
+
+	if (lease->holder && id->pid == holder->pid &&
+		id->start_ticks == holder->start_ticks)
+		return !clv_watch_is_dead(lease->holder);
+	return clv_attached_is_member(lease, id);
+}
+
+static int check_peer(
+	struct clv_lease *lease, const struct clv_peer *peer, struct clv_error *err)
+{
+	if (peer->uid != lease->record.uid && peer->uid != 0)
+		return clv_error_set(err, -EPERM,
+			"the lease %s belongs to user %u, not to user %u: make one of "
+			"your own with cleave run",
+			lease->record.name, lease->record.uid, peer->uid);
+	if (lease->is_ending)
+		return clv_error_set(err, -EPERM,
+			"the lease %s is being ended: start the program anew with cleave "
+			"run",
+			lease->record.name);
+	if (!clv_process_has_ancestor(peer->id.pid, is_of_lease, lease))
+		return clv_error_set(err, -EPERM,
+			"process %d was not started inside the lease %s: start it with "
+			"cleave run",
+			(int)peer->id.pid, lease->record.name);
+	return 0;
+}
+
+static int send_reply(struct connection *connection, const struct clv_attached *process)
+{
+	const struct clv_lease *lease = connection->server->lease;
+	const struct clv_device_locator *locator = &lease->device->info.locator;
+	struct clv_attach_reply reply = {
+		.magic = CLV_ATTACH_MAGIC,
+		.version = CLV_ATTACH_VERSION,
+		.slot = process->record.slot,
+		.ordinal = locator->ordinal,
+	};
+	struct clv_arbiter_fds pages;
+	int fds[CLV_ATTACH_FDS];
+
+	static_assert(sizeof(reply.platform) == sizeof(locator->platform), "as it is");
+	static_assert(sizeof(reply.model) == sizeof(locator->model), "as it is");
+	memcpy(reply.platform, locator->platform, sizeof(reply.platform));
+	memcpy(reply.model, locator->model, sizeof(reply.model));
+	clv_arbiter_get_fds(lease->arbiter_lease, &pages);
+	fds[CLV_ATTACH_FD_CONTROL] = pages.control;
+	fds[CLV_ATTACH_FD_REPORT] = pages.report;
+	fds[CLV_ATTACH_FD_DOORBELL] = pages.doorbell;
+	return clv_socket_send(
+		connection->fd, &reply, sizeof(reply), fds, CLV_ATTACH_FDS);
+}
+
+/* Ends with the connection attached, parked or freed. */
+static void attach(struct connection *connection, uint32_t old_slot, int report_fd)
+{
+	struct clv_gate_server *server = connection->server;
+	struct clv_lease *lease = server->lease;
+	struct clv_attached *process;
+	struct clv_error err = {0};
+	struct clv_peer peer;
+	int pidfd, r;
+
+	r = clv_process_of_socket(connection->fd, &peer, &pidfd, &err);
+	if (r < 0) {
+		refuse(connection, NULL, &err);
+		return;
+	}
+	r = check_peer(lease, &peer, &err);
+	if (r < 0)
+		close(pidfd);
+	else
+		r = clv_attached_attach(
+			lease, &peer, pidfd, old_slot, report_fd, &process, &err);
+	if (r < 0) {
+		refuse(connection, &peer, &err);
+		return;
+	}
+
+	connection->timer = sd_event_source_disable_unref(connection->timer);
+	connection->process = process;
+	server->n_silent--;
+	/* From now on only its end is of interest; what it sends stays unread. */
+	sd_event_source_set_io_events(connection->io, EPOLLRDHUP);
+	if (send_reply(connection, process) < 0) {
+		connection_free(connection);
+		clv_attached_disconnected(process);
+	}
+}
+
+static void on_hello(struct connection *connection)
+{
+	struct clv_gate_server *server = connection->server;
+	struct clv_attach_hello hello;
+	struct clv_error err = {0};
+	char message[256];
+	int report_fd = -1;
+	size_t n_fds = 1;
+	ssize_t got;
+
+	got = clv_socket_receive(
+		connection->fd, message, sizeof(message), &report_fd, &n_fds);
+	if (got == -EAGAIN)
+		return;
+	if (got == 0 || (got < 0 && got != -EMSGSIZE)) {
+		connection_free(connection);
+		goto done;
+	}
+	if (got == -EMSGSIZE)
+		got = sizeof(message);
+	if (clv_attach_hello_check(message, (size_t)got, &err) < 0) {
+		refuse(connection, NULL, &err);
+		goto done;
+	}
+	memcpy(&hello, message, sizeof(hello));
+	if (server->lease->settle_timer && n_fds == 0) {
+		/* Others of this lease are about to bring its report page. */
+		connection->is_parked = true;
+		connection->old_slot = hello.old_slot;
+		sd_event_source_set_io_events(connection->io, EPOLLRDHUP);
+		sd_event_source_set_enabled(connection->timer, SD_EVENT_OFF);
+		goto done;
+	}
+	attach(connection, hello.old_slot, report_fd);
+	if (server->lease->settle_timer && server->lease->arbiter_lease)
+		clv_gate_server_resume(server);
+done:
+	clv_close_fd(&report_fd);
+}
+
+static int on_connection(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct connection *connection = userdata;
+	struct clv_attached *process = connection->process;
+
+	if (!process && !connection->is_parked) {
+		on_hello(connection);
+		return 0;
+	}
+	connection_free(connection);
+	if (process)
+		clv_attached_disconnected(process);
+	return 0;
+}
+
+static int on_silence(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	struct clv_error err;
+
+	clv_error_set(&err, -ETIMEDOUT, "no hello of a cleave gate came within 2 s");
+	refuse(userdata, NULL, &err);
+	return 0;
+}
+
+static void serve(struct clv_gate_server *server, int fd)
+{
+	struct connection *connection = calloc(1, sizeof(*connection));
+	sd_event *event = server->lease->agent->event;
+
+	if (!connection) {
+		close(fd);
+		return;
+	}
+	connection->server = server;
+	connection->fd = fd;
+	TAILQ_INSERT_TAIL(&server->connections, connection, entry);
+	if (++server->n_silent >= MAX_SILENT)
+		sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
+	if (sd_event_add_io(
+		    event, &connection->io, fd, EPOLLIN, on_connection, connection) < 0 ||
+		sd_event_add_time_relative(event, &connection->timer, CLOCK_MONOTONIC,
+			HELLO_TIMEOUT_US, 0, on_silence, connection) < 0)
+		connection_free(connection);
+}
+
+static int on_pause_over(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	struct clv_gate_server *server = userdata;
+
+	server->pause_timer = sd_event_source_disable_unref(server->pause_timer);
+	if (server->n_silent < MAX_SILENT)
+		sd_event_source_set_enabled(server->io, SD_EVENT_ON);
+	return 0;
+}
+
+static int on_connect(
+	sd_event_source *source, int listen_fd, uint32_t events, void *userdata)
+{
+	struct clv_gate_server *server = userdata;
+	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0) {
+		serve(server, fd);
+		return 0;
+	}
+	/* The peer stays in the queue and keeps the socket readable: looking again at
+	 * once would only spin. */
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+		sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
+		sd_event_add_time_relative(server->lease->agent->event,
+			&server->pause_timer, CLOCK_MONOTONIC, PAUSE_US, 0, on_pause_over,
+			server);
+	}
+	return 0;
+}
+
+int clv_gate_server_new(
+	struct clv_lease *lease, struct clv_gate_server **ret, struct clv_error *err)
+{
+	struct clv_gate_server *server = calloc(1, sizeof(*server));
+	char path[CLV_FOLDER_MAX + 64];
+	int r;
+
+	if (!server)
+		return clv_error_errno(err, ENOMEM, "cannot serve the lease");
+	server->lease = lease;
+	server->listen_fd = -1;
+	TAILQ_INIT(&server->connections);
+	clv_lease_socket(lease, path, sizeof(path));
+	r = clv_lease_make_folder(lease, err);
+	if (r >= 0)
+		r = clv_socket_listen(path, SOCK_SEQPACKET, 0600, err);
+	if (r >= 0) {
+		server->listen_fd = r;
+		r = clv_lease_give_folder(lease, err);
+	}
+	if (r >= 0) {
+		r = sd_event_add_io(lease->agent->event, &server->io, server->listen_fd,
+			EPOLLIN, on_connect, server);
+		if (r < 0)
+			clv_error_errno(err, -r, "cannot watch %s", path);
+	}
+	if (r < 0) {
+		clv_gate_server_free(server);
+		return r;
+	}
+	*ret = server;
+	return 0;
+}
+
+struct clv_gate_server *clv_gate_server_free(struct clv_gate_server *server)
+{
+	if (!server)
+		return NULL;
+	while (!TAILQ_EMPTY(&server->connections))
+		connection_free(TAILQ_FIRST(&server->connections));
+	sd_event_source_disable_unref(server->io);
+	sd_event_source_disable_unref(server->pause_timer);
+	clv_close_fd(&server->listen_fd);
+	free(server);
+	return NULL;
+}
+
+static struct connection *find(
+	struct clv_gate_server *server, const struct clv_attached *process)
+{
+	struct connection *connection;
+
+	TAILQ_FOREACH(connection, &server->connections, entry)
+	{
+		if (connection->process == process)
+			return connection;
+	}
+	return NULL;
+}
+
+void clv_gate_server_forget(
+	struct clv_gate_server *server, const struct clv_attached *process)
+{
+	struct connection *connection = server ? find(server, process) : NULL;
+
+	if (connection)
+		connection_free(connection);
+}
+
+static struct connection *find_parked(struct clv_gate_server *server)
+{
+	struct connection *connection;
+
+	TAILQ_FOREACH(connection, &server->connections, entry)
+	{
+		if (connection->is_parked)
+			return connection;
+	}
+	return NULL;
+}
+
+void clv_gate_server_resume(struct clv_gate_server *server)
+{
+	struct clv_lease *lease = server->lease;
+	struct connection *connection;
+
+	lease->settle_timer = sd_event_source_disable_unref(lease->settle_timer);
+	while ((connection = find_parked(server))) {
+		connection->is_parked = false;
+		attach(connection, connection->old_slot, -1);
+	}
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The folder of a lease, RUNTIME/lease/ID.  The system's agent works in it as root and
+ * then gives it to the tenant, so it takes it back before it touches it again: in a
+ * folder that a tenant can write, a name may turn into a link at any moment. */
+#include "agent/agent.h"
+#include "agent/lease.h"
+#include "arbiter/attach.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+void clv_lease_folder(const struct clv_lease *lease, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "%s/lease/%s", lease->agent->config.runtime,
+		lease->record.id);
+}
+
+void clv_lease_socket(const struct clv_lease *lease, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "%s/lease/%s/%s", lease->agent->config.runtime,
+		lease->record.id, CLV_ATTACH_SOCKET_NAME);
+}
+
+static int open_folder(const struct clv_lease *lease)
+{
+	char path[CLV_FOLDER_MAX + 64];
+
+	clv_lease_folder(lease, path, sizeof(path));
+	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int take_back(const struct clv_lease *lease)
+{
+	_cleanup_close_ int fd = open_folder(lease);
+
+	if (fd < 0)
+		return -errno;
+	if (fchown(fd, geteuid(), (gid_t)-1) < 0 || fchmod(fd, 0700) < 0)
+		return -errno;
+	return 0;
+}
+
+int clv_lease_make_folder(const struct clv_lease *lease, struct clv_error *err)
+{
+	char path[CLV_FOLDER_MAX + 64];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/lease", lease->agent->config.runtime);
+	r = clv_path_make(path, lease->agent->config.is_system ? 0755 : 0700, err);
+	if (r < 0)
+		return r;
+	clv_lease_folder(lease, path, sizeof(path));
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return clv_error_errno(err, errno, "cannot make %s", path);
+	r = take_back(lease);
+	return r < 0 ? clv_error_errno(err, -r, "cannot use %s", path) : 0;
+}
+
+int clv_lease_give_folder(const struct clv_lease *lease, struct clv_error *err)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (lease->record.uid == geteuid())
+		return 0;
+	fd = open_folder(lease);
+	if (fd < 0 ||
+		fchownat(fd, CLV_ATTACH_SOCKET_NAME, lease->record.uid, lease->record.gid,
+			AT_SYMLINK_NOFOLLOW) < 0 ||
+		fchown(fd, lease->record.uid, lease->record.gid) < 0)
+		return clv_error_errno(err, errno,
+			"cannot give the lease's folder to user %u", lease->record.uid);
+	return 0;
+}
+
+void clv_lease_remove_folder(const struct clv_lease *lease)
+{
+	char path[CLV_FOLDER_MAX + 64];
+	_cleanup_close_ int fd = -1;
+
+	if (take_back(lease) < 0)
+		return;
+	fd = open_folder(lease);
+	if (fd >= 0)
+		unlinkat(fd, CLV_ATTACH_SOCKET_NAME, 0);
+	clv_lease_folder(lease, path, sizeof(path));
+	/* What a tenant has put there stays; the folder is named by its lease for ever.
+	 */
+	rmdir(path);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One lease: its account, its place in the arbiter, its memory.  Which leases there are,
+ * and what they may have, is the ledger's. */
+#include "agent/lease.h"
+
+#include "agent/agent.h"
+#include "agent/attached.h"
+#include "agent/devices.h"
+#include "agent/gate-server.h"
+#include "arbiter/arbiter.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+struct clv_lease *clv_lease_new(struct clv_agent *agent, struct clv_agent_device *device,
+	const struct clv_lease_record *record)
+{
+	struct clv_lease *lease = calloc(1, sizeof(*lease));
+
+	if (!lease)
+		return NULL;
+	lease->agent = agent;
+	lease->device = device;
+	lease->record = *record;
+	TAILQ_INIT(&lease->processes);
+	return lease;
+}
+
+struct clv_lease *clv_lease_free(struct clv_lease *lease)
+{
+	if (!lease)
+		return NULL;
+	clv_gate_server_free(lease->gate);
+	while (!TAILQ_EMPTY(&lease->processes))
+		clv_attached_free(TAILQ_FIRST(&lease->processes));
+	clv_watch_free(lease->holder);
+	sd_event_source_disable_unref(lease->ending_timer);
+	sd_event_source_disable_unref(lease->settle_timer);
+	free(lease);
+	return NULL;
+}
+
+int clv_lease_make_id(char ret[CLV_LEASE_ID_MAX])
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -EIO;
+	snprintf(ret, CLV_LEASE_ID_MAX, "l%016" PRIx64, number);
+	return 0;
+}
+
+void clv_lease_sample(const struct clv_lease *lease, struct clv_arbiter_sample *ret)
+{
+	*ret = (struct clv_arbiter_sample){0};
+	if (lease->arbiter_lease)
+		clv_arbiter_sample(lease->device->arbiter, lease->arbiter_lease, ret);
+	ret->held_ns += lease->record.held_ns;
+	ret->throttled_ns += lease->record.throttled_ns;
+	ret->turns += lease->record.turns;
+	ret->revocations += lease->record.revocations;
+	ret->overdue += lease->record.overdue;
+}
+
+void clv_lease_snapshot(const struct clv_lease *lease, struct clv_lease_record *ret)
+{
+	struct clv_arbiter_sample sample;
+
+	clv_lease_sample(lease, &sample);
+	*ret = lease->record;
+	ret->held_ns = sample.held_ns;
+	ret->throttled_ns = sample.throttled_ns;
+	ret->turns = sample.turns;
+	ret->revocations = sample.revocations;
+	ret->overdue = sample.overdue;
+}
+
+double clv_lease_share_used(const struct clv_lease *lease)
+{
+	uint64_t held_ns = lease->samples[1].held_ns - lease->samples[0].held_ns;
+	uint64_t time_ns = lease->samples[1].time_ns - lease->samples[0].time_ns;
+	double used;
+
+	if (lease->samples[0].time_ns == 0 || time_ns == 0)
+		return 0;
+	used = (double)held_ns / (double)time_ns;
+	return used > 1 ? 1 : used;
+}
+
+/* Slots of the living are theirs again; those of the dead are cleared, so that the quota
+ * does not count what no longer is. */
+static void restore_slots(struct clv_lease *lease)
+{
+	struct clv_arbiter *arbiter = lease->device->arbiter;
+	struct clv_attached *process;
+	uint32_t slot;
+
+	TAILQ_FOREACH(process, &lease->processes, entry)
+	{
+		if (!process->has_slot &&
+			clv_arbiter_open_slot(arbiter, lease->arbiter_lease,
+				process->record.slot, &slot, NULL) >= 0) {
+			process->record.slot = slot;
+			process->has_slot = true;
+		}
+	}
+	for (uint32_t i = 0; i < CLV_SLOTS; i++) {
+		if (!(lease->dead_slots[i / 64] >> (i % 64) & 1))
+			continue;
+		lease->dead_slots[i / 64] &= ~(UINT64_C(1) << (i % 64));
+		if (clv_arbiter_open_slot(
+			    arbiter, lease->arbiter_lease, i, &slot, NULL) >= 0)
+			clv_arbiter_close_slot(arbiter, lease->arbiter_lease, slot);
+	}
+}
+
+int clv_lease_open_arbiter(struct clv_lease *lease, int report_fd, struct clv_error *err)
+{
+	struct clv_arbiter *arbiter;
+	int r;
+
+	if (lease->arbiter_lease)
+		return 0;
+	r = clv_devices_arbiter(lease->agent->devices, lease->device, &arbiter, err);
+	if (r < 0)
+		return r;
+	r = clv_arbiter_add(
+		arbiter, &lease->record.share, report_fd, &lease->arbiter_lease, NULL);
+	/* An old page that is none of ours is not a reason to refuse the program. */
+	if (r < 0)
+		r = clv_arbiter_add(
+			arbiter, &lease->record.share, -1, &lease->arbiter_lease, err);
+	if (r < 0)
+		return r;
+	lease->samples[1].time_ns = clv_clock_ns();
+	lease->samples[1].held_ns = lease->record.held_ns;
+	restore_slots(lease);
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/processes.h"
+#include "agent/request.h"
+#include "arbiter/page.h"
+#include "core/share.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+struct clv_agent;
+struct clv_agent_device;
+struct clv_arbiter_lease;
+struct clv_error;
+struct clv_arbiter_sample;
+struct clv_gate_server;
+
+#define CLV_LEASE_ID_MAX 24
+#define CLV_LEASE_SAMPLES 2
+
+/* What of a lease is kept in the state file. */
+struct clv_lease_record {
+	char id[CLV_LEASE_ID_MAX];
+	char name[CLV_LEASE_NAME_MAX];
+	char tenant[64];
+	char command[CLV_LEASE_COMMAND_MAX];
+	char device_uuid[64];
+	char boot_id[40];
+	uid_t uid;
+	gid_t gid;
+	struct clv_share share;
+	bool overcommit;
+	bool is_queued;
+	uint64_t created_real_ns;
+	struct clv_process_id holder;
+	/* The account of earlier agents' time. */
+	uint64_t held_ns, throttled_ns, turns, revocations, overdue;
+};
+
+/* What of an attached process is kept in the state file. */
+struct clv_process_record {
+	struct clv_process_id id;
+	uint32_t slot;
+	uint64_t attached_real_ns;
+};
+
+/* A process that is attached to a lease, or was when an earlier agent ran. */
+struct clv_attached {
+	TAILQ_ENTRY(clv_attached) entry;
+	struct clv_lease *lease;
+	struct clv_process_record record;
+	struct clv_watch *watch;
+	bool has_slot;      /* the arbiter counts record.slot for it */
+	bool is_connected;  /* its gate's connection is open */
+	bool is_reattached; /* spoke to this agent */
+};
+TAILQ_HEAD(clv_attached_list, clv_attached);
+
+/* Who holds a share: its tenant, its resources, the processes in it.  Owned by the
+ * ledger; loop thread only. */
+struct clv_lease {
+	TAILQ_ENTRY(clv_lease) entry;
+	struct clv_agent *agent;
+	struct clv_agent_device *device;
+	struct clv_lease_record record;
+	struct clv_watch *holder; /* NULL: dead */
+	bool is_ending;           /* its processes are being ended; nobody new attaches */
+	sd_event_source *ending_timer;
+	struct clv_attached_list processes;
+	uint32_t n_processes;
+	struct clv_gate_server *gate;            /* while active */
+	struct clv_arbiter_lease *arbiter_lease; /* from the first attach */
+	/* Once a second: the account, for share_used, and counters whose growth is an
+	 * event. */
+	struct {
+		uint64_t time_ns, held_ns;
+	} samples[CLV_LEASE_SAMPLES]; /* the older one first */
+	uint64_t seen_refused, seen_overdue;
+	/* After an adoption: slots of processes that died meanwhile, to be cleared, and
+	 * the time for the living ones to bring the report page along. */
+	uint64_t dead_slots[CLV_SLOTS / 64];
+	sd_event_source *settle_timer; /* NULL: settled */
+	uint64_t refusal_event_ns;     /* the last process_refused, to keep them rare */
+};
+TAILQ_HEAD(clv_lease_list, clv_lease);
+
+/* Takes the record; the device is looked up by the caller. */
+struct clv_lease *clv_lease_new(struct clv_agent *agent, struct clv_agent_device *device,
+	const struct clv_lease_record *record);
+/* Releases everything but the row in the state file and the folder. */
+struct clv_lease *clv_lease_free(struct clv_lease *lease);
+
+/* The account now, earlier agents' time included. */
+void clv_lease_sample(const struct clv_lease *lease, struct clv_arbiter_sample *ret);
+
+/* The record with the account as it is now, to be stored. */
+void clv_lease_snapshot(const struct clv_lease *lease, struct clv_lease_record *ret);
+
+/* Makes the lease known to the arbiter if it is not yet: slots of processes from before
+ * an adoption are opened or cleared.  report_fd as for clv_arbiter_add(). */
+int clv_lease_open_arbiter(struct clv_lease *lease, int report_fd, struct clv_error *err);
+
+/* Held time over the last second, 0 to 1. */
+double clv_lease_share_used(const struct clv_lease *lease);
+
+/* The lease's own folder and socket. */
+int clv_lease_make_folder(const struct clv_lease *lease, struct clv_error *err);
+/* Hands the folder to the tenant, once the socket is in it. */
+int clv_lease_give_folder(const struct clv_lease *lease, struct clv_error *err);
+void clv_lease_remove_folder(const struct clv_lease *lease);
+void clv_lease_folder(const struct clv_lease *lease, char *ret, size_t ret_bytes);
+void clv_lease_socket(const struct clv_lease *lease, char *ret, size_t ret_bytes);
+
+/* "l" and 16 random hexadecimal digits. */
+int clv_lease_make_id(char ret[CLV_LEASE_ID_MAX]);

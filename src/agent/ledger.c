@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leases from request to end: admission, the queue of each device, resizing, and the
+ * rules of ending (holder dead and nobody attached).  A change is written to the state
+ * file before it takes effect, so that a full disk refuses it cleanly; an end is not
+ * refused by anything. */
+#include "agent/ledger.h"
+
+#include "agent/agent.h"
+#include "agent/devices.h"
+#include "agent/events.h"
+#include "agent/gate-server.h"
+#include "agent/http.h"
+#include "agent/idle.h"
+#include "agent/naming.h"
+#include "agent/placing.h"
+#include "agent/state.h"
+#include "agent/store.h"
+#include "arbiter/arbiter.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORCE_TIMEOUT_US 5000000u
+
+struct clv_ledger {
+	struct clv_agent *agent;
+	struct clv_lease_list leases;
+	sd_event_source *end_source; /* looks for leases that are over */
+};
+
+static bool is_over(const struct clv_lease *lease)
+{
+	if (lease->n_processes > 0)
+		return false;
+	return !lease->holder || lease->is_ending;
+}
+
+static int on_end(sd_event_source *source, void *userdata)
+{
+	struct clv_ledger *ledger = userdata;
+	struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
+
+	while (lease) {
+		struct clv_lease *next = TAILQ_NEXT(lease, entry);
+
+		if (is_over(lease))
+			clv_ledger_end(ledger, lease,
+				lease->is_ending ? "ended by force"
+						 : "its last process ended");
+		lease = next;
+	}
+	return 0;
+}
+
+int clv_ledger_new(
+	struct clv_agent *agent, struct clv_ledger **ret, struct clv_error *err)
+{
+	struct clv_ledger *ledger = calloc(1, sizeof(*ledger));
+	int r;
+
+	if (!ledger)
+		return clv_error_errno(err, ENOMEM, "cannot keep leases");
+	ledger->agent = agent;
+	TAILQ_INIT(&ledger->leases);
+	r = sd_event_add_defer(agent->event, &ledger->end_source, on_end, ledger);
+	if (r < 0) {
+		free(ledger);
+		return clv_error_errno(err, -r, "cannot keep leases");
+	}
+	sd_event_source_set_enabled(ledger->end_source, SD_EVENT_OFF);
+	*ret = ledger;
+	return 0;
+}
+
+struct clv_ledger *clv_ledger_free(struct clv_ledger *ledger)
+{
+	if (!ledger)
+		return NULL;
+	while (!TAILQ_EMPTY(&ledger->leases)) {
+		struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
+
+		TAILQ_REMOVE(&ledger->leases, lease, entry);
+		clv_lease_free(lease);
+	}
+	sd_event_source_disable_unref(ledger->end_source);
+	free(ledger);
+	return NULL;
+}
+
+struct clv_lease_list *clv_ledger_leases(struct clv_ledger *ledger)
+{
+	return &ledger->leases;
+}
+
+struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_name,
+	uid_t uid, struct clv_error *err)
+{
+	struct clv_lease *lease, *found = NULL;
+
+	TAILQ_FOREACH(lease, &ledger->leases, entry)
+	{
+		bool is_own = lease->record.uid == uid;
+
+		if (!is_own && uid != 0)
+			continue;
+		if (strcmp(lease->record.id, id_or_name) == 0)
+			return lease;
+		if (strcmp(lease->record.name, id_or_name) != 0)
+			continue;
+		if (is_own)
+			return lease;
+		if (found) {
+			clv_error_set(err, -EINVAL,
+				"several users have a lease of this name: use its id");
+			return NULL;
+		}
+		found = lease;
+	}
+	if (!found)
+		clv_error_set(err, -ENOENT,
+			"there is no such lease: see cleave ps for those that are");
+	return found;
+}
+
+uint32_t clv_ledger_position(
+	const struct clv_ledger *ledger, const struct clv_lease *lease)
+{
+	const struct clv_lease *other;
+	uint32_t position = 1;
+
+	if (!lease->record.is_queued)
+		return 0;
+	TAILQ_FOREACH(other, &ledger->leases, entry)
+	{
+		if (other == lease)
+			break;
+		position += other->record.is_queued && other->device == lease->device;
+	}
+	return position;
+}
+
+void clv_ledger_promised(const struct clv_ledger *ledger,
+	const struct clv_agent_device *device, const struct clv_lease *without,
+	struct clv_promised *ret)
+{
+	const struct clv_lease *lease;
+
+	*ret = (struct clv_promised){0};
+	TAILQ_FOREACH(lease, &ledger->leases, entry)
+	{
+		if (lease == without || lease->device != device ||
+			lease->record.is_queued)
+			continue;
+		ret->compute_ppm += lease->record.share.compute_ppm;
+		ret->memory_bytes += lease->record.share.memory_bytes;
+	}
+}
+
+static void changed(struct clv_agent *agent)
+{
+	if (agent->http)
+		clv_http_wake(agent->http, CLV_TOPIC_LEASES);
+	clv_idle_touch(agent->idle);
+}
+
+static void unclaim_if_free(struct clv_ledger *ledger, struct clv_agent_device *device)
+{
+	const struct clv_lease *lease;
+
+	TAILQ_FOREACH(lease, &ledger->leases, entry)
+	{
+		if (lease->device == device)
+			return;
+	}
+	clv_devices_unclaim(ledger->agent->devices, device);
+}
+
+static int store_lease(struct clv_agent *agent, const struct clv_lease *lease,
+	const struct clv_lease_record *record, struct clv_error *err)
+{
+	struct clv_store *store = clv_state_get(agent, err);
+	int r;
+
+	if (!store)
+		return agent->store_code;
+	r = clv_store_begin(store, err);
+	if (r < 0)
+		return r;
+	r = clv_state_put_device(agent, &lease->device->info, err);
+	if (r >= 0)
+		r = clv_store_put_lease(store, record, err);
+	if (r >= 0)
+		r = clv_store_commit(store, err);
+	if (r < 0)
+		clv_store_rollback(store);
+	return r;
+}
+
+static void unstore_lease(struct clv_agent *agent, const char *id)
+{
+	struct clv_error err = {0};
+	struct clv_store *store = clv_state_get(agent, &err);
+
+	if (!store || clv_store_delete_lease(store, id, &err) < 0)
+		clv_state_set_stale(agent, &err);
+}
+
+static void describe(const struct clv_share *share, char *ret, size_t ret_bytes)
+{
+	char fraction[16], cap[16] = "none", memory[32];
+
+	clv_units_format_fraction(share->compute_ppm, fraction);
+	if (share->cap_ppm > 0)
+		clv_units_format_fraction(share->cap_ppm, cap);
+	clv_units_format_bytes(share->memory_bytes, memory);
+	snprintf(ret, ret_bytes, "share %s, cap %s, memory %s, class %s", fraction, cap,
+		memory, clv_class_to_string(share->class));
+}
+
+/* Opens the lease's socket; its processes may attach from now on. */
+static int activate(struct clv_lease *lease, struct clv_error *err)
+{
+	int r = clv_gate_server_new(lease, &lease->gate, err);
+
+	if (r < 0)
+		clv_lease_remove_folder(lease);
+	return r;
+}
+
+static void on_holder_death(void *userdata)
+{
+	struct clv_lease *lease = userdata;
+
+	lease->holder = clv_watch_free(lease->holder);
+	clv_ledger_check_end(lease->agent->ledger, lease);
+}
+
+int clv_ledger_adopt(
+	struct clv_ledger *ledger, struct clv_lease *lease, struct clv_error *err)
+{
+	int pidfd = clv_process_open(&lease->record.holder), r = 0;
+
+	if (pidfd >= 0)
+		r = clv_watch_new(ledger->agent->event, pidfd, on_holder_death, lease,
+			&lease->holder);
+	if (r < 0)
+		clv_error_errno(err, -r, "cannot watch the holder");
+	if (r >= 0 && is_over(lease))
+		r = clv_error_set(
+			err, -ESRCH, "its processes ended while no agent was there");
+	if (r >= 0 && !lease->record.is_queued)
+		r = activate(lease, err);
+	if (r < 0) {
+		clv_lease_remove_folder(lease);
+		clv_lease_free(lease);
+		return r;
+	}
+	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
+	return 0;
+}
+
+/* Where the lease goes, what it is called, whether it waits: all that needs no change of
+ * anything. */
+static int draft(struct clv_ledger *ledger, const struct clv_lease_request *request,
+	const struct clv_peer *peer, struct clv_lease_record *ret,
+	struct clv_agent_device **ret_device, struct clv_error *err)
+{
+	struct clv_agent *agent = ledger->agent;
+	struct clv_lease_record record = {
+		.uid = peer->uid,
+		.gid = peer->gid,
+		.holder = peer->id,
+		.overcommit = request->overcommit,
+		.created_real_ns = clv_clock_real_ns(),
+	};
+	struct clv_placing placing;
+	int r;
+
+	if (request->overcommit && agent->config.is_system &&
+		!agent->config.allow_overcommit && peer->uid != 0)
+		return clv_error_set(err, -EPERM,
+			"this node does not allow overcommitment: ask for what is left, "
+			"or wait with --wait");
+	r = clv_lease_make_id(record.id);
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot make a lease id");
+	r = clv_naming_choose(ledger, request, peer->uid, record.name, err);
+	if (r < 0)
+		return r;
+	r = clv_placing_choose(agent, request, &placing, err);
+	if (r < 0)
+		return r;
+
+	record.share = placing.share;
+	record.is_queued = placing.must_wait;
+	memcpy(record.command, request->command, sizeof(record.command));
+	snprintf(record.device_uuid, sizeof(record.device_uuid), "%s",
+		placing.device->info.uuid);
+	clv_naming_tenant(peer->uid, record.tenant, sizeof(record.tenant));
+	clv_process_boot_id(record.boot_id);
+	*ret = record;
+	*ret_device = placing.device;
+	return 0;
+}
+
+static int set_up(struct clv_ledger *ledger, struct clv_lease *lease, int pidfd,
+	struct clv_error *err)
+{
+	int r = clv_watch_new(
+		ledger->agent->event, pidfd, on_holder_death, lease, &lease->holder);
+
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot watch the holder");
+	r = store_lease(ledger->agent, lease, &lease->record, err);
+	if (r < 0)
+		return r;
+	if (!lease->record.is_queued)
+		r = activate(lease, err);
+	if (r < 0)
+		unstore_lease(ledger->agent, lease->record.id);
+	return r;
+}
+
+int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request *request,
+	const struct clv_peer *peer, int pidfd, struct clv_lease **ret,
+	struct clv_error *err)
+{
+	struct clv_lease_record record;
+	struct clv_agent_device *device = NULL;
+	struct clv_lease *lease;
+	char text[128];
+	int r = draft(ledger, request, peer, &record, &device, err);
+
+	if (r < 0) {
+		close(pidfd);
+		return r;
+	}
+	lease = clv_lease_new(ledger->agent, device, &record);
+	if (!lease) {
+		close(pidfd);
+		r = clv_error_errno(err, ENOMEM, "cannot make a lease");
+	} else {
+		r = set_up(ledger, lease, pidfd, err);
+	}
+	if (r < 0) {
+		clv_lease_free(lease);
+		unclaim_if_free(ledger, device);
+		return r;
+	}
+
+	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
+	describe(&record.share, text, sizeof(text));
+	clv_events_emit(ledger->agent,
+		record.is_queued ? CLV_EVENT_LEASE_QUEUED : CLV_EVENT_LEASE_CREATED,
+		lease, "%s", text);
+	changed(ledger->agent);
+	*ret = lease;
+	return 0;
+}
+
+/* Admits from the front of the queue for as long as the next one fits: in order, so that
+ * a large request is not starved by small ones. */
+static void serve_queue(struct clv_ledger *ledger, struct clv_agent_device *device)
+{
+	struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
+
+	while (lease) {
+		struct clv_lease *next = TAILQ_NEXT(lease, entry);
+		struct clv_lease_record record = lease->record;
+		struct clv_promised promised;
+		struct clv_error err = {0};
+
+		if (lease->device != device || !record.is_queued) {
+			lease = next;
+			continue;
+		}
+		clv_ledger_promised(ledger, device, lease, &promised);
+		if (clv_admission_check(&promised, &record.share,
+			    device->info.memory_bytes, device->info.name,
+			    record.overcommit, NULL) < 0)
+			return;
+		record.is_queued = false;
+		if (store_lease(ledger->agent, lease, &record, &err) < 0)
+			clv_state_set_stale(ledger->agent, &err);
+		lease->record.is_queued = false;
+		if (activate(lease, &err) < 0)
+			clv_ledger_end(ledger, lease, err.msg);
+		else
+			clv_events_emit(ledger->agent, CLV_EVENT_LEASE_CREATED, lease,
+				"its turn in the queue has come");
+		lease = next;
+	}
+}
+
+static int check_growth(const struct clv_ledger *ledger, const struct clv_lease *lease,
+	const struct clv_share *wanted, struct clv_error *err)
+{
+	const struct clv_share *has = &lease->record.share;
+	const struct clv_device *info = &lease->device->info;
+	struct clv_share growth = *wanted;
+	struct clv_promised promised;
+
+	if (lease->record.is_queued)
+		return 0;
+	/* Giving back is always right, also on a device that is overcommitted. */
+	if (wanted->compute_ppm <= has->compute_ppm)
+		growth.compute_ppm = 0;
+	if (wanted->memory_bytes <= has->memory_bytes)
+		growth.memory_bytes = 0;
+	clv_ledger_promised(ledger, lease->device, lease, &promised);
+	return clv_admission_check(&promised, &growth, info->memory_bytes, info->name,
+		lease->record.overcommit, err);
+}
+
+int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
+	const struct clv_lease_request *request, struct clv_error *err)
+{
+	const struct clv_share *has = &lease->record.share;
+	struct clv_share_request wanted = {
+		.compute_ppm = request->has_share ? request->share.compute_ppm
+						  : has->compute_ppm,
+		.cap_ppm = request->has_cap ? request->share.cap_ppm : has->cap_ppm,
+		.memory_bytes = request->has_memory ? request->share.memory_bytes
+						    : has->memory_bytes,
+		.class = request->has_class ? request->share.class : has->class,
+	};
+	struct clv_lease_record record;
+	struct clv_share share;
+	char text[128];
+	int r;
+
+	r = clv_share_resolve(&wanted, lease->device->info.memory_bytes, &share, err);
+	if (r >= 0)
+		r = check_growth(ledger, lease, &share, err);
+	if (r < 0)
+		return r;
+	clv_lease_snapshot(lease, &record);
+	record.share = share;
+	r = store_lease(ledger->agent, lease, &record, err);
+	if (r < 0)
+		return r;
+
+	lease->record.share = share;
+	if (lease->arbiter_lease)
+		clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &share);
+	describe(&share, text, sizeof(text));
+	clv_events_emit(ledger->agent, CLV_EVENT_LEASE_RESIZED, lease, "now %s", text);
+	serve_queue(ledger, lease->device);
+	changed(ledger->agent);
+	return 0;
+}
+
+void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const char *why)
+{
+	struct clv_agent_device *device = lease->device;
+	struct clv_agent *agent = ledger->agent;
+
+	TAILQ_REMOVE(&ledger->leases, lease, entry);
+	if (lease->arbiter_lease)
+		clv_arbiter_remove(device->arbiter, lease->arbiter_lease);
+	lease->arbiter_lease = NULL;
+	unstore_lease(agent, lease->record.id);
+	clv_events_emit(agent, CLV_EVENT_LEASE_ENDED, lease, "%s", why);
+	lease->gate = clv_gate_server_free(lease->gate);
+	clv_lease_remove_folder(lease);
+	clv_lease_free(lease);
+	serve_queue(ledger, device);
+	unclaim_if_free(ledger, device);
+	changed(agent);
+}
+
+static void signal_processes(const struct clv_lease *lease, int signal_number)
+{
+	const struct clv_attached *process;
+
+	TAILQ_FOREACH(process, &lease->processes, entry)
+	clv_watch_signal(process->watch, signal_number);
+}
+
+static int on_force_timeout(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	signal_processes(userdata, SIGKILL);
+	return 0;
+}
+
+void clv_ledger_end_by_force(struct clv_ledger *ledger, struct clv_lease *lease)
+{
+	if (lease->n_processes == 0) {
+		clv_ledger_end(ledger, lease, "released");
+		return;
+	}
+	if (lease->is_ending)
+		return;
+	lease->is_ending = true;
+	signal_processes(lease, SIGTERM);
+	sd_event_add_time_relative(ledger->agent->event, &lease->ending_timer,
+		CLOCK_MONOTONIC, FORCE_TIMEOUT_US, 0, on_force_timeout, lease);
+}
+
+void clv_ledger_check_end(struct clv_ledger *ledger, struct clv_lease *lease)
+{
+	if (is_over(lease))
+		sd_event_source_set_enabled(ledger->end_source, SD_EVENT_ONESHOT);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/lease.h"
+#include "core/admission.h"
+
+struct clv_agent;
+struct clv_agent_device;
+struct clv_error;
+
+/* The leases: who has what, and who waits for it.  Loop thread only. */
+struct clv_ledger;
+
+int clv_ledger_new(
+	struct clv_agent *agent, struct clv_ledger **ret, struct clv_error *err);
+/* Forgets the leases without ending them: the next agent adopts them. */
+struct clv_ledger *clv_ledger_free(struct clv_ledger *ledger);
+
+/* Oldest first.  Borrowed. */
+struct clv_lease_list *clv_ledger_leases(struct clv_ledger *ledger);
+
+/* By id or by name; root (uid 0) sees all, others their own.  NULL with -ENOENT. */
+struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_name,
+	uid_t uid, struct clv_error *err);
+
+/* A new lease for peer; pidfd (taken in every case) is the peer's. */
+int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request *request,
+	const struct clv_peer *peer, int pidfd, struct clv_lease **ret,
+	struct clv_error *err);
+
+/* Takes one that an earlier agent made.  It is complete but for its socket.  On failure
+ * the lease is freed. */
+int clv_ledger_adopt(
+	struct clv_ledger *ledger, struct clv_lease *lease, struct clv_error *err);
+
+int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
+	const struct clv_lease_request *request, struct clv_error *err);
+
+/* Ends it now: gate closed, memory and share free again. */
+void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const char *why);
+
+/* Ends its processes first (SIGTERM, SIGKILL after 5 s); the lease ends with the last. */
+void clv_ledger_end_by_force(struct clv_ledger *ledger, struct clv_lease *lease);
+
+/* Its holder or one of its processes died: the loop looks soon whether it is over. */
+void clv_ledger_check_end(struct clv_ledger *ledger, struct clv_lease *lease);
+
+/* 1 is next; 0: not queued. */
+uint32_t clv_ledger_position(
+	const struct clv_ledger *ledger, const struct clv_lease *lease);
+
+/* What active leases have been promised on a device, without one of them (may be NULL).
+ */
+void clv_ledger_promised(const struct clv_ledger *ledger,
+	const struct clv_agent_device *device, const struct clv_lease *without,
+	struct clv_promised *ret);

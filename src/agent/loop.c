@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent from start to end.  At the end leases are not ended: their rows stay in the
+ * state file, their programs run on, and the next agent adopts them. */
+#include "agent/loop.h"
+
+#include "agent/adopt.h"
+#include "agent/agent.h"
+#include "agent/devices.h"
+#include "agent/events.h"
+#include "agent/http.h"
+#include "agent/idle.h"
+#include "agent/ledger.h"
+#include "agent/sampler.h"
+#include "agent/state.h"
+#include "agent/store.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/socket.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int on_signal(
+	sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_log_info("%s: ending; programs run on", strsignal((int)info->ssi_signo));
+	return sd_event_exit(agent->event, 0);
+}
+
+static int watch_signals(struct clv_agent *agent, struct clv_error *err)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+	int r = sd_event_new(&agent->event);
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]) && r >= 0; i++)
+		r = sd_event_add_signal(agent->event, NULL, signals[i], on_signal, agent);
+	if (r >= 0)
+		r = sd_event_set_watchdog(agent->event, true);
+	return r < 0 ? clv_error_errno(err, -r, "cannot make an event loop") : 0;
+}
+
+static void socket_path(const struct clv_agent *agent, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "%s/api.sock", agent->config.runtime);
+}
+
+static int serve(struct clv_agent *agent, struct clv_error *err)
+{
+	char path[CLV_FOLDER_MAX + 16];
+	int fd;
+
+	socket_path(agent, path, sizeof(path));
+	fd = clv_socket_listen(
+		path, SOCK_STREAM, agent->config.is_system ? 0666 : 0600, err);
+	if (fd < 0)
+		return fd;
+	return clv_http_new(agent, fd, &agent->http, err);
+}
+
+static void claim_all(struct clv_agent *agent)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_error err = {0};
+
+		if (clv_devices_claim(
+			    agent->devices, clv_devices_at(agent->devices, i), &err) < 0)
+			clv_log_warning(0, "%s", err.msg);
+	}
+}
+
+static int build(struct clv_agent *agent, struct clv_error *err)
+{
+	int r;
+
+	agent->started_real_ns = clv_clock_real_ns();
+	r = watch_signals(agent, err);
+	if (r < 0)
+		return r;
+	clv_state_open(agent);
+	r = clv_events_new(agent, &agent->events, err);
+	if (r >= 0)
+		r = clv_devices_new(agent, &agent->devices, err);
+	if (r >= 0)
+		r = clv_ledger_new(agent, &agent->ledger, err);
+	if (r < 0)
+		return r;
+	clv_events_emit(agent, CLV_EVENT_AGENT_STARTED, NULL, "cleaved %s, process %d",
+		CLV_VERSION, (int)getpid());
+	clv_devices_refresh(agent->devices);
+	clv_adopt_all(agent);
+	if (agent->config.is_system)
+		claim_all(agent);
+	r = serve(agent, err);
+	if (r >= 0)
+		r = clv_idle_new(agent, &agent->idle, err);
+	if (r >= 0)
+		r = clv_sampler_new(agent, &agent->sampler, err);
+	return r;
+}
+
+static void tear_down(struct clv_agent *agent)
+{
+	char path[CLV_FOLDER_MAX + 16];
+
+	if (agent->http) {
+		socket_path(agent, path, sizeof(path));
+		unlink(path);
+	}
+	agent->http = clv_http_free(agent->http);
+	agent->sampler = clv_sampler_free(agent->sampler);
+	agent->idle = clv_idle_free(agent->idle);
+	if (agent->ledger)
+		clv_sampler_save(agent);
+	agent->ledger = clv_ledger_free(agent->ledger);
+	agent->devices = clv_devices_free(agent->devices);
+	agent->events = clv_events_free(agent->events);
+	agent->store = clv_store_free(agent->store);
+	agent->event = sd_event_unref(agent->event);
+}
+
+int clv_loop_run(struct clv_agent *agent, void (*is_ready)(void *userdata),
+	void *userdata, struct clv_error *err)
+{
+	int r = build(agent, err);
+
+	if (r >= 0) {
+		is_ready(userdata);
+		r = sd_event_loop(agent->event);
+		if (r < 0)
+			clv_error_errno(err, -r, "the event loop failed");
+		clv_events_emit(agent, CLV_EVENT_AGENT_STOPPING, NULL,
+			"cleaved %s, process %d", CLV_VERSION, (int)getpid());
+	}
+	tear_down(agent);
+	return r;
+}
+
+bool clv_loop_leave_socket(struct clv_agent *agent)
+{
+	struct pollfd waiting = {.fd = clv_http_listen_fd(agent->http), .events = POLLIN};
+	char path[CLV_FOLDER_MAX + 16], hidden[CLV_FOLDER_MAX + 32];
+
+	socket_path(agent, path, sizeof(path));
+	snprintf(hidden, sizeof(hidden), "%s.leaving", path);
+	if (rename(path, hidden) < 0)
+		return true;
+	if (poll(&waiting, 1, 0) > 0) {
+		/* Nobody can have bound the name meanwhile: that takes our lock. */
+		if (rename(hidden, path) < 0)
+			clv_log_warning(-errno, "cannot put %s back", path);
+		return false;
+	}
+	unlink(hidden);
+	return true;
+}

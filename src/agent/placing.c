@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the device of a new lease.  Whoever waits already on a device goes first, so a
+ * request that would fit beside the queue waits behind it (overcommitting ones do not
+ * take what is promised, so they pass). */
+#include "agent/placing.h"
+
+#include "agent/agent.h"
+#include "agent/devices.h"
+#include "agent/ledger.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint32_t count_queued(
+	const struct clv_agent *agent, const struct clv_agent_device *device)
+{
+	const struct clv_lease *lease;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	n += lease->device == device && lease->record.is_queued;
+	return n;
+}
+
+static int try_now(const struct clv_agent *agent, const struct clv_agent_device *device,
+	const struct clv_share *share, bool overcommit, struct clv_error *err)
+{
+	uint32_t n_queued = overcommit ? 0 : count_queued(agent, device);
+	struct clv_promised promised;
+
+	if (n_queued > 0)
+		return clv_error_set(err, -EBUSY,
+			"%u %s already for %s: wait behind with --wait", n_queued,
+			n_queued == 1 ? "lease waits" : "leases wait", device->info.name);
+	clv_ledger_promised(agent->ledger, device, NULL, &promised);
+	return clv_admission_check(&promised, share, device->info.memory_bytes,
+		device->info.name, overcommit, err);
+}
+
+/* 0: goes there now; -EBUSY: could go there later; else: cannot, and *err says why.  The
+ * device is claimed in the first two cases. */
+static int consider(struct clv_agent *agent, struct clv_agent_device *device,
+	const struct clv_lease_request *request, struct clv_placing *ret,
+	struct clv_error *err)
+{
+	int r = clv_share_resolve(
+		&request->share, device->info.memory_bytes, &ret->share, err);
+
+	if (r < 0)
+		return r;
+	r = clv_devices_claim(agent->devices, device, err);
+	if (r < 0)
+		return r;
+	ret->device = device;
+	r = try_now(agent, device, &ret->share, request->overcommit, err);
+	ret->must_wait = r < 0;
+	return r;
+}
+
+static int fail_without_device(const struct clv_agent *agent,
+	const struct clv_lease_request *request, struct clv_error *err)
+{
+	const char *problem = json_string_value(
+		json_array_get(clv_devices_problems(agent->devices), 0));
+
+	if (clv_devices_count(agent->devices) > 0 && request->device[0] != '\0')
+		return clv_error_set(err, -ENODEV,
+			"there is no device %s: see cleave devices for those that are",
+			request->device);
+	return clv_error_set(err, -ENODEV, "there is no device to share: %s",
+		problem ? problem : "install the package pocl-opencl-icd");
+}
+
+static bool is_candidate(
+	const struct clv_agent_device *device, const struct clv_lease_request *request)
+{
+	if (!device->is_present)
+		return false;
+	return request->device[0] == '\0' ||
+	       strcmp(device->info.name, request->device) == 0 ||
+	       strcmp(device->info.uuid, request->device) == 0;
+}
+
+int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,
+	struct clv_placing *ret, struct clv_error *err)
+{
+	struct clv_placing best = {0}, placing = {0};
+	struct clv_error first = {0};
+	uint32_t best_queued = UINT32_MAX;
+
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+		struct clv_error why = {0};
+		int r;
+
+		if (!is_candidate(device, request))
+			continue;
+		r = consider(agent, device, request, &placing, &why);
+		if (r >= 0) {
+			*ret = placing;
+			return 0;
+		}
+		if (first.code == 0 || (r == -EBUSY && first.code != -EBUSY))
+			first = why;
+		if (r == -EBUSY && count_queued(agent, device) < best_queued) {
+			best_queued = count_queued(agent, device);
+			best = placing;
+		}
+	}
+	if (first.code == 0)
+		return fail_without_device(agent, request, err);
+	if (!request->wait || !best.device)
+		return clv_error_set(err, first.code, "%s", first.msg);
+	*ret = best;
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/request.h"
+#include "core/share.h"
+
+struct clv_agent;
+struct clv_agent_device;
+struct clv_error;
+
+struct clv_placing {
+	struct clv_agent_device *device; /* claimed */
+	struct clv_share share;          /* complete */
+	bool must_wait;
+};
+
+/* Which device a request goes to: the one it names, else the first on which it fits now,
+ * else (if it may wait) the one with the shortest queue. */
+int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,
+	struct clv_placing *ret, struct clv_error *err);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors as the API shows them.  The table is the one in docs/api.md. */
+#include "agent/problem.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+
+static const struct clv_problem {
+	int code; /* positive errno; 0 ends the table and stands for all others */
+	unsigned int status;
+	const char *title;
+	const char *name;
+} problems[] = {
+	{EINVAL, 400, "Bad Request", "bad_request"},
+	{ERANGE, 400, "Bad Request", "bad_request"},
+	{EPERM, 403, "Forbidden", "not_permitted"},
+	{ENOENT, 404, "Not Found", "not_found"},
+	{ENODEV, 404, "Not Found", "no_such_device"},
+	{CLV_E_METHOD, 405, "Method Not Allowed", "bad_request"},
+	{EEXIST, 409, "Conflict", "name_in_use"},
+	{CLV_E_IN_USE, 409, "Conflict", "in_use"},
+	{EBUSY, 409, "Conflict", "does_not_fit"},
+	{EMSGSIZE, 413, "Content Too Large", "too_large"},
+	{ENOSPC, 507, "Insufficient Storage", "disk_full"},
+	{0, 500, "Internal Server Error", "internal"},
+};
+
+json_t *clv_problem_to_json(const struct clv_error *err, unsigned int *ret_status)
+{
+	const struct clv_problem *problem = problems;
+	json_t *detail = json_string(err->msg);
+
+	while (problem->code != 0 && problem->code != -err->code)
+		problem++;
+	/* A message may quote what was cut in the middle of a character. */
+	if (!detail)
+		detail = json_string("the reason cannot be shown as text");
+	*ret_status = problem->status;
+	return json_pack("{s:s,s:s,s:i,s:s,s:o}", "type", "about:blank", "title",
+		problem->title, "status", (int)problem->status, "code", problem->name,
+		"detail", detail);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leases, devices and events as JSON objects. */
+#include "agent/render.h"
+
+#include "agent/agent.h"
+#include "agent/devices.h"
+#include "agent/events.h"
+#include "agent/lease.h"
+#include "agent/ledger.h"
+#include "arbiter/arbiter.h"
+#include "base/clock.h"
+#include "base/units.h"
+
+static json_t *text(const char *value)
+{
+	json_t *string = json_string(value);
+
+	return string ? string : json_string("");
+}
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+static json_t *seconds(int64_t value_ns)
+{
+	return json_real((double)value_ns / (double)CLV_NS_PER_S);
+}
+
+static json_t *fraction(uint64_t ppm)
+{
+	return json_real((double)ppm / CLV_PPM);
+}
+
+static json_t *timestamp(uint64_t real_ns)
+{
+	char buffer[32];
+
+	clv_clock_format_rfc3339(real_ns, buffer);
+	return json_string(buffer);
+}
+
+static json_t *render_processes(const struct clv_lease *lease)
+{
+	const struct clv_attached *process;
+	json_t *array = json_array();
+
+	TAILQ_FOREACH(process, &lease->processes, entry)
+	{
+		uint64_t memory_bytes =
+			lease->arbiter_lease && process->has_slot
+				? clv_arbiter_slot_memory(
+					  lease->arbiter_lease, process->record.slot)
+				: 0;
+
+		json_array_append_new(array,
+			json_pack("{s:i,s:o,s:o}", "pid", (int)process->record.id.pid,
+				"memory_used_bytes", number(memory_bytes), "attached_at",
+				timestamp(process->record.attached_real_ns)));
+	}
+	return array;
+}
+
+static void add_account(const struct clv_lease *lease, json_t *object)
+{
+	struct clv_arbiter_sample sample;
+
+	clv_lease_sample(lease, &sample);
+	json_object_update_new(object,
+		json_pack("{s:f,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o}",
+			"share_used", clv_lease_share_used(lease), "held_seconds",
+			seconds((int64_t)sample.held_ns), "busy_seconds",
+			seconds((int64_t)sample.busy_ns), "throttled_seconds",
+			seconds((int64_t)sample.throttled_ns), "waited_seconds",
+			seconds((int64_t)sample.waited_ns), "turns", number(sample.turns),
+			"revocations", number(sample.revocations), "memory_used_bytes",
+			number(sample.memory_used_bytes), "refusals",
+			number(sample.refused), "waiting", sample.waiting, "holding",
+			sample.holding, "lag_seconds", seconds(sample.lag_ns), "overdue",
+			number(sample.overdue)));
+}
+
+json_t *clv_render_lease(const struct clv_lease *lease)
+{
+	const struct clv_lease_record *record = &lease->record;
+	uint32_t position = clv_ledger_position(lease->agent->ledger, lease);
+	char socket_path[CLV_FOLDER_MAX + 64];
+	json_t *object;
+
+	clv_lease_socket(lease, socket_path, sizeof(socket_path));
+	object = json_pack("{s:s,s:s,s:o,s:o,s:s,s:s,s:o,s:o,s:o,s:s,s:b,s:o}", "id",
+		record->id, "name", record->name, "tenant", text(record->tenant), "uid",
+		number(record->uid), "device", lease->device->info.name, "state",
+		record->is_queued ? "queued" : "active", "share",
+		fraction(record->share.compute_ppm), "cap",
+		record->share.cap_ppm ? fraction(record->share.cap_ppm) : json_null(),
+		"memory_bytes", number(record->share.memory_bytes), "class",
+		clv_class_to_string(record->share.class), "overcommit",
+		record->overcommit, "queue_position",
+		position ? number(position) : json_null());
+	json_object_update_new(object,
+		json_pack("{s:o,s:i,s:o}", "created_at",
+			timestamp(record->created_real_ns), "holder_pid",
+			(int)record->holder.pid, "command", text(record->command)));
+	add_account(lease, object);
+	json_object_set_new(object, "processes", render_processes(lease));
+	json_object_set_new(object, "socket", text(socket_path));
+	return object;
+}
+
+static uint64_t sum_memory_used(
+	struct clv_agent *agent, const struct clv_agent_device *device)
+{
+	const struct clv_lease *lease;
+	uint64_t used_bytes = 0;
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	{
+		struct clv_arbiter_sample sample;
+
+		if (lease->device != device)
+			continue;
+		clv_lease_sample(lease, &sample);
+		used_bytes += sample.memory_used_bytes;
+	}
+	return used_bytes;
+}
+
+json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device *device)
+{
+	const struct clv_device *info = &device->info;
+	struct clv_promised promised;
+	const struct clv_lease *lease;
+	uint64_t n_leases = 0, n_queued = 0;
+	json_t *object;
+
+	clv_ledger_promised(agent->ledger, device, NULL, &promised);
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	{
+		if (lease->device != device)
+			continue;
+		n_queued += lease->record.is_queued;
+		n_leases += !lease->record.is_queued;
+	}
+	object = json_pack("{s:s,s:s,s:o,s:o,s:o,s:s,s:s,s:s,s:o}", "name", info->name,
+		"uuid", info->uuid, "model", text(info->model), "vendor",
+		text(info->vendor), "driver", text(info->driver), "type", info->type,
+		"backend", info->backend, "executor", info->executor, "platform",
+		text(info->locator.platform));
+	json_object_update_new(
+		object, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "compute_units",
+				number(info->compute_units), "memory_bytes",
+				number(info->memory_bytes), "max_allocation_bytes",
+				number(info->max_allocation_bytes), "share_promised",
+				fraction(promised.compute_ppm), "memory_promised_bytes",
+				number(promised.memory_bytes), "memory_used_bytes",
+				number(sum_memory_used(agent, device)), "leases",
+				number(n_leases), "queued", number(n_queued)));
+	return object;
+}
+
+json_t *clv_render_event(const struct clv_event *event)
+{
+	json_t *object = json_pack("{s:o,s:o,s:s}", "id", number(event->id), "time",
+		timestamp(event->time_real_ns), "type", event->type);
+	bool has_lease = event->lease[0] != '\0';
+
+	json_object_set_new(
+		object, "lease", has_lease ? text(event->lease) : json_null());
+	json_object_set_new(object, "name", has_lease ? text(event->name) : json_null());
+	json_object_set_new(
+		object, "device", event->device[0] ? text(event->device) : json_null());
+	json_object_set_new(object, "uid",
+		event->uid == CLV_EVENT_NOBODY ? json_null() : number(event->uid));
+	json_object_set_new(object, "message", text(event->message));
+	return object;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the bodies that the API takes.  Strict: an unknown field, a wrong type or a
+ * number out of range is an error with one line of text, never a guess.  Whether a
+ * request fits a device is not asked here. */
+#include "agent/request.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+enum verb {
+	CREATE = 1,
+	RESIZE = 2,
+};
+
+static int take_text(const char *field, const json_t *value, char *ret, size_t room,
+	struct clv_error *err)
+{
+	const char *text = json_string_value(value);
+
+	if (!text)
+		return clv_error_set(err, -EINVAL, "%s must be a string", field);
+	if (json_string_length(value) != strlen(text))
+		return clv_error_set(err, -EINVAL, "%s must not hold a NUL", field);
+	if (strlen(text) >= room)
+		return clv_error_set(err, -ERANGE, "%s is over %zu bytes: shorten it",
+			field, room - 1);
+	memcpy(ret, text, strlen(text) + 1);
+	return 0;
+}
+
+static int take_fraction(
+	const char *field, const json_t *value, uint32_t *ret, struct clv_error *err)
+{
+	double number = json_number_value(value);
+
+	if (!json_is_number(value))
+		return clv_error_set(err, -EINVAL,
+			"%s must be a number, more than 0 and at most 1", field);
+	/* Written so that NaN is refused too. */
+	if (!(number > 0 && number <= 1))
+		return clv_error_set(err, -ERANGE,
+			"%s is %g: it must be more than 0 and at most 1", field, number);
+	if (number * CLV_PPM < 0.5)
+		return clv_error_set(err, -ERANGE, "%s is %g: the smallest is 0.000001",
+			field, number);
+	*ret = (uint32_t)(number * CLV_PPM + 0.5);
+	return 0;
+}
+
+static int take_name(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	int r = take_text("name", value, request->name, sizeof(request->name), err);
+
+	return r < 0 ? r : clv_request_check_name(request->name, err);
+}
+
+static int take_device(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	int r = take_text("device", value, request->device, sizeof(request->device), err);
+
+	if (r >= 0 && request->device[0] == '\0')
+		return clv_error_set(err, -EINVAL, "device is empty: leave it out");
+	return r;
+}
+
+/* Only for show, so it is cut and cleaned instead of refused: it comes from argv[0] or a
+ * path, and must not reach a terminal as a control sequence. */
+static int take_command(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	const char *text = json_string_value(value);
+	size_t length;
+
+	if (!text)
+		return clv_error_set(err, -EINVAL, "command must be a string");
+	length = strlen(text);
+	if (length >= sizeof(request->command))
+		length = sizeof(request->command) - 1;
+	while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+		length--; /* not in the middle of a character */
+	memcpy(request->command, text, length);
+	request->command[length] = '\0';
+	for (char *p = request->command; *p; p++) {
+		if (iscntrl((unsigned char)*p))
+			*p = '?';
+	}
+	return 0;
+}
+
+static int take_share(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	request->has_share = true;
+	return take_fraction("share", value, &request->share.compute_ppm, err);
+}
+
+static int take_cap(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	request->has_cap = true;
+	request->share.cap_ppm = 0;
+	if (json_is_null(value))
+		return 0;
+	return take_fraction("cap", value, &request->share.cap_ppm, err);
+}
+
+static int take_memory(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	json_int_t bytes = json_integer_value(value);
+
+	request->has_memory = true;
+	if (!json_is_integer(value))
+		return clv_error_set(
+			err, -EINVAL, "memory_bytes must be a whole number of bytes");
+	if (bytes <= 0)
+		return clv_error_set(err, -ERANGE,
+			"memory_bytes is %" JSON_INTEGER_FORMAT
+			": it must be more than 0",
+			bytes);
+	request->share.memory_bytes = (uint64_t)bytes;
+	return 0;
+}
+
+static int take_class(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	const char *text = json_string_value(value);
+	enum clv_class class = text ? clv_class_from_string(text) : _CLV_CLASS_INVALID;
+
+	if (class == _CLV_CLASS_INVALID)
+		return clv_error_set(err, -EINVAL,
+			"class must be \"latency\", \"normal\" or \"batch\"");
+	request->has_class = true;
+	request->share.class = class;
+	return 0;
+}
+
+static int take_bool(
+	const char *field, const json_t *value, bool *ret, struct clv_error *err)
+{
+	if (!json_is_boolean(value))
+		return clv_error_set(err, -EINVAL, "%s must be true or false", field);
+	*ret = json_is_true(value);
+	return 0;
+}
+
+static int take_wait(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	return take_bool("wait", value, &request->wait, err);
+}
+
+static int take_overcommit(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	return take_bool("overcommit", value, &request->overcommit, err);
+}
+
+static const struct {
+	const char *name;
+	int verbs;
+	int (*take)(struct clv_lease_request *request, const json_t *value,
+		struct clv_error *err);
+} fields[] = {
+	{"name", CREATE, take_name},
+	{"device", CREATE, take_device},
+	{"command", CREATE, take_command},
+	{"share", CREATE | RESIZE, take_share},
+	{"cap", CREATE | RESIZE, take_cap},
+	{"memory_bytes", CREATE | RESIZE, take_memory},
+	{"class", CREATE | RESIZE, take_class},
+	{"wait", CREATE, take_wait},
+	{"overcommit", CREATE, take_overcommit},
+};
+
+static int take_field(enum verb verb, const char *name, const json_t *value,
+	struct clv_lease_request *request, struct clv_error *err)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(fields); i++) {
+		if (strcmp(fields[i].name, name) != 0)
+			continue;
+		if (!(fields[i].verbs & (int)verb))
+			return clv_error_set(err, -EINVAL,
+				"%s cannot be changed after the lease was made", name);
+		return fields[i].take(request, value, err);
+	}
+	/* The name is the caller's: show only what is safe on one line. */
+	for (const char *p = name; *p; p++) {
+		if (!isprint((unsigned char)*p))
+			return clv_error_set(err, -EINVAL, "the body has unknown fields");
+	}
+	return clv_error_set(err, -EINVAL,
+		"unknown field \"%.40s\": known are name, device, command, share, cap, "
+		"memory_bytes, class, wait and overcommit",
+		name);
+}
+
+static int parse(enum verb verb, const char *data, size_t n_bytes,
+	struct clv_lease_request *ret, struct clv_error *err)
+{
+	struct clv_lease_request request = {.share.class = CLV_CLASS_NORMAL};
+	json_error_t problem;
+	const char *name;
+	json_t *root, *value;
+	int r = 0;
+
+	if (n_bytes > CLV_REQUEST_MAX_BYTES)
+		return clv_error_set(err, -EMSGSIZE,
+			"the body is over %u bytes: a request needs far less",
+			CLV_REQUEST_MAX_BYTES);
+	root = json_loadb(data, n_bytes, JSON_REJECT_DUPLICATES, &problem);
+	if (!root)
+		return clv_error_set(err, -EINVAL,
+			"the body is not valid JSON (line %d, column %d)", problem.line,
+			problem.column);
+	if (!json_is_object(root))
+		r = clv_error_set(err, -EINVAL, "the body must be a JSON object");
+	json_object_foreach (root, name, value) {
+		if (r >= 0)
+			r = take_field(verb, name, value, &request, err);
+	}
+	json_decref(root);
+	if (r < 0)
+		return r;
+	*ret = request;
+	return 0;
+}
+
+int clv_request_parse_lease(const char *data, size_t n_bytes,
+	struct clv_lease_request *ret, struct clv_error *err)
+{
+	return parse(CREATE, data, n_bytes, ret, err);
+}
+
+int clv_request_parse_resize(const char *data, size_t n_bytes,
+	struct clv_lease_request *ret, struct clv_error *err)
+{
+	struct clv_lease_request request;
+	int r = parse(RESIZE, data, n_bytes, &request, err);
+
+	if (r < 0)
+		return r;
+	if (!request.has_share && !request.has_cap && !request.has_memory &&
+		!request.has_class)
+		return clv_error_set(err, -EINVAL,
+			"nothing to change: give share, cap, memory_bytes or class");
+	*ret = request;
+	return 0;
+}
+
+static bool looks_like_an_id(const char *name)
+{
+	return strlen(name) == 17 && name[0] == 'l' &&
+	       strspn(name + 1, "0123456789abcdef") == 16;
+}
+
+int clv_request_check_name(const char *name, struct clv_error *err)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX"
+				      "YZ0123456789._-";
+	size_t length = strlen(name);
+
+	if (length == 0 || length >= CLV_LEASE_NAME_MAX ||
+		strspn(name, allowed) != length || !isalnum((unsigned char)name[0]))
+		return clv_error_set(err, -EINVAL,
+			"a name has 1 to %d letters, digits, dots, dashes or "
+			"underscores and starts with a letter or digit",
+			CLV_LEASE_NAME_MAX - 1);
+	if (looks_like_an_id(name))
+		return clv_error_set(err, -EINVAL,
+			"the name %s looks like a lease id: choose another", name);
+	return 0;
+}
+
+int clv_request_parse_number(const char *name, const char *text, uint64_t most,
+	uint64_t *ret, struct clv_error *err)
+{
+	size_t length = strlen(text);
+	uint64_t value = 0;
+
+	if (length > 0 && length <= 18 && strspn(text, "0123456789") == length)
+		value = strtoull(text, NULL, 10);
+	else
+		value = UINT64_MAX;
+	if (value > most)
+		return clv_error_set(err, -EINVAL,
+			"%s must be a whole number from 0 to %" PRIu64, name, most);
+	*ret = value;
+	return 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/share.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clv_error;
+
+#define CLV_REQUEST_MAX_BYTES 65536u
+#define CLV_LEASE_NAME_MAX 64
+#define CLV_LEASE_COMMAND_MAX 256
+
+/* What a body asks for.  Empty text and zero mean "not said". */
+struct clv_lease_request {
+	char name[CLV_LEASE_NAME_MAX];
+	char device[64];
+	char command[CLV_LEASE_COMMAND_MAX];
+	struct clv_share_request share;
+	bool has_share, has_cap, has_memory, has_class; /* a cap of null: has_cap, 0 */
+	bool wait;
+	bool overcommit;
+};
+
+/* The body of POST /v1/leases, and of PATCH /v1/leases/{id}.  Pure; data may be anything.
+ * Return 0, or -EINVAL / -ERANGE / -EMSGSIZE with what is wrong in *err. */
+int clv_request_parse_lease(const char *data, size_t n_bytes,
+	struct clv_lease_request *ret, struct clv_error *err);
+int clv_request_parse_resize(const char *data, size_t n_bytes,
+	struct clv_lease_request *ret, struct clv_error *err);
+
+/* Whether a name may be given to a lease: what is safe in a path, a URL and a table. */
+int clv_request_check_name(const char *name, struct clv_error *err);
+
+/* "?wait_ms=..." and the like: decimal digits only, from 0 to most. */
+int clv_request_parse_number(const char *name, const char *text, uint64_t most,
+	uint64_t *ret, struct clv_error *err);

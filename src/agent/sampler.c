@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's second hand.  What it samples is for people to read; nothing that steers
+ * the device goes through here. */
+#include "agent/sampler.h"
+
+#include "agent/agent.h"
+#include "agent/attached.h"
+#include "agent/events.h"
+#include "agent/ledger.h"
+#include "agent/state.h"
+#include "agent/store.h"
+#include "arbiter/arbiter.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define PERIOD_US 1000000u
+#define ACCURACY_US 20000u
+#define SAVE_EVERY 10u
+
+struct clv_sampler {
+	struct clv_agent *agent;
+	sd_event_source *timer;
+	unsigned int n_ticks;
+};
+
+static void report_growth(struct clv_lease *lease, enum clv_event_type type, uint64_t now,
+	uint64_t *seen, const char *what)
+{
+	/* Counters of processes that ended are gone from the sum. */
+	if (now > *seen)
+		clv_events_emit(lease->agent, type, lease, "%" PRIu64 " more %s",
+			now - *seen, what);
+	*seen = now;
+}
+
+static void sample(struct clv_lease *lease)
+{
+	struct clv_arbiter_sample now;
+
+	if (!lease->arbiter_lease)
+		return;
+	clv_lease_sample(lease, &now);
+	lease->samples[0] = lease->samples[1];
+	lease->samples[1].time_ns = clv_clock_ns();
+	lease->samples[1].held_ns = now.held_ns;
+	report_growth(lease, CLV_EVENT_MEMORY_REFUSED, now.refused, &lease->seen_refused,
+		"allocations over the memory quota were refused");
+	report_growth(lease, CLV_EVENT_DRAIN_OVERDUE, now.overdue, &lease->seen_overdue,
+		"turns did not give the device back in time");
+	clv_attached_check(lease);
+}
+
+void clv_sampler_save(struct clv_agent *agent)
+{
+	struct clv_store *store = clv_state_get(agent, NULL);
+	const struct clv_lease *lease;
+	int r;
+
+	if (!store || TAILQ_EMPTY(clv_ledger_leases(agent->ledger)))
+		return;
+	r = clv_store_begin(store, NULL);
+	if (r < 0)
+		return;
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	{
+		struct clv_lease_record record;
+
+		clv_lease_snapshot(lease, &record);
+		if (lease->arbiter_lease && r >= 0)
+			r = clv_store_put_lease(store, &record, NULL);
+	}
+	if (r < 0 || clv_store_commit(store, NULL) < 0)
+		clv_store_rollback(store);
+}
+
+static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	struct clv_sampler *sampler = userdata;
+	struct clv_agent *agent = sampler->agent;
+	struct clv_lease *lease;
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	sample(lease);
+	clv_state_repair(agent);
+	clv_events_flush(agent->events);
+	if (++sampler->n_ticks % SAVE_EVERY == 0)
+		clv_sampler_save(agent);
+	sd_event_source_set_time(source, now_us + PERIOD_US);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+int clv_sampler_new(
+	struct clv_agent *agent, struct clv_sampler **ret, struct clv_error *err)
+{
+	struct clv_sampler *sampler = calloc(1, sizeof(*sampler));
+	int r;
+
+	if (!sampler)
+		return clv_error_errno(err, ENOMEM, "cannot sample leases");
+	sampler->agent = agent;
+	r = sd_event_add_time_relative(agent->event, &sampler->timer, CLOCK_MONOTONIC,
+		PERIOD_US, ACCURACY_US, on_tick, sampler);
+	if (r < 0) {
+		free(sampler);
+		return clv_error_errno(err, -r, "cannot sample leases");
+	}
+	*ret = sampler;
+	return 0;
+}
+
+struct clv_sampler *clv_sampler_free(struct clv_sampler *sampler)
+{
+	if (!sampler)
+		return NULL;
+	sd_event_source_disable_unref(sampler->timer);
+	free(sampler);
+	return NULL;
+}

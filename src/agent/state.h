@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+struct clv_agent;
+struct clv_device;
+struct clv_error;
+struct clv_store;
+
+/* The state file as the rest of the agent sees it: it may be out of order (full disk,
+ * read-only, another agent's) without anything that runs being disturbed. */
+
+/* Opens it at start.  A failure is kept, logged, and tried again later. */
+void clv_state_open(struct clv_agent *agent);
+
+/* The open file, or NULL with -ENOSPC or -EIO in *err. */
+struct clv_store *clv_state_get(struct clv_agent *agent, struct clv_error *err);
+
+/* Keeps what is known of a device beside its leases. */
+int clv_state_put_device(
+	struct clv_agent *agent, const struct clv_device *info, struct clv_error *err);
+
+/* Something could not be written that had happened all the same. */
+void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err);
+
+/* Writes everything anew if something was missed.  Called once a second. */
+void clv_state_repair(struct clv_agent *agent);

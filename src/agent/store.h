@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/events.h"
+#include "agent/lease.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clv_error;
+
+/* The agent's state on disk, one SQLite file that the agent alone has open.  All writers
+ * return 0, -ENOSPC (the disk is full) or -EIO, with *err set; a failed write changes
+ * nothing.  Loop thread only. */
+struct clv_store;
+
+#define CLV_STORE_SCHEMA_VERSION 1
+
+/* Opens or makes it.  -EEXIST when it was written by a later version of cleave, -EBUSY
+ * when another agent has it. */
+int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *err);
+struct clv_store *clv_store_free(struct clv_store *store);
+
+int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *lease,
+	struct clv_error *err);
+int clv_store_delete_lease(
+	struct clv_store *store, const char *id, struct clv_error *err);
+int clv_store_clear_leases(struct clv_store *store, struct clv_error *err);
+
+/* Oldest first.  The callback's negative result ends the reading and is returned. */
+typedef int (*clv_store_lease_fn)(void *userdata, const struct clv_lease_record *lease);
+int clv_store_read_leases(struct clv_store *store, clv_store_lease_fn callback,
+	void *userdata, struct clv_error *err);
+
+/* Processes do not outlive the machine, so these are not waited for on the disk. */
+int clv_store_put_process(struct clv_store *store, const char *lease_id,
+	const struct clv_process_record *process, struct clv_error *err);
+int clv_store_delete_process(struct clv_store *store, const char *lease_id,
+	const struct clv_process_record *process, struct clv_error *err);
+typedef int (*clv_store_process_fn)(
+	void *userdata, const struct clv_process_record *process);
+int clv_store_read_processes(struct clv_store *store, const char *lease_id,
+	clv_store_process_fn callback, void *userdata, struct clv_error *err);
+
+/* A device as JSON, so that its leases are adopted before any driver is asked. */
+int clv_store_put_device(struct clv_store *store, const char *uuid, const char *json,
+	struct clv_error *err);
+int clv_store_get_device(struct clv_store *store, const char *uuid, char *ret,
+	size_t ret_bytes, struct clv_error *err);
+
+/* Appends all or none, and drops what is older than the newest `keep`. */
+int clv_store_add_events(struct clv_store *store, const struct clv_event *events,
+	size_t n_events, uint64_t keep, struct clv_error *err);
+typedef int (*clv_store_event_fn)(void *userdata, const struct clv_event *event);
+/* Events after an id, oldest first; those of uid and those of nobody, or all. */
+int clv_store_read_events(struct clv_store *store, uint64_t after, uint64_t limit,
+	bool all, uid_t uid, clv_store_event_fn callback, void *userdata,
+	struct clv_error *err);
+int clv_store_last_event(
+	struct clv_store *store, uint64_t *ret_id, struct clv_error *err);
+
+/* One transaction around several of the calls above. */
+int clv_store_begin(struct clv_store *store, struct clv_error *err);
+int clv_store_commit(struct clv_store *store, struct clv_error *err);
+void clv_store_rollback(struct clv_store *store);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the OpenCL ICD loader at run time, from a table of symbols, and holds the vtable
+ * of the backend.  The agent is never linked with OpenCL, so it starts on a machine that
+ * has none and can say what to install.  Drivers may crash or hang in any of these calls:
+ * the agent makes them in a process of their own. */
+#include "backend/opencl/library.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#define LOADER_NAME "libOpenCL.so.1"
+
+static const struct {
+	const char *name;
+	size_t offset;
+} symbols[] = {
+	{"clGetPlatformIDs", offsetof(struct clv_opencl_library, get_platforms)},
+	{"clGetPlatformInfo", offsetof(struct clv_opencl_library, get_platform_info)},
+	{"clGetDeviceIDs", offsetof(struct clv_opencl_library, get_devices)},
+	{"clGetDeviceInfo", offsetof(struct clv_opencl_library, get_device_info)},
+};
+
+int clv_opencl_library_open(struct clv_opencl_library *ret, struct clv_error *err)
+{
+	struct clv_opencl_library library = {
+		.handle = dlopen(LOADER_NAME, RTLD_NOW | RTLD_LOCAL)};
+
+	if (!library.handle)
+		return clv_error_set(err, -ENODEV,
+			"no OpenCL loader (%s) on this machine: install the package "
+			"ocl-icd-libopencl1",
+			LOADER_NAME);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(symbols); i++) {
+		void *address = dlsym(library.handle, symbols[i].name);
+
+		if (!address) {
+			dlclose(library.handle);
+			return clv_error_set(err, -ENODEV,
+				"%s has no %s: install the package ocl-icd-libopencl1",
+				LOADER_NAME, symbols[i].name);
+		}
+		memcpy((char *)&library + symbols[i].offset, &address, sizeof(address));
+	}
+	*ret = library;
+	return 0;
+}
+
+void clv_opencl_library_close(struct clv_opencl_library *library)
+{
+	if (library->handle)
+		dlclose(library->handle);
+	library->handle = NULL;
+}
+
+static int opencl_probe(struct clv_backend **ret, struct clv_error *err)
+{
+	struct clv_opencl_backend *backend = calloc(1, sizeof(*backend));
+	int r;
+
+	if (!backend)
+		return clv_error_errno(err, ENOMEM, "cannot open OpenCL");
+	r = clv_opencl_library_open(&backend->library, err);
+	if (r < 0) {
+		free(backend);
+		return r;
+	}
+	backend->base.ops = &clv_backend_opencl;
+	*ret = &backend->base;
+	return 0;
+}
+
+static void opencl_free(struct clv_backend *base)
+{
+	struct clv_opencl_backend *backend = (struct clv_opencl_backend *)base;
+
+	if (!backend)
+		return;
+	clv_opencl_library_close(&backend->library);
+	free(backend);
+}
+
+const struct clv_backend_ops clv_backend_opencl = {
+	.abi = CLV_BACKEND_ABI,
+	.name = "opencl",
+	.probe = opencl_probe,
+	.enumerate = clv_opencl_enumerate,
+	.free = opencl_free,
+};
