@@ -19,7 +19,7 @@ enum {
 };
 
 static const char kernel_source[] =
-	"__kernel void spin(__global float *out, uint loops)\n"
+	"__kernel void arithmetic(__global float *out, uint loops)\n"
 	"{\n"
 	"	size_t id = get_global_id(0);\n"
 	"	float x = 1.0f + (float)id * 1e-6f;\n"
@@ -55,7 +55,7 @@ static void build(struct bench_ocl *ocl)
 	if (r)
 		bench_die("clBuildProgram", r);
 
-	ocl->kernel = clCreateKernel(ocl->program, "spin", &r);
+	ocl->kernel = clCreateKernel(ocl->program, "arithmetic", &r);
 	if (r)
 		bench_die("clCreateKernel", r);
 }

@@ -45,7 +45,7 @@ class Context:
 
     def double(self):
         """The folder that names the driver whose calls cost nothing, if it is built."""
-        folder = self.build / "tests/doubles/opencl"
+        folder = self.build / "tests/doubles/opencl/vendors"
         return folder if any(folder.glob("*.icd")) else None
 
     def add(self, bench, case, metric, value, unit):

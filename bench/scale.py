@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tenants import BenchError, Session
 
+PROGRAMS = ("tests/unit/policy-scale", "bench/policy-scale")
 LEASES = (10, 100, 1000)
 DECISIONS, QUICK_DECISIONS = 1_000_000, 100_000
 COUNTED = (20_000, 60_000)
@@ -17,9 +18,11 @@ COUNTED = (20_000, 60_000)
 def run(context):
     if not context.with_cleave:
         return
-    program = Path(context.build) / "bench/policy-scale"
-    if not program.exists():
-        raise BenchError(f"{program} is not built: build the project, then try again")
+    for program in (Path(context.build) / name for name in PROGRAMS):
+        if program.exists():
+            break
+    else:
+        raise BenchError("policy-scale is not built: build the project, then try again")
 
     decisions = QUICK_DECISIONS if context.quick else DECISIONS
     instructions = {}
