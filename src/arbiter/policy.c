@@ -138,13 +138,6 @@ static __int128 virtual_slice(const struct lease *lease)
 	return divide(scaled_slice(lease), lease->params.weight_ppm);
 }
 
-static __int128 bounded_credit(const struct lease *lease, __int128 scaled)
-{
-	__int128 most = scaled_slice(lease);
-
-	return scaled < most ? scaled : most;
-}
-
 static bool is_runnable(const struct lease *lease)
 {
 	return lease->queue == QUEUE_ELIGIBLE || lease->queue == QUEUE_INELIGIBLE;
@@ -190,6 +183,86 @@ static void enqueue_runnable(struct clv_policy *policy, struct lease *lease)
 		is_eligible(policy, lease) ? QUEUE_ELIGIBLE : QUEUE_INELIGIBLE);
 }
 
+static void leave(struct clv_policy *policy, struct lease *lease)
+{
+	__int128 behind = policy->clock - lease->vtime;
+
+	clv_heap_remove(&policy->queues[lease->queue], id_of(policy, lease));
+	lease->queue = QUEUE_NONE;
+	lease->credit = behind * lease->params.weight_ppm;
+	lease->request = lease->vdeadline - lease->vtime;
+	sum_subtract(&policy->competing, lease);
+}
+
+/* Moves the clock by `scaled` service.  A debtor leaves at the moment when the clock
+ * meets its virtual time, and what is left of the service moves the clock faster. */
+static void move_clock(struct clv_policy *policy, __int128 scaled)
+{
+	const struct clv_heap *debtors = &policy->queues[QUEUE_DEBTOR];
+
+	scaled += policy->clock_remainder;
+	while (!clv_heap_is_empty(debtors)) {
+		struct lease *debtor = &policy->leases[clv_heap_top(debtors)->id];
+		__int128 ahead = debtor->vtime - policy->clock;
+
+		if (ahead > 0) {
+			if (scaled < ahead * policy->competing.weight)
+				break;
+			scaled -= ahead * policy->competing.weight;
+			policy->clock = debtor->vtime;
+		}
+		leave(policy, debtor);
+	}
+	policy->clock_remainder = 0;
+	if (policy->competing.weight > 0) {
+		__int128 step = divide(scaled, policy->competing.weight);
+
+		policy->clock += step;
+		policy->clock_remainder = scaled - step * policy->competing.weight;
+	}
+}
+
+/* How far V is ahead of the clock, in scaled service: what the competing owe together. */
+static __int128 common_debt(const struct clv_policy *policy)
+{
+	return policy->competing.vtime - policy->clock * policy->competing.weight -
+	       policy->clock_remainder;
+}
+
+static void advance_clock(struct clv_policy *policy, __int128 scaled)
+{
+	__int128 apart = common_debt(policy) - scaled, most = divide(scaled, DRIFT_PART);
+
+	if (apart > most)
+		apart = most;
+	else if (apart < -most)
+		apart = -most;
+	move_clock(policy, scaled + apart);
+}
+
+/* What nobody will ask for any more is no debt to those who compete: the clock goes on as
+ * if it had been served, so that they do not find themselves behind all who come back. */
+static void write_off(struct clv_policy *policy, __int128 scaled)
+{
+	__int128 debt = common_debt(policy);
+
+	if (scaled > debt)
+		scaled = debt;
+	if (scaled > 0)
+		move_clock(policy, scaled);
+}
+
+/* One that does not compete keeps one slice of its credit. */
+static void forfeit(struct clv_policy *policy, struct lease *lease)
+{
+	__int128 excess = lease->credit - scaled_slice(lease);
+
+	if (lease->queue != QUEUE_NONE || excess <= 0)
+		return;
+	lease->credit -= excess;
+	write_off(policy, excess);
+}
+
 /* Where one that never competed starts: without lag, that is, at V.  Behind V it would
  * run alone until it met the others.  But where V is ahead of the clock, that is the
  * others' debt, and the newcomer takes over no more of it than they have together. */
@@ -216,17 +289,6 @@ static void enter(struct clv_policy *policy, struct lease *lease)
 	sum_add(&policy->competing, lease);
 }
 
-static void leave(struct clv_policy *policy, struct lease *lease)
-{
-	__int128 behind = policy->clock - lease->vtime;
-
-	clv_heap_remove(&policy->queues[lease->queue], id_of(policy, lease));
-	lease->queue = QUEUE_NONE;
-	lease->credit = bounded_credit(lease, behind * lease->params.weight_ppm);
-	lease->request = lease->vdeadline - lease->vtime;
-	sum_subtract(&policy->competing, lease);
-}
-
 static void make_runnable(struct clv_policy *policy, struct lease *lease)
 {
 	if (lease->queue == QUEUE_NONE)
@@ -242,43 +304,7 @@ static void make_unrunnable(struct clv_policy *policy, struct lease *lease)
 		enqueue(policy, lease, QUEUE_DEBTOR);
 	else
 		leave(policy, lease);
-}
-
-/* The clock advances by `scaled` service.  A debtor leaves at the moment when the clock
- * meets its virtual time, and what is left of the service moves the clock faster. */
-static void advance_clock(struct clv_policy *policy, __int128 scaled)
-{
-	const struct clv_heap *debtors = &policy->queues[QUEUE_DEBTOR];
-	__int128 apart, most = divide(scaled, DRIFT_PART);
-
-	scaled += policy->clock_remainder;
-	apart = policy->competing.vtime - policy->clock * policy->competing.weight -
-		scaled;
-	if (apart > most)
-		apart = most;
-	else if (apart < -most)
-		apart = -most;
-	scaled += apart;
-
-	while (!clv_heap_is_empty(debtors)) {
-		struct lease *debtor = &policy->leases[clv_heap_top(debtors)->id];
-		__int128 ahead = debtor->vtime - policy->clock;
-
-		if (ahead > 0) {
-			if (scaled < ahead * policy->competing.weight)
-				break;
-			scaled -= ahead * policy->competing.weight;
-			policy->clock = debtor->vtime;
-		}
-		leave(policy, debtor);
-	}
-	policy->clock_remainder = 0;
-	if (policy->competing.weight > 0) {
-		__int128 step = divide(scaled, policy->competing.weight);
-
-		policy->clock += step;
-		policy->clock_remainder = scaled - step * policy->competing.weight;
-	}
+	forfeit(policy, lease);
 }
 
 static bool is_in_throttled(const struct clv_policy *policy, uint32_t id)
@@ -369,29 +395,42 @@ int clv_policy_add(struct clv_policy *policy, const struct clv_policy_params *pa
 
 /* The others' claims on one that is gone, and its claims on them, are nobody's now: the
  * clock follows the mean of the competing, as if it had never been among them. */
+static void settle_claims(struct clv_policy *policy, struct lease *lease)
+{
+	__int128 mean = policy->competing.vtime / policy->competing.weight;
+	__int128 claim = (mean - lease->vtime) * lease->params.weight_ppm;
+
+	if (is_runnable(lease))
+		sum_subtract(&policy->runnable, lease);
+	leave(policy, lease);
+	if (claim > 0)
+		move_clock(policy, claim);
+	else if (policy->competing.weight > 0)
+		policy->clock += claim / policy->competing.weight;
+}
+
 void clv_policy_remove(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
 {
 	struct lease *lease = lease_of(policy, id);
-	__int128 claim;
 
 	release_throttled(policy, now_ns);
-	claim = lease->credit;
-	if (lease->queue != QUEUE_NONE) {
-		__int128 mean = policy->competing.vtime / policy->competing.weight;
-
-		claim = (mean - lease->vtime) * lease->params.weight_ppm;
-	}
-	lease->awake = false;
-	place(policy, id);
-	if (lease->queue != QUEUE_NONE)
-		leave(policy, lease);
-	if (policy->competing.weight > 0)
-		policy->clock += claim / policy->competing.weight;
-	advance_clock(policy, 0);
+	if (is_in_throttled(policy, id))
+		clv_heap_remove(&policy->throttled, id);
+	if (lease->queue == QUEUE_NONE)
+		write_off(policy, lease->credit);
+	else
+		settle_claims(policy, lease);
 
 	lease->used = false;
 	lease->next_free = policy->first_free;
 	policy->first_free = id;
+}
+
+static __int128 request_within_slice(const struct lease *lease, __int128 scaled)
+{
+	__int128 most = scaled_slice(lease);
+
+	return (scaled < most ? scaled : most) / lease->params.weight_ppm;
 }
 
 /* Takes the lease out of the sums while its weight changes, and keeps its lag and the
@@ -409,8 +448,7 @@ static void resize(struct clv_policy *policy, struct lease *lease,
 
 	lease->params = *params;
 	lease->vtime = policy->clock - lag / params->weight_ppm;
-	lease->vdeadline =
-		lease->vtime + bounded_credit(lease, request) / params->weight_ppm;
+	lease->vdeadline = lease->vtime + request_within_slice(lease, request);
 
 	sum_add(&policy->competing, lease);
 	if (was_runnable)
@@ -431,8 +469,8 @@ void clv_policy_update(struct clv_policy *policy, uint32_t id,
 		__int128 request = lease->request * lease->params.weight_ppm;
 
 		lease->params = *params;
-		lease->credit = bounded_credit(lease, lease->credit);
-		lease->request = bounded_credit(lease, request) / params->weight_ppm;
+		lease->request = request_within_slice(lease, request);
+		forfeit(policy, lease);
 	}
 	if (params->cap_ppm != lease->cap.cap_ppm) {
 		clv_cap_resize(&lease->cap, params->cap_ppm, now_ns);
@@ -615,9 +653,11 @@ bool clv_policy_preempts(
 int64_t clv_policy_lag_ns(const struct clv_policy *policy, uint32_t id)
 {
 	const struct lease *lease = lease_of(policy, id);
-	__int128 scaled = lease->credit;
+	__int128 scaled;
 
-	if (lease->queue != QUEUE_NONE)
+	if (lease->queue == QUEUE_NONE)
+		scaled = lease->credit;
+	else
 		scaled = (policy->clock - lease->vtime) * lease->params.weight_ppm;
 	return (int64_t)(scaled / CLV_PPM);
 }
