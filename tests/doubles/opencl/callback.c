@@ -11,7 +11,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t posted = PTHREAD_COND_INITIALIZER;
 static struct dcl_callback *head, *tail;
 static bool started;
-static _Thread_local bool device_thread;
 
 struct dcl_callback *dcl_callback_new(
 	void (*run)(struct dcl_callback *cb), void *object, void *function, void *user)
@@ -61,14 +60,4 @@ void dcl_callback_post(struct dcl_callback *cb)
 	}
 	pthread_cond_signal(&posted);
 	pthread_mutex_unlock(&lock);
-}
-
-bool dcl_callback_is_device_thread(void)
-{
-	return device_thread;
-}
-
-void dcl_callback_mark_device_thread(void)
-{
-	device_thread = true;
 }

@@ -7,8 +7,3 @@
 struct dcl_callback *dcl_callback_new(
 	void (*run)(struct dcl_callback *cb), void *object, void *function, void *user);
 void dcl_callback_post(struct dcl_callback *cb);
-
-/* True on a thread that is a device: what a user registered is posted there, not called,
- * because the device would wait for itself. */
-bool dcl_callback_is_device_thread(void);
-void dcl_callback_mark_device_thread(void);

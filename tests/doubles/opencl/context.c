@@ -115,7 +115,7 @@ void dcl_context_destroy(void *object)
 	cl_context context = object;
 	struct dcl_callback *cb, *next;
 
-	if (context->destructors && dcl_callback_is_device_thread()) {
+	if (context->destructors && dcl_engine_is_this_thread()) {
 		cb = dcl_callback_new(context_delete, context, NULL, NULL);
 		if (!cb)
 			abort();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine.h"
-#include "callback.h"
 #include "cmd.h"
 #include "ledger.h"
 #include "object.h"
@@ -23,6 +22,15 @@
 
 struct dcl_engine dcl_engines[DCL_MAX_DEVICES];
 
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 static void hold_device(uint64_t ns)
 {
 	uint64_t now = dcl_now_ns(), end = now + ns;
@@ -37,7 +45,7 @@ static void hold_device(uint64_t ns)
 		nanosleep(&ts, NULL);
 	}
 	while (dcl_now_ns() < end)
-		__builtin_ia32_pause();
+		relax();
 }
 
 static void run_kernel(struct dcl_engine *engine, uint64_t ns)
@@ -138,7 +146,7 @@ static void *engine_main(void *arg)
 
 	prctl(PR_SET_NAME, "double-engine");
 	prctl(PR_SET_TIMERSLACK, 1);
-	dcl_callback_mark_device_thread();
+	atomic_store(&engine->thread, pthread_self());
 	dcl_sched_lock();
 	cmd = dcl_sched_await(engine);
 	after = (struct dcl_after){0};
@@ -161,6 +169,15 @@ static void *engine_main(void *arg)
 		cmd = next;
 	}
 	return NULL;
+}
+
+/* No thread-local word, which a library loaded late has to allocate. */
+bool dcl_engine_is_this_thread(void)
+{
+	for (unsigned i = 0; i < DCL_MAX_DEVICES; i++)
+		if (atomic_load(&dcl_engines[i].thread) == pthread_self())
+			return true;
+	return false;
 }
 
 void dcl_thread_start(void *(*main)(void *), void *arg)

@@ -10,6 +10,7 @@ struct dcl_engine {
 	unsigned index;
 	struct dcl_ledger *ledger;
 	_Atomic uint64_t busy_ns;
+	_Atomic(pthread_t) thread; /* 0 until it runs */
 	bool started;
 	pthread_cond_t wake;
 	struct dcl_cmd *ready, *ready_tail;
@@ -24,3 +25,7 @@ void dcl_engine_start(struct dcl_engine *engine);
 
 /* A detached thread of the runtime, with every signal blocked. */
 void dcl_thread_start(void *(*main)(void *), void *arg);
+
+/* True on a thread that is a device: what a user registered is posted there, not called,
+ * because the device would wait for itself. */
+bool dcl_engine_is_this_thread(void);

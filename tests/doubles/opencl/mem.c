@@ -3,6 +3,7 @@
 #include "alive.h"
 #include "callback.h"
 #include "device.h"
+#include "engine.h"
 #include "entries.h"
 #include "info.h"
 #include "knobs.h"
@@ -124,7 +125,7 @@ void dcl_mem_destroy(void *object)
 	struct dcl_callback *cb, *next;
 	struct dcl_map *map;
 
-	if (mem->destructors && dcl_callback_is_device_thread()) {
+	if (mem->destructors && dcl_engine_is_this_thread()) {
 		cb = dcl_callback_new(mem_delete, mem, NULL, NULL);
 		if (!cb)
 			abort();

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "selftest.h"
 #include <pthread.h>
-#include <time.h>
 
 /* Flushing, queues, dependencies: what may run when. */
 
@@ -441,53 +440,6 @@ static void threads_share_a_queue(void)
 	rig_done(&rig);
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-#define N_BATCHES 200
-#define PER_BATCH 100
-
-/* The cost of one enqueue, from batches: the clock itself is not free. */
-static void an_enqueue_costs_next_to_nothing(void)
-{
-	static uint64_t batch_ns[N_BATCHES];
-	struct timespec a, b;
-	cl_command_queue q;
-	size_t one = 1;
-	struct rig rig;
-	double limit_ns = 300, p50;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	limit_ns = 30000;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-	limit_ns = 30000;
-#endif
-#endif
-	rig_init(&rig);
-	q = rig_queue(&rig, 0);
-	for (int i = 0; i < N_BATCHES; i++) {
-		clock_gettime(CLOCK_MONOTONIC, &a);
-		for (int k = 0; k < PER_BATCH; k++)
-			clEnqueueNDRangeKernel(
-				q, rig.nop, 1, NULL, &one, NULL, 0, NULL, NULL);
-		clock_gettime(CLOCK_MONOTONIC, &b);
-		batch_ns[i] = (uint64_t)(b.tv_sec - a.tv_sec) * 1000000000U +
-			      (uint64_t)b.tv_nsec - (uint64_t)a.tv_nsec;
-		OK(clFinish(q));
-	}
-	qsort(batch_ns, N_BATCHES, sizeof(batch_ns[0]), compare_ns);
-	p50 = (double)batch_ns[N_BATCHES / 2] / PER_BATCH;
-	printf("enqueue p50: %.1f ns\n", p50);
-	CHECK(p50 < limit_ns);
-	OK(clReleaseCommandQueue(q));
-	rig_done(&rig);
-}
-
 /* clang-format off */
 #define CASE(name_, ...) { .name = #name_, .run = name_, __VA_ARGS__ }
 const struct selftest_case selftest_order[] = {
@@ -506,7 +458,6 @@ const struct selftest_case selftest_order[] = {
 	{ .name = "a_random_graph_run_in_reverse", .run = a_random_graph_keeps_every_edge,
 	  .env = { "CLEAVE_DOUBLE_OOO=reverse" } },
 	CASE(threads_share_a_queue),
-	CASE(an_enqueue_costs_next_to_nothing),
 	{ 0 },
 };
 /* clang-format on */

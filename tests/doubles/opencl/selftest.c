@@ -15,7 +15,8 @@
 extern char **environ;
 
 static const struct selftest_case *const parts[] = {selftest_order, selftest_event,
-	selftest_memory, selftest_object, selftest_process, selftest_helpers};
+	selftest_memory, selftest_object, selftest_process, selftest_cost,
+	selftest_helpers};
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
 #define N_RUN (N_PARTS - 1) /* not the helpers */
 
@@ -25,9 +26,13 @@ void rig_init(struct rig *rig)
 {
 	const char *text = "__kernel void nop(void) {}\n__kernel void spin(uint us) {}\n";
 	cl_uint us = 0, n = 0;
+	char name[64];
 	cl_int rc;
 
 	OK(clGetPlatformIDs(1, &rig->platform, &n));
+	OK(clGetPlatformInfo(rig->platform, CL_PLATFORM_NAME, sizeof(name), name, NULL));
+	/* Another implementation here means that OCL_ICD_VENDORS is not set. */
+	CHECK(n == 1 && strcmp(name, "cleave double") == 0);
 	OK(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 1, &rig->device, NULL));
 	rig->context = clCreateContext(NULL, 1, &rig->device, NULL, NULL, &rc);
 	OK(rc);
