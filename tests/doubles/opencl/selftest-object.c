@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "selftest.h"
+#include <CL/cl_icd.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -271,6 +272,81 @@ static void programs_are_queried(void)
 	rig_done(&rig);
 }
 
+static void queues_are_made_in_every_way(void)
+{
+	const cl_queue_properties unknown[] = {CL_QUEUE_PROPERTIES, 1 << 20, 0};
+	const cl_queue_properties list[] = {
+		CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
+	clCreateCommandQueueWithPropertiesKHR_fn create;
+	cl_queue_properties got[4] = {0};
+	cl_command_queue_properties props;
+	cl_command_queue q;
+	struct rig rig;
+	cl_int rc;
+
+	rig_init(&rig);
+	q = clCreateCommandQueue(
+		rig.context, rig.device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &rc);
+	OK(rc);
+	OK(clGetCommandQueueInfo(q, CL_QUEUE_PROPERTIES, sizeof(props), &props, NULL));
+	CHECK(props == CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	OK(clReleaseCommandQueue(q));
+	create = (clCreateCommandQueueWithPropertiesKHR_fn)by_name(
+		&rig, "clCreateCommandQueueWithPropertiesKHR");
+	q = create(rig.context, rig.device, list, &rc);
+	OK(rc);
+	OK(clGetCommandQueueInfo(q, CL_QUEUE_PROPERTIES_ARRAY, sizeof(got), got, NULL));
+	CHECK(memcmp(got, list, sizeof(list)) == 0);
+	OK(clReleaseCommandQueue(q));
+	CHECK(create(rig.context, rig.device, unknown, &rc) == NULL);
+	CHECK_CL(CL_INVALID_VALUE, rc);
+	rig_done(&rig);
+}
+
+static void every_entry_but_direct3d_is_there(void)
+{
+	const cl_icd_dispatch *table;
+	void *const *slots;
+	struct rig rig;
+	int empty = 0;
+
+	rig_init(&rig);
+	/* Every handle starts with a pointer to the table. */
+	memcpy(&table, rig.context, sizeof(table));
+	slots = (void *const *)table;
+	for (size_t i = 0; i < sizeof(*table) / sizeof(void *); i++)
+		empty += slots[i] == NULL;
+	CHECK(table->clGetDeviceIDsFromD3D10KHR == NULL);
+	CHECK(empty == 16);
+	CHECK(clGetExtensionFunctionAddressForPlatform(rig.platform, "clNoSuchCLEAVE") ==
+		NULL);
+	rig_done(&rig);
+}
+
+static void other_kernels_take_what_the_knob_says(void)
+{
+	cl_command_queue q;
+	size_t one = 1;
+	cl_kernel kernel;
+	struct rig rig;
+	cl_event event;
+	cl_int rc;
+
+	rig_init(&rig);
+	q = rig_queue(&rig, CL_QUEUE_PROFILING_ENABLE);
+	kernel = clCreateKernel(rig.program, "any_name", &rc);
+	OK(rc);
+	OK(clEnqueueNDRangeKernel(q, kernel, 1, NULL, &one, NULL, 0, NULL, &event));
+	OK(clWaitForEvents(1, &event));
+	CHECK(profiled(event, CL_PROFILING_COMMAND_END) -
+			profiled(event, CL_PROFILING_COMMAND_START) >=
+		700000);
+	OK(clReleaseEvent(event));
+	OK(clReleaseKernel(kernel));
+	OK(clReleaseCommandQueue(q));
+	rig_done(&rig);
+}
+
 static _Atomic int contexts_gone;
 
 static void CL_CALLBACK context_gone(cl_context context, void *user)
@@ -306,6 +382,9 @@ const struct selftest_case selftest_object[] = {
 	CASE(devices_divide,
 		.env = { "CLEAVE_DOUBLE_DEVICES=2", "CLEAVE_DOUBLE_COMPUTE_UNITS=10" }),
 	CASE(programs_are_queried),
+	CASE(queues_are_made_in_every_way),
+	CASE(every_entry_but_direct3d_is_there),
+	CASE(other_kernels_take_what_the_knob_says, .env = { "CLEAVE_DOUBLE_KERNEL_US=700" }),
 	CASE(a_context_lives_as_long_as_what_is_in_it),
 	{ 0 },
 };

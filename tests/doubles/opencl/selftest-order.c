@@ -383,63 +383,6 @@ static void a_random_graph_keeps_every_edge(void)
 	rig_done(&rig);
 }
 
-#define N_THREADS 4
-#define N_EACH 1500
-
-struct worker {
-	const struct rig *rig;
-	cl_command_queue shared;
-	pthread_t thread;
-};
-
-static void *work(void *arg)
-{
-	struct worker *w = arg;
-	cl_command_queue own = rig_queue(w->rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-	size_t one = 1;
-
-	for (int i = 0; i < N_EACH; i++) {
-		cl_event event, second;
-
-		OK(clEnqueueNDRangeKernel(
-			w->shared, w->rig->nop, 1, NULL, &one, NULL, 0, NULL, &event));
-		OK(clEnqueueNDRangeKernel(
-			own, w->rig->nop, 1, NULL, &one, NULL, 1, &event, &second));
-		OK(clReleaseEvent(event));
-		if (i % 64 == 0) {
-			OK(clFlush(w->shared));
-			OK(clWaitForEvents(1, &second));
-		}
-		OK(clReleaseEvent(second));
-	}
-	OK(clFlush(w->shared));
-	OK(clFinish(own));
-	OK(clReleaseCommandQueue(own));
-	return NULL;
-}
-
-static void threads_share_a_queue(void)
-{
-	struct cleave_double_stats stats;
-	struct worker workers[N_THREADS];
-	cl_command_queue q;
-	struct rig rig;
-
-	rig_init(&rig);
-	q = rig_queue(&rig, 0);
-	for (int i = 0; i < N_THREADS; i++) {
-		workers[i] = (struct worker){.rig = &rig, .shared = q};
-		CHECK(pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0);
-	}
-	for (int i = 0; i < N_THREADS; i++)
-		pthread_join(workers[i].thread, NULL);
-	OK(clFinish(q));
-	stats_now(&rig, &stats);
-	CHECK(stats.kernels == 2 * N_THREADS * N_EACH && stats.never_run == 0);
-	OK(clReleaseCommandQueue(q));
-	rig_done(&rig);
-}
-
 /* clang-format off */
 #define CASE(name_, ...) { .name = #name_, .run = name_, __VA_ARGS__ }
 const struct selftest_case selftest_order[] = {
@@ -457,7 +400,6 @@ const struct selftest_case selftest_order[] = {
 	CASE(a_random_graph_keeps_every_edge),
 	{ .name = "a_random_graph_run_in_reverse", .run = a_random_graph_keeps_every_edge,
 	  .env = { "CLEAVE_DOUBLE_OOO=reverse" } },
-	CASE(threads_share_a_queue),
 	{ 0 },
 };
 /* clang-format on */

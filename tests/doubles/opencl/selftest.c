@@ -15,8 +15,8 @@
 extern char **environ;
 
 static const struct selftest_case *const parts[] = {selftest_order, selftest_event,
-	selftest_memory, selftest_object, selftest_process, selftest_cost,
-	selftest_helpers};
+	selftest_memory, selftest_object, selftest_process, selftest_thread,
+	selftest_cost, selftest_helpers};
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
 #define N_RUN (N_PARTS - 1) /* not the helpers */
 

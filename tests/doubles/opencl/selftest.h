@@ -22,6 +22,7 @@ extern const struct selftest_case selftest_event[];
 extern const struct selftest_case selftest_memory[];
 extern const struct selftest_case selftest_object[];
 extern const struct selftest_case selftest_process[];
+extern const struct selftest_case selftest_thread[];
 extern const struct selftest_case selftest_cost[];
 extern const struct selftest_case selftest_helpers[]; /* run by other cases only */
 
