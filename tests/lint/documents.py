@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents tell people to type exists, and so do the files they point to.
+
+Argument: the cleave program."""
+import re
+import subprocess
+import sys
+
+import tree
+
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.S | re.M)
+DEV = re.compile(r"\./dev ([a-z]+)")
+WORDS = r"((?: +--?[a-z][a-z-]*(?:[= ][^\s`-]\S*)?)*)"
+CLEAVE = re.compile(r"(?:^|[`$|;(] *)cleave ([a-z]+)" + WORDS, re.M)
+OPTION = re.compile(r"--[a-z][a-z-]*")
+
+
+def dev_verbs():
+    table = re.search(r"<<-'END'\n(.*?)\n\tEND", tree.read("dev"), re.S)[1]
+    return {line.strip().split("|")[0] for line in table.splitlines()}
+
+
+def help_of(cleave, *verb):
+    return subprocess.run([cleave, *verb, "--help"], capture_output=True, text=True,
+                          check=True).stdout
+
+
+def cleave_verbs(cleave):
+    text = help_of(cleave).split("\nVerbs:\n")[1]
+    return {m[1]: set(OPTION.findall(help_of(cleave, m[1]))) | {"--help"}
+            for m in re.finditer(r"^  ([a-z]+)(?: |$)", text, re.M)}
+
+
+def check_links(name, text):
+    folder = (tree.ROOT / name).parent
+    return [f"{name}: links to {link}, which is not there" for link in LINK.findall(text)
+            if "://" not in link and not (folder / link).exists()]
+
+
+def check_commands(name, text, dev, cleave):
+    wrong = []
+    for code in CODE.findall(text):
+        wrong += [f"{name}: './dev {verb}' is not a verb" for verb in DEV.findall(code)
+                  if verb not in dev]
+        for verb, rest in CLEAVE.findall(code):
+            if verb not in cleave:
+                wrong.append(f"{name}: 'cleave {verb}' is not a verb")
+                continue
+            wrong += [f"{name}: 'cleave {verb}' has no option {option}"
+                      for option in OPTION.findall(rest) if option not in cleave[verb]]
+    return wrong
+
+
+def check_readme(text):
+    return [f"README.md: says nothing of {what}" for what in
+            ("./dev demo", "./dev check", "docs/isolation.md", "docs/architecture.md")
+            if what not in text]
+
+
+def main():
+    dev, cleave = dev_verbs(), cleave_verbs(sys.argv[1])
+    wrong, names = check_readme(tree.read("README.md")), tree.files(".md")
+    for name in names:
+        text = tree.read(name)
+        wrong += check_links(name, text) + check_commands(name, text, dev, cleave)
+    return tree.finish(wrong, len(names))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each room includes only the rooms that it may know of."""
+import re
+import sys
+
+import tree
+
+# room: the rooms that it may include from, or single files of them.
+ARROWS = {
+    "base": (),
+    "core": ("base",),
+    "arbiter": ("base", "core"),
+    "backend": ("base", "core"),
+    "import": ("base", "core"),
+    "agent": ("base", "core", "arbiter", "backend", "import"),
+    "gate": ("base", "arbiter/page.h", "arbiter/attach.h"),
+    "client": ("base",),
+    "cli": ("base", "core", "import", "client"),
+    "bridge": ("base", "core", "import", "client"),
+}
+# What the two ends of the lease page share must not bring in more than base.
+LEAVES = ("arbiter/page.h", "arbiter/attach.h")
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+def may_include(room, included):
+    own = included.split("/")[0]
+    return own == room or own in ARROWS[room] or included in ARROWS[room]
+
+
+def offenders_of(name, text):
+    room = name.split("/")[1]
+    if room not in ARROWS:
+        return [f"{name}: the room '{room}' has no row in tests/lint/includes.py"]
+    wrong = []
+    for match in INCLUDE.finditer(text):
+        included, line = match[1], text.count("\n", 0, match.start()) + 1
+        where = f"{name}:{line}"
+        if included == "cleave.h":
+            if room not in ("client", "cli", "bridge"):
+                wrong.append(f"{where}: {room} may not include the client's {included}")
+        elif "/" not in included:
+            wrong.append(f"{where}: \"{included}\" is not relative to src/")
+        elif not (tree.ROOT / "src" / included).exists():
+            continue  # a system header in quotes
+        elif not may_include(room, included):
+            wrong.append(f"{where}: {room} may not include {included}")
+        elif name.removeprefix("src/") in LEAVES and not included.startswith("base/"):
+            wrong.append(f"{where}: gate and agent share this header: base alone")
+    return wrong
+
+
+def own_header_first(name, text):
+    header = name.removeprefix("src/").removesuffix(".c") + ".h"
+    first = INCLUDE.search(text)
+    if not name.endswith(".c") or not (tree.ROOT / "src" / header).exists():
+        return []
+    internal = f"{header.rpartition('/')[0]}/internal.h"
+    if not first or first[1] not in (header, internal):
+        return [f"{name}: its own header, {header}, is not included first"]
+    return []
+
+
+def main():
+    names = tree.files(".c", ".h", under=("src",))
+    wrong = []
+    for name in names:
+        text = tree.read(name)
+        wrong += offenders_of(name, text) + own_header_first(name, text)
+    # The judges of cleave share no code with it.
+    for name in tree.files(".c", ".h", under=("bench", "tests/doubles")):
+        for match in INCLUDE.finditer(tree.read(name)):
+            if (tree.ROOT / "src" / match[1]).exists() and name != "bench/policy-scale.c":
+                wrong.append(f"{name}: a judge may not include {match[1]} of src/")
+    tree.finish(wrong, len(names))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the built libraries export and need.
+
+A gate lives in other people's programs: it may bring in no library of its own, and no
+symbol that could stand in for one of theirs.  Arguments: the gate, the client library."""
+import re
+import subprocess
+import sys
+
+import tree
+
+# The C library in its parts; the loader itself.
+LIBC = re.compile(r"^(libc|libpthread|libdl|libm|librt|ld-linux.*)\.so")
+# Sanitizer builds bring their runtime; they are not what is installed.
+SANITIZER = re.compile(r"^lib(asan|ubsan|tsan|clang_rt)")
+LAYER = {"clGetLayerInfo", "clInitLayer"}
+CLIENT = re.compile(r"^clv_client_\w+$")
+
+
+def readelf(*arguments):
+    return subprocess.run(["readelf", "-W", *arguments], capture_output=True, text=True,
+                          check=True).stdout
+
+
+def needed(path):
+    return re.findall(r"\(NEEDED\).*\[(.+)\]", readelf("-d", path))
+
+
+def exported(path):
+    names = set()
+    for line in readelf("--dyn-syms", path).splitlines():
+        fields = line.split()
+        if len(fields) < 8 or fields[6] in ("UND", "ABS", "Ndx") or fields[4] == "LOCAL":
+            continue
+        names.add(fields[7].split("@")[0])
+    return names
+
+
+def check_gate(path):
+    libraries = needed(path)
+    if any(SANITIZER.match(name) for name in libraries):
+        print("a sanitizer build: not judged")
+        sys.exit(77)
+    wrong = [f"{path}: needs {name}: libc alone is allowed" for name in libraries
+             if not LIBC.match(name)]
+    names = exported(path)
+    allowed = set(LAYER)
+    for line in re.findall(r"^\s*(\w+);", tree.read("src/gate/gate.map"), re.M):
+        allowed.add(line)
+    stray = {n for n in allowed - LAYER if not n.startswith("cl")}
+    wrong += [f"{path}: gate.map lets {name} out: only OpenCL's own names may" for name in
+              sorted(stray)]
+    wrong += [f"{path}: exports {name}" for name in sorted(names - allowed)]
+    wrong += [f"{path}: does not export {name}" for name in sorted(allowed - names)]
+    if "BIND_NOW" not in readelf("-d", path) and "NOW" not in readelf("-d", path):
+        wrong.append(f"{path}: binds lazily")
+    return wrong
+
+
+def check_client(path):
+    declared = set(re.findall(r"\b(clv_client_\w+)\(", tree.read("include/cleave.h")))
+    names = {n for n in exported(path) if not re.match(r"^LIBCLEAVE", n)}
+    wrong = [f"{path}: exports {name}, which cleave.h does not declare"
+             for name in sorted(names - declared)]
+    return wrong + [f"{path}: does not export {name}, which cleave.h declares"
+                    for name in sorted(declared - names)]
+
+
+def main():
+    gate, client = sys.argv[1:]
+    return tree.finish(check_gate(gate) + check_client(client), 2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""No word is misspelt that codespell knows of."""
+import shutil
+import subprocess
+import sys
+
+import tree
+
+SKIP = 77
+# Right here, wrong elsewhere: names of OpenCL, of C, or of this code.
+KNOWN = "fro,inout,nd,ot,te,datas,parms,ans,fo,ba,clen,ue,hist"
+
+
+def main():
+    if not shutil.which("codespell"):
+        print("codespell is not here: install the package of that name")
+        return SKIP
+    names = [n for n in tree.files() if n != "LICENSE" and "/corpus/" not in n]
+    done = subprocess.run(["codespell", "-L", KNOWN, *names], cwd=tree.ROOT,
+                          capture_output=True, text=True)
+    if done.returncode and not done.stdout:
+        sys.exit(done.stderr)
+    return tree.finish(done.stdout.splitlines(), len(names))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
