@@ -373,6 +373,12 @@ static void usm_is_charged_by_kind(void)
 	OK(release(rig.context, h));
 	CHECK_CL(CL_INVALID_VALUE, release(rig.context, h));
 	CHECK(live_bytes(&rig) == 0);
+	for (int i = 0; i < 4; i++)
+		CHECK(on_device(rig.context, rig.device, NULL, 16 * MIB, 0, &rc) != NULL);
+	CHECK(shared(rig.context, rig.device, NULL, 1, 0, &rc) == NULL);
+	CHECK_CL(CL_OUT_OF_RESOURCES, rc);
+	CHECK(on_device(rig.context, rig.device, NULL, 16 * MIB + 1, 0, &rc) == NULL);
+	CHECK_CL(CL_INVALID_BUFFER_SIZE, rc);
 	rig_done(&rig);
 }
 
@@ -419,7 +425,7 @@ const struct selftest_case selftest_memory[] = {
 	CASE(buffers_carry_bytes),
 	CASE(images_of_every_shape),
 	CASE(svm_is_charged_and_freed_in_turn),
-	CASE(usm_is_charged_by_kind),
+	CASE(usm_is_charged_by_kind, .env = { "CLEAVE_DOUBLE_MEMORY=64M" }),
 	CASE(host_pointers_and_pipes_are_charged),
 	CASE(the_nth_allocation_fails, .env = { "CLEAVE_DOUBLE_FAIL_ALLOC=3:-6" }),
 	{ 0 },
