@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What users are promised, told as short stories on the simulated device: who gets how
+ * much when somebody sleeps, overruns, arrives, is capped.  The random worlds of
+ * test-policy-sim hold the bounds; here each story has its own figure. */
+#include "policy-world.h"
+
+/* cmocka.h wants these three before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define MS CLV_NS_PER_MS
+#define US CLV_NS_PER_US
+#define S CLV_NS_PER_S
+
+static struct tenant busy(uint32_t weight_ppm, uint64_t kernel_ns)
+{
+	return (struct tenant){
+		.params = {.weight_ppm = weight_ppm, .class = CLV_CLASS_NORMAL},
+		.max_kernel_ns = kernel_ns,
+		.min_kernel_ns = kernel_ns,
+		.max_burst_ns = FOREVER,
+	};
+}
+
+/* Bursts and naps of always the same length. */
+static struct tenant napper(
+	uint32_t weight_ppm, uint64_t kernel_ns, uint64_t burst_ns, uint64_t nap_ns)
+{
+	struct tenant t = busy(weight_ppm, kernel_ns);
+
+	t.max_burst_ns = t.min_burst_ns = burst_ns;
+	t.max_nap_ns = t.min_nap_ns = nap_ns;
+	return t;
+}
+
+static void run_until(struct world *w, uint64_t end_ns)
+{
+	uint64_t waited_ns;
+
+	while (w->now_ns < end_ns)
+		world_step(w, &waited_ns);
+}
+
+static double fraction(const struct world *w, int i)
+{
+	return (double)w->tenants[i].held_ns / (double)w->now_ns;
+}
+
+#define assert_near(seen, wanted, off)                                                  \
+	do {                                                                            \
+		double seen_ = (seen), wanted_ = (wanted);                              \
+		if (seen_ < wanted_ - (off) || seen_ > wanted_ + (off))                 \
+			fail_msg("%s is %.5f, not %.5f +- %.5f", #seen, seen_, wanted_, \
+				(double)(off));                                         \
+	} while (0)
+
+static void test_shares_are_met(void **state)
+{
+	static const uint32_t weights[] = {70000, 130000, 350000, 450000};
+	static const uint64_t kernels_ns[] = {50 * US, MS, 20 * MS, 200 * MS};
+	struct world w;
+
+	world_init(&w, "shares", 1);
+	for (int i = 0; i < 4; i++) {
+		struct tenant t = busy(weights[i], kernels_ns[i]);
+
+		world_add(&w, &t);
+	}
+	run_until(&w, 600 * S);
+	for (int i = 0; i < 4; i++)
+		assert_near(fraction(&w, i), weights[i] / 1e6, 0.001);
+	world_done(&w);
+}
+
+static void test_idle_share_splits_by_weight(void **state)
+{
+	struct tenant a = busy(200000, MS), b = busy(300000, MS);
+	struct tenant idler = busy(500000, MS);
+	struct world w;
+
+	world_init(&w, "spare", 1);
+	idler.wake_at_ns = 100 * S;
+	world_add(&w, &a);
+	world_add(&w, &b);
+	world_add(&w, &idler);
+	run_until(&w, 90 * S);
+	assert_near(fraction(&w, 0), 0.4, 0.001);
+	assert_near(fraction(&w, 1), 0.6, 0.001);
+	assert_int_equal(w.tenants[2].held_ns, 0);
+	world_done(&w);
+}
+
+static void test_equal_ones_take_turns(void **state)
+{
+	struct world w;
+
+	world_init(&w, "eight", 1);
+	for (int i = 0; i < 8; i++) {
+		struct tenant t = busy(125000, MS);
+
+		world_add(&w, &t);
+	}
+	for (int i = 0; i < 1000; i++) {
+		uint64_t waited_ns;
+
+		world_step(&w, &waited_ns);
+		assert_in_range(waited_ns, 0, 40 * MS);
+	}
+	world_done(&w);
+}
+
+/* A program that sleeps after every long kernel, for any time, gets no more than one that
+ * stays: its debt runs down as slowly as if it had stayed. */
+static void test_sleep_does_not_quit_a_debt(void **state)
+{
+	for (uint64_t nap_ms = 1; nap_ms <= 512; nap_ms *= 2) {
+		struct tenant hog = busy(500000, MS);
+		struct tenant debtor = napper(500000, 200 * MS, 200 * MS, nap_ms * MS);
+		struct world w;
+
+		world_init(&w, "debtor", nap_ms);
+		world_add(&w, &hog);
+		world_add(&w, &debtor);
+		run_until(&w, 200 * S);
+		assert_in_range(
+			w.tenants[1].held_ns, w.now_ns / 4, w.now_ns / 2 + 200 * MS);
+		world_done(&w);
+	}
+}
+
+/* Nor does it get more by many small naps, whatever its class. */
+static void test_naps_gain_nothing(void **state)
+{
+	for (int class = 0; class < _CLV_CLASS_MAX; class ++) {
+		for (uint64_t burst_us = 20; burst_us < 20000; burst_us *= 3) {
+			struct tenant hog = busy(500000, MS);
+			struct tenant t = napper(500000, 20 * US, burst_us * US, 5 * US);
+			struct world w;
+
+			world_init(&w, "napper", burst_us);
+			t.params.class = (enum clv_class) class;
+			world_add(&w, &hog);
+			world_add(&w, &t);
+			run_until(&w, 20 * S);
+			assert_in_range(w.tenants[1].held_ns, 0, w.now_ns / 2 + 20 * MS);
+			world_done(&w);
+		}
+	}
+}
+
+/* Whoever comes back after any sleep gets its share of the time since, and at most one
+ * slice and the end of a turn besides: sleep saves nothing up. */
+static void test_return_is_no_monopoly(void **state)
+{
+	for (uint64_t sleep_ns = MS; sleep_ns < 3600 * S; sleep_ns *= 7) {
+		struct tenant hog = busy(700000, MS), t = busy(300000, MS);
+		struct world w;
+		uint64_t back_ns, held_ns;
+
+		world_init(&w, "return", sleep_ns);
+		world_add(&w, &hog);
+		t.max_burst_ns = t.min_burst_ns = 10 * MS;
+		t.max_nap_ns = t.min_nap_ns = sleep_ns;
+		world_add(&w, &t);
+		while (w.tenants[1].held_ns < 10 * MS)
+			run_until(&w, w.now_ns + MS);
+		w.tenants[1].max_burst_ns = FOREVER;
+		w.tenants[1].min_burst_ns = FOREVER;
+		back_ns = w.tenants[1].wake_at_ns;
+		run_until(&w, back_ns);
+		held_ns = w.tenants[1].held_ns;
+		for (int i = 0; i < 100; i++) {
+			uint64_t got_ns;
+
+			run_until(&w, w.now_ns + 5 * MS);
+			got_ns = w.tenants[1].held_ns - held_ns;
+			assert_in_range(
+				got_ns, 0, (w.now_ns - back_ns) * 3 / 10 + 9 * MS);
+		}
+		world_done(&w);
+	}
+}
+
+/* A newcomer starts with no claim on the past, however long the others have run, alone or
+ * in debt to each other. */
+static void test_newcomer_is_no_monopoly(void **state)
+{
+	struct tenant old = busy(500000, MS), debtor = busy(250000, 200 * MS);
+	struct world w;
+
+	world_init(&w, "newcomer", 1);
+	world_add(&w, &old);
+	run_until(&w, 100 * S);
+	world_add(&w, &debtor)->wake_at_ns = w.now_ns;
+	for (int i = 0; i < 20; i++) {
+		struct tenant fresh = busy(250000, MS), *t;
+		uint64_t came_ns, got_ns = 0;
+
+		run_until(&w, w.now_ns + (uint64_t)(i + 1) * 137 * MS);
+		came_ns = fresh.wake_at_ns = w.now_ns;
+		t = world_add(&w, &fresh);
+		for (int step = 0; step < 50; step++) {
+			run_until(&w, w.now_ns + 10 * MS);
+			got_ns = t->held_ns;
+			/* The debtor is out of the race: a third of the time at most. */
+			assert_in_range(got_ns, 0, (w.now_ns - came_ns) / 3 + 8 * MS);
+		}
+		assert_true(got_ns > 50 * MS);
+		world_remove(&w, t);
+	}
+	world_done(&w);
+}
+
+/* Others may come and go with credit or debt: those who stay keep their shares. */
+static void test_churn_moves_nobody(void **state)
+{
+	struct tenant a = busy(400000, MS), b = busy(100000, MS);
+	struct world w;
+	double a_alone;
+
+	world_init(&w, "churn", 1);
+	world_add(&w, &a);
+	world_add(&w, &b);
+	for (int i = 0; i < 20000; i++) {
+		struct tenant guest = busy(1000 + (uint32_t)random_below(300000),
+			random_log(20 * US, 20 * MS));
+
+		guest.wake_at_ns = w.now_ns;
+		world_add(&w, &guest);
+		run_until(&w, w.now_ns + random_below(10 * MS));
+		world_remove(&w, &w.tenants[2]);
+	}
+	a_alone = (double)w.tenants[0].held_ns /
+		  (double)(w.tenants[0].held_ns + w.tenants[1].held_ns);
+	assert_near(a_alone, 0.8, 0.001);
+	assert_near((double)clv_policy_lag_ns(w.policy, w.tenants[0].lease), 0, 20e6);
+	assert_near((double)clv_policy_lag_ns(w.policy, w.tenants[1].lease), 0, 20e6);
+	world_done(&w);
+}
+
+/* A light user who sleeps with credit over and over does not leave the busy ones ever
+ * deeper in debt, or they would starve when a third one comes back. */
+static void test_light_user_ruins_nobody(void **state)
+{
+	struct tenant hog = busy(500000, 4 * MS), back = busy(300000, MS);
+	struct tenant light = napper(200000, 100 * US, 100 * US, 3 * MS);
+	struct world w;
+
+	world_init(&w, "light", 1);
+	light.params.class = CLV_CLASS_LATENCY;
+	world_add(&w, &hog);
+	world_add(&w, &light);
+	world_add(&w, &back)->wake_at_ns = 100 * S;
+	run_until(&w, 100 * S);
+	assert_near((double)clv_policy_lag_ns(w.policy, w.tenants[0].lease), 0, 10e6);
+	run_until(&w, 100 * S + 100 * MS);
+	assert_in_range(w.tenants[2].held_ns, 25 * MS, 50 * MS);
+	world_done(&w);
+}
+
+static void run_cap(uint64_t kernel_ns, bool sync, double off)
+{
+	struct tenant t = busy(300000, kernel_ns);
+	uint64_t held_ns[21];
+	struct world w;
+
+	world_init(&w, "cap", kernel_ns);
+	if (sync)
+		t = napper(300000, kernel_ns, kernel_ns, 30 * US);
+	t.params.cap_ppm = 300000;
+	world_add(&w, &t);
+	for (int i = 0; i < 1000; i++) {
+		run_until(&w, (uint64_t)i * 50 * MS);
+		held_ns[i % 21] = w.tenants[0].held_ns;
+		if (i > 20)
+			assert_near(
+				(double)(held_ns[i % 21] - held_ns[(i + 1) % 21]) / 1e9,
+				0.3, off);
+	}
+	assert_near(fraction(&w, 0), 0.3, 0.001);
+	world_done(&w);
+}
+
+static void test_cap_holds_alone(void **state)
+{
+	run_cap(50 * US, false, 0.03);
+	run_cap(MS, false, 0.03);
+	run_cap(MS, true, 0.03);
+	/* Kernels of many budgets can only be made up for afterwards. */
+	run_cap(200 * MS, false, 0.31);
+}
+
+/* What a cap takes away by throttling is not taken once more as debt. */
+static void test_capped_debtor_gets_its_share(void **state)
+{
+	struct tenant hog = busy(500000, MS), capped = busy(500000, 200 * MS);
+	struct world w;
+
+	world_init(&w, "capped", 1);
+	capped.params.cap_ppm = 550000;
+	world_add(&w, &hog);
+	world_add(&w, &capped);
+	run_until(&w, 400 * S);
+	assert_near(fraction(&w, 1), 0.5, 0.01);
+	world_done(&w);
+}
+
+/* A latency tenant's request of two slices is not held up by a batch slice in between. */
+static void test_latency_waits_for_no_batch_slice(void **state)
+{
+	struct tenant batch = busy(500000, MS);
+	struct tenant quick = napper(500000, MS, 2 * MS, 48 * MS);
+	struct world w;
+	uint64_t waited_ns, worst_ns = 0;
+
+	world_init(&w, "latency", 1);
+	batch.params.class = CLV_CLASS_BATCH;
+	quick.params.class = CLV_CLASS_LATENCY;
+	world_add(&w, &batch);
+	world_add(&w, &quick);
+	while (w.now_ns < 60 * S) {
+		const struct tenant *t = world_step(&w, &waited_ns);
+
+		if (t == &w.tenants[1] && waited_ns > worst_ns)
+			worst_ns = waited_ns;
+	}
+	assert_in_range(worst_ns, 1, 2 * MS);
+	world_done(&w);
+}
+
+/* Numbers that no machine lives to see: a millionth of a device, alone for ten years. */
+static void test_no_overflow(void **state)
+{
+	struct tenant least = busy(1, MS), most = busy(1000000, MS);
+	struct world w;
+	uint64_t since_ns;
+
+	world_init(&w, "overflow", 1);
+	world_add(&w, &least);
+	for (int year = 0; year < 10; year++) {
+		uint64_t year_ns = 365 * 86400 * S, step_ns = year_ns / 100;
+
+		for (int i = 0; i < 100; i++) {
+			w.now_ns += step_ns;
+			clv_policy_charge(
+				w.policy, w.tenants[0].lease, step_ns, w.now_ns);
+		}
+	}
+	run_until(&w, w.now_ns + S);
+	since_ns = most.wake_at_ns = w.now_ns;
+	world_add(&w, &most);
+	run_until(&w, w.now_ns + 10 * S);
+	assert_near(
+		(double)w.tenants[1].held_ns / (double)(w.now_ns - since_ns), 1, 0.001);
+
+	for (int i = 0; i < 1000; i++)
+		clv_policy_charge(
+			w.policy, w.tenants[i % 2].lease, UINT64_MAX, UINT64_MAX - 1);
+	assert_int_not_equal(
+		clv_policy_pick(w.policy, UINT64_MAX - 1).lease, CLV_POLICY_NONE);
+	world_done(&w);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shares_are_met),
+		cmocka_unit_test(test_idle_share_splits_by_weight),
+		cmocka_unit_test(test_equal_ones_take_turns),
+		cmocka_unit_test(test_sleep_does_not_quit_a_debt),
+		cmocka_unit_test(test_naps_gain_nothing),
+		cmocka_unit_test(test_return_is_no_monopoly),
+		cmocka_unit_test(test_newcomer_is_no_monopoly),
+		cmocka_unit_test(test_churn_moves_nobody),
+		cmocka_unit_test(test_light_user_ruins_nobody),
+		cmocka_unit_test(test_cap_holds_alone),
+		cmocka_unit_test(test_capped_debtor_gets_its_share),
+		cmocka_unit_test(test_latency_waits_for_no_batch_slice),
+		cmocka_unit_test(test_no_overflow),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
