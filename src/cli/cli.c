@@ -39,13 +39,23 @@ int clv_cli_fail(int exit_code, const char *format, ...)
 	return exit_code;
 }
 
-int clv_cli_fail_client(const struct clv_client_error *err)
+static int exit_code_of(const struct clv_client_error *err)
 {
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(exit_codes); i++) {
 		if (strcmp(exit_codes[i].code, err->code) == 0)
-			return clv_cli_fail(exit_codes[i].exit_code, "%s", err->msg);
+			return exit_codes[i].exit_code;
 	}
-	return clv_cli_fail(CLV_EXIT_FAILED, "%s", err->msg);
+	return CLV_EXIT_FAILED;
+}
+
+int clv_cli_fail_client(const struct clv_client_error *err)
+{
+	return clv_cli_fail(exit_code_of(err), "%s", err->msg);
+}
+
+int clv_cli_fail_named(const char *name, const struct clv_client_error *err)
+{
+	return clv_cli_fail(exit_code_of(err), "'%.64s': %s", name, err->msg);
 }
 
 int clv_cli_connect(

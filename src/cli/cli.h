@@ -37,6 +37,9 @@ int clv_cli_fail(int exit_code, const char *format, ...)
 /* The same for what libcleave reported, with the exit code that docs/api.md gives it. */
 int clv_cli_fail_client(const struct clv_client_error *err);
 
+/* The same about one lease among several: says which. */
+int clv_cli_fail_named(const char *name, const struct clv_client_error *err);
+
 /* 0, or an exit code after having said why. */
 int clv_cli_connect(
 	const struct clv_settings *settings, bool start_agent, struct clv_client **ret);

@@ -152,20 +152,15 @@ static void print_scdoc_verbs(FILE *stream)
 	}
 }
 
-void clv_help_print_scdoc(const struct clv_verb *verb, FILE *stream)
-{
-	fprintf(stream, "# SYNOPSIS\n\n");
-	print_scdoc_synopsis(verb, stream);
-	fprintf(stream, "\n# OPTIONS\n\n");
-	print_scdoc_options(verb, stream);
-}
-
 int clv_help_fill_scdoc(const struct clv_verb *verb, FILE *from, FILE *to)
 {
 	char line[1024];
 
 	while (fgets(line, sizeof(line), from)) {
-		if (strcmp(line, "@SYNOPSIS@\n") == 0)
+		if (strcmp(line, "@NAME@\n") == 0)
+			fprintf(to, "cleave%s%s - %s\n", verb->name[0] ? "-" : "",
+				verb->name, verb->summary);
+		else if (strcmp(line, "@SYNOPSIS@\n") == 0)
 			print_scdoc_synopsis(verb, to);
 		else if (strcmp(line, "@OPTIONS@\n") == 0)
 			print_scdoc_options(verb, to);

@@ -10,9 +10,6 @@ struct clv_verb;
  */
 void clv_help_print(const struct clv_verb *verb, FILE *stream);
 
-/* The parts of a man page that come from the tables, in scdoc's language. */
-void clv_help_print_scdoc(const struct clv_verb *verb, FILE *stream);
-
-/* Copies a man page's source, with the lines @SYNOPSIS@, @OPTIONS@ and @VERBS@ replaced.
- * Returns 0 or -errno. */
+/* Copies a man page's source (scdoc), with the lines @NAME@, @SYNOPSIS@, @OPTIONS@ and
+ * @VERBS@ replaced by what the tables say.  Returns 0 or -errno. */
 int clv_help_fill_scdoc(const struct clv_verb *verb, FILE *from, FILE *to);

@@ -100,14 +100,10 @@ static int find_original(struct clv_namespace *ns, struct clv_error *err)
 	return write_file(entry, line, err);
 }
 
-/* The lease's folder is used where it is ours to write in; with the system's agent it is
- * root's, and a folder of our own stands in, with the lease's socket linked into it. */
-static int choose_folder(const char *lease_socket, const char *lease_id,
-	struct clv_namespace *ns, struct clv_error *err)
+static int choose_folder(
+	const char *lease_socket, struct clv_namespace *ns, struct clv_error *err)
 {
 	const char *slash = strrchr(lease_socket, '/');
-	char own[CLV_PATH_MAX], link[CLV_PATH_MAX];
-	int r;
 
 	if (!slash || (size_t)(slash - lease_socket) >= sizeof(ns->folder))
 		return clv_error_set(err, -EINVAL,
@@ -116,33 +112,17 @@ static int choose_folder(const char *lease_socket, const char *lease_id,
 			lease_socket);
 	snprintf(ns->folder, sizeof(ns->folder), "%.*s", (int)(slash - lease_socket),
 		lease_socket);
-	if (access(ns->folder, W_OK) == 0)
-		return 0;
-
-	r = clv_path_user_runtime(true, own, sizeof(own), err);
-	if (r < 0)
-		return r;
-	if (snprintf(ns->folder, sizeof(ns->folder), "%s/namespace/%s", own, lease_id) >=
-		(int)sizeof(ns->folder))
-		return clv_error_errno(err, ENAMETOOLONG, "cannot use %s", own);
-	r = clv_path_make(ns->folder, 0700, err);
-	if (r < 0)
-		return r;
-	ns->is_own_folder = true;
-	snprintf(link, sizeof(link), "%s/lease.sock", ns->folder);
-	if (symlink(lease_socket, link) < 0 && errno != EEXIST)
-		return clv_error_errno(err, errno, "cannot make %s", link);
 	return 0;
 }
 
-int clv_namespace_prepare(const char *lease_socket, const char *lease_id,
-	const char *gate_path, struct clv_namespace *ret, struct clv_error *err)
+int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
+	struct clv_namespace *ret, struct clv_error *err)
 {
 	char path[CLV_PATH_MAX + 32], line[CLV_PATH_MAX + 64];
 	int r;
 
 	*ret = (struct clv_namespace){};
-	r = choose_folder(lease_socket, lease_id, ret, err);
+	r = choose_folder(lease_socket, ret, err);
 	if (r < 0)
 		return r;
 	snprintf(ret->vendors, sizeof(ret->vendors), "%s/vendors", ret->folder);
@@ -288,9 +268,4 @@ void clv_namespace_remove(const struct clv_namespace *ns)
 	}
 	rmdir(ns->vendors);
 	rmdir(ns->vendors_real);
-	if (!ns->is_own_folder)
-		return;
-	snprintf(path, sizeof(path), "%s/lease.sock", ns->folder);
-	unlink(path);
-	rmdir(ns->folder);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
-
 struct clv_error;
 
 #define CLV_NAMESPACE_PATH_MAX 4096
@@ -14,17 +12,16 @@ struct clv_error;
  * which loads the vendors' libraries in its turn from the original folder.  Made in two
  * steps: files before the fork, mounts in the child. */
 struct clv_namespace {
-	char folder[CLV_NAMESPACE_PATH_MAX / 2];   /* the lease's, or a stand-in */
+	char folder[CLV_NAMESPACE_PATH_MAX / 2];   /* the lease's */
 	char vendors[CLV_NAMESPACE_PATH_MAX];      /* what the program gets to see */
 	char vendors_real[CLV_NAMESPACE_PATH_MAX]; /* what the gate gets to see */
 	char original[CLV_NAMESPACE_PATH_MAX];     /* mounted on vendors_real; "" when
 						      its entries were written there */
-	bool is_own_folder;                        /* folder was made here */
 };
 
 /* Makes the files for the lease whose socket this is.  gate_path is absolute. */
-int clv_namespace_prepare(const char *lease_socket, const char *lease_id,
-	const char *gate_path, struct clv_namespace *ret, struct clv_error *err);
+int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
+	struct clv_namespace *ret, struct clv_error *err);
 
 /* In the child: leaves the caller's mount namespace and mounts.  -EPERM with what would
  * work when the system does not allow it. */

@@ -32,7 +32,7 @@ static int release_one(struct clv_client *client, const char *name, bool force)
 	char pids[256];
 
 	if (clv_client_lease(client, name, &lease, &err) < 0)
-		return clv_cli_fail_client(&err);
+		return clv_cli_fail_named(name, &err);
 	processes = json_object_get(lease, "processes");
 	if (!force && json_array_size(processes) > 0) {
 		list_processes(processes, pids, sizeof(pids));

@@ -132,8 +132,8 @@ static int prepare_namespace(struct run *run)
 
 	if (!run->lease || run->settings->no_namespace)
 		return 0;
-	if (clv_namespace_prepare(clv_json_text(run->lease, "socket"),
-		    clv_json_text(run->lease, "id"), run->gate_path, &run->ns, &err) < 0)
+	if (clv_namespace_prepare(clv_json_text(run->lease, "socket"), run->gate_path,
+		    &run->ns, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	return 0;
 }

@@ -29,7 +29,7 @@ static int run_set(const struct clv_settings *settings, int argc, char **argv)
 	if (r)
 		return r;
 	if (clv_client_lease_update(client, argv[0], &change, &lease, &err) < 0)
-		return clv_cli_fail_client(&err);
+		return clv_cli_fail_named(argv[0], &err);
 	if (clv_output_object(&clv_listing_leases, settings->output, lease) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the lease: %m");
 

@@ -1,0 +1,749 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command line, through the real binary.
+
+usage: test_cli.py CLEAVE [CLEAVED] [--pages FOLDER] [TEST...]
+
+Everything runs against a double of the API; what needs no fault from the agent runs
+against the real cleaved as well, when it is given and finds a device.
+"""
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+
+import yaml
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DOUBLE = os.path.join(HERE, "api_double.py")
+CLEAVE = CLEAVED = PAGES = None
+VERBS = ("devices run ps top set release events doctor version completion help").split()
+SYSTEM_SOCKET = "/run/cleave/api.sock"
+
+
+def wait_until(condition, seconds=10):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def is_alive(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as stat:
+            return stat.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def run_in_terminal(command, env, columns=80, rows=24, keys=(), seconds=10):
+    """Runs a command on a terminal of its own; keys are (delay, bytes)."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execvpe(command[0], command, env)
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
+    output, until, keys = b"", time.monotonic() + seconds, list(keys)
+    key_at = time.monotonic() + (keys[0][0] if keys else 0)
+    while time.monotonic() < until:
+        readable, _, _ = select.select([fd], [], [], 0.02)
+        if readable:
+            try:
+                data = os.read(fd, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            output += data
+        if keys and time.monotonic() >= key_at:
+            os.write(fd, keys.pop(0)[1])
+            key_at = time.monotonic() + (keys[0][0] if keys else 0)
+    else:
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    os.close(fd)
+    return os.waitstatus_to_exitcode(status), output.decode(errors="replace")
+
+
+class Sandbox(unittest.TestCase):
+    """A runtime folder of its own and no agent."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="clv-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        os.chmod(self.folder, 0o700)
+        self.env = {key: value for key, value in os.environ.items()
+                    if not key.startswith(("CLEAVE_", "DOUBLE_", "OCL_", "OPENCL_"))}
+        self.env.pop("NO_COLOR", None)
+        gate = os.path.join(self.folder, "gate")
+        os.mkdir(gate)
+        with open(os.path.join(gate, "libcleave-opencl.so"), "w") as file:
+            file.write("")
+        self.gate = os.path.realpath(os.path.join(gate, "libcleave-opencl.so"))
+        self.env.update(XDG_RUNTIME_DIR=self.folder, CLEAVE_GATE_DIR=gate, LC_ALL="C.UTF-8",
+                        XDG_STATE_HOME=os.path.join(self.folder, "state"), TERM="xterm")
+
+    def cleave(self, *arguments, env=None, timeout=60, **more):
+        return subprocess.run([CLEAVE, *arguments], env=dict(self.env, **(env or {})),
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=timeout, **more)
+
+    def assert_refused(self, result, code, *words):
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, r"\Acleave: [^\n]+\n\Z")
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+
+class WithoutAgent(Sandbox):
+    def test_help_of_every_verb(self):
+        for verb in VERBS:
+            with self.subTest(verb):
+                first, second = self.cleave(verb, "--help"), self.cleave("help", verb)
+                self.assertEqual((first.returncode, first.stderr), (0, ""))
+                self.assertEqual(first.stdout, second.stdout)
+                self.assertTrue(first.stdout.startswith("Usage: cleave " + verb))
+                for line in first.stdout.splitlines():
+                    self.assertLessEqual(len(line), 90)
+                    self.assertEqual(line, line.rstrip())
+        text = self.cleave("--help").stdout
+        for verb in VERBS:
+            self.assertRegex(text, r"(?m)^  %s +\w" % verb)
+
+    def test_help_fits_a_narrow_terminal(self):
+        _, text = run_in_terminal([CLEAVE, "run", "--help"], self.env, columns=60)
+        self.assertIn("--memory", text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 60)
+
+    def test_usage_errors(self):
+        for arguments, words in (
+                (["rnu"], ["did you mean 'run'"]),
+                (["frobnicate"], ["cleave help"]),
+                (["ps", "extra"], ["no arguments"]),
+                (["ps", "--outptu=json"], ["--output"]),
+                (["ps", "-o", "xml"], ["table, json, yaml"]),
+                (["ps", "-Z"], ["-Z"]),
+                (["ps", "--help=yes"], ["takes no value"]),
+                (["run"], ["PROGRAM"]),
+                (["run", "true"], ["--share", "--memory"]),
+                (["run", "--share"], ["needs a value"]),
+                (["set"], ["NAME"]),
+                (["set", "x"], ["--share"]),
+                (["release"], ["NAME"]),
+                (["completion", "tcsh"], ["bash, zsh or fish"]),
+                (["help", "nothing"], ["nothing"])):
+            with self.subTest(arguments):
+                self.assert_refused(self.cleave(*arguments), 64, *words)
+
+    def test_bad_numbers_of_run(self):
+        for option, value in (
+                ("--share", "0"), ("--share", "0%"), ("--share", "1.1"), ("--share", "-0.3"),
+                ("--share", "nan"), ("--share", "inf"), ("--share", "7/6"), ("--share", "1/0"),
+                ("--share", "a"), ("--share", "0.3x"), ("--share", ""), ("--share", "0x1"),
+                ("--cap", "0"), ("--cap", "2"), ("--memory", "-1"), ("--memory", "0"),
+                ("--memory", "nan"), ("--memory", "512X"), ("--memory", "M"),
+                ("--memory", "99999999999999999999"), ("--wait", "-1s"), ("--wait", "soon"),
+                ("--class", "fast"), ("--if-no-agent", "maybe"), ("--name", "")):
+            with self.subTest(option=option, value=value):
+                result = self.cleave("run", "--share=0.5", "%s=%s" % (option, value), "true")
+                self.assert_refused(result, 64, option)
+
+    def test_cap_below_share(self):
+        self.assert_refused(self.cleave("run", "--share=.5", "--cap=.4", "true"), 64, "--cap")
+
+    def test_program_is_looked_for_first(self):
+        plain = os.path.join(self.folder, "plain")
+        with open(plain, "w") as file:
+            file.write("no program")
+        for program, code in (("no-such-program", 127), ("/no/such/program", 127), (plain, 126),
+                              (self.folder, 126), ("", 127)):
+            with self.subTest(program):
+                self.assert_refused(self.cleave("run", "-s.1", "--", program), code)
+
+    def test_no_agent(self):
+        if os.path.exists(SYSTEM_SOCKET):
+            self.skipTest("the system's agent runs")
+        for arguments in (["ps"], ["top"], ["events"], ["set", "x", "-s.1"], ["release", "x"]):
+            with self.subTest(arguments):
+                self.assert_refused(self.cleave(*arguments), 69, "cleave run")
+        self.assert_refused(self.cleave("ps", "--socket=/no/such.sock"), 69, "/no/such.sock")
+        self.assert_refused(self.cleave("ps", env={"CLEAVE_SOCKET": "/no/such.sock"}), 69)
+
+    def test_missing_gate(self):
+        result = self.cleave("run", "-s.1", "true", env={"CLEAVE_GATE_DIR": "/no/such"})
+        self.assert_refused(result, 125, "CLEAVE_GATE_DIR")
+
+    def test_agent_that_does_not_start(self):
+        if os.path.exists(SYSTEM_SOCKET):
+            self.skipTest("the system's agent runs")
+        broken = os.path.join(self.folder, "broken")
+        with open(broken, "w") as file:
+            file.write("#!/bin/sh\necho the roof is on fire >&2\nexit 1\n")
+        os.chmod(broken, 0o755)
+        result = self.cleave("run", "-s.1", "true", env={"CLEAVE_AGENT": broken})
+        self.assert_refused(result, 69, "the roof is on fire", "cleaved.log")
+        result = self.cleave("run", "-s.1", "true", env={"CLEAVE_AGENT": "/no/such"})
+        self.assert_refused(result, 69, "CLEAVE_AGENT")
+
+    def test_open_without_agent(self):
+        result = self.cleave("run", "-s.1", "--if-no-agent=open", "sh", "-c",
+                             "echo $CLEAVE_LEASE:$OPENCL_LAYERS; exit 4",
+                             env={"CLEAVE_SOCKET": "/no/such.sock"})
+        self.assertEqual((result.returncode, result.stdout), (4, ":\n"))
+        self.assertIn("without a share", result.stderr)
+
+    def test_not_a_socket(self):
+        self.assert_refused(self.cleave("ps", "--socket=/etc/passwd"), 69, "not a socket")
+
+    def test_runtime_folder_of_somebody_else(self):
+        if os.getuid() != 0 or os.path.exists(SYSTEM_SOCKET):
+            self.skipTest("needs root and no system agent")
+        os.mkdir(os.path.join(self.folder, "cleave"), 0o700)
+        os.chown(os.path.join(self.folder, "cleave"), 12345, -1)
+        self.assert_refused(self.cleave("ps"), 77, "12345")
+
+    def test_version(self):
+        self.assertRegex(self.cleave("--version").stdout, r"\Acleave \d+\.\d+\.\d+\n\Z")
+        about = json.loads(self.cleave("version", "-o", "json",
+                                       env={"CLEAVE_SOCKET": "/no/such"}).stdout)
+        self.assertEqual(about["api"], 1)
+        self.assertIsNone(about["agent"])
+
+    def test_doctor_is_complete(self):
+        result = self.cleave("doctor", "-o", "json", env={"CLEAVE_SOCKET": "/no/such.sock"})
+        self.assertEqual(result.returncode, 1)
+        report = json.loads(result.stdout)
+        self.assertFalse(report["can_run_shares"])
+        verdicts = {each["check"]: each["verdict"] for each in report["items"]}
+        self.assertEqual(verdicts["agent"], "fail")
+        self.assertEqual(verdicts["gate"], "fail")  # an empty file is none
+        self.assertEqual(verdicts["runtime-folder"], "ok")
+        for each in report["items"]:
+            self.assertIn(each["verdict"], ("ok", "info", "warning", "fail"))
+            self.assertTrue(each["found"])
+            if each["verdict"] in ("warning", "fail"):
+                self.assertTrue(each["remedy"], each)
+
+
+class Completion(Sandbox):
+    def script(self, shell):
+        result = self.cleave("completion", shell)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def complete_bash(self, *words):
+        driver = self.script("bash") + """
+COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cleave; printf '%%s\\n' "${COMPREPLY[@]}"
+""" % " ".join("'%s'" % word for word in words)
+        path = os.path.dirname(CLEAVE) + ":" + os.environ["PATH"]
+        result = subprocess.run(["bash", "-c", driver], env=dict(self.env, PATH=path), text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(result.stderr, "")
+        return result.stdout.split()
+
+    def test_scripts_parse(self):
+        for shell in ("bash", "zsh", "fish"):
+            text = self.script(shell)
+            self.assertIn("if-no-agent", text)
+            self.assertNotIn("scdoc", text)
+            if not shutil.which(shell):
+                continue
+            with self.subTest(shell):
+                result = subprocess.run([shell, "-n"], input=text, text=True,
+                                        stderr=subprocess.PIPE)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_bash_offers(self):
+        self.assertEqual(sorted(self.complete_bash("cleave", "")), sorted(VERBS))
+        self.assertEqual(self.complete_bash("cleave", "re"), ["release"])
+        self.assertEqual(self.complete_bash("cleave", "run", "--cl"), ["--class"])
+        self.assertEqual(self.complete_bash("cleave", "run", "--class", "b"), ["batch"])
+        self.assertEqual(self.complete_bash("cleave", "run", "--class", "=", "l"), ["latency"])
+        self.assertEqual(self.complete_bash("cleave", "ps", "-o", "y"), ["yaml"])
+        self.assertIn("sleep", self.complete_bash("cleave", "run", "slee"))
+
+
+class AgentTests:
+    """What is the same with the double and with the real agent."""
+
+    def isolation(self):
+        """The option that this machine needs to run anything at all."""
+        report = json.loads(self.cleave("doctor", "-o", "json").stdout)
+        allowed = any(each["check"] == "mount-namespace" and each["verdict"] == "ok"
+                      for each in report["items"])
+        return allowed, [] if allowed else ["--no-namespace"]
+
+    def run_options(self, *more):
+        return ["run", *self.isolation()[1], *more]
+
+    def leases(self):
+        return json.loads(self.cleave("ps", "-o", "json").stdout)["items"]
+
+    def start(self, *arguments, **more):
+        process = subprocess.Popen([CLEAVE, *arguments], env=self.env, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, **more)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        """By SIGTERM, which reaches the program; it would outlive a SIGKILL."""
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+    def start_holder(self, share, *more, name="holder"):
+        process = self.start(*self.run_options("--share=%s" % share, "--name", name, *more,
+                                               "--", "sleep", "60"))
+        self.assertTrue(wait_until(lambda: any(each["name"] == name and
+                                               each["state"] == "active"
+                                               for each in self.leases())))
+        return process
+
+    def test_exit_codes_pass(self):
+        for code in (0, 1, 7, 125, 255):
+            result = self.cleave(*self.run_options("-s.1", "--", "sh", "-c", "exit %d" % code))
+            self.assertEqual((result.returncode, result.stderr), (code, ""))
+        result = self.cleave(*self.run_options("-s.1", "sh", "-c", "kill -9 $$"))
+        self.assertEqual(result.returncode, 137)
+        self.assertEqual(self.leases(), [])
+
+    def test_program_that_cannot_start(self):
+        script = os.path.join(self.folder, "script")
+        with open(script, "w") as file:
+            file.write("#!/no/such/interpreter\n")
+        os.chmod(script, 0o755)
+        self.assert_refused(self.cleave(*self.run_options("-s.1", script)), 127, "interpreter")
+        self.assertEqual(self.leases(), [])
+
+    def test_options_end_at_the_program(self):
+        result = self.cleave(*self.run_options("-s.1", "echo", "-s", "--help", "--", "x"))
+        self.assertEqual(result.stdout, "-s --help -- x\n")
+
+    def test_environment(self):
+        result = self.cleave(*self.run_options("-s.1", "--", "env"),
+                             env={"OPENCL_LAYERS": "/x/libcleave-opencl.so:/other.so"})
+        env = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+        self.assertEqual(env["OPENCL_LAYERS"], self.gate + ":/other.so")
+        self.assertTrue(env["CLEAVE_LEASE"].endswith("/lease.sock"))
+        self.assertNotIn("CLEAVE_IF_NO_AGENT", env)
+        result = self.cleave(*self.run_options("-s.1", "--if-no-agent=open", "env"))
+        self.assertIn("CLEAVE_IF_NO_AGENT=open\n", result.stdout)
+
+    def test_programs_without_environment(self):
+        if not self.isolation()[0] or not os.path.isdir("/etc/OpenCL/vendors"):
+            self.skipTest("no mount namespace, or no vendors")
+        script = ("set -e; cd /etc/OpenCL/vendors; ls; so=$(cat cleave.icd); readlink $so; "
+                  "ls $(dirname $so)/vendors.real; cat $(dirname $so)/vendors.real/*.icd")
+        before = sorted(os.listdir("/etc/OpenCL/vendors"))
+        result = self.cleave("run", "-s.1", "env", "-i", "/bin/sh", "-c", script)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[:2], ["cleave.icd", self.gate])
+        self.assertEqual(lines[2:2 + len(before)], before)
+        self.assertEqual(sorted(os.listdir("/etc/OpenCL/vendors")), before)
+
+    def test_chosen_vendors(self):
+        if not self.isolation()[0]:
+            self.skipTest("no mount namespace")
+        chosen = os.path.join(self.folder, "vendors")
+        os.mkdir(chosen)
+        with open(os.path.join(chosen, "mine.icd"), "w") as file:
+            file.write("libmine.so\n")
+        script = "cd $OCL_ICD_VENDORS; ls; cat $(dirname $(cat cleave.icd))/vendors.real/*"
+        for value in (chosen, os.path.join(chosen, "mine.icd"), "libmine.so"):
+            with self.subTest(value):
+                result = self.cleave("run", "-s.1", "sh", "-c", script,
+                                     env={"OCL_ICD_VENDORS": value})
+                self.assertEqual(result.stdout, "cleave.icd\nlibmine.so\n", result.stderr)
+
+    def test_ends_with_the_last_of_the_tree(self):
+        for script in ("sleep 0.6 & exit 3", "setsid sh -c '(sleep 0.6 &)' ; exit 3"):
+            with self.subTest(script):
+                since = time.monotonic()
+                result = self.cleave(*self.run_options("-s.1", "sh", "-c", script))
+                self.assertEqual(result.returncode, 3)
+                self.assertGreater(time.monotonic() - since, 0.5)
+                self.assertEqual(self.leases(), [])
+
+    def test_signals_are_forwarded(self):
+        for name in ("TERM", "INT", "HUP", "USR1", "USR2", "QUIT"):
+            with self.subTest(name):
+                script = "trap 'exit 7' %s; echo ready; while :; do sleep 0.05; done" % name
+                process = self.start(*self.run_options("-s.1", "sh", "-c", script))
+                self.assertEqual(process.stdout.readline(), "ready\n")
+                process.send_signal(getattr(signal, "SIG" + name))
+                self.assertEqual(process.wait(timeout=10), 7)
+
+    def test_kill_of_cleave_leaves_the_program(self):
+        mark = os.path.join(self.folder, "mark")
+        process = self.start(*self.run_options("-s.1", "sh", "-c",
+                                               "echo up; sleep 0.5; echo done >%s" % mark))
+        self.assertEqual(process.stdout.readline(), "up\n")
+        process.kill()
+        process.wait()
+        self.assertTrue(wait_until(lambda: os.path.exists(mark)))
+        self.assertTrue(wait_until(lambda: self.leases() == []))
+
+    def test_ctrl_c_reaches_the_program_once(self):
+        script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.05; done"
+        code, output = run_in_terminal([CLEAVE, *self.run_options("-s.1", "bash", "-c", script)],
+                                       self.env, keys=[(1, b"\x03")])
+        self.assertEqual(code, 5, output)
+        self.assertEqual(output.count("caught"), 1)
+
+    def test_stop_and_continue(self):
+        shell = "set -m; %s run %s -s.1 sleep 60 & sleep 0.7; kill -TSTP %%1; sleep 0.3; " \
+                "jobs; kill -CONT %%1; sleep 0.2; jobs; kill %%1; wait" % (
+                    CLEAVE, " ".join(self.isolation()[1]))
+        _, output = run_in_terminal(["bash", "-c", shell], self.env)
+        self.assertRegex(output, r"(?s)Stopped.*Running")
+
+    def test_does_not_fit(self):
+        self.start_holder(0.8)
+        self.assert_refused(self.cleave(*self.run_options("--share=.3", "true")), 75)
+        result = self.cleave(*self.run_options("--share=.1", "--name=holder", "true"))
+        self.assert_refused(result, 64, "holder")
+        self.assertEqual(len(self.leases()), 1)
+
+    def test_queue(self):
+        holder = self.start_holder(0.8)
+        second = self.start(*self.run_options("-s.5", "--wait", "--name=second", "echo", "in"))
+        self.assertTrue(wait_until(lambda: len(self.leases()) == 2))
+        third = self.start(*self.run_options("-s.5", "--wait", "--name=third", "echo", "in"))
+        self.assertTrue(wait_until(lambda: len(self.leases()) == 3))
+        positions = {each["name"]: each["queue_position"] for each in self.leases()}
+        self.assertEqual(positions, {"holder": None, "second": 1, "third": 2})
+        second.send_signal(signal.SIGINT)
+        self.assertEqual(second.wait(timeout=10), 130)
+        self.assertTrue(wait_until(lambda: len(self.leases()) == 2))
+        time.sleep(0.3)
+        holder.send_signal(signal.SIGTERM)
+        output, lines = third.communicate(timeout=10)
+        self.assertEqual((third.returncode, output), (0, "in\n"))
+        self.assertEqual(lines.splitlines(), ["cleave: waiting for gpu0: position 2",
+                                              "cleave: waiting for gpu0: position 1"])
+
+    def test_queue_with_timeout(self):
+        self.start_holder(0.8)
+        since = time.monotonic()
+        result = self.cleave(*self.run_options("--share=.3", "--wait=400ms", "true"))
+        self.assertEqual(result.returncode, 75)
+        self.assertIn("in time", result.stderr)
+        self.assertTrue(0.3 < time.monotonic() - since < 5)
+        self.assertEqual(len(self.leases()), 1)
+
+    def test_queue_on_a_terminal(self):
+        self.start_holder(0.8)
+        code, output = run_in_terminal(
+            [CLEAVE, *self.run_options("--share=.3", "--wait", "true")], self.env,
+            keys=[(1, b"\x03")])
+        self.assertEqual(code, 130)
+        self.assertIn("\rwaiting", output.replace("\x1b[K", ""))
+        self.assertEqual(output.count("\n"), 0)
+        self.assertTrue(wait_until(lambda: len(self.leases()) == 1))
+
+    def test_bad_requests_of_run(self):
+        for arguments, code in ((["--share=.1", "--memory=999T"], 64),
+                                (["--share=.1", "--device=gpu77"], 64)):
+            with self.subTest(arguments):
+                self.assert_refused(self.cleave(*self.run_options(*arguments, "true")), code)
+        self.assertEqual(self.leases(), [])
+
+    def test_set(self):
+        self.start_holder(0.4, "--memory=100M")
+        result = self.cleave("set", "holder", "--share=6/20", "--cap=50%", "--memory=0.5GiB",
+                             "--class=batch", "-o", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        lease = json.loads(result.stdout)
+        self.assertAlmostEqual(lease["share"], 0.3)
+        self.assertEqual((lease["cap"], lease["memory_bytes"], lease["class"]),
+                         (0.5, 1 << 29, "batch"))
+        lease = json.loads(self.cleave("set", "holder", "--cap=none", "-ojson").stdout)
+        self.assertIsNone(lease["cap"])
+        self.assertIn("30%", self.cleave("set", "holder", "--memory=200M").stdout)
+        self.assert_refused(self.cleave("set", "nobody", "--share=.2"), 64, "nobody")
+        self.assert_refused(self.cleave("set", "no/bo dy", "--share=.2"), 64)
+        other = self.start_holder(0.5, "--memory=100M", name="other")
+        self.assert_refused(self.cleave("set", "holder", "--share=.6"), 75)
+        self.assertAlmostEqual(self.leases()[0]["share"], 0.3)
+        other.send_signal(signal.SIGTERM)
+
+    def test_release(self):
+        self.start_holder(0.4)
+        self.assert_refused(self.cleave("release", "nobody"), 64, "nobody")
+        result = self.cleave("release", "holder")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        self.assertEqual(self.leases(), [])
+
+    def test_formats_agree(self):
+        self.start_holder(0.25, "--memory=64M")
+        for verb, column in (("ps", "name"), ("devices", "name"), ("events", "id")):
+            with self.subTest(verb):
+                objects = json.loads(self.cleave(verb, "-o", "json").stdout)
+                as_yaml = yaml.safe_load(self.cleave(verb, "-o", "yaml").stdout)
+                rows = self.cleave(verb).stdout.splitlines()
+                names = self.cleave(verb, "-o", "name").stdout.split()
+                if verb == "ps":
+                    for each in objects["items"] + as_yaml["items"]:
+                        self.steady(each)
+                self.assertEqual(objects, as_yaml)
+                self.assertEqual(len(rows), len(objects["items"]) + 1)
+                if verb != "events":
+                    self.assertEqual(names, [each[column] for each in objects["items"]])
+                for row, each in zip(rows[1:], objects["items"]):
+                    self.assertIn(str(each[column]), row.split())
+        row = dict(zip(*(line.split() for line in self.cleave("ps").stdout.splitlines())))
+        self.assertEqual((row["NAME"], row["SHARE"], row["QUOTA"], row["CLASS"], row["COMMAND"]),
+                         ("holder", "25%", "64M", "normal", "sleep"))
+
+    @staticmethod
+    def steady(lease):
+        for key in list(lease):
+            if key.endswith("_seconds") or key in ("share_used", "waiting", "holding"):
+                del lease[key]
+
+    def test_narrow_and_plain(self):
+        self.start_holder(0.25, name="a-rather-long-name-of-a-lease")
+        _, wide = run_in_terminal([CLEAVE, "ps"], self.env, columns=200)
+        _, narrow = run_in_terminal([CLEAVE, "ps"], self.env, columns=50)
+        plain = self.cleave("ps").stdout
+        self.assertIn("COMMAND", wide)
+        self.assertIn("\x1b[", wide)
+        self.assertNotIn("COMMAND", narrow)
+        bare = re.sub(r"\x1b\[[0-9;]*m", "", narrow)
+        self.assertLessEqual(max(map(len, bare.splitlines())), 50)
+        self.assertIn("SHARE", bare)
+        self.assertIn("a-rather-long-name-of-a-lease", plain)
+        self.assertNotIn("\x1b", plain)
+        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            _, text = run_in_terminal([CLEAVE, "ps"], dict(self.env, **env), columns=200)
+            self.assertNotIn("\x1b", text)
+
+    def test_top(self):
+        self.start_holder(0.25)
+        result = self.cleave("top")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout, r"(?m)^holder +normal +25%")
+        self.assertNotIn("\x1b", result.stdout)
+        for columns in (40, 60, 120):
+            with self.subTest(columns):
+                code, text = run_in_terminal([CLEAVE, "top", "-i", "100ms"], self.env,
+                                             columns=columns, keys=[(0.5, b"jk"), (0.3, b"q")])
+                self.assertEqual(code, 0)
+                self.assertIn("holder", text)
+                self.assertIn("25%", text)
+
+    def test_events_follow(self):
+        process = self.start("events", "--follow", "-o", "json")
+        holder = self.start_holder(0.25)
+        holder.send_signal(signal.SIGTERM)
+        seen = []
+        while "lease_ended" not in seen:
+            event = json.loads(process.stdout.readline())
+            seen.append(event["type"])
+            self.assertIn("message", event)
+        self.assertIn("lease_created", seen)
+        process.send_signal(signal.SIGTERM)
+        count = len(self.cleave("events").stdout.splitlines()) - 1
+        self.assertGreaterEqual(count, 2)
+        self.assertEqual(len(self.cleave("events", "-n", "2").stdout.splitlines()), 3)
+        self.assertEqual(len(self.cleave("events", "--after=1").stdout.splitlines()), count)
+
+    def test_inside_another_lease(self):
+        options = self.run_options("-s.1")
+        result = self.cleave(*options, CLEAVE, *options, "sh", "-c", "echo $OPENCL_LAYERS")
+        self.assertEqual(result.stdout, self.gate + "\n", result.stderr)
+
+
+class WithDouble(Sandbox, AgentTests):
+    def setUp(self):
+        super().setUp()
+        self.agent = None
+        self.start_agent()
+
+    def start_agent(self, **env):
+        if self.agent:
+            self.agent.kill()
+            self.agent.wait()
+        path = os.path.join(self.folder, "cleave", "api.sock")
+        self.agent = subprocess.Popen([sys.executable, DOUBLE], env=dict(self.env, **env))
+        self.addCleanup(self.agent.wait)
+        self.addCleanup(self.agent.kill)
+        self.env["CLEAVE_SOCKET"] = path
+        self.assertTrue(wait_until(lambda: self.cleave("ps").returncode != 69 or
+                                   "DOUBLE_API" in env and os.path.exists(path)))
+
+    def test_other_version(self):
+        self.start_agent(DOUBLE_API="2")
+        time.sleep(0.3)
+        for arguments in (["ps"], ["run", "-s.1", "true"]):
+            self.assert_refused(self.cleave(*arguments), 69, "version 2", "version 1")
+        self.assertIn("version 2", self.cleave("version").stdout)
+
+    def test_problems_of_the_agent(self):
+        for problem, code in (("507 disk_full", 125), ("500 internal", 125),
+                              ("403 not_permitted", 77), ("400 bad_request", 64),
+                              ("409 in_use", 75), ("413 too_large", 64)):
+            with self.subTest(problem):
+                self.start_agent(DOUBLE_PROBLEM=problem)
+                self.assert_refused(self.cleave("run", "-s.1", "true"), code,
+                                    problem.split()[1])
+
+    def test_socket_of_somebody_else(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root")
+        os.chown(self.env["CLEAVE_SOCKET"], 12345, -1)
+        self.assert_refused(self.cleave("ps"), 77, "12345")
+
+    def test_release_lists_what_it_would_end(self):
+        self.start_agent(DOUBLE_ATTACHED="4711 4712")
+        self.start_holder(0.4)
+        self.assert_refused(self.cleave("release", "holder"), 75, "4711, 4712", "--force")
+        self.assertEqual(len(self.leases()), 1)
+        self.assertEqual(self.cleave("release", "--force", "holder").returncode, 0)
+        self.assertEqual(self.leases(), [])
+
+
+class OnDemand(Sandbox):
+    """The first `cleave run` starts an agent, and two together start one."""
+
+    def setUp(self):
+        super().setUp()
+        if os.path.exists(SYSTEM_SOCKET):
+            self.skipTest("the system's agent runs")
+        self.started = os.path.join(self.folder, "started")
+        self.env.update(CLEAVE_AGENT=DOUBLE, DOUBLE_STARTED=self.started)
+        self.addCleanup(self.end_agents)
+
+    def pids(self):
+        try:
+            with open(self.started) as file:
+                return [int(line) for line in file]
+        except OSError:
+            return []
+
+    def end_agents(self):
+        for pid in self.pids():
+            os.kill(pid, signal.SIGKILL)
+
+    def test_one_agent_for_two(self):
+        both = [subprocess.Popen([CLEAVE, "run", "--no-namespace", "-s.2", "true"], env=self.env)
+                for _ in range(4)]
+        self.assertEqual([each.wait(timeout=60) for each in both], [0, 0, 0, 0])
+        self.assertEqual(len(self.pids()), 1)
+        pid = self.pids()[0]
+        with open("/proc/%d/stat" % pid) as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        self.assertNotEqual(int(fields[3]), os.getsid(0))  # a session of its own
+        self.assertEqual(os.readlink("/proc/%d/cwd" % pid), "/")
+        open_files = {os.readlink("/proc/%d/fd/%s" % (pid, fd))
+                      for fd in ("0", "1", "2")}
+        self.assertEqual(open_files, {"/dev/null", os.path.join(
+            self.folder, "cleave", "cleaved.log")})
+        self.assertEqual(self.cleave("ps").returncode, 0)
+        self.assertEqual(self.cleave("devices").returncode, 0)
+        self.assertEqual(len(self.pids()), 1)
+
+
+class WithAgent(Sandbox, AgentTests):
+    """The same with cleaved itself."""
+
+    def setUp(self):
+        super().setUp()
+        if not CLEAVED or not os.path.exists(CLEAVED):
+            self.skipTest("no cleaved given")
+        if os.path.exists(SYSTEM_SOCKET):
+            self.skipTest("the system's agent runs")
+        # Locks of its own: another agent of this machine may have the device.
+        wrapper = os.path.join(self.folder, "cleaved")
+        with open(wrapper, "w") as file:
+            file.write("#!/bin/sh\nexec '%s' '--lock-dir=%s' \"$@\"\n" % (CLEAVED, self.folder))
+        os.chmod(wrapper, 0o755)
+        self.env["CLEAVE_AGENT"] = wrapper
+        result = self.cleave("devices", "-o", "json")
+        self.addCleanup(self.end_agent)
+        if result.returncode == 69:
+            self.skipTest("cleaved does not start: " + result.stderr.strip())
+        if not json.loads(result.stdout)["items"]:
+            self.skipTest("cleaved finds no device")
+
+    def end_agent(self):
+        about = self.cleave("version", "-o", "json")
+        agent = json.loads(about.stdout)["agent"] if about.returncode == 0 else None
+        if agent:
+            os.kill(agent["pid"], signal.SIGTERM)
+            wait_until(lambda: not is_alive(agent["pid"]))
+
+    def test_release_of_a_running_program(self):
+        holder = self.start_holder(0.3)
+        self.assertEqual(self.cleave("release", "--force", "holder").returncode, 0)
+        self.assertEqual(self.leases(), [])
+        holder.send_signal(signal.SIGTERM)
+
+
+class Pages(Sandbox):
+    """Man pages: their options are those of the programs."""
+
+    def setUp(self):
+        super().setUp()
+        if not PAGES:
+            self.skipTest("no folder of pages given")
+
+    def fill(self, verb):
+        name = "cleave%s.1.scd" % ("-" + verb if verb else "")
+        return self.cleave("help", "--scdoc", os.path.join(PAGES, name),
+                           *([verb] if verb else [])).stdout
+
+    def test_every_verb_has_a_page(self):
+        for verb in ["", *VERBS]:
+            with self.subTest(verb):
+                page, text = self.fill(verb), self.cleave("help", *verb.split()).stdout
+                self.assertNotRegex(page, r"(?m)^@")
+                for option in re.findall(r"--[a-z-]+", text.partition("Options:")[2]):
+                    self.assertIn("*%s*" % option, page)
+                if shutil.which("scdoc"):
+                    made = subprocess.run(["scdoc"], input=page, text=True,
+                                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                    self.assertEqual((made.returncode, made.stderr), (0, ""))
+
+    def test_page_of_the_agent(self):
+        if not CLEAVED:
+            self.skipTest("no cleaved given")
+        text = subprocess.run([CLEAVED, "--help"], text=True, stdout=subprocess.PIPE).stdout
+        with open(os.path.join(PAGES, "cleaved.8.scd")) as file:
+            page = file.read()
+        self.assertEqual(sorted(re.findall(r"(?m)^ +(--[a-z-]+)", text)),
+                         sorted(re.findall(r"(?m)^\*(--[a-z-]+)\*", page.partition("# EXIT")[0])))
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    if "--pages" in words:
+        at = words.index("--pages")
+        PAGES = os.path.abspath(words[at + 1])
+        del words[at:at + 2]
+    paths = [each for each in words if os.sep in each]
+    if not paths:
+        sys.exit(__doc__)
+    CLEAVE = os.path.abspath(paths[0])
+    CLEAVED = os.path.abspath(paths[1]) if len(paths) > 1 else None
+    unittest.main(argv=sys.argv[:1] + [each for each in words if os.sep not in each])
