@@ -27,18 +27,16 @@ def run_hand_over(context):
 
 
 def run_third_idle(context):
-    ratios = []
     with Session(context.build, context.with_cleave) as session:
         common = ["--kernel", 1000, "--cal", session.calibrate()]
         tenants = [session.spawn(f"t{i}", common, Lease(share))
                    for i, share in enumerate((.2, .5, .3))]
-        for _ in range(1 if context.quick else ALTERNATIONS):
-            every = session.block(tenants, BLOCK_SECONDS)
-            two = session.block(tenants[:2], BLOCK_SECONDS)
-            ratios.append(sum(two.rate(t.name) for t in tenants[:2])
-                          / sum(every.rate(t.name) for t in tenants))
-    context.add("donate", "third-idle", "lost",
-                max(0.0, 1 - measure.median(ratios)), "fraction")
+        every, two = session.alternate(
+            tenants, tenants[:2], 2 if context.quick else ALTERNATIONS,
+            1 if context.quick else BLOCK_SECONDS)
+    ratio = measure.median(measure.between_ratios([b.work_rate() for b in two],
+                                                  [b.work_rate() for b in every]))
+    context.add("donate", "third-idle", "lost", max(0.0, 1 - ratio), "fraction")
 
 
 def run(context):

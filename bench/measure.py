@@ -192,3 +192,10 @@ def middle_mean(values):
     cut = len(ordered) // 4
     middle = ordered[cut:len(ordered) - cut]
     return sum(middle) / len(middle) if middle else math.nan
+
+
+def between_ratios(inner, outer):
+    """Each inner value over the mean of the outer ones before and after it, so that a
+    steady drift of the machine cancels.  There is one outer value more than inner ones."""
+    return [value * 2 / (outer[i] + outer[i + 1]) if outer[i] + outer[i + 1] else math.nan
+            for i, value in enumerate(inner)]

@@ -196,8 +196,9 @@ def machine():
     """The machine that the figures are of, in one line."""
     model = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.M)
     pocl = first_line(["dpkg-query", "-W", "-f=${Version}", "libpocl2"])
+    nice = f", at nice {os.nice(0)}" if os.nice(0) else ""
     return (f"{os.cpu_count()} cores of {model[1] if model else platform.machine()}, "
-            f"Linux {platform.release()}, PoCL {pocl or 'of unknown version'}")
+            f"Linux {platform.release()}, PoCL {pocl or 'of unknown version'}{nice}")
 
 
 HEAD = """# Benchmarks

@@ -20,18 +20,19 @@ import run as bench_run
 import scale
 import shares
 import throughput
-from tenants import Block
+from tenants import Block, Session
 
 MS = 1_000_000
 
 
-class Clockwork:
+class Clockwork(Session):
     """Plays a device that serves tenants by weight, kernel by kernel, with no error but
     the one it is told to make.  It stands in for tenants.Session."""
 
     wrong_share = 0.0    # added to the first tenant's share, taken from the last
     wrong_ledger = 0.0   # the same for the ledger
     lost = 0.0           # part of the device's time that goes to nobody when it is shared
+    leak = 0.0           # added to every cap
     drift = 0.0          # how much slower the device gets now and then
 
     def __init__(self, build, with_cleave, vendors=None):
@@ -41,10 +42,7 @@ class Clockwork:
         self.blocks = 0
         self.held = {}
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
+    def close(self):
         pass
 
     def calibrate(self):
@@ -93,7 +91,7 @@ class Clockwork:
             if len(tenants) > 1:
                 self.now += int(took * self.lost)
             if tenant.cap:
-                self.now += int(took * (1 / tenant.cap - 1))
+                self.now += int(took * (1 / (tenant.cap + self.leak) - 1))
             if tenant.requests:
                 records[tenant.name].append(
                     (self.now - took, self.now, measure.REQUEST, 0))
@@ -218,6 +216,9 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(measure.percentile(values, .99), 99)
         self.assertTrue(math.isnan(measure.percentile([], .5)))
 
+    def test_ratios_between_neighbours_cancel_a_steady_drift(self):
+        self.assertEqual(measure.between_ratios([2, 4], [1, 3, 5]), [1, 1])
+
     def test_the_middle_mean_ignores_outliers(self):
         self.assertEqual(measure.middle_mean([1, 1, 1, 1, 1, 1, 9, 0]), 1)
         self.assertEqual(measure.middle_mean([3]), 3)
@@ -313,6 +314,19 @@ class Benches(unittest.TestCase):
         results = results_of(throughput, case="two", lost=.04)
         self.assertFalse(results["two", "work"].ok)
         self.assertAlmostEqual(results["two", "work"].value, 1 / 1.04, delta=.003)
+
+    def test_a_cap_that_leaks_is_flagged(self):
+        results = results_of(shares, case="cap-deep", leak=.02)
+        self.assertFalse(results["cap-deep", "device_time"].ok)
+        self.assertTrue(results["cap-deep", "worst_1s"].ok)
+        results = results_of(shares, case="cap-deep", leak=.04)
+        self.assertFalse(results["cap-deep", "worst_1s"].ok)
+
+    def test_drift_does_not_hide_lost_work(self):
+        results = results_of(throughput, case="three", drift=.18)
+        self.assertTrue(results["three", "work"].ok)
+        results = results_of(throughput, case="three", drift=.18, lost=.08)
+        self.assertFalse(results["three", "work"].ok)
 
     def test_requests_beside_a_batch(self):
         results = results_of(latency, case="1ms", quick=True)

@@ -146,6 +146,10 @@ class Block:
     def rate(self, name):
         return measure.rate(self.records[name], self.begin, self.end)
 
+    def work_rate(self):
+        """The work of all its tenants together."""
+        return sum(self.rate(name) for name in self.records)
+
     def triple(self):
         return self.begin, self.end, self.records
 
@@ -264,6 +268,15 @@ class Session:
         begin = self.start(tenants)
         wait_until(begin + int(seconds * 1e9))
         return self.stop(tenants, begin)
+
+    def alternate(self, outer, inner, times, seconds):
+        """Blocks in the order outer, inner, outer, ..., outer; returns both as lists."""
+        outers = [self.block(outer, seconds)]
+        inners = []
+        for _ in range(times):
+            inners.append(self.block(inner, seconds))
+            outers.append(self.block(outer, seconds))
+        return outers, inners
 
     def end_tenants(self):
         for tenant in self.tenants:

@@ -10,19 +10,19 @@ CASES = {"two": 2, "three": 3, "eight": 8}
 
 
 def run_case(context, case, sharers):
-    ratios, longest_ns = [], 0
     with Session(context.build, context.with_cleave) as session:
         common = ["--kernel", 1000, "--cal", session.calibrate()]
         plain = session.spawn("plain", common)
         tenants = [session.spawn(f"t{i}", common, Lease(1 / sharers))
                    for i in range(sharers)]
-        for _ in range(1 if context.quick else ALTERNATIONS):
-            alone = session.block([plain], BLOCK_SECONDS).rate("plain")
-            block = session.block(tenants, BLOCK_SECONDS)
-            ratios.append(sum(block.rate(t.name) for t in tenants) / alone)
-            longest_ns = max([longest_ns] + [
-                measure.longest_wait_ns(block.records[t.name], block.begin, block.end)
-                for t in tenants])
+        alone, shared = session.alternate(
+            [plain], tenants, 2 if context.quick else ALTERNATIONS,
+            1 if context.quick else BLOCK_SECONDS)
+
+    ratios = measure.between_ratios([b.work_rate() for b in shared],
+                                    [b.work_rate() for b in alone])
+    longest_ns = max(measure.longest_wait_ns(b.records[t.name], b.begin, b.end)
+                     for b in shared for t in tenants)
     context.add("throughput", case, "work", measure.median(ratios), "fraction")
     context.add("throughput", case, "longest_wait", longest_ns / SLICE_NS, "slices")
 
