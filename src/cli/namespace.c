@@ -259,7 +259,10 @@ int clv_namespace_try(struct clv_error *err)
 void clv_namespace_remove(const struct clv_namespace *ns)
 {
 	static const char *const files[] = {
-		"vendors/" ICD_NAME, "vendors.real/chosen.icd", GATE_NAME};
+		"vendors/cleave.icd",
+		"vendors.real/chosen.icd",
+		"libcleave-opencl.so",
+	};
 	char path[CLV_PATH_MAX + 32];
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(files); i++) {

@@ -730,9 +730,9 @@ class Pages(Sandbox):
             self.skipTest("no cleaved given")
         text = subprocess.run([CLEAVED, "--help"], text=True, stdout=subprocess.PIPE).stdout
         with open(os.path.join(PAGES, "cleaved.8.scd")) as file:
-            page = file.read()
+            page = file.read().partition("# OPTIONS")[2].partition("# EXIT")[0]
         self.assertEqual(sorted(re.findall(r"(?m)^ +(--[a-z-]+)", text)),
-                         sorted(re.findall(r"(?m)^\*(--[a-z-]+)\*", page.partition("# EXIT")[0])))
+                         sorted(re.findall(r"(?m)^\*(--[a-z-]+)\*", page)))
 
 
 if __name__ == "__main__":
