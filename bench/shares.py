@@ -110,17 +110,17 @@ def run_case(context, case, parts):
         meter = Meter(session, tenants, promised)
         run_blocks(meter, case, context.quick)
 
-    achieved = meter.achieved()
-    context.tell(f"shares {case}: promised "
-                 + " ".join(f"{p:.3f}" for p in promised.values())
-                 + " achieved " + " ".join(f"{achieved[n]:.3f}" for n in promised))
+    achieved, held = meter.achieved(), meter.held()
+    for title, values in (("promised", promised), ("achieved", achieved), ("held", held)):
+        context.tell(f"shares {case}: {title:9}"
+                     + " ".join(f"{values[n]:.3f}" for n in promised))
     context.add("shares", case, "worst_error",
                 measure.worst_points(achieved, promised), "points")
     if case not in NO_WINDOWS:
         context.add("shares", case, "worst_error_1s", measure.worst_window_points(
             [b.triple() for b in meter.shared], meter.alone_rates(), promised), "points")
     context.add("shares", case, "held_error",
-                measure.worst_points(meter.held(), promised), "points")
+                measure.worst_points(held, promised), "points")
     if context.with_cleave:
         rebuilt = meter.held(whole=True)
         context.add("shares", case, "ledger_error", measure.worst_points(
