@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the real cleaved in folders of its own, and processes that hold leases on it.
+
+usage of the tests: test_X.py CLEAVED FAULTY_DRIVER [unittest arguments]
+
+A Holder is a process of its own: leases belong to the process that asked for them, so
+tests must be able to kill it.  It is driven by lines of JSON on its stdin.
+"""
+import array
+import http.client
+import json
+import mmap
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS = {}  # "cleaved", "driver": paths, from the command line
+MAGIC, VERSION, NO_SLOT = 0x43564C43, 1, 0xFFFFFFFF
+HELLO = struct.Struct("=8I")
+REPLY = struct.Struct("=IIiI128s128sII256s")
+SLOT_BYTES, MEMORY_OFFSET, REPORT_BYTES = 64, 16, 65536
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout=30):
+        super().__init__("localhost", timeout=timeout)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def request(path, method, url, body=None, timeout=30):
+    """(status, parsed body or None)"""
+    connection = UnixConnection(path, timeout)
+    if body is not None and not isinstance(body, (str, bytes)):
+        body = json.dumps(body)
+    try:
+        connection.request(method, url, body)
+        answer = connection.getresponse()
+        text = answer.read()
+        return answer.status, json.loads(text) if text else None
+    finally:
+        connection.close()
+
+
+def wait_until(condition, seconds=10):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    return condition()
+
+
+def attach(path, old_slot=NO_SLOT, report_fd=None, raw=None, timeout=8):
+    """Speaks the attach protocol: (reply as a dictionary, socket, fds)."""
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.settimeout(timeout)
+    s.connect(path)
+    data = HELLO.pack(MAGIC, VERSION, 1, 1, old_slot, 0, 0, 0) if raw is None else raw
+    if data is not None and data != b"silent":
+        if report_fd is None:
+            s.sendmsg([data])
+        else:
+            s.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                                array.array("i", [report_fd]))])
+    message, fds, _, _ = socket.recv_fds(s, 1024, 4)
+    if len(message) != REPLY.size:
+        s.close()
+        return {"status": None, "bytes": len(message)}, None, []
+    (_, version, status, slot, platform, model, ordinal, _, text) = REPLY.unpack(message)
+    reply = {"version": version, "status": status, "slot": slot, "ordinal": ordinal,
+             "platform": platform.split(b"\0")[0].decode(),
+             "model": model.split(b"\0")[0].decode(),
+             "message": text.split(b"\0")[0].decode(), "n_fds": len(fds)}
+    return reply, s, fds
+
+
+class Attachment:
+    """One attached 'gate' inside a holder."""
+
+    def __init__(self, path, old=None):
+        self.old = old
+        old_fd = old.fds[1] if old else None
+        self.reply, self.socket, self.fds = attach(
+            path, old.reply["slot"] if old else NO_SLOT, old_fd)
+        self.page = None
+        if self.reply["status"] == 0:
+            self.page = mmap.mmap(self.fds[1], REPORT_BYTES)
+
+    def memory(self, value=None):
+        at = self.reply["slot"] * SLOT_BYTES + MEMORY_OFFSET
+        if value is not None:
+            self.page[at:at + 8] = struct.pack("=Q", value)
+        return struct.unpack("=Q", self.page[at:at + 8])[0]
+
+
+def serve_holder(api_path):
+    """The body of a Holder's process."""
+    attachments = []
+    connection = UnixConnection(api_path)
+    for line in sys.stdin:
+        order = json.loads(line)
+        do, result = order["do"], None
+        if do == "request":
+            body = order["body"]
+            connection.request(order["method"], order["url"],
+                               None if body is None else json.dumps(body))
+            answer = connection.getresponse()
+            text = answer.read()
+            result = [answer.status, json.loads(text) if text else None]
+        elif do == "attach":
+            attachments.append(Attachment(order["socket"]))
+            result = attachments[-1].reply
+        elif do == "reattach":
+            attachments.append(Attachment(order["socket"], attachments[-1]))
+            result = attachments[-1].reply
+        elif do == "attach_raw":
+            result = attach(order["socket"], raw=bytes.fromhex(order["hex"]))[0]
+        elif do == "attach_many":
+            result = []
+            for _ in range(order["n"]):
+                a = Attachment(order["socket"])
+                result.append(a.reply["status"])
+                for fd in a.fds:
+                    os.close(fd)
+                attachments.append(a)
+        elif do == "memory":
+            result = attachments[-1].memory(order.get("value"))
+        elif do == "control_is_sealed":
+            try:
+                mmap.mmap(attachments[-1].fds[0], 4096)
+                result = False
+            except PermissionError:
+                result = True
+        elif do == "hung_up":
+            s = attachments[-1].socket
+            s.settimeout(order["timeout"])
+            try:
+                result = s.recv(1) == b""
+            except TimeoutError:
+                result = False
+        elif do == "attach_in_child":
+            r, w = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                if order.get("orphan") and os.fork():
+                    os._exit(0)
+                a = Attachment(order["socket"])
+                os.write(w, json.dumps([os.getpid(), a.reply]).encode())
+                time.sleep(600)
+                os._exit(0)
+            if order.get("orphan"):
+                os.waitpid(pid, 0)
+            result = json.loads(os.read(r, 65536))
+        elif do == "exec":
+            sys.stdout.write("null\n")
+            sys.stdout.flush()
+            os.execvp("sleep", ["sleep", "600"])
+        sys.stdout.write(json.dumps(result) + "\n")
+        sys.stdout.flush()
+
+
+class Holder:
+    def __init__(self, agent):
+        self.process = subprocess.Popen(
+            [sys.executable, os.path.abspath(__file__), agent.api],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        self.children = []
+
+    def do(self, what, **order):
+        self.send(what, **order)
+        result = self.receive()
+        if what == "attach_in_child":
+            self.children.append(result[0])
+        return result
+
+    def send(self, what, **order):
+        self.process.stdin.write(json.dumps({"do": what, **order}) + "\n")
+        self.process.stdin.flush()
+
+    def receive(self):
+        line = self.process.stdout.readline()
+        assert line, "the holder has died"
+        return json.loads(line)
+
+    def request(self, method, url, body=None):
+        return self.do("request", method=method, url=url, body=body)
+
+    def lease(self, **wanted):
+        status, answer = self.request("POST", "/v1/leases", wanted)
+        assert status == 201, (status, answer)
+        return answer
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def end(self):
+        """With all that it started."""
+        if self.process.poll() is None:
+            self.kill()
+        for child in self.children:
+            try:
+                os.kill(child, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
+class Agent:
+    def __init__(self, folder=None, arguments=(), env=None):
+        self.folder = folder or tempfile.mkdtemp(prefix="clv-")
+        self.owns_folder = folder is None
+        self.runtime = os.path.join(self.folder, "run")
+        self.state = os.path.join(self.folder, "state")
+        self.locks = os.path.join(self.folder, "locks")
+        os.makedirs(self.locks, exist_ok=True)
+        self.api = os.path.join(self.runtime, "api.sock")
+        self.log_path = os.path.join(self.folder, "log")
+        self.arguments = list(arguments)
+        self.env = dict(os.environ, **(env or {}))
+        self.process = None
+
+    def command(self):
+        return [PROGRAMS["cleaved"], "--runtime-dir", self.runtime, "--state-dir", self.state,
+                "--lock-dir", self.locks, *self.arguments]
+
+    def start(self):
+        """Returns the seconds until it was ready."""
+        begin = time.monotonic()
+        ready, write_end = os.pipe()
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(
+                [*self.command(), "--foreground", f"--ready-fd={write_end}"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                pass_fds=[write_end], env=self.env)
+        os.close(write_end)
+        byte = os.read(ready, 1)
+        os.close(ready)
+        assert byte == b"1", self.log()
+        return time.monotonic() - begin
+
+    def stop(self, with_signal=signal.SIGTERM):
+        self.process.send_signal(with_signal)
+        return self.process.wait(20)
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.stop()
+        code = self.process.returncode if self.process else 0
+        if self.owns_folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return code
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def request(self, method, url, body=None, timeout=30):
+        return request(self.api, method, url, body, timeout)
+
+    def get(self, url, timeout=30):
+        status, answer = self.request("GET", url, timeout=timeout)
+        assert status == 200, (status, answer)
+        return answer
+
+    def events(self, kind=None):
+        items = self.get("/v1/events?limit=10000")["items"]
+        return [e for e in items if kind is None or e["type"] == kind]
+
+
+class Case(unittest.TestCase):
+    """Each test has an agent of its own."""
+
+    arguments = ()
+    env = None
+
+    def setUp(self):
+        self.holders = []
+        self.agent = Agent(arguments=self.arguments, env=self.env)
+        self.addCleanup(self.end)
+        self.agent.start()
+
+    def end(self):
+        for holder in self.holders:
+            holder.end()
+        if self.agent.process.poll() is None:
+            self.assertEqual(self.agent.stop(), 0, self.agent.log())
+        log = self.agent.log()
+        self.agent.close()
+        for word in ("Sanitizer", "runtime error"):
+            self.assertNotIn(word, log)
+
+    def holder(self):
+        holder = Holder(self.agent)
+        self.holders.append(holder)
+        return holder
+
+    def leases(self):
+        return self.agent.get("/v1/leases")["items"]
+
+    def lease(self, name):
+        return self.agent.get(f"/v1/leases/{name}")
+
+    def refused(self, answer, status, code, *words):
+        self.assertEqual(answer[0], status, answer)
+        problem = answer[1]
+        self.assertEqual(problem["code"], code)
+        self.assertEqual(problem["status"], status)
+        self.assertEqual(problem["type"], "about:blank")
+        self.assertNotIn("\n", problem["detail"])
+        for word in words:
+            self.assertIn(word, problem["detail"])
+
+
+def main():
+    PROGRAMS["cleaved"], PROGRAMS["driver"] = map(os.path.abspath, sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+
+
+if __name__ == "__main__":
+    serve_holder(sys.argv[1])

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The agent as a process: beside another one, on demand, with faulty drivers, on a
+full disk.
+"""
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from harness import HERE, PROGRAMS, Agent, Case, Holder, main, wait_until
+
+
+class Agents(Case):
+    def test_second_agent_for_the_device(self):
+        self.holder().lease(share=0.1)
+        other = Agent()
+        other.locks = self.agent.locks
+        other.start()
+        self.addCleanup(other.close)
+        holder = Holder(other)
+        self.addCleanup(holder.end)
+        self.refused(holder.request("POST", "/v1/leases", {"share": 0.1}), 409, "in_use",
+                     str(self.agent.process.pid), self.agent.api)
+        self.holders[0].kill()
+        self.assertTrue(wait_until(lambda: not self.leases()))
+        self.assertEqual(holder.request("POST", "/v1/leases", {"share": 0.1})[0], 201)
+
+    def test_second_agent_for_the_folder(self):
+        second = subprocess.run([*self.agent.command(), "--foreground"],
+                                capture_output=True, text=True, timeout=20)
+        self.assertEqual(second.returncode, 75)
+        self.assertIn(self.agent.api, second.stderr)
+        self.agent.get("/v1/version")
+
+    def test_garbage_on_the_api_socket(self):
+        chance = random.Random(2)
+        for n in (1, 100, 5000, 200000):
+            s = socket.socket(socket.AF_UNIX)
+            s.settimeout(5)
+            s.connect(self.agent.api)
+            try:
+                s.sendall(bytes(chance.randrange(256) for _ in range(n)))
+                s.shutdown(socket.SHUT_WR)
+                while s.recv(65536):
+                    pass
+            except OSError:
+                pass
+            s.close()
+        open_ones = []
+        for _ in range(200):
+            s = socket.socket(socket.AF_UNIX)
+            s.connect(self.agent.api)
+            s.sendall(b"POST /v1/leases HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{")
+            open_ones.append(s)
+        self.assertEqual(self.agent.get("/v1/leases"), {"items": []})
+        for s in open_ones:
+            s.close()
+
+    def test_usage(self):
+        for arguments, code in ((["--nonsense"], 64), (["word"], 64), (["--help"], 0),
+                                (["--version"], 0), (["--idle-exit=x"], 64),
+                                (["--idle-exit=0"], 64), (["--ready-fd=x"], 64),
+                                (["--runtime-dir=" + "/x" * 60, "--foreground"], 125)):
+            done = subprocess.run([PROGRAMS["cleaved"], *arguments], capture_output=True, text=True,
+                                  timeout=20)
+            self.assertEqual(done.returncode, code, (arguments, done.stderr))
+            if code:
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_foreign_folder(self):
+        folder = tempfile.mkdtemp(prefix="clv-")
+        os.chmod(folder, 0o777)
+        done = subprocess.run([PROGRAMS["cleaved"], "--foreground", "--runtime-dir", folder],
+                              capture_output=True, text=True, timeout=20)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("nobody else can write", done.stderr)
+        os.rmdir(folder)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")
+    def test_another_user_is_refused(self):
+        os.chmod(self.agent.folder, 0o755)
+        os.chmod(self.agent.runtime, 0o755)
+        os.chmod(self.agent.api, 0o666)
+        # The other user may not be able to read this folder.
+        copy = tempfile.mkdtemp(prefix="clv-")
+        self.addCleanup(shutil.rmtree, copy)
+        shutil.copy(os.path.join(HERE, "harness.py"), copy)
+        os.chmod(copy, 0o755)
+        program = ("import sys; sys.path.insert(0, sys.argv[1]); import harness;"
+                   "print(harness.request(sys.argv[2], 'GET', '/v1/leases'))")
+        done = subprocess.run(["/usr/bin/python3", "-c", program, copy, self.agent.api],
+                              capture_output=True, text=True, timeout=20, user=65534,
+                              cwd="/")
+        self.assertIn("403", done.stdout, done.stderr)
+        self.assertIn("not_permitted", done.stdout)
+
+
+class OnDemand(unittest.TestCase):
+    def setUp(self):
+        self.agent = Agent(arguments=["--idle-exit=1"])
+        self.addCleanup(self.agent.close)
+
+    def start(self):
+        """As a client does it: returns when the agent is ready."""
+        ready, write_end = os.pipe()
+        done = subprocess.run([*self.agent.command(), f"--ready-fd={write_end}"],
+                              capture_output=True, text=True, timeout=20,
+                              pass_fds=[write_end])
+        os.close(write_end)
+        self.assertEqual(os.read(ready, 1), b"1")
+        os.close(ready)
+        return done
+
+    def test_start_use_and_idle_exit(self):
+        done = self.start()
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        pid = self.agent.get("/v1/version")["pid"]
+        self.assertEqual(os.getsid(pid) == os.getsid(0), False)
+        holder = Holder(self.agent)
+        holder.lease(share=0.1)
+        time.sleep(2)
+        self.assertEqual(self.agent.get("/v1/version")["pid"], pid)
+        self.assertEqual(self.start().returncode, 75)
+        holder.kill()
+        self.assertTrue(wait_until(lambda: not os.path.exists(self.agent.api), 6))
+        self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{pid}")))
+
+    def test_second_start_asks_no_driver(self):
+        self.start()
+        first = self.agent.get("/v1/devices")
+        cache = os.path.join(self.agent.state, "devices.json")
+        self.assertTrue(os.path.exists(cache))
+        self.assertTrue(wait_until(lambda: not os.path.exists(self.agent.api), 6))
+        # What the cache says is what is shown: so nobody else was asked.
+        with open(cache, encoding="utf-8") as f:
+            text = f.read()
+        model = first["items"][0]["model"]
+        with open(cache, "w", encoding="utf-8") as f:
+            f.write(text.replace(model, "from the cache"))
+        self.start()
+        second = self.agent.get("/v1/devices")
+        self.assertEqual(second["items"][0]["model"], "from the cache")
+        self.assertTrue(wait_until(lambda: not os.path.exists(self.agent.api), 6))
+
+    def test_many_starts_at_once(self):
+        starts = [subprocess.Popen(self.agent.command(), stderr=subprocess.PIPE)
+                  for _ in range(8)]
+        codes = sorted(start.wait(20) for start in starts)
+        for start in starts:
+            start.stderr.close()
+        self.assertEqual(codes, [0] + [75] * 7)
+        self.agent.get("/v1/version")
+        self.assertTrue(wait_until(lambda: not os.path.exists(self.agent.api), 6))
+
+
+class Drivers(unittest.TestCase):
+    def start(self, fault=None):
+        folder = tempfile.mkdtemp(prefix="clv-icd-")
+        self.addCleanup(shutil.rmtree, folder)
+        if fault:
+            with open(os.path.join(folder, "faulty.icd"), "w", encoding="utf-8") as f:
+                f.write(PROGRAMS["driver"] + "\n")
+        agent = Agent(env={"OCL_ICD_VENDORS": folder,
+                                    "DRIVER_FAULT": fault or "none"})
+        self.addCleanup(agent.close)
+        agent.start()
+        return agent
+
+    def check(self, agent, *words):
+        answer = agent.get("/v1/devices")
+        self.assertEqual(answer["items"], [])
+        self.assertEqual(len(answer["problems"]), 1)
+        holder = Holder(agent)
+        self.addCleanup(holder.end)
+        status, problem = holder.request("POST", "/v1/leases", {"share": 0.1})
+        self.assertEqual((status, problem["code"]), (404, "no_such_device"))
+        for word in words:
+            self.assertIn(word, answer["problems"][0])
+            self.assertIn(word, problem["detail"])
+
+    def test_none(self):
+        self.check(self.start(), "pocl-opencl-icd")
+
+    def test_crash(self):
+        self.check(self.start("crash"), "crashed")
+
+    def test_exit(self):
+        self.check(self.start("exit"), "clinfo")
+
+    def test_hang(self):
+        agent = self.start("hang")
+        begin = time.monotonic()
+        agent.get("/v1/version")
+        agent.get("/v1/leases")
+        self.assertLess(time.monotonic() - begin, 1)
+        self.check(agent, "10 s")
+        self.assertLess(time.monotonic() - begin, 14)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root to mount a tmpfs")
+class FullDisk(unittest.TestCase):
+    def setUp(self):
+        self.agent = Agent()
+        os.makedirs(self.agent.state)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs",
+                                  self.agent.state], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("cannot mount a tmpfs here")
+        self.addCleanup(self.clean)
+        self.agent.start()
+
+    def clean(self):
+        if self.agent.process.poll() is None:
+            self.agent.stop()
+        subprocess.run(["umount", self.agent.state], check=True)
+        self.agent.close()
+
+    def fill(self):
+        with open(os.path.join(self.agent.state, "fill"), "wb", buffering=0) as f:
+            try:
+                while True:
+                    f.write(b"x" * 4096)
+            except OSError:
+                pass
+
+    def empty(self):
+        os.unlink(os.path.join(self.agent.state, "fill"))
+
+    def exhaust(self, holder):
+        """Fills the disk and what SQLite has set aside for itself."""
+        self.fill()
+        for i in range(2000):
+            status, answer = holder.request("POST", "/v1/leases",
+                                            {"share": 0.0001, "name": f"x{i}"})
+            if status != 201:
+                return status, answer
+        self.fail("the disk never got full")
+
+    def test_full_disk(self):
+        holder = Holder(self.agent)
+        self.addCleanup(holder.end)
+        running = holder.lease(share=0.3, name="running")
+        holder.lease(share=0.1, name="other")
+        self.assertEqual(holder.do("attach", socket=running["socket"])["status"], 0)
+        status, problem = self.exhaust(holder)
+        self.assertEqual((status, problem["code"]), (507, "disk_full"))
+        # What runs goes on: attach, resize refused and not done, release, end.
+        self.assertEqual(holder.do("attach", socket=running["socket"])["status"], 0)
+        status, problem = self.agent.request("PATCH", "/v1/leases/running",
+                                             {"share": 0.2})
+        self.assertEqual((status, problem["code"]), (507, "disk_full"))
+        shown = self.agent.get("/v1/leases/running")
+        self.assertEqual((shown["share"], len(shown["processes"])), (0.3, 2))
+        self.assertEqual(self.agent.request("DELETE", "/v1/leases/other")[0], 204)
+        self.agent.get("/v1/events")
+
+        # With room again, everything is written, and the next agent knows it.
+        self.empty()
+        self.assertTrue(wait_until(lambda: holder.request(
+            "POST", "/v1/leases", {"share": 0.001, "name": "after"})[0] in (201, 409)))
+        time.sleep(1.5)
+        before = sorted(l["id"] for l in self.agent.get("/v1/leases")["items"])
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        after = self.agent.get("/v1/leases")["items"]
+        self.assertEqual(sorted(l["id"] for l in after), before)
+        running = [l for l in after if l["name"] == "running"][0]
+        self.assertEqual(len(running["processes"]), 2)
+
+    def test_restart_on_a_full_disk(self):
+        holder = Holder(self.agent)
+        self.addCleanup(holder.end)
+        running = holder.lease(share=0.3, name="running")
+        holder.do("attach", socket=running["socket"])
+        holder.do("memory", value=5)
+        self.exhaust(holder)
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        self.assertEqual(self.agent.get("/v1/leases/running")["id"], running["id"])
+        self.assertEqual(holder.do("reattach", socket=running["socket"])["status"], 0)
+        self.assertEqual(holder.do("memory"), 5)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The sockets where gates attach, and what an agent takes over from an earlier one."""
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+from harness import HELLO, HERE, MAGIC, Case, main, wait_until
+
+
+class Attach(Case):
+    def start_lease(self, **wanted):
+        holder = self.holder()
+        return holder, holder.lease(**{"share": 0.3, "name": "a", **wanted})
+
+    def test_pages(self):
+        holder, lease = self.start_lease()
+        reply = holder.do("attach", socket=lease["socket"])
+        device = self.agent.get("/v1/devices")["items"][0]
+        self.assertEqual((reply["status"], reply["slot"], reply["n_fds"]), (0, 0, 3))
+        self.assertEqual((reply["model"], reply["platform"]),
+                         (device["model"], device["platform"]))
+        self.assertTrue(holder.do("control_is_sealed"))
+        holder.do("memory", value=12345)
+        shown = self.lease("a")
+        self.assertEqual(shown["memory_used_bytes"], 12345)
+        self.assertEqual(shown["processes"][0]["pid"], holder.pid)
+        self.assertEqual(shown["processes"][0]["memory_used_bytes"], 12345)
+        self.assertTrue(wait_until(lambda: self.agent.events("process_attached")))
+
+    def test_child_and_orphan(self):
+        holder, lease = self.start_lease()
+        child, reply = holder.do("attach_in_child", socket=lease["socket"])
+        self.assertEqual(reply["status"], 0)
+        os.kill(child, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: not self.lease("a")["processes"]))
+
+    def test_lease_outlives_holder(self):
+        holder, lease = self.start_lease()
+        child, reply = holder.do("attach_in_child", socket=lease["socket"])
+        self.assertEqual(reply["status"], 0)
+        holder.kill()
+        time.sleep(0.3)
+        shown = self.lease("a")
+        self.assertEqual([p["pid"] for p in shown["processes"]], [child])
+        os.kill(child, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: not self.leases()))
+
+    def test_strangers(self):
+        _, lease = self.start_lease()
+        stranger = self.holder()
+        reply = stranger.do("attach", socket=lease["socket"])
+        self.assertEqual(reply["status"], -1)
+        self.assertIn(str(stranger.pid), reply["message"])
+        self.assertIn("cleave run", reply["message"])
+        self.assertEqual(reply["n_fds"], 0)
+        self.assertTrue(wait_until(lambda: self.agent.events("process_refused")))
+
+    def test_versions(self):
+        holder, lease = self.start_lease()
+        for hello, words in (
+                (HELLO.pack(MAGIC, 7, 1, 1, 0, 0, 0, 0), ["7", "1"]),
+                (HELLO.pack(MAGIC, 1, 1, 9, 0, 0, 0, 0), ["9", "1"]),
+                (HELLO.pack(MAGIC, 1, 99, 1, 0, 0, 0, 0), ["99"]),
+                (struct.pack("=II", MAGIC, 3), ["3", "1"])):
+            reply = holder.do("attach_raw", socket=lease["socket"], hex=hello.hex())
+            self.assertEqual(reply["status"], -93, reply)  # EPROTONOSUPPORT
+            for word in words:
+                self.assertIn(word, reply["message"])
+
+    def test_garbage(self):
+        holder, lease = self.start_lease()
+        chance = random.Random(1)
+        for n in (1, 4, 7, 8, 31, 33, 256, 257, 4096, 60000):
+            data = bytes(chance.randrange(256) for _ in range(n))
+            reply = holder.do("attach_raw", socket=lease["socket"], hex=data.hex())
+            self.assertEqual(reply["status"], -71, (n, reply))  # EPROTO
+        good = HELLO.pack(MAGIC, 1, 1, 1, 5, 1, 2, 3)
+        reply = holder.do("attach_raw", socket=lease["socket"], hex=good.hex())
+        self.assertEqual(reply["status"], 0)
+
+    def test_silent_and_vanishing_peers(self):
+        holder, lease = self.start_lease()
+        silent = []
+        for _ in range(50):
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            s.connect(lease["socket"])
+            silent.append(s)
+        for s in silent[:25]:
+            s.close()
+        begin = time.monotonic()
+        self.assertEqual(holder.do("attach", socket=lease["socket"])["status"], 0)
+        self.assertLess(time.monotonic() - begin, 1.5)
+        for s in silent[25:]:
+            s.settimeout(6)
+            self.assertIn(b"no hello", s.recv(1024))
+            self.assertEqual(s.recv(1024), b"")
+            s.close()
+
+    def test_no_more_than_1024(self):
+        holder, lease = self.start_lease()
+        statuses = holder.do("attach_many", socket=lease["socket"], n=1026)
+        self.assertEqual(statuses[:1024], [0] * 1024)
+        self.assertEqual(statuses[1024:], [-28, -28])  # ENOSPC
+        self.assertEqual(len(self.lease("a")["processes"]), 1024)
+        holder.kill()
+        self.assertTrue(wait_until(lambda: not self.leases()))
+
+    def test_exec_gives_the_slot_back(self):
+        holder, lease = self.start_lease()
+        holder.do("attach", socket=lease["socket"])
+        holder.do("memory", value=777)
+        self.assertEqual(self.lease("a")["memory_used_bytes"], 777)
+        holder.do("exec")
+        self.assertTrue(wait_until(lambda: not self.lease("a")["processes"]))
+        self.assertEqual(self.lease("a")["memory_used_bytes"], 0)
+
+    def test_release(self):
+        holder, lease = self.start_lease()
+        child, _ = holder.do("attach_in_child", socket=lease["socket"])
+        self.refused(self.agent.request("DELETE", "/v1/leases/a"), 409, "in_use",
+                     "--force")
+        begin = time.monotonic()
+        self.assertEqual(self.agent.request("DELETE", "/v1/leases/a?force=true"),
+                         (204, None))
+        self.assertLess(time.monotonic() - begin, 4)
+        self.assertEqual(self.leases(), [])
+        self.assertFalse(os.path.exists(lease["socket"]))
+        self.assertIsNone(holder.process.poll())
+
+    def test_release_by_kill(self):
+        status, lease = self.agent.request(
+            "POST", "/v1/leases", {"share": 0.1, "name": "b"})
+        self.assertEqual(status, 201)
+        program = ("import sys; sys.path.insert(0, sys.argv[1]); import harness, signal,"
+                   "time; signal.signal(15, signal.SIG_IGN);"
+                   "a = harness.Attachment(sys.argv[2]);"
+                   "print(a.reply['status'], flush=True); time.sleep(600)")
+        # A child of this process, which is the lease's holder.
+        with subprocess.Popen([sys.executable, "-c", program, HERE, lease["socket"]],
+                              stdout=subprocess.PIPE, text=True) as stubborn:
+            self.assertEqual(stubborn.stdout.readline(), "0\n")
+            begin = time.monotonic()
+            status, _ = self.agent.request("DELETE", "/v1/leases/b?force=true")
+            self.assertEqual(status, 204)
+            self.assertGreater(time.monotonic() - begin, 4.5)
+            self.assertEqual(stubborn.wait(5), -signal.SIGKILL)
+
+
+class Adoption(Case):
+    def test_kill_9_and_restart(self):
+        holder, waiting = self.holder(), self.holder()
+        lease = holder.lease(share=0.6, memory_bytes=64 << 20, cap=0.8, name="a",
+                             command="prog", **{"class": "latency"})
+        holder.do("attach", socket=lease["socket"])
+        holder.do("memory", value=4242)
+        queued = waiting.lease(share=0.6, memory_bytes=1 << 20, name="q", wait=True)
+        self.assertEqual(queued["state"], "queued")
+        dying = self.holder()
+        dying.lease(share=0.1, memory_bytes=1 << 20, name="dying", overcommit=True)
+
+        self.agent.stop(signal.SIGKILL)
+        dying.kill()
+        self.assertTrue(holder.do("hung_up", timeout=5))
+        self.agent.start()
+        after = self.lease("a")
+        for key in ("id", "name", "share", "cap", "memory_bytes", "class", "socket",
+                    "holder_pid", "command", "created_at", "device", "state"):
+            self.assertEqual(after[key], lease[key], key)
+        self.assertEqual([p["pid"] for p in after["processes"]], [holder.pid])
+        self.assertEqual(self.lease("q")["queue_position"], 1)
+        self.refused(self.agent.request("GET", "/v1/leases/dying"), 404, "not_found")
+        self.refused(self.agent.request("POST", "/v1/leases", {"share": 0.5}), 409,
+                     "does_not_fit")
+
+        # The gate comes back with its old page: same slot, the ledger goes on.
+        reply = holder.do("reattach", socket=lease["socket"])
+        self.assertEqual((reply["status"], reply["slot"]), (0, 0))
+        self.assertEqual(holder.do("memory"), 4242)
+        self.assertEqual(self.lease("a")["memory_used_bytes"], 4242)
+        self.assertEqual(len(self.lease("a")["processes"]), 1)
+        holder.kill()
+        self.assertTrue(wait_until(lambda: [l["name"] for l in self.leases()] == ["q"]))
+        self.assertEqual(self.lease("q")["state"], "active")
+        kinds = [e["type"] for e in self.agent.events()]
+        self.assertEqual(kinds.count("agent_started"), 2)
+        self.assertEqual(kinds.count("lease_adopted"), 2)
+
+    def test_dead_process_does_not_count_after_adoption(self):
+        holder = self.holder()
+        lease = holder.lease(share=0.5, name="a")
+        child, _ = holder.do("attach_in_child", socket=lease["socket"])
+        self.assertEqual(holder.do("attach", socket=lease["socket"])["slot"], 1)
+        holder.do("memory", value=11)
+        self.agent.stop(signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)
+        time.sleep(0.1)
+        self.agent.start()
+        reply = holder.do("reattach", socket=lease["socket"])
+        self.assertEqual((reply["status"], reply["slot"]), (0, 1))
+        shown = self.lease("a")
+        self.assertEqual([p["pid"] for p in shown["processes"]], [holder.pid])
+        self.assertEqual(shown["memory_used_bytes"], 11)
+
+    def test_newcomer_waits_for_the_page(self):
+        holder = self.holder()
+        lease = holder.lease(share=0.5, name="a")
+        holder.do("attach", socket=lease["socket"])
+        holder.do("memory", value=99)
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        # A new process of the lease comes before the old one does.
+        _, reply = holder.do("attach_in_child", socket=lease["socket"])
+        self.assertEqual((reply["status"], reply["slot"]), (0, 1))
+        self.assertEqual(len(self.lease("a")["processes"]), 2)
+
+    def test_stop_and_start_keeps_leases(self):
+        holder = self.holder()
+        lease = holder.lease(share=0.5, name="a")
+        holder.do("attach", socket=lease["socket"])
+        for _ in range(3):
+            self.assertEqual(self.agent.stop(), 0)
+            self.assertFalse(os.path.exists(self.agent.api))
+            self.agent.start()
+            self.assertEqual(self.lease("a")["id"], lease["id"])
+            self.assertEqual(holder.do("reattach", socket=lease["socket"])["status"], 0)
+        holder.kill()
+        self.assertTrue(wait_until(lambda: not self.leases()))
+
+    def test_damaged_state_file(self):
+        self.assertEqual(self.agent.stop(), 0)
+        with open(os.path.join(self.agent.state, "cleaved.db"), "wb") as f:
+            f.write(b"no database" * 1000)
+        self.agent.start()
+        self.refused(self.holder().request("POST", "/v1/leases", {"share": 0.1}), 500,
+                     "internal", "cleaved.db")
+        self.assertEqual(self.agent.get("/v1/leases"), {"items": []})
+
+
+if __name__ == "__main__":
+    main()
