@@ -26,6 +26,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define BACKLOG 4096
+
 static int on_signal(
 	sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
@@ -62,6 +64,9 @@ static int serve(struct clv_agent *agent, struct clv_error *err)
 		path, SOCK_STREAM, agent->config.is_system ? 0666 : 0600, err);
 	if (fd < 0)
 		return fd;
+	/* A full queue refuses callers on the spot; a burst of them is no error. */
+	if (listen(fd, BACKLOG) < 0)
+		clv_log_debug("the queue of %s stays short", path);
 	return clv_http_new(agent, fd, &agent->http, err);
 }
 

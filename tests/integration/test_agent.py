@@ -59,9 +59,9 @@ class Agents(Case):
             s.connect(self.agent.api)
             s.sendall(b"POST /v1/leases HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{")
             open_ones.append(s)
-        self.assertEqual(self.agent.get("/v1/leases"), {"items": []})
         for s in open_ones:
-            s.close()
+            self.addCleanup(s.close)
+        self.assertEqual(self.agent.get("/v1/leases"), {"items": []})
 
     def test_usage(self):
         for arguments, code in ((["--nonsense"], 64), (["word"], 64), (["--help"], 0),

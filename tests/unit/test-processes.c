@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes: who they are, who descends from whom, when they are dead, what they map. */
+#include "agent/device-lock.h"
+#include "agent/processes.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static pid_t start_sleeper(void)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	return child;
+}
+
+static void end(pid_t child)
+{
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static void test_name_with_parentheses(void **state)
+{
+	uint64_t start_ticks = 0, again = 1;
+	pid_t parent = 0;
+
+	prctl(PR_SET_NAME, "a) S 1 (b 2 3 4");
+	assert_int_equal(clv_process_read(getpid(), &parent, &start_ticks), 0);
+	prctl(PR_SET_NAME, "plain");
+	assert_int_equal(parent, getppid());
+	clv_process_read(getpid(), NULL, &again);
+	assert_int_equal(start_ticks, again);
+	assert_true(start_ticks > 0);
+}
+
+static void test_open_knows_the_start_time(void **state)
+{
+	struct clv_process_id id = {.pid = start_sleeper()};
+	int pidfd;
+
+	clv_process_read(id.pid, NULL, &id.start_ticks);
+	pidfd = clv_process_open(&id);
+	assert_true(pidfd >= 0);
+	assert_false(clv_process_is_dead(pidfd));
+	id.start_ticks++;
+	assert_int_equal(clv_process_open(&id), -ESRCH);
+	id.start_ticks--;
+	kill(id.pid, SIGKILL);
+	/* A zombie is dead, though its number is still its own. */
+	for (int i = 0; i < 1000 && !clv_process_is_dead(pidfd); i++)
+		usleep(1000);
+	assert_true(clv_process_is_dead(pidfd));
+	assert_int_equal(clv_process_open(&id), -ESRCH);
+	close(pidfd);
+	end(id.pid);
+	id.pid = 0;
+	assert_int_equal(clv_process_open(&id), -ESRCH);
+}
+
+static bool is_id(void *userdata, const struct clv_process_id *id)
+{
+	const struct clv_process_id *wanted = userdata;
+
+	return id->pid == wanted->pid && id->start_ticks == wanted->start_ticks;
+}
+
+static void test_tree(void **state)
+{
+	struct clv_process_id self = {.pid = getpid()}, sibling;
+	int fds[2];
+	pid_t child, grandchild = 0;
+
+	clv_process_read(self.pid, NULL, &self.start_ticks);
+	assert_int_equal(pipe(fds), 0);
+	child = fork();
+	if (child == 0) {
+		grandchild = start_sleeper();
+		if (write(fds[1], &grandchild, sizeof(grandchild)) < 0)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(
+		read(fds[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
+	sibling = (struct clv_process_id){.pid = start_sleeper()};
+	clv_process_read(sibling.pid, NULL, &sibling.start_ticks);
+
+	assert_true(clv_process_has_ancestor(grandchild, is_id, &self));
+	assert_true(clv_process_has_ancestor(self.pid, is_id, &self));
+	assert_false(clv_process_has_ancestor(grandchild, is_id, &sibling));
+	assert_true(clv_process_has_ancestor(sibling.pid, is_id, &sibling));
+	self.start_ticks--;
+	assert_false(clv_process_has_ancestor(grandchild, is_id, &self));
+	self.start_ticks++;
+
+	/* An orphan goes to whoever reaps it: no longer ours. */
+	end(child);
+	assert_false(clv_process_has_ancestor(grandchild, is_id, &self));
+	kill(grandchild, SIGKILL);
+	end(sibling.pid);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void test_peer_of_socket(void **state)
+{
+	struct clv_peer peer = {0};
+	int fds[2], pidfd = -1;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	assert_int_equal(clv_process_of_socket(fds[0], &peer, &pidfd, NULL), 0);
+	assert_int_equal(peer.id.pid, getpid());
+	assert_int_equal(peer.uid, geteuid());
+	assert_true(pidfd >= 0 && peer.id.start_ticks > 0);
+	close(pidfd);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void test_maps(void **state)
+{
+	int fd = memfd_create("a page", MFD_CLOEXEC);
+	struct stat st;
+	void *map;
+
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	fstat(fd, &st);
+	assert_false(clv_process_maps_file(getpid(), st.st_dev, st.st_ino));
+	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	assert_true(clv_process_maps_file(getpid(), st.st_dev, st.st_ino));
+	munmap(map, 4096);
+	assert_false(clv_process_maps_file(getpid(), st.st_dev, st.st_ino));
+	close(fd);
+}
+
+static void count(void *userdata)
+{
+	++*(int *)userdata;
+}
+
+static void test_watch(void **state)
+{
+	struct clv_process_id id = {.pid = start_sleeper()};
+	struct clv_watch *watch = NULL;
+	sd_event *event = NULL;
+	int n_calls = 0;
+
+	assert_true(sd_event_new(&event) >= 0);
+	clv_process_read(id.pid, NULL, &id.start_ticks);
+	assert_int_equal(
+		clv_watch_new(event, clv_process_open(&id), count, &n_calls, &watch), 0);
+	sd_event_run(event, 10000);
+	assert_int_equal(n_calls, 0);
+	assert_int_equal(clv_watch_signal(watch, SIGKILL), 0);
+	sd_event_run(event, 2000000);
+	assert_int_equal(n_calls, 1);
+	assert_true(clv_watch_is_dead(watch));
+	sd_event_run(event, 10000);
+	assert_int_equal(n_calls, 1);
+	clv_watch_free(watch);
+	sd_event_unref(event);
+	end(id.pid);
+}
+
+static void test_device_lock(void **state)
+{
+	char folder[] = "/tmp/clv-locks-XXXXXX", path[128];
+	struct clv_error err = {0};
+	int fd, second;
+
+	assert_non_null(mkdtemp(folder));
+	fd = clv_device_lock(folder, "../a b", "/run/x.sock", &err);
+	assert_true(fd >= 0);
+	snprintf(path, sizeof(path), "%s/cleave-___a_b.lock", folder);
+	assert_int_equal(access(path, F_OK), 0);
+	/* A second open file is what another process would have. */
+	second = clv_device_lock(folder, "../a b", "/run/y.sock", &err);
+	assert_int_equal(second, -EADDRINUSE);
+	assert_non_null(strstr(err.msg, "/run/x.sock"));
+	close(fd);
+	fd = clv_device_lock(folder, "../a b", "/run/y.sock", &err);
+	assert_true(fd >= 0);
+	close(fd);
+	/* A link in the lock's place is not followed. */
+	unlink(path);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	assert_int_equal(clv_device_lock(folder, "../a b", "/run/y.sock", &err), -EACCES);
+	unlink(path);
+	rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_name_with_parentheses),
+		cmocka_unit_test(test_open_knows_the_start_time),
+		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_peer_of_socket),
+		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_watch),
+		cmocka_unit_test(test_device_lock),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

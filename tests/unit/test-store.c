@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state file: what goes in comes out, after a kill as well; what cannot be written
+ * changes nothing. */
+#include "agent/store.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct place {
+	char folder[64];
+	char path[96];
+};
+
+static int make_place(void **state)
+{
+	struct place *place = calloc(1, sizeof(*place));
+
+	if (!place)
+		return -1;
+	strcpy(place->folder, "/tmp/clv-store-XXXXXX");
+	if (!mkdtemp(place->folder))
+		return -1;
+	snprintf(place->path, sizeof(place->path), "%s/s.db", place->folder);
+	*state = place;
+	return 0;
+}
+
+static int remove_place(void **state)
+{
+	static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+	struct place *place = *state;
+	char path[128];
+
+	for (size_t i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "%s%s", place->path, endings[i]);
+		unlink(path);
+	}
+	rmdir(place->folder);
+	free(place);
+	return 0;
+}
+
+static struct clv_store *open_store(const struct place *place)
+{
+	struct clv_store *store = NULL;
+	struct clv_error err = {0};
+
+	if (clv_store_open(place->path, &store, &err) < 0)
+		fail_msg("%s", err.msg);
+	return store;
+}
+
+static struct clv_lease_record make_lease(const char *id)
+{
+	struct clv_lease_record lease = {
+		.name = "train",
+		.tenant = "alice",
+		.command = "python3 \"'; DROP",
+		.device_uuid = "u-1",
+		.boot_id = "b-1",
+		.uid = 4294967294u,
+		.gid = 7,
+		.share = {300000, 500000, UINT64_C(1) << 62, CLV_CLASS_LATENCY},
+		.overcommit = true,
+		.is_queued = true,
+		.created_real_ns = UINT64_C(1780000000123456789),
+		.holder = {4242, UINT64_C(99999999999)},
+		.held_ns = 1,
+		.throttled_ns = 2,
+		.turns = 3,
+		.revocations = 4,
+		.overdue = 5,
+	};
+
+	snprintf(lease.id, sizeof(lease.id), "%s", id);
+	return lease;
+}
+
+struct found {
+	struct clv_lease_record leases[8];
+	struct clv_process_record processes[8];
+	size_t n;
+};
+
+static int find_lease(void *userdata, const struct clv_lease_record *lease)
+{
+	struct found *found = userdata;
+
+	found->leases[found->n++] = *lease;
+	return 0;
+}
+
+static int find_process(void *userdata, const struct clv_process_record *process)
+{
+	struct found *found = userdata;
+
+	found->processes[found->n++] = *process;
+	return 0;
+}
+
+static void test_lease_round_trip(void **state)
+{
+	struct clv_lease_record lease = make_lease("l1"), other = make_lease("l0");
+	struct clv_store *store = open_store(*state);
+	struct found found = {0};
+
+	assert_int_equal(clv_store_put_lease(store, &lease, NULL), 0);
+	assert_int_equal(clv_store_put_lease(store, &other, NULL), 0);
+	clv_store_free(store);
+	store = open_store(*state);
+	assert_int_equal(clv_store_read_leases(store, find_lease, &found, NULL), 0);
+	assert_int_equal(found.n, 2);
+	assert_memory_equal(&found.leases[0].share, &lease.share, sizeof(lease.share));
+	assert_string_equal(found.leases[0].id, "l1"); /* oldest first, not by id */
+	assert_string_equal(found.leases[0].command, lease.command);
+	assert_int_equal(found.leases[0].uid, lease.uid);
+	assert_int_equal(found.leases[0].created_real_ns, lease.created_real_ns);
+	assert_int_equal(found.leases[0].holder.start_ticks, lease.holder.start_ticks);
+	assert_true(found.leases[0].is_queued && found.leases[0].overcommit);
+	assert_int_equal(found.leases[0].overdue, 5);
+
+	/* A change keeps its place in the queue. */
+	lease.is_queued = false;
+	lease.share.cap_ppm = 0;
+	assert_int_equal(clv_store_put_lease(store, &lease, NULL), 0);
+	found.n = 0;
+	clv_store_read_leases(store, find_lease, &found, NULL);
+	assert_string_equal(found.leases[0].id, "l1");
+	assert_false(found.leases[0].is_queued);
+	assert_int_equal(found.leases[0].share.cap_ppm, 0);
+	clv_store_free(store);
+}
+
+static void test_processes_go_with_their_lease(void **state)
+{
+	struct clv_lease_record lease = make_lease("l1");
+	struct clv_process_record a = {{10, 100}, 0, 5}, b = {{11, 101}, 1023, 6};
+	struct clv_store *store = open_store(*state);
+	struct found found = {0};
+
+	/* A process of no lease is refused: foreign keys are on. */
+	assert_int_equal(clv_store_put_process(store, "l1", &a, NULL), -EIO);
+	clv_store_put_lease(store, &lease, NULL);
+	assert_int_equal(clv_store_put_process(store, "l1", &a, NULL), 0);
+	assert_int_equal(clv_store_put_process(store, "l1", &b, NULL), 0);
+	assert_int_equal(clv_store_delete_process(store, "l1", &a, NULL), 0);
+	clv_store_read_processes(store, "l1", find_process, &found, NULL);
+	assert_int_equal(found.n, 1);
+	assert_int_equal(found.processes[0].slot, 1023);
+	assert_int_equal(clv_store_delete_lease(store, "l1", NULL), 0);
+	found.n = 0;
+	clv_store_read_processes(store, "l1", find_process, &found, NULL);
+	assert_int_equal(found.n, 0);
+	clv_store_free(store);
+}
+
+static int count_events(void *userdata, const struct clv_event *event)
+{
+	uint64_t *counts = userdata;
+
+	counts[0]++;
+	counts[1] = event->id;
+	if (counts[2] == 0)
+		counts[2] = event->id;
+	return 0;
+}
+
+static void test_events_are_kept_within_bounds(void **state)
+{
+	struct clv_store *store = open_store(*state);
+	struct clv_event events[10];
+	uint64_t counts[3] = {0}, last = 0;
+
+	for (uint64_t i = 0; i < 100; i++) {
+		events[i % 10] =
+			(struct clv_event){.id = i + 1, .uid = i % 2 ? 1000 : 1001};
+		if (i % 10 == 9)
+			assert_int_equal(
+				clv_store_add_events(store, events, 10, 25, NULL), 0);
+	}
+	clv_store_read_events(store, 0, 1000, true, 0, count_events, counts, NULL);
+	assert_int_equal(counts[0], 25);
+	assert_int_equal(counts[2], 76);
+	memset(counts, 0, sizeof(counts));
+	clv_store_read_events(store, 90, 1000, false, 1000, count_events, counts, NULL);
+	assert_int_equal(counts[0], 5);
+	memset(counts, 0, sizeof(counts));
+	clv_store_read_events(store, 90, 3, true, 0, count_events, counts, NULL);
+	assert_int_equal(counts[1], 93);
+	clv_store_last_event(store, &last, NULL);
+	assert_int_equal(last, 100);
+	clv_store_free(store);
+}
+
+static void test_rollback(void **state)
+{
+	struct clv_lease_record lease = make_lease("l1");
+	struct clv_store *store = open_store(*state);
+	struct found found = {0};
+
+	clv_store_begin(store, NULL);
+	clv_store_put_lease(store, &lease, NULL);
+	clv_store_rollback(store);
+	clv_store_read_leases(store, find_lease, &found, NULL);
+	assert_int_equal(found.n, 0);
+	clv_store_free(store);
+}
+
+static void test_survives_a_kill(void **state)
+{
+	struct found found = {0};
+	struct clv_store *store;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct clv_lease_record lease = make_lease("l1");
+		struct clv_process_record process = {{10, 100}, 3, 5};
+
+		store = open_store(*state);
+		clv_store_put_lease(store, &lease, NULL);
+		clv_store_put_process(store, "l1", &process, NULL);
+		kill(getpid(), SIGKILL);
+	}
+	waitpid(child, &status, 0);
+	assert_true(WIFSIGNALED(status));
+	store = open_store(*state);
+	clv_store_read_leases(store, find_lease, &found, NULL);
+	assert_int_equal(found.n, 1);
+	found.n = 0;
+	clv_store_read_processes(store, "l1", find_process, &found, NULL);
+	assert_int_equal(found.n, 1);
+	clv_store_free(store);
+}
+
+static void test_one_at_a_time(void **state)
+{
+	struct clv_store *store = open_store(*state), *second = NULL;
+	const struct place *place = *state;
+	struct clv_error err = {0};
+
+	assert_int_equal(clv_store_open(place->path, &second, &err), -EBUSY);
+	assert_null(second);
+	assert_non_null(strstr(err.msg, place->path));
+	clv_store_free(store);
+}
+
+static void test_later_schema(void **state)
+{
+	struct clv_store *store = open_store(*state);
+	const struct place *place = *state;
+	struct clv_error err = {0};
+	sqlite3 *db;
+
+	clv_store_free(store);
+	assert_int_equal(sqlite3_open(place->path, &db), SQLITE_OK);
+	sqlite3_exec(db, "PRAGMA user_version=99", NULL, NULL, NULL);
+	sqlite3_close(db);
+	store = NULL;
+	assert_int_equal(clv_store_open(place->path, &store, &err), -EEXIST);
+	assert_non_null(strstr(err.msg, "99"));
+}
+
+static void test_no_room(void **state)
+{
+	struct clv_lease_record lease = make_lease("l1");
+	struct clv_store *store = open_store(*state);
+	struct rlimit before, small = {65536, 65536};
+	struct found found = {0};
+	struct clv_error err = {0};
+	int r = 0, n = 0;
+
+	/* A file-size limit acts as a full disk does, without one. */
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	small.rlim_max = before.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &small);
+	for (n = 0; n < 1000 && r == 0; n++) {
+		snprintf(lease.id, sizeof(lease.id), "l%d", n);
+		r = clv_store_put_lease(store, &lease, &err);
+	}
+	setrlimit(RLIMIT_FSIZE, &before);
+	assert_in_range(-r, 1, 200);
+	assert_int_equal(err.code, r);
+	snprintf(lease.id, sizeof(lease.id), "after");
+	assert_int_equal(clv_store_put_lease(store, &lease, NULL), 0);
+	clv_store_free(store);
+	store = open_store(*state);
+	if (n < 8) {
+		clv_store_read_leases(store, find_lease, &found, NULL);
+		assert_int_equal(found.n, n);
+	}
+	clv_store_free(store);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_lease_round_trip),
+		TEST(test_processes_go_with_their_lease),
+		TEST(test_events_are_kept_within_bounds),
+		TEST(test_rollback),
+		TEST(test_survives_a_kill),
+		TEST(test_one_at_a_time),
+		TEST(test_later_schema),
+		TEST(test_no_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
