@@ -15,7 +15,9 @@
  * Virtual time of a lease is service / share.  A lease is eligible when its virtual time
  * is not ahead of the weighted mean V of the runnable ones; among the eligible and
  * unthrottled the earliest virtual deadline (start of its request + slice / share) wins.
- * Lag is share x (V - own virtual time): positive is credit, negative is debt.
+ * Lag is share x (clock - own virtual time): positive is credit, negative is debt.  The
+ * clock is where V would be if nobody had come or gone; only credit that is given up for
+ * good moves it besides service.
  *  - Credit that a lease carries through sleep is at most one slice of its own.
  *  - Debt is never forgiven by sleeping: it is paid, or runs down with the virtual time
  * that the others' service makes pass.

@@ -196,10 +196,13 @@ static const struct bad bad_durations[] = {
 
 static void check_message(const struct clv_error *err, const struct bad *bad, int r)
 {
+	char quoted[41];
+
+	snprintf(quoted, sizeof(quoted), "%s", bad->text);
 	if (r != bad->code || err->code != bad->code)
 		fail_msg("'%s' gives %d with the code %d, not %d", bad->text, r,
 			err->code, bad->code);
-	if (!strstr(err->msg, bad->says) || !strstr(err->msg, bad->text))
+	if (!strstr(err->msg, bad->says) || !strstr(err->msg, quoted))
 		fail_msg("'%s': '%s' does not say '%s'", bad->text, err->msg, bad->says);
 	if (strchr(err->msg, '\n') || err->msg[strlen(err->msg) - 1] == '.')
 		fail_msg("'%s' is not one line without a full stop", err->msg);

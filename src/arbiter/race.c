@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* EEVDF over held time.  Two times are kept in exact integers: V, the weighted mean of
+ * the runnable leases' virtual times, decides who is eligible, and the clock, which is
+ * where V would be if nobody had ever come or gone.  The clock advances by service /
+ * (weight of all that compete); lag is kept against it, for were it kept against V, a
+ * neighbour's short nap would forgive a debt.
+ *
+ * A lease competes while it is runnable, and after that until its debt has run down:
+ * without its weight in the clock a debtor that sleeps would be quit sooner than one that
+ * stays.  What is outside keeps its credit (one slice at most) and the rest of its
+ * request.  Why a lease is runnable or not is not known here. */
+#include "arbiter/race.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A turn below this costs more in handing over than it is worth. */
+#define MIN_TURN_NS (500 * CLV_NS_PER_US)
+
+/* Thirteen days: more than any kernel holds a device, and far from any overflow. */
+#define MAX_HELD_NS (UINT64_C(1) << 50)
+
+/* When debts that newcomers took over, or credit that sleepers keep, have left V and the
+ * clock apart, the clock runs this part faster or slower until they meet.  Slow against
+ * any debt that somebody still waits for, quick against the life of a lease. */
+#define DRIFT_PART 256
+
+int clv_race_reserve(struct clv_race *race, uint32_t capacity)
+{
+	struct clv_runner *runners;
+
+	for (int i = CLV_RACE_OUT + 1; i < _CLV_RACE_QUEUE_MAX; i++) {
+		if (clv_heap_reserve(&race->queues[i], capacity) < 0)
+			return -ENOMEM;
+	}
+	runners = realloc(race->runners, capacity * sizeof(*runners));
+	if (!runners)
+		return -ENOMEM;
+
+	race->runners = runners;
+	race->capacity = capacity;
+	return 0;
+}
+
+void clv_race_done(struct clv_race *race)
+{
+	for (int i = 0; i < _CLV_RACE_QUEUE_MAX; i++)
+		clv_heap_done(&race->queues[i]);
+	free(race->runners);
+	*race = (struct clv_race){0};
+}
+
+static uint32_t id_of(const struct clv_race *race, const struct clv_runner *runner)
+{
+	return (uint32_t)(runner - race->runners);
+}
+
+/* Most dividends fit a machine word, where division costs a tenth. */
+static __int128 divide(__int128 dividend, uint64_t divisor)
+{
+	if (dividend >= 0 && dividend <= UINT64_MAX)
+		return (uint64_t)dividend / divisor;
+	return dividend / (__int128)divisor;
+}
+
+static __int128 scaled_slice(const struct clv_runner *runner)
+{
+	return (__int128)clv_policy_slice_ns(runner->class) * CLV_PPM;
+}
+
+static __int128 virtual_slice(const struct clv_runner *runner)
+{
+	return divide(scaled_slice(runner), runner->weight_ppm);
+}
+
+static bool is_runnable(const struct clv_runner *runner)
+{
+	return runner->queue == CLV_RACE_ELIGIBLE || runner->queue == CLV_RACE_INELIGIBLE;
+}
+
+/* vtime <= V, without the division. */
+static bool is_eligible(const struct clv_race *race, const struct clv_runner *runner)
+{
+	return runner->vtime * race->runnable.weight <= race->runnable.vtime;
+}
+
+static void sum_add(struct clv_race_sum *sum, const struct clv_runner *runner)
+{
+	sum->vtime += runner->vtime * runner->weight_ppm;
+	sum->weight += runner->weight_ppm;
+}
+
+static void sum_subtract(struct clv_race_sum *sum, const struct clv_runner *runner)
+{
+	sum->vtime -= runner->vtime * runner->weight_ppm;
+	sum->weight -= runner->weight_ppm;
+}
+
+/* Puts a lease that competes into the queue where it belongs, or corrects its place. */
+static void enqueue(
+	struct clv_race *race, struct clv_runner *runner, enum clv_race_queue queue)
+{
+	__int128 key = queue == CLV_RACE_ELIGIBLE ? runner->vdeadline : runner->vtime;
+	uint32_t id = id_of(race, runner);
+
+	if (runner->queue == queue) {
+		clv_heap_update(&race->queues[queue], id, key);
+		return;
+	}
+	if (runner->queue != CLV_RACE_OUT)
+		clv_heap_remove(&race->queues[runner->queue], id);
+	clv_heap_push(&race->queues[queue], id, key);
+	runner->queue = queue;
+}
+
+static void enqueue_runnable(struct clv_race *race, struct clv_runner *runner)
+{
+	enqueue(race, runner,
+		is_eligible(race, runner) ? CLV_RACE_ELIGIBLE : CLV_RACE_INELIGIBLE);
+}
+
+static void leave(struct clv_race *race, struct clv_runner *runner)
+{
+	__int128 behind = race->clock - runner->vtime;
+
+	clv_heap_remove(&race->queues[runner->queue], id_of(race, runner));
+	runner->queue = CLV_RACE_OUT;
+	runner->credit = behind * runner->weight_ppm;
+	runner->request = runner->vdeadline - runner->vtime;
+	sum_subtract(&race->competing, runner);
+}
+
+/* Moves the clock by `scaled` service.  A debtor leaves at the moment when the clock
+ * meets its virtual time, and what is left of the service moves the clock faster. */
+static void move_clock(struct clv_race *race, __int128 scaled)
+{
+	const struct clv_heap *debtors = &race->queues[CLV_RACE_DEBTOR];
+
+	scaled += race->clock_remainder;
+	while (!clv_heap_is_empty(debtors)) {
+		struct clv_runner *debtor = &race->runners[clv_heap_top(debtors)->id];
+		__int128 ahead = debtor->vtime - race->clock;
+
+		if (ahead > 0) {
+			if (scaled < ahead * race->competing.weight)
+				break;
+			scaled -= ahead * race->competing.weight;
+			race->clock = debtor->vtime;
+		}
+		leave(race, debtor);
+	}
+	race->clock_remainder = 0;
+	if (race->competing.weight > 0) {
+		__int128 step = divide(scaled, race->competing.weight);
+
+		race->clock += step;
+		race->clock_remainder = scaled - step * race->competing.weight;
+	}
+}
+
+/* How far V is ahead of the clock, in scaled service: what the competing owe together. */
+static __int128 common_debt(const struct clv_race *race)
+{
+	return race->competing.vtime - race->clock * race->competing.weight -
+	       race->clock_remainder;
+}
+
+static void advance_clock(struct clv_race *race, __int128 scaled)
+{
+	__int128 apart = common_debt(race) - scaled, most = divide(scaled, DRIFT_PART);
+
+	if (apart > most)
+		apart = most;
+	else if (apart < -most)
+		apart = -most;
+	move_clock(race, scaled + apart);
+}
+
+/* What nobody will ask for any more is no debt to those who compete: the clock goes on as
+ * if it had been served, so that they do not find themselves behind all who come back. */
+static void write_off(struct clv_race *race, __int128 scaled)
+{
+	__int128 debt = common_debt(race);
+
+	if (scaled > debt)
+		scaled = debt;
+	if (scaled > 0)
+		move_clock(race, scaled);
+}
+
+/* One that does not compete keeps one slice of its credit. */
+static void forfeit(struct clv_race *race, struct clv_runner *runner)
+{
+	__int128 excess = runner->credit - scaled_slice(runner);
+
+	if (runner->queue != CLV_RACE_OUT || excess <= 0)
+		return;
+	runner->credit -= excess;
+	write_off(race, excess);
+}
+
+/* Where one that never competed starts: without lag, that is, at V.  Behind V it would
+ * run alone until it met the others.  But where V is ahead of the clock, that is the
+ * others' debt, and the newcomer takes over no more of it than they have together. */
+static __int128 newcomer_vtime(const struct clv_race *race, uint32_t weight_ppm)
+{
+	const struct clv_race_sum *others = &race->runnable;
+	__int128 debt = others->vtime - race->clock * others->weight;
+	uint64_t weight = weight_ppm > others->weight ? weight_ppm : others->weight;
+
+	return race->clock + (debt > 0 ? divide(debt, weight) : 0);
+}
+
+/* A lease that was outside competes again, from where the clock is. */
+static void enter(struct clv_race *race, struct clv_runner *runner)
+{
+	uint32_t weight_ppm = runner->weight_ppm;
+
+	if (runner->is_new)
+		runner->vtime = newcomer_vtime(race, weight_ppm);
+	else
+		runner->vtime = race->clock - divide(runner->credit, weight_ppm);
+	runner->is_new = false;
+	runner->vdeadline = runner->vtime + runner->request;
+	sum_add(&race->competing, runner);
+}
+
+static void start(struct clv_race *race, struct clv_runner *runner)
+{
+	if (runner->queue == CLV_RACE_OUT)
+		enter(race, runner);
+	sum_add(&race->runnable, runner);
+	enqueue_runnable(race, runner);
+}
+
+static void stop(struct clv_race *race, struct clv_runner *runner)
+{
+	sum_subtract(&race->runnable, runner);
+	if (runner->vtime > race->clock)
+		enqueue(race, runner, CLV_RACE_DEBTOR);
+	else
+		leave(race, runner);
+	forfeit(race, runner);
+}
+
+void clv_race_set_runnable(struct clv_race *race, uint32_t id, bool runnable)
+{
+	struct clv_runner *runner = &race->runners[id];
+
+	if (runnable && !is_runnable(runner))
+		start(race, runner);
+	else if (!runnable && is_runnable(runner))
+		stop(race, runner);
+}
+
+void clv_race_add(
+	struct clv_race *race, uint32_t id, uint32_t weight_ppm, enum clv_class class)
+{
+	struct clv_runner *runner = &race->runners[id];
+
+	*runner = (struct clv_runner){
+		.weight_ppm = weight_ppm,
+		.class = class,
+		.is_new = true,
+	};
+	runner->request = virtual_slice(runner);
+}
+
+/* The others' claims on one that is gone, and its claims on them, are nobody's now: the
+ * clock follows the mean of the competing, as if it had never been among them. */
+static void settle_claims(struct clv_race *race, struct clv_runner *runner)
+{
+	__int128 mean = race->competing.vtime / race->competing.weight;
+	__int128 claim = (mean - runner->vtime) * runner->weight_ppm;
+
+	if (is_runnable(runner))
+		sum_subtract(&race->runnable, runner);
+	leave(race, runner);
+	if (claim > 0)
+		move_clock(race, claim);
+	else if (race->competing.weight > 0)
+		race->clock += claim / race->competing.weight;
+}
+
+void clv_race_remove(struct clv_race *race, uint32_t id)
+{
+	struct clv_runner *runner = &race->runners[id];
+
+	if (runner->queue == CLV_RACE_OUT)
+		write_off(race, runner->credit);
+	else
+		settle_claims(race, runner);
+}
+
+static __int128 request_within_slice(const struct clv_runner *runner, __int128 scaled)
+{
+	__int128 most = scaled_slice(runner);
+
+	return (scaled < most ? scaled : most) / runner->weight_ppm;
+}
+
+/* Takes the lease out of the sums while its weight changes, and keeps its lag and the
+ * rest of its request in device time. */
+static void resize(struct clv_race *race, struct clv_runner *runner, uint32_t weight_ppm,
+	enum clv_class class)
+{
+	bool was_runnable = is_runnable(runner);
+	__int128 lag = (race->clock - runner->vtime) * runner->weight_ppm;
+	__int128 request = (runner->vdeadline - runner->vtime) * runner->weight_ppm;
+
+	if (was_runnable)
+		sum_subtract(&race->runnable, runner);
+	sum_subtract(&race->competing, runner);
+
+	runner->weight_ppm = weight_ppm;
+	runner->class = class;
+	runner->vtime = race->clock - lag / weight_ppm;
+	runner->vdeadline = runner->vtime + request_within_slice(runner, request);
+
+	sum_add(&race->competing, runner);
+	if (was_runnable)
+		sum_add(&race->runnable, runner);
+	enqueue(race, runner, runner->queue);
+}
+
+void clv_race_update(
+	struct clv_race *race, uint32_t id, uint32_t weight_ppm, enum clv_class class)
+{
+	struct clv_runner *runner = &race->runners[id];
+	__int128 request;
+
+	if (runner->queue != CLV_RACE_OUT) {
+		resize(race, runner, weight_ppm, class);
+		return;
+	}
+	request = runner->request * runner->weight_ppm;
+	runner->weight_ppm = weight_ppm;
+	runner->class = class;
+	runner->request = request_within_slice(runner, request);
+	forfeit(race, runner);
+}
+
+/* Moves the lease's own virtual time; a request that is served is followed by the next.
+ */
+static void serve(struct clv_race *race, struct clv_runner *runner, __int128 scaled)
+{
+	__int128 total = scaled + runner->remainder;
+	__int128 step = divide(total, runner->weight_ppm);
+	__int128 moved = step * runner->weight_ppm;
+
+	runner->remainder = (uint64_t)(total - moved);
+	runner->vtime += step;
+	race->competing.vtime += moved;
+	if (is_runnable(runner))
+		race->runnable.vtime += moved;
+	if (runner->vtime >= runner->vdeadline)
+		runner->vdeadline = runner->vtime + virtual_slice(runner);
+}
+
+void clv_race_charge(struct clv_race *race, uint32_t id, uint64_t held_ns)
+{
+	struct clv_runner *runner = &race->runners[id];
+	__int128 scaled;
+
+	if (held_ns > MAX_HELD_NS)
+		held_ns = MAX_HELD_NS;
+	scaled = (__int128)held_ns * CLV_PPM;
+
+	/* Work of one that does not run is paid from its credit; what that does not
+	 * cover makes it a debtor, and the clock sends the rest away again. */
+	if (runner->queue == CLV_RACE_OUT) {
+		enter(race, runner);
+		enqueue(race, runner, CLV_RACE_DEBTOR);
+	}
+	serve(race, runner, scaled);
+	if (is_runnable(runner))
+		enqueue_runnable(race, runner);
+	else
+		enqueue(race, runner, CLV_RACE_DEBTOR);
+	advance_clock(race, scaled);
+}
+
+/* Sorts the top of the two queues by what V is now and returns the winner.  The least
+ * virtual time is never above the mean, so there is one while anybody is runnable. */
+uint32_t clv_race_find_next(struct clv_race *race)
+{
+	struct clv_heap *eligible = &race->queues[CLV_RACE_ELIGIBLE];
+	struct clv_heap *ineligible = &race->queues[CLV_RACE_INELIGIBLE];
+	struct clv_runner *runner;
+
+	if (race->runnable.weight == 0)
+		return CLV_POLICY_NONE;
+	while (!clv_heap_is_empty(ineligible)) {
+		runner = &race->runners[clv_heap_top(ineligible)->id];
+		if (!is_eligible(race, runner))
+			break;
+		enqueue(race, runner, CLV_RACE_ELIGIBLE);
+	}
+	for (;;) {
+		runner = &race->runners[clv_heap_top(eligible)->id];
+		if (is_eligible(race, runner))
+			return id_of(race, runner);
+		enqueue(race, runner, CLV_RACE_INELIGIBLE);
+	}
+}
+
+/* Rounded up: after that much service the virtual time is there, not just short of it. */
+static uint64_t scaled_to_ns(__int128 scaled)
+{
+	return (uint64_t)divide(scaled + CLV_PPM - 1, CLV_PPM);
+}
+
+/* How long until the first ineligible lease, if it is of a quicker class and has the
+ * earlier deadline, becomes eligible by this lease's own running; else UINT64_MAX. */
+static uint64_t quicker_in_ns(
+	const struct clv_race *race, const struct clv_runner *runner)
+{
+	const struct clv_heap *ineligible = &race->queues[CLV_RACE_INELIGIBLE];
+	const struct clv_runner *next;
+
+	if (clv_heap_is_empty(ineligible))
+		return UINT64_MAX;
+	next = &race->runners[clv_heap_top(ineligible)->id];
+	if (next->class >= runner->class || next->vdeadline >= runner->vdeadline)
+		return UINT64_MAX;
+	return scaled_to_ns(next->vtime * race->runnable.weight - race->runnable.vtime);
+}
+
+/* What is left of its request, or up to when a quicker one has a better claim; but no
+ * turn that is not worth handing over. */
+uint64_t clv_race_turn_ns(const struct clv_race *race, uint32_t id)
+{
+	const struct clv_runner *runner = &race->runners[id];
+	uint64_t quicker_ns = quicker_in_ns(race, runner);
+	uint64_t turn_ns =
+		scaled_to_ns((runner->vdeadline - runner->vtime) * runner->weight_ppm);
+
+	if (turn_ns > quicker_ns)
+		turn_ns = quicker_ns;
+	return turn_ns > MIN_TURN_NS ? turn_ns : MIN_TURN_NS;
+}
+
+bool clv_race_preempts(const struct clv_race *race, uint32_t waker, uint32_t holder)
+{
+	const struct clv_runner *w = &race->runners[waker], *h = &race->runners[holder];
+
+	if (w == h || !is_runnable(w) || !is_eligible(race, w))
+		return false;
+	return !is_runnable(h) || w->vdeadline < h->vdeadline;
+}
+
+int64_t clv_race_lag_ns(const struct clv_race *race, uint32_t id)
+{
+	const struct clv_runner *runner = &race->runners[id];
+	__int128 scaled;
+
+	if (runner->queue == CLV_RACE_OUT)
+		scaled = runner->credit;
+	else
+		scaled = (race->clock - runner->vtime) * runner->weight_ppm;
+	return (int64_t)(scaled / CLV_PPM);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "arbiter/heap.h"
+#include "arbiter/policy.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The race of the runnable leases for one device: EEVDF proper, without sleep, caps or
+ * time, which the policy adds.  Internal to the policy; ids are its handles.
+ *
+ * Virtual times are in nanoseconds of a share of 1; share x virtual time is "scaled"
+ * service: nanoseconds x CLV_PPM. */
+enum clv_race_queue {
+	CLV_RACE_OUT,        /* does not compete */
+	CLV_RACE_ELIGIBLE,   /* runnable, by virtual deadline; find_next looks again */
+	CLV_RACE_INELIGIBLE, /* runnable, by virtual time */
+	CLV_RACE_DEBTOR,     /* not runnable but in debt, by virtual time */
+	_CLV_RACE_QUEUE_MAX,
+};
+
+struct clv_runner {
+	uint32_t weight_ppm;
+	enum clv_class class;
+	enum clv_race_queue queue;
+	bool is_new;    /* has never competed */
+	__int128 vtime; /* while it competes */
+	__int128 vdeadline;
+	__int128 credit;    /* scaled, while it does not compete */
+	__int128 request;   /* what is left of its request in virtual time, likewise */
+	uint64_t remainder; /* scaled service, too little to move vtime */
+};
+
+struct clv_race_sum {
+	__int128 vtime; /* weight x virtual time */
+	uint64_t weight;
+};
+
+/* Embedded in the policy; all zero is an empty race. */
+struct clv_race {
+	struct clv_runner *runners; /* by id */
+	uint32_t capacity;
+	__int128 clock;
+	__int128 clock_remainder; /* scaled service that has not moved the clock yet */
+	struct clv_race_sum runnable;
+	struct clv_race_sum competing;               /* runnable and debtors */
+	struct clv_heap queues[_CLV_RACE_QUEUE_MAX]; /* the first stays empty */
+};
+
+/* Makes room for the ids 0 .. capacity - 1.  Returns 0 or -ENOMEM (still usable as it
+ * was).  Nothing below allocates. */
+int clv_race_reserve(struct clv_race *race, uint32_t capacity);
+void clv_race_done(struct clv_race *race);
+
+/* Begins to keep account of an id, not runnable. */
+void clv_race_add(
+	struct clv_race *race, uint32_t id, uint32_t weight_ppm, enum clv_class class);
+void clv_race_remove(struct clv_race *race, uint32_t id);
+void clv_race_update(
+	struct clv_race *race, uint32_t id, uint32_t weight_ppm, enum clv_class class);
+
+/* Idempotent. */
+void clv_race_set_runnable(struct clv_race *race, uint32_t id, bool runnable);
+
+void clv_race_charge(struct clv_race *race, uint32_t id, uint64_t held_ns);
+
+/* The eligible one with the earliest deadline; CLV_POLICY_NONE when none is runnable. */
+uint32_t clv_race_find_next(struct clv_race *race);
+
+/* How long the winner's turn should be. */
+uint64_t clv_race_turn_ns(const struct clv_race *race, uint32_t id);
+
+bool clv_race_preempts(const struct clv_race *race, uint32_t waker, uint32_t holder);
+int64_t clv_race_lag_ns(const struct clv_race *race, uint32_t id);
