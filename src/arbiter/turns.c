@@ -8,7 +8,7 @@
 #include "base/futex.h"
 
 #define MIN_TURN_NS (500 * CLV_NS_PER_US)
-#define OPEN_WINDOW_NS (100 * CLV_NS_PER_MS)
+#define OPEN_WINDOW_NS (40 * CLV_NS_PER_MS)
 #define SHARED_WINDOW_NS (2 * CLV_NS_PER_MS)
 #define PROMPT_WINDOW_NS (300 * CLV_NS_PER_US)
 #define STRAY_POLL_NS (1 * CLV_NS_PER_MS)

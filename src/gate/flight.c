@@ -1,61 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The turn and the window: whether one more command may go to the device now.  The first
- * function is the hot path of every submission: two locked additions and a few loads
- * while the gate is open, no system call, no lock, no allocation. */
-#include "base/clock.h"
+/* The turn and the window: what a submission does when it may not simply go ahead
+ * (flight.h has that part), and what is done when commands are complete. */
+#include "gate/flight.h"
+
 #include "base/futex.h"
 #include "gate/attach.h"
-#include "gate/state.h"
 
 #include <errno.h>
 
 #define WAIT_NS (10 * CLV_NS_PER_MS)
-#define OPEN_MARK_NS (10 * CLV_NS_PER_MS)
-#define MARKS_PER_WINDOW 4
-#define MAX_UNMARKED 4096
-#define MAX_IN_FLIGHT 262144
-
-/* Whether a command of this estimate may join what is in flight.  The window may be
- * passed by the last one that starts inside it, so a device is not left idle between two
- * kernels that are longer than the window together. */
-static bool fits(const struct clv_control_page *control, enum clv_phase phase,
-	uint64_t flight, uint64_t estimate_ns)
-{
-	if (CLV_FLIGHT_COUNT(flight) <
-		atomic_load_explicit(&control->window_commands, memory_order_relaxed))
-		return true;
-	if (estimate_ns == 0 && phase != CLV_PHASE_OPEN)
-		return false;
-	return CLV_FLIGHT_NS(flight) <
-		       atomic_load_explicit(&control->window_ns, memory_order_relaxed) &&
-	       CLV_FLIGHT_COUNT(flight) < MAX_IN_FLIGHT;
-}
 
 static bool is_open(const struct clv_control_page *control, enum clv_phase phase)
 {
 	if (phase == CLV_PHASE_GRANTED)
-		return clv_clock_ns() <
-		       atomic_load_explicit(&control->deadline_ns, memory_order_relaxed);
+		return clv_clock_ns() < atomic_load(&control->deadline_ns);
 	return phase != CLV_PHASE_CLOSED;
 }
 
-/* One attempt.  Counts itself in first and looks at the phase afterwards; the arbiter
- * stores the phase first and reads the counts afterwards: one of the two sees the other.
- */
+/* Unknown commands (estimate 0) go alone while somebody else may be waiting. */
+static bool fits(const struct clv_control_page *control, enum clv_phase phase,
+	uint64_t flight, uint64_t estimate_ns)
+{
+	if (CLV_FLIGHT_COUNT(flight) < atomic_load(&control->window_commands))
+		return true;
+	return clv_flight_has_room(control, flight) &&
+	       (estimate_ns > 0 || phase == CLV_PHASE_OPEN);
+}
+
+/* One attempt, of any command in any phase: the order of steps is
+ * clv_flight_quick_enter's. */
 static bool try_enter(struct clv_view *view, uint64_t packed)
 {
-	const struct clv_control_page *control = view->control;
 	enum clv_phase phase;
 	uint64_t flight;
 
 	atomic_fetch_add(&view->slot->entered, 1);
-	phase = CLV_PHASE_OF(atomic_load(&control->phase));
-	if (__builtin_expect(is_open(control, phase), 1)) {
+	phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
+	if (is_open(view->control, phase)) {
 		flight = atomic_fetch_add(&clv_gate.flight, packed);
-		if (__builtin_expect(CLV_FLIGHT_COUNT(flight) == 0, 0))
+		if (CLV_FLIGHT_COUNT(flight) == 0)
 			atomic_store(&clv_gate.busy_since_ns, clv_clock_ns());
-		if (__builtin_expect(
-			    fits(control, phase, flight, CLV_FLIGHT_NS(packed)), 1))
+		if (fits(view->control, phase, flight, CLV_FLIGHT_NS(packed)))
 			return true;
 		atomic_fetch_sub(&clv_gate.flight, packed);
 	}
@@ -90,49 +75,61 @@ static void wait_for_turn(struct clv_view *view, uint32_t word, bool ring)
 	clv_futex_wait(&view->control->phase, word, WAIT_NS);
 }
 
+/* In line for a turn, or not: told once for each change, before the bell rings. */
+static void stand_in_line(struct clv_slot *slot, bool *in_line, bool wanted)
+{
+	if (*in_line == wanted)
+		return;
+	*in_line = wanted;
+	if (wanted)
+		atomic_fetch_add(&slot->waiting, 1);
+	else
+		atomic_fetch_sub(&slot->waiting, 1);
+}
+
 static void enter_slowly(struct clv_view *view, uint64_t packed)
 {
 	uint64_t began_ns = clv_clock_ns();
-	struct clv_view *counted = view;
-	bool ring = true;
+	struct clv_slot *slot = view->slot;
+	bool ring = true, in_line = false;
 
-	atomic_fetch_add(&counted->slot->waiting, 1);
-	for (;;) {
+	for (;; view = clv_gate_peek()) {
 		uint32_t word = atomic_load(&view->control->phase);
-		enum clv_phase phase = CLV_PHASE_OF(word);
+		uint64_t asked_ns = clv_clock_ns();
 
 		if (clv_gate_agent_is_dead(view)) {
 			clv_gate_seek_agent(view);
-			if (clv_gate_peek() == view) {
-				enter_unasked(view, packed);
-				break;
-			}
-		} else if (!is_open(view->control, phase)) {
-			uint64_t asked_ns = clv_clock_ns();
-
+			if (clv_gate_peek() != view)
+				continue;
+			enter_unasked(view, packed);
+			break;
+		}
+		if (!is_open(view->control, CLV_PHASE_OF(word))) {
+			stand_in_line(slot, &in_line, true);
 			wait_for_turn(view, word, ring);
 			ring = clv_clock_ns() - asked_ns >= WAIT_NS;
 		} else if (try_enter(view, packed)) {
 			break;
 		} else {
+			stand_in_line(slot, &in_line, false);
 			wait_for_window();
+			ring = true;
 		}
-		view = clv_gate_peek();
 	}
-	atomic_fetch_sub(&counted->slot->waiting, 1);
-	atomic_fetch_add(&counted->slot->waited_ns, clv_clock_ns() - began_ns);
+	stand_in_line(slot, &in_line, false);
+	atomic_fetch_add(&slot->waited_ns, clv_clock_ns() - began_ns);
 }
 
 void clv_flight_enter(struct clv_view *view, uint64_t estimate_ns)
 {
-	uint64_t packed = CLV_FLIGHT_ONE | estimate_ns;
+	uint64_t packed = CLV_FLIGHT_PACK(estimate_ns);
 	int saved_errno;
 
-	if (__builtin_expect(clv_gate_callback_depth == 0 && try_enter(view, packed), 1))
+	if (CLV_LIKELY(clv_gate_thread.callback_depth == 0 && try_enter(view, packed)))
 		return;
 
 	saved_errno = errno;
-	if (clv_gate_callback_depth > 0)
+	if (clv_gate_thread.callback_depth > 0)
 		enter_unasked(view, packed);
 	else
 		enter_slowly(view, packed);
@@ -150,10 +147,9 @@ void clv_flight_released(uint64_t packed)
 		clv_attach_ring(view);
 }
 
-bool clv_flight_is_idle(const struct clv_view *view)
+static bool is_drained(const struct clv_view *view)
 {
-	return atomic_load(&view->slot->done) == atomic_load(&view->slot->entered) &&
-	       atomic_load(&view->slot->waiting) == 0;
+	return atomic_load(&view->slot->done) == atomic_load(&view->slot->entered);
 }
 
 /* Closed and drained, or granted and idle: the arbiter is told once for each time. */
@@ -163,8 +159,9 @@ void clv_flight_report_idle(struct clv_view *view, bool after_grace)
 	enum clv_phase phase = CLV_PHASE_OF(word);
 	uint64_t key;
 
-	if (phase == CLV_PHASE_OPEN || phase == CLV_PHASE_SHARED ||
-		!clv_flight_is_idle(view))
+	if (phase == CLV_PHASE_OPEN || phase == CLV_PHASE_SHARED || !is_drained(view))
+		return;
+	if (phase == CLV_PHASE_GRANTED && atomic_load(&view->slot->waiting) > 0)
 		return;
 	if (phase == CLV_PHASE_GRANTED && !after_grace &&
 		atomic_load_explicit(&view->control->grace_ns, memory_order_relaxed) > 0)
@@ -196,20 +193,9 @@ void clv_flight_leave(uint64_t packed)
 	clv_flight_report_idle(view, false);
 }
 
-bool clv_flight_wants_marker(const struct clv_view *view, uint64_t unmarked,
-	uint32_t n_markers, bool sync_style)
+bool clv_flight_wants_marker_now(
+	const struct clv_view *view, uint32_t n_markers, bool sync_style)
 {
-	const struct clv_control_page *control = view->control;
-	enum clv_phase phase =
-		CLV_PHASE_OF(atomic_load_explicit(&control->phase, memory_order_relaxed));
-	uint64_t mark_ns = OPEN_MARK_NS;
-
-	if (phase == CLV_PHASE_GRANTED && n_markers == 0 && !sync_style)
-		return true;
-	if (phase != CLV_PHASE_OPEN)
-		mark_ns =
-			atomic_load_explicit(&control->window_ns, memory_order_relaxed) /
-			MARKS_PER_WINDOW;
-	return CLV_FLIGHT_NS(unmarked) >= mark_ns ||
-	       CLV_FLIGHT_COUNT(unmarked) >= MAX_UNMARKED;
+	return n_markers == 0 && !sync_style &&
+	       CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_GRANTED;
 }

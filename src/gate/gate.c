@@ -17,31 +17,24 @@
 
 struct clv_gate_state clv_gate = {.attach_lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Lives in a page that the kernel wipes in children: a child finds itself unattached. */
-struct forkless {
-	_Atomic(struct clv_view *) view;
-	_Atomic uint32_t settled; /* 1 + enum clv_attachment */
-	_Atomic uint32_t epoch;
-};
-
-static struct forkless *forkless;
+struct clv_forkless *clv_forkless;
 static pthread_once_t forkless_once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t last_epoch;
 
-__thread uint32_t clv_gate_callback_depth __attribute__((tls_model("initial-exec")));
+__thread struct clv_gate_thread clv_gate_thread = {.last_queue = &clv_no_queue};
 
 static void map_forkless(void)
 {
-	static struct forkless fallback;
+	static struct clv_forkless fallback;
 	void *page = mmap(
 		NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED) {
-		forkless = &fallback;
+		clv_forkless = &fallback;
 		return;
 	}
 	madvise(page, 4096, MADV_WIPEONFORK);
-	forkless = page;
+	clv_forkless = page;
 }
 
 void clv_gate_init(const struct clv_gate_api *api)
@@ -50,14 +43,9 @@ void clv_gate_init(const struct clv_gate_api *api)
 	clv_gate.api = api;
 }
 
-struct clv_view *clv_gate_peek(void)
-{
-	return atomic_load_explicit(&forkless->view, memory_order_acquire);
-}
-
 uint32_t clv_ledger_epoch(void)
 {
-	return atomic_load_explicit(&forkless->epoch, memory_order_relaxed);
+	return atomic_load_explicit(&clv_forkless->epoch, memory_order_relaxed);
 }
 
 static void settle(void)
@@ -67,10 +55,10 @@ static void settle(void)
 
 	if (atomic_load(&last_epoch) > 0)
 		clv_gate_forget_parent();
-	atomic_store(&forkless->epoch, atomic_fetch_add(&last_epoch, 1) + 1);
+	atomic_store(&clv_forkless->epoch, atomic_fetch_add(&last_epoch, 1) + 1);
 	outcome = clv_attach(clv_gate.api->attach_api, NULL, false, &view);
-	atomic_store_explicit(&forkless->view, view, memory_order_release);
-	atomic_store(&forkless->settled, 1 + (uint32_t)outcome);
+	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
+	atomic_store(&clv_forkless->settled, 1 + (uint32_t)outcome);
 }
 
 /* A child of a multi-threaded parent may have inherited a locked mutex; it has one
@@ -93,13 +81,13 @@ struct clv_view *clv_gate_view(bool *ret_refused)
 	*ret_refused = false;
 	if (view)
 		return view;
-	if (atomic_load(&forkless->settled) == 0) {
+	if (atomic_load(&clv_forkless->settled) == 0) {
 		lock_attach();
-		if (atomic_load(&forkless->settled) == 0)
+		if (atomic_load(&clv_forkless->settled) == 0)
 			settle();
 		pthread_mutex_unlock(&clv_gate.attach_lock);
 	}
-	*ret_refused = atomic_load(&forkless->settled) == 1 + CLV_REFUSED;
+	*ret_refused = atomic_load(&clv_forkless->settled) == 1 + CLV_REFUSED;
 	errno = saved_errno;
 	return clv_gate_peek();
 }
@@ -150,7 +138,7 @@ static void replace_view(struct clv_view *old)
 	if (clv_attach(clv_gate.api->attach_api, old, true, &view) != CLV_ATTACHED)
 		return;
 	carry_over(old, view);
-	atomic_store_explicit(&forkless->view, view, memory_order_release);
+	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
 	retire(old);
 }
 
@@ -173,10 +161,11 @@ void clv_gate_seek_agent(struct clv_view *view)
 
 void clv_gate_callback_begin(void)
 {
-	clv_gate_callback_depth++;
+	clv_gate_thread.callback_depth++;
+	clv_gate_thread.last_queue = &clv_no_queue;
 }
 
 void clv_gate_callback_end(void)
 {
-	clv_gate_callback_depth--;
+	clv_gate_thread.callback_depth--;
 }

@@ -32,11 +32,13 @@ struct clv_view {
 	uint32_t ordinal;
 };
 
-/* How many commands, and how long by estimate: packed into one atomic word. */
-#define CLV_FLIGHT_NS_BITS 44
-#define CLV_FLIGHT_ONE (UINT64_C(1) << CLV_FLIGHT_NS_BITS)
-#define CLV_FLIGHT_NS(word) ((word) & (CLV_FLIGHT_ONE - 1))
-#define CLV_FLIGHT_COUNT(word) ((word) >> CLV_FLIGHT_NS_BITS)
+/* How many commands, and how long by estimate: one word, so that one locked addition
+ * books both.  The count is below: its limits are single bits, and time compares by a
+ * shift. */
+#define CLV_FLIGHT_COUNT_BITS 20
+#define CLV_FLIGHT_PACK(estimate_ns) ((estimate_ns) << CLV_FLIGHT_COUNT_BITS | 1)
+#define CLV_FLIGHT_NS(word) ((word) >> CLV_FLIGHT_COUNT_BITS)
+#define CLV_FLIGHT_COUNT(word) ((word) & ((UINT64_C(1) << CLV_FLIGHT_COUNT_BITS) - 1))
 
 /* What an API's gate supplies to the common part. */
 struct clv_gate_api {
@@ -58,8 +60,20 @@ void clv_gate_init(const struct clv_gate_api *api);
  * on first use, and again in a child. */
 struct clv_view *clv_gate_view(bool *ret_refused);
 
+/* Lives in a page that the kernel wipes in children, however they are made: a child finds
+ * itself unattached. */
+struct clv_forkless {
+	_Atomic(struct clv_view *) view;
+	_Atomic uint32_t settled; /* 1 + enum clv_attachment; 0: not yet */
+	_Atomic uint32_t epoch;
+};
+extern struct clv_forkless *clv_forkless __attribute__((visibility("hidden")));
+
 /* The view if there is one already; no system call. */
-struct clv_view *clv_gate_peek(void);
+static inline struct clv_view *clv_gate_peek(void)
+{
+	return atomic_load_explicit(&clv_forkless->view, memory_order_acquire);
+}
 
 /* Work in flight. ---------------------------------------------------------------------
  */
@@ -73,10 +87,6 @@ void clv_flight_leave(uint64_t packed);
 
 /* Commands that a user event released, and that were not counted so far.  Never waits. */
 void clv_flight_released(uint64_t packed);
-
-/* Whether what was submitted since the last marker wants one now. */
-bool clv_flight_wants_marker(const struct clv_view *view, uint64_t unmarked,
-	uint32_t n_markers, bool sync_style);
 
 /* The helper thread: started at the first submission, woken when a marker was placed. */
 void clv_helper_start(void);

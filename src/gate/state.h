@@ -5,6 +5,9 @@
 
 #include <pthread.h>
 
+struct clv_cl_queue;
+extern struct clv_cl_queue clv_no_queue __attribute__((visibility("hidden")));
+
 /* What the common part's files share.  Process-wide. */
 struct clv_gate_state {
 	const struct clv_gate_api *api;
@@ -20,8 +23,18 @@ struct clv_gate_state {
 	_Atomic uint64_t busy_since_ns;
 };
 
-extern struct clv_gate_state clv_gate;
-extern __thread uint32_t clv_gate_callback_depth;
+extern struct clv_gate_state clv_gate __attribute__((visibility("hidden")));
+/* What a thread remembers: the queue it used last, which mostly is the one that it uses
+ * next.  In a callback (depth above 0) last_queue is never set, so
+ * that the quick way need not ask. */
+struct clv_gate_thread {
+	struct clv_cl_queue
+		*last_queue; /* never NULL; has no handle where none is known */
+	uint32_t callback_depth;
+};
+
+extern __thread struct clv_gate_thread clv_gate_thread
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* In a child: no helper, nothing in flight. */
 void clv_gate_forget_parent(void);
@@ -29,4 +42,3 @@ void clv_gate_forget_parent(void);
 /* Tells the arbiter when this process has just drained (closed) or fallen idle (granted).
  */
 void clv_flight_report_idle(struct clv_view *view, bool after_grace);
-bool clv_flight_is_idle(const struct clv_view *view);

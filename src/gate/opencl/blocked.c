@@ -37,14 +37,10 @@ static struct {
 	struct clv_blocked *commands;
 	struct user_event *user_events;
 	uint32_t n_on_bit[N_BITS];
-	_Atomic uint32_t n_unset;
 	struct clv_blocked *to_mark; /* released, to be marked after the vendor's call */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bool clv_blocked_any(void)
-{
-	return atomic_load_explicit(&state.n_unset, memory_order_relaxed) > 0;
-}
+_Atomic uint32_t clv_blocked_n_unset;
 
 void clv_blocked_user_event_made(cl_event event)
 {
@@ -59,7 +55,7 @@ void clv_blocked_user_event_made(cl_event event)
 	state.n_on_bit[made->bit]++;
 	made->next = state.user_events;
 	state.user_events = made;
-	atomic_fetch_add(&state.n_unset, 1);
+	atomic_fetch_add(&clv_blocked_n_unset, 1);
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -145,7 +141,7 @@ static void settle(struct clv_blocked *blocked)
 		clv_queue_mark_with_event(
 			queue, blocked->event, blocked->packed, blocked->kind);
 	else if (blocked->event)
-		clv_real->clReleaseEvent(blocked->event);
+		clv_real.clReleaseEvent(blocked->event);
 	else if (CLV_FLIGHT_COUNT(blocked->packed) > 0)
 		clv_flight_leave(blocked->packed);
 	free(blocked);
@@ -184,7 +180,7 @@ static uint64_t take_user_event(cl_event event)
 			continue;
 		*link = found->next;
 		free(found);
-		atomic_fetch_sub(&state.n_unset, 1);
+		atomic_fetch_sub(&clv_blocked_n_unset, 1);
 		return --state.n_on_bit[bit] == 0 ? UINT64_C(1) << bit : 0;
 	}
 	return 0;
@@ -241,5 +237,5 @@ void clv_blocked_forget_parent(void)
 	state.to_mark = NULL;
 	for (uint32_t i = 0; i < N_BITS; i++)
 		state.n_on_bit[i] = 0;
-	atomic_store(&state.n_unset, 0);
+	atomic_store(&clv_blocked_n_unset, 0);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CL/cl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,7 +13,11 @@ struct clv_blocked;
  * program sets the event, which is then their submission. */
 
 /* Whether any user event is unset: if not, nothing can be blocked. */
-bool clv_blocked_any(void);
+extern _Atomic uint32_t clv_blocked_n_unset __attribute__((visibility("hidden")));
+static inline bool clv_blocked_any(void)
+{
+	return atomic_load_explicit(&clv_blocked_n_unset, memory_order_relaxed) > 0;
+}
 
 void clv_blocked_user_event_made(cl_event event);
 

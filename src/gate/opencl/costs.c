@@ -3,33 +3,10 @@
  * what a lease pays for is held time, which the arbiter measures itself. */
 #include "gate/opencl/costs.h"
 
-#include <stdatomic.h>
-
-#define N_ENTRIES 4096
 #define SETTLED_AFTER 3
-#define MAX_ESTIMATE_NS UINT64_C(10000000000)
+#define MAX_ESTIMATE_NS UINT64_C(4000000000)
 
-struct entry {
-	_Atomic uint64_t key;
-	_Atomic uint32_t n_samples;
-	_Atomic uint64_t estimate_ns;
-};
-
-static struct entry entries[N_ENTRIES];
-
-static struct entry *entry_of(uint64_t key)
-{
-	return &entries[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 52];
-}
-
-uint64_t clv_cost_estimate(uint64_t key)
-{
-	const struct entry *entry = entry_of(key);
-
-	if (atomic_load_explicit(&entry->key, memory_order_relaxed) != key)
-		return 0;
-	return atomic_load_explicit(&entry->estimate_ns, memory_order_relaxed);
-}
+struct clv_cost clv_costs[1 << CLV_COST_BITS];
 
 /* Samples are intervals between wake-ups of one thread, so a late wake-up makes one too
  * long and the next too short: only a symmetric mean is right.  The first samples hold
@@ -46,27 +23,27 @@ static uint64_t blend(uint64_t old_ns, uint64_t took_ns, uint32_t n_samples)
 
 void clv_cost_learn(uint64_t key, uint64_t took_ns)
 {
-	struct entry *entry = entry_of(key);
+	struct clv_cost *cost = clv_cost_of(key);
 	uint32_t n_samples = 0;
 	uint64_t old_ns = 0, new_ns;
 
-	if (atomic_load(&entry->key) == key) {
-		n_samples = atomic_load(&entry->n_samples);
-		old_ns = atomic_load(&entry->estimate_ns);
+	if (atomic_load(&cost->key) == key) {
+		n_samples = atomic_load(&cost->n_samples);
+		old_ns = atomic_load(&cost->estimate_ns);
 	}
 	new_ns = blend(old_ns, took_ns, n_samples);
 	if (new_ns == 0)
 		new_ns = 1;
 	if (new_ns > MAX_ESTIMATE_NS)
 		new_ns = MAX_ESTIMATE_NS;
-	atomic_store(&entry->estimate_ns, new_ns);
+	atomic_store(&cost->estimate_ns, (uint32_t)new_ns);
 	atomic_store(
-		&entry->n_samples, n_samples < SETTLED_AFTER ? n_samples + 1 : n_samples);
-	atomic_store(&entry->key, key);
+		&cost->n_samples, n_samples < SETTLED_AFTER ? n_samples + 1 : n_samples);
+	atomic_store(&cost->key, key);
 }
 
 void clv_cost_forget(void)
 {
-	for (size_t i = 0; i < N_ENTRIES; i++)
-		atomic_store(&entries[i].key, 0);
+	for (size_t i = 0; i < 1 << CLV_COST_BITS; i++)
+		atomic_store(&clv_costs[i].key, 0);
 }

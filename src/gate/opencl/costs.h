@@ -2,12 +2,14 @@
 #pragma once
 
 #include <CL/cl.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* How long commands take, by kind: kernels by handle and global size, the rest by
  * operation and magnitude.  A direct-mapped table of atomics; a collision only makes a
- * command unknown again, and an unknown command goes one at a time.  Keys are never 0. */
+ * command unknown again, and an unknown command goes one at a time.  Keys are
+ * never 0, and mixed: their high bits are the place. */
 #define CLV_COST_MIXED UINT64_MAX /* a batch of several kinds teaches nothing */
 
 /* Operations of one table row each with clv_cost_key_bytes(). */
@@ -22,13 +24,20 @@ enum clv_cost_operation {
 	CLV_COST_COMMAND_BUFFER,
 };
 
-static inline uint64_t clv_cost_key_kernel(
+#define CLV_COST_MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
+
+static inline __attribute__((always_inline)) uint64_t clv_cost_key_kernel(
 	cl_kernel kernel, cl_uint n_dimensions, const size_t *global_size)
 {
-	uint64_t key = (uint64_t)(uintptr_t)kernel;
+	uint64_t key = (uint64_t)(uintptr_t)kernel + 1;
 
-	for (cl_uint i = 0; global_size && i < n_dimensions && i < 3; i++)
-		key = (key ^ global_size[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	if (!global_size)
+		return key * CLV_COST_MULTIPLIER | 1;
+	key += global_size[0] * CLV_COST_MULTIPLIER;
+	if (n_dimensions > 1)
+		key = (key ^ global_size[1]) * CLV_COST_MULTIPLIER;
+	if (n_dimensions > 2)
+		key = (key ^ global_size[2]) * CLV_COST_MULTIPLIER;
 	return key | 1;
 }
 
@@ -37,11 +46,33 @@ static inline uint64_t clv_cost_key_bytes(
 {
 	uint64_t magnitude = n_bytes ? 64 - (uint64_t)__builtin_clzll(n_bytes) : 0;
 
-	return ((uint64_t)operation << 8 | magnitude) << 1 | 1;
+	return ((uint64_t)operation << 8 | magnitude) * CLV_COST_MULTIPLIER | 1;
+}
+
+struct clv_cost {
+	_Atomic uint64_t key;
+	_Atomic uint32_t estimate_ns; /* up to 4 s */
+	_Atomic uint32_t n_samples;
+};
+
+#define CLV_COST_BITS 12
+extern struct clv_cost clv_costs[1 << CLV_COST_BITS]
+	__attribute__((visibility("hidden")));
+
+static inline struct clv_cost *clv_cost_of(uint64_t key)
+{
+	return &clv_costs[key >> (64 - CLV_COST_BITS)];
 }
 
 /* Nanoseconds, at least 1; 0: not known. */
-uint64_t clv_cost_estimate(uint64_t key);
+static inline __attribute__((always_inline)) uint64_t clv_cost_estimate(uint64_t key)
+{
+	const struct clv_cost *cost = clv_cost_of(key);
+
+	if (atomic_load_explicit(&cost->key, memory_order_relaxed) != key)
+		return 0;
+	return atomic_load_explicit(&cost->estimate_ns, memory_order_relaxed);
+}
 
 /* One command of this kind took about this long. */
 void clv_cost_learn(uint64_t key, uint64_t took_ns);

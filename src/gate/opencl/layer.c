@@ -13,9 +13,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-const cl_icd_dispatch *clv_real;
+cl_icd_dispatch clv_real;
 
-static cl_icd_dispatch below; /* as the loader gave it */
 static cl_icd_dispatch table; /* with our wrappers */
 
 const cl_icd_dispatch *clv_opencl_table(void)
@@ -65,12 +64,11 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint n_entries, const cl_icd_dispatch *
 		return CL_INVALID_VALUE;
 	/* A loader with fewer entries cannot call what it does not have; one with more
 	 * keeps the rest to itself, and the gate must not let calls past it. */
-	if (n > sizeof(below))
+	if (n > sizeof(clv_real))
 		return CL_INVALID_VALUE;
 
-	memcpy(&below, target, n);
-	clv_real = &below;
-	table = below;
+	memcpy(&clv_real, target, n);
+	table = clv_real;
 	clv_opencl_wrap_submissions(&table);
 	clv_opencl_wrap_waits(&table);
 	clv_opencl_wrap_queues(&table);

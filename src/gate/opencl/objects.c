@@ -49,7 +49,7 @@ static void correct_charge(struct clv_charge *charge, cl_mem object)
 {
 	size_t real_bytes = 0;
 
-	if (clv_real->clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(real_bytes),
+	if (clv_real.clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(real_bytes),
 		    &real_bytes, NULL) != CL_SUCCESS ||
 		real_bytes == charge->n_bytes)
 		return;
@@ -76,13 +76,13 @@ cl_mem clv_charge_settle(
 			.n_bytes = charge->n_bytes,
 			.epoch = charge->epoch,
 		};
-		if (clv_real->clSetMemObjectDestructorCallback(
+		if (clv_real.clSetMemObjectDestructorCallback(
 			    object, object_is_gone, record) == CL_SUCCESS)
 			return object;
 		free(record);
 	}
 	/* A charge that could never end must not begin. */
-	clv_real->clReleaseMemObject(object);
+	clv_real.clReleaseMemObject(object);
 	clv_charge_undo(charge);
 	if (ret_error)
 		*ret_error = CL_OUT_OF_HOST_MEMORY;

@@ -4,8 +4,6 @@
  * work that was never flushed. */
 #include "gate/opencl/queues.h"
 
-#include "base/clock.h"
-#include "gate/opencl/costs.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/table.h"
 
@@ -93,7 +91,7 @@ static void flush_others(struct clv_cl_queue *marked)
 
 	for (uint32_t i = 0; clv_table_walk(&i, &queue);) {
 		if (queue != marked && atomic_exchange(&queue->unflushed, 0))
-			clv_real->clFlush(queue->handle);
+			clv_real.clFlush(queue->handle);
 	}
 }
 
@@ -116,21 +114,21 @@ static bool place_marker(struct clv_cl_queue *queue)
 		return false;
 	/* Without a marker its completion would never be known: let it count as complete.
 	 */
-	if (clv_real->clEnqueueMarkerWithWaitList(
-		    queue->handle, 0, NULL, &marker.event) != CL_SUCCESS) {
+	if (clv_real.clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, &marker.event) !=
+		CL_SUCCESS) {
 		abandon(marker.packed);
 		return false;
 	}
 	atomic_fetch_add(&queue->n_markers, 1);
 	atomic_store(&queue->unflushed, 0);
 	if (!push_marker(&marker)) {
-		clv_real->clReleaseEvent(marker.event);
+		clv_real.clReleaseEvent(marker.event);
 		atomic_fetch_sub(&queue->n_markers, 1);
 		abandon(marker.packed);
 		return false;
 	}
 	flush_others(queue);
-	clv_real->clFlush(queue->handle);
+	clv_real.clFlush(queue->handle);
 	return true;
 }
 
@@ -184,29 +182,6 @@ bool clv_queues_mark_tails(void)
 	return placed;
 }
 
-void clv_queue_submitted(
-	struct clv_view *view, struct clv_cl_queue *queue, uint64_t packed, uint64_t kind)
-{
-	uint64_t before = atomic_fetch_add(&queue->unmarked, packed);
-	bool known = CLV_FLIGHT_NS(packed) > 0;
-
-	atomic_store_explicit(&queue->unflushed, 1, memory_order_relaxed);
-	if (CLV_FLIGHT_COUNT(before) == 0) {
-		atomic_store_explicit(
-			&queue->unmarked_since_ns, clv_clock_ns(), memory_order_relaxed);
-		atomic_store_explicit(&queue->unmarked_kind, kind, memory_order_relaxed);
-	} else if (atomic_load_explicit(&queue->unmarked_kind, memory_order_relaxed) !=
-		   kind) {
-		atomic_store_explicit(
-			&queue->unmarked_kind, CLV_COST_MIXED, memory_order_relaxed);
-	}
-	if (!known ||
-		clv_flight_wants_marker(view, before + packed,
-			atomic_load_explicit(&queue->n_markers, memory_order_relaxed),
-			atomic_load_explicit(&queue->sync_style, memory_order_relaxed)))
-		clv_queue_mark(queue);
-}
-
 void clv_queue_mark_with_event(
 	struct clv_cl_queue *queue, cl_event event, uint64_t packed, uint64_t kind)
 {
@@ -222,7 +197,7 @@ void clv_queue_mark_with_event(
 	atomic_fetch_add(&queue->n_markers, 1);
 	if (!push_marker(&marker)) {
 		atomic_fetch_sub(&queue->n_markers, 1);
-		clv_real->clReleaseEvent(event);
+		clv_real.clReleaseEvent(event);
 		abandon(packed);
 		return;
 	}
@@ -257,10 +232,10 @@ bool clv_queues_wait_for_marker(void)
 
 	if (marker.flush_first && !atomic_load(&marker.queue->released)) {
 		flush_others(marker.queue);
-		clv_real->clFlush(marker.queue->handle);
+		clv_real.clFlush(marker.queue->handle);
 	}
-	clv_real->clWaitForEvents(1, &marker.event);
-	clv_real->clReleaseEvent(marker.event);
+	clv_real.clWaitForEvents(1, &marker.event);
+	clv_real.clReleaseEvent(marker.event);
 	learn(marker.packed, marker.since_ns, marker.kind);
 	if (atomic_fetch_sub(&marker.queue->n_markers, 1) == 1)
 		mark_if_contended(marker.queue);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/gate.h"
+#include "gate/flight.h"
+#include "gate/opencl/costs.h"
 
 #include <CL/cl.h>
 #include <pthread.h>
@@ -34,7 +35,8 @@ struct clv_cl_queue {
 	struct clv_cl_queue *next_free;
 };
 
-/* NULL only when memory ran out. */
+/* NULL only when memory ran out.  A released record has no handle, so what a thread
+ * remembers is never taken for its successor. */
 struct clv_cl_queue *clv_queue_find(cl_command_queue handle);
 
 void clv_queue_retain(cl_command_queue handle);
@@ -42,13 +44,35 @@ void clv_queue_retain(cl_command_queue handle);
 /* Before the program's release: marks the tail if it is the last one. */
 void clv_queue_release(cl_command_queue handle);
 
-/* Books a command that the vendor accepted. */
-void clv_queue_submitted(struct clv_view *view, struct clv_cl_queue *queue,
-	uint64_t packed, uint64_t kind);
-
 /* Puts a marker behind what has none.  False: nothing to mark, or not possible now. */
 bool clv_queue_mark(struct clv_cl_queue *queue);
 bool clv_queues_mark_tails(void);
+
+/* Before the vendor's call: of what kind the commands without a marker are. */
+CLV_HOT void clv_queue_note_kind(struct clv_cl_queue *queue, uint64_t kind)
+{
+	uint64_t before =
+		atomic_load_explicit(&queue->unmarked_kind, memory_order_relaxed);
+
+	if (CLV_UNLIKELY(before != kind))
+		atomic_store_explicit(&queue->unmarked_kind,
+			before ? CLV_COST_MIXED : kind, memory_order_relaxed);
+}
+
+/* Books a command that the vendor accepted.  Returns all that has no marker now. */
+CLV_HOT uint64_t clv_queue_submitted(
+	struct clv_cl_queue *queue, const cl_event *event, uint64_t packed)
+{
+	uint64_t before = atomic_fetch_add(&queue->unmarked, packed);
+
+	atomic_store_explicit(
+		&queue->tail_event, event ? *event : NULL, memory_order_relaxed);
+	atomic_store_explicit(&queue->unflushed, 1, memory_order_relaxed);
+	if (CLV_UNLIKELY(CLV_FLIGHT_COUNT(before) == 0))
+		atomic_store_explicit(
+			&queue->unmarked_since_ns, clv_clock_ns(), memory_order_relaxed);
+	return before + packed;
+}
 
 /* A command's own event (reference taken over) serves as its marker. */
 void clv_queue_mark_with_event(

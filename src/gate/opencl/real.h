@@ -3,9 +3,10 @@
 
 #include <CL/cl_icd.h>
 
-/* The calls below this layer.  Set once by clInitLayer, before any wrapper can be called.
+/* The calls below this layer.  Filled once by clInitLayer, before any wrapper can be
+ * called.
  */
-extern const cl_icd_dispatch *clv_real;
+extern cl_icd_dispatch clv_real __attribute__((visibility("hidden")));
 
 /* Each file of wrappers puts its own into the table that the loader gets. */
 void clv_opencl_wrap_submissions(cl_icd_dispatch *table);

@@ -4,9 +4,6 @@
  * that no order between commands can change. */
 #include "gate/opencl/submit.h"
 
-#include "gate/opencl/blocked.h"
-#include "gate/opencl/costs.h"
-#include "gate/opencl/queues.h"
 #include "gate/opencl/real.h"
 
 /* A child that was refused, or a process whose lease ended: no device. */
@@ -37,7 +34,7 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	submission->blocked = NULL;
 	submission->blocking = blocking;
 	submission->kind = kind;
-	submission->packed = CLV_FLIGHT_ONE | estimate_ns;
+	submission->packed = CLV_FLIGHT_PACK(estimate_ns);
 	submission->view = clv_gate_peek();
 	if (__builtin_expect(!submission->view, 0))
 		r = check_attachment(submission);
@@ -64,7 +61,7 @@ static cl_event keep_event(const struct clv_submission *submission)
 		return submission->own_event;
 	if (!submission->event || !*submission->event)
 		return NULL;
-	clv_real->clRetainEvent(*submission->event);
+	clv_real.clRetainEvent(*submission->event);
 	return *submission->event;
 }
 
@@ -80,42 +77,52 @@ static void book_complete(struct clv_submission *submission)
 		clv_custody_book(&custody);
 }
 
-cl_int clv_submission_end(struct clv_submission *submission, cl_int result)
+static void book_blocked(struct clv_submission *submission, cl_int result)
+{
+	cl_event event = result == CL_SUCCESS ? keep_event(submission) : NULL;
+
+	if (event && submission->blocking) {
+		clv_real.clReleaseEvent(event);
+		event = NULL;
+	}
+	clv_blocked_enqueued(submission->blocked, event);
+}
+
+static void book_submitted(struct clv_submission *submission)
 {
 	struct clv_cl_queue *queue = submission->queue;
+	bool is_own = submission->own_event != NULL;
+	uint64_t unmarked;
 
+	if (is_own)
+		clv_real.clReleaseEvent(submission->own_event);
+	clv_queue_note_kind(queue, submission->kind);
+	unmarked = clv_queue_submitted(
+		queue, is_own ? NULL : submission->event, submission->packed);
+	if (CLV_FLIGHT_NS(submission->packed) == 0 ||
+		clv_flight_fills_marker(submission->view, unmarked) ||
+		clv_flight_wants_marker_now(submission->view,
+			atomic_load(&queue->n_markers), atomic_load(&queue->sync_style)))
+		clv_queue_mark(queue);
+}
+
+cl_int clv_submission_end(struct clv_submission *submission, cl_int result)
+{
 	if (!submission->view)
 		return result;
-	if (__builtin_expect(submission->blocked != NULL, 0)) {
-		cl_event event = result == CL_SUCCESS ? keep_event(submission) : NULL;
-
-		if (event && submission->blocking) {
-			clv_real->clReleaseEvent(event);
-			event = NULL;
-		}
-		clv_blocked_enqueued(submission->blocked, event);
-		return result;
-	}
-	if (result != CL_SUCCESS) {
+	if (submission->blocked) {
+		book_blocked(submission, result);
+	} else if (result != CL_SUCCESS) {
 		clv_flight_leave(submission->packed);
-		return result;
-	}
-	if (submission->blocking) {
+	} else if (submission->blocking) {
 		if (submission->own_event)
-			clv_real->clReleaseEvent(submission->own_event);
+			clv_real.clReleaseEvent(submission->own_event);
 		book_complete(submission);
-	} else if (__builtin_expect(atomic_load(&queue->n_blocked) > 0, 0) &&
-		   submission->event) {
-		clv_queue_mark_with_event(queue, keep_event(submission),
+	} else if (atomic_load(&submission->queue->n_blocked) > 0 && submission->event) {
+		clv_queue_mark_with_event(submission->queue, keep_event(submission),
 			submission->packed, submission->kind);
 	} else {
-		if (submission->own_event)
-			clv_real->clReleaseEvent(submission->own_event);
-		else if (submission->event)
-			atomic_store_explicit(&queue->tail_event, *submission->event,
-				memory_order_relaxed);
-		clv_queue_submitted(
-			submission->view, queue, submission->packed, submission->kind);
+		book_submitted(submission);
 	}
 	return result;
 }

@@ -21,6 +21,8 @@ static struct clv_cl_queue *free_records;
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 static char tombstone;
 
+struct clv_cl_queue clv_no_queue;
+
 static uint32_t hash(cl_command_queue handle)
 {
 	return (uint32_t)(((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
@@ -102,7 +104,7 @@ static struct clv_cl_queue *new_record(cl_command_queue handle)
 	memset(queue, 0, sizeof(*queue));
 	queue->handle = handle;
 	queue->application_references = 1;
-	clv_real->clGetCommandQueueInfo(
+	clv_real.clGetCommandQueueInfo(
 		handle, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
 	queue->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 	pthread_mutex_init(&queue->mark_lock, NULL);
@@ -113,8 +115,11 @@ struct clv_cl_queue *clv_queue_find(cl_command_queue handle)
 {
 	struct clv_cl_queue *queue = look_up(handle);
 
-	if (__builtin_expect(queue != NULL, 1))
+	if (CLV_LIKELY(queue != NULL)) {
+		if (clv_gate_thread.callback_depth == 0)
+			clv_gate_thread.last_queue = queue;
 		return queue;
+	}
 
 	pthread_mutex_lock(&change_lock);
 	queue = look_up(handle);
@@ -150,6 +155,7 @@ void clv_table_remove(struct clv_cl_queue *queue)
 		if (atomic_load(&table->entries[i]) == queue)
 			atomic_store(&table->entries[i], TOMBSTONE);
 	}
+	queue->handle = NULL;
 	pthread_mutex_unlock(&change_lock);
 	clv_table_recycle(queue);
 }

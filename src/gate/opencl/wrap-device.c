@@ -21,7 +21,7 @@ static bool is_lease_platform(const struct clv_view *view, cl_platform_id platfo
 {
 	char name[sizeof(view->platform)] = "";
 
-	clv_real->clGetPlatformInfo(
+	clv_real.clGetPlatformInfo(
 		platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
 	return strcmp(name, view->platform) == 0;
 }
@@ -36,14 +36,14 @@ static cl_int CL_API_CALL wrap_clGetPlatformIDs(
 	cl_int r;
 
 	if (!view && !refused)
-		return clv_real->clGetPlatformIDs(room, platforms, ret_n);
+		return clv_real.clGetPlatformIDs(room, platforms, ret_n);
 	if ((!platforms && !ret_n) || (platforms && room == 0))
 		return CL_INVALID_VALUE;
 	if (ret_n)
 		*ret_n = 0;
 	if (refused)
 		return PLATFORM_NOT_FOUND;
-	r = clv_real->clGetPlatformIDs(MAX_PLATFORMS, all, &n_all);
+	r = clv_real.clGetPlatformIDs(MAX_PLATFORMS, all, &n_all);
 	if (r != CL_SUCCESS)
 		return r;
 	for (cl_uint i = 0; i < n_all && i < MAX_PLATFORMS; i++) {
@@ -65,7 +65,7 @@ static cl_device_id lease_device(const struct clv_view *view, cl_platform_id pla
 
 	if (platform && !is_lease_platform(view, platform))
 		return NULL;
-	if (clv_real->clGetDeviceIDs(
+	if (clv_real.clGetDeviceIDs(
 		    platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, all, &n_all) != CL_SUCCESS)
 		return NULL;
 	return view->ordinal < n_all && view->ordinal < MAX_DEVICES ? all[view->ordinal]
@@ -79,7 +79,7 @@ static bool is_of_type(cl_device_id device, cl_device_type wanted)
 
 	if (wanted == CL_DEVICE_TYPE_ALL || wanted & CL_DEVICE_TYPE_DEFAULT)
 		return true;
-	clv_real->clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	clv_real.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
 	return (type & wanted) != 0;
 }
 
@@ -92,9 +92,9 @@ static cl_int CL_API_CALL wrap_clGetDeviceIDs(cl_platform_id platform,
 	cl_int r;
 
 	if (!view && !refused)
-		return clv_real->clGetDeviceIDs(platform, type, room, devices, ret_n);
+		return clv_real.clGetDeviceIDs(platform, type, room, devices, ret_n);
 	/* The vendor judges the arguments. */
-	r = clv_real->clGetDeviceIDs(platform, type, room, devices, ret_n);
+	r = clv_real.clGetDeviceIDs(platform, type, room, devices, ret_n);
 	if (r != CL_SUCCESS)
 		return r;
 	device = refused ? NULL : lease_device(view, platform);
@@ -130,7 +130,7 @@ static cl_context CL_API_CALL wrap_clCreateContextFromType(
 	cl_device_id device;
 
 	if (!view && !refused)
-		return clv_real->clCreateContextFromType(
+		return clv_real.clCreateContextFromType(
 			properties, type, notify, userdata, ret_error);
 	device = refused ? NULL : lease_device(view, platform_of(properties));
 	if (!device || !is_of_type(device, type)) {
@@ -138,7 +138,7 @@ static cl_context CL_API_CALL wrap_clCreateContextFromType(
 			*ret_error = CL_DEVICE_NOT_FOUND;
 		return NULL;
 	}
-	return clv_real->clCreateContext(
+	return clv_real.clCreateContext(
 		properties, 1, &device, notify, userdata, ret_error);
 }
 
@@ -168,7 +168,7 @@ static cl_int CL_API_CALL wrap_clGetDeviceInfo(cl_device_id device, cl_device_in
 	size_t room, void *value, size_t *ret_bytes)
 {
 	struct clv_view *view = clv_gate_peek();
-	cl_int r = clv_real->clGetDeviceInfo(device, what, room, value, ret_bytes);
+	cl_int r = clv_real.clGetDeviceInfo(device, what, room, value, ret_bytes);
 	uint64_t quota, used;
 
 	if (r != CL_SUCCESS || !view)
@@ -198,9 +198,9 @@ uint64_t clv_device_max_allocation_bytes(cl_context context)
 	cl_device_id device = NULL;
 	cl_ulong max_bytes = 0;
 
-	clv_real->clGetContextInfo(
+	clv_real.clGetContextInfo(
 		context, CL_CONTEXT_DEVICES, sizeof(device), &device, NULL);
-	if (!device || clv_real->clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
+	if (!device || clv_real.clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
 			       sizeof(max_bytes), &max_bytes, NULL) != CL_SUCCESS)
 		return UINT64_MAX;
 	return max_bytes;

@@ -43,7 +43,7 @@ static cl_int CL_API_CALL wrap_clEnqueueCommandBufferKHR(cl_uint n_queues,
 	cl_int r;
 
 	if (!queue) {
-		info = clv_real->clGetExtensionFunctionAddress(
+		info = clv_real.clGetExtensionFunctionAddress(
 			"clGetCommandBufferInfoKHR");
 		if (!info || info(buffer, CL_COMMAND_BUFFER_QUEUES_KHR, sizeof(queue),
 				     &queue, NULL) != CL_SUCCESS)
@@ -350,14 +350,14 @@ static void *answer(const char *name, void *found)
 
 static void *CL_API_CALL wrap_clGetExtensionFunctionAddress(const char *name)
 {
-	return answer(name, clv_real->clGetExtensionFunctionAddress(name));
+	return answer(name, clv_real.clGetExtensionFunctionAddress(name));
 }
 
 static void *CL_API_CALL wrap_clGetExtensionFunctionAddressForPlatform(
 	cl_platform_id platform, const char *name)
 {
 	return answer(
-		name, clv_real->clGetExtensionFunctionAddressForPlatform(platform, name));
+		name, clv_real.clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
 #define WRAP(function) table->function = wrap_##function

@@ -24,7 +24,7 @@ static cl_mem drop(cl_mem object, cl_int *ret_error)
 {
 	if (!object)
 		return NULL;
-	clv_real->clReleaseMemObject(object);
+	clv_real.clReleaseMemObject(object);
 	return refuse(ret_error);
 }
 
@@ -47,7 +47,7 @@ static cl_mem CL_API_CALL wrap_clCreateBuffer(
 	cl_context context, cl_mem_flags flags, size_t n, void *host, cl_int *ret_error)
 {
 	return CHARGED(n, false, context,
-		clv_real->clCreateBuffer(context, flags, n, host, ret_error));
+		clv_real.clCreateBuffer(context, flags, n, host, ret_error));
 }
 
 static cl_mem CL_API_CALL wrap_clCreateBufferWithProperties(cl_context context,
@@ -55,7 +55,7 @@ static cl_mem CL_API_CALL wrap_clCreateBufferWithProperties(cl_context context,
 	cl_int *ret_error)
 {
 	return CHARGED(n, false, context,
-		clv_real->clCreateBufferWithProperties(
+		clv_real.clCreateBufferWithProperties(
 			context, properties, flags, n, host, ret_error));
 }
 
@@ -131,10 +131,10 @@ static cl_mem CL_API_CALL wrap_clCreateImage(cl_context context, cl_mem_flags fl
 	cl_int *ret_error)
 {
 	if (!has_own_memory(desc))
-		return clv_real->clCreateImage(
+		return clv_real.clCreateImage(
 			context, flags, format, desc, host, ret_error);
 	return CHARGED(image_bytes(format, desc), true, context,
-		clv_real->clCreateImage(context, flags, format, desc, host, ret_error));
+		clv_real.clCreateImage(context, flags, format, desc, host, ret_error));
 }
 
 static cl_mem CL_API_CALL wrap_clCreateImageWithProperties(cl_context context,
@@ -143,10 +143,10 @@ static cl_mem CL_API_CALL wrap_clCreateImageWithProperties(cl_context context,
 	cl_int *ret_error)
 {
 	if (!has_own_memory(desc))
-		return clv_real->clCreateImageWithProperties(
+		return clv_real.clCreateImageWithProperties(
 			context, properties, flags, format, desc, host, ret_error);
 	return CHARGED(image_bytes(format, desc), true, context,
-		clv_real->clCreateImageWithProperties(
+		clv_real.clCreateImageWithProperties(
 			context, properties, flags, format, desc, host, ret_error));
 }
 
@@ -155,7 +155,7 @@ static cl_mem CL_API_CALL wrap_clCreateImage2D(cl_context context, cl_mem_flags 
 	void *host, cl_int *ret_error)
 {
 	return CHARGED(element_bytes(format) * width * height, true, context,
-		clv_real->clCreateImage2D(
+		clv_real.clCreateImage2D(
 			context, flags, format, width, height, row, host, ret_error));
 }
 
@@ -164,7 +164,7 @@ static cl_mem CL_API_CALL wrap_clCreateImage3D(cl_context context, cl_mem_flags 
 	size_t row, size_t slice, void *host, cl_int *ret_error)
 {
 	return CHARGED(element_bytes(format) * width * height * depth, true, context,
-		clv_real->clCreateImage3D(context, flags, format, width, height, depth,
+		clv_real.clCreateImage3D(context, flags, format, width, height, depth,
 			row, slice, host, ret_error));
 }
 
@@ -173,7 +173,7 @@ static cl_mem CL_API_CALL wrap_clCreatePipe(cl_context context, cl_mem_flags fla
 	cl_int *ret_error)
 {
 	return CHARGED((uint64_t)packet_bytes * n_packets, false, context,
-		clv_real->clCreatePipe(
+		clv_real.clCreatePipe(
 			context, flags, packet_bytes, n_packets, properties, ret_error));
 }
 
@@ -199,13 +199,13 @@ static cl_int CL_API_CALL wrap_clSetMemObjectDestructorCallback(
 	cl_int r;
 
 	if (!function)
-		return clv_real->clSetMemObjectDestructorCallback(
+		return clv_real.clSetMemObjectDestructorCallback(
 			object, function, userdata);
 	callback = malloc(sizeof(*callback));
 	if (!callback)
 		return CL_OUT_OF_HOST_MEMORY;
 	*callback = (struct destructor_callback){function, userdata};
-	r = clv_real->clSetMemObjectDestructorCallback(object, run_destructor, callback);
+	r = clv_real.clSetMemObjectDestructorCallback(object, run_destructor, callback);
 	if (r != CL_SUCCESS)
 		free(callback);
 	return r;

@@ -15,20 +15,20 @@ static cl_command_queue CL_API_CALL wrap_clCreateCommandQueue(cl_context context
 	cl_device_id device, cl_command_queue_properties properties, cl_int *ret_error)
 {
 	return registered(
-		clv_real->clCreateCommandQueue(context, device, properties, ret_error));
+		clv_real.clCreateCommandQueue(context, device, properties, ret_error));
 }
 
 static cl_command_queue CL_API_CALL wrap_clCreateCommandQueueWithProperties(
 	cl_context context, cl_device_id device, const cl_queue_properties *properties,
 	cl_int *ret_error)
 {
-	return registered(clv_real->clCreateCommandQueueWithProperties(
+	return registered(clv_real.clCreateCommandQueueWithProperties(
 		context, device, properties, ret_error));
 }
 
 static cl_int CL_API_CALL wrap_clRetainCommandQueue(cl_command_queue queue)
 {
-	cl_int r = clv_real->clRetainCommandQueue(queue);
+	cl_int r = clv_real.clRetainCommandQueue(queue);
 
 	if (r == CL_SUCCESS && clv_gate_peek())
 		clv_queue_retain(queue);
@@ -39,7 +39,7 @@ static cl_int CL_API_CALL wrap_clReleaseCommandQueue(cl_command_queue queue)
 {
 	if (queue && clv_gate_peek())
 		clv_queue_release(queue);
-	return clv_real->clReleaseCommandQueue(queue);
+	return clv_real.clReleaseCommandQueue(queue);
 }
 
 #define WRAP(function) table->function = wrap_##function

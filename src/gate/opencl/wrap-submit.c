@@ -8,19 +8,31 @@
 
 #define QUEUE cl_command_queue queue
 #define WAITS cl_uint n_waits, const cl_event *wait_list, cl_event *event
-#define PASS_WAITS n_waits, wait_list, submission.event
+#define PASS_WAITS n_waits, wait_list, passed
 
 /* function, (parameters), (arguments), cost key, whether it blocks */
 #define SUBMISSION(function, parameters, arguments, kind, blocking)                     \
-	static cl_int CL_API_CALL wrap_##function parameters                            \
+	static __attribute__((noinline, cold)) cl_int slow_##function parameters        \
 	{                                                                               \
 		struct clv_submission submission;                                       \
+		cl_event *passed;                                                       \
 		cl_int r = clv_submission_begin(&submission, queue, (kind), (blocking), \
 			n_waits, wait_list, event);                                     \
                                                                                         \
 		if (r != CL_SUCCESS)                                                    \
 			return r;                                                       \
-		return clv_submission_end(&submission, clv_real->function arguments);   \
+		passed = submission.event;                                              \
+		return clv_submission_end(&submission, clv_real.function arguments);    \
+	}                                                                               \
+	static cl_int CL_API_CALL wrap_##function parameters                            \
+	{                                                                               \
+		cl_event *passed = event;                                               \
+		struct clv_quick quick;                                                 \
+                                                                                        \
+		if (CLV_LIKELY(clv_quick_begin(&quick, queue, (kind), (blocking))))     \
+			return clv_quick_end(                                           \
+				&quick, event, clv_real.function arguments);            \
+		return slow_##function arguments;                                       \
 	}
 
 static size_t volume(const size_t *region)
@@ -150,13 +162,15 @@ static void *CL_API_CALL wrap_clEnqueueMapBuffer(QUEUE, cl_mem buffer, cl_bool b
 	cl_map_flags flags, size_t offset, size_t n, WAITS, cl_int *ret_error)
 {
 	struct clv_submission submission;
+	cl_event *passed;
 	void *mapped = NULL;
 	cl_int r;
 
 	r = clv_submission_begin(&submission, queue, clv_cost_key_bytes(CLV_COST_MAP, n),
 		block, n_waits, wait_list, event);
 	if (r == CL_SUCCESS) {
-		mapped = clv_real->clEnqueueMapBuffer(
+		passed = submission.event;
+		mapped = clv_real.clEnqueueMapBuffer(
 			queue, buffer, block, flags, offset, n, PASS_WAITS, &r);
 		clv_submission_end(&submission, r);
 	}
@@ -170,6 +184,7 @@ static void *CL_API_CALL wrap_clEnqueueMapImage(QUEUE, cl_mem image, cl_bool blo
 	size_t *slice, WAITS, cl_int *ret_error)
 {
 	struct clv_submission submission;
+	cl_event *passed;
 	void *mapped = NULL;
 	cl_int r;
 
@@ -177,7 +192,8 @@ static void *CL_API_CALL wrap_clEnqueueMapImage(QUEUE, cl_mem image, cl_bool blo
 		clv_cost_key_bytes(CLV_COST_MAP, volume(region)), block, n_waits,
 		wait_list, event);
 	if (r == CL_SUCCESS) {
-		mapped = clv_real->clEnqueueMapImage(queue, image, block, flags, at,
+		passed = submission.event;
+		mapped = clv_real.clEnqueueMapImage(queue, image, block, flags, at,
 			region, row, slice, PASS_WAITS, &r);
 		clv_submission_end(&submission, r);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared virtual memory: charged at allocation, by address.  A queued free counts when
  * the queue reaches it, so the gate always brings a free function of its own. */
-#include "gate/opencl/costs.h"
 #include "gate/gate.h"
+#include "gate/opencl/costs.h"
 #include "gate/opencl/objects.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
@@ -17,7 +17,7 @@ static void *CL_API_CALL wrap_clSVMAlloc(
 
 	if (charge.refused)
 		return NULL;
-	address = clv_real->clSVMAlloc(context, flags, n, alignment);
+	address = clv_real.clSVMAlloc(context, flags, n, alignment);
 	if (address)
 		clv_charge_pointer(&charge, address);
 	else
@@ -30,7 +30,7 @@ static void CL_API_CALL wrap_clSVMFree(cl_context context, void *address)
 	/* Before the vendor's free: after it the address may be another thread's. */
 	if (address)
 		clv_release_pointer(address);
-	clv_real->clSVMFree(context, address);
+	clv_real.clSVMFree(context, address);
 }
 
 struct queued_free {
@@ -42,10 +42,10 @@ static void free_with_vendor(cl_command_queue queue, cl_uint n, void **pointers)
 {
 	cl_context context = NULL;
 
-	clv_real->clGetCommandQueueInfo(
+	clv_real.clGetCommandQueueInfo(
 		queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
 	for (cl_uint i = 0; context && i < n; i++)
-		clv_real->clSVMFree(context, pointers[i]);
+		clv_real.clSVMFree(context, pointers[i]);
 }
 
 static void CL_CALLBACK run_queued_free(
@@ -80,7 +80,7 @@ static cl_int CL_API_CALL wrap_clEnqueueSVMFree(cl_command_queue queue, cl_uint 
 	r = clv_submission_begin(&submission, queue, clv_cost_key_bytes(CLV_COST_MAP, 0),
 		false, n_waits, wait_list, event);
 	if (r == CL_SUCCESS) {
-		r = clv_real->clEnqueueSVMFree(queue, n, pointers, run_queued_free,
+		r = clv_real.clEnqueueSVMFree(queue, n, pointers, run_queued_free,
 			request, n_waits, wait_list, submission.event);
 		clv_submission_end(&submission, r);
 	}

@@ -20,7 +20,7 @@ static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 
 	if (clv_gate_peek())
 		custody = clv_custody_take(clv_queue_find(queue));
-	r = clv_real->clFinish(queue);
+	r = clv_real.clFinish(queue);
 	if (custody.queue)
 		clv_custody_book(&custody);
 	return r;
@@ -33,7 +33,7 @@ static struct clv_custody custody_of_event(cl_event event)
 	struct clv_cl_queue *queue;
 	cl_command_queue handle = NULL;
 
-	if (clv_real->clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle),
+	if (clv_real.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle),
 		    &handle, NULL) != CL_SUCCESS ||
 		!handle)
 		return none;
@@ -55,7 +55,7 @@ static cl_int CL_API_CALL wrap_clWaitForEvents(cl_uint n_events, const cl_event 
 			n += custodies[n].queue != NULL;
 		}
 	}
-	r = clv_real->clWaitForEvents(n_events, events);
+	r = clv_real.clWaitForEvents(n_events, events);
 	for (cl_uint i = 0; i < n; i++)
 		clv_custody_book(&custodies[i]);
 	return r;
@@ -63,7 +63,7 @@ static cl_int CL_API_CALL wrap_clWaitForEvents(cl_uint n_events, const cl_event 
 
 static cl_event CL_API_CALL wrap_clCreateUserEvent(cl_context context, cl_int *ret_error)
 {
-	cl_event event = clv_real->clCreateUserEvent(context, ret_error);
+	cl_event event = clv_real.clCreateUserEvent(context, ret_error);
 
 	if (event)
 		clv_blocked_user_event_made(event);
@@ -75,7 +75,7 @@ static cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int statu
 	cl_int r;
 
 	clv_blocked_release(event);
-	r = clv_real->clSetUserEventStatus(event, status);
+	r = clv_real.clSetUserEventStatus(event, status);
 	clv_blocked_released();
 	return r;
 }
@@ -88,12 +88,12 @@ static cl_int CL_API_CALL wrap_clReleaseEvent(cl_event event)
 	cl_int r;
 
 	if (!clv_blocked_any())
-		return clv_real->clReleaseEvent(event);
-	clv_real->clGetEventInfo(
+		return clv_real.clReleaseEvent(event);
+	clv_real.clGetEventInfo(
 		event, CL_EVENT_REFERENCE_COUNT, sizeof(references), &references, NULL);
 	if (references == 1)
 		clv_blocked_release(event);
-	r = clv_real->clReleaseEvent(event);
+	r = clv_real.clReleaseEvent(event);
 	clv_blocked_released();
 	return r;
 }
@@ -120,12 +120,12 @@ static cl_int CL_API_CALL wrap_clSetEventCallback(cl_event event, cl_int type,
 	cl_int r;
 
 	if (!function)
-		return clv_real->clSetEventCallback(event, type, function, userdata);
+		return clv_real.clSetEventCallback(event, type, function, userdata);
 	callback = malloc(sizeof(*callback));
 	if (!callback)
 		return CL_OUT_OF_HOST_MEMORY;
 	*callback = (struct event_callback){function, userdata};
-	r = clv_real->clSetEventCallback(event, type, run_event_callback, callback);
+	r = clv_real.clSetEventCallback(event, type, run_event_callback, callback);
 	if (r != CL_SUCCESS)
 		free(callback);
 	return r;
@@ -153,7 +153,7 @@ static void book(
 	if (!blocked)
 		return;
 	if (!kept && result == CL_SUCCESS && event) {
-		clv_real->clRetainEvent(*event);
+		clv_real.clRetainEvent(*event);
 		kept = *event;
 	}
 	clv_blocked_enqueued(blocked, kept);
@@ -164,7 +164,7 @@ static cl_int CL_API_CALL wrap_clEnqueueMarkerWithWaitList(cl_command_queue queu
 {
 	struct clv_blocked *blocked = classify(queue, n_waits, wait_list, false);
 	cl_event own = NULL;
-	cl_int r = clv_real->clEnqueueMarkerWithWaitList(
+	cl_int r = clv_real.clEnqueueMarkerWithWaitList(
 		queue, n_waits, wait_list, blocked && !event ? &own : event);
 
 	book(blocked, r, own, event);
@@ -176,7 +176,7 @@ static cl_int CL_API_CALL wrap_clEnqueueBarrierWithWaitList(cl_command_queue que
 {
 	struct clv_blocked *blocked = classify(queue, n_waits, wait_list, true);
 	cl_event own = NULL;
-	cl_int r = clv_real->clEnqueueBarrierWithWaitList(
+	cl_int r = clv_real.clEnqueueBarrierWithWaitList(
 		queue, n_waits, wait_list, blocked && !event ? &own : event);
 
 	book(blocked, r, own, event);
@@ -188,14 +188,14 @@ static cl_int CL_API_CALL wrap_clEnqueueBarrierWithWaitList(cl_command_queue que
 static cl_int CL_API_CALL wrap_clEnqueueMarker(cl_command_queue queue, cl_event *event)
 {
 	if (!clv_blocked_any())
-		return clv_real->clEnqueueMarker(queue, event);
+		return clv_real.clEnqueueMarker(queue, event);
 	return wrap_clEnqueueMarkerWithWaitList(queue, 0, NULL, event);
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueBarrier(cl_command_queue queue)
 {
 	if (!clv_blocked_any())
-		return clv_real->clEnqueueBarrier(queue);
+		return clv_real.clEnqueueBarrier(queue);
 	return wrap_clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
 }
 
@@ -203,7 +203,7 @@ static cl_int CL_API_CALL wrap_clEnqueueWaitForEvents(
 	cl_command_queue queue, cl_uint n_events, const cl_event *events)
 {
 	if (!clv_blocked_any() || n_events == 0)
-		return clv_real->clEnqueueWaitForEvents(queue, n_events, events);
+		return clv_real.clEnqueueWaitForEvents(queue, n_events, events);
 	return wrap_clEnqueueBarrierWithWaitList(queue, n_events, events, NULL);
 }
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/clock.h"
+#include "gate/state.h"
+
+/* The hot part of a submission, inline: two locked additions and a few loads while the
+ * gate is open.  No system call, no lock, no allocation; the clock only in a granted turn
+ * or when nothing was in flight. */
+
+/* Bits of the count: one more command at a time cannot jump over them unseen. */
+#define CLV_FLIGHT_MAX_IN_FLIGHT (UINT64_C(1) << 18)
+#define CLV_FLIGHT_MAX_UNMARKED (UINT64_C(1) << 12)
+#define CLV_FLIGHT_MARKS_PER_WINDOW 4
+
+/* Inlined whatever the compiler thinks: the cost of a call shows in the benchmark. */
+#define CLV_HOT static inline __attribute__((always_inline))
+#define CLV_LIKELY(x) __builtin_expect(!!(x), 1)
+#define CLV_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Whether one more command may join what is in flight.  The window may be passed by the
+ * last one that starts inside it, so a device is not left idle between two kernels that
+ * are longer than the window together. */
+CLV_HOT bool clv_flight_has_room(const struct clv_control_page *control, uint64_t flight)
+{
+	return CLV_FLIGHT_NS(flight) <
+		       atomic_load_explicit(&control->window_ns, memory_order_relaxed) &&
+	       !(flight & CLV_FLIGHT_MAX_IN_FLIGHT);
+}
+
+/* One attempt of a command of known length while nobody else has work (open or shared).
+ * Counts itself in first and looks at the phase afterwards; the arbiter stores the phase
+ * first and reads the counts afterwards: one of the two sees the other. */
+CLV_HOT bool clv_flight_quick_enter(struct clv_view *view, uint64_t packed)
+{
+	const struct clv_control_page *control = view->control;
+	uint32_t phase;
+	uint64_t flight;
+
+	atomic_fetch_add(&view->slot->entered, 1);
+	phase = CLV_PHASE_OF(atomic_load(&control->phase));
+	if (CLV_LIKELY(phase - CLV_PHASE_OPEN <= CLV_PHASE_SHARED - CLV_PHASE_OPEN)) {
+		flight = atomic_fetch_add(&clv_gate.flight, packed);
+		if (CLV_UNLIKELY(flight == 0))
+			atomic_store(&clv_gate.busy_since_ns, clv_clock_ns());
+		if (CLV_LIKELY(clv_flight_has_room(control, flight)))
+			return true;
+		atomic_fetch_sub(&clv_gate.flight, packed);
+	}
+	atomic_fetch_add(&view->slot->done, 1);
+	return false;
+}
+
+/* Whether what was submitted since the last marker is enough for the next one. */
+CLV_HOT bool clv_flight_fills_marker(const struct clv_view *view, uint64_t unmarked)
+{
+	uint64_t window_ns =
+		atomic_load_explicit(&view->control->window_ns, memory_order_relaxed);
+
+	return CLV_FLIGHT_NS(unmarked) >= window_ns / CLV_FLIGHT_MARKS_PER_WINDOW ||
+	       (unmarked & CLV_FLIGHT_MAX_UNMARKED);
+}
+
+/* In a granted turn the arbiter must learn soon that this process is idle: a marker at
+ * once, unless one is out or the program waits for its own work. */
+bool clv_flight_wants_marker_now(
+	const struct clv_view *view, uint32_t n_markers, bool sync_style);
