@@ -192,11 +192,9 @@ int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, in
 
 void clv_attached_disconnected(struct clv_attached *process)
 {
+	/* A process that ends loses its pages a moment before its pidfd says so: whether
+	 * this one lives on without them shows at the next look. */
 	process->is_connected = false;
-	if (clv_watch_is_dead(process->watch))
-		return; /* its pidfd is about to say so */
-	if (!has_page(process))
-		drop(process, "has left its pages");
 }
 
 void clv_attached_check(struct clv_lease *lease)

@@ -17,11 +17,11 @@ int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, in
  * cleared when the arbiter gets the lease. */
 int clv_attached_adopt(struct clv_lease *lease, const struct clv_process_record *record);
 
-/* Its connection ended.  Alive, it has called exec or closefrom: without the page its
- * slot is given back. */
+/* Its connection ended.  If it lives, it has called exec or closefrom. */
 void clv_attached_disconnected(struct clv_attached *process);
 
-/* Looks whether processes without a connection still map the page. */
+/* Gives back the slots of living processes without a connection that do not map the page
+ * any more.  Called once a second. */
 void clv_attached_check(struct clv_lease *lease);
 
 /* Only the memory and the watch. */

@@ -12,6 +12,7 @@
 #include "agent/probe.h"
 #include "arbiter/arbiter.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -21,6 +22,8 @@
 #include <string.h>
 
 #define MAX_DEVICES 256u
+/* Drivers that showed nothing are asked again, but not by every request. */
+#define RETRY_NS (5 * CLV_NS_PER_S)
 
 struct clv_devices {
 	struct clv_agent *agent;
@@ -31,6 +34,7 @@ struct clv_devices {
 	bool is_pending;
 	char key[17];    /* of the answer that is known or asked for */
 	bool has_answer; /* for this key */
+	uint64_t answered_ns;
 	bool has_no_lock_folder;
 };
 
@@ -183,6 +187,7 @@ static void take_answer(struct clv_devices *devices, const json_t *answer)
 			add_problem(devices, json_string_value(item));
 	}
 	devices->has_answer = true;
+	devices->answered_ns = clv_clock_ns();
 }
 
 static void on_answer(void *userdata, const json_t *answer)
@@ -202,6 +207,17 @@ static void on_answer(void *userdata, const json_t *answer)
 		clv_http_wake(devices->agent->http, CLV_TOPIC_DEVICES);
 }
 
+static bool is_settled(const struct clv_devices *devices, const char *key)
+{
+	if (!devices->has_answer || strcmp(key, devices->key) != 0)
+		return false;
+	for (size_t i = 0; i < devices->n_items; i++) {
+		if (devices->items[i]->is_present)
+			return true;
+	}
+	return clv_clock_ns() - devices->answered_ns < RETRY_NS;
+}
+
 void clv_devices_refresh(struct clv_devices *devices)
 {
 	struct clv_error err = {0};
@@ -211,7 +227,7 @@ void clv_devices_refresh(struct clv_devices *devices)
 	if (devices->is_pending)
 		return;
 	clv_device_cache_key(key);
-	if (devices->has_answer && strcmp(key, devices->key) == 0)
+	if (is_settled(devices, key))
 		return;
 
 	memcpy(devices->key, key, sizeof(key));

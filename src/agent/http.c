@@ -7,6 +7,7 @@
 #include "agent/api.h"
 #include "agent/idle.h"
 #include "agent/problem.h"
+#include "agent/quota.h"
 #include "agent/request.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #define MAX_CONNECTIONS 4096u
+#define MAX_CONNECTIONS_PER_USER 1024u
 #define SILENT_CONNECTION_S 60u
 #define REAL_DIGITS 12
 
@@ -46,6 +48,7 @@ struct clv_http {
 	TAILQ_HEAD(, exchange) waiting;
 	size_t n_waiting;
 	int listen_fd; /* the server's */
+	struct clv_quota *quota;
 	bool is_stopping;
 };
 
@@ -332,6 +335,31 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 	free(exchange);
 }
 
+/* Connections by user.  One too many is shut at once, and the server then finds it at its
+ * end; *state says whether it was counted. */
+static void on_connection(void *userdata, struct MHD_Connection *connection, void **state,
+	enum MHD_ConnectionNotificationCode code)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct clv_http *http = userdata;
+	struct ucred credentials;
+	socklen_t length = sizeof(credentials);
+
+	if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &credentials,
+			     &length) < 0)
+		return;
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (*state)
+			clv_quota_give_back(http->quota, credentials.uid);
+		return;
+	}
+	if (clv_quota_take(http->quota, credentials.uid))
+		*state = http;
+	else
+		shutdown(info->connect_fd, SHUT_RDWR);
+}
+
 static int watch_server(struct clv_http *http, struct clv_error *err)
 {
 	const union MHD_DaemonInfo *info =
@@ -352,8 +380,11 @@ int clv_http_new(struct clv_agent *agent, int listen_fd, struct clv_http **ret,
 	struct clv_http *http = calloc(1, sizeof(*http));
 	int r;
 
-	if (!http) {
+	if (http)
+		http->quota = clv_quota_new(MAX_CONNECTIONS_PER_USER);
+	if (!http || !http->quota) {
 		close(listen_fd);
+		free(http);
 		return clv_error_errno(err, ENOMEM, "cannot serve the API");
 	}
 	http->agent = agent;
@@ -362,10 +393,12 @@ int clv_http_new(struct clv_agent *agent, int listen_fd, struct clv_http **ret,
 	http->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL,
 		NULL, on_access, http, MHD_OPTION_LISTEN_SOCKET, listen_fd,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
 		MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
 		MHD_OPTION_CONNECTION_TIMEOUT, SILENT_CONNECTION_S, MHD_OPTION_END);
 	if (!http->daemon) {
 		close(listen_fd);
+		clv_quota_free(http->quota);
 		free(http);
 		return clv_error_set(err, -EIO, "cannot serve the API: no HTTP server");
 	}
@@ -389,6 +422,7 @@ struct clv_http *clv_http_free(struct clv_http *http)
 	sd_event_source_disable_unref(http->io);
 	sd_event_source_disable_unref(http->timer);
 	MHD_stop_daemon(http->daemon);
+	clv_quota_free(http->quota);
 	free(http);
 	return NULL;
 }

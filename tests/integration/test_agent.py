@@ -9,12 +9,14 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-from harness import HERE, PROGRAMS, Agent, Case, Holder, main, wait_until
+import harness
+from harness import PROGRAMS, Agent, Case, Holder, copy_for_others, main, wait_until
+
+NOBODY = 65534
 
 
 class Agents(Case):
@@ -88,18 +90,86 @@ class Agents(Case):
         os.chmod(self.agent.folder, 0o755)
         os.chmod(self.agent.runtime, 0o755)
         os.chmod(self.agent.api, 0o666)
-        # The other user may not be able to read this folder.
-        copy = tempfile.mkdtemp(prefix="clv-")
-        self.addCleanup(shutil.rmtree, copy)
-        shutil.copy(os.path.join(HERE, "harness.py"), copy)
-        os.chmod(copy, 0o755)
-        program = ("import sys; sys.path.insert(0, sys.argv[1]); import harness;"
-                   "print(harness.request(sys.argv[2], 'GET', '/v1/leases'))")
-        done = subprocess.run(["/usr/bin/python3", "-c", program, copy, self.agent.api],
-                              capture_output=True, text=True, timeout=20, user=65534,
-                              cwd="/")
-        self.assertIn("403", done.stdout, done.stderr)
-        self.assertIn("not_permitted", done.stdout)
+        script = copy_for_others()
+        self.addCleanup(shutil.rmtree, os.path.dirname(script))
+        other = Holder(self.agent, NOBODY, script)
+        self.addCleanup(other.end)
+        self.refused(other.request("GET", "/v1/leases"), 403, "not_permitted", "user")
+        self.refused(other.request("POST", "/v1/leases", {"share": 0.1}), 403,
+                     "not_permitted")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root, as the system's agent does")
+class System(Case):
+    arguments = ["--system"]
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.agent.folder, 0o755)
+        self.script = copy_for_others()
+        self.addCleanup(shutil.rmtree, os.path.dirname(self.script))
+
+    def other(self, uid):
+        holder = Holder(self.agent, uid, self.script)
+        self.holders.append(holder)
+        return holder
+
+    def test_users_have_their_own(self):
+        alice, bob = self.other(NOBODY), self.other(NOBODY - 1)
+        lease = alice.lease(share=0.2, name="same")
+        self.assertEqual(lease["uid"], NOBODY)
+        self.assertEqual(bob.lease(share=0.2, name="same")["uid"], NOBODY - 1)
+        folder = os.stat(os.path.dirname(lease["socket"]))
+        self.assertEqual((folder.st_uid, folder.st_mode & 0o777), (NOBODY, 0o700))
+        self.assertEqual(os.stat(lease["socket"]).st_uid, NOBODY)
+
+        self.assertEqual(len(self.leases()), 2)
+        self.assertEqual(len(bob.request("GET", "/v1/leases")[1]["items"]), 1)
+        for method in ("GET", "DELETE"):
+            self.refused(bob.request(method, f"/v1/leases/{lease['id']}"), 404,
+                         "not_found")
+        self.refused(bob.request("PATCH", f"/v1/leases/{lease['id']}", {"share": 0.1}),
+                     404, "not_found")
+        self.refused(self.agent.request("GET", "/v1/leases/same"), 400, "bad_request",
+                     "several users")
+        names = {e["uid"] for e in bob.request("GET", "/v1/events")[1]["items"]}
+        self.assertEqual(names, {None, NOBODY - 1})
+        self.refused(bob.request("POST", "/v1/leases", {"share": 1, "overcommit": True}),
+                     403, "not_permitted", "overcommit")
+
+    def test_attach_across_users(self):
+        alice = self.other(NOBODY)
+        lease = alice.lease(share=0.2)
+        self.assertEqual(alice.do("attach", socket=lease["socket"])["status"], 0)
+        # Root may open the socket, but is not of the lease's tree.
+        self.assertEqual(harness.attach(lease["socket"])[0]["status"], -1)
+        # The tenant's folder is his: what he does there harms nobody else.
+        os.unlink(lease["socket"])
+        os.symlink("/etc/passwd", lease["socket"])
+        before = os.stat("/etc/passwd")
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        self.assertEqual(os.stat("/etc/passwd").st_uid, before.st_uid)
+        self.assertEqual(os.stat("/etc/passwd").st_mode, before.st_mode)
+        reply = alice.do("reattach", socket=lease["socket"])
+        self.assertEqual(reply["status"], 0)
+
+    def test_one_user_cannot_take_all_connections(self):
+        program = ("import socket, sys, time, resource;"
+                   "resource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000));"
+                   "s = [socket.socket(socket.AF_UNIX) for _ in range(3000)];"
+                   "[x.connect(sys.argv[1]) for x in s];"
+                   "print('there', flush=True); time.sleep(600)")
+        with subprocess.Popen(["/usr/bin/python3", "-c", program, self.agent.api],
+                              stdout=subprocess.PIPE, text=True, user=NOBODY,
+                              cwd="/") as greedy:
+            self.assertEqual(greedy.stdout.readline(), "there\n")
+            holder = self.other(NOBODY - 1)
+            for _ in range(5):
+                self.assertEqual(holder.request("GET", "/v1/leases")[0], 200)
+            held = len(os.listdir(f"/proc/{self.agent.process.pid}/fd"))
+            self.assertLess(held, 1200)
+            greedy.kill()
 
 
 class OnDemand(unittest.TestCase):

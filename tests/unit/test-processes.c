@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,6 +138,72 @@ static void test_peer_of_socket(void **state)
 	close(fds[1]);
 }
 
+/* A kernel before Linux 6.5 has no SO_PEERPIDFD. */
+static bool is_old_kernel;
+
+int __real_getsockopt(int fd, int level, int name, void *value, socklen_t *length);
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *length);
+
+int __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *length)
+{
+	if (is_old_kernel && level == SOL_SOCKET && name == 77) {
+		errno = ENOPROTOOPT;
+		return -1;
+	}
+	return __real_getsockopt(fd, level, name, value, length);
+}
+
+static void test_peer_on_an_old_kernel(void **state)
+{
+	struct clv_peer gone = {.uid = 77};
+	struct clv_error err = {0};
+	int pidfd = -1;
+
+	is_old_kernel = true;
+	test_peer_of_socket(state);
+	is_old_kernel = false;
+	assert_int_equal(clv_process_of_socket(-1, &gone, &pidfd, &err), -EBADF);
+	assert_int_equal(gone.uid, 77);
+}
+
+static void test_peer_that_is_gone(void **state)
+{
+	struct clv_peer peer = {.uid = 77};
+	struct clv_error err = {0};
+	int fds[2], pidfd = -1;
+	pid_t child;
+
+	for (int i = 0; i < 2; i++) {
+		is_old_kernel = i == 1;
+		child = fork();
+		if (child == 0) {
+			struct sockaddr_un address = {
+				.sun_family = AF_UNIX, .sun_path = "\0clv-test-peer"};
+			int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+			usleep(50000);
+			_exit(connect(fd, (struct sockaddr *)&address, sizeof(address)) <
+				0);
+		}
+		fds[0] = socket(AF_UNIX, SOCK_STREAM, 0);
+		assert_int_equal(bind(fds[0],
+					 (struct sockaddr *)&(struct sockaddr_un){
+						 .sun_family = AF_UNIX,
+						 .sun_path = "\0clv-test-peer"},
+					 sizeof(struct sockaddr_un)),
+			0);
+		assert_int_equal(listen(fds[0], 1), 0);
+		fds[1] = accept(fds[0], NULL, NULL);
+		waitpid(child, NULL, 0);
+		assert_int_equal(
+			clv_process_of_socket(fds[1], &peer, &pidfd, &err), -ESRCH);
+		assert_int_equal(peer.uid, 77);
+		close(fds[0]);
+		close(fds[1]);
+	}
+	is_old_kernel = false;
+}
+
 static void test_maps(void **state)
 {
 	int fd = memfd_create("a page", MFD_CLOEXEC);
@@ -216,6 +283,8 @@ int main(void)
 		cmocka_unit_test(test_open_knows_the_start_time),
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_peer_of_socket),
+		cmocka_unit_test(test_peer_on_an_old_kernel),
+		cmocka_unit_test(test_peer_that_is_gone),
 		cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_device_lock),
