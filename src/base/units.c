@@ -53,6 +53,8 @@ struct decimal {
 	const char *end;
 };
 
+#define MAX_DIGITS UINT64_C(100000000000000000)
+
 static bool read_decimal(const char *text, struct decimal *ret)
 {
 	struct decimal d = {.end = text};
@@ -65,9 +67,13 @@ static bool read_decimal(const char *text, struct decimal *ret)
 		}
 		if (*d.end < '0' || *d.end > '9')
 			break;
-		if (d.digits > UINT64_C(100000000000000000))
-			return false;
 		any = true;
+		/* Decimals beyond these are finer than any unit; 10 to their number must
+		 * fit 64 bits. */
+		if (point && (d.decimals == 18 || d.digits > MAX_DIGITS))
+			continue;
+		if (d.digits > MAX_DIGITS)
+			return false;
 		d.digits = d.digits * 10 + (uint64_t)(*d.end - '0');
 		d.decimals += point;
 	}
@@ -146,6 +152,7 @@ static int fraction_range_error(const char *text, struct clv_error *err)
 /* Reads "6/20"; d holds the 6. */
 static bool read_ratio(const struct decimal *d, uint64_t *ret_ppm)
 {
+	unsigned __int128 value;
 	struct decimal below;
 
 	if (d->decimals > 0 || !read_decimal(d->end + 1, &below) || below.decimals > 0)
@@ -153,7 +160,8 @@ static bool read_ratio(const struct decimal *d, uint64_t *ret_ppm)
 	if (*below.end != '\0' || below.digits == 0)
 		return false;
 
-	*ret_ppm = (uint64_t)((unsigned __int128)d->digits * CLV_PPM / below.digits);
+	value = (unsigned __int128)d->digits * CLV_PPM / below.digits;
+	*ret_ppm = value > UINT64_MAX ? UINT64_MAX : (uint64_t)value;
 	return true;
 }
 
