@@ -17,10 +17,17 @@ static bool is_open(const struct clv_control_page *control, enum clv_phase phase
 	return phase != CLV_PHASE_CLOSED;
 }
 
-/* Unknown commands (estimate 0) go alone while somebody else may be waiting. */
+/* In a granted turn only what will start before the deadline may join, so that a turn is
+ * overrun by part of one command.  Unknown commands (estimate 0) go alone while somebody
+ * else may be waiting. */
 static bool fits(const struct clv_control_page *control, enum clv_phase phase,
 	uint64_t flight, uint64_t estimate_ns)
 {
+	if (CLV_FLIGHT_COUNT(flight) == 0)
+		return true;
+	if (phase == CLV_PHASE_GRANTED && clv_clock_ns() + CLV_FLIGHT_NS(flight) >=
+						  atomic_load(&control->deadline_ns))
+		return false;
 	if (CLV_FLIGHT_COUNT(flight) < atomic_load(&control->window_commands))
 		return true;
 	return clv_flight_has_room(control, flight) &&

@@ -15,7 +15,8 @@
 #define GRANTED_POLL_NS (500 * CLV_NS_PER_US)
 #define BUSY_POLL_NS (50 * CLV_NS_PER_MS)
 #define IDLE_POLL_NS (1 * CLV_NS_PER_S)
-#define NO_WAITV_POLL_NS (1 * CLV_NS_PER_MS)
+#define BUSY_NO_WAITV_POLL_NS (1 * CLV_NS_PER_MS)
+#define IDLE_NO_WAITV_POLL_NS (20 * CLV_NS_PER_MS)
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449 /* Linux 5.16 */
@@ -34,7 +35,8 @@ struct wait_entry {
 static void wait_for_either(struct clv_view *view, uint32_t phase_word,
 	uint32_t helper_word, uint64_t timeout_ns)
 {
-	uint64_t until_ns = clv_clock_ns() + timeout_ns;
+	static bool no_waitv; /* one thread only */
+	uint64_t until_ns = clv_clock_ns() + timeout_ns, poll_ns;
 	struct timespec until = {
 		(time_t)(until_ns / CLV_NS_PER_S), (long)(until_ns % CLV_NS_PER_S)};
 	struct wait_entry entries[] = {
@@ -42,11 +44,18 @@ static void wait_for_either(struct clv_view *view, uint32_t phase_word,
 		{helper_word, (uintptr_t)&clv_gate.helper_word, WAIT_ENTRY_32_BITS, 0},
 	};
 
-	if (syscall(SYS_futex_waitv, entries, 2, 0, &until, CLOCK_MONOTONIC) >= 0 ||
-		errno != ENOSYS)
+	if (!no_waitv &&
+		(syscall(SYS_futex_waitv, entries, 2, 0, &until, CLOCK_MONOTONIC) >= 0 ||
+			errno != ENOSYS))
 		return;
+	/* Before Linux 5.16, and under valgrind: polling, quick only while work is out.
+	 */
+	no_waitv = true;
+	poll_ns = CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0
+			  ? BUSY_NO_WAITV_POLL_NS
+			  : IDLE_NO_WAITV_POLL_NS;
 	clv_futex_wait(&clv_gate.helper_word, helper_word,
-		timeout_ns < NO_WAITV_POLL_NS ? timeout_ns : NO_WAITV_POLL_NS);
+		timeout_ns < poll_ns ? timeout_ns : poll_ns);
 }
 
 /* What is to be done for this phase while no marker is out, and for how long to sleep
