@@ -33,8 +33,11 @@ static int write_file(const char *path, const char *text, struct clv_error *err)
 	_cleanup_close_ int fd =
 		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
-	if (fd < 0 || write(fd, text, n_bytes) != (ssize_t)n_bytes)
-		return clv_error_errno(err, errno ? errno : EIO, "cannot write %s", path);
+	if (fd < 0)
+		return clv_error_errno(err, errno, "cannot write %s", path);
+	errno = ENOSPC; /* unless a short write has a reason of its own */
+	if (write(fd, text, n_bytes) != (ssize_t)n_bytes)
+		return clv_error_errno(err, errno, "cannot write %s", path);
 	return 0;
 }
 
@@ -149,8 +152,8 @@ static int write_proc(const char *path, const char *text, struct clv_error *err)
 	size_t n_bytes = strlen(text);
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0 || write(fd, text, n_bytes) != (ssize_t)n_bytes)
-		return clv_error_errno(err, errno ? errno : EIO, "writing %s", path);
+	if (fd < 0 || write(fd, text, n_bytes) < 0)
+		return clv_error_errno(err, errno, "writing %s", path);
 	return 0;
 }
 

@@ -12,14 +12,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define CALL_TIMEOUT_MS 10000u
 #define PATH_BYTES 512
+#define START_ATTEMPTS 20
+#define START_PAUSE_NS 50000000
 #define PPM 1e6
 
 struct clv_client {
 	struct clv_transport *transport;
 	char *socket_path;
+	bool may_start_agent;
+	int interrupt_fd;
 };
 
 static void clv_json_decref(json_t *value)
@@ -146,36 +151,21 @@ static int find_socket(const struct clv_locate *where, struct clv_client_error *
 	return fail_none(where, err);
 }
 
-int clv_client_new(const struct clv_client_options *options, struct clv_client **ret,
+/* Connects to the agent that listens now, if any. */
+static int connect_once(const struct clv_client_options *options,
+	const struct clv_locate *where, struct clv_client **ret,
 	struct clv_client_error *err)
 {
-	static const struct clv_client_options defaults;
 	CLV_CLEANUP(clv_client_freep) struct clv_client *client = NULL;
-	_cleanup_free_ struct clv_locate *where = malloc(sizeof(*where));
-	int r, found;
+	int r, found = find_socket(where, err);
 
-	client = calloc(1, sizeof(*client));
-	if (!where || !client)
-		return clv_client_fail(err, -ENOMEM, "internal", "out of memory");
-	if (!options)
-		options = &defaults;
-	r = clv_locate_list(options->socket_path, where, err);
-	if (r < 0)
-		return r;
-
-	found = find_socket(where, err);
-	if (found == -ECONNREFUSED && options->start_agent && !where->is_chosen) {
-		r = clv_start_agent(where, err);
-		if (r < 0)
-			return r;
-		found = find_socket(where, err);
-	}
 	if (found < 0)
 		return found;
-
-	client->socket_path = strdup(where->paths[found]);
-	if (!client->socket_path)
+	client = calloc(1, sizeof(*client));
+	if (!client || !(client->socket_path = strdup(where->paths[found])))
 		return clv_client_fail(err, -ENOMEM, "internal", "out of memory");
+	client->may_start_agent = options->start_agent && !where->is_chosen;
+	client->interrupt_fd = options->interrupt_fd;
 	r = clv_transport_new(
 		client->socket_path, options->interrupt_fd, &client->transport, err);
 	if (r < 0)
@@ -186,6 +176,39 @@ int clv_client_new(const struct clv_client_options *options, struct clv_client *
 
 	*ret = CLV_TAKE(client);
 	return 0;
+}
+
+int clv_client_new(const struct clv_client_options *options, struct clv_client **ret,
+	struct clv_client_error *err)
+{
+	static const struct clv_client_options defaults;
+	const struct timespec pause = {.tv_nsec = START_PAUSE_NS};
+	_cleanup_free_ struct clv_locate *where = malloc(sizeof(*where));
+	int r;
+
+	if (!where)
+		return clv_client_fail(err, -ENOMEM, "internal", "out of memory");
+	if (!options)
+		options = &defaults;
+	r = clv_locate_list(options->socket_path, where, err);
+	if (r < 0)
+		return r;
+
+	/* An agent that has been idle may be leaving while we come: then its successor
+	 * has to wait for its locks, and we for the successor. */
+	r = connect_once(options, where, ret, err);
+	for (int i = 0; i < START_ATTEMPTS; i++) {
+		if (!options->start_agent || where->is_chosen ||
+			(r != -ECONNREFUSED && r != -ECONNRESET))
+			break;
+		if (i > 0)
+			nanosleep(&pause, NULL);
+		r = clv_start_agent(where, err);
+		if (r < 0)
+			break;
+		r = connect_once(options, where, ret, err);
+	}
+	return r;
 }
 
 struct clv_client *clv_client_free(struct clv_client *client)
@@ -231,6 +254,22 @@ int clv_client_lease(struct clv_client *client, const char *id_or_name, json_t *
 	return r < 0 ? r : call(client, "GET", path, NULL, 0, ret, err);
 }
 
+/* The agent left between two calls, for it was idle: finds or starts the next one. */
+static int reconnect(struct clv_client *client, struct clv_client_error *err)
+{
+	struct clv_client_options options = {
+		.start_agent = true, .interrupt_fd = client->interrupt_fd};
+	struct clv_client *next, old = *client;
+	int r = clv_client_new(&options, &next, err);
+
+	if (r < 0)
+		return r;
+	*client = *next;
+	*next = old;
+	clv_client_free(next);
+	return 0;
+}
+
 static void set_text(json_t *object, const char *key, const char *text)
 {
 	if (text)
@@ -254,6 +293,7 @@ int clv_client_lease_create(struct clv_client *client,
 	struct clv_client_error *err)
 {
 	_cleanup_json_ json_t *body = json_object();
+	int r;
 
 	set_text(body, "name", request->name);
 	set_text(body, "device", request->device);
@@ -266,7 +306,11 @@ int clv_client_lease_create(struct clv_client *client,
 		json_object_set_new(body, "wait", json_true());
 	if (request->overcommit)
 		json_object_set_new(body, "overcommit", json_true());
-	return call(client, "POST", "/v1/leases", body, 0, ret, err);
+	r = call(client, "POST", "/v1/leases", body, 0, ret, err);
+	/* Refused is: never sent.  What was sent is not sent again. */
+	if (r == -ECONNREFUSED && client->may_start_agent && reconnect(client, err) == 0)
+		r = call(client, "POST", "/v1/leases", body, 0, ret, err);
+	return r;
 }
 
 int clv_client_lease_wait(struct clv_client *client, const char *id_or_name,

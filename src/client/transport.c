@@ -153,7 +153,9 @@ static int fail_transfer(
 	if (result == CURLE_WRITE_ERROR)
 		return clv_client_fail(err, -EMSGSIZE, "bad_reply",
 			"the answer of the agent on %s is too large", t->socket_path);
-	return clv_client_fail(err, -ECONNREFUSED, "unreachable",
+	return clv_client_fail(err,
+		result == CURLE_COULDNT_CONNECT ? -ECONNREFUSED : -ECONNRESET,
+		"unreachable",
 		"the agent on %s cannot be reached (%s): start it with cleaved, or let "
 		"cleave run start one",
 		t->socket_path, curl_easy_strerror(result));

@@ -5,7 +5,8 @@
 It keeps leases in memory, admits by share and memory, queues in order, and ends a lease
 when its holder is dead.  It enforces nothing, and shares no code with the agent.  Faults
 are asked for in the environment: DOUBLE_API (another API version), DOUBLE_PROBLEM
-("status code" of every new lease), DOUBLE_ATTACHED (pids shown as attached).
+("status code" of every new lease), DOUBLE_ATTACHED (pids shown as attached),
+DOUBLE_LEAVES (a file: whoever can make it leaves after its first answer).
 """
 import argparse
 import http.server
@@ -152,6 +153,14 @@ def devices():
              "queued": len(leases) - len(active())}]
 
 
+def leave_once():
+    path = os.environ.get("DOUBLE_LEAVES")
+    if path and not os.path.exists(path):
+        open(path, "w").close()
+        os.unlink(os.path.join(runtime(), "api.sock"))
+        os._exit(0)
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -241,6 +250,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 status, value = self.route(method)
                 text = json.loads(json.dumps(value))
             self.answer(status, text)
+            leave_once()
         except Problem as problem:
             self.answer(problem.status, {
                 "type": "about:blank", "title": "Problem", "status": problem.status,

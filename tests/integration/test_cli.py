@@ -642,7 +642,7 @@ class OnDemand(Sandbox):
             return []
 
     def end_agents(self):
-        for pid in self.pids():
+        for pid in filter(is_alive, self.pids()):
             os.kill(pid, signal.SIGKILL)
 
     def test_one_agent_for_two(self):
@@ -662,6 +662,14 @@ class OnDemand(Sandbox):
         self.assertEqual(self.cleave("ps").returncode, 0)
         self.assertEqual(self.cleave("devices").returncode, 0)
         self.assertEqual(len(self.pids()), 1)
+
+
+    def test_agent_that_is_leaving(self):
+        """One that was idle may go between two requests: then the next one is started."""
+        self.env["DOUBLE_LEAVES"] = os.path.join(self.folder, "left")
+        result = self.cleave("run", "--no-namespace", "-s.2", "echo", "in")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "in\n", ""))
+        self.assertEqual(len(self.pids()), 2)
 
 
 class WithAgent(Sandbox, AgentTests):
