@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""An install puts everything where it belongs, and what was installed runs.
+
+Arguments: the build folder, its prefix, its libdir."""
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import tree
+
+ALWAYS = ("bin/cleave", "bin/cleaved", "include/cleave.h", "lib/systemd/system/cleaved.service",
+          "{libdir}/libcleave.so.0", "{libdir}/cleave/libcleave-opencl.so",
+          "{libdir}/pkgconfig/libcleave.pc",
+          "share/man/man1/cleave.1", "share/man/man1/cleave-run.1", "share/man/man8/cleaved.8",
+          "share/bash-completion/completions/cleave", "share/zsh/site-functions/_cleave",
+          "share/fish/vendor_completions.d/cleave.fish")
+
+
+def main():
+    build, prefix, libdir = sys.argv[1:]
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["meson", "install", "-C", build, "--no-rebuild", "--quiet",
+                        "--destdir", folder], check=True, stdout=subprocess.DEVNULL)
+        root = Path(folder + prefix)
+        for name in ALWAYS:
+            if not (root / name.format(libdir=libdir)).exists():
+                wrong.append(f"{name.format(libdir=libdir)} is not installed")
+        environment = dict(os.environ, LD_LIBRARY_PATH=str(root / libdir))
+        for program in ("bin/cleave", "bin/cleaved"):
+            done = subprocess.run([root / program, "--version"], env=environment,
+                                  capture_output=True, text=True)
+            if done.returncode or not done.stdout.startswith("cleave"):
+                wrong.append(f"{program} --version: {done.stdout}{done.stderr}".strip())
+    tree.finish(wrong, len(ALWAYS) + 2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
