@@ -90,10 +90,11 @@ static void fill_bar(double used, double promised, int width, char *ret)
 {
 	int inner = width - 2;
 	int mark = (int)(promised * inner + 0.5);
+	int filled = (int)(used * inner + 0.5);
 
 	ret[0] = '[';
 	for (int i = 0; i < inner; i++)
-		ret[i + 1] = (i + 0.5) / inner < used ? '#' : ' ';
+		ret[i + 1] = i < filled ? '#' : ' ';
 	if (mark > 0 && mark < inner)
 		ret[mark] = '|';
 	ret[inner + 1] = ']';
