@@ -159,8 +159,13 @@ void clv_adopt_all(struct clv_agent *agent)
 	for (size_t i = 0; i < records.n_items; i++) {
 		struct clv_error why = {0};
 
-		if (adopt(agent, &records.items[i], &why) < 0)
+		int r = adopt(agent, &records.items[i], &why);
+
+		if (r == -ESRCH || r == -ENODEV)
 			forget(agent, &records.items[i], why.msg);
+		else if (r < 0)
+			clv_log_warning(r, "lease %s cannot be taken over: %s",
+				records.items[i].name, why.msg);
 	}
 	remove_stray_folders(agent);
 	free(records.items);

@@ -190,6 +190,47 @@ static void take_answer(struct clv_devices *devices, const json_t *answer)
 	devices->answered_ns = clv_clock_ns();
 }
 
+int clv_devices_claim(struct clv_devices *devices, struct clv_agent_device *device,
+	struct clv_error *err)
+{
+	const struct clv_agent_config *config = &devices->agent->config;
+	char socket_path[CLV_FOLDER_MAX + 16];
+	int fd;
+
+	if (device->lock_fd >= 0)
+		return 0;
+	snprintf(socket_path, sizeof(socket_path), "%s/api.sock", config->runtime);
+	fd = clv_device_lock(config->locks, device->info.uuid, socket_path, err);
+	if (fd == -EACCES) {
+		if (!devices->has_no_lock_folder)
+			clv_log_warning(0,
+				"%s; %s is used instead, so agents of other users are "
+				"not kept off the device",
+				err ? err->msg : config->locks, config->runtime);
+		devices->has_no_lock_folder = true;
+		fd = clv_device_lock(
+			config->runtime, device->info.uuid, socket_path, err);
+	}
+	if (fd < 0) {
+		clv_error_prefix(err, "%s", device->info.name);
+		return fd;
+	}
+	device->lock_fd = fd;
+	return 0;
+}
+
+void clv_devices_claim_all(struct clv_devices *devices)
+{
+	if (!devices->agent->config.is_system)
+		return;
+	for (size_t i = 0; i < devices->n_items; i++) {
+		struct clv_error err = {0};
+
+		if (clv_devices_claim(devices, devices->items[i], &err) < 0)
+			clv_log_warning(0, "%s", err.msg);
+	}
+}
+
 static void on_answer(void *userdata, const json_t *answer)
 {
 	struct clv_devices *devices = userdata;
@@ -203,6 +244,7 @@ static void on_answer(void *userdata, const json_t *answer)
 	if (json_array_size(json_object_get(answer, "items")) > 0 &&
 		json_array_size(json_object_get(answer, "problems")) == 0)
 		clv_device_cache_save(devices->agent->config.state, devices->key, answer);
+	clv_devices_claim_all(devices);
 	if (devices->agent->http)
 		clv_http_wake(devices->agent->http, CLV_TOPIC_DEVICES);
 }
@@ -264,35 +306,6 @@ struct clv_agent_device *clv_devices_restore(
 	if (!device)
 		clv_error_errno(err, ENOMEM, "cannot restore a device");
 	return device;
-}
-
-int clv_devices_claim(struct clv_devices *devices, struct clv_agent_device *device,
-	struct clv_error *err)
-{
-	const struct clv_agent_config *config = &devices->agent->config;
-	char socket_path[CLV_FOLDER_MAX + 16];
-	int fd;
-
-	if (device->lock_fd >= 0)
-		return 0;
-	snprintf(socket_path, sizeof(socket_path), "%s/api.sock", config->runtime);
-	fd = clv_device_lock(config->locks, device->info.uuid, socket_path, err);
-	if (fd == -EACCES) {
-		if (!devices->has_no_lock_folder)
-			clv_log_warning(0,
-				"%s; %s is used instead, so agents of other users are "
-				"not kept off the device",
-				err ? err->msg : config->locks, config->runtime);
-		devices->has_no_lock_folder = true;
-		fd = clv_device_lock(
-			config->runtime, device->info.uuid, socket_path, err);
-	}
-	if (fd < 0) {
-		clv_error_prefix(err, "%s", device->info.name);
-		return fd;
-	}
-	device->lock_fd = fd;
-	return 0;
 }
 
 void clv_devices_unclaim(struct clv_devices *devices, struct clv_agent_device *device)

@@ -53,6 +53,8 @@ struct clv_agent_device *clv_devices_restore(
  * -EADDRINUSE names the agent that has it. */
 int clv_devices_claim(struct clv_devices *devices, struct clv_agent_device *device,
 	struct clv_error *err);
+/* The system's agent has all devices for as long as it runs; others, none in advance. */
+void clv_devices_claim_all(struct clv_devices *devices);
 /* Gives it back, unless this is the system's agent. */
 void clv_devices_unclaim(struct clv_devices *devices, struct clv_agent_device *device);
 

@@ -24,6 +24,7 @@
 
 #define MAX_CONNECTIONS 4096u
 #define MAX_CONNECTIONS_PER_USER 1024u
+#define READ_ALL_THE_SAME_BYTES (1u << 20)
 #define SILENT_CONNECTION_S 60u
 #define REAL_DIGITS 12
 
@@ -37,6 +38,8 @@ struct exchange {
 	bool is_too_large;
 	bool is_suspended;
 	bool has_run;
+	bool is_gone;            /* the client hung up during a wait */
+	sd_event_source *hangup; /* while suspended */
 	unsigned int topics;
 	uint64_t deadline_ns; /* of the wait; 0: has not waited */
 };
@@ -102,6 +105,7 @@ static void resume(struct exchange *exchange)
 	TAILQ_REMOVE(&http->waiting, exchange, entry);
 	http->n_waiting--;
 	exchange->is_suspended = false;
+	exchange->hangup = sd_event_source_disable_unref(exchange->hangup);
 	MHD_resume_connection(exchange->request.connection);
 	/* Nothing becomes readable by this: the timer has the server run. */
 	sd_event_source_set_time(http->timer, 0);
@@ -148,6 +152,30 @@ void clv_http_wake(struct clv_http *http, unsigned int topics)
 			resume(exchange);
 		exchange = next;
 	}
+}
+
+/* The server does not look at a suspended connection, so a client that dies would leave
+ * its request waiting. */
+static int on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct exchange *exchange = userdata;
+
+	exchange->is_gone = true;
+	resume(exchange);
+	return 0;
+}
+
+static void suspend(struct exchange *exchange)
+{
+	struct clv_http *http = exchange->http;
+
+	TAILQ_INSERT_TAIL(&http->waiting, exchange, entry);
+	http->n_waiting++;
+	exchange->is_suspended = true;
+	/* No event asked for: errors and hang-ups are always told. */
+	sd_event_add_io(http->agent->event, &exchange->hangup, exchange->request.fd, 0,
+		on_hangup, exchange);
+	MHD_suspend_connection(exchange->request.connection);
 }
 
 static enum MHD_Result answer(struct clv_request *request, const char *type)
@@ -197,24 +225,24 @@ static enum MHD_Result handle(struct exchange *exchange)
 	struct clv_error err = {0};
 	int r;
 
+	if (exchange->is_gone)
+		return MHD_NO;
 	request->is_first_run = !exchange->has_run;
 	request->is_late =
 		exchange->deadline_ns > 0 &&
 		(exchange->deadline_ns <= clv_clock_ns() || exchange->http->is_stopping);
 	exchange->has_run = true;
 	request->body = exchange->body ? exchange->body : "";
-	if (exchange->is_too_large)
+	r = check_peer(request, &err);
+	if (r >= 0 && exchange->is_too_large)
 		r = clv_error_set(&err, -EMSGSIZE,
 			"the body is over %u bytes: a request needs far less",
 			CLV_REQUEST_MAX_BYTES);
-	else
+	if (r >= 0)
 		r = clv_api_handle(request, &err);
 
 	if (r == -EINPROGRESS && !exchange->http->is_stopping) {
-		TAILQ_INSERT_TAIL(&exchange->http->waiting, exchange, entry);
-		exchange->http->n_waiting++;
-		exchange->is_suspended = true;
-		MHD_suspend_connection(request->connection);
+		suspend(exchange);
 		return MHD_YES;
 	}
 	if (r == -EINPROGRESS)
@@ -250,7 +278,7 @@ static bool announces_too_much(struct MHD_Connection *connection)
 	const char *text = MHD_lookup_connection_value(
 		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
 
-	return text && strtoull(text, NULL, 10) > CLV_REQUEST_MAX_BYTES;
+	return text && strtoull(text, NULL, 10) > READ_ALL_THE_SAME_BYTES;
 }
 
 static struct exchange *begin(struct clv_http *http, struct MHD_Connection *connection,
@@ -289,17 +317,15 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 {
 	struct clv_http *http = userdata;
 	struct exchange *exchange = *state;
-	struct clv_error err = {0};
 
 	if (!exchange) {
 		exchange = begin(http, connection, url, method);
 		if (!exchange)
 			return MHD_NO;
 		*state = exchange;
-		if (check_peer(&exchange->request, &err) < 0)
-			return refuse(&exchange->request, &err);
+		/* An answer before the end of the body breaks the connection: only what
+		 * would never end gets one. */
 		if (announces_too_much(connection)) {
-			/* Answered before the body is read; the connection ends. */
 			exchange->is_too_large = true;
 			return handle(exchange);
 		}
@@ -328,6 +354,7 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 		TAILQ_REMOVE(&exchange->http->waiting, exchange, entry);
 		exchange->http->n_waiting--;
 	}
+	sd_event_source_disable_unref(exchange->hangup);
 	json_decref(exchange->request.answer);
 	free(exchange->body);
 	if (exchange->http->agent->idle)

@@ -82,13 +82,21 @@ void clv_lease_snapshot(const struct clv_lease *lease, struct clv_lease_record *
 
 double clv_lease_share_used(const struct clv_lease *lease)
 {
-	uint64_t held_ns = lease->samples[1].held_ns - lease->samples[0].held_ns;
-	uint64_t time_ns = lease->samples[1].time_ns - lease->samples[0].time_ns;
+	struct clv_arbiter_sample now;
+	uint64_t held_ns, time_ns;
 	double used;
 
-	if (lease->samples[0].time_ns == 0 || time_ns == 0)
+	if (lease->samples[1].time_ns == 0)
 		return 0;
-	used = (double)held_ns / (double)time_ns;
+	if (lease->samples[0].time_ns != 0) {
+		held_ns = lease->samples[1].held_ns - lease->samples[0].held_ns;
+		time_ns = lease->samples[1].time_ns - lease->samples[0].time_ns;
+	} else { /* in its first second */
+		clv_lease_sample(lease, &now);
+		held_ns = now.held_ns - lease->samples[1].held_ns;
+		time_ns = clv_clock_ns() - lease->samples[1].time_ns;
+	}
+	used = time_ns > 0 ? (double)held_ns / (double)time_ns : 0;
 	return used > 1 ? 1 : used;
 }
 

@@ -70,17 +70,6 @@ static int serve(struct clv_agent *agent, struct clv_error *err)
 	return clv_http_new(agent, fd, &agent->http, err);
 }
 
-static void claim_all(struct clv_agent *agent)
-{
-	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
-		struct clv_error err = {0};
-
-		if (clv_devices_claim(
-			    agent->devices, clv_devices_at(agent->devices, i), &err) < 0)
-			clv_log_warning(0, "%s", err.msg);
-	}
-}
-
 static int build(struct clv_agent *agent, struct clv_error *err)
 {
 	int r;
@@ -101,8 +90,7 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 		CLV_VERSION, (int)getpid());
 	clv_devices_refresh(agent->devices);
 	clv_adopt_all(agent);
-	if (agent->config.is_system)
-		claim_all(agent);
+	clv_devices_claim_all(agent->devices);
 	r = serve(agent, err);
 	if (r >= 0)
 		r = clv_idle_new(agent, &agent->idle, err);

@@ -202,6 +202,16 @@ class OnDemand(unittest.TestCase):
         self.assertTrue(wait_until(lambda: not os.path.exists(self.agent.api), 6))
         self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{pid}")))
 
+    def test_a_client_that_died_does_not_keep_it(self):
+        self.start()
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(self.agent.api)
+        s.sendall(b"GET /v1/events?after=999999&wait_ms=600000 HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(2)
+        self.assertTrue(os.path.exists(self.agent.api))
+        s.close()
+        self.assertTrue(wait_until(lambda: not os.path.exists(self.agent.api), 6))
+
     def test_second_start_asks_no_driver(self):
         self.start()
         first = self.agent.get("/v1/devices")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agent's API: requests, leases, the queue, events."""
 import os
+import socket
 import threading
 import time
 
@@ -80,6 +81,14 @@ class Basics(Case):
     def test_too_large(self):
         body = '{"name": "' + "x" * 70000 + '"}'
         self.refused(self.agent.request("POST", "/v1/leases", body), 413, "too_large")
+        self.refused(self.agent.request("POST", "/v1/leases", body * 10), 413,
+                     "too_large")
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(self.agent.api)
+        s.sendall(b"POST /v1/leases HTTP/1.1\r\nHost: x\r\n"
+                  b"Content-Length: 99999999999\r\n\r\n")
+        self.assertIn(b" 413 ", s.recv(65536))
+        s.close()
 
         def parts():
             for _ in range(100):
