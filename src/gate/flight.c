@@ -68,7 +68,7 @@ static void wait_for_window(void)
 
 	atomic_fetch_add(&clv_gate.n_window_waiters, 1);
 	sequence = atomic_load(&clv_gate.flight_sequence);
-	clv_gate.api->mark_tails();
+	clv_gate.api->mark_tails(false);
 	if (CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0)
 		clv_futex_wait(&clv_gate.flight_sequence, sequence, WAIT_NS);
 	atomic_fetch_sub(&clv_gate.n_window_waiters, 1);

@@ -43,9 +43,9 @@ struct clv_view {
 /* What an API's gate supplies to the common part. */
 struct clv_gate_api {
 	uint32_t attach_api; /* enum clv_attach_api */
-	/* Puts a marker behind everything that has none.  Returns whether it placed any.
-	 */
-	bool (*mark_tails)(void);
+	/* Puts a marker behind everything that has none.  lingering: the program did not
+	 * come back to it in time.  Returns whether it placed any. */
+	bool (*mark_tails)(bool lingering);
 	/* Waits for the oldest marker and books it.  Returns false if there is none. */
 	bool (*wait_for_marker)(void);
 	/* In a forked child, before it attaches: forget what the parent had. */

@@ -58,12 +58,36 @@ static void wait_for_either(struct clv_view *view, uint32_t phase_word,
 		timeout_ns < poll_ns ? timeout_ns : poll_ns);
 }
 
+/* How the last sleep ended. */
+enum woken_by {
+	WOKEN_BY_MARKER,
+	WOKEN_BY_PHASE,
+	WOKEN_BY_TIMEOUT, /* and nothing was submitted meanwhile */
+};
+
+static uint64_t tend_granted(
+	struct clv_view *view, bool in_flight, enum woken_by woken_by)
+{
+	uint64_t grace_ns = atomic_load(&view->control->grace_ns);
+	bool timed_out = woken_by == WOKEN_BY_TIMEOUT;
+
+	/* What was submitted before the turn may be long complete: then the turn is not
+	 * wanted, and somebody else waits. */
+	if (in_flight)
+		return woken_by != WOKEN_BY_MARKER && clv_gate.api->mark_tails(timed_out)
+			       ? 0
+			       : GRANTED_POLL_NS;
+	if (!timed_out && grace_ns > 0)
+		return grace_ns;
+	clv_flight_report_idle(view, true);
+	return GRANTED_POLL_NS;
+}
+
 /* What is to be done for this phase while no marker is out, and for how long to sleep
- * after. timed_out: the last sleep ended with nothing new. */
-static uint64_t tend(struct clv_view *view, uint32_t word, bool timed_out)
+ * after it (0: not at all). */
+static uint64_t tend(struct clv_view *view, uint32_t word, enum woken_by woken_by)
 {
 	bool in_flight = CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0;
-	uint64_t grace_ns;
 
 	if (clv_gate_agent_is_dead(view)) {
 		clv_gate_seek_agent(view);
@@ -71,18 +95,12 @@ static uint64_t tend(struct clv_view *view, uint32_t word, bool timed_out)
 	}
 	switch (CLV_PHASE_OF(word)) {
 	case CLV_PHASE_CLOSED:
-		if (in_flight && clv_gate.api->mark_tails())
+		if (in_flight && clv_gate.api->mark_tails(false))
 			return 0;
 		clv_flight_report_idle(view, true);
-		return in_flight ? BUSY_POLL_NS : IDLE_POLL_NS;
+		break;
 	case CLV_PHASE_GRANTED:
-		if (in_flight)
-			return timed_out && clv_gate.api->mark_tails() ? 0
-								       : GRANTED_POLL_NS;
-		grace_ns = atomic_load(&view->control->grace_ns);
-		if (timed_out || grace_ns == 0)
-			clv_flight_report_idle(view, true);
-		return timed_out || grace_ns == 0 ? GRANTED_POLL_NS : grace_ns;
+		return tend_granted(view, in_flight, woken_by);
 	case CLV_PHASE_OPEN:
 	case CLV_PHASE_SHARED:
 		break;
@@ -90,36 +108,44 @@ static uint64_t tend(struct clv_view *view, uint32_t word, bool timed_out)
 	return in_flight ? BUSY_POLL_NS : IDLE_POLL_NS;
 }
 
+static void sleep_until_needed(struct clv_view *view, uint32_t phase_word,
+	uint32_t helper_word, uint64_t sleep_ns)
+{
+	atomic_store(&clv_gate.helper_sleeps, 1);
+	if (atomic_load(&clv_gate.helper_word) == helper_word)
+		wait_for_either(view, phase_word, helper_word, sleep_ns);
+	atomic_store(&clv_gate.helper_sleeps, 0);
+}
+
 static void *run(void *userdata)
 {
-	uint64_t last_entered = 0;
-	bool timed_out = false;
+	enum woken_by woken_by = WOKEN_BY_MARKER;
 
 	(void)userdata;
 	clv_thread_make_prompt();
 	for (;;) {
-		uint32_t helper_word = atomic_load(&clv_gate.helper_word);
+		uint32_t helper_word = atomic_load(&clv_gate.helper_word), phase_word;
 		struct clv_view *view;
-		uint32_t phase_word;
 		uint64_t sleep_ns, entered;
 
 		if (clv_gate.api->wait_for_marker()) {
-			timed_out = false;
+			woken_by = WOKEN_BY_MARKER;
 			continue;
 		}
 		view = clv_gate_peek();
 		phase_word = atomic_load(&view->control->phase);
 		entered = atomic_load(&view->slot->entered);
-		sleep_ns = tend(view, phase_word, timed_out && entered == last_entered);
-		last_entered = entered;
+		sleep_ns = tend(view, phase_word, woken_by);
 		if (sleep_ns == 0)
 			continue;
-		atomic_store(&clv_gate.helper_sleeps, 1);
-		if (atomic_load(&clv_gate.helper_word) == helper_word)
-			wait_for_either(view, phase_word, helper_word, sleep_ns);
-		atomic_store(&clv_gate.helper_sleeps, 0);
-		timed_out = atomic_load(&clv_gate.helper_word) == helper_word &&
-			    atomic_load(&view->control->phase) == phase_word;
+		sleep_until_needed(view, phase_word, helper_word, sleep_ns);
+		if (atomic_load(&view->control->phase) != phase_word)
+			woken_by = WOKEN_BY_PHASE;
+		else if (atomic_load(&clv_gate.helper_word) == helper_word &&
+			 atomic_load(&view->slot->entered) == entered)
+			woken_by = WOKEN_BY_TIMEOUT;
+		else
+			woken_by = WOKEN_BY_MARKER;
 	}
 	return NULL;
 }

@@ -167,7 +167,7 @@ static void mark_if_contended(struct clv_cl_queue *queue)
 		clv_queue_mark(queue);
 }
 
-bool clv_queues_mark_tails(void)
+bool clv_queues_mark_tails(bool lingering)
 {
 	struct clv_cl_queue *queue;
 	bool placed = false;
@@ -175,8 +175,9 @@ bool clv_queues_mark_tails(void)
 	for (uint32_t i = 0; clv_table_walk(&i, &queue);) {
 		if (CLV_FLIGHT_COUNT(atomic_load(&queue->unmarked)) == 0)
 			continue;
-		/* The program let it lie: it does not wait for its own work after all. */
-		atomic_store(&queue->sync_style, 0);
+		/* It does not wait for its own work after all. */
+		if (lingering)
+			atomic_store(&queue->sync_style, 0);
 		placed |= clv_queue_mark(queue);
 	}
 	return placed;

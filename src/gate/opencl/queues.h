@@ -46,7 +46,7 @@ void clv_queue_release(cl_command_queue handle);
 
 /* Puts a marker behind what has none.  False: nothing to mark, or not possible now. */
 bool clv_queue_mark(struct clv_cl_queue *queue);
-bool clv_queues_mark_tails(void);
+bool clv_queues_mark_tails(bool lingering);
 
 /* Before the vendor's call: of what kind the commands without a marker are. */
 CLV_HOT void clv_queue_note_kind(struct clv_cl_queue *queue, uint64_t kind)
