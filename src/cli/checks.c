@@ -150,29 +150,62 @@ static bool is_icd(const char *name)
 	return n > 4 && strcmp(name + n - 4, ".icd") == 0;
 }
 
+/* The library that an .icd file names, tried. */
+static bool is_usable_icd(const char *folder, const char *name)
+{
+	char path[CLV_PATH_MAX], line[CLV_PATH_MAX] = "";
+	struct library library;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	(void)!fgets(line, sizeof(line), file);
+	fclose(file);
+	line[strcspn(line, "\r\n")] = '\0';
+	try_library(line, "clGetExtensionFunctionAddress", &library);
+	return library.is_open;
+}
+
+static void append_name(char *names, size_t n_bytes, const char *name)
+{
+	size_t used = strlen(names);
+
+	snprintf(names + used, n_bytes - used, "%s%s", used ? ", " : "", name);
+}
+
 static void ask_vendors(struct clv_finding *ret)
 {
+	static const char remedy[] = "install the OpenCL of your GPU's vendor, or "
+				     "pocl-opencl-icd for the CPU";
 	const char *chosen = getenv("OCL_ICD_VENDORS");
 	const char *path = chosen && chosen[0] ? chosen : "/etc/OpenCL/vendors";
-	char names[256] = "";
+	char good[128] = "", bad[128] = "";
 	struct dirent *entry;
 	DIR *folder = opendir(path);
 
 	while (folder && (entry = readdir(folder))) {
-		size_t used = strlen(names);
-
-		if (is_icd(entry->d_name))
-			snprintf(names + used, sizeof(names) - used, "%s%s",
-				used ? ", " : "", entry->d_name);
+		if (!is_icd(entry->d_name))
+			continue;
+		if (is_usable_icd(path, entry->d_name))
+			append_name(good, sizeof(good), entry->d_name);
+		else
+			append_name(bad, sizeof(bad), entry->d_name);
 	}
 	if (folder)
 		closedir(folder);
-	if (names[0])
-		clv_finding_set(ret, CLV_VERDICT_OK, "", "%s in %s", names, path);
+	if (good[0] && !bad[0])
+		clv_finding_set(ret, CLV_VERDICT_OK, "", "%s in %s", good, path);
+	else if (good[0])
+		clv_finding_set(ret, CLV_VERDICT_WARN,
+			"install again the library that the file names, or remove it",
+			"%s in %s; of %s the library cannot be opened", good, path, bad);
+	else if (bad[0])
+		clv_finding_set(ret, CLV_VERDICT_FAIL, remedy,
+			"of %s in %s the library cannot be opened", bad, path);
 	else
-		clv_finding_set(ret, CLV_VERDICT_FAIL,
-			"install the OpenCL of your GPU's vendor, or pocl-opencl-icd for "
-			"the CPU",
+		clv_finding_set(ret, CLV_VERDICT_FAIL, remedy,
 			"no OpenCL implementation in %s", path);
 }
 

@@ -203,7 +203,7 @@ int clv_client_new(const struct clv_client_options *options, struct clv_client *
 			break;
 		if (i > 0)
 			nanosleep(&pause, NULL);
-		r = clv_start_agent(where, err);
+		r = clv_start_agent(where, options->interrupt_fd, err);
 		if (r < 0)
 			break;
 		r = connect_once(options, where, ret, err);

@@ -27,6 +27,7 @@
 
 #define IDLE_EXIT_ARGUMENT "--idle-exit=30"
 #define READY_TIMEOUT_MS 20000
+#define LOCK_POLL_MS 5
 #define READY_FD 3
 
 /* Places relative to the running program: installed side by side, installed with the
@@ -184,11 +185,17 @@ static int fail_with_log(
 		what, line[0] ? line : "it said nothing", log_path);
 }
 
-static int wait_ready(
-	int ready_fd, const char *log_path, int log_fd, struct clv_client_error *err)
+static int fail_interrupted(struct clv_client_error *err)
+{
+	return clv_client_fail(err, -EINTR, "interrupted", "interrupted");
+}
+
+static int wait_ready(int ready_fd, int interrupt_fd, const char *log_path, int log_fd,
+	struct clv_client_error *err)
 {
 	uint64_t until_ns = clv_clock_ns() + READY_TIMEOUT_MS * CLV_NS_PER_MS;
-	struct pollfd p = {.fd = ready_fd, .events = POLLIN};
+	struct pollfd fds[] = {{.fd = ready_fd, .events = POLLIN},
+		{.fd = interrupt_fd > 0 ? interrupt_fd : -1, .events = POLLIN}};
 	char byte;
 
 	for (;;) {
@@ -196,7 +203,7 @@ static int wait_ready(
 		int left_ms = now_ns < until_ns
 				      ? (int)((until_ns - now_ns) / CLV_NS_PER_MS)
 				      : 0;
-		int n = poll(&p, 1, left_ms);
+		int n = poll(fds, CLV_ARRAY_SIZE(fds), left_ms);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -205,13 +212,16 @@ static int wait_ready(
 				"was not ready after 20 s", log_path, log_fd, err);
 		break;
 	}
+	if (fds[1].revents)
+		return fail_interrupted(err);
 	if (read(ready_fd, &byte, 1) != 1)
 		return fail_with_log("did not start", log_path, log_fd, err);
 
 	return 0;
 }
 
-static int start_locked(const char *folder, struct clv_client_error *err)
+static int start_locked(
+	const char *folder, int interrupt_fd, struct clv_client_error *err)
 {
 	char agent[CLV_PATH_MAX], log_path[CLV_PATH_MAX + 32];
 	_cleanup_close_ int ready_fd = -1;
@@ -229,27 +239,49 @@ static int start_locked(const char *folder, struct clv_client_error *err)
 	if (ready_fd < 0)
 		return ready_fd;
 
-	return wait_ready(ready_fd, log_path, log_fd, err);
+	return wait_ready(ready_fd, interrupt_fd, log_path, log_fd, err);
 }
 
-int clv_start_agent(const struct clv_locate *where, struct clv_client_error *err)
+/* Waits for the lock without giving up the ear for an interrupt. */
+static int lock_start(int lock_fd, int interrupt_fd, struct clv_client_error *err)
+{
+	struct pollfd interrupt = {
+		.fd = interrupt_fd > 0 ? interrupt_fd : -1, .events = POLLIN};
+
+	while (flock(lock_fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK)
+			return clv_client_fail(err, -errno, "internal",
+				"cannot lock start.lock in the runtime folder: %s",
+				strerror(errno));
+		if (poll(&interrupt, 1, LOCK_POLL_MS) > 0)
+			return fail_interrupted(err);
+	}
+	return 0;
+}
+
+int clv_start_agent(
+	const struct clv_locate *where, int interrupt_fd, struct clv_client_error *err)
 {
 	char folder[CLV_PATH_MAX], lock_path[CLV_PATH_MAX + 32];
 	_cleanup_close_ int lock_fd = -1;
 	struct clv_error why;
+	int r;
 
 	if (clv_path_user_runtime(true, folder, sizeof(folder), &why) < 0)
 		return clv_client_fail(err, why.code,
 			why.code == -EPERM ? "not_permitted" : "internal", "%s", why.msg);
 	snprintf(lock_path, sizeof(lock_path), "%s/start.lock", folder);
 	lock_fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (lock_fd < 0 || flock(lock_fd, LOCK_EX) < 0)
-		return clv_client_fail(err, -errno, "internal", "cannot lock %s: %s",
+	if (lock_fd < 0)
+		return clv_client_fail(err, -errno, "internal", "cannot make %s: %s",
 			lock_path, strerror(errno));
+	r = lock_start(lock_fd, interrupt_fd, err);
+	if (r < 0)
+		return r;
 	for (unsigned int i = 0; i < where->n_paths; i++) {
 		if (clv_locate_probe(where->paths[i], NULL) > 0)
 			return 0;
 	}
 
-	return start_locked(folder, err);
+	return start_locked(folder, interrupt_fd, err);
 }

@@ -6,5 +6,6 @@ struct clv_locate;
 
 /* Starts the calling user's own agent, detached, and returns when it is ready to serve;
  * when another process has just started one, that one is enough.  It ends by itself once
- * idle. */
-int clv_start_agent(const struct clv_locate *where, struct clv_client_error *err);
+ * idle.  -EINTR when interrupt_fd (0: none) becomes readable. */
+int clv_start_agent(
+	const struct clv_locate *where, int interrupt_fd, struct clv_client_error *err);

@@ -231,11 +231,39 @@ class WithoutAgent(Sandbox):
         self.assertEqual(verdicts["agent"], "fail")
         self.assertEqual(verdicts["gate"], "fail")  # an empty file is none
         self.assertEqual(verdicts["runtime-folder"], "ok")
+        self.assertEqual(self.vendors({"broken.icd": "libnosuch.so"})["verdict"], "fail")
+        self.assertEqual(self.vendors({})["verdict"], "fail")
         for each in report["items"]:
             self.assertIn(each["verdict"], ("ok", "info", "warning", "fail"))
             self.assertTrue(each["found"])
             if each["verdict"] in ("warning", "fail"):
                 self.assertTrue(each["remedy"], each)
+
+
+    def vendors(self, files):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+        result = self.cleave("doctor", "-o", "json", env={"CLEAVE_SOCKET": "/no/such.sock",
+                                                          "OCL_ICD_VENDORS": folder})
+        return next(each for each in json.loads(result.stdout)["items"]
+                    if each["check"] == "opencl-vendors")
+
+    def test_agent_that_hangs(self):
+        """Ctrl-C ends the wait for an agent that does not get ready."""
+        if os.path.exists(SYSTEM_SOCKET):
+            self.skipTest("the system's agent runs")
+        hanging = os.path.join(self.folder, "hanging")
+        with open(hanging, "w") as file:
+            file.write("#!/bin/sh\nexec sleep 5\n")
+        os.chmod(hanging, 0o755)
+        both = [subprocess.Popen([CLEAVE, "run", "-s.1", "true"],
+                                 env=dict(self.env, CLEAVE_AGENT=hanging)) for _ in range(2)]
+        time.sleep(0.5)
+        for each in both:
+            each.send_signal(signal.SIGINT)
+        self.assertEqual([each.wait(timeout=3) for each in both], [130, 130])
 
 
 class Completion(Sandbox):

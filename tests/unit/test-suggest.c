@@ -19,8 +19,8 @@ static void test_near_names(void **state)
 		const char *near; /* NULL: nothing to offer */
 	} cases[] = {
 		{"rnu", "run"},
-		{"runn", "run"},
-		{"relaese", "release"},
+		{"runx", "run"},
+		{"rleease", "release"},
 		{"device", "devices"},
 		{"doctro", "doctor"},
 		{"sp", "ps"},
