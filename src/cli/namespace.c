@@ -184,6 +184,21 @@ static int unshare_mounts(struct clv_error *err)
 	return r;
 }
 
+/* In a chroot the root is a folder inside a mount that has no name here: all that can be
+ * named is made a slave, and bind_inside() looks whether the rest is shared. */
+static int make_slaves_of_chroot(struct clv_error *err)
+{
+	FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	char point[CLV_NAMESPACE_PATH_MAX];
+
+	if (!mounts)
+		return clv_error_errno(err, errno, "reading the list of mounts");
+	while (fscanf(mounts, "%*s %*s %*s %*s %4095s%*[^\n]", point) == 1)
+		mount(NULL, point, NULL, MS_SLAVE, NULL);
+	fclose(mounts);
+	return 0;
+}
+
 static int leave_mounts(struct clv_error *err)
 {
 	int r = unshare_mounts(err);
@@ -191,16 +206,35 @@ static int leave_mounts(struct clv_error *err)
 	if (r < 0)
 		return r;
 	/* Mounts made outside go on appearing inside, never the other way. */
-	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-		return clv_error_errno(err, errno, "mount");
-	return 0;
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0)
+		return 0;
+	if (errno == EINVAL)
+		return make_slaves_of_chroot(err);
+	return clv_error_errno(err, errno, "mount");
 }
 
-static int bind(const char *from, const char *to, struct clv_error *err)
+/* What is mounted on `to`, or its underlying folder, as the namespace that folder_fd was
+ * opened in sees it. */
+static bool is_seen_outside(const char *from, int folder_fd, const char *to)
+{
+	struct stat inside, outside;
+
+	return stat(from, &inside) == 0 &&
+	       fstatat(folder_fd, strrchr(to, '/') + 1, &outside, 0) == 0 &&
+	       inside.st_dev == outside.st_dev && inside.st_ino == outside.st_ino;
+}
+
+/* folder_fd is the folder of `to`, opened before the caller's namespace was left. */
+static int bind_inside(
+	const char *from, const char *to, int folder_fd, struct clv_error *err)
 {
 	if (mount(from, to, NULL, MS_BIND | MS_REC, NULL) < 0)
 		return clv_error_errno(err, errno, "mounting %s on %s", from, to);
-	return 0;
+	if (!is_seen_outside(from, folder_fd, to))
+		return 0;
+	umount2(to, MNT_DETACH);
+	return clv_error_set(
+		err, -EPERM, "a mount on %s would be seen outside of this chroot", to);
 }
 
 static int fail_namespace(const struct clv_error *why, struct clv_error *err)
@@ -215,13 +249,15 @@ static int fail_namespace(const struct clv_error *why, struct clv_error *err)
 
 int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err)
 {
+	_cleanup_close_ int lease_fd = open(ns->folder, O_PATH | O_CLOEXEC);
+	_cleanup_close_ int system_fd = open(SYSTEM_VENDORS "/..", O_PATH | O_CLOEXEC);
 	struct clv_error why = {};
 	int r = leave_mounts(&why);
 
 	if (r == 0 && ns->original[0])
-		r = bind(ns->original, ns->vendors_real, &why);
+		r = bind_inside(ns->original, ns->vendors_real, lease_fd, &why);
 	if (r == 0 && access(SYSTEM_VENDORS, F_OK) == 0)
-		r = bind(ns->vendors, SYSTEM_VENDORS, &why);
+		r = bind_inside(ns->vendors, SYSTEM_VENDORS, system_fd, &why);
 	if (r < 0)
 		return fail_namespace(&why, err);
 	if (getenv("OCL_ICD_VENDORS"))
