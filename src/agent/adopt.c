@@ -158,9 +158,11 @@ void clv_adopt_all(struct clv_agent *agent)
 		clv_log_warning(0, "%s", err.msg);
 	for (size_t i = 0; i < records.n_items; i++) {
 		struct clv_error why = {0};
+		int r;
 
-		int r = adopt(agent, &records.items[i], &why);
-
+		if (clv_ledger_find(agent->ledger, records.items[i].id, 0, NULL))
+			continue; /* this agent's own */
+		r = adopt(agent, &records.items[i], &why);
 		if (r == -ESRCH || r == -ENODEV)
 			forget(agent, &records.items[i], why.msg);
 		else if (r < 0)

@@ -32,6 +32,8 @@ struct clv_agent {
 	struct clv_agent_config config;
 	sd_event *event;
 	struct clv_store *store; /* NULL: cannot be opened; then store_problem says why */
+	bool store_is_copy;      /* only to be read, for the adoption */
+	unsigned int store_n_waits;
 	int store_code;
 	char store_problem[256];
 	bool store_is_stale; /* a write failed: to be put right when it works again */

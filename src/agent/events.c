@@ -173,6 +173,18 @@ void clv_events_emit_for_record(struct clv_agent *agent, enum clv_event_type typ
 	publish(agent, event);
 }
 
+void clv_events_renumber(struct clv_events *events)
+{
+	uint64_t last = 0;
+
+	if (clv_store_last_event(events->agent->store, &last, NULL) < 0 ||
+		(events->n_pending > 0 && events->pending[0].id > last))
+		return;
+	for (size_t i = 0; i < events->n_pending; i++)
+		events->pending[i].id += last;
+	events->last_id += last;
+}
+
 void clv_events_flush(struct clv_events *events)
 {
 	struct clv_error err = {0};

@@ -59,6 +59,9 @@ void clv_events_emit_for_record(struct clv_agent *agent, enum clv_event_type typ
 	const struct clv_lease_record *record, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* The state file has come late, with events of its own: goes on from their numbers. */
+void clv_events_renumber(struct clv_events *events);
+
 /* Tries to write what is pending. */
 void clv_events_flush(struct clv_events *events);
 

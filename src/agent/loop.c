@@ -90,6 +90,7 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 		CLV_VERSION, (int)getpid());
 	clv_devices_refresh(agent->devices);
 	clv_adopt_all(agent);
+	clv_state_close_copy(agent);
 	clv_devices_claim_all(agent->devices);
 	r = serve(agent, err);
 	if (r >= 0)

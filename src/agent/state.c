@@ -3,16 +3,71 @@
  * remembered as "stale" and the whole ledger is written anew when writing works again. */
 #include "agent/state.h"
 
+#include "agent/adopt.h"
 #include "agent/agent.h"
 #include "agent/device-json.h"
+#include "agent/events.h"
 #include "agent/ledger.h"
 #include "agent/store.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#define REOPEN_EVERY 5u /* looks, one a second */
+
+static void state_path(const struct clv_agent *agent, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "%s/cleaved.db", agent->config.state);
+}
+
+static void copy_path(
+	const struct clv_agent *agent, const char *ending, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "%s/cleaved-copy.db%s", agent->config.runtime, ending);
+}
+
+static int copy_file(const char *from_path, const char *to_path)
+{
+	_cleanup_close_ int from = open(from_path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int to = -1;
+	ssize_t n;
+
+	if (from < 0)
+		return -errno;
+	to = open(to_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (to < 0)
+		return -errno;
+	do
+		n = sendfile(to, from, NULL, 1 << 20);
+	while (n > 0);
+	return n < 0 ? -errno : 0;
+}
+
+/* SQLite cannot read what was left by a kill without writing beside it.  So that leases
+ * are adopted from a disk that is read-only all the same, they are read from a copy. */
+static int open_copy(struct clv_agent *agent)
+{
+	static const char *const endings[] = {"", "-wal"};
+	char from[CLV_FOLDER_MAX + 32], to[CLV_FOLDER_MAX + 32];
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(endings); i++) {
+		state_path(agent, from, sizeof(from) - 8);
+		strcat(from, endings[i]);
+		copy_path(agent, endings[i], to, sizeof(to));
+		if (copy_file(from, to) < 0 && i == 0)
+			return -EIO;
+	}
+	copy_path(agent, "", to, sizeof(to));
+	return clv_store_open(to, &agent->store, NULL);
+}
 
 void clv_state_open(struct clv_agent *agent)
 {
@@ -20,20 +75,54 @@ void clv_state_open(struct clv_agent *agent)
 	char path[CLV_FOLDER_MAX + 16];
 	int r;
 
-	snprintf(path, sizeof(path), "%s/cleaved.db", agent->config.state);
+	state_path(agent, path, sizeof(path));
 	r = clv_store_open(path, &agent->store, &err);
 	if (r >= 0)
 		return;
 	agent->store_code = r == -ENOSPC ? -ENOSPC : -EIO;
 	snprintf(agent->store_problem, sizeof(agent->store_problem), "%.255s", err.msg);
 	clv_log_warning(r, "no new lease can be made: %s", err.msg);
+	/* What another agent has open is that agent's. */
+	if (r != -EBUSY && open_copy(agent) >= 0)
+		agent->store_is_copy = true;
+}
+
+void clv_state_close_copy(struct clv_agent *agent)
+{
+	static const char *const endings[] = {"", "-wal"};
+	char path[CLV_FOLDER_MAX + 32];
+
+	if (agent->store_is_copy)
+		agent->store = clv_store_free(agent->store);
+	agent->store_is_copy = false;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(endings) && !agent->store; i++) {
+		copy_path(agent, endings[i], path, sizeof(path));
+		unlink(path);
+	}
+}
+
+/* A file that could not be opened at the start may be fine by now. */
+static void reopen(struct clv_agent *agent)
+{
+	char path[CLV_FOLDER_MAX + 16];
+
+	if (++agent->store_n_waits % REOPEN_EVERY != 0)
+		return;
+	state_path(agent, path, sizeof(path));
+	if (clv_store_open(path, &agent->store, NULL) < 0)
+		return;
+	clv_log_info("the state file can be used again");
+	clv_events_renumber(agent->events);
+	clv_adopt_all(agent);
+	agent->store_is_stale = true;
 }
 
 struct clv_store *clv_state_get(struct clv_agent *agent, struct clv_error *err)
 {
-	if (!agent->store)
-		clv_error_set(err, agent->store_code, "%s", agent->store_problem);
-	return agent->store;
+	if (agent->store && !agent->store_is_copy)
+		return agent->store;
+	clv_error_set(err, agent->store_code, "%s", agent->store_problem);
+	return NULL;
 }
 
 int clv_state_put_device(
@@ -101,6 +190,8 @@ static int rewrite(struct clv_agent *agent)
 
 void clv_state_repair(struct clv_agent *agent)
 {
+	if (!agent->store)
+		reopen(agent);
 	if (!agent->store || !agent->store_is_stale)
 		return;
 	if (rewrite(agent) < 0)

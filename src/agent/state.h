@@ -12,6 +12,9 @@ struct clv_store;
 /* Opens it at start.  A failure is kept, logged, and tried again later. */
 void clv_state_open(struct clv_agent *agent);
 
+/* After the adoption: ends the use of a copy that was read in the file's place. */
+void clv_state_close_copy(struct clv_agent *agent);
+
 /* The open file, or NULL with -ENOSPC or -EIO in *err. */
 struct clv_store *clv_state_get(struct clv_agent *agent, struct clv_error *err);
 

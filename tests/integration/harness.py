@@ -116,10 +116,15 @@ def serve_holder(api_path):
         do, result = order["do"], None
         if do == "request":
             body = order["body"]
-            connection.request(order["method"], order["url"],
-                               None if body is None else json.dumps(body))
-            answer = connection.getresponse()
-            text = answer.read()
+            for _ in range(2):
+                try:
+                    connection.request(order["method"], order["url"],
+                                       None if body is None else json.dumps(body))
+                    answer = connection.getresponse()
+                    text = answer.read()
+                    break
+                except ConnectionError:
+                    connection.close()  # it was another agent's
             result = [answer.status, json.loads(text) if text else None]
         elif do == "attach":
             attachments.append(Attachment(order["socket"]))
@@ -175,7 +180,7 @@ def serve_holder(api_path):
 
 def copy_for_others():
     """This file in a folder that every user can read."""
-    folder = tempfile.mkdtemp(prefix="clv-")
+    folder = tempfile.mkdtemp(prefix="cleave-agent-")
     os.chmod(folder, 0o755)
     return shutil.copy(os.path.abspath(__file__), folder)
 
@@ -231,7 +236,7 @@ class Holder:
 
 class Agent:
     def __init__(self, folder=None, arguments=(), env=None):
-        self.folder = folder or tempfile.mkdtemp(prefix="clv-")
+        self.folder = folder or tempfile.mkdtemp(prefix="cleave-agent-")
         self.owns_folder = folder is None
         self.runtime = os.path.join(self.folder, "run")
         self.state = os.path.join(self.folder, "state")

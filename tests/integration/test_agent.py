@@ -77,7 +77,7 @@ class Agents(Case):
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def test_foreign_folder(self):
-        folder = tempfile.mkdtemp(prefix="clv-")
+        folder = tempfile.mkdtemp(prefix="cleave-agent-")
         os.chmod(folder, 0o777)
         done = subprocess.run([PROGRAMS["cleaved"], "--foreground", "--runtime-dir", folder],
                               capture_output=True, text=True, timeout=20)
@@ -242,7 +242,7 @@ class OnDemand(unittest.TestCase):
 
 class Drivers(unittest.TestCase):
     def start(self, fault=None):
-        folder = tempfile.mkdtemp(prefix="clv-icd-")
+        folder = tempfile.mkdtemp(prefix="cleave-agent-")
         self.addCleanup(shutil.rmtree, folder)
         if fault:
             with open(os.path.join(folder, "faulty.icd"), "w", encoding="utf-8") as f:
@@ -353,6 +353,34 @@ class FullDisk(unittest.TestCase):
         self.assertEqual(sorted(l["id"] for l in after), before)
         running = [l for l in after if l["name"] == "running"][0]
         self.assertEqual(len(running["processes"]), 2)
+
+    def remount(self, how):
+        subprocess.run(["mount", "-o", "remount," + how, self.agent.state], check=True)
+
+    def test_read_only_state(self):
+        holder = Holder(self.agent)
+        self.addCleanup(holder.end)
+        running = holder.lease(share=0.3, name="running")
+        holder.do("attach", socket=running["socket"])
+        # An open file for writing keeps the mount from going read-only.
+        self.agent.stop(signal.SIGKILL)
+        self.remount("ro")
+        self.agent.start()
+        status, problem = holder.request("POST", "/v1/leases", {"share": 0.1})
+        self.assertEqual((status, problem["code"]), (500, "internal"), problem)
+        self.assertEqual(self.agent.get("/v1/leases/running")["id"], running["id"])
+        self.assertEqual(holder.do("reattach", socket=running["socket"])["status"], 0)
+        # It is taken into use again by itself, with what happened meanwhile.
+        self.remount("rw")
+        self.assertTrue(wait_until(lambda: holder.request(
+            "POST", "/v1/leases", {"share": 0.1, "name": "new"})[0] == 201, 15))
+        ids = [e["id"] for e in self.agent.events()]
+        self.assertEqual(ids, sorted(set(ids)))
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        self.assertEqual([(l["name"], len(l["processes"])) for l in
+                          self.agent.get("/v1/leases")["items"]],
+                         [("running", 1), ("new", 0)])
 
     def test_restart_on_a_full_disk(self):
         holder = Holder(self.agent)
