@@ -35,6 +35,10 @@ struct clv_arbiter_lease {
 	uint64_t turn_started_ns;
 	uint64_t charged_until_ns;
 
+	/* Its turn ended while it was at work: until then it counts as awake, in line or not;
+	 * 0: it does not linger. */
+	uint64_t lingers_until_ns;
+
 	/* Habits: how long it usually stays away, and how often it comes back. */
 	uint64_t idle_since_ns;
 	uint64_t usual_gap_ns;

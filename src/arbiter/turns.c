@@ -101,12 +101,12 @@ static void charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 
 /* Work in flight of a lease that has no turn: an overdue drain, or commands that a user
  * event released.  It is charged like a turn. */
-static uint64_t charge_stray(
+static void charge_stray(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	if (lease == arbiter->holder || lease->n_in_flight == 0) {
 		lease->stray_since_ns = 0;
-		return UINT64_MAX;
+		return;
 	}
 	if (lease->stray_since_ns > 0 && now_ns > lease->stray_since_ns) {
 		uint64_t elapsed = now_ns - lease->stray_since_ns;
@@ -115,7 +115,6 @@ static uint64_t charge_stray(
 		lease->account.held_ns += elapsed;
 	}
 	lease->stray_since_ns = now_ns;
-	return now_ns + STRAY_POLL_NS;
 }
 
 static void publish(struct clv_arbiter_lease *lease, enum clv_phase phase)
@@ -196,9 +195,23 @@ static bool others_awake(
 	return false;
 }
 
-static void hold(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
-	enum clv_phase phase, uint64_t slice_ns, uint64_t now_ns)
+/* When a granted turn is looked at again.  While nobody else wants the device (its holder
+ * has a cap, or it would have no deadline) half-way: a turn that goes on is then extended
+ * before the gate runs out of it, and the device never idles in between. */
+static uint64_t when_to_decide(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint64_t slice_ns, uint64_t now_ns)
 {
+	if (slice_ns < 2 * MIN_TURN_NS || others_awake(arbiter, lease))
+		return now_ns + slice_ns;
+	return now_ns + slice_ns / 2;
+}
+
+static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	enum clv_phase phase, uint64_t deadline_ns, uint64_t now_ns)
+{
+	struct clv_control_page *control = lease->pages.control;
+	bool goes_on = arbiter->holder == lease && lease->phase == phase;
+
 	if (arbiter->holder != lease) {
 		arbiter->holder = lease;
 		lease->turn_started_ns = lease->charged_until_ns = now_ns;
@@ -208,13 +221,19 @@ static void hold(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 		lease->busy_seen_ns = reported_busy_ns(lease);
 	lease->stray_since_ns = 0;
 	arbiter->closing = false;
-	arbiter->decide_at_ns =
-		phase == CLV_PHASE_GRANTED ? now_ns + slice_ns : UINT64_MAX;
 	publish_window(arbiter, lease, phase, now_ns);
 	publish_grace(lease);
-	atomic_store(&lease->pages.control->deadline_ns, arbiter->decide_at_ns);
-	if (lease->phase != phase || phase == CLV_PHASE_GRANTED)
+	atomic_store(&control->deadline_ns, deadline_ns);
+	/* Whoever stands in line must hear of it. */
+	if (!goes_on || lease->n_waiting > 0)
 		publish(lease, phase);
+}
+
+static void hold(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint64_t slice_ns, uint64_t now_ns)
+{
+	hold_until(arbiter, lease, CLV_PHASE_GRANTED, now_ns + slice_ns, now_ns);
+	arbiter->decide_at_ns = when_to_decide(arbiter, lease, slice_ns, now_ns);
 }
 
 /* Nobody else wants the device: no deadline then, unless a cap must be kept. */
@@ -223,7 +242,9 @@ static void hold_relaxed(
 {
 	bool alone = count_attached(arbiter) <= 1;
 
-	hold(arbiter, lease, alone ? CLV_PHASE_OPEN : CLV_PHASE_SHARED, 0, now_ns);
+	hold_until(arbiter, lease, alone ? CLV_PHASE_OPEN : CLV_PHASE_SHARED, UINT64_MAX,
+		now_ns);
+	arbiter->decide_at_ns = UINT64_MAX;
 }
 
 static void fall_asleep(
@@ -254,8 +275,25 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 	charge_holder(arbiter, now_ns);
 	arbiter->holder = NULL;
 	arbiter->closing = false;
-	if (lease->n_waiting == 0)
-		fall_asleep(arbiter, lease, now_ns);
+	lease->idle_since_ns = now_ns;
+	if (lease->n_waiting == 0 &&
+		clv_policy_is_awake(arbiter->policy, lease->policy_lease))
+		lease->lingers_until_ns = now_ns + HAND_OVER_NS;
+}
+
+/* Threads that were waiting for their work when the turn ended are on their way into the
+ * line: that is no sleep, and their coming is no wake-up. */
+static void end_lingering(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	if (lease->lingers_until_ns == 0)
+		return;
+	if (lease == arbiter->holder || lease->n_waiting > 0) {
+		lease->lingers_until_ns = 0;
+	} else if (now_ns >= lease->lingers_until_ns) {
+		lease->lingers_until_ns = 0;
+		clv_policy_sleep(arbiter->policy, lease->policy_lease, now_ns);
+	}
 }
 
 static void close_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
@@ -334,7 +372,7 @@ static void decide(struct clv_arbiter *arbiter, uint64_t now_ns)
 	struct clv_policy_decision next = clv_policy_pick(arbiter->policy, now_ns);
 
 	if (next.lease == holder->policy_lease)
-		hold(arbiter, holder, CLV_PHASE_GRANTED, next.slice_ns, now_ns);
+		hold(arbiter, holder, next.slice_ns, now_ns);
 	else
 		close_holder(arbiter, now_ns);
 }
@@ -371,7 +409,7 @@ static void grant_next(struct clv_arbiter *arbiter, uint64_t now_ns)
 	if (lease->share.cap_ppm == 0 && !others_awake(arbiter, lease))
 		hold_relaxed(arbiter, lease, now_ns);
 	else
-		hold(arbiter, lease, CLV_PHASE_GRANTED, next.slice_ns, now_ns);
+		hold(arbiter, lease, next.slice_ns, now_ns);
 }
 
 /* With one lease attached and nobody at work the device is handed over before it is asked
@@ -399,20 +437,19 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
+static void take_in(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
-	uint64_t next_ns = UINT64_MAX;
-
-	charge_holder(arbiter, now_ns);
-	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
-		if (l->rung || l == arbiter->holder || l->stray_since_ns > 0) {
-			observe(l);
-			next_ns = min_ns(next_ns, charge_stray(arbiter, l, now_ns));
-		}
-		note_throttling(arbiter, l, now_ns);
+	if (lease->rung || lease == arbiter->holder || lease->stray_since_ns > 0) {
+		observe(lease);
+		charge_stray(arbiter, lease, now_ns);
 	}
-	if (arbiter->closing)
-		finish_close(arbiter, now_ns);
+	end_lingering(arbiter, lease, now_ns);
+	note_throttling(arbiter, lease, now_ns);
+}
+
+static void wake_rung(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		bool woke =
 			l->rung && l != arbiter->holder && note_wake(arbiter, l, now_ns);
@@ -421,6 +458,34 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 		if (woke && arbiter->holder && !arbiter->closing)
 			consider_waker(arbiter, l, now_ns);
 	}
+}
+
+static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	uint64_t next_ns = arbiter->retry_at_ns;
+
+	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (l->stray_since_ns > 0)
+			next_ns = min_ns(next_ns, now_ns + STRAY_POLL_NS);
+		if (l->lingers_until_ns > 0)
+			next_ns = min_ns(next_ns, l->lingers_until_ns);
+	}
+	if (!arbiter->holder)
+		return next_ns;
+	return min_ns(next_ns,
+		arbiter->closing
+			? arbiter->closing_since_ns + arbiter->holder->drain_timeout_ns
+			: arbiter->decide_at_ns);
+}
+
+uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	charge_holder(arbiter, now_ns);
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next)
+		take_in(arbiter, l, now_ns);
+	if (arbiter->closing)
+		finish_close(arbiter, now_ns);
+	wake_rung(arbiter, now_ns);
 	if (arbiter->holder && !arbiter->closing)
 		review_holder(arbiter, now_ns);
 	arbiter->retry_at_ns = UINT64_MAX;
@@ -428,13 +493,7 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 		grant_next(arbiter, now_ns);
 	if (!arbiter->holder)
 		grant_ahead(arbiter, now_ns);
-
-	if (arbiter->closing)
-		next_ns = min_ns(next_ns,
-			arbiter->closing_since_ns + arbiter->holder->drain_timeout_ns);
-	else if (arbiter->holder)
-		next_ns = min_ns(next_ns, arbiter->decide_at_ns);
-	return min_ns(next_ns, arbiter->retry_at_ns);
+	return next_step_ns(arbiter, now_ns);
 }
 
 void clv_turns_charge(struct clv_arbiter *arbiter, uint64_t now_ns)
