@@ -35,8 +35,8 @@ struct clv_arbiter_lease {
 	uint64_t turn_started_ns;
 	uint64_t charged_until_ns;
 
-	/* Its turn ended while it was at work: until then it counts as awake, in line or not;
-	 * 0: it does not linger. */
+	/* Its turn ended while it was at work: until then it counts as awake, in line or
+	 * not; 0: it does not linger. */
 	uint64_t lingers_until_ns;
 
 	/* Habits: how long it usually stays away, and how often it comes back. */
@@ -75,6 +75,15 @@ struct clv_arbiter {
 	uint64_t decide_at_ns; /* the holder's turn is looked at again */
 	uint64_t retry_at_ns;  /* nobody may run before */
 };
+
+/* A hand-over takes about this long.  Who is back sooner keeps the device, and pays. */
+#define CLV_HAND_OVER_NS UINT64_C(120000)
+
+/* It has the device, and nobody else wants it: no deadline. */
+static inline bool clv_lease_is_relaxed(const struct clv_arbiter_lease *lease)
+{
+	return lease->phase == CLV_PHASE_OPEN || lease->phase == CLV_PHASE_SHARED;
+}
 
 /* Takes in what the report pages say and moves the device on.  Returns when to be called
  * again at the latest (CLOCK_MONOTONIC; UINT64_MAX: only when something happens). */

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who holds the device: reads the report pages, charges held time, asks the policy,
- * publishes phases.  It never waits; the thread in arbiter.c calls it when a doorbell
- * rings or the time that it asked for has come. */
+/* Who holds the device: asks the policy and lets turns begin and end (account.c reads and
+ * charges, publish.c tells the gates).  It never waits; the thread in arbiter.c calls it
+ * when a doorbell rings or the time that it asked for has come. */
+#include "arbiter/account.h"
 #include "arbiter/internal.h"
-
+#include "arbiter/publish.h"
 #include "base/clock.h"
-#include "base/futex.h"
 
 #define MIN_TURN_NS (500 * CLV_NS_PER_US)
-#define OPEN_WINDOW_NS (40 * CLV_NS_PER_MS)
-#define SHARED_WINDOW_NS (2 * CLV_NS_PER_MS)
-#define PROMPT_WINDOW_NS (300 * CLV_NS_PER_US)
 #define STRAY_POLL_NS (1 * CLV_NS_PER_MS)
 #define MIN_DRAIN_TIMEOUT_NS (20 * CLV_NS_PER_MS)
-
-/* A hand-over takes about this long; who is back sooner keeps the device (and pays). */
-#define HAND_OVER_NS (120 * CLV_NS_PER_US)
-#define MAX_GRACE_NS (150 * CLV_NS_PER_US)
-
-/* Who comes back this often, with credit, is let in after at most two kernels. */
-#define FREQUENT_WAKE_NS (50 * CLV_NS_PER_MS)
 
 static uint64_t smooth(uint64_t old, uint64_t sample)
 {
@@ -29,151 +19,6 @@ static uint64_t smooth(uint64_t old, uint64_t sample)
 static bool has_work(const struct clv_arbiter_lease *lease)
 {
 	return lease->n_in_flight > 0 || lease->n_waiting > 0;
-}
-
-static bool is_relaxed(const struct clv_arbiter_lease *lease)
-{
-	return lease->phase == CLV_PHASE_OPEN || lease->phase == CLV_PHASE_SHARED;
-}
-
-/* Reads the slots of the lease's live processes.  done before entered: see page.h. */
-static void observe(struct clv_arbiter_lease *lease)
-{
-	uint64_t in_flight = 0;
-	uint32_t waiting = 0, working = 0;
-
-	for (uint32_t word = 0; word < CLV_SLOTS / 64; word++) {
-		uint64_t open = lease->open_slots[word];
-
-		for (; open; open &= open - 1) {
-			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(open);
-			struct clv_slot *slot = &lease->pages.report->slots[index];
-			uint64_t done = atomic_load(&slot->done);
-			uint64_t entered = atomic_load(&slot->entered);
-			uint32_t slot_waiting = atomic_load(&slot->waiting);
-
-			in_flight += entered > done ? entered - done : 0;
-			waiting += slot_waiting;
-			working += entered > done || slot_waiting > 0;
-		}
-	}
-	lease->n_in_flight = in_flight;
-	lease->n_waiting = waiting;
-	lease->n_working_slots = working;
-}
-
-static uint64_t reported_busy_ns(const struct clv_arbiter_lease *lease)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < CLV_SLOTS; i++) {
-		if (lease->open_slots[i / 64] >> (i % 64) & 1)
-			sum += atomic_load(&lease->pages.report->slots[i].busy_ns);
-	}
-	return sum;
-}
-
-/* While nobody contends, an idle holder keeps the device but does not use it; then its
- * own report of busy time, bounded by the clock, stands in the account. */
-static uint64_t relaxed_held_ns(struct clv_arbiter_lease *lease, uint64_t elapsed_ns)
-{
-	uint64_t busy = reported_busy_ns(lease);
-	uint64_t delta = busy > lease->busy_seen_ns ? busy - lease->busy_seen_ns : 0;
-
-	lease->busy_seen_ns = busy;
-	return delta < elapsed_ns ? delta : elapsed_ns;
-}
-
-static void charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
-{
-	struct clv_arbiter_lease *lease = arbiter->holder;
-	uint64_t elapsed;
-
-	if (!lease || now_ns <= lease->charged_until_ns)
-		return;
-
-	elapsed = now_ns - lease->charged_until_ns;
-	lease->charged_until_ns = now_ns;
-	clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
-	lease->account.held_ns +=
-		is_relaxed(lease) ? relaxed_held_ns(lease, elapsed) : elapsed;
-}
-
-/* Work in flight of a lease that has no turn: an overdue drain, or commands that a user
- * event released.  It is charged like a turn. */
-static void charge_stray(
-	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
-{
-	if (lease == arbiter->holder || lease->n_in_flight == 0) {
-		lease->stray_since_ns = 0;
-		return;
-	}
-	if (lease->stray_since_ns > 0 && now_ns > lease->stray_since_ns) {
-		uint64_t elapsed = now_ns - lease->stray_since_ns;
-
-		clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
-		lease->account.held_ns += elapsed;
-	}
-	lease->stray_since_ns = now_ns;
-}
-
-static void publish(struct clv_arbiter_lease *lease, enum clv_phase phase)
-{
-	struct clv_control_page *control = lease->pages.control;
-
-	lease->phase = phase;
-	lease->turn++;
-	atomic_store(&control->phase, CLV_PHASE_WORD(lease->turn, phase));
-	clv_futex_wake(&control->phase, INT_MAX);
-}
-
-static bool is_frequent_waker(const struct clv_arbiter *arbiter,
-	const struct clv_arbiter_lease *lease, uint64_t now_ns)
-{
-	return lease->usual_wake_interval_ns > 0 &&
-	       lease->usual_wake_interval_ns < FREQUENT_WAKE_NS &&
-	       now_ns - lease->last_wake_ns < 2 * FREQUENT_WAKE_NS &&
-	       clv_policy_lag_ns(arbiter->policy, lease->policy_lease) >= 0;
-}
-
-/* How much may be in flight: the less, the sooner somebody else can be let in. */
-static void publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
-	enum clv_phase phase, uint64_t now_ns)
-{
-	uint64_t window_ns = phase == CLV_PHASE_OPEN ? OPEN_WINDOW_NS : SHARED_WINDOW_NS;
-	uint32_t commands = 1;
-
-	for (struct clv_arbiter_lease *other = arbiter->leases;
-		other && phase != CLV_PHASE_OPEN; other = other->next) {
-		if (other == lease || other->n_slots == 0)
-			continue;
-		if (other->share.class == CLV_CLASS_LATENCY) {
-			window_ns = PROMPT_WINDOW_NS;
-			commands = 1;
-			break;
-		}
-		if (is_frequent_waker(arbiter, other, now_ns)) {
-			window_ns = PROMPT_WINDOW_NS;
-			commands = 2;
-		}
-	}
-	if (lease->n_working_slots > 1)
-		window_ns /= lease->n_working_slots;
-	atomic_store(&lease->pages.control->window_ns, window_ns);
-	atomic_store(&lease->pages.control->window_commands, commands);
-}
-
-/* Idle for less than a hand-over usually: then going round would cost more than waiting.
- */
-static void publish_grace(struct clv_arbiter_lease *lease)
-{
-	uint64_t grace_ns = 0;
-
-	if (lease->usual_gap_ns > 0 && lease->usual_gap_ns < HAND_OVER_NS)
-		grace_ns = 2 * lease->usual_gap_ns;
-	if (grace_ns > MAX_GRACE_NS)
-		grace_ns = MAX_GRACE_NS;
-	atomic_store(&lease->pages.control->grace_ns, grace_ns);
 }
 
 static uint32_t count_attached(const struct clv_arbiter *arbiter)
@@ -218,15 +63,15 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 		lease->account.turns++;
 	}
 	if (phase != CLV_PHASE_GRANTED)
-		lease->busy_seen_ns = reported_busy_ns(lease);
+		lease->busy_seen_ns = clv_account_reported_busy_ns(lease);
 	lease->stray_since_ns = 0;
 	arbiter->closing = false;
-	publish_window(arbiter, lease, phase, now_ns);
-	publish_grace(lease);
+	clv_publish_window(arbiter, lease, phase, now_ns);
+	clv_publish_grace(lease);
 	atomic_store(&control->deadline_ns, deadline_ns);
 	/* Whoever stands in line must hear of it. */
 	if (!goes_on || lease->n_waiting > 0)
-		publish(lease, phase);
+		clv_publish_phase(lease, phase);
 }
 
 static void hold(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
@@ -261,7 +106,7 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
 
-	observe(lease);
+	clv_account_observe(lease);
 	if (lease->n_in_flight > 0) {
 		if (now_ns - arbiter->closing_since_ns < lease->drain_timeout_ns)
 			return;
@@ -272,13 +117,13 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 	} else {
 		lease->drain_timeout_ns = arbiter->config.drain_timeout_ns;
 	}
-	charge_holder(arbiter, now_ns);
+	clv_account_charge_holder(arbiter, now_ns);
 	arbiter->holder = NULL;
 	arbiter->closing = false;
 	lease->idle_since_ns = now_ns;
 	if (lease->n_waiting == 0 &&
 		clv_policy_is_awake(arbiter->policy, lease->policy_lease))
-		lease->lingers_until_ns = now_ns + HAND_OVER_NS;
+		lease->lingers_until_ns = now_ns + CLV_HAND_OVER_NS;
 }
 
 /* Threads that were waiting for their work when the turn ended are on their way into the
@@ -298,22 +143,11 @@ static void end_lingering(
 
 static void close_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
-	publish(arbiter->holder, CLV_PHASE_CLOSED);
+	clv_publish_phase(arbiter->holder, CLV_PHASE_CLOSED);
 	arbiter->closing = true;
 	arbiter->closing_since_ns = now_ns;
 	atomic_thread_fence(memory_order_seq_cst);
 	finish_close(arbiter, now_ns);
-}
-
-static void note_throttling(
-	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
-{
-	bool kept = lease != arbiter->holder && lease->n_waiting > 0 &&
-		    clv_policy_is_throttled(arbiter->policy, lease->policy_lease, now_ns);
-
-	if (lease->throttled_since_ns > 0)
-		lease->account.throttled_ns += now_ns - lease->throttled_since_ns;
-	lease->throttled_since_ns = kept ? now_ns : 0;
 }
 
 /* A lease whose threads wait in line is awake.  Returns whether it just woke. */
@@ -391,7 +225,7 @@ static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 		close_holder(arbiter, now_ns);
 		return;
 	}
-	if (is_relaxed(holder) || now_ns >= arbiter->decide_at_ns ||
+	if (clv_lease_is_relaxed(holder) || now_ns >= arbiter->decide_at_ns ||
 		clv_policy_is_throttled(arbiter->policy, holder->policy_lease, now_ns))
 		decide(arbiter, now_ns);
 }
@@ -441,11 +275,11 @@ static void take_in(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	if (lease->rung || lease == arbiter->holder || lease->stray_since_ns > 0) {
-		observe(lease);
-		charge_stray(arbiter, lease, now_ns);
+		clv_account_observe(lease);
+		clv_account_charge_stray(arbiter, lease, now_ns);
 	}
 	end_lingering(arbiter, lease, now_ns);
-	note_throttling(arbiter, lease, now_ns);
+	clv_account_note_throttling(arbiter, lease, now_ns);
 }
 
 static void wake_rung(struct clv_arbiter *arbiter, uint64_t now_ns)
@@ -480,7 +314,7 @@ static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 
 uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
-	charge_holder(arbiter, now_ns);
+	clv_account_charge_holder(arbiter, now_ns);
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next)
 		take_in(arbiter, l, now_ns);
 	if (arbiter->closing)
@@ -498,17 +332,17 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 
 void clv_turns_charge(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
-	charge_holder(arbiter, now_ns);
+	clv_account_charge_holder(arbiter, now_ns);
 }
 
 void clv_turns_forget(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	if (arbiter->holder == lease) {
-		charge_holder(arbiter, now_ns);
+		clv_account_charge_holder(arbiter, now_ns);
 		arbiter->holder = NULL;
 		arbiter->closing = false;
 	}
-	publish(lease, CLV_PHASE_CLOSED);
+	clv_publish_phase(lease, CLV_PHASE_CLOSED);
 	clv_policy_remove(arbiter->policy, lease->policy_lease, now_ns);
 }

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads report pages and charges held time.  It decides nothing and publishes nothing. */
+#include "arbiter/account.h"
+
+/* Calls visit for every live process's slot. */
+static void visit_slots(const struct clv_arbiter_lease *lease,
+	void (*visit)(const struct clv_slot *slot, void *userdata), void *userdata)
+{
+	for (uint32_t word = 0; word < CLV_SLOTS / 64; word++) {
+		uint64_t open = lease->open_slots[word];
+
+		for (; open; open &= open - 1) {
+			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(open);
+
+			visit(&lease->pages.report->slots[index], userdata);
+		}
+	}
+}
+
+/* done before entered: see page.h. */
+static void observe_slot(const struct clv_slot *slot, void *userdata)
+{
+	struct clv_arbiter_lease *lease = userdata;
+	uint64_t done = atomic_load(&slot->done);
+	uint64_t entered = atomic_load(&slot->entered);
+	uint32_t waiting = atomic_load(&slot->waiting);
+
+	lease->n_in_flight += entered > done ? entered - done : 0;
+	lease->n_waiting += waiting;
+	lease->n_working_slots += entered > done || waiting > 0;
+}
+
+void clv_account_observe(struct clv_arbiter_lease *lease)
+{
+	lease->n_in_flight = 0;
+	lease->n_waiting = 0;
+	lease->n_working_slots = 0;
+	visit_slots(lease, observe_slot, lease);
+}
+
+static void add_busy(const struct clv_slot *slot, void *userdata)
+{
+	*(uint64_t *)userdata += atomic_load(&slot->busy_ns);
+}
+
+uint64_t clv_account_reported_busy_ns(const struct clv_arbiter_lease *lease)
+{
+	uint64_t sum = 0;
+
+	visit_slots(lease, add_busy, &sum);
+	return sum;
+}
+
+/* While nobody contends, an idle holder keeps the device but does not use it; then its
+ * own report of busy time, bounded by the clock, stands in the account. */
+static uint64_t relaxed_held_ns(struct clv_arbiter_lease *lease, uint64_t elapsed_ns)
+{
+	uint64_t busy = clv_account_reported_busy_ns(lease);
+	uint64_t delta = busy > lease->busy_seen_ns ? busy - lease->busy_seen_ns : 0;
+
+	lease->busy_seen_ns = busy;
+	return delta < elapsed_ns ? delta : elapsed_ns;
+}
+
+void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	struct clv_arbiter_lease *lease = arbiter->holder;
+	uint64_t elapsed;
+
+	if (!lease || now_ns <= lease->charged_until_ns)
+		return;
+
+	elapsed = now_ns - lease->charged_until_ns;
+	lease->charged_until_ns = now_ns;
+	clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
+	lease->account.held_ns +=
+		clv_lease_is_relaxed(lease) ? relaxed_held_ns(lease, elapsed) : elapsed;
+}
+
+void clv_account_charge_stray(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	if (lease == arbiter->holder || lease->n_in_flight == 0) {
+		lease->stray_since_ns = 0;
+		return;
+	}
+	if (lease->stray_since_ns > 0 && now_ns > lease->stray_since_ns) {
+		uint64_t elapsed = now_ns - lease->stray_since_ns;
+
+		clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
+		lease->account.held_ns += elapsed;
+	}
+	lease->stray_since_ns = now_ns;
+}
+
+void clv_account_note_throttling(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	bool kept = lease != arbiter->holder && lease->n_waiting > 0 &&
+		    clv_policy_is_throttled(arbiter->policy, lease->policy_lease, now_ns);
+
+	if (lease->throttled_since_ns > 0)
+		lease->account.throttled_ns += now_ns - lease->throttled_since_ns;
+	lease->throttled_since_ns = kept ? now_ns : 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes control pages.  Every store is for a reader that may look at any time. */
+#include "arbiter/publish.h"
+
+#include "base/clock.h"
+#include "base/futex.h"
+
+#define OPEN_WINDOW_NS (40 * CLV_NS_PER_MS)
+#define SHARED_WINDOW_NS (2 * CLV_NS_PER_MS)
+#define PROMPT_WINDOW_NS (300 * CLV_NS_PER_US)
+#define MAX_GRACE_NS (150 * CLV_NS_PER_US)
+
+/* Who comes back this often, with credit, is let in after at most two kernels. */
+#define FREQUENT_WAKE_NS (50 * CLV_NS_PER_MS)
+
+void clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase)
+{
+	struct clv_control_page *control = lease->pages.control;
+
+	lease->phase = phase;
+	lease->turn++;
+	atomic_store(&control->phase, CLV_PHASE_WORD(lease->turn, phase));
+	clv_futex_wake(&control->phase, INT_MAX);
+}
+
+static bool is_frequent_waker(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	return lease->usual_wake_interval_ns > 0 &&
+	       lease->usual_wake_interval_ns < FREQUENT_WAKE_NS &&
+	       now_ns - lease->last_wake_ns < 2 * FREQUENT_WAKE_NS &&
+	       clv_policy_lag_ns(arbiter->policy, lease->policy_lease) >= 0;
+}
+
+void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	enum clv_phase phase, uint64_t now_ns)
+{
+	uint64_t window_ns = phase == CLV_PHASE_OPEN ? OPEN_WINDOW_NS : SHARED_WINDOW_NS;
+	uint32_t commands = 1;
+
+	for (struct clv_arbiter_lease *other = arbiter->leases;
+		other && phase != CLV_PHASE_OPEN; other = other->next) {
+		if (other == lease || other->n_slots == 0)
+			continue;
+		if (other->share.class == CLV_CLASS_LATENCY) {
+			window_ns = PROMPT_WINDOW_NS;
+			commands = 1;
+			break;
+		}
+		if (is_frequent_waker(arbiter, other, now_ns)) {
+			window_ns = PROMPT_WINDOW_NS;
+			commands = 2;
+		}
+	}
+	if (lease->n_working_slots > 1)
+		window_ns /= lease->n_working_slots;
+	atomic_store(&lease->pages.control->window_ns, window_ns);
+	atomic_store(&lease->pages.control->window_commands, commands);
+}
+
+void clv_publish_grace(struct clv_arbiter_lease *lease)
+{
+	uint64_t grace_ns = 0;
+
+	if (lease->usual_gap_ns > 0 && lease->usual_gap_ns < CLV_HAND_OVER_NS)
+		grace_ns = 2 * lease->usual_gap_ns;
+	if (grace_ns > MAX_GRACE_NS)
+		grace_ns = MAX_GRACE_NS;
+	atomic_store(&lease->pages.control->grace_ns, grace_ns);
+}

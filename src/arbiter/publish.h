@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "arbiter/internal.h"
+
+/* What the gates of a lease are told, through its control page. */
+
+/* A new phase (or a new turn of the same), and everybody who waits for it woken. */
+void clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase);
+
+/* How much may be in flight: the less, the sooner somebody else can be let in. */
+void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	enum clv_phase phase, uint64_t now_ns);
+
+/* How long it may be idle in its turn before it must say so: twice its usual gap, where
+ * that is shorter than a hand-over, for going round would cost more than waiting; else
+ * not at all. */
+void clv_publish_grace(struct clv_arbiter_lease *lease);
