@@ -357,8 +357,7 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 	sd_event_source_disable_unref(exchange->hangup);
 	json_decref(exchange->request.answer);
 	free(exchange->body);
-	if (exchange->http->agent->idle)
-		clv_idle_touch(exchange->http->agent->idle);
+	clv_idle_touch(exchange->http->agent->idle);
 	free(exchange);
 }
 
@@ -381,6 +380,8 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
 			clv_quota_give_back(http->quota, credentials.uid);
 		return;
 	}
+	/* Its request is on the way: not the time to end for idleness. */
+	clv_idle_touch(http->agent->idle);
 	if (clv_quota_take(http->quota, credentials.uid))
 		*state = http;
 	else

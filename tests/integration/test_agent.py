@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -211,6 +212,32 @@ class OnDemand(unittest.TestCase):
         self.assertTrue(os.path.exists(self.agent.api))
         s.close()
         self.assertTrue(wait_until(lambda: not os.path.exists(self.agent.api), 6))
+
+    def test_who_connects_as_it_leaves_is_served(self):
+        """Or finds no socket, and starts another: never a connection that breaks."""
+        results = []
+
+        def call_at_the_end(moment):
+            agent = Agent(arguments=["--idle-exit=1"])
+            agent.start()
+            time.sleep(moment)
+            try:
+                results.append(agent.request("GET", "/v1/version")[0])
+            except (FileNotFoundError, ConnectionRefusedError):
+                results.append("gone")
+            except OSError as e:
+                results.append(repr(e))
+            agent.close()
+
+        for _ in range(3):
+            callers = [threading.Thread(target=call_at_the_end, args=(0.99 + 0.002 * i,))
+                       for i in range(10)]
+            for caller in callers:
+                caller.start()
+            for caller in callers:
+                caller.join()
+        self.assertEqual(len(results), 30)
+        self.assertLessEqual(set(results), {200, "gone"})
 
     def test_second_start_asks_no_driver(self):
         self.start()
