@@ -45,7 +45,7 @@ static void show(struct queue *q, const json_t *lease)
 
 static void clear(const struct queue *q)
 {
-	if (q->is_live)
+	if (q->is_live && q->shown_position >= 0)
 		fprintf(stderr, "\r\033[K");
 }
 

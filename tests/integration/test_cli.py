@@ -7,105 +7,25 @@ usage: test_cli.py CLEAVE [CLEAVED] [--pages FOLDER] [TEST...]
 Everything runs against a double of the API; what needs no fault from the agent runs
 against the real cleaved as well, when it is given and finds a device.
 """
-import fcntl
 import json
 import os
-import pty
 import re
-import select
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import time
 import unittest
 
 import yaml
 
+from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, is_alive, run_in_terminal, state_of,
+                         wait_until)
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "api_double.py")
-CLEAVE = CLEAVED = PAGES = None
 VERBS = ("devices run ps top set release events doctor version completion help").split()
-SYSTEM_SOCKET = "/run/cleave/api.sock"
-
-
-def wait_until(condition, seconds=10):
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def is_alive(pid):
-    try:
-        with open("/proc/%d/stat" % pid) as stat:
-            return stat.read().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
-def run_in_terminal(command, env, columns=80, rows=24, keys=(), seconds=10):
-    """Runs a command on a terminal of its own; keys are (delay, bytes)."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.execvpe(command[0], command, env)
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
-    output, until, keys = b"", time.monotonic() + seconds, list(keys)
-    key_at = time.monotonic() + (keys[0][0] if keys else 0)
-    while time.monotonic() < until:
-        readable, _, _ = select.select([fd], [], [], 0.02)
-        if readable:
-            try:
-                data = os.read(fd, 65536)
-            except OSError:
-                break
-            if not data:
-                break
-            output += data
-        if keys and time.monotonic() >= key_at:
-            os.write(fd, keys.pop(0)[1])
-            key_at = time.monotonic() + (keys[0][0] if keys else 0)
-    else:
-        os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    os.close(fd)
-    return os.waitstatus_to_exitcode(status), output.decode(errors="replace")
-
-
-class Sandbox(unittest.TestCase):
-    """A runtime folder of its own and no agent."""
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="clv-")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        os.chmod(self.folder, 0o700)
-        self.env = {key: value for key, value in os.environ.items()
-                    if not key.startswith(("CLEAVE_", "DOUBLE_", "OCL_", "OPENCL_"))}
-        self.env.pop("NO_COLOR", None)
-        gate = os.path.join(self.folder, "gate")
-        os.mkdir(gate)
-        with open(os.path.join(gate, "libcleave-opencl.so"), "w") as file:
-            file.write("")
-        self.gate = os.path.realpath(os.path.join(gate, "libcleave-opencl.so"))
-        self.env.update(XDG_RUNTIME_DIR=self.folder, CLEAVE_GATE_DIR=gate, LC_ALL="C.UTF-8",
-                        XDG_STATE_HOME=os.path.join(self.folder, "state"), TERM="xterm")
-
-    def cleave(self, *arguments, env=None, timeout=60, **more):
-        return subprocess.run([CLEAVE, *arguments], env=dict(self.env, **(env or {})),
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=timeout, **more)
-
-    def assert_refused(self, result, code, *words):
-        self.assertEqual(result.returncode, code, result.stderr)
-        self.assertEqual(result.stdout, "")
-        self.assertRegex(result.stderr, r"\Acleave: [^\n]+\n\Z")
-        for word in words:
-            self.assertIn(word, result.stderr)
 
 
 class WithoutAgent(Sandbox):
@@ -124,7 +44,7 @@ class WithoutAgent(Sandbox):
             self.assertRegex(text, r"(?m)^  %s +\w" % verb)
 
     def test_help_fits_a_narrow_terminal(self):
-        _, text = run_in_terminal([CLEAVE, "run", "--help"], self.env, columns=60)
+        _, text = run_in_terminal([Paths.cleave, "run", "--help"], self.env, columns=60)
         self.assertIn("--memory", text)
         self.assertLessEqual(max(map(len, text.splitlines())), 60)
 
@@ -258,7 +178,7 @@ class WithoutAgent(Sandbox):
         with open(hanging, "w") as file:
             file.write("#!/bin/sh\nexec sleep 5\n")
         os.chmod(hanging, 0o755)
-        both = [subprocess.Popen([CLEAVE, "run", "-s.1", "true"],
+        both = [subprocess.Popen([Paths.cleave, "run", "-s.1", "true"],
                                  env=dict(self.env, CLEAVE_AGENT=hanging)) for _ in range(2)]
         time.sleep(0.5)
         for each in both:
@@ -276,7 +196,7 @@ class Completion(Sandbox):
         driver = self.script("bash") + """
 COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cleave; printf '%%s\\n' "${COMPREPLY[@]}"
 """ % " ".join("'%s'" % word for word in words)
-        path = os.path.dirname(CLEAVE) + ":" + os.environ["PATH"]
+        path = os.path.dirname(Paths.cleave) + ":" + os.environ["PATH"]
         result = subprocess.run(["bash", "-c", driver], env=dict(self.env, PATH=path), text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(result.stderr, "")
@@ -321,7 +241,7 @@ class AgentTests:
         return json.loads(self.cleave("ps", "-o", "json").stdout)["items"]
 
     def start(self, *arguments, **more):
-        process = subprocess.Popen([CLEAVE, *arguments], env=self.env, text=True,
+        process = subprocess.Popen([Paths.cleave, *arguments], env=self.env, text=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, **more)
         self.addCleanup(self.end, process)
@@ -433,17 +353,26 @@ class AgentTests:
 
     def test_ctrl_c_reaches_the_program_once(self):
         script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.05; done"
-        code, output = run_in_terminal([CLEAVE, *self.run_options("-s.1", "bash", "-c", script)],
-                                       self.env, keys=[(1, b"\x03")])
+        code, output = run_in_terminal([Paths.cleave, *self.run_options("-s.1", "bash", "-c", script)],
+                                       self.env, keys=[(b"ready", b"\x03")])
         self.assertEqual(code, 5, output)
         self.assertEqual(output.count("caught"), 1)
 
     def test_stop_and_continue(self):
-        shell = "set -m; %s run %s -s.1 sleep 60 & sleep 0.7; kill -TSTP %%1; sleep 0.3; " \
-                "jobs; kill -CONT %%1; sleep 0.2; jobs; kill %%1; wait" % (
-                    CLEAVE, " ".join(self.isolation()[1]))
-        _, output = run_in_terminal(["bash", "-c", shell], self.env)
-        self.assertRegex(output, r"(?s)Stopped.*Running")
+        """As a shell does it: to the whole group; and to cleave alone, which passes it on."""
+        for send in (os.killpg, os.kill):
+            with self.subTest(send):
+                process = self.start(*self.run_options("-s.1", "sh", "-c", "echo $$; sleep 60"),
+                                     process_group=0)
+                program = int(process.stdout.readline())
+                send(process.pid, signal.SIGTSTP)
+                self.assertTrue(wait_until(lambda: state_of(process.pid) == "T" ==
+                                           state_of(program)))
+                send(process.pid, signal.SIGCONT)
+                self.assertTrue(wait_until(lambda: state_of(process.pid) == "S" ==
+                                           state_of(program)))
+                os.killpg(process.pid, signal.SIGTERM)
+                self.assertEqual(process.wait(timeout=10), 143)
 
     def test_does_not_fit(self):
         self.start_holder(0.8)
@@ -463,12 +392,12 @@ class AgentTests:
         second.send_signal(signal.SIGINT)
         self.assertEqual(second.wait(timeout=10), 130)
         self.assertTrue(wait_until(lambda: len(self.leases()) == 2))
-        time.sleep(0.3)
+        for position in (2, 1):
+            self.assertEqual(third.stderr.readline(),
+                             "cleave: waiting for gpu0: position %d\n" % position)
         holder.send_signal(signal.SIGTERM)
-        output, lines = third.communicate(timeout=10)
-        self.assertEqual((third.returncode, output), (0, "in\n"))
-        self.assertEqual(lines.splitlines(), ["cleave: waiting for gpu0: position 2",
-                                              "cleave: waiting for gpu0: position 1"])
+        output, rest = third.communicate(timeout=20)
+        self.assertEqual((third.returncode, output, rest), (0, "in\n", ""))
 
     def test_queue_with_timeout(self):
         self.start_holder(0.8)
@@ -482,8 +411,8 @@ class AgentTests:
     def test_queue_on_a_terminal(self):
         self.start_holder(0.8)
         code, output = run_in_terminal(
-            [CLEAVE, *self.run_options("--share=.3", "--wait", "true")], self.env,
-            keys=[(1, b"\x03")])
+            [Paths.cleave, *self.run_options("--share=.3", "--wait", "true")], self.env,
+            keys=[(b"waiting", b"\x03")])
         self.assertEqual(code, 130)
         self.assertIn("\rwaiting", output.replace("\x1b[K", ""))
         self.assertEqual(output.count("\n"), 0)
@@ -551,8 +480,8 @@ class AgentTests:
 
     def test_narrow_and_plain(self):
         self.start_holder(0.25, name="a-rather-long-name-of-a-lease")
-        _, wide = run_in_terminal([CLEAVE, "ps"], self.env, columns=200)
-        _, narrow = run_in_terminal([CLEAVE, "ps"], self.env, columns=50)
+        _, wide = run_in_terminal([Paths.cleave, "ps"], self.env, columns=200)
+        _, narrow = run_in_terminal([Paths.cleave, "ps"], self.env, columns=50)
         plain = self.cleave("ps").stdout
         self.assertIn("COMMAND", wide)
         self.assertIn("\x1b[", wide)
@@ -563,7 +492,7 @@ class AgentTests:
         self.assertIn("a-rather-long-name-of-a-lease", plain)
         self.assertNotIn("\x1b", plain)
         for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-            _, text = run_in_terminal([CLEAVE, "ps"], dict(self.env, **env), columns=200)
+            _, text = run_in_terminal([Paths.cleave, "ps"], dict(self.env, **env), columns=200)
             self.assertNotIn("\x1b", text)
 
     def test_top(self):
@@ -574,8 +503,8 @@ class AgentTests:
         self.assertNotIn("\x1b", result.stdout)
         for columns in (40, 60, 120):
             with self.subTest(columns):
-                code, text = run_in_terminal([CLEAVE, "top", "-i", "100ms"], self.env,
-                                             columns=columns, keys=[(0.5, b"jk"), (0.3, b"q")])
+                code, text = run_in_terminal([Paths.cleave, "top", "-i", "100ms"], self.env,
+                                             columns=columns, keys=[(b"holder", b"jk"), (b"", b"q")])
                 self.assertEqual(code, 0)
                 self.assertIn("holder", text)
                 self.assertIn("25%", text)
@@ -598,7 +527,7 @@ class AgentTests:
 
     def test_inside_another_lease(self):
         options = self.run_options("-s.1")
-        result = self.cleave(*options, CLEAVE, *options, "sh", "-c", "echo $OPENCL_LAYERS")
+        result = self.cleave(*options, Paths.cleave, *options, "sh", "-c", "echo $OPENCL_LAYERS")
         self.assertEqual(result.stdout, self.gate + "\n", result.stderr)
 
 
@@ -674,7 +603,7 @@ class OnDemand(Sandbox):
             os.kill(pid, signal.SIGKILL)
 
     def test_one_agent_for_two(self):
-        both = [subprocess.Popen([CLEAVE, "run", "--no-namespace", "-s.2", "true"], env=self.env)
+        both = [subprocess.Popen([Paths.cleave, "run", "--no-namespace", "-s.2", "true"], env=self.env)
                 for _ in range(4)]
         self.assertEqual([each.wait(timeout=60) for each in both], [0, 0, 0, 0])
         self.assertEqual(len(self.pids()), 1)
@@ -705,14 +634,14 @@ class WithAgent(Sandbox, AgentTests):
 
     def setUp(self):
         super().setUp()
-        if not CLEAVED or not os.path.exists(CLEAVED):
+        if not Paths.cleaved or not os.path.exists(Paths.cleaved):
             self.skipTest("no cleaved given")
         if os.path.exists(SYSTEM_SOCKET):
             self.skipTest("the system's agent runs")
         # Locks of its own: another agent of this machine may have the device.
         wrapper = os.path.join(self.folder, "cleaved")
         with open(wrapper, "w") as file:
-            file.write("#!/bin/sh\nexec '%s' '--lock-dir=%s' \"$@\"\n" % (CLEAVED, self.folder))
+            file.write("#!/bin/sh\nexec '%s' '--lock-dir=%s' \"$@\"\n" % (Paths.cleaved, self.folder))
         os.chmod(wrapper, 0o755)
         self.env["CLEAVE_AGENT"] = wrapper
         result = self.cleave("devices", "-o", "json")
@@ -741,12 +670,12 @@ class Pages(Sandbox):
 
     def setUp(self):
         super().setUp()
-        if not PAGES:
+        if not Paths.pages:
             self.skipTest("no folder of pages given")
 
     def fill(self, verb):
         name = "cleave%s.1.scd" % ("-" + verb if verb else "")
-        return self.cleave("help", "--scdoc", os.path.join(PAGES, name),
+        return self.cleave("help", "--scdoc", os.path.join(Paths.pages, name),
                            *([verb] if verb else [])).stdout
 
     def test_every_verb_has_a_page(self):
@@ -762,10 +691,10 @@ class Pages(Sandbox):
                     self.assertEqual((made.returncode, made.stderr), (0, ""))
 
     def test_page_of_the_agent(self):
-        if not CLEAVED:
+        if not Paths.cleaved:
             self.skipTest("no cleaved given")
-        text = subprocess.run([CLEAVED, "--help"], text=True, stdout=subprocess.PIPE).stdout
-        with open(os.path.join(PAGES, "cleaved.8.scd")) as file:
+        text = subprocess.run([Paths.cleaved, "--help"], text=True, stdout=subprocess.PIPE).stdout
+        with open(os.path.join(Paths.pages, "cleaved.8.scd")) as file:
             page = file.read().partition("# OPTIONS")[2].partition("# EXIT")[0]
         self.assertEqual(sorted(re.findall(r"(?m)^ +(--[a-z-]+)", text)),
                          sorted(re.findall(r"(?m)^\*(--[a-z-]+)\*", page)))
@@ -775,11 +704,11 @@ if __name__ == "__main__":
     words = sys.argv[1:]
     if "--pages" in words:
         at = words.index("--pages")
-        PAGES = os.path.abspath(words[at + 1])
+        Paths.pages = os.path.abspath(words[at + 1])
         del words[at:at + 2]
     paths = [each for each in words if os.sep in each]
     if not paths:
         sys.exit(__doc__)
-    CLEAVE = os.path.abspath(paths[0])
-    CLEAVED = os.path.abspath(paths[1]) if len(paths) > 1 else None
+    Paths.cleave = os.path.abspath(paths[0])
+    Paths.cleaved = os.path.abspath(paths[1]) if len(paths) > 1 else None
     unittest.main(argv=sys.argv[:1] + [each for each in words if os.sep not in each])

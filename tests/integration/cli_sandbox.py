@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the command line stand on: the paths under test, a sandbox without an
+agent, and a terminal."""
+import fcntl
+import os
+import pty
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+import unittest
+
+SYSTEM_SOCKET = "/run/cleave/api.sock"
+
+
+class Paths:
+    """Set by the main program."""
+    cleave = cleaved = pages = None
+
+
+def wait_until(condition, seconds=10):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def state_of(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as stat:
+            return stat.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
+def is_alive(pid):
+    return state_of(pid) not in "ZX"
+
+
+def run_in_terminal(command, env, columns=80, rows=24, keys=(), seconds=30):
+    """Runs a command on a terminal of its own; keys are (text to wait for, bytes)."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execvpe(command[0], command, env)
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
+    output, seen, until, keys = b"", 0, time.monotonic() + seconds, list(keys)
+    while time.monotonic() < until:
+        readable, _, _ = select.select([fd], [], [], 0.02)
+        if readable:
+            try:
+                data = os.read(fd, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            output += data
+        if keys and keys[0][0] in output[seen:]:
+            seen = len(output)
+            os.write(fd, keys.pop(0)[1])
+    else:
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    os.close(fd)
+    return os.waitstatus_to_exitcode(status), output.decode(errors="replace")
+
+
+class Sandbox(unittest.TestCase):
+    """A runtime folder of its own and no agent."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="clv-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        os.chmod(self.folder, 0o700)
+        self.env = {key: value for key, value in os.environ.items()
+                    if not key.startswith(("CLEAVE_", "DOUBLE_", "OCL_", "OPENCL_"))}
+        self.env.pop("NO_COLOR", None)
+        gate = os.path.join(self.folder, "gate")
+        os.mkdir(gate)
+        with open(os.path.join(gate, "libcleave-opencl.so"), "w") as file:
+            file.write("")
+        self.gate = os.path.realpath(os.path.join(gate, "libcleave-opencl.so"))
+        self.env.update(XDG_RUNTIME_DIR=self.folder, CLEAVE_GATE_DIR=gate, LC_ALL="C.UTF-8",
+                        XDG_STATE_HOME=os.path.join(self.folder, "state"), TERM="xterm")
+
+    def cleave(self, *arguments, env=None, timeout=60, **more):
+        return subprocess.run([Paths.cleave, *arguments], env=dict(self.env, **(env or {})),
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=timeout, **more)
+
+    def assert_refused(self, result, code, *words):
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertRegex(result.stderr, r"\Acleave: [^\n]+\n\Z")
+        for word in words:
+            self.assertIn(word, result.stderr)
