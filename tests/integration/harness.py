@@ -311,17 +311,12 @@ class Case(unittest.TestCase):
     def end(self):
         for holder in self.holders:
             holder.end()
-        if self.agent.process.poll() is None:
-            self.assertEqual(self.agent.stop(), 0, self.agent.log())
+        code = self.agent.stop() if self.agent.process.poll() is None else 0
         log = self.agent.log()
         self.agent.close()
+        self.assertEqual(code, 0, log)
         for word in ("Sanitizer", "runtime error"):
             self.assertNotIn(word, log)
-
-    def holder(self):
-        holder = Holder(self.agent)
-        self.holders.append(holder)
-        return holder
 
     def leases(self):
         return self.agent.get("/v1/leases")["items"]
