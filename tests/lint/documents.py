@@ -14,6 +14,7 @@ CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.S | re.M)
 DEV = re.compile(r"\./dev ([a-z]+)")
 WORDS = r"((?: +--?[a-z][a-z-]*(?:[= ][^\s`-]\S*)?)*)"
 CLEAVE = re.compile(r"(?:^|[`$|;(] *)cleave ([a-z]+)" + WORDS, re.M)
+FILE = re.compile(r"`([\w./-]+\.(?:c|h|py|tsv|build))`")
 OPTION = re.compile(r"--[a-z][a-z-]*")
 
 
@@ -39,6 +40,12 @@ def check_links(name, text):
             if "://" not in link and not (folder / link).exists()]
 
 
+def check_files(name, text, known):
+    """A file is named from the root, from src/, or by its last part alone."""
+    return [f"{name}: speaks of {file}, which is not there" for file in FILE.findall(text)
+            if not any(k == file or k.endswith(f"/{file}") for k in known)]
+
+
 def check_commands(name, text, dev, cleave):
     wrong = []
     for code in CODE.findall(text):
@@ -62,9 +69,11 @@ def check_readme(text):
 def main():
     dev, cleave = dev_verbs(), cleave_verbs(sys.argv[1])
     wrong, names = check_readme(tree.read("README.md")), tree.files(".md")
+    known = tree.files()
     for name in names:
         text = tree.read(name)
-        wrong += check_links(name, text) + check_commands(name, text, dev, cleave)
+        wrong += check_links(name, text) + check_files(name, text, known)
+        wrong += check_commands(name, text, dev, cleave)
     return tree.finish(wrong, len(names))
 
 

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rules find what they are there to find, and leave alone what is right."""
+import unittest
+
+import documents
+import includes
+import source
+import tree
+
+
+class Rules(unittest.TestCase):
+    def test_line_comments(self):
+        text = 'a("http://x"); /* // */\nb(); // here\nchar c = \'"\'; // and here\n'
+        self.assertEqual(tree.line_comments(text), [2, 3])
+
+    def test_arrows(self):
+        for room, included, allowed in (
+                ("gate", "arbiter/page.h", True), ("gate", "arbiter/policy.h", False),
+                ("gate", "core/share.h", False), ("core", "base/error.h", True),
+                ("base", "core/share.h", False), ("cli", "agent/api.h", False),
+                ("agent", "arbiter/arbiter.h", True), ("client", "core/share.h", False)):
+            self.assertIs(includes.may_include(room, included), allowed, (room, included))
+
+    def test_offending_include(self):
+        wrong = includes.offenders_of("src/base/x.c", '#include "core/share.h"\n')
+        self.assertEqual(len(wrong), 1)
+        self.assertEqual(len(includes.offenders_of("src/nowhere/x.c", "")), 1)
+
+    def test_own_header_first(self):
+        text = '#include "base/error.h"\n#include "base/units.h"\n'
+        self.assertEqual(len(includes.own_header_first("src/base/units.c", text)), 1)
+        self.assertEqual(includes.own_header_first("src/base/error.c", text), [])
+
+    def test_source(self):
+        self.assertEqual(len(source.check_header("x.c", "int x;\n")), 1)
+        self.assertEqual(len(source.check_lengths("x.c", "\t" * 11 + "abc\n")), 1)
+        self.assertEqual(source.check_lengths("x.c", "\t" * 11 + "ab\n"), [])
+        self.assertEqual(len(source.check_lengths("x.c", "\n" * 801)), 1)
+        self.assertEqual(len(source.check_text("x.c", "/* TO" + "DO */\n")), 1)
+        self.assertEqual(len(source.check_text("x.c", "a \nb")), 2)
+
+    def test_commands(self):
+        text = "`cleave run --share 0.3 -- x`, `cleave fly`, `cleave run --wings=2 x`, `./dev fly`"
+        wrong = documents.check_commands("x.md", text, {"demo"}, {"run": {"--share"}})
+        self.assertEqual(len(wrong), 3)
+        self.assertEqual(documents.check_commands("x.md", "we cleave wood", set(), {}), [])
+
+    def test_links_and_files(self):
+        self.assertEqual(len(documents.check_links("README.md", "[a](no.md) [b](dev)")), 1)
+        known = ["src/base/error.c"]
+        text = "`error.c` `base/error.c` `src/base/error.c` `rror.c`"
+        self.assertEqual(len(documents.check_files("x.md", text, known)), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
