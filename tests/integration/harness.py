@@ -318,6 +318,11 @@ class Case(unittest.TestCase):
         for word in ("Sanitizer", "runtime error"):
             self.assertNotIn(word, log)
 
+    def holder(self):
+        holder = Holder(self.agent)
+        self.holders.append(holder)
+        return holder
+
     def leases(self):
         return self.agent.get("/v1/leases")["items"]
 
