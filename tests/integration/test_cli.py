@@ -362,7 +362,7 @@ class AgentTests:
         """As a shell does it: to the whole group; and to cleave alone, which passes it on."""
         for send in (os.killpg, os.kill):
             with self.subTest(send):
-                process = self.start(*self.run_options("-s.1", "sh", "-c", "echo $$; sleep 60"),
+                process = self.start(*self.run_options("-s.1", "sh", "-c", "echo $$; exec sleep 60"),
                                      process_group=0)
                 program = int(process.stdout.readline())
                 send(process.pid, signal.SIGTSTP)
