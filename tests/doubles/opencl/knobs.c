@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* The environment knobs, as a table.  A value that cannot be read ends the process: a
  * test that misspells a knob must not run with a default instead. */
@@ -99,6 +100,8 @@ static const struct knob knobs[] = {
 	  .fallback = 1ULL << 30, .min = 1, .max = 1ULL << 50, .scale = 1 },
 	{ .name = CLEAVE_DOUBLE_ENV_KERNEL_US, .parse = parse_number, .out = &dcl_knobs.kernel_ns,
 	  .fallback = 0, .min = 0, .max = 1000000000, .scale = 1000 },
+	{ .name = CLEAVE_DOUBLE_ENV_ALLOC_US, .parse = parse_number, .out = &dcl_knobs.alloc_ns,
+	  .fallback = 0, .min = 0, .max = 1000000000, .scale = 1000 },
 	{ .name = CLEAVE_DOUBLE_ENV_OOO, .parse = parse_order, .out = &dcl_knobs.ooo_reverse },
 	{ .name = CLEAVE_DOUBLE_ENV_FAIL_ALLOC, .parse = parse_nth,
 	  .out = &dcl_knobs.fail_alloc_nth, .out2 = &dcl_knobs.fail_alloc_code,
@@ -124,10 +127,22 @@ void dcl_knobs_init(void)
 	}
 }
 
+static void delay_alloc(void)
+{
+	struct timespec pause = {
+		.tv_sec = (time_t)(dcl_knobs.alloc_ns / 1000000000),
+		.tv_nsec = (long)(dcl_knobs.alloc_ns % 1000000000),
+	};
+
+	if (dcl_knobs.alloc_ns)
+		nanosleep(&pause, NULL);
+}
+
 cl_int dcl_fail_alloc(void)
 {
 	static _Atomic uint64_t calls;
 
+	delay_alloc();
 	if (!dcl_knobs.fail_alloc_nth ||
 		atomic_fetch_add(&calls, 1) + 1 != dcl_knobs.fail_alloc_nth)
 		return CL_SUCCESS;

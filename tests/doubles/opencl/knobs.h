@@ -6,7 +6,7 @@
  * that, so that it is read with no lock. */
 struct dcl_knobs {
 	cl_uint devices, compute_units;
-	uint64_t mem_bytes, kernel_ns;
+	uint64_t mem_bytes, kernel_ns, alloc_ns;
 	bool ooo_reverse;
 	uint64_t fail_alloc_nth, fail_enqueue_nth; /* 0: never */
 	cl_int fail_alloc_code, fail_enqueue_code;
@@ -14,7 +14,8 @@ struct dcl_knobs {
 };
 extern struct dcl_knobs dcl_knobs;
 
-/* CL_SUCCESS, or the code to fail with because this is the Nth call since the load. */
+/* CL_SUCCESS, or the code to fail with because this is the Nth call since the load.  An
+ * allocation takes its time here, before it takes its memory. */
 cl_int dcl_fail_alloc(void);
 cl_int dcl_fail_enqueue(void);
 

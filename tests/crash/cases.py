@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programs do with processes and descriptors, and agents that die meanwhile: one
+case each, in a world of its own, with a neighbour that must not notice.
+
+usage: cases.py --build BUILD [--pocl] [CASE...]"""
+import argparse
+import os
+import sys
+import time
+
+from world import ACTS, MIB, RUNNING, Failure, Tenant, World, expect, kill, wait_until
+
+MAX_STALL_S = 1.5
+
+
+class Case:
+    def __init__(self, build, use_double):
+        self.world = World(build, use_double)
+        self.world.start_agent()
+        self.neighbour = self.start("neighbour", ["kernel=500", "seed=3"])
+        self.neighbour.wait_running(20)
+        self.neighbour.account.forgive()
+        self.subject = None
+
+    def start(self, name, arguments, share=0.3, memory=64 * MIB):
+        return Tenant(self.world, name, share, memory, arguments)
+
+    def begin(self, arguments=("kernel=1000", "seed=5")):
+        self.subject = self.start("subject", list(arguments))
+        self.subject.wait_running()
+        account = self.subject.account
+        wait_until(lambda: account.n_allocations > 10, 5, "the subject allocates")
+        return account
+
+    def act(self, name):
+        account = self.subject.account
+        before = account.acted
+        account.put("act", ACTS[name])
+        wait_until(lambda: account.acted > before, 5, f"{name} is done")
+
+    def works(self, account=None, seconds=2.0):
+        account = account or self.subject.account
+        before = account.completed
+        wait_until(lambda: account.completed > before + 5, seconds,
+                   lambda: "the subject goes on: " + account.error_text() + " "
+                   + self.subject.errors())
+
+    def neighbour_is_well(self):
+        account = self.neighbour.account
+        expect(account.error == 0 and account.wrong == 0 and account.is_alive(),
+               "the neighbour:", account.error_text(), self.neighbour.errors())
+        stall_s = account.stall_ns() / 1e9
+        expect(stall_s < MAX_STALL_S, f"the neighbour stood still for {stall_s:.2f} s")
+
+    def restart_agent(self, pause_s=0.05):
+        last = self.world.last_event()
+        self.world.kill_agent()
+        time.sleep(pause_s)
+        self.world.start_agent()
+        return last
+
+    def all_back(self, last, seconds=2.0):
+        living = {a.pid for t in self.world.tenants for a in t.living()}
+        wait_until(lambda: living <= self.world.attached_since(last), seconds,
+                   lambda: f"{living - self.world.attached_since(last)} are back "
+                   f"(the subject is {self.subject.account.pid})")
+
+    def end(self):
+        """The subject goes, and with it everything that was its."""
+        for account in self.subject.living():
+            kill(account.pid)
+        self.subject.gone()
+        self.world.check_exact()
+        self.world.check_files()
+        self.neighbour_is_well()
+
+
+def case_raw_clone(case):
+    """A child by the bare system call has no device and disturbs nothing."""
+    account = case.begin()
+    for _ in range(3):
+        case.act("raw-clone")
+        expect(account.child_code == 0, "the child ended with status", account.child_code)
+    case.works()
+    case.world.check_exact()
+    case.end()
+
+
+def case_vfork_exec(case):
+    account = case.begin()
+    for _ in range(5):
+        case.act("vfork-exec")
+        expect(account.child_code == 0, "the child ended with status", account.child_code)
+    case.works()
+    case.world.check_exact()
+    case.end()
+
+
+def case_fork_exec(case):
+    """A child that becomes a tenant of its own is in the same lease."""
+    case.begin()
+    child = case.subject.add_child_account(".child")
+    case.act("fork-exec")
+    wait_until(lambda: child.state == RUNNING, 5, "the child runs")
+    case.works(child)
+    case.works()
+    case.world.check_exact()
+    kill(case.subject.account.pid)
+    case.works(child)
+    case.world.check_exact()
+    case.end()
+
+
+def case_exec(case):
+    """The new program is the same process, and holds nothing of the old one."""
+    account = case.begin()
+    pid = account.pid
+    for _ in range(3):
+        case.act("exec-self")
+        wait_until(lambda: account.state == RUNNING, 5, "the new program runs")
+        expect(account.pid == pid, "the process is another one")
+        case.works()
+        case.world.check_exact()
+    case.end()
+
+
+def case_exec_away(case):
+    """A program without a device holds no memory and no turn, and its lease ends with its
+    cleave run."""
+    case.begin()
+    case.act("exec-other")
+    wait_until(lambda: case.world.leases()["subject"]["memory_used_bytes"] == 0, 3,
+               "the memory is free again")
+    wait_until(lambda: not case.world.leases()["subject"]["processes"], 3,
+               "no process is attached")
+    case.end()
+
+
+def closefrom(case):
+    account = case.begin()
+    for _ in range(3):
+        case.act("closefrom")
+        case.works()
+        time.sleep(0.3)
+        case.world.check_exact()
+    time.sleep(1.2)
+    case.works()
+    case.world.check_exact()
+    turns = case.world.leases()["neighbour"]["turns"]
+    time.sleep(0.5)
+    expect(case.world.leases()["neighbour"]["turns"] > turns, "no turns are given")
+    overdue = case.world.leases()["subject"]["overdue"]
+    time.sleep(1)
+    expect(case.world.leases()["subject"]["overdue"] == overdue,
+           "its turns end late for ever")
+    return account
+
+
+def case_closefrom(case):
+    """A program that closes what it does not know is attached again, once."""
+    closefrom(case)
+    case.end()
+
+
+def case_closefrom_idle(case):
+    """The same, while it has nothing to submit: the next turn comes in time."""
+    account = case.begin()
+    account.put("hold", 1)
+    wait_until(lambda: account.held, 5, "the subject is idle")
+    case.act("closefrom")
+    time.sleep(1.5)
+    case.neighbour_is_well()
+    case.world.check_exact()
+    account.put("hold", 0)
+    case.works()
+    case.world.check_exact()
+    case.end()
+
+
+def case_closefrom_then_agents(case):
+    """Descriptors that were lost are not closed again under another name."""
+    closefrom(case)
+    for _ in range(4):
+        last = case.restart_agent()
+        case.all_back(last)
+        case.works()
+        case.world.check_exact()
+    case.end()
+
+
+def case_closefrom_without_agent(case):
+    """The page itself is lost when both go: what it holds is carried over."""
+    case.begin()
+    for _ in range(3):
+        last = case.world.last_event()
+        case.world.kill_agent()
+        case.act("closefrom")
+        time.sleep(0.05)
+        case.world.start_agent()
+        case.all_back(last, 4.0)
+        case.works(seconds=4.0)
+        case.world.check_exact()
+    expect(case.subject.account.error == 0, "the subject got an error")
+    case.end()
+
+
+def case_only_memory(case):
+    """A process that never submitted is taken over as well, and held to its quota."""
+    account = case.begin(["submits=0", "seed=5"])
+    case.world.check_exact()
+    last = case.restart_agent()
+    case.all_back(last, 3.0)
+    case.world.check_exact()
+    refused = account.n_refused
+    wait_until(lambda: account.n_refused > refused, 3, "it is refused what is too much")
+    case.end()
+
+
+def case_idle_memory(case):
+    """One that stands still when the agent dies is exact under the next."""
+    account = case.begin()
+    account.put("hold", 1)
+    wait_until(lambda: account.held, 5, "the subject is idle")
+    for _ in range(2):
+        last = case.restart_agent()
+        case.all_back(last)
+        case.world.check_exact()
+    account.put("hold", 0)
+    case.works()
+    case.end()
+
+
+def case_no_agent_for_long(case):
+    """Without an agent everybody computes, nobody allocates beyond the quota."""
+    account = case.begin()
+    last = case.world.last_event()
+    case.world.kill_agent()
+    refused = account.n_refused
+    before = account.completed, case.neighbour.account.completed
+    time.sleep(2)
+    expect(account.completed > before[0] + 20, "the subject stands still")
+    expect(case.neighbour.account.completed > before[1] + 20, "the neighbour stands still")
+    expect(account.n_refused > refused, "quotas do not hold without an agent")
+    case.world.start_agent()
+    case.all_back(last)
+    case.world.check_exact()
+    case.end()
+
+
+def case_stopped_tenant(case):
+    """A holder that is stopped costs the others one time-out, and is itself again."""
+    account = case.begin()
+    os.kill(account.pid, 19)
+    time.sleep(2.5)
+    case.neighbour_is_well()
+    last = case.restart_agent()
+    expect("subject" in case.world.leases(), "the stopped tenant's lease is gone")
+    os.kill(account.pid, 18)
+    case.all_back(last, 3.0)
+    case.works()
+    case.subject.account.forgive()
+    case.world.check_exact()
+    case.end()
+
+
+CASES = {name[5:].replace("_", "-"): function
+         for name, function in globals().items() if name.startswith("case_")}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--pocl", action="store_true")
+    parser.add_argument("case", nargs="*")
+    arguments = parser.parse_args()
+    names = arguments.case or list(CASES)
+    failures = 0
+    print(f"1..{len(names)}")
+    for number, name in enumerate(names, 1):
+        case, begin = None, time.monotonic()
+        try:
+            case = Case(arguments.build, not arguments.pocl)
+            CASES[name](case)
+            print(f"ok {number} - {name} # {time.monotonic() - begin:.1f} s", flush=True)
+        except (Failure, OSError, KeyError) as failure:
+            failures += 1
+            print(f"not ok {number} - {name}\n# {type(failure).__name__}: {failure}\n"
+                  f"# again: {sys.argv[0]} --build {arguments.build} {name}", flush=True)
+        finally:
+            if case:
+                case.world.close()
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
