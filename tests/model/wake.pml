@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a process and the arbiter wake each other (src/gate/flight.c and helper.c,
+ * src/arbiter/turns.c): the phase word, the doorbell, the helper's futex.  No wait here
+ * ever times out: the gate's 10 ms and 50 ms waits are there for deaths alone, so whoever
+ * is left waiting when nothing can move any more has missed a wake-up, and the search
+ * reports an invalid end state.  One step is one access to what is shared; a futex wait
+ * compares and blocks at once.
+ *
+ * Lease 0 has one process with N_THREADS submitters and a helper, lease 1 is a rival in
+ * few large steps.  The window is in window.pml.  The policy is any: where it may choose,
+ * both are tried.  Deadlines pass at any time; the arbiter's timer for them is the only
+ * clock.  Mutations (-DM_...) must be found: see run.py.
+ *
+ * Numbers that only grow would make the search endless.  The counts entered and done
+ * stand here as their difference, turn numbers are even or odd, and for whoever compares
+ * with an earlier look a flag says whether anything has changed since.
+ */
+
+#ifndef N_THREADS
+#define N_THREADS 1
+#endif
+#ifndef N_COMMANDS
+#define N_COMMANDS 2
+#endif
+#ifndef N_RIVAL
+#define N_RIVAL 1
+#endif
+
+#define CLOSED 0
+#define SHARED 1
+#define GRANTED 2
+#define PHASE(word) ((word) & 3)
+#define NOBODY 2
+
+byte phase[2];  /* control pages */
+bool expired;   /* lease 0's deadline */
+byte open[2];   /* report pages: entered - done */
+byte waiting[2];
+bool bell[2];
+
+/* The process of lease 0: commands without a marker, and with one. */
+byte unmarked, marked;
+bool helper_sleeps, helper_blocked;
+
+/* Since the helper's look at: its futex word, the phase before it sleeps, the phase and
+ * done before it reports; and since it told: the phase, entered. */
+bool news, phase_moved, word_moved, done_moved, told_moved = true, entered_moved;
+
+/* Since the arbiter's look at the first of the two counts. */
+bool count_moved;
+
+byte on_device[2]; /* the truth */
+
+#define IS_OPEN(word) (PHASE(word) == SHARED || (PHASE(word) == GRANTED && !expired))
+
+#ifdef M_ENTERED_BEFORE_DONE
+#define IN_MOVES count_moved = true
+#define OUT_MOVES skip
+#else
+#define IN_MOVES skip
+#define OUT_MOVES count_moved = true
+#endif
+
+inline count_in() { d_step { open[0]++; entered_moved = true; IN_MOVES } }
+
+inline count_out(n) { d_step { open[0] = open[0] - n; done_moved = true; OUT_MOVES } }
+
+/* Under the queue's mark_lock: the vendor's marker, and the helper is woken. */
+inline mark_tails()
+{
+	d_step {
+		if
+		:: unmarked > 0 ->
+			marked = marked + unmarked;
+			unmarked = 0;
+			news = true;
+			if
+			:: helper_sleeps -> helper_blocked = false
+			:: else
+			fi
+		:: else
+		fi
+	}
+}
+
+inline try_enter(word, ok)
+{
+#ifdef M_PHASE_BEFORE_ENTERED
+	word = phase[0];
+	count_in();
+	ok = IS_OPEN(word);
+#else
+	count_in();
+	atomic { word = phase[0]; ok = IS_OPEN(word) };
+#endif
+	if
+	:: !ok -> count_out(1)
+	:: else
+	fi
+}
+
+/* Until let in. */
+inline enter_slowly(word, ok, may_ring)
+{
+#ifndef M_RING_BEFORE_WAITING
+	waiting[0]++;
+#endif
+	may_ring = true;
+	do
+	:: ok -> break
+	:: else ->
+		word = phase[0];
+		if
+		:: IS_OPEN(word) -> try_enter(word, ok)
+		:: else ->
+			if
+			:: PHASE(word) == CLOSED && may_ring -> bell[0] = true
+			:: else
+			fi;
+#ifdef M_RING_ONCE_PER_WAIT
+			may_ring = false;
+#endif
+#ifdef M_RING_BEFORE_WAITING
+			waiting[0]++;
+#endif
+			atomic { phase[0] != word -> word = 0 }; /* FUTEX_WAIT */
+#ifdef M_RING_BEFORE_WAITING
+			waiting[0]--
+#else
+			skip
+#endif
+		fi
+	od;
+#ifndef M_RING_BEFORE_WAITING
+	waiting[0]--
+#endif
+}
+
+/* clv_flight_wants_marker(): what the estimates say is left open, both ways. */
+#ifdef M_NO_MARK_WHEN_CLOSED
+#define MUST_MARK false
+#else
+#define MUST_MARK (PHASE(phase[0]) == CLOSED)
+#endif
+
+proctype submitter()
+{
+	byte i, word;
+	bool ok, may_ring;
+
+	do
+	:: i < N_COMMANDS ->
+		try_enter(word, ok);
+		if
+		:: ok
+		:: else -> enter_slowly(word, ok, may_ring)
+		fi;
+		skip;
+		d_step {
+			/* The vendor's call. */
+			assert(on_device[1] == 0);
+			on_device[0]++;
+			ok = false;
+			may_ring = false;
+			word = 0
+		};
+		unmarked++;
+		if
+		:: mark_tails()
+		:: !MUST_MARK
+		fi;
+		i++
+	:: else -> break
+	od
+}
+
+proctype helper()
+{
+	byte n, w;
+	bool got;
+
+end:
+	do
+	:: true ->
+		news = false;
+		atomic {
+			/* clWaitForEvents: what is flushed completes. */
+			n = marked;
+			marked = 0;
+			on_device[0] = on_device[0] - n
+		};
+		if
+		:: n > 0 ->
+			/* mark_if_contended() */
+			if
+			:: PHASE(phase[0]) != SHARED -> mark_tails()
+			:: else
+			fi;
+			/* clv_flight_leave() */
+			atomic { count_out(n); n = 0; got = true }
+		:: else ->
+			/* tend() */
+			atomic { w = phase[0]; phase_moved = false };
+			atomic {
+				if
+				:: PHASE(w) == CLOSED && unmarked > 0 -> mark_tails(); goto again
+				:: else
+				fi
+			}
+		fi;
+		/* clv_flight_report_idle(): closed and drained, or granted and idle, is
+		 * told once for each word and count. */
+		atomic { w = phase[0]; word_moved = false };
+		if
+		:: PHASE(w) != SHARED ->
+			done_moved = false; /* reads done */
+			atomic {
+				if
+				:: open[0] == 0 && !done_moved &&
+#ifndef M_DRAINED_NEEDS_NO_WAITER
+					(PHASE(w) == CLOSED || waiting[0] == 0) &&
+#else
+					waiting[0] == 0 &&
+#endif
+					(told_moved || entered_moved) ->
+					entered_moved = false;
+					told_moved = word_moved;
+					bell[0] = true
+				:: else
+				fi
+			}
+		:: else
+		fi;
+		atomic {
+			w = 0;
+			if
+			:: got -> got = false; goto again
+			:: else -> helper_sleeps = true
+			fi
+		};
+		atomic {
+			/* FUTEX_WAITV */
+#ifdef M_WAITS_FOR_MARKERS_ONLY
+			helper_blocked = !news
+#else
+			helper_blocked = !news && !phase_moved
+#endif
+		};
+end_asleep:
+		atomic { !helper_blocked -> helper_sleeps = false };
+again:
+		skip
+	od
+}
+
+/* The other lease.  The arbiter never takes its turn away. */
+proctype rival()
+{
+	byte i;
+
+	do
+	:: i < N_RIVAL ->
+		atomic { waiting[1] = 1; bell[1] = true };
+		atomic {
+			PHASE(phase[1]) != CLOSED ->
+			assert(on_device[0] == 0);
+			open[1]++;
+			on_device[1]++;
+			waiting[1] = 0
+		};
+		atomic { on_device[1]--; open[1]--; bell[1] = true };
+		i++
+	:: else -> break
+	od
+}
+
+/* A deadline passes when it likes. */
+proctype clock()
+{
+end:
+	do
+	:: atomic { PHASE(phase[0]) == GRANTED && !expired -> expired = true }
+	od
+}
+
+/* The two looks at lease 0's counts, and one at who is in line. */
+inline observe()
+{
+	d_step { seen[0] = open[0] > 0; count_moved = false };
+	/* Read in the right order, what is done in between looks like work in flight; in
+	 * the wrong order, what enters in between is not seen. */
+#ifdef M_ENTERED_BEFORE_DONE
+	d_step { seen[0] = seen[0] && open[0] > 0 && !(count_moved && open[0] == 1) };
+#else
+	d_step { seen[0] = open[0] > 0 || count_moved };
+#endif
+	in_line[0] = waiting[0]
+}
+
+inline observe_rival() { d_step { seen[1] = open[1] > 0; in_line[1] = waiting[1] > 0 } }
+
+inline publish(l, new_phase)
+{
+	d_step {
+		phase[l] = (phase[l] & 4 ^ 4) | new_phase;
+		/* FUTEX_WAKE: submitters block on the word itself. */
+		if
+		:: l == 0 ->
+			expired = false;
+			helper_blocked = false;
+			phase_moved = true;
+			word_moved = true;
+			told_moved = true
+		:: else
+		fi
+	}
+}
+
+inline hold(l, new_phase)
+{
+	holder = l;
+	if
+	:: new_phase == GRANTED || PHASE(phase[l]) != new_phase -> publish(l, new_phase)
+	:: else
+	fi
+}
+
+/* Takes the device from its holder, whose slots are then read. */
+inline close_holder() { publish(holder, CLOSED); closing = true }
+
+inline finish_close()
+{
+	if
+	:: !seen[holder] ->
+#ifdef M_ASLEEP_WITH_WAITER
+		awake[holder] = awake[holder] && in_line[holder];
+#else
+		awake[holder] = in_line[holder];
+#endif
+		closing = false;
+		holder = NOBODY
+	:: else
+	fi
+}
+
+inline review()
+{
+	if
+	:: holder != NOBODY && !closing ->
+		if
+		:: !awake[1 - holder] -> hold(holder, SHARED)
+		:: awake[1 - holder] && !seen[holder] && !in_line[holder] ->
+			awake[holder] = false;
+			close_holder()
+		:: else ->
+			if
+			:: holder == 0 && (PHASE(phase[0]) == SHARED || expired) ->
+				if
+				:: hold(0, GRANTED)
+				:: close_holder()
+				fi
+			:: holder == 1 && PHASE(phase[1]) == SHARED -> hold(1, GRANTED)
+			:: else
+			fi
+		fi
+	:: else
+	fi
+}
+
+inline grant_next()
+{
+	if
+	:: holder == NOBODY && awake[0] && !awake[1] -> hold(0, SHARED)
+	:: holder == NOBODY && awake[1] && !awake[0] -> hold(1, SHARED)
+	:: holder == NOBODY && awake[0] && awake[1] ->
+		if
+		:: hold(0, GRANTED)
+		:: hold(1, GRANTED)
+		fi
+	:: else
+	fi
+}
+
+proctype arbiter()
+{
+	byte holder = NOBODY;
+	bool seen[2], in_line[2], rung[2], awake[2], closing, was_closing;
+
+end:
+	do
+	:: atomic {
+		bell[0] || bell[1] || (holder == 0 && !closing && expired) ->
+		rung[0] = bell[0];
+		rung[1] = bell[1];
+		bell[0] = false;
+		bell[1] = false
+	   };
+		if
+		:: rung[0] || holder == 0 -> observe()
+		:: else
+		fi;
+		atomic {
+			observe_rival();
+			was_closing = closing;
+			if
+			:: closing -> finish_close()
+			:: else
+			fi;
+			/* Who woke, and whether the holder has to go for it. */
+			if
+			:: rung[0] && holder != 0 && in_line[0] && !awake[0] ->
+				awake[0] = true
+			:: else
+			fi;
+			if
+			:: rung[1] && holder != 1 && in_line[1] && !awake[1] ->
+				awake[1] = true;
+				if
+				:: holder == 0 && !closing -> close_holder()
+				:: true
+				fi
+			:: else
+			fi;
+			review()
+		};
+		if
+		:: closing && !was_closing ->
+			if
+			:: holder == 0 -> observe()
+			:: else -> observe_rival()
+			fi;
+			finish_close()
+		:: else
+		fi;
+		atomic {
+			grant_next();
+			seen[0] = false;
+			seen[1] = false;
+			in_line[0] = false;
+			in_line[1] = false;
+			rung[0] = false;
+			rung[1] = false;
+			was_closing = false
+		}
+	od
+}
+
+init
+{
+	byte i;
+
+	atomic {
+		run arbiter();
+		run clock();
+		run helper();
+		run rival();
+		do
+		:: i < N_THREADS -> run submitter(); i++
+		:: else -> break
+		od
+	}
+}
