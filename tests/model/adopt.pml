@@ -46,34 +46,39 @@ bool bell[2], is_finished;
 #define SUM(v) (memory[0] + (n_slots_summed[v] > 1 -> memory[1] : 0))
 #endif
 
-/* clv_gate_seek_agent(), under attach_lock. */
+/* clv_gate_seek_agent(), under attach_lock.  Where the slot changes, the new one gets what
+ * the old one loses. */
 inline seek_agent()
 {
-	if
-	:: view == 0 && second_up ->
+	atomic {
+		if
+		:: view == 0 && second_up ->
 #ifdef PAGE_LOST
-#ifdef M_COPIES_COUNTS
-		moved = open[0];
-		open[2] = moved;
-		memory[2] = memory[0];
-		view = 1
-#else
-		/* The new slot gets what the old one loses, so that nothing is lost that
-		 * others change meanwhile. */
-		atomic {
 			memory[2] = memory[0];
 			memory[0] = 0;
 			moved = open[0];
+#ifdef M_COPIES_COUNTS
+			/* Copies, and shows it later: what changes between is lost. */
+			copied = true
+#else
 			open[0] = 0;
 			open[2] = open[2] + moved;
 			view = 1
-		}
 #endif
 #else
-		view = 1
+			view = 1
 #endif
+		:: else
+		fi
+	};
+#ifdef M_COPIES_COUNTS
+	if
+	:: copied -> atomic { open[2] = moved; view = 1; copied = false }
 	:: else
 	fi
+#else
+	skip
+#endif
 }
 
 /* Whoever leaves does so in the present view: the counts were carried over. */
@@ -82,7 +87,7 @@ inline leave(v) { atomic { v = view; open[SLOT(v)]-- } }
 proctype submitter()
 {
 	byte i, v, counted, word, moved;
-	bool ok;
+	bool ok, copied;
 
 	do
 	:: i < N_COMMANDS ->
@@ -152,6 +157,7 @@ proctype submitter()
 proctype helper()
 {
 	byte v, moved;
+	bool copied;
 
 end:
 	do
