@@ -3,6 +3,8 @@
  * what a lease pays for is held time, which the arbiter measures itself. */
 #include "gate/opencl/costs.h"
 
+#include "gate/opencl/real.h"
+
 #define SETTLED_AFTER 3
 #define MAX_ESTIMATE_NS UINT64_C(4000000000)
 
@@ -21,7 +23,18 @@ static uint64_t blend(uint64_t old_ns, uint64_t took_ns, uint32_t n_samples)
 	return old_ns + took_ns / 8 - old_ns / 8;
 }
 
-void clv_cost_learn(uint64_t key, uint64_t took_ns)
+/* The kind by name behind a kind by handle, in the same place of a table of its own. */
+static struct {
+	_Atomic uint64_t key;
+	_Atomic uint64_t key_by_name;
+} aliases[1 << CLV_COST_BITS];
+
+static size_t place_of(uint64_t key)
+{
+	return (size_t)(clv_cost_of(key) - clv_costs);
+}
+
+static void learn_one(uint64_t key, uint64_t took_ns)
 {
 	struct clv_cost *cost = clv_cost_of(key);
 	uint32_t n_samples = 0;
@@ -40,6 +53,51 @@ void clv_cost_learn(uint64_t key, uint64_t took_ns)
 	atomic_store(
 		&cost->n_samples, n_samples < SETTLED_AFTER ? n_samples + 1 : n_samples);
 	atomic_store(&cost->key, key);
+}
+
+void clv_cost_learn(uint64_t key, uint64_t took_ns)
+{
+	size_t place = place_of(key);
+
+	learn_one(key, took_ns);
+	if (atomic_load(&aliases[place].key) == key)
+		learn_one(atomic_load(&aliases[place].key_by_name), took_ns);
+}
+
+static uint64_t hash_of_kernel(cl_kernel kernel)
+{
+	char name[256] = "";
+	cl_program program = NULL;
+	uint64_t hash;
+
+	clv_real.clGetKernelInfo(
+		kernel, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL);
+	clv_real.clGetKernelInfo(
+		kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name) - 1, name, NULL);
+	hash = (uint64_t)(uintptr_t)program;
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (uint64_t)(unsigned char)*c) * CLV_COST_MULTIPLIER;
+	return hash;
+}
+
+void clv_cost_seed_kernel(
+	uint64_t key, cl_kernel kernel, cl_uint n_dimensions, const size_t *global_size)
+{
+	size_t place = place_of(key);
+	uint64_t key_by_name, estimate_ns;
+
+	if (!kernel || clv_cost_estimate(key) > 0)
+		return;
+	key_by_name = clv_cost_key_kernel(
+		(cl_kernel)(uintptr_t)hash_of_kernel(kernel), n_dimensions, global_size);
+	atomic_store(&aliases[place].key_by_name, key_by_name);
+	atomic_store(&aliases[place].key, key);
+	estimate_ns = clv_cost_estimate(key_by_name);
+	if (estimate_ns == 0)
+		return;
+	atomic_store(&clv_costs[place].estimate_ns, (uint32_t)estimate_ns);
+	atomic_store(&clv_costs[place].n_samples, SETTLED_AFTER);
+	atomic_store(&clv_costs[place].key, key);
 }
 
 void clv_cost_forget(void)

@@ -77,5 +77,10 @@ static inline __attribute__((always_inline)) uint64_t clv_cost_estimate(uint64_t
 /* One command of this kind took about this long. */
 void clv_cost_learn(uint64_t key, uint64_t took_ns);
 
+/* Before a kernel of unknown length: what kernels of the same program, name and size
+ * took. Programs that make a kernel object for each launch would be unknown for ever. */
+void clv_cost_seed_kernel(
+	uint64_t key, cl_kernel kernel, cl_uint n_dimensions, const size_t *global_size);
+
 /* Estimates turned out to be far off: learn anew. */
 void clv_cost_forget(void);

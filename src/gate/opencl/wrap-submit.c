@@ -10,30 +10,36 @@
 #define WAITS cl_uint n_waits, const cl_event *wait_list, cl_event *event
 #define PASS_WAITS n_waits, wait_list, passed
 
-/* function, (parameters), (arguments), cost key, whether it blocks */
-#define SUBMISSION(function, parameters, arguments, kind, blocking)                     \
-	static __attribute__((noinline, cold)) cl_int slow_##function parameters        \
-	{                                                                               \
-		struct clv_submission submission;                                       \
-		cl_event *passed;                                                       \
-		cl_int r = clv_submission_begin(&submission, queue, (kind), (blocking), \
-			n_waits, wait_list, event);                                     \
-                                                                                        \
-		if (r != CL_SUCCESS)                                                    \
-			return r;                                                       \
-		passed = submission.event;                                              \
-		return clv_submission_end(&submission, clv_real.function arguments);    \
-	}                                                                               \
-	static cl_int CL_API_CALL wrap_##function parameters                            \
-	{                                                                               \
-		cl_event *passed = event;                                               \
-		struct clv_quick quick;                                                 \
-                                                                                        \
-		if (CLV_LIKELY(clv_quick_begin(&quick, queue, (kind), (blocking))))     \
-			return clv_quick_end(                                           \
-				&quick, event, clv_real.function arguments);            \
-		return slow_##function arguments;                                       \
+/* function, (parameters), (arguments), cost key, whether it blocks, what the long way
+ * does first */
+#define PREPARED_SUBMISSION(function, parameters, arguments, kind, blocking, prepare) \
+	static __attribute__((noinline, cold)) cl_int slow_##function parameters      \
+	{                                                                             \
+		struct clv_submission submission;                                     \
+		cl_event *passed;                                                     \
+		cl_int r;                                                             \
+                                                                                      \
+		prepare;                                                              \
+		r = clv_submission_begin(&submission, queue, (kind), (blocking),      \
+			n_waits, wait_list, event);                                   \
+		if (r != CL_SUCCESS)                                                  \
+			return r;                                                     \
+		passed = submission.event;                                            \
+		return clv_submission_end(&submission, clv_real.function arguments);  \
+	}                                                                             \
+	static cl_int CL_API_CALL wrap_##function parameters                          \
+	{                                                                             \
+		cl_event *passed = event;                                             \
+		struct clv_quick quick;                                               \
+                                                                                      \
+		if (CLV_LIKELY(clv_quick_begin(&quick, queue, (kind), (blocking))))   \
+			return clv_quick_end(                                         \
+				&quick, event, clv_real.function arguments);          \
+		return slow_##function arguments;                                     \
 	}
+
+#define SUBMISSION(function, parameters, arguments, kind, blocking) \
+	PREPARED_SUBMISSION(function, parameters, arguments, kind, blocking, (void)0)
 
 static size_t volume(const size_t *region)
 {
@@ -41,11 +47,13 @@ static size_t volume(const size_t *region)
 }
 
 /* clang-format off */
-SUBMISSION(clEnqueueNDRangeKernel,
+PREPARED_SUBMISSION(clEnqueueNDRangeKernel,
 	(QUEUE, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
 		const size_t *local, WAITS),
 	(queue, kernel, dims, offset, global, local, PASS_WAITS),
-	clv_cost_key_kernel(kernel, dims, global), false)
+	clv_cost_key_kernel(kernel, dims, global), false,
+	clv_cost_seed_kernel(
+		clv_cost_key_kernel(kernel, dims, global), kernel, dims, global))
 
 SUBMISSION(clEnqueueReadBuffer,
 	(QUEUE, cl_mem buffer, cl_bool block, size_t offset, size_t n, void *to, WAITS),

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that would hang if the gate held back, waited for, or failed to flush the
+ * wrong command.  One case per run; each is correct without the gate, ends by itself
+ * within a second or two, and checks what it can see.  "neighbour" keeps the device busy
+ * for ever. */
+#include <CL/cl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHECK(call)                                                                \
+	do {                                                                       \
+		cl_int r_ = (call);                                                \
+		if (r_ != CL_SUCCESS) {                                            \
+			fprintf(stderr, "line %d: %s: %d\n", __LINE__, #call, r_); \
+			exit(1);                                                   \
+		}                                                                  \
+	} while (0)
+
+#define EXPECT(condition)                                                               \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
+			fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+			exit(1);                                                        \
+		}                                                                       \
+	} while (0)
+
+/* The strict double runs a kernel of this name for as many microseconds as its first
+ * argument says; elsewhere it computes for about as long. */
+static const char source[] = "__kernel void spin(uint us) {\n"
+			     "	volatile float x = 1;\n"
+			     "	for (uint i = 0; i < us * 20; i++)\n"
+			     "		x = x * 1.0001f + 0.5f;\n"
+			     "}\n";
+
+static cl_platform_id platform;
+static cl_device_id device;
+static cl_context context;
+static cl_program program;
+
+static void open_device(void)
+{
+	const char *text = source;
+	cl_int r;
+
+	CHECK(clGetPlatformIDs(1, &platform, NULL));
+	CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
+	context = clCreateContext(NULL, 1, &device, NULL, NULL, &r);
+	CHECK(r);
+	program = clCreateProgramWithSource(context, 1, &text, NULL, &r);
+	CHECK(r);
+	CHECK(clBuildProgram(program, 1, &device, "", NULL, NULL));
+}
+
+static cl_command_queue open_queue(cl_command_queue_properties properties)
+{
+	cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
+	cl_int r;
+	cl_command_queue queue =
+		clCreateCommandQueueWithProperties(context, device, list, &r);
+
+	CHECK(r);
+	return queue;
+}
+
+/* A kernel object of its own for each call: they must not be shared between threads. */
+static void launch(cl_command_queue queue, cl_uint us, cl_uint n_waits,
+	const cl_event *waits, cl_event *event)
+{
+	size_t one = 1;
+	cl_int r;
+	cl_kernel kernel = clCreateKernel(program, "spin", &r);
+
+	CHECK(r);
+	CHECK(clSetKernelArg(kernel, 0, sizeof(us), &us));
+	CHECK(clEnqueueNDRangeKernel(
+		queue, kernel, 1, NULL, &one, NULL, n_waits, waits, event));
+	CHECK(clReleaseKernel(kernel));
+}
+
+static cl_event user_event(void)
+{
+	cl_int r;
+	cl_event event = clCreateUserEvent(context, &r);
+
+	CHECK(r);
+	return event;
+}
+
+static cl_int status_of(cl_event event)
+{
+	cl_int status = CL_QUEUED;
+
+	CHECK(clGetEventInfo(
+		event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
+	return status;
+}
+
+static void *set_later(void *userdata)
+{
+	usleep(50000);
+	CHECK(clSetUserEventStatus(userdata, CL_COMPLETE));
+	return NULL;
+}
+
+static pthread_t set_from_thread(cl_event event)
+{
+	pthread_t thread;
+
+	EXPECT(pthread_create(&thread, NULL, set_later, event) == 0);
+	return thread;
+}
+
+static void other_queue_flushed_later(void)
+{
+	cl_command_queue a = open_queue(0), b = open_queue(0);
+	cl_event first;
+
+	for (int i = 0; i < 50; i++) {
+		launch(a, 100, 0, NULL, &first);
+		launch(b, 100, 1, &first, NULL);
+		CHECK(clFlush(b));
+		CHECK(clFlush(a));
+		CHECK(clFinish(b));
+		CHECK(clReleaseEvent(first));
+	}
+}
+
+/* Far more than any window holds, and not one flush before the end. */
+static void flushed_at_the_end(void)
+{
+	cl_command_queue queue = open_queue(0);
+
+	for (int i = 0; i < 500; i++)
+		launch(queue, 200, 0, NULL, NULL);
+	CHECK(clFinish(queue));
+}
+
+static void two_queues_flushed_at_the_end(void)
+{
+	cl_command_queue a = open_queue(0), b = open_queue(0);
+	cl_event before = NULL, event;
+
+	for (int i = 0; i < 500; i++) {
+		launch(i % 2 ? a : b, 200, before != NULL, before ? &before : NULL,
+			&event);
+		if (before)
+			CHECK(clReleaseEvent(before));
+		before = event;
+	}
+	CHECK(clFlush(a));
+	CHECK(clFlush(b));
+	CHECK(clFinish(a));
+	CHECK(clFinish(b));
+}
+
+static void user_event_in_order(void)
+{
+	cl_command_queue queue = open_queue(0);
+	cl_event gate = user_event(), behind;
+	pthread_t thread;
+
+	launch(queue, 100, 0, NULL, NULL);
+	launch(queue, 100, 1, &gate, NULL);
+	launch(queue, 100, 0, NULL, &behind);
+	CHECK(clFlush(queue));
+	EXPECT(status_of(behind) > CL_COMPLETE);
+	thread = set_from_thread(gate);
+	CHECK(clFinish(queue));
+	EXPECT(status_of(behind) == CL_COMPLETE);
+	pthread_join(thread, NULL);
+}
+
+/* What is blocked must not fill the window for what is not. */
+static void user_event_beside_work(void)
+{
+	cl_command_queue held = open_queue(0), busy = open_queue(0);
+	cl_event gate = user_event();
+
+	for (int i = 0; i < 100; i++)
+		launch(held, 500, i == 0, i == 0 ? &gate : NULL, NULL);
+	for (int i = 0; i < 300; i++)
+		launch(busy, 100, 0, NULL, NULL);
+	CHECK(clFinish(busy));
+	CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+	CHECK(clFinish(held));
+}
+
+static void user_event_out_of_order(void)
+{
+	cl_command_queue queue = open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	cl_event gate = user_event(), free_event, held;
+
+	for (int i = 0; i < 20; i++) {
+		launch(queue, 200, 1, &gate, &held);
+		launch(queue, 200, 0, NULL, &free_event);
+		CHECK(clFlush(queue));
+		CHECK(clWaitForEvents(1, &free_event));
+		EXPECT(status_of(held) > CL_COMPLETE);
+	}
+	CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+	CHECK(clWaitForEvents(1, &held));
+	CHECK(clFinish(queue));
+}
+
+static void user_event_across_queues(void)
+{
+	cl_command_queue a = open_queue(0), b = open_queue(0);
+	cl_command_queue c = open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	cl_event gate = user_event(), first, second, marker, last;
+
+	launch(a, 100, 1, &gate, &first);
+	launch(b, 100, 1, &first, &second);
+	CHECK(clEnqueueMarkerWithWaitList(c, 1, &second, &marker));
+	CHECK(clEnqueueBarrierWithWaitList(c, 1, &marker, NULL));
+	launch(c, 100, 0, NULL, &last);
+	CHECK(clFlush(a));
+	CHECK(clFlush(b));
+	CHECK(clFlush(c));
+	EXPECT(status_of(last) > CL_COMPLETE);
+	CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+	CHECK(clFinish(c));
+	EXPECT(status_of(last) == CL_COMPLETE);
+}
+
+static void blocking_read_behind_user_event(void)
+{
+	cl_command_queue queue = open_queue(0);
+	cl_event gate = user_event();
+	char bytes[64];
+	pthread_t thread;
+	cl_int r;
+	cl_mem buffer =
+		clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(bytes), NULL, &r);
+
+	CHECK(r);
+	launch(queue, 100, 1, &gate, NULL);
+	thread = set_from_thread(gate);
+	CHECK(clEnqueueReadBuffer(
+		queue, buffer, CL_TRUE, 0, sizeof(bytes), bytes, 0, NULL, NULL));
+	pthread_join(thread, NULL);
+	launch(queue, 100, 0, NULL, NULL);
+	CHECK(clFinish(queue));
+	CHECK(clReleaseMemObject(buffer));
+}
+
+static struct {
+	cl_command_queue queue;
+	_Atomic int n_left;
+} chain;
+
+static void CL_CALLBACK next_link(cl_event event, cl_int status, void *userdata)
+{
+	(void)status;
+	(void)userdata;
+	clReleaseEvent(event);
+	if (atomic_fetch_sub(&chain.n_left, 1) > 1) {
+		launch(chain.queue, 200, 0, NULL, &event);
+		CHECK(clSetEventCallback(event, CL_COMPLETE, next_link, NULL));
+		CHECK(clFlush(chain.queue));
+	}
+}
+
+static void launches_from_callbacks(void)
+{
+	cl_event event;
+
+	chain.queue = open_queue(0);
+	atomic_store(&chain.n_left, 50);
+	launch(chain.queue, 200, 0, NULL, &event);
+	CHECK(clSetEventCallback(event, CL_COMPLETE, next_link, NULL));
+	CHECK(clFlush(chain.queue));
+	while (atomic_load(&chain.n_left) > 0)
+		usleep(1000);
+	CHECK(clFinish(chain.queue));
+}
+
+static void CL_CALLBACK set_user_event(cl_event event, cl_int status, void *userdata)
+{
+	(void)event;
+	(void)status;
+	CHECK(clSetUserEventStatus(userdata, CL_COMPLETE));
+	CHECK(clReleaseEvent(userdata));
+}
+
+static void user_event_from_callback(void)
+{
+	cl_command_queue a = open_queue(0), b = open_queue(0);
+
+	for (int i = 0; i < 20; i++) {
+		cl_event gate = user_event(), first;
+
+		launch(a, 100, 0, NULL, &first);
+		CHECK(clRetainEvent(gate));
+		CHECK(clSetEventCallback(first, CL_COMPLETE, set_user_event, gate));
+		launch(b, 100, 1, &gate, NULL);
+		CHECK(clFlush(b));
+		CHECK(clFlush(a));
+		CHECK(clFinish(b));
+		CHECK(clReleaseEvent(first));
+		CHECK(clReleaseEvent(gate));
+	}
+}
+
+/* Releasing a queue flushes it; its work goes on. */
+static void queue_released_early(void)
+{
+	for (int i = 0; i < 100; i++) {
+		cl_command_queue queue = open_queue(0);
+		cl_event last;
+
+		launch(queue, 200, 0, NULL, NULL);
+		launch(queue, 200, 0, NULL, &last);
+		CHECK(clReleaseCommandQueue(queue));
+		CHECK(clWaitForEvents(1, &last));
+		CHECK(clReleaseEvent(last));
+	}
+}
+
+static void user_event_thrown_away(void)
+{
+	cl_command_queue queue = open_queue(0);
+
+	for (int i = 0; i < 100; i++) {
+		CHECK(clReleaseEvent(user_event()));
+		launch(queue, 50, 0, NULL, NULL);
+	}
+	CHECK(clFinish(queue));
+}
+
+static void hundred_user_events(void)
+{
+	enum { N = 100 };
+	cl_command_queue queue = open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	cl_event gates[N], ends[N];
+
+	for (int i = 0; i < N; i++) {
+		gates[i] = user_event();
+		launch(queue, 50, 1, &gates[i], &ends[i]);
+	}
+	CHECK(clFlush(queue));
+	for (int i = N - 1; i >= 0; i--) {
+		CHECK(clSetUserEventStatus(gates[i], CL_COMPLETE));
+		CHECK(clWaitForEvents(1, &ends[i]));
+	}
+	CHECK(clFinish(queue));
+}
+
+static void failed_user_event(void)
+{
+	cl_command_queue a = open_queue(0), b = open_queue(0);
+	cl_event gate = user_event(), end;
+
+	launch(a, 100, 1, &gate, &end);
+	CHECK(clFlush(a));
+	CHECK(clSetUserEventStatus(gate, -1));
+	while (status_of(end) > CL_COMPLETE)
+		usleep(1000);
+	EXPECT(status_of(end) < 0);
+	for (int i = 0; i < 100; i++)
+		launch(b, 100, 0, NULL, NULL);
+	CHECK(clFinish(b));
+}
+
+static void many_queues(void)
+{
+	enum { N = 300 };
+	static cl_command_queue queues[N];
+
+	for (int i = 0; i < N; i++) {
+		queues[i] = open_queue(0);
+		launch(queues[i], 20, 0, NULL, NULL);
+		launch(queues[i], 20, 0, NULL, NULL);
+	}
+	for (int i = N - 1; i >= 0; i--) {
+		CHECK(clFinish(queues[i]));
+		CHECK(clReleaseCommandQueue(queues[i]));
+	}
+}
+
+static cl_command_queue shared_queue;
+
+static void *work_in_thread(void *userdata)
+{
+	cl_command_queue own = open_queue(0);
+
+	(void)userdata;
+	for (int i = 0; i < 60; i++) {
+		launch(shared_queue, 50, 0, NULL, NULL);
+		launch(own, 50, 0, NULL, NULL);
+		if (i % 7 == 0)
+			CHECK(clFinish(own));
+		if (i % 11 == 0)
+			CHECK(clFinish(shared_queue));
+	}
+	CHECK(clFinish(own));
+	CHECK(clReleaseCommandQueue(own));
+	return NULL;
+}
+
+static void many_threads(void)
+{
+	enum { N = 8 };
+	pthread_t threads[N];
+
+	shared_queue = open_queue(0);
+	for (int i = 0; i < N; i++)
+		EXPECT(pthread_create(&threads[i], NULL, work_in_thread, NULL) == 0);
+	for (int i = 0; i < N; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(clFinish(shared_queue));
+}
+
+static void maps_and_shared_memory(void)
+{
+	cl_command_queue queue = open_queue(0);
+	cl_int r;
+	cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, NULL, &r);
+	unsigned char *mapped, pattern = 7;
+	void *shared;
+
+	CHECK(r);
+	CHECK(clEnqueueFillBuffer(queue, buffer, &pattern, 1, 0, 4096, 0, NULL, NULL));
+	mapped = clEnqueueMapBuffer(
+		queue, buffer, CL_TRUE, CL_MAP_READ, 0, 4096, 0, NULL, NULL, &r);
+	CHECK(r);
+	EXPECT(mapped[0] == 7 && mapped[4095] == 7);
+	CHECK(clEnqueueUnmapMemObject(queue, buffer, mapped, 0, NULL, NULL));
+	CHECK(clFinish(queue));
+	CHECK(clReleaseMemObject(buffer));
+	shared = clSVMAlloc(context, CL_MEM_READ_WRITE, 4096, 0);
+	EXPECT(shared);
+	CHECK(clEnqueueSVMMemFill(queue, shared, &pattern, 1, 4096, 0, NULL, NULL));
+	CHECK(clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_READ, shared, 4096, 0, NULL, NULL));
+	EXPECT(*(unsigned char *)shared == 7);
+	CHECK(clEnqueueSVMUnmap(queue, shared, 0, NULL, NULL));
+	CHECK(clEnqueueSVMFree(queue, 1, &shared, NULL, NULL, 0, NULL, NULL));
+	CHECK(clFinish(queue));
+}
+
+/* Nothing waits for it, and nothing flushes it but the gate or the end of the program. */
+static void last_work_left_alone(void)
+{
+	cl_command_queue queue = open_queue(0);
+
+	launch(queue, 100, 0, NULL, NULL);
+	CHECK(clFinish(queue));
+	for (int i = 0; i < 30; i++)
+		launch(queue, 100, 0, NULL, NULL);
+	CHECK(clFlush(queue));
+	usleep(500000);
+}
+
+static void neighbour(void)
+{
+	cl_command_queue queue = open_queue(0);
+
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		for (int i = 0; i < 16; i++)
+			launch(queue, 500, 0, NULL, NULL);
+		CHECK(clFinish(queue));
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	/* clang-format off */
+	{ "other_queue_flushed_later",       other_queue_flushed_later },
+	{ "flushed_at_the_end",              flushed_at_the_end },
+	{ "two_queues_flushed_at_the_end",   two_queues_flushed_at_the_end },
+	{ "user_event_in_order",             user_event_in_order },
+	{ "user_event_beside_work",          user_event_beside_work },
+	{ "user_event_out_of_order",         user_event_out_of_order },
+	{ "user_event_across_queues",        user_event_across_queues },
+	{ "blocking_read_behind_user_event", blocking_read_behind_user_event },
+	{ "launches_from_callbacks",         launches_from_callbacks },
+	{ "user_event_from_callback",        user_event_from_callback },
+	{ "queue_released_early",            queue_released_early },
+	{ "user_event_thrown_away",          user_event_thrown_away },
+	{ "hundred_user_events",             hundred_user_events },
+	{ "failed_user_event",               failed_user_event },
+	{ "many_queues",                     many_queues },
+	{ "many_threads",                    many_threads },
+	{ "maps_and_shared_memory",          maps_and_shared_memory },
+	{ "last_work_left_alone",            last_work_left_alone },
+	{ "neighbour",                       neighbour },
+	/* clang-format on */
+};
+
+int main(int argc, char **argv)
+{
+	const char *wanted = argc > 1 ? argv[1] : "";
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (strcmp(wanted, "list") == 0 && cases[i].run != neighbour)
+			puts(cases[i].name);
+		if (strcmp(wanted, cases[i].name) != 0)
+			continue;
+		open_device();
+		cases[i].run();
+		return 0;
+	}
+	return strcmp(wanted, "list") != 0;
+}
