@@ -113,19 +113,24 @@ static bool has_page(const struct clv_attached *process)
 }
 
 /* The entry of an earlier connection of this process that its new one replaces: it comes
- * back to the same slot, or it has lost its pages to exec. */
+ * back to the same slot (to a new agent, or after it closed descriptors that it did not
+ * know), or it has lost its pages to exec. */
 static struct clv_attached *find_earlier(
-	const struct clv_lease *lease, const struct clv_process_id *id)
+	const struct clv_lease *lease, const struct clv_process_id *id, uint32_t old_slot)
 {
-	struct clv_attached *process;
+	struct clv_attached *process, *lost = NULL;
 
 	TAILQ_FOREACH(process, &lease->processes, entry)
 	{
-		if (is_same(&process->record.id, id) && !process->is_connected &&
-			(!process->is_reattached || !has_page(process)))
+		if (!is_same(&process->record.id, id))
+			continue;
+		if (process->record.slot == old_slot)
 			return process;
+		if (!lost && !process->is_connected &&
+			(!process->is_reattached || !has_page(process)))
+			lost = process;
 	}
-	return NULL;
+	return lost;
 }
 
 static int open_new(struct clv_lease *lease, const struct clv_peer *peer, int pidfd,
@@ -163,16 +168,18 @@ int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, in
 	uint32_t old_slot, int report_fd, struct clv_attached **ret,
 	struct clv_error *err)
 {
-	struct clv_attached *earlier = find_earlier(lease, &peer->id), *process;
+	struct clv_attached *earlier = find_earlier(lease, &peer->id, old_slot);
+	struct clv_attached *process;
 	int r = clv_lease_open_arbiter(lease, report_fd, err);
 
 	if (r < 0) {
 		close(pidfd);
 		return r;
 	}
-	if (earlier && !earlier->is_reattached && earlier->record.slot == old_slot &&
-		earlier->has_slot) {
+	if (earlier && earlier->record.slot == old_slot && earlier->has_slot) {
 		close(pidfd);
+		/* A child may hold the lost connection open. */
+		clv_gate_server_forget(lease->gate, earlier);
 		process = earlier;
 	} else {
 		r = open_new(lease, peer, pidfd, old_slot, &process, err);

@@ -77,6 +77,28 @@ int clv_lease_give_folder(const struct clv_lease *lease, struct clv_error *err)
 	return 0;
 }
 
+/* What cleave run makes there, should it have been killed before it could clean up.  The
+ * folders in it are still the tenant's, so names are taken relative to what was opened,
+ * and links are not followed. */
+static void remove_namespace(int fd)
+{
+	static const char *const entries[][2] = {
+		{"vendors", "cleave.icd"},
+		{"vendors.real", "chosen.icd"},
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(entries); i++) {
+		_cleanup_close_ int inner = openat(fd, entries[i][0],
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (inner < 0)
+			continue;
+		unlinkat(inner, entries[i][1], 0);
+		unlinkat(fd, entries[i][0], AT_REMOVEDIR);
+	}
+	unlinkat(fd, "libcleave-opencl.so", 0);
+}
+
 void clv_lease_remove_folder(const struct clv_lease *lease)
 {
 	char path[CLV_FOLDER_MAX + 64];
@@ -85,8 +107,10 @@ void clv_lease_remove_folder(const struct clv_lease *lease)
 	if (take_back(lease) < 0)
 		return;
 	fd = open_folder(lease);
-	if (fd >= 0)
+	if (fd >= 0) {
 		unlinkat(fd, CLV_ATTACH_SOCKET_NAME, 0);
+		remove_namespace(fd);
+	}
 	clv_lease_folder(lease, path, sizeof(path));
 	/* What a tenant has put there stays; the folder is named by its lease for ever.
 	 */

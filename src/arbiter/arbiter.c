@@ -89,6 +89,7 @@ static void tend_leases(struct clv_arbiter *arbiter)
 		if (!lease->beacon_held && !lease->removed) {
 			pthread_mutex_lock(&lease->pages.control->beacon.mutex);
 			lease->beacon_held = true;
+			pthread_cond_broadcast(&arbiter->beacon_locked);
 		}
 		if (!lease->removed) {
 			link = &lease->next;
@@ -181,6 +182,7 @@ int clv_arbiter_new(const struct clv_arbiter_config *config, struct clv_arbiter 
 		arbiter->config.drain_timeout_ns = DEFAULT_DRAIN_TIMEOUT_NS;
 	arbiter->epoll_fd = arbiter->kick_fd = -1;
 	pthread_mutex_init(&arbiter->lock, NULL);
+	pthread_cond_init(&arbiter->beacon_locked, NULL);
 	arbiter->policy = clv_policy_new();
 	r = arbiter->policy ? open_fds(arbiter, err)
 			    : clv_error_errno(err, ENOMEM, "cannot make an arbiter");
@@ -220,6 +222,7 @@ struct clv_arbiter *clv_arbiter_free(struct clv_arbiter *arbiter)
 	clv_policy_free(arbiter->policy);
 	clv_close_fd(&arbiter->epoll_fd);
 	clv_close_fd(&arbiter->kick_fd);
+	pthread_cond_destroy(&arbiter->beacon_locked);
 	pthread_mutex_destroy(&arbiter->lock);
 	free(arbiter);
 	return NULL;
@@ -256,6 +259,17 @@ static int publish_lease(struct clv_arbiter *arbiter, struct clv_arbiter_lease *
 	return 0;
 }
 
+/* A gate that got the pages before the beacon is locked would never learn that this agent
+ * died. */
+static void wait_for_beacon(
+	struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
+{
+	lock(arbiter);
+	while (!lease->beacon_held)
+		pthread_cond_wait(&arbiter->beacon_locked, &arbiter->lock);
+	unlock(arbiter);
+}
+
 int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
 	int report_fd, struct clv_arbiter_lease **ret, struct clv_error *err)
 {
@@ -282,6 +296,7 @@ int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
 		return r;
 	}
 	kick(arbiter);
+	wait_for_beacon(arbiter, lease);
 
 	*ret = lease;
 	return 0;

@@ -62,6 +62,7 @@ struct clv_arbiter_lease {
 struct clv_arbiter {
 	struct clv_arbiter_config config;
 	pthread_mutex_t lock;
+	pthread_cond_t beacon_locked;
 	pthread_t thread;
 	int epoll_fd;
 	int kick_fd;

@@ -69,6 +69,28 @@ static bool may_run_ungated(void)
 	return said && strcmp(said, "open") == 0;
 }
 
+static bool is_file(int fd, uint64_t device, uint64_t inode)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+static void remember(int fd, uint64_t *ret_device, uint64_t *ret_inode)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return;
+	*ret_device = st.st_dev;
+	*ret_inode = st.st_ino;
+}
+
+static bool has_report(const struct clv_view *view)
+{
+	return is_file(view->report_fd, view->report_device, view->report_inode);
+}
+
 static void *map(int fd, size_t n_bytes, int protection)
 {
 	void *page = mmap(NULL, n_bytes, protection, MAP_SHARED, fd, 0);
@@ -90,13 +112,12 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 		.old_slot = old ? old->slot_index : CLV_ATTACH_NO_SLOT,
 	};
 	size_t n_fds = CLV_ATTACH_FDS;
+	bool has_page = old && has_report(old);
 	ssize_t got;
 	int r;
 
 	r = clv_socket_send(
-		fd, &hello, sizeof(hello), old ? &old->report_fd : NULL, old ? 1 : 0);
-	if (r == -EBADF && old)
-		r = clv_socket_send(fd, &hello, sizeof(hello), NULL, 0);
+		fd, &hello, sizeof(hello), has_page ? &old->report_fd : NULL, has_page);
 	if (r < 0)
 		return clv_error_errno(err, -r, "cannot speak to the agent");
 	got = clv_socket_receive(fd, reply, sizeof(*reply), fds, &n_fds);
@@ -120,8 +141,6 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 static int build_view(struct clv_view *view, const struct clv_attach_reply *reply,
 	int socket_fd, const int fds[CLV_ATTACH_FDS], struct clv_error *err)
 {
-	struct stat st;
-
 	view->control =
 		map(fds[CLV_ATTACH_FD_CONTROL], CLV_CONTROL_PAGE_BYTES, PROT_READ);
 	view->report = map(
@@ -134,10 +153,9 @@ static int build_view(struct clv_view *view, const struct clv_attach_reply *repl
 	view->socket_fd = move_high(socket_fd);
 	view->report_fd = move_high(fds[CLV_ATTACH_FD_REPORT]);
 	view->doorbell_fd = move_high(fds[CLV_ATTACH_FD_DOORBELL]);
-	if (fstat(view->doorbell_fd, &st) == 0) {
-		view->doorbell_device = st.st_dev;
-		view->doorbell_inode = st.st_ino;
-	}
+	remember(view->doorbell_fd, &view->doorbell_device, &view->doorbell_inode);
+	remember(view->report_fd, &view->report_device, &view->report_inode);
+	remember(view->socket_fd, &view->socket_device, &view->socket_inode);
 	memcpy(view->platform, reply->platform, sizeof(view->platform) - 1);
 	memcpy(view->model, reply->model, sizeof(view->model) - 1);
 	view->ordinal = reply->ordinal;
@@ -191,13 +209,31 @@ enum clv_attachment clv_attach(
 	return CLV_REFUSED;
 }
 
+static bool has_doorbell(const struct clv_view *view)
+{
+	return is_file(view->doorbell_fd, view->doorbell_device, view->doorbell_inode);
+}
+
+bool clv_attach_is_intact(const struct clv_view *view)
+{
+	return has_doorbell(view) && has_report(view);
+}
+
+void clv_attach_close(const struct clv_view *view)
+{
+	if (is_file(view->socket_fd, view->socket_device, view->socket_inode))
+		close(view->socket_fd);
+	if (has_doorbell(view))
+		close(view->doorbell_fd);
+	if (has_report(view))
+		close(view->report_fd);
+}
+
 bool clv_attach_ring(const struct clv_view *view)
 {
 	uint64_t one = 1;
-	struct stat st;
 
-	if (fstat(view->doorbell_fd, &st) < 0 || st.st_dev != view->doorbell_device ||
-		st.st_ino != view->doorbell_inode)
+	if (!has_doorbell(view))
 		return false;
 	return write(view->doorbell_fd, &one, sizeof(one)) == sizeof(one) ||
 	       errno == EAGAIN;

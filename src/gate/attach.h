@@ -16,6 +16,12 @@ enum clv_attachment {
 enum clv_attachment clv_attach(
 	uint32_t api, const struct clv_view *old, bool quiet, struct clv_view **ret);
 
+/* Whether the view's descriptors are still ours. */
+bool clv_attach_is_intact(const struct clv_view *view);
+
+/* Closes those that are; the pages stay mapped. */
+void clv_attach_close(const struct clv_view *view);
+
 /* Rings the arbiter's doorbell.  False if the descriptor is no longer ours. */
 bool clv_attach_ring(const struct clv_view *view);
 

@@ -104,6 +104,10 @@ static void enter_slowly(struct clv_view *view, uint64_t packed)
 		uint32_t word = atomic_load(&view->control->phase);
 		uint64_t asked_ns = clv_clock_ns();
 
+		if (view->slot != slot) {
+			stand_in_line(slot, &in_line, false);
+			slot = view->slot;
+		}
 		if (clv_gate_agent_is_dead(view)) {
 			clv_gate_seek_agent(view);
 			if (clv_gate_peek() != view)
@@ -174,8 +178,8 @@ void clv_flight_report_idle(struct clv_view *view, bool after_grace)
 		atomic_load_explicit(&view->control->grace_ns, memory_order_relaxed) > 0)
 		return;
 	key = ((uint64_t)word << 32) | (uint32_t)atomic_load(&view->slot->entered);
-	if (atomic_exchange(&clv_gate.rung_for, key) != key)
-		clv_attach_ring(view);
+	if (atomic_exchange(&clv_gate.rung_for, key) != key && !clv_attach_ring(view))
+		clv_gate_seek_agent(view);
 }
 
 void clv_flight_leave(uint64_t packed)

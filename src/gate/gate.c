@@ -10,10 +10,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SEEK_INTERVAL_NS (50 * CLV_NS_PER_MS)
+#define CARRY_OVER_PAUSE_NS (2 * CLV_NS_PER_MS)
 
 struct clv_gate_state clv_gate = {.attach_lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -98,23 +99,29 @@ bool clv_gate_agent_is_dead(const struct clv_view *view)
 	       CLV_BEACON_DEAD;
 }
 
-static bool is_same_file(int a, int b)
+static void move(_Atomic uint64_t *from, _Atomic uint64_t *to)
 {
-	struct stat first, second;
-
-	return fstat(a, &first) == 0 && fstat(b, &second) == 0 &&
-	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+	atomic_fetch_add(to, atomic_exchange(from, 0));
 }
 
-/* The new report page is the old one, unless its descriptor was lost; then this process
- * carries its own numbers over. */
+/* The new slot mostly is the old one, in the same page.  If the page's descriptor was
+ * lost, this process's own numbers go over to the new page: as differences, since other
+ * threads go on counting, some for a moment still in the old slot. */
 static void carry_over(const struct clv_view *old, struct clv_view *view)
 {
-	if (is_same_file(old->report_fd, view->report_fd))
+	struct timespec pause = {.tv_nsec = CARRY_OVER_PAUSE_NS};
+
+	if (old->report_device == view->report_device &&
+		old->report_inode == view->report_inode &&
+		old->slot_index == view->slot_index)
 		return;
-	atomic_store(&view->slot->memory_bytes, atomic_load(&old->slot->memory_bytes));
-	atomic_store(&view->slot->done, atomic_load(&old->slot->done));
-	atomic_store(&view->slot->entered, atomic_load(&old->slot->entered));
+	for (int i = 0; i < 2; i++) {
+		if (i > 0)
+			nanosleep(&pause, NULL);
+		move(&old->slot->memory_bytes, &view->slot->memory_bytes);
+		move(&old->slot->entered, &view->slot->entered);
+		move(&old->slot->done, &view->slot->done);
+	}
 }
 
 /* Another thread may be about to ring with the old view, so its descriptors stay open for
@@ -123,11 +130,8 @@ static void retire(struct clv_view *old)
 {
 	static struct clv_view *last;
 
-	if (last) {
-		close(last->socket_fd);
-		close(last->doorbell_fd);
-		close(last->report_fd);
-	}
+	if (last)
+		clv_attach_close(last);
 	last = old;
 }
 
@@ -137,9 +141,12 @@ static void replace_view(struct clv_view *old)
 
 	if (clv_attach(clv_gate.api->attach_api, old, true, &view) != CLV_ATTACHED)
 		return;
-	carry_over(old, view);
 	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
+	atomic_store(&clv_gate.rung_for, 0);
+	carry_over(old, view);
 	retire(old);
+	/* It may sleep on the old page. */
+	clv_helper_wake();
 }
 
 void clv_gate_seek_agent(struct clv_view *view)

@@ -25,8 +25,13 @@ struct clv_view {
 	int socket_fd;
 	int report_fd;
 	int doorbell_fd;
-	uint64_t doorbell_device; /* what fstat said at attach time */
+	/* What fstat said at attach time: programs close what they do not know. */
+	uint64_t doorbell_device;
 	uint64_t doorbell_inode;
+	uint64_t report_device;
+	uint64_t report_inode;
+	uint64_t socket_device;
+	uint64_t socket_inode;
 	char platform[128];
 	char model[128];
 	uint32_t ordinal;
@@ -88,7 +93,8 @@ void clv_flight_leave(uint64_t packed);
 /* Commands that a user event released, and that were not counted so far.  Never waits. */
 void clv_flight_released(uint64_t packed);
 
-/* The helper thread: started at the first submission, woken when a marker was placed. */
+/* The helper thread: started at the first submission or allocation, woken when a marker
+ * was placed. */
 void clv_helper_start(void);
 void clv_helper_wake(void);
 

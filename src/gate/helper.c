@@ -89,7 +89,8 @@ static uint64_t tend(struct clv_view *view, uint32_t word, enum woken_by woken_b
 {
 	bool in_flight = CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0;
 
-	if (clv_gate_agent_is_dead(view)) {
+	if (clv_gate_agent_is_dead(view) ||
+		(woken_by == WOKEN_BY_TIMEOUT && !clv_attach_is_intact(view))) {
 		clv_gate_seek_agent(view);
 		return BUSY_POLL_NS;
 	}
@@ -156,7 +157,8 @@ void clv_helper_start(void)
 	sigset_t all, before;
 	pthread_t thread;
 
-	if (atomic_exchange(&clv_gate.helper_started, 1))
+	if (atomic_load_explicit(&clv_gate.helper_started, memory_order_relaxed) ||
+		atomic_exchange(&clv_gate.helper_started, 1))
 		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -33,6 +33,10 @@ bool clv_ledger_charge(uint64_t n_bytes)
 	struct clv_view *view = clv_gate_peek();
 	uint64_t first_sum = 0, second_sum = 0;
 
+	/* Who only holds memory has to find the next agent as well, or that one would not
+	 * know of it. */
+	if (view)
+		clv_helper_start();
 	if (!view || try_charge(view, n_bytes, &first_sum))
 		return true;
 	/* What stood in the way may have been another's reservation that fails as well.
