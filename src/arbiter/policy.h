@@ -18,9 +18,15 @@
  * Lag is share x (clock - own virtual time): positive is credit, negative is debt.  The
  * clock is where V would be if nobody had come or gone; only credit that is given up for
  * good moves it besides service.
- *  - Credit that a lease carries through sleep is at most one slice of its own.
+ *  - A lease that sleeps earns on, its part of what others are served, until it has one
+ * slice of credit; it keeps that, and no more.  With a slice of credit its deadline is
+ * due: whoever uses less than its share takes the device when it wakes from any holder
+ * that has no credit, such as one that is always busy (unless a third has more).
+ *  - Sleep gains nothing else: over any time a lease gets at most its part of it, one
+ * slice, and one turn.  Claims never sum up to more than was served, so shares that sum
+ * up to more than 1 starve nobody.
  *  - Debt is never forgiven by sleeping: it is paid, or runs down with the virtual time
- * that the others' service makes pass.
+ * that the others' service makes pass.  Time in which nobody runs changes nothing.
  *  - A cap is a budget of cap x 100 ms per 100 ms, kept even when nobody else runs; what
  * is overdrawn is owed from the next budgets. */
 

@@ -5,10 +5,12 @@
  * (weight of all that compete); lag is kept against it, for were it kept against V, a
  * neighbour's short nap would forgive a debt.
  *
- * A lease competes while it is runnable, and after that until its debt has run down:
- * without its weight in the clock a debtor that sleeps would be quit sooner than one that
- * stays.  What is outside keeps its credit (one slice at most) and the rest of its
- * request.  Why a lease is runnable or not is not known here. */
+ * A lease competes while it is runnable, and after that, absent, until it has a slice of
+ * credit: its part of what the others are served accrues to it as if it had stayed.  So
+ * one that uses less than its share comes back with an earlier deadline than whoever is
+ * always busy, a debt runs down no sooner by sleeping, and claims never sum up to more
+ * than was served, be the shares what they may.  What is outside keeps its slice and the
+ * rest of its request.  Why a lease is runnable or not is not known here. */
 #include "arbiter/race.h"
 
 #include "base/clock.h"
@@ -23,9 +25,10 @@
 /* Thirteen days: more than any kernel holds a device, and far from any overflow. */
 #define MAX_HELD_NS (UINT64_C(1) << 50)
 
-/* When debts that newcomers took over, or credit that sleepers keep, have left V and the
- * clock apart, the clock runs this part faster or slower until they meet.  Slow against
- * any debt that somebody still waits for, quick against the life of a lease. */
+/* When credit that those outside keep, or came back with, has left the mean of the
+ * competing and the clock apart, the clock runs this part faster or slower until they
+ * meet.  Slow against any debt that somebody still waits for, quick against the life of a
+ * lease. */
 #define DRIFT_PART 256
 
 int clv_race_reserve(struct clv_race *race, uint32_t capacity)
@@ -103,9 +106,13 @@ static void sum_subtract(struct clv_race_sum *sum, const struct clv_runner *runn
 static void enqueue(
 	struct clv_race *race, struct clv_runner *runner, enum clv_race_queue queue)
 {
-	__int128 key = queue == CLV_RACE_ELIGIBLE ? runner->vdeadline : runner->vtime;
+	__int128 key = runner->vtime;
 	uint32_t id = id_of(race, runner);
 
+	if (queue == CLV_RACE_ELIGIBLE)
+		key = runner->vdeadline;
+	else if (queue == CLV_RACE_ABSENT)
+		key = runner->vtime + virtual_slice(runner);
 	if (runner->queue == queue) {
 		clv_heap_update(&race->queues[queue], id, key);
 		return;
@@ -133,24 +140,35 @@ static void leave(struct clv_race *race, struct clv_runner *runner)
 	sum_subtract(&race->competing, runner);
 }
 
-/* Moves the clock by `scaled` service.  A debtor leaves at the moment when the clock
- * meets its virtual time, and what is left of the service moves the clock faster. */
+/* Returns the credit that it loses: it keeps one slice, to the last nanosecond. */
+static __int128 leave_full(struct clv_race *race, struct clv_runner *runner)
+{
+	__int128 credit;
+
+	leave(race, runner);
+	credit = runner->credit;
+	runner->credit = scaled_slice(runner);
+	return credit - runner->credit;
+}
+
+/* Moves the clock by `scaled` service.  An absent lease leaves at the moment when it has
+ * its slice of credit, and what is left of the service moves the clock faster. */
 static void move_clock(struct clv_race *race, __int128 scaled)
 {
-	const struct clv_heap *debtors = &race->queues[CLV_RACE_DEBTOR];
+	const struct clv_heap *absent = &race->queues[CLV_RACE_ABSENT];
 
 	scaled += race->clock_remainder;
-	while (!clv_heap_is_empty(debtors)) {
-		struct clv_runner *debtor = &race->runners[clv_heap_top(debtors)->id];
-		__int128 ahead = debtor->vtime - race->clock;
+	while (!clv_heap_is_empty(absent)) {
+		const struct clv_heap_node *top = clv_heap_top(absent);
+		__int128 ahead = top->key - race->clock;
 
 		if (ahead > 0) {
 			if (scaled < ahead * race->competing.weight)
 				break;
 			scaled -= ahead * race->competing.weight;
-			race->clock = debtor->vtime;
+			race->clock = top->key;
 		}
-		leave(race, debtor);
+		leave_full(race, &race->runners[top->id]);
 	}
 	race->clock_remainder = 0;
 	if (race->competing.weight > 0) {
@@ -161,7 +179,8 @@ static void move_clock(struct clv_race *race, __int128 scaled)
 	}
 }
 
-/* How far V is ahead of the clock, in scaled service: what the competing owe together. */
+/* How far their mean is ahead of the clock, in scaled service: what the competing owe
+ * together, to those outside. */
 static __int128 common_debt(const struct clv_race *race)
 {
 	return race->competing.vtime - race->clock * race->competing.weight -
@@ -191,41 +210,46 @@ static void write_off(struct clv_race *race, __int128 scaled)
 		move_clock(race, scaled);
 }
 
-/* One that does not compete keeps one slice of its credit. */
-static void forfeit(struct clv_race *race, struct clv_runner *runner)
+/* One that is not runnable competes on until it has a slice of credit, and keeps no more.
+ */
+static void be_absent(struct clv_race *race, struct clv_runner *runner)
 {
-	__int128 excess = runner->credit - scaled_slice(runner);
-
-	if (runner->queue != CLV_RACE_OUT || excess <= 0)
-		return;
-	runner->credit -= excess;
-	write_off(race, excess);
+	if (race->clock - runner->vtime < virtual_slice(runner))
+		enqueue(race, runner, CLV_RACE_ABSENT);
+	else
+		write_off(race, leave_full(race, runner));
 }
 
-/* Where one that never competed starts: without lag, that is, at V.  Behind V it would
- * run alone until it met the others.  But where V is ahead of the clock, that is the
- * others' debt, and the newcomer takes over no more of it than they have together. */
-static __int128 newcomer_vtime(const struct clv_race *race, uint32_t weight_ppm)
+/* One that never competed starts at the mean of the competing: neither has a claim on the
+ * other then.  Where they owe to those outside, it takes over its part of that debt, and
+ * the debt is no greater than before, or newcomers could raise it without end. */
+static void start_new(struct clv_race *race, struct clv_runner *runner)
 {
-	const struct clv_race_sum *others = &race->runnable;
-	__int128 debt = others->vtime - race->clock * others->weight;
-	uint64_t weight = weight_ppm > others->weight ? weight_ppm : others->weight;
+	uint64_t weight = race->competing.weight + runner->weight_ppm;
+	__int128 debt = common_debt(race), part = 0;
 
-	return race->clock + (debt > 0 ? divide(debt, weight) : 0);
+	if (debt > 0)
+		part = divide(debt * runner->weight_ppm, weight);
+	move_clock(race, part);
+	runner->is_new = false;
+	runner->vtime = race->clock + divide(part, runner->weight_ppm);
 }
 
 /* A lease that was outside competes again, from where the clock is. */
 static void enter(struct clv_race *race, struct clv_runner *runner)
 {
-	uint32_t weight_ppm = runner->weight_ppm;
-
 	if (runner->is_new)
-		runner->vtime = newcomer_vtime(race, weight_ppm);
+		start_new(race, runner);
 	else
-		runner->vtime = race->clock - divide(runner->credit, weight_ppm);
-	runner->is_new = false;
+		runner->vtime = race->clock - divide(runner->credit, runner->weight_ppm);
 	runner->vdeadline = runner->vtime + runner->request;
 	sum_add(&race->competing, runner);
+}
+
+static void enter_absent(struct clv_race *race, struct clv_runner *runner)
+{
+	enter(race, runner);
+	enqueue(race, runner, CLV_RACE_ABSENT);
 }
 
 static void start(struct clv_race *race, struct clv_runner *runner)
@@ -239,11 +263,7 @@ static void start(struct clv_race *race, struct clv_runner *runner)
 static void stop(struct clv_race *race, struct clv_runner *runner)
 {
 	sum_subtract(&race->runnable, runner);
-	if (runner->vtime > race->clock)
-		enqueue(race, runner, CLV_RACE_DEBTOR);
-	else
-		leave(race, runner);
-	forfeit(race, runner);
+	be_absent(race, runner);
 }
 
 void clv_race_set_runnable(struct clv_race *race, uint32_t id, bool runnable)
@@ -321,26 +341,33 @@ static void resize(struct clv_race *race, struct clv_runner *runner, uint32_t we
 	runner->vdeadline = runner->vtime + request_within_slice(runner, request);
 
 	sum_add(&race->competing, runner);
-	if (was_runnable)
+	if (was_runnable) {
 		sum_add(&race->runnable, runner);
-	enqueue(race, runner, runner->queue);
+		enqueue(race, runner, runner->queue);
+	} else {
+		be_absent(race, runner);
+	}
 }
 
 void clv_race_update(
 	struct clv_race *race, uint32_t id, uint32_t weight_ppm, enum clv_class class)
 {
 	struct clv_runner *runner = &race->runners[id];
-	__int128 request;
+	__int128 request = runner->request * runner->weight_ppm;
 
+	if (runner->is_new) {
+		clv_race_add(race, id, weight_ppm, class);
+		return;
+	}
 	if (runner->queue != CLV_RACE_OUT) {
 		resize(race, runner, weight_ppm, class);
 		return;
 	}
-	request = runner->request * runner->weight_ppm;
 	runner->weight_ppm = weight_ppm;
 	runner->class = class;
 	runner->request = request_within_slice(runner, request);
-	forfeit(race, runner);
+	enter_absent(race, runner);
+	be_absent(race, runner);
 }
 
 /* Moves the lease's own virtual time; a request that is served is followed by the next.
@@ -370,16 +397,14 @@ void clv_race_charge(struct clv_race *race, uint32_t id, uint64_t held_ns)
 	scaled = (__int128)held_ns * CLV_PPM;
 
 	/* Work of one that does not run is paid from its credit; what that does not
-	 * cover makes it a debtor, and the clock sends the rest away again. */
-	if (runner->queue == CLV_RACE_OUT) {
-		enter(race, runner);
-		enqueue(race, runner, CLV_RACE_DEBTOR);
-	}
+	 * cover makes it a debtor. */
+	if (runner->queue == CLV_RACE_OUT)
+		enter_absent(race, runner);
 	serve(race, runner, scaled);
 	if (is_runnable(runner))
 		enqueue_runnable(race, runner);
 	else
-		enqueue(race, runner, CLV_RACE_DEBTOR);
+		enqueue(race, runner, CLV_RACE_ABSENT);
 	advance_clock(race, scaled);
 }
 

@@ -13,10 +13,10 @@
  * Virtual times are in nanoseconds of a share of 1; share x virtual time is "scaled"
  * service: nanoseconds x CLV_PPM. */
 enum clv_race_queue {
-	CLV_RACE_OUT,        /* does not compete */
+	CLV_RACE_OUT,        /* does not compete: is new, or has its slice of credit */
 	CLV_RACE_ELIGIBLE,   /* runnable, by virtual deadline; find_next looks again */
 	CLV_RACE_INELIGIBLE, /* runnable, by virtual time */
-	CLV_RACE_DEBTOR,     /* not runnable but in debt, by virtual time */
+	CLV_RACE_ABSENT,     /* not runnable, by the virtual time when it goes out */
 	_CLV_RACE_QUEUE_MAX,
 };
 
@@ -44,7 +44,7 @@ struct clv_race {
 	__int128 clock;
 	__int128 clock_remainder; /* scaled service that has not moved the clock yet */
 	struct clv_race_sum runnable;
-	struct clv_race_sum competing;               /* runnable and debtors */
+	struct clv_race_sum competing;               /* runnable and absent */
 	struct clv_heap queues[_CLV_RACE_QUEUE_MAX]; /* the first stays empty */
 };
 

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define ROUNDING_NS 1000
+
 static uint64_t random_state;
 
 uint64_t random_below(uint64_t limit)
@@ -146,6 +148,24 @@ static void book(struct world *w, struct tenant *t, uint64_t from_ns, uint64_t t
 		w->tenants[i].gain -= (double)held_ns / tenant_share(first);
 }
 
+/* With a slice of credit a waker takes the device from any holder that has none, unless
+ * those who can run have more, for their shares, on average. */
+static bool must_take(struct world *w, const struct tenant *waker, const struct tenant *t)
+{
+	double credit_ns = (double)clv_policy_lag_ns(w->policy, waker->lease);
+	double all_ns = 0, share = 0;
+
+	for (int i = 0; i < w->n_tenants; i++) {
+		if (!is_ready(w, &w->tenants[i]))
+			continue;
+		all_ns += (double)clv_policy_lag_ns(w->policy, w->tenants[i].lease);
+		share += tenant_share(&w->tenants[i]);
+	}
+	return is_ready(w, waker) && clv_policy_lag_ns(w->policy, t->lease) <= 0 &&
+	       credit_ns >= (double)tenant_slice(waker) &&
+	       credit_ns * share > (all_ns + ROUNDING_NS) * tenant_share(waker);
+}
+
 /* Runs whole kernels until the slice is over, the burst is done, or the turn is taken
  * away; who wakes meanwhile is told to the policy at once. */
 static void run_turn(struct world *w, struct tenant *t, uint64_t slice_ns)
@@ -155,6 +175,7 @@ static void run_turn(struct world *w, struct tenant *t, uint64_t slice_ns)
 	uint64_t start_ns = w->now_ns, booked_ns = w->now_ns;
 	uint64_t held_ns = (slice_ns + kernel_ns - 1) / kernel_ns * kernel_ns;
 	struct tenant *waker;
+	bool takes;
 
 	if (held_ns > t->burst_ns)
 		held_ns = t->burst_ns;
@@ -168,7 +189,15 @@ static void run_turn(struct world *w, struct tenant *t, uint64_t slice_ns)
 			booked_ns = w->now_ns;
 		}
 		wake(w, waker);
-		if (!clv_policy_preempts(w->policy, waker->lease, t->lease, w->now_ns))
+		takes = clv_policy_preempts(w->policy, waker->lease, t->lease, w->now_ns);
+		if (t->burst_ns == FOREVER && !w->lump) {
+			waker->n_wakes++;
+			waker->n_taken += takes;
+		}
+		if (!takes && must_take(w, waker, t))
+			world_fail(w, "a share of %.6f that saved waits for one of %.6f",
+				tenant_share(waker), tenant_share(t));
+		if (!takes)
 			continue;
 		if (waker->params.class != CLV_CLASS_LATENCY &&
 			stop_ns < start_ns + MIN_TURN_NS)

@@ -27,6 +27,8 @@ struct tenant {
 	bool asleep;
 	uint64_t ready_since_ns; /* can run since, and has not */
 	uint64_t held_ns;
+	/* Wake-ups beside a holder that is always busy, and how many took the device. */
+	uint64_t n_wakes, n_taken;
 	/* Since it came or was resized, against the first tenant: */
 	double gain, least_gain;
 	double over_cap_ns, least_over_cap_ns;

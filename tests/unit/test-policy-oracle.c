@@ -21,6 +21,7 @@
 #define TOLERANCE_NS 200.0L
 #define MIN_TURN_NS 500000.0L
 #define DRIFT 256
+#define EDGE_NS 32
 
 typedef long double real;
 
@@ -129,7 +130,13 @@ static void go_out(struct oracle *o, struct oracle_lease *l)
 	l->competes = false;
 }
 
-/* Moves the clock, stopping at each sleeping or throttled debtor that it meets. */
+/* When one that does not run has its slice of credit. */
+static real full_at(const struct oracle_lease *l)
+{
+	return l->vtime + slice_of(l) / share_of(l);
+}
+
+/* Moves the clock, stopping where one that sleeps or is throttled has its slice. */
 static void move_clock(struct oracle *o, real left)
 {
 	for (;;) {
@@ -137,20 +144,20 @@ static void move_clock(struct oracle *o, real left)
 		real need;
 
 		for (int i = 0; i < MAX_LEASES; i++) {
-			struct oracle_lease *d = &o->leases[i];
+			struct oracle_lease *l = &o->leases[i];
 
-			if (d->used && d->competes && !runnable(d) &&
-				(!next || d->vtime < next->vtime))
-				next = d;
+			if (l->used && l->competes && !runnable(l) &&
+				(!next || full_at(l) < full_at(next)))
+				next = l;
 		}
 		if (!next)
 			break;
-		need = fmaxl(0, next->vtime - o->clock) * competing_share(o);
+		need = fmaxl(0, full_at(next) - o->clock) * competing_share(o);
 		if (left < need)
 			break;
 		left -= need;
-		if (next->vtime > o->clock)
-			o->clock = next->vtime;
+		if (full_at(next) > o->clock)
+			o->clock = full_at(next);
 		go_out(o, next);
 	}
 	if (competing_share(o) > 0)
@@ -169,29 +176,38 @@ static void give_up_excess(struct oracle *o, struct oracle_lease *l)
 {
 	real excess = l->credit - slice_of(l);
 
-	if (l->competes || excess <= 0)
+	if (excess <= 0)
 		return;
 	l->credit = slice_of(l);
 	write_off(o, excess);
 }
 
+/* A newcomer takes its part of what the others owe over from them. */
 static void come_in(struct oracle *o, struct oracle_lease *l)
 {
-	real mean = mean_of_runnable(o), others = 0;
+	real debt = fmaxl(0, -competing_lag(o));
+	real part = debt * share_of(l) / (competing_share(o) + share_of(l));
 
-	for (int i = 0; i < MAX_LEASES; i++) {
-		if (runnable(&o->leases[i]) && o->leases[i].competes)
-			others += share_of(&o->leases[i]);
+	if (l->is_new) {
+		move_clock(o, part);
+		l->credit = -part;
 	}
-	l->vtime = o->clock - l->credit / share_of(l);
-	if (l->is_new && mean > l->vtime)
-		l->vtime += (mean - l->vtime) * fminl(1, others / share_of(l));
 	l->is_new = false;
+	l->vtime = o->clock - l->credit / share_of(l);
 	l->vdeadline = l->vtime + l->request;
 	l->competes = true;
 }
 
-/* Makes who competes follow from who is runnable or in debt. */
+/* One that does not run has its slice, and gives up what exceeds it. */
+static void stay_out(struct oracle *o, struct oracle_lease *l)
+{
+	if (!l->competes || full_at(l) > o->clock + 1e-3L / share_of(l))
+		return;
+	go_out(o, l);
+	give_up_excess(o, l);
+}
+
+/* Makes who competes follow from who is runnable and who has a slice of credit. */
 static void settle(struct oracle *o)
 {
 	for (int i = 0; i < MAX_LEASES; i++) {
@@ -201,10 +217,8 @@ static void settle(struct oracle *o)
 			continue;
 		if (runnable(l) && !l->competes)
 			come_in(o, l);
-		else if (!runnable(l) && l->competes && l->vtime <= o->clock) {
-			go_out(o, l);
-			give_up_excess(o, l);
-		}
+		else if (!runnable(l))
+			stay_out(o, l);
 	}
 }
 
@@ -275,27 +289,35 @@ static void oracle_remove(struct oracle *o, struct oracle_lease *l)
 	settle(o);
 }
 
+static real oracle_lag(const struct oracle *o, const struct oracle_lease *l)
+{
+	return l->competes ? share_of(l) * (o->clock - l->vtime) : l->credit;
+}
+
 static void oracle_update(struct oracle *o, struct oracle_lease *l,
 	const struct clv_policy_params *params, uint64_t now_ns)
 {
-	real lag = share_of(l) * (o->clock - l->vtime);
+	real lag;
 	real request = share_of(l) * (l->competes ? l->vdeadline - l->vtime : l->request);
 	int64_t used_ns = cap_budget(l) - l->budget_ns;
+	bool was_runnable = runnable(l);
 
 	if (l->params.cap_ppm == 0 || params->cap_ppm == 0) {
 		used_ns = 0;
 		l->period_ns = now_ns;
 	}
+	if (l->is_new)
+		request = INFINITY;
+	else if (!l->competes)
+		come_in(o, l);
+	lag = oracle_lag(o, l);
 	l->params = *params;
 	l->budget_ns = cap_budget(l) - used_ns;
-	request = fminl(request, slice_of(l)) / share_of(l);
-	if (l->competes) {
-		l->vtime = o->clock - lag / share_of(l);
-		l->vdeadline = l->vtime + request;
-	} else {
-		l->request = request;
-		give_up_excess(o, l);
-	}
+	l->request = fminl(request, slice_of(l)) / share_of(l);
+	l->vtime = o->clock - lag / share_of(l);
+	l->vdeadline = l->vtime + l->request;
+	if (!was_runnable)
+		stay_out(o, l);
 	settle(o);
 }
 
@@ -314,11 +336,6 @@ static struct oracle_lease *oracle_pick(struct oracle *o)
 			best = l;
 	}
 	return best;
-}
-
-static real oracle_lag(const struct oracle *o, const struct oracle_lease *l)
-{
-	return l->competes ? share_of(l) * (o->clock - l->vtime) : l->credit;
 }
 
 static real bounded_turn(const struct oracle_lease *l, real slice)
@@ -369,12 +386,34 @@ static bool is_good_turn(const struct oracle *o, const struct oracle_lease *l, r
 	return good;
 }
 
-/* Whether a request is done must not hang on a nanosecond's rounding. */
-static uint64_t off_the_edge(const struct oracle_lease *l, uint64_t held_ns)
+/* What rounding could turn round: whose request is done, and who goes out. */
+static uint32_t changes_by(
+	const struct oracle *o, int i, uint64_t held_ns, uint64_t now_ns)
 {
-	real left = share_of(l) * (l->competes ? l->vdeadline - l->vtime : l->request);
+	struct oracle after = *o;
+	struct oracle_lease *l = &after.leases[i];
+	uint32_t changes;
+	real vdeadline;
 
-	return fabsl(left - (real)held_ns) < 4 ? held_ns + 8 : held_ns;
+	if (!l->competes)
+		come_in(&after, l);
+	vdeadline = l->vdeadline;
+	oracle_charge(&after, l, held_ns, now_ns + held_ns);
+	changes = l->vdeadline != vdeadline;
+	for (i = 0; i < MAX_LEASES; i++)
+		changes = changes << 1 | after.leases[i].competes;
+	return changes;
+}
+
+static uint64_t off_the_edge(const struct oracle *o, const struct oracle_lease *l,
+	uint64_t held_ns, uint64_t now_ns)
+{
+	int i = (int)(l - o->leases);
+
+	while (changes_by(o, i, held_ns, now_ns) !=
+		changes_by(o, i, held_ns + 2 * EDGE_NS, now_ns))
+		held_ns += EDGE_NS;
+	return held_ns + EDGE_NS;
 }
 
 static struct clv_policy_params random_params(void)
@@ -496,7 +535,7 @@ static void step_turn(struct clv_policy *policy, struct oracle *o, uint64_t *now
 	if (chosen == best && !is_good_turn(o, chosen, (real)d.slice_ns))
 		fail("the turn's length agrees", seed, step);
 
-	held_ns = off_the_edge(chosen, random_held_ns(d.slice_ns));
+	held_ns = off_the_edge(o, chosen, random_held_ns(d.slice_ns), *now_ns);
 	*now_ns += held_ns;
 	clv_policy_charge(policy, d.lease, held_ns, *now_ns);
 	oracle_charge(o, chosen, held_ns, *now_ns);
@@ -534,7 +573,7 @@ static void step_change(struct clv_policy *policy, struct oracle *o, uint64_t no
 		oracle_update(o, l, &params, now_ns);
 		break;
 	case 2: /* work that ran while closed */
-		held_ns = off_the_edge(l, held_ns);
+		held_ns = off_the_edge(o, l, held_ns, now_ns);
 		clv_policy_charge(policy, l->handle, held_ns, now_ns);
 		oracle_charge(o, l, held_ns, now_ns);
 		break;

@@ -308,6 +308,202 @@ static void test_capped_debtor_gets_its_share(void **state)
 	world_done(&w);
 }
 
+/* Half a millisecond of work, a millisecond of thought: a third of a device. */
+static struct tenant thinker(uint32_t weight_ppm, enum clv_class class)
+{
+	struct tenant t = napper(weight_ppm, 500 * US, 500 * US, MS);
+
+	t.params.class = class;
+	return t;
+}
+
+static void forget_wakes(struct world *w)
+{
+	for (int i = 0; i < w->n_tenants; i++)
+		w->tenants[i].n_wakes = w->tenants[i].n_taken = 0;
+}
+
+#define assert_taken(t)                                                               \
+	do {                                                                          \
+		assert_true((t)->n_wakes > 100);                                      \
+		assert_in_range((t)->n_taken, (t)->n_wakes * 95 / 100, (t)->n_wakes); \
+	} while (0)
+
+/* Whoever uses less than its share is served when it wakes, whatever the classes, and
+ * loses to the one that is always busy no more than the ends of its kernels. */
+static void test_thinker_is_served_at_once(void **state)
+{
+	for (int i = 0; i < _CLV_CLASS_MAX * _CLV_CLASS_MAX; i++) {
+		struct tenant hog = busy(500000, 300 * US);
+		struct tenant t = thinker(500000, (enum clv_class)(i % _CLV_CLASS_MAX));
+		struct world w;
+
+		hog.params.class = (enum clv_class)(i / _CLV_CLASS_MAX);
+		world_init(&w, "thinker", 1);
+		world_add(&w, &hog);
+		world_add(&w, &t);
+		run_until(&w, S);
+		forget_wakes(&w);
+		run_until(&w, 20 * S);
+		assert_taken(&w.tenants[1]);
+		assert_true(fraction(&w, 1) > 0.75 / 3);
+		assert_true(fraction(&w, 0) > 0.5);
+		world_done(&w);
+	}
+}
+
+static void test_thinkers_are_served_at_once(void **state)
+{
+	struct tenant hog = busy(200000, 300 * US);
+	struct tenant t = thinker(400000, CLV_CLASS_NORMAL);
+	struct world w;
+
+	world_init(&w, "thinkers", 1);
+	world_add(&w, &hog);
+	world_add(&w, &t);
+	t.max_nap_ns = t.min_nap_ns = 1300 * US;
+	world_add(&w, &t)->wake_at_ns = 700 * US;
+	run_until(&w, S);
+	forget_wakes(&w);
+	run_until(&w, 20 * S);
+	assert_taken(&w.tenants[1]);
+	assert_taken(&w.tenants[2]);
+	assert_true(fraction(&w, 0) > 0.2);
+	assert_true(fraction(&w, 1) > 0.75 * 5 / 15);
+	assert_true(fraction(&w, 2) > 0.75 * 5 / 18);
+	world_done(&w);
+}
+
+/* Three that would use a third each, of half a device each, beside a fourth: what they
+ * leave unused is no claim on more than there is. */
+static void test_overcommitment_starves_nobody(void **state)
+{
+	struct tenant hog = busy(500000, 300 * US);
+	struct world w;
+
+	world_init(&w, "overcommitted", 1);
+	world_add(&w, &hog);
+	for (int i = 0; i < 3; i++) {
+		struct tenant t = thinker(500000, CLV_CLASS_NORMAL);
+
+		t.min_nap_ns -= (uint64_t)i * 100 * US;
+		t.wake_at_ns = (uint64_t)i * 500 * US;
+		world_add(&w, &t);
+	}
+	for (int i = 1; i <= 100; i++) {
+		run_until(&w, (uint64_t)i * 100 * MS);
+		assert_true(w.tenants[0].held_ns + 20 * MS > w.now_ns / 4);
+	}
+	for (int i = 1; i <= 3; i++)
+		assert_true(fraction(&w, i) > 0.2);
+	world_done(&w);
+}
+
+/* A long kernel is paid for before the next thought is worth anything. */
+static void test_thinker_pays_its_debt(void **state)
+{
+	struct tenant hog = busy(500000, 300 * US);
+	struct tenant like = thinker(500000, CLV_CLASS_NORMAL), *t;
+	struct world w;
+	uint64_t since_ns, held_ns;
+
+	world_init(&w, "thinker in debt", 1);
+	world_add(&w, &hog);
+	t = world_add(&w, &like);
+	for (int i = 0; i < 10; i++) {
+		run_until(&w, w.now_ns + S);
+		since_ns = w.now_ns;
+		held_ns = t->held_ns;
+		t->max_kernel_ns = t->min_kernel_ns = 100 * MS;
+		t->max_burst_ns = t->min_burst_ns = 100 * MS;
+		while (t->held_ns < held_ns + 100 * MS)
+			run_until(&w, w.now_ns + 100 * US);
+		t->max_kernel_ns = t->min_kernel_ns = 500 * US;
+		t->max_burst_ns = t->min_burst_ns = 500 * US;
+		forget_wakes(&w);
+		while (clv_policy_lag_ns(w.policy, t->lease) < 0)
+			run_until(&w, w.now_ns + 100 * US);
+		assert_int_equal(t->n_taken, 0);
+		assert_near((double)(w.now_ns - since_ns),
+			2 * (double)(t->held_ns - held_ns) - 3e6, 5e6);
+		run_until(&w, w.now_ns + 100 * MS);
+		forget_wakes(&w);
+		run_until(&w, w.now_ns + S);
+		assert_taken(t);
+	}
+	world_done(&w);
+}
+
+/* Guests who come and go, or come and stay, while others owe to one that sleeps: what is
+ * owed to it stays one slice. */
+static void test_guests_raise_no_debt(void **state)
+{
+	for (int stay = 0; stay < 2; stay++) {
+		struct tenant hog = busy(10000, MS);
+		struct tenant away = napper(200000, 100 * US, 100 * US, 3600 * S);
+		double owed_ns = 0;
+		struct world w;
+
+		world_init(&w, "guests", 1);
+		away.params.class = CLV_CLASS_BATCH;
+		world_add(&w, &hog);
+		world_add(&w, &away);
+		run_until(&w, S);
+		for (int i = 0; i < (stay ? 12 : 1000); i++) {
+			struct tenant guest = busy(5000 << (stay ? i / 2 : 7), MS), *t;
+
+			guest.wake_at_ns = w.now_ns;
+			t = world_add(&w, &guest);
+			run_until(&w, w.now_ns + MS);
+			if (!stay)
+				world_remove(&w, t);
+		}
+		for (int i = 0; i < w.n_tenants; i++) {
+			if (i != 1)
+				owed_ns -= (double)clv_policy_lag_ns(
+					w.policy, w.tenants[i].lease);
+		}
+		assert_near(owed_ns, 4e6, 4.001e6);
+		world_done(&w);
+	}
+}
+
+static uint64_t slowest_request_ns(
+	struct world *w, const struct tenant *t, uint64_t end_ns)
+{
+	uint64_t woke_ns = t->wake_at_ns, slowest_ns = 0, waited_ns;
+
+	while (w->now_ns < end_ns) {
+		world_step(w, &waited_ns);
+		if (!t->asleep || t->wake_at_ns == woke_ns)
+			continue;
+		if (w->now_ns - woke_ns > slowest_ns)
+			slowest_ns = w->now_ns - woke_ns;
+		woke_ns = t->wake_at_ns;
+	}
+	return slowest_ns;
+}
+
+/* Twenty requests of two slices a second beside a batch of four times its share: the
+ * first slice at once, the second before the batch's next request. */
+static void test_request_beside_batch(void **state)
+{
+	struct tenant batch = busy(800000, 300 * US);
+	struct tenant quick = napper(200000, 500 * US, 2 * MS, 48 * MS);
+	struct world w;
+
+	world_init(&w, "requests", 1);
+	batch.params.class = CLV_CLASS_BATCH;
+	quick.params.class = CLV_CLASS_LATENCY;
+	world_add(&w, &batch);
+	world_add(&w, &quick);
+	run_until(&w, S);
+	forget_wakes(&w);
+	assert_in_range(slowest_request_ns(&w, &w.tenants[1], 60 * S), 2 * MS, 4 * MS);
+	assert_taken(&w.tenants[1]);
+	world_done(&w);
+}
+
 /* A latency tenant's request of two slices is not held up by a batch slice in between. */
 static void test_latency_waits_for_no_batch_slice(void **state)
 {
@@ -378,6 +574,12 @@ int main(void)
 		cmocka_unit_test(test_light_user_ruins_nobody),
 		cmocka_unit_test(test_cap_holds_alone),
 		cmocka_unit_test(test_capped_debtor_gets_its_share),
+		cmocka_unit_test(test_thinker_is_served_at_once),
+		cmocka_unit_test(test_thinkers_are_served_at_once),
+		cmocka_unit_test(test_overcommitment_starves_nobody),
+		cmocka_unit_test(test_thinker_pays_its_debt),
+		cmocka_unit_test(test_guests_raise_no_debt),
+		cmocka_unit_test(test_request_beside_batch),
 		cmocka_unit_test(test_latency_waits_for_no_batch_slice),
 		cmocka_unit_test(test_no_overflow),
 	};

@@ -241,9 +241,73 @@ static void test_debt_survives_sleep(void **state)
 	clv_policy_charge(policy, b, 100 * MS, 3601 * CLV_NS_PER_S);
 	assert_lag(a, -50 * (int64_t)MS);
 	assert_lag(b, 50 * (int64_t)MS);
-	clv_policy_charge(policy, b, 300 * MS, 3602 * CLV_NS_PER_S);
+	clv_policy_charge(policy, b, 100 * MS, 3602 * CLV_NS_PER_S);
 	assert_lag(a, 0);
 	assert_lag(b, 0);
+}
+
+static void test_sleep_earns_one_slice(void **state)
+{
+	static const int64_t slices_ns[] = {1 * MS, 4 * MS, 8 * MS};
+
+	for (int class = 0; class < _CLV_CLASS_MAX; class ++) {
+		uint32_t a = add_awake(250000, (enum clv_class) class);
+		uint32_t hog = add_awake(750000, CLV_CLASS_LATENCY);
+
+		clv_policy_sleep(policy, a, 0);
+		clv_policy_charge(policy, hog, 2 * MS, 2 * MS);
+		assert_lag(a, 500 * (int64_t)US);
+		assert_lag(hog, -500 * (int64_t)US);
+		/* Only while somebody is served. */
+		clv_policy_wake(policy, a, 3600 * CLV_NS_PER_S);
+		clv_policy_sleep(policy, a, 3601 * CLV_NS_PER_S);
+		assert_lag(a, 500 * (int64_t)US);
+		for (uint64_t i = 1; i < 50; i++) {
+			clv_policy_charge(
+				policy, hog, 777 * US, 3601 * CLV_NS_PER_S + i * MS);
+			assert_in_range(
+				clv_policy_lag_ns(policy, a), 0, slices_ns[class]);
+		}
+		assert_lag(a, slices_ns[class]);
+
+		clv_policy_wake(policy, a, 3602 * CLV_NS_PER_S);
+		assert_true(clv_policy_preempts(policy, a, hog, 3602 * CLV_NS_PER_S));
+		assert_picks(a, (uint64_t)slices_ns[class], 3602 * CLV_NS_PER_S);
+		clv_policy_remove(policy, a, 3602 * CLV_NS_PER_S);
+		clv_policy_remove(policy, hog, 3602 * CLV_NS_PER_S);
+	}
+}
+
+static void test_who_never_woke_earns_nothing(void **state)
+{
+	uint32_t a = add(500000, 0, CLV_CLASS_NORMAL);
+	uint32_t hog = add_awake(500000, CLV_CLASS_NORMAL);
+
+	clv_policy_charge(policy, hog, 100 * MS, 100 * MS);
+	assert_lag(a, 0);
+	assert_lag(hog, 0);
+	clv_policy_wake(policy, a, 100 * MS);
+	assert_lag(a, 0);
+}
+
+/* Whoever comes while others owe to one that sleeps owes its part, not as much again. */
+static void test_newcomer_shares_a_debt(void **state)
+{
+	uint32_t away = add_awake(500000, CLV_CLASS_NORMAL);
+	uint32_t hog = add_awake(250000, CLV_CLASS_NORMAL), guest;
+
+	clv_policy_sleep(policy, away, 0);
+	clv_policy_charge(policy, hog, 6 * MS, 6 * MS);
+	assert_lag(away, 4 * (int64_t)MS);
+	assert_lag(hog, -4 * (int64_t)MS);
+	guest = add_awake(250000, CLV_CLASS_NORMAL);
+	assert_lag(guest, -2 * (int64_t)MS);
+	assert_lag(hog, -2 * (int64_t)MS);
+	assert_lag(away, 4 * (int64_t)MS);
+	clv_policy_wake(policy, away, 6 * MS);
+	assert_true(clv_policy_preempts(policy, away, guest, 6 * MS));
+	clv_policy_remove(policy, guest, 6 * MS);
+	assert_in_range(clv_policy_lag_ns(policy, hog) + 4 * MS, 0, 4 * MS);
 }
 
 static void test_credit_is_one_slice_through_sleep(void **state)
@@ -313,10 +377,22 @@ static void test_work_while_asleep_is_debt(void **state)
 	assert_lag(a, -5 * (int64_t)MS);
 	assert_lag(b, 5 * (int64_t)MS);
 	assert_picks(b, 4 * MS, 10 * MS);
-	/* Alone it owes nobody. */
-	clv_policy_charge(policy, b, 20 * MS, 30 * MS);
-	clv_policy_sleep(policy, b, 30 * MS);
-	clv_policy_charge(policy, a, 10 * MS, 40 * MS);
+	/* What it has earned pays first. */
+	clv_policy_charge(policy, b, 18 * MS, 28 * MS);
+	assert_lag(a, 4 * (int64_t)MS);
+	clv_policy_charge(policy, a, 6 * MS, 34 * MS);
+	assert_lag(a, 1 * (int64_t)MS);
+	assert_lag(b, -1 * (int64_t)MS);
+}
+
+static void test_alone_it_owes_nobody(void **state)
+{
+	uint32_t a = add(500000, 0, CLV_CLASS_NORMAL);
+
+	clv_policy_charge(policy, a, 10 * MS, 10 * MS);
+	assert_lag(a, 0);
+	clv_policy_wake(policy, a, 20 * MS);
+	clv_policy_charge(policy, a, 10 * MS, 30 * MS);
 	assert_lag(a, 0);
 }
 
@@ -361,6 +437,7 @@ static void test_update_keeps_lag(void **state)
 static void test_update_bounds_sleeping_credit(void **state)
 {
 	struct clv_policy_params quick = {500000, 0, CLV_CLASS_LATENCY};
+	struct clv_policy_params longer = {500000, 0, CLV_CLASS_BATCH};
 	uint32_t a = add_awake(500000, CLV_CLASS_BATCH);
 	uint32_t b = add_awake(500000, CLV_CLASS_NORMAL);
 
@@ -368,6 +445,14 @@ static void test_update_bounds_sleeping_credit(void **state)
 	clv_policy_sleep(policy, a, 100 * MS);
 	assert_lag(a, 8 * (int64_t)MS);
 	clv_policy_update(policy, a, &quick, 100 * MS);
+	assert_lag(a, 1 * (int64_t)MS);
+	assert_lag(b, -1 * (int64_t)MS);
+
+	/* And where it has room again, it earns again. */
+	clv_policy_update(policy, a, &longer, 100 * MS);
+	clv_policy_charge(policy, b, 4 * MS, 104 * MS);
+	assert_lag(a, 3 * (int64_t)MS);
+	clv_policy_update(policy, a, &quick, 104 * MS);
 	assert_lag(a, 1 * (int64_t)MS);
 }
 
@@ -450,8 +535,8 @@ static void test_cap_changes(void **state)
 	assert_picks(a, 4 * MS, 53 * MS);
 }
 
-/* A throttled lease does not hold V back, nor does V run away from it. */
-static void test_throttled_do_not_count(void **state)
+/* A throttled lease does not hold V back; it earns its slice as one that sleeps. */
+static void test_throttled_are_as_asleep(void **state)
 {
 	uint32_t capped = add(500000, 10000, CLV_CLASS_NORMAL);
 	uint32_t a = add_awake(250000, CLV_CLASS_NORMAL);
@@ -461,15 +546,16 @@ static void test_throttled_do_not_count(void **state)
 	clv_policy_charge(policy, capped, MS, MS);
 	clv_policy_charge(policy, a, 4 * MS, 5 * MS);
 	clv_policy_charge(policy, b, 4 * MS, 9 * MS);
-	assert_lag(capped, 0);
-	assert_lag(a, 0);
-	assert_lag(b, 0);
+	assert_lag(capped, 3500 * (int64_t)US);
+	assert_lag(a, -1750 * (int64_t)US);
+	assert_lag(b, -1750 * (int64_t)US);
 	for (int i = 0; i < 10; i++) {
 		clv_policy_charge(policy, a, 4 * MS, 20 * MS);
 		clv_policy_charge(policy, b, 4 * MS, 20 * MS);
 	}
-	assert_lag(capped, 0);
-	assert_lag(a, 0);
+	assert_lag(capped, 4 * MS);
+	assert_in_range(clv_policy_lag_ns(policy, a) + 2 * MS, 0, 500 * US);
+	assert_in_range(clv_policy_lag_ns(policy, b) + 2 * MS, 0, 500 * US);
 }
 
 static void test_pick_changes_nothing(void **state)
@@ -505,10 +591,14 @@ int main(void)
 		TEST(test_preemption),
 		TEST(test_preemption_is_by_deadline),
 		TEST(test_debt_survives_sleep),
+		TEST(test_sleep_earns_one_slice),
+		TEST(test_who_never_woke_earns_nothing),
+		TEST(test_newcomer_shares_a_debt),
 		TEST(test_credit_is_one_slice_through_sleep),
 		TEST(test_nap_keeps_the_request),
 		TEST(test_newcomer_has_no_lag),
 		TEST(test_work_while_asleep_is_debt),
+		TEST(test_alone_it_owes_nobody),
 		TEST(test_lone_debtor_runs),
 		TEST(test_update_keeps_lag),
 		TEST(test_update_bounds_sleeping_credit),
@@ -516,7 +606,7 @@ int main(void)
 		TEST(test_cap_overdraft_is_owed),
 		TEST(test_cap_counts_the_periods_of_a_kernel),
 		TEST(test_cap_changes),
-		TEST(test_throttled_do_not_count),
+		TEST(test_throttled_are_as_asleep),
 		TEST(test_pick_changes_nothing),
 	};
 
