@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One gate: the common part as it is, under names of its own (INSTANCE is a digit), and
+ * an API of one in-order queue on the device of stress.c.  It does not test attaching. */
+#define JOIN_(name, n) name##_##n
+#define JOIN(name, n) JOIN_(name, n)
+#define OWN(name) JOIN(name, INSTANCE)
+
+#define clv_gate OWN(clv_gate)
+#define clv_gate_thread OWN(clv_gate_thread)
+#define clv_forkless OWN(clv_forkless)
+#define clv_flight_enter OWN(clv_flight_enter)
+#define clv_flight_leave OWN(clv_flight_leave)
+#define clv_flight_released OWN(clv_flight_released)
+#define clv_flight_wants_marker_now OWN(clv_flight_wants_marker_now)
+#define clv_flight_report_idle OWN(clv_flight_report_idle)
+#define clv_helper_start OWN(clv_helper_start)
+#define clv_helper_wake OWN(clv_helper_wake)
+#define clv_gate_forget_parent OWN(clv_gate_forget_parent)
+#define clv_gate_view OWN(clv_gate_view)
+#define clv_gate_seek_agent OWN(clv_gate_seek_agent)
+#define clv_gate_agent_is_dead OWN(clv_gate_agent_is_dead)
+#define clv_attach_ring OWN(clv_attach_ring)
+#define clv_attach_is_intact OWN(clv_attach_is_intact)
+#define clv_ledger_charge OWN(clv_ledger_charge)
+#define clv_ledger_release OWN(clv_ledger_release)
+#define clv_ledger_correct OWN(clv_ledger_correct)
+#define clv_ledger_epoch OWN(clv_ledger_epoch)
+#define clv_ledger_quota_bytes OWN(clv_ledger_quota_bytes)
+
+#include "instance.h"
+
+#include "gate/flight.c"
+#include "gate/helper.c"
+#include "gate/ledger.c"
+
+#include <sys/eventfd.h>
+
+#define MAX_MARKERS 1024
+
+static bool place_marker(bool lingering);
+static bool wait_for_marker(void);
+static void forget_nothing(void);
+
+static const struct clv_gate_api api = {
+	.attach_api = 1,
+	.mark_tails = place_marker,
+	.wait_for_marker = wait_for_marker,
+	.forget_parent = forget_nothing,
+};
+
+struct clv_gate_state clv_gate = {.api = &api};
+__thread struct clv_gate_thread clv_gate_thread;
+
+static struct clv_view view;
+static struct clv_forkless forkless = {.view = &view};
+struct clv_forkless *clv_forkless = &forkless;
+
+static uint32_t lease_index;
+
+static struct {
+	pthread_mutex_t lock;
+	uint64_t unmarked;    /* packed */
+	uint64_t complete_ns; /* of the last command */
+	struct {
+		uint64_t packed, complete_ns;
+	} markers[MAX_MARKERS];
+	uint32_t head, tail;
+	bool is_sync;
+} queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void clv_gate_seek_agent(struct clv_view *of)
+{
+}
+
+bool clv_gate_agent_is_dead(const struct clv_view *of)
+{
+	return atomic_load(&of->control->beacon.word) & CLV_BEACON_DEAD;
+}
+
+bool clv_attach_is_intact(const struct clv_view *of)
+{
+	return true;
+}
+
+bool clv_attach_ring(const struct clv_view *of)
+{
+	return eventfd_write(of->doorbell_fd, 1) == 0;
+}
+
+uint32_t clv_ledger_epoch(void)
+{
+	return 1;
+}
+
+static void forget_nothing(void)
+{
+}
+
+static bool place_marker(bool lingering)
+{
+	bool placed = false;
+
+	pthread_mutex_lock(&queue.lock);
+	/* It does not wait for its own work after all. */
+	if (lingering)
+		queue.is_sync = false;
+	if (CLV_FLIGHT_COUNT(queue.unmarked) > 0 &&
+		queue.tail - queue.head < MAX_MARKERS) {
+		queue.markers[queue.tail % MAX_MARKERS].packed = queue.unmarked;
+		queue.markers[queue.tail % MAX_MARKERS].complete_ns = queue.complete_ns;
+		queue.tail++;
+		queue.unmarked = 0;
+		placed = true;
+	}
+	pthread_mutex_unlock(&queue.lock);
+	if (placed) {
+		clv_helper_start();
+		clv_helper_wake();
+	}
+	return placed;
+}
+
+static void leave(uint64_t packed)
+{
+	atomic_fetch_sub(&on_device[lease_index], (uint32_t)CLV_FLIGHT_COUNT(packed));
+	clv_flight_leave(packed);
+}
+
+static bool wait_for_marker(void)
+{
+	uint64_t packed = 0, complete_ns = 0;
+	enum clv_phase phase;
+	bool last, is_sync;
+
+	pthread_mutex_lock(&queue.lock);
+	if (queue.head != queue.tail) {
+		packed = queue.markers[queue.head % MAX_MARKERS].packed;
+		complete_ns = queue.markers[queue.head % MAX_MARKERS].complete_ns;
+		queue.head++;
+	}
+	last = queue.head == queue.tail;
+	is_sync = queue.is_sync;
+	pthread_mutex_unlock(&queue.lock);
+	if (packed == 0)
+		return false;
+	device_sleep_until(complete_ns);
+	phase = CLV_PHASE_OF(atomic_load(&view.control->phase));
+	if (last &&
+		(phase == CLV_PHASE_CLOSED || (phase == CLV_PHASE_GRANTED && !is_sync)))
+		place_marker(false);
+	leave(packed);
+	return true;
+}
+
+static void attach(struct clv_arbiter_lease *lease, uint32_t index, uint32_t slot)
+{
+	view.control = lease->pages.control;
+	view.report = lease->pages.report;
+	view.slot = &view.report->slots[slot];
+	view.slot_index = slot;
+	view.doorbell_fd = lease->pages.doorbell_fd;
+	lease_index = index;
+}
+
+static void submit(uint64_t duration_ns)
+{
+	uint64_t unmarked;
+	uint32_t n_markers;
+	bool is_sync;
+
+	if (!clv_flight_quick_enter(&view, CLV_FLIGHT_PACK(duration_ns)))
+		clv_flight_enter(&view, duration_ns);
+	atomic_fetch_add(&on_device[lease_index], 1);
+	for (uint32_t i = 0; i < N_LEASES; i++)
+		if (i != lease_index && atomic_load(&on_device[i]) > 0)
+			atomic_fetch_add(&n_trespasses, 1);
+
+	pthread_mutex_lock(&queue.lock);
+	queue.complete_ns = device_take(duration_ns);
+	queue.unmarked += CLV_FLIGHT_PACK(duration_ns);
+	unmarked = queue.unmarked;
+	n_markers = queue.tail - queue.head;
+	is_sync = queue.is_sync;
+	pthread_mutex_unlock(&queue.lock);
+	if (clv_flight_fills_marker(&view, unmarked) ||
+		clv_flight_wants_marker_now(&view, n_markers, is_sync))
+		place_marker(false);
+}
+
+static void finish(void)
+{
+	uint64_t packed, complete_ns;
+
+	pthread_mutex_lock(&queue.lock);
+	packed = queue.unmarked;
+	queue.unmarked = 0;
+	complete_ns = queue.complete_ns;
+	queue.is_sync = true;
+	pthread_mutex_unlock(&queue.lock);
+	device_sleep_until(complete_ns);
+	if (packed)
+		leave(packed);
+}
+
+static void release(uint64_t n_bytes)
+{
+	clv_ledger_release(n_bytes, 1);
+}
+
+const struct instance OWN(instance) = {
+	.attach = attach,
+	.submit = submit,
+	.finish = finish,
+	.charge = clv_ledger_charge,
+	.release = release,
+};
