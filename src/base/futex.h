@@ -16,9 +16,11 @@
 static inline int clv_futex_wait(
 	_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
 {
-	struct timespec t = {(time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000)};
+	struct timespec t = {
+		(time_t)(timeout_ns / 1000000000), (long)(timeout_ns % 1000000000)};
 
-	if (syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout_ns ? &t : NULL, NULL, 0) < 0)
+	if (syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout_ns ? &t : NULL, NULL,
+		    0) < 0)
 		return -errno;
 	return 0;
 }
