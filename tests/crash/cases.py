@@ -136,6 +136,23 @@ def case_exec_away(case):
     case.end()
 
 
+def case_exec_away_without_agent(case):
+    """The same while no agent is there, beside a process that brings the page along."""
+    case.begin(["kernel=1000", "seed=5", "children=1"])
+    child = case.subject.add_child_account(".0")
+    wait_until(lambda: child.state == RUNNING, 5, "the child runs")
+    last = case.world.last_event()
+    case.world.kill_agent()
+    case.act("exec-other")
+    case.world.start_agent()
+    wait_until(lambda: child.pid in case.world.attached_since(last), 2, "the child is back")
+    wait_until(lambda: [p["pid"] for p in case.world.leases()["subject"]["processes"]] ==
+               [child.pid], 5, lambda: "the child alone is attached: "
+               + str(case.world.leases()["subject"]["processes"]))
+    case.works(child)
+    case.end()
+
+
 def closefrom(case):
     account = case.begin()
     for _ in range(3):
@@ -201,6 +218,20 @@ def case_closefrom_without_agent(case):
         case.works(seconds=4.0)
         case.world.check_exact()
     expect(case.subject.account.error == 0, "the subject got an error")
+    case.end()
+
+
+def case_alone(case):
+    """A busy process that has the device to itself finds the next agent as well."""
+    account = case.neighbour.account
+    for tenants in (1, 2):
+        if tenants == 2:
+            case.begin()
+        for _ in range(2):
+            last = case.restart_agent(0.2)
+            case.all_back(last)
+            case.world.check_exact()
+    expect(account.error == 0, "the neighbour got an error")
     case.end()
 
 

@@ -12,7 +12,7 @@ TAKE_OVER_S = 2.0
 
 
 def start_victim(suite, rng, **more):
-    share = rng.choice((0.2, 0.3, 0.4, 0.45))
+    share = rng.choice((0.3, 0.5, 0.6))
     memory = rng.choice((24, 48, 64)) * MIB
     arguments = [f"kernel={rng.choice((300, 1000, 3000))}", f"depth={rng.choice((4, 16))}",
                  f"seed={rng.randrange(1, 1 << 30)}", f"max={MIB * 3 // 4}"]
@@ -334,6 +334,57 @@ def kill_agent_while_attaching(suite, rng):
     return ["agent", "agent, tenants attaching"]
 
 
+def kill_agent_twice(suite, rng):
+    """The second one dies while it takes over."""
+    before = suite.world.leases()
+    suite.last_event = suite.world.last_event()
+    suite.world.kill_agent()
+    killed_at = time.monotonic()
+    for _ in range(rng.randrange(1, 4)):
+        suite.world.start_agent()
+        time.sleep(rng.choice((0, rng.uniform(0, 0.02), rng.uniform(0, 0.15))))
+        suite.world.kill_agent()
+    leave_without_agent(rng)
+    take_over(suite, before, killed_at)
+    return ["agent", "agent, again while it takes over"]
+
+
+def kill_without_agent(suite, rng):
+    """What ends while no agent is there is not there for the next one."""
+    world = suite.world
+    victim = start_victim(suite, rng, arguments=["children=1"])
+    child = victim.add_child_account(".0")
+    victim.wait_running()
+    before = world.leases()
+    suite.last_event = world.last_event()
+    time.sleep(rng.uniform(0, 0.1))
+    world.kill_agent()
+    killed_at = time.monotonic()
+    time.sleep(rng.choice((0, 0, rng.uniform(0, 0.1))))
+    who = rng.choice(("child", "parent", "cleave run", "cleave run and parent", "all"))
+    if "cleave run" in who or who == "all":
+        victim.process.kill()
+        victim.process.wait()
+    if "parent" in who or who == "all":
+        kill(victim.account.pid)
+    if who in ("child", "all"):
+        kill(child.pid)
+    time.sleep(rng.choice((0, rng.uniform(0, 0.05))))
+    if who == "all":
+        world.tenants.remove(victim)
+    take_over(suite, before, killed_at)
+    world.check_exact()
+    if who != "all":
+        for account in victim.living():
+            before = account.completed
+            wait_until(lambda a=account, b=before: a.completed > b + 2, 2,
+                       "what was left goes on")
+        for account in victim.living():
+            kill(account.pid)
+        victim.gone()
+    return ["agent", "without agent: " + who]
+
+
 def start_victim_small(suite, rng):
     suite.n_victims += 1
     return suite.world.start(f"victim{suite.n_victims}", 0.1, 32 * MIB,
@@ -341,17 +392,20 @@ def start_victim_small(suite, rng):
 
 
 # How often each, of 100.
-KINDS = (
+TENANT_KINDS = (
     (kill_tenant, 52),
     (kill_starting, 8),
     (kill_wrapper, 6),
     (kill_of_a_family, 6),
+)
+AGENT_KINDS = (
     (kill_agent, 7),
     (kill_agent_beside_victim, 5),
     (kill_both, 5),
+    (kill_agent_twice, 4),
+    (kill_without_agent, 5),
     (kill_agent_while_creating, 3),
     (kill_agent_while_setting, 4),
     (kill_agent_while_attaching, 4),
 )
-
-__all__ = ["KINDS", "Failure"]
+KINDS = TENANT_KINDS + AGENT_KINDS

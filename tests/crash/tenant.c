@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tenant of the crash suite: a deep queue of kernels whose results it checks, and beside
- * it a thread that allocates and frees.  It keeps its own account of what it holds
+/* A tenant of the crash suite: a deep queue of kernels whose results it checks, and
+ * beside it a thread that allocates and frees.  It keeps its own account of what it holds
  * (tenant.h) and knows nothing of cleave.
  *
  * usage: tenant ACCOUNT [kernel=US] [depth=N] [max=BYTES] [quota=BYTES] [seed=N]
@@ -359,8 +359,8 @@ static void parse(int argc, char **argv)
 		bool known = false;
 
 		for (size_t n = 0; equals && n < sizeof(names) / sizeof(names[0]); n++) {
-			if (strncmp(argv[i], names[n].name,
-				    (size_t)(equals - argv[i])) != 0 ||
+			if (strncmp(argv[i], names[n].name, (size_t)(equals - argv[i])) !=
+					0 ||
 				names[n].name[equals - argv[i]])
 				continue;
 			*names[n].value = strtoull(equals + 1, NULL, 10);

@@ -21,12 +21,12 @@ enum state {
 
 enum act {
 	ACT_NONE,
-	ACT_CLOSE_FROM,  /* closes every descriptor above stderr */
-	ACT_RAW_CLONE,   /* a child by the bare system call, which calls OpenCL */
-	ACT_VFORK_EXEC,  /* a child by vfork that becomes another program */
-	ACT_FORK_EXEC,   /* a child by fork that becomes a second tenant */
-	ACT_EXEC_SELF,   /* this process becomes a new tenant */
-	ACT_EXEC_OTHER,  /* this process becomes a program that uses no device */
+	ACT_CLOSE_FROM, /* closes every descriptor above stderr */
+	ACT_RAW_CLONE,  /* a child by the bare system call, which calls OpenCL */
+	ACT_VFORK_EXEC, /* a child by vfork that becomes another program */
+	ACT_FORK_EXEC,  /* a child by fork that becomes a second tenant */
+	ACT_EXEC_SELF,  /* this process becomes a new tenant */
+	ACT_EXEC_OTHER, /* this process becomes a program that uses no device */
 };
 
 struct account {
@@ -38,12 +38,12 @@ struct account {
 	_Atomic uint64_t submitted;
 	_Atomic uint64_t completed;
 	_Atomic uint64_t last_completion_ns; /* CLOCK_MONOTONIC */
-	_Atomic uint64_t max_stall_ns;       /* between two completions; the runner resets it */
-	_Atomic uint64_t error;              /* an OpenCL code that should not have come */
-	_Atomic uint64_t wrong;              /* results that were not right */
-	_Atomic uint64_t verified;           /* results that were */
-	_Atomic uint64_t freeze;             /* the runner: allocate and free nothing */
-	_Atomic uint64_t frozen;             /* the tenant: I do not */
+	_Atomic uint64_t max_stall_ns; /* between two completions; the runner resets it */
+	_Atomic uint64_t error;        /* an OpenCL code that should not have come */
+	_Atomic uint64_t wrong;        /* results that were not right */
+	_Atomic uint64_t verified;     /* results that were */
+	_Atomic uint64_t freeze;       /* the runner: allocate and free nothing */
+	_Atomic uint64_t frozen;       /* the tenant: I do not */
 	_Atomic uint64_t n_allocations;
 	_Atomic uint64_t n_refused; /* beyond the quota, as it should be */
 	_Atomic uint64_t act;       /* the runner: do this now (enum act) */

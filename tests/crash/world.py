@@ -190,7 +190,7 @@ class Tenant:
 
 
 class World:
-    def __init__(self, build, use_double=True, alloc_us=1500, runner=()):
+    def __init__(self, build, use_double=True, alloc_us=700):
         self.build = os.path.abspath(build)
         self.cleave = os.path.join(self.build, "src/cli/cleave")
         self.cleaved = os.path.join(self.build, "src/agent/cleaved")
