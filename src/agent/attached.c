@@ -204,6 +204,16 @@ void clv_attached_disconnected(struct clv_attached *process)
 	process->is_connected = false;
 }
 
+/* What came from an earlier agent still maps that one's page until it comes back; if it
+ * maps none, it became another program while no agent was there. */
+static bool has_left_pages(const struct clv_attached *process)
+{
+	if (process->is_connected || clv_watch_is_dead(process->watch))
+		return false;
+	return process->is_reattached ? !has_page(process)
+				      : !clv_process_maps_report(process->record.id.pid);
+}
+
 void clv_attached_check(struct clv_lease *lease)
 {
 	struct clv_attached *process = TAILQ_FIRST(&lease->processes);
@@ -211,8 +221,7 @@ void clv_attached_check(struct clv_lease *lease)
 	while (process) {
 		struct clv_attached *next = TAILQ_NEXT(process, entry);
 
-		if (process->is_reattached && !process->is_connected &&
-			!clv_watch_is_dead(process->watch) && !has_page(process))
+		if (has_left_pages(process))
 			drop(process, "has left its pages");
 		process = next;
 	}

@@ -167,15 +167,13 @@ void clv_process_boot_id(char ret[40])
 	ret[length] = '\0';
 }
 
-bool clv_process_maps_file(pid_t pid, dev_t device, ino_t inode)
+static bool maps_line_with(pid_t pid, const char *wanted)
 {
-	char path[64], line[512], wanted[64];
+	char path[64], line[512];
 	bool found = false;
 	FILE *maps;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	snprintf(wanted, sizeof(wanted), " %02x:%02x %ju ", major(device), minor(device),
-		(uintmax_t)inode);
 	maps = fopen(path, "re");
 	if (!maps)
 		return errno != ENOENT && errno != ESRCH;
@@ -183,6 +181,20 @@ bool clv_process_maps_file(pid_t pid, dev_t device, ino_t inode)
 		found = strstr(line, wanted) != NULL;
 	fclose(maps);
 	return found;
+}
+
+bool clv_process_maps_file(pid_t pid, dev_t device, ino_t inode)
+{
+	char wanted[64];
+
+	snprintf(wanted, sizeof(wanted), " %02x:%02x %ju ", major(device), minor(device),
+		(uintmax_t)inode);
+	return maps_line_with(pid, wanted);
+}
+
+bool clv_process_maps_report(pid_t pid)
+{
+	return maps_line_with(pid, " /memfd:cleave-report ");
 }
 
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)

@@ -47,6 +47,10 @@ void clv_process_boot_id(char ret[40]);
 /* Whether the process still maps the file, by /proc/PID/maps.  True when unknown. */
 bool clv_process_maps_file(pid_t pid, dev_t device, ino_t inode);
 
+/* Whether it maps the report page of any lease, an earlier agent's too. True when
+ * unknown. */
+bool clv_process_maps_report(pid_t pid);
+
 /* Calls back, once, when the process is dead.  Takes the pidfd in every case.  The
  * callback may free the watch. */
 struct clv_watch;

@@ -118,6 +118,25 @@ static void sleep_until_needed(struct clv_view *view, uint32_t phase_word,
 	atomic_store(&clv_gate.helper_sleeps, 0);
 }
 
+/* Also while marker follows marker: in an open phase nothing else would make a busy
+ * process look for the next agent, or for descriptors that it closed. */
+static void look_after_view(struct clv_view *view)
+{
+	static uint64_t last_look_ns; /* one thread only */
+	uint64_t now_ns;
+
+	if (clv_gate_agent_is_dead(view)) {
+		clv_gate_seek_agent(view);
+		return;
+	}
+	now_ns = clv_clock_ns();
+	if (now_ns - last_look_ns < IDLE_POLL_NS)
+		return;
+	last_look_ns = now_ns;
+	if (!clv_attach_is_intact(view))
+		clv_gate_seek_agent(view);
+}
+
 static void *run(void *userdata)
 {
 	enum woken_by woken_by = WOKEN_BY_MARKER;
@@ -131,6 +150,7 @@ static void *run(void *userdata)
 
 		if (clv_gate.api->wait_for_marker()) {
 			woken_by = WOKEN_BY_MARKER;
+			look_after_view(clv_gate_peek());
 			continue;
 		}
 		view = clv_gate_peek();
