@@ -1,0 +1,465 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tries every way round the limits and holds what becomes of it against table.tsv.
+
+usage: bypass.py CLEAVE WAYS LOADER DOUBLE_VENDORS [--slow] [NAME...]
+
+Prints TAP, a line for each row.  A row passes when the verdict found is the table's, so
+that a way that is held one day and open the next is noticed, and the other way round.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import table
+from session import Session, Trouble, go_first
+
+QUOTA = 64 << 20
+MEMORY = ["--share", "0.3", "--memory", "64M"]
+NEIGHBOUR = ["--share", "0.7", "--memory", "64M"]
+SHARE = 0.3
+REFUSED = -4  # CL_MEM_OBJECT_ALLOCATION_FAILURE
+QUIET = "PATH=/usr/bin:/bin"
+
+
+class Stuck(Exception):
+    """A way has lost its program: it neither ends nor goes on."""
+
+
+class Referee:
+    """Has the sessions, one for each kind of device, and the programs of the test."""
+
+    def __init__(self, options):
+        self.options = options
+        self.sessions = {}
+        self.neighbour = None
+        self.loops = None
+        icd = next(iter(sorted(Path("/etc/OpenCL/vendors").glob("*.icd"))), None)
+        self.vendor = icd.read_text().strip() if icd else ""
+
+    def session(self, kind="real"):
+        if kind not in self.sessions:
+            environment = {"BYPASS_HALF_PIECES": str(QUOTA // (8 << 20) // 2)}
+            if kind == "double":
+                environment["OCL_ICD_VENDORS"] = self.options.double
+            self.sessions[kind] = Session(self.options.cleave, environment)
+        return self.sessions[kind]
+
+    def way(self, *arguments):
+        return [self.options.ways, *arguments]
+
+    def calibrate(self):
+        if not self.loops:
+            session = self.session()
+            done = subprocess.run(self.way("calibrate"), env=session.environment,
+                                  capture_output=True, text=True, timeout=60, check=True)
+            self.loops = done.stdout.split()[1]
+            session.environment["BYPASS_LOOPS_PER_MS"] = self.loops
+        return self.loops
+
+    def have_neighbour(self):
+        self.calibrate()
+        if not self.neighbour:
+            self.neighbour = self.session().start(NEIGHBOUR, self.way("neighbour"), "neighbour")
+            self.neighbour.wait_for("go")
+        return self.neighbour
+
+    def no_neighbour(self):
+        if self.neighbour:
+            self.session().end(self.neighbour)
+            self.neighbour = None
+
+    def close(self):
+        for session in self.sessions.values():
+            session.close()
+
+
+def judge_memory(lines):
+    """held: the lease has exactly its quota; open: it has more."""
+    got = [line.split() for line in lines if line.startswith("got ")]
+    total = sum(int(words[1]) for words in got)
+    codes = [int(words[3]) for words in got]
+    facts = f"{total >> 20} MiB of {QUOTA >> 20}, code {codes[-1] if codes else None}"
+    if not got:
+        raise Trouble(f"it said {lines}")
+    if total > QUOTA:
+        return "open", facts
+    if total < QUOTA or REFUSED not in codes or set(codes) - {0, REFUSED}:
+        raise Trouble(f"it should have had all of its quota: {facts}")
+    return "held", facts
+
+
+def memory(*before, kind="real", way=None, loader=False, options=()):
+    """A way that takes memory until refused."""
+    def check(referee, name):
+        program = referee.options.loader if loader else referee.options.ways
+        command = [*before, program, way or name]
+        if loader and referee.vendor:
+            command.append(referee.vendor)
+        return judge_memory(referee.session(kind).output([*MEMORY, *options], command, name))
+    check.alone = True
+    return check
+
+
+def without(*before):
+    """A way that should find no device at all, or its quota and no more."""
+    def check(referee, name):
+        command = [*before, *referee.way("buffer")]
+        lines = referee.session().output(MEMORY, command, name)
+        if "no-device" in lines:
+            return "held", "no device"
+        return judge_memory(lines)
+    check.alone = True
+    return check
+
+
+def other_lease(referee, name):
+    """With the socket of a lease that has more."""
+    session = referee.session()
+    other = session.start(["--share", "0.1", "--memory", "512M"], referee.way("hold"), "bigger")
+    try:
+        other.wait_for("go")
+        path = session.leases()["bigger"]["socket"]
+        lines = session.output(
+            MEMORY, ["env", f"CLEAVE_LEASE={path}", *referee.way("buffer")], name)
+    finally:
+        session.end(other)
+    if "no-device" in lines:
+        return "held", "refused by the agent"
+    return judge_memory(lines)
+
+
+other_lease.alone = True
+
+
+def real_vendors(keep_layer):
+    """The program names the folder of the real drivers itself."""
+    def check(referee, name):
+        drop = [] if keep_layer else ["-u", "OPENCL_LAYERS"]
+        script = ('OCL_ICD_VENDORS=$(dirname "$CLEAVE_LEASE")/vendors.real '
+                  'exec env "$@"')
+        command = ["sh", "-c", script, "sh", *drop, *referee.way("buffer")]
+        return judge_memory(referee.session().output(MEMORY, command, name))
+    check.alone = True
+    return check
+
+
+def named_library(referee, name):
+    """The variable may name a driver's library as well as a folder."""
+    command = ["env", f"OCL_ICD_VENDORS={referee.vendor}", *referee.way("buffer")]
+    return judge_memory(referee.session().output(MEMORY, command, name))
+
+
+named_library.alone = True
+
+
+def taken(referee, program, seconds):
+    """What part of the device a program takes beside the neighbour, between its go and its
+    done: by processor time, and by cleave's own account."""
+    session, neighbour = referee.session(), referee.neighbour
+    program.wait_for("go")
+    before = [p.processor_seconds() for p in (program, neighbour)]
+    held_before = session.leases()
+    try:
+        program.wait_for("done", seconds + 8)
+    except Trouble as trouble:
+        raise Stuck(str(trouble)) from None
+    after = [p.processor_seconds() for p in (program, neighbour)]
+    held_after = session.leases()
+    own, others = (a - b for a, b in zip(after, before))
+    held = {n: held_after[n]["held_seconds"] - held_before[n]["held_seconds"]
+            for n in (program.name, neighbour.name)}
+    total = sum(held.values())
+    return (own / max(own + others, 1e-9), held[program.name] / max(total, 1e-9))
+
+
+def share(*before, seconds=2.0, slow=6.0, saturates=True, way=None, tolerance=0.06):
+    """A way that works as hard as it can beside a neighbour that does the same."""
+    def check(referee, name):
+        session = referee.session()
+        referee.have_neighbour()
+        length = slow if referee.options.slow else seconds
+        session.environment["BYPASS_MS"] = str(int(length * 1000))
+        program = session.start(MEMORY, [*before, *referee.way(way or name)], name)
+        try:
+            by_time, by_account = taken(referee, program, length)
+        finally:
+            session.end(program)
+        facts = f"{by_time:.3f} of the processor time, {by_account:.3f} held, of {SHARE}"
+        if max(by_time, by_account) > SHARE + tolerance:
+            return "open", facts
+        if saturates and by_account < SHARE - 2 * tolerance:
+            raise Trouble(f"it should have had more: {facts}")
+        return "held", facts
+    check.alone = False
+    check.slow = slow > seconds
+    return check
+
+
+def pace(program, seconds):
+    """Processors that a program keeps busy."""
+    busy, begin = program.processor_seconds(), time.monotonic()
+    time.sleep(seconds)
+    return (program.processor_seconds() - busy) / (time.monotonic() - begin)
+
+
+def beside_harm(way, least=0.6):
+    """The neighbour keeps its pace and its memory, the agent lives, others can attach."""
+    def check(referee, name):
+        session = referee.session()
+        neighbour = referee.have_neighbour()
+        agent, used = session.agent_pid(), session.leases()["neighbour"]["memory_used_bytes"]
+        session.environment["BYPASS_MS"] = "1500"
+        before = pace(neighbour, 1.0)
+        program = session.start(MEMORY, referee.way(way), name)
+        try:
+            program.wait_for("go")
+            during = pace(neighbour, 1.4)
+            program.wait_for("done")
+            after = session.leases()["neighbour"]["memory_used_bytes"]
+        finally:
+            session.end(program)
+        facts = f"the neighbour kept {during / before:.2f} of its pace"
+        if session.agent_pid() != agent or during < least * before or after != used:
+            return "open", facts
+        verdict, got = judge_memory(session.output(MEMORY, referee.way("buffer"), "after"))
+        return verdict, f"{facts}; the next program has {got}"
+    check.alone = False
+    return check
+
+
+def turns(way):
+    """Work on the double, where only the account can tell, beside a neighbour there."""
+    def check(referee, name):
+        session = referee.session("double")
+        session.environment["BYPASS_MS"] = "1500"
+        session.environment["CLEAVE_DOUBLE_KERNEL_US"] = "1000"
+        session.environment["CLEAVE_DOUBLE_DEVICE"] = os.path.join(session.folder, "device")
+        neighbour = session.start(NEIGHBOUR, referee.way("neighbour"), "neighbour")
+        program = session.start(MEMORY, referee.way(way), name)
+        try:
+            neighbour.wait_for("go")
+            program.wait_for("go")
+            before = session.leases()
+            program.wait_for("done")
+            after = session.leases()
+        finally:
+            session.end(program)
+            session.end(neighbour)
+        own, others = (after[n]["held_seconds"] - before[n]["held_seconds"]
+                       for n in (name, "neighbour"))
+        part = own / max(own + others, 1e-9)
+        facts = f"{part:.3f} held, of {SHARE}"
+        return ("held" if own > 0 and part <= SHARE + 0.06 else "open"), facts
+    check.alone = True
+    return check
+
+
+def stopped(referee, name):
+    """The neighbour goes on, once the time that a closed holder is given has passed."""
+    session = referee.session()
+    neighbour = referee.have_neighbour()
+    program = session.start(MEMORY, referee.way(name), name)
+    try:
+        program.wait_for("go")
+        time.sleep(1.3)
+        busy = pace(neighbour, 1.0)
+    finally:
+        session.end(program)
+    facts = f"after 1.3 s the neighbour ran {busy:.2f} processors"
+    return ("held" if busy > 0.3 else "open"), facts
+
+
+stopped.alone = False
+
+
+def yes_or_no(neighbour=False, agent=False):
+    """A way that says itself whether it worked."""
+    def check(referee, name):
+        session = referee.session()
+        if neighbour:
+            referee.have_neighbour()
+        session.environment["BYPASS_MS"] = "1000"
+        arguments = [str(session.agent_pid())] if agent else []
+        try:
+            lines = session.output(MEMORY, referee.way(name, *arguments), name, 12)
+        except Trouble as trouble:
+            raise Stuck(str(trouble)) from None
+        for line in lines:
+            if line.startswith(("yes ", "no ", "no:")):
+                return ("open" if line.startswith("yes ") else "held"), line
+        raise Trouble(f"it said {lines}")
+    check.alone = not neighbour
+    return check
+
+
+def only_root(check):
+    """What it takes to try it, only root has."""
+    def checked(referee, name):
+        if os.geteuid() != 0:
+            raise Skipped("only root may")
+        return check(referee, name)
+    checked.alone = check.alone
+    return checked
+
+
+class Skipped(Exception):
+    pass
+
+
+CHECKS = {
+    "buffer": memory(),
+    "buffer-with-properties": memory(),
+    "buffer-on-host": memory(),
+    "buffer-over-pointer": memory(),
+    "image": memory(),
+    "image-with-properties": memory(),
+    "image-2d": memory(),
+    "image-3d": memory(),
+    "pipe": memory(kind="double"),
+    "svm": memory(),
+    "usm-device": memory(kind="double"),
+    "usm-shared": memory(kind="double"),
+    "usm-host": memory(kind="double"),
+    "by-name": memory(),
+    "sub-buffer": memory(),
+    "retained": memory(),
+    "in-use": memory(kind="double"),
+    "wrapped-size": memory(),
+    "memory-threads": memory(),
+    "fork": memory(),
+    "fork-inherited": memory(),
+    "vfork": memory(),
+    "clone": memory(),
+    "clone-inherited": memory(),
+    "spawn": memory(),
+    "exec-self": memory(),
+    "daemon": memory(),
+    "many-processes": memory(),
+    "empty-environment": memory(),
+    "no-layers": without("env", "-u", "OPENCL_LAYERS"),
+    "other-layers": without("env", "OPENCL_LAYERS=/nonexistent/layer.so"),
+    "stale-layers": without("env", "OPENCL_LAYERS=/nonexistent/libcleave-opencl.so"),
+    "no-lease": without("env", "-u", "CLEAVE_LEASE"),
+    "wrong-lease": without("env", "CLEAVE_LEASE=/nonexistent/lease.sock"),
+    "other-lease": other_lease,
+    "vendors-of-own": real_vendors(keep_layer=True),
+    "library-of-own": named_library,
+    "dlopen-local": memory(loader=True),
+    "dlsym-default": memory(loader=True),
+    "dlsym-next": memory(loader=True),
+    "dlmopen": memory(loader=True),
+    "closefrom-before": memory(),
+    "closefrom-after": memory(),
+    "control-page": yes_or_no(),
+    "deep": share(),
+    "sync": share(),
+    "long-kernels": share(seconds=5.0, slow=20.0),
+    "changing-lengths": share(),
+    "bursts": share(saturates=False),
+    "no-flush": share(),
+    "many-queues": share(),
+    "many-threads": share(),
+    "work-processes": share(),
+    "work-unseen": share("env", "-i", QUIET, way="deep"),
+    "out-of-order": share(),
+    "sub-devices": share(saturates=False),
+    "native-kernels": share(saturates=False),
+    "copies": share(saturates=False),
+    "tasks": share(saturates=False),
+    "user-events": share(seconds=4.0, slow=12.0),
+    "callbacks": share(seconds=3.0, slow=10.0),
+    "callbacks-locked": share(seconds=3.0),
+    "command-buffers": turns("command-buffers"),
+    "closefrom-work": share(),
+    "reused-numbers": yes_or_no(neighbour=True),
+    "report-noise": beside_harm("report-noise"),
+    "socket-noise": beside_harm("socket-noise"),
+    "stopped": stopped,
+    "report-memory": memory(),
+    "vendors-and-no-layers": real_vendors(keep_layer=False),
+    "no-namespace": memory("env", "-i", QUIET, way="buffer", options=["--no-namespace"]),
+    "umount": only_root(memory()),
+    "vendor-library": memory(loader=True),
+    "vendor-table": memory(loader=True),
+    "trace-agent": yes_or_no(agent=True),
+}
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    for word in ("cleave", "ways", "loader", "double"):
+        parser.add_argument(word, type=os.path.abspath)
+    parser.add_argument("--slow", action="store_true")
+    parser.add_argument("names", nargs="*")
+    return parser.parse_args()
+
+
+def chosen(options, rows):
+    """All, or the slow ones: those to which a longer look adds something."""
+    names = options.names or list(rows)
+    if options.slow and not options.names:
+        names = [n for n in names if getattr(CHECKS[n], "slow", False)]
+    # Those that need the device for themselves come first.
+    return sorted(names, key=lambda n: not CHECKS[n].alone)
+
+
+def tried(referee, name, wanted):
+    """Shares of a device are measured while the machine does other things as well: what
+    is to be held must be so in one of three goes, which no way round it would be."""
+    for left in (2, 1, 0):
+        try:
+            verdict, facts = CHECKS[name](referee, name)
+        except Stuck:
+            raise
+        except Trouble:
+            if left == 0 or CHECKS[name].alone:
+                raise
+            continue
+        if verdict == wanted or CHECKS[name].alone:
+            break
+    return verdict, facts
+
+
+def attempt(referee, name, wanted):
+    """One line of TAP; whether it passed."""
+    if CHECKS[name].alone:
+        referee.no_neighbour()
+    try:
+        verdict, facts = tried(referee, name, wanted)
+    except Skipped as reason:
+        return f"ok {{}} {name} # SKIP {reason}"
+    except Stuck as trouble:
+        verdict, facts = "open", f"it hangs: {trouble}"
+    except Trouble as trouble:
+        return f"not ok {{}} {name}: {trouble}"
+    if verdict == wanted:
+        return f"ok {{}} {name}: {verdict}: {facts}"
+    return f"not ok {{}} {name}: {verdict}, and the table says {wanted}: {facts}"
+
+
+def main():
+    options = parse()
+    rows = {row.name: row for row in table.read()}
+    if set(rows) != set(CHECKS):
+        sys.exit(f"table.tsv and the checks differ: {sorted(set(rows) ^ set(CHECKS))}")
+    names = chosen(options, rows)
+    print(f"1..{len(names)}", flush=True)
+    go_first()
+    referee = Referee(options)
+    failed = 0
+    try:
+        for number, name in enumerate(names, 1):
+            line = attempt(referee, name, rows[name].verdict)
+            failed += line.startswith("not")
+            print(line.format(number), flush=True)
+    finally:
+        referee.close()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ways to more memory than the quota: every call that makes an object with memory of its
+ * own, and objects that outlive what made them.  Each takes pieces of one size until it
+ * is refused, or far beyond any quota that the referee gives. */
+#include "way.h"
+
+#include <CL/cl_ext.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef void *(*make_function)(struct way_device *d, cl_int *ret_error);
+
+static int take(make_function make)
+{
+	struct way_device d;
+	size_t n = 0;
+	cl_int r = 0;
+
+	way_open(&d);
+	while (n < WAY_PIECES_MAX && make(&d, &r))
+		n++;
+	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
+	return 0;
+}
+
+/* Four bytes a pixel. */
+static const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+
+#define WIDTH 2048
+#define HEIGHT (WAY_PIECE_BYTES / 4 / WIDTH)
+
+static const cl_image_desc image = {
+	.image_type = CL_MEM_OBJECT_IMAGE2D,
+	.image_width = WIDTH,
+	.image_height = HEIGHT,
+};
+
+#define WAY_OF_MAKING(name, call)                                   \
+	static void *make_##name(struct way_device *d, cl_int *ret) \
+	{                                                           \
+		return (call);                                      \
+	}                                                           \
+	static int way_##name(char **arguments)                     \
+	{                                                           \
+		(void)arguments;                                    \
+		return take(make_##name);                           \
+	}
+
+static void *own_memory(void)
+{
+	void *memory = NULL;
+
+	return posix_memalign(&memory, 4096, WAY_PIECE_BYTES) == 0 ? memory : NULL;
+}
+
+WAY_OF_MAKING(
+	buffer, clCreateBuffer(d->context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, ret))
+WAY_OF_MAKING(
+	buffer_with_properties, clCreateBufferWithProperties(d->context, NULL,
+					CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, ret))
+WAY_OF_MAKING(buffer_on_host,
+	clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+		WAY_PIECE_BYTES, NULL, ret))
+WAY_OF_MAKING(buffer_over_pointer,
+	clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+		WAY_PIECE_BYTES, own_memory(), ret))
+WAY_OF_MAKING(
+	image, clCreateImage(d->context, CL_MEM_READ_WRITE, &format, &image, NULL, ret))
+WAY_OF_MAKING(
+	image_with_properties, clCreateImageWithProperties(d->context, NULL,
+				       CL_MEM_READ_WRITE, &format, &image, NULL, ret))
+WAY_OF_MAKING(image_2d, clCreateImage2D(d->context, CL_MEM_READ_WRITE, &format, WIDTH,
+				HEIGHT, 0, NULL, ret))
+WAY_OF_MAKING(image_3d, clCreateImage3D(d->context, CL_MEM_READ_WRITE, &format,
+				WIDTH / 16, HEIGHT, 16, 0, 0, NULL, ret))
+WAY_OF_MAKING(pipe, clCreatePipe(d->context, 0, 1024, WAY_PIECE_BYTES / 1024, NULL, ret))
+
+static void *make_svm(struct way_device *d, cl_int *ret)
+{
+	void *memory = clSVMAlloc(d->context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, 0);
+
+	*ret = memory ? 0 : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	return memory;
+}
+
+static int way_svm(char **arguments)
+{
+	(void)arguments;
+	return take(make_svm);
+}
+
+/* Unified shared memory, by name and with no prototype in any header of this age. */
+typedef void *(*usm_on_device)(
+	cl_context, cl_device_id, const cl_bitfield *, size_t, cl_uint, cl_int *);
+typedef void *(*usm_on_host)(cl_context, const cl_bitfield *, size_t, cl_uint, cl_int *);
+
+static void *find(struct way_device *d, const char *name)
+{
+	void *function = clGetExtensionFunctionAddressForPlatform(d->platform, name);
+
+	if (!function)
+		way_die(name, 0);
+	return function;
+}
+
+WAY_OF_MAKING(usm_device, ((usm_on_device)find(d, "clDeviceMemAllocINTEL"))(
+				  d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret))
+WAY_OF_MAKING(usm_shared, ((usm_on_device)find(d, "clSharedMemAllocINTEL"))(
+				  d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret))
+WAY_OF_MAKING(usm_host, ((usm_on_host)find(d, "clHostMemAllocINTEL"))(
+				d->context, NULL, WAY_PIECE_BYTES, 0, ret))
+
+/* The name of a core function, asked for before anything else is. */
+static int way_by_name(char **arguments)
+{
+	cl_mem (*create)(cl_context, cl_mem_flags, size_t, void *, cl_int *);
+	struct way_device d;
+	size_t n = 0;
+	cl_int r = 0;
+
+	(void)arguments;
+	create = clGetExtensionFunctionAddress("clCreateBuffer");
+	way_open(&d);
+	if (!create)
+		create = clGetExtensionFunctionAddressForPlatform(
+			d.platform, "clCreateBuffer");
+	if (!create)
+		create = clCreateBuffer;
+	while (n < WAY_PIECES_MAX &&
+		create(d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r))
+		n++;
+	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
+	return 0;
+}
+
+/* A small part keeps all of a released buffer alive. */
+static int way_sub_buffer(char **arguments)
+{
+	cl_buffer_region part = {0, 4096};
+	struct way_device d;
+	cl_mem whole;
+	size_t n = 0;
+	cl_int r = 0;
+
+	(void)arguments;
+	way_open(&d);
+	while (n < WAY_PIECES_MAX) {
+		whole = clCreateBuffer(
+			d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
+		if (!whole)
+			break;
+		clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &part, &r);
+		clReleaseMemObject(whole);
+		if (r)
+			way_die("clCreateSubBuffer", r);
+		n++;
+	}
+	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
+	return 0;
+}
+
+/* Released once, retained once: alive. */
+static int way_retained(char **arguments)
+{
+	struct way_device d;
+	cl_mem buffer;
+	size_t n = 0;
+	cl_int r = 0;
+
+	(void)arguments;
+	way_open(&d);
+	while (n < WAY_PIECES_MAX) {
+		buffer = clCreateBuffer(
+			d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
+		if (!buffer)
+			break;
+		clRetainMemObject(buffer);
+		clReleaseMemObject(buffer);
+		n++;
+	}
+	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
+	return 0;
+}
+
+/* Released by the program, in use by a command that waits for the program. */
+static int way_in_use(char **arguments)
+{
+	static const char zero;
+	struct way_device d;
+	cl_command_queue queue;
+	cl_event event;
+	cl_mem buffer;
+	size_t n = 0;
+	cl_int r = 0;
+
+	(void)arguments;
+	way_open(&d);
+	queue = way_queue(&d, 0);
+	event = clCreateUserEvent(d.context, NULL);
+	while (n < WAY_PIECES_MAX) {
+		buffer = clCreateBuffer(
+			d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
+		if (!buffer)
+			break;
+		clEnqueueFillBuffer(queue, buffer, &zero, 1, 0, 4096, 1, &event, NULL);
+		clFlush(queue);
+		clReleaseMemObject(buffer);
+		n++;
+	}
+	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
+	clSetUserEventStatus(event, CL_COMPLETE);
+	clFinish(queue);
+	return 0;
+}
+
+/* Sizes at which a sum of bytes would wrap round. */
+static int way_wrapped_size(char **arguments)
+{
+	static const size_t sizes[] = {
+		SIZE_MAX, SIZE_MAX - WAY_PIECE_BYTES, SIZE_MAX / 2 + 1};
+	struct way_device d;
+	cl_int r = 0;
+
+	(void)arguments;
+	way_open(&d);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		clCreateBuffer(d.context, CL_MEM_READ_WRITE, sizes[i], NULL, &r);
+		clSVMAlloc(d.context, CL_MEM_READ_WRITE, sizes[i], 0);
+	}
+	way_take_buffers(&d, WAY_PIECES_MAX);
+	return 0;
+}
+
+static void *take_in_thread(void *userdata)
+{
+	cl_int r = 0;
+	size_t n = 0;
+
+	/* Two that race may both be refused: try again before giving up. */
+	for (int refused = 0; refused < 20 && n < WAY_PIECES_MAX;) {
+		struct way_device *d = userdata;
+
+		clCreateBuffer(d->context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
+		if (r)
+			refused++;
+		else
+			n++;
+	}
+	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
+	return NULL;
+}
+
+static int way_threads(char **arguments)
+{
+	struct way_device d;
+	pthread_t threads[8];
+
+	(void)arguments;
+	way_open(&d);
+	for (int i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, take_in_thread, &d);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+const struct way way_memory[] = {
+	{"buffer", way_buffer},
+	{"buffer-with-properties", way_buffer_with_properties},
+	{"buffer-on-host", way_buffer_on_host},
+	{"buffer-over-pointer", way_buffer_over_pointer},
+	{"image", way_image},
+	{"image-with-properties", way_image_with_properties},
+	{"image-2d", way_image_2d},
+	{"image-3d", way_image_3d},
+	{"pipe", way_pipe},
+	{"svm", way_svm},
+	{"usm-device", way_usm_device},
+	{"usm-shared", way_usm_shared},
+	{"usm-host", way_usm_host},
+	{"by-name", way_by_name},
+	{"sub-buffer", way_sub_buffer},
+	{"retained", way_retained},
+	{"in-use", way_in_use},
+	{"wrapped-size", way_wrapped_size},
+	{"memory-threads", way_threads},
+	{NULL, NULL},
+};

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ways through what a tenant shares with the agent: the control page, the report page,
+ * the lease's socket, and the agent's process itself.  All of them mean harm. */
+#include "way.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct mapping {
+	unsigned char *at;
+	size_t n_bytes;
+};
+
+/* Where this process has a page mapped whose name says so. */
+static struct mapping find_page(const char *name)
+{
+	struct mapping found = {0};
+	unsigned long from, to;
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "re");
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (strstr(line, name) && sscanf(line, "%lx-%lx", &from, &to) == 2)
+			found = (struct mapping){(unsigned char *)from, to - from};
+	}
+	if (maps)
+		fclose(maps);
+	if (!found.at)
+		way_die("no such page", 0);
+	return found;
+}
+
+static bool write_through_memory_file(const struct mapping *page)
+{
+	unsigned char byte = page->at[32];
+	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	bool written =
+		fd >= 0 && pwrite(fd, &byte, 1, (off_t)(uintptr_t)page->at + 32) == 1;
+
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+/* The page's file, opened anew through the mapping. */
+static bool map_anew(const struct mapping *page)
+{
+	char path[128];
+	void *map = MAP_FAILED;
+	bool changed;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx",
+		(unsigned long)page->at, (unsigned long)page->at + page->n_bytes);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	map = mmap(NULL, page->n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	changed = ftruncate(fd, 0) == 0 || pwrite(fd, "", 1, 32) == 1;
+	close(fd);
+	return map != MAP_FAILED || changed;
+}
+
+static int way_control_page(char **arguments)
+{
+	struct way_device d;
+	struct mapping page;
+
+	(void)arguments;
+	way_open(&d);
+	page = find_page("cleave-control");
+	if (mprotect(page.at, page.n_bytes, PROT_READ | PROT_WRITE) == 0)
+		way_say("yes mprotect\n");
+	else if (write_through_memory_file(&page))
+		way_say("yes /proc/self/mem\n");
+	else if (map_anew(&page))
+		way_say("yes a new mapping\n");
+	else
+		way_say("no way to write\n");
+	return 0;
+}
+
+/* Any bytes anywhere, all the time. */
+static int way_report_noise(char **arguments)
+{
+	struct way_device d;
+	struct mapping page;
+	uint64_t state = 88172645463325252u;
+
+	(void)arguments;
+	way_open(&d);
+	page = find_page("cleave-report");
+	way_begin();
+	while (way_goes_on()) {
+		for (size_t i = 0; i + 8 <= page.n_bytes; i += 8) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			memcpy(page.at + i, &state, 8);
+		}
+		usleep(100);
+	}
+	way_end();
+	return 0;
+}
+
+/* The figure of the memory in use is the third of each slot: never anything. */
+static int way_report_memory(char **arguments)
+{
+	struct way_device d;
+	struct mapping page;
+	size_t n = 0;
+	cl_int r = 0;
+
+	(void)arguments;
+	way_open(&d);
+	page = find_page("cleave-report");
+	while (n < WAY_PIECES_MAX) {
+		for (size_t i = 16; i + 8 <= page.n_bytes; i += 64)
+			memset(page.at + i, 0, 8);
+		clCreateBuffer(d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
+		if (r)
+			break;
+		n++;
+	}
+	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
+	return 0;
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Messages of any bytes and any length, and connections that say nothing. */
+static int way_socket_noise(char **arguments)
+{
+	const char *path = getenv("CLEAVE_LEASE");
+	unsigned char noise[600];
+	unsigned int n = 1, sent = 0;
+	int fd;
+
+	(void)arguments;
+	way_begin();
+	while (path && way_goes_on()) {
+		fd = connect_to(path);
+		for (size_t i = 0; i < sizeof(noise); i++)
+			noise[i] =
+				(unsigned char)(n = n * 1103515245 + 12345 + (n >> 16));
+		if (fd >= 0 && send(fd, noise, n % sizeof(noise), MSG_NOSIGNAL) >= 0)
+			sent++;
+		if (fd >= 0 && n % 16)
+			close(fd);
+		usleep(500);
+	}
+	if (sent == 0)
+		way_die("nothing could be sent", errno);
+	way_end();
+	return 0;
+}
+
+/* The agent of one user is that user's process. */
+static int way_trace_agent(char **arguments)
+{
+	pid_t pid = arguments[0] ? (pid_t)strtol(arguments[0], NULL, 10) : 0;
+
+	if (pid > 0 && ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0) {
+		ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
+		waitpid(pid, NULL, __WALL);
+		ptrace(PTRACE_DETACH, pid, NULL, NULL);
+		way_say("yes traced\n");
+	} else if (pid > 0 && kill(pid, 0) == 0) {
+		way_say("yes signalled, not traced: %s\n", strerror(errno));
+	} else {
+		way_say("no: %s\n", strerror(errno));
+	}
+	return 0;
+}
+
+/* Stops in the middle of its turn, and stays so. */
+static int way_stopped(char **arguments)
+{
+	struct way_device d;
+	cl_command_queue queue;
+
+	(void)arguments;
+	way_open(&d);
+	queue = way_queue(&d, 0);
+	for (int i = 0; i < 200; i++)
+		way_submit(&d, queue, 1000, 0, NULL, NULL);
+	clFlush(queue);
+	way_begin();
+	raise(SIGSTOP);
+	return 0;
+}
+
+const struct way way_pages[] = {
+	{"control-page", way_control_page},
+	{"report-noise", way_report_noise},
+	{"report-memory", way_report_memory},
+	{"socket-noise", way_socket_noise},
+	{"trace-agent", way_trace_agent},
+	{"stopped", way_stopped},
+	{NULL, NULL},
+};

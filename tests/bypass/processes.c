@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ways through other processes: every manner of making a child, and of becoming another
+ * program.  Where a part was taken before, the child must find only the rest. */
+#include "way.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { PARTS = 4 };
+
+static char self[] = "/proc/self/exe";
+static char *const child_arguments[] = {self, (char[]){"buffer"}, NULL};
+
+static int wait_for(pid_t pid)
+{
+	int status = 0;
+
+	if (pid < 0)
+		way_die("no child", errno);
+	if (waitpid(pid, &status, 0) < 0)
+		way_die("waitpid", errno);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static void take_all(void)
+{
+	struct way_device d;
+
+	way_open(&d);
+	way_take_buffers(&d, WAY_PIECES_MAX);
+}
+
+/* Half of what the referee gives, and kept. */
+static void take_half(struct way_device *d)
+{
+	way_open(d);
+	way_take_buffers(d, way_number("BYPASS_HALF_PIECES", 4));
+}
+
+static int way_fork(char **arguments)
+{
+	pid_t pid = fork();
+
+	(void)arguments;
+	if (pid == 0) {
+		take_all();
+		_exit(0);
+	}
+	return wait_for(pid);
+}
+
+/* The child goes on with the parent's context.  No standard promises that this works;
+ * where it does it is no way out. */
+static int way_fork_inherited(char **arguments)
+{
+	struct way_device d;
+	pid_t pid;
+
+	(void)arguments;
+	take_half(&d);
+	pid = fork();
+	if (pid == 0) {
+		way_take_buffers(&d, WAY_PIECES_MAX);
+		_exit(0);
+	}
+	return wait_for(pid);
+}
+
+static int way_vfork(char **arguments)
+{
+	struct way_device d;
+	pid_t pid;
+
+	(void)arguments;
+	take_half(&d);
+	pid = vfork();
+	if (pid == 0) {
+		execve(self, child_arguments, environ);
+		_exit(127);
+	}
+	return wait_for(pid);
+}
+
+/* Past the C library, so that nothing registered for fork is run. */
+static int way_clone(char **arguments)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+
+	(void)arguments;
+	if (pid == 0) {
+		take_all();
+		_exit(0);
+	}
+	return wait_for(pid);
+}
+
+static int way_clone_inherited(char **arguments)
+{
+	struct way_device d;
+	pid_t pid;
+
+	(void)arguments;
+	take_half(&d);
+	pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+	if (pid == 0) {
+		way_take_buffers(&d, WAY_PIECES_MAX);
+		_exit(0);
+	}
+	return wait_for(pid);
+}
+
+static int way_spawn(char **arguments)
+{
+	struct way_device d;
+	pid_t pid = -1;
+
+	(void)arguments;
+	take_half(&d);
+	errno = posix_spawn(&pid, self, NULL, NULL, child_arguments, environ);
+	return wait_for(pid);
+}
+
+static int way_exec_self(char **arguments)
+{
+	struct way_device d;
+
+	(void)arguments;
+	way_open(&d);
+	clCreateBuffer(d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, NULL);
+	execve(self, child_arguments, environ);
+	way_die("execve", errno);
+}
+
+/* Out of the session and the parent's sight; the first process is gone at once. */
+static int way_daemon(char **arguments)
+{
+	(void)arguments;
+	if (fork())
+		return 0;
+	setsid();
+	if (fork())
+		_exit(0);
+	usleep(200000);
+	take_all();
+	return 0;
+}
+
+static int way_many_processes(char **arguments)
+{
+	pid_t pids[PARTS];
+	int r = 0;
+
+	(void)arguments;
+	for (int i = 0; i < PARTS; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			struct way_device d;
+
+			way_open(&d);
+			way_take_buffers(&d, WAY_PIECES_MAX);
+			/* All keep what they have until all have tried. */
+			usleep(1000000);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < PARTS; i++)
+		r |= wait_for(pids[i]);
+	return r;
+}
+
+/* A child with no environment but the path. */
+static int way_empty_environment(char **arguments)
+{
+	char path[] = "PATH=/usr/bin:/bin";
+	char *const environment[] = {path, NULL};
+
+	(void)arguments;
+	execve(self, child_arguments, environment);
+	way_die("execve", errno);
+}
+
+/* What cleave run laid over the folder of drivers is taken off again. */
+static int way_umount(char **arguments)
+{
+	char path[] = "PATH=/usr/bin:/bin";
+	char *const environment[] = {path, NULL};
+
+	(void)arguments;
+	if (umount2("/etc/OpenCL/vendors", MNT_DETACH) < 0) {
+		way_say("no umount: %s\n", strerror(errno));
+		return 0;
+	}
+	execve(self, child_arguments, environment);
+	way_die("execve", errno);
+}
+
+const struct way way_processes[] = {
+	{"fork", way_fork},
+	{"fork-inherited", way_fork_inherited},
+	{"vfork", way_vfork},
+	{"clone", way_clone},
+	{"clone-inherited", way_clone_inherited},
+	{"spawn", way_spawn},
+	{"exec-self", way_exec_self},
+	{"daemon", way_daemon},
+	{"many-processes", way_many_processes},
+	{"empty-environment", way_empty_environment},
+	{"umount", way_umount},
+	{NULL, NULL},
+};
