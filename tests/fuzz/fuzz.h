@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One input.  A target states what must hold with CLV_MUST(): unlike assert() it stays
+ * in every build. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
+
+#define CLV_MUST(condition)       \
+	do {                      \
+		if (!(condition)) \
+			abort();  \
+	} while (0)
+
+/* Reads numbers from the input; zeros after its end. */
+struct clv_fuzz_input {
+	const uint8_t *data;
+	size_t n_left;
+};
+
+static inline uint64_t clv_fuzz_take(struct clv_fuzz_input *input, size_t n_bytes)
+{
+	uint64_t value = 0;
+
+	if (n_bytes > input->n_left)
+		n_bytes = input->n_left;
+	memcpy(&value, input->data, n_bytes);
+	input->data += n_bytes;
+	input->n_left -= n_bytes;
+	return value;
+}
+
+/* A copy that ends in a NUL, so that reading past the end is seen.  Caller frees. */
+static inline char *clv_fuzz_text(const uint8_t *data, size_t n_bytes)
+{
+	char *text = malloc(n_bytes + 1);
+
+	CLV_MUST(text);
+	memcpy(text, data, n_bytes);
+	text[n_bytes] = '\0';
+	return text;
+}
