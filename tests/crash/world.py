@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """An agent, tenants and the runner's eyes: their accounts, the agent's word, its pages."""
+import collections
 import http.client
 import json
 import mmap
 import os
+import re
 import shutil
 import signal
 import socket
@@ -369,8 +371,10 @@ class World:
                        if line.startswith("VmRSS"))
         with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
             n_maps = sum("memfd:cleave" in line for line in maps)
+        kinds = collections.Counter(re.sub("[0-9]+", "N", link) for link in links)
         return {"fds": len(links), "memfds": sum("memfd:" in link for link in links),
-                "maps": n_maps, "rss": rss, "locks": len(os.listdir(self.locks))}
+                "maps": n_maps, "rss": rss, "locks": len(os.listdir(self.locks)),
+                "kinds": dict(kinds)}
 
     def check_lock(self):
         """The device is still the agent's alone."""
