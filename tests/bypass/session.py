@@ -137,7 +137,9 @@ class Session:
         self.environment = {k: v for k, v in os.environ.items()
                             if not k.startswith(("CLEAVE_", "OPENCL_", "OCL_"))}
         self.environment.update(environment or {})
-        for sub, variable in (("run", "XDG_RUNTIME_DIR"), ("state", "XDG_STATE_HOME")):
+        # Locks of its own, so that an agent that is at work elsewhere does not matter.
+        for sub, variable in (("run", "XDG_RUNTIME_DIR"), ("state", "XDG_STATE_HOME"),
+                              ("locks", "CLEAVE_LOCK_DIR")):
             path = os.path.join(self.folder, sub)
             os.mkdir(path, 0o700)
             self.environment[variable] = path
