@@ -99,44 +99,58 @@ inline try_enter(word, ok)
 	fi
 }
 
-/* Until let in. */
-inline enter_slowly(word, ok, may_ring)
+/* enter_slowly(): until let in.  In line only while it waits for a turn; rings once at a
+ * closed gate, and again after a try that failed. */
+inline enter_slowly(word, ok, in_line, may_ring)
 {
-#ifndef M_RING_BEFORE_WAITING
-	waiting[0]++;
-#endif
 	may_ring = true;
 	do
 	:: ok -> break
 	:: else ->
 		word = phase[0];
 		if
-		:: IS_OPEN(word) -> try_enter(word, ok)
+		:: IS_OPEN(word) ->
+			try_enter(word, ok);
+#ifndef M_RING_ONCE
+			may_ring = true;
+#endif
+			atomic {
+				if
+				:: in_line -> in_line = false; waiting[0]--
+				:: else
+				fi
+			}
 		:: else ->
+#ifdef M_RING_BEFORE_WAITING
 			if
 			:: PHASE(word) == CLOSED && may_ring -> bell[0] = true
 			:: else
 			fi;
-#ifdef M_RING_ONCE_PER_WAIT
-			may_ring = false;
 #endif
-#ifdef M_RING_BEFORE_WAITING
-			waiting[0]++;
-#endif
-			atomic { phase[0] != word -> word = 0 }; /* FUTEX_WAIT */
-#ifdef M_RING_BEFORE_WAITING
-			waiting[0]--
-#else
-			skip
-#endif
-		fi
-	od;
+			atomic {
+				if
+				:: !in_line -> in_line = true; waiting[0]++
+				:: else
+				fi
+			};
 #ifndef M_RING_BEFORE_WAITING
-	waiting[0]--
+			if
+			:: PHASE(word) == CLOSED && may_ring -> bell[0] = true
+			:: else
+			fi;
 #endif
+#ifdef M_FORGETS_TO_RING
+			may_ring = false;
+#else
+			may_ring = may_ring && PHASE(word) != CLOSED;
+#endif
+			atomic { phase[0] != word -> word = 0 } /* FUTEX_WAIT */
+		fi
+	od
 }
 
-/* clv_flight_wants_marker(): what the estimates say is left open, both ways. */
+/* What the estimates say is left open, both ways; but a closed gate has no window, so
+ * that whatever is submitted fills it (clv_flight_fills_marker()). */
 #ifdef M_NO_MARK_WHEN_CLOSED
 #define MUST_MARK false
 #else
@@ -146,14 +160,14 @@ inline enter_slowly(word, ok, may_ring)
 proctype submitter()
 {
 	byte i, word;
-	bool ok, may_ring;
+	bool ok, in_line, may_ring;
 
 	do
 	:: i < N_COMMANDS ->
 		try_enter(word, ok);
 		if
 		:: ok
-		:: else -> enter_slowly(word, ok, may_ring)
+		:: else -> enter_slowly(word, ok, in_line, may_ring)
 		fi;
 		skip;
 		d_step {
@@ -316,12 +330,19 @@ inline publish(l, new_phase)
 	}
 }
 
+/* A granted turn that goes on is told only if somebody was seen in line; the others find
+ * the new deadline. */
 inline hold(l, new_phase)
 {
+	goes_on = holder == l && PHASE(phase[l]) == new_phase;
 	holder = l;
 	if
-	:: new_phase == GRANTED || PHASE(phase[l]) != new_phase -> publish(l, new_phase)
-	:: else
+	:: goes_on && (new_phase == SHARED || !in_line[l]) ->
+		if
+		:: l == 0 -> expired = false
+		:: l == 1
+		fi
+	:: else -> publish(l, new_phase)
 	fi
 }
 
@@ -332,11 +353,12 @@ inline finish_close()
 {
 	if
 	:: !seen[holder] ->
-#ifdef M_ASLEEP_WITH_WAITER
-		awake[holder] = awake[holder] && in_line[holder];
-#else
-		awake[holder] = in_line[holder];
-#endif
+		/* Who is not in line may linger awake for a moment. */
+		if
+		:: in_line[holder]
+		:: !in_line[holder] -> awake[holder] = false
+		:: !in_line[holder]
+		fi;
 		closing = false;
 		holder = NOBODY
 	:: else
@@ -384,7 +406,7 @@ inline grant_next()
 proctype arbiter()
 {
 	byte holder = NOBODY;
-	bool seen[2], in_line[2], rung[2], awake[2], closing, was_closing;
+	bool seen[2], in_line[2], rung[2], awake[2], closing, was_closing, goes_on;
 
 end:
 	do
@@ -440,7 +462,8 @@ end:
 			in_line[1] = false;
 			rung[0] = false;
 			rung[1] = false;
-			was_closing = false
+			was_closing = false;
+			goes_on = false
 		}
 	od
 }
