@@ -26,6 +26,9 @@ from session import Session, Trouble, go_first  # noqa: E402
 SKIP = 77
 PLENTY = "2G"
 LEAST_QUOTA = 16 << 20  # of programs that take nothing
+# hashcat refuses to begin unless so much stays free besides what it takes: it keeps a
+# reserve, and of a processor's memory it counts a part alone.
+STAYS_FREE = {"hashcat": 960 << 20}
 PYTHON = "/usr/bin/python3"
 # What the quota or the clock may change in what a program prints.
 MEMORY_LINES = re.compile(r"mem|alloc|timer|version|\bsize\b", re.I)
@@ -119,7 +122,8 @@ def run(session, options, command, name, seconds):
         peak.join()
         session.end(program)
     if program.process.returncode:
-        raise Trouble(f"{name} ended with {program.process.returncode}: {lines[-3:]}")
+        raise Trouble(f"{name} ended with {program.process.returncode} under "
+                      f"{' '.join(options)}: {lines[-3:]}")
     return "\n".join(lines), peak.bytes
 
 
@@ -136,7 +140,7 @@ def try_program(session, neighbour_program, name):
                      f"{name}-plenty", seconds)
     if result(text) != alone:
         raise Trouble(f"{name} has another result in a share: {text[-600:]}")
-    quota = max(int(need * 1.2), LEAST_QUOTA)
+    quota = max(int(need * 1.2), LEAST_QUOTA) + STAYS_FREE.get(name, 0)
     neighbour = session.start(["--share", "0.5", "--memory", "64M"],
                               [neighbour_program, "neighbour"], "neighbour")
     neighbour.wait_for("go")
