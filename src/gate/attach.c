@@ -18,7 +18,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#define ATTACH_TIMEOUT_MS 5000
+/* An agent whose disk is busy answers late; a program must not be refused for that. */
+#define ATTACH_TIMEOUT_MS 30000
 
 /* Programs that close what they do not know start from below, and mostly end at a few
  * hundred. */
@@ -121,6 +122,9 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 	if (r < 0)
 		return clv_error_errno(err, -r, "cannot speak to the agent");
 	got = clv_socket_receive(fd, reply, sizeof(*reply), fds, &n_fds);
+	/* Too long a reply brought descriptors all the same. */
+	for (size_t i = 0; got == -EMSGSIZE && i < n_fds; i++)
+		close(fds[i]);
 	if (got < 0)
 		return clv_error_errno(err, (int)-got, "the agent does not answer");
 	if (got == sizeof(*reply) && reply->magic == CLV_ATTACH_MAGIC &&
