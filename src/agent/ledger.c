@@ -189,7 +189,7 @@ static int store_lease(struct clv_agent *agent, const struct clv_lease *lease,
 
 	if (!store)
 		return agent->store_code;
-	r = clv_store_begin(store, err);
+	r = clv_store_begin(store, false, err);
 	if (r < 0)
 		return r;
 	r = clv_state_put_device(agent, &lease->device->info, err);

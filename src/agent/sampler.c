@@ -62,7 +62,7 @@ void clv_sampler_save(struct clv_agent *agent)
 
 	if (!store || TAILQ_EMPTY(clv_ledger_leases(agent->ledger)))
 		return;
-	r = clv_store_begin(store, NULL);
+	r = clv_store_begin(store, true, NULL);
 	if (r < 0)
 		return;
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)

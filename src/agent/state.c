@@ -171,7 +171,7 @@ static int rewrite(struct clv_agent *agent)
 {
 	struct clv_store *store = agent->store;
 	const struct clv_lease *lease;
-	int r = clv_store_begin(store, NULL);
+	int r = clv_store_begin(store, false, NULL);
 
 	if (r < 0)
 		return r;

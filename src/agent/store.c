@@ -273,7 +273,8 @@ int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *
 
 int clv_store_delete_lease(struct clv_store *store, const char *id, struct clv_error *err)
 {
-	set_relaxed(store, false);
+	/* After a start of the machine no lease lives in any case. */
+	set_relaxed(store, true);
 	bind_text(store->prepared[DELETE_LEASE], 1, id);
 	return finish(store, DELETE_LEASE, "cannot remove the lease", err);
 }
@@ -443,7 +444,7 @@ int clv_store_add_events(struct clv_store *store, const struct clv_event *events
 	if (n_events == 0)
 		return 0;
 	last = events[n_events - 1].id;
-	r = clv_store_begin(store, err);
+	r = clv_store_begin(store, true, err);
 	for (size_t i = 0; i < n_events && r >= 0; i++)
 		r = add_event(store, &events[i], err);
 	if (r >= 0 && last > keep) {
@@ -501,11 +502,11 @@ int clv_store_last_event(struct clv_store *store, uint64_t *ret_id, struct clv_e
 	return end_reading(store, LAST_EVENT, step, 0, err);
 }
 
-int clv_store_begin(struct clv_store *store, struct clv_error *err)
+int clv_store_begin(struct clv_store *store, bool relaxed, struct clv_error *err)
 {
 	int r;
 
-	set_relaxed(store, false);
+	set_relaxed(store, relaxed);
 	r = run(store, "BEGIN IMMEDIATE", "cannot write the state", err);
 	if (r >= 0)
 		store->in_transaction = true;

@@ -60,6 +60,8 @@ int clv_store_last_event(
 	struct clv_store *store, uint64_t *ret_id, struct clv_error *err);
 
 /* One transaction around several of the calls above. */
-int clv_store_begin(struct clv_store *store, struct clv_error *err);
+/* relaxed: what is written survives the agent and need not survive the machine, so that
+ * a slow disk does not hold up the loop. */
+int clv_store_begin(struct clv_store *store, bool relaxed, struct clv_error *err);
 int clv_store_commit(struct clv_store *store, struct clv_error *err);
 void clv_store_rollback(struct clv_store *store);

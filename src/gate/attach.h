@@ -25,8 +25,8 @@ void clv_attach_close(const struct clv_view *view);
 /* Rings the arbiter's doorbell.  False if the descriptor is no longer ours. */
 bool clv_attach_ring(const struct clv_view *view);
 
-/* After the agent died: attaches to its successor, at most every 50 ms; the new view
- * replaces the old one.  Cheap when nothing is to be done. */
+/* After the agent died, or with descriptors lost: a thread attaches to the agent that is
+ * there, or tries until there is one; the new view replaces the old one.  Never waits. */
 void clv_gate_seek_agent(struct clv_view *view);
 
 bool clv_gate_agent_is_dead(const struct clv_view *view);

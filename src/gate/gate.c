@@ -135,34 +135,54 @@ static void retire(struct clv_view *old)
 	last = old;
 }
 
-static void replace_view(struct clv_view *old)
+static bool replace_view(struct clv_view *old)
 {
 	struct clv_view *view = NULL;
 
 	if (clv_attach(clv_gate.api->attach_api, old, true, &view) != CLV_ATTACHED)
-		return;
+		return false;
 	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
 	atomic_store(&clv_gate.rung_for, 0);
 	carry_over(old, view);
 	retire(old);
 	/* It may sleep on the old page. */
 	clv_helper_wake();
+	return true;
+}
+
+/* An agent that has just started may be slow to answer.  Neither the program's threads
+ * nor the helper, which books what is complete, wait for that: this one does. */
+static void *run_seek(void *userdata)
+{
+	struct timespec pause = {.tv_nsec = SEEK_INTERVAL_NS};
+	bool found = false;
+
+	(void)userdata;
+	while (!found) {
+		struct clv_view *view = clv_gate_peek();
+
+		found = !clv_gate_agent_is_dead(view) && clv_attach_is_intact(view);
+		if (!found) {
+			lock_attach();
+			found = replace_view(view);
+			pthread_mutex_unlock(&clv_gate.attach_lock);
+		}
+		if (!found)
+			nanosleep(&pause, NULL);
+	}
+	atomic_store(&clv_gate.seeking, 0);
+	return NULL;
 }
 
 void clv_gate_seek_agent(struct clv_view *view)
 {
-	static _Atomic uint64_t last_try_ns;
-	uint64_t now_ns = clv_clock_ns();
 	int saved_errno = errno;
 
-	if (now_ns - atomic_load(&last_try_ns) < SEEK_INTERVAL_NS)
+	if (clv_gate_peek() != view || atomic_load(&clv_gate.seeking) ||
+		atomic_exchange(&clv_gate.seeking, 1))
 		return;
-	if (pthread_mutex_trylock(&clv_gate.attach_lock) != 0)
-		return;
-	atomic_store(&last_try_ns, now_ns);
-	if (clv_gate_peek() == view)
-		replace_view(view);
-	pthread_mutex_unlock(&clv_gate.attach_lock);
+	if (!clv_helper_spawn(run_seek))
+		atomic_store(&clv_gate.seeking, 0);
 	errno = saved_errno;
 }
 

@@ -171,23 +171,30 @@ static void *run(void *userdata)
 	return NULL;
 }
 
-void clv_helper_start(void)
+bool clv_helper_spawn(void *(*function)(void *))
 {
 	pthread_attr_t attributes;
 	sigset_t all, before;
 	pthread_t thread;
+	int r;
 
-	if (atomic_load_explicit(&clv_gate.helper_started, memory_order_relaxed) ||
-		atomic_exchange(&clv_gate.helper_started, 1))
-		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&thread, &attributes, run, NULL) != 0)
-		atomic_store(&clv_gate.helper_started, 0);
+	r = pthread_create(&thread, &attributes, function, NULL);
 	pthread_attr_destroy(&attributes);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r == 0;
+}
+
+void clv_helper_start(void)
+{
+	if (atomic_load_explicit(&clv_gate.helper_started, memory_order_relaxed) ||
+		atomic_exchange(&clv_gate.helper_started, 1))
+		return;
+	if (!clv_helper_spawn(run))
+		atomic_store(&clv_gate.helper_started, 0);
 }
 
 void clv_helper_wake(void)
@@ -204,5 +211,6 @@ void clv_gate_forget_parent(void)
 	atomic_store(&clv_gate.helper_started, 0);
 	atomic_store(&clv_gate.helper_sleeps, 0);
 	atomic_store(&clv_gate.rung_for, 0);
+	atomic_store(&clv_gate.seeking, 0);
 	clv_gate.api->forget_parent();
 }

@@ -18,6 +18,7 @@ struct clv_gate_state {
 	_Atomic uint32_t helper_word; /* a futex: bumped to wake the helper */
 	_Atomic uint32_t helper_started;
 	_Atomic uint32_t helper_sleeps;
+	_Atomic uint32_t seeking; /* a thread looks for the next agent */
 	_Atomic uint64_t
 		rung_for; /* the phase word and count for which idleness was told */
 	_Atomic uint64_t busy_since_ns;
@@ -35,6 +36,9 @@ struct clv_gate_thread {
 
 extern __thread struct clv_gate_thread clv_gate_thread
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* A detached thread with all signals blocked.  False: there is none. */
+bool clv_helper_spawn(void *(*function)(void *));
 
 /* In a child: no helper, nothing in flight. */
 void clv_gate_forget_parent(void);

@@ -14,6 +14,7 @@
 #define clv_flight_wants_marker_now OWN(clv_flight_wants_marker_now)
 #define clv_flight_report_idle OWN(clv_flight_report_idle)
 #define clv_helper_start OWN(clv_helper_start)
+#define clv_helper_spawn OWN(clv_helper_spawn)
 #define clv_helper_wake OWN(clv_helper_wake)
 #define clv_gate_forget_parent OWN(clv_gate_forget_parent)
 #define clv_gate_view OWN(clv_gate_view)

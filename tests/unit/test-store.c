@@ -213,7 +213,7 @@ static void test_rollback(void **state)
 	struct clv_store *store = open_store(*state);
 	struct found found = {0};
 
-	clv_store_begin(store, NULL);
+	clv_store_begin(store, false, NULL);
 	clv_store_put_lease(store, &lease, NULL);
 	clv_store_rollback(store);
 	clv_store_read_leases(store, find_lease, &found, NULL);
