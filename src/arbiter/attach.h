@@ -7,7 +7,7 @@
 /* The two messages of an attach, over the lease's own SOCK_SEQPACKET socket.
  *
  * A gate sends a hello; the agent answers with a reply that carries the control page (to
- * be mapped read-only), the report page and the doorbell (an eventfd: write 1 to ring),
+ * be mapped read-only), the report page and the doorbell (a pipe: write a byte to ring),
  * in this order.  The connection stays open and silent: its end tells the gate that the
  * agent went. A gate that had pages from an earlier agent sends its old report page along
  * with the hello, so that the memory ledger goes on without a gap; the new agent then

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1, linux/fcntl.h */
@@ -82,9 +82,10 @@ int clv_pages_init(struct clv_pages *pages, uint64_t device_memory_bytes, int re
 	struct clv_error *err)
 {
 	void *control = NULL, *report = NULL;
-	int r;
+	int ring[2], r;
 
-	*pages = (struct clv_pages){.control_fd = -1, .report_fd = -1, .doorbell_fd = -1};
+	*pages = (struct clv_pages){
+		.control_fd = -1, .report_fd = -1, .doorbell_fd = -1, .ring_fd = -1};
 	r = make_page("cleave-control", CLV_CONTROL_PAGE_BYTES,
 		FIXED_SIZE_SEALS | F_SEAL_FUTURE_WRITE, &control, err);
 	if (r < 0)
@@ -100,11 +101,14 @@ int clv_pages_init(struct clv_pages *pages, uint64_t device_memory_bytes, int re
 		goto undo;
 	pages->report_fd = r;
 	pages->report = report;
-	pages->doorbell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = pages->doorbell_fd < 0 ? clv_error_errno(err, errno, "cannot make a doorbell")
-				   : 0;
-	if (r < 0)
+	/* A pipe has an inode of its own, by which a gate tells it from what a program
+	 * put in its place; all eventfds share one. */
+	if (pipe2(ring, O_CLOEXEC | O_NONBLOCK) < 0) {
+		r = clv_error_errno(err, errno, "cannot make a doorbell");
 		goto undo;
+	}
+	pages->doorbell_fd = ring[0];
+	pages->ring_fd = ring[1];
 
 	pages->control->version = CLV_PAGE_VERSION;
 	pages->control->page_bytes = CLV_CONTROL_PAGE_BYTES;
@@ -126,5 +130,7 @@ void clv_pages_done(struct clv_pages *pages)
 	clv_close_fd(&pages->control_fd);
 	clv_close_fd(&pages->report_fd);
 	clv_close_fd(&pages->doorbell_fd);
-	*pages = (struct clv_pages){.control_fd = -1, .report_fd = -1, .doorbell_fd = -1};
+	clv_close_fd(&pages->ring_fd);
+	*pages = (struct clv_pages){
+		.control_fd = -1, .report_fd = -1, .doorbell_fd = -1, .ring_fd = -1};
 }

@@ -10,7 +10,8 @@ struct clv_error;
 struct clv_pages {
 	int control_fd;
 	int report_fd;
-	int doorbell_fd;
+	int doorbell_fd; /* where the agent hears it */
+	int ring_fd;     /* where tenants ring it */
 	struct clv_control_page *control;
 	struct clv_report_page *report;
 };

@@ -17,6 +17,10 @@ void clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase)
 {
 	struct clv_control_page *control = lease->pages.control;
 
+	/* With no window, whoever is just now between going in and being counted for the
+	 * next marker places one at once, and the drain does not wait for a poll. */
+	if (phase == CLV_PHASE_CLOSED)
+		atomic_store(&control->window_ns, 0);
 	lease->phase = phase;
 	lease->turn++;
 	atomic_store(&control->phase, CLV_PHASE_WORD(lease->turn, phase));

@@ -69,7 +69,8 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 	clv_publish_window(arbiter, lease, phase, now_ns);
 	clv_publish_grace(lease);
 	atomic_store(&control->deadline_ns, deadline_ns);
-	/* Whoever stands in line must hear of it. */
+	/* Whoever stands in line must hear of it, also who came just now. */
+	clv_account_observe(lease);
 	if (!goes_on || lease->n_waiting > 0)
 		clv_publish_phase(lease, phase);
 }

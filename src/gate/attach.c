@@ -235,10 +235,7 @@ void clv_attach_close(const struct clv_view *view)
 
 bool clv_attach_ring(const struct clv_view *view)
 {
-	uint64_t one = 1;
-
 	if (!has_doorbell(view))
 		return false;
-	return write(view->doorbell_fd, &one, sizeof(one)) == sizeof(one) ||
-	       errno == EAGAIN;
+	return write(view->doorbell_fd, "", 1) == 1 || errno == EAGAIN;
 }

@@ -9,6 +9,8 @@
 #include <errno.h>
 
 #define WAIT_NS (10 * CLV_NS_PER_MS)
+#define WINDOW_WAIT_NS (1 * CLV_NS_PER_MS)
+#define PATIENCE_NS (2 * WAIT_NS)
 
 static bool is_open(const struct clv_control_page *control, enum clv_phase phase)
 {
@@ -32,6 +34,11 @@ static bool fits(const struct clv_control_page *control, enum clv_phase phase,
 		return true;
 	return clv_flight_has_room(control, flight) &&
 	       (estimate_ns > 0 || phase == CLV_PHASE_OPEN);
+}
+
+static bool is_drained(const struct clv_view *view)
+{
+	return atomic_load(&view->slot->done) == atomic_load(&view->slot->entered);
 }
 
 /* One attempt, of any command in any phase: the order of steps is
@@ -62,6 +69,20 @@ static void enter_unasked(struct clv_view *view, uint64_t packed)
 		atomic_store(&clv_gate.busy_since_ns, clv_clock_ns());
 }
 
+/* Work that no turn was asked for, in a closed gate: the arbiter is told, once a turn,
+ * and charges it until it is complete. */
+static void enter_as_debt(struct clv_view *view, uint64_t packed)
+{
+	static _Atomic uint32_t told_for;
+	uint32_t word;
+
+	enter_unasked(view, packed);
+	word = atomic_load(&view->control->phase);
+	if (CLV_PHASE_OF(word) == CLV_PHASE_CLOSED &&
+		atomic_exchange(&told_for, word) != word)
+		clv_attach_ring(view);
+}
+
 static void wait_for_window(void)
 {
 	uint32_t sequence;
@@ -70,7 +91,7 @@ static void wait_for_window(void)
 	sequence = atomic_load(&clv_gate.flight_sequence);
 	clv_gate.api->mark_tails(false);
 	if (CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0)
-		clv_futex_wait(&clv_gate.flight_sequence, sequence, WAIT_NS);
+		clv_futex_wait(&clv_gate.flight_sequence, sequence, WINDOW_WAIT_NS);
 	atomic_fetch_sub(&clv_gate.n_window_waiters, 1);
 }
 
@@ -94,8 +115,54 @@ static void stand_in_line(struct clv_slot *slot, bool *in_line, bool wanted)
 		atomic_fetch_sub(&slot->waiting, 1);
 }
 
+/* A callback that waits for a lock of the program's, which this thread holds while it
+ * waits for the callback's command to complete, would wait for ever.  So whoever finds a
+ * callback running and nothing completing goes ahead, and pays afterwards. */
+struct patience {
+	uint64_t since_ns;
+	uint64_t flight;
+};
+
+static bool is_exhausted(struct patience *patience, const struct clv_view *view)
+{
+	uint64_t flight = atomic_load(&clv_gate.flight), now_ns = clv_clock_ns();
+
+	if (atomic_load(&clv_gate.n_in_callback) == 0 || is_drained(view) ||
+		flight != patience->flight) {
+		*patience = (struct patience){now_ns, flight};
+		return false;
+	}
+	return now_ns - patience->since_ns > PATIENCE_NS;
+}
+
+void clv_flight_wait_for_turn(struct clv_view *view)
+{
+	int saved_errno = errno;
+	bool in_line = false;
+	struct clv_slot *slot = view->slot;
+	uint32_t word;
+
+	if (clv_gate_thread.callback_depth > 0)
+		return;
+	for (;; view = clv_gate_peek()) {
+		word = atomic_load(&view->control->phase);
+		if (view->slot != slot) {
+			stand_in_line(slot, &in_line, false);
+			slot = view->slot;
+		}
+		if (clv_gate_agent_is_dead(view) ||
+			is_open(view->control, CLV_PHASE_OF(word)))
+			break;
+		stand_in_line(slot, &in_line, true);
+		wait_for_turn(view, word, true);
+	}
+	stand_in_line(slot, &in_line, false);
+	errno = saved_errno;
+}
+
 static void enter_slowly(struct clv_view *view, uint64_t packed)
 {
+	struct patience patience = {0};
 	uint64_t began_ns = clv_clock_ns();
 	struct clv_slot *slot = view->slot;
 	bool ring = true, in_line = false;
@@ -115,10 +182,16 @@ static void enter_slowly(struct clv_view *view, uint64_t packed)
 			enter_unasked(view, packed);
 			break;
 		}
+		if (is_exhausted(&patience, view)) {
+			enter_as_debt(view, packed);
+			break;
+		}
 		if (!is_open(view->control, CLV_PHASE_OF(word))) {
 			stand_in_line(slot, &in_line, true);
 			wait_for_turn(view, word, ring);
-			ring = clv_clock_ns() - asked_ns >= WAIT_NS;
+			/* Only a ring that was due and given needs no other. */
+			ring = (ring && CLV_PHASE_OF(word) != CLV_PHASE_CLOSED) ||
+			       clv_clock_ns() - asked_ns >= WAIT_NS;
 		} else if (try_enter(view, packed)) {
 			break;
 		} else {
@@ -141,7 +214,7 @@ void clv_flight_enter(struct clv_view *view, uint64_t estimate_ns)
 
 	saved_errno = errno;
 	if (clv_gate_thread.callback_depth > 0)
-		enter_unasked(view, packed);
+		enter_as_debt(view, packed);
 	else
 		enter_slowly(view, packed);
 	errno = saved_errno;
@@ -153,14 +226,7 @@ void clv_flight_released(uint64_t packed)
 
 	if (!view)
 		return;
-	enter_unasked(view, packed);
-	if (CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_CLOSED)
-		clv_attach_ring(view);
-}
-
-static bool is_drained(const struct clv_view *view)
-{
-	return atomic_load(&view->slot->done) == atomic_load(&view->slot->entered);
+	enter_as_debt(view, packed);
 }
 
 /* Closed and drained, or granted and idle: the arbiter is told once for each time. */
@@ -168,16 +234,17 @@ void clv_flight_report_idle(struct clv_view *view, bool after_grace)
 {
 	uint32_t word = atomic_load(&view->control->phase);
 	enum clv_phase phase = CLV_PHASE_OF(word);
-	uint64_t key;
+	uint64_t done = atomic_load(&view->slot->done), key;
 
-	if (phase == CLV_PHASE_OPEN || phase == CLV_PHASE_SHARED || !is_drained(view))
+	if (phase == CLV_PHASE_OPEN || phase == CLV_PHASE_SHARED ||
+		done != atomic_load(&view->slot->entered))
 		return;
 	if (phase == CLV_PHASE_GRANTED && atomic_load(&view->slot->waiting) > 0)
 		return;
 	if (phase == CLV_PHASE_GRANTED && !after_grace &&
 		atomic_load_explicit(&view->control->grace_ns, memory_order_relaxed) > 0)
 		return;
-	key = ((uint64_t)word << 32) | (uint32_t)atomic_load(&view->slot->entered);
+	key = ((uint64_t)word << 32) | (uint32_t)done;
 	if (atomic_exchange(&clv_gate.rung_for, key) != key && !clv_attach_ring(view))
 		clv_gate_seek_agent(view);
 }

@@ -16,7 +16,7 @@
 #define SEEK_INTERVAL_NS (50 * CLV_NS_PER_MS)
 #define CARRY_OVER_PAUSE_NS (2 * CLV_NS_PER_MS)
 
-struct clv_gate_state clv_gate = {.attach_lock = PTHREAD_MUTEX_INITIALIZER};
+struct clv_gate_state clv_gate;
 
 struct clv_forkless *clv_forkless;
 static pthread_once_t forkless_once = PTHREAD_ONCE_INIT;
@@ -62,18 +62,6 @@ static void settle(void)
 	atomic_store(&clv_forkless->settled, 1 + (uint32_t)outcome);
 }
 
-/* A child of a multi-threaded parent may have inherited a locked mutex; it has one
- * thread, and finds the owner to be another process. */
-static void lock_attach(void)
-{
-	static _Atomic pid_t owner_process;
-	pid_t self = getpid();
-
-	if (atomic_exchange(&owner_process, self) != self)
-		pthread_mutex_init(&clv_gate.attach_lock, NULL);
-	pthread_mutex_lock(&clv_gate.attach_lock);
-}
-
 struct clv_view *clv_gate_view(bool *ret_refused)
 {
 	struct clv_view *view = clv_gate_peek();
@@ -83,10 +71,10 @@ struct clv_view *clv_gate_view(bool *ret_refused)
 	if (view)
 		return view;
 	if (atomic_load(&clv_forkless->settled) == 0) {
-		lock_attach();
+		pthread_mutex_lock(&clv_forkless->attach_lock);
 		if (atomic_load(&clv_forkless->settled) == 0)
 			settle();
-		pthread_mutex_unlock(&clv_gate.attach_lock);
+		pthread_mutex_unlock(&clv_forkless->attach_lock);
 	}
 	*ret_refused = atomic_load(&clv_forkless->settled) == 1 + CLV_REFUSED;
 	errno = saved_errno;
@@ -163,9 +151,9 @@ static void *run_seek(void *userdata)
 
 		found = !clv_gate_agent_is_dead(view) && clv_attach_is_intact(view);
 		if (!found) {
-			lock_attach();
+			pthread_mutex_lock(&clv_forkless->attach_lock);
 			found = replace_view(view);
-			pthread_mutex_unlock(&clv_gate.attach_lock);
+			pthread_mutex_unlock(&clv_forkless->attach_lock);
 		}
 		if (!found)
 			nanosleep(&pause, NULL);
@@ -189,10 +177,12 @@ void clv_gate_seek_agent(struct clv_view *view)
 void clv_gate_callback_begin(void)
 {
 	clv_gate_thread.callback_depth++;
+	atomic_fetch_add(&clv_gate.n_in_callback, 1);
 	clv_gate_thread.last_queue = &clv_no_queue;
 }
 
 void clv_gate_callback_end(void)
 {
+	atomic_fetch_sub(&clv_gate.n_in_callback, 1);
 	clv_gate_thread.callback_depth--;
 }

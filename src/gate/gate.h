@@ -4,6 +4,7 @@
 #include "arbiter/attach.h"
 #include "arbiter/page.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +72,7 @@ struct clv_forkless {
 	_Atomic(struct clv_view *) view;
 	_Atomic uint32_t settled; /* 1 + enum clv_attachment; 0: not yet */
 	_Atomic uint32_t epoch;
+	pthread_mutex_t attach_lock; /* wiped is unlocked */
 };
 extern struct clv_forkless *clv_forkless __attribute__((visibility("hidden")));
 
@@ -86,6 +88,10 @@ static inline struct clv_view *clv_gate_peek(void)
 /* Enters one command that will take about estimate_ns (0: unknown).  Waits for the turn
  * and for room in the window unless the call comes from a callback. */
 void clv_flight_enter(struct clv_view *view, uint64_t estimate_ns);
+
+/* Waits for the turn and enters nothing: for commands that something else will release.
+ */
+void clv_flight_wait_for_turn(struct clv_view *view);
 
 /* Commands that went in but were refused by the vendor, or are known to be complete. */
 void clv_flight_leave(uint64_t packed);

@@ -46,7 +46,7 @@ static void wait_for_either(struct clv_view *view, uint32_t phase_word,
 
 	if (!no_waitv &&
 		(syscall(SYS_futex_waitv, entries, 2, 0, &until, CLOCK_MONOTONIC) >= 0 ||
-			errno != ENOSYS))
+			errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT))
 		return;
 	/* Before Linux 5.16, and under valgrind: polling, quick only while work is out.
 	 */
@@ -208,6 +208,7 @@ void clv_gate_forget_parent(void)
 {
 	atomic_store(&clv_gate.flight, 0);
 	atomic_store(&clv_gate.n_window_waiters, 0);
+	atomic_store(&clv_gate.n_in_callback, 0);
 	atomic_store(&clv_gate.helper_started, 0);
 	atomic_store(&clv_gate.helper_sleeps, 0);
 	atomic_store(&clv_gate.rung_for, 0);

@@ -11,11 +11,11 @@ extern struct clv_cl_queue clv_no_queue __attribute__((visibility("hidden")));
 /* What the common part's files share.  Process-wide. */
 struct clv_gate_state {
 	const struct clv_gate_api *api;
-	pthread_mutex_t attach_lock;
 	_Atomic uint64_t flight;          /* packed: all that is in flight or held back */
 	_Atomic uint32_t flight_sequence; /* a futex: bumped when the window moves */
 	_Atomic uint32_t n_window_waiters;
-	_Atomic uint32_t helper_word; /* a futex: bumped to wake the helper */
+	_Atomic uint32_t n_in_callback; /* callbacks of the program that run now */
+	_Atomic uint32_t helper_word;   /* a futex: bumped to wake the helper */
 	_Atomic uint32_t helper_started;
 	_Atomic uint32_t helper_sleeps;
 	_Atomic uint32_t seeking; /* a thread looks for the next agent */

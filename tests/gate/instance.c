@@ -13,6 +13,7 @@
 #define clv_flight_released OWN(clv_flight_released)
 #define clv_flight_wants_marker_now OWN(clv_flight_wants_marker_now)
 #define clv_flight_report_idle OWN(clv_flight_report_idle)
+#define clv_flight_wait_for_turn OWN(clv_flight_wait_for_turn)
 #define clv_helper_start OWN(clv_helper_start)
 #define clv_helper_spawn OWN(clv_helper_spawn)
 #define clv_helper_wake OWN(clv_helper_wake)
@@ -34,7 +35,7 @@
 #include "gate/helper.c"
 #include "gate/ledger.c"
 
-#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define MAX_MARKERS 1024
 
@@ -85,7 +86,7 @@ bool clv_attach_is_intact(const struct clv_view *of)
 
 bool clv_attach_ring(const struct clv_view *of)
 {
-	return eventfd_write(of->doorbell_fd, 1) == 0;
+	return write(of->doorbell_fd, "", 1) == 1;
 }
 
 uint32_t clv_ledger_epoch(void)
@@ -159,7 +160,7 @@ static void attach(struct clv_arbiter_lease *lease, uint32_t index, uint32_t slo
 	view.report = lease->pages.report;
 	view.slot = &view.report->slots[slot];
 	view.slot_index = slot;
-	view.doorbell_fd = lease->pages.doorbell_fd;
+	view.doorbell_fd = lease->pages.ring_fd;
 	lease_index = index;
 }
 

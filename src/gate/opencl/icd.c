@@ -79,17 +79,34 @@ static int is_icd_file(const struct dirent *entry)
 	return length > 4 && strcmp(entry->d_name + length - 4, ".icd") == 0;
 }
 
+static bool is_gate(const char *entry, size_t n)
+{
+	static const char name[] = "libcleave-opencl.so";
+
+	return n >= sizeof(name) - 1 &&
+	       memcmp(entry + n - (sizeof(name) - 1), name, sizeof(name) - 1) == 0;
+}
+
+/* An entry of the name may be of an installation that is gone: this very library takes
+ * its place.  Other layers stay. */
 static void switch_layer_on(const char *self)
 {
 	const char *before = getenv("OPENCL_LAYERS");
-	_cleanup_free_ char *both = NULL;
+	size_t room = strlen(self) + (before ? strlen(before) : 0) + 3, used;
+	_cleanup_free_ char *layers = malloc(room);
 
-	if (before && strstr(before, "libcleave-opencl"))
+	if (!layers)
 		return;
-	if (!before || !before[0])
-		setenv("OPENCL_LAYERS", self, 1);
-	else if (asprintf(&both, "%s:%s", self, before) > 0)
-		setenv("OPENCL_LAYERS", both, 1);
+	used = (size_t)snprintf(layers, room, "%s", self);
+	while (before && *before) {
+		size_t n = strcspn(before, ":");
+
+		if (n > 0 && !is_gate(before, n))
+			used += (size_t)snprintf(
+				layers + used, room - used, ":%.*s", (int)n, before);
+		before += n + (before[n] == ':');
+	}
+	setenv("OPENCL_LAYERS", layers, 1);
 }
 
 static void search(void)

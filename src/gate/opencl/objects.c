@@ -23,10 +23,14 @@ static struct charge_record *buckets[N_BUCKETS];
 
 struct clv_charge clv_charge_take(uint64_t n_bytes)
 {
-	struct clv_charge charge = {.n_bytes = n_bytes, .epoch = clv_ledger_epoch()};
+	struct clv_charge charge = {.n_bytes = n_bytes};
+	bool refused;
+	/* A child that goes on with its parent's context attaches here. */
+	struct clv_view *view = clv_gate_view(&refused);
 
-	charge.charged = clv_gate_peek() && clv_ledger_charge(n_bytes);
-	charge.refused = clv_gate_peek() && !charge.charged;
+	charge.epoch = clv_ledger_epoch();
+	charge.charged = view && clv_ledger_charge(n_bytes);
+	charge.refused = refused || (view && !charge.charged);
 	return charge;
 }
 

@@ -71,15 +71,18 @@ void clv_queue_retain(cl_command_queue handle)
 		atomic_fetch_add(&queue->application_references, 1);
 }
 
-void clv_queue_release(cl_command_queue handle)
+static void abandon(uint64_t packed)
 {
-	struct clv_cl_queue *queue = clv_queue_find(handle);
+	if (CLV_FLIGHT_COUNT(packed) > 0)
+		clv_flight_leave(packed);
+}
 
-	if (!queue || atomic_fetch_sub(&queue->application_references, 1) != 1)
-		return;
-	clv_queue_mark(queue);
-	atomic_store(&queue->released, 1);
-	clv_table_remove(queue);
+static void flush(struct clv_cl_queue *queue)
+{
+	pthread_mutex_lock(&queue->mark_lock);
+	if (!atomic_load(&queue->released))
+		clv_real.clFlush(queue->handle);
+	pthread_mutex_unlock(&queue->mark_lock);
 }
 
 /* A command in B may wait for one in A that nobody flushed; the marker behind it would
@@ -91,16 +94,11 @@ static void flush_others(struct clv_cl_queue *marked)
 
 	for (uint32_t i = 0; clv_table_walk(&i, &queue);) {
 		if (queue != marked && atomic_exchange(&queue->unflushed, 0))
-			clv_real.clFlush(queue->handle);
+			flush(queue);
 	}
 }
 
-static void abandon(uint64_t packed)
-{
-	if (CLV_FLIGHT_COUNT(packed) > 0)
-		clv_flight_leave(packed);
-}
-
+/* With the queue's mark_lock held. */
 static bool place_marker(struct clv_cl_queue *queue)
 {
 	struct marker marker = {
@@ -112,8 +110,8 @@ static bool place_marker(struct clv_cl_queue *queue)
 
 	if (CLV_FLIGHT_COUNT(marker.packed) == 0)
 		return false;
-	/* Without a marker its completion would never be known: let it count as complete.
-	 */
+	/* Without a marker its completion would never be known: let it count as
+	 * complete. */
 	if (clv_real.clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, &marker.event) !=
 		CL_SUCCESS) {
 		abandon(marker.packed);
@@ -127,9 +125,14 @@ static bool place_marker(struct clv_cl_queue *queue)
 		abandon(marker.packed);
 		return false;
 	}
-	flush_others(queue);
 	clv_real.clFlush(queue->handle);
 	return true;
+}
+
+static bool can_be_marked(const struct clv_cl_queue *queue)
+{
+	return !atomic_load(&queue->released) && atomic_load(&queue->n_blocked) == 0 &&
+	       !ring_is_nearly_full();
 }
 
 bool clv_queue_mark(struct clv_cl_queue *queue)
@@ -138,18 +141,44 @@ bool clv_queue_mark(struct clv_cl_queue *queue)
 
 	if (CLV_FLIGHT_COUNT(atomic_load(&queue->unmarked)) == 0)
 		return false;
-	if (ring_is_nearly_full())
+	/* A callback may run inside the vendor's flush, with our lock held: the helper
+	 * will do it. */
+	if (clv_gate_thread.callback_depth > 0) {
+		clv_helper_start();
+		clv_helper_wake();
 		return false;
-
+	}
 	pthread_mutex_lock(&queue->mark_lock);
-	if (!atomic_load(&queue->released) && atomic_load(&queue->n_blocked) == 0)
+	if (can_be_marked(queue))
 		placed = place_marker(queue);
+	pthread_mutex_unlock(&queue->mark_lock);
+	if (placed) {
+		flush_others(queue);
+		clv_helper_start();
+		clv_helper_wake();
+	}
+	return placed;
+}
+
+/* From here on nobody touches the handle: after the program's release it may be gone. */
+void clv_queue_release(cl_command_queue handle)
+{
+	struct clv_cl_queue *queue = clv_queue_find(handle);
+	bool placed = false;
+
+	if (!queue || atomic_fetch_sub(&queue->application_references, 1) != 1)
+		return;
+	pthread_mutex_lock(&queue->mark_lock);
+	if (can_be_marked(queue))
+		placed = place_marker(queue);
+	atomic_store(&queue->released, 1);
+	abandon(atomic_exchange(&queue->unmarked, 0));
 	pthread_mutex_unlock(&queue->mark_lock);
 	if (placed) {
 		clv_helper_start();
 		clv_helper_wake();
 	}
-	return placed;
+	clv_table_remove(queue);
 }
 
 /* When the last marker is in, the tail behind it gets one at once if somebody else may be
@@ -231,9 +260,9 @@ bool clv_queues_wait_for_marker(void)
 	if (!pop_marker(&marker))
 		return false;
 
-	if (marker.flush_first && !atomic_load(&marker.queue->released)) {
+	if (marker.flush_first) {
 		flush_others(marker.queue);
-		clv_real.clFlush(marker.queue->handle);
+		flush(marker.queue);
 	}
 	clv_real.clWaitForEvents(1, &marker.event);
 	clv_real.clReleaseEvent(marker.event);
@@ -268,6 +297,14 @@ void clv_custody_book(const struct clv_custody *custody)
 	atomic_store_explicit(&custody->queue->sync_style, 1, memory_order_relaxed);
 	learn(custody->packed, custody->since_ns, custody->kind);
 	clv_flight_leave(custody->packed);
+}
+
+void clv_custody_return(const struct clv_custody *custody)
+{
+	if (CLV_FLIGHT_COUNT(custody->packed) == 0)
+		return;
+	clv_queue_note_kind(custody->queue, CLV_COST_MIXED);
+	atomic_fetch_add(&custody->queue->unmarked, custody->packed);
 }
 
 void clv_queues_forget_parent(void)

@@ -63,10 +63,13 @@ CLV_HOT void clv_queue_note_kind(struct clv_cl_queue *queue, uint64_t kind)
 CLV_HOT uint64_t clv_queue_submitted(
 	struct clv_cl_queue *queue, const cl_event *event, uint64_t packed)
 {
-	uint64_t before = atomic_fetch_add(&queue->unmarked, packed);
+	uint64_t before;
 
+	/* First, so that whoever takes this command into custody sees that it is the
+	 * last. */
 	atomic_store_explicit(
 		&queue->tail_event, event ? *event : NULL, memory_order_relaxed);
+	before = atomic_fetch_add(&queue->unmarked, packed);
 	atomic_store_explicit(&queue->unflushed, 1, memory_order_relaxed);
 	if (CLV_UNLIKELY(CLV_FLIGHT_COUNT(before) == 0))
 		atomic_store_explicit(
@@ -88,6 +91,9 @@ struct clv_custody {
 };
 struct clv_custody clv_custody_take(struct clv_cl_queue *queue);
 void clv_custody_book(const struct clv_custody *custody);
+
+/* Nothing was observed after all. */
+void clv_custody_return(const struct clv_custody *custody);
 
 bool clv_queues_wait_for_marker(void);
 void clv_queues_forget_parent(void);

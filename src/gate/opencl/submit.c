@@ -32,6 +32,7 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	submission->event = event;
 	submission->own_event = NULL;
 	submission->blocked = NULL;
+	submission->custody = (struct clv_custody){0};
 	submission->blocking = blocking;
 	submission->kind = kind;
 	submission->packed = CLV_FLIGHT_PACK(estimate_ns);
@@ -44,11 +45,18 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	if (!submission->queue)
 		return CL_OUT_OF_HOST_MEMORY;
 
-	if (__builtin_expect(clv_blocked_any(), 0))
+	/* Who holds work back and lets it go at once is in debt afterwards.  Here it is
+	 * paid: nothing else would ever make such a program wait. */
+	if (__builtin_expect(clv_blocked_any(), 0)) {
+		clv_flight_wait_for_turn(submission->view);
 		submission->blocked = clv_blocked_classify(submission->queue, n_waits,
 			wait_list, submission->packed, kind, false);
+	}
 	if (!submission->blocked)
 		clv_flight_enter(submission->view, estimate_ns);
+	/* Before the call: what others submit meanwhile need not be complete after it. */
+	if (blocking && !submission->blocked && !submission->queue->out_of_order)
+		submission->custody = clv_custody_take(submission->queue);
 	if (__builtin_expect(needs_own_event(submission), 0) && !event)
 		submission->event = &submission->own_event;
 	return CL_SUCCESS;
@@ -67,14 +75,9 @@ static cl_event keep_event(const struct clv_submission *submission)
 
 static void book_complete(struct clv_submission *submission)
 {
-	struct clv_cl_queue *queue = submission->queue;
-	struct clv_custody custody = {0};
-
-	if (!queue->out_of_order)
-		custody = clv_custody_take(queue);
 	clv_flight_leave(submission->packed);
-	if (custody.queue)
-		clv_custody_book(&custody);
+	if (submission->custody.queue)
+		clv_custody_book(&submission->custody);
 }
 
 static void book_blocked(struct clv_submission *submission, cl_int result)
@@ -113,6 +116,7 @@ cl_int clv_submission_end(struct clv_submission *submission, cl_int result)
 	if (submission->blocked) {
 		book_blocked(submission, result);
 	} else if (result != CL_SUCCESS) {
+		clv_custody_return(&submission->custody);
 		clv_flight_leave(submission->packed);
 	} else if (submission->blocking) {
 		if (submission->own_event)

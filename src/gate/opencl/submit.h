@@ -11,7 +11,8 @@ struct clv_submission {
 	struct clv_blocked *blocked; /* behind a user event: not in flight yet */
 	cl_event *event;             /* what the vendor's call gets */
 	cl_event own_event;
-	bool blocking; /* returns when the command is complete */
+	bool blocking;              /* returns when the command is complete */
+	struct clv_custody custody; /* blocking: all before it in an in-order queue */
 	uint64_t packed;
 	uint64_t kind;
 };

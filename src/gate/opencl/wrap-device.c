@@ -94,7 +94,8 @@ static cl_int CL_API_CALL wrap_clGetDeviceIDs(cl_platform_id platform,
 	if (!view && !refused)
 		return clv_real.clGetDeviceIDs(platform, type, room, devices, ret_n);
 	/* The vendor judges the arguments. */
-	r = clv_real.clGetDeviceIDs(platform, type, room, devices, ret_n);
+	r = clv_real.clGetDeviceIDs(
+		platform, type, room, refused ? NULL : devices, ret_n);
 	if (r != CL_SUCCESS)
 		return r;
 	device = refused ? NULL : lease_device(view, platform);
@@ -167,7 +168,8 @@ static void limit_ulong(void *value, size_t room, uint64_t limit)
 static cl_int CL_API_CALL wrap_clGetDeviceInfo(cl_device_id device, cl_device_info what,
 	size_t room, void *value, size_t *ret_bytes)
 {
-	struct clv_view *view = clv_gate_peek();
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
 	cl_int r = clv_real.clGetDeviceInfo(device, what, room, value, ret_bytes);
 	uint64_t quota, used;
 

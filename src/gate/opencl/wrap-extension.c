@@ -19,6 +19,7 @@
  */
 static struct {
 	_Atomic(void *) enqueue_command_buffer;
+	_Atomic(void *) command_buffer_info;
 	_Atomic(void *) device_alloc;
 	_Atomic(void *) shared_alloc;
 	_Atomic(void *) host_alloc;
@@ -37,14 +38,12 @@ static cl_int CL_API_CALL wrap_clEnqueueCommandBufferKHR(cl_uint n_queues,
 		cl_uint, const cl_event *, cl_event *) =
 		atomic_load(&vendor.enqueue_command_buffer);
 	cl_int(CL_API_CALL * info)(cl_command_buffer_khr, cl_command_buffer_info_khr,
-		size_t, void *, size_t *) = NULL;
+		size_t, void *, size_t *) = atomic_load(&vendor.command_buffer_info);
 	struct clv_submission submission;
 	cl_command_queue queue = n_queues > 0 && queues ? queues[0] : NULL;
 	cl_int r;
 
 	if (!queue) {
-		info = clv_real.clGetExtensionFunctionAddress(
-			"clGetCommandBufferInfoKHR");
 		if (!info || info(buffer, CL_COMMAND_BUFFER_QUEUES_KHR, sizeof(queue),
 				     &queue, NULL) != CL_SUCCESS)
 			return CL_INVALID_COMMAND_QUEUE;
@@ -332,8 +331,13 @@ static bool must_be_refused(const char *name)
 /* What the program gets for a name for which the vendor has `found`. */
 static void *answer(const char *name, void *found)
 {
-	if (!name || !found || !clv_gate_peek())
+	bool refused;
+
+	/* Attaches: what is handed out now will be called later. */
+	if (!name || !found)
 		return found;
+	if (!clv_gate_view(&refused))
+		return refused ? NULL : found;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(core); i++) {
 		if (strcmp(core[i].name, name) == 0)
 			return *(void *const *)((const char *)clv_opencl_table() +
@@ -356,6 +360,11 @@ static void *CL_API_CALL wrap_clGetExtensionFunctionAddress(const char *name)
 static void *CL_API_CALL wrap_clGetExtensionFunctionAddressForPlatform(
 	cl_platform_id platform, const char *name)
 {
+	/* The gate asks a buffer for its queue where the program names none. */
+	if (name && strcmp(name, "clEnqueueCommandBufferKHR") == 0)
+		atomic_store(&vendor.command_buffer_info,
+			clv_real.clGetExtensionFunctionAddressForPlatform(
+				platform, "clGetCommandBufferInfoKHR"));
 	return answer(
 		name, clv_real.clGetExtensionFunctionAddressForPlatform(platform, name));
 }

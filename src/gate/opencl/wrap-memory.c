@@ -114,11 +114,22 @@ static uint64_t at_least_one(size_t n)
 
 static uint64_t image_bytes(const cl_image_format *format, const cl_image_desc *desc)
 {
+	cl_mem_object_type type;
+	uint64_t n_bytes;
+
 	if (!desc || desc->mem_object)
 		return 0;
-	return element_bytes(format) * at_least_one(desc->image_width) *
-	       at_least_one(desc->image_height) * at_least_one(desc->image_depth) *
-	       at_least_one(desc->image_array_size);
+	/* What a type does not use may hold anything. */
+	type = desc->image_type;
+	n_bytes = element_bytes(format) * at_least_one(desc->image_width);
+	if (type == CL_MEM_OBJECT_IMAGE2D || type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
+		type == CL_MEM_OBJECT_IMAGE3D)
+		n_bytes *= at_least_one(desc->image_height);
+	if (type == CL_MEM_OBJECT_IMAGE3D)
+		n_bytes *= at_least_one(desc->image_depth);
+	if (type == CL_MEM_OBJECT_IMAGE1D_ARRAY || type == CL_MEM_OBJECT_IMAGE2D_ARRAY)
+		n_bytes *= at_least_one(desc->image_array_size);
+	return n_bytes;
 }
 
 static bool has_own_memory(const cl_image_desc *desc)

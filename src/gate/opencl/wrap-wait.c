@@ -29,7 +29,7 @@ static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 /* Only the last command of an in-order queue says something about all before it. */
 static struct clv_custody custody_of_event(cl_event event)
 {
-	struct clv_custody none = {0};
+	struct clv_custody none = {0}, taken;
 	struct clv_cl_queue *queue;
 	cl_command_queue handle = NULL;
 
@@ -40,7 +40,11 @@ static struct clv_custody custody_of_event(cl_event event)
 	queue = clv_queue_find(handle);
 	if (!queue || queue->out_of_order || atomic_load(&queue->tail_event) != event)
 		return none;
-	return clv_custody_take(queue);
+	taken = clv_custody_take(queue);
+	if (atomic_load(&queue->tail_event) == event)
+		return taken;
+	clv_custody_return(&taken);
+	return none;
 }
 
 static cl_int CL_API_CALL wrap_clWaitForEvents(cl_uint n_events, const cl_event *events)
