@@ -8,7 +8,11 @@
 #define OPEN_WINDOW_NS (40 * CLV_NS_PER_MS)
 #define SHARED_WINDOW_NS (2 * CLV_NS_PER_MS)
 #define PROMPT_WINDOW_NS (300 * CLV_NS_PER_US)
-#define MAX_GRACE_NS (150 * CLV_NS_PER_US)
+
+/* Giving the device away for so short a gap costs the lease a neighbour's kernel and two
+ * hand-overs; keeping it costs the gap, and the lease pays that itself. */
+#define SHORT_GAP_NS (250 * CLV_NS_PER_US)
+#define MAX_GRACE_NS (400 * CLV_NS_PER_US)
 
 /* Who comes back this often, with credit, is let in after at most two kernels. */
 #define FREQUENT_WAKE_NS (50 * CLV_NS_PER_MS)
@@ -66,7 +70,7 @@ void clv_publish_grace(struct clv_arbiter_lease *lease)
 {
 	uint64_t grace_ns = 0;
 
-	if (lease->usual_gap_ns > 0 && lease->usual_gap_ns < CLV_HAND_OVER_NS)
+	if (lease->usual_gap_ns > 0 && lease->usual_gap_ns < SHORT_GAP_NS)
 		grace_ns = 2 * lease->usual_gap_ns;
 	if (grace_ns > MAX_GRACE_NS)
 		grace_ns = MAX_GRACE_NS;

@@ -13,6 +13,5 @@ void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 	enum clv_phase phase, uint64_t now_ns);
 
 /* How long it may be idle in its turn before it must say so: twice its usual gap, where
- * that is shorter than a hand-over, for going round would cost more than waiting; else
- * not at all. */
+ * that is short; else not at all. */
 void clv_publish_grace(struct clv_arbiter_lease *lease);

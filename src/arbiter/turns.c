@@ -8,6 +8,10 @@
 #include "base/clock.h"
 
 #define MIN_TURN_NS (500 * CLV_NS_PER_US)
+/* From a grant to the first command on the device.  It is nobody's: were it charged, a
+ * lease with short turns would get less for its share than one with long turns. */
+#define START_NS (80 * CLV_NS_PER_US)
+
 #define STRAY_POLL_NS (1 * CLV_NS_PER_MS)
 #define MIN_DRAIN_TIMEOUT_NS (20 * CLV_NS_PER_MS)
 
@@ -59,7 +63,8 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 
 	if (arbiter->holder != lease) {
 		arbiter->holder = lease;
-		lease->turn_started_ns = lease->charged_until_ns = now_ns;
+		lease->turn_started_ns = now_ns;
+		lease->charged_until_ns = now_ns + START_NS;
 		lease->account.turns++;
 	}
 	if (phase != CLV_PHASE_GRANTED)

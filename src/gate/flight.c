@@ -252,17 +252,16 @@ void clv_flight_report_idle(struct clv_view *view, bool after_grace)
 void clv_flight_leave(uint64_t packed)
 {
 	struct clv_view *view = clv_gate_peek();
-	uint64_t before = atomic_fetch_sub(&clv_gate.flight, packed);
+	uint64_t now_ns, since_ns;
 
+	atomic_fetch_sub(&clv_gate.flight, packed);
 	if (!view)
 		return;
-	if (CLV_FLIGHT_COUNT(before) == CLV_FLIGHT_COUNT(packed)) {
-		uint64_t since_ns = atomic_load(&clv_gate.busy_since_ns);
-		uint64_t now_ns = clv_clock_ns();
-
-		if (now_ns > since_ns)
-			atomic_fetch_add(&view->slot->busy_ns, now_ns - since_ns);
-	}
+	/* Not only when the last one is in: a deep queue never gets there. */
+	now_ns = clv_clock_ns();
+	since_ns = atomic_exchange(&clv_gate.busy_since_ns, now_ns);
+	if (now_ns > since_ns)
+		atomic_fetch_add(&view->slot->busy_ns, now_ns - since_ns);
 	atomic_fetch_add(&view->slot->done, CLV_FLIGHT_COUNT(packed));
 	if (atomic_load(&clv_gate.n_window_waiters) > 0) {
 		atomic_fetch_add(&clv_gate.flight_sequence, 1);
