@@ -10,8 +10,8 @@ import time
 
 from world import ACTS, MIB, RUNNING, Failure, Tenant, World, expect, kill, wait_until
 
-# A holder that is stopped costs one drain time-out, and half of that each time it is
-# tried again: two seconds in all.
+# A holder that is stopped has stalled its neighbour for 1.5 to 2 s here.  The drain time-out
+# explains one of them; what the rest is made of is not known.
 MAX_STALL_S = 2.5
 
 
