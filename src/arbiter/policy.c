@@ -56,9 +56,9 @@ uint64_t clv_policy_slice_ns(enum clv_class class)
 	case CLV_CLASS_LATENCY:
 		return 1 * CLV_NS_PER_MS;
 	case CLV_CLASS_BATCH:
-		return 8 * CLV_NS_PER_MS;
+		return 16 * CLV_NS_PER_MS;
 	default:
-		return 4 * CLV_NS_PER_MS;
+		return 8 * CLV_NS_PER_MS;
 	}
 }
 

@@ -5,12 +5,13 @@
  * (weight of all that compete); lag is kept against it, for were it kept against V, a
  * neighbour's short nap would forgive a debt.
  *
- * A lease competes while it is runnable, and after that, absent, until it has a slice of
- * credit: its part of what the others are served accrues to it as if it had stayed.  So
- * one that uses less than its share comes back with an earlier deadline than whoever is
- * always busy, a debt runs down no sooner by sleeping, and claims never sum up to more
- * than was served, be the shares what they may.  What is outside keeps its slice and the
- * rest of its request.  Why a lease is runnable or not is not known here. */
+ * A lease competes while it is runnable, and after that, absent, until it has saved up
+ * some credit: its part of what the others are served accrues to it
+ * as if it had stayed.  So one that uses less than its share comes back with an earlier
+ * deadline than whoever is always busy, a debt runs down no sooner by sleeping, and
+ * claims never sum up to more than was served, be the shares what they may.  What is
+ * outside keeps its savings and the rest of its request.  Why a lease is runnable or not
+ * is not known here. */
 #include "arbiter/race.h"
 
 #include "base/clock.h"
@@ -21,6 +22,12 @@
 
 /* A turn below this costs more in handing over than it is worth. */
 #define MIN_TURN_NS (500 * CLV_NS_PER_US)
+
+#define UNRIVALLED_SLICES 4
+#define LEAST_REST_PART 8
+
+#define SAVINGS_NS (2 * CLV_NS_PER_MS)
+#define LATENCY_SAVINGS_NS (4 * CLV_NS_PER_MS)
 
 /* Thirteen days: more than any kernel holds a device, and far from any overflow. */
 #define MAX_HELD_NS (UINT64_C(1) << 50)
@@ -79,6 +86,21 @@ static __int128 virtual_slice(const struct clv_runner *runner)
 	return divide(scaled_slice(runner), runner->weight_ppm);
 }
 
+/* What a lease may save up asleep: its part of 2 ms.  What all sleepers together may then
+ * claim of one that used their time is 2 ms at most, however many they are.  The latency
+ * class may save enough for a short request as a whole. */
+static __int128 scaled_savings(const struct clv_runner *runner)
+{
+	if (runner->class == CLV_CLASS_LATENCY)
+		return (__int128)LATENCY_SAVINGS_NS * CLV_PPM;
+	return (__int128)SAVINGS_NS * runner->weight_ppm;
+}
+
+static __int128 virtual_savings(const struct clv_runner *runner)
+{
+	return divide(scaled_savings(runner), runner->weight_ppm);
+}
+
 static bool is_runnable(const struct clv_runner *runner)
 {
 	return runner->queue == CLV_RACE_ELIGIBLE || runner->queue == CLV_RACE_INELIGIBLE;
@@ -112,7 +134,7 @@ static void enqueue(
 	if (queue == CLV_RACE_ELIGIBLE)
 		key = runner->vdeadline;
 	else if (queue == CLV_RACE_ABSENT)
-		key = runner->vtime + virtual_slice(runner);
+		key = runner->vtime + virtual_savings(runner);
 	if (runner->queue == queue) {
 		clv_heap_update(&race->queues[queue], id, key);
 		return;
@@ -137,22 +159,12 @@ static void leave(struct clv_race *race, struct clv_runner *runner)
 	runner->queue = CLV_RACE_OUT;
 	runner->credit = behind * runner->weight_ppm;
 	runner->request = runner->vdeadline - runner->vtime;
+	runner->left_at_served = race->served;
 	sum_subtract(&race->competing, runner);
 }
 
-/* Returns the credit that it loses: it keeps one slice, to the last nanosecond. */
-static __int128 leave_full(struct clv_race *race, struct clv_runner *runner)
-{
-	__int128 credit;
-
-	leave(race, runner);
-	credit = runner->credit;
-	runner->credit = scaled_slice(runner);
-	return credit - runner->credit;
-}
-
 /* Moves the clock by `scaled` service.  An absent lease leaves at the moment when it has
- * its slice of credit, and what is left of the service moves the clock faster. */
+ * its savings, and what is left of the service moves the clock faster. */
 static void move_clock(struct clv_race *race, __int128 scaled)
 {
 	const struct clv_heap *absent = &race->queues[CLV_RACE_ABSENT];
@@ -168,7 +180,7 @@ static void move_clock(struct clv_race *race, __int128 scaled)
 			scaled -= ahead * race->competing.weight;
 			race->clock = top->key;
 		}
-		leave_full(race, &race->runners[top->id]);
+		leave(race, &race->runners[top->id]);
 	}
 	race->clock_remainder = 0;
 	if (race->competing.weight > 0) {
@@ -210,14 +222,55 @@ static void write_off(struct clv_race *race, __int128 scaled)
 		move_clock(race, scaled);
 }
 
-/* One that is not runnable competes on until it has a slice of credit, and keeps no more.
- */
+/* Brings the credit of one that is outside down to this. */
+static void keep_credit(struct clv_race *race, struct clv_runner *runner, __int128 most)
+{
+	__int128 excess = runner->credit - most;
+
+	if (excess <= 0)
+		return;
+	runner->credit = most;
+	write_off(race, excess);
+}
+
+/* To a nanosecond, which is what going out and being resized may round off. */
+static bool has_savings(const struct clv_runner *runner, __int128 credit)
+{
+	return credit + CLV_PPM >= scaled_savings(runner);
+}
+
+/* More than its savings a lease has only because it stood in line behind somebody's long
+ * kernel: that it keeps, but no more than it came with or earned since, or short visits
+ * would pile it up. */
+static void keep_claim(struct clv_race *race, struct clv_runner *runner)
+{
+	__int128 earned = (race->clock - runner->came_at_clock) * runner->weight_ppm +
+			  scaled_savings(runner);
+
+	keep_credit(
+		race, runner, earned > runner->came_with ? earned : runner->came_with);
+}
+
+/* One that is not runnable competes on until it has its savings. */
 static void be_absent(struct clv_race *race, struct clv_runner *runner)
 {
-	if (race->clock - runner->vtime < virtual_slice(runner))
+	if (has_savings(runner, (race->clock - runner->vtime) * runner->weight_ppm)) {
+		leave(race, runner);
+		keep_claim(race, runner);
+	} else {
 		enqueue(race, runner, CLV_RACE_ABSENT);
-	else
-		write_off(race, leave_full(race, runner));
+	}
+}
+
+/* Credit above the savings goes as others are served in its absence: who is back at once
+ * has it still, and nobody comes back with old claims. */
+static void lose_unused_credit(struct clv_race *race, struct clv_runner *runner)
+{
+	__int128 left = runner->credit - (race->served - runner->left_at_served);
+	__int128 savings = scaled_savings(runner);
+
+	runner->left_at_served = race->served;
+	keep_credit(race, runner, left > savings ? left : savings);
 }
 
 /* One that never competed starts at the mean of the competing: neither has a claim on the
@@ -238,10 +291,12 @@ static void start_new(struct clv_race *race, struct clv_runner *runner)
 /* A lease that was outside competes again, from where the clock is. */
 static void enter(struct clv_race *race, struct clv_runner *runner)
 {
-	if (runner->is_new)
+	if (runner->is_new) {
 		start_new(race, runner);
-	else
+	} else {
+		lose_unused_credit(race, runner);
 		runner->vtime = race->clock - divide(runner->credit, runner->weight_ppm);
+	}
 	runner->vdeadline = runner->vtime + runner->request;
 	sum_add(&race->competing, runner);
 }
@@ -256,6 +311,8 @@ static void start(struct clv_race *race, struct clv_runner *runner)
 {
 	if (runner->queue == CLV_RACE_OUT)
 		enter(race, runner);
+	runner->came_at_clock = race->clock;
+	runner->came_with = (race->clock - runner->vtime) * runner->weight_ppm;
 	sum_add(&race->runnable, runner);
 	enqueue_runnable(race, runner);
 }
@@ -353,7 +410,7 @@ void clv_race_update(
 	struct clv_race *race, uint32_t id, uint32_t weight_ppm, enum clv_class class)
 {
 	struct clv_runner *runner = &race->runners[id];
-	__int128 request = runner->request * runner->weight_ppm;
+	__int128 request;
 
 	if (runner->is_new) {
 		clv_race_add(race, id, weight_ppm, class);
@@ -363,15 +420,20 @@ void clv_race_update(
 		resize(race, runner, weight_ppm, class);
 		return;
 	}
+	/* By the class that it had. */
+	lose_unused_credit(race, runner);
+	request = runner->request * runner->weight_ppm;
 	runner->weight_ppm = weight_ppm;
 	runner->class = class;
 	runner->request = request_within_slice(runner, request);
-	enter_absent(race, runner);
-	be_absent(race, runner);
+	if (has_savings(runner, runner->credit))
+		keep_claim(race, runner);
+	else
+		enter_absent(race, runner);
 }
 
-/* Moves the lease's own virtual time; a request that is served is followed by the next.
- */
+/* Moves the lease's own virtual time; a request that is served, but for a rest that is
+ * not worth a turn, is followed by the next. */
 static void serve(struct clv_race *race, struct clv_runner *runner, __int128 scaled)
 {
 	__int128 total = scaled + runner->remainder;
@@ -383,7 +445,7 @@ static void serve(struct clv_race *race, struct clv_runner *runner, __int128 sca
 	race->competing.vtime += moved;
 	if (is_runnable(runner))
 		race->runnable.vtime += moved;
-	if (runner->vtime >= runner->vdeadline)
+	if (runner->vtime + virtual_slice(runner) / LEAST_REST_PART >= runner->vdeadline)
 		runner->vdeadline = runner->vtime + virtual_slice(runner);
 }
 
@@ -400,12 +462,15 @@ void clv_race_charge(struct clv_race *race, uint32_t id, uint64_t held_ns)
 	 * cover makes it a debtor. */
 	if (runner->queue == CLV_RACE_OUT)
 		enter_absent(race, runner);
+	race->served += scaled;
 	serve(race, runner, scaled);
 	if (is_runnable(runner))
 		enqueue_runnable(race, runner);
 	else
 		enqueue(race, runner, CLV_RACE_ABSENT);
 	advance_clock(race, scaled);
+	if (runner->queue == CLV_RACE_ABSENT)
+		be_absent(race, runner);
 }
 
 /* Sorts the top of the two queues by what V is now and returns the winner.  The least
@@ -438,6 +503,12 @@ static uint64_t scaled_to_ns(__int128 scaled)
 	return (uint64_t)divide(scaled + CLV_PPM - 1, CLV_PPM);
 }
 
+/* How much service it takes until this one, ineligible now, is eligible. */
+static uint64_t eligible_in_ns(const struct clv_race *race, const struct clv_runner *next)
+{
+	return scaled_to_ns(next->vtime * race->runnable.weight - race->runnable.vtime);
+}
+
 /* How long until the first ineligible lease, if it is of a quicker class and has the
  * earlier deadline, becomes eligible by this lease's own running; else UINT64_MAX. */
 static uint64_t quicker_in_ns(
@@ -451,20 +522,38 @@ static uint64_t quicker_in_ns(
 	next = &race->runners[clv_heap_top(ineligible)->id];
 	if (next->class >= runner->class || next->vdeadline >= runner->vdeadline)
 		return UINT64_MAX;
-	return scaled_to_ns(next->vtime * race->runnable.weight - race->runnable.vtime);
+	return eligible_in_ns(race, next);
+}
+
+/* With nobody else eligible it would win one decision after the other: until somebody is,
+ * or for so many slices. */
+static uint64_t unrivalled_ns(
+	const struct clv_race *race, const struct clv_runner *runner)
+{
+	const struct clv_heap *ineligible = &race->queues[CLV_RACE_INELIGIBLE];
+	uint64_t most_ns = UNRIVALLED_SLICES * clv_policy_slice_ns(runner->class);
+	uint64_t until_ns;
+
+	if (race->queues[CLV_RACE_ELIGIBLE].n_nodes > 1 || clv_heap_is_empty(ineligible))
+		return 0;
+	until_ns = eligible_in_ns(race, &race->runners[clv_heap_top(ineligible)->id]);
+	return until_ns < most_ns ? until_ns : most_ns;
 }
 
 /* What is left of its request, or up to when a quicker one has a better claim; but no
- * turn that is not worth handing over. */
+ * turn that is not worth handing over, and no end where it would go on. */
 uint64_t clv_race_turn_ns(const struct clv_race *race, uint32_t id)
 {
 	const struct clv_runner *runner = &race->runners[id];
 	uint64_t quicker_ns = quicker_in_ns(race, runner);
+	uint64_t unrivalled = unrivalled_ns(race, runner);
 	uint64_t turn_ns =
 		scaled_to_ns((runner->vdeadline - runner->vtime) * runner->weight_ppm);
 
 	if (turn_ns > quicker_ns)
 		turn_ns = quicker_ns;
+	if (turn_ns < unrivalled)
+		turn_ns = unrivalled;
 	return turn_ns > MIN_TURN_NS ? turn_ns : MIN_TURN_NS;
 }
 
@@ -474,7 +563,11 @@ bool clv_race_preempts(const struct clv_race *race, uint32_t waker, uint32_t hol
 
 	if (w == h || !is_runnable(w) || !is_eligible(race, w))
 		return false;
-	return !is_runnable(h) || w->vdeadline < h->vdeadline;
+	if (!is_runnable(h) || w->vdeadline < h->vdeadline)
+		return true;
+	/* Who uses less than its share need not wait for one that is ahead of its own. */
+	return !is_eligible(race, h) &&
+	       has_savings(w, (race->clock - w->vtime) * w->weight_ppm);
 }
 
 int64_t clv_race_lag_ns(const struct clv_race *race, uint32_t id)

@@ -13,7 +13,7 @@
  * Virtual times are in nanoseconds of a share of 1; share x virtual time is "scaled"
  * service: nanoseconds x CLV_PPM. */
 enum clv_race_queue {
-	CLV_RACE_OUT,        /* does not compete: is new, or has its slice of credit */
+	CLV_RACE_OUT,        /* does not compete: is new, or has its savings */
 	CLV_RACE_ELIGIBLE,   /* runnable, by virtual deadline; find_next looks again */
 	CLV_RACE_INELIGIBLE, /* runnable, by virtual time */
 	CLV_RACE_ABSENT,     /* not runnable, by the virtual time when it goes out */
@@ -27,7 +27,10 @@ struct clv_runner {
 	bool is_new;    /* has never competed */
 	__int128 vtime; /* while it competes */
 	__int128 vdeadline;
-	__int128 credit;    /* scaled, while it does not compete */
+	__int128 came_at_clock;  /* when it last became runnable */
+	__int128 came_with;      /* credit, scaled, at that time */
+	__int128 left_at_served; /* while it does not compete, of the race's served */
+	__int128 credit;         /* scaled, while it does not compete */
 	__int128 request;   /* what is left of its request in virtual time, likewise */
 	uint64_t remainder; /* scaled service, too little to move vtime */
 };
@@ -42,6 +45,7 @@ struct clv_race {
 	struct clv_runner *runners; /* by id */
 	uint32_t capacity;
 	__int128 clock;
+	__int128 served;          /* scaled, by everybody, ever */
 	__int128 clock_remainder; /* scaled service that has not moved the clock yet */
 	struct clv_race_sum runnable;
 	struct clv_race_sum competing;               /* runnable and absent */

@@ -52,8 +52,14 @@ double tenant_share(const struct tenant *t)
 uint64_t tenant_slice(const struct tenant *t)
 {
 	return t->params.class == CLV_CLASS_LATENCY  ? CLV_NS_PER_MS
-	       : t->params.class == CLV_CLASS_NORMAL ? 4 * CLV_NS_PER_MS
-						     : 8 * CLV_NS_PER_MS;
+	       : t->params.class == CLV_CLASS_NORMAL ? 8 * CLV_NS_PER_MS
+						     : 16 * CLV_NS_PER_MS;
+}
+
+double tenant_savings(const struct tenant *t)
+{
+	return t->params.class == CLV_CLASS_LATENCY ? LATENCY_SAVINGS_NS
+						    : SAVINGS_NS * tenant_share(t);
 }
 
 double tenant_longest_turn(const struct tenant *t)
@@ -268,7 +274,7 @@ struct tenant *world_step(struct world *w, uint64_t *ret_waited_ns)
 	t = by_lease(w, d.lease);
 	if (!is_ready(w, t))
 		world_fail(w, "lease %" PRIu32 " was chosen and cannot run", d.lease);
-	if (d.slice_ns == 0 || d.slice_ns > tenant_slice(t))
+	if (d.slice_ns == 0 || d.slice_ns > UNRIVALLED_SLICES * tenant_slice(t))
 		world_fail(w, "a slice of %" PRIu64 " ns", d.slice_ns);
 	*ret_waited_ns = w->now_ns - t->ready_since_ns;
 	t->ready_since_ns = FOREVER;
@@ -286,7 +292,7 @@ struct totals world_totals(const struct world *w)
 
 		all.share += tenant_share(t);
 		all.overruns += tenant_overrun(t);
-		all.slices += (double)tenant_slice(t);
+		all.savings += tenant_savings(t);
 		if (tenant_longest_turn(t) > all.longest_turn)
 			all.longest_turn = tenant_longest_turn(t);
 	}

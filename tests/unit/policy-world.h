@@ -14,6 +14,9 @@
  * it could run, ends the test. */
 #define MAX_TENANTS 16
 #define MIN_TURN_NS (500 * CLV_NS_PER_US)
+#define SAVINGS_NS 2e6
+#define LATENCY_SAVINGS_NS 4e6
+#define UNRIVALLED_SLICES 4
 #define FOREVER UINT64_MAX
 
 struct tenant {
@@ -46,7 +49,7 @@ struct world {
 };
 
 struct totals {
-	double share, overruns, slices, longest_turn;
+	double share, overruns, savings, longest_turn;
 };
 
 /* All seeds give the same run every time. */
@@ -73,3 +76,4 @@ double tenant_share(const struct tenant *t);
 double tenant_longest_turn(const struct tenant *t);
 double tenant_overrun(const struct tenant *t);
 uint64_t tenant_slice(const struct tenant *t);
+double tenant_savings(const struct tenant *t);

@@ -20,34 +20,36 @@
  * for the request (H + slice) x W/w of service, and for that rest.
  *
  * With arrivals and sleep V and the clock, against which lag is kept, are two.  Who
- * sleeps earns on until it has a slice of credit, and is out of the race from then on.
- *   What the competing owe together is at most the slices of those who are out: going
- * out adds a slice to both and coming back takes it from both, what exceeds a slice is
- * written off, a newcomer takes its part of the debt over and adds none, a departure
- * takes its part along, and the drift only lessens it.
- *   lag >= -H - sum of the slices: a turn begins with v <= V, and V is ahead of the
+ * sleeps earns on until it has its savings s (its part of 2 ms, or 4 ms), and is out of
+ * the race from then on.  Its claim c is the most that it can be owed then: s, or what
+ * it earned in line before, which is s + sum of o + greatest H at most by the above.
+ *   What the competing owe together is at most the claims of those who are out: going
+ * out adds as much to both and coming back takes it from both, what lapses is written
+ * off, a newcomer takes its part of the debt over and adds none, a departure takes its
+ * part along, and the drift only lessens it.
+ *   lag >= -H - sum of the claims: a turn begins with v <= V, and V is ahead of the
  * clock by what those who are out are owed and those who are absent have of credit: one
- * slice each at most.
- *   lag <= slice + 2 x (sum of o and slices + greatest H): the argument above, and what
- * delays k besides: the credit that others come back with, one slice each; and while
+ * claim each at most.
+ *   lag <= slice + 2 x (sum of o and claims + greatest H): the argument above, and what
+ * delays k besides: the credit that others come back with, one claim each; and while
  * sleeping debtors keep the clock ahead of V, k waits until the others' credit against
  * them (H each) is used up.
  *   A waker with a slice of credit has its deadline at the clock, and a holder without
  * credit has it later: the waker takes the device, if it is eligible (see the world).
  *   One that sleeps (n) beside one that is always busy (h), w of both 1 together: n
- * holds, over no interval, more than w of it + slice of n + w x H of h + (1 - w) x H of
- * n.  For what it holds beyond w of the time it has the less lag at the end.  Its lag at
- * the start is at most its slice, and w of the turn of h that it waits for; its lag at
- * the end is at least what a turn of its own, begun at lag 0, leaves: V is never ahead
- * of the clock when both compete, as nobody is out then.
- *   A cap is exceeded in no interval by more than the budgets of the periods that it cuts
- * at its ends, and one turn's overdraft. */
+ * holds, over no interval, more than w of it + s of n + w x (2 H + o) of h + (1 - w) x H
+ * of n.  For what it holds beyond w of the time it has the less lag at the end.  Its lag
+ * at the start is at most s + w x (H + o) of h, as in the steady world, when it slept
+ * last, and w of the turn that it waits for now; its lag at the end is at least what a
+ * turn of its own, begun at lag 0, leaves: V is never ahead of the clock when both
+ * compete, as nobody is out then. A cap is exceeded in no interval by more than the
+ * budgets of the periods that it cuts at its ends, and one turn's overdraft. */
 #include "policy-world.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define LONGEST_SLICE_NS 8e6
+#define LONGEST_SLICE_NS 16e6
 #define ROUNDING_NS 1000
 
 /* What was seen at most, as a part of what the bounds allow. */
@@ -170,25 +172,27 @@ static void run_steady(uint64_t seed, uint64_t turns, bool is_long, struct worst
 struct limits {
 	uint64_t max_kernel_ns;
 	bool sparse; /* nobody is always busy */
-	double slices_ns, overruns_ns, share;
+	double claims_ns, overruns_ns, share;
 };
 
 static double most_debt(const struct limits *l, const struct tenant *t)
 {
-	return LONGEST_SLICE_NS + (double)t->max_kernel_ns + l->slices_ns;
+	return LONGEST_SLICE_NS + (double)t->max_kernel_ns + l->claims_ns;
 }
 
 static double most_credit(const struct limits *l)
 {
-	return LONGEST_SLICE_NS + 2 * (l->slices_ns + l->overruns_ns);
+	return LONGEST_SLICE_NS + 2 * (l->claims_ns + l->overruns_ns);
 }
 
 static void note_limits(struct limits *l, const struct world *w)
 {
 	struct totals all = world_totals(w);
 
-	if (all.slices > l->slices_ns)
-		l->slices_ns = all.slices;
+	double claims = all.savings + w->n_tenants * (all.overruns + all.longest_turn);
+
+	if (claims > l->claims_ns)
+		l->claims_ns = claims;
 	if (all.overruns + all.longest_turn > l->overruns_ns)
 		l->overruns_ns = all.overruns + all.longest_turn;
 	if (all.share > l->share)
@@ -344,7 +348,8 @@ static void run_pair(uint64_t seed, uint64_t turns, struct worst *worst)
 	world_add(&w, &hog);
 	world_add(&w, &napper);
 	share = tenant_share(&napper);
-	most = (double)tenant_slice(&napper) + share * tenant_longest_turn(&hog) +
+	most = tenant_savings(&napper) +
+	       share * (2 * tenant_longest_turn(&hog) + tenant_overrun(&hog)) +
 	       (1 - share) * tenant_longest_turn(&napper);
 
 	for (uint64_t i = 0; i < turns; i++) {

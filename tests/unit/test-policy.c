@@ -2,6 +2,7 @@
 /* The policy's calls one by one, as policy.h states them. */
 #include "arbiter/policy.h"
 #include "base/clock.h"
+#include "base/units.h"
 
 /* cmocka.h wants these three before it. */
 #include <setjmp.h>
@@ -72,8 +73,8 @@ static void assert_lag(uint32_t lease, int64_t lag_ns)
 static void test_slices(void **state)
 {
 	assert_int_equal(clv_policy_slice_ns(CLV_CLASS_LATENCY), 1 * MS);
-	assert_int_equal(clv_policy_slice_ns(CLV_CLASS_NORMAL), 4 * MS);
-	assert_int_equal(clv_policy_slice_ns(CLV_CLASS_BATCH), 8 * MS);
+	assert_int_equal(clv_policy_slice_ns(CLV_CLASS_NORMAL), 8 * MS);
+	assert_int_equal(clv_policy_slice_ns(CLV_CLASS_BATCH), 16 * MS);
 	assert_null(clv_policy_free(NULL));
 }
 
@@ -87,7 +88,7 @@ static void test_nobody(void **state)
 	assert_false(clv_policy_is_awake(policy, a));
 	clv_policy_wake(policy, a, 10);
 	assert_true(clv_policy_is_awake(policy, a));
-	assert_picks(a, 4 * MS, 10);
+	assert_picks(a, 8 * MS, 10);
 	clv_policy_sleep(policy, a, 20);
 	assert_picks_nobody(UINT64_MAX, 20);
 }
@@ -105,7 +106,7 @@ static void test_wake_and_sleep_twice(void **state)
 	for (int i = 0; i < 3; i++)
 		clv_policy_sleep(policy, a, 0);
 	assert_lag(a, 900 * (int64_t)US);
-	assert_picks(b, MS, 0);
+	assert_picks(b, 5 * MS, 0);
 }
 
 static void test_handles_are_reused(void **state)
@@ -133,7 +134,7 @@ static void test_removal_leaves_nothing(void **state)
 	clv_policy_charge(policy, a, 500 * MS, 500 * MS);
 	assert_true(clv_policy_is_throttled(policy, a, 500 * MS));
 	clv_policy_remove(policy, a, 500 * MS);
-	assert_picks(b, 4 * MS, 500 * MS);
+	assert_picks(b, 8 * MS, 500 * MS);
 	assert_lag(b, 0);
 	assert_int_equal(clv_policy_add(policy, &params, 500 * MS, &again), 0);
 	assert_int_equal(again, a);
@@ -149,12 +150,12 @@ static void test_earliest_deadline_wins(void **state)
 	uint32_t small = add_awake(10000, CLV_CLASS_LATENCY);
 	uint32_t quick = add_awake(500000, CLV_CLASS_LATENCY);
 
-	/* All begin at V; deadlines are 16, 8, 100 and 2 ms of virtual time. */
+	/* All begin at V; deadlines are 32, 16, 100 and 2 ms of virtual time. */
 	assert_picks(quick, MS, 0);
 	clv_policy_sleep(policy, quick, 0);
-	assert_picks(normal, 4 * MS, 0);
+	assert_picks(normal, 8 * MS, 0);
 	clv_policy_sleep(policy, normal, 0);
-	assert_picks(batch, 8 * MS, 0);
+	assert_picks(batch, 16 * MS, 0);
 	clv_policy_sleep(policy, batch, 0);
 	assert_picks(small, MS, 0);
 }
@@ -179,16 +180,22 @@ static void test_who_is_ahead_is_not_eligible(void **state)
 static void test_no_turn_below_its_worth(void **state)
 {
 	uint32_t a = add_awake(500000, CLV_CLASS_NORMAL);
+	uint32_t quick = add(500000, 0, CLV_CLASS_LATENCY);
 
 	clv_policy_charge(policy, a, 1500 * US, 0);
-	assert_picks(a, 2500 * US, 0);
-	clv_policy_charge(policy, a, 2499 * US, 0);
-	assert_picks(a, 500 * US, 0);
-	clv_policy_charge(policy, a, 500 * US, 0);
-	assert_picks(a, 4 * MS, 0);
+	assert_picks(a, 6500 * US, 0);
+	clv_policy_charge(policy, a, 5499 * US, 0);
+	assert_picks(a, 1001 * US, 0);
+	/* With an eighth of a slice left the next request begins. */
+	clv_policy_charge(policy, a, 1 * US, 0);
+	assert_picks(a, 8 * MS, 0);
 	/* Exactly its slice is exactly its request. */
-	clv_policy_charge(policy, a, 4 * MS, 0);
-	assert_picks(a, 4 * MS, 0);
+	clv_policy_charge(policy, a, 8 * MS, 0);
+	assert_picks(a, 8 * MS, 0);
+	clv_policy_sleep(policy, a, 0);
+	clv_policy_wake(policy, quick, 0);
+	clv_policy_charge(policy, quick, 800 * US, 0);
+	assert_picks(quick, 500 * US, 0);
 }
 
 static void test_preemption(void **state)
@@ -246,33 +253,39 @@ static void test_debt_survives_sleep(void **state)
 	assert_lag(b, 0);
 }
 
-static void test_sleep_earns_one_slice(void **state)
+/* What each class may save up, and its slice. */
+static int64_t savings_ns(enum clv_class class, int64_t weight_ppm)
 {
-	static const int64_t slices_ns[] = {1 * MS, 4 * MS, 8 * MS};
+	if (class == CLV_CLASS_LATENCY)
+		return 4 * MS;
+	return 2 * (int64_t)MS * weight_ppm / CLV_PPM;
+}
 
+static void test_sleep_earns_savings(void **state)
+{
 	for (int class = 0; class < _CLV_CLASS_MAX; class ++) {
 		uint32_t a = add_awake(250000, (enum clv_class) class);
 		uint32_t hog = add_awake(750000, CLV_CLASS_LATENCY);
 
 		clv_policy_sleep(policy, a, 0);
-		clv_policy_charge(policy, hog, 2 * MS, 2 * MS);
-		assert_lag(a, 500 * (int64_t)US);
-		assert_lag(hog, -500 * (int64_t)US);
+		clv_policy_charge(policy, hog, 1 * MS, 1 * MS);
+		assert_lag(a, 250 * (int64_t)US);
+		assert_lag(hog, -250 * (int64_t)US);
 		/* Only while somebody is served. */
 		clv_policy_wake(policy, a, 3600 * CLV_NS_PER_S);
 		clv_policy_sleep(policy, a, 3601 * CLV_NS_PER_S);
-		assert_lag(a, 500 * (int64_t)US);
+		assert_lag(a, 250 * (int64_t)US);
 		for (uint64_t i = 1; i < 50; i++) {
 			clv_policy_charge(
 				policy, hog, 777 * US, 3601 * CLV_NS_PER_S + i * MS);
-			assert_in_range(
-				clv_policy_lag_ns(policy, a), 0, slices_ns[class]);
+			assert_in_range(clv_policy_lag_ns(policy, a), 0,
+				savings_ns((enum clv_class) class, 250000));
 		}
-		assert_lag(a, slices_ns[class]);
+		assert_lag(a, savings_ns((enum clv_class) class, 250000));
 
 		clv_policy_wake(policy, a, 3602 * CLV_NS_PER_S);
 		assert_true(clv_policy_preempts(policy, a, hog, 3602 * CLV_NS_PER_S));
-		assert_picks(a, (uint64_t)slices_ns[class], 3602 * CLV_NS_PER_S);
+		assert_int_equal(clv_policy_pick(policy, 3602 * CLV_NS_PER_S).lease, a);
 		clv_policy_remove(policy, a, 3602 * CLV_NS_PER_S);
 		clv_policy_remove(policy, hog, 3602 * CLV_NS_PER_S);
 	}
@@ -298,38 +311,60 @@ static void test_newcomer_shares_a_debt(void **state)
 
 	clv_policy_sleep(policy, away, 0);
 	clv_policy_charge(policy, hog, 6 * MS, 6 * MS);
-	assert_lag(away, 4 * (int64_t)MS);
-	assert_lag(hog, -4 * (int64_t)MS);
+	assert_lag(away, 1 * (int64_t)MS);
+	assert_lag(hog, -1 * (int64_t)MS);
 	guest = add_awake(250000, CLV_CLASS_NORMAL);
-	assert_lag(guest, -2 * (int64_t)MS);
-	assert_lag(hog, -2 * (int64_t)MS);
-	assert_lag(away, 4 * (int64_t)MS);
+	assert_lag(guest, -500 * (int64_t)US);
+	assert_lag(hog, -500 * (int64_t)US);
+	assert_lag(away, 1 * (int64_t)MS);
 	clv_policy_wake(policy, away, 6 * MS);
 	assert_true(clv_policy_preempts(policy, away, guest, 6 * MS));
 	clv_policy_remove(policy, guest, 6 * MS);
-	assert_in_range(clv_policy_lag_ns(policy, hog) + 4 * MS, 0, 4 * MS);
+	assert_in_range(clv_policy_lag_ns(policy, hog) + MS, 0, MS);
 }
 
-static void test_credit_is_one_slice_through_sleep(void **state)
+/* Who stood in line behind a long kernel still has that claim if it is back at once, and
+ * loses of it, down to its savings, what others are served meanwhile. */
+static void test_claim_lapses_in_absence(void **state)
 {
-	static const int64_t slices_ns[] = {1 * MS, 4 * MS, 8 * MS};
-
 	for (int class = 0; class < _CLV_CLASS_MAX; class ++) {
 		uint32_t hog = add_awake(500000, CLV_CLASS_NORMAL);
 		uint32_t a = add_awake(500000, (enum clv_class) class);
 
 		clv_policy_charge(policy, hog, 100 * MS, 100 * MS);
-		assert_lag(a, 50 * (int64_t)MS);
 		clv_policy_sleep(policy, a, 100 * MS);
-		assert_lag(a, slices_ns[class]);
-		/* What it gave up is no debt of the other's any more. */
-		assert_lag(hog, -slices_ns[class]);
+		clv_policy_wake(policy, a, 100 * MS);
+		assert_lag(a, 50 * (int64_t)MS);
+
+		clv_policy_sleep(policy, a, 100 * MS);
 		clv_policy_charge(policy, hog, 7 * MS, 107 * MS);
-		assert_lag(a, slices_ns[class]);
 		clv_policy_wake(policy, a, 107 * MS);
-		assert_lag(a, slices_ns[class]);
-		clv_policy_remove(policy, a, 107 * MS);
-		clv_policy_remove(policy, hog, 107 * MS);
+		assert_lag(a, 43 * (int64_t)MS);
+
+		clv_policy_sleep(policy, a, 107 * MS);
+		clv_policy_charge(policy, hog, 300 * MS, 407 * MS);
+		clv_policy_wake(policy, a, 407 * MS);
+		assert_lag(a, savings_ns((enum clv_class) class, 500000));
+		clv_policy_remove(policy, a, 407 * MS);
+		clv_policy_remove(policy, hog, 407 * MS);
+	}
+}
+
+/* Short visits behind long kernels do not pile claims up. */
+static void test_claims_do_not_pile_up(void **state)
+{
+	uint32_t hog = add_awake(500000, CLV_CLASS_NORMAL);
+	uint32_t a = add(500000, 0, CLV_CLASS_NORMAL);
+	uint64_t now_ns = 0;
+
+	for (int i = 0; i < 20; i++) {
+		clv_policy_wake(policy, a, now_ns);
+		now_ns += 100 * MS;
+		clv_policy_charge(policy, hog, 100 * MS, now_ns);
+		now_ns += MS;
+		clv_policy_charge(policy, a, MS, now_ns);
+		clv_policy_sleep(policy, a, now_ns);
+		assert_in_range(clv_policy_lag_ns(policy, a), 0, MS + 51 * MS);
 	}
 }
 
@@ -347,12 +382,12 @@ static void test_nap_keeps_the_request(void **state)
 		clv_policy_wake(policy, a, 4 * MS);
 	}
 	assert_lag(a, 0);
-	assert_picks(a, 2 * MS, 4 * MS);
+	assert_picks(a, 6 * MS, 4 * MS);
 	clv_policy_charge(policy, a, 1 * MS, 5 * MS);
 	clv_policy_sleep(policy, a, 5 * MS);
-	clv_policy_charge(policy, b, 3 * MS, 8 * MS);
-	clv_policy_wake(policy, a, 8 * MS);
-	assert_picks(a, 1 * MS, 8 * MS);
+	clv_policy_charge(policy, b, 2 * MS, 7 * MS);
+	clv_policy_wake(policy, a, 7 * MS);
+	assert_picks(a, 5 * MS, 7 * MS);
 }
 
 static void test_newcomer_has_no_lag(void **state)
@@ -376,13 +411,13 @@ static void test_work_while_asleep_is_debt(void **state)
 	assert_false(clv_policy_is_awake(policy, a));
 	assert_lag(a, -5 * (int64_t)MS);
 	assert_lag(b, 5 * (int64_t)MS);
-	assert_picks(b, 4 * MS, 10 * MS);
+	assert_picks(b, 8 * MS, 10 * MS);
 	/* What it has earned pays first. */
 	clv_policy_charge(policy, b, 18 * MS, 28 * MS);
-	assert_lag(a, 4 * (int64_t)MS);
-	clv_policy_charge(policy, a, 6 * MS, 34 * MS);
 	assert_lag(a, 1 * (int64_t)MS);
-	assert_lag(b, -1 * (int64_t)MS);
+	clv_policy_charge(policy, a, 6 * MS, 34 * MS);
+	assert_lag(a, -2 * (int64_t)MS);
+	assert_lag(b, 2 * (int64_t)MS);
 }
 
 static void test_alone_it_owes_nobody(void **state)
@@ -402,9 +437,12 @@ static void test_lone_debtor_runs(void **state)
 	uint32_t b = add_awake(500000, CLV_CLASS_NORMAL);
 
 	clv_policy_charge(policy, a, 200 * MS, 200 * MS);
-	assert_picks(b, 4 * MS, 200 * MS);
-	clv_policy_sleep(policy, b, 200 * MS);
-	assert_picks(a, 4 * MS, 200 * MS);
+	/* Nobody else is eligible for long: no decision before four slices. */
+	assert_picks(b, 32 * MS, 200 * MS);
+	clv_policy_charge(policy, b, 195 * MS, 395 * MS);
+	assert_picks(b, 8 * MS, 395 * MS);
+	clv_policy_sleep(policy, b, 395 * MS);
+	assert_picks(a, 8 * MS, 395 * MS);
 }
 
 static void test_update_keeps_lag(void **state)
@@ -418,9 +456,9 @@ static void test_update_keeps_lag(void **state)
 	clv_policy_update(policy, a, &small, 3 * MS);
 	assert_lag(a, -1500 * (int64_t)US);
 	assert_lag(b, 1500 * (int64_t)US);
-	/* 1 ms of its request is left, and what is left does not grow with the class. */
+	/* 5 ms of its request are left, and no more than a slice of the new class. */
 	clv_policy_sleep(policy, b, 3 * MS);
-	assert_picks(a, 1 * MS, 3 * MS);
+	assert_picks(a, 5 * MS, 3 * MS);
 	clv_policy_update(policy, a, &quick, 3 * MS);
 	assert_picks(a, 1 * MS, 3 * MS);
 	clv_policy_wake(policy, b, 3 * MS);
@@ -441,18 +479,16 @@ static void test_update_bounds_sleeping_credit(void **state)
 	uint32_t a = add_awake(500000, CLV_CLASS_BATCH);
 	uint32_t b = add_awake(500000, CLV_CLASS_NORMAL);
 
+	clv_policy_sleep(policy, a, 0);
 	clv_policy_charge(policy, b, 100 * MS, 100 * MS);
-	clv_policy_sleep(policy, a, 100 * MS);
-	assert_lag(a, 8 * (int64_t)MS);
-	clv_policy_update(policy, a, &quick, 100 * MS);
 	assert_lag(a, 1 * (int64_t)MS);
-	assert_lag(b, -1 * (int64_t)MS);
-
-	/* And where it has room again, it earns again. */
-	clv_policy_update(policy, a, &longer, 100 * MS);
+	/* Where it has room it earns again. */
+	clv_policy_update(policy, a, &quick, 100 * MS);
 	clv_policy_charge(policy, b, 4 * MS, 104 * MS);
-	assert_lag(a, 3 * (int64_t)MS);
-	clv_policy_update(policy, a, &quick, 104 * MS);
+	assert_in_range(clv_policy_lag_ns(policy, a), 2900 * US, 3 * MS);
+	clv_policy_update(policy, a, &longer, 104 * MS);
+	clv_policy_charge(policy, b, 4 * MS, 108 * MS);
+	clv_policy_wake(policy, a, 108 * MS);
 	assert_lag(a, 1 * (int64_t)MS);
 }
 
@@ -471,7 +507,7 @@ static void test_cap_throttles(void **state)
 	assert_picks_nobody(100 * MS, 100 * MS - 1);
 	assert_true(clv_policy_is_throttled(policy, a, 100 * MS - 1));
 	assert_false(clv_policy_is_throttled(policy, a, 100 * MS));
-	assert_picks(a, 1 * MS, 100 * MS); /* the rest of its request */
+	assert_picks(a, 3 * MS, 100 * MS);
 	clv_policy_charge(policy, a, 1 * MS, 101 * MS);
 	assert_picks(a, 2 * MS, 101 * MS);
 	/* What is not used is lost. */
@@ -499,10 +535,10 @@ static void test_cap_overdraft_is_owed(void **state)
 	/* Nobody else is kept, and the earliest time counts. */
 	clv_policy_charge(policy, a, 10 * MS, 310 * MS);
 	clv_policy_wake(policy, b, 310 * MS);
-	assert_picks(b, 4 * MS, 310 * MS);
+	assert_picks(b, 8 * MS, 310 * MS);
 	clv_policy_charge(policy, b, 50 * MS, 360 * MS);
 	assert_picks_nobody(400 * MS, 360 * MS);
-	assert_picks(b, 4 * MS, 400 * MS);
+	assert_picks(b, 8 * MS, 400 * MS);
 }
 
 /* A kernel that spans periods is paid from the budgets of all of them. */
@@ -526,13 +562,13 @@ static void test_cap_changes(void **state)
 	clv_policy_charge(policy, a, 3 * MS, 3 * MS);
 	assert_picks_nobody(100 * MS, 3 * MS);
 	clv_policy_update(policy, a, &more, 3 * MS);
-	assert_picks(a, 1 * MS, 3 * MS); /* the rest of its request */
+	assert_picks(a, 3 * MS, 3 * MS);
 	clv_policy_update(policy, a, &less, 3 * MS);
 	assert_picks_nobody(100 * MS, 3 * MS);
 	clv_policy_update(policy, a, &none, 3 * MS);
-	assert_picks(a, 1 * MS, 3 * MS);
+	assert_picks(a, 5 * MS, 3 * MS); /* the rest of its request */
 	clv_policy_charge(policy, a, 50 * MS, 53 * MS);
-	assert_picks(a, 4 * MS, 53 * MS);
+	assert_picks(a, 8 * MS, 53 * MS);
 }
 
 /* A throttled lease does not hold V back; it earns its slice as one that sleeps. */
@@ -544,18 +580,18 @@ static void test_throttled_are_as_asleep(void **state)
 
 	clv_policy_wake(policy, capped, 0);
 	clv_policy_charge(policy, capped, MS, MS);
-	clv_policy_charge(policy, a, 4 * MS, 5 * MS);
-	clv_policy_charge(policy, b, 4 * MS, 9 * MS);
-	assert_lag(capped, 3500 * (int64_t)US);
-	assert_lag(a, -1750 * (int64_t)US);
-	assert_lag(b, -1750 * (int64_t)US);
+	clv_policy_charge(policy, a, 1 * MS, 2 * MS);
+	clv_policy_charge(policy, b, 1 * MS, 3 * MS);
+	assert_lag(capped, 500 * (int64_t)US);
+	assert_lag(a, -250 * (int64_t)US);
+	assert_lag(b, -250 * (int64_t)US);
 	for (int i = 0; i < 10; i++) {
 		clv_policy_charge(policy, a, 4 * MS, 20 * MS);
 		clv_policy_charge(policy, b, 4 * MS, 20 * MS);
 	}
-	assert_lag(capped, 4 * MS);
-	assert_in_range(clv_policy_lag_ns(policy, a) + 2 * MS, 0, 500 * US);
-	assert_in_range(clv_policy_lag_ns(policy, b) + 2 * MS, 0, 500 * US);
+	assert_lag(capped, 1 * MS);
+	assert_in_range(clv_policy_lag_ns(policy, a) + MS, 0, 1000 * US);
+	assert_in_range(clv_policy_lag_ns(policy, b) + MS, 0, 1000 * US);
 }
 
 static void test_pick_changes_nothing(void **state)
@@ -591,10 +627,11 @@ int main(void)
 		TEST(test_preemption),
 		TEST(test_preemption_is_by_deadline),
 		TEST(test_debt_survives_sleep),
-		TEST(test_sleep_earns_one_slice),
+		TEST(test_sleep_earns_savings),
 		TEST(test_who_never_woke_earns_nothing),
 		TEST(test_newcomer_shares_a_debt),
-		TEST(test_credit_is_one_slice_through_sleep),
+		TEST(test_claim_lapses_in_absence),
+		TEST(test_claims_do_not_pile_up),
 		TEST(test_nap_keeps_the_request),
 		TEST(test_newcomer_has_no_lag),
 		TEST(test_work_while_asleep_is_debt),
