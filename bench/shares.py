@@ -134,24 +134,23 @@ def busy_part(block, name, begin=None, end=None):
 
 
 def run_cap(context, case, arguments):
-    """One capped lease, alone on the device in its blocks; a plain program in between.  A
-    cap is of the device's time, so that is what is held to it: the machine's own speed,
-    which drifts from block to block, is in the rate alone."""
+    """One capped lease, alone on the device in its blocks; the same in a lease with no cap
+    in between.  A cap is of the device's time, so that is what is held to it: the machine's
+    own speed, which drifts from block to block, is in the rate alone."""
     cap, worst = 0.3, 0.0
     with Session(context.build, context.with_cleave) as session:
         common = [*arguments, "--cal", session.calibrate()]
         capped = session.spawn("capped", common, Lease(cap, cap=cap))
-        plain = session.spawn("plain", common)
+        plain = session.spawn("plain", common, Lease(cap))
         free, held = session.alternate(
             [plain], [capped], 1 if context.quick else CYCLES, BLOCK_SECONDS)
 
-    full = measure.middle_mean([busy_part(block, "plain") for block in free])
     for block in held:
         busy = measure.busy_curve(block.records["capped"])
         for begin, end in measure.windows(block.begin, block.end):
-            part = busy.between(begin, end) / (end - begin) / full
+            part = busy.between(begin, end) / (end - begin)
             worst = max(worst, abs(part - cap))
-    whole = [busy_part(block, "capped") / full for block in held]
+    whole = [busy_part(block, "capped") for block in held]
     context.add("shares", case, "device_time", sum(whole) / len(whole), "fraction")
     context.add("shares", case, "worst_1s", worst, "fraction")
     context.add("shares", case, "rate", measure.median(measure.between_ratios(

@@ -5,7 +5,7 @@ from tenants import Lease, Session
 
 BLOCK_SECONDS = 2
 ALTERNATIONS = 5
-SLICE_NS = 4_000_000
+SLICE_NS = 8_000_000
 CASES = {"two": 2, "three": 3, "eight": 8}
 
 

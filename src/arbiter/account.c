@@ -38,24 +38,36 @@ void clv_account_observe(struct clv_arbiter_lease *lease)
 	visit_slots(lease, observe_slot, lease);
 }
 
+struct busy {
+	uint64_t now_ns, sum_ns;
+};
+
 static void add_busy(const struct clv_slot *slot, void *userdata)
 {
-	*(uint64_t *)userdata += atomic_load(&slot->busy_ns);
+	struct busy *busy = userdata;
+	uint64_t since_ns = atomic_load(&slot->busy_since_ns);
+
+	busy->sum_ns += atomic_load(&slot->busy_ns);
+	if (since_ns < busy->now_ns &&
+		atomic_load(&slot->done) != atomic_load(&slot->entered))
+		busy->sum_ns += busy->now_ns - since_ns;
 }
 
-uint64_t clv_account_reported_busy_ns(const struct clv_arbiter_lease *lease)
+uint64_t clv_account_reported_busy_ns(
+	const struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
-	uint64_t sum = 0;
+	struct busy busy = {.now_ns = now_ns};
 
-	visit_slots(lease, add_busy, &sum);
-	return sum;
+	visit_slots(lease, add_busy, &busy);
+	return busy.sum_ns;
 }
 
 /* While nobody contends, an idle holder keeps the device but does not use it; then its
  * own report of busy time, bounded by the clock, stands in the account. */
-static uint64_t relaxed_held_ns(struct clv_arbiter_lease *lease, uint64_t elapsed_ns)
+static uint64_t relaxed_held_ns(
+	struct clv_arbiter_lease *lease, uint64_t elapsed_ns, uint64_t now_ns)
 {
-	uint64_t busy = clv_account_reported_busy_ns(lease);
+	uint64_t busy = clv_account_reported_busy_ns(lease, now_ns);
 	uint64_t delta = busy > lease->busy_seen_ns ? busy - lease->busy_seen_ns : 0;
 
 	lease->busy_seen_ns = busy;
@@ -73,8 +85,9 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 	elapsed = now_ns - lease->charged_until_ns;
 	lease->charged_until_ns = now_ns;
 	clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
-	lease->account.held_ns +=
-		clv_lease_is_relaxed(lease) ? relaxed_held_ns(lease, elapsed) : elapsed;
+	lease->account.held_ns += clv_lease_is_relaxed(lease)
+					  ? relaxed_held_ns(lease, elapsed, now_ns)
+					  : elapsed;
 }
 
 void clv_account_charge_stray(

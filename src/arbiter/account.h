@@ -22,4 +22,5 @@ void clv_account_charge_stray(
 void clv_account_note_throttling(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
 
-uint64_t clv_account_reported_busy_ns(const struct clv_arbiter_lease *lease);
+uint64_t clv_account_reported_busy_ns(
+	const struct clv_arbiter_lease *lease, uint64_t now_ns);

@@ -20,6 +20,7 @@ struct clv_arbiter_lease {
 	bool beacon_held;
 	bool removed;
 	bool rung;
+	bool has_rung; /* before this step */
 
 	/* As last published. */
 	enum clv_phase phase;
@@ -34,14 +35,13 @@ struct clv_arbiter_lease {
 	/* The present turn. */
 	uint64_t turn_started_ns;
 	uint64_t charged_until_ns;
+	uint64_t idle_since_ns; /* seen without work; 0: it has some */
 
 	/* Its turn ended while it was at work: until then it counts as awake, in line or
 	 * not; 0: it does not linger. */
 	uint64_t lingers_until_ns;
 
-	/* Habits: how long it usually stays away, and how often it comes back. */
-	uint64_t idle_since_ns;
-	uint64_t usual_gap_ns;
+	/* Habits: how often it comes back. */
 	uint64_t last_wake_ns;
 	uint64_t usual_wake_interval_ns;
 

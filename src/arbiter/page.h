@@ -54,9 +54,11 @@ struct clv_control_page {
 	_Atomic uint64_t memory_quota_bytes;
 	uint64_t device_memory_bytes;
 	_Atomic uint32_t slots_used; /* one past the highest slot ever given out */
-	uint32_t reserved;
-	_Atomic uint64_t grace_ns; /* idle for this long before the doorbell says so */
-	uint64_t reserved_words[8];
+	/* A futex, for the process's helper: bumped when a turn ends, and when one begins
+	 * that no thread stands in line for.  Where a thread wakes for the turn, a second
+	 * one would only take a processor from it. */
+	_Atomic uint32_t helper_call;
+	uint64_t reserved_words[9];
 	/* A robust process-shared mutex that the arbiter's thread holds and nobody else
 	 * ever locks: when that thread dies the kernel sets FUTEX_OWNER_DIED in its first
 	 * word. */
@@ -72,11 +74,13 @@ struct clv_slot {
 	_Atomic uint64_t entered; /* commands that went in */
 	_Atomic uint64_t done;    /* of these: refused again, or known to be complete */
 	_Atomic uint64_t memory_bytes; /* charged to the quota */
-	_Atomic uint64_t busy_ns;      /* with work in flight; for display */
-	_Atomic uint64_t refused;      /* allocations over quota */
-	_Atomic uint64_t waited_ns;    /* in line for a turn; for display */
-	_Atomic uint32_t waiting;      /* threads in line for a turn */
-	uint32_t reserved[3];
+	_Atomic uint64_t busy_ns; /* with work in flight, up to busy_since; for display */
+	_Atomic uint64_t refused; /* allocations over quota */
+	_Atomic uint64_t waited_ns; /* in line for a turn; for display */
+	_Atomic uint32_t waiting;   /* threads in line for a turn */
+	uint32_t reserved;
+	_Atomic uint64_t
+		busy_since_ns; /* CLOCK_MONOTONIC; counts while work is in flight */
 };
 
 struct clv_report_page {

@@ -6,13 +6,10 @@
 #include "base/futex.h"
 
 #define OPEN_WINDOW_NS (40 * CLV_NS_PER_MS)
-#define SHARED_WINDOW_NS (2 * CLV_NS_PER_MS)
+/* What starts before the deadline; the gate looks at that itself. */
+#define GRANTED_WINDOW_NS (8 * CLV_NS_PER_MS)
+#define SHARED_WINDOW_NS (4 * CLV_NS_PER_MS)
 #define PROMPT_WINDOW_NS (300 * CLV_NS_PER_US)
-
-/* Giving the device away for so short a gap costs the lease a neighbour's kernel and two
- * hand-overs; keeping it costs the gap, and the lease pays that itself. */
-#define SHORT_GAP_NS (250 * CLV_NS_PER_US)
-#define MAX_GRACE_NS (400 * CLV_NS_PER_US)
 
 /* Who comes back this often, with credit, is let in after at most two kernels. */
 #define FREQUENT_WAKE_NS (50 * CLV_NS_PER_MS)
@@ -21,14 +18,21 @@ void clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase)
 {
 	struct clv_control_page *control = lease->pages.control;
 
+	bool for_threads = phase != CLV_PHASE_CLOSED;
+
 	/* With no window, whoever is just now between going in and being counted for the
 	 * next marker places one at once, and the drain does not wait for a poll. */
-	if (phase == CLV_PHASE_CLOSED)
+	if (!for_threads)
 		atomic_store(&control->window_ns, 0);
 	lease->phase = phase;
 	lease->turn++;
 	atomic_store(&control->phase, CLV_PHASE_WORD(lease->turn, phase));
-	clv_futex_wake(&control->phase, INT_MAX);
+	if (for_threads)
+		clv_futex_wake(&control->phase, INT_MAX);
+	if (for_threads && lease->n_waiting > 0)
+		return;
+	atomic_fetch_add(&control->helper_call, 1);
+	clv_futex_wake(&control->helper_call, INT_MAX);
 }
 
 static bool is_frequent_waker(const struct clv_arbiter *arbiter,
@@ -40,10 +44,22 @@ static bool is_frequent_waker(const struct clv_arbiter *arbiter,
 	       clv_policy_lag_ns(arbiter->policy, lease->policy_lease) >= 0;
 }
 
+static uint64_t window_of(enum clv_phase phase)
+{
+	switch (phase) {
+	case CLV_PHASE_OPEN:
+		return OPEN_WINDOW_NS;
+	case CLV_PHASE_GRANTED:
+		return GRANTED_WINDOW_NS;
+	default:
+		return SHARED_WINDOW_NS;
+	}
+}
+
 void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	enum clv_phase phase, uint64_t now_ns)
 {
-	uint64_t window_ns = phase == CLV_PHASE_OPEN ? OPEN_WINDOW_NS : SHARED_WINDOW_NS;
+	uint64_t window_ns = window_of(phase);
 	uint32_t commands = 1;
 
 	for (struct clv_arbiter_lease *other = arbiter->leases;
@@ -64,15 +80,4 @@ void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 		window_ns /= lease->n_working_slots;
 	atomic_store(&lease->pages.control->window_ns, window_ns);
 	atomic_store(&lease->pages.control->window_commands, commands);
-}
-
-void clv_publish_grace(struct clv_arbiter_lease *lease)
-{
-	uint64_t grace_ns = 0;
-
-	if (lease->usual_gap_ns > 0 && lease->usual_gap_ns < SHORT_GAP_NS)
-		grace_ns = 2 * lease->usual_gap_ns;
-	if (grace_ns > MAX_GRACE_NS)
-		grace_ns = MAX_GRACE_NS;
-	atomic_store(&lease->pages.control->grace_ns, grace_ns);
 }

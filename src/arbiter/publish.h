@@ -11,7 +11,3 @@ void clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase);
 /* How much may be in flight: the less, the sooner somebody else can be let in. */
 void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	enum clv_phase phase, uint64_t now_ns);
-
-/* How long it may be idle in its turn before it must say so: twice its usual gap, where
- * that is short; else not at all. */
-void clv_publish_grace(struct clv_arbiter_lease *lease);

@@ -8,9 +8,8 @@
 #include "base/clock.h"
 
 #define MIN_TURN_NS (500 * CLV_NS_PER_US)
-/* From a grant to the first command on the device.  It is nobody's: were it charged, a
- * lease with short turns would get less for its share than one with long turns. */
-#define START_NS (80 * CLV_NS_PER_US)
+/* Twice what a gate waits before it says so (gate/grace.c). */
+#define SILENT_IDLE_NS (500 * CLV_NS_PER_US)
 
 #define STRAY_POLL_NS (1 * CLV_NS_PER_MS)
 #define MIN_DRAIN_TIMEOUT_NS (20 * CLV_NS_PER_MS)
@@ -64,15 +63,15 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 	if (arbiter->holder != lease) {
 		arbiter->holder = lease;
 		lease->turn_started_ns = now_ns;
-		lease->charged_until_ns = now_ns + START_NS;
+		lease->idle_since_ns = 0;
+		lease->charged_until_ns = now_ns;
 		lease->account.turns++;
 	}
 	if (phase != CLV_PHASE_GRANTED)
-		lease->busy_seen_ns = clv_account_reported_busy_ns(lease);
+		lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
 	lease->stray_since_ns = 0;
 	arbiter->closing = false;
 	clv_publish_window(arbiter, lease, phase, now_ns);
-	clv_publish_grace(lease);
 	atomic_store(&control->deadline_ns, deadline_ns);
 	/* Whoever stands in line must hear of it, also who came just now. */
 	clv_account_observe(lease);
@@ -98,13 +97,6 @@ static void hold_relaxed(
 	arbiter->decide_at_ns = UINT64_MAX;
 }
 
-static void fall_asleep(
-	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
-{
-	clv_policy_sleep(arbiter->policy, lease->policy_lease, now_ns);
-	lease->idle_since_ns = now_ns;
-}
-
 /* The device is free again once the closed holder has drained; a holder that does not
  * drain in time is left behind, charged on as a stray, and given less time at its next
  * close. */
@@ -126,7 +118,6 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 	clv_account_charge_holder(arbiter, now_ns);
 	arbiter->holder = NULL;
 	arbiter->closing = false;
-	lease->idle_since_ns = now_ns;
 	if (lease->n_waiting == 0 &&
 		clv_policy_is_awake(arbiter->policy, lease->policy_lease))
 		lease->lingers_until_ns = now_ns + CLV_HAND_OVER_NS;
@@ -165,9 +156,6 @@ static bool note_wake(
 		return false;
 
 	clv_policy_wake(arbiter->policy, lease->policy_lease, now_ns);
-	if (lease->idle_since_ns > 0)
-		lease->usual_gap_ns =
-			smooth(lease->usual_gap_ns, now_ns - lease->idle_since_ns);
 	if (lease->last_wake_ns > 0)
 		lease->usual_wake_interval_ns = smooth(
 			lease->usual_wake_interval_ns, now_ns - lease->last_wake_ns);
@@ -217,6 +205,20 @@ static void decide(struct clv_arbiter *arbiter, uint64_t now_ns)
 		close_holder(arbiter, now_ns);
 }
 
+/* In a granted turn its gate says when it is idle for good; one that says nothing is
+ * not waited for long. */
+static bool is_idle(struct clv_arbiter_lease *holder, uint64_t now_ns)
+{
+	if (has_work(holder)) {
+		holder->idle_since_ns = 0;
+		return false;
+	}
+	if (holder->idle_since_ns == 0)
+		holder->idle_since_ns = now_ns;
+	return holder->has_rung || clv_lease_is_relaxed(holder) ||
+	       now_ns - holder->idle_since_ns >= SILENT_IDLE_NS;
+}
+
 static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *holder = arbiter->holder;
@@ -226,8 +228,8 @@ static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 		hold_relaxed(arbiter, holder, now_ns);
 		return;
 	}
-	if (!has_work(holder)) {
-		fall_asleep(arbiter, holder, now_ns);
+	if (is_idle(holder, now_ns)) {
+		clv_policy_sleep(arbiter->policy, holder->policy_lease, now_ns);
 		close_holder(arbiter, now_ns);
 		return;
 	}
@@ -294,6 +296,7 @@ static void wake_rung(struct clv_arbiter *arbiter, uint64_t now_ns)
 		bool woke =
 			l->rung && l != arbiter->holder && note_wake(arbiter, l, now_ns);
 
+		l->has_rung = l->rung;
 		l->rung = false;
 		if (woke && arbiter->holder && !arbiter->closing)
 			consider_waker(arbiter, l, now_ns);
@@ -312,6 +315,10 @@ static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 	}
 	if (!arbiter->holder)
 		return next_ns;
+	if (arbiter->holder->idle_since_ns > 0 && !arbiter->closing &&
+		!clv_lease_is_relaxed(arbiter->holder))
+		next_ns =
+			min_ns(next_ns, arbiter->holder->idle_since_ns + SILENT_IDLE_NS);
 	return min_ns(next_ns,
 		arbiter->closing
 			? arbiter->closing_since_ns + arbiter->holder->drain_timeout_ns

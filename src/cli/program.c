@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,19 @@ static int set_layers(const char *gate_path)
 	return setenv("OPENCL_LAYERS", layers, 1) < 0 ? -errno : 0;
 }
 
+/* PoCL's workers, each on a processor of its own (docs of pocl: POCL_AFFINITY).  Woken
+ * for a turn and left to the scheduler, two often land on one processor, and a kernel
+ * takes twice as long while the other idles.  Not where the program may use only some
+ * processors, for PoCL would not keep to them, and never against the user's own word. */
+static void pin_workers(void)
+{
+	cpu_set_t allowed;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0 &&
+		CPU_COUNT(&allowed) == sysconf(_SC_NPROCESSORS_CONF))
+		setenv("POCL_AFFINITY", "1", 0);
+}
+
 static void __attribute__((noreturn))
 give_up(int status_fd, int exit_code, const char *msg)
 {
@@ -172,6 +186,7 @@ void clv_program_become(const struct clv_program *program, int status_fd)
 			setenv("CLEAVE_IF_NO_AGENT", program->if_no_agent, 1);
 		else
 			unsetenv("CLEAVE_IF_NO_AGENT");
+		pin_workers();
 	}
 	if (program->ns && clv_namespace_enter(program->ns, &err) < 0)
 		give_up(status_fd, CLV_EXIT_FAILED, err.msg);

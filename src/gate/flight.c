@@ -5,12 +5,18 @@
 
 #include "base/futex.h"
 #include "gate/attach.h"
+#include "gate/grace.h"
 
 #include <errno.h>
 
-#define WAIT_NS (10 * CLV_NS_PER_MS)
+/* A thread in line looks this often whether the agent lives.  Each look takes time from a
+ * device that is a processor. */
+#define WAIT_NS (50 * CLV_NS_PER_MS)
+#define WAIT_BESIDE_CALLBACK_NS (10 * CLV_NS_PER_MS)
+/* And this often it rings again, should a ring ever be lost. */
+#define RING_AGAIN_NS (1 * CLV_NS_PER_S)
 #define WINDOW_WAIT_NS (1 * CLV_NS_PER_MS)
-#define PATIENCE_NS (2 * WAIT_NS)
+#define PATIENCE_NS (20 * CLV_NS_PER_MS)
 
 static bool is_open(const struct clv_control_page *control, enum clv_phase phase)
 {
@@ -36,11 +42,6 @@ static bool fits(const struct clv_control_page *control, enum clv_phase phase,
 	       (estimate_ns > 0 || phase == CLV_PHASE_OPEN);
 }
 
-static bool is_drained(const struct clv_view *view)
-{
-	return atomic_load(&view->slot->done) == atomic_load(&view->slot->entered);
-}
-
 /* One attempt, of any command in any phase: the order of steps is
  * clv_flight_quick_enter's. */
 static bool try_enter(struct clv_view *view, uint64_t packed)
@@ -52,8 +53,10 @@ static bool try_enter(struct clv_view *view, uint64_t packed)
 	phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
 	if (is_open(view->control, phase)) {
 		flight = atomic_fetch_add(&clv_gate.flight, packed);
-		if (CLV_FLIGHT_COUNT(flight) == 0)
-			atomic_store(&clv_gate.busy_since_ns, clv_clock_ns());
+		if (CLV_FLIGHT_COUNT(flight) == 0) {
+			atomic_store(&view->slot->busy_since_ns, clv_clock_ns());
+			clv_grace_came_back();
+		}
 		if (fits(view->control, phase, flight, CLV_FLIGHT_NS(packed)))
 			return true;
 		atomic_fetch_sub(&clv_gate.flight, packed);
@@ -66,12 +69,12 @@ static void enter_unasked(struct clv_view *view, uint64_t packed)
 {
 	atomic_fetch_add(&view->slot->entered, CLV_FLIGHT_COUNT(packed));
 	if (CLV_FLIGHT_COUNT(atomic_fetch_add(&clv_gate.flight, packed)) == 0)
-		atomic_store(&clv_gate.busy_since_ns, clv_clock_ns());
+		atomic_store(&view->slot->busy_since_ns, clv_clock_ns());
 }
 
 /* Work that no turn was asked for, in a closed gate: the arbiter is told, once a turn,
  * and charges it until it is complete. */
-static void enter_as_debt(struct clv_view *view, uint64_t packed)
+void clv_flight_enter_as_debt(struct clv_view *view, uint64_t packed)
 {
 	static _Atomic uint32_t told_for;
 	uint32_t word;
@@ -81,6 +84,65 @@ static void enter_as_debt(struct clv_view *view, uint64_t packed)
 	if (CLV_PHASE_OF(word) == CLV_PHASE_CLOSED &&
 		atomic_exchange(&told_for, word) != word)
 		clv_attach_ring(view);
+}
+
+bool clv_flight_try(uint64_t packed)
+{
+	struct clv_view *view = clv_gate_peek();
+
+	if (!view)
+		return false;
+	if (!clv_gate_agent_is_dead(view))
+		return try_enter(view, packed);
+	clv_gate_seek_agent(view);
+	enter_unasked(view, packed);
+	return true;
+}
+
+/* A thread that waits to go in. -------------------------------------------------------
+ */
+
+void clv_line_begin(struct clv_line *line)
+{
+	*line = (struct clv_line){
+		.slot = clv_gate_peek()->slot,
+		.began_ns = clv_clock_ns(),
+		.saved_errno = errno,
+	};
+}
+
+/* In line for a turn, or not: told once for each change, before the bell rings. */
+static void stand(struct clv_line *line, bool wanted)
+{
+	if (line->is_in_line == wanted)
+		return;
+	line->is_in_line = wanted;
+	if (wanted)
+		atomic_fetch_add(&line->slot->waiting, 1);
+	else
+		atomic_fetch_sub(&line->slot->waiting, 1);
+}
+
+void clv_line_end(struct clv_line *line)
+{
+	stand(line, false);
+	atomic_fetch_add(&line->slot->waited_ns, clv_clock_ns() - line->began_ns);
+	errno = line->saved_errno;
+}
+
+/* A callback of the program that waits for a lock, which the thread in line holds, keeps
+ * its command from completing, and so the lease from draining. */
+static bool is_hopeless(struct clv_line *line)
+{
+	uint64_t flight = atomic_load(&clv_gate.flight), now_ns = clv_clock_ns();
+
+	if (atomic_load(&clv_gate.n_in_callback) == 0 || CLV_FLIGHT_COUNT(flight) == 0 ||
+		flight != line->flight_seen) {
+		line->flight_seen = flight;
+		line->flight_since_ns = now_ns;
+		return false;
+	}
+	return now_ns - line->flight_since_ns > PATIENCE_NS;
 }
 
 static void wait_for_window(void)
@@ -95,138 +157,81 @@ static void wait_for_window(void)
 	atomic_fetch_sub(&clv_gate.n_window_waiters, 1);
 }
 
-static void wait_for_turn(struct clv_view *view, uint32_t word, bool ring)
+/* Until the phase word changes, which only a turn's begin is told at once.  Rings first:
+ * also if it did before, since its counting itself in, in a try that failed, may be what
+ * kept the lease from draining. */
+static void wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t word)
 {
-	/* An expired turn needs no ring: the arbiter's own timer looks at it. */
-	if (ring && CLV_PHASE_OF(word) == CLV_PHASE_CLOSED && !clv_attach_ring(view))
-		clv_gate_seek_agent(view);
-	clv_futex_wait(&view->control->phase, word, WAIT_NS);
-}
+	uint64_t rang_ns = 0;
 
-/* In line for a turn, or not: told once for each change, before the bell rings. */
-static void stand_in_line(struct clv_slot *slot, bool *in_line, bool wanted)
-{
-	if (*in_line == wanted)
-		return;
-	*in_line = wanted;
-	if (wanted)
-		atomic_fetch_add(&slot->waiting, 1);
-	else
-		atomic_fetch_sub(&slot->waiting, 1);
-}
+	do {
+		uint64_t now_ns = clv_clock_ns();
 
-/* A callback that waits for a lock of the program's, which this thread holds while it
- * waits for the callback's command to complete, would wait for ever.  So whoever finds a
- * callback running and nothing completing goes ahead, and pays afterwards. */
-struct patience {
-	uint64_t since_ns;
-	uint64_t flight;
-};
-
-static bool is_exhausted(struct patience *patience, const struct clv_view *view)
-{
-	uint64_t flight = atomic_load(&clv_gate.flight), now_ns = clv_clock_ns();
-
-	if (atomic_load(&clv_gate.n_in_callback) == 0 || is_drained(view) ||
-		flight != patience->flight) {
-		*patience = (struct patience){now_ns, flight};
-		return false;
-	}
-	return now_ns - patience->since_ns > PATIENCE_NS;
-}
-
-void clv_flight_wait_for_turn(struct clv_view *view)
-{
-	int saved_errno = errno;
-	bool in_line = false;
-	struct clv_slot *slot = view->slot;
-	uint32_t word;
-
-	if (clv_gate_thread.callback_depth > 0)
-		return;
-	for (;; view = clv_gate_peek()) {
-		word = atomic_load(&view->control->phase);
-		if (view->slot != slot) {
-			stand_in_line(slot, &in_line, false);
-			slot = view->slot;
+		/* An expired turn needs no ring: the arbiter's own timer looks at it. */
+		if (CLV_PHASE_OF(word) == CLV_PHASE_CLOSED &&
+			now_ns - rang_ns >= RING_AGAIN_NS) {
+			rang_ns = now_ns;
+			if (!clv_attach_ring(view))
+				clv_gate_seek_agent(view);
 		}
-		if (clv_gate_agent_is_dead(view) ||
-			is_open(view->control, CLV_PHASE_OF(word)))
-			break;
-		stand_in_line(slot, &in_line, true);
-		wait_for_turn(view, word, true);
-	}
-	stand_in_line(slot, &in_line, false);
-	errno = saved_errno;
+		clv_futex_wait(&view->control->phase, word,
+			atomic_load(&clv_gate.n_in_callback) > 0 ? WAIT_BESIDE_CALLBACK_NS
+								 : WAIT_NS);
+	} while (atomic_load(&view->control->phase) == word && clv_gate_peek() == view &&
+		 !clv_gate_agent_is_dead(view) && !is_hopeless(line));
 }
 
-static void enter_slowly(struct clv_view *view, uint64_t packed)
-{
-	struct patience patience = {0};
-	uint64_t began_ns = clv_clock_ns();
-	struct clv_slot *slot = view->slot;
-	bool ring = true, in_line = false;
-
-	for (;; view = clv_gate_peek()) {
-		uint32_t word = atomic_load(&view->control->phase);
-		uint64_t asked_ns = clv_clock_ns();
-
-		if (view->slot != slot) {
-			stand_in_line(slot, &in_line, false);
-			slot = view->slot;
-		}
-		if (clv_gate_agent_is_dead(view)) {
-			clv_gate_seek_agent(view);
-			if (clv_gate_peek() != view)
-				continue;
-			enter_unasked(view, packed);
-			break;
-		}
-		if (is_exhausted(&patience, view)) {
-			enter_as_debt(view, packed);
-			break;
-		}
-		if (!is_open(view->control, CLV_PHASE_OF(word))) {
-			stand_in_line(slot, &in_line, true);
-			wait_for_turn(view, word, ring);
-			/* Only a ring that was due and given needs no other. */
-			ring = (ring && CLV_PHASE_OF(word) != CLV_PHASE_CLOSED) ||
-			       clv_clock_ns() - asked_ns >= WAIT_NS;
-		} else if (try_enter(view, packed)) {
-			break;
-		} else {
-			stand_in_line(slot, &in_line, false);
-			wait_for_window();
-			ring = true;
-		}
-	}
-	stand_in_line(slot, &in_line, false);
-	atomic_fetch_add(&slot->waited_ns, clv_clock_ns() - began_ns);
-}
-
-void clv_flight_enter(struct clv_view *view, uint64_t estimate_ns)
-{
-	uint64_t packed = CLV_FLIGHT_PACK(estimate_ns);
-	int saved_errno;
-
-	if (CLV_LIKELY(clv_gate_thread.callback_depth == 0 && try_enter(view, packed)))
-		return;
-
-	saved_errno = errno;
-	if (clv_gate_thread.callback_depth > 0)
-		enter_as_debt(view, packed);
-	else
-		enter_slowly(view, packed);
-	errno = saved_errno;
-}
-
-void clv_flight_released(uint64_t packed)
+bool clv_line_wait(struct clv_line *line)
 {
 	struct clv_view *view = clv_gate_peek();
+	uint32_t word = atomic_load(&view->control->phase);
 
-	if (!view)
+	if (view->slot != line->slot) {
+		stand(line, false);
+		line->slot = view->slot;
+	}
+	if (is_hopeless(line))
+		return false;
+	if (is_open(view->control, CLV_PHASE_OF(word))) {
+		stand(line, false);
+		wait_for_window();
+	} else if (!clv_gate_agent_is_dead(view)) {
+		stand(line, true);
+		wait_for_turn(line, view, word);
+	}
+	return true;
+}
+
+static bool enter_slowly(uint64_t packed)
+{
+	struct clv_line line;
+	bool entered;
+
+	clv_line_begin(&line);
+	do {
+		entered = clv_flight_try(packed);
+	} while (!entered && clv_line_wait(&line));
+	clv_line_end(&line);
+	return entered;
+}
+
+bool clv_flight_enter(struct clv_view *view, uint64_t estimate_ns)
+{
+	uint64_t packed = CLV_FLIGHT_PACK(estimate_ns);
+
+	if (CLV_LIKELY(try_enter(view, packed)))
+		return true;
+	return clv_gate_thread.callback_depth == 0 && enter_slowly(packed);
+}
+
+/* A grant does not wake the helper.  The first in a turn that leaves work, or idleness,
+ * to be noticed by it does. */
+static void have_turn_watched(uint32_t word)
+{
+	if (atomic_exchange(&clv_gate.watched_turn, word) == word)
 		return;
-	enter_as_debt(view, packed);
+	clv_helper_start();
+	clv_helper_wake();
 }
 
 /* Closed and drained, or granted and idle: the arbiter is told once for each time. */
@@ -241,9 +246,10 @@ void clv_flight_report_idle(struct clv_view *view, bool after_grace)
 		return;
 	if (phase == CLV_PHASE_GRANTED && atomic_load(&view->slot->waiting) > 0)
 		return;
-	if (phase == CLV_PHASE_GRANTED && !after_grace &&
-		atomic_load_explicit(&view->control->grace_ns, memory_order_relaxed) > 0)
+	if (phase == CLV_PHASE_GRANTED && !after_grace && clv_grace_begin()) {
+		have_turn_watched(word);
 		return;
+	}
 	key = ((uint64_t)word << 32) | (uint32_t)done;
 	if (atomic_exchange(&clv_gate.rung_for, key) != key && !clv_attach_ring(view))
 		clv_gate_seek_agent(view);
@@ -259,7 +265,7 @@ void clv_flight_leave(uint64_t packed)
 		return;
 	/* Not only when the last one is in: a deep queue never gets there. */
 	now_ns = clv_clock_ns();
-	since_ns = atomic_exchange(&clv_gate.busy_since_ns, now_ns);
+	since_ns = atomic_exchange(&view->slot->busy_since_ns, now_ns);
 	if (now_ns > since_ns)
 		atomic_fetch_add(&view->slot->busy_ns, now_ns - since_ns);
 	atomic_fetch_add(&view->slot->done, CLV_FLIGHT_COUNT(packed));
@@ -273,6 +279,12 @@ void clv_flight_leave(uint64_t packed)
 bool clv_flight_wants_marker_now(
 	const struct clv_view *view, uint32_t n_markers, bool sync_style)
 {
-	return n_markers == 0 && !sync_style &&
-	       CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_GRANTED;
+	uint32_t word = atomic_load(&view->control->phase);
+
+	if (CLV_PHASE_OF(word) != CLV_PHASE_GRANTED)
+		return false;
+	if (n_markers == 0 && !sync_style)
+		return true;
+	have_turn_watched(word);
+	return false;
 }

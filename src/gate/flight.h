@@ -11,7 +11,7 @@
 /* Bits of the count: one more command at a time cannot jump over them unseen. */
 #define CLV_FLIGHT_MAX_IN_FLIGHT (UINT64_C(1) << 18)
 #define CLV_FLIGHT_MAX_UNMARKED (UINT64_C(1) << 12)
-#define CLV_FLIGHT_MARKS_PER_WINDOW 4
+#define CLV_FLIGHT_MARKS_PER_WINDOW 2
 
 /* Inlined whatever the compiler thinks: the cost of a call shows in the benchmark. */
 #define CLV_HOT static inline __attribute__((always_inline))
@@ -42,7 +42,7 @@ CLV_HOT bool clv_flight_quick_enter(struct clv_view *view, uint64_t packed)
 	if (CLV_LIKELY(phase - CLV_PHASE_OPEN <= CLV_PHASE_SHARED - CLV_PHASE_OPEN)) {
 		flight = atomic_fetch_add(&clv_gate.flight, packed);
 		if (CLV_UNLIKELY(flight == 0))
-			atomic_store(&clv_gate.busy_since_ns, clv_clock_ns());
+			atomic_store(&view->slot->busy_since_ns, clv_clock_ns());
 		if (CLV_LIKELY(clv_flight_has_room(control, flight)))
 			return true;
 		atomic_fetch_sub(&clv_gate.flight, packed);
@@ -60,6 +60,28 @@ CLV_HOT bool clv_flight_fills_marker(const struct clv_view *view, uint64_t unmar
 	return CLV_FLIGHT_NS(unmarked) >= window_ns / CLV_FLIGHT_MARKS_PER_WINDOW ||
 	       (unmarked & CLV_FLIGHT_MAX_UNMARKED);
 }
+
+/* One attempt, without waiting, of a command that may go in at any time.  With no agent
+ * left to ask it goes in. */
+bool clv_flight_try(uint64_t packed);
+
+/* Goes in whatever the phase, and pays for it. */
+void clv_flight_enter_as_debt(struct clv_view *view, uint64_t packed);
+
+/* A thread in line: begin, wait and try again until it went in, end. */
+struct clv_line {
+	struct clv_slot *slot;
+	uint64_t began_ns;
+	uint64_t flight_seen, flight_since_ns;
+	int saved_errno;
+	bool is_in_line;
+};
+void clv_line_begin(struct clv_line *line);
+void clv_line_end(struct clv_line *line);
+
+/* Waits once, for the turn or for room.  False: what this thread
+ * waits for may be waiting for this thread. */
+bool clv_line_wait(struct clv_line *line);
 
 /* In a granted turn the arbiter must learn soon that this process is idle: a marker at
  * once, unless one is out or the program waits for its own work. */

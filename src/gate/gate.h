@@ -54,6 +54,9 @@ struct clv_gate_api {
 	bool (*mark_tails)(bool lingering);
 	/* Waits for the oldest marker and books it.  Returns false if there is none. */
 	bool (*wait_for_marker)(void);
+	/* Lets go what the vendor has and the gate keeps, as far as turn and room allow.
+	 * Returns whether anything is left that waits for those. */
+	bool (*let_go)(void);
 	/* In a forked child, before it attaches: forget what the parent had. */
 	void (*forget_parent)(void);
 };
@@ -85,26 +88,20 @@ static inline struct clv_view *clv_gate_peek(void)
 /* Work in flight. ---------------------------------------------------------------------
  */
 
-/* Enters one command that will take about estimate_ns (0: unknown).  Waits for the turn
- * and for room in the window unless the call comes from a callback. */
-void clv_flight_enter(struct clv_view *view, uint64_t estimate_ns);
-
-/* Waits for the turn and enters nothing: for commands that something else will release.
- */
-void clv_flight_wait_for_turn(struct clv_view *view);
+/* Enters one command that will take about estimate_ns (0: unknown), and waits for the
+ * turn and for room in the window.  False: it did not go in, and this thread must not
+ * wait, because it runs a callback or keeps one from ending. */
+bool clv_flight_enter(struct clv_view *view, uint64_t estimate_ns);
 
 /* Commands that went in but were refused by the vendor, or are known to be complete. */
 void clv_flight_leave(uint64_t packed);
-
-/* Commands that a user event released, and that were not counted so far.  Never waits. */
-void clv_flight_released(uint64_t packed);
 
 /* The helper thread: started at the first submission or allocation, woken when a marker
  * was placed. */
 void clv_helper_start(void);
 void clv_helper_wake(void);
 
-/* Between these two, on one thread, calls pass the gate and become debt. */
+/* Between these two no call on this thread waits for a turn. */
 void clv_gate_callback_begin(void);
 void clv_gate_callback_end(void);
 

@@ -7,6 +7,7 @@
 #include "base/futex.h"
 #include "base/thread.h"
 #include "gate/attach.h"
+#include "gate/grace.h"
 #include "gate/state.h"
 
 #include <errno.h>
@@ -32,15 +33,15 @@ struct wait_entry {
 
 #define WAIT_ENTRY_32_BITS 2u
 
-static void wait_for_either(struct clv_view *view, uint32_t phase_word,
-	uint32_t helper_word, uint64_t timeout_ns)
+static void wait_for_either(
+	struct clv_view *view, uint32_t call, uint32_t helper_word, uint64_t timeout_ns)
 {
 	static bool no_waitv; /* one thread only */
 	uint64_t until_ns = clv_clock_ns() + timeout_ns, poll_ns;
 	struct timespec until = {
 		(time_t)(until_ns / CLV_NS_PER_S), (long)(until_ns % CLV_NS_PER_S)};
 	struct wait_entry entries[] = {
-		{phase_word, (uintptr_t)&view->control->phase, WAIT_ENTRY_32_BITS, 0},
+		{call, (uintptr_t)&view->control->helper_call, WAIT_ENTRY_32_BITS, 0},
 		{helper_word, (uintptr_t)&clv_gate.helper_word, WAIT_ENTRY_32_BITS, 0},
 	};
 
@@ -68,17 +69,23 @@ enum woken_by {
 static uint64_t tend_granted(
 	struct clv_view *view, bool in_flight, enum woken_by woken_by)
 {
-	uint64_t grace_ns = atomic_load(&view->control->grace_ns);
-	bool timed_out = woken_by == WOKEN_BY_TIMEOUT;
+	uint64_t left_ns;
 
 	/* What was submitted before the turn may be long complete: then the turn is not
 	 * wanted, and somebody else waits. */
 	if (in_flight)
-		return woken_by != WOKEN_BY_MARKER && clv_gate.api->mark_tails(timed_out)
+		return woken_by != WOKEN_BY_MARKER &&
+				       clv_gate.api->mark_tails(
+					       woken_by == WOKEN_BY_TIMEOUT)
 			       ? 0
 			       : GRANTED_POLL_NS;
-	if (!timed_out && grace_ns > 0)
-		return grace_ns;
+	/* A turn for which nobody stands in line: somebody may be on the way. */
+	if (woken_by == WOKEN_BY_PHASE)
+		clv_grace_begin();
+	left_ns = clv_grace_left_ns();
+	if (left_ns > 0)
+		return left_ns;
+	clv_grace_failed();
 	clv_flight_report_idle(view, true);
 	return GRANTED_POLL_NS;
 }
@@ -109,12 +116,12 @@ static uint64_t tend(struct clv_view *view, uint32_t word, enum woken_by woken_b
 	return in_flight ? BUSY_POLL_NS : IDLE_POLL_NS;
 }
 
-static void sleep_until_needed(struct clv_view *view, uint32_t phase_word,
-	uint32_t helper_word, uint64_t sleep_ns)
+static void sleep_until_needed(
+	struct clv_view *view, uint32_t call, uint32_t helper_word, uint64_t sleep_ns)
 {
 	atomic_store(&clv_gate.helper_sleeps, 1);
 	if (atomic_load(&clv_gate.helper_word) == helper_word)
-		wait_for_either(view, phase_word, helper_word, sleep_ns);
+		wait_for_either(view, call, helper_word, sleep_ns);
 	atomic_store(&clv_gate.helper_sleeps, 0);
 }
 
@@ -144,7 +151,8 @@ static void *run(void *userdata)
 	(void)userdata;
 	clv_thread_make_prompt();
 	for (;;) {
-		uint32_t helper_word = atomic_load(&clv_gate.helper_word), phase_word;
+		uint32_t helper_word = atomic_load(&clv_gate.helper_word);
+		uint32_t call, phase_word;
 		struct clv_view *view;
 		uint64_t sleep_ns, entered;
 
@@ -154,12 +162,13 @@ static void *run(void *userdata)
 			continue;
 		}
 		view = clv_gate_peek();
+		call = atomic_load(&view->control->helper_call);
 		phase_word = atomic_load(&view->control->phase);
 		entered = atomic_load(&view->slot->entered);
 		sleep_ns = tend(view, phase_word, woken_by);
 		if (sleep_ns == 0)
 			continue;
-		sleep_until_needed(view, phase_word, helper_word, sleep_ns);
+		sleep_until_needed(view, call, helper_word, sleep_ns);
 		if (atomic_load(&view->control->phase) != phase_word)
 			woken_by = WOKEN_BY_PHASE;
 		else if (atomic_load(&clv_gate.helper_word) == helper_word &&
@@ -212,6 +221,12 @@ void clv_gate_forget_parent(void)
 	atomic_store(&clv_gate.helper_started, 0);
 	atomic_store(&clv_gate.helper_sleeps, 0);
 	atomic_store(&clv_gate.rung_for, 0);
+	atomic_store(&clv_gate.watched_turn, 0);
+	atomic_store(&clv_gate.idle_since_ns, 0);
 	atomic_store(&clv_gate.seeking, 0);
+	atomic_store(&clv_gate.turnstile_started, 0);
+	/* It may have been forked from a callback. */
+	clv_gate_thread.callback_depth = 0;
+	clv_gate_thread.n_marking = 0;
 	clv_gate.api->forget_parent();
 }

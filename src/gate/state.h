@@ -18,10 +18,15 @@ struct clv_gate_state {
 	_Atomic uint32_t helper_word;   /* a futex: bumped to wake the helper */
 	_Atomic uint32_t helper_started;
 	_Atomic uint32_t helper_sleeps;
+	_Atomic uint32_t turnstile_word; /* a futex: bumped to wake the turnstile */
+	_Atomic uint32_t turnstile_started;
 	_Atomic uint32_t seeking; /* a thread looks for the next agent */
 	_Atomic uint64_t
 		rung_for; /* the phase word and count for which idleness was told */
-	_Atomic uint64_t busy_since_ns;
+	_Atomic uint32_t watched_turn; /* the phase word of the turn the helper watches */
+	_Atomic uint64_t idle_since_ns; /* in its turn, and the arbiter not told; 0: no */
+	_Atomic int32_t grace_score;
+	_Atomic uint32_t n_grace_denied;
 };
 
 extern struct clv_gate_state clv_gate __attribute__((visibility("hidden")));
@@ -32,6 +37,7 @@ struct clv_gate_thread {
 	struct clv_cl_queue
 		*last_queue; /* never NULL; has no handle where none is known */
 	uint32_t callback_depth;
+	uint32_t n_marking; /* it is inside the vendor's calls that place a marker */
 };
 
 extern __thread struct clv_gate_thread clv_gate_thread

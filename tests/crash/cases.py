@@ -10,9 +10,8 @@ import time
 
 from world import ACTS, MIB, RUNNING, Failure, Tenant, World, expect, kill, wait_until
 
-# A holder that is stopped has stalled its neighbour for 1.5 to 2 s here.  The drain time-out
-# explains one of them; what the rest is made of is not known.
-MAX_STALL_S = 2.5
+# A holder that is stopped stalls its neighbour for one drain time-out.
+MAX_STALL_S = 1.5
 
 
 class Case:

@@ -10,10 +10,17 @@
 #define clv_forkless OWN(clv_forkless)
 #define clv_flight_enter OWN(clv_flight_enter)
 #define clv_flight_leave OWN(clv_flight_leave)
-#define clv_flight_released OWN(clv_flight_released)
+#define clv_flight_try OWN(clv_flight_try)
+#define clv_flight_enter_as_debt OWN(clv_flight_enter_as_debt)
+#define clv_line_begin OWN(clv_line_begin)
+#define clv_line_wait OWN(clv_line_wait)
+#define clv_line_end OWN(clv_line_end)
 #define clv_flight_wants_marker_now OWN(clv_flight_wants_marker_now)
 #define clv_flight_report_idle OWN(clv_flight_report_idle)
-#define clv_flight_wait_for_turn OWN(clv_flight_wait_for_turn)
+#define clv_grace_begin OWN(clv_grace_begin)
+#define clv_grace_came_back OWN(clv_grace_came_back)
+#define clv_grace_left_ns OWN(clv_grace_left_ns)
+#define clv_grace_failed OWN(clv_grace_failed)
 #define clv_helper_start OWN(clv_helper_start)
 #define clv_helper_spawn OWN(clv_helper_spawn)
 #define clv_helper_wake OWN(clv_helper_wake)
@@ -32,6 +39,7 @@
 #include "instance.h"
 
 #include "gate/flight.c"
+#include "gate/grace.c"
 #include "gate/helper.c"
 #include "gate/ledger.c"
 
@@ -41,12 +49,14 @@
 
 static bool place_marker(bool lingering);
 static bool wait_for_marker(void);
+static bool let_go_nothing(void);
 static void forget_nothing(void);
 
 static const struct clv_gate_api api = {
 	.attach_api = 1,
 	.mark_tails = place_marker,
 	.wait_for_marker = wait_for_marker,
+	.let_go = let_go_nothing,
 	.forget_parent = forget_nothing,
 };
 
@@ -92,6 +102,11 @@ bool clv_attach_ring(const struct clv_view *of)
 uint32_t clv_ledger_epoch(void)
 {
 	return 1;
+}
+
+static bool let_go_nothing(void)
+{
+	return false;
 }
 
 static void forget_nothing(void)

@@ -25,10 +25,10 @@ RUNS = {
         ("-DM_ENTERED_BEFORE_DONE", "found"),
         ("-DM_RING_BEFORE_WAITING", "found"),
         ("-DM_RING_ONCE", "found"),
-        ("-DM_FORGETS_TO_RING", "found"),
         ("-DM_DRAINED_NEEDS_NO_WAITER", "found"),
         ("-DM_NO_MARK_WHEN_CLOSED", "found"),
         ("-DM_WAITS_FOR_MARKERS_ONLY", "found"),
+        ("-DM_CALLS_FOR_NO_CLOSE", "found"),
     ],
     "window": [
         ("", "holds"),

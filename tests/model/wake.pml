@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a process and the arbiter wake each other (src/gate/flight.c and helper.c,
  * src/arbiter/turns.c): the phase word, the doorbell, the helper's futex.  No wait here
- * ever times out: the gate's 10 ms and 50 ms waits are there for deaths alone, so whoever
+ * ever times out: the gate's waits of 50 ms and more are there for deaths alone, so whoever
  * is left waiting when nothing can move any more has missed a wake-up, and the search
  * reports an invalid end state.  One step is one access to what is shared; a futex wait
  * compares and blocks at once.
@@ -41,10 +41,11 @@ bool bell[2];
 /* The process of lease 0: commands without a marker, and with one. */
 byte unmarked, marked;
 bool helper_sleeps, helper_blocked;
+bool blocked[N_THREADS]; /* in FUTEX_WAIT on the phase */
 
-/* Since the helper's look at: its futex word, the phase before it sleeps, the phase and
+/* Since the helper's look at: its futex word, the arbiter's call, the phase and
  * done before it reports; and since it told: the phase, entered. */
-bool news, phase_moved, word_moved, done_moved, told_moved = true, entered_moved;
+bool news, called, word_moved, done_moved, told_moved = true, entered_moved;
 
 /* Since the arbiter's look at the first of the two counts. */
 bool count_moved;
@@ -99,9 +100,28 @@ inline try_enter(word, ok)
 	fi
 }
 
-/* enter_slowly(): until let in.  In line only while it waits for a turn; rings once at a
- * closed gate, and again after a try that failed. */
-inline enter_slowly(word, ok, in_line, may_ring)
+inline leave_line(in_line)
+{
+	atomic {
+		if
+		:: in_line -> in_line = false; waiting[0]--
+		:: else
+		fi
+	}
+}
+
+inline ring(word, may_ring)
+{
+	if
+	:: PHASE(word) == CLOSED && may_ring -> bell[0] = true
+	:: else
+	fi
+}
+
+/* enter_slowly() and clv_line_wait(): until let in.  In line while it waits for a turn and
+ * until it went in; rings once at a closed gate, and again after a try that failed, for
+ * its counting itself in may be what kept the lease from draining. */
+inline enter_slowly(me, word, ok, in_line, may_ring)
 {
 	may_ring = true;
 	do
@@ -110,22 +130,10 @@ inline enter_slowly(word, ok, in_line, may_ring)
 		word = phase[0];
 		if
 		:: IS_OPEN(word) ->
-			try_enter(word, ok);
-#ifndef M_RING_ONCE
-			may_ring = true;
-#endif
-			atomic {
-				if
-				:: in_line -> in_line = false; waiting[0]--
-				:: else
-				fi
-			}
+			leave_line(in_line)
 		:: else ->
 #ifdef M_RING_BEFORE_WAITING
-			if
-			:: PHASE(word) == CLOSED && may_ring -> bell[0] = true
-			:: else
-			fi;
+			ring(word, may_ring);
 #endif
 			atomic {
 				if
@@ -134,19 +142,19 @@ inline enter_slowly(word, ok, in_line, may_ring)
 				fi
 			};
 #ifndef M_RING_BEFORE_WAITING
-			if
-			:: PHASE(word) == CLOSED && may_ring -> bell[0] = true
-			:: else
-			fi;
+			ring(word, may_ring);
 #endif
-#ifdef M_FORGETS_TO_RING
-			may_ring = false;
-#else
 			may_ring = may_ring && PHASE(word) != CLOSED;
+			/* FUTEX_WAIT; a close wakes nobody in line. */
+			atomic { blocked[me] = phase[0] == word };
+			!blocked[me]
+		fi;
+		try_enter(word, ok);
+#ifndef M_RING_ONCE
+		may_ring = true
 #endif
-			atomic { phase[0] != word -> word = 0 } /* FUTEX_WAIT */
-		fi
-	od
+	od;
+	leave_line(in_line)
 }
 
 /* What the estimates say is left open, both ways; but a closed gate has no window, so
@@ -157,7 +165,7 @@ inline enter_slowly(word, ok, in_line, may_ring)
 #define MUST_MARK (PHASE(phase[0]) == CLOSED)
 #endif
 
-proctype submitter()
+proctype submitter(byte me)
 {
 	byte i, word;
 	bool ok, in_line, may_ring;
@@ -167,7 +175,7 @@ proctype submitter()
 		try_enter(word, ok);
 		if
 		:: ok
-		:: else -> enter_slowly(word, ok, in_line, may_ring)
+		:: else -> enter_slowly(me, word, ok, in_line, may_ring)
 		fi;
 		skip;
 		d_step {
@@ -214,7 +222,7 @@ end:
 			atomic { count_out(n); n = 0; got = true }
 		:: else ->
 			/* tend() */
-			atomic { w = phase[0]; phase_moved = false };
+			atomic { w = phase[0]; called = false };
 			atomic {
 				if
 				:: PHASE(w) == CLOSED && unmarked > 0 -> mark_tails(); goto again
@@ -257,7 +265,7 @@ end:
 #ifdef M_WAITS_FOR_MARKERS_ONLY
 			helper_blocked = !news
 #else
-			helper_blocked = !news && !phase_moved
+			helper_blocked = !news && !called
 #endif
 		};
 end_asleep:
@@ -317,14 +325,31 @@ inline publish(l, new_phase)
 {
 	d_step {
 		phase[l] = (phase[l] & 4 ^ 4) | new_phase;
-		/* FUTEX_WAKE: submitters block on the word itself. */
 		if
 		:: l == 0 ->
 			expired = false;
-			helper_blocked = false;
-			phase_moved = true;
 			word_moved = true;
-			told_moved = true
+			told_moved = true;
+			/* FUTEX_WAKE: whoever is in line for a turn, the helper for its
+			 * end, or if nobody is. */
+			if
+			:: new_phase != CLOSED ->
+				blocked[0] = false;
+#if N_THREADS > 1
+				blocked[1] = false
+#endif
+			:: else
+			fi;
+			if
+#ifdef M_CALLS_FOR_NO_CLOSE
+			:: new_phase != CLOSED && waiting[0] == 0 ->
+#else
+			:: new_phase == CLOSED || waiting[0] == 0 ->
+#endif
+				helper_blocked = false;
+				called = true
+			:: else
+			fi
 		:: else
 		fi
 	}
@@ -478,7 +503,7 @@ init
 		run helper();
 		run rival();
 		do
-		:: i < N_THREADS -> run submitter(); i++
+		:: i < N_THREADS -> run submitter(i); i++
 		:: else -> break
 		od
 	}

@@ -3,7 +3,7 @@
  * over its own calls and gets a table with the gate's in front.  Nothing is attached
  * here: every program that links the loader comes by, also one that never looks for a
  * device. */
-#include "gate/opencl/blocked.h"
+#include "gate/opencl/held.h"
 #include "gate/opencl/objects.h"
 #include "gate/opencl/queues.h"
 #include "gate/opencl/real.h"
@@ -25,7 +25,7 @@ const cl_icd_dispatch *clv_opencl_table(void)
 static void forget_parent(void)
 {
 	clv_queues_forget_parent();
-	clv_blocked_forget_parent();
+	clv_held_forget_parent();
 	clv_objects_forget_parent();
 }
 
@@ -33,6 +33,7 @@ static const struct clv_gate_api api = {
 	.attach_api = CLV_ATTACH_API_OPENCL,
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
+	.let_go = clv_held_let_go,
 	.forget_parent = forget_parent,
 };
 

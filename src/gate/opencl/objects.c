@@ -118,9 +118,10 @@ void clv_charge_pointer(const struct clv_charge *charge, const void *address)
 	pthread_mutex_unlock(&address_lock);
 }
 
-void clv_release_pointer(const void *address)
+struct clv_charge clv_charge_withdraw(const void *address)
 {
 	struct charge_record **link, *found = NULL;
+	struct clv_charge charge = {0};
 
 	pthread_mutex_lock(&address_lock);
 	for (link = bucket_of(address); *link; link = &(*link)->next) {
@@ -132,9 +133,21 @@ void clv_release_pointer(const void *address)
 	}
 	pthread_mutex_unlock(&address_lock);
 	if (!found)
-		return;
-	clv_ledger_release(found->n_bytes, found->epoch);
+		return charge;
+	charge = (struct clv_charge){
+		.n_bytes = found->n_bytes,
+		.epoch = found->epoch,
+		.charged = true,
+	};
 	free(found);
+	return charge;
+}
+
+void clv_release_pointer(const void *address)
+{
+	struct clv_charge charge = clv_charge_withdraw(address);
+
+	clv_charge_undo(&charge);
 }
 
 void clv_objects_forget_parent(void)

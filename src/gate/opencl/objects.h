@@ -30,4 +30,8 @@ cl_mem clv_charge_settle(
 void clv_charge_pointer(const struct clv_charge *charge, const void *address);
 void clv_release_pointer(const void *address);
 
+/* The same in two steps, where the vendor may refuse to free: taken before its call, for
+ * afterwards the address may be another thread's; then undone, or charged again. */
+struct clv_charge clv_charge_withdraw(const void *address);
+
 void clv_objects_forget_parent(void);

@@ -77,27 +77,6 @@ static void abandon(uint64_t packed)
 		clv_flight_leave(packed);
 }
 
-static void flush(struct clv_cl_queue *queue)
-{
-	pthread_mutex_lock(&queue->mark_lock);
-	if (!atomic_load(&queue->released))
-		clv_real.clFlush(queue->handle);
-	pthread_mutex_unlock(&queue->mark_lock);
-}
-
-/* A command in B may wait for one in A that nobody flushed; the marker behind it would
- * then never complete.  It can only wait for what was submitted earlier, so flushing now
- * is enough. */
-static void flush_others(struct clv_cl_queue *marked)
-{
-	struct clv_cl_queue *queue;
-
-	for (uint32_t i = 0; clv_table_walk(&i, &queue);) {
-		if (queue != marked && atomic_exchange(&queue->unflushed, 0))
-			flush(queue);
-	}
-}
-
 /* With the queue's mark_lock held. */
 static bool place_marker(struct clv_cl_queue *queue)
 {
@@ -131,8 +110,56 @@ static bool place_marker(struct clv_cl_queue *queue)
 
 static bool can_be_marked(const struct clv_cl_queue *queue)
 {
-	return !atomic_load(&queue->released) && atomic_load(&queue->n_blocked) == 0 &&
+	return !atomic_load(&queue->released) && atomic_load(&queue->n_held) == 0 &&
 	       !ring_is_nearly_full();
+}
+
+/* A callback may run inside the vendor's calls below, on the thread that has a queue's
+ * lock. */
+static bool lock_to_mark(struct clv_cl_queue *queue)
+{
+	if (clv_gate_thread.n_marking == 0)
+		pthread_mutex_lock(&queue->mark_lock);
+	else if (pthread_mutex_trylock(&queue->mark_lock) != 0)
+		return false;
+	clv_gate_thread.n_marking++;
+	return true;
+}
+
+static void unlock_marked(struct clv_cl_queue *queue)
+{
+	clv_gate_thread.n_marking--;
+	pthread_mutex_unlock(&queue->mark_lock);
+}
+
+static void flush(struct clv_cl_queue *queue)
+{
+	if (!lock_to_mark(queue))
+		return;
+	if (!atomic_load(&queue->released))
+		clv_real.clFlush(queue->handle);
+	unlock_marked(queue);
+}
+
+/* A command in B may wait for one in A that nobody flushed; the marker behind it would
+ * then never complete.  It can only wait for what was submitted earlier, so flushing now
+ * is enough. */
+static void flush_others(struct clv_cl_queue *marked)
+{
+	struct clv_table_walk walk = {0};
+	struct clv_cl_queue *queue;
+
+	while ((queue = clv_table_next(&walk))) {
+		if (queue != marked && atomic_exchange(&queue->unflushed, 0))
+			flush(queue);
+	}
+}
+
+static void follow_up(struct clv_cl_queue *marked)
+{
+	flush_others(marked);
+	clv_helper_start();
+	clv_helper_wake();
 }
 
 bool clv_queue_mark(struct clv_cl_queue *queue)
@@ -141,23 +168,31 @@ bool clv_queue_mark(struct clv_cl_queue *queue)
 
 	if (CLV_FLIGHT_COUNT(atomic_load(&queue->unmarked)) == 0)
 		return false;
-	/* A callback may run inside the vendor's flush, with our lock held: the helper
-	 * will do it. */
-	if (clv_gate_thread.callback_depth > 0) {
+	if (!lock_to_mark(queue)) {
 		clv_helper_start();
 		clv_helper_wake();
 		return false;
 	}
-	pthread_mutex_lock(&queue->mark_lock);
 	if (can_be_marked(queue))
 		placed = place_marker(queue);
-	pthread_mutex_unlock(&queue->mark_lock);
-	if (placed) {
-		flush_others(queue);
-		clv_helper_start();
-		clv_helper_wake();
-	}
+	unlock_marked(queue);
+	if (placed)
+		follow_up(queue);
 	return placed;
+}
+
+void clv_queue_hold(struct clv_cl_queue *queue)
+{
+	bool locked = lock_to_mark(queue), placed = false;
+
+	if (locked && can_be_marked(queue))
+		placed = place_marker(queue);
+	atomic_store(&queue->has_held, 1);
+	atomic_fetch_add(&queue->n_held, 1);
+	if (locked)
+		unlock_marked(queue);
+	if (placed)
+		follow_up(queue);
 }
 
 /* From here on nobody touches the handle: after the program's release it may be gone. */
@@ -198,10 +233,11 @@ static void mark_if_contended(struct clv_cl_queue *queue)
 
 bool clv_queues_mark_tails(bool lingering)
 {
+	struct clv_table_walk walk = {0};
 	struct clv_cl_queue *queue;
 	bool placed = false;
 
-	for (uint32_t i = 0; clv_table_walk(&i, &queue);) {
+	while ((queue = clv_table_next(&walk))) {
 		if (CLV_FLIGHT_COUNT(atomic_load(&queue->unmarked)) == 0)
 			continue;
 		/* It does not wait for its own work after all. */
@@ -278,7 +314,7 @@ struct clv_custody clv_custody_take(struct clv_cl_queue *queue)
 {
 	struct clv_custody custody = {.queue = queue};
 
-	if (!queue || atomic_load(&queue->n_blocked) > 0)
+	if (!queue || atomic_load(&queue->n_held) > 0)
 		return custody;
 	custody.packed = atomic_exchange(&queue->unmarked, 0);
 	custody.since_ns = atomic_load(&queue->unmarked_since_ns);

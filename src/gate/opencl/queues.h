@@ -11,8 +11,15 @@
  * Records are found without a lock; they are reused, never unmapped, so a look-up that
  * races with a release reads stale data and never wild memory. */
 
+/* What a look along the line of held commands has seen of a queue so far. */
+struct clv_held_line {
+	uint32_t look;
+	bool any_before, barrier_before;
+};
+
 struct clv_cl_queue {
 	cl_command_queue handle;
+	cl_context context;
 	bool out_of_order;
 	_Atomic uint32_t application_references;
 	_Atomic uint32_t released;
@@ -28,8 +35,17 @@ struct clv_cl_queue {
 	_Atomic uint32_t sync_style;
 	_Atomic(cl_event) tail_event;
 
-	/* Commands behind a user event.  Guarded by the lock in blocked.c. */
-	_Atomic uint32_t n_blocked;
+	/* Commands that the vendor has and that may not run yet (held.h).  While there
+	 * are any, no marker is placed: it could wait for them. */
+	_Atomic uint32_t n_held;
+	struct clv_held_line line; /* guarded by the lock in held.c */
+
+	/* It had a held command once.  From then on a submission has the lock from its
+	 * last look at what is held until it is booked, so that none that is in flight
+	 * comes to stand behind one that is held.  Recursive: a vendor may run callbacks
+	 * inside its calls. */
+	_Atomic uint32_t has_held;
+	pthread_mutex_t order_lock;
 
 	pthread_mutex_t mark_lock;
 	struct clv_cl_queue *next_free;
@@ -43,6 +59,9 @@ void clv_queue_retain(cl_command_queue handle);
 
 /* Before the program's release: marks the tail if it is the last one. */
 void clv_queue_release(cl_command_queue handle);
+
+/* One more command will be held: what is before it gets its marker now. */
+void clv_queue_hold(struct clv_cl_queue *queue);
 
 /* Puts a marker behind what has none.  False: nothing to mark, or not possible now. */
 bool clv_queue_mark(struct clv_cl_queue *queue);

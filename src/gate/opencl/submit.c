@@ -15,11 +15,96 @@ static cl_int check_attachment(struct clv_submission *submission)
 	return refused ? CL_DEVICE_NOT_AVAILABLE : CL_SUCCESS;
 }
 
-/* Whether the command's own event must serve as its marker: in a queue that holds blocked
- * commands a marker of ours would wait for those as well. */
+/* Whether the command's own event must serve as its marker: in a queue that has held
+ * commands a marker of ours could wait for those as well. */
 static bool needs_own_event(const struct clv_submission *submission)
 {
-	return submission->blocked || atomic_load(&submission->queue->n_blocked) > 0;
+	return submission->held || atomic_load(&submission->queue->n_held) > 0;
+}
+
+static bool hold(struct clv_submission *submission, struct clv_held_command *command)
+{
+	submission->held = clv_held_add(command);
+	submission->n_waits = command->n_waits;
+	submission->wait_list = command->wait_list;
+	return submission->held != NULL;
+}
+
+/* Behind a command that the gate alone keeps, this thread may as well wait, as it would
+ * for a turn of its own: so nobody runs ahead without bounds. */
+static enum clv_held_by wait_behind_held(const struct clv_held_command *command)
+{
+	enum clv_held_by by = clv_held_look(command);
+	struct clv_line line;
+
+	if (by != CLV_HELD_BY_GATE || clv_gate_thread.callback_depth > 0)
+		return by;
+	clv_line_begin(&line);
+	do {
+		clv_held_let_go();
+		by = clv_held_look(command);
+	} while (by == CLV_HELD_BY_GATE && clv_line_wait(&line));
+	clv_line_end(&line);
+	return by;
+}
+
+static void lock_order(struct clv_submission *submission)
+{
+	/* A blocking call would have the lock for as long as it blocks. */
+	submission->has_order_lock =
+		!submission->blocking && atomic_load(&submission->queue->has_held);
+	if (submission->has_order_lock)
+		pthread_mutex_lock(&submission->queue->order_lock);
+}
+
+static void unlock_order(struct clv_submission *submission)
+{
+	if (submission->has_order_lock)
+		pthread_mutex_unlock(&submission->queue->order_lock);
+	submission->has_order_lock = false;
+}
+
+/* It is counted in, and so must not come to stand behind a held command. */
+static bool is_in_order(
+	struct clv_submission *submission, const struct clv_held_command *command)
+{
+	lock_order(submission);
+	if (!submission->has_order_lock || clv_held_look(command) == CLV_HELD_BY_NOTHING)
+		return true;
+	unlock_order(submission);
+	clv_flight_leave(submission->packed);
+	return false;
+}
+
+/* In flight, or held; where neither can be, the command passes and is paid for. */
+static void enter_or_hold(struct clv_submission *submission, uint64_t estimate_ns)
+{
+	struct clv_held_command command = {
+		.queue = submission->queue,
+		.n_waits = submission->n_waits,
+		.wait_list = submission->wait_list,
+		.packed = submission->packed,
+		.kind = submission->kind,
+	};
+
+	for (;;) {
+		if (CLV_UNLIKELY(clv_held_any()) &&
+			wait_behind_held(&command) != CLV_HELD_BY_NOTHING)
+			break;
+		if (CLV_UNLIKELY(!clv_flight_enter(submission->view, estimate_ns)))
+			break;
+		if (CLV_LIKELY(is_in_order(submission, &command)))
+			return;
+	}
+	/* A callback that blocks holds the driver up until its command is complete. */
+	if (submission->blocking && clv_gate_thread.callback_depth > 0) {
+		clv_flight_enter_as_debt(submission->view, submission->packed);
+		return;
+	}
+	atomic_store(&submission->queue->has_held, 1);
+	lock_order(submission);
+	if (!hold(submission, &command))
+		clv_flight_enter_as_debt(submission->view, submission->packed);
 }
 
 cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue queue,
@@ -29,15 +114,16 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	uint64_t estimate_ns = clv_cost_estimate(kind);
 	cl_int r = CL_SUCCESS;
 
-	submission->event = event;
-	submission->own_event = NULL;
-	submission->blocked = NULL;
-	submission->custody = (struct clv_custody){0};
-	submission->blocking = blocking;
-	submission->kind = kind;
-	submission->packed = CLV_FLIGHT_PACK(estimate_ns);
-	submission->view = clv_gate_peek();
-	if (__builtin_expect(!submission->view, 0))
+	*submission = (struct clv_submission){
+		.view = clv_gate_peek(),
+		.n_waits = n_waits,
+		.wait_list = wait_list,
+		.event = event,
+		.blocking = blocking,
+		.packed = CLV_FLIGHT_PACK(estimate_ns),
+		.kind = kind,
+	};
+	if (CLV_UNLIKELY(!submission->view))
 		r = check_attachment(submission);
 	if (!submission->view)
 		return r;
@@ -45,19 +131,11 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	if (!submission->queue)
 		return CL_OUT_OF_HOST_MEMORY;
 
-	/* Who holds work back and lets it go at once is in debt afterwards.  Here it is
-	 * paid: nothing else would ever make such a program wait. */
-	if (__builtin_expect(clv_blocked_any(), 0)) {
-		clv_flight_wait_for_turn(submission->view);
-		submission->blocked = clv_blocked_classify(submission->queue, n_waits,
-			wait_list, submission->packed, kind, false);
-	}
-	if (!submission->blocked)
-		clv_flight_enter(submission->view, estimate_ns);
+	enter_or_hold(submission, estimate_ns);
 	/* Before the call: what others submit meanwhile need not be complete after it. */
-	if (blocking && !submission->blocked && !submission->queue->out_of_order)
+	if (blocking && !submission->held && !submission->queue->out_of_order)
 		submission->custody = clv_custody_take(submission->queue);
-	if (__builtin_expect(needs_own_event(submission), 0) && !event)
+	if (CLV_UNLIKELY(needs_own_event(submission)) && !event)
 		submission->event = &submission->own_event;
 	return CL_SUCCESS;
 }
@@ -80,7 +158,7 @@ static void book_complete(struct clv_submission *submission)
 		clv_custody_book(&submission->custody);
 }
 
-static void book_blocked(struct clv_submission *submission, cl_int result)
+static void book_held(struct clv_submission *submission, cl_int result)
 {
 	cl_event event = result == CL_SUCCESS ? keep_event(submission) : NULL;
 
@@ -88,7 +166,7 @@ static void book_blocked(struct clv_submission *submission, cl_int result)
 		clv_real.clReleaseEvent(event);
 		event = NULL;
 	}
-	clv_blocked_enqueued(submission->blocked, event);
+	clv_held_enqueued(submission->held, event);
 }
 
 static void book_submitted(struct clv_submission *submission)
@@ -113,8 +191,8 @@ cl_int clv_submission_end(struct clv_submission *submission, cl_int result)
 {
 	if (!submission->view)
 		return result;
-	if (submission->blocked) {
-		book_blocked(submission, result);
+	if (submission->held) {
+		book_held(submission, result);
 	} else if (result != CL_SUCCESS) {
 		clv_custody_return(&submission->custody);
 		clv_flight_leave(submission->packed);
@@ -122,11 +200,12 @@ cl_int clv_submission_end(struct clv_submission *submission, cl_int result)
 		if (submission->own_event)
 			clv_real.clReleaseEvent(submission->own_event);
 		book_complete(submission);
-	} else if (atomic_load(&submission->queue->n_blocked) > 0 && submission->event) {
+	} else if (atomic_load(&submission->queue->n_held) > 0 && submission->event) {
 		clv_queue_mark_with_event(submission->queue, keep_event(submission),
 			submission->packed, submission->kind);
 	} else {
 		book_submitted(submission);
 	}
+	unlock_order(submission);
 	return result;
 }

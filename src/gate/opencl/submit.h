@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/opencl/blocked.h"
+#include "gate/opencl/held.h"
 #include "gate/opencl/queues.h"
 
 /* One call that submits a command: begin, the vendor's call, end. */
 struct clv_submission {
 	struct clv_view *view; /* NULL: ungated, the call just passes */
 	struct clv_cl_queue *queue;
-	struct clv_blocked *blocked; /* behind a user event: not in flight yet */
-	cl_event *event;             /* what the vendor's call gets */
+	struct clv_held *held; /* not in flight yet */
+	/* What the vendor's call gets in place of the program's arguments. */
+	cl_uint n_waits;
+	const cl_event *wait_list;
+	cl_event *event;
 	cl_event own_event;
+	bool has_order_lock;
 	bool blocking;              /* returns when the command is complete */
 	struct clv_custody custody; /* blocking: all before it in an in-order queue */
 	uint64_t packed;
@@ -28,7 +32,7 @@ cl_int clv_submission_end(struct clv_submission *submission, cl_int result);
 
 /* The common case, inline: an attached process that nobody contends with, no callback
  * (there last_queue is never set), a queue seen before, a command of known length that
- * does not block, no unset user event.  True: the command is counted in, make the call
+ * does not block, nothing held.  True: the command is counted in, make the call
  * and end it with clv_quick_end.  False: nothing happened, take the long way. */
 struct clv_quick {
 	struct clv_view *view;
@@ -47,8 +51,10 @@ CLV_HOT bool clv_quick_begin(
 	quick->queue = clv_gate_thread.last_queue;
 	quick->packed = CLV_FLIGHT_PACK(
 		(uint64_t)atomic_load_explicit(&cost->estimate_ns, memory_order_relaxed));
-	if (CLV_UNLIKELY(!quick->view || quick->queue->handle != queue || blocking ||
-			 clv_blocked_any()))
+	if (CLV_UNLIKELY(
+		    !quick->view || quick->queue->handle != queue || blocking ||
+		    clv_held_any() ||
+		    atomic_load_explicit(&quick->queue->has_held, memory_order_relaxed)))
 		return false;
 	if (CLV_UNLIKELY(!clv_flight_quick_enter(quick->view, quick->packed)))
 		return false;

@@ -10,13 +10,13 @@
 #define FIRST_SIZE 256
 #define TOMBSTONE ((struct clv_cl_queue *)&tombstone)
 
-struct table {
+struct clv_table {
 	uint32_t size;   /* a power of two */
 	uint32_t n_used; /* tombstones included */
 	_Atomic(struct clv_cl_queue *) entries[];
 };
 
-static _Atomic(struct table *) current;
+static _Atomic(struct clv_table *) current;
 static struct clv_cl_queue *free_records;
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 static char tombstone;
@@ -30,7 +30,7 @@ static uint32_t hash(cl_command_queue handle)
 
 static struct clv_cl_queue *look_up(cl_command_queue handle)
 {
-	struct table *table = atomic_load_explicit(&current, memory_order_acquire);
+	struct clv_table *table = atomic_load_explicit(&current, memory_order_acquire);
 	struct clv_cl_queue *queue;
 
 	if (!table)
@@ -45,7 +45,7 @@ static struct clv_cl_queue *look_up(cl_command_queue handle)
 	}
 }
 
-static void insert(struct table *table, struct clv_cl_queue *queue)
+static void insert(struct clv_table *table, struct clv_cl_queue *queue)
 {
 	for (uint32_t i = hash(queue->handle);; i++) {
 		_Atomic(struct clv_cl_queue *) *entry =
@@ -64,7 +64,7 @@ static void insert(struct table *table, struct clv_cl_queue *queue)
  * stays for readers that are still in it. */
 static bool make_room(void)
 {
-	struct table *old = atomic_load(&current), *table;
+	struct clv_table *old = atomic_load(&current), *table;
 	uint32_t size = FIRST_SIZE, n_live = 0;
 
 	if (old && (old->n_used + 1) * 2 <= old->size)
@@ -94,6 +94,7 @@ static struct clv_cl_queue *new_record(cl_command_queue handle)
 {
 	struct clv_cl_queue *queue = free_records;
 	cl_command_queue_properties properties = 0;
+	pthread_mutexattr_t attributes;
 
 	if (queue)
 		free_records = queue->next_free;
@@ -106,8 +107,14 @@ static struct clv_cl_queue *new_record(cl_command_queue handle)
 	queue->application_references = 1;
 	clv_real.clGetCommandQueueInfo(
 		handle, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+	clv_real.clGetCommandQueueInfo(
+		handle, CL_QUEUE_CONTEXT, sizeof(queue->context), &queue->context, NULL);
 	queue->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 	pthread_mutex_init(&queue->mark_lock, NULL);
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&queue->order_lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
 	return queue;
 }
 
@@ -132,22 +139,23 @@ struct clv_cl_queue *clv_queue_find(cl_command_queue handle)
 	return queue;
 }
 
-bool clv_table_walk(uint32_t *index, struct clv_cl_queue **ret)
+struct clv_cl_queue *clv_table_next(struct clv_table_walk *walk)
 {
-	struct table *table = atomic_load_explicit(&current, memory_order_acquire);
+	if (!walk->table)
+		walk->table = atomic_load_explicit(&current, memory_order_acquire);
+	while (walk->table && walk->index < walk->table->size) {
+		struct clv_cl_queue *queue = atomic_load_explicit(
+			&walk->table->entries[walk->index++], memory_order_acquire);
 
-	while (table && *index < table->size) {
-		*ret = atomic_load_explicit(
-			&table->entries[(*index)++], memory_order_acquire);
-		if (*ret && *ret != TOMBSTONE)
-			return true;
+		if (queue && queue != TOMBSTONE)
+			return queue;
 	}
-	return false;
+	return NULL;
 }
 
 void clv_table_remove(struct clv_cl_queue *queue)
 {
-	struct table *table;
+	struct clv_table *table;
 
 	pthread_mutex_lock(&change_lock);
 	table = atomic_load(&current);
@@ -163,7 +171,7 @@ void clv_table_remove(struct clv_cl_queue *queue)
 void clv_table_recycle(struct clv_cl_queue *queue)
 {
 	if (!atomic_load(&queue->released) || atomic_load(&queue->n_markers) > 0 ||
-		atomic_load(&queue->n_blocked) > 0)
+		atomic_load(&queue->n_held) > 0)
 		return;
 	/* Whoever sets it from 1 to 2 is the one that frees it. */
 	if (atomic_exchange(&queue->released, 2) != 1)

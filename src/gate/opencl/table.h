@@ -6,8 +6,12 @@
 /* Where queue records are found by handle: an open-addressed table that is read without a
  * lock.  Records and outgrown tables are kept for ever, so stale readers stay safe. */
 
-/* Visits every live record: start with *index 0, stop at false. */
-bool clv_table_walk(uint32_t *index, struct clv_cl_queue **ret);
+/* Visits every live record of the moment it began: start with zeros, stop at NULL. */
+struct clv_table_walk {
+	const struct clv_table *table;
+	uint32_t index;
+};
+struct clv_cl_queue *clv_table_next(struct clv_table_walk *walk);
 
 void clv_table_remove(struct clv_cl_queue *queue);
 

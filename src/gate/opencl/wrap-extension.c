@@ -53,8 +53,9 @@ static cl_int CL_API_CALL wrap_clEnqueueCommandBufferKHR(cl_uint n_queues,
 		wait_list, event);
 	if (r != CL_SUCCESS)
 		return r;
-	return clv_submission_end(&submission,
-		real(n_queues, queues, buffer, n_waits, wait_list, submission.event));
+	return clv_submission_end(
+		&submission, real(n_queues, queues, buffer, submission.n_waits,
+				     submission.wait_list, submission.event));
 }
 
 /* Intel's unified shared memory: CL/cl_ext_intel.h, cl_intel_unified_shared_memory. */
@@ -118,23 +119,30 @@ static void *CL_API_CALL wrap_clHostMemAllocINTEL(cl_context context,
 	return book_pointer(&charge, real(context, properties, n, alignment, ret_error));
 }
 
+typedef cl_int(CL_API_CALL *mem_free_function)(cl_context, void *);
+
+static cl_int free_pointer(mem_free_function real, cl_context context, void *address)
+{
+	struct clv_charge charge = clv_charge_withdraw(address);
+	cl_int r = real(context, address);
+
+	if (r == CL_SUCCESS)
+		clv_charge_undo(&charge);
+	else
+		clv_charge_pointer(&charge, address);
+	return r;
+}
+
 static cl_int CL_API_CALL wrap_clMemFreeINTEL(cl_context context, void *address)
 {
-	cl_int(CL_API_CALL * real)(cl_context, void *) = atomic_load(&vendor.mem_free);
-
-	if (address)
-		clv_release_pointer(address);
-	return real(context, address);
+	return free_pointer(
+		(mem_free_function)atomic_load(&vendor.mem_free), context, address);
 }
 
 static cl_int CL_API_CALL wrap_clMemBlockingFreeINTEL(cl_context context, void *address)
 {
-	cl_int(CL_API_CALL * real)(cl_context, void *) =
-		atomic_load(&vendor.mem_blocking_free);
-
-	if (address)
-		clv_release_pointer(address);
-	return real(context, address);
+	return free_pointer((mem_free_function)atomic_load(&vendor.mem_blocking_free),
+		context, address);
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueMemcpyINTEL(cl_command_queue queue,
@@ -151,8 +159,9 @@ static cl_int CL_API_CALL wrap_clEnqueueMemcpyINTEL(cl_command_queue queue,
 
 	if (r != CL_SUCCESS)
 		return r;
-	return clv_submission_end(&submission,
-		real(queue, blocking, to, from, n, n_waits, wait_list, submission.event));
+	return clv_submission_end(
+		&submission, real(queue, blocking, to, from, n, submission.n_waits,
+				     submission.wait_list, submission.event));
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueMemFillINTEL(cl_command_queue queue, void *to,
@@ -169,8 +178,8 @@ static cl_int CL_API_CALL wrap_clEnqueueMemFillINTEL(cl_command_queue queue, voi
 	if (r != CL_SUCCESS)
 		return r;
 	return clv_submission_end(
-		&submission, real(queue, to, pattern, n_pattern, n, n_waits, wait_list,
-				     submission.event));
+		&submission, real(queue, to, pattern, n_pattern, n, submission.n_waits,
+				     submission.wait_list, submission.event));
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueMigrateMemINTEL(cl_command_queue queue,
@@ -187,8 +196,9 @@ static cl_int CL_API_CALL wrap_clEnqueueMigrateMemINTEL(cl_command_queue queue,
 
 	if (r != CL_SUCCESS)
 		return r;
-	return clv_submission_end(&submission,
-		real(queue, at, n, flags, n_waits, wait_list, submission.event));
+	return clv_submission_end(
+		&submission, real(queue, at, n, flags, submission.n_waits,
+				     submission.wait_list, submission.event));
 }
 
 static const struct {

@@ -24,6 +24,8 @@
 			n_waits, wait_list, event);                                   \
 		if (r != CL_SUCCESS)                                                  \
 			return r;                                                     \
+		n_waits = submission.n_waits;                                         \
+		wait_list = submission.wait_list;                                     \
 		passed = submission.event;                                            \
 		return clv_submission_end(&submission, clv_real.function arguments);  \
 	}                                                                             \
@@ -177,6 +179,8 @@ static void *CL_API_CALL wrap_clEnqueueMapBuffer(QUEUE, cl_mem buffer, cl_bool b
 	r = clv_submission_begin(&submission, queue, clv_cost_key_bytes(CLV_COST_MAP, n),
 		block, n_waits, wait_list, event);
 	if (r == CL_SUCCESS) {
+		n_waits = submission.n_waits;
+		wait_list = submission.wait_list;
 		passed = submission.event;
 		mapped = clv_real.clEnqueueMapBuffer(
 			queue, buffer, block, flags, offset, n, PASS_WAITS, &r);
@@ -200,6 +204,8 @@ static void *CL_API_CALL wrap_clEnqueueMapImage(QUEUE, cl_mem image, cl_bool blo
 		clv_cost_key_bytes(CLV_COST_MAP, volume(region)), block, n_waits,
 		wait_list, event);
 	if (r == CL_SUCCESS) {
+		n_waits = submission.n_waits;
+		wait_list = submission.wait_list;
 		passed = submission.event;
 		mapped = clv_real.clEnqueueMapImage(queue, image, block, flags, at,
 			region, row, slice, PASS_WAITS, &r);

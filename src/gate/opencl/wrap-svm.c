@@ -81,7 +81,8 @@ static cl_int CL_API_CALL wrap_clEnqueueSVMFree(cl_command_queue queue, cl_uint 
 		false, n_waits, wait_list, event);
 	if (r == CL_SUCCESS) {
 		r = clv_real.clEnqueueSVMFree(queue, n, pointers, run_queued_free,
-			request, n_waits, wait_list, submission.event);
+			request, submission.n_waits, submission.wait_list,
+			submission.event);
 		clv_submission_end(&submission, r);
 	}
 	if (r != CL_SUCCESS)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits, user events, callbacks, markers and barriers: calls that submit no work.  None
- * of them is ever held back.  What the program waits for itself needs no marker of the
- * gate's, and what it calls from a callback passes: a callback that waited could hold up
- * the very thread that must complete the work waited for. */
-#include "gate/opencl/blocked.h"
+ * of them is ever made to wait.  What the program waits for itself needs no marker of the
+ * gate's.  Callbacks are marked as such: one that waited could hold up the very thread
+ * that must complete the work waited for. */
 #include "gate/opencl/costs.h"
+#include "gate/opencl/held.h"
 #include "gate/opencl/queues.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
+#include "gate/turnstile.h"
 
 #include <stdlib.h>
 
@@ -53,7 +54,7 @@ static cl_int CL_API_CALL wrap_clWaitForEvents(cl_uint n_events, const cl_event 
 	cl_uint n = 0;
 	cl_int r;
 
-	if (clv_gate_peek() && !clv_blocked_any()) {
+	if (clv_gate_peek() && !clv_held_any()) {
 		for (cl_uint i = 0; events && i < n_events && n < MAX_CUSTODIES; i++) {
 			custodies[n] = custody_of_event(events[i]);
 			n += custodies[n].queue != NULL;
@@ -70,36 +71,36 @@ static cl_event CL_API_CALL wrap_clCreateUserEvent(cl_context context, cl_int *r
 	cl_event event = clv_real.clCreateUserEvent(context, ret_error);
 
 	if (event)
-		clv_blocked_user_event_made(event);
+		clv_held_user_event_made(event);
 	return event;
 }
 
+/* What waited for it goes as far as turn and window allow, and never makes this thread
+ * wait: the rest is the turnstile's. */
 static cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int status)
 {
-	cl_int r;
+	cl_int r = clv_real.clSetUserEventStatus(event, status);
 
-	clv_blocked_release(event);
-	r = clv_real.clSetUserEventStatus(event, status);
-	clv_blocked_released();
+	if (r != CL_SUCCESS)
+		return r;
+	clv_held_user_event_set(event);
+	if (clv_held_let_go())
+		clv_turnstile_wake();
 	return r;
 }
 
-/* A user event that is thrown away unset will never be set: its handle may come back as
- * another event's. */
+/* A user event that is thrown away unset will never be set, and its handle may come back
+ * as another event's. */
 static cl_int CL_API_CALL wrap_clReleaseEvent(cl_event event)
 {
 	cl_uint references = 0;
-	cl_int r;
 
-	if (!clv_blocked_any())
-		return clv_real.clReleaseEvent(event);
-	clv_real.clGetEventInfo(
-		event, CL_EVENT_REFERENCE_COUNT, sizeof(references), &references, NULL);
+	if (clv_held_any())
+		clv_real.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT,
+			sizeof(references), &references, NULL);
 	if (references == 1)
-		clv_blocked_release(event);
-	r = clv_real.clReleaseEvent(event);
-	clv_blocked_released();
-	return r;
+		clv_held_user_event_gone(event);
+	return clv_real.clReleaseEvent(event);
 }
 
 struct event_callback {
@@ -135,70 +136,74 @@ static cl_int CL_API_CALL wrap_clSetEventCallback(cl_event event, cl_int type,
 	return r;
 }
 
-/* Markers and barriers are no work, but they may be blocked, and then what waits for them
- * is blocked too. */
-static struct clv_blocked *classify(cl_command_queue handle, cl_uint n_waits,
+/* Markers and barriers are no work, but they may be held, and then what waits for them is
+ * held too. */
+static struct clv_held *hold(cl_command_queue handle, cl_uint n_waits,
 	const cl_event *wait_list, bool is_barrier)
 {
-	struct clv_cl_queue *queue;
+	struct clv_held_command command = {
+		.n_waits = n_waits,
+		.wait_list = wait_list,
+		.is_barrier = is_barrier,
+	};
 
-	if (!clv_blocked_any() || !clv_gate_peek())
+	if (!clv_held_any() || !clv_gate_peek())
 		return NULL;
-	queue = clv_queue_find(handle);
-	return queue ? clv_blocked_classify(queue, n_waits, wait_list, 0, 0, is_barrier)
-		     : NULL;
+	command.queue = clv_queue_find(handle);
+	if (!command.queue || clv_held_look(&command) == CLV_HELD_BY_NOTHING)
+		return NULL;
+	return clv_held_add(&command);
 }
 
-static void book(
-	struct clv_blocked *blocked, cl_int result, cl_event own, cl_event *event)
+static void book(struct clv_held *held, cl_int result, cl_event own, cl_event *event)
 {
 	cl_event kept = result == CL_SUCCESS ? own : NULL;
 
-	if (!blocked)
+	if (!held)
 		return;
 	if (!kept && result == CL_SUCCESS && event) {
 		clv_real.clRetainEvent(*event);
 		kept = *event;
 	}
-	clv_blocked_enqueued(blocked, kept);
+	clv_held_enqueued(held, kept);
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue,
 	cl_uint n_waits, const cl_event *wait_list, cl_event *event)
 {
-	struct clv_blocked *blocked = classify(queue, n_waits, wait_list, false);
+	struct clv_held *held = hold(queue, n_waits, wait_list, false);
 	cl_event own = NULL;
 	cl_int r = clv_real.clEnqueueMarkerWithWaitList(
-		queue, n_waits, wait_list, blocked && !event ? &own : event);
+		queue, n_waits, wait_list, held && !event ? &own : event);
 
-	book(blocked, r, own, event);
+	book(held, r, own, event);
 	return r;
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueBarrierWithWaitList(cl_command_queue queue,
 	cl_uint n_waits, const cl_event *wait_list, cl_event *event)
 {
-	struct clv_blocked *blocked = classify(queue, n_waits, wait_list, true);
+	struct clv_held *held = hold(queue, n_waits, wait_list, true);
 	cl_event own = NULL;
 	cl_int r = clv_real.clEnqueueBarrierWithWaitList(
-		queue, n_waits, wait_list, blocked && !event ? &own : event);
+		queue, n_waits, wait_list, held && !event ? &own : event);
 
-	book(blocked, r, own, event);
+	book(held, r, own, event);
 	return r;
 }
 
 /* The three of OpenCL 1.0 are these two by other names; the vendor's own could hide a
- * blocked command from the gate. */
+ * held command from the gate. */
 static cl_int CL_API_CALL wrap_clEnqueueMarker(cl_command_queue queue, cl_event *event)
 {
-	if (!clv_blocked_any())
+	if (!clv_held_any())
 		return clv_real.clEnqueueMarker(queue, event);
 	return wrap_clEnqueueMarkerWithWaitList(queue, 0, NULL, event);
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueBarrier(cl_command_queue queue)
 {
-	if (!clv_blocked_any())
+	if (!clv_held_any())
 		return clv_real.clEnqueueBarrier(queue);
 	return wrap_clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
 }
@@ -206,7 +211,7 @@ static cl_int CL_API_CALL wrap_clEnqueueBarrier(cl_command_queue queue)
 static cl_int CL_API_CALL wrap_clEnqueueWaitForEvents(
 	cl_command_queue queue, cl_uint n_events, const cl_event *events)
 {
-	if (!clv_blocked_any() || n_events == 0)
+	if (!clv_held_any() || n_events == 0)
 		return clv_real.clEnqueueWaitForEvents(queue, n_events, events);
 	return wrap_clEnqueueBarrierWithWaitList(queue, n_events, events, NULL);
 }

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The thread that stands in line for commands which the vendor has and the gate still
+ * keeps (clv_gate_api.let_go).  It is not the helper: the helper may be waiting for a
+ * marker that only comes once such a command has run.  Started at first need. */
+void clv_turnstile_wake(void);
