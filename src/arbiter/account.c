@@ -2,6 +2,9 @@
 /* Reads report pages and charges held time.  It decides nothing and publishes nothing. */
 #include "arbiter/account.h"
 
+/* A turn is uncharged for this part at most. */
+#define FREE_PART 64
+
 /* Calls visit for every live process's slot. */
 static void visit_slots(const struct clv_arbiter_lease *lease,
 	void (*visit)(const struct clv_slot *slot, void *userdata), void *userdata)
@@ -74,6 +77,19 @@ static uint64_t relaxed_held_ns(
 	return delta < elapsed_ns ? delta : elapsed_ns;
 }
 
+/* The hand-over between two leases is nobody's: were it charged, a lease with short turns
+ * would get less for its share than one with long turns.  But who makes its turns too
+ * short to be worth one pays for it. */
+static uint64_t without_hand_over(struct clv_arbiter_lease *lease, uint64_t elapsed_ns)
+{
+	uint64_t free_ns = elapsed_ns / FREE_PART;
+
+	if (free_ns > lease->free_ns)
+		free_ns = lease->free_ns;
+	lease->free_ns -= free_ns;
+	return elapsed_ns - free_ns;
+}
+
 void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
@@ -82,7 +98,7 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 	if (!lease || now_ns <= lease->charged_until_ns)
 		return;
 
-	elapsed = now_ns - lease->charged_until_ns;
+	elapsed = without_hand_over(lease, now_ns - lease->charged_until_ns);
 	lease->charged_until_ns = now_ns;
 	clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
 	lease->account.held_ns += clv_lease_is_relaxed(lease)

@@ -35,6 +35,7 @@ struct clv_arbiter_lease {
 	/* The present turn. */
 	uint64_t turn_started_ns;
 	uint64_t charged_until_ns;
+	uint64_t free_ns;       /* of the hand-over, not given yet */
 	uint64_t idle_since_ns; /* seen without work; 0: it has some */
 
 	/* Its turn ended while it was at work: until then it counts as awake, in line or
@@ -71,6 +72,7 @@ struct clv_arbiter {
 	struct clv_arbiter_lease *leases;
 
 	struct clv_arbiter_lease *holder;
+	const struct clv_arbiter_lease *last_holder; /* to compare with */
 	bool closing; /* the holder is closed and not yet drained */
 	uint64_t closing_since_ns;
 	uint64_t decide_at_ns; /* the holder's turn is looked at again */

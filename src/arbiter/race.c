@@ -24,7 +24,8 @@
 #define MIN_TURN_NS (500 * CLV_NS_PER_US)
 
 #define UNRIVALLED_SLICES 4
-#define LEAST_REST_PART 8
+/* Of a slice; less is not worth a turn. */
+#define LEAST_REST_PART 4
 
 #define SAVINGS_NS (2 * CLV_NS_PER_MS)
 #define LATENCY_SAVINGS_NS (4 * CLV_NS_PER_MS)
@@ -432,8 +433,21 @@ void clv_race_update(
 		enter_absent(race, runner);
 }
 
-/* Moves the lease's own virtual time; a request that is served, but for a rest that is
- * not worth a turn, is followed by the next. */
+/* One request follows the other, a slice of virtual time apart: what a turn overran by,
+ * or left because no kernel fitted any more, is part of the next, which keeps its place
+ * in the order.  Only where that would leave too little for a turn it starts anew. */
+static void next_request(struct clv_runner *runner)
+{
+	__int128 slice = virtual_slice(runner), least = slice / LEAST_REST_PART;
+
+	if (runner->vdeadline - runner->vtime > least)
+		return;
+	runner->vdeadline += slice;
+	if (runner->vdeadline - runner->vtime <= least)
+		runner->vdeadline = runner->vtime + slice;
+}
+
+/* Moves the lease's own virtual time. */
 static void serve(struct clv_race *race, struct clv_runner *runner, __int128 scaled)
 {
 	__int128 total = scaled + runner->remainder;
@@ -445,8 +459,7 @@ static void serve(struct clv_race *race, struct clv_runner *runner, __int128 sca
 	race->competing.vtime += moved;
 	if (is_runnable(runner))
 		race->runnable.vtime += moved;
-	if (runner->vtime + virtual_slice(runner) / LEAST_REST_PART >= runner->vdeadline)
-		runner->vdeadline = runner->vtime + virtual_slice(runner);
+	next_request(runner);
 }
 
 void clv_race_charge(struct clv_race *race, uint32_t id, uint64_t held_ns)

@@ -65,7 +65,9 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 		lease->turn_started_ns = now_ns;
 		lease->idle_since_ns = 0;
 		lease->charged_until_ns = now_ns;
+		lease->free_ns = arbiter->last_holder == lease ? 0 : CLV_HAND_OVER_NS;
 		lease->account.turns++;
+		arbiter->last_holder = lease;
 	}
 	if (phase != CLV_PHASE_GRANTED)
 		lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
@@ -356,6 +358,8 @@ void clv_turns_forget(
 		arbiter->holder = NULL;
 		arbiter->closing = false;
 	}
+	if (arbiter->last_holder == lease)
+		arbiter->last_holder = NULL;
 	clv_publish_phase(lease, CLV_PHASE_CLOSED);
 	clv_policy_remove(arbiter->policy, lease->policy_lease, now_ns);
 }

@@ -15,7 +15,7 @@
 #define WAIT_BESIDE_CALLBACK_NS (10 * CLV_NS_PER_MS)
 /* And this often it rings again, should a ring ever be lost. */
 #define RING_AGAIN_NS (1 * CLV_NS_PER_S)
-#define WINDOW_WAIT_NS (1 * CLV_NS_PER_MS)
+#define WINDOW_WAIT_NS (10 * CLV_NS_PER_MS)
 #define PATIENCE_NS (20 * CLV_NS_PER_MS)
 
 static bool is_open(const struct clv_control_page *control, enum clv_phase phase)
@@ -159,7 +159,7 @@ static void wait_for_window(void)
 
 /* Until the phase word changes, which only a turn's begin is told at once.  Rings first:
  * also if it did before, since its counting itself in, in a try that failed, may be what
- * kept the lease from draining. */
+ * kept the lease from draining.  While work is out it need not: the end of that rings. */
 static void wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t word)
 {
 	uint64_t rang_ns = 0;
@@ -169,7 +169,8 @@ static void wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 
 		/* An expired turn needs no ring: the arbiter's own timer looks at it. */
 		if (CLV_PHASE_OF(word) == CLV_PHASE_CLOSED &&
-			now_ns - rang_ns >= RING_AGAIN_NS) {
+			now_ns - rang_ns >= RING_AGAIN_NS &&
+			CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) == 0) {
 			rang_ns = now_ns;
 			if (!clv_attach_ring(view))
 				clv_gate_seek_agent(view);

@@ -186,3 +186,13 @@ void clv_gate_callback_end(void)
 	atomic_fetch_sub(&clv_gate.n_in_callback, 1);
 	clv_gate_thread.callback_depth--;
 }
+
+void clv_gate_wait_begin(void)
+{
+	atomic_fetch_add(&clv_gate.n_in_wait, 1);
+}
+
+void clv_gate_wait_end(void)
+{
+	atomic_fetch_sub(&clv_gate.n_in_wait, 1);
+}

@@ -105,6 +105,10 @@ void clv_helper_wake(void);
 void clv_gate_callback_begin(void);
 void clv_gate_callback_end(void);
 
+/* Between these two this thread waits for commands to complete. */
+void clv_gate_wait_begin(void);
+void clv_gate_wait_end(void);
+
 /* Memory. ------------------------------------------------------------------------------
  */
 

@@ -21,9 +21,12 @@ static void add_score(int32_t by)
 	atomic_store(&clv_gate.grace_score, score < MAX_SCORE ? score : MAX_SCORE);
 }
 
+/* Where no thread waits for the work that just ended, one may be about to submit more: a
+ * driver that computes on the processor easily keeps it from running meanwhile. */
 bool clv_grace_begin(void)
 {
 	if (atomic_load(&clv_gate.grace_score) == 0 &&
+		atomic_load(&clv_gate.n_in_wait) > 0 &&
 		atomic_fetch_add(&clv_gate.n_grace_denied, 1) % TRY_EVERY != 0)
 		return false;
 	atomic_store(&clv_gate.idle_since_ns, clv_clock_ns());

@@ -218,6 +218,7 @@ void clv_gate_forget_parent(void)
 	atomic_store(&clv_gate.flight, 0);
 	atomic_store(&clv_gate.n_window_waiters, 0);
 	atomic_store(&clv_gate.n_in_callback, 0);
+	atomic_store(&clv_gate.n_in_wait, 0);
 	atomic_store(&clv_gate.helper_started, 0);
 	atomic_store(&clv_gate.helper_sleeps, 0);
 	atomic_store(&clv_gate.rung_for, 0);

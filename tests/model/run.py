@@ -29,6 +29,7 @@ RUNS = {
         ("-DM_NO_MARK_WHEN_CLOSED", "found"),
         ("-DM_WAITS_FOR_MARKERS_ONLY", "found"),
         ("-DM_CALLS_FOR_NO_CLOSE", "found"),
+        ("-DM_IN_FLIGHT_UNTIL_TOLD", "found"),
     ],
     "window": [
         ("", "holds"),

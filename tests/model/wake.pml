@@ -38,8 +38,8 @@ byte open[2];   /* report pages: entered - done */
 byte waiting[2];
 bool bell[2];
 
-/* The process of lease 0: commands without a marker, and with one. */
-byte unmarked, marked;
+/* The process of lease 0: commands that are in, of these without a marker, and with one. */
+byte in_flight, unmarked, marked;
 bool helper_sleeps, helper_blocked;
 bool blocked[N_THREADS]; /* in FUTEX_WAIT on the phase */
 
@@ -96,7 +96,7 @@ inline try_enter(word, ok)
 #endif
 	if
 	:: !ok -> count_out(1)
-	:: else
+	:: ok -> in_flight++
 	fi
 }
 
@@ -113,14 +113,15 @@ inline leave_line(in_line)
 inline ring(word, may_ring)
 {
 	if
-	:: PHASE(word) == CLOSED && may_ring -> bell[0] = true
+	:: PHASE(word) == CLOSED && may_ring && in_flight == 0 -> bell[0] = true
 	:: else
 	fi
 }
 
 /* enter_slowly() and clv_line_wait(): until let in.  In line while it waits for a turn and
  * until it went in; rings once at a closed gate, and again after a try that failed, for
- * its counting itself in may be what kept the lease from draining. */
+ * its counting itself in may be what kept the lease from draining; but not while work is
+ * out, the end of which rings. */
 inline enter_slowly(me, word, ok, in_line, may_ring)
 {
 	may_ring = true;
@@ -219,7 +220,12 @@ end:
 			:: else
 			fi;
 			/* clv_flight_leave() */
+#ifdef M_IN_FLIGHT_UNTIL_TOLD
+			atomic { count_out(n); got = true }
+#else
+			in_flight = in_flight - n;
 			atomic { count_out(n); n = 0; got = true }
+#endif
 		:: else ->
 			/* tend() */
 			atomic { w = phase[0]; called = false };
@@ -254,6 +260,10 @@ end:
 		:: else
 		fi;
 		atomic {
+#ifdef M_IN_FLIGHT_UNTIL_TOLD
+			in_flight = in_flight - n;
+			n = 0;
+#endif
 			w = 0;
 			if
 			:: got -> got = false; goto again

@@ -62,9 +62,14 @@ double tenant_savings(const struct tenant *t)
 						    : SAVINGS_NS * tenant_share(t);
 }
 
+double tenant_longest_request(const struct tenant *t)
+{
+	return (double)tenant_slice(t) * 5 / 4;
+}
+
 double tenant_longest_turn(const struct tenant *t)
 {
-	return (double)(tenant_slice(t) + t->max_kernel_ns);
+	return tenant_longest_request(t) + (double)t->max_kernel_ns;
 }
 
 double tenant_overrun(const struct tenant *t)
@@ -154,7 +159,7 @@ static void book(struct world *w, struct tenant *t, uint64_t from_ns, uint64_t t
 		w->tenants[i].gain -= (double)held_ns / tenant_share(first);
 }
 
-/* With a slice of credit a waker takes the device from any holder that has none, unless
+/* With a request of credit a waker takes the device from any holder that has none, unless
  * those who can run have more, for their shares, on average. */
 static bool must_take(struct world *w, const struct tenant *waker, const struct tenant *t)
 {
@@ -168,7 +173,7 @@ static bool must_take(struct world *w, const struct tenant *waker, const struct 
 		share += tenant_share(&w->tenants[i]);
 	}
 	return is_ready(w, waker) && clv_policy_lag_ns(w->policy, t->lease) <= 0 &&
-	       credit_ns >= (double)tenant_slice(waker) &&
+	       credit_ns >= tenant_longest_request(waker) &&
 	       credit_ns * share > (all_ns + ROUNDING_NS) * tenant_share(waker);
 }
 

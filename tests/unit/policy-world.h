@@ -76,4 +76,7 @@ double tenant_share(const struct tenant *t);
 double tenant_longest_turn(const struct tenant *t);
 double tenant_overrun(const struct tenant *t);
 uint64_t tenant_slice(const struct tenant *t);
+
+/* With the rest of the one before, which is too short for a turn of its own. */
+double tenant_longest_request(const struct tenant *t);
 double tenant_savings(const struct tenant *t);

@@ -4,20 +4,21 @@
  * length, caps, resizes, arrivals and departures.  Every check is made on the tenants'
  * own ledgers, which count what they held; the policy's word is only compared with them.
  *
- * Bounds.  H is the longest turn of a tenant (slice + kernel), o the most that a turn
- * overruns its request (the least turn + kernel), w its share, W the sum of shares.
+ * Bounds.  r is the longest request of a tenant (a slice, and a quarter as the rest of
+ * the one before), H its longest turn (r + kernel), o the most that a turn overruns its
+ * request (the least turn + kernel), w its share, W the sum of shares.
  *
  * Everybody busy for ever ("steady"):
  *   lag >= -H: a turn begins with v <= V, that is lag >= 0, and takes at most H.
- *   lag <= slice + w/W x (sum of the others' o + greatest H).  Take a request of k that
+ *   lag <= r + w/W x (sum of the others' o + greatest H).  Take a request of k that
  * is not served at its deadline d, and the last turn before that, begun at V0, of a
  * request with a later deadline.  It was chosen, so every request with a deadline up to d
  * was ineligible, and starts after V0.  What is served until V reaches d is therefore, of
  * each tenant, at most w x (d - V0) plus one overrun, and the device serves W x (d - V0)
  * in that time: what is left at d is at most that one turn and the overruns.  While it is
- * served, k's lag grows by w/W of it, and at d it is one slice at most.
+ * served, k's lag grows by w/W of it, and at d it is r at most.
  *   Hence between two turns k waits at most until V has made up for the turn before and
- * for the request (H + slice) x W/w of service, and for that rest.
+ * for the request (H + r) x W/w of service, and for that rest.
  *
  * With arrivals and sleep V and the clock, against which lag is kept, are two.  Who
  * sleeps earns on until it has its savings s (its part of 2 ms, or 4 ms), and is out of
@@ -30,11 +31,11 @@
  *   lag >= -H - sum of the claims: a turn begins with v <= V, and V is ahead of the
  * clock by what those who are out are owed and those who are absent have of credit: one
  * claim each at most.
- *   lag <= slice + 2 x (sum of o and claims + greatest H): the argument above, and what
+ *   lag <= r + 2 x (sum of o and claims + greatest H): the argument above, and what
  * delays k besides: the credit that others come back with, one claim each; and while
  * sleeping debtors keep the clock ahead of V, k waits until the others' credit against
  * them (H each) is used up.
- *   A waker with a slice of credit has its deadline at the clock, and a holder without
+ *   A waker with r of credit has its deadline at the clock, and a holder without
  * credit has it later: the waker takes the device, if it is eligible (see the world).
  *   One that sleeps (n) beside one that is always busy (h), w of both 1 together: n
  * holds, over no interval, more than w of it + s of n + w x (2 H + o) of h + (1 - w) x H
@@ -49,7 +50,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define LONGEST_SLICE_NS 16e6
+#define LONGEST_REQUEST_NS 20e6
 #define ROUNDING_NS 1000
 
 /* What was seen at most, as a part of what the bounds allow. */
@@ -81,9 +82,9 @@ static void check_steady(
 	if (is_beyond(&worst->debt, -lag, tenant_longest_turn(t)))
 		world_fail(
 			w, "a debt of %.0f ns, H is %.0f", -lag, tenant_longest_turn(t));
-	if (is_beyond(&worst->credit, lag, (double)tenant_slice(t) + part * late))
+	if (is_beyond(&worst->credit, lag, tenant_longest_request(t) + part * late))
 		world_fail(w, "a credit of %.0f ns, the bound is %.0f", lag,
-			(double)tenant_slice(t) + part * late);
+			tenant_longest_request(t) + part * late);
 	if (lag - told > ROUNDING_NS || told - lag > ROUNDING_NS)
 		world_fail(w, "lag is %.0f ns, the policy says %.0f", lag, told);
 }
@@ -151,7 +152,7 @@ static void run_steady(uint64_t seed, uint64_t turns, bool is_long, struct worst
 		if (!t)
 			world_fail(&w, "idle");
 		check_wait(&w, worst, t, waited_ns,
-			(tenant_longest_turn(t) + (double)tenant_slice(t)) * all.share /
+			(tenant_longest_turn(t) + tenant_longest_request(t)) * all.share /
 					tenant_share(t) +
 				late);
 		for (int k = 0; k < w.n_tenants; k++)
@@ -168,7 +169,7 @@ static void run_steady(uint64_t seed, uint64_t turns, bool is_long, struct worst
 }
 
 /* What the bounds of a changing world are made of: the most that the tenants of any time
- * had together.  A resized one may carry what it got in a class of longer slices. */
+ * had together.  A resized one may carry what it got in a class of longer requests. */
 struct limits {
 	uint64_t max_kernel_ns;
 	bool sparse; /* nobody is always busy */
@@ -177,12 +178,12 @@ struct limits {
 
 static double most_debt(const struct limits *l, const struct tenant *t)
 {
-	return LONGEST_SLICE_NS + (double)t->max_kernel_ns + l->claims_ns;
+	return LONGEST_REQUEST_NS + (double)t->max_kernel_ns + l->claims_ns;
 }
 
 static double most_credit(const struct limits *l)
 {
-	return LONGEST_SLICE_NS + 2 * (l->claims_ns + l->overruns_ns);
+	return LONGEST_REQUEST_NS + 2 * (l->claims_ns + l->overruns_ns);
 }
 
 static void note_limits(struct limits *l, const struct world *w)
@@ -320,7 +321,7 @@ static void run_changing(uint64_t seed, uint64_t turns, bool sparse, struct wors
 
 		if (ran)
 			check_wait(&w, worst, ran, waited_ns,
-				(most_debt(&limits, ran) + LONGEST_SLICE_NS) *
+				(most_debt(&limits, ran) + LONGEST_REQUEST_NS) *
 						limits.share / tenant_share(ran) +
 					most_credit(&limits));
 		check_changing(&w, worst, &limits, w.now_ns - before_ns);

@@ -165,7 +165,7 @@ static void test_who_is_ahead_is_not_eligible(void **state)
 	uint32_t quick = add_awake(500000, CLV_CLASS_LATENCY);
 	uint32_t batch = add_awake(500000, CLV_CLASS_BATCH);
 
-	/* Its next deadline, at 4.2 ms, is still the earlier one. */
+	/* Its next deadline, at 4 ms, is still the earlier one. */
 	clv_policy_charge(policy, quick, 1100 * US, 1100 * US);
 	assert_lag(quick, -550 * (int64_t)US);
 	assert_lag(batch, 550 * (int64_t)US);
@@ -174,7 +174,8 @@ static void test_who_is_ahead_is_not_eligible(void **state)
 	assert_picks(batch, 1100 * US, 1100 * US);
 	clv_policy_charge(policy, batch, 1100 * US, 2200 * US);
 	assert_true(clv_policy_preempts(policy, quick, batch, 2200 * US));
-	assert_picks(quick, MS, 2200 * US);
+	/* What it had too much is part of its second request. */
+	assert_picks(quick, 900 * US, 2200 * US);
 }
 
 static void test_no_turn_below_its_worth(void **state)
@@ -184,17 +185,19 @@ static void test_no_turn_below_its_worth(void **state)
 
 	clv_policy_charge(policy, a, 1500 * US, 0);
 	assert_picks(a, 6500 * US, 0);
-	clv_policy_charge(policy, a, 5499 * US, 0);
-	assert_picks(a, 1001 * US, 0);
-	/* With an eighth of a slice left the next request begins. */
+	clv_policy_charge(policy, a, 4499 * US, 0);
+	assert_picks(a, 2001 * US, 0);
+	/* A quarter of a slice is too short for a turn: it joins the next request. */
 	clv_policy_charge(policy, a, 1 * US, 0);
-	assert_picks(a, 8 * MS, 0);
-	/* Exactly its slice is exactly its request. */
-	clv_policy_charge(policy, a, 8 * MS, 0);
+	assert_picks(a, 10 * MS, 0);
+	/* What a turn overran is taken from the next request, if that is a turn then. */
+	clv_policy_charge(policy, a, 15999 * US, 0);
+	assert_picks(a, 2001 * US, 0);
+	clv_policy_charge(policy, a, 8002 * US, 0);
 	assert_picks(a, 8 * MS, 0);
 	clv_policy_sleep(policy, a, 0);
 	clv_policy_wake(policy, quick, 0);
-	clv_policy_charge(policy, quick, 800 * US, 0);
+	clv_policy_charge(policy, quick, 700 * US, 0);
 	assert_picks(quick, 500 * US, 0);
 }
 

@@ -137,6 +137,8 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 		submission->custody = clv_custody_take(submission->queue);
 	if (CLV_UNLIKELY(needs_own_event(submission)) && !event)
 		submission->event = &submission->own_event;
+	if (blocking)
+		clv_gate_wait_begin();
 	return CL_SUCCESS;
 }
 
@@ -206,6 +208,8 @@ cl_int clv_submission_end(struct clv_submission *submission, cl_int result)
 	} else {
 		book_submitted(submission);
 	}
+	if (submission->blocking)
+		clv_gate_wait_end();
 	unlock_order(submission);
 	return result;
 }

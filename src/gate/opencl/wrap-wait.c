@@ -21,9 +21,11 @@ static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 
 	if (clv_gate_peek())
 		custody = clv_custody_take(clv_queue_find(queue));
+	clv_gate_wait_begin();
 	r = clv_real.clFinish(queue);
 	if (custody.queue)
 		clv_custody_book(&custody);
+	clv_gate_wait_end();
 	return r;
 }
 
@@ -60,9 +62,11 @@ static cl_int CL_API_CALL wrap_clWaitForEvents(cl_uint n_events, const cl_event 
 			n += custodies[n].queue != NULL;
 		}
 	}
+	clv_gate_wait_begin();
 	r = clv_real.clWaitForEvents(n_events, events);
 	for (cl_uint i = 0; i < n; i++)
 		clv_custody_book(&custodies[i]);
+	clv_gate_wait_end();
 	return r;
 }
 
