@@ -5,6 +5,7 @@ case each, in a world of its own, with a neighbour that must not notice.
 usage: cases.py --build BUILD [--pocl] [CASE...]"""
 import argparse
 import os
+import signal
 import sys
 import time
 
@@ -279,21 +280,39 @@ def case_no_agent_for_long(case):
     case.end()
 
 
+def stop_as_holder(case, account):
+    """Stops the subject while it has the device, which the neighbour then lacks."""
+    neighbour = case.neighbour.account
+    for _ in range(100):
+        neighbour.forgive()
+        os.kill(account.pid, signal.SIGSTOP)
+        time.sleep(0.2)
+        if neighbour.stall_ns() > 150e6:
+            return
+        os.kill(account.pid, signal.SIGCONT)
+        time.sleep(0.05)
+    raise Failure("in 100 attempts the subject was never stopped as the holder")
+
+
 def case_stopped_tenant(case):
     """A holder that is stopped costs the others one time-out, and is itself again."""
     account = case.begin()
-    os.kill(account.pid, 19)
-    time.sleep(2.5)
+    stop_as_holder(case, account)
+    time.sleep(2.3)
     case.neighbour_is_well()
     last = case.restart_agent()
     expect("subject" in case.world.leases(), "the stopped tenant's lease is gone")
-    os.kill(account.pid, 18)
+    os.kill(account.pid, signal.SIGCONT)
     case.all_back(last, 3.0)
     case.works()
     case.subject.account.forgive()
     case.world.check_exact()
     case.end()
 
+
+# A process that stops with the double's device in its hands keeps it from all others, as no
+# device does.
+ON_POCL_ONLY = {"stopped-tenant"}
 
 CASES = {name[5:].replace("_", "-"): function
          for name, function in globals().items() if name.startswith("case_")}
@@ -311,7 +330,8 @@ def main():
     for number, name in enumerate(names, 1):
         case, begin = None, time.monotonic()
         try:
-            case = Case(arguments.build, not arguments.pocl)
+            case = Case(arguments.build,
+                        not arguments.pocl and name not in ON_POCL_ONLY)
             CASES[name](case)
             print(f"ok {number} - {name} # {time.monotonic() - begin:.1f} s", flush=True)
         except (Failure, OSError, KeyError) as failure:
