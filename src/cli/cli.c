@@ -3,6 +3,8 @@
  * format, so that stdout holds data or nothing. */
 #include "cli/cli.h"
 
+#include "cli/output.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +72,26 @@ int clv_cli_connect(
 	if (clv_client_new(&options, ret, &err) < 0)
 		return clv_cli_fail_client(&err);
 	return 0;
+}
+
+int clv_cli_list(const struct clv_settings *settings, bool start_agent,
+	int (*fetch)(
+		struct clv_client *client, json_t **ret, struct clv_client_error *err),
+	const struct clv_listing *listing)
+{
+	_cleanup_client_ struct clv_client *client = NULL;
+	_cleanup_json_ json_t *list = NULL;
+	struct clv_client_error err;
+	int r = clv_cli_connect(settings, start_agent, &client);
+
+	if (r)
+		return r;
+	if (fetch(client, &list, &err) < 0)
+		return clv_cli_fail_client(&err);
+	if (clv_output_list(listing, settings->output, list) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the list: %m");
+
+	return CLV_EXIT_OK;
 }
 
 const char *clv_json_text(const json_t *object, const char *key)

@@ -44,6 +44,13 @@ int clv_cli_fail_named(const char *name, const struct clv_client_error *err);
 int clv_cli_connect(
 	const struct clv_settings *settings, bool start_agent, struct clv_client **ret);
 
+/* Prints what fetch brings, as the user wants to see it.  An exit code. */
+struct clv_listing;
+int clv_cli_list(const struct clv_settings *settings, bool start_agent,
+	int (*fetch)(
+		struct clv_client *client, json_t **ret, struct clv_client_error *err),
+	const struct clv_listing *listing);
+
 CLV_DEFINE_CLEANUP(struct clv_client *, clv_client_free)
 #define _cleanup_client_ CLV_CLEANUP(clv_client_freep)
 

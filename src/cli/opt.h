@@ -125,6 +125,32 @@ extern const char *const clv_opt_classes[];
 			"name (names alone, one a line)"                               \
 	}
 
+/* What a lease is made of: the same options with other words about them. */
+#define CLV_OPT_LEASE_SHARE(about)                                                     \
+	{                                                                              \
+		.name = "share", .letter = 's', .type = CLV_OPT_FRACTION,              \
+		.offset = CLV_OPT_AT(share_ppm), .argument = "FRACTION", .help = about \
+	}
+
+#define CLV_OPT_LEASE_MEMORY(about)                                                   \
+	{                                                                             \
+		.name = "memory", .letter = 'm', .type = CLV_OPT_BYTES,               \
+		.offset = CLV_OPT_AT(memory_bytes), .argument = "SIZE", .help = about \
+	}
+
+#define CLV_OPT_LEASE_CAP(values, about)                                     \
+	{                                                                    \
+		.name = "cap", .letter = 'c', .type = CLV_OPT_CAP,           \
+		.offset = CLV_OPT_AT(cap), .argument = values, .help = about \
+	}
+
+#define CLV_OPT_LEASE_CLASS(about)                                     \
+	{                                                              \
+		.name = "class", .type = CLV_OPT_CHOICE,               \
+		.offset = CLV_OPT_AT(class_name), .argument = "CLASS", \
+		.choices = clv_opt_classes, .help = about              \
+	}
+
 /* Reads argv[1..]; argv[0] is skipped.  Stores the index of the first argument that is no
  * option; getopt may have moved the options before it.  -EINVAL with *err set. */
 int clv_opt_parse(const struct clv_verb *verb, int argc, char **argv,

@@ -90,19 +90,7 @@ static const struct clv_listing listing = {
 
 static int run_devices(const struct clv_settings *settings, int argc, char **argv)
 {
-	_cleanup_client_ struct clv_client *client = NULL;
-	_cleanup_json_ json_t *devices = NULL;
-	struct clv_client_error err;
-	int r = clv_cli_connect(settings, true, &client);
-
-	if (r)
-		return r;
-	if (clv_client_devices(client, &devices, &err) < 0)
-		return clv_cli_fail_client(&err);
-	if (clv_output_list(&listing, settings->output, devices) < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the list: %m");
-
-	return CLV_EXIT_OK;
+	return clv_cli_list(settings, true, clv_client_devices, &listing);
 }
 
 static const struct clv_opt options[] = {

@@ -117,19 +117,7 @@ const struct clv_listing clv_listing_leases = {
 
 static int run_ps(const struct clv_settings *settings, int argc, char **argv)
 {
-	_cleanup_client_ struct clv_client *client = NULL;
-	_cleanup_json_ json_t *leases = NULL;
-	struct clv_client_error err;
-	int r = clv_cli_connect(settings, false, &client);
-
-	if (r)
-		return r;
-	if (clv_client_leases(client, &leases, &err) < 0)
-		return clv_cli_fail_client(&err);
-	if (clv_output_list(&clv_listing_leases, settings->output, leases) < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the list: %m");
-
-	return CLV_EXIT_OK;
+	return clv_cli_list(settings, false, clv_client_leases, &clv_listing_leases);
 }
 
 static const struct clv_opt options[] = {

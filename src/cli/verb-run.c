@@ -221,41 +221,14 @@ static int run_run(const struct clv_settings *settings, int argc, char **argv)
 static const char *const if_no_agent_choices[] = {"open", "closed", NULL};
 
 static const struct clv_opt options[] = {
-	{
-		.name = "share",
-		.letter = 's',
-		.type = CLV_OPT_FRACTION,
-		.offset = CLV_OPT_AT(share_ppm),
-		.argument = "FRACTION",
-		.help = "The share of the device's compute, as 0.3, 30% or 6/20; without "
-			"it, as much as the memory is of the device's",
-	},
-	{
-		.name = "memory",
-		.letter = 'm',
-		.type = CLV_OPT_BYTES,
-		.offset = CLV_OPT_AT(memory_bytes),
-		.argument = "SIZE",
-		.help = "The memory quota, as 512M or 1.5GiB; without it, the share of "
-			"the device's memory",
-	},
-	{
-		.name = "cap",
-		.letter = 'c',
-		.type = CLV_OPT_CAP,
-		.offset = CLV_OPT_AT(cap),
-		.argument = "FRACTION",
-		.help = "Never more than this share, even when the device is idle",
-	},
-	{
-		.name = "class",
-		.type = CLV_OPT_CHOICE,
-		.offset = CLV_OPT_AT(class_name),
-		.argument = "CLASS",
-		.choices = clv_opt_classes,
-		.help = "How fast it is served, never how much it gets: latency, normal "
-			"(the default) or batch",
-	},
+	CLV_OPT_LEASE_SHARE("The share of the device's compute, as 0.3, 30% or 6/20; "
+			    "without it, as much as the memory is of the device's"),
+	CLV_OPT_LEASE_MEMORY("The memory quota, as 512M or 1.5GiB; without it, the share "
+			     "of the device's memory"),
+	CLV_OPT_LEASE_CAP(
+		"FRACTION", "Never more than this share, even when the device is idle"),
+	CLV_OPT_LEASE_CLASS("How fast it is served, never how much it gets: latency, "
+			    "normal (the default) or batch"),
 	{
 		.name = "name",
 		.letter = 'n',

@@ -37,41 +37,13 @@ static int run_set(const struct clv_settings *settings, int argc, char **argv)
 }
 
 static const struct clv_opt options[] = {
-	{
-		.name = "share",
-		.letter = 's',
-		.type = CLV_OPT_FRACTION,
-		.offset = CLV_OPT_AT(share_ppm),
-		.argument = "FRACTION",
-		.help = "The new share of the device's compute, as 0.3, 30% or 6/20",
-	},
-	{
-		.name = "cap",
-		.letter = 'c',
-		.type = CLV_OPT_CAP,
-		.offset = CLV_OPT_AT(cap),
-		.argument = "FRACTION|none",
-		.help = "Never more than this share, even when the device is idle; none "
-			"removes the cap",
-	},
-	{
-		.name = "memory",
-		.letter = 'm',
-		.type = CLV_OPT_BYTES,
-		.offset = CLV_OPT_AT(memory_bytes),
-		.argument = "SIZE",
-		.help = "The new memory quota, as 512M or 1.5GiB; what is allocated "
-			"stays, even above it",
-	},
-	{
-		.name = "class",
-		.type = CLV_OPT_CHOICE,
-		.offset = CLV_OPT_AT(class_name),
-		.argument = "CLASS",
-		.choices = clv_opt_classes,
-		.help = "How fast it is served, never how much it gets: latency, normal "
-			"or batch",
-	},
+	CLV_OPT_LEASE_SHARE("The new share of the device's compute, as 0.3, 30% or 6/20"),
+	CLV_OPT_LEASE_CAP("FRACTION|none", "Never more than this share, even when the "
+					   "device is idle; none removes the cap"),
+	CLV_OPT_LEASE_MEMORY("The new memory quota, as 512M or 1.5GiB; what is allocated "
+			     "stays, even above it"),
+	CLV_OPT_LEASE_CLASS("How fast it is served, never how much it gets: latency, "
+			    "normal or batch"),
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
 	CLV_OPT_SOCKET,

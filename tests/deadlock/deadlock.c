@@ -278,6 +278,68 @@ static void launches_from_callbacks(void)
 	CHECK(clFinish(chain.queue));
 }
 
+/* What a callback submits is held, and what the program submits behind it into the same
+ * queue has to keep its place. */
+static void thread_and_callbacks_in_one_queue(void)
+{
+	cl_event event;
+
+	chain.queue = open_queue(0);
+	atomic_store(&chain.n_left, 50);
+	launch(chain.queue, 100, 0, NULL, &event);
+	CHECK(clSetEventCallback(event, CL_COMPLETE, next_link, NULL));
+	for (int i = 0; i < 200; i++) {
+		launch(chain.queue, 100, 0, NULL, NULL);
+		if (i % 9 == 0)
+			CHECK(clFlush(chain.queue));
+		if (i % 31 == 0)
+			CHECK(clFinish(chain.queue));
+	}
+	CHECK(clFlush(chain.queue));
+	while (atomic_load(&chain.n_left) > 0)
+		usleep(1000);
+	CHECK(clFinish(chain.queue));
+}
+
+static struct {
+	pthread_mutex_t lock;
+	_Atomic int n_called;
+} counted = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void CL_CALLBACK count_with_lock(cl_event event, cl_int status, void *queue)
+{
+	(void)status;
+	pthread_mutex_lock(&counted.lock);
+	launch(queue, 50, 0, NULL, NULL);
+	pthread_mutex_unlock(&counted.lock);
+	CHECK(clReleaseEvent(event));
+	atomic_fetch_add(&counted.n_called, 1);
+}
+
+/* The thread that has the lock may be waiting for its turn, and the driver for the
+ * callback. */
+static void lock_shared_with_callbacks(void)
+{
+	enum { N = 60 };
+	cl_command_queue queue = open_queue(0), other = open_queue(0);
+
+	for (int i = 0; i < N; i++) {
+		cl_event event;
+
+		launch(queue, 200, 0, NULL, &event);
+		CHECK(clSetEventCallback(event, CL_COMPLETE, count_with_lock, other));
+		CHECK(clFlush(queue));
+		pthread_mutex_lock(&counted.lock);
+		for (int k = 0; k < 4; k++)
+			launch(queue, 200, 0, NULL, NULL);
+		pthread_mutex_unlock(&counted.lock);
+	}
+	CHECK(clFinish(queue));
+	while (atomic_load(&counted.n_called) < N)
+		usleep(1000);
+	CHECK(clFinish(other));
+}
+
 static void CL_CALLBACK set_user_event(cl_event event, cl_int status, void *userdata)
 {
 	(void)event;
@@ -481,6 +543,8 @@ static const struct {
 	{ "user_event_across_queues",        user_event_across_queues },
 	{ "blocking_read_behind_user_event", blocking_read_behind_user_event },
 	{ "launches_from_callbacks",         launches_from_callbacks },
+	{ "thread_and_callbacks_in_one_queue", thread_and_callbacks_in_one_queue },
+	{ "lock_shared_with_callbacks",      lock_shared_with_callbacks },
 	{ "user_event_from_callback",        user_event_from_callback },
 	{ "queue_released_early",            queue_released_early },
 	{ "user_event_thrown_away",          user_event_thrown_away },

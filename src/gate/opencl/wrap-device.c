@@ -58,6 +58,20 @@ static cl_int CL_API_CALL wrap_clGetPlatformIDs(
 	return n > 0 ? CL_SUCCESS : PLATFORM_NOT_FOUND;
 }
 
+/* What a program means that names none. */
+static cl_platform_id lease_platform(const struct clv_view *view)
+{
+	cl_platform_id all[MAX_PLATFORMS];
+	cl_uint n_all = 0;
+
+	clv_real.clGetPlatformIDs(MAX_PLATFORMS, all, &n_all);
+	for (cl_uint i = 0; i < n_all && i < MAX_PLATFORMS; i++) {
+		if (is_lease_platform(view, all[i]))
+			return all[i];
+	}
+	return NULL;
+}
+
 static cl_device_id lease_device(const struct clv_view *view, cl_platform_id platform)
 {
 	cl_device_id all[MAX_DEVICES];
@@ -93,6 +107,8 @@ static cl_int CL_API_CALL wrap_clGetDeviceIDs(cl_platform_id platform,
 
 	if (!view && !refused)
 		return clv_real.clGetDeviceIDs(platform, type, room, devices, ret_n);
+	if (!platform && view)
+		platform = lease_platform(view);
 	/* The vendor judges the arguments. */
 	r = clv_real.clGetDeviceIDs(
 		platform, type, room, refused ? NULL : devices, ret_n);

@@ -80,13 +80,11 @@ static void *refuse(cl_int *ret_error)
 	return NULL;
 }
 
-static void *CL_API_CALL wrap_clDeviceMemAllocINTEL(cl_context context,
+static void *alloc_for_device(device_alloc_function real, cl_context context,
 	cl_device_id device, const cl_bitfield *properties, size_t n, cl_uint alignment,
 	cl_int *ret_error)
 {
 	struct clv_charge charge = clv_charge_take(n);
-	device_alloc_function real =
-		(device_alloc_function)atomic_load(&vendor.device_alloc);
 
 	if (charge.refused)
 		return refuse(ret_error);
@@ -94,18 +92,20 @@ static void *CL_API_CALL wrap_clDeviceMemAllocINTEL(cl_context context,
 		&charge, real(context, device, properties, n, alignment, ret_error));
 }
 
+static void *CL_API_CALL wrap_clDeviceMemAllocINTEL(cl_context context,
+	cl_device_id device, const cl_bitfield *properties, size_t n, cl_uint alignment,
+	cl_int *ret_error)
+{
+	return alloc_for_device((device_alloc_function)atomic_load(&vendor.device_alloc),
+		context, device, properties, n, alignment, ret_error);
+}
+
 static void *CL_API_CALL wrap_clSharedMemAllocINTEL(cl_context context,
 	cl_device_id device, const cl_bitfield *properties, size_t n, cl_uint alignment,
 	cl_int *ret_error)
 {
-	struct clv_charge charge = clv_charge_take(n);
-	device_alloc_function real =
-		(device_alloc_function)atomic_load(&vendor.shared_alloc);
-
-	if (charge.refused)
-		return refuse(ret_error);
-	return book_pointer(
-		&charge, real(context, device, properties, n, alignment, ret_error));
+	return alloc_for_device((device_alloc_function)atomic_load(&vendor.shared_alloc),
+		context, device, properties, n, alignment, ret_error);
 }
 
 static void *CL_API_CALL wrap_clHostMemAllocINTEL(cl_context context,
