@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/mig.h"
+
+/* From the instances that one GPU has to those that are wanted there: what stays, what
+ * goes and where the new ones are put.  Pure and exhaustive: it finds a way exactly when
+ * there is one, destroys as little as possible, and of all ways that are left takes the
+ * one that keeps the most other instances possible. */
+
+struct clv_mig_have {
+	struct clv_mig_instance instance;
+	bool in_use;  /* may not be destroyed */
+	bool is_kept; /* stays, wanted or not */
+};
+
+struct clv_mig_wish {
+	uint8_t profile;
+	int8_t start; /* -1: anywhere */
+};
+
+#define CLV_MIG_NEW 0xff
+
+struct clv_mig_answer {
+	/* Bits, by index in have. */
+	uint16_t stay;
+	uint16_t in_the_way; /* in use, and would have to end; only with -EBUSY */
+	/* By index in wish. */
+	uint8_t from[CLV_MIG_INSTANCES_MAX]; /* which of have it is, or CLV_MIG_NEW */
+	uint8_t starts[CLV_MIG_INSTANCES_MAX];
+	unsigned options; /* what else would still fit then */
+};
+
+/* 0; -EBUSY: only if those in_the_way, the fewest that there can be, end first, the rest
+ * of the answer is how it would be then; -ENOSPC: not even on an empty GPU beside what is
+ * kept, *answer is not filled.  At most CLV_MIG_INSTANCES_MAX of each. */
+int clv_mig_solve(const struct clv_mig_model *model, const struct clv_mig_have *have,
+	size_t n_have, const struct clv_mig_wish *wishes, size_t n_wishes,
+	struct clv_mig_answer *answer);

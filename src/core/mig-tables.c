@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The MIG profiles of each GPU type, for planning where no driver answers; where one
+ * does, its own numbers count.  Source: NVIDIA's MIG user guide ("Supported MIG
+ * Profiles") and public nvidia-smi listings; tests/core holds this against the collected
+ * facts. */
+#include "core/mig.h"
+
+/* clang-format off */
+static const struct clv_mig_profile a30[] = {
+	/* name              id idx  c size  max   SM    MiB  attributes       starts */
+	{ "1g.6gb",          14,  0, 1,  1, 4,  14,   5952, 0,              4, {0, 1, 2, 3} },
+	{ "1g.6gb+me",       21,  7, 1,  1, 1,  14,   5952, CLV_MIG_ME,     4, {0, 1, 2, 3} },
+	{ "2g.12gb",          5,  1, 2,  2, 2,  28,  11970, 0,              2, {0, 2} },
+	{ "2g.12gb+me",       6,  8, 2,  2, 1,  28,  11970, CLV_MIG_ME,     2, {0, 2} },
+	{ "4g.24gb",          0,  3, 4,  4, 1,  56,  23344, 0,              1, {0} },
+};
+
+static const struct clv_mig_profile a100_40gb[] = {
+	/* name              id idx  c size  max   SM    MiB  attributes       starts */
+	{ "1g.5gb",          19,  0, 1,  1, 7,  14,   4864, 0,              7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.5gb+me",       20,  7, 1,  1, 1,  14,   4864, CLV_MIG_ME,     7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.10gb",         15,  9, 1,  2, 4,  14,   9856, 0,              4, {0, 2, 4, 6} },
+	{ "2g.10gb",         14,  1, 2,  2, 3,  28,   9856, 0,              3, {0, 2, 4} },
+	{ "3g.20gb",          9,  2, 3,  4, 2,  42,  19968, 0,              2, {0, 4} },
+	{ "4g.20gb",          5,  3, 4,  4, 1,  56,  19968, 0,              1, {0} },
+	{ "7g.40gb",          0,  4, 7,  8, 1,  98,  40192, 0,              1, {0} },
+};
+
+static const struct clv_mig_profile a100_80gb[] = {
+	/* name              id idx  c size  max   SM    MiB  attributes       starts */
+	{ "1g.10gb",         19,  0, 1,  1, 7,  14,   9856, 0,              7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.10gb+me",      20,  7, 1,  1, 1,  14,   9856, CLV_MIG_ME,     7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.20gb",         15,  9, 1,  2, 4,  14,  19968, 0,              4, {0, 2, 4, 6} },
+	{ "2g.20gb",         14,  1, 2,  2, 3,  28,  19968, 0,              3, {0, 2, 4} },
+	{ "3g.40gb",          9,  2, 3,  4, 2,  42,  40192, 0,              2, {0, 4} },
+	{ "4g.40gb",          5,  3, 4,  4, 1,  56,  40192, 0,              1, {0} },
+	{ "7g.80gb",          0,  4, 7,  8, 1,  98,  80384, 0,              1, {0} },
+};
+
+static const struct clv_mig_profile h100_80gb[] = {
+	/* name              id idx  c size  max   SM    MiB  attributes       starts */
+	{ "1g.10gb",         19,  0, 1,  1, 7,  16,   9984, 0,              7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.10gb+me",      20,  7, 1,  1, 1,  16,   9984, CLV_MIG_ME,     7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.20gb",         15,  9, 1,  2, 4,  26,  20090, 0,              4, {0, 2, 4, 6} },
+	{ "2g.20gb",         14,  1, 2,  2, 3,  32,  20090, 0,              3, {0, 2, 4} },
+	{ "3g.40gb",          9,  2, 3,  4, 2,  60,  40448, 0,              2, {0, 4} },
+	{ "4g.40gb",          5,  3, 4,  4, 1,  64,  40448, 0,              1, {0} },
+	{ "7g.80gb",          0,  4, 7,  8, 1, 132,  81152, 0,              1, {0} },
+};
+
+static const struct clv_mig_profile h100_94gb[] = {
+	/* name              id idx  c size  max   SM    MiB  attributes       starts */
+	{ "1g.12gb",         19,  0, 1,  1, 7,  16,  10874, 0,              7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.12gb+me",      20,  7, 1,  1, 1,  16,  10874, CLV_MIG_ME,     7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.24gb",         15,  9, 1,  2, 4,  26,  22016, 0,              4, {0, 2, 4, 6} },
+	{ "2g.24gb",         14,  1, 2,  2, 3,  32,  22016, 0,              3, {0, 2, 4} },
+	{ "3g.47gb",          9,  2, 3,  4, 2,  60,  47226, 0,              2, {0, 4} },
+	{ "4g.47gb",          5,  3, 4,  4, 1,  64,  47226, 0,              1, {0} },
+	{ "7g.94gb",          0,  4, 7,  8, 1, 132,  94842, 0,              1, {0} },
+};
+
+static const struct clv_mig_profile gh200_96gb[] = {
+	/* name              id idx  c size  max   SM    MiB  attributes       starts */
+	{ "1g.12gb",         19,  0, 1,  1, 7,  16,      0, 0,              7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.12gb+me",      20,  7, 1,  1, 1,  16,      0, CLV_MIG_ME,     7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.24gb",         15,  9, 1,  2, 4,  26,      0, 0,              4, {0, 2, 4, 6} },
+	{ "2g.24gb",         14,  1, 2,  2, 3,  32,      0, 0,              3, {0, 2, 4} },
+	{ "3g.48gb",          9,  2, 3,  4, 2,  60,      0, 0,              2, {0, 4} },
+	{ "4g.48gb",          5,  3, 4,  4, 1,  64,      0, 0,              1, {0} },
+	{ "7g.96gb",          0,  4, 7,  8, 1, 132,      0, 0,              1, {0} },
+};
+
+static const struct clv_mig_profile h200[] = {
+	/* name              id idx  c size  max   SM    MiB  attributes       starts */
+	{ "1g.18gb",         19,  0, 1,  1, 7,  16,  16384, 0,              7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.18gb+me",      20,  7, 1,  1, 1,  16,  16384, CLV_MIG_ME,     7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.35gb",         15,  9, 1,  2, 4,  26,      0, 0,              4, {0, 2, 4, 6} },
+	{ "2g.35gb",         14,  1, 2,  2, 3,  32,      0, 0,              3, {0, 2, 4} },
+	{ "3g.71gb",          9,  2, 3,  4, 2,  60,      0, 0,              2, {0, 4} },
+	{ "4g.71gb",          5,  3, 4,  4, 1,  64,      0, 0,              1, {0} },
+	{ "7g.141gb",         0,  4, 7,  8, 1, 132,      0, 0,              1, {0} },
+};
+
+static const struct clv_mig_profile b200[] = {
+	/* name              id idx  c size  max   SM    MiB  attributes       starts */
+	{ "1g.23gb",         19,  0, 1,  1, 7,  18,  23552, 0,              7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.23gb+me",      20,  7, 1,  1, 1,  18,  23552, CLV_MIG_ME,     7, {0, 1, 2, 3, 4, 5, 6} },
+	{ "1g.45gb",         15,  9, 1,  2, 4,   0,  46080, 0,              4, {0, 2, 4, 6} },
+	{ "2g.45gb",         14,  1, 2,  2, 3,  36,  46080, 0,              3, {0, 2, 4} },
+	{ "3g.90gb",          9,  2, 3,  4, 2,   0,  92160, 0,              2, {0, 4} },
+	{ "4g.90gb",          5,  3, 4,  4, 1,  72,  92160, 0,              1, {0} },
+	{ "7g.180gb",         0,  4, 7,  8, 1, 148, 184320, 0,              1, {0} },
+};
+
+static const struct clv_mig_profile rtx_pro_6000[] = {
+	/* name              id idx  c size  max   SM    MiB  attributes       starts */
+	{ "1g.24gb",         14,  0, 1,  3, 4,  46,  24186, 0,              4, {0, 3, 6, 9} },
+	{ "1g.24gb+me",      21,  7, 1,  3, 1,  46,  24186, CLV_MIG_ME,     4, {0, 3, 6, 9} },
+	{ "1g.24gb+gfx",     47, 10, 1,  3, 4,  46,  24186, CLV_MIG_GFX,    4, {0, 3, 6, 9} },
+	{ "1g.24gb+me.all",  65, 15, 1,  3, 1,  46,  24186, CLV_MIG_ALL_ME, 4, {0, 3, 6, 9} },
+	{ "1g.24gb-me",      67, 13, 1,  3, 4,  46,  24186, CLV_MIG_NO_ME,  4, {0, 3, 6, 9} },
+	{ "2g.48gb",          5,  1, 2,  6, 2,  94,  48517, 0,              2, {0, 6} },
+	{ "2g.48gb+gfx",     35, 11, 2,  6, 2,  94,  48517, CLV_MIG_GFX,    2, {0, 6} },
+	{ "2g.48gb+me.all",  64, 16, 2,  6, 1,  94,  48517, CLV_MIG_ALL_ME, 2, {0, 6} },
+	{ "2g.48gb-me",      66, 14, 2,  6, 2,  94,  48517, CLV_MIG_NO_ME,  2, {0, 6} },
+	{ "4g.96gb",          0,  3, 4, 12, 1, 188,  97280, 0,              1, {0} },
+	{ "4g.96gb+gfx",     32, 12, 4, 12, 1, 188,  97280, CLV_MIG_GFX,    1, {0} },
+};
+
+#define MODEL(text, grid, slices, table) \
+	{ text, grid, slices, table, sizeof(table) / sizeof(table[0]) }
+
+const struct clv_mig_model clv_mig_models[] = {
+	MODEL("A30-24GB", 4, 4, a30),
+	MODEL("A100-40GB", 8, 7, a100_40gb),
+	MODEL("A100-80GB", 8, 7, a100_80gb),
+	MODEL("H100-80GB", 8, 7, h100_80gb),
+	MODEL("H100-94GB", 8, 7, h100_94gb),
+	MODEL("H100-96GB-GH200", 8, 7, gh200_96gb),
+	MODEL("H200-141GB", 8, 7, h200),
+	MODEL("B200-180GB", 8, 7, b200),
+	MODEL("RTX-PRO-6000-Blackwell-96GB", 12, 4, rtx_pro_6000),
+};
+/* clang-format on */
+
+const size_t clv_mig_n_models = sizeof(clv_mig_models) / sizeof(clv_mig_models[0]);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/mig.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const obstacles[_CLV_MIG_OBSTACLE_MAX] = {
+	[CLV_MIG_FITS] = "it fits",
+	[CLV_MIG_NO_SUCH_START] = "the profile has no placement there",
+	[CLV_MIG_OVERLAPS] = "another instance is there",
+	[CLV_MIG_NO_SLICES] = "not enough compute slices are left",
+	[CLV_MIG_TOO_MANY] = "the GPU may have no more of this profile",
+	[CLV_MIG_MEDIA_TAKEN] = "another instance has the media engines",
+};
+
+const char *clv_mig_obstacle_to_string(enum clv_mig_obstacle obstacle)
+{
+	return obstacles[obstacle];
+}
+
+const struct clv_mig_model *clv_mig_model_find(const char *name)
+{
+	for (size_t i = 0; i < clv_mig_n_models; i++) {
+		if (strcmp(clv_mig_models[i].name, name) == 0)
+			return &clv_mig_models[i];
+	}
+	return NULL;
+}
+
+static void list_profiles(const struct clv_mig_model *model, char *text, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < model->n_profiles && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
+			model->profiles[i].name);
+}
+
+int clv_mig_profile_find(
+	const struct clv_mig_model *model, const char *name, struct clv_error *err)
+{
+	char known[256];
+
+	for (size_t i = 0; i < model->n_profiles; i++) {
+		if (strcmp(model->profiles[i].name, name) == 0)
+			return (int)i;
+	}
+	list_profiles(model, known, sizeof(known));
+	return clv_error_set(err, -EINVAL, "%s has no profile '%.40s': it has %s",
+		model->name, name, known);
+}
+
+static uint16_t units_of(const struct clv_mig_profile *profile, uint8_t start)
+{
+	return (uint16_t)(((1u << profile->size) - 1) << start);
+}
+
+static bool has_media(const struct clv_mig_profile *profile)
+{
+	return (profile->attributes & (CLV_MIG_ME | CLV_MIG_ALL_ME)) != 0;
+}
+
+static bool has_start(const struct clv_mig_profile *profile, uint8_t start)
+{
+	return memchr(profile->starts, start, profile->n_starts) != NULL;
+}
+
+enum clv_mig_obstacle clv_mig_set_add(const struct clv_mig_model *model,
+	struct clv_mig_set *set, struct clv_mig_instance instance)
+{
+	const struct clv_mig_profile *profile = &model->profiles[instance.profile];
+	uint16_t units = units_of(profile, instance.start);
+
+	if (!has_start(profile, instance.start))
+		return CLV_MIG_NO_SUCH_START;
+	if (set->units & units)
+		return CLV_MIG_OVERLAPS;
+	if (set->slices + profile->slices > model->slices)
+		return CLV_MIG_NO_SLICES;
+	if (set->counts[instance.profile] >= profile->max_instances)
+		return CLV_MIG_TOO_MANY;
+	if (has_media(profile) && set->n_with_media > 0)
+		return CLV_MIG_MEDIA_TAKEN;
+
+	set->units |= units;
+	set->slices += profile->slices;
+	set->n_with_media += has_media(profile);
+	set->counts[instance.profile]++;
+	return CLV_MIG_FITS;
+}
+
+void clv_mig_set_remove(const struct clv_mig_model *model, struct clv_mig_set *set,
+	struct clv_mig_instance instance)
+{
+	const struct clv_mig_profile *profile = &model->profiles[instance.profile];
+
+	set->units &= (uint16_t)~units_of(profile, instance.start);
+	set->slices -= profile->slices;
+	set->n_with_media -= has_media(profile);
+	set->counts[instance.profile]--;
+}
+
+unsigned clv_mig_set_count_options(
+	const struct clv_mig_model *model, const struct clv_mig_set *set)
+{
+	unsigned n = 0;
+
+	for (uint8_t p = 0; p < model->n_profiles; p++) {
+		for (uint8_t i = 0; i < model->profiles[p].n_starts; i++) {
+			struct clv_mig_set with = *set;
+
+			n += clv_mig_set_add(model, &with,
+				     (struct clv_mig_instance){
+					     p, model->profiles[p].starts[i]}) ==
+			     CLV_MIG_FITS;
+		}
+	}
+	return n;
+}
+
+/* One profile's places never overlap by a part only, so first come is best. */
+unsigned clv_mig_set_capacity(
+	const struct clv_mig_model *model, const struct clv_mig_set *set, uint8_t profile)
+{
+	const struct clv_mig_profile *p = &model->profiles[profile];
+	struct clv_mig_set with = *set;
+	unsigned n = 0;
+
+	for (uint8_t i = 0; i < p->n_starts; i++)
+		n += clv_mig_set_add(model, &with,
+			     (struct clv_mig_instance){profile, p->starts[i]}) ==
+		     CLV_MIG_FITS;
+	return n;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clv_error;
+
+/* The rules of NVIDIA's Multi-Instance GPU: which GPU instances a GPU may have, and
+ * where. Pure; positions are in units of the GPU's own placement grid (4, 8 or 12),
+ * slices in compute slices.  Source of the rules: NVIDIA's MIG user guide;
+ * nvmlGpuInstancePlacement_t for the grid. */
+
+#define CLV_MIG_PROFILES_MAX 18 /* NVML_GPU_INSTANCE_PROFILE_COUNT of driver r580 */
+#define CLV_MIG_STARTS_MAX 12
+#define CLV_MIG_INSTANCES_MAX 16
+
+/* The vendor's suffixes. */
+enum clv_mig_attribute {
+	CLV_MIG_ME = 1 << 0,     /* "+me": the media engines */
+	CLV_MIG_GFX = 1 << 1,    /* "+gfx" */
+	CLV_MIG_ALL_ME = 1 << 2, /* "+me.all": every media engine */
+	CLV_MIG_NO_ME = 1 << 3,  /* "-me" */
+};
+
+struct clv_mig_profile {
+	const char *name;
+	uint32_t driver_id; /* nvmlGpuInstanceProfileInfo_t.id, nvidia-smi's ID */
+	uint8_t nvml_index; /* NVML_GPU_INSTANCE_PROFILE_* */
+	uint8_t slices;     /* of compute */
+	uint8_t size;       /* in units */
+	uint8_t max_instances;
+	uint16_t multiprocessors; /* 0: not known without a driver */
+	uint32_t memory_mib;      /* likewise; never what the name says */
+	uint32_t attributes;      /* of enum clv_mig_attribute */
+	uint8_t n_starts;
+	uint8_t starts[CLV_MIG_STARTS_MAX];
+};
+
+struct clv_mig_model {
+	const char *name; /* "A100-40GB" */
+	uint8_t grid;     /* units */
+	uint8_t slices;   /* that all instances may have together */
+	const struct clv_mig_profile *profiles;
+	size_t n_profiles;
+};
+
+extern const struct clv_mig_model clv_mig_models[];
+extern const size_t clv_mig_n_models;
+
+/* NULL when there is none of that name. */
+const struct clv_mig_model *clv_mig_model_find(const char *name);
+
+/* The index of the profile, or -EINVAL with what there is. */
+int clv_mig_profile_find(
+	const struct clv_mig_model *model, const char *name, struct clv_error *err);
+
+/* One GPU instance: a profile, by index in its model, at a place. */
+struct clv_mig_instance {
+	uint8_t profile;
+	uint8_t start;
+};
+
+/* Instances that live on a GPU together; all zero is none. */
+struct clv_mig_set {
+	uint16_t units; /* a bit each */
+	uint8_t slices;
+	uint8_t n_with_media; /* +me, of which a GPU has one */
+	uint8_t counts[CLV_MIG_PROFILES_MAX];
+};
+
+/* Why an instance may not be added. */
+enum clv_mig_obstacle {
+	CLV_MIG_FITS,
+	CLV_MIG_NO_SUCH_START,
+	CLV_MIG_OVERLAPS,
+	CLV_MIG_NO_SLICES,
+	CLV_MIG_TOO_MANY, /* of this profile */
+	CLV_MIG_MEDIA_TAKEN,
+	_CLV_MIG_OBSTACLE_MAX,
+};
+
+const char *clv_mig_obstacle_to_string(enum clv_mig_obstacle obstacle);
+
+/* Adds the instance if it may live beside the others. */
+enum clv_mig_obstacle clv_mig_set_add(const struct clv_mig_model *model,
+	struct clv_mig_set *set, struct clv_mig_instance instance);
+void clv_mig_set_remove(const struct clv_mig_model *model, struct clv_mig_set *set,
+	struct clv_mig_instance instance);
+
+/* How many different instances could be added, one at a time: what a layout leaves open
+ * for later. */
+unsigned clv_mig_set_count_options(
+	const struct clv_mig_model *model, const struct clv_mig_set *set);
+
+/* How many more of this profile fit beside what is there, wherever they are put. */
+unsigned clv_mig_set_capacity(const struct clv_mig_model *model,
+	const struct clv_mig_set *set, uint8_t profile);
