@@ -36,7 +36,7 @@ static int find_wish(const struct search *s, struct clv_mig_instance instance)
 			continue;
 		if (wish->start == instance.start)
 			return (int)i;
-		if (wish->start < 0 && any < 0)
+		if (wish->start == CLV_MIG_ANYWHERE && any < 0)
 			any = (int)i;
 	}
 	return any;
@@ -73,7 +73,8 @@ static uint8_t least_start(const struct search *s, size_t wish)
 	const struct clv_mig_wish *wishes = s->wishes;
 
 	for (size_t i = wish; i-- > 0;) {
-		if (s->tried.from[i] == CLV_MIG_NEW && wishes[i].start < 0 &&
+		if (s->tried.from[i] == CLV_MIG_NEW &&
+			wishes[i].start == CLV_MIG_ANYWHERE &&
 			wishes[i].profile == wishes[wish].profile)
 			return s->tried.starts[i] + 1;
 	}
@@ -108,8 +109,8 @@ static void put_from(struct search *s, size_t wish)
 		s->found = true;
 		return;
 	}
-	if (s->wishes[wish].start >= 0) {
-		put_at(s, wish, (uint8_t)s->wishes[wish].start);
+	if (s->wishes[wish].start != CLV_MIG_ANYWHERE) {
+		put_at(s, wish, s->wishes[wish].start);
 		return;
 	}
 	profile = &s->model->profiles[s->wishes[wish].profile];

@@ -14,9 +14,11 @@ struct clv_mig_have {
 	bool is_kept; /* stays, wanted or not */
 };
 
+#define CLV_MIG_ANYWHERE 0xff
+
 struct clv_mig_wish {
 	uint8_t profile;
-	int8_t start; /* -1: anywhere */
+	uint8_t start; /* or CLV_MIG_ANYWHERE */
 };
 
 #define CLV_MIG_NEW 0xff

@@ -26,14 +26,14 @@ enum clv_mig_attribute {
 
 struct clv_mig_profile {
 	const char *name;
-	uint32_t driver_id; /* nvmlGpuInstanceProfileInfo_t.id, nvidia-smi's ID */
-	uint8_t nvml_index; /* NVML_GPU_INSTANCE_PROFILE_* */
-	uint8_t slices;     /* of compute */
-	uint8_t size;       /* in units */
-	uint8_t max_instances;
+	uint32_t driver_id;  /* nvmlGpuInstanceProfileInfo_t.id, nvidia-smi's ID */
+	uint32_t memory_mib; /* 0: not known without a driver; never what the name says */
+	uint32_t attributes; /* of enum clv_mig_attribute */
 	uint16_t multiprocessors; /* 0: not known without a driver */
-	uint32_t memory_mib;      /* likewise; never what the name says */
-	uint32_t attributes;      /* of enum clv_mig_attribute */
+	uint8_t nvml_index;       /* NVML_GPU_INSTANCE_PROFILE_* */
+	uint8_t slices;           /* of compute */
+	uint8_t size;             /* in units */
+	uint8_t max_instances;
 	uint8_t n_starts;
 	uint8_t starts[CLV_MIG_STARTS_MAX];
 };

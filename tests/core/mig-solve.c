@@ -62,7 +62,7 @@ static size_t read_wishes(char **text, struct clv_mig_wish *wishes)
 
 	for (size_t i = 0; i < n; i++) {
 		wishes[i].profile = (uint8_t)next_number(text);
-		wishes[i].start = (int8_t)next_number(text);
+		wishes[i].start = (uint8_t)next_number(text); /* -1: anywhere */
 	}
 	return n;
 }

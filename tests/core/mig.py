@@ -120,15 +120,15 @@ def check_answer(model, case, line):
         return f"result {result}, brute force {best[0]}"
     if result == ENOSPC:
         return None
-    froms, starts = words[4::2], words[5::2]
+    sources, starts = words[4::2], words[5::2]
     end = frozenset(zip(wanted, starts))
     lost = [i for k, i in enumerate(start) if not stay >> k & 1]
     blamed = frozenset(i for k, i in enumerate(start) if in_the_way >> k & 1)
     if len(end) != len(wanted) or not model.is_legal(list(end)):
         return f"an illegal set {sorted(end)}"
-    if any(f >= 0 and start[f] != (p, s) for f, p, s in zip(froms, wanted, starts)):
+    if any(f >= 0 and start[f] != (p, s) for f, p, s in zip(sources, wanted, starts)):
         return "what stays is said to be elsewhere"
-    if {start[f] for f in froms if f >= 0} != set(start) - set(lost):
+    if {start[f] for f in sources if f >= 0} != set(start) - set(lost):
         return "what stays and what is lost do not add up"
     if blamed != used & frozenset(lost):
         return f"blames {sorted(blamed)}, loses {sorted(used & frozenset(lost))}"
