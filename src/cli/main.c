@@ -3,7 +3,7 @@
  * pages and completion are printed from it. */
 #include "cli/cli.h"
 #include "cli/help.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 #include "cli/verbs.h"
 
 #include "base/error.h"

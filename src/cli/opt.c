@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/help.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const obstacles[_CLV_MIG_OBSTACLE_MAX] = {
@@ -28,6 +29,39 @@ const struct clv_mig_model *clv_mig_model_find(const char *name)
 			return &clv_mig_models[i];
 	}
 	return NULL;
+}
+
+/* Struct, profiles and texts lie behind each other. */
+struct clv_mig_model *clv_mig_model_copy(const struct clv_mig_model *model)
+{
+	size_t table = model->n_profiles * sizeof(*model->profiles);
+	size_t texts = strlen(model->name) + 1;
+	struct clv_mig_profile *profiles;
+	struct clv_mig_model *copy;
+	char *text;
+
+	for (size_t i = 0; i < model->n_profiles; i++)
+		texts += strlen(model->profiles[i].name) + 1;
+	copy = malloc(sizeof(*copy) + table + texts);
+	if (!copy)
+		return NULL;
+	profiles = (struct clv_mig_profile *)(copy + 1);
+	text = (char *)(profiles + model->n_profiles);
+	*copy = *model;
+	copy->name = text;
+	copy->profiles = profiles;
+	text = stpcpy(text, model->name) + 1;
+	for (size_t i = 0; i < model->n_profiles; i++) {
+		profiles[i] = model->profiles[i];
+		profiles[i].name = text;
+		text = stpcpy(text, model->profiles[i].name) + 1;
+	}
+	return copy;
+}
+
+void clv_mig_model_free(struct clv_mig_model *model)
+{
+	free(model);
 }
 
 static void list_profiles(const struct clv_mig_model *model, char *text, size_t size)

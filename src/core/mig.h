@@ -52,6 +52,11 @@ extern const size_t clv_mig_n_models;
 /* NULL when there is none of that name. */
 const struct clv_mig_model *clv_mig_model_find(const char *name);
 
+/* A model as a driver describes it: a deep copy in one piece, for clv_mig_model_free().
+ * NULL without memory. */
+struct clv_mig_model *clv_mig_model_copy(const struct clv_mig_model *model);
+void clv_mig_model_free(struct clv_mig_model *model);
+
 /* The index of the profile, or -EINVAL with what there is. */
 int clv_mig_profile_find(
 	const struct clv_mig_model *model, const char *name, struct clv_error *err);

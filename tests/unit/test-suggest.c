@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The nearest name is offered, and a far one is not. */
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 #include "base/cleanup.h"
 

@@ -2,7 +2,7 @@
 /* "Did you mean ...?": the nearest name by edit distance (insert, delete, replace, swap
  * of neighbours).  Names farther than a third of their length are no help and not
  * offered. */
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 #include "base/cleanup.h"
 

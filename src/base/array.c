@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Room is a power of two, so that it follows from the count. */
+void *clv_array_grow(void **items, size_t n, size_t item_bytes)
+{
+	if ((n & (n - 1)) == 0) {
+		void *grown = reallocarray(*items, n ? n * 2 : 1, item_bytes);
+
+		if (!grown)
+			return NULL;
+		*items = grown;
+	}
+	memset((char *)*items + n * item_bytes, 0, item_bytes);
+	return *items;
+}

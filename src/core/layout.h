@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/node.h"
+#include "core/share.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clv_error;
+
+/* What a node is wanted to look like: rules, each for the devices that it selects.  A
+ * device that no rule selects is left as it is.  docs/layout.md has the text form. */
+
+#define CLV_LAYOUT_VERSION 1
+
+/* All that is said must hold; an empty one selects every device. */
+struct clv_selector {
+	uint32_t *indexes;
+	size_t n_indexes;
+	char (*names)[96]; /* names, UUIDs and PCI addresses */
+	size_t n_names;
+	char model[CLV_NODE_TEXT_MAX]; /* a part of it, whatever the case, or a table's */
+	char vendor[16];               /* "nvidia", "amd", "intel", "cpu" */
+	bool is_homogeneous; /* of those, the most that are of one model and size */
+};
+
+/* A standing share: it waits for leases (cleave run --in NAME). */
+struct clv_layout_share {
+	char name[64];
+	struct clv_share_request request;
+};
+
+struct clv_layout_partition {
+	char profile[CLV_PROFILE_NAME_MAX]; /* "1g.10gb", "1c.3g.20gb", "CPX/NPS4" */
+	uint32_t count;                     /* placed freely; 0 where starts are said */
+	uint8_t *starts;
+	size_t n_starts;
+	/* Of each of these partitions: so many equal ones, or these. */
+	uint32_t n_equal_shares;
+	struct clv_layout_share *shares;
+	size_t n_shares;
+	uint32_t line; /* in the file, from 1 */
+};
+
+enum clv_on_busy {
+	CLV_ON_BUSY_FAIL, /* change nothing, say who */
+	CLV_ON_BUSY_WAIT, /* until those that are in the way end by themselves */
+	CLV_ON_BUSY_LIST, /* change nothing, list all holders and the fewest to end */
+	_CLV_ON_BUSY_MAX,
+	_CLV_ON_BUSY_INVALID = -22, /* -EINVAL */
+};
+
+const char *clv_on_busy_to_string(enum clv_on_busy on_busy);
+
+struct clv_layout_rule {
+	struct clv_selector select;
+	bool has_mig, mig; /* has_mig: it is said */
+	struct clv_layout_partition *partitions;
+	size_t n_partitions;
+	bool has_partitions; /* said, if only as an empty list: none is wanted */
+	bool has_compute_mode;
+	enum clv_compute_mode compute_mode;
+	uint32_t memory_mode; /* 0: not said */
+	bool has_vf;
+	uint32_t vf_count;
+	struct clv_vf_quota vf_quota; /* of each */
+	/* Of the device as a whole. */
+	uint32_t n_equal_shares;
+	struct clv_layout_share *shares;
+	size_t n_shares;
+	bool preserve; /* partitions that are not listed stay */
+	uint32_t line;
+};
+
+struct clv_layout {
+	enum clv_on_busy on_busy;
+	struct clv_layout_rule *rules;
+	size_t n_rules;
+	char name[128]; /* what messages call it: "layout.yaml" */
+};
+
+/* Frees what it owns and zeroes it. */
+void clv_layout_clear(struct clv_layout *layout);
+
+/* Each appends a zeroed element; NULL without memory. */
+struct clv_layout_rule *clv_layout_add_rule(struct clv_layout *layout);
+struct clv_layout_partition *clv_layout_add_partition(struct clv_layout_rule *rule);
+struct clv_layout_share *clv_layout_add_share(
+	struct clv_layout_share **shares, size_t *n);
+/* -ENOMEM */
+int clv_selector_add_index(struct clv_selector *select, uint32_t index);
+int clv_selector_add_name(struct clv_selector *select, const char *name);
+
+/* The text form, YAML or JSON; name is what messages call it.  -EINVAL, -ERANGE or -E2BIG
+ * with line and column. */
+int clv_layout_parse(const char *data, size_t n_bytes, const char *name,
+	struct clv_layout *ret, struct clv_error *err);
+
+/* The layout as YAML that parses to the same; *ret is to be freed. */
+int clv_layout_write(const struct clv_layout *layout, char **ret, struct clv_error *err);
+
+/* The node as it is now, each device by its UUID (or name), each partition by its exact
+ * place: what export prints and what a roll-back goes back to. */
+int clv_layout_of_node(
+	const struct clv_node *node, struct clv_layout *ret, struct clv_error *err);
+
+/* Which rule speaks for each device: ret[i] is an index in layout->rules, or -1, for the
+ * i-th of node->devices.  -EINVAL when two do, or when one selects none. */
+int clv_layout_match(const struct clv_layout *layout, const struct clv_node *node,
+	int32_t *ret, struct clv_error *err);
