@@ -84,4 +84,11 @@ struct clv_backend_ops {
 		struct clv_error *err);
 };
 
+extern const struct clv_backend_ops clv_backend_amd;    /* sysfs of amdgpu */
+extern const struct clv_backend_ops clv_backend_nvidia; /* libnvidia-ml.so.1 */
 extern const struct clv_backend_ops clv_backend_opencl;
+extern const struct clv_backend_ops clv_backend_sim;   /* a node from a file */
+extern const struct clv_backend_ops clv_backend_sriov; /* sysfs of PCI, xe, i915, vGPU */
+
+/* Where sysfs is: "/sys", or what CLEAVE_SYSFS says.  Borrowed. */
+const char *clv_backend_sysfs(void);
