@@ -298,7 +298,8 @@ static int read_pair(struct clv_yaml_value map, size_t at,
 
 	for (size_t i = 0; i < n_fields; i++) {
 		if (strcmp(fields[i].key, text) == 0)
-			return fields[i].read(clv_yaml_at(map, at), into, err);
+			return fields[i].read(clv_yaml_at(map, at),
+				(char *)into + fields[i].offset, err);
 	}
 	return fail_with_key(clv_yaml_key(map, at), fields, n_fields, err);
 }

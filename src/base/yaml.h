@@ -65,6 +65,7 @@ struct clv_yaml_field {
 	const char *key;
 	int (*read)(struct clv_yaml_value value, void *into, struct clv_error *err);
 	bool is_required;
+	size_t offset; /* read gets the address of this byte of what the map fills */
 };
 
 /* Hands each value to its field.  A key that is in no field: -EINVAL with the place and

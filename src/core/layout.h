@@ -17,7 +17,7 @@ struct clv_error;
 
 /* All that is said must hold; an empty one selects every device. */
 struct clv_selector {
-	uint32_t *indexes;
+	uint32_t *indexes; /* among those for which all the rest holds, from 0 */
 	size_t n_indexes;
 	char (*names)[96]; /* names, UUIDs and PCI addresses */
 	size_t n_names;
@@ -32,16 +32,24 @@ struct clv_layout_share {
 	struct clv_share_request request;
 };
 
+/* So many equal ones that are named by their number, or these. */
+struct clv_layout_shares {
+	uint32_t n_equal;
+	struct clv_layout_share *items;
+	size_t n;
+};
+
 struct clv_layout_partition {
 	char profile[CLV_PROFILE_NAME_MAX]; /* "1g.10gb", "1c.3g.20gb", "CPX/NPS4" */
 	uint32_t count;                     /* placed freely; 0 where starts are said */
-	uint8_t *starts;
+	uint32_t *starts;
 	size_t n_starts;
-	/* Of each of these partitions: so many equal ones, or these. */
-	uint32_t n_equal_shares;
-	struct clv_layout_share *shares;
-	size_t n_shares;
-	uint32_t line; /* in the file, from 1 */
+	/* MIG: the compute instances in each, by their slices; none: one that fills it.
+	 */
+	uint32_t *parts;
+	size_t n_parts;
+	struct clv_layout_shares shares; /* of each of these partitions */
+	uint32_t line;                   /* in the file, from 1 */
 };
 
 enum clv_on_busy {
@@ -65,12 +73,9 @@ struct clv_layout_rule {
 	uint32_t memory_mode; /* 0: not said */
 	bool has_vf;
 	uint32_t vf_count;
-	struct clv_vf_quota vf_quota; /* of each */
-	/* Of the device as a whole. */
-	uint32_t n_equal_shares;
-	struct clv_layout_share *shares;
-	size_t n_shares;
-	bool preserve; /* partitions that are not listed stay */
+	struct clv_vf_quota vf_quota;    /* of each */
+	struct clv_layout_shares shares; /* of the device as a whole */
+	bool preserve;                   /* partitions that are not listed stay */
 	uint32_t line;
 };
 
@@ -87,9 +92,10 @@ void clv_layout_clear(struct clv_layout *layout);
 /* Each appends a zeroed element; NULL without memory. */
 struct clv_layout_rule *clv_layout_add_rule(struct clv_layout *layout);
 struct clv_layout_partition *clv_layout_add_partition(struct clv_layout_rule *rule);
-struct clv_layout_share *clv_layout_add_share(
-	struct clv_layout_share **shares, size_t *n);
+struct clv_layout_share *clv_layout_add_share(struct clv_layout_shares *shares);
 /* -ENOMEM */
+int clv_layout_add_start(struct clv_layout_partition *partition, uint32_t start);
+int clv_layout_add_part(struct clv_layout_partition *partition, uint32_t slices);
 int clv_selector_add_index(struct clv_selector *select, uint32_t index);
 int clv_selector_add_name(struct clv_selector *select, const char *name);
 

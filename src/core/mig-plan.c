@@ -24,22 +24,25 @@ static unsigned count_bits(uint16_t bits)
 	return (unsigned)__builtin_popcount(bits);
 }
 
-/* A wish for this very place goes before one for any. */
-static int find_wish(const struct search *s, struct clv_mig_instance instance)
+/* A wish for this very place goes before one for any, equal parts before others. */
+static int find_wish(const struct search *s, const struct clv_mig_have *have)
 {
-	int any = -1;
+	int best = -1, best_rank = -1;
 
 	for (size_t i = 0; i < s->n_wishes; i++) {
 		const struct clv_mig_wish *wish = &s->wishes[i];
+		bool is_here = wish->start == have->instance.start;
+		int rank = 2 * is_here + !(have->differs_from & 1u << i);
 
-		if (s->tried.from[i] != CLV_MIG_NEW || wish->profile != instance.profile)
+		if (s->tried.from[i] != CLV_MIG_NEW || have->cannot_be & 1u << i ||
+			wish->profile != have->instance.profile)
 			continue;
-		if (wish->start == instance.start)
-			return (int)i;
-		if (wish->start == CLV_MIG_ANYWHERE && any < 0)
-			any = (int)i;
+		if ((is_here || wish->start == CLV_MIG_ANYWHERE) && rank > best_rank) {
+			best = (int)i;
+			best_rank = rank;
+		}
 	}
-	return any;
+	return best;
 }
 
 /* Lets these stay.  False: one of them is not wanted. */
@@ -47,6 +50,7 @@ static bool let_stay(struct search *s, uint16_t stay)
 {
 	s->set = (struct clv_mig_set){0};
 	s->tried.stay = stay;
+	s->tried.n_refilled = 0;
 	memset(s->tried.from, CLV_MIG_NEW, sizeof(s->tried.from));
 	for (size_t i = 0; i < s->n_have; i++) {
 		struct clv_mig_instance instance = s->have[i].instance;
@@ -56,11 +60,12 @@ static bool let_stay(struct search *s, uint16_t stay)
 			continue;
 		/* The driver has let it be, so it fits, whatever the tables say. */
 		clv_mig_set_add(s->model, &s->set, instance);
-		wish = find_wish(s, instance);
+		wish = find_wish(s, &s->have[i]);
 		if (wish < 0 && !s->have[i].is_kept)
 			return false;
 		if (wish >= 0) {
 			s->tried.from[wish] = (uint8_t)i;
+			s->tried.n_refilled += s->have[i].differs_from >> wish & 1;
 			s->tried.starts[wish] = instance.start;
 		}
 	}
@@ -79,6 +84,14 @@ static uint8_t least_start(const struct search *s, size_t wish)
 			return s->tried.starts[i] + 1;
 	}
 	return 0;
+}
+
+static bool is_better(
+	const struct clv_mig_answer *answer, const struct clv_mig_answer *best)
+{
+	if (answer->n_refilled != best->n_refilled)
+		return answer->n_refilled < best->n_refilled;
+	return answer->options > best->options;
 }
 
 static void put_from(struct search *s, size_t wish);
@@ -104,7 +117,7 @@ static void put_from(struct search *s, size_t wish)
 		wish++;
 	if (wish == s->n_wishes) {
 		s->tried.options = clv_mig_set_count_options(s->model, &s->set);
-		if (!s->found || s->tried.options > s->best->options)
+		if (!s->found || is_better(&s->tried, s->best))
 			*s->best = s->tried;
 		s->found = true;
 		return;

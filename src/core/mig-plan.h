@@ -5,13 +5,17 @@
 
 /* From the instances that one GPU has to those that are wanted there: what stays, what
  * goes and where the new ones are put.  Pure and exhaustive: it finds a way exactly when
- * there is one, destroys as little as possible, and of all ways that are left takes the
- * one that keeps the most other instances possible. */
+ * there is one, destroys as little as possible, refills as little as possible, and of
+ * all ways that are left takes the one that keeps the most other instances possible. */
 
 struct clv_mig_have {
 	struct clv_mig_instance instance;
 	bool in_use;  /* may not be destroyed */
 	bool is_kept; /* stays, wanted or not */
+	/* Bits, by index in wishes: it cannot become that one, or only with other parts
+	 * inside, which is better than losing it and worse than leaving it as it is. */
+	uint16_t cannot_be;
+	uint16_t differs_from;
 };
 
 #define CLV_MIG_ANYWHERE 0xff
@@ -30,7 +34,8 @@ struct clv_mig_answer {
 	/* By index in wish. */
 	uint8_t from[CLV_MIG_INSTANCES_MAX]; /* which of have it is, or CLV_MIG_NEW */
 	uint8_t starts[CLV_MIG_INSTANCES_MAX];
-	unsigned options; /* what else would still fit then */
+	unsigned n_refilled; /* of those that stay, how many get other parts */
+	unsigned options;    /* what else would still fit then */
 };
 
 /* 0; -EBUSY: only if those in_the_way, the fewest that there can be, end first, the rest

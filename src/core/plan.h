@@ -66,6 +66,14 @@ struct clv_obstacle {
 	char why[160];                          /* "2g.10gb fits nowhere else" */
 };
 
+/* A standing share as it will be: which part of what. */
+struct clv_plan_share {
+	uint32_t device;
+	char where[CLV_PARTITION_NAME_MAX];     /* the device or the partition */
+	char name[CLV_PARTITION_NAME_MAX + 64]; /* "gpu0/1g.10gb@4/train", ".../2" */
+	struct clv_share_request request;
+};
+
 struct clv_plan {
 	struct clv_step *steps;
 	size_t n_steps;
@@ -75,6 +83,8 @@ struct clv_plan {
 	size_t n_obstacles;
 	char (*kept)[CLV_PARTITION_NAME_MAX]; /* the partitions that stay */
 	size_t n_kept;
+	struct clv_plan_share *shares; /* all that there will be on selected devices */
+	size_t n_shares;
 	char (*warnings)[256];
 	size_t n_warnings;
 };

@@ -48,6 +48,7 @@ static size_t read_have(char **text, struct clv_mig_have *have)
 	size_t n = (size_t)next_number(text);
 
 	for (size_t i = 0; i < n; i++) {
+		have[i] = (struct clv_mig_have){0};
 		have[i].instance.profile = (uint8_t)next_number(text);
 		have[i].instance.start = (uint8_t)next_number(text);
 		have[i].in_use = next_number(text) != 0;

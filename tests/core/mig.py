@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the MIG planner against brute force, and its tables against the collected facts.
 
-usage: mig.py MIG_SOLVE [--all] [--facts FILE]
+usage: mig.py MIG_SOLVE PLAN_MIG [--all] [--facts FILE]
+
+MIG_SOLVE asks the search alone, PLAN_MIG the whole planner.
 
 The brute force knows nothing of searching: it lists every set of instances that may live
 together, and looks through those of the wanted profiles for the one that costs least.  A case
@@ -194,6 +196,7 @@ def check_maximal(model, facts_path):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
+    parser.add_argument("planner")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--facts")
     arguments = parser.parse_args()
@@ -209,9 +212,11 @@ def main():
         model = Model(table)
         if facts:
             check_maximal(model, facts)
-        cases = all_cases(model) if arguments.all else sampled_cases(model, SAMPLE)
-        n = run_cases(arguments.program, model, cases)
-        print(f"{model.name}: {len(model.sets)} layouts, {n} cases agree", flush=True)
+        for program in (arguments.program, arguments.planner):
+            cases = all_cases(model) if arguments.all else sampled_cases(model, SAMPLE)
+            n = run_cases(program, model, cases)
+            print(f"{model.name}: {len(model.sets)} layouts, {n} cases of "
+                  f"{os.path.basename(program)} agree", flush=True)
 
 
 main()

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clv_error;
+
+/* Structs to JSON objects and back, by tables of their members. */
+
+enum clv_json_type {
+	CLV_JSON_TEXT, /* char[] */
+	CLV_JSON_BOOL,
+	CLV_JSON_U8,
+	CLV_JSON_U16,
+	CLV_JSON_U32,
+	CLV_JSON_I32,
+	CLV_JSON_U64,
+};
+
+struct clv_json_field {
+	const char *key;
+	enum clv_json_type type;
+	size_t offset, room;
+};
+
+#define CLV_JSON_FIELD(type, key, kind, member)                                   \
+	{                                                                         \
+		key, kind, offsetof(type, member), sizeof(((type *)NULL)->member) \
+	}
+
+/* Text that is no UTF-8, which drivers have been seen to return, has its odd bytes
+ * replaced. */
+void clv_json_set_text(json_t *object, const char *key, const char *text);
+
+void clv_json_write(json_t *object, const struct clv_json_field *fields, size_t n_fields,
+	const void *from);
+
+/* Every field must be there, of its type and in its range; other keys are left alone.
+ * -EINVAL. */
+int clv_json_read(const json_t *object, const struct clv_json_field *fields,
+	size_t n_fields, void *into, struct clv_error *err);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/layout.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define NOBODY (-1)
+
+static bool has_name(
+	const struct clv_selector *select, const struct clv_node_device *device)
+{
+	for (size_t i = 0; i < select->n_names; i++) {
+		const char *name = select->names[i];
+
+		if (strcmp(name, device->info.name) == 0 ||
+			strcmp(name, device->info.uuid) == 0 ||
+			strcasecmp(name, device->pci_address) == 0)
+			return true;
+	}
+	return select->n_names == 0;
+}
+
+/* "A100-80GB" also finds what NVML calls "NVIDIA A100-SXM4-80GB", by the tables. */
+static bool has_model(
+	const struct clv_selector *select, const struct clv_node_device *device)
+{
+	const char *model = select->model;
+
+	if (model[0] == '\0' || strcasestr(device->info.model, model))
+		return true;
+	if (device->mig.model && strcasecmp(device->mig.model->name, model) == 0)
+		return true;
+	return device->xcp.model && strcasecmp(device->xcp.model->name, model) == 0;
+}
+
+static bool has_vendor(
+	const struct clv_selector *select, const struct clv_node_device *device)
+{
+	const char *vendor = select->vendor;
+
+	if (strcmp(vendor, "cpu") == 0)
+		return strcmp(device->info.type, "cpu") == 0;
+	return vendor[0] == '\0' || (strcasestr(device->info.vendor, vendor) &&
+					    strcmp(device->info.type, "cpu") != 0);
+}
+
+static bool has_index(const struct clv_selector *select, uint32_t index)
+{
+	for (size_t i = 0; i < select->n_indexes; i++) {
+		if (select->indexes[i] == index)
+			return true;
+	}
+	return select->n_indexes == 0;
+}
+
+static bool are_alike(const struct clv_node_device *a, const struct clv_node_device *b)
+{
+	return strcmp(a->info.model, b->info.model) == 0 &&
+	       a->info.memory_bytes == b->info.memory_bytes;
+}
+
+/* Leaves the largest group of equal devices; of equally large ones the first. */
+static void leave_homogeneous(const struct clv_node *node, bool *is_selected)
+{
+	size_t best = 0, best_size = 0;
+
+	for (size_t i = 0; i < node->n_devices; i++) {
+		size_t size = 0;
+
+		for (size_t j = i; j < node->n_devices && is_selected[i]; j++)
+			size += is_selected[j] &&
+				are_alike(&node->devices[i], &node->devices[j]);
+		if (size > best_size) {
+			best = i;
+			best_size = size;
+		}
+	}
+	for (size_t i = 0; i < node->n_devices; i++)
+		is_selected[i] = is_selected[i] &&
+				 are_alike(&node->devices[best], &node->devices[i]);
+}
+
+static void leave_indexes(
+	const struct clv_selector *select, size_t n_devices, bool *is_selected)
+{
+	uint32_t index = 0;
+
+	for (size_t i = 0; i < n_devices; i++) {
+		if (is_selected[i])
+			is_selected[i] = has_index(select, index++);
+	}
+}
+
+static void select_devices(
+	const struct clv_selector *select, const struct clv_node *node, bool *ret)
+{
+	for (size_t i = 0; i < node->n_devices; i++) {
+		const struct clv_node_device *device = &node->devices[i];
+
+		ret[i] = has_name(select, device) && has_model(select, device) &&
+			 has_vendor(select, device);
+	}
+	if (select->is_homogeneous)
+		leave_homogeneous(node, ret);
+	leave_indexes(select, node->n_devices, ret);
+}
+
+static int fail_with_none(const struct clv_layout *layout,
+	const struct clv_layout_rule *rule, const struct clv_node *node,
+	struct clv_error *err)
+{
+	if (node->n_devices == 0)
+		return clv_error_set(err, -ENODEV,
+			"%s:%" PRIu32 ": the node has no device that could be selected",
+			layout->name, rule->line);
+	return clv_error_set(err, -ENODEV,
+		"%s:%" PRIu32 ": no device is selected by this rule; the node has %zu, "
+		"the first is %s (%s): see cleave devices",
+		layout->name, rule->line, node->n_devices, node->devices[0].info.name,
+		node->devices[0].info.model);
+}
+
+static int match_rule(const struct clv_layout *layout, size_t at,
+	const struct clv_node *node, bool *is_selected, int32_t *ret,
+	struct clv_error *err)
+{
+	const struct clv_layout_rule *rule = &layout->rules[at];
+	bool is_any = false;
+
+	select_devices(&rule->select, node, is_selected);
+	for (size_t i = 0; i < node->n_devices; i++) {
+		if (!is_selected[i])
+			continue;
+		is_any = true;
+		if (ret[i] != NOBODY)
+			return clv_error_set(err, -EINVAL,
+				"%s:%" PRIu32 ": %s is selected here and by the rule in "
+				"line %" PRIu32 ": only one rule may speak for a device",
+				layout->name, rule->line, node->devices[i].info.name,
+				layout->rules[ret[i]].line);
+		ret[i] = (int32_t)at;
+	}
+	return is_any ? 0 : fail_with_none(layout, rule, node, err);
+}
+
+int clv_layout_match(const struct clv_layout *layout, const struct clv_node *node,
+	int32_t *ret, struct clv_error *err)
+{
+	_cleanup_free_ bool *is_selected = calloc(node->n_devices + 1, sizeof(bool));
+	int r = 0;
+
+	if (!is_selected)
+		return clv_error_errno(err, ENOMEM, "cannot select devices");
+	for (size_t i = 0; i < node->n_devices; i++)
+		ret[i] = NOBODY;
+	for (size_t i = 0; i < layout->n_rules && r >= 0; i++)
+		r = match_rule(layout, i, node, is_selected, ret, err);
+	return r;
+}

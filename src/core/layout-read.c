@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text form of a layout: a table of keys for each kind of map.  docs/layout.md and
+ * docs/layout.schema.json say the same, and a test holds the three together. */
+#include "core/layout.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "base/yaml.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NUMBER_MAX 4096u
+#define QUANTUM_MAX_MS 3600000u
+
+#define COUNT(fields) CLV_ARRAY_SIZE(fields)
+
+static int no_memory(struct clv_yaml_value value, struct clv_error *err)
+{
+	return clv_yaml_fail(value, err, -ENOMEM, "out of memory");
+}
+
+/* Scalars: `into` is the member that the table names. */
+
+static int read_u32(struct clv_yaml_value value, uint64_t least, uint64_t most,
+	void *into, struct clv_error *err)
+{
+	uint64_t number;
+	int r = clv_yaml_read_number(value, least, most, &number, err);
+
+	if (r >= 0)
+		*(uint32_t *)into = (uint32_t)number;
+	return r;
+}
+
+static int read_number(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return read_u32(value, 0, NUMBER_MAX, into, err);
+}
+
+static int read_count(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return read_u32(value, 1, NUMBER_MAX, into, err);
+}
+
+static int read_quota(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return read_u32(value, 1, UINT32_MAX, into, err);
+}
+
+static int read_bool(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_bool(value, into, err);
+}
+
+/* What a parser of base/units says, with the place in front. */
+static int fault_at(struct clv_yaml_value value, int r, struct clv_error *err)
+{
+	if (r < 0)
+		clv_yaml_at_fault(value, err);
+	return r;
+}
+
+static int read_bytes(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return fault_at(
+		value, clv_units_parse_bytes(clv_yaml_text(value), into, err), err);
+}
+
+static int read_fraction(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return fault_at(
+		value, clv_units_parse_fraction(clv_yaml_text(value), into, err), err);
+}
+
+static int read_duration(struct clv_yaml_value value, uint64_t unit_ns, uint64_t most,
+	void *into, struct clv_error *err)
+{
+	uint64_t ns;
+	int r = fault_at(
+		value, clv_units_parse_duration(clv_yaml_text(value), &ns, err), err);
+
+	if (r < 0)
+		return r;
+	if (ns / unit_ns < 1 || ns / unit_ns > most)
+		return clv_yaml_fail(value, err, -ERANGE, "%.30s is out of range",
+			clv_yaml_text(value));
+	*(uint32_t *)into = (uint32_t)(ns / unit_ns);
+	return 0;
+}
+
+static int read_ms(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return read_duration(value, 1000000, QUANTUM_MAX_MS, into, err);
+}
+
+static int read_us(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return read_duration(value, 1000, UINT32_MAX, into, err);
+}
+
+/* One of several words. */
+static int read_word(struct clv_yaml_value value, const char *const *words,
+	size_t n_words, char *into, size_t size, struct clv_error *err)
+{
+	int which = clv_yaml_read_choice(value, words, n_words, err);
+
+	if (which < 0)
+		return which;
+	snprintf(into, size, "%s", words[which]);
+	return 0;
+}
+
+/* Texts, one reader for each size. */
+#define DEFINE_READ_TEXT(name, type, member)                                            \
+	static int name(struct clv_yaml_value value, void *into, struct clv_error *err) \
+	{                                                                               \
+		return clv_yaml_read_text(                                              \
+			value, into, sizeof(((type *)NULL)->member), err);              \
+	}
+
+DEFINE_READ_TEXT(read_share_name, struct clv_layout_share, name)
+DEFINE_READ_TEXT(read_model, struct clv_selector, model)
+DEFINE_READ_TEXT(read_profile, struct clv_layout_partition, profile)
+DEFINE_READ_TEXT(read_vgpu_type, struct clv_vf_quota, type)
+DEFINE_READ_TEXT(read_driver, struct clv_vf_quota, driver)
+
+/* Shares. */
+
+static int read_class(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	enum clv_class class = clv_class_from_string(clv_yaml_text(value));
+
+	if (class == _CLV_CLASS_INVALID)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no class: latency, normal, batch",
+			clv_yaml_text(value));
+	*(enum clv_class *)into = class;
+	return 0;
+}
+
+#define SHARE(member) offsetof(struct clv_layout_share, member)
+
+static const struct clv_yaml_field share_fields[] = {
+	{"name", read_share_name, true, SHARE(name)},
+	{"share", read_fraction, false, SHARE(request.compute_ppm)},
+	{"memory", read_bytes, false, SHARE(request.memory_bytes)},
+	{"cap", read_fraction, false, SHARE(request.cap_ppm)},
+	{"class", read_class, false, SHARE(request.class)},
+};
+
+static int check_share(struct clv_yaml_value value,
+	const struct clv_layout_shares *shares, struct clv_error *err)
+{
+	const struct clv_layout_share *share = &shares->items[shares->n - 1];
+
+	if (share->request.compute_ppm == 0 && share->request.memory_bytes == 0)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"the share '%.40s' has no size: say share, memory or both",
+			share->name);
+	for (size_t i = 0; i + 1 < shares->n; i++) {
+		if (strcmp(shares->items[i].name, share->name) == 0)
+			return clv_yaml_fail(value, err, -EINVAL,
+				"two shares are named '%.40s'", share->name);
+	}
+	return 0;
+}
+
+static int read_share(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_layout_share *share = clv_layout_add_share(into);
+	int r;
+
+	if (!share)
+		return no_memory(value, err);
+	share->request.class = CLV_CLASS_NORMAL;
+	r = clv_yaml_read_map(value, share_fields, COUNT(share_fields), share, err);
+	return r < 0 ? r : check_share(value, into, err);
+}
+
+/* A number of equal ones, or a list. */
+static int read_shares(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_layout_shares *shares = into;
+
+	if (clv_yaml_kind(value) == CLV_YAML_TEXT)
+		return read_count(value, &shares->n_equal, err);
+	return clv_yaml_read_list(value, read_share, shares, err);
+}
+
+/* Which devices. */
+
+static int read_index(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint32_t index;
+	int r = read_number(value, &index, err);
+
+	if (r >= 0 && clv_selector_add_index(into, index) < 0)
+		r = no_memory(value, err);
+	return r;
+}
+
+static int read_name(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	char name[sizeof(*((struct clv_selector *)NULL)->names)];
+	int r = clv_yaml_read_text(value, name, sizeof(name), err);
+
+	if (r >= 0 && clv_selector_add_name(into, name) < 0)
+		r = no_memory(value, err);
+	return r;
+}
+
+static int read_indexes(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_index, into, err);
+}
+
+static int read_names(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_name, into, err);
+}
+
+static int read_vendor(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	static const char *const vendors[] = {"nvidia", "amd", "intel", "cpu"};
+
+	return read_word(value, vendors, COUNT(vendors), into,
+		sizeof(((struct clv_selector *)NULL)->vendor), err);
+}
+
+#define SELECT(member) offsetof(struct clv_selector, member)
+
+static const struct clv_yaml_field select_fields[] = {
+	{"index", read_indexes, false, 0},
+	{"name", read_names, false, 0},
+	{"uuid", read_names, false, 0},
+	{"pci", read_names, false, 0},
+	{"model", read_model, false, SELECT(model)},
+	{"vendor", read_vendor, false, SELECT(vendor)},
+	{"homogeneous", read_bool, false, SELECT(is_homogeneous)},
+};
+
+static int read_select(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_map(value, select_fields, COUNT(select_fields), into, err);
+}
+
+/* Partitions. */
+
+static int read_start(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint32_t start;
+	int r = read_number(value, &start, err);
+
+	if (r >= 0 && clv_layout_add_start(into, start) < 0)
+		r = no_memory(value, err);
+	return r;
+}
+
+static int read_starts(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_start, into, err);
+}
+
+static int read_part(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	const char *text = clv_yaml_text(value);
+
+	if (text[0] < '1' || text[0] > '9' || strcmp(text + 1, "c") != 0)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no compute instance: 1c, 2c, 3c, ...", text);
+	if (clv_layout_add_part(into, (uint32_t)(text[0] - '0')) < 0)
+		return no_memory(value, err);
+	return 0;
+}
+
+static int read_parts(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_part, into, err);
+}
+
+#define PARTITION(member) offsetof(struct clv_layout_partition, member)
+
+static const struct clv_yaml_field partition_fields[] = {
+	{"profile", read_profile, true, PARTITION(profile)},
+	{"count", read_count, false, PARTITION(count)},
+	{"start", read_starts, false, 0},
+	{"parts", read_parts, false, 0},
+	{"shares", read_shares, false, PARTITION(shares)},
+};
+
+static int read_partition(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_layout_partition *partition = clv_layout_add_partition(into);
+	int r;
+
+	if (!partition)
+		return no_memory(value, err);
+	partition->line = clv_yaml_line(value);
+	r = clv_yaml_read_map(
+		value, partition_fields, COUNT(partition_fields), partition, err);
+	if (r < 0)
+		return r;
+	if (partition->count > 0 && partition->n_starts > 0)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"count and start exclude each other: start lists the places, "
+			"one for each partition");
+	if (partition->n_starts == 0 && partition->count == 0)
+		partition->count = 1;
+	return 0;
+}
+
+/* Virtual functions: into the rule that they are of. */
+
+static int read_priority(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	static const char *const priorities[] = {"low", "normal", "high"};
+
+	return read_word(value, priorities, COUNT(priorities), into,
+		sizeof(((struct clv_vf_quota *)NULL)->priority), err);
+}
+
+#define RULE(member) offsetof(struct clv_layout_rule, member)
+
+static const struct clv_yaml_field vf_fields[] = {
+	{"count", read_number, true, RULE(vf_count)},
+	{"memory", read_bytes, false, RULE(vf_quota.memory_bytes)},
+	{"exec-quantum", read_ms, false, RULE(vf_quota.exec_quantum_ms)},
+	{"preempt-timeout", read_us, false, RULE(vf_quota.preempt_timeout_us)},
+	{"priority", read_priority, false, RULE(vf_quota.priority)},
+	{"contexts", read_quota, false, RULE(vf_quota.contexts)},
+	{"doorbells", read_quota, false, RULE(vf_quota.doorbells)},
+	{"type", read_vgpu_type, false, RULE(vf_quota.type)},
+	{"driver", read_driver, false, RULE(vf_quota.driver)},
+};
+
+static int read_vf(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_layout_rule *rule = into;
+
+	rule->has_vf = true;
+	return clv_yaml_read_map(value, vf_fields, COUNT(vf_fields), rule, err);
+}
+
+/* Rules. */
+
+static int read_mig(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_layout_rule *rule = into;
+
+	rule->has_mig = true;
+	return clv_yaml_read_bool(value, &rule->mig, err);
+}
+
+static int read_partitions(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_layout_rule *rule = into;
+
+	rule->has_partitions = true;
+	if (clv_yaml_kind(value) != CLV_YAML_LIST)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"a list is expected here: - {profile: 1g.10gb, count: 2}");
+	return clv_yaml_read_list(value, read_partition, rule, err);
+}
+
+static int read_compute_mode(
+	struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_layout_rule *rule = into;
+
+	rule->has_compute_mode = true;
+	rule->compute_mode = clv_compute_mode_from_string(clv_yaml_text(value));
+	if (rule->compute_mode == _CLV_COMPUTE_MODE_INVALID)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no compute mode: SPX, DPX, TPX, QPX, CPX",
+			clv_yaml_text(value));
+	return 0;
+}
+
+static int read_memory_mode(
+	struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint32_t mode = clv_memory_mode_from_string(clv_yaml_text(value));
+
+	if (mode == 0)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no memory mode: NPS1, NPS2, NPS4, NPS8",
+			clv_yaml_text(value));
+	*(uint32_t *)into = mode;
+	return 0;
+}
+
+static const struct clv_yaml_field rule_fields[] = {
+	{"select", read_select, true, RULE(select)},
+	{"mig", read_mig, false, 0},
+	{"partitions", read_partitions, false, 0},
+	{"compute-mode", read_compute_mode, false, 0},
+	{"memory-mode", read_memory_mode, false, RULE(memory_mode)},
+	{"vf", read_vf, false, 0},
+	{"shares", read_shares, false, RULE(shares)},
+	{"preserve", read_bool, false, RULE(preserve)},
+};
+
+static int read_rule(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_layout_rule *rule = clv_layout_add_rule(into);
+
+	if (!rule)
+		return no_memory(value, err);
+	rule->line = clv_yaml_line(value);
+	return clv_yaml_read_map(value, rule_fields, COUNT(rule_fields), rule, err);
+}
+
+static int read_version(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint64_t version;
+
+	return clv_yaml_read_number(
+		value, CLV_LAYOUT_VERSION, CLV_LAYOUT_VERSION, &version, err);
+}
+
+static int read_on_busy(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_layout *layout = into;
+	const char *names[_CLV_ON_BUSY_MAX];
+	int which;
+
+	for (int i = 0; i < _CLV_ON_BUSY_MAX; i++)
+		names[i] = clv_on_busy_to_string((enum clv_on_busy)i);
+	which = clv_yaml_read_choice(value, names, _CLV_ON_BUSY_MAX, err);
+	if (which < 0)
+		return which;
+	layout->on_busy = (enum clv_on_busy)which;
+	return 0;
+}
+
+static int read_rules(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_rule, into, err);
+}
+
+static const struct clv_yaml_field layout_fields[] = {
+	{"version", read_version, true, 0},
+	{"on-busy", read_on_busy, false, 0},
+	{"devices", read_rules, true, 0},
+};
+
+int clv_layout_parse(const char *data, size_t n_bytes, const char *name,
+	struct clv_layout *ret, struct clv_error *err)
+{
+	struct clv_layout layout = {0};
+	struct clv_yaml *yaml;
+	int r = clv_yaml_parse(data, n_bytes, name, &yaml, err);
+
+	if (r < 0)
+		return r;
+	snprintf(layout.name, sizeof(layout.name), "%s", name);
+	r = clv_yaml_read_map(
+		clv_yaml_root(yaml), layout_fields, COUNT(layout_fields), &layout, err);
+	clv_yaml_free(yaml);
+	if (r < 0) {
+		clv_layout_clear(&layout);
+		return r;
+	}
+	*ret = layout;
+	return 0;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Virtual functions: their number goes through 0, since the kernel takes no other way;
+ * their quotas can be changed where they stand. */
+#include "core/plan-internal.h"
+
+#include "base/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNTS_MAX 64u
+
+struct vf_plan {
+	struct clv_planner *planner;
+	struct clv_planned at;
+	const struct clv_vf_state *now;
+	uint32_t count;
+	uint32_t line;
+	const struct clv_layout_shares *shares;
+};
+
+static bool allows(const struct clv_vf_state *vf, uint32_t count)
+{
+	if (count == 0)
+		return true;
+	if (count > vf->total)
+		return false;
+	return vf->counts == 0 ||
+	       (count <= COUNTS_MAX && vf->counts & UINT64_C(1) << (count - 1));
+}
+
+static void list_counts(const struct clv_vf_state *vf, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	if (vf->counts == 0) {
+		snprintf(ret, size, "0 to %" PRIu32, vf->total);
+		return;
+	}
+	used = (size_t)snprintf(ret, size, "0");
+	for (uint32_t i = 1; i <= COUNTS_MAX && i <= vf->total && used < size; i++) {
+		if (allows(vf, i))
+			used += (size_t)snprintf(
+				ret + used, size - used, ", %" PRIu32, i);
+	}
+}
+
+/* "vf:4", or the rule's own vf. */
+static int read_wanted(struct vf_plan *p)
+{
+	const struct clv_layout_rule *rule = p->at.rule;
+	const struct clv_layout_partition *partition;
+	char *end;
+
+	p->count = rule->vf_count;
+	p->line = rule->line;
+	if (rule->n_partitions == 0)
+		return 0;
+	partition = &rule->partitions[0];
+	p->line = partition->line;
+	p->shares = &partition->shares;
+	p->count = (uint32_t)strtoul(partition->profile + 3, &end, 10);
+	if (end == partition->profile + 3 || *end != '\0')
+		return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
+			"'%s' must end in a number: vf:4", partition->profile);
+	if (rule->n_partitions > 1 || (rule->has_vf && rule->vf_count != p->count))
+		return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
+			"only one number of virtual functions can be wanted");
+	return 0;
+}
+
+static int check_memory(struct vf_plan *p)
+{
+	uint64_t each = p->at.rule->vf_quota.memory_bytes;
+	uint64_t all = p->at.device->info.memory_bytes;
+	char wanted[32], most[32];
+
+	if (p->count == 0 || all == 0 || each <= all / p->count)
+		return 0;
+	clv_units_format_bytes(each, wanted);
+	clv_units_format_bytes(all / p->count, most);
+	return clv_planner_fail(p->planner, p->at, p->line, -ENOSPC,
+		"%" PRIu32 " functions of %s do not fit in its memory: at most %s each",
+		p->count, wanted, most);
+}
+
+static int check_type(struct vf_plan *p)
+{
+	const char *type = p->at.rule->vf_quota.type;
+	char known[200] = "none";
+	size_t used = 0;
+
+	if (type[0] == '\0')
+		return 0;
+	for (size_t i = 0; i < p->now->n_types; i++) {
+		if (strcmp(p->now->types[i].name, type) == 0)
+			return 0;
+		if (used < sizeof(known))
+			used += (size_t)snprintf(known + used, sizeof(known) - used,
+				"%s%s", used ? ", " : "", p->now->types[i].name);
+	}
+	return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
+		"its driver offers no vGPU type '%s': it offers %s", type, known);
+}
+
+static int check(struct vf_plan *p)
+{
+	char counts[160];
+	int r;
+
+	if (!allows(p->now, p->count)) {
+		list_counts(p->now, counts, sizeof(counts));
+		return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
+			"it cannot have %" PRIu32 " virtual functions: it takes %s",
+			p->count, counts);
+	}
+	r = check_memory(p);
+	return r < 0 ? r : check_type(p);
+}
+
+static bool has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf)
+{
+	const struct clv_vf_quota *now = &vf->quota;
+
+	return (wanted->memory_bytes == 0 || wanted->memory_bytes == now->memory_bytes) &&
+	       (wanted->exec_quantum_ms == 0 ||
+		       wanted->exec_quantum_ms == now->exec_quantum_ms) &&
+	       (wanted->preempt_timeout_us == 0 ||
+		       wanted->preempt_timeout_us == now->preempt_timeout_us) &&
+	       (wanted->contexts == 0 || wanted->contexts == now->contexts) &&
+	       (wanted->doorbells == 0 || wanted->doorbells == now->doorbells) &&
+	       (wanted->priority[0] == '\0' ||
+		       strcmp(wanted->priority, now->priority) == 0) &&
+	       (wanted->type[0] == '\0' || strcmp(wanted->type, now->type) == 0) &&
+	       (wanted->driver[0] == '\0' || strcmp(wanted->driver, vf->driver) == 0);
+}
+
+static bool wants_quota(const struct clv_vf_quota *wanted)
+{
+	static const struct clv_vf_quota none;
+
+	return memcmp(wanted, &none, sizeof(none)) != 0;
+}
+
+static void add_count(struct vf_plan *p, uint32_t count, const char *why)
+{
+	struct clv_step *step =
+		clv_planner_step(p->planner, CLV_STEP_VF_COUNT, p->at.index);
+
+	step->value = count;
+	step->needs = count == 0 ? CLV_NEEDS_IDLE : 0;
+	snprintf(step->why, sizeof(step->why), "%s", why);
+}
+
+static void add_quota(struct vf_plan *p, uint32_t number)
+{
+	struct clv_step *step =
+		clv_planner_step(p->planner, CLV_STEP_VF_QUOTA, p->at.index);
+
+	step->value = number;
+	step->quota = p->at.rule->vf_quota;
+}
+
+static void name_function(const struct vf_plan *p, uint32_t number, char *ret)
+{
+	char profile[CLV_PROFILE_NAME_MAX];
+
+	snprintf(profile, sizeof(profile), "vf:%" PRIu32, p->count);
+	clv_partition_make_name(p->at.device->info.name, profile, number, ret);
+}
+
+static void plan_new_count(struct vf_plan *p)
+{
+	for (size_t i = 0; i < p->now->n; i++)
+		clv_planner_block(p->planner, p->at.index,
+			p->at.device->n_partitions > i ? p->at.device->partitions[i].name
+						       : "",
+			&p->now->items[i].holders,
+			"the number of virtual functions changes only when none is in "
+			"use");
+	if (p->now->n > 0)
+		add_count(p, 0,
+			"the kernel changes the number of functions through 0 only");
+	if (p->count > 0)
+		add_count(p, p->count, "");
+}
+
+int clv_plan_vf(struct clv_planner *planner, struct clv_planned at)
+{
+	const struct clv_vf_quota *quota = &at.rule->vf_quota;
+	struct vf_plan p = {.planner = planner, .at = at, .now = &at.device->vf};
+	bool is_new;
+	int r = read_wanted(&p);
+
+	if (r >= 0)
+		r = check(&p);
+	if (r < 0)
+		return r;
+	is_new = p.count != p.now->n;
+	if (is_new)
+		plan_new_count(&p);
+	for (uint32_t i = 1; i <= p.count; i++) {
+		char name[CLV_PARTITION_NAME_MAX];
+		bool is_right = !is_new && has_quota(quota, &p.now->items[i - 1]);
+
+		name_function(&p, i, name);
+		if (is_right)
+			clv_planner_keep(planner, name);
+		else if (!is_new)
+			clv_planner_block(planner, at.index, name,
+				&p.now->items[i - 1].holders,
+				"its quota changes only when it is not in use");
+		if (!is_right && wants_quota(quota))
+			add_quota(&p, i);
+		if (p.shares)
+			clv_planner_share(planner, at.index, name, p.shares);
+	}
+	return 0;
+}
