@@ -7,8 +7,10 @@
 
 #define CLV_FOLDER_MAX 1024
 
+struct clv_apply;
 struct clv_devices;
 struct clv_events;
+struct clv_hardware;
 struct clv_http;
 struct clv_idle;
 struct clv_ledger;
@@ -20,6 +22,7 @@ struct clv_agent_config {
 	char runtime[CLV_FOLDER_MAX]; /* sockets */
 	char state[CLV_FOLDER_MAX];   /* the state file */
 	char locks[CLV_FOLDER_MAX];   /* one lock file per device of the machine */
+	char sim[CLV_FOLDER_MAX];     /* a simulated node's file; "": a real node */
 	bool is_system;               /* serves all users */
 	bool allow_overcommit;
 	bool is_foreground;
@@ -39,6 +42,9 @@ struct clv_agent {
 	bool store_is_stale; /* a write failed: to be put right when it works again */
 	struct clv_events *events;
 	struct clv_devices *devices;
+	struct clv_hardware *hardware;
+	struct clv_apply *apply;
+	uint64_t first_survey; /* devices are not known before it is answered */
 	struct clv_ledger *ledger;
 	struct clv_http *http;
 	struct clv_idle *idle;

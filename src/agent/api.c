@@ -48,6 +48,16 @@ static const struct {
 	{"PATCH", "/v1/leases/", clv_api_patch_lease},
 	{"DELETE", "/v1/leases/", clv_api_delete_lease},
 	{"GET", "/v1/events", clv_api_get_events},
+	{"GET", "/v1/node", clv_api_get_node},
+	{"POST", "/v1/plan", clv_api_post_plan},
+	{"POST", "/v1/apply", clv_api_post_apply},
+	{"GET", "/v1/layout", clv_api_get_layout},
+	{"GET", "/v1/profiles", clv_api_get_profiles},
+	{"POST", "/v1/partitions", clv_api_post_partition},
+	{"DELETE", "/v1/partitions", clv_api_delete_partition},
+	{"GET", "/v1/operations", clv_api_get_operations},
+	{"GET", "/v1/operations/", clv_api_get_operation},
+	{"DELETE", "/v1/operations/", clv_api_delete_operation},
 };
 
 /* The argument ("" for a route without one), or NULL when the path is another one. */

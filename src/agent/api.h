@@ -28,6 +28,27 @@ int clv_api_patch_lease(
 int clv_api_delete_lease(
 	struct clv_request *request, const char *argument, struct clv_error *err);
 
+int clv_api_get_node(
+	struct clv_request *request, const char *argument, struct clv_error *err);
+int clv_api_post_plan(
+	struct clv_request *request, const char *argument, struct clv_error *err);
+int clv_api_post_apply(
+	struct clv_request *request, const char *argument, struct clv_error *err);
+int clv_api_post_partition(
+	struct clv_request *request, const char *argument, struct clv_error *err);
+int clv_api_delete_partition(
+	struct clv_request *request, const char *argument, struct clv_error *err);
+int clv_api_get_operations(
+	struct clv_request *request, const char *argument, struct clv_error *err);
+int clv_api_get_operation(
+	struct clv_request *request, const char *argument, struct clv_error *err);
+int clv_api_delete_operation(
+	struct clv_request *request, const char *argument, struct clv_error *err);
+int clv_api_get_layout(
+	struct clv_request *request, const char *argument, struct clv_error *err);
+int clv_api_get_profiles(
+	struct clv_request *request, const char *argument, struct clv_error *err);
+
 /* "wait_ms", 0 when it is not given. */
 int clv_api_get_wait(
 	struct clv_request *request, uint64_t *ret_ms, struct clv_error *err);

@@ -2,13 +2,17 @@
 /* Devices to JSON and back, by one table of members. */
 #include "agent/device-json.h"
 
+#include "agent/node-json.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+#define N_ALWAYS 8 /* of the texts: those of every device */
 
 #define TEXT(key, member)                                           \
 	{                                                           \
@@ -28,6 +32,11 @@ static const struct {
 	TEXT("type", type),
 	TEXT("platform", locator.platform),
 	TEXT("locator_model", locator.model),
+	/* From here on "" where an earlier cleave did not write them. */
+	TEXT("parent", parent),
+	TEXT("scheme", scheme),
+	TEXT("profile", profile),
+	TEXT("address", address),
 };
 
 /* Drivers have been seen to return text that is not UTF-8; JSON must be. */
@@ -59,6 +68,7 @@ json_t *clv_device_to_json(const struct clv_device *device)
 		json_integer((json_int_t)device->max_allocation_bytes));
 	json_object_set_new(object, "compute_units", json_integer(device->compute_units));
 	json_object_set_new(object, "ordinal", json_integer(device->locator.ordinal));
+	set_text(object, "backend", device->backend);
 	return object;
 }
 
@@ -70,15 +80,21 @@ static uint64_t get_number(const json_t *object, const char *key)
 int clv_device_from_json(
 	const json_t *json, struct clv_device *ret, struct clv_error *err)
 {
-	struct clv_device device = {.backend = "opencl", .executor = "gate"};
+	const char *backend = json_string_value(json_object_get(json, "backend"));
+	bool is_gated = !backend || strcmp(backend, "opencl") == 0;
+	struct clv_device device = {
+		.backend = clv_node_backend_name(backend ? backend : "opencl"),
+		.executor = is_gated ? "gate" : "none",
+	};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(texts); i++) {
 		const char *text = json_string_value(json_object_get(json, texts[i].key));
 
-		if (!text)
+		if (!text && i < N_ALWAYS)
 			return clv_error_set(
 				err, -EINVAL, "a device has no %s", texts[i].key);
-		snprintf((char *)&device + texts[i].offset, texts[i].room, "%s", text);
+		snprintf((char *)&device + texts[i].offset, texts[i].room, "%s",
+			text ? text : "");
 	}
 	device.memory_bytes = get_number(json, "memory_bytes");
 	device.max_allocation_bytes = get_number(json, "max_allocation_bytes");

@@ -8,6 +8,7 @@
 #include "agent/device-cache.h"
 #include "agent/device-json.h"
 #include "agent/device-lock.h"
+#include "agent/hardware.h"
 #include "agent/http.h"
 #include "agent/probe.h"
 #include "arbiter/arbiter.h"
@@ -21,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEVICES 256u
+#define MAX_DEVICES 16384u /* partitions too; they are never forgotten */
 /* Drivers that showed nothing are asked again, but not by every request. */
 #define RETRY_NS (5 * CLV_NS_PER_S)
 
@@ -70,7 +71,8 @@ struct clv_devices *clv_devices_free(struct clv_devices *devices)
 
 bool clv_devices_is_pending(const struct clv_devices *devices)
 {
-	return devices->is_pending;
+	return devices->is_pending || clv_hardware_surveyed(devices->agent->hardware) <
+					      devices->agent->first_survey;
 }
 
 size_t clv_devices_count(const struct clv_devices *devices)
@@ -128,6 +130,19 @@ static struct clv_agent_device *append(
 	return device;
 }
 
+struct clv_agent_device *clv_devices_root(struct clv_agent_device *device)
+{
+	return device->parent ? device->parent : device;
+}
+
+struct clv_agent_device *clv_devices_add(
+	struct clv_devices *devices, const struct clv_device *info)
+{
+	struct clv_agent_device *device = clv_devices_find(devices, info->uuid);
+
+	return device ? device : append(devices, info);
+}
+
 static int type_rank(const char *type)
 {
 	if (strcmp(type, "gpu") == 0)
@@ -170,8 +185,11 @@ static void take_answer(struct clv_devices *devices, const json_t *answer)
 	size_t i;
 
 	json_array_clear(devices->problems);
-	for (i = 0; i < devices->n_items; i++)
-		devices->items[i]->is_present = false;
+	for (i = 0; i < devices->n_items; i++) {
+		if (strcmp(devices->items[i]->info.backend, "opencl") == 0 &&
+			!devices->items[i]->parent)
+			devices->items[i]->is_present = false;
+	}
 	/* A machine's GPUs get the low numbers, its CPU the last. */
 	for (int rank = 0; rank <= 2; rank++) {
 		json_array_foreach (items, i, item) {
@@ -197,6 +215,7 @@ int clv_devices_claim(struct clv_devices *devices, struct clv_agent_device *devi
 	char socket_path[CLV_FOLDER_MAX + 16];
 	int fd;
 
+	device = clv_devices_root(device);
 	if (device->lock_fd >= 0)
 		return 0;
 	snprintf(socket_path, sizeof(socket_path), "%s/api.sock", config->runtime);
@@ -266,7 +285,8 @@ void clv_devices_refresh(struct clv_devices *devices)
 	char key[17];
 	json_t *cached;
 
-	if (devices->is_pending)
+	/* A simulated node is the worker's to describe, and has no other devices. */
+	if (devices->is_pending || devices->agent->config.sim[0] != '\0')
 		return;
 	clv_device_cache_key(key);
 	if (is_settled(devices, key))
@@ -303,6 +323,8 @@ struct clv_agent_device *clv_devices_restore(
 	device = clv_devices_find(devices, info.uuid);
 	if (!device)
 		device = append(devices, &info);
+	if (device && info.parent[0] != '\0' && !device->parent)
+		device->parent = clv_devices_find(devices, info.parent);
 	if (!device)
 		clv_error_errno(err, ENOMEM, "cannot restore a device");
 	return device;
@@ -310,6 +332,7 @@ struct clv_agent_device *clv_devices_restore(
 
 void clv_devices_unclaim(struct clv_devices *devices, struct clv_agent_device *device)
 {
+	device = clv_devices_root(device);
 	if (devices->agent->config.is_system || device->lock_fd < 0)
 		return;
 	close(device->lock_fd);

@@ -18,6 +18,10 @@ struct clv_agent_device {
 	struct clv_arbiter *arbiter; /* from the first attach on */
 	int lock_fd;                 /* the machine-wide lock; -1: not ours */
 	bool is_present;             /* the drivers show it */
+	/* NULL: a whole device.  Else this is a partition, and locks are its parent's. */
+	struct clv_agent_device *parent;
+	bool is_divided;  /* into partitions: these are leased, the whole is not */
+	bool is_changing; /* an apply is about to take it away: nothing new is let in */
 };
 
 /* The devices and how they are found: drivers are asked in a process of their own, with a
@@ -41,6 +45,14 @@ struct clv_agent_device *clv_devices_at(const struct clv_devices *devices, size_
 /* By name or UUID; NULL if there is none. */
 struct clv_agent_device *clv_devices_find(
 	const struct clv_devices *devices, const char *name);
+
+/* The device itself, or what it is a part of. */
+struct clv_agent_device *clv_devices_root(struct clv_agent_device *device);
+
+/* The device of this UUID, made from info if there is none yet; its name stays.  NULL
+ * without room. */
+struct clv_agent_device *clv_devices_add(
+	struct clv_devices *devices, const struct clv_device *info);
 
 /* Why there are not more of them: an array of strings, borrowed. */
 const json_t *clv_devices_problems(const struct clv_devices *devices);

@@ -34,6 +34,10 @@ static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_MEMORY_REFUSED] = "memory_refused",
 	[CLV_EVENT_DRAIN_OVERDUE] = "drain_overdue",
 	[CLV_EVENT_LEASE_ADOPTED] = "lease_adopted",
+	[CLV_EVENT_APPLY_DONE] = "apply_done",
+	[CLV_EVENT_APPLY_FAILED] = "apply_failed",
+	[CLV_EVENT_APPLY_ROLLED_BACK] = "apply_rolled_back",
+	[CLV_EVENT_APPLY_RESUMED] = "apply_resumed",
 };
 
 struct clv_events {

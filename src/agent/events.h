@@ -21,6 +21,10 @@ enum clv_event_type {
 	CLV_EVENT_MEMORY_REFUSED,
 	CLV_EVENT_DRAIN_OVERDUE,
 	CLV_EVENT_LEASE_ADOPTED,
+	CLV_EVENT_APPLY_DONE,
+	CLV_EVENT_APPLY_FAILED,
+	CLV_EVENT_APPLY_ROLLED_BACK,
+	CLV_EVENT_APPLY_RESUMED,
 	_CLV_EVENT_TYPE_MAX,
 };
 
@@ -33,7 +37,7 @@ struct clv_event {
 	char type[32];
 	char lease[24];
 	char name[64];
-	char device[16];
+	char device[72];
 	uid_t uid;
 	char message[256];
 };

@@ -16,6 +16,7 @@ struct MHD_Connection;
 #define CLV_TOPIC_LEASES 1u
 #define CLV_TOPIC_EVENTS 2u
 #define CLV_TOPIC_DEVICES 4u
+#define CLV_TOPIC_HARDWARE 8u /* a survey was answered, an operation moved */
 
 /* HTTP/1.1 on a Unix socket, inside the agent's loop: libmicrohttpd's epoll set is one
  * more descriptor of the loop, and a long poll is a suspended connection. */

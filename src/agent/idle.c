@@ -4,6 +4,7 @@
 #include "agent/idle.h"
 
 #include "agent/agent.h"
+#include "agent/apply.h"
 #include "agent/http.h"
 #include "agent/ledger.h"
 #include "agent/loop.h"
@@ -35,7 +36,8 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 	struct clv_agent *agent = idle->agent;
 
 	if (!TAILQ_EMPTY(clv_ledger_leases(agent->ledger)) ||
-		clv_http_count_waiting(agent->http) > 0) {
+		clv_http_count_waiting(agent->http) > 0 ||
+		clv_apply_is_busy(agent->apply)) {
 		clv_idle_touch(idle);
 		return 0;
 	}

@@ -27,7 +27,7 @@ struct clv_lease_record {
 	char name[CLV_LEASE_NAME_MAX];
 	char tenant[64];
 	char command[CLV_LEASE_COMMAND_MAX];
-	char device_uuid[64];
+	char device_uuid[96];
 	char boot_id[40];
 	uid_t uid;
 	gid_t gid;

@@ -175,7 +175,7 @@ static void unclaim_if_free(struct clv_ledger *ledger, struct clv_agent_device *
 
 	TAILQ_FOREACH(lease, &ledger->leases, entry)
 	{
-		if (lease->device == device)
+		if (clv_devices_root(lease->device) == clv_devices_root(device))
 			return;
 	}
 	clv_devices_unclaim(ledger->agent->devices, device);

@@ -5,8 +5,10 @@
 
 #include "agent/adopt.h"
 #include "agent/agent.h"
+#include "agent/apply.h"
 #include "agent/devices.h"
 #include "agent/events.h"
+#include "agent/hardware.h"
 #include "agent/http.h"
 #include "agent/idle.h"
 #include "agent/ledger.h"
@@ -22,6 +24,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -70,20 +73,52 @@ static int serve(struct clv_agent *agent, struct clv_error *err)
 	return clv_http_new(agent, fd, &agent->http, err);
 }
 
+/* The worker and its backends read this from the environment. */
+static void tell_backends(const struct clv_agent *agent)
+{
+	char path[CLV_FOLDER_MAX + 16];
+
+	if (agent->config.sim[0] != '\0')
+		setenv("CLEAVE_SIM", agent->config.sim, 1);
+	else
+		unsetenv("CLEAVE_SIM");
+	snprintf(path, sizeof(path), "%s/sim-node", agent->config.state);
+	setenv("CLEAVE_SIM_STATE", path, 1);
+	snprintf(path, sizeof(path), "%s/cores", agent->config.state);
+	setenv("CLEAVE_CORES", path, 1);
+}
+
+/* Asking drivers takes time that a user's own agent spends only when there is something
+ * to be found: a node that has been divided before, or none but a simulated one. */
+static void start_hardware(struct clv_agent *agent)
+{
+	const char *cores = getenv("CLEAVE_CORES");
+
+	if (agent->config.is_system || agent->config.sim[0] != '\0' ||
+		(cores && access(cores, F_OK) == 0))
+		agent->first_survey = clv_hardware_survey(agent->hardware);
+	clv_apply_resume(agent->apply);
+}
+
 static int build(struct clv_agent *agent, struct clv_error *err)
 {
 	int r;
 
 	agent->started_real_ns = clv_clock_real_ns();
+	tell_backends(agent);
 	r = watch_signals(agent, err);
 	if (r < 0)
 		return r;
 	clv_state_open(agent);
 	r = clv_events_new(agent, &agent->events, err);
 	if (r >= 0)
+		r = clv_hardware_new(agent, &agent->hardware, err);
+	if (r >= 0)
 		r = clv_devices_new(agent, &agent->devices, err);
 	if (r >= 0)
 		r = clv_ledger_new(agent, &agent->ledger, err);
+	if (r >= 0)
+		r = clv_apply_new(agent, &agent->apply, err);
 	if (r < 0)
 		return r;
 	clv_events_emit(agent, CLV_EVENT_AGENT_STARTED, NULL, "cleaved %s, process %d",
@@ -92,6 +127,7 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	clv_adopt_all(agent);
 	clv_state_close_copy(agent);
 	clv_devices_claim_all(agent->devices);
+	start_hardware(agent);
 	r = serve(agent, err);
 	if (r >= 0)
 		r = clv_idle_new(agent, &agent->idle, err);
@@ -113,6 +149,8 @@ static void tear_down(struct clv_agent *agent)
 	agent->idle = clv_idle_free(agent->idle);
 	if (agent->ledger)
 		clv_sampler_save(agent);
+	agent->apply = clv_apply_free(agent->apply);
+	agent->hardware = clv_hardware_free(agent->hardware);
 	agent->ledger = clv_ledger_free(agent->ledger);
 	agent->devices = clv_devices_free(agent->devices);
 	agent->events = clv_events_free(agent->events);

@@ -5,6 +5,7 @@
 #include "agent/loop.h"
 #include "agent/options.h"
 #include "agent/probe.h"
+#include "agent/worker.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -89,6 +90,8 @@ int main(int argc, char **argv)
 		return 0;
 	case CLV_OPTIONS_PROBE:
 		return clv_probe_main();
+	case CLV_OPTIONS_DRIVERS:
+		return clv_worker_main();
 	case CLV_OPTIONS_RUN:
 		break;
 	}

@@ -469,8 +469,7 @@ static int read_cores(const json_t *json, struct clv_cores_state *ret)
 	return 0;
 }
 
-/* The name of a backend as a text that lives for ever. */
-static const char *find_backend(const char *name)
+const char *clv_node_backend_name(const char *name)
 {
 	static const char *const names[] = {"amd", "nvidia", "opencl", "sim", "sriov"};
 
@@ -490,8 +489,8 @@ static int read_device(
 	int r = clv_json_read(json, FIELDS(device_fields), ret, err);
 
 	ret->info.executor = "none";
-	ret->info.backend =
-		find_backend(json_string_value(json_object_get(json, "backend")));
+	ret->info.backend = clv_node_backend_name(
+		json_string_value(json_object_get(json, "backend")));
 	ret->scheme = clv_scheme_from_string(scheme ? scheme : "");
 	if (r >= 0 && ret->scheme == _CLV_SCHEME_INVALID)
 		r = clv_error_set(err, -EINVAL, "a scheme is not understood");

@@ -26,3 +26,6 @@ int clv_step_from_json(const json_t *json, struct clv_step *ret, struct clv_erro
 
 json_t *clv_partition_to_json(const struct clv_partition *partition);
 json_t *clv_holders_to_json(const struct clv_holders *holders);
+
+/* The name of a backend as a text that lives for ever; "" for what is none. */
+const char *clv_node_backend_name(const char *name);

@@ -48,6 +48,12 @@ static int set_locks(
 	return set_folder("lock-dir", value, config->locks, err);
 }
 
+static int set_sim(
+	struct clv_agent_config *config, const char *value, struct clv_error *err)
+{
+	return set_folder("sim", value, config->sim, err);
+}
+
 static int set_idle_exit(
 	struct clv_agent_config *config, const char *value, struct clv_error *err)
 {
@@ -122,6 +128,8 @@ static const struct {
 		"where the state is ($XDG_STATE_HOME/cleave, or /var/lib/cleave)"},
 	{"lock-dir", "DIR", false, CLV_OPTIONS_RUN, set_locks,
 		"where devices are locked against other agents (/run/lock)"},
+	{"sim", "FILE", false, CLV_OPTIONS_RUN, set_sim,
+		"a simulated node, as FILE describes it, in place of this one"},
 	{"idle-exit", "TIME", true, CLV_OPTIONS_RUN, set_idle_exit,
 		"end after TIME (60s) without lease and request"},
 	{"allow-overcommit", NULL, false, CLV_OPTIONS_RUN, set_allow_overcommit,
@@ -131,6 +139,7 @@ static const struct {
 	{"help", NULL, false, CLV_OPTIONS_HELP, NULL, "print this"},
 	{"version", NULL, false, CLV_OPTIONS_VERSION, NULL, "print the version"},
 	{"probe", NULL, false, CLV_OPTIONS_PROBE, NULL, NULL},
+	{"drivers", NULL, false, CLV_OPTIONS_DRIVERS, NULL, NULL},
 	/* clang-format on */
 };
 

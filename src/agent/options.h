@@ -9,7 +9,8 @@ enum clv_options_mode {
 	CLV_OPTIONS_RUN,
 	CLV_OPTIONS_HELP,
 	CLV_OPTIONS_VERSION,
-	CLV_OPTIONS_PROBE, /* the agent's own helper process */
+	CLV_OPTIONS_PROBE,
+	CLV_OPTIONS_DRIVERS, /* the agent's own helper process */
 };
 
 /* Reads cleaved's command line.  Folders that were not given are left empty. */

@@ -14,6 +14,7 @@ static const struct clv_problem {
 } problems[] = {
 	{EINVAL, 400, "Bad Request", "bad_request"},
 	{ERANGE, 400, "Bad Request", "bad_request"},
+	{EBADMSG, 400, "Bad Request", "bad_layout"},
 	{EPERM, 403, "Forbidden", "not_permitted"},
 	{ENOENT, 404, "Not Found", "not_found"},
 	{ENODEV, 404, "Not Found", "no_such_device"},
@@ -22,6 +23,7 @@ static const struct clv_problem {
 	{CLV_E_IN_USE, 409, "Conflict", "in_use"},
 	{EBUSY, 409, "Conflict", "does_not_fit"},
 	{EMSGSIZE, 413, "Content Too Large", "too_large"},
+	{ECANCELED, 409, "Conflict", "ended"},
 	{ENOSPC, 507, "Insufficient Storage", "disk_full"},
 	{0, 500, "Internal Server Error", "internal"},
 };

@@ -16,7 +16,7 @@ struct clv_error;
 /* What a body asks for.  Empty text and zero mean "not said". */
 struct clv_lease_request {
 	char name[CLV_LEASE_NAME_MAX];
-	char device[64];
+	char device[96];
 	char command[CLV_LEASE_COMMAND_MAX];
 	struct clv_share_request share;
 	bool has_share, has_cap, has_memory, has_class; /* a cap of null: has_cap, 0 */

@@ -2,7 +2,7 @@
 /* State in SQLite: WAL, synchronous=FULL, one connection in exclusive mode (so there is
  * no shared-memory file that a full disk could turn into a SIGBUS).  It stores and reads
  * records; what they mean, and which of them still live, is the ledger's business. */
-#include "agent/store.h"
+#include "agent/store-internal.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -13,23 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum statement {
-	PUT_LEASE,
-	DELETE_LEASE,
-	CLEAR_LEASES,
-	READ_LEASES,
-	PUT_PROCESS,
-	DELETE_PROCESS,
-	READ_PROCESSES,
-	PUT_DEVICE,
-	GET_DEVICE,
-	ADD_EVENT,
-	DROP_EVENTS,
-	READ_EVENTS,
-	LAST_EVENT,
-	_STATEMENT_MAX,
-};
 
 static const char *const statements[_STATEMENT_MAX] = {
 	[PUT_LEASE] = "INSERT INTO leases VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
@@ -71,14 +54,17 @@ static const char schema[] =
 	"PRAGMA user_version=1;"
 	"COMMIT;";
 
-struct clv_store {
-	sqlite3 *db;
-	sqlite3_stmt *prepared[_STATEMENT_MAX];
-	bool is_relaxed; /* synchronous=NORMAL at present */
-	bool in_transaction;
-};
+/* From version 1 to 2. */
+static const char schema_2[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE journal(id TEXT PRIMARY KEY,what TEXT,state TEXT,error TEXT,"
+	"uid INTEGER,started_ns INTEGER,step INTEGER,n_steps INTEGER,target TEXT,"
+	"before TEXT,keeps_layout INTEGER);"
+	"CREATE TABLE layout(id INTEGER PRIMARY KEY CHECK(id=1),text TEXT);"
+	"PRAGMA user_version=2;"
+	"COMMIT;";
 
-static int error_sqlite(struct clv_error *err, sqlite3 *db, int code, const char *doing)
+int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing)
 {
 	int system_errno = db ? sqlite3_system_errno(db) : 0;
 
@@ -109,7 +95,7 @@ static int run(struct clv_store *store, const char *sql, const char *doing,
 {
 	int r = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
 
-	return r == SQLITE_OK ? 0 : error_sqlite(err, store->db, r, doing);
+	return r == SQLITE_OK ? 0 : clv_store_error(err, store->db, r, doing);
 }
 
 static int get_version(struct clv_store *store, int *ret, struct clv_error *err)
@@ -122,8 +108,9 @@ static int get_version(struct clv_store *store, int *ret, struct clv_error *err)
 	if (r == SQLITE_ROW)
 		*ret = sqlite3_column_int(query, 0);
 	sqlite3_finalize(query);
-	return r == SQLITE_ROW ? 0
-			       : error_sqlite(err, store->db, r, "cannot read the state");
+	return r == SQLITE_ROW
+		       ? 0
+		       : clv_store_error(err, store->db, r, "cannot read the state");
 }
 
 static int prepare(struct clv_store *store, struct clv_error *err)
@@ -145,14 +132,16 @@ static int prepare(struct clv_store *store, struct clv_error *err)
 			"the state was written by a later cleave (schema %d, this one "
 			"knows %d): update cleave or use another --state-dir",
 			version, CLV_STORE_SCHEMA_VERSION);
-	if (version == 0 && (r = run(store, schema, "cannot make the state", err)) < 0)
+	if (version < 1 && (r = run(store, schema, "cannot make the state", err)) < 0)
+		return r;
+	if (version < 2 && (r = run(store, schema_2, "cannot make the state", err)) < 0)
 		return r;
 
 	for (int i = 0; i < _STATEMENT_MAX; i++) {
 		r = sqlite3_prepare_v3(store->db, statements[i], -1,
 			SQLITE_PREPARE_PERSISTENT, &store->prepared[i], NULL);
 		if (r != SQLITE_OK)
-			return error_sqlite(err, store->db, r, "cannot use the state");
+			return clv_store_error(err, store->db, r, "cannot use the state");
 	}
 	return 0;
 }
@@ -169,7 +158,7 @@ int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *e
 			SQLITE_OPEN_EXRESCODE,
 		NULL);
 	if (r != SQLITE_OK)
-		r = error_sqlite(err, store->db, r, "cannot open the state");
+		r = clv_store_error(err, store->db, r, "cannot open the state");
 	else
 		r = prepare(store, err);
 	if (r < 0) {
@@ -214,9 +203,7 @@ static uint64_t get_number(sqlite3_stmt *query, int at)
 	return (uint64_t)sqlite3_column_int64(query, at);
 }
 
-/* What need not survive the machine is not waited for.  SQLite takes this setting only
- * between transactions. */
-static void set_relaxed(struct clv_store *store, bool relaxed)
+void clv_store_set_relaxed(struct clv_store *store, bool relaxed)
 {
 	if (store->is_relaxed == relaxed || store->in_transaction)
 		return;
@@ -232,7 +219,7 @@ static int finish(struct clv_store *store, enum statement which, const char *doi
 	int r = sqlite3_step(query);
 
 	if (r != SQLITE_DONE)
-		r = error_sqlite(err, store->db, r, doing);
+		r = clv_store_error(err, store->db, r, doing);
 	else
 		r = 0;
 	sqlite3_reset(query);
@@ -245,7 +232,7 @@ int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *
 {
 	sqlite3_stmt *query = store->prepared[PUT_LEASE];
 
-	set_relaxed(store, false);
+	clv_store_set_relaxed(store, false);
 	bind_text(query, 1, lease->id);
 	bind_text(query, 2, lease->name);
 	bind_text(query, 3, lease->tenant);
@@ -274,14 +261,14 @@ int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *
 int clv_store_delete_lease(struct clv_store *store, const char *id, struct clv_error *err)
 {
 	/* After a start of the machine no lease lives in any case. */
-	set_relaxed(store, true);
+	clv_store_set_relaxed(store, true);
 	bind_text(store->prepared[DELETE_LEASE], 1, id);
 	return finish(store, DELETE_LEASE, "cannot remove the lease", err);
 }
 
 int clv_store_clear_leases(struct clv_store *store, struct clv_error *err)
 {
-	set_relaxed(store, false);
+	clv_store_set_relaxed(store, false);
 	return finish(store, CLEAR_LEASES, "cannot rewrite the leases", err);
 }
 
@@ -324,7 +311,7 @@ static int end_reading(struct clv_store *store, enum statement which, int step,
 	int r = callback;
 
 	if (callback >= 0 && step != SQLITE_DONE && step != SQLITE_ROW)
-		r = error_sqlite(err, store->db, step, "cannot read the state");
+		r = clv_store_error(err, store->db, step, "cannot read the state");
 	sqlite3_reset(store->prepared[which]);
 	sqlite3_clear_bindings(store->prepared[which]);
 	return r;
@@ -359,7 +346,7 @@ int clv_store_put_process(struct clv_store *store, const char *lease_id,
 {
 	sqlite3_stmt *query = store->prepared[PUT_PROCESS];
 
-	set_relaxed(store, true);
+	clv_store_set_relaxed(store, true);
 	bind_process(query, lease_id, process);
 	bind_number(query, 5, process->attached_real_ns);
 	return finish(store, PUT_PROCESS, "cannot store the process", err);
@@ -368,7 +355,7 @@ int clv_store_put_process(struct clv_store *store, const char *lease_id,
 int clv_store_delete_process(struct clv_store *store, const char *lease_id,
 	const struct clv_process_record *process, struct clv_error *err)
 {
-	set_relaxed(store, true);
+	clv_store_set_relaxed(store, true);
 	bind_process(store->prepared[DELETE_PROCESS], lease_id, process);
 	return finish(store, DELETE_PROCESS, "cannot remove the process", err);
 }
@@ -396,7 +383,7 @@ int clv_store_read_processes(struct clv_store *store, const char *lease_id,
 int clv_store_put_device(struct clv_store *store, const char *uuid, const char *json,
 	struct clv_error *err)
 {
-	set_relaxed(store, false);
+	clv_store_set_relaxed(store, false);
 	bind_text(store->prepared[PUT_DEVICE], 1, uuid);
 	bind_text(store->prepared[PUT_DEVICE], 2, json);
 	return finish(store, PUT_DEVICE, "cannot store the device", err);
@@ -506,7 +493,7 @@ int clv_store_begin(struct clv_store *store, bool relaxed, struct clv_error *err
 {
 	int r;
 
-	set_relaxed(store, relaxed);
+	clv_store_set_relaxed(store, relaxed);
 	r = run(store, "BEGIN IMMEDIATE", "cannot write the state", err);
 	if (r >= 0)
 		store->in_transaction = true;

@@ -14,7 +14,7 @@ struct clv_error;
  * nothing.  Loop thread only. */
 struct clv_store;
 
-#define CLV_STORE_SCHEMA_VERSION 1
+#define CLV_STORE_SCHEMA_VERSION 2
 
 /* Opens or makes it.  -EEXIST when it was written by a later version of cleave, -EBUSY
  * when another agent has it. */
@@ -47,6 +47,32 @@ int clv_store_put_device(struct clv_store *store, const char *uuid, const char *
 	struct clv_error *err);
 int clv_store_get_device(struct clv_store *store, const char *uuid, char *ret,
 	size_t ret_bytes, struct clv_error *err);
+
+/* The journal of an operation: what is written before and after each step, so that the
+ * next agent goes on with it, or back. */
+struct clv_journal {
+	char id[24];
+	char what[128];
+	char state[16]; /* "running", "rolling_back"; every other one is an end */
+	char error[512];
+	uid_t uid;
+	uint64_t started_real_ns;
+	uint32_t step, n_steps;
+	bool keeps_layout;  /* the target is to be applied again when an agent starts */
+	const char *target; /* layouts, as text */
+	const char *before;
+};
+int clv_store_put_journal(struct clv_store *store, const struct clv_journal *journal,
+	struct clv_error *err);
+/* The one that has not ended.  -ENOENT: there is none.  The texts are to be freed. */
+int clv_store_get_journal(
+	struct clv_store *store, struct clv_journal *ret, struct clv_error *err);
+
+/* The layout that was last applied; "" takes it away.  *ret is to be freed, -ENOENT when
+ * there is none. */
+int clv_store_put_layout(
+	struct clv_store *store, const char *layout, struct clv_error *err);
+int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *err);
 
 /* Appends all or none, and drops what is older than the newest `keep`. */
 int clv_store_add_events(struct clv_store *store, const struct clv_event *events,

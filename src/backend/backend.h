@@ -78,7 +78,8 @@ struct clv_backend_ops {
 	 * empty), inside.  What was made half is unmade before it returns an error. */
 	int (*create)(struct clv_backend *backend, const struct clv_node_device *device,
 		const struct clv_step *step, struct clv_error *err);
-	/* The partition with its parts, or a part of one (then inside is its owner). */
+	/* The partition with its parts, or a part of one: then inside is its owner, and
+	 * of one that a single part fills, partition and inside are the same. */
 	int (*destroy)(struct clv_backend *backend, const struct clv_node_device *device,
 		const struct clv_partition *partition, const struct clv_partition *inside,
 		struct clv_error *err);

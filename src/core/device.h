@@ -15,8 +15,8 @@ struct clv_device_locator {
 };
 
 struct clv_device {
-	char name[16]; /* "gpu0" */
-	char uuid[64];
+	char name[72]; /* "gpu0"; of a partition, "gpu0/1g.10gb@4" */
+	char uuid[96];
 	char model[CLV_DEVICE_TEXT_MAX];
 	char vendor[CLV_DEVICE_TEXT_MAX];
 	char driver[CLV_DEVICE_TEXT_MAX]; /* version */
@@ -27,4 +27,10 @@ struct clv_device {
 	uint64_t max_allocation_bytes;
 	uint32_t compute_units;
 	struct clv_device_locator locator;
+	/* Of a partition, which is a device to whoever gets it; all "" for a whole one.
+	 */
+	char parent[96];  /* the UUID of the device that it is a part of */
+	char scheme[8];   /* "mig", "xcp", "vf", "cores" */
+	char profile[40]; /* "1g.10gb" */
+	char address[96]; /* clv_partition's */
 };

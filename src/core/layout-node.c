@@ -90,7 +90,7 @@ static int add_functions(
 	return 0;
 }
 
-static int add_device(struct clv_layout *layout, const struct clv_node_device *device)
+int clv_layout_add_device(struct clv_layout *layout, const struct clv_node_device *device)
 {
 	bool can_be_divided = device->mig.is_capable || device->xcp.is_capable ||
 			      device->vf.is_capable || device->cores.is_capable;
@@ -121,7 +121,7 @@ int clv_layout_of_node(
 
 	snprintf(layout.name, sizeof(layout.name), "the node as it is");
 	for (size_t i = 0; i < node->n_devices; i++) {
-		if (add_device(&layout, &node->devices[i]) < 0) {
+		if (clv_layout_add_device(&layout, &node->devices[i]) < 0) {
 			clv_layout_clear(&layout);
 			return clv_error_errno(err, ENOMEM, "cannot export the node");
 		}

@@ -111,6 +111,9 @@ int clv_layout_write(const struct clv_layout *layout, char **ret, struct clv_err
  * place: what export prints and what a roll-back goes back to. */
 int clv_layout_of_node(
 	const struct clv_node *node, struct clv_layout *ret, struct clv_error *err);
+/* The same of one device: a rule more, none if it cannot be divided.  -ENOMEM */
+int clv_layout_add_device(
+	struct clv_layout *layout, const struct clv_node_device *device);
 
 /* Which rule speaks for each device: ret[i] is an index in layout->rules, or -1, for the
  * i-th of node->devices.  -EINVAL when two do, or when one selects none. */

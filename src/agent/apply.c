@@ -1,0 +1,715 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/apply.h"
+
+#include "agent/agent.h"
+#include "agent/apply-edit.h"
+#include "agent/devices.h"
+#include "agent/events.h"
+#include "agent/hardware.h"
+#include "agent/http.h"
+#include "agent/idle.h"
+#include "agent/lease.h"
+#include "agent/plan-json.h"
+#include "agent/problem.h"
+#include "agent/state.h"
+#include "agent/store.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "core/plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#define KEPT_MAX 32u
+#define WAIT_US 500000u
+
+enum state {
+	SURVEYING,
+	WAITING,
+	RUNNING,
+	ROLLING_BACK,
+	DONE, /* from here on it has ended */
+	FAILED,
+	ROLLED_BACK,
+	_STATE_MAX,
+};
+
+static const char *const states[_STATE_MAX] = {
+	[SURVEYING] = "surveying",
+	[WAITING] = "waiting",
+	[RUNNING] = "running",
+	[ROLLING_BACK] = "rolling_back",
+	[DONE] = "done",
+	[FAILED] = "failed",
+	[ROLLED_BACK] = "rolled_back",
+};
+
+/* One step of the plan that is being carried out, as people see it. */
+struct stage {
+	struct clv_step step;
+	char uuid[96];
+	char text[256];
+	uint64_t began_ns, took_ns;
+	bool has_failed;
+};
+
+struct clv_operation {
+	TAILQ_ENTRY(clv_operation) entry;
+	struct clv_apply *apply;
+	struct clv_apply_request request; /* without its texts */
+	char id[CLV_LEASE_ID_MAX];
+	enum state state;
+	uint64_t revision;
+	uint64_t started_real_ns, ended_real_ns;
+	char *target, *before; /* layouts; before: NULL as long as nothing was changed */
+	struct clv_layout layout;
+	struct stage *stages;
+	size_t n_stages, at;
+	json_t *obstacles;
+	struct clv_error error;
+	sd_event_source *timer;
+};
+
+struct clv_apply {
+	struct clv_agent *agent;
+	TAILQ_HEAD(operation_list, clv_operation)
+	operations; /* the last may be at work */
+	size_t n_operations;
+};
+
+static void survey(struct clv_operation *op);
+static void run_next(struct clv_operation *op);
+
+bool clv_operation_has_ended(const struct clv_operation *op)
+{
+	return op->state >= DONE;
+}
+
+static void changed(struct clv_operation *op)
+{
+	struct clv_agent *agent = op->apply->agent;
+
+	op->revision++;
+	if (agent->http)
+		clv_http_wake(agent->http, CLV_TOPIC_HARDWARE);
+	clv_idle_touch(agent->idle);
+}
+
+/* The journal.  A step that cannot be noted down is not begun; an end that cannot be is
+ * noted when the next agent finds it done already. */
+static int write_journal(struct clv_operation *op, struct clv_error *err)
+{
+	struct clv_store *store = clv_state_get(op->apply->agent, err);
+	struct clv_journal journal = {
+		.uid = op->request.uid,
+		.started_real_ns = op->started_real_ns,
+		.step = (uint32_t)op->at,
+		.n_steps = (uint32_t)op->n_stages,
+		.target = op->target,
+		.before = op->before,
+		.keeps_layout = op->request.keeps_layout,
+	};
+
+	if (!store)
+		return err->code;
+	snprintf(journal.id, sizeof(journal.id), "%s", op->id);
+	snprintf(journal.what, sizeof(journal.what), "%s", op->request.what);
+	snprintf(journal.state, sizeof(journal.state), "%s", states[op->state]);
+	snprintf(journal.error, sizeof(journal.error), "%s", op->error.msg);
+	return clv_store_put_journal(store, &journal, err);
+}
+
+static void mark_devices(struct clv_operation *op, bool are_changing)
+{
+	struct clv_devices *devices = op->apply->agent->devices;
+
+	for (size_t i = 0; i < clv_devices_count(devices); i++)
+		clv_devices_at(devices, i)->is_changing = false;
+	for (size_t i = 0; i < op->n_stages && are_changing; i++) {
+		struct clv_agent_device *whole =
+			clv_devices_find(devices, op->stages[i].uuid);
+
+		/* What stays stays open to leases: only what goes is closed. */
+		struct clv_agent_device *part =
+			clv_devices_find(devices, op->stages[i].step.partition);
+
+		if (part)
+			part->is_changing = true;
+		else if (whole && op->stages[i].step.needs & CLV_NEEDS_IDLE)
+			whole->is_changing = true;
+	}
+}
+
+static const enum clv_event_type end_events[_STATE_MAX] = {
+	[DONE] = CLV_EVENT_APPLY_DONE,
+	[FAILED] = CLV_EVENT_APPLY_FAILED,
+	[ROLLED_BACK] = CLV_EVENT_APPLY_ROLLED_BACK,
+};
+
+static void end(struct clv_operation *op, enum state state)
+{
+	struct clv_agent *agent = op->apply->agent;
+	bool was_begun = op->before != NULL;
+	struct clv_error err = {0};
+
+	op->state = state;
+	op->ended_real_ns = clv_clock_real_ns();
+	op->timer = sd_event_source_disable_unref(op->timer);
+	mark_devices(op, false);
+	if (was_begun && write_journal(op, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+	if (was_begun || state != DONE)
+		clv_log_info("%s: %s%s%s", op->request.what, states[state],
+			op->error.code ? ": " : "", op->error.msg);
+	if (was_begun || state != DONE)
+		clv_events_emit(agent, end_events[state], NULL, "%s%s%s",
+			op->request.what, op->error.code ? ": " : "", op->error.msg);
+	changed(op);
+}
+
+static void fail(struct clv_operation *op, const struct clv_error *why)
+{
+	op->error = *why;
+	end(op, FAILED);
+}
+
+/* Stages of a plan. */
+
+static void drop_stages(struct clv_operation *op)
+{
+	free(op->stages);
+	op->stages = NULL;
+	op->n_stages = op->at = 0;
+}
+
+static int take_plan(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node, struct clv_error *err)
+{
+	drop_stages(op);
+	op->stages = calloc(plan->n_steps + 1, sizeof(*op->stages));
+	if (!op->stages)
+		return clv_error_errno(err, ENOMEM, "cannot carry out a plan");
+	op->n_stages = plan->n_steps;
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		struct stage *stage = &op->stages[i];
+
+		stage->step = plan->steps[i];
+		stage->step.affected = NULL;
+		snprintf(stage->uuid, sizeof(stage->uuid), "%s",
+			node->devices[stage->step.device].info.uuid);
+		clv_step_describe(&stage->step, node, stage->text, sizeof(stage->text));
+	}
+	return 0;
+}
+
+/* What was before, to go back to. */
+static int keep_before(
+	struct clv_operation *op, const struct clv_node *node, struct clv_error *err)
+{
+	struct clv_layout layout;
+	int r;
+
+	if (op->before)
+		return 0;
+	r = clv_layout_of_node(node, &layout, err);
+	if (r < 0)
+		return r;
+	r = clv_layout_write(&layout, &op->before, err);
+	clv_layout_clear(&layout);
+	return r;
+}
+
+static void wait_for_holders(struct clv_operation *op);
+
+static void block(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node)
+{
+	const struct clv_obstacle *first = &plan->obstacles[0];
+	const char *name = first->partition[0] ? first->partition
+					       : node->devices[first->device].info.name;
+	struct clv_error err;
+
+	json_decref(op->obstacles);
+	op->obstacles = clv_plan_obstacles_to_json(plan, node);
+	if (op->state != ROLLING_BACK && op->layout.on_busy == CLV_ON_BUSY_WAIT) {
+		wait_for_holders(op);
+		return;
+	}
+	clv_error_set(&err, -EBUSY, "%s is in use by %s%s: %s; nothing was changed", name,
+		first->holders.n ? first->holders.items[0].text : "a pending change",
+		plan->n_obstacles > 1 ? " (and there are others)" : "", first->why);
+	if (op->state == ROLLING_BACK)
+		clv_error_set(&err, -EBUSY,
+			"%s; it cannot be put back either, since %s is in use by now: "
+			"see cleave plan",
+			op->error.msg, name);
+	fail(op, &err);
+}
+
+static void begin(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node)
+{
+	struct clv_error err = {0};
+	int r = take_plan(op, plan, node, &err);
+
+	if (r >= 0 && plan->n_steps > 0 && op->state != ROLLING_BACK)
+		r = keep_before(op, node, &err);
+	if (r < 0) {
+		fail(op, &err);
+		return;
+	}
+	if (op->state != ROLLING_BACK)
+		op->state = RUNNING;
+	mark_devices(op, true);
+	changed(op);
+	run_next(op);
+}
+
+/* A layout that asks for too much is a wrong layout; a partition too many may fit at
+ * another time. */
+static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
+{
+	if (err->code != -ENOMEM && op->request.keeps_layout)
+		err->code = -EBADMSG;
+	else if (err->code == -ENOSPC)
+		err->code = -EBUSY;
+	fail(op, err);
+}
+
+/* With what the hardware shows now. */
+static void plan_now(struct clv_operation *op)
+{
+	struct clv_node *node = clv_hardware_node(op->apply->agent->hardware);
+	struct clv_plan plan = {0};
+	struct clv_error err = {0};
+	int r = 0;
+
+	/* One partition more or less is said as a layout once the node is known. */
+	if (op->state != ROLLING_BACK && !op->target)
+		r = clv_apply_edit(&op->request, node, &op->layout, &op->target, &err);
+	if (r >= 0)
+		r = clv_plan_make(node, &op->layout, &plan, &err);
+	if (r < 0)
+		fail_with_layout(op, &err);
+	else if (plan.n_obstacles > 0)
+		block(op, &plan, node);
+	else
+		begin(op, &plan, node);
+	clv_plan_clear(&plan);
+}
+
+static void on_surveyed(void *userdata, const struct clv_error *err)
+{
+	struct clv_operation *op = userdata;
+
+	if (clv_operation_has_ended(op))
+		return;
+	if (err->code != 0)
+		fail(op, err);
+	else
+		plan_now(op);
+}
+
+static void survey(struct clv_operation *op)
+{
+	clv_hardware_ask(op->apply->agent->hardware, on_surveyed, op);
+}
+
+static int on_wait(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	survey(userdata);
+	return 0;
+}
+
+static void wait_for_holders(struct clv_operation *op)
+{
+	bool is_new = op->state != WAITING;
+
+	op->state = WAITING;
+	op->timer = sd_event_source_disable_unref(op->timer);
+	sd_event_add_time_relative(op->apply->agent->event, &op->timer, CLOCK_MONOTONIC,
+		WAIT_US, 0, on_wait, op);
+	if (is_new)
+		changed(op);
+}
+
+/* Steps. */
+
+static void roll_back(struct clv_operation *op, const struct clv_error *why)
+{
+	struct clv_layout layout;
+	struct clv_error err = {0};
+
+	if (op->state == ROLLING_BACK) {
+		clv_error_prefix(
+			&op->error, "it could not be put back (%.200s) after", why->msg);
+		end(op, FAILED);
+		return;
+	}
+	op->error = *why;
+	if (!op->before || clv_layout_parse(op->before, strlen(op->before),
+				   "the node as it was", &layout, &err) < 0) {
+		end(op, FAILED);
+		return;
+	}
+	clv_layout_clear(&op->layout);
+	op->layout = layout;
+	op->state = ROLLING_BACK;
+	if (write_journal(op, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+	changed(op);
+	survey(op);
+}
+
+static void succeed(struct clv_operation *op)
+{
+	struct clv_agent *agent = op->apply->agent;
+	struct clv_error err = {0};
+	struct clv_store *store;
+
+	if (op->state == ROLLING_BACK) {
+		end(op, ROLLED_BACK);
+		return;
+	}
+	store = clv_state_get(agent, &err);
+	if (!store || (op->request.keeps_layout &&
+			      clv_store_put_layout(store, op->target, &err) < 0))
+		clv_log_warning(
+			0, "%s: it is not applied again after a restart", err.msg);
+	end(op, DONE);
+}
+
+static void on_step(void *userdata, const struct clv_error *err)
+{
+	struct clv_operation *op = userdata;
+	struct stage *stage = &op->stages[op->at];
+
+	stage->took_ns = clv_clock_ns() - stage->began_ns;
+	stage->has_failed = err->code != 0;
+	if (err->code != 0) {
+		struct clv_error why = *err;
+
+		clv_error_prefix(&why, "%s", stage->text);
+		roll_back(op, &why);
+		return;
+	}
+	op->at++;
+	changed(op);
+	run_next(op);
+}
+
+static bool is_done_already(const struct clv_operation *op, const struct stage *stage)
+{
+	const struct clv_node_device *device =
+		clv_node_find(clv_hardware_node(op->apply->agent->hardware), stage->uuid);
+
+	/* A reload also comes to devices that nothing was asked of. */
+	return device && stage->step.kind == CLV_STEP_COMPUTE_MODE &&
+	       clv_step_is_done(&stage->step, device);
+}
+
+static void run_next(struct clv_operation *op)
+{
+	struct clv_error err = {0};
+	struct stage *stage;
+
+	while (op->at < op->n_stages && is_done_already(op, &op->stages[op->at]))
+		op->at++;
+	if (op->at == op->n_stages) {
+		succeed(op);
+		return;
+	}
+	if (write_journal(op, &err) < 0) {
+		roll_back(op, &err);
+		return;
+	}
+	stage = &op->stages[op->at];
+	stage->began_ns = clv_clock_ns();
+	clv_hardware_step(
+		op->apply->agent->hardware, stage->uuid, &stage->step, on_step, op);
+}
+
+/* Operations. */
+
+static void free_operation(struct clv_operation *op)
+{
+	clv_hardware_forget(op->apply->agent->hardware, op);
+	sd_event_source_disable_unref(op->timer);
+	clv_layout_clear(&op->layout);
+	json_decref(op->obstacles);
+	free(op->stages);
+	free(op->target);
+	free(op->before);
+	free(op);
+}
+
+static struct clv_operation *add_operation(
+	struct clv_apply *apply, const struct clv_apply_request *request)
+{
+	struct clv_operation *op = calloc(1, sizeof(*op)), *oldest;
+
+	if (!op)
+		return NULL;
+	op->apply = apply;
+	op->request = *request;
+	op->request.layout = op->request.layout_name = NULL;
+	op->started_real_ns = clv_clock_real_ns();
+	op->revision = 1;
+	clv_lease_make_id(op->id);
+	op->id[0] = 'o';
+	TAILQ_INSERT_TAIL(&apply->operations, op, entry);
+	if (++apply->n_operations > KEPT_MAX) {
+		oldest = TAILQ_FIRST(&apply->operations);
+		TAILQ_REMOVE(&apply->operations, oldest, entry);
+		apply->n_operations--;
+		free_operation(oldest);
+	}
+	return op;
+}
+
+bool clv_apply_is_busy(const struct clv_apply *apply)
+{
+	const struct clv_operation *last = TAILQ_LAST(&apply->operations, operation_list);
+
+	return last && !clv_operation_has_ended(last);
+}
+
+static int take_layout(struct clv_operation *op, const struct clv_apply_request *request,
+	struct clv_error *err)
+{
+	int r;
+
+	if (!request->layout)
+		return 0;
+	r = clv_layout_parse(request->layout, strlen(request->layout),
+		request->layout_name, &op->layout, err);
+	if (r < 0)
+		return r;
+	if (request->has_on_busy)
+		op->layout.on_busy = request->on_busy;
+	/* Nobody has been shown what would be destroyed: nothing is. */
+	for (size_t i = 0; i < op->layout.n_rules && request->is_again; i++)
+		op->layout.rules[i].preserve = true;
+	op->target = strdup(request->layout);
+	return op->target ? 0 : clv_error_errno(err, ENOMEM, "cannot apply");
+}
+
+int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
+	struct clv_operation **ret, struct clv_error *err)
+{
+	struct clv_operation *op;
+	int r;
+
+	if (clv_apply_is_busy(apply))
+		return clv_error_set(err, -EBUSY,
+			"another change is under way: wait until %s has ended",
+			TAILQ_LAST(&apply->operations, operation_list)->id);
+	op = add_operation(apply, request);
+	if (!op)
+		return clv_error_errno(err, ENOMEM, "cannot apply");
+	r = take_layout(op, request, err);
+	if (r < 0) {
+		TAILQ_REMOVE(&apply->operations, op, entry);
+		apply->n_operations--;
+		free_operation(op);
+		return r;
+	}
+	survey(op);
+	*ret = op;
+	return 0;
+}
+
+int clv_apply_cancel(
+	struct clv_apply *apply, struct clv_operation *op, struct clv_error *err)
+{
+	struct clv_error why = {0};
+
+	if (op->state == RUNNING || op->state == ROLLING_BACK)
+		return clv_error_set(err, -EBUSY,
+			"%s is at work: it ends by itself, done or as it was before",
+			op->id);
+	if (clv_operation_has_ended(op))
+		return 0;
+	clv_error_set(
+		&why, -ECANCELED, "it was ended while it waited; nothing was changed");
+	clv_hardware_forget(apply->agent->hardware, op);
+	fail(op, &why);
+	return 0;
+}
+
+struct clv_operation *clv_apply_find(
+	struct clv_apply *apply, const char *id, struct clv_error *err)
+{
+	struct clv_operation *op;
+
+	TAILQ_FOREACH(op, &apply->operations, entry)
+	{
+		if (strcmp(op->id, id) == 0)
+			return op;
+	}
+	clv_error_set(err, -ENOENT, "there is no operation %.40s", id);
+	return NULL;
+}
+
+struct clv_operation *clv_apply_at(struct clv_apply *apply, size_t i)
+{
+	struct clv_operation *op;
+
+	TAILQ_FOREACH(op, &apply->operations, entry)
+	{
+		if (i-- == 0)
+			return op;
+	}
+	return NULL;
+}
+
+const char *clv_operation_id(const struct clv_operation *op)
+{
+	return op->id;
+}
+
+uint64_t clv_operation_revision(const struct clv_operation *op)
+{
+	return op->revision;
+}
+
+static const char *stage_state(const struct clv_operation *op, size_t i)
+{
+	if (op->stages[i].has_failed)
+		return "failed";
+	if (i < op->at)
+		return "done";
+	return i == op->at && !clv_operation_has_ended(op) ? "running" : "pending";
+}
+
+static json_t *stages_to_json(const struct clv_operation *op)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < op->n_stages; i++)
+		json_array_append_new(array,
+			json_pack("{s:s,s:s,s:f}", "text", op->stages[i].text, "state",
+				stage_state(op, i), "seconds",
+				(double)op->stages[i].took_ns / (double)CLV_NS_PER_S));
+	return array;
+}
+
+static json_t *time_to_json(uint64_t real_ns)
+{
+	char text[32];
+
+	if (real_ns == 0)
+		return json_null();
+	clv_clock_format_rfc3339(real_ns, text);
+	return json_string(text);
+}
+
+json_t *clv_operation_to_json(const struct clv_operation *op)
+{
+	json_t *error = json_null();
+
+	if (op->error.code != 0)
+		error = clv_problem_to_json(&op->error, &(unsigned int){0});
+	return json_pack("{s:s,s:s,s:s,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "id", op->id,
+		"what", op->request.what, "state", states[op->state], "revision",
+		(json_int_t)op->revision, "step", (json_int_t)op->at, "steps",
+		stages_to_json(op), "obstacles",
+		op->obstacles ? json_incref(op->obstacles) : json_array(), "error", error,
+		"started_at", time_to_json(op->started_real_ns), "ended_at",
+		time_to_json(op->ended_real_ns));
+}
+
+/* After a start. */
+
+static void go_on(struct clv_apply *apply, struct clv_journal *journal)
+{
+	bool is_back = strcmp(journal->state, states[ROLLING_BACK]) == 0;
+	struct clv_apply_request request = {
+		.uid = journal->uid, .keeps_layout = journal->keeps_layout};
+	struct clv_operation *op;
+	struct clv_error err = {0};
+	const char *text = is_back ? journal->before : journal->target;
+
+	snprintf(request.what, sizeof(request.what), "%s", journal->what);
+	op = add_operation(apply, &request);
+	if (!op || clv_layout_parse(
+			   text, strlen(text), "the journal", &op->layout, &err) < 0) {
+		clv_log_error(0, "what an earlier agent began cannot be gone on with: %s",
+			err.msg);
+		return;
+	}
+	snprintf(op->id, sizeof(op->id), "%s", journal->id);
+	op->started_real_ns = journal->started_real_ns;
+	op->target = strdup(journal->target);
+	op->before = strdup(journal->before);
+	op->state = is_back ? ROLLING_BACK : SURVEYING;
+	if (is_back)
+		clv_error_set(&op->error, -EIO, "%s", journal->error);
+	clv_events_emit(apply->agent, CLV_EVENT_APPLY_RESUMED, NULL,
+		"%s: gone on with after step %u of %u", journal->what, journal->step,
+		journal->n_steps);
+	survey(op);
+}
+
+static void apply_again(struct clv_apply *apply, const char *layout)
+{
+	struct clv_apply_request request = {
+		.what = "apply the layout again",
+		.layout = layout,
+		.layout_name = "the layout that was applied before",
+		.is_again = true,
+	};
+	struct clv_operation *op;
+	struct clv_error err = {0};
+
+	if (clv_apply_start(apply, &request, &op, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+}
+
+void clv_apply_resume(struct clv_apply *apply)
+{
+	struct clv_store *store = clv_state_get(apply->agent, NULL);
+	struct clv_journal journal = {0};
+	char *layout = NULL;
+
+	if (!store)
+		return;
+	if (clv_store_get_journal(store, &journal, NULL) >= 0)
+		go_on(apply, &journal);
+	else if (clv_store_get_layout(store, &layout, NULL) >= 0)
+		apply_again(apply, layout);
+	free((char *)journal.target);
+	free((char *)journal.before);
+	free(layout);
+}
+
+int clv_apply_new(struct clv_agent *agent, struct clv_apply **ret, struct clv_error *err)
+{
+	struct clv_apply *apply = calloc(1, sizeof(*apply));
+
+	if (!apply)
+		return clv_error_errno(err, ENOMEM, "cannot look after partitions");
+	apply->agent = agent;
+	TAILQ_INIT(&apply->operations);
+	*ret = apply;
+	return 0;
+}
+
+struct clv_apply *clv_apply_free(struct clv_apply *apply)
+{
+	struct clv_operation *op;
+
+	if (!apply)
+		return NULL;
+	while ((op = TAILQ_FIRST(&apply->operations))) {
+		TAILQ_REMOVE(&apply->operations, op, entry);
+		free_operation(op);
+	}
+	free(apply);
+	return NULL;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/node.h"
+#include "core/plan.h"
+
+#include <stdint.h>
+
+struct clv_agent;
+struct clv_error;
+
+/* The agent's side of the worker (agent/worker.h): questions wait in line, a worker is
+ * started for the first and stays until it hangs, crashes or is idle for long.  Loop
+ * thread only. */
+struct clv_hardware;
+
+int clv_hardware_new(
+	struct clv_agent *agent, struct clv_hardware **ret, struct clv_error *err);
+struct clv_hardware *clv_hardware_free(struct clv_hardware *hardware);
+
+/* Has the drivers asked, unless they are being asked already for somebody who came just
+ * before.  Returns the number of the survey that will answer; CLV_TOPIC_HARDWARE is woken
+ * when it has. */
+uint64_t clv_hardware_survey(struct clv_hardware *hardware);
+/* The number of the last survey that was answered, well or not. */
+uint64_t clv_hardware_surveyed(const struct clv_hardware *hardware);
+/* What it said, with the leases of this agent among the holders; borrowed until the next
+ * one.  A failed survey leaves an empty node with the reason among its problems. */
+struct clv_node *clv_hardware_node(struct clv_hardware *hardware);
+
+/* The same for a caller who waits for it: done is called once, from the loop, when the
+ * survey is answered. */
+typedef void (*clv_hardware_fn)(void *userdata, const struct clv_error *err);
+void clv_hardware_ask(
+	struct clv_hardware *hardware, clv_hardware_fn done, void *userdata);
+
+/* Carries out one step on the device of this UUID.  done is called once, from the loop,
+ * with 0 or a negative errno and the reason; the node has the device as it was read
+ * after. */
+void clv_hardware_step(struct clv_hardware *hardware, const char *uuid,
+	const struct clv_step *step, clv_hardware_fn done, void *userdata);
+/* Whoever asked is gone: nothing is called for him any more. */
+void clv_hardware_forget(struct clv_hardware *hardware, const void *userdata);

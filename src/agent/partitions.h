@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/node.h"
+
+#include <jansson.h>
+
+struct clv_agent;
+
+/* Between the node as drivers show it and the devices that leases are on: a partition is
+ * a device of its own to whoever gets it.  Loop thread only. */
+
+/* The agent's names of whole devices: {UUID: NAME}. */
+void clv_partitions_add_names(const struct clv_agent *agent, json_t *names);
+
+/* Devices and partitions that are new become known, those that are gone are marked so. */
+void clv_partitions_take_node(struct clv_agent *agent, const struct clv_node *node);
+
+/* The leases of this agent among the holders of what they are on. */
+void clv_partitions_add_holders(const struct clv_agent *agent, struct clv_node *node);

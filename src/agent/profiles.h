@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/node.h"
+
+#include <jansson.h>
+
+/* Appends, for each shape that a partition of the device may have, what it is and how
+ * many more of it fit now.  docs/api.md has the members. */
+void clv_profiles_add(const struct clv_node_device *device, json_t *items);
