@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The MIG model of a GPU as its driver describes it.  Profiles are asked for by index, in
- * the newest form of the answer that the driver knows; names came with R510, places with
- * R470 for everybody's eyes.  Where a driver is silent the tables of core speak, by the
- * profile's number: those are the same for a GPU type with every driver. */
+ * the newest form of the answer that the driver knows: names came with R510.  Where a
+ * driver is silent (most of it while MIG is off, before R470) the tables of core speak,
+ * by the profile's number: it is the same for a GPU type with every driver. */
 #include "backend/nvidia/model.h"
 
 #include "backend/nvidia/error.h"
