@@ -55,9 +55,9 @@ static int fill(const struct clv_nvidia_library *nvml,
 	uint32_t id = 0;
 	int code = find_compute_profile(nvml, gpu_instance, slices, &id);
 
-	return code == CLV_NVML_SUCCESS
-		       ? nvml->fill_gpu_instance(gpu_instance, id, &instance)
-		       : code;
+	if (code == CLV_NVML_SUCCESS)
+		code = nvml->fill_gpu_instance(gpu_instance, id, &instance);
+	return code == CLV_NVML_SUCCESS && !instance ? CLV_NVML_NO_DATA : code;
 }
 
 static bool is_at(const struct clv_nvidia_library *nvml,
@@ -80,6 +80,8 @@ static int make_instance(const struct clv_nvidia_library *nvml,
 	int r = 0, code;
 
 	code = nvml->create_gpu_instance(gpu, profile->driver_id, &placement, &made);
+	if (code == CLV_NVML_SUCCESS && !made)
+		code = CLV_NVML_NO_DATA;
 	if (code != CLV_NVML_SUCCESS)
 		return clv_nvidia_error(
 			nvml, code, err, "cannot create %s", step->partition);
@@ -160,6 +162,8 @@ static int create_part(const struct clv_nvidia_library *nvml, struct clv_nvml_de
 	code = find_compute_profile(nvml, gpu_instance, step->size, &id);
 	if (code == CLV_NVML_SUCCESS)
 		code = nvml->create_compute_instance(gpu_instance, id, &placement, &made);
+	if (code == CLV_NVML_SUCCESS && !made)
+		code = CLV_NVML_NO_DATA;
 	if (code != CLV_NVML_SUCCESS)
 		return clv_nvidia_error(
 			nvml, code, err, "cannot create %s", step->partition);

@@ -23,6 +23,8 @@ static void look_up(
 	ret->code = nvml->get_device(index, &ret->handle);
 	if (ret->code == CLV_NVML_SUCCESS)
 		ret->code = nvml->get_uuid(ret->handle, ret->uuid, sizeof(ret->uuid));
+	if (ret->code == CLV_NVML_SUCCESS && ret->uuid[0] == '\0')
+		ret->code = CLV_NVML_NO_DATA;
 }
 
 static int start(struct clv_nvidia_backend *backend, struct clv_error *err)
@@ -47,12 +49,14 @@ int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_er
 {
 	const struct clv_nvidia_library *nvml = &backend->nvml;
 	struct clv_nvidia_gpu *gpus;
-	uint32_t n = 0;
+	uint32_t n = UINT32_MAX;
 	int r = start(backend, err), code;
 
 	if (r < 0)
 		return r;
 	code = nvml->get_count(&n);
+	if (code == CLV_NVML_SUCCESS && n == UINT32_MAX)
+		code = CLV_NVML_NO_DATA;
 	if (code != CLV_NVML_SUCCESS)
 		return clv_nvidia_error(nvml, code, err, "cannot count the NVIDIA GPUs");
 	gpus = calloc(n ? n : 1, sizeof(*gpus));

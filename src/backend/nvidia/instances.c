@@ -26,6 +26,8 @@ int clv_nvidia_compute_profiles_read(const struct clv_nvidia_library *nvml,
 		/* Not of this GPU instance, or not known to this driver. */
 		if (code == CLV_NVML_NOT_SUPPORTED || code == CLV_NVML_INVALID_ARGUMENT)
 			continue;
+		if (code == CLV_NVML_SUCCESS && ret->items[ret->n].slices == 0)
+			code = CLV_NVML_NO_DATA;
 		if (code != CLV_NVML_SUCCESS)
 			return code;
 		ret->n++;
@@ -86,7 +88,7 @@ static int destroy_compute_instances(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_gpu_instance *gpu_instance, uint32_t profile_id,
 	uint32_t *n_destroyed)
 {
-	struct clv_nvml_compute_instance *found[CLV_NVIDIA_INSTANCES_MAX];
+	struct clv_nvml_compute_instance *found[CLV_NVIDIA_INSTANCES_MAX] = {NULL};
 	uint32_t n = CLV_NVIDIA_INSTANCES_MAX;
 	int code = nvml->list_compute_instances(gpu_instance, profile_id, found, &n);
 

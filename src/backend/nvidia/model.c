@@ -100,7 +100,7 @@ static int ask(const struct reading *reading, uint32_t index, struct answer *ret
 		code = ask_v2(reading, index, ret);
 	if (is_of_another_form(code))
 		code = ask_v1(reading, index, ret);
-	return code;
+	return code == CLV_NVML_SUCCESS && ret->slices == 0 ? CLV_NVML_NO_DATA : code;
 }
 
 static const struct clv_mig_profile *find_in_table(
@@ -161,7 +161,7 @@ static int ask_places(
 	const struct reading *reading, uint32_t id, struct clv_mig_profile *profile)
 {
 	struct clv_nvml_placement places[PLACES_MAX] = {{0}};
-	uint32_t n = 0;
+	uint32_t n = UINT32_MAX;
 	int code;
 
 	if (!reading->nvml->list_places)

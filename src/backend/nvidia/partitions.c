@@ -55,7 +55,7 @@ static int add_parts_of(const struct clv_nvidia_library *nvml,
 	const struct clv_nvml_compute_profile *profile, struct clv_partition *partition,
 	struct clv_error *err)
 {
-	struct clv_nvml_compute_instance *found[CLV_NVIDIA_INSTANCES_MAX];
+	struct clv_nvml_compute_instance *found[CLV_NVIDIA_INSTANCES_MAX] = {NULL};
 	uint32_t n = CLV_NVIDIA_INSTANCES_MAX;
 	int code = nvml->list_compute_instances(gpu_instance, profile->id, found, &n);
 
@@ -128,6 +128,8 @@ static int add_partition(const struct clv_nvidia_library *nvml,
 	struct clv_partition *partition;
 	int code = nvml->get_gpu_instance(gpu_instance, &info);
 
+	if (code == CLV_NVML_SUCCESS && info.placement.size == 0)
+		code = CLV_NVML_NO_DATA;
 	if (code != CLV_NVML_SUCCESS)
 		return clv_nvidia_error(
 			nvml, code, err, "cannot read an instance of %s", profile->name);
@@ -147,7 +149,7 @@ static int add_partitions_of(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, const struct clv_mig_profile *profile,
 	struct clv_node_device *device, struct clv_error *err)
 {
-	struct clv_nvml_gpu_instance *found[CLV_NVIDIA_INSTANCES_MAX];
+	struct clv_nvml_gpu_instance *found[CLV_NVIDIA_INSTANCES_MAX] = {NULL};
 	uint32_t n = CLV_NVIDIA_INSTANCES_MAX;
 	int code = nvml->list_gpu_instances(gpu, profile->driver_id, found, &n);
 

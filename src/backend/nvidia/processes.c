@@ -20,13 +20,15 @@
 static const size_t entry_bytes[] = {16, 24, ENTRY_MAX};
 
 /* The last byte of an entry is never UNTOUCHED: it is the highest of an instance's number
- * or of a number of bytes. */
+ * or of a number of bytes.  0 where nothing was written at all. */
 static size_t find_entry_bytes(const unsigned char *data, size_t n)
 {
 	size_t written = n * ENTRY_MAX;
 
 	while (written > 0 && data[written - 1] == UNTOUCHED)
 		written--;
+	if (written == 0)
+		return 0;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(entry_bytes); i++) {
 		if (entry_bytes[i] * n >= written)
 			return entry_bytes[i];
@@ -39,7 +41,7 @@ static int append_entries(
 {
 	size_t bytes = find_entry_bytes(data, n);
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; bytes > 0 && i < n; i++) {
 		struct clv_nvml_process *process = CLV_APPEND(list->items, list->n);
 
 		if (!process)

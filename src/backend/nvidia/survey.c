@@ -121,7 +121,7 @@ static int read_mig_mode(const struct clv_nvidia_library *nvml,
 	struct clv_error *err)
 {
 	struct clv_mig_state *mig = &device->mig;
-	uint32_t current = 0, pending = 0;
+	uint32_t current = UINT32_MAX, pending = UINT32_MAX;
 	int r = clv_nvidia_library_need(nvml, CLV_NVIDIA_MIG, err);
 	int code;
 
@@ -130,6 +130,8 @@ static int read_mig_mode(const struct clv_nvidia_library *nvml,
 	code = nvml->get_mig_mode(gpu, &current, &pending);
 	if (code == CLV_NVML_NOT_SUPPORTED)
 		return clv_error_set(err, -ENOTSUP, "this GPU has no MIG: use shares");
+	if (code == CLV_NVML_SUCCESS && (current > 1 || pending > 1))
+		code = CLV_NVML_NO_DATA;
 	if (code != CLV_NVML_SUCCESS)
 		return clv_nvidia_error(nvml, code, err, "cannot read the MIG mode");
 
