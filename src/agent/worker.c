@@ -160,7 +160,7 @@ static void name_devices(struct clv_node *node, const json_t *names)
 	for (size_t i = 0; i < node->n_devices; i++) {
 		if (node->devices[i].info.name[0] == '\0')
 			give_name(node, &node->devices[i], names);
-		clv_node_device_name_partitions(&node->devices[i]);
+		clv_node_name_partitions(&node->devices[i]);
 	}
 }
 
@@ -288,7 +288,7 @@ static int read_again(struct clv_backend *backend, struct clv_node_device *devic
 	memcpy(name, device->info.name, sizeof(name));
 	r = backend->ops->read(backend, device, err);
 	memcpy(device->info.name, name, sizeof(name));
-	clv_node_device_name_partitions(device);
+	clv_node_name_partitions(device);
 	return r;
 }
 

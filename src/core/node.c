@@ -146,16 +146,16 @@ void clv_part_make_name(const char *partition, uint32_t size, uint32_t start,
 	snprintf(ret, CLV_PARTITION_NAME_MAX, "%.50s/%uc@%u", partition, size, start);
 }
 
-void clv_node_device_name_partitions(struct clv_node_device *device)
+void clv_node_name_partitions(struct clv_node_device *device)
 {
 	for (size_t i = 0; i < device->n_partitions; i++) {
 		struct clv_partition *partition = &device->partitions[i];
 
 		clv_partition_make_name(device->info.name, partition->profile,
 			partition->start, partition->name);
-		for (size_t j = 0; j < partition->n_parts; j++)
-			clv_part_make_name(partition->name, partition->parts[j].size,
-				partition->parts[j].start, partition->parts[j].name);
+		for (size_t p = 0; p < partition->n_parts; p++)
+			clv_part_make_name(partition->name, partition->parts[p].size,
+				partition->parts[p].start, partition->parts[p].name);
 	}
 }
 

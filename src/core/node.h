@@ -199,8 +199,8 @@ void clv_partition_make_name(const char *device, const char *profile, uint32_t s
 void clv_part_make_name(const char *partition, uint32_t size, uint32_t start,
 	char ret[CLV_PARTITION_NAME_MAX]);
 
-/* All its partitions and their parts, once the device has its own name. */
-void clv_node_device_name_partitions(struct clv_node_device *device);
+/* Names the device's partitions and their parts, once it has a name itself. */
+void clv_node_name_partitions(struct clv_node_device *device);
 
 /* Anyone at all: holders of the partition or of its parts. */
 bool clv_partition_is_held(const struct clv_partition *partition);

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens and closes the backend, and keeps the handles of the GPUs.  A change of the MIG
+ * mode may reset a GPU, so a handle is used only while it answers with its GPU's UUID. */
+#include "backend/nvidia/handles.h"
+
+#include "backend/nvidia/change.h"
+#include "backend/nvidia/error.h"
+#include "backend/nvidia/survey.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *clv_nvidia_name(const struct clv_node_device *device)
+{
+	return device->info.name[0] != '\0' ? device->info.name : device->info.uuid;
+}
+
+static void look_up(
+	const struct clv_nvidia_library *nvml, uint32_t index, struct clv_nvidia_gpu *ret)
+{
+	ret->code = nvml->get_device(index, &ret->handle);
+	if (ret->code == CLV_NVML_SUCCESS)
+		ret->code = nvml->get_uuid(ret->handle, ret->uuid, sizeof(ret->uuid));
+	if (ret->code == CLV_NVML_SUCCESS && ret->uuid[0] == '\0')
+		ret->code = CLV_NVML_NO_DATA;
+}
+
+static int start(struct clv_nvidia_backend *backend, struct clv_error *err)
+{
+	const struct clv_nvidia_library *nvml = &backend->nvml;
+	int code;
+
+	if (backend->is_started)
+		return 0;
+	code = nvml->init();
+	if (code != CLV_NVML_SUCCESS)
+		return clv_nvidia_error(nvml, code, err, "cannot use NVIDIA's driver");
+	backend->is_started = true;
+	/* Only shown: a driver that does not tell its version is still of use. */
+	if (nvml->get_driver_version(backend->driver, sizeof(backend->driver)) !=
+		CLV_NVML_SUCCESS)
+		backend->driver[0] = '\0';
+	return 0;
+}
+
+int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_error *err)
+{
+	const struct clv_nvidia_library *nvml = &backend->nvml;
+	struct clv_nvidia_gpu *gpus;
+	uint32_t n = UINT32_MAX;
+	int r = start(backend, err), code;
+
+	if (r < 0)
+		return r;
+	code = nvml->get_count(&n);
+	if (code == CLV_NVML_SUCCESS && n == UINT32_MAX)
+		code = CLV_NVML_NO_DATA;
+	if (code != CLV_NVML_SUCCESS)
+		return clv_nvidia_error(nvml, code, err, "cannot count the NVIDIA GPUs");
+	gpus = calloc(n ? n : 1, sizeof(*gpus));
+	if (!gpus)
+		return clv_error_errno(err, ENOMEM, "cannot list the NVIDIA GPUs");
+	for (uint32_t i = 0; i < n; i++)
+		look_up(nvml, i, &gpus[i]);
+	free(backend->gpus);
+	backend->gpus = gpus;
+	backend->n_gpus = n;
+	return 0;
+}
+
+int clv_nvidia_handles_restart(struct clv_nvidia_backend *backend, struct clv_error *err)
+{
+	backend->nvml.shutdown();
+	backend->is_started = false;
+	return clv_nvidia_handles_refresh(backend, err);
+}
+
+static int find_kept(const struct clv_nvidia_backend *backend, const char *uuid)
+{
+	for (uint32_t i = 0; i < backend->n_gpus; i++) {
+		if (backend->gpus[i].code == CLV_NVML_SUCCESS &&
+			strcmp(backend->gpus[i].uuid, uuid) == 0)
+			return (int)i;
+	}
+	return -ENODEV;
+}
+
+static bool is_still(const struct clv_nvidia_backend *backend, int index)
+{
+	const struct clv_nvidia_gpu *gpu = &backend->gpus[index];
+	char uuid[CLV_NVML_UUID_BYTES] = "";
+
+	return backend->nvml.get_uuid(gpu->handle, uuid, sizeof(uuid)) ==
+		       CLV_NVML_SUCCESS &&
+	       strcmp(uuid, gpu->uuid) == 0;
+}
+
+/* The first reason why a GPU does not answer: most likely that of the one looked for. */
+static int say_not_found(
+	const struct clv_nvidia_backend *backend, const char *uuid, struct clv_error *err)
+{
+	for (uint32_t i = 0; i < backend->n_gpus; i++) {
+		if (backend->gpus[i].code == CLV_NVML_SUCCESS)
+			continue;
+		clv_nvidia_error(&backend->nvml, backend->gpus[i].code, err,
+			"the driver no longer shows %s, and its GPU %u fails", uuid, i);
+		if (err)
+			err->code = -ENODEV;
+		return -ENODEV;
+	}
+	return clv_error_set(err, -ENODEV,
+		"the driver no longer shows %s: if it was not "
+		"removed, " CLV_NVIDIA_SEE_LOG,
+		uuid);
+}
+
+int clv_nvidia_handles_find(
+	struct clv_nvidia_backend *backend, const char *uuid, struct clv_error *err)
+{
+	int index = find_kept(backend, uuid);
+	int r;
+
+	if (index >= 0 && is_still(backend, index))
+		return index;
+	r = clv_nvidia_handles_refresh(backend, err);
+	if (r < 0)
+		return r;
+	index = find_kept(backend, uuid);
+	return index >= 0 ? index : say_not_found(backend, uuid, err);
+}
+
+static int nvidia_probe(struct clv_backend **ret, struct clv_error *err)
+{
+	struct clv_nvidia_backend *backend = calloc(1, sizeof(*backend));
+	int r;
+
+	if (!backend)
+		return clv_error_errno(err, ENOMEM, "cannot open NVML");
+	r = clv_nvidia_library_open(&backend->nvml, err);
+	if (r == 0)
+		r = start(backend, err);
+	if (r < 0) {
+		clv_nvidia_library_close(&backend->nvml);
+		free(backend);
+		return r;
+	}
+	backend->base.ops = &clv_backend_nvidia;
+	*ret = &backend->base;
+	return 0;
+}
+
+static void nvidia_free(struct clv_backend *base)
+{
+	struct clv_nvidia_backend *backend = (struct clv_nvidia_backend *)base;
+
+	if (!backend)
+		return;
+	if (backend->is_started)
+		backend->nvml.shutdown();
+	clv_nvidia_library_close(&backend->nvml);
+	free(backend->gpus);
+	free(backend);
+}
+
+const struct clv_backend_ops clv_backend_nvidia = {
+	.abi = CLV_BACKEND_ABI,
+	.name = "nvidia",
+	.probe = nvidia_probe,
+	.free = nvidia_free,
+	.survey = clv_nvidia_survey,
+	.read = clv_nvidia_read,
+	.set_mig_mode = clv_nvidia_set_mig_mode,
+	.create = clv_nvidia_create,
+	.destroy = clv_nvidia_destroy,
+};

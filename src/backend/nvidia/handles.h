@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "backend/backend.h"
+#include "backend/nvidia/library.h"
+
+/* A GPU as NVML numbers it.  Its handle is kept: to look one up makes a real driver
+ * initialise the GPU. */
+struct clv_nvidia_gpu {
+	struct clv_nvml_device *handle;
+	int code; /* of the look-up; the handle is good if it is CLV_NVML_SUCCESS */
+	char uuid[CLV_NVML_UUID_BYTES];
+};
+
+struct clv_nvidia_backend {
+	struct clv_backend base;
+	struct clv_nvidia_library nvml;
+	bool is_started; /* not after a restart that failed: tried again when needed */
+	char driver[CLV_NVML_DRIVER_VERSION_BYTES];
+	uint32_t n_vain_restarts;    /* after which no more was seen than before */
+	struct clv_nvidia_gpu *gpus; /* by index */
+	uint32_t n_gpus;
+};
+
+/* Looks all GPUs up anew.  One that cannot be reached keeps its place, with why. */
+int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_error *err);
+
+/* Lets go of NVML and begins anew.  A driver may go on showing a process the MIG devices
+ * that there were when it began. */
+int clv_nvidia_handles_restart(struct clv_nvidia_backend *backend, struct clv_error *err);
+
+/* The index of the GPU with this UUID, looked up anew if the kept handle is no longer
+ * its, or -ENODEV. */
+int clv_nvidia_handles_find(
+	struct clv_nvidia_backend *backend, const char *uuid, struct clv_error *err);
+
+/* What messages call it: its name, or its UUID before it has one. */
+const char *clv_nvidia_name(const struct clv_node_device *device);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "backend/nvidia/nvml.h"
+
+#include <stdbool.h>
+
+struct clv_error;
+
+/* What a driver may lack because it is too old for it.  A symbol that is missing takes
+ * away all that needs it, and its name is kept for the message. */
+enum clv_nvidia_ability {
+	CLV_NVIDIA_BASE,      /* without it there is no backend */
+	CLV_NVIDIA_MIG,       /* to see how a GPU is divided */
+	CLV_NVIDIA_MIG_MODE,  /* to turn MIG on and off */
+	CLV_NVIDIA_INSTANCES, /* to make and destroy instances at exact places */
+	CLV_NVIDIA_PARTS,     /* to make compute instances at exact places */
+	CLV_NVIDIA_OPTIONAL,  /* each is NULL where it is not there; the last */
+};
+
+typedef int clv_nvml_list_processes(
+	struct clv_nvml_device *, uint32_t *, struct clv_nvml_process *);
+
+/* The entry points, found at run time.  All but error_string return an enum
+ * clv_nvml_code. */
+struct clv_nvidia_library {
+	void *handle;
+	/* The first symbol that is missing of each ability, NULL if none is. */
+	const char *missing[CLV_NVIDIA_OPTIONAL];
+
+	/* CLV_NVIDIA_BASE */
+	int (*init)(void);
+	int (*shutdown)(void);
+	const char *(*error_string)(int);
+	int (*get_driver_version)(char *, uint32_t);
+	int (*get_count)(uint32_t *);
+	int (*get_device)(uint32_t index, struct clv_nvml_device **);
+	int (*get_uuid)(struct clv_nvml_device *, char *, uint32_t);
+	int (*get_name)(struct clv_nvml_device *, char *, uint32_t);
+	int (*get_pci)(struct clv_nvml_device *, struct clv_nvml_pci *);
+	int (*get_memory)(struct clv_nvml_device *, struct clv_nvml_memory *);
+
+	/* CLV_NVIDIA_MIG */
+	int (*get_mig_mode)(struct clv_nvml_device *, uint32_t *, uint32_t *);
+	int (*get_gpu_profile)(
+		struct clv_nvml_device *, uint32_t, struct clv_nvml_gpu_profile_v1 *);
+	int (*list_gpu_instances)(struct clv_nvml_device *, uint32_t,
+		struct clv_nvml_gpu_instance **, uint32_t *);
+	int (*get_gpu_instance)(
+		struct clv_nvml_gpu_instance *, struct clv_nvml_gpu_instance_info *);
+	int (*get_compute_profile)(struct clv_nvml_gpu_instance *, uint32_t, uint32_t,
+		struct clv_nvml_compute_profile *);
+	int (*list_compute_instances)(struct clv_nvml_gpu_instance *, uint32_t,
+		struct clv_nvml_compute_instance **, uint32_t *);
+	int (*get_compute_instance)(struct clv_nvml_compute_instance *,
+		struct clv_nvml_compute_instance_info *);
+
+	/* CLV_NVIDIA_MIG_MODE */
+	int (*set_mig_mode)(struct clv_nvml_device *, uint32_t, int *);
+
+	/* CLV_NVIDIA_INSTANCES */
+	int (*create_gpu_instance)(struct clv_nvml_device *, uint32_t,
+		const struct clv_nvml_placement *, struct clv_nvml_gpu_instance **);
+	int (*destroy_gpu_instance)(struct clv_nvml_gpu_instance *);
+	int (*find_gpu_instance)(
+		struct clv_nvml_device *, uint32_t, struct clv_nvml_gpu_instance **);
+	int (*fill_gpu_instance)(struct clv_nvml_gpu_instance *, uint32_t,
+		struct clv_nvml_compute_instance **);
+	int (*destroy_compute_instance)(struct clv_nvml_compute_instance *);
+	int (*find_compute_instance)(struct clv_nvml_gpu_instance *, uint32_t,
+		struct clv_nvml_compute_instance **);
+
+	/* CLV_NVIDIA_PARTS */
+	int (*create_compute_instance)(struct clv_nvml_gpu_instance *, uint32_t,
+		const struct clv_nvml_placement *, struct clv_nvml_compute_instance **);
+
+	/* CLV_NVIDIA_OPTIONAL */
+	int (*get_architecture)(struct clv_nvml_device *, uint32_t *);
+	int (*get_core_count)(struct clv_nvml_device *, uint32_t *);
+	int (*get_gpu_profile_versioned)(struct clv_nvml_device *, uint32_t, void *);
+	int (*list_places)(struct clv_nvml_device *, uint32_t,
+		struct clv_nvml_placement *, uint32_t *);
+	int (*get_max_mig_devices)(struct clv_nvml_device *, uint32_t *);
+	int (*get_mig_device)(
+		struct clv_nvml_device *, uint32_t, struct clv_nvml_device **);
+	int (*get_gpu_instance_id)(struct clv_nvml_device *, uint32_t *);
+	int (*get_compute_instance_id)(struct clv_nvml_device *, uint32_t *);
+	clv_nvml_list_processes *list_compute_processes;
+	clv_nvml_list_processes *list_graphics_processes;
+	clv_nvml_list_processes *list_mps_processes;
+	int (*list_vgpu_types)(struct clv_nvml_device *, uint32_t *, uint32_t *);
+	int (*get_vgpu_name)(uint32_t, char *, uint32_t *);
+	int (*get_vgpu_memory)(uint32_t, uint64_t *);
+	int (*get_vgpu_max)(struct clv_nvml_device *, uint32_t, uint32_t *);
+};
+
+/* -ENODEV when there is no library, or one that lacks what nothing works without. */
+int clv_nvidia_library_open(struct clv_nvidia_library *ret, struct clv_error *err);
+void clv_nvidia_library_close(struct clv_nvidia_library *library);
+
+/* 0, or -ENOTSUP with which symbol is missing and since which driver it is there. */
+int clv_nvidia_library_need(const struct clv_nvidia_library *library,
+	enum clv_nvidia_ability ability, struct clv_error *err);

@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the NVIDIA backend against a double of libnvidia-ml.
+
+usage: nvidia.py BACKEND_DRIVE FOLDER_OF_DOUBLES CONTROL_OF_DOUBLE MIG_SOLVE [CASE...]
+"""
+import errno
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from nvidia_node import Node, brief, expect, names, node, other_process, run
+
+MIB = 1 << 20
+DRIVERS = ("r450", "r470", "r580")
+MIG_TYPES = ("A30-24GB", "A100-40GB", "A100-80GB", "H100-80GB", "H200-141GB",
+             "RTX-PRO-6000-Blackwell-96GB")
+AMPERE = ("A30-24GB", "A100-40GB", "A100-80GB")
+MIG_SOLVE = sys.argv[4]
+
+
+def tables():
+    done = subprocess.run([MIG_SOLVE, "tables"], capture_output=True, text=True, check=True)
+    return {t["name"]: t for t in json.loads(done.stdout)}
+
+
+# --- What there is ---
+
+def survey_types():
+    """Every type with every driver: identity, MIG state, model."""
+    known = tables()
+    for driver in DRIVERS:
+        for kind in MIG_TYPES:
+            for mig in (False, True):
+                with node(f"gpu {kind}{' mig=on' if mig else ''} pci=0000:3b:00.0",
+                          driver=driver) as it:
+                    check_type(it.survey(), kind, mig, driver, known[kind])
+
+
+def check_type(devices, kind, mig, driver, table):
+    expect(len(devices) == 1, devices)
+    device = devices[0]
+    info, state = device["info"], device["mig"]
+    expect(info["vendor"] == "nvidia" and info["backend"] == "nvidia" and
+           info["type"] == "gpu" and info["executor"] == "none", info)
+    expect(info["uuid"].startswith("GPU-") and info["driver"].startswith(driver[1:]), info)
+    expect(info["compute_units"] > 0 and info["memory_bytes"] > 0, info)
+    expect(device["pci_address"] == "0000:3b:00.0", device["pci_address"])
+    expect(state["is_on"] == mig and not state["is_pending"], state)
+    expect(state["needs_reset"] == (kind in AMPERE), kind, state["needs_reset"])
+    expect(state["is_lost_at_reboot"] == (kind not in AMPERE), kind, state)
+    expect(device["scheme"] == ("mig" if mig else "none"), device["scheme"])
+    expect(device["partitions"] == [] and device["holders"] == [], device)
+    expect(("R460" in device["cannot_divide"]) == (driver == "r450") !=
+           state["is_capable"], device["cannot_divide"], state)
+    check_model(state["model"], table, driver)
+
+
+def check_model(model, table, driver):
+    """The driver's own, which may lack what is newer than it, and knows more numbers."""
+    expect((model["name"], model["grid"], model["slices"]) ==
+           (table["name"], table["grid"], table["slices"]), model)
+    wanted = {p["name"]: p for p in table["profiles"]}
+    have = {p["name"]: p for p in model["profiles"]}
+    expect(set(have) <= set(wanted), set(have) - set(wanted))
+    expect(driver != "r580" or set(have) == set(wanted), set(wanted) - set(have))
+    for name, profile in have.items():
+        for key, value in wanted[name].items():
+            unknown = key in ("memory_mib", "multiprocessors") and value == 0
+            expect(unknown or profile[key] == value, name, key, profile[key], value)
+
+
+def silent_while_off():
+    """A driver that tells no profile while MIG is off: the tables do, and it does later."""
+    with node("gpu RTX-PRO-6000-Blackwell-96GB profiles=in-mig") as it:
+        before = it.survey()[0]["mig"]["model"]
+        check_model(before, tables()["RTX-PRO-6000-Blackwell-96GB"], "r580")
+        it.do("mig", "gpu0", 1)
+        check_model(it.read()["mig"]["model"], before, "r580")
+
+
+def survey_without_mig():
+    with node("gpu T4\ngpu V100") as it:
+        for device in it.survey():
+            expect(not device["mig"]["is_capable"] and device["scheme"] == "none", device)
+            expect("has no MIG" in device["cannot_divide"], device["cannot_divide"])
+
+
+def numa_node():
+    with tempfile.TemporaryDirectory() as sysfs:
+        folder = Path(sysfs, "bus/pci/devices/0000:3b:00.0")
+        folder.mkdir(parents=True)
+        (folder / "numa_node").write_text("1\n")
+        with node("gpu A30-24GB pci=0000:3b:00.0\ngpu A30-24GB pci=0001:3c:00.0",
+                  CLEAVE_SYSFS=sysfs) as it:
+            first, second = it.survey()
+            expect(first["numa_node"] == 1 and second["numa_node"] == -1, first, second)
+            expect(second["pci_address"] == "0001:3c:00.0", second)
+
+
+def vgpu_host():
+    with node("gpu H100-80GB vgpu=host sriov\ngpu T4\n"
+              "vgpu-type 0 1132 10240 8 NVIDIA H100-10C\n"
+              "vgpu-type 0 1133 20480 4 NVIDIA H100-20C") as it:
+        first, second = it.survey()
+        expect(first["vgpu_types"] == [
+            {"id": "1132", "name": "NVIDIA H100-10C", "memory_bytes": 10240 * MIB,
+             "max_instances": 8},
+            {"id": "1133", "name": "NVIDIA H100-20C", "memory_bytes": 20480 * MIB,
+             "max_instances": 4}], first["vgpu_types"])
+        expect(second["vgpu_types"] == [], second["vgpu_types"])
+
+
+# --- Instances ---
+
+def every_place():
+    """Each profile at each of its starts: made, read back exactly, destroyed."""
+    for kind in MIG_TYPES:
+        with node(f"gpu {kind} mig=on") as it:
+            device = it.survey()[0]
+            for profile in device["mig"]["model"]["profiles"]:
+                for start in profile["starts"]:
+                    make_and_destroy(it, profile, start)
+
+
+def make_and_destroy(it, profile, start):
+    name = f"gpu0/{profile['name']}@{start}"
+    it.do("create", "gpu0", profile["name"], start, 0)
+    partitions = it.read()["partitions"]
+    expect(len(partitions) == 1, name, partitions)
+    made = partitions[0]
+    expect(brief(made) == (name, start, profile["size"]), name, made)
+    expect(made["profile"] == profile["name"] and made["parts"] == [] and
+           not made["is_half_made"], made)
+    expect(made["uuid"].startswith("MIG-"), made["uuid"])
+    expect(made["compute_units"] == profile["multiprocessors"], made)
+    expect(made["memory_bytes"] == profile["memory_mib"] * MIB, made)
+    it.do("destroy", "gpu0", name)
+    expect(it.read()["partitions"] == [], name, "stays")
+
+
+def full_layouts():
+    """In an order in which a driver that chooses by itself runs out of places."""
+    layouts = {
+        "A100-40GB": [("1g.5gb", 3), ("3g.20gb", 4), ("2g.10gb", 0), ("1g.5gb", 2)],
+        "H100-80GB": [("1g.10gb", s) for s in (6, 0, 5, 1, 4, 2, 3)],
+        "RTX-PRO-6000-Blackwell-96GB": [("1g.24gb+me", 9), ("2g.48gb", 0), ("1g.24gb-me", 6)],
+    }
+    for kind, layout in layouts.items():
+        with node(f"gpu {kind} mig=on") as it:
+            it.survey()
+            for profile, start in layout:
+                it.do("create", "gpu0", profile, start, 0)
+            device = it.read()
+            wanted = sorted(layout, key=lambda p: p[1])
+            expect(names(device) == [f"gpu0/{p}@{s}" for p, s in wanted], names(device))
+            expect(len({p["uuid"] for p in device["partitions"]}) == len(layout), device)
+            expect(len({p["driver_id"] for p in device["partitions"]}) == len(layout), device)
+
+
+def refused_places():
+    with node("gpu A100-40GB mig=on\ngpu A100-40GB") as it:
+        it.survey()
+        it.do("create", "gpu0", "4g.20gb", 0, 0)
+        it.do("read", "gpu0")
+        it.refuse(errno.ENOSPC, "no room", "create", "gpu0", "2g.10gb", 2, 0)
+        it.refuse(errno.ENOSPC, "no placement at 6", "create", "gpu0", "2g.10gb", 6, 0)
+        it.refuse(errno.EINVAL, "no profile '5g.25gb'", "create", "gpu0", "5g.25gb", 0, 0)
+        it.refuse(errno.ENOTSUP, "MIG is off", "create", "gpu1", "2g.10gb", 0, 0)
+        expect(names(it.read()) == ["gpu0/4g.20gb@0"], "refused, and yet made")
+
+
+def parts():
+    """A GPU instance of several compute instances, from nothing to nothing."""
+    with node("gpu A100-40GB mig=on") as it:
+        it.survey()
+        it.do("create", "gpu0", "4g.20gb", 0, 1)
+        owner = it.read()["partitions"][0]
+        expect(owner["is_half_made"] and owner["uuid"] == "" and owner["parts"] == [], owner)
+        it.do("create-part", "gpu0", "gpu0/4g.20gb@0", 2, 2)
+        it.do("create-part", "gpu0", "gpu0/4g.20gb@0", 1, 0)
+        owner = it.read()["partitions"][0]
+        expect(not owner["is_half_made"] and owner["uuid"] == "", owner)
+        expect([brief(p) + (p["profile"],) for p in owner["parts"]] == [
+            ("gpu0/4g.20gb@0/1c@0", 0, 1, "1c.4g.20gb"),
+            ("gpu0/4g.20gb@0/2c@2", 2, 2, "2c.4g.20gb")], owner["parts"])
+        for part in owner["parts"]:
+            expect(part["uuid"].startswith("MIG-") and part["compute_units"] == 14 * part["size"]
+                   and part["memory_bytes"] == owner["memory_bytes"], part)
+        it.refuse(errno.ENOSPC, "no room", "create-part", "gpu0", "gpu0/4g.20gb@0", 1, 3)
+        it.do("destroy-part", "gpu0", "gpu0/4g.20gb@0", "gpu0/4g.20gb@0/2c@2")
+        owner = it.read()["partitions"][0]
+        expect(names({"partitions": owner["parts"]}) == ["gpu0/4g.20gb@0/1c@0"], owner)
+        it.do("destroy", "gpu0", "gpu0/4g.20gb@0")
+        expect(it.read()["partitions"] == [], "parts and owner stay")
+
+
+def parts_that_fill():
+    """One compute instance that fills its GPU instance is no part, a smaller one is."""
+    with node("gpu A100-40GB mig=on") as it:
+        it.survey()
+        it.do("create", "gpu0", "3g.20gb", 4, 1)
+        it.read()
+        it.do("create-part", "gpu0", "gpu0/3g.20gb@4", 3, 0)
+        owner = it.read()["partitions"][0]
+        expect(owner["parts"] == [] and owner["uuid"].startswith("MIG-"), owner)
+
+
+def holes_and_others():
+    """Instances made and destroyed behind the backend's back, whatever the list is like."""
+    for options in ("", " list=packed", " ids=tree", " ids=swapped"):
+        for more in ("", "\nstale", "\nlegacy-uuids"):
+            with node(f"gpu A100-40GB mig=on{options}{more}") as it, \
+                    other_process(it) as other:
+                it.survey()
+                for start in (0, 1, 2):
+                    other.do("create", "gpu0", "1g.5gb", start, 0)
+                check_all_identified(it.read(), 3)
+                other.read()
+                other.do("destroy", "gpu0", "gpu0/1g.5gb@1")
+                check_all_identified(it.read(), 2)
+                other.do("create", "gpu0", "3g.20gb", 4, 0)
+                device = it.read()
+                check_all_identified(device, 3)
+                expect("legacy" not in more or device["partitions"][0]["uuid"].startswith(
+                    f"MIG-{device['info']['uuid']}/"), device["partitions"])
+
+
+def check_all_identified(device, n):
+    uuids = {p["uuid"] for p in device["partitions"]}
+    expect(len(device["partitions"]) == n == len(uuids) and "" not in uuids, device)
+
+
+def another_has_its_number():
+    """What was read is not what is there: nothing is destroyed."""
+    with node("gpu A100-40GB mig=on") as it, other_process(it) as other:
+        it.survey()
+        it.do("create", "gpu0", "1g.5gb", 0, 0)
+        it.read()
+        other.read()
+        other.do("destroy", "gpu0", "gpu0/1g.5gb@0")
+        it.refuse(errno.ENODEV, "not there any more", "destroy", "gpu0", "gpu0/1g.5gb@0")
+        other.do("create", "gpu0", "1g.5gb", 5, 0)
+        it.refuse(errno.ENODEV, "another instance", "destroy", "gpu0", "gpu0/1g.5gb@0")
+        expect(names(it.read()) == ["gpu0/1g.5gb@5"], "destroyed another's")
+
+
+# --- Who uses it ---
+
+def holders():
+    with node("gpu A100-40GB mig=on\ngpu T4") as it:
+        it.survey()
+        for start in (0, 1):
+            it.do("create", "gpu0", "1g.5gb", start, 0)
+        it.do("create", "gpu0", "3g.20gb", 4, 1)
+        it.read()
+        for start in (0, 2):
+            it.do("create-part", "gpu0", "gpu0/3g.20gb@4", 1, start)
+        first, second, third = it.read()["partitions"]
+        me, gi = os.getpid(), third["driver_id"]
+        it.write("processes", "\n".join((
+            f"{me} 0 {first['driver_id']} 0 {5 * MIB}",
+            f"4000001 0 {first['driver_id']} 0 - G",
+            f"4000002 0 {gi} {third['parts'][1]['driver_id']} 0",
+            f"4000003 1 - - 0", f"4000003 1 - - 0 G")))
+        first, second, third = it.read()["partitions"]
+        comm = Path("/proc/self/comm").read_text().strip()
+        expect(first["holders"] == [{"text": f"process {me} ({comm})", "pid": me},
+                                    {"text": "process 4000001", "pid": 4000001}],
+               first["holders"])
+        expect(second["holders"] == [] and third["holders"] == [], second, third)
+        expect([len(p["holders"]) for p in third["parts"]] == [0, 1], third)
+        other = it.read("gpu1")
+        expect([h["pid"] for h in other["holders"]] == [4000003], other["holders"])
+        error = it.refuse(errno.EBUSY, f"process {me} ({comm})", "destroy", "gpu0",
+                          first["name"])
+        expect("4000002" not in error, error)
+        it.refuse(errno.EBUSY, "process 4000002", "destroy-part", "gpu0", third["name"],
+                  third["parts"][1]["name"])
+        it.refuse(errno.EBUSY, "1 of its compute instances", "destroy", "gpu0",
+                  third["name"])
+        third = it.read()["partitions"][2]
+        expect(len(third["parts"]) == 1, "what has gone, and what was said:", third)
+        it.write("processes", f"4000004 0 {gi} {third['parts'][0]['driver_id']} 0 X")
+        it.refuse(errno.EBUSY, "names no process", "destroy", "gpu0", third["name"])
+
+
+def unprivileged():
+    with node("gpu A100-40GB mig=on\ngpu A100-40GB\nunprivileged") as it:
+        first, second = it.survey()
+        expect("as root" in first["cannot_divide"] and not first["mig"]["is_capable"] and
+               first["partitions"] == [], first)
+        state = second["mig"]
+        expect(state["is_capable"] and len(state["model"]["profiles"]) == 7, state)
+        it.refuse(errno.ENOTSUP, "as root", "create", "gpu0", "1g.5gb", 0, 0)
+        it.refuse(errno.EPERM, "as root", "mig", "gpu1", 1)
+
+
+# --- The mode ---
+
+def modes():
+    for kind in MIG_TYPES:
+        with node(f"gpu {kind} minor=moves\ngpu {kind}") as it:
+            it.survey()
+            it.do("mig", "gpu0", 1)
+            device = it.read()
+            expect(device["mig"]["is_on"] and device["scheme"] == "mig", device)
+            largest = device["mig"]["model"]["profiles"][-1]["name"]
+            it.do("create", "gpu0", largest, 0, 0)
+            it.read()
+            it.refuse(errno.EBUSY, "in use", "mig", "gpu0", 0)
+            expect(not it.read()["mig"]["is_pending"], "a wish that failed is still there")
+            it.do("destroy", "gpu0", f"gpu0/{largest}@0")
+            it.do("mig", "gpu0", 0)
+            expect(it.read()["scheme"] == "none", "MIG stays on")
+            expect(not it.survey()[1]["mig"]["is_on"], "another's mode changed")
+
+
+def mode_needs_reset():
+    for reset, can in (("required", True), ("impossible", False)):
+        with node(f"gpu A100-40GB reset={reset}") as it:
+            it.survey()
+            it.refuse(errno.ENOTSUP, "after a reset", "mig", "gpu0", 1)
+            state = it.read()["mig"]
+            expect(state["is_pending"] and not state["is_on"], state)
+            it.control(*(("reset", "0") if can else ("reboot",)))
+            state = it.read()["mig"]
+            expect(state["is_on"] and not state["is_pending"], state)
+
+
+def mode_in_use():
+    with node("gpu H100-80GB\ngpu T4") as it:
+        it.survey()
+        it.write("processes", "4000005 0 - - 0")
+        it.refuse(errno.EBUSY, "process 4000005", "mig", "gpu0", 1)
+        it.write("processes", "4000006 0 - - 0 X")
+        it.refuse(errno.EBUSY, "nvidia-persistenced", "mig", "gpu0", 1)
+        expect(not it.read()["mig"]["is_pending"], "a wish that failed is still there")
+        it.refuse(errno.ENOTSUP, "cannot turn MIG on on gpu1", "mig", "gpu1", 1)
+
+
+def modes_over_reboot():
+    with node("gpu A100-40GB\ngpu H100-80GB") as it:
+        it.survey()
+        for name in ("gpu0", "gpu1"):
+            it.do("mig", name, 1)
+        it.stop()
+        it.control("reboot")
+        it.start()
+        for device in it.survey():
+            expect(device["mig"]["is_on"] != device["mig"]["is_lost_at_reboot"], device)
+
+
+# --- What goes wrong ---
+
+def no_driver():
+    with tempfile.TemporaryDirectory() as folder:
+        it = Node(folder, "gpu T4", driver="none")
+        expect(it.probe["result"] == -errno.ENODEV and "no NVIDIA driver" in
+               it.probe["error"], it.probe)
+        it.stop()
+        (it.folder / "node").unlink()
+        it.driver = "r580"
+        probe = it.start()
+        expect(probe["result"] == -errno.ENODEV and "not loaded" in probe["error"], probe)
+        it.stop()
+        it.write("node", "gpu T4")
+        it.write("faults", "nvmlInit_v2 * 18")
+        probe = it.start()
+        expect(probe["result"] == -errno.ENODEV and "different versions" in probe["error"],
+               probe)
+        it.stop()
+
+
+def lost_gpu():
+    """One that is gone hides no other, and says what to do."""
+    with node("gpu A100-40GB mig=on\ngpu H100-80GB mig=on") as it:
+        it.survey()
+        it.control("lose", "0")
+        for words in (("read", "gpu0"), ("create", "gpu0", "1g.5gb", 0, 0),
+                      ("mig", "gpu0", 0)):
+            it.refuse(errno.ENODEV, "fell off the bus: reboot", *words)
+        it.read("gpu1")
+        answer = it.do("survey")
+        expect(len(answer["devices"]) == 1 and "GPU 0" in answer["problems"][0], answer)
+        it.control("find", "0")
+        expect(len(it.survey()) == 2, "it is back and not shown")
+
+
+def missing_symbols():
+    """What an old driver lacks takes that away and nothing else."""
+    with node("gpu A100-40GB", driver="r450") as it:
+        it.survey()
+        it.do("mig", "gpu0", 1)
+        device = it.read()
+        expect(device["mig"]["is_on"] and "WithPlacement" in device["cannot_divide"], device)
+        it.refuse(errno.ENOTSUP, "R460", "create", "gpu0", "1g.5gb", 0, 0)
+        expect(it.read()["partitions"] == [], "made where the driver put it")
+    with node("gpu A100-40GB mig=on", driver="r470") as it:
+        it.survey()
+        it.do("create", "gpu0", "3g.20gb", 4, 0)
+        it.do("create", "gpu0", "2g.10gb", 0, 1)
+        device = it.read()
+        expect(names(device) == ["gpu0/2g.10gb@0", "gpu0/3g.20gb@4"], device)
+        it.refuse(errno.ENOTSUP, "R525", "create-part", "gpu0", "gpu0/2g.10gb@0", 1, 0)
+        it.do("destroy", "gpu0", "gpu0/2g.10gb@0")
+
+
+def old_driver_sees_what_is_there():
+    """R450 shows instances that a newer one made, and that it cannot place parts."""
+    with node("gpu A100-40GB mig=on") as it:
+        it.survey()
+        it.do("create", "gpu0", "3g.20gb", 4, 0)
+        it.stop()
+        it.driver = "r450"
+        it.start()
+        device = it.survey()[0]
+        expect(names(device) == ["gpu0/3g.20gb@4"], device)
+        it.stop()
+        it.driver = "r580"
+        it.start()
+        it.survey()
+        it.do("create", "gpu0", "2g.10gb", 0, 1)
+        it.read()
+        it.do("create-part", "gpu0", "gpu0/2g.10gb@0", 1, 1)
+        it.stop()
+        it.driver = "r450"
+        it.start()
+        device = it.survey()[0]
+        expect("compute instances are: install R460" in device["cannot_divide"], device)
+
+
+CASES = (survey_types, silent_while_off, survey_without_mig, numa_node, vgpu_host, every_place,
+         full_layouts, refused_places, parts, parts_that_fill, holes_and_others,
+         another_has_its_number, holders, unprivileged, modes, mode_needs_reset, mode_in_use,
+         modes_over_reboot, no_driver, lost_gpu, missing_symbols,
+         old_driver_sees_what_is_there)
+
+if __name__ == "__main__":
+    run(CASES, sys.argv[5:])

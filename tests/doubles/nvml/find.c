@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call.h"
+#include "handles.h"
+#include "mig-device.h"
+#include <stdio.h>
+#include <string.h>
+
+/* From an index, a UUID or a PCI address to a handle. */
+
+static int give_gpu(unsigned gpu, struct dnv_handle **ret)
+{
+	if (dnv_state()->gpus[gpu].lost)
+		return DNV_GPU_IS_LOST;
+	*ret = dnv_handle_gpu(gpu);
+	return DNV_SUCCESS;
+}
+
+int dnv_nvmlDeviceGetCount_v2(uint32_t *count)
+{
+	if (!count)
+		return DNV_INVALID_ARGUMENT;
+	*count = dnv_node()->n_gpus;
+	return DNV_SUCCESS;
+}
+
+int dnv_nvmlDeviceGetHandleByIndex_v2(uint32_t index, struct dnv_handle **ret)
+{
+	if (!ret || index >= dnv_node()->n_gpus)
+		return DNV_INVALID_ARGUMENT;
+	return give_gpu(index, ret);
+}
+
+static int find_mig_by_uuid(const char *uuid, struct dnv_handle **ret)
+{
+	for (unsigned gpu = 0; gpu < dnv_node()->n_gpus; gpu++)
+		for (unsigned i = 0; i < DNV_MIGS_MAX; i++) {
+			struct dnv_handle *handle = dnv_mig_at(gpu, i);
+
+			if (!handle || !dnv_mig_has_uuid(handle, uuid))
+				continue;
+			*ret = handle;
+			return DNV_SUCCESS;
+		}
+	return DNV_NOT_FOUND;
+}
+
+int dnv_nvmlDeviceGetHandleByUUID(const char *uuid, struct dnv_handle **ret)
+{
+	if (!uuid || !ret)
+		return DNV_INVALID_ARGUMENT;
+	if (strncmp(uuid, "MIG-", 4) == 0)
+		return find_mig_by_uuid(uuid, ret);
+	if (strncmp(uuid, "GPU-", 4) != 0)
+		return DNV_INVALID_ARGUMENT;
+	for (unsigned i = 0; i < dnv_node()->n_gpus; i++)
+		if (strcmp(dnv_node()->gpus[i].uuid, uuid) == 0)
+			return give_gpu(i, ret);
+	return DNV_NOT_FOUND;
+}
+
+struct address {
+	unsigned domain, bus, device, function;
+};
+
+/* With all of it, without the function, or without the domain. */
+static bool read_address(const char *text, struct address *ret)
+{
+	int end = 0;
+
+	*ret = (struct address){0};
+	sscanf(text, "%x:%x:%x%n.%x%n", &ret->domain, &ret->bus, &ret->device, &end,
+		&ret->function, &end);
+	if (end && !text[end])
+		return true;
+	end = 0;
+	*ret = (struct address){0};
+	sscanf(text, "%x:%x.%x%n", &ret->bus, &ret->device, &ret->function, &end);
+	return end && !text[end];
+}
+
+int dnv_nvmlDeviceGetHandleByPciBusId_v2(const char *id, struct dnv_handle **ret)
+{
+	struct address at;
+
+	if (!id || !ret || !read_address(id, &at))
+		return DNV_INVALID_ARGUMENT;
+	for (unsigned i = 0; i < dnv_node()->n_gpus; i++) {
+		const struct dnv_gpu *gpu = &dnv_node()->gpus[i];
+
+		if (gpu->domain == at.domain && gpu->bus == at.bus &&
+			gpu->device == at.device && !at.function)
+			return give_gpu(i, ret);
+	}
+	return DNV_NOT_FOUND;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "answer.h"
+#include "call.h"
+#include <stdio.h>
+
+int dnv_nvmlInit_v2(void)
+{
+	return dnv_attach(0);
+}
+
+int dnv_nvmlInitWithFlags(uint32_t flags)
+{
+	return dnv_attach(flags);
+}
+
+int dnv_nvmlShutdown(void)
+{
+	return dnv_detach();
+}
+
+int dnv_nvmlSystemGetDriverVersion(char *version, uint32_t bytes)
+{
+	return dnv_answer_text(version, bytes, dnv_node()->driver);
+}
+
+int dnv_nvmlSystemGetNVMLVersion(char *version, uint32_t bytes)
+{
+	char text[96];
+
+	/* The driver's, behind the API's; known without a driver, too. */
+	snprintf(text, sizeof(text), "%u.%s", DNV_DRIVER < 580 ? 11 : 13,
+		dnv_node()->driver[0] ? dnv_node()->driver : "0");
+	return dnv_answer_text(version, bytes, text);
+}
