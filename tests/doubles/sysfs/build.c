@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "amd.h"
 #include "driver.h"
 #include "pci.h"
 #include "tree.h"
@@ -27,5 +28,6 @@ void sy_tree_build(void)
 		for (size_t i = 0; i < f->n_absent; i++)
 			sy_remove(dir, f->absent[i]);
 	}
+	sy_kfd_build();
 	sy_world.has_changed = false;
 }

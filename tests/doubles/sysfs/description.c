@@ -10,7 +10,7 @@
  * known ends the process, so that no test runs on another machine than it has written
  * down. */
 
-static const struct sy_family *const families[] = {&sy_family_intel};
+static const struct sy_family *const families[] = {&sy_family_amd, &sy_family_intel};
 
 static const char *const groups[] = {"own", "physfn", NULL};
 

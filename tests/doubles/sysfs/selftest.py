@@ -6,12 +6,13 @@ usage: selftest.py CLEAVE_DOUBLE_SYSFS [unittest arguments]"""
 import sys
 import unittest
 
+from selftest_amd import Amd
 from selftest_case import PROGRAM
 from selftest_intel import Intel
 from selftest_pci import Files, Sriov
 from sysfs_double import SKIP, Double, Unavailable
 
-CASES = (Files, Sriov, Intel)
+CASES = (Files, Sriov, Amd, Intel)
 
 
 def load_tests(loader, *_):
