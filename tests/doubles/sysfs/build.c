@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "amd.h"
 #include "driver.h"
+#include "nvidia.h"
 #include "pci.h"
 #include "tree.h"
 #include "world.h"
@@ -29,5 +30,6 @@ void sy_tree_build(void)
 			sy_remove(dir, f->absent[i]);
 	}
 	sy_kfd_build();
+	sy_mdev_build();
 	sy_world.has_changed = false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include "driver.h"
+#include "nvidia.h"
 #include "perform.h"
 #include "world.h"
 #include <errno.h>
@@ -13,7 +14,7 @@
 struct call {
 	char *const *words; /* without the name and the options */
 	size_t n;
-	bool is_removal;
+	bool is_removal, is_on;
 	struct sy_text *said;
 	const char *subject;
 };
@@ -28,6 +29,22 @@ static int remove_effect(struct sy_act *act)
 static int insert_effect(struct sy_act *act)
 {
 	return sy_module_insert(((struct call *)act->data)->subject);
+}
+
+static int sriov_effect(struct sy_act *act)
+{
+	struct call *call = act->data;
+	struct sy_function *f = sy_function_find(call->subject);
+
+	return f ? sy_vgpu_sriov(f, call->is_on) : -ENODEV;
+}
+
+static int mixed_effect(struct sy_act *act)
+{
+	struct call *call = act->data;
+	struct sy_function *f = sy_function_find(call->subject);
+
+	return f ? sy_vgpu_set_mixed(f, call->is_on) : -ENODEV;
 }
 
 static int reboot_effect(struct sy_act *act)
@@ -98,6 +115,53 @@ static int run_modprobe(struct call *call)
 	return r < 0;
 }
 
+static int manage_one(struct call *call)
+{
+	int r = step(call, "sriov-manage", call->is_on ? "-e" : "-d", sriov_effect);
+
+	if (r == -EBUSY)
+		sy_add(call->said, "Cannot obtain unbindLock for %s\n", call->subject);
+	else if (r < 0)
+		sy_add(call->said, "%s: %s\n", call->subject, strerror(-r));
+	return r < 0;
+}
+
+static int run_sriov_manage(struct call *call)
+{
+	int status = 0;
+
+	if (call->n != 1)
+		return 1;
+	if (strcmp(call->words[0], "ALL") != 0) {
+		call->subject = call->words[0];
+		return manage_one(call);
+	}
+	for (size_t i = 0; i < sy_world.n_functions; i++) {
+		struct sy_function *f = &sy_world.functions[i];
+
+		call->subject = f->bdf;
+		if (f->family == &sy_family_nvidia && f->totalvfs)
+			status = manage_one(call) || status;
+	}
+	return status;
+}
+
+/* vgpu-mixed BDF 0|1, for "nvidia-smi vgpu -shm 1 -i BDF". */
+static int run_vgpu_mixed(struct call *call)
+{
+	int r;
+
+	if (call->n != 2)
+		return 1;
+	call->subject = call->words[0];
+	call->is_on = strcmp(call->words[1], "1") == 0;
+	r = step(call, "vgpu-mixed", call->words[1], mixed_effect);
+	if (r < 0)
+		sy_add(call->said, "%s\n",
+			r == -EBUSY ? "In use by another client" : strerror(-r));
+	return r == -EBUSY ? 19 : r < 0 ? 6 : 0;
+}
+
 static int run_reboot(struct call *call)
 {
 	return step(call, "reboot", "", reboot_effect) < 0;
@@ -110,6 +174,8 @@ static const struct command {
 } commands[] = {
 	{"modprobe", run_modprobe, false},
 	{"rmmod", run_modprobe, true},
+	{"sriov-manage", run_sriov_manage, false},
+	{"vgpu-mixed", run_vgpu_mixed, false},
 	{"reboot", run_reboot, false},
 };
 
@@ -135,6 +201,7 @@ int sy_command(char *const *words, size_t n, struct sy_text *ret)
 			if (word[0] != '-')
 				break;
 			call.is_removal = call.is_removal || is_removal(word);
+			call.is_on = call.is_on || strcmp(word, "-e") == 0;
 		}
 		return commands[i].run(&call);
 	}

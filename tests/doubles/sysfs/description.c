@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "nvidia.h"
 #include "world.h"
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
  * known ends the process, so that no test runs on another machine than it has written
  * down. */
 
-static const struct sy_family *const families[] = {&sy_family_amd, &sy_family_intel};
+static const struct sy_family *const families[] = {
+	&sy_family_amd, &sy_family_intel, &sy_family_nvidia};
 
 static const char *const groups[] = {"own", "physfn", NULL};
 
@@ -40,6 +42,13 @@ static const struct sy_field of_the_world[] = {
 	SY_FIELD(struct sy_world, "cpu_nodes", cpu_nodes, SY_NUMBER, NULL),
 	SY_FIELD(struct sy_world, "first_card", first_card, SY_NUMBER, NULL),
 	SY_FIELD(struct sy_world, "first_render", first_render, SY_NUMBER, NULL),
+};
+
+static const struct sy_field of_a_type[] = {
+	SY_FIELD(struct sy_vgpu_type, "id", id, SY_NUMBER, NULL),
+	SY_FIELD(struct sy_vgpu_type, "name", name, SY_STRING, NULL),
+	SY_FIELD(struct sy_vgpu_type, "memory_mb", memory_mb, SY_NUMBER, NULL),
+	SY_FIELD(struct sy_vgpu_type, "most", most, SY_NUMBER, NULL),
 };
 
 static yaml_document_t document;
@@ -116,6 +125,29 @@ static void set_absent(struct sy_function *f, const yaml_node_t *list)
 			scalar(item(list, i), "absent"));
 }
 
+static void set_types(struct sy_function *f, const yaml_node_t *list)
+{
+	f->nvidia.n_types = length_of(list, "types");
+	f->nvidia.types = sy_alloc(f->nvidia.n_types + 1, sizeof(*f->nvidia.types));
+	for (size_t i = 0; i < f->nvidia.n_types; i++) {
+		const yaml_node_t *map = item(list, i);
+		yaml_node_t *value;
+		const char *key;
+
+		need_map(map, "a type");
+		for (size_t j = 0; entry(map, j, &key, &value); j++) {
+			const struct sy_field *field =
+				find(of_a_type, SY_COUNT(of_a_type), key);
+
+			if (!field)
+				sy_die("description: a type has no '%s'", key);
+			set(&f->nvidia.types[i], field, value);
+		}
+		if (!f->nvidia.types[i].id || !f->nvidia.types[i].memory_mb)
+			sy_die("description: a type needs an id and memory_mb");
+	}
+}
+
 static void set_key(struct sy_function *f, const char *key, const yaml_node_t *value)
 {
 	const struct sy_field *field = find(common, SY_COUNT(common), key);
@@ -126,6 +158,8 @@ static void set_key(struct sy_function *f, const char *key, const yaml_node_t *v
 		set(f, field, value);
 	else if (strcmp(key, "absent") == 0)
 		set_absent(f, value);
+	else if (strcmp(key, "types") == 0 && f->family == &sy_family_nvidia)
+		set_types(f, value);
 	else
 		sy_die("description: a %s function has no '%s'", f->family->name, key);
 }

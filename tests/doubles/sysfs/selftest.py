@@ -9,10 +9,11 @@ import unittest
 from selftest_amd import Amd
 from selftest_case import PROGRAM
 from selftest_intel import Intel
+from selftest_nvidia import Mdev, VendorVfio
 from selftest_pci import Files, Sriov
 from sysfs_double import SKIP, Double, Unavailable
 
-CASES = (Files, Sriov, Amd, Intel)
+CASES = (Files, Sriov, Amd, Intel, VendorVfio, Mdev)
 
 
 def load_tests(loader, *_):
