@@ -8,12 +8,13 @@ import unittest
 
 from selftest_amd import Amd
 from selftest_case import PROGRAM
+from selftest_control import Faults, Life
 from selftest_intel import Intel
 from selftest_nvidia import Mdev, VendorVfio
 from selftest_pci import Files, Sriov
 from sysfs_double import SKIP, Double, Unavailable
 
-CASES = (Files, Sriov, Amd, Intel, VendorVfio, Mdev)
+CASES = (Files, Sriov, Amd, Intel, VendorVfio, Mdev, Faults, Life)
 
 
 def load_tests(loader, *_):
