@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sy_amd;
+struct sy_function;
+struct sy_node;
+
+/* The rules of aqua_vanjaram.c, as tables; pure. */
+
+/* How many devices the mode makes; 0: there is no such mode with so many dies. */
+unsigned sy_amd_parts(const struct sy_amd *amd, uint64_t mode);
+/* Which memory modes (bits) the mode goes with, of those that the device has or not. */
+unsigned sy_amd_beside(const struct sy_amd *amd, uint64_t mode);
+bool sy_amd_may_switch(const struct sy_amd *amd, uint64_t mode);
+/* In how many parts the memory is now. */
+unsigned sy_amd_memory_parts(const struct sy_amd *amd);
+/* The mode that the driver picks for a memory mode; SY_COMPUTE_MAX when it has none. */
+uint64_t sy_amd_auto_mode(const struct sy_amd *amd);
+/* Whether the device can be partitioned at all. */
+bool sy_amd_is_partitionable(const struct sy_amd *amd);
+
+/* A partitionable device has so many DRM devices, whatever its mode. */
+#define SY_DRM_DEVICES 8
+
+bool sy_amd_find_model(struct sy_function *f, const char *model);
+
+/* compute_partition_config. */
+void sy_amd_config_build(struct sy_function *f, struct sy_node *dir);
+
+/* --- The compute driver: /class/kfd --- */
+
+/* The device leaves the topology, and comes back at its end. */
+void sy_kfd_renew(struct sy_function *f);
+void sy_kfd_build(void);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Who holds what, and what is wrong: the files "holders" and "conditions" of the control
+ * folder.  A line is KIND SUBJECT [PID [BYTES]].  The subject is a PCI address, a UUID, a
+ * module or * for all.  A line whose process is gone counts no more; without a process
+ * it counts while it stands there. */
+enum sy_holding {
+	SY_HOLDS_KFD,      /* holders: a process that uses the compute driver */
+	SY_HOLDS_DRM,      /* ... has a card or render node open */
+	SY_HOLDS_VFIO,     /* ... has the function open through VFIO */
+	SY_HOLDS_MDEV,     /* ... has the mediated device open */
+	SY_HOLDS_NVIDIA,   /* ... uses the GPU through NVIDIA's driver */
+	SY_HOLDS_MODULE,   /* ... keeps a module from being removed */
+	SY_KFD_INIT_FAILS, /* conditions: the next switch ends in EIO, its effect stays */
+	SY_IN_RESET,       /* ... the GPU is in the middle of a reset */
+	SY_PROBE_FAILS,    /* ... no driver can be bound to the function */
+	SY_HOLDING_MAX,
+};
+
+struct sy_holder {
+	enum sy_holding kind;
+	char subject[64];
+	pid_t pid;
+	uint64_t bytes;
+};
+
+void sy_holders_init(const char *control);
+/* True when there is another set of live lines than at the last call. */
+bool sy_holders_refresh(void);
+bool sy_held(enum sy_holding kind, const char *subject);
+/* Live lines of this kind for this subject, one after the other; NULL after the last. */
+const struct sy_holder *sy_holder_next(
+	enum sy_holding kind, const char *subject, const struct sy_holder *after);

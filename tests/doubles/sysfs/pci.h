@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+struct sy_function;
+struct sy_node;
+
+/* /devices/pciDDDD:BB/BDF.  Good until the next call. */
+const char *sy_pci_path(struct sy_function *f);
+
+/* The function's folder and what points to it.  The folder is returned. */
+struct sy_node *sy_pci_build(struct sy_function *f);
+
+/* A DRM device of a card and a render node, below the folder of its device; the number
+ * counts from the function's first.  The card's folder is returned. */
+struct sy_node *sy_drm_build(struct sy_function *f, struct sy_node *dir, unsigned number);
