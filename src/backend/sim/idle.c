@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who stands in the way of a change. */
+#include "backend/sim/sim.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static int fail_with(
+	const char *what, const struct clv_holders *holders, struct clv_error *err)
+{
+	if (holders->n == 0)
+		return 0;
+	return clv_error_set(err, -EBUSY, "%s is used by %s%s", what,
+		holders->items[0].text, holders->n > 1 ? " and others" : "");
+}
+
+int clv_sim_check_partition_idle(
+	const struct clv_partition *partition, struct clv_error *err)
+{
+	int r = fail_with(partition->name, &partition->holders, err);
+
+	for (size_t i = 0; i < partition->n_parts && r == 0; i++)
+		r = fail_with(
+			partition->parts[i].name, &partition->parts[i].holders, err);
+	return r;
+}
+
+int clv_sim_check_idle(const struct clv_node_device *seen, struct clv_error *err)
+{
+	int r = fail_with(seen->info.name, &seen->holders, err);
+
+	for (size_t i = 0; i < seen->n_partitions && r == 0; i++)
+		r = clv_sim_check_partition_idle(&seen->partitions[i], err);
+	return r;
+}
+
+static int check_other(const struct clv_sim *sim, const struct clv_sim_device *device,
+	struct clv_error *err)
+{
+	struct clv_node_device seen = {0};
+	int r;
+
+	snprintf(seen.info.name, sizeof(seen.info.name), "gpu%u", device->index);
+	r = clv_sim_show(sim, device, &seen);
+	if (r < 0)
+		clv_error_errno(err, -r, "cannot look at %s", seen.info.name);
+	else
+		r = clv_sim_check_idle(&seen, err);
+	clv_node_device_clear(&seen);
+	return r;
+}
+
+int clv_sim_check_vendor_idle(
+	const struct clv_sim_request *request, struct clv_error *err)
+{
+	const struct clv_sim *sim = request->sim;
+	int r = clv_sim_check_idle(request->seen, err);
+
+	for (size_t i = 0; i < sim->n_devices && r == 0; i++) {
+		const struct clv_sim_device *device = &sim->devices[i];
+
+		if (device != request->device &&
+			device->product->vendor == request->device->product->vendor)
+			r = check_other(sim, device, err);
+	}
+	return r;
+}
+
+int clv_sim_check_scheme(
+	const struct clv_node_device *seen, enum clv_scheme wanted, struct clv_error *err)
+{
+	if (seen->scheme == CLV_SCHEME_NONE || seen->scheme == wanted)
+		return 0;
+	return clv_error_set(err, -EBUSY,
+		"%s is divided already (%s), and only one way at a time is possible: "
+		"undo "
+		"that first",
+		seen->info.name, clv_scheme_to_string(seen->scheme));
+}
