@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/node.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which processes have which device files open, as /proc shows it to us: all of them to
+ * root, one's own to others. */
+
+struct clv_opener {
+	uint32_t pid;
+	char path[48]; /* "/dev/vfio/12" */
+};
+
+struct clv_openers {
+	struct clv_opener *items; /* owned */
+	size_t n;
+};
+
+/* Of the files that begin with one of these.  -ENOMEM. */
+int clv_openers_find(
+	const char *const *prefixes, size_t n_prefixes, struct clv_openers *ret);
+void clv_openers_clear(struct clv_openers *openers);
+#define _cleanup_openers_ CLV_CLEANUP(clv_openers_clear)
+
+/* Adds who has the file open; nobody twice.  -ENOMEM. */
+int clv_openers_hold(
+	const struct clv_openers *openers, const char *path, struct clv_holders *holders);
+
+/* "process 4711 (python3)", unless it is there already.  -ENOMEM. */
+int clv_holders_add_process(struct clv_holders *holders, uint32_t pid);
+/* What is no process.  -ENOMEM. */
+int clv_holders_add_text(struct clv_holders *holders, const char *text);
+/* -ENOMEM */
+int clv_holders_copy(struct clv_holders *to, const struct clv_holders *from);
+/* "process 4711 (python3), process 4712 (a) and 3 more" */
+void clv_holders_describe(const struct clv_holders *holders, char *ret, size_t ret_bytes);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every PCI function has in sysfs, whatever its driver. */
+#include "backend/pci.h"
+
+#include "backend/files.h"
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+static const struct {
+	uint32_t id;
+	const char *name;  /* as devices are selected by */
+	const char *title; /* as people write it */
+} vendors[] = {
+	{CLV_PCI_VENDOR_AMD, "amd", "AMD"},
+	{CLV_PCI_VENDOR_NVIDIA, "nvidia", "NVIDIA"},
+	{CLV_PCI_VENDOR_INTEL, "intel", "Intel"},
+};
+
+static const char *const name_lists[] = {
+	"/usr/share/misc/pci.ids",
+	"/usr/share/hwdata/pci.ids",
+};
+
+int clv_pci_read(const char *address, struct clv_pci *ret)
+{
+	struct clv_pci pci = {.numa_node = -1};
+	uint64_t vendor, device, class;
+	char numa_node[16];
+
+	if (strlen(address) >= sizeof(pci.address) ||
+		clv_file_read_number(&vendor, "bus/pci/devices/%s/vendor", address) < 0 ||
+		clv_file_read_number(&device, "bus/pci/devices/%s/device", address) < 0 ||
+		clv_file_read_number(&class, "bus/pci/devices/%s/class", address) < 0)
+		return -ENODEV;
+	snprintf(pci.address, sizeof(pci.address), "%s", address);
+	pci.vendor = (uint32_t)vendor;
+	pci.device = (uint32_t)device;
+	pci.class = (uint32_t) class >> 8;
+	if (clv_file_read(numa_node, sizeof(numa_node), "bus/pci/devices/%s/numa_node",
+		    address) > 0)
+		pci.numa_node = (int32_t)strtol(numa_node, NULL, 10);
+	if (clv_file_link(pci.driver, sizeof(pci.driver), "bus/pci/devices/%s/driver",
+		    address) < 0)
+		pci.driver[0] = '\0';
+	pci.is_virtual = clv_file_exists("bus/pci/devices/%s/physfn", address);
+	*ret = pci;
+	return 0;
+}
+
+bool clv_pci_is_gpu(const struct clv_pci *pci)
+{
+	return pci->class >> 8 == 0x03 || pci->class >> 8 == 0x12;
+}
+
+void clv_pci_vendor(const struct clv_pci *pci, char ret[CLV_DEVICE_TEXT_MAX])
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(vendors); i++) {
+		if (vendors[i].id == pci->vendor) {
+			snprintf(ret, CLV_DEVICE_TEXT_MAX, "%s", vendors[i].name);
+			return;
+		}
+	}
+	snprintf(ret, CLV_DEVICE_TEXT_MAX, "%04x", pci->vendor);
+}
+
+/* A vendor's line begins with its number, a device's with a tab and its number. */
+static bool find_name(FILE *list, const struct clv_pci *pci, char *ret, size_t ret_bytes)
+{
+	char line[256], wanted[8];
+	bool is_vendor = false;
+
+	snprintf(wanted, sizeof(wanted), "%04x", pci->vendor);
+	while (fgets(line, sizeof(line), list)) {
+		if (line[0] != '\t' && line[0] != '#' && line[0] != '\n') {
+			is_vendor = strncmp(line, wanted, 4) == 0;
+			continue;
+		}
+		if (is_vendor && line[0] == '\t' && line[1] != '\t' &&
+			strtoul(line + 1, NULL, 16) == pci->device) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(ret, ret_bytes, "%.*s", (int)ret_bytes - 1,
+				line + 1 + strcspn(line + 1, " ") + 2);
+			return true;
+		}
+	}
+	return false;
+}
+
+void clv_pci_model(const struct clv_pci *pci, char ret[CLV_DEVICE_TEXT_MAX])
+{
+	const char *title = "PCI device";
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(name_lists); i++) {
+		FILE *list = fopen(name_lists[i], "re");
+		bool is_found = list && find_name(list, pci, ret, CLV_DEVICE_TEXT_MAX);
+
+		if (list)
+			fclose(list);
+		if (is_found)
+			return;
+	}
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(vendors); i++) {
+		if (vendors[i].id == pci->vendor)
+			title = vendors[i].title;
+	}
+	snprintf(ret, CLV_DEVICE_TEXT_MAX, "%s %04x:%04x", title, pci->vendor,
+		pci->device);
+}
+
+void clv_pci_driver_version(const char *driver, char ret[CLV_DEVICE_TEXT_MAX])
+{
+	struct utsname kernel;
+
+	ret[0] = '\0';
+	if (driver[0] == '\0')
+		return;
+	if (clv_file_read(ret, CLV_DEVICE_TEXT_MAX, "module/%s/version", driver) > 0)
+		return;
+	if (uname(&kernel) == 0)
+		snprintf(ret, CLV_DEVICE_TEXT_MAX, "%s", kernel.release);
+}
+
+void clv_pci_describe(const struct clv_pci *pci, struct clv_device *ret)
+{
+	*ret = (struct clv_device){.executor = "none"};
+	snprintf(ret->uuid, sizeof(ret->uuid), "pci-%s", pci->address);
+	snprintf(ret->type, sizeof(ret->type), "%s",
+		clv_pci_is_gpu(pci) ? "gpu" : "accelerator");
+	clv_pci_vendor(pci, ret->vendor);
+	clv_pci_model(pci, ret->model);
+	clv_pci_driver_version(pci->driver, ret->driver);
+}
+
+const char *clv_pci_label(const struct clv_node_device *device)
+{
+	return device->info.name[0] != '\0' ? device->info.name : device->pci_address;
+}
