@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "backend/amd/kfd.h"
+#include "backend/backend.h"
+#include "backend/openers.h"
+#include "backend/pci.h"
+
+/* amdgpu has no file that shows the memory mode that it was asked for and waits for a
+ * reload to take, so it is remembered here for as long as the backend lives. */
+struct clv_amd_request {
+	char scope[24]; /* the hive, or the address of a GPU in none */
+	uint32_t mode;  /* of enum clv_memory_mode */
+};
+
+struct clv_amd_backend {
+	struct clv_backend base;
+	struct clv_amd_request *requests; /* owned */
+	size_t n_requests;
+};
+
+/* Who does what at one moment, read once for all devices. */
+struct clv_amd_scene {
+	struct clv_kfd kfd;
+	struct clv_openers openers;
+};
+
+/* -ENOMEM */
+int clv_amd_scene_read(struct clv_amd_scene *ret);
+void clv_amd_scene_clear(struct clv_amd_scene *scene);
+#define _cleanup_scene_ CLV_CLEANUP(clv_amd_scene_clear)
+
+/* Fills all but name and index.  -ENOMEM. */
+int clv_amd_read_device(struct clv_amd_backend *backend, const struct clv_pci *pci,
+	const struct clv_amd_scene *scene, struct clv_node_device *ret);
+
+/* "GPU-" and the 16 digits that ROCm knows the device by. */
+void clv_amd_make_uuid(uint64_t unique_id, char *ret, size_t ret_bytes);
+
+/* One partition for each that the device is divided into now.  -ENOMEM. */
+int clv_amd_add_partitions(
+	const struct clv_amd_scene *scene, struct clv_node_device *device);
+
+/* Everybody whom the driver counts as a user of the device.  -ENOMEM. */
+int clv_amd_add_holders(
+	const struct clv_amd_scene *scene, struct clv_node_device *device);
+
+/* By device id; NULL: none of those that can be divided.  is_virtual: the id is the one
+ * of such a GPU's virtual functions, which a guest sees without its host. */
+const struct clv_xcp_model *clv_amd_model(uint32_t device_id, bool *ret_is_virtual);
+
+/* The members of the vtable of the same names. */
+int clv_amd_set_compute_mode(struct clv_backend *backend,
+	const struct clv_node_device *device, enum clv_compute_mode mode,
+	struct clv_error *err);
+int clv_amd_set_memory_mode(struct clv_backend *backend,
+	const struct clv_node_device *device, enum clv_memory_mode mode,
+	struct clv_error *err);
+int clv_amd_reload_driver(struct clv_backend *backend,
+	const struct clv_node_device *device, struct clv_error *err);
+
+/* What the device's hive was asked for, 0 if nothing. */
+uint32_t clv_amd_requested(
+	const struct clv_amd_backend *backend, const struct clv_node_device *device);

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changes a GPU's compute mode, asks for a memory mode, and reloads the driver so that
+ * the memory mode comes true.  What is legal the driver decides; the tables only help to
+ * say why it refused. */
+#include "backend/amd/amd.h"
+
+#include "backend/command.h"
+#include "backend/files.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *scope_of(const struct clv_node_device *device)
+{
+	return device->hive[0] != '\0' ? device->hive : device->pci_address;
+}
+
+static struct clv_amd_request *find_request(
+	const struct clv_amd_backend *backend, const struct clv_node_device *device)
+{
+	for (size_t i = 0; i < backend->n_requests; i++) {
+		if (strcmp(backend->requests[i].scope, scope_of(device)) == 0)
+			return &backend->requests[i];
+	}
+	return NULL;
+}
+
+uint32_t clv_amd_requested(
+	const struct clv_amd_backend *backend, const struct clv_node_device *device)
+{
+	const struct clv_amd_request *request = find_request(backend, device);
+
+	return request && request->mode != device->xcp.memory ? request->mode : 0;
+}
+
+static int note_request(struct clv_amd_backend *backend,
+	const struct clv_node_device *device, uint32_t mode)
+{
+	struct clv_amd_request *request = find_request(backend, device);
+
+	if (!request)
+		request = CLV_APPEND(backend->requests, backend->n_requests);
+	if (!request)
+		return -ENOMEM;
+	snprintf(request->scope, sizeof(request->scope), "%s", scope_of(device));
+	request->mode = mode;
+	return 0;
+}
+
+/* Who has it now, not when it was last read. */
+static int explain_busy(
+	const struct clv_node_device *device, const char *what, struct clv_error *err)
+{
+	_cleanup_scene_ struct clv_amd_scene scene = {0};
+	struct clv_node_device now = {0};
+	char who[200] = "";
+
+	snprintf(now.pci_address, sizeof(now.pci_address), "%s", device->pci_address);
+	if (clv_amd_scene_read(&scene) == 0 && clv_amd_add_holders(&scene, &now) == 0)
+		clv_holders_describe(&now.holders, who, sizeof(who));
+	clv_node_device_clear(&now);
+	if (who[0] == '\0')
+		return clv_error_set(err, -EBUSY,
+			"%s: its compute driver is busy and shows no process: one may be "
+			"just ending, or the GPU is being reset; try again",
+			what);
+	return clv_error_set(err, -EBUSY,
+		"%s: in use by %s; even a program that only watches GPUs counts: end it "
+		"first",
+		what, who);
+}
+
+static int explain_illegal(const struct clv_node_device *device, const char *what,
+	enum clv_compute_mode mode, struct clv_error *err)
+{
+	const struct clv_xcp_state *xcp = &device->xcp;
+	struct clv_error why;
+
+	if (xcp->model && clv_xcp_check(xcp->model, mode, xcp->memory, &why) < 0)
+		return clv_error_set(err, -EINVAL, "%s: %s", what, why.msg);
+	return clv_error_set(err, -EINVAL,
+		"%s: the driver does not take that mode beside %s: change the memory "
+		"mode first",
+		what, clv_memory_mode_to_string(xcp->memory));
+}
+
+static int explain(const struct clv_node_device *device, const char *what, int errnum,
+	struct clv_error *err)
+{
+	if (errnum == EBUSY)
+		return explain_busy(device, what, err);
+	if (errnum == EPERM && geteuid() == 0)
+		return clv_error_set(err, -EBUSY,
+			"%s: amdgpu allows no change while a GPU is reset: try again",
+			what);
+	if (errnum == EIO)
+		return clv_error_set(err, -EIO,
+			"%s: the compute driver did not start again: the GPU cannot be "
+			"used until the driver is reloaded; see dmesg",
+			what);
+	return clv_file_error(err, errnum, "%s", what);
+}
+
+int clv_amd_set_compute_mode(struct clv_backend *backend,
+	const struct clv_node_device *device, enum clv_compute_mode mode,
+	struct clv_error *err)
+{
+	const char *name = clv_compute_mode_to_string(mode);
+	char what[64], now[16];
+	int r;
+
+	snprintf(what, sizeof(what), "cannot set %s to %s", clv_pci_label(device), name);
+	if (!device->xcp.is_capable)
+		return clv_error_set(
+			err, -ENOTSUP, "%s: %s", what, device->cannot_divide);
+	r = clv_file_write(name, "bus/pci/devices/%s/current_compute_partition",
+		device->pci_address);
+	if (r == -EINVAL)
+		return explain_illegal(device, what, mode, err);
+	if (r < 0)
+		return explain(device, what, -r, err);
+	r = clv_file_read(now, sizeof(now),
+		"bus/pci/devices/%s/current_compute_partition", device->pci_address);
+	if (r < 0)
+		return explain(device, what, -r, err);
+	if (strcmp(now, name) != 0)
+		return clv_error_set(err, -EIO,
+			"%s: the driver took it and shows %s: see dmesg", what, now);
+	return 0;
+}
+
+int clv_amd_set_memory_mode(struct clv_backend *base,
+	const struct clv_node_device *device, enum clv_memory_mode mode,
+	struct clv_error *err)
+{
+	struct clv_amd_backend *backend = (struct clv_amd_backend *)base;
+	const char *name = clv_memory_mode_to_string(mode);
+	uint32_t requested = clv_amd_requested(backend, device);
+	char what[64];
+	int r;
+
+	snprintf(what, sizeof(what), "cannot ask for %s on %s", name,
+		clv_pci_label(device));
+	if (!device->xcp.is_capable)
+		return clv_error_set(
+			err, -ENOTSUP, "%s: %s", what, device->cannot_divide);
+	/* The driver skips a request for what it is in and keeps the one before. */
+	if (mode == device->xcp.memory && requested != 0)
+		return clv_error_set(err, -ENOTSUP,
+			"%s: the driver cannot take back that %s was asked for: reload "
+			"it, then ask for %s",
+			what, clv_memory_mode_to_string(requested), name);
+	r = clv_file_write(
+		name, "bus/pci/devices/%s/current_memory_partition", device->pci_address);
+	if (r == -EINVAL)
+		return clv_error_set(err, -EINVAL, "%s: this GPU has no such mode", what);
+	if (r == -EACCES && geteuid() == 0)
+		return clv_error_set(
+			err, -ENOTSUP, "%s: this GPU has one memory mode alone", what);
+	if (r < 0)
+		return explain(device, what, -r, err);
+	if (note_request(backend, device, mode) < 0)
+		return clv_error_errno(err, ENOMEM, "%s", what);
+	return 0;
+}
+
+static const char *const unload[] = {"modprobe", "-r", "amdgpu", NULL};
+static const char *const load[] = {"modprobe", "amdgpu", NULL};
+
+static int modprobe(const char *const *argv, char *ret_said, size_t said_bytes)
+{
+	int r = clv_command_run(argv, ret_said, said_bytes);
+
+	if (r < 0)
+		snprintf(ret_said, said_bytes, "modprobe: %s", strerror(-r));
+	return r;
+}
+
+/* What keeps a module loaded: whoever has one of its files open, and other modules. */
+static void describe_users(char *ret, size_t ret_bytes)
+{
+	static const char *const devices[] = {"/dev/kfd", "/dev/dri/"};
+	_cleanup_openers_ struct clv_openers openers = {0};
+	_cleanup_names_ struct clv_names modules = {0};
+	struct clv_holders holders = {0};
+	int r = clv_openers_find(devices, CLV_ARRAY_SIZE(devices), &openers);
+
+	for (size_t i = 0; r == 0 && i < openers.n; i++)
+		r = clv_holders_add_process(&holders, openers.items[i].pid);
+	if (clv_file_list(&modules, "module/amdgpu/holders") < 0)
+		modules.n = 0;
+	for (size_t i = 0; r == 0 && i < modules.n; i++) {
+		char text[80];
+
+		snprintf(text, sizeof(text), "the module %.60s", modules.items[i]);
+		r = clv_holders_add_text(&holders, text);
+	}
+	clv_holders_describe(&holders, ret, ret_bytes);
+	free(holders.items);
+}
+
+int clv_amd_reload_driver(struct clv_backend *base, const struct clv_node_device *device,
+	struct clv_error *err)
+{
+	struct clv_amd_backend *backend = (struct clv_amd_backend *)base;
+	char unloading[160], loading[160], who[200] = "";
+	int unloaded = modprobe(unload, unloading, sizeof(unloading)), loaded;
+
+	if (unloaded != 0)
+		describe_users(who, sizeof(who));
+	/* After a failure too: modprobe may have removed some of its modules. */
+	loaded = modprobe(load, loading, sizeof(loading));
+	if (loaded != 0)
+		return clv_error_set(err, -EIO,
+			"amdgpu cannot be loaded again (%s): no AMD GPU works until it "
+			"is; see dmesg",
+			loading);
+	if (unloaded != 0)
+		return clv_error_set(err, unloaded < 0 ? -ENOTSUP : -EBUSY,
+			"amdgpu cannot be unloaded (%s)%s%s", unloading,
+			who[0] != '\0' ? ": in use by " : "", who);
+	backend->n_requests = 0;
+	return 0;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One GPU of amdgpu as its files in sysfs show it: what it is, its modes, and why it
+ * cannot be divided if it cannot.  ROCm SMI is not needed: what it would say of
+ * partitions, users and memory it reads from the same files, but for the running total
+ * of memory that each process has on a partition, which is no part of a survey. */
+#include "backend/amd/amd.h"
+
+#include "backend/files.h"
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void clv_amd_make_uuid(uint64_t unique_id, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "GPU-%016llx", (unsigned long long)unique_id);
+}
+
+static int read_text(const struct clv_pci *pci, const char *name, char *ret, size_t bytes)
+{
+	int r = clv_file_read(ret, bytes, "bus/pci/devices/%s/%s", pci->address, name);
+
+	if (r <= 0)
+		ret[0] = '\0';
+	return r;
+}
+
+/* The one that the product's name speaks of, since one id covers several products. */
+static const struct clv_xcp_model *find_model(
+	const struct clv_pci *pci, const char *product, bool *ret_is_virtual)
+{
+	const struct clv_xcp_model *by_id = clv_amd_model(pci->device, ret_is_virtual);
+
+	for (size_t i = 0; i < clv_xcp_n_models; i++) {
+		if (strstr(product, clv_xcp_models[i].name))
+			return &clv_xcp_models[i];
+	}
+	return by_id;
+}
+
+static void read_info(const struct clv_pci *pci, const struct clv_xcp_model *model,
+	const char *product, struct clv_device *info)
+{
+	char text[32];
+
+	clv_pci_describe(pci, info);
+	info->backend = "amd";
+	if (read_text(pci, "unique_id", text, sizeof(text)) > 0)
+		clv_amd_make_uuid(
+			strtoull(text, NULL, 16), info->uuid, sizeof(info->uuid));
+	if (product[0] != '\0')
+		snprintf(info->model, sizeof(info->model), "%s", product);
+	else if (model)
+		snprintf(
+			info->model, sizeof(info->model), "AMD Instinct %s", model->name);
+	if (clv_file_read_number(&info->memory_bytes,
+		    "bus/pci/devices/%s/mem_info_vram_total", pci->address) < 0)
+		info->memory_bytes = 0;
+}
+
+/* KFD counts what is there; the tables know what was sold. */
+static void count_units(const struct clv_kfd *kfd, struct clv_node_device *device)
+{
+	const struct clv_kfd_node *node;
+	uint32_t units = 0, dies = 0;
+
+	for (unsigned i = 0; (node = clv_kfd_find(kfd, device->pci_address, i)); i++) {
+		units += node->compute_units;
+		dies += node->dies;
+	}
+	if (device->xcp.model) {
+		device->xcp.dies = device->xcp.model->dies;
+		device->info.compute_units = device->xcp.model->compute_units;
+	}
+	if (dies > 0)
+		device->xcp.dies = dies;
+	if (units > 0)
+		device->info.compute_units = units;
+}
+
+/* "SPX, DPX, CPX": the bits of those that are known. */
+static uint32_t parse_modes(char *text, uint32_t (*parse)(const char *))
+{
+	uint32_t bits = 0;
+	char *rest = NULL;
+
+	for (char *word = strtok_r(text, ", ", &rest); word;
+		word = strtok_r(NULL, ", ", &rest))
+		bits |= parse(word);
+	return bits;
+}
+
+static uint32_t compute_bit(const char *text)
+{
+	int mode = clv_compute_mode_from_string(text);
+
+	return mode < 0 ? 0 : 1u << mode;
+}
+
+static void refuse(struct clv_node_device *device, const char *why)
+{
+	snprintf(device->cannot_divide, sizeof(device->cannot_divide), "%s", why);
+}
+
+/* A device in one memory mode for good has a file less, or none. */
+static bool read_memory_mode(const struct clv_pci *pci, struct clv_xcp_state *xcp)
+{
+	char text[CLV_FILE_TEXT_MAX];
+	int r = read_text(pci, "current_memory_partition", text, sizeof(text));
+
+	if (r == -EPERM)
+		return false;
+	xcp->memory = r < 0 ? CLV_NPS1 : clv_memory_mode_from_string(text);
+	if (read_text(pci, "available_memory_partition", text, sizeof(text)) > 0)
+		xcp->memory_available = parse_modes(text, clv_memory_mode_from_string);
+	else
+		xcp->memory_available = xcp->memory;
+	return xcp->memory != 0;
+}
+
+static bool read_compute_mode(const struct clv_pci *pci, struct clv_xcp_state *xcp)
+{
+	char text[CLV_FILE_TEXT_MAX];
+	int mode;
+
+	if (read_text(pci, "current_compute_partition", text, sizeof(text)) <= 0)
+		return false;
+	mode = clv_compute_mode_from_string(text);
+	if (mode < 0)
+		return false;
+	xcp->compute = (enum clv_compute_mode)mode;
+	if (read_text(pci, "available_compute_partition", text, sizeof(text)) > 0)
+		xcp->compute_available = parse_modes(text, compute_bit);
+	return true;
+}
+
+static const char *why_no_files(const struct clv_xcp_model *model, bool is_virtual)
+{
+	if (is_virtual)
+		return "a virtual function: only its host can divide the GPU; give "
+		       "shares of it";
+	if (!model)
+		return "this model has no partitions: give shares of it";
+	return "this amdgpu driver has no partitions: install AMD's amdgpu-dkms or a "
+	       "newer kernel, or give shares of the GPU";
+}
+
+static void read_modes(
+	const struct clv_pci *pci, bool is_virtual, struct clv_node_device *device)
+{
+	struct clv_xcp_state *xcp = &device->xcp;
+	bool has_modes;
+
+	is_virtual = is_virtual || pci->is_virtual;
+	xcp->memory = CLV_NPS1;
+	if (!clv_file_exists(
+		    "bus/pci/devices/%s/current_compute_partition", pci->address)) {
+		refuse(device, why_no_files(xcp->model, is_virtual));
+		return;
+	}
+	has_modes = read_memory_mode(pci, xcp);
+	has_modes = read_compute_mode(pci, xcp) && has_modes;
+	if (!has_modes)
+		refuse(device, "amdgpu shows no mode now, as while a GPU is reset: try "
+			       "again in a minute");
+	else if (is_virtual)
+		refuse(device, "a virtual function: only its host can change its mode; "
+			       "give shares of it");
+	else if (!clv_file_is_writable(
+			 "bus/pci/devices/%s/current_compute_partition", pci->address) ||
+		 xcp->compute_available == 0)
+		refuse(device, "amdgpu lets nobody change this GPU's mode: give shares "
+			       "of it");
+	else
+		xcp->is_capable = true;
+	if (has_modes && xcp->compute != CLV_SPX)
+		device->scheme = CLV_SCHEME_XCP;
+}
+
+int clv_amd_read_device(struct clv_amd_backend *backend, const struct clv_pci *pci,
+	const struct clv_amd_scene *scene, struct clv_node_device *device)
+{
+	char product[CLV_DEVICE_TEXT_MAX];
+	bool is_virtual;
+	int r;
+
+	read_text(pci, "product_name", product, sizeof(product));
+	device->xcp.model = find_model(pci, product, &is_virtual);
+	read_info(pci, device->xcp.model, product, &device->info);
+	snprintf(device->pci_address, sizeof(device->pci_address), "%s", pci->address);
+	device->numa_node = pci->numa_node;
+	read_text(pci, "xgmi_hive_info/xgmi_hive_id", device->hive, sizeof(device->hive));
+	if (strcmp(device->hive, "0") == 0)
+		device->hive[0] = '\0';
+	count_units(&scene->kfd, device);
+	read_modes(pci, is_virtual, device);
+	device->xcp.requested_memory = clv_amd_requested(backend, device);
+	r = clv_amd_add_holders(scene, device);
+	return r < 0 ? r : clv_amd_add_partitions(scene, device);
+}
