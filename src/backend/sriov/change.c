@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gives one function its quotas, vGPU type and driver.  For a function that does not
+ * exist yet the quotas are written all the same, since drivers that have none by then
+ * share out everything when the functions are made; type and driver are remembered until
+ * then. */
+#include "backend/sriov/sriov.h"
+
+#include "base/array.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_of(const struct clv_sriov_wish *wish, const struct clv_node_device *device)
+{
+	return strcmp(wish->address, device->pci_address) == 0;
+}
+
+static int remember(struct clv_sriov_backend *backend,
+	const struct clv_node_device *device, uint32_t number,
+	const struct clv_vf_quota *quota)
+{
+	struct clv_sriov_wish *wish = NULL;
+
+	for (size_t i = 0; !wish && i < backend->n_wishes; i++) {
+		if (is_of(&backend->wishes[i], device) &&
+			backend->wishes[i].number == number)
+			wish = &backend->wishes[i];
+	}
+	if (!wish)
+		wish = CLV_APPEND(backend->wishes, backend->n_wishes);
+	if (!wish)
+		return -ENOMEM;
+	memcpy(wish->address, device->pci_address, sizeof(wish->address));
+	wish->number = number;
+	wish->quota = *quota;
+	return 0;
+}
+
+void clv_sriov_forget_wishes(
+	struct clv_sriov_backend *backend, const struct clv_node_device *device)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < backend->n_wishes; i++) {
+		if (!is_of(&backend->wishes[i], device))
+			backend->wishes[kept++] = backend->wishes[i];
+	}
+	backend->n_wishes = kept;
+}
+
+bool clv_sriov_wishes_driver(
+	const struct clv_sriov_backend *backend, const struct clv_node_device *device)
+{
+	for (size_t i = 0; i < backend->n_wishes; i++) {
+		if (is_of(&backend->wishes[i], device) &&
+			backend->wishes[i].quota.driver[0] != '\0')
+			return true;
+	}
+	return false;
+}
+
+/* Type and driver; what is there already is left alone, even in use. */
+static int apply(struct clv_sriov_backend *backend, const struct clv_node_device *device,
+	uint32_t number, const struct clv_vf_quota *quota, const char *what,
+	struct clv_error *err)
+{
+	char address[CLV_PCI_ADDRESS_MAX];
+	int r = clv_sriov_address(device->pci_address, number, address);
+
+	if (r < 0)
+		return clv_error_set(err, r, "%s: there is no function %u", what, number);
+	if (quota->type[0] != '\0')
+		r = clv_sriov_set_type(
+			backend, device->vf.framework, address, quota->type, what, err);
+	if (r == 0 && quota->driver[0] != '\0')
+		r = clv_sriov_bind(device, address, quota->driver, what, err);
+	return r;
+}
+
+/* Time slices may change under a running machine, the rest may not. */
+static bool disturbs(const struct clv_vf *now, const struct clv_vf_quota *quota)
+{
+	return (quota->driver[0] != '\0' && strcmp(quota->driver, now->driver) != 0) ||
+	       (quota->type[0] != '\0' &&
+		       !clv_sriov_is_type(now->quota.type, quota->type)) ||
+	       (quota->memory_bytes != 0 &&
+		       quota->memory_bytes != now->quota.memory_bytes) ||
+	       (quota->contexts != 0 && quota->contexts != now->quota.contexts) ||
+	       (quota->doorbells != 0 && quota->doorbells != now->quota.doorbells);
+}
+
+static int change_function(struct clv_sriov_backend *backend,
+	const struct clv_node_device *device, uint32_t number,
+	const struct clv_vf_quota *quota, const char *what, struct clv_error *err)
+{
+	struct clv_openers nobody = {0};
+	struct clv_vf now = {.number = number};
+	int r = clv_sriov_read_function(backend, device, &nobody, &now);
+
+	free(now.holders.items);
+	if (r < 0)
+		return clv_error_errno(err, -r, "%s", what);
+	if (disturbs(&now, quota))
+		r = clv_sriov_check_unused(
+			backend, device, number, CLV_SRIOV_PROCESSES, what, err);
+	if (r == 0)
+		r = clv_sriov_write_quota(device, number, quota, what, err);
+	return r < 0 ? r : apply(backend, device, number, quota, what, err);
+}
+
+int clv_sriov_set_vf_quota(struct clv_backend *base, const struct clv_node_device *device,
+	uint32_t number, const struct clv_vf_quota *quota, struct clv_error *err)
+{
+	struct clv_sriov_backend *backend = (struct clv_sriov_backend *)base;
+	uint32_t count = clv_sriov_count(device->pci_address);
+	char what[96];
+	int r;
+
+	snprintf(what, sizeof(what), "cannot set function %u of %s", number,
+		clv_pci_label(device));
+	if (number == 0 || number > device->vf.total || (count > 0 && number > count))
+		return clv_error_set(err, -ENODEV, "%s: it has %u of %u functions", what,
+			count, device->vf.total);
+	if (count > 0)
+		return change_function(backend, device, number, quota, what, err);
+	r = clv_sriov_write_quota(device, number, quota, what, err);
+	if (r < 0)
+		return r;
+	r = remember(backend, device, number, quota);
+	return r < 0 ? clv_error_errno(err, -r, "%s", what) : 0;
+}
+
+int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
+	const struct clv_node_device *device, struct clv_error *err)
+{
+	uint32_t count = clv_sriov_count(device->pci_address);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < backend->n_wishes; i++) {
+		const struct clv_sriov_wish *wish = &backend->wishes[i];
+		char what[96];
+
+		if (!is_of(wish, device) || wish->number > count)
+			continue;
+		snprintf(what, sizeof(what), "cannot set function %u of %s", wish->number,
+			clv_pci_label(device));
+		r = apply(backend, device, wish->number, &wish->quota, what, err);
+	}
+	clv_sriov_forget_wishes(backend, device);
+	return r;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes and unmakes virtual functions: from none to a number, or to none.  A driver that
+ * unmakes a function in use may wait for its user without end, so whoever uses one is
+ * looked for first. */
+#include "backend/sriov/sriov.h"
+
+#include "backend/command.h"
+#include "backend/files.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PF "bus/pci/devices/%s/"
+#define SRIOV_MANAGE_TRIES 5
+
+/* NVIDIA's own place for it, then wherever a distribution put it. */
+const char *clv_sriov_manage(void)
+{
+	static char found[256];
+	_cleanup_free_ char *folders = NULL;
+	const char *path = getenv("PATH");
+	char *rest = NULL;
+
+	snprintf(found, sizeof(found), "/usr/lib/nvidia/sriov-manage");
+	if (access(found, X_OK) == 0)
+		return found;
+	folders = strdup(path ? path : "");
+	for (char *folder = folders ? strtok_r(folders, ":", &rest) : NULL; folder;
+		folder = strtok_r(NULL, ":", &rest)) {
+		snprintf(found, sizeof(found), "%.200s/sriov-manage", folder);
+		if (access(found, X_OK) == 0)
+			return found;
+	}
+	return NULL;
+}
+
+/* Its lock is held for moments by NVIDIA's own daemons; it says so and gives up. */
+static int run_sriov_manage(
+	const char *option, const char *address, const char *what, struct clv_error *err)
+{
+	const char *program = clv_sriov_manage();
+	const char *const argv[] = {program, option, address, NULL};
+	char said[200];
+	int status = -ENOENT;
+
+	if (!program)
+		return clv_error_set(err, -ENOTSUP,
+			"%s: NVIDIA's vGPU host driver, with sriov-manage, is not "
+			"installed",
+			what);
+	for (int i = 0; i < SRIOV_MANAGE_TRIES; i++) {
+		if (i > 0)
+			sleep(1);
+		status = clv_command_run(argv, said, sizeof(said));
+		if (status <= 0 || !strstr(said, "unbindLock"))
+			break;
+	}
+	if (status < 0)
+		return clv_error_set(err, -EIO, "%s: %s does not run: %s", what, program,
+			strerror(-status));
+	if (status > 0)
+		return clv_error_set(err,
+			strstr(said, "unbindLock") || strstr(said, "in use") ? -EBUSY
+									     : -EIO,
+			"%s: sriov-manage %s failed: %s", what, option,
+			said[0] != '\0' ? said : "it says nothing; see dmesg");
+	return 0;
+}
+
+static int explain(const struct clv_node_device *device, int errnum, uint32_t count,
+	const char *what, struct clv_error *err)
+{
+	switch (errnum) {
+	case ENOENT:
+		return clv_error_set(err, -ENOTSUP,
+			"%s: the device's driver does not make virtual functions", what);
+	case ENOMEM:
+	case ENOSPC:
+		return clv_error_set(err, -ENOSPC,
+			"%s: the bus has no addresses for %u functions: turn SR-IOV and "
+			"'above 4G decoding' on in the firmware's set-up",
+			what, count);
+	case ERANGE:
+		return clv_error_set(err, -ENOSPC, "%s: it can have %u at most", what,
+			device->vf.total);
+	default:
+		return clv_file_error(err, errnum, "%s", what);
+	}
+}
+
+/* A kernel that binds each new function to the host's driver would only have it unbound
+ * again, so that is off while functions are made that are for another one. */
+static int write_count(const struct clv_node_device *device, uint32_t count,
+	bool without_drivers, const char *what, struct clv_error *err)
+{
+	char text[16], before[8] = "1";
+	int r;
+
+	snprintf(text, sizeof(text), "%u", count);
+	if (without_drivers) {
+		clv_file_read(before, sizeof(before), PF "sriov_drivers_autoprobe",
+			device->pci_address);
+		r = clv_file_write(
+			"0", PF "sriov_drivers_autoprobe", device->pci_address);
+		if (r < 0)
+			return clv_file_error(
+				err, -r, "%s: sriov_drivers_autoprobe", what);
+	}
+	r = clv_file_write(text, PF "sriov_numvfs", device->pci_address);
+	if (without_drivers)
+		clv_file_write(before, PF "sriov_drivers_autoprobe", device->pci_address);
+	return r < 0 ? explain(device, -r, count, what, err) : 0;
+}
+
+static int check_all_unused(struct clv_sriov_backend *backend,
+	const struct clv_node_device *device, uint32_t n, const char *what,
+	struct clv_error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 1; r == 0 && i <= n; i++)
+		r = clv_sriov_check_unused(
+			backend, device, i, CLV_SRIOV_ALL_USERS, what, err);
+	return r;
+}
+
+static int unmake(struct clv_sriov_backend *backend, const struct clv_node_device *device,
+	uint32_t n, const char *what, struct clv_error *err)
+{
+	int r = check_all_unused(backend, device, n, what, err);
+
+	if (r < 0)
+		return r;
+	if (clv_sriov_is_nvidia(device->vf.framework))
+		r = run_sriov_manage("-d", device->pci_address, what, err);
+	else
+		r = write_count(device, 0, false, what, err);
+	if (r < 0)
+		return r;
+	n = clv_sriov_count(device->pci_address);
+	if (n != 0)
+		return clv_error_set(err, -EIO,
+			"%s: the driver took it and still has %u functions: see dmesg",
+			what, n);
+	clv_sriov_forget_quotas(device);
+	return 0;
+}
+
+/* NVIDIA's framework shows itself with the functions, so the device is looked at again.
+ */
+static int grant_wishes(struct clv_sriov_backend *backend,
+	const struct clv_node_device *device, struct clv_error *err)
+{
+	struct clv_node_device now = *device;
+	struct clv_pci pci;
+
+	if (clv_pci_read(device->pci_address, &pci) == 0)
+		now.vf.framework = clv_sriov_detect(&pci);
+	return clv_sriov_grant_wishes(backend, &now, err);
+}
+
+static int make(struct clv_sriov_backend *backend, const struct clv_node_device *device,
+	uint32_t count, const char *what, struct clv_error *err)
+{
+	bool is_nvidia = clv_sriov_is_nvidia(device->vf.framework);
+	uint32_t made;
+	int r;
+
+	if (is_nvidia)
+		r = run_sriov_manage("-e", device->pci_address, what, err);
+	else
+		r = write_count(device, count, clv_sriov_wishes_driver(backend, device),
+			what, err);
+	made = clv_sriov_count(device->pci_address);
+	if (r == 0 && made != count)
+		r = clv_error_set(
+			err, -EIO, "%s: the driver made %u: see dmesg", what, made);
+	if (r == 0)
+		r = grant_wishes(backend, device, err);
+	if (r == 0)
+		return 0;
+	/* What was made half is unmade. */
+	clv_sriov_forget_wishes(backend, device);
+	if (made > 0 && is_nvidia)
+		run_sriov_manage("-d", device->pci_address, what, NULL);
+	else if (made > 0)
+		write_count(device, 0, false, what, NULL);
+	return r;
+}
+
+int clv_sriov_set_vf_count(struct clv_backend *base, const struct clv_node_device *device,
+	uint32_t count, struct clv_error *err)
+{
+	struct clv_sriov_backend *backend = (struct clv_sriov_backend *)base;
+	uint32_t now = clv_sriov_count(device->pci_address);
+	char what[96];
+
+	snprintf(what, sizeof(what), "cannot set %s to %u virtual functions",
+		clv_pci_label(device), count);
+	if (count == now)
+		return 0;
+	if (count == 0)
+		return unmake(backend, device, now, what, err);
+	if (!device->vf.is_capable)
+		return clv_error_set(err, -ENOTSUP, "%s: %s", what, device->vf.why_not);
+	if (count > device->vf.total)
+		return clv_error_set(err, -ENOSPC, "%s: it can have %u at most", what,
+			device->vf.total);
+	if (now != 0)
+		return clv_error_set(err, -EBUSY,
+			"%s: it has %u, and another number is reached by way of 0 alone",
+			what, now);
+	if (count <= 64 && device->vf.counts != 0 &&
+		!(device->vf.counts >> (count - 1) & 1))
+		return clv_error_set(err, -ENOTSUP,
+			"%s: its driver makes all %u or none: ask for %u and leave some "
+			"unused",
+			what, device->vf.total, device->vf.total);
+	return make(backend, device, count, what, err);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A physical function: how many virtual functions it can have and has, and who makes them
+ * usable. */
+#include "backend/sriov/sriov.h"
+
+#include "backend/files.h"
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PF "bus/pci/devices/%s/"
+
+/* Where a driver says how much memory the device has, in bytes. */
+static const char *const memory_files[] = {
+	"mem_info_vram_total",                   /* amdgpu */
+	"tile0/physical_vram_size_bytes",        /* xe */
+	"tile0/memory/physical_vram_size_bytes", /* xe, earlier */
+	"lmem_total_bytes",                      /* i915 */
+};
+
+bool clv_sriov_is_nvidia(enum clv_vf_framework framework)
+{
+	return framework == CLV_VF_MDEV || framework == CLV_VF_VFIO;
+}
+
+static enum clv_vf_framework detect_nvidia(const struct clv_pci *pci)
+{
+	if (clv_file_exists(PF "virtfn0/nvidia/creatable_vgpu_types", pci->address))
+		return CLV_VF_VFIO;
+	if (clv_file_exists(PF "virtfn0/mdev_supported_types", pci->address) ||
+		clv_file_exists(PF "mdev_supported_types", pci->address))
+		return CLV_VF_MDEV;
+	/* There are no functions to tell by: the older framework needs mdev's module. */
+	return clv_file_exists("class/mdev_bus") ? CLV_VF_MDEV : CLV_VF_VFIO;
+}
+
+static bool has_i915_iov(const char *address)
+{
+	_cleanup_names_ struct clv_names cards = {0};
+
+	if (clv_file_list(&cards, PF "drm", address) < 0)
+		return false;
+	for (size_t i = 0; i < cards.n; i++) {
+		if (clv_file_exists(PF "drm/%s/iov", address, cards.items[i]) ||
+			clv_file_exists(PF "drm/%s/prelim_iov", address, cards.items[i]))
+			return true;
+	}
+	return false;
+}
+
+enum clv_vf_framework clv_sriov_detect(const struct clv_pci *pci)
+{
+	if (pci->vendor == CLV_PCI_VENDOR_NVIDIA && clv_pci_is_gpu(pci))
+		return detect_nvidia(pci);
+	if (clv_file_exists(PF "sriov_admin", pci->address) ||
+		strcmp(pci->driver, "xe") == 0)
+		return CLV_VF_XE;
+	return has_i915_iov(pci->address) ? CLV_VF_I915 : CLV_VF_PLAIN;
+}
+
+static const char *why_not(const struct clv_pci *pci, const struct clv_vf_state *vf)
+{
+	if (strncmp(pci->driver, "vfio", 4) == 0)
+		return "it is given to a virtual machine whole (bound to vfio-pci)";
+	if (pci->driver[0] == '\0')
+		return "it has no driver, and its driver makes the functions: load it";
+	if (vf->total == 0)
+		return "its driver offers no virtual functions now";
+	if (!clv_file_is_writable(PF "sriov_numvfs", pci->address))
+		return "its driver does not make virtual functions";
+	if (clv_sriov_is_nvidia(vf->framework) && !clv_sriov_manage())
+		return "NVIDIA's vGPU host driver, with sriov-manage, is not installed";
+	return "";
+}
+
+static void read_abilities(const struct clv_pci *pci, struct clv_vf_state *vf)
+{
+	uint64_t total = 0;
+
+	clv_file_read_number(&total, PF "sriov_totalvfs", pci->address);
+	vf->total = total <= CLV_SRIOV_MAX ? (uint32_t)total : 0;
+	vf->framework = clv_sriov_detect(pci);
+	/* sriov-manage makes all of them or none. */
+	if (clv_sriov_is_nvidia(vf->framework) && vf->total > 0 && vf->total <= 64)
+		vf->counts = UINT64_C(1) << (vf->total - 1);
+	snprintf(vf->why_not, sizeof(vf->why_not), "%s", why_not(pci, vf));
+	vf->is_capable = vf->why_not[0] == '\0';
+}
+
+static void read_memory(const struct clv_pci *pci, struct clv_device *info)
+{
+	for (size_t i = 0; info->memory_bytes == 0 && i < CLV_ARRAY_SIZE(memory_files);
+		i++) {
+		if (clv_file_read_number(&info->memory_bytes, PF "%s", pci->address,
+			    memory_files[i]) < 0)
+			info->memory_bytes = 0;
+	}
+}
+
+static int add_partition(struct clv_sriov_backend *backend,
+	struct clv_node_device *device, const struct clv_vf *vf)
+{
+	struct clv_partition *partition = clv_node_add_partition(device);
+	const struct clv_vf_state *state = &device->vf;
+	char type[48];
+
+	if (!partition)
+		return -ENOMEM;
+	snprintf(partition->profile, sizeof(partition->profile), "vf:%zu", state->n);
+	snprintf(partition->address, sizeof(partition->address), "%s", vf->address);
+	partition->start = vf->number;
+	partition->size = 1;
+	partition->memory_bytes = vf->quota.memory_bytes;
+	/* A machine is told the mdev, or the address where there is none. */
+	clv_sriov_read_type(
+		backend, state->framework, vf->address, type, partition->uuid);
+	for (size_t i = 0; i < state->n_types; i++) {
+		if (strcmp(state->types[i].name, vf->quota.type) == 0)
+			partition->memory_bytes = state->types[i].memory_bytes;
+	}
+	return clv_holders_copy(&partition->holders, &vf->holders);
+}
+
+static int read_functions(struct clv_sriov_backend *backend,
+	const struct clv_openers *openers, struct clv_node_device *device)
+{
+	uint32_t count = clv_sriov_count(device->pci_address);
+	char address[CLV_PCI_ADDRESS_MAX];
+	int r = 0;
+
+	for (uint32_t i = 1; r == 0 && i <= count; i++) {
+		if (clv_sriov_address(device->pci_address, i, address) == 0)
+			r = clv_sriov_add_types(backend, address, device);
+	}
+	for (uint32_t i = 1; r == 0 && i <= count; i++) {
+		struct clv_vf vf = {.number = i};
+
+		r = clv_sriov_read_function(backend, device, openers, &vf);
+		if (r == 0)
+			r = clv_sriov_add_function(&device->vf, &vf);
+		if (r < 0)
+			free(vf.holders.items);
+		if (r == -ENODEV)
+			r = 0; /* a count that is on its way up or down */
+	}
+	return r;
+}
+
+int clv_sriov_read_device(struct clv_sriov_backend *backend, const struct clv_pci *pci,
+	const struct clv_openers *openers, struct clv_node_device *device)
+{
+	int r;
+
+	clv_pci_describe(pci, &device->info);
+	device->info.backend = "sriov";
+	snprintf(device->pci_address, sizeof(device->pci_address), "%s", pci->address);
+	device->numa_node = pci->numa_node;
+	read_memory(pci, &device->info);
+	read_abilities(pci, &device->vf);
+	if (!device->vf.is_capable)
+		snprintf(device->cannot_divide, sizeof(device->cannot_divide), "%s",
+			device->vf.why_not);
+	r = read_functions(backend, openers, device);
+	if (device->vf.n > 0)
+		device->scheme = CLV_SCHEME_VF;
+	for (size_t i = 0; r == 0 && i < device->vf.n; i++)
+		r = add_partition(backend, device, &device->vf.items[i]);
+	return r;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVIDIA vGPU types, in both frameworks.  mdev: each function has a folder for each type
+ * and a vGPU is an mdev that is made in it.  VFIO (from Linux 6.8): each function lists
+ * the types that can be made on it now, and its vGPU is the number of one, or 0.  Neither
+ * needs NVIDIA's library. */
+#include "backend/sriov/sriov.h"
+
+#include "backend/files.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define VF "bus/pci/devices/%s/"
+#define TYPES VF "mdev_supported_types"
+#define CREATABLE VF "nvidia/creatable_vgpu_types"
+#define CURRENT VF "nvidia/current_vgpu_type"
+
+/* A whole list, which is longer than a page on some GPUs. */
+#define LIST_BYTES 16384
+
+#define GIB (UINT64_C(1) << 30)
+
+static const char *const brands[] = {"NVIDIA ", "GRID "};
+
+/* Drivers write "NVIDIA L40S-4Q" or "GRID A100-4C", people the second word. */
+static const char *short_name(const char *name)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(brands); i++) {
+		if (strncasecmp(name, brands[i], strlen(brands[i])) == 0)
+			return name + strlen(brands[i]);
+	}
+	return name;
+}
+
+bool clv_sriov_is_type(const char *now, const char *asked)
+{
+	return strcasecmp(now, short_name(asked)) == 0 ||
+	       (now[0] == '\0' && strcmp(asked, CLV_SRIOV_NO_TYPE) == 0);
+}
+
+/* The number before a type's last letter is its memory in GiB: "L40S-12Q", "H100-1-10C";
+ * 0 is half of one. */
+static uint64_t memory_of_name(const char *name)
+{
+	const char *last = strrchr(name, '-');
+	unsigned long gib;
+	char *end;
+
+	if (!last || !isdigit((unsigned char)last[1]))
+		return 0;
+	gib = strtoul(last + 1, &end, 10);
+	if (!isalpha((unsigned char)*end))
+		return 0;
+	return gib > 0 ? gib * GIB : GIB / 2;
+}
+
+static const struct clv_vgpu_type *find_type(
+	const struct clv_vgpu_type *types, size_t n, const char *text)
+{
+	const char *name = short_name(text);
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcasecmp(types[i].name, name) == 0 ||
+			strcmp(types[i].id, text) == 0)
+			return &types[i];
+	}
+	return NULL;
+}
+
+/* Once each. */
+static int add_type(
+	struct clv_vgpu_type **types, size_t *n, const struct clv_vgpu_type *type)
+{
+	struct clv_vgpu_type *added;
+
+	for (size_t i = 0; i < *n; i++) {
+		if (strcmp((*types)[i].id, type->id) == 0)
+			return 0;
+	}
+	added = CLV_APPEND(*types, *n);
+	if (!added)
+		return -ENOMEM;
+	*added = *type;
+	return 0;
+}
+
+/* "num_heads=4, ..., framebuffer=4096M, max_instance=12" */
+static uint64_t described(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+static int read_mdev_type(
+	const char *vf_address, const char *id, struct clv_vgpu_type *ret)
+{
+	char text[CLV_FILE_TEXT_MAX];
+
+	*ret = (struct clv_vgpu_type){0};
+	if (strlen(id) >= sizeof(ret->id) ||
+		clv_file_read(text, sizeof(text), TYPES "/%s/name", vf_address, id) <= 0)
+		return -ENOENT;
+	snprintf(ret->id, sizeof(ret->id), "%s", id);
+	snprintf(ret->name, sizeof(ret->name), "%.47s", short_name(text));
+	if (clv_file_read(text, sizeof(text), TYPES "/%s/description", vf_address, id) <
+		0)
+		text[0] = '\0';
+	ret->memory_bytes = described(text, "framebuffer=") << 20;
+	ret->max_instances = (uint32_t)described(text, "max_instance=");
+	return 0;
+}
+
+/* "1155 : NVIDIA L40S-1B"; the line above them has words where they have a number. */
+static bool parse_type_line(const char *line, struct clv_vgpu_type *ret)
+{
+	const char *colon = strchr(line, ':');
+	char *end;
+	unsigned long id = strtoul(line, &end, 10);
+
+	if (!colon || end == line || id == 0)
+		return false;
+	*ret = (struct clv_vgpu_type){0};
+	colon += 1 + strspn(colon + 1, " \t");
+	snprintf(ret->id, sizeof(ret->id), "%lu", id);
+	snprintf(ret->name, sizeof(ret->name), "%.47s", short_name(colon));
+	ret->memory_bytes = memory_of_name(ret->name);
+	return true;
+}
+
+/* What the function offers now, in either framework. */
+static int list_types(
+	const char *vf_address, struct clv_vgpu_type **types, size_t *n_types)
+{
+	_cleanup_names_ struct clv_names ids = {0};
+	_cleanup_free_ char *list = malloc(LIST_BYTES);
+	struct clv_vgpu_type type;
+	char *rest = NULL;
+	int r = 0;
+
+	if (!list)
+		return -ENOMEM;
+	if (clv_file_list(&ids, TYPES, vf_address) < 0)
+		ids.n = 0;
+	for (size_t i = 0; r == 0 && i < ids.n; i++) {
+		if (read_mdev_type(vf_address, ids.items[i], &type) == 0)
+			r = add_type(types, n_types, &type);
+	}
+	if (clv_file_read(list, LIST_BYTES, CREATABLE, vf_address) <= 0)
+		return r;
+	for (char *line = strtok_r(list, "\n", &rest); r == 0 && line;
+		line = strtok_r(NULL, "\n", &rest)) {
+		if (parse_type_line(line, &type))
+			r = add_type(types, n_types, &type);
+	}
+	return r;
+}
+
+int clv_sriov_add_types(struct clv_sriov_backend *backend, const char *vf_address,
+	struct clv_node_device *device)
+{
+	struct clv_vf_state *state = &device->vf;
+	int r = 0;
+
+	if (!clv_sriov_is_nvidia(state->framework))
+		return 0;
+	r = list_types(vf_address, &state->types, &state->n_types);
+	for (size_t i = 0; r == 0 && i < state->n_types; i++)
+		r = add_type(&backend->types, &backend->n_types, &state->types[i]);
+	return r;
+}
+
+/* An mdev is a folder of the function that is named by a UUID. */
+static bool find_mdev(const char *vf_address, char ret[40])
+{
+	_cleanup_names_ struct clv_names names = {0};
+
+	if (clv_file_list(&names, "bus/pci/devices/%s", vf_address) < 0)
+		return false;
+	for (size_t i = 0; i < names.n; i++) {
+		if (strlen(names.items[i]) == 36 && names.items[i][8] == '-' &&
+			names.items[i][13] == '-') {
+			snprintf(ret, 40, "%.36s", names.items[i]);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* By its name, or its number where no function offers it any more. */
+static void name_type(
+	const struct clv_sriov_backend *backend, const char *id, char ret[48])
+{
+	const struct clv_vgpu_type *type =
+		find_type(backend->types, backend->n_types, id);
+
+	snprintf(ret, 48, "%s", type ? type->name : id);
+}
+
+void clv_sriov_read_type(const struct clv_sriov_backend *backend,
+	enum clv_vf_framework framework, const char *vf_address, char ret_type[48],
+	char ret_mdev[40])
+{
+	char id[24];
+
+	ret_type[0] = '\0';
+	ret_mdev[0] = '\0';
+	if (framework == CLV_VF_VFIO &&
+		clv_file_read(id, sizeof(id), CURRENT, vf_address) > 0 &&
+		strcmp(id, "0") != 0)
+		name_type(backend, id, ret_type);
+	if (framework != CLV_VF_MDEV || !find_mdev(vf_address, ret_mdev))
+		return;
+	if (clv_file_link(id, sizeof(id), VF "%s/mdev_type", vf_address, ret_mdev) == 0)
+		name_type(backend, id, ret_type);
+	else
+		snprintf(ret_type, 48, "of a type that the driver does not say");
+}
+
+/* The same for a function each time: version 8 (RFC 9562), "cleave" in ASCII and the
+ * address. */
+static void make_mdev_uuid(const char *vf_address, char ret[40])
+{
+	unsigned domain = 0, bus = 0, device = 0, function = 0;
+
+	sscanf(vf_address, "%x:%x:%x.%x", &domain, &bus, &device, &function);
+	snprintf(ret, 40, "636c6561-7665-8000-8000-%06x%02x%02x%02x", domain & 0xffffff,
+		bus & 0xff, device & 0xff, function & 0xff);
+}
+
+static int take_away(enum clv_vf_framework framework, const char *vf_address,
+	const char *what, struct clv_error *err)
+{
+	char mdev[40];
+	int r;
+
+	if (framework == CLV_VF_VFIO)
+		r = clv_file_write("0", CURRENT, vf_address);
+	else if (find_mdev(vf_address, mdev))
+		r = clv_file_write("1", VF "%s/remove", vf_address, mdev);
+	else
+		return 0;
+	return r < 0 ? clv_file_error(err, -r, "%s: cannot take its vGPU away", what) : 0;
+}
+
+static int make_mdev(const char *vf_address, const struct clv_vgpu_type *type,
+	const char *what, struct clv_error *err)
+{
+	uint64_t available = 1;
+	char uuid[40];
+	int r;
+
+	clv_file_read_number(
+		&available, TYPES "/%s/available_instances", vf_address, type->id);
+	if (available == 0)
+		return clv_error_set(err, -ENOSPC,
+			"%s: no more vGPUs of type %s fit on the GPU beside those that "
+			"there are",
+			what, type->name);
+	make_mdev_uuid(vf_address, uuid);
+	r = clv_file_write(uuid, TYPES "/%s/create", vf_address, type->id);
+	if (r < 0)
+		return clv_file_error(err, -r, "%s: vGPU type %s", what, type->name);
+	if (!clv_file_exists(VF "%s", vf_address, uuid))
+		return clv_error_set(err, -EIO,
+			"%s: the driver took vGPU type %s and made no mdev: see dmesg",
+			what, type->name);
+	return 0;
+}
+
+static int make_vfio(const char *vf_address, const struct clv_vgpu_type *type,
+	const char *what, struct clv_error *err)
+{
+	char now[24];
+	int r = clv_file_write(type->id, CURRENT, vf_address);
+
+	if (r == 0)
+		r = clv_file_read(now, sizeof(now), CURRENT, vf_address);
+	if (r < 0)
+		return clv_file_error(err, -r, "%s: vGPU type %s", what, type->name);
+	if (strcmp(now, type->id) != 0)
+		return clv_error_set(err, -EIO,
+			"%s: the driver took vGPU type %s and shows %s: see dmesg", what,
+			type->name, now);
+	return 0;
+}
+
+static int refuse_type(const struct clv_sriov_backend *backend,
+	const struct clv_vgpu_type *offered, size_t n, const char *type, const char *what,
+	struct clv_error *err)
+{
+	char names[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < n && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+			i > 0 ? ", " : "", offered[i].name);
+	if (find_type(backend->types, backend->n_types, type))
+		return clv_error_set(err, -ENOSPC,
+			"%s: no vGPU of type %s can be made on it now; of these types "
+			"one "
+			"can: %s",
+			what, type, n > 0 ? names : "none");
+	return clv_error_set(err, -EINVAL, "%s: no vGPU type %s here; there is %s", what,
+		type, n > 0 ? names : "none");
+}
+
+int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework framework,
+	const char *vf_address, const char *type, const char *what, struct clv_error *err)
+{
+	_cleanup_free_ struct clv_vgpu_type *offered = NULL;
+	const struct clv_vgpu_type *wanted;
+	char now[48], mdev[40];
+	size_t n = 0;
+	int r;
+
+	if (!clv_sriov_is_nvidia(framework))
+		return clv_error_set(
+			err, -ENOTSUP, "%s: only NVIDIA's GPUs have vGPU types", what);
+	clv_sriov_read_type(backend, framework, vf_address, now, mdev);
+	if (clv_sriov_is_type(now, type))
+		return 0;
+	/* First, because the list of what can be made depends on what there is. */
+	if (now[0] != '\0') {
+		r = take_away(framework, vf_address, what, err);
+		if (r < 0)
+			return r;
+	}
+	if (strcmp(type, CLV_SRIOV_NO_TYPE) == 0)
+		return 0;
+	r = list_types(vf_address, &offered, &n);
+	if (r < 0)
+		return clv_error_errno(err, -r, "%s", what);
+	wanted = find_type(offered, n, type);
+	if (!wanted)
+		return refuse_type(backend, offered, n, type, what, err);
+	return framework == CLV_VF_MDEV ? make_mdev(vf_address, wanted, what, err)
+					: make_vfio(vf_address, wanted, what, err);
+}
