@@ -474,10 +474,13 @@ static void add_create(struct mig_plan *p, size_t wish, const char *name)
 	if (wanted->start != CLV_MIG_ANYWHERE)
 		snprintf(step->why, sizeof(step->why), "placed as line %" PRIu32 " says",
 			wanted->source->line);
+	else if (p->answer.options == 0)
+		snprintf(step->why, sizeof(step->why),
+			"with the layout's others it fills the GPU");
 	else
 		snprintf(step->why, sizeof(step->why),
 			"with the layout's others, leaves %u of the GPU's %u placements "
-			"open, no choice leaves more",
+			"open; no choice leaves more",
 			p->answer.options, count_places(p->model));
 }
 

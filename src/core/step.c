@@ -132,7 +132,7 @@ void clv_step_describe(const struct clv_step *step, const struct clv_node *node,
 		snprintf(ret, ret_bytes, "destroy %s", step->partition);
 		break;
 	case CLV_STEP_MIG_MODE:
-		snprintf(ret, ret_bytes, "turn MIG %s on %s", step->value ? "on" : "off",
+		snprintf(ret, ret_bytes, "turn %s MIG of %s", step->value ? "on" : "off",
 			device);
 		break;
 	case CLV_STEP_COMPUTE_MODE:
