@@ -58,12 +58,34 @@ static int consider(struct clv_agent *agent, struct clv_agent_device *device,
 	return r;
 }
 
+static bool is_changing(const struct clv_agent *agent, const char *name)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (device->is_changing &&
+			(name[0] == '\0' || strcmp(device->info.name, name) == 0))
+			return true;
+	}
+	return false;
+}
+
 static int fail_without_device(const struct clv_agent *agent,
 	const struct clv_lease_request *request, struct clv_error *err)
 {
 	const char *problem = json_string_value(
 		json_array_get(clv_devices_problems(agent->devices), 0));
 
+	if (request->profile[0] != '\0')
+		return clv_error_set(err, -ENODEV,
+			"there is no partition %s%s%s: see cleave devices for those that "
+			"are, and cleave partition create to make one",
+			request->profile, request->device[0] ? " on " : "",
+			request->device);
+	if (is_changing(agent, request->device))
+		return clv_error_set(err, -EBUSY,
+			"%s is being divided anew: try again when that has ended",
+			request->device[0] ? request->device : "the device");
 	if (clv_devices_count(agent->devices) > 0 && request->device[0] != '\0')
 		return clv_error_set(err, -ENODEV,
 			"there is no device %s: see cleave devices for those that are",
@@ -72,14 +94,25 @@ static int fail_without_device(const struct clv_agent *agent,
 		problem ? problem : "install the package pocl-opencl-icd");
 }
 
+/* A device that is named stands for its partitions as well, when it has any. */
+static bool is_meant(const struct clv_device *info, const char *name)
+{
+	return strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0;
+}
+
 static bool is_candidate(
 	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
-	if (!device->is_present)
+	const char *name = request->device;
+
+	if (!device->is_present || device->is_divided || device->is_changing ||
+		clv_devices_root((struct clv_agent_device *)device)->is_changing)
 		return false;
-	return request->device[0] == '\0' ||
-	       strcmp(device->info.name, request->device) == 0 ||
-	       strcmp(device->info.uuid, request->device) == 0;
+	if (request->profile[0] != '\0' &&
+		strcmp(device->info.profile, request->profile) != 0)
+		return false;
+	return name[0] == '\0' || is_meant(&device->info, name) ||
+	       (device->parent && is_meant(&device->parent->info, name));
 }
 
 int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,

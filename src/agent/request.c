@@ -73,6 +73,13 @@ static int take_device(
 	return r;
 }
 
+static int take_profile(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	return take_text(
+		"profile", value, request->profile, sizeof(request->profile), err);
+}
+
 /* Only for show, so it is cut and cleaned instead of refused: it comes from argv[0] or a
  * path, and must not reach a terminal as a control sequence. */
 static int take_command(
@@ -175,6 +182,7 @@ static const struct {
 } fields[] = {
 	{"name", CREATE, take_name},
 	{"device", CREATE, take_device},
+	{"profile", CREATE, take_profile},
 	{"command", CREATE, take_command},
 	{"share", CREATE | RESIZE, take_share},
 	{"cap", CREATE | RESIZE, take_cap},
@@ -201,7 +209,8 @@ static int take_field(enum verb verb, const char *name, const json_t *value,
 			return clv_error_set(err, -EINVAL, "the body has unknown fields");
 	}
 	return clv_error_set(err, -EINVAL,
-		"unknown field \"%.40s\": known are name, device, command, share, cap, "
+		"unknown field \"%.40s\": known are name, device, profile, command, "
+		"share, cap, "
 		"memory_bytes, class, wait and overcommit",
 		name);
 }

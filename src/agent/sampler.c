@@ -3,6 +3,7 @@
  * the device goes through here. */
 #include "agent/sampler.h"
 
+#include "agent/affinity.h"
 #include "agent/agent.h"
 #include "agent/attached.h"
 #include "agent/events.h"
@@ -84,7 +85,10 @@ static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
 	struct clv_lease *lease;
 
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	sample(lease);
+	{
+		sample(lease);
+		clv_affinity_hold(lease);
+	}
 	clv_state_repair(agent);
 	clv_events_flush(agent->events);
 	if (++sampler->n_ticks % SAVE_EVERY == 0)

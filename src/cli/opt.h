@@ -68,6 +68,7 @@ struct clv_settings {
 	const char *class_name;
 	const char *name;
 	const char *device;
+	const char *profile;
 	struct clv_opt_wait wait;
 	bool overcommit;
 	const char *if_no_agent;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/units.h"
 #include "cli/cli.h"
 #include "cli/namespace.h"
 #include "cli/program.h"
@@ -74,9 +75,11 @@ static int create_lease(struct run *run, struct clv_client *client)
 	struct clv_client_lease_request request = {
 		.name = s->name,
 		.device = s->device,
+		.profile = s->profile,
 		.class_name = s->class_name,
 		.command = base_name(run->argv[0]),
-		.share_ppm = s->share_ppm,
+		/* A partition without a word of a share is meant as a whole. */
+		.share_ppm = s->share_ppm || s->memory_bytes ? s->share_ppm : CLV_PPM,
 		.cap_ppm = s->cap.ppm,
 		.memory_bytes = s->memory_bytes,
 		.wait = s->wait.is_given,
@@ -147,6 +150,7 @@ static int run_program(struct run *run)
 		.gate_path = run->lease ? run->gate_path : NULL,
 		.lease_socket = clv_json_text(run->lease, "socket"),
 		.if_no_agent = run->settings->if_no_agent,
+		.partition = json_object_get(run->lease, "partition"),
 		.ns = run->lease && !run->settings->no_namespace ? &run->ns : NULL,
 	};
 	int status_fds[2], r;
@@ -178,7 +182,7 @@ static int run_program(struct run *run)
 
 static int check_request(const struct clv_settings *s)
 {
-	if (!s->share_ppm && !s->memory_bytes)
+	if (!s->share_ppm && !s->memory_bytes && !s->profile)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"a share of what size? add --share=FRACTION (as 0.3), "
 			"--memory=SIZE (as 512M), or both");
@@ -246,6 +250,15 @@ static const struct clv_opt options[] = {
 		.argument = "DEVICE",
 		.completes = CLV_COMPLETE_DEVICE,
 		.help = "On this device, by name or UUID; see cleave devices",
+	},
+	{
+		.name = "profile",
+		.letter = 'p',
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(profile),
+		.argument = "PROFILE",
+		.help = "Inside a partition of this shape, as 1g.10gb or cores:2; see "
+			"cleave devices",
 	},
 	{
 		.name = "wait",

@@ -3,7 +3,7 @@
  * does not. */
 #include "sim-world.h"
 
-#include "backend/sim/cpus.h"
+#include "base/cpus.h"
 #include "backend/sim/uuid.h"
 
 #include <errno.h>
@@ -85,14 +85,14 @@ static void processors_are_read_and_written(void **state)
 	cpu_set_t cpus;
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_int_equal(clv_sim_cpus_parse(good[i], &cpus), 0);
-		clv_sim_cpus_format(&cpus, text, sizeof(text));
+		assert_int_equal(clv_cpus_parse(good[i], &cpus), 0);
+		clv_cpus_format(&cpus, text, sizeof(text));
 		assert_string_equal(text, good[i]);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(clv_sim_cpus_parse(bad[i], &cpus), -EINVAL);
-	clv_sim_cpus_parse("700-723", &cpus);
-	clv_sim_cpus_format(&cpus, text, 4);
+		assert_int_equal(clv_cpus_parse(bad[i], &cpus), -EINVAL);
+	clv_cpus_parse("700-723", &cpus);
+	clv_cpus_format(&cpus, text, 4);
 	assert_string_equal(text, "700");
 }
 
