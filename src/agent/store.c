@@ -2,8 +2,9 @@
 /* State in SQLite: WAL, synchronous=FULL, one connection in exclusive mode (so there is
  * no shared-memory file that a full disk could turn into a SIGBUS).  It stores and reads
  * records; what they mean, and which of them still live, is the ledger's business. */
-#include "agent/store-internal.h"
+#include "agent/store.h"
 
+#include "agent/store-internal.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a node and a layout to a plan: which rule speaks for which device, then each
  * scheme's own planner, then what concerns the node as a whole. */
-#include "core/plan-internal.h"
+#include "core/plan.h"
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/plan-internal.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
  * does not. */
 #include "sim-world.h"
 
-#include "base/cpus.h"
 #include "backend/sim/uuid.h"
+#include "base/cpus.h"
 
 #include <errno.h>
 #include <setjmp.h>
