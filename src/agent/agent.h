@@ -15,6 +15,7 @@ struct clv_http;
 struct clv_idle;
 struct clv_ledger;
 struct clv_sampler;
+struct clv_standing;
 struct clv_store;
 
 /* How the agent was started. */
@@ -44,6 +45,7 @@ struct clv_agent {
 	struct clv_devices *devices;
 	struct clv_hardware *hardware;
 	struct clv_apply *apply;
+	struct clv_standing *standing;
 	uint64_t first_survey; /* devices are not known before it is answered */
 	struct clv_ledger *ledger;
 	struct clv_http *http;

@@ -11,6 +11,7 @@
 #include "agent/lease.h"
 #include "agent/plan-json.h"
 #include "agent/problem.h"
+#include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
 #include "base/cleanup.h"
@@ -366,6 +367,31 @@ static void roll_back(struct clv_operation *op, const struct clv_error *why)
 	survey(op);
 }
 
+/* The node is as the layout wants it: a plan has no steps now, and says which shares
+ * there are to be. */
+static int set_aside(struct clv_operation *op, struct clv_error *err)
+{
+	struct clv_agent *agent = op->apply->agent;
+	struct clv_node *node = clv_hardware_node(agent->hardware);
+	_cleanup_free_ int32_t *rule_of = calloc(node->n_devices + 1, sizeof(*rule_of));
+	_cleanup_free_ bool *is_selected =
+		calloc(node->n_devices + 1, sizeof(*is_selected));
+	struct clv_plan plan = {0};
+	int r;
+
+	if (!rule_of || !is_selected)
+		return clv_error_errno(err, ENOMEM, "cannot keep standing shares");
+	r = clv_layout_match(&op->layout, node, rule_of, err);
+	for (size_t i = 0; i < node->n_devices && r >= 0; i++)
+		is_selected[i] = rule_of[i] >= 0;
+	if (r >= 0)
+		r = clv_plan_make(node, &op->layout, &plan, err);
+	if (r >= 0)
+		r = clv_standing_replace(agent->standing, node, is_selected, &plan, err);
+	clv_plan_clear(&plan);
+	return r;
+}
+
 static void succeed(struct clv_operation *op)
 {
 	struct clv_agent *agent = op->apply->agent;
@@ -374,6 +400,10 @@ static void succeed(struct clv_operation *op)
 
 	if (op->state == ROLLING_BACK) {
 		end(op, ROLLED_BACK);
+		return;
+	}
+	if (op->request.keeps_layout && set_aside(op, &err) < 0) {
+		roll_back(op, &err);
 		return;
 	}
 	store = clv_state_get(agent, &err);

@@ -7,9 +7,11 @@
 #include "agent/agent.h"
 #include "agent/devices.h"
 #include "agent/ledger.h"
+#include "agent/standing.h"
 #include "base/error.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static uint32_t count_queued(
@@ -33,7 +35,7 @@ static int try_now(const struct clv_agent *agent, const struct clv_agent_device 
 		return clv_error_set(err, -EBUSY,
 			"%u %s already for %s: wait behind with --wait", n_queued,
 			n_queued == 1 ? "lease waits" : "leases wait", device->info.name);
-	clv_ledger_promised(agent->ledger, device, NULL, &promised);
+	clv_ledger_promised(agent->ledger, device, NULL, "", &promised);
 	return clv_admission_check(&promised, share, device->info.memory_bytes,
 		device->info.name, overcommit, err);
 }
@@ -115,6 +117,54 @@ static bool is_candidate(
 	       (device->parent && is_meant(&device->parent->info, name));
 }
 
+/* What a standing share is, its lease gets: nothing else is asked of it. */
+static int take_standing(struct clv_agent *agent, const struct clv_standing_share *share,
+	struct clv_placing *ret, struct clv_error *err)
+{
+	struct clv_agent_device *device =
+		clv_devices_find(agent->devices, share->device_uuid);
+
+	if (!device || !device->is_present || device->is_changing)
+		return clv_error_set(err, -ENODEV,
+			"the share %s is on a part of a device that is not there now",
+			share->name);
+	ret->device = device;
+	ret->share = share->share;
+	snprintf(ret->standing, sizeof(ret->standing), "%s", share->name);
+	return clv_devices_claim(agent->devices, device, err);
+}
+
+/* The first of that name that is free; if none is and it may wait, the first. */
+static int choose_standing(struct clv_agent *agent,
+	const struct clv_lease_request *request, struct clv_placing *ret,
+	struct clv_error *err)
+{
+	const struct clv_standing_share *share, *taken = NULL;
+	const struct clv_lease *lease;
+
+	for (size_t i = 0; (share = clv_standing_at(agent->standing, i)); i++) {
+		if (!clv_standing_is_called(share, request->in))
+			continue;
+		if (!clv_ledger_standing(agent->ledger, share->name))
+			return take_standing(agent, share, ret, err);
+		if (!taken)
+			taken = share;
+	}
+	if (!taken)
+		return clv_error_set(err, -ENODEV,
+			"there is no standing share %s: a layout makes them, see cleave "
+			"export --wanted",
+			request->in);
+	if (request->wait) {
+		ret->must_wait = true;
+		return take_standing(agent, taken, ret, err);
+	}
+	lease = clv_ledger_standing(agent->ledger, taken->name);
+	return clv_error_set(err, -EBUSY,
+		"the share %s is taken by the lease %s of %s: wait behind it with --wait",
+		taken->name, lease->record.name, lease->record.tenant);
+}
+
 int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,
 	struct clv_placing *ret, struct clv_error *err)
 {
@@ -122,6 +172,9 @@ int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *
 	struct clv_error first = {0};
 	uint32_t best_queued = UINT32_MAX;
 
+	*ret = (struct clv_placing){0};
+	if (request->in[0] != '\0')
+		return choose_standing(agent, request, ret, err);
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 		struct clv_error why = {0};

@@ -145,7 +145,7 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 	uint64_t n_leases = 0, n_queued = 0;
 	json_t *object;
 
-	clv_ledger_promised(agent->ledger, device, NULL, &promised);
+	clv_ledger_promised(agent->ledger, device, NULL, "", &promised);
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
 		if (lease->device != device)

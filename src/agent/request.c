@@ -73,6 +73,12 @@ static int take_device(
 	return r;
 }
 
+static int take_in(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	return take_text("in", value, request->in, sizeof(request->in), err);
+}
+
 static int take_profile(
 	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
 {
@@ -183,6 +189,7 @@ static const struct {
 	{"name", CREATE, take_name},
 	{"device", CREATE, take_device},
 	{"profile", CREATE, take_profile},
+	{"in", CREATE, take_in},
 	{"command", CREATE, take_command},
 	{"share", CREATE | RESIZE, take_share},
 	{"cap", CREATE | RESIZE, take_cap},
@@ -209,7 +216,7 @@ static int take_field(enum verb verb, const char *name, const json_t *value,
 			return clv_error_set(err, -EINVAL, "the body has unknown fields");
 	}
 	return clv_error_set(err, -EINVAL,
-		"unknown field \"%.40s\": known are name, device, profile, command, "
+		"unknown field \"%.40s\": known are name, device, profile, in, command, "
 		"share, cap, "
 		"memory_bytes, class, wait and overcommit",
 		name);
@@ -249,7 +256,19 @@ static int parse(enum verb verb, const char *data, size_t n_bytes,
 int clv_request_parse_lease(const char *data, size_t n_bytes,
 	struct clv_lease_request *ret, struct clv_error *err)
 {
-	return parse(CREATE, data, n_bytes, ret, err);
+	struct clv_lease_request request;
+	int r = parse(CREATE, data, n_bytes, &request, err);
+
+	if (r < 0)
+		return r;
+	if (request.in[0] != '\0' &&
+		(request.has_share || request.has_cap || request.has_memory ||
+			request.has_class || request.device[0] || request.profile[0]))
+		return clv_error_set(err, -EINVAL,
+			"in names a standing share, which has its own size, class and "
+			"place: leave these out");
+	*ret = request;
+	return 0;
 }
 
 int clv_request_parse_resize(const char *data, size_t n_bytes,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal of operations and the layout that is wanted.  They are written seldom, so
- * their statements are prepared as they are needed. */
+/* The journal of operations, the layout that is wanted, and standing shares.  They are
+ * written seldom, so their statements are prepared as they are needed. */
+#include "agent/standing.h"
 #include "agent/store-internal.h"
 
 #include "base/error.h"
@@ -145,6 +146,75 @@ int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *
 	} else {
 		r = clv_store_error(err, store->db, r, doing);
 	}
+	sqlite3_finalize(query);
+	return r;
+}
+
+int clv_store_clear_standing(struct clv_store *store, struct clv_error *err)
+{
+	static const char doing[] = "cannot rewrite the standing shares";
+	sqlite3_stmt *query;
+	int r = prepare(store, "DELETE FROM standing", doing, &query, err);
+
+	return r < 0 ? r : finish(store, query, doing, err);
+}
+
+int clv_store_put_standing(struct clv_store *store,
+	const struct clv_standing_share *share, struct clv_error *err)
+{
+	static const char doing[] = "cannot store a standing share";
+	sqlite3_stmt *query;
+	int r = prepare(store,
+		"INSERT OR REPLACE INTO standing VALUES(?1,?2,?3,?4,?5,?6)", doing,
+		&query, err);
+
+	if (r < 0)
+		return r;
+	bind_text(query, 1, share->name);
+	bind_text(query, 2, share->device_uuid);
+	sqlite3_bind_int64(query, 3, share->share.compute_ppm);
+	sqlite3_bind_int64(query, 4, share->share.cap_ppm);
+	sqlite3_bind_int64(query, 5, (sqlite3_int64)share->share.memory_bytes);
+	bind_text(query, 6, clv_class_to_string(share->share.class));
+	return finish(store, query, doing, err);
+}
+
+static void read_standing(sqlite3_stmt *row, struct clv_standing_share *ret)
+{
+	enum clv_class class = clv_class_from_string(get_text(row, 5));
+
+	*ret = (struct clv_standing_share){
+		.share =
+			{
+				.compute_ppm = (uint32_t)sqlite3_column_int64(row, 2),
+				.cap_ppm = (uint32_t)sqlite3_column_int64(row, 3),
+				.memory_bytes = (uint64_t)sqlite3_column_int64(row, 4),
+				.class = class == _CLV_CLASS_INVALID ? CLV_CLASS_NORMAL
+								     : class,
+			},
+	};
+	snprintf(ret->name, sizeof(ret->name), "%s", get_text(row, 0));
+	snprintf(ret->device_uuid, sizeof(ret->device_uuid), "%s", get_text(row, 1));
+}
+
+int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the standing shares";
+	struct clv_standing_share share;
+	sqlite3_stmt *query;
+	int r = prepare(
+		store, "SELECT * FROM standing ORDER BY rowid", doing, &query, err);
+	int step = SQLITE_DONE;
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		read_standing(query, &share);
+		r = callback(userdata, &share);
+	}
+	if (r >= 0 && step != SQLITE_DONE)
+		r = clv_store_error(err, store->db, step, doing);
 	sqlite3_finalize(query);
 	return r;
 }

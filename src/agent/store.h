@@ -74,6 +74,16 @@ int clv_store_put_layout(
 	struct clv_store *store, const char *layout, struct clv_error *err);
 int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *err);
 
+/* Standing shares. */
+struct clv_standing_share;
+int clv_store_clear_standing(struct clv_store *store, struct clv_error *err);
+int clv_store_put_standing(struct clv_store *store,
+	const struct clv_standing_share *share, struct clv_error *err);
+typedef int (*clv_store_standing_fn)(
+	void *userdata, const struct clv_standing_share *share);
+int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callback,
+	void *userdata, struct clv_error *err);
+
 /* Appends all or none, and drops what is older than the newest `keep`. */
 int clv_store_add_events(struct clv_store *store, const struct clv_event *events,
 	size_t n_events, uint64_t keep, struct clv_error *err);

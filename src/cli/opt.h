@@ -69,6 +69,7 @@ struct clv_settings {
 	const char *name;
 	const char *device;
 	const char *profile;
+	const char *in;
 	struct clv_opt_wait wait;
 	bool overcommit;
 	const char *if_no_agent;

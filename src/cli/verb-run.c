@@ -76,10 +76,13 @@ static int create_lease(struct run *run, struct clv_client *client)
 		.name = s->name,
 		.device = s->device,
 		.profile = s->profile,
+		.in = s->in,
 		.class_name = s->class_name,
 		.command = base_name(run->argv[0]),
 		/* A partition without a word of a share is meant as a whole. */
-		.share_ppm = s->share_ppm || s->memory_bytes ? s->share_ppm : CLV_PPM,
+		.share_ppm = s->profile && !s->share_ppm && !s->memory_bytes
+				     ? CLV_PPM
+				     : s->share_ppm,
 		.cap_ppm = s->cap.ppm,
 		.memory_bytes = s->memory_bytes,
 		.wait = s->wait.is_given,
@@ -182,7 +185,7 @@ static int run_program(struct run *run)
 
 static int check_request(const struct clv_settings *s)
 {
-	if (!s->share_ppm && !s->memory_bytes && !s->profile)
+	if (!s->share_ppm && !s->memory_bytes && !s->profile && !s->in)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"a share of what size? add --share=FRACTION (as 0.3), "
 			"--memory=SIZE (as 512M), or both");
@@ -259,6 +262,14 @@ static const struct clv_opt options[] = {
 		.argument = "PROFILE",
 		.help = "Inside a partition of this shape, as 1g.10gb or cores:2; see "
 			"cleave devices",
+	},
+	{
+		.name = "in",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(in),
+		.argument = "NAME",
+		.help = "In this standing share, which a layout has set aside, as train "
+			"or gpu0/train",
 	},
 	{
 		.name = "wait",
