@@ -9,6 +9,7 @@
 #include "agent/http.h"
 #include "agent/idle.h"
 #include "agent/lease.h"
+#include "agent/made.h"
 #include "agent/plan-json.h"
 #include "agent/problem.h"
 #include "agent/standing.h"
@@ -114,6 +115,7 @@ static int write_journal(struct clv_operation *op, struct clv_error *err)
 		.target = op->target,
 		.before = op->before,
 		.keeps_layout = op->request.keeps_layout,
+		.is_for_lease = op->request.is_for_lease,
 	};
 
 	if (!store)
@@ -392,6 +394,31 @@ static int set_aside(struct clv_operation *op, struct clv_error *err)
 	return r;
 }
 
+const char *clv_operation_created(const struct clv_operation *op)
+{
+	for (size_t i = op->n_stages; i-- > 0 && op->state == DONE;) {
+		if (op->stages[i].step.kind == CLV_STEP_CREATE)
+			return op->stages[i].step.partition;
+	}
+	return "";
+}
+
+int clv_operation_error(const struct clv_operation *op, struct clv_error *err)
+{
+	if (op->error.code == 0)
+		return clv_error_set(err, -ETIMEDOUT, "%s is still under way", op->id);
+	return clv_error_set(err, op->error.code, "%s", op->error.msg);
+}
+
+static bool turned_on(const struct clv_operation *op)
+{
+	for (size_t i = 0; i < op->n_stages; i++) {
+		if (op->stages[i].step.kind == CLV_STEP_MIG_MODE)
+			return op->stages[i].step.value != 0;
+	}
+	return false;
+}
+
 static void succeed(struct clv_operation *op)
 {
 	struct clv_agent *agent = op->apply->agent;
@@ -412,6 +439,8 @@ static void succeed(struct clv_operation *op)
 		clv_log_warning(
 			0, "%s: it is not applied again after a restart", err.msg);
 	end(op, DONE);
+	if (op->request.is_for_lease && clv_operation_created(op)[0] != '\0')
+		clv_made_add(agent->made, clv_operation_created(op), turned_on(op));
 }
 
 static void on_step(void *userdata, const struct clv_error *err)
@@ -660,7 +689,10 @@ static void go_on(struct clv_apply *apply, struct clv_journal *journal)
 {
 	bool is_back = strcmp(journal->state, states[ROLLING_BACK]) == 0;
 	struct clv_apply_request request = {
-		.uid = journal->uid, .keeps_layout = journal->keeps_layout};
+		.uid = journal->uid,
+		.keeps_layout = journal->keeps_layout,
+		.is_for_lease = journal->is_for_lease,
+	};
 	struct clv_operation *op;
 	struct clv_error err = {0};
 	const char *text = is_back ? journal->before : journal->target;

@@ -12,6 +12,7 @@
 #include "agent/http.h"
 #include "agent/idle.h"
 #include "agent/ledger.h"
+#include "agent/made.h"
 #include "agent/sampler.h"
 #include "agent/standing.h"
 #include "agent/state.h"
@@ -121,6 +122,8 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	if (r >= 0)
 		r = clv_standing_new(agent, &agent->standing, err);
 	if (r >= 0)
+		r = clv_made_new(agent, &agent->made, err);
+	if (r >= 0)
 		r = clv_apply_new(agent, &agent->apply, err);
 	if (r < 0)
 		return r;
@@ -154,6 +157,7 @@ static void tear_down(struct clv_agent *agent)
 		clv_sampler_save(agent);
 	agent->apply = clv_apply_free(agent->apply);
 	agent->hardware = clv_hardware_free(agent->hardware);
+	agent->made = clv_made_free(agent->made);
 	agent->standing = clv_standing_free(agent->standing);
 	agent->ledger = clv_ledger_free(agent->ledger);
 	agent->devices = clv_devices_free(agent->devices);

@@ -18,6 +18,7 @@ struct clv_lease_request {
 	char name[CLV_LEASE_NAME_MAX];
 	char device[96];
 	char profile[40]; /* of a partition */
+	bool is_isolated; /* by hardware: a partition of its own, made if need be */
 	char in[136];     /* a standing share */
 	char command[CLV_LEASE_COMMAND_MAX];
 	struct clv_share_request share;

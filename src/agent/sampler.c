@@ -8,6 +8,7 @@
 #include "agent/attached.h"
 #include "agent/events.h"
 #include "agent/ledger.h"
+#include "agent/made.h"
 #include "agent/state.h"
 #include "agent/store.h"
 #include "arbiter/arbiter.h"
@@ -89,6 +90,7 @@ static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
 		sample(lease);
 		clv_affinity_hold(lease);
 	}
+	clv_made_tick(agent->made);
 	clv_state_repair(agent);
 	clv_events_flush(agent->events);
 	if (++sampler->n_ticks % SAVE_EVERY == 0)

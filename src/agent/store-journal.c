@@ -50,7 +50,7 @@ int clv_store_put_journal(
 	static const char doing[] = "cannot write the journal";
 	sqlite3_stmt *query;
 	int r = prepare(store,
-		"INSERT INTO journal VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON "
+		"INSERT INTO journal VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12) ON "
 		"CONFLICT(id) "
 		"DO UPDATE SET state=?3,error=?4,step=?7,n_steps=?8",
 		doing, &query, err);
@@ -68,6 +68,7 @@ int clv_store_put_journal(
 	bind_text(query, 9, journal->target);
 	bind_text(query, 10, journal->before);
 	sqlite3_bind_int(query, 11, journal->keeps_layout);
+	sqlite3_bind_int(query, 12, journal->is_for_lease);
 	return finish(store, query, doing, err);
 }
 
@@ -81,6 +82,7 @@ static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)
 		.target = strdup(get_text(row, 8)),
 		.before = strdup(get_text(row, 9)),
 		.keeps_layout = sqlite3_column_int(row, 10) != 0,
+		.is_for_lease = sqlite3_column_int(row, 11) != 0,
 	};
 	snprintf(ret->id, sizeof(ret->id), "%s", get_text(row, 0));
 	snprintf(ret->what, sizeof(ret->what), "%s", get_text(row, 1));
@@ -146,6 +148,53 @@ int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *
 	} else {
 		r = clv_store_error(err, store->db, r, doing);
 	}
+	sqlite3_finalize(query);
+	return r;
+}
+
+int clv_store_put_made(
+	struct clv_store *store, const char *name, bool turned_on, struct clv_error *err)
+{
+	static const char doing[] = "cannot note down a partition";
+	sqlite3_stmt *query;
+	int r = prepare(
+		store, "INSERT OR REPLACE INTO made VALUES(?1,?2)", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	bind_text(query, 1, name);
+	sqlite3_bind_int(query, 2, turned_on);
+	return finish(store, query, doing, err);
+}
+
+int clv_store_delete_made(
+	struct clv_store *store, const char *name, struct clv_error *err)
+{
+	static const char doing[] = "cannot forget a partition";
+	sqlite3_stmt *query;
+	int r = prepare(store, "DELETE FROM made WHERE name=?1", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	bind_text(query, 1, name);
+	return finish(store, query, doing, err);
+}
+
+int clv_store_read_made(struct clv_store *store, clv_store_made_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the partitions of leases";
+	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	int r = prepare(store, "SELECT * FROM made", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
+		r = callback(
+			userdata, get_text(query, 0), sqlite3_column_int(query, 1) != 0);
+	if (r >= 0 && step != SQLITE_DONE)
+		r = clv_store_error(err, store->db, step, doing);
 	sqlite3_finalize(query);
 	return r;
 }

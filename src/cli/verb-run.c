@@ -77,6 +77,7 @@ static int create_lease(struct run *run, struct clv_client *client)
 		.device = s->device,
 		.profile = s->profile,
 		.in = s->in,
+		.isolation = s->isolation,
 		.class_name = s->class_name,
 		.command = base_name(run->argv[0]),
 		/* A partition without a word of a share is meant as a whole. */
@@ -225,6 +226,7 @@ static int run_run(const struct clv_settings *settings, int argc, char **argv)
 	return r;
 }
 
+static const char *const isolation_choices[] = {"hardware", "gate", NULL};
 static const char *const if_no_agent_choices[] = {"open", "closed", NULL};
 
 static const struct clv_opt options[] = {
@@ -270,6 +272,17 @@ static const struct clv_opt options[] = {
 		.argument = "NAME",
 		.help = "In this standing share, which a layout has set aside, as train "
 			"or gpu0/train",
+	},
+	{
+		.name = "isolation",
+		.type = CLV_OPT_CHOICE,
+		.offset = CLV_OPT_AT(isolation),
+		.argument = "hardware|gate",
+		.choices = isolation_choices,
+		.help = "With hardware, --memory alone is enough: the smallest partition "
+			"that has it is found or made, and goes with the lease; gate "
+			"(the "
+			"default) is a share",
 	},
 	{
 		.name = "wait",
