@@ -21,6 +21,13 @@ const struct clv_import_format clv_import_formats[] = {
 		.overlap = "mig-parted lets the later one win: list the devices of each by number, "
 			   "every device once",
 		.read = clv_import_mig_parted,
+	}, {
+		.name = "device-plugin",
+		.title = "NVIDIA's Kubernetes device plugin (time-slicing and MPS)",
+		.keys = { "sharing", "flags", "imex" },
+		.overlap = "nvidia.com/gpu are GPUs with MIG off and nvidia.com/mig-... parts of those "
+			   "with MIG on, so list the devices of each, or import one with --select",
+		.read = clv_import_device_plugin,
 	},
 };
 /* clang-format on */
