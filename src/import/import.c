@@ -28,6 +28,12 @@ const struct clv_import_format clv_import_formats[] = {
 		.overlap = "nvidia.com/gpu are GPUs with MIG off and nvidia.com/mig-... parts of those "
 			   "with MIG on, so list the devices of each, or import one with --select",
 		.read = clv_import_device_plugin,
+	}, {
+		.name = "device-config-manager",
+		.title = "AMD's Device Config Manager",
+		.keys = { "gpu-config-profiles" },
+		.overlap = "list each GPU once",
+		.read = clv_import_device_config_manager,
 	},
 };
 /* clang-format on */
