@@ -34,6 +34,12 @@ const struct clv_import_format clv_import_formats[] = {
 		.keys = { "gpu-config-profiles" },
 		.overlap = "list each GPU once",
 		.read = clv_import_device_config_manager,
+	}, {
+		.name = "compose",
+		.title = "a compose file with x-internal-integrations.multiTenantGpu",
+		.keys = { "services", "x-internal-integrations" },
+		.overlap = "import one with --select",
+		.read = clv_import_compose,
 	},
 };
 /* clang-format on */
