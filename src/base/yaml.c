@@ -159,6 +159,11 @@ struct clv_yaml *clv_yaml_free(struct clv_yaml *yaml)
 	return NULL;
 }
 
+const char *clv_yaml_name(const struct clv_yaml *yaml)
+{
+	return yaml->name;
+}
+
 struct clv_yaml_value clv_yaml_root(const struct clv_yaml *yaml)
 {
 	return (struct clv_yaml_value){yaml, 1};
@@ -198,6 +203,14 @@ const char *clv_yaml_text(struct clv_yaml_value value)
 	if (clv_yaml_kind(value) != CLV_YAML_TEXT)
 		return "";
 	return (const char *)node_of(value)->data.scalar.value;
+}
+
+bool clv_yaml_is_block(struct clv_yaml_value value)
+{
+	const yaml_node_t *node = node_of(value);
+
+	return node->type == YAML_SCALAR_NODE &&
+	       node->data.scalar.style == YAML_LITERAL_SCALAR_STYLE;
 }
 
 static yaml_node_pair_t *pair_of(struct clv_yaml_value map, size_t at)
