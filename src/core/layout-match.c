@@ -146,7 +146,9 @@ static int match_rule(const struct clv_layout *layout, size_t at,
 				layout->rules[ret[i]].line);
 		ret[i] = (int32_t)at;
 	}
-	return is_any ? 0 : fail_with_none(layout, rule, node, err);
+	if (is_any || rule->select.is_optional)
+		return 0;
+	return fail_with_none(layout, rule, node, err);
 }
 
 int clv_layout_match(const struct clv_layout *layout, const struct clv_node *node,

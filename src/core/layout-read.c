@@ -241,6 +241,7 @@ static const struct clv_yaml_field select_fields[] = {
 	{"model", read_model, false, SELECT(model)},
 	{"vendor", read_vendor, false, SELECT(vendor)},
 	{"homogeneous", read_bool, false, SELECT(is_homogeneous)},
+	{"optional", read_bool, false, SELECT(is_optional)},
 };
 
 static int read_select(struct clv_yaml_value value, void *into, struct clv_error *err)

@@ -210,7 +210,8 @@ static uint32_t wanted_schemes(const struct clv_planned *at)
 	const struct clv_layout_rule *rule = at->rule;
 	uint32_t schemes = 0;
 
-	if (rule->has_mig)
+	/* What has no MIG has it off. */
+	if (rule->has_mig && (rule->mig || at->device->mig.is_capable))
 		schemes |= 1u << CLV_SCHEME_MIG;
 	if (rule->has_compute_mode || rule->memory_mode != 0)
 		schemes |= 1u << CLV_SCHEME_XCP;

@@ -210,6 +210,8 @@ static int add_rule(struct entry *entry, const char *model,
 	if (r < 0)
 		return r;
 	rule->has_mig = true;
+	/* A file for many nodes has rules for devices that this one lacks. */
+	rule->select.is_optional = model != NULL;
 	if (entry->is_mig)
 		r = clv_import_add_rows(rule, rows, n_rows, err);
 	if (r >= 0 && !entry->is_all)
@@ -289,24 +291,6 @@ static int read_entry(struct clv_yaml_value value, void *into, struct clv_error 
 
 /* --- The file --- */
 
-/* A rule has to find a device, and a file for many nodes has rules for devices that this
- * one lacks. */
-static int remark_models(struct clv_import_job *job, struct clv_yaml_value configuration,
-	struct clv_error *err)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < job->out->layout.n_rules; i++)
-		n += job->out->layout.rules[i].select.model[0] != '\0';
-	if (n == 0)
-		return 0;
-	return clv_import_remark(job, configuration, err,
-		"of the rules by model (%zu here) keep those for models that the node "
-		"has: "
-		"one that finds no device is refused",
-		n);
-}
-
 static int read_version(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	static const char *const versions[] = {"v1"};
@@ -327,8 +311,7 @@ static int read_configurations(
 	if (clv_yaml_count(chosen) == 0 || clv_yaml_kind(chosen) != CLV_YAML_LIST)
 		return clv_yaml_fail(chosen, err, -EINVAL,
 			"a list of entries is expected here: - devices: all ...");
-	r = clv_yaml_read_list(chosen, read_entry, job, err);
-	return r < 0 ? r : remark_models(job, chosen, err);
+	return clv_yaml_read_list(chosen, read_entry, job, err);
 }
 
 int clv_import_mig_parted(

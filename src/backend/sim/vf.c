@@ -58,6 +58,18 @@ static bool is_provisioned(const struct clv_sim_device *device)
 	return false;
 }
 
+/* An equal part of what nobody was given by name. */
+static uint32_t fair_doorbells(const struct clv_sim_device *device, uint32_t count)
+{
+	uint32_t n_left = DOORBELLS_TOTAL, n_without = 0;
+
+	for (size_t i = 0; i < device->vf_total; i++) {
+		n_left -= device->state.vf[i].doorbells;
+		n_without += i < count && device->state.vf[i].doorbells == 0;
+	}
+	return n_without > 0 ? n_left / n_without : 0;
+}
+
 void clv_sim_vf_provision(struct clv_sim_device *device, uint32_t count)
 {
 	bool has_i915 = device->vf_framework == CLV_VF_I915;
@@ -75,7 +87,7 @@ void clv_sim_vf_provision(struct clv_sim_device *device, uint32_t count)
 		if (has_i915 && quota->contexts == 0)
 			quota->contexts = CONTEXTS_FAIR;
 		if (has_i915 && quota->doorbells == 0)
-			quota->doorbells = DOORBELLS_TOTAL / count;
+			quota->doorbells = fair_doorbells(device, count);
 	}
 }
 
