@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/suggest.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +23,9 @@ static int fail_with_key(struct clv_yaml_value key, const struct clv_yaml_field 
 	char known[256] = "";
 	size_t used = 0;
 
-	for (size_t i = 0; i < n_fields && i < FIELDS_MAX; i++) {
+	if (n_fields > FIELDS_MAX)
+		n_fields = FIELDS_MAX;
+	for (size_t i = 0; i < n_fields; i++) {
 		names[i] = fields[i].key;
 		if (used < sizeof(known))
 			used += (size_t)snprintf(known + used, sizeof(known) - used,
@@ -94,6 +97,10 @@ int clv_yaml_read_text(
 		return clv_yaml_fail(value, err, -ERANGE,
 			"this text has %zu bytes: at most %zu", strlen(text),
 			ret_bytes - 1);
+	if (!clv_text_is_line(text))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"this text has a line break or a control character in it: "
+			"leave it out");
 	memcpy(ret, text, strlen(text) + 1);
 	return 0;
 }
