@@ -113,6 +113,8 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 			timestamp(record->created_real_ns), "holder_pid",
 			(int)record->holder.pid, "command", text(record->command)));
 	add_account(lease, object);
+	json_object_set_new(
+		object, "in", record->standing[0] ? text(record->standing) : json_null());
 	json_object_set_new(object, "partition", render_partition(&lease->device->info));
 	json_object_set_new(object, "processes", render_processes(lease));
 	json_object_set_new(object, "socket", text(socket_path));
