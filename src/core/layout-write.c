@@ -21,7 +21,7 @@ static void write_text(FILE *to, const char *text)
 
 		if (c == '"' || c == '\\')
 			fprintf(to, "\\%c", c);
-		else if (c < 0x20)
+		else if (c < 0x20 || c == 0x7f)
 			fprintf(to, "\\u%04x", c);
 		else
 			fputc(c, to);
