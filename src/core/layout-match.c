@@ -181,11 +181,12 @@ static int match_rule(const struct clv_layout *layout, size_t at,
 {
 	const struct clv_layout_rule *rule = &layout->rules[at];
 	bool is_any = false;
-	int r = check_names(layout, rule, node, err);
+	bool is_optional = rule->select.is_optional;
+	int r = is_optional ? 0 : check_names(layout, rule, node, err);
+	uint32_t n = select_devices(&rule->select, node, is_selected);
 
-	if (r >= 0)
-		r = check_indexes(layout, rule,
-			select_devices(&rule->select, node, is_selected), err);
+	if (r >= 0 && !is_optional)
+		r = check_indexes(layout, rule, n, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < node->n_devices; i++) {
@@ -200,7 +201,7 @@ static int match_rule(const struct clv_layout *layout, size_t at,
 				layout->rules[ret[i]].line);
 		ret[i] = (int32_t)at;
 	}
-	if (is_any || rule->select.is_optional)
+	if (is_any || is_optional)
 		return 0;
 	return fail_with_none(layout, rule, node, err);
 }

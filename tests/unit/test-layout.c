@@ -415,7 +415,7 @@ static const struct bad bad_layouts[] = {
 	{ SELECT("{modell: A100}"),   -EINVAL,
 		"l.yaml:3:12: unknown key 'modell': did you mean 'model'?" },
 	{ SELECT("{gpu: 0}"),         -EINVAL, "l.yaml:3:12: unknown key 'gpu': here may be "
-		"index, name, uuid, pci, model, vendor, homogeneous" },
+		"index, name, uuid, pci, model, vendor, homogeneous, optional" },
 	{ SELECT("{index: -1}"),      -EINVAL, "l.yaml:3:19: " WHOLE },
 	{ SELECT("{index: [0, x]}"),  -EINVAL, "l.yaml:3:23: " WHOLE },
 	{ SELECT("{index: 4097}"),    -ERANGE, "l.yaml:3:19: 4097 is out of range: from 0 to 4096" },
