@@ -412,8 +412,8 @@ static const struct bad bad_layouts[] = {
 	/* select */
 	{ SELECT(""),                 -EINVAL, "l.yaml:3:10: keys with values are expected here" },
 	{ SELECT("all"),              -EINVAL, "l.yaml:3:11: keys with values are expected here" },
-	{ SELECT("{modell: A100}"),   -EINVAL,
-		"l.yaml:3:12: unknown key 'modell': did you mean 'model'?" },
+	{ SELECT("{modelx: A100}"),   -EINVAL,
+		"l.yaml:3:12: unknown key 'modelx': did you mean 'model'?" },
 	{ SELECT("{gpu: 0}"),         -EINVAL, "l.yaml:3:12: unknown key 'gpu': here may be "
 		"index, name, uuid, pci, model, vendor, homogeneous, optional" },
 	{ SELECT("{index: -1}"),      -EINVAL, "l.yaml:3:19: " WHOLE },
