@@ -565,6 +565,26 @@ static void quotas_given_before_keep_the_driver_from_giving_any(void **state)
 	assert_true(vf[0].quota.memory_bytes == 12176 * MI);
 }
 
+/* Of any kind: what is left might not be enough for the others. */
+static void one_quota_given_before_is_enough_for_that(void **state)
+{
+	static const struct clv_vf_quota given[] = {
+		{.doorbells = 7}, {.contexts = 60032}, {.memory_bytes = GI}};
+	const struct clv_vf_quota *first, *fifth;
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+		open_node(NODE("{model: Flex 170}"));
+		works(sim_world_vf_quota(&world, 0, 5, given[i]));
+		works(sim_world_vf_count(&world, 0, 16));
+		sim_world_reopen(&world);
+		first = &sim_world_device(&world, 0)->vf.items[0].quota;
+		fifth = &sim_world_device(&world, 0)->vf.items[4].quota;
+		assert_memory_equal(first, &(struct clv_vf_quota){0}, sizeof(*first));
+		assert_memory_equal(fifth, &given[i], sizeof(*fifth));
+		close_node(state);
+	}
+}
+
 static void types_of_vgpu_are_of_one_size(void **state)
 {
 	const struct clv_node_device *device;
@@ -683,6 +703,7 @@ int main(void)
 		TEST(their_number_changes_from_and_to_none),
 		TEST(quotas_are_aligned_and_summed),
 		TEST(quotas_given_before_keep_the_driver_from_giving_any),
+		TEST(one_quota_given_before_is_enough_for_that),
 		TEST(types_of_vgpu_are_of_one_size),
 		TEST(plain_functions_divide_the_memory),
 		TEST(sets_of_processors_are_disjoint),

@@ -52,22 +52,12 @@ int clv_sim_vf_count_check(
 static bool is_provisioned(const struct clv_sim_device *device)
 {
 	for (size_t i = 0; i < device->vf_total; i++) {
-		if (device->state.vf[i].memory_bytes > 0)
+		const struct clv_vf_quota *quota = &device->state.vf[i];
+
+		if (quota->memory_bytes || quota->contexts || quota->doorbells)
 			return true;
 	}
 	return false;
-}
-
-/* An equal part of what nobody was given by name. */
-static uint32_t fair_doorbells(const struct clv_sim_device *device, uint32_t count)
-{
-	uint32_t n_left = DOORBELLS_TOTAL, n_without = 0;
-
-	for (size_t i = 0; i < device->vf_total; i++) {
-		n_left -= device->state.vf[i].doorbells;
-		n_without += i < count && device->state.vf[i].doorbells == 0;
-	}
-	return n_without > 0 ? n_left / n_without : 0;
 }
 
 void clv_sim_vf_provision(struct clv_sim_device *device, uint32_t count)
@@ -84,10 +74,8 @@ void clv_sim_vf_provision(struct clv_sim_device *device, uint32_t count)
 		struct clv_vf_quota *quota = &device->state.vf[i];
 
 		quota->memory_bytes = memory;
-		if (has_i915 && quota->contexts == 0)
-			quota->contexts = CONTEXTS_FAIR;
-		if (has_i915 && quota->doorbells == 0)
-			quota->doorbells = fair_doorbells(device, count);
+		quota->contexts = has_i915 ? CONTEXTS_FAIR : 0;
+		quota->doorbells = has_i915 ? DOORBELLS_TOTAL / count : 0;
 	}
 }
 
