@@ -182,9 +182,8 @@ static void test_good_documents(void **state)
 	static const char *const rows[] = {"a", "---\na: 1\n",
 		"%YAML 1.1\n---\na: 1\n...\n", "{\"a\": [1, 2.5, true, null, \"x\"]}",
 		"a: &x {b: 1}\nc: *x\n",
-		"\xef\xbb\xbf"
-		"a: 1\n",
-		"a:\n- b\n-\n  - c\n"};
+		/* a byte order mark in front, in octal, which ends where it should */
+		"\357\273\277a: 1\n", "a:\n- b\n-\n  - c\n"};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
 		struct clv_error err = {.code = 7};
