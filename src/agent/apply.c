@@ -422,6 +422,16 @@ static void note_memory(struct clv_operation *op, const struct clv_step *step, i
 		op->asked_memory = step->value;
 }
 
+static void on_reloaded(void *userdata, const struct clv_error *err)
+{
+	struct clv_operation *op = userdata;
+
+	if (err->code != 0)
+		roll_back(op, err);
+	else
+		run_next(op);
+}
+
 static void on_step(void *userdata, const struct clv_error *err)
 {
 	struct clv_operation *op = userdata;
@@ -439,7 +449,11 @@ static void on_step(void *userdata, const struct clv_error *err)
 	}
 	op->at++;
 	changed(op);
-	run_next(op);
+	/* It comes to all devices of the driver, and the step has shown one. */
+	if (stage->step.kind == CLV_STEP_RELOAD)
+		clv_hardware_ask(op->apply->agent->hardware, on_reloaded, op);
+	else
+		run_next(op);
 }
 
 static bool is_done_already(const struct clv_operation *op, const struct stage *stage)

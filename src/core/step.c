@@ -106,8 +106,7 @@ bool clv_step_is_done(const struct clv_step *step, const struct clv_node_device 
 		return device->xcp.memory == step->value ||
 		       device->xcp.requested_memory == step->value;
 	case CLV_STEP_RELOAD:
-		return device->xcp.requested_memory == 0 ||
-		       device->xcp.requested_memory == device->xcp.memory;
+		return device->xcp.memory == step->value;
 	case CLV_STEP_VF_COUNT:
 		return device->vf.n == step->value;
 	case CLV_STEP_VF_QUOTA:
