@@ -12,6 +12,8 @@
 #include <string.h>
 
 #define COUNTS_MAX 64u
+/* xe and i915 give local memory in pieces of 2 MiB. */
+#define ROUNDING_BYTES (UINT64_C(2) << 20)
 
 struct vf_plan {
 	struct clv_planner *planner;
@@ -121,11 +123,17 @@ static int check(struct vf_plan *p)
 	return r < 0 ? r : check_type(p);
 }
 
+/* As wanted, or as a driver has rounded it up. */
+static bool has_memory(uint64_t wanted, uint64_t now)
+{
+	return wanted == 0 || (now >= wanted && now - wanted < ROUNDING_BYTES);
+}
+
 static bool has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf)
 {
 	const struct clv_vf_quota *now = &vf->quota;
 
-	return (wanted->memory_bytes == 0 || wanted->memory_bytes == now->memory_bytes) &&
+	return has_memory(wanted->memory_bytes, now->memory_bytes) &&
 	       (wanted->exec_quantum_ms == 0 ||
 		       wanted->exec_quantum_ms == now->exec_quantum_ms) &&
 	       (wanted->preempt_timeout_us == 0 ||
