@@ -12,8 +12,6 @@
 #include <string.h>
 
 #define COUNTS_MAX 64u
-/* xe and i915 give local memory in pieces of 2 MiB. */
-#define ROUNDING_BYTES (UINT64_C(2) << 20)
 
 struct vf_plan {
 	struct clv_planner *planner;
@@ -123,29 +121,6 @@ static int check(struct vf_plan *p)
 	return r < 0 ? r : check_type(p);
 }
 
-/* As wanted, or as a driver has rounded it up. */
-static bool has_memory(uint64_t wanted, uint64_t now)
-{
-	return wanted == 0 || (now >= wanted && now - wanted < ROUNDING_BYTES);
-}
-
-static bool has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf)
-{
-	const struct clv_vf_quota *now = &vf->quota;
-
-	return has_memory(wanted->memory_bytes, now->memory_bytes) &&
-	       (wanted->exec_quantum_ms == 0 ||
-		       wanted->exec_quantum_ms == now->exec_quantum_ms) &&
-	       (wanted->preempt_timeout_us == 0 ||
-		       wanted->preempt_timeout_us == now->preempt_timeout_us) &&
-	       (wanted->contexts == 0 || wanted->contexts == now->contexts) &&
-	       (wanted->doorbells == 0 || wanted->doorbells == now->doorbells) &&
-	       (wanted->priority[0] == '\0' ||
-		       strcmp(wanted->priority, now->priority) == 0) &&
-	       (wanted->type[0] == '\0' || strcmp(wanted->type, now->type) == 0) &&
-	       (wanted->driver[0] == '\0' || strcmp(wanted->driver, vf->driver) == 0);
-}
-
 static bool wants_quota(const struct clv_vf_quota *wanted)
 {
 	static const struct clv_vf_quota none;
@@ -212,7 +187,7 @@ int clv_plan_vf(struct clv_planner *planner, struct clv_planned at)
 		plan_new_count(&p);
 	for (uint32_t i = 1; i <= p.count; i++) {
 		char name[CLV_PARTITION_NAME_MAX];
-		bool is_right = !is_new && has_quota(quota, &p.now->items[i - 1]);
+		bool is_right = !is_new && clv_vf_has_quota(quota, &p.now->items[i - 1]);
 
 		name_function(&p, i, name);
 		if (is_right)
