@@ -254,6 +254,17 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 	run_next(op);
 }
 
+/* Where there is no device at all, the drivers' own words say why. */
+static void add_problems(struct clv_error *err, const struct clv_node *node)
+{
+	for (size_t i = 0; i < node->n_problems && node->n_devices == 0; i++) {
+		size_t used = strlen(err->msg);
+
+		snprintf(err->msg + used, sizeof(err->msg) - used, "; %s",
+			node->problems[i]);
+	}
+}
+
 /* A layout that asks for too much is a wrong layout; a partition too many may fit at
  * another time. */
 static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
@@ -294,9 +305,10 @@ static void plan_now(struct clv_operation *op)
 		r = plan_back(op, node, &plan, &err);
 	else if (r >= 0)
 		r = clv_plan_make(node, &op->layout, &plan, &err);
-	if (r < 0)
+	if (r < 0) {
+		add_problems(&err, node);
 		fail_with_layout(op, &err);
-	else if (plan.n_obstacles > 0)
+	} else if (plan.n_obstacles > 0)
 		block(op, &plan, node);
 	else
 		begin(op, &plan, node);
