@@ -10,6 +10,7 @@
 #include "agent/profiles.h"
 #include "agent/state.h"
 #include "agent/store.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -53,11 +54,23 @@ int clv_api_get_node(
 	return r < 0 ? r : answer(request, 200, clv_node_to_json(node));
 }
 
+/* Messages, events and the journal quote it: on one line, in UTF-8. */
+static bool is_plain(const char *text)
+{
+	json_t *string = json_string(text);
+	bool is_text = string != NULL;
+
+	json_decref(string);
+	for (const char *p = text; *p; p++)
+		is_text = is_text && (unsigned char)*p >= 0x20 && *p != 0x7f;
+	return is_text;
+}
+
 static const char *layout_name(const struct clv_request *request)
 {
 	const char *name = clv_request_argument(request, "name");
 
-	return name && name[0] && strlen(name) < 100 ? name : "layout";
+	return name && name[0] && strlen(name) < 100 && is_plain(name) ? name : "layout";
 }
 
 /* A layout that this node cannot follow is a wrong one, whatever the reason. */
@@ -173,10 +186,31 @@ static int read_text(const json_t *body, const char *key, char *ret, size_t ret_
 {
 	const char *text = json_string_value(json_object_get(body, key));
 
-	if (!text || text[0] == '\0' || strlen(text) >= ret_bytes)
-		return clv_error_set(err, -EINVAL, "%s must be a text of 1 to %zu bytes",
-			key, ret_bytes - 1);
+	if (!text || text[0] == '\0' || strlen(text) >= ret_bytes || !is_plain(text))
+		return clv_error_set(err, -EINVAL,
+			"%s must be a text of 1 to %zu bytes on one line", key,
+			ret_bytes - 1);
 	snprintf(ret, ret_bytes, "%s", text);
+	return 0;
+}
+
+static int check_keys(const json_t *body, struct clv_error *err)
+{
+	static const char *const known[] = {"device", "profile", "count", "start"};
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)body, key, value) {
+		size_t i = 0;
+
+		while (i < CLV_ARRAY_SIZE(known) && strcmp(known[i], key) != 0)
+			i++;
+		if (i == CLV_ARRAY_SIZE(known))
+			return clv_error_set(err, -EINVAL,
+				"unknown field \"%.40s\": known are device, profile, "
+				"count and start",
+				key);
+	}
 	return 0;
 }
 
@@ -184,8 +218,11 @@ static int read_partition(
 	const json_t *body, struct clv_apply_request *wanted, struct clv_error *err)
 {
 	json_int_t count, start;
-	int r = read_text(body, "device", wanted->device, sizeof(wanted->device), err);
+	int r = check_keys(body, err);
 
+	if (r >= 0)
+		r = read_text(
+			body, "device", wanted->device, sizeof(wanted->device), err);
 	if (r >= 0)
 		r = read_text(
 			body, "profile", wanted->profile, sizeof(wanted->profile), err);
@@ -228,7 +265,8 @@ int clv_api_delete_partition(
 
 	if (r < 0)
 		return r;
-	if (!name || name[0] == '\0' || strlen(name) >= sizeof(wanted.partition))
+	if (!name || name[0] == '\0' || strlen(name) >= sizeof(wanted.partition) ||
+		!is_plain(name))
 		return clv_error_set(err, -EINVAL,
 			"say which one: DELETE /v1/partitions?name=gpu0/1g.10gb@4");
 	snprintf(wanted.partition, sizeof(wanted.partition), "%s", name);

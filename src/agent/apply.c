@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/apply.h"
+#include "agent/apply-internal.h"
 
 #include "agent/agent.h"
+#include "agent/apply-back.h"
 #include "agent/apply-edit.h"
 #include "agent/devices.h"
 #include "agent/events.h"
@@ -11,7 +12,6 @@
 #include "agent/lease.h"
 #include "agent/made.h"
 #include "agent/plan-json.h"
-#include "agent/problem.h"
 #include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
@@ -30,18 +30,7 @@
 #define KEPT_MAX 32u
 #define WAIT_US 500000u
 
-enum state {
-	SURVEYING,
-	WAITING,
-	RUNNING,
-	ROLLING_BACK,
-	DONE, /* from here on it has ended */
-	FAILED,
-	ROLLED_BACK,
-	_STATE_MAX,
-};
-
-static const char *const states[_STATE_MAX] = {
+const char *const clv_operation_states[_STATE_MAX] = {
 	[SURVEYING] = "surveying",
 	[WAITING] = "waiting",
 	[RUNNING] = "running",
@@ -49,32 +38,6 @@ static const char *const states[_STATE_MAX] = {
 	[DONE] = "done",
 	[FAILED] = "failed",
 	[ROLLED_BACK] = "rolled_back",
-};
-
-/* One step of the plan that is being carried out, as people see it. */
-struct stage {
-	struct clv_step step;
-	char uuid[96];
-	char text[256];
-	uint64_t began_ns, took_ns;
-	bool has_failed;
-};
-
-struct clv_operation {
-	TAILQ_ENTRY(clv_operation) entry;
-	struct clv_apply *apply;
-	struct clv_apply_request request; /* without its texts */
-	char id[CLV_LEASE_ID_MAX];
-	enum state state;
-	uint64_t revision;
-	uint64_t started_real_ns, ended_real_ns;
-	char *target, *before; /* layouts; before: NULL as long as nothing was changed */
-	struct clv_layout layout;
-	struct stage *stages;
-	size_t n_stages, at;
-	json_t *obstacles;
-	struct clv_error error;
-	sd_event_source *timer;
 };
 
 struct clv_apply {
@@ -122,7 +85,8 @@ static int write_journal(struct clv_operation *op, struct clv_error *err)
 		return err->code;
 	snprintf(journal.id, sizeof(journal.id), "%s", op->id);
 	snprintf(journal.what, sizeof(journal.what), "%s", op->request.what);
-	snprintf(journal.state, sizeof(journal.state), "%s", states[op->state]);
+	snprintf(journal.state, sizeof(journal.state), "%s",
+		clv_operation_states[op->state]);
 	snprintf(journal.error, sizeof(journal.error), "%s", op->error.msg);
 	return clv_store_put_journal(store, &journal, err);
 }
@@ -167,7 +131,7 @@ static void end(struct clv_operation *op, enum state state)
 	if (was_begun && write_journal(op, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	if (was_begun || state != DONE)
-		clv_log_info("%s: %s%s%s", op->request.what, states[state],
+		clv_log_info("%s: %s%s%s", op->request.what, clv_operation_states[state],
 			op->error.code ? ": " : "", op->error.msg);
 	if (was_begun || state != DONE)
 		clv_events_emit(agent, end_events[state], NULL, "%s%s%s",
@@ -175,9 +139,34 @@ static void end(struct clv_operation *op, enum state state)
 	changed(op);
 }
 
+/* What went wrong first is said first, and room is kept for what it led to. */
+static void add_to_error(struct clv_operation *op, const char *more)
+{
+	struct clv_error first = op->error;
+	size_t room = sizeof(first.msg) - strlen(more) - sizeof("; ");
+
+	snprintf(op->error.msg, sizeof(op->error.msg), "%.*s; %s", (int)room, first.msg,
+		more);
+}
+
+static void roll_back(struct clv_operation *op, const struct clv_error *why);
+
+/* Before anything was changed that is all; after it, by an earlier agent too, the node
+ * is put back; and if that cannot be, it is said. */
 static void fail(struct clv_operation *op, const struct clv_error *why)
 {
-	op->error = *why;
+	char more[300];
+
+	if (op->state == ROLLING_BACK) {
+		snprintf(more, sizeof(more),
+			"it could not be put back (%.200s): see cleave plan", why->msg);
+		add_to_error(op, more);
+	} else if (op->before) {
+		roll_back(op, why);
+		return;
+	} else {
+		op->error = *why;
+	}
 	end(op, FAILED);
 }
 
@@ -243,14 +232,10 @@ static void block(struct clv_operation *op, const struct clv_plan *plan,
 		wait_for_holders(op);
 		return;
 	}
-	clv_error_set(&err, -EBUSY, "%s is in use by %s%s: %s; nothing was changed", name,
+	clv_error_set(&err, -EBUSY, "%s is in use by %s%s: %s%s", name,
 		first->holders.n ? first->holders.items[0].text : "a pending change",
-		plan->n_obstacles > 1 ? " (and there are others)" : "", first->why);
-	if (op->state == ROLLING_BACK)
-		clv_error_set(&err, -EBUSY,
-			"%s; it cannot be put back either, since %s is in use by now: "
-			"see cleave plan",
-			op->error.msg, name);
+		plan->n_obstacles > 1 ? " (and there are others)" : "", first->why,
+		op->before ? "" : "; nothing was changed");
 	fail(op, &err);
 }
 
@@ -273,6 +258,17 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 	run_next(op);
 }
 
+/* Where there is no device at all, the drivers' own words say why. */
+static void add_problems(struct clv_error *err, const struct clv_node *node)
+{
+	for (size_t i = 0; i < node->n_problems && node->n_devices == 0; i++) {
+		size_t used = strlen(err->msg);
+
+		snprintf(err->msg + used, sizeof(err->msg) - used, "; %s",
+			node->problems[i]);
+	}
+}
+
 /* A layout that asks for too much is a wrong layout; a partition too many may fit at
  * another time. */
 static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
@@ -282,6 +278,20 @@ static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
 	else if (err->code == -ENOSPC)
 		err->code = -EBUSY;
 	fail(op, err);
+}
+
+static int plan_back(struct clv_operation *op, const struct clv_node *node,
+	struct clv_plan *ret, struct clv_error *err)
+{
+	struct clv_layout layout;
+	int r = clv_apply_back(
+		op->before, node, &layout, op->gone, sizeof(op->gone), err);
+
+	if (r < 0)
+		return r;
+	r = clv_plan_make(node, &layout, ret, err);
+	clv_layout_clear(&layout);
+	return r;
 }
 
 /* With what the hardware shows now. */
@@ -295,11 +305,14 @@ static void plan_now(struct clv_operation *op)
 	/* One partition more or less is said as a layout once the node is known. */
 	if (op->state != ROLLING_BACK && !op->target)
 		r = clv_apply_edit(&op->request, node, &op->layout, &op->target, &err);
-	if (r >= 0)
+	if (r >= 0 && op->state == ROLLING_BACK)
+		r = plan_back(op, node, &plan, &err);
+	else if (r >= 0)
 		r = clv_plan_make(node, &op->layout, &plan, &err);
-	if (r < 0)
+	if (r < 0) {
+		add_problems(&err, node);
 		fail_with_layout(op, &err);
-	else if (plan.n_obstacles > 0)
+	} else if (plan.n_obstacles > 0)
 		block(op, &plan, node);
 	else
 		begin(op, &plan, node);
@@ -345,24 +358,15 @@ static void wait_for_holders(struct clv_operation *op)
 
 static void roll_back(struct clv_operation *op, const struct clv_error *why)
 {
-	struct clv_layout layout;
 	struct clv_error err = {0};
 
 	if (op->state == ROLLING_BACK) {
-		clv_error_prefix(
-			&op->error, "it could not be put back (%.200s) after", why->msg);
-		end(op, FAILED);
+		fail(op, why);
 		return;
 	}
 	op->error = *why;
-	if (!op->before || clv_layout_parse(op->before, strlen(op->before),
-				   "the node as it was", &layout, &err) < 0) {
-		end(op, FAILED);
-		return;
-	}
-	clv_layout_clear(&op->layout);
-	op->layout = layout;
 	op->state = ROLLING_BACK;
+	op->timer = sd_event_source_disable_unref(op->timer);
 	if (write_journal(op, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	changed(op);
@@ -419,6 +423,43 @@ static bool turned_on(const struct clv_operation *op)
 	return false;
 }
 
+/* A request for another mode than there is. */
+static bool has_asked_for_memory(const struct clv_operation *op)
+{
+	const struct clv_node *node = clv_hardware_node(op->apply->agent->hardware);
+
+	for (size_t i = 0; i < node->n_devices && op->asked_memory != 0; i++) {
+		const struct clv_xcp_state *xcp = &node->devices[i].xcp;
+
+		if (xcp->is_capable && xcp->memory != op->asked_memory)
+			return true;
+	}
+	return false;
+}
+
+/* As far as it goes. */
+static void end_rolling_back(struct clv_operation *op)
+{
+	char more[256];
+
+	if (op->gone[0] == '\0' && !has_asked_for_memory(op)) {
+		end(op, ROLLED_BACK);
+		return;
+	}
+	if (op->gone[0] != '\0')
+		snprintf(more, sizeof(more),
+			"the rest is as it was, and %s is gone and could not be put back",
+			op->gone);
+	else
+		snprintf(more, sizeof(more),
+			"all is as it was, but %s may have been asked for and stays so "
+			"until the driver is reloaded",
+			clv_memory_mode_to_string(
+				(enum clv_memory_mode)op->asked_memory));
+	add_to_error(op, more);
+	end(op, FAILED);
+}
+
 static void succeed(struct clv_operation *op)
 {
 	struct clv_agent *agent = op->apply->agent;
@@ -426,7 +467,7 @@ static void succeed(struct clv_operation *op)
 	struct clv_store *store;
 
 	if (op->state == ROLLING_BACK) {
-		end(op, ROLLED_BACK);
+		end_rolling_back(op);
 		return;
 	}
 	if (op->request.keeps_layout && set_aside(op, &err) < 0) {
@@ -443,11 +484,32 @@ static void succeed(struct clv_operation *op)
 		clv_made_add(agent->made, clv_operation_created(op), turned_on(op));
 }
 
+/* A driver that refuses for a reason has not been asked; after a crash nobody knows. */
+static void note_memory(struct clv_operation *op, const struct clv_step *step, int code)
+{
+	if (step->kind == CLV_STEP_RELOAD && code == 0)
+		op->asked_memory = 0;
+	else if (step->kind == CLV_STEP_MEMORY_MODE &&
+		 (code == 0 || code == -EIO || code == -ETIMEDOUT))
+		op->asked_memory = step->value;
+}
+
+static void on_reloaded(void *userdata, const struct clv_error *err)
+{
+	struct clv_operation *op = userdata;
+
+	if (err->code != 0)
+		roll_back(op, err);
+	else
+		run_next(op);
+}
+
 static void on_step(void *userdata, const struct clv_error *err)
 {
 	struct clv_operation *op = userdata;
 	struct stage *stage = &op->stages[op->at];
 
+	note_memory(op, &stage->step, err->code);
 	stage->took_ns = clv_clock_ns() - stage->began_ns;
 	stage->has_failed = err->code != 0;
 	if (err->code != 0) {
@@ -459,7 +521,11 @@ static void on_step(void *userdata, const struct clv_error *err)
 	}
 	op->at++;
 	changed(op);
-	run_next(op);
+	/* It comes to all devices of the driver, and the step has shown one. */
+	if (stage->step.kind == CLV_STEP_RELOAD)
+		clv_hardware_ask(op->apply->agent->hardware, on_reloaded, op);
+	else
+		run_next(op);
 }
 
 static bool is_done_already(const struct clv_operation *op, const struct stage *stage)
@@ -596,6 +662,8 @@ int clv_apply_cancel(
 		return 0;
 	clv_error_set(
 		&why, -ECANCELED, "it was ended while it waited; nothing was changed");
+	if (op->before)
+		clv_error_set(&why, -ECANCELED, "it was ended while it waited");
 	clv_hardware_forget(apply->agent->hardware, op);
 	fail(op, &why);
 	return 0;
@@ -637,57 +705,23 @@ uint64_t clv_operation_revision(const struct clv_operation *op)
 	return op->revision;
 }
 
-static const char *stage_state(const struct clv_operation *op, size_t i)
-{
-	if (op->stages[i].has_failed)
-		return "failed";
-	if (i < op->at)
-		return "done";
-	return i == op->at && !clv_operation_has_ended(op) ? "running" : "pending";
-}
-
-static json_t *stages_to_json(const struct clv_operation *op)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < op->n_stages; i++)
-		json_array_append_new(array,
-			json_pack("{s:s,s:s,s:f}", "text", op->stages[i].text, "state",
-				stage_state(op, i), "seconds",
-				(double)op->stages[i].took_ns / (double)CLV_NS_PER_S));
-	return array;
-}
-
-static json_t *time_to_json(uint64_t real_ns)
-{
-	char text[32];
-
-	if (real_ns == 0)
-		return json_null();
-	clv_clock_format_rfc3339(real_ns, text);
-	return json_string(text);
-}
-
-json_t *clv_operation_to_json(const struct clv_operation *op)
-{
-	json_t *error = json_null();
-
-	if (op->error.code != 0)
-		error = clv_problem_to_json(&op->error, &(unsigned int){0});
-	return json_pack("{s:s,s:s,s:s,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "id", op->id,
-		"what", op->request.what, "state", states[op->state], "revision",
-		(json_int_t)op->revision, "step", (json_int_t)op->at, "steps",
-		stages_to_json(op), "obstacles",
-		op->obstacles ? json_incref(op->obstacles) : json_array(), "error", error,
-		"started_at", time_to_json(op->started_real_ns), "ended_at",
-		time_to_json(op->ended_real_ns));
-}
-
 /* After a start. */
 
+static void take_journal(struct clv_operation *op, const struct clv_journal *journal)
+{
+	snprintf(op->id, sizeof(op->id), "%s", journal->id);
+	op->started_real_ns = journal->started_real_ns;
+	op->target = strdup(journal->target);
+	op->before = strdup(journal->before);
+	if (strcmp(journal->state, clv_operation_states[ROLLING_BACK]) != 0)
+		return;
+	op->state = ROLLING_BACK;
+	clv_error_set(&op->error, -EIO, "%s", journal->error);
+}
+
+/* A target that cannot be read any more ends in a roll-back. */
 static void go_on(struct clv_apply *apply, struct clv_journal *journal)
 {
-	bool is_back = strcmp(journal->state, states[ROLLING_BACK]) == 0;
 	struct clv_apply_request request = {
 		.uid = journal->uid,
 		.keeps_layout = journal->keeps_layout,
@@ -695,27 +729,25 @@ static void go_on(struct clv_apply *apply, struct clv_journal *journal)
 	};
 	struct clv_operation *op;
 	struct clv_error err = {0};
-	const char *text = is_back ? journal->before : journal->target;
+	int r;
 
 	snprintf(request.what, sizeof(request.what), "%s", journal->what);
 	op = add_operation(apply, &request);
-	if (!op || clv_layout_parse(
-			   text, strlen(text), "the journal", &op->layout, &err) < 0) {
-		clv_log_error(0, "what an earlier agent began cannot be gone on with: %s",
-			err.msg);
+	if (!op) {
+		clv_log_error(0, "out of memory: %s is not gone on with", journal->what);
 		return;
 	}
-	snprintf(op->id, sizeof(op->id), "%s", journal->id);
-	op->started_real_ns = journal->started_real_ns;
-	op->target = strdup(journal->target);
-	op->before = strdup(journal->before);
-	op->state = is_back ? ROLLING_BACK : SURVEYING;
-	if (is_back)
-		clv_error_set(&op->error, -EIO, "%s", journal->error);
+	take_journal(op, journal);
 	clv_events_emit(apply->agent, CLV_EVENT_APPLY_RESUMED, NULL,
 		"%s: gone on with after step %u of %u", journal->what, journal->step,
 		journal->n_steps);
-	survey(op);
+	r = clv_layout_parse(journal->target, strlen(journal->target), "the journal",
+		&op->layout, &err);
+	op->asked_memory = r < 0 ? 0 : clv_apply_memory_mode(&op->layout);
+	if (r < 0 && op->state != ROLLING_BACK)
+		fail(op, &err);
+	else
+		survey(op);
 }
 
 static void apply_again(struct clv_apply *apply, const char *layout)

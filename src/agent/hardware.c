@@ -21,7 +21,6 @@
 #include <sys/epoll.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define ANSWER_MAX_BYTES (16u << 20)
@@ -32,6 +31,9 @@
 #define STEP_NS (60 * CLV_NS_PER_S)
 /* amd-smi waits 140 s for a reload. */
 #define RELOAD_NS (200 * CLV_NS_PER_S)
+
+static const char not_understood[] =
+	"the process that speaks to the drivers is not understood";
 
 extern char **environ;
 
@@ -65,12 +67,15 @@ static void ask_next(struct clv_hardware *hw);
 static void end_worker(struct clv_hardware *hw)
 {
 	hw->input = sd_event_source_disable_unref(hw->input);
-	hw->child = sd_event_source_disable_unref(hw->child);
 	if (hw->pid > 0) {
 		kill(-hw->pid, SIGKILL);
-		/* A driver that hangs in the kernel must not keep us: init reaps it. */
-		waitpid(hw->pid, NULL, WNOHANG);
+		/* A driver that hangs in the kernel must not keep us: the loop reaps it
+		 * whenever it ends. */
+		sd_event_source_set_userdata(hw->child, NULL);
+		sd_event_source_set_floating(hw->child, true);
+		hw->child = sd_event_source_unref(hw->child);
 	}
+	hw->child = sd_event_source_disable_unref(hw->child);
 	clv_close_fd(&hw->fd);
 	hw->fd = -1;
 	hw->pid = 0;
@@ -119,6 +124,10 @@ static int on_exit_of_worker(
 {
 	struct clv_hardware *hw = userdata;
 
+	if (!hw)
+		return 0;
+	/* What it had started, a modprobe say, goes with it. */
+	kill(-hw->pid, SIGKILL);
 	hw->pid = 0;
 	if (hw->is_asking)
 		fail(hw, -EIO,
@@ -159,6 +168,19 @@ static bool read_more(struct clv_hardware *hw)
 	return got > 0 || (got < 0 && errno == EAGAIN);
 }
 
+/* A node, a device as it is after the step, or what went wrong. */
+static bool is_answer(const struct clv_hardware *hw, const json_t *answer)
+{
+	const json_t *error = json_object_get(answer, "error");
+	const struct question *question = TAILQ_FIRST(&hw->questions);
+
+	if (error)
+		return json_integer_value(json_object_get(error, "code")) < 0 &&
+		       json_is_string(json_object_get(error, "message"));
+	return json_is_object(
+		json_object_get(answer, question->survey ? "node" : "device"));
+}
+
 static int on_input(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct clv_hardware *hw = userdata;
@@ -173,11 +195,12 @@ static int on_input(sd_event_source *source, int fd, uint32_t events, void *user
 		return 0;
 	answer = json_loadb(hw->answer, hw->n_bytes, 0, NULL);
 	hw->n_bytes = 0;
-	if (answer)
+	if (!hw->is_asking)
+		end_worker(hw); /* nobody asked: what it says next is no answer */
+	else if (is_answer(hw, answer))
 		finish(hw, answer);
 	else
-		fail(hw, -EIO,
-			"the process that speaks to the drivers is not understood");
+		fail(hw, -EIO, not_understood);
 	json_decref(answer);
 	return 0;
 }
@@ -315,30 +338,37 @@ static struct clv_error error_of(const json_t *answer)
 	return err;
 }
 
-static void take_node(struct clv_hardware *hw, const json_t *answer)
+static void take_node(
+	struct clv_hardware *hw, const json_t *answer, struct clv_error *err)
 {
-	struct clv_error err = error_of(answer);
 	struct clv_node node = {0};
 
-	if (err.code == 0)
-		clv_node_from_json(json_object_get(answer, "node"), &node, &err);
-	if (err.code != 0)
-		clv_node_add_problem(&node, err.msg);
+	if (err->code == 0)
+		clv_node_from_json(json_object_get(answer, "node"), &node, err);
+	if (err->code != 0)
+		clv_node_add_problem(&node, err->msg);
 	clv_node_clear(&hw->node);
 	hw->node = node;
 	for (size_t i = 0; i < node.n_problems; i++)
 		clv_log_warning(0, "%s", node.problems[i]);
 }
 
-static void take_device(
-	struct clv_hardware *hw, const struct question *question, const json_t *answer)
+/* A step whose device cannot be read has failed, whatever it says. */
+static void take_device(struct clv_hardware *hw, const struct question *question,
+	const json_t *answer, struct clv_error *err)
 {
 	struct clv_node_device *device = clv_node_find(&hw->node, question->uuid);
 	const json_t *json = json_object_get(answer, "device");
 	struct clv_node_device read = {0};
+	struct clv_error why = {0};
 
-	if (!device || !json || clv_node_device_from_json(json, &read, NULL) < 0)
+	if (!device || !json)
 		return;
+	if (clv_node_device_from_json(json, &read, &why) < 0) {
+		if (err->code == 0)
+			clv_error_set(err, -EIO, "%s: %s", not_understood, why.msg);
+		return;
+	}
 	clv_node_device_clear(device);
 	*device = read;
 }
@@ -353,10 +383,10 @@ static void finish(struct clv_hardware *hw, const json_t *answer)
 		return;
 	TAILQ_REMOVE(&hw->questions, question, entry);
 	if (question->survey) {
-		take_node(hw, answer);
+		take_node(hw, answer, &err);
 		hw->surveyed = question->survey;
 	} else {
-		take_device(hw, question, answer);
+		take_device(hw, question, answer, &err);
 	}
 	clv_partitions_take_node(hw->agent, &hw->node);
 	if (question->done)

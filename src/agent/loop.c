@@ -88,6 +88,8 @@ static void tell_backends(const struct clv_agent *agent)
 	setenv("CLEAVE_SIM_STATE", path, 1);
 	snprintf(path, sizeof(path), "%s/cores", agent->config.state);
 	setenv("CLEAVE_CORES", path, 1);
+	snprintf(path, sizeof(path), "%s/amdgpu-reload", agent->config.state);
+	setenv("CLEAVE_AMD_RELOAD", path, 1);
 }
 
 /* Asking drivers takes time that a user's own agent spends only when there is something

@@ -2,6 +2,7 @@
 /* Errors as the API shows them.  The table is the one in docs/api.md. */
 #include "agent/problem.h"
 
+#include "agent/json-fields.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -31,15 +32,20 @@ static const struct clv_problem {
 json_t *clv_problem_to_json(const struct clv_error *err, unsigned int *ret_status)
 {
 	const struct clv_problem *problem = problems;
-	json_t *detail = json_string(err->msg);
+	struct clv_error clean = *err;
+	json_t *json;
 
 	while (problem->code != 0 && problem->code != -err->code)
 		problem++;
-	/* A message may quote what was cut in the middle of a character. */
-	if (!detail)
-		detail = json_string("the reason cannot be shown as text");
+	/* A message may quote what a caller sent: it is one line all the same, and may
+	 * have been cut in the middle of a character. */
+	for (char *p = clean.msg; *p; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	}
 	*ret_status = problem->status;
-	return json_pack("{s:s,s:s,s:i,s:s,s:o}", "type", "about:blank", "title",
-		problem->title, "status", (int)problem->status, "code", problem->name,
-		"detail", detail);
+	json = json_pack("{s:s,s:s,s:i,s:s}", "type", "about:blank", "title",
+		problem->title, "status", (int)problem->status, "code", problem->name);
+	clv_json_set_text(json, "detail", clean.msg);
+	return json;
 }

@@ -337,13 +337,11 @@ int clv_request_parse_number(const char *name, const char *text, uint64_t most,
 	uint64_t *ret, struct clv_error *err)
 {
 	size_t length = strlen(text);
-	uint64_t value = 0;
+	bool is_number =
+		length > 0 && length <= 18 && strspn(text, "0123456789") == length;
+	uint64_t value = is_number ? strtoull(text, NULL, 10) : 0;
 
-	if (length > 0 && length <= 18 && strspn(text, "0123456789") == length)
-		value = strtoull(text, NULL, 10);
-	else
-		value = UINT64_MAX;
-	if (value > most)
+	if (!is_number || value > most)
 		return clv_error_set(err, -EINVAL,
 			"%s must be a whole number from 0 to %" PRIu64, name, most);
 	*ret = value;

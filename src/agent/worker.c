@@ -28,7 +28,8 @@ static const struct clv_backend_ops *const backends[] = {
 struct worker {
 	struct clv_backend *open[N_BACKENDS]; /* NULL: not there */
 	struct clv_node node;
-	uint8_t *backend_of; /* by device */
+	struct clv_error absent[N_BACKENDS]; /* why it is not there */
+	uint8_t *backend_of;                 /* by device */
 	FILE *answers;
 };
 
@@ -38,17 +39,24 @@ static bool is_wanted(const struct clv_backend_ops *ops)
 	return (getenv("CLEAVE_SIM") != NULL) == (ops == &clv_backend_sim) && ops->survey;
 }
 
-/* A vendor whose driver is not there is no problem; one whose driver fails is. */
 static void open_backends(struct worker *w)
 {
 	for (size_t i = 0; i < N_BACKENDS; i++) {
-		struct clv_error err = {0};
+		w->absent[i] = (struct clv_error){0};
+		if (is_wanted(backends[i]) && !w->open[i])
+			backends[i]->probe(&w->open[i], &w->absent[i]);
+	}
+}
 
-		if (!is_wanted(backends[i]) || w->open[i])
-			continue;
-		if (backends[i]->probe(&w->open[i], &err) < 0 &&
-			(err.code != -ENODEV || backends[i] == &clv_backend_sim))
-			clv_node_add_problem(&w->node, err.msg);
+/* A vendor whose driver is not there is no problem as long as there are other devices;
+ * one whose driver fails is. */
+static void tell_absent(struct worker *w)
+{
+	for (size_t i = 0; i < N_BACKENDS; i++) {
+		int code = w->absent[i].code;
+
+		if (code != 0 && (code != -ENODEV || w->node.n_devices == 0))
+			clv_node_add_problem(&w->node, w->absent[i].msg);
 	}
 }
 
@@ -174,6 +182,7 @@ static json_t *survey(struct worker *w, const json_t *names)
 		if (w->open[i] && survey_one(w, i) < 0)
 			clv_node_add_problem(&w->node, "out of memory");
 	}
+	tell_absent(w);
 	name_devices(&w->node, names);
 	return json_pack("{s:o}", "node", clv_node_to_json(&w->node));
 }

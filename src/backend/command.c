@@ -7,11 +7,12 @@
 #include "base/cleanup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,33 +34,51 @@ static void keep_last_line(int fd, char *ret, size_t ret_bytes)
 	snprintf(ret, ret_bytes, "%s", line ? line + 1 : text);
 }
 
-static int spawn(const char *const *argv, int output_fd, pid_t *ret_pid)
+/* A program whose caller is killed goes too: whoever looks at the device next must not
+ * see it change under his eyes.  So it is a fork, which can ask for that, and not a
+ * spawn. */
+static void become(const char *const *argv, int output_fd, pid_t parent)
 {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
+	int nothing = open("/dev/null", O_RDONLY);
 	sigset_t none;
-	int r;
 
 	sigemptyset(&none);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", 0, 0);
-	posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, output_fd, STDERR_FILENO);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	r = posix_spawnp(
-		ret_pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	return -r;
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == parent && dup2(nothing, STDIN_FILENO) >= 0 &&
+		dup2(output_fd, STDOUT_FILENO) >= 0 &&
+		dup2(output_fd, STDERR_FILENO) >= 0)
+		execvp(argv[0], (char *const *)argv);
+}
+
+/* What keeps it from running comes back through a pipe that a program closes. */
+static int spawn(const char *const *argv, int output_fd, pid_t *ret_pid)
+{
+	int fds[2], why = 0;
+	pid_t parent = getpid();
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	*ret_pid = fork();
+	if (*ret_pid == 0) {
+		become(argv, output_fd, parent);
+		why = errno;
+		_exit(write(fds[1], &why, sizeof(why)) == sizeof(why) ? 126 : 127);
+	}
+	if (*ret_pid < 0)
+		why = errno;
+	close(fds[1]);
+	if (*ret_pid > 0 && read(fds[0], &why, sizeof(why)) == sizeof(why))
+		waitpid(*ret_pid, NULL, 0);
+	close(fds[0]);
+	return -why;
 }
 
 int clv_command_run(const char *const *argv, char *ret_said, size_t said_bytes)
 {
 	_cleanup_close_ int fd = memfd_create("cleave-said", MFD_CLOEXEC);
 	int status = 0, r;
-	pid_t pid;
+	pid_t pid = -1;
 
 	ret_said[0] = '\0';
 	if (fd < 0)

@@ -9,13 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
+static uint32_t part_of(const struct clv_partition *part)
+{
+	return CLV_LAYOUT_PART(part->size, (int32_t)part->start);
+}
+
 static int add_parts(
 	struct clv_layout_partition *wanted, const struct clv_partition *partition)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < partition->n_parts && r >= 0; i++)
-		r = clv_layout_add_part(wanted, partition->parts[i].size);
+		r = clv_layout_add_part(wanted, part_of(&partition->parts[i]));
 	return r;
 }
 
@@ -25,7 +30,7 @@ static bool has_same_parts(
 	if (wanted->n_parts != partition->n_parts)
 		return false;
 	for (size_t i = 0; i < wanted->n_parts; i++) {
-		if (wanted->parts[i] != partition->parts[i].size)
+		if (wanted->parts[i] != part_of(&partition->parts[i]))
 			return false;
 	}
 	return true;

@@ -320,11 +320,17 @@ static int read_starts(struct clv_yaml_value value, void *into, struct clv_error
 static int read_part(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	const char *text = clv_yaml_text(value);
+	bool is_part = text[0] >= '1' && text[0] <= '9' && text[1] == 'c';
+	bool has_place = is_part && text[2] == '@' && text[3] >= '0' && text[3] <= '9' &&
+			 text[4] == '\0';
 
-	if (text[0] < '1' || text[0] > '9' || strcmp(text + 1, "c") != 0)
+	if (!has_place && !(is_part && text[2] == '\0'))
 		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.40s' is no compute instance: 1c, 2c, 3c, ...", text);
-	if (clv_layout_add_part(into, (uint32_t)(text[0] - '0')) < 0)
+			"'%.40s' is no compute instance: 1c, 2c, 3c, ..., or with its "
+			"place, 1c@0",
+			text);
+	if (clv_layout_add_part(into,
+		    CLV_LAYOUT_PART(text[0] - '0', has_place ? text[3] - '0' : -1)) < 0)
 		return no_memory(value, err);
 	return 0;
 }

@@ -29,12 +29,25 @@ static void write_text(FILE *to, const char *text)
 	fputc('"', to);
 }
 
-static void write_numbers(
-	FILE *to, const char *key, const uint32_t *numbers, size_t n, const char *suffix)
+static void write_numbers(FILE *to, const char *key, const uint32_t *numbers, size_t n)
 {
 	fprintf(to, ", %s: [", key);
 	for (size_t i = 0; i < n; i++)
-		fprintf(to, "%s%" PRIu32 "%s", i ? ", " : "", numbers[i], suffix);
+		fprintf(to, "%s%" PRIu32, i ? ", " : "", numbers[i]);
+	fputc(']', to);
+}
+
+static void write_parts(FILE *to, const struct clv_layout_partition *partition)
+{
+	fputs(", parts: [", to);
+	for (size_t i = 0; i < partition->n_parts; i++) {
+		int32_t start = CLV_LAYOUT_PART_START(partition->parts[i]);
+
+		fprintf(to, "%s%" PRIu32 "c", i ? ", " : "",
+			CLV_LAYOUT_PART_SLICES(partition->parts[i]));
+		if (start >= 0)
+			fprintf(to, "@%" PRId32, start);
+	}
 	fputc(']', to);
 }
 
@@ -116,11 +129,11 @@ static void write_partition(FILE *to, const struct clv_layout_partition *partiti
 	fputs("      - {profile: ", to);
 	write_text(to, partition->profile);
 	if (partition->n_starts > 0)
-		write_numbers(to, "start", partition->starts, partition->n_starts, "");
+		write_numbers(to, "start", partition->starts, partition->n_starts);
 	else if (partition->count != 1)
 		fprintf(to, ", count: %" PRIu32, partition->count);
 	if (partition->n_parts > 0)
-		write_numbers(to, "parts", partition->parts, partition->n_parts, "c");
+		write_parts(to, partition);
 	write_shares(to, ", ", &partition->shares);
 	fputs("}\n", to);
 }

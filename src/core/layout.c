@@ -73,9 +73,9 @@ int clv_layout_add_start(struct clv_layout_partition *partition, uint32_t start)
 	return add_number(&partition->starts, &partition->n_starts, start);
 }
 
-int clv_layout_add_part(struct clv_layout_partition *partition, uint32_t slices)
+int clv_layout_add_part(struct clv_layout_partition *partition, uint32_t part)
 {
-	return add_number(&partition->parts, &partition->n_parts, slices);
+	return add_number(&partition->parts, &partition->n_parts, part);
 }
 
 int clv_selector_add_index(struct clv_selector *select, uint32_t index)

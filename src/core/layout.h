@@ -40,12 +40,17 @@ struct clv_layout_shares {
 	size_t n;
 };
 
+/* A compute instance of so many slices, at a place or (start < 0) at any. */
+#define CLV_LAYOUT_PART(slices, start) ((uint32_t)(slices) | (uint32_t)((start) + 1) << 8)
+#define CLV_LAYOUT_PART_SLICES(part) ((part)&0xffu)
+#define CLV_LAYOUT_PART_START(part) ((int32_t)((part) >> 8) - 1)
+
 struct clv_layout_partition {
 	char profile[CLV_PROFILE_NAME_MAX]; /* "1g.10gb", "1c.3g.20gb", "CPX/NPS4" */
 	uint32_t count;                     /* placed freely; 0 where starts are said */
 	uint32_t *starts;
 	size_t n_starts;
-	/* MIG: the compute instances in each, by their slices; none: one that fills it.
+	/* MIG: the compute instances in each, CLV_LAYOUT_PART(); none: one that fills it.
 	 */
 	uint32_t *parts;
 	size_t n_parts;
@@ -96,7 +101,7 @@ struct clv_layout_partition *clv_layout_add_partition(struct clv_layout_rule *ru
 struct clv_layout_share *clv_layout_add_share(struct clv_layout_shares *shares);
 /* -ENOMEM */
 int clv_layout_add_start(struct clv_layout_partition *partition, uint32_t start);
-int clv_layout_add_part(struct clv_layout_partition *partition, uint32_t slices);
+int clv_layout_add_part(struct clv_layout_partition *partition, uint32_t part);
 int clv_selector_add_index(struct clv_selector *select, uint32_t index);
 int clv_selector_add_name(struct clv_selector *select, const char *name);
 

@@ -54,3 +54,6 @@ void clv_planner_share(struct clv_planner *planner, uint32_t device, const char 
 /* "layout.yaml:LINE: gpu0 (MODEL): ..."; stores and returns code. */
 int clv_planner_fail(struct clv_planner *planner, struct clv_planned at, uint32_t line,
 	int code, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Whether the function has what is said of it. */
+bool clv_vf_has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf);

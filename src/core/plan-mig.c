@@ -20,6 +20,7 @@ struct wish {
 	uint8_t start;
 	uint8_t n_parts; /* 0: one that fills it */
 	uint8_t parts[PARTS_MAX];
+	uint8_t part_starts[PARTS_MAX]; /* or CLV_MIG_ANYWHERE */
 	const struct clv_layout_partition *source;
 };
 
@@ -88,6 +89,30 @@ static int add_copies(struct mig_plan *p, struct wish *wish, uint32_t count)
 	return r;
 }
 
+static int check_part_starts(struct mig_plan *p, const struct wish *wish)
+{
+	const struct clv_mig_profile *profile = &p->model->profiles[wish->profile];
+	const struct clv_mig_model *model = clv_mig_model_of_parts(profile->slices);
+
+	for (uint8_t i = 0; i < wish->n_parts; i++) {
+		char name[8], starts[64];
+		int part;
+
+		if (wish->part_starts[i] == CLV_MIG_ANYWHERE)
+			continue;
+		snprintf(name, sizeof(name), "%uc", wish->parts[i]);
+		part = clv_mig_profile_find(model, name, NULL);
+		if (part < 0 || memchr(model->profiles[part].starts, wish->part_starts[i],
+					model->profiles[part].n_starts))
+			continue;
+		list_starts(&model->profiles[part], starts, sizeof(starts));
+		return clv_planner_fail(p->planner, p->at, wish->source->line, -EINVAL,
+			"%s cannot be placed at %u in %s: its places are %s", name,
+			wish->part_starts[i], profile->name, starts);
+	}
+	return 0;
+}
+
 static int check_parts(struct mig_plan *p, const struct wish *wish)
 {
 	const struct clv_mig_profile *profile = &p->model->profiles[wish->profile];
@@ -103,7 +128,7 @@ static int check_parts(struct mig_plan *p, const struct wish *wish)
 			"compute instances of %u slices do not fit in %s, which has %u",
 			sum, profile->name, profile->slices);
 	/* One that fills it is what it has anyway. */
-	return 0;
+	return check_part_starts(p, wish);
 }
 
 static int find_profile(struct mig_plan *p, const struct clv_layout_partition *source,
@@ -142,6 +167,7 @@ static int add_part_wishes(
 	for (; left > 0 && r >= 0; left -= wish.n_parts) {
 		wish.n_parts = (uint8_t)(left < per_instance ? left : per_instance);
 		memset(wish.parts, (int)slices, wish.n_parts);
+		memset(wish.part_starts, CLV_MIG_ANYWHERE, wish.n_parts);
 		r = add_wish(p, &wish);
 	}
 	return r;
@@ -162,8 +188,11 @@ static int add_wishes(struct mig_plan *p, const struct clv_layout_partition *sou
 		return clv_planner_fail(p->planner, p->at, source->line, -ENOSPC,
 			"%zu parts: an instance has at most %d", source->n_parts,
 			PARTS_MAX);
-	for (size_t i = 0; i < source->n_parts; i++)
-		wish.parts[wish.n_parts++] = (uint8_t)source->parts[i];
+	for (size_t i = 0; i < source->n_parts; i++) {
+		wish.parts[i] = (uint8_t)CLV_LAYOUT_PART_SLICES(source->parts[i]);
+		wish.part_starts[i] = (uint8_t)CLV_LAYOUT_PART_START(source->parts[i]);
+		wish.n_parts++;
+	}
 	r = check_parts(p, &wish);
 	return r < 0 ? r : add_copies(p, &wish, source->count);
 }
@@ -355,7 +384,8 @@ static size_t fill_parts_wished(const struct inside *in,
 		profile = clv_mig_profile_find(model, name, NULL);
 		if (profile < 0)
 			return 0;
-		ret[i] = (struct clv_mig_wish){(uint8_t)profile, CLV_MIG_ANYWHERE};
+		ret[i] =
+			(struct clv_mig_wish){(uint8_t)profile, in->wish->part_starts[i]};
 	}
 	return in->wish->n_parts;
 }
@@ -384,6 +414,16 @@ static void share_part(
 		size == in->profile->slices ? in->name : name, &in->wish->source->shares);
 }
 
+/* As fill_parts_now() numbers them: one that fills the instance is the instance. */
+static void block_part(struct mig_plan *p, const struct inside *in, size_t have)
+{
+	const struct clv_partition *part =
+		in->now->n_parts > 0 ? &in->now->parts[have] : in->now;
+
+	clv_planner_block(p->planner, p->at.index, part->name, &part->holders,
+		"the layout has no place for it beside what it wants in %s", in->name);
+}
+
 static int plan_parts(struct mig_plan *p, const struct inside *in)
 {
 	const struct clv_mig_model *model = clv_mig_model_of_parts(in->profile->slices);
@@ -406,6 +446,8 @@ static int plan_parts(struct mig_plan *p, const struct inside *in)
 			-ENOSPC, "these parts do not fit together in %s",
 			in->profile->name);
 	for (size_t i = 0; i < n_have; i++) {
+		if (answer.in_the_way & 1u << i)
+			block_part(p, in, i);
 		if (!(answer.stay & 1u << i))
 			add_part_step(p, in, CLV_STEP_DESTROY_PART,
 				&model->profiles[have[i].instance.profile],

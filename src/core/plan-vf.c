@@ -121,23 +121,6 @@ static int check(struct vf_plan *p)
 	return r < 0 ? r : check_type(p);
 }
 
-static bool has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf)
-{
-	const struct clv_vf_quota *now = &vf->quota;
-
-	return (wanted->memory_bytes == 0 || wanted->memory_bytes == now->memory_bytes) &&
-	       (wanted->exec_quantum_ms == 0 ||
-		       wanted->exec_quantum_ms == now->exec_quantum_ms) &&
-	       (wanted->preempt_timeout_us == 0 ||
-		       wanted->preempt_timeout_us == now->preempt_timeout_us) &&
-	       (wanted->contexts == 0 || wanted->contexts == now->contexts) &&
-	       (wanted->doorbells == 0 || wanted->doorbells == now->doorbells) &&
-	       (wanted->priority[0] == '\0' ||
-		       strcmp(wanted->priority, now->priority) == 0) &&
-	       (wanted->type[0] == '\0' || strcmp(wanted->type, now->type) == 0) &&
-	       (wanted->driver[0] == '\0' || strcmp(wanted->driver, vf->driver) == 0);
-}
-
 static bool wants_quota(const struct clv_vf_quota *wanted)
 {
 	static const struct clv_vf_quota none;
@@ -204,7 +187,7 @@ int clv_plan_vf(struct clv_planner *planner, struct clv_planned at)
 		plan_new_count(&p);
 	for (uint32_t i = 1; i <= p.count; i++) {
 		char name[CLV_PARTITION_NAME_MAX];
-		bool is_right = !is_new && has_quota(quota, &p.now->items[i - 1]);
+		bool is_right = !is_new && clv_vf_has_quota(quota, &p.now->items[i - 1]);
 
 		name_function(&p, i, name);
 		if (is_right)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AMD's compute and memory modes.  A compute mode is one device's own matter.  A memory
  * mode is its hive's, and comes true when the driver is reloaded, which puts every device
- * of the driver back to SPX: so all go to SPX first, and each gets its mode after. */
+ * of the driver back to SPX, or to CPX where SPX does not go with the memory mode: so
+ * those that change go to a mode that they can be in before, and each gets its mode
+ * after. */
 #include "core/plan-internal.h"
 
 #include "base/cleanup.h"
@@ -255,6 +257,7 @@ static void add_reload(struct xcp_plan *p)
 	for (uint32_t i = 0; i < node->n_devices; i++) {
 		if (!step && changes_memory(p, i)) {
 			step = clv_planner_step(p->planner, CLV_STEP_RELOAD, i);
+			step->value = p->targets[i].memory;
 			step->needs = CLV_NEEDS_IDLE | CLV_NEEDS_RELOAD;
 			snprintf(step->why, sizeof(step->why),
 				"a memory mode comes true when the driver is reloaded: "
@@ -308,6 +311,20 @@ static void plan_alone(struct xcp_plan *p, uint32_t i)
 	add_compute(p, i, p->targets[i].compute, "");
 }
 
+/* AMD changes a memory mode from SPX, which goes with NPS1 alone.  From another one it
+ * is enough that the compute mode goes with the memory mode to come: CPX does with all.
+ */
+static void add_first_mode(struct xcp_plan *p, uint32_t i)
+{
+	const struct clv_xcp_state *xcp = &device_at(p, i)->xcp;
+
+	if (xcp->memory == CLV_NPS1 && xcp->compute != CLV_SPX)
+		add_compute(p, i, CLV_SPX, "a memory mode is changed from SPX");
+	else if (xcp->memory != CLV_NPS1 &&
+		 !(clv_xcp_memory_modes(xcp->compute, xcp->dies) & p->targets[i].memory))
+		add_compute(p, i, CLV_CPX, "CPX goes with both memory modes");
+}
+
 static void plan_reload(struct xcp_plan *p)
 {
 	uint32_t n = (uint32_t)p->planner->node->n_devices;
@@ -317,9 +334,8 @@ static void plan_reload(struct xcp_plan *p)
 			continue;
 		clv_planner_block_all(p->planner, i,
 			"the driver is reloaded, which takes every device of it away");
-		if (device_at(p, i)->xcp.compute != CLV_SPX && changes_memory(p, i))
-			add_compute(
-				p, i, CLV_SPX, "a memory mode is changed from SPX only");
+		if (changes_memory(p, i))
+			add_first_mode(p, i);
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		if (changes_memory(p, i))

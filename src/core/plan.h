@@ -20,11 +20,11 @@ enum clv_step_kind {
 	CLV_STEP_MIG_MODE,     /* value: 1 on, 0 off */
 	CLV_STEP_COMPUTE_MODE, /* value: enum clv_compute_mode */
 	CLV_STEP_MEMORY_MODE,  /* value: enum clv_memory_mode; asks for it */
-	CLV_STEP_RELOAD,       /* of the driver, so that what was asked for comes true */
-	CLV_STEP_VF_COUNT,     /* value: how many; from 0 or to 0 */
-	CLV_STEP_VF_QUOTA,     /* value: which function */
-	CLV_STEP_CREATE,       /* a partition, filled by one part unless has_parts */
-	CLV_STEP_CREATE_PART,  /* a compute instance */
+	CLV_STEP_RELOAD,   /* of the driver, so that value, a memory mode, comes true */
+	CLV_STEP_VF_COUNT, /* value: how many; from 0 or to 0 */
+	CLV_STEP_VF_QUOTA, /* value: which function */
+	CLV_STEP_CREATE,   /* a partition, filled by one part unless has_parts */
+	CLV_STEP_CREATE_PART, /* a compute instance */
 	_CLV_STEP_KIND_MAX,
 	_CLV_STEP_KIND_INVALID = -22, /* -EINVAL */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/plan.h"
+#include "core/plan-internal.h"
 
 #include "base/cleanup.h"
 
@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* xe and i915 give local memory in pieces of 2 MiB. */
+#define ROUNDING_BYTES (UINT64_C(2) << 20)
 
 static const char *const kinds[_CLV_STEP_KIND_MAX] = {
 	[CLV_STEP_DESTROY_PART] = "destroy-part",
@@ -62,26 +65,33 @@ static bool has_part(const struct clv_step *step, const struct clv_node_device *
 	return false;
 }
 
-/* Quotas are rounded up by drivers: at least what was asked for. */
+/* As wanted, or as a driver has rounded it up. */
+static bool has_memory(uint64_t wanted, uint64_t now)
+{
+	return wanted == 0 || (now >= wanted && now - wanted < ROUNDING_BYTES);
+}
+
+bool clv_vf_has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf)
+{
+	const struct clv_vf_quota *now = &vf->quota;
+
+	return has_memory(wanted->memory_bytes, now->memory_bytes) &&
+	       (wanted->exec_quantum_ms == 0 ||
+		       wanted->exec_quantum_ms == now->exec_quantum_ms) &&
+	       (wanted->preempt_timeout_us == 0 ||
+		       wanted->preempt_timeout_us == now->preempt_timeout_us) &&
+	       (wanted->contexts == 0 || wanted->contexts == now->contexts) &&
+	       (wanted->doorbells == 0 || wanted->doorbells == now->doorbells) &&
+	       (wanted->priority[0] == '\0' ||
+		       strcmp(wanted->priority, now->priority) == 0) &&
+	       (wanted->type[0] == '\0' || strcmp(wanted->type, now->type) == 0) &&
+	       (wanted->driver[0] == '\0' || strcmp(wanted->driver, vf->driver) == 0);
+}
+
 static bool has_quota(const struct clv_step *step, const struct clv_node_device *device)
 {
-	const struct clv_vf_quota *wanted = &step->quota, *now;
-	const struct clv_vf *vf;
-
-	if (step->value < 1 || step->value > device->vf.n)
-		return false;
-	vf = &device->vf.items[step->value - 1];
-	now = &vf->quota;
-	return now->memory_bytes >= wanted->memory_bytes &&
-	       (wanted->exec_quantum_ms == 0 ||
-		       now->exec_quantum_ms == wanted->exec_quantum_ms) &&
-	       (wanted->preempt_timeout_us == 0 ||
-		       now->preempt_timeout_us == wanted->preempt_timeout_us) &&
-	       now->contexts >= wanted->contexts && now->doorbells >= wanted->doorbells &&
-	       (wanted->priority[0] == '\0' ||
-		       strcmp(now->priority, wanted->priority) == 0) &&
-	       (wanted->type[0] == '\0' || strcmp(now->type, wanted->type) == 0) &&
-	       (wanted->driver[0] == '\0' || strcmp(vf->driver, wanted->driver) == 0);
+	return step->value >= 1 && step->value <= device->vf.n &&
+	       clv_vf_has_quota(&step->quota, &device->vf.items[step->value - 1]);
 }
 
 static bool is_made(const struct clv_step *step, const struct clv_node_device *device)
@@ -106,8 +116,7 @@ bool clv_step_is_done(const struct clv_step *step, const struct clv_node_device 
 		return device->xcp.memory == step->value ||
 		       device->xcp.requested_memory == step->value;
 	case CLV_STEP_RELOAD:
-		return device->xcp.requested_memory == 0 ||
-		       device->xcp.requested_memory == device->xcp.memory;
+		return device->xcp.memory == step->value;
 	case CLV_STEP_VF_COUNT:
 		return device->vf.n == step->value;
 	case CLV_STEP_VF_QUOTA:

@@ -59,6 +59,10 @@ int clv_amd_set_memory_mode(struct clv_backend *backend,
 int clv_amd_reload_driver(struct clv_backend *backend,
 	const struct clv_node_device *device, struct clv_error *err);
 
+/* Loads the driver where a reload was cut short, by a crash or with an error; the file
+ * that CLEAVE_AMD_RELOAD names says so.  0 where there was none. */
+int clv_amd_end_reload(struct clv_error *err);
+
 /* What the device's hive was asked for, 0 if nothing. */
 uint32_t clv_amd_requested(
 	const struct clv_amd_backend *backend, const struct clv_node_device *device);

@@ -17,7 +17,10 @@
 static int amd_probe(struct clv_backend **ret, struct clv_error *err)
 {
 	struct clv_amd_backend *backend;
+	int r = clv_amd_end_reload(err);
 
+	if (r < 0)
+		return r;
 	if (!clv_file_exists("bus/pci/drivers/" DRIVER))
 		return clv_error_set(err, -ENODEV,
 			"the driver amdgpu is not loaded: if there is an AMD GPU, load "
@@ -97,8 +100,11 @@ static int amd_survey(
 {
 	_cleanup_names_ struct clv_names names = {0};
 	_cleanup_scene_ struct clv_amd_scene scene = {0};
-	int r = clv_file_list(&names, "bus/pci/devices");
+	int r = clv_amd_end_reload(err);
 
+	if (r < 0)
+		return r;
+	r = clv_file_list(&names, "bus/pci/devices");
 	if (r < 0)
 		return clv_file_error(err, -r, "cannot list the PCI devices");
 	r = clv_amd_scene_read(&scene);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes a GPU's compute mode, asks for a memory mode, and reloads the driver so that
- * the memory mode comes true.  What is legal the driver decides; the tables only help to
- * say why it refused. */
+/* Changes a GPU's compute mode and asks for a memory mode.  What is legal the driver
+ * decides; the tables only help to say why it refused. */
 #include "backend/amd/amd.h"
 
-#include "backend/command.h"
 #include "backend/files.h"
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -166,64 +164,5 @@ int clv_amd_set_memory_mode(struct clv_backend *base,
 		return explain(device, what, -r, err);
 	if (note_request(backend, device, mode) < 0)
 		return clv_error_errno(err, ENOMEM, "%s", what);
-	return 0;
-}
-
-static const char *const unload[] = {"modprobe", "-r", "amdgpu", NULL};
-static const char *const load[] = {"modprobe", "amdgpu", NULL};
-
-static int modprobe(const char *const *argv, char *ret_said, size_t said_bytes)
-{
-	int r = clv_command_run(argv, ret_said, said_bytes);
-
-	if (r < 0)
-		snprintf(ret_said, said_bytes, "modprobe: %s", strerror(-r));
-	return r;
-}
-
-/* What keeps a module loaded: whoever has one of its files open, and other modules. */
-static void describe_users(char *ret, size_t ret_bytes)
-{
-	static const char *const devices[] = {"/dev/kfd", "/dev/dri/"};
-	_cleanup_openers_ struct clv_openers openers = {0};
-	_cleanup_names_ struct clv_names modules = {0};
-	struct clv_holders holders = {0};
-	int r = clv_openers_find(devices, CLV_ARRAY_SIZE(devices), &openers);
-
-	for (size_t i = 0; r == 0 && i < openers.n; i++)
-		r = clv_holders_add_process(&holders, openers.items[i].pid);
-	if (clv_file_list(&modules, "module/amdgpu/holders") < 0)
-		modules.n = 0;
-	for (size_t i = 0; r == 0 && i < modules.n; i++) {
-		char text[80];
-
-		snprintf(text, sizeof(text), "the module %.60s", modules.items[i]);
-		r = clv_holders_add_text(&holders, text);
-	}
-	clv_holders_describe(&holders, ret, ret_bytes);
-	free(holders.items);
-}
-
-int clv_amd_reload_driver(struct clv_backend *base, const struct clv_node_device *device,
-	struct clv_error *err)
-{
-	struct clv_amd_backend *backend = (struct clv_amd_backend *)base;
-	char unloading[160], loading[160], who[200] = "";
-	int unloaded = modprobe(unload, unloading, sizeof(unloading)), loaded;
-
-	if (unloaded != 0)
-		describe_users(who, sizeof(who));
-	/* After a failure too: modprobe may have removed some of its modules. */
-	loaded = modprobe(load, loading, sizeof(loading));
-	if (loaded != 0)
-		return clv_error_set(err, -EIO,
-			"amdgpu cannot be loaded again (%s): no AMD GPU works until it "
-			"is; see dmesg",
-			loading);
-	if (unloaded != 0)
-		return clv_error_set(err, unloaded < 0 ? -ENOTSUP : -EBUSY,
-			"amdgpu cannot be unloaded (%s)%s%s", unloading,
-			who[0] != '\0' ? ": in use by " : "", who);
-	backend->n_requests = 0;
 	return 0;
 }

@@ -125,7 +125,7 @@ int clv_nvidia_library_open(struct clv_nvidia_library *ret, struct clv_error *er
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(symbols); i++)
 		find_symbol(&library, &symbols[i]);
 
-	r = say_missing(&library, CLV_NVIDIA_BASE, -ENODEV, err);
+	r = say_missing(&library, CLV_NVIDIA_BASE, -ENOTSUP, err);
 	if (r < 0) {
 		dlclose(library.handle);
 		return r;

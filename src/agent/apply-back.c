@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/apply-back.h"
+
+#include "core/xcp.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool can_be_divided(const struct clv_node_device *device)
+{
+	return device && (device->mig.is_capable || device->xcp.is_capable ||
+				 device->vf.is_capable || device->cores.is_capable);
+}
+
+static void note_gone(const char *name, char *gone, size_t gone_bytes)
+{
+	size_t used = strlen(gone);
+
+	snprintf(gone + used, gone_bytes - used, "%s%s", used ? ", " : "", name);
+}
+
+static void drop_rule(struct clv_layout *layout, size_t at)
+{
+	struct clv_layout dropped = {.rules = NULL};
+	struct clv_layout_rule *rule = clv_layout_add_rule(&dropped);
+	struct clv_layout_rule held = layout->rules[at];
+
+	memmove(&layout->rules[at], &layout->rules[at + 1],
+		(layout->n_rules - at - 1) * sizeof(held));
+	layout->n_rules--;
+	if (rule)
+		*rule = held;
+	clv_layout_clear(&dropped);
+}
+
+int clv_apply_back(const char *before, const struct clv_node *node,
+	struct clv_layout *ret, char *ret_gone, size_t gone_bytes, struct clv_error *err)
+{
+	struct clv_layout layout;
+	int r = clv_layout_parse(
+		before, strlen(before), "the node as it was", &layout, err);
+
+	if (r < 0)
+		return r;
+	ret_gone[0] = '\0';
+	for (size_t i = 0; i < layout.n_rules;) {
+		const struct clv_selector *select = &layout.rules[i].select;
+		const char *name = select->n_names > 0 ? select->names[0] : "";
+
+		if (can_be_divided(clv_node_find(node, name))) {
+			i++;
+			continue;
+		}
+		note_gone(name, ret_gone, gone_bytes);
+		drop_rule(&layout, i);
+	}
+	*ret = layout;
+	return 0;
+}
+
+uint32_t clv_apply_memory_mode(const struct clv_layout *layout)
+{
+	for (size_t i = 0; i < layout->n_rules; i++) {
+		const struct clv_layout_rule *rule = &layout->rules[i];
+		const char *slash = rule->n_partitions > 0
+					    ? strstr(rule->partitions[0].profile, "/NPS")
+					    : NULL;
+
+		if (rule->memory_mode != 0)
+			return rule->memory_mode;
+		if (slash)
+			return (uint32_t)clv_memory_mode_from_string(slash + 1);
+	}
+	return 0;
+}

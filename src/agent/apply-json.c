@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An operation as people see it. */
+#include "agent/apply-internal.h"
+
+#include "agent/json-fields.h"
+#include "agent/problem.h"
+#include "base/clock.h"
+
+static const char *stage_state(const struct clv_operation *op, size_t i)
+{
+	if (op->stages[i].has_failed)
+		return "failed";
+	if (i < op->at)
+		return "done";
+	return i == op->at && !clv_operation_has_ended(op) ? "running" : "pending";
+}
+
+static json_t *stages_to_json(const struct clv_operation *op)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < op->n_stages; i++) {
+		json_t *stage = json_pack("{s:s,s:f}", "state", stage_state(op, i),
+			"seconds", (double)op->stages[i].took_ns / (double)CLV_NS_PER_S);
+
+		clv_json_set_text(stage, "text", op->stages[i].text);
+		json_array_append_new(array, stage);
+	}
+	return array;
+}
+
+static json_t *time_to_json(uint64_t real_ns)
+{
+	char text[32];
+
+	if (real_ns == 0)
+		return json_null();
+	clv_clock_format_rfc3339(real_ns, text);
+	return json_string(text);
+}
+
+json_t *clv_operation_to_json(const struct clv_operation *op)
+{
+	json_t *error = json_null(), *json, *more;
+
+	if (op->error.code != 0)
+		error = clv_problem_to_json(&op->error, &(unsigned int){0});
+	json = json_object();
+	clv_json_set_text(json, "id", op->id);
+	clv_json_set_text(json, "what", op->request.what);
+	more = json_pack("{s:s,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "state",
+		clv_operation_states[op->state], "revision", (json_int_t)op->revision,
+		"step", (json_int_t)op->at, "steps", stages_to_json(op), "obstacles",
+		op->obstacles ? json_incref(op->obstacles) : json_array(), "error", error,
+		"started_at", time_to_json(op->started_real_ns), "ended_at",
+		time_to_json(op->ended_real_ns));
+	json_object_update_new(json, more);
+	return json;
+}

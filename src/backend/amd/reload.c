@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reloads amdgpu, so that a memory mode that was asked for comes true. */
+#include "backend/amd/amd.h"
+
+#include "backend/command.h"
+#include "backend/files.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const unload[] = {"modprobe", "-r", "amdgpu", NULL};
+static const char *const load[] = {"modprobe", "amdgpu", NULL};
+
+static int modprobe(const char *const *argv, char *ret_said, size_t said_bytes)
+{
+	int r = clv_command_run(argv, ret_said, said_bytes);
+
+	if (r < 0)
+		snprintf(ret_said, said_bytes, "modprobe: %s", strerror(-r));
+	return r;
+}
+
+/* A reload that is cut short leaves no driver and no GPU to be seen.  The file says that
+ * one was begun, so that whoever looks next ends it. */
+static const char *mark_path(void)
+{
+	return getenv("CLEAVE_AMD_RELOAD");
+}
+
+static void set_mark(void)
+{
+	int fd = mark_path() ? open(mark_path(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600)
+			     : -1;
+
+	if (fd >= 0)
+		close(fd);
+}
+
+static void clear_mark(void)
+{
+	if (mark_path())
+		unlink(mark_path());
+}
+
+int clv_amd_end_reload(struct clv_error *err)
+{
+	char said[160];
+
+	if (!mark_path() || access(mark_path(), F_OK) < 0)
+		return 0;
+	if (modprobe(load, said, sizeof(said)) != 0)
+		return clv_error_set(err, -EIO,
+			"a reload of amdgpu was cut short and it cannot be loaded (%s): "
+			"no AMD GPU works until it is; see dmesg",
+			said);
+	clear_mark();
+	return 0;
+}
+
+/* What keeps a module loaded: whoever has one of its files open, and other modules. */
+static void describe_users(char *ret, size_t ret_bytes)
+{
+	static const char *const devices[] = {"/dev/kfd", "/dev/dri/"};
+	_cleanup_openers_ struct clv_openers openers = {0};
+	_cleanup_names_ struct clv_names modules = {0};
+	struct clv_holders holders = {0};
+	int r = clv_openers_find(devices, CLV_ARRAY_SIZE(devices), &openers);
+
+	for (size_t i = 0; r == 0 && i < openers.n; i++)
+		r = clv_holders_add_process(&holders, openers.items[i].pid);
+	if (clv_file_list(&modules, "module/amdgpu/holders") < 0)
+		modules.n = 0;
+	for (size_t i = 0; r == 0 && i < modules.n; i++) {
+		char text[80];
+
+		snprintf(text, sizeof(text), "the module %.60s", modules.items[i]);
+		r = clv_holders_add_text(&holders, text);
+	}
+	clv_holders_describe(&holders, ret, ret_bytes);
+	free(holders.items);
+}
+
+int clv_amd_reload_driver(struct clv_backend *base, const struct clv_node_device *device,
+	struct clv_error *err)
+{
+	struct clv_amd_backend *backend = (struct clv_amd_backend *)base;
+	char unloading[160], loading[160], who[200] = "";
+	int unloaded, loaded;
+
+	set_mark();
+	unloaded = modprobe(unload, unloading, sizeof(unloading));
+	if (unloaded != 0)
+		describe_users(who, sizeof(who));
+	/* After a failure too: modprobe may have removed some of its modules. */
+	loaded = modprobe(load, loading, sizeof(loading));
+	if (loaded != 0)
+		return clv_error_set(err, -EIO,
+			"amdgpu cannot be loaded again (%s): no AMD GPU works until it "
+			"is; see dmesg",
+			loading);
+	clear_mark();
+	if (unloaded != 0)
+		return clv_error_set(err, unloaded < 0 ? -ENOTSUP : -EBUSY,
+			"amdgpu cannot be unloaded (%s)%s%s", unloading,
+			who[0] != '\0' ? ": in use by " : "", who);
+	backend->n_requests = 0;
+	return 0;
+}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of apply have in common.
+
+usage of the tests: test_X.py --build BUILD [unittest arguments]
+"""
+import os
+import sys
+import unittest
+
+import worlds
+
+ROOT = os.path.dirname(worlds.TESTS)
+
+
+def example(name):
+    with open(os.path.join(ROOT, "examples", "layouts", name), encoding="utf-8") as file:
+        return file.read()
+
+
+def layout(*rules, more=""):
+    """A layout of rules in YAML's flow style, without their braces."""
+    lines = "".join(f"  - {{{rule}}}\n" for rule in rules)
+    return f"version: 1\n{more}devices:\n{lines}"
+
+
+class Case(unittest.TestCase):
+    """Each test has a world; an agent on it is started by the test."""
+
+    def live_in(self, world):
+        self.addCleanup(world.close)
+        return world
+
+    def start(self, world, folder=None, **env):
+        agent = world.agent(folder, **env)
+        self.addCleanup(self.end, agent)
+        agent.start()
+        return agent
+
+    def end(self, agent):
+        code = agent.close()
+        self.assertIn(code, (0, -9))
+
+    def names(self, agent):
+        return [p["name"] for d in agent.node()["devices"] for p in d["partitions"]]
+
+    def one_line(self, text, *words):
+        self.assertTrue(text and "\n" not in text and len(text) < 512, text)
+        for word in words:
+            self.assertIn(word, text)
+
+    def refused(self, answer, status, *words):
+        self.assertEqual(answer[0], status, answer)
+        self.one_line(answer[1]["detail"], *words)
+
+    def refuses(self, agent, text, *words):
+        """The layout is wrong for plan and for apply, and nothing changes."""
+        before = agent.node()
+        self.refused(agent.plan(text), 400, *words)
+        status, answer = agent.request("POST", "/v1/apply?name=test.yaml", text)
+        if status == 202:
+            answer = agent.wait(answer)
+            self.assertEqual(answer["state"], "failed")
+            answer = answer["error"]
+        self.assertEqual((answer["status"], answer["code"]), (400, "bad_layout"))
+        self.one_line(answer["detail"], *words)
+        self.assertEqual(agent.node(), before)
+
+    def ends(self, operation, state, *words):
+        self.assertEqual(operation["state"], state, operation)
+        if words:
+            self.one_line(operation["error"]["detail"], *words)
+
+
+def main():
+    worlds.set_build(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MIG on the double of libnvidia-ml: applied, blocked, refused, without rights or driver."""
+import concurrent.futures
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+
+import worlds
+from case import Case, layout, main
+from harness import copy_for_others, request
+
+TWO = "gpu A100-40GB\ngpu H100-80GB"
+NOBODY = pwd.getpwnam("nobody").pw_uid
+HALVES = layout("select: {index: 0}, mig: on, partitions: [{profile: 3g.20gb, count: 2}]")
+
+
+class Mig(Case):
+    def world(self, node=TWO, driver="r580"):
+        return self.live_in(worlds.Nvml(node, driver))
+
+    def test_there_and_back(self):
+        world = self.world()
+        agent = self.start(world)
+        before = world.shape()
+        agent.done(HALVES)
+        self.assertEqual(agent.done(HALVES)["steps"], [])
+        self.assertEqual(agent.done(agent.export())["steps"], [])
+        agent.done(layout("select: {index: [0, 1]}, mig: off"))
+        self.assertEqual(world.shape(), before)
+
+    def test_wrong(self):
+        agent = self.start(self.world())
+        one = "select: {index: 0}, mig: on, partitions: "
+        self.refuses(agent, layout(one + "[{profile: 2g.10gb, count: 4}]"), "3 of 4")
+        self.refuses(agent, layout(one + "[{profile: 4g.20gb, count: 2}]"), "1 of 2")
+        self.refuses(agent, layout(one + "[{profile: 1g.5gb, start: [7]}]"), "at 7")
+        self.refuses(agent, layout("select: {index: 0}, compute-mode: CPX"), "MIG")
+
+    def test_what_is_in_use_stays(self):
+        world = self.world()
+        agent = self.start(world)
+        agent.done(HALVES)
+        gi = world.control("show").split("gi 0 ")[1].split()[0]
+        world.put("processes", f"{os.getpid()} 0 {gi} 0 4096")
+        before = world.shape()
+        for text in (layout("select: {index: 0}, mig: off"),
+                     layout("select: {index: 0}, partitions: [{profile: 7g.40gb}]"),
+                     layout("select: {index: 0}, partitions: []")):
+            operation = agent.finish(text)
+            self.ends(operation, "failed", str(os.getpid()), "nothing was changed")
+        self.assertEqual(world.shape(), before)
+        operation = agent.apply(text, "on_busy=wait")
+        world.put("processes", "")
+        self.ends(agent.wait(operation), "done")
+
+    def test_a_mode_that_needs_a_reset(self):
+        agent = self.start(self.world("gpu A100-40GB reset=required"))
+        operation = agent.finish(HALVES)
+        self.assertIn(operation["state"], ("failed", "rolled_back"))
+        self.one_line(operation["error"]["detail"], "reset")
+
+    def test_a_gpu_that_falls_off_the_bus(self):
+        """It keeps nobody from putting the other one back."""
+        world = self.world("gpu A100-40GB mig=on\ngpu H100-80GB mig=on")
+        agent = self.start(world)
+        before = [line for line in world.shape() if line.startswith("gpu 0")]
+        world.faults("nvmlGpuInstanceCreateComputeInstance 2+ hang 1")
+        operation = agent.apply(layout(
+            "select: {index: 0}, partitions: [{profile: 1g.5gb}]",
+            "select: {index: 1}, partitions: [{profile: 1g.10gb}]"))
+        while operation["step"] < 1:
+            operation = agent.get(f"/v1/operations/{operation['id']}")
+        world.control("lose", "1")
+        operation = agent.wait(operation)
+        self.ends(operation, "failed", "1g.10gb", "is gone and could not be put back")
+        world.control("find", "1")
+        self.assertEqual([line for line in world.shape() if " 0 " in line[:6]], before)
+
+    def test_two_at_once(self):
+        world = self.world()
+        agent = self.start(world)
+        texts = [layout(f"select: {{index: {i % 2}}}, mig: on, partitions: "
+                        f"[{{profile: {('1g.5gb', '1g.10gb')[i % 2]}}}]") for i in range(16)]
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(
+                lambda text: agent.request("POST", "/v1/apply", text), texts))
+        self.assertEqual({status for status, _ in answers}, {202, 409})
+        for status, answer in answers:
+            if status == 202:
+                self.ends(agent.wait(answer), "done")
+            else:
+                self.refused((status, answer), 409, "another change is under way")
+
+    def test_leases_against_apply(self):
+        """Whoever comes first has it; nobody loses what he has."""
+        world = self.world("gpu A100-40GB mig=on")
+        agent = self.start(world)
+        text = layout("select: {index: 0}, partitions: [{profile: 1g.5gb, count: 7}]")
+        empty = layout("select: {index: 0}, partitions: []")
+        for _ in range(10):
+            agent.done(text)
+            names = self.names(agent)
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                leases = [pool.submit(agent.request, "POST", "/v1/leases",
+                                      {"device": name, "share": 0.5}) for name in names]
+                operation = pool.submit(agent.finish, empty).result()
+                taken = [future.result() for future in leases]
+            held = [answer["device"] for status, answer in taken if status == 201]
+            self.assertTrue(set(held) <= set(self.names(agent)) or not held, (held, operation))
+            for lease in agent.get("/v1/leases")["items"]:
+                agent.request("DELETE", f"/v1/leases/{lease['id']}?force=1")
+
+
+class Rights(Case):
+    def test_not_root(self):
+        world = self.live_in(worlds.Nvml(TWO + "\nunprivileged"))
+        agent = self.start(world)
+        before = world.shape()
+        operation = agent.finish(HALVES)
+        self.assertIn(operation["state"], ("failed", "rolled_back"))
+        self.one_line(operation["error"]["detail"], "root")
+        self.assertEqual(world.shape(), before)
+
+    def test_nobody_at_the_system_agent(self):
+        world = self.live_in(worlds.Nvml(TWO))
+        world.arguments = ("--system",)
+        agent = self.start(world)
+        os.chmod(agent.folder, 0o755)
+        os.chmod(agent.runtime, 0o755)
+        script = copy_for_others()
+        self.addCleanup(shutil.rmtree, os.path.dirname(script))
+        ask = ("import sys, json; sys.path.insert(0, sys.argv[1]); import harness; "
+               "print(json.dumps(harness.request(*sys.argv[2:])))")
+        for method, url, body in (("POST", "/v1/apply", HALVES),
+                                  ("POST", "/v1/partitions", "{}"),
+                                  ("DELETE", "/v1/partitions?name=gpu0/1g.5gb@0", "")):
+            said = subprocess.run(
+                ["/usr/bin/python3", "-c", ask, os.path.dirname(script), agent.api, method,
+                 url, body], user=NOBODY, capture_output=True, text=True, check=True, cwd="/")
+            self.refused(json.loads(said.stdout), 403, "only root", "sudo")
+        self.assertEqual(request(agent.api, "GET", "/v1/operations")[1]["items"], [])
+
+
+class Libraries(Case):
+    def no_devices(self, world, *words):
+        agent = self.start(world)
+        node = agent.node()
+        self.assertEqual(node["devices"], [])
+        operation = agent.finish(HALVES)
+        self.ends(operation, "failed", "no device", *words)
+
+    def test_missing(self):
+        world = self.live_in(worlds.Nvml(TWO))
+        os.unlink(os.path.join(world.folder, "node"))
+        self.no_devices(world, "NVIDIA")
+
+    def test_too_old(self):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        source = os.path.join(folder, "old.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("int nvmlInit(void) { return 0; }\n")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", f"{folder}/libnvidia-ml.so.1", source],
+                       check=True)
+        world = self.live_in(worlds.Nvml(TWO))
+        agent = self.start(world, LD_LIBRARY_PATH=folder)
+        node = agent.node()
+        self.assertEqual(node["devices"], [])
+        self.one_line(node["problems"][0], "install R418 or newer")
+        operation = agent.finish(HALVES)
+        self.ends(operation, "failed", "install R418 or newer")
+
+    def test_r450(self):
+        """It cannot say where an instance is to be."""
+        world = self.live_in(worlds.Nvml("gpu A100-40GB", "r450"))
+        agent = self.start(world)
+        before = world.shape()
+        self.ends(agent.finish(HALVES), "failed", "install R460 or newer")
+        self.assertEqual(world.shape(), before)
+
+
+if __name__ == "__main__":
+    main()

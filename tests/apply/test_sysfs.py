@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modes, hives, reloads, virtual functions and vGPUs on the double of sysfs."""
+import os
+import unittest
+
+import worlds
+from case import Case, layout, main
+
+HIVE = [{"bdf": "0000:05:00.0", "model": "MI300X", "hive": 7},
+        {"bdf": "0000:26:00.0", "model": "MI300X", "hive": 7}]
+ALONE = {"bdf": "0000:46:00.0", "model": "MI300X"}
+FLEX = {"bdf": "0000:3a:00.0", "model": "Flex170"}
+L40S = {"bdf": "0000:41:00.0", "model": "L40S"}
+
+
+class SysfsCase(Case):
+    def world(self, *devices):
+        try:
+            return self.live_in(worlds.Sysfs(list(devices)))
+        except worlds.Unavailable as why:
+            raise unittest.SkipTest(str(why))
+
+    def there_and_back(self, world, there):
+        agent = self.start(world)
+        before, first = world.shape(), agent.export()
+        agent.done(there)
+        self.assertEqual(agent.done(there)["steps"], [])
+        self.assertEqual(agent.done(agent.export())["steps"], [])
+        agent.done(first)
+        self.assertEqual(world.shape(), before)
+        return agent
+
+
+class Modes(SysfsCase):
+    def modes(self, agent):
+        return [(d["xcp"]["compute"], d["xcp"]["memory"]) for d in agent.node()["devices"]]
+
+    def test_to_every_pair_and_back(self):
+        for pair in ("DPX, memory-mode: NPS1", "CPX, memory-mode: NPS1",
+                     "CPX, memory-mode: NPS4", "QPX, memory-mode: NPS4"):
+            with self.subTest(pair):
+                self.there_and_back(self.world(*HIVE), layout(
+                    f"select: {{vendor: amd}}, compute-mode: {pair}"))
+
+    def test_the_others_of_the_driver(self):
+        world = self.world(*HIVE, ALONE)
+        agent = self.start(world)
+        agent.done(layout("select: {pci: '0000:46:00.0'}, compute-mode: DPX"))
+        text = layout("select: {index: [0, 1]}, compute-mode: CPX, memory-mode: NPS4")
+        plan = agent.plan(text)[1]
+        self.assertIn("AMD advises against mixed memory modes", " ".join(plan["warnings"]))
+        reload = next(s for s in plan["steps"] if s["kind"] == "reload")
+        self.assertEqual(reload["affects"], ["gpu0", "gpu1", "gpu2"])
+        agent.done(text)
+        self.assertEqual(self.modes(agent), [("CPX", 4), ("CPX", 4), ("DPX", 1)])
+
+    def test_wrong(self):
+        old = dict(ALONE, memory_modes="NPS1")
+        agent = self.start(self.world(*HIVE, old))
+        self.refuses(agent, layout("select: {index: [0, 1]}, compute-mode: SPX, "
+                                   "memory-mode: NPS4"), "SPX", "NPS4", "NPS1")
+        self.refuses(agent, layout("select: {index: 2}, compute-mode: CPX, "
+                                   "memory-mode: NPS4"), "does not offer NPS4", "NPS1")
+        self.refuses(agent, layout("select: {index: 0}, compute-mode: CPX, "
+                                   "memory-mode: NPS4"), "hive", "gpu1")
+        self.refuses(agent, layout("select: {index: 0}, mig: on"), "no MIG", "compute-mode")
+
+    def test_somebody_uses_one(self):
+        world = self.world(*HIVE)
+        agent = self.start(world)
+        before = world.shape()
+        world.double.put("holders", [f"kfd 0000:26:00.0 {os.getpid()}"])
+        text = layout("select: {vendor: amd}, compute-mode: CPX, memory-mode: NPS4")
+        operation = agent.finish(text)
+        self.ends(operation, "failed", "gpu1", str(os.getpid()), "nothing was changed")
+        self.assertEqual(world.shape(), before)
+        operation = agent.apply(text, "on_busy=wait")
+        while operation["state"] != "waiting":
+            operation = agent.get(f"/v1/operations/{operation['id']}")
+        world.double.put("holders", [])
+        self.ends(agent.wait(operation), "done")
+
+    def test_a_reload_that_did_nothing(self):
+        world = self.world(*HIVE)
+        agent = self.start(world)
+        world.faults("command modprobe/-r/amdgpu 1 ignore")
+        operation = agent.finish(layout("select: {vendor: amd}, compute-mode: CPX, "
+                                        "memory-mode: NPS4"))
+        self.ends(operation, "failed", "reload", "NPS4 may have been asked for")
+        self.assertEqual(self.modes(agent), [("SPX", 1)] * 2)
+
+    def test_applied_again_after_a_reboot(self):
+        world = self.world(*HIVE)
+        agent = self.start(world)
+        agent.done(layout("select: {vendor: amd}, compute-mode: CPX"))
+        agent.stop()
+        world.double.run("reboot")
+        agent.start()
+        self.assertEqual(agent.wait(agent.last())["state"], "done")
+        self.assertEqual(self.modes(agent), [("CPX", 1)] * 2)
+
+
+class Functions(SysfsCase):
+    def test_there_and_back(self):
+        self.there_and_back(self.world(FLEX), layout(
+            "select: {vendor: intel}, vf: {count: 4, memory: 3G, exec-quantum: 16ms, "
+            "preempt-timeout: 32ms, contexts: 1024, doorbells: 60, driver: vfio-pci}"))
+
+    def test_by_way_of_none(self):
+        agent = self.start(self.world(FLEX))
+        agent.done(layout("select: {vendor: intel}, vf: {count: 4}"))
+        operation = agent.done(layout("select: {vendor: intel}, vf: {count: 6}"))
+        self.assertEqual([s["text"] for s in operation["steps"]],
+                         ["set gpu0 to 0 virtual functions",
+                          "set gpu0 to 6 virtual functions"])
+
+    def test_a_quota_that_is_rounded_up(self):
+        agent = self.start(self.world(FLEX))
+        text = layout("select: {vendor: intel}, vf: {count: 2, memory: 3000000001}")
+        agent.done(text)
+        self.assertEqual(agent.done(text)["steps"], [])
+
+    def test_wrong(self):
+        agent = self.start(self.world(FLEX, L40S))
+        self.refuses(agent, layout("select: {index: 0}, vf: {count: 32}"), "32", "0 to 31")
+        self.refuses(agent, layout("select: {index: 1}, vf: {count: 5}"), "5", "0, 16")
+
+    def test_vgpu_there_and_back(self):
+        self.there_and_back(self.world(L40S), layout("select: {index: 0}, vf: {count: 16}"))
+
+
+if __name__ == "__main__":
+    main()
