@@ -220,13 +220,15 @@ def changes():
     """Plain files take anything, which is enough for what happens around a write."""
     with Tree() as tree:
         folder = gpu(tree)
-        with start(TOOL, "amd", tree.root / "sys", tree.root / "proc") as amd:
+        with start(TOOL, "amd", tree.root / "sys", tree.root / "proc",
+                   PATH="/nonexistent") as amd:
             amd.devices()
             check.equal(amd.ask("compute", "0000:05:00.0", "CPX"), {"ok": True}, "compute")
             check.equal(tree.read(f"{folder}/current_compute_partition"), "CPX", "written")
             device = amd.ask("read", "0000:05:00.0")
             check.equal(device["xcp"]["compute"], "CPX", "read anew")
             check.equal(len(device["partitions"]), 8, "partitions anew")
+            check.refused(amd.ask("reload", "0000:05:00.0"), "ENOTSUP", "modprobe", "kmod")
             tree.write(f"{folder}/unique_id", "1")
             check.refused(amd.ask("read", "0000:05:00.0"), "ENODEV", "gone")
     with Tree() as tree:

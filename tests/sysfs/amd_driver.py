@@ -130,10 +130,16 @@ def held_partition():
 
 
 def module_in_use():
-    with world() as w:
+    with world({"bdf": BDF, "model": "MI300X"}, {"bdf": "0000:3a:00.0", "model": "B60"}) as w:
         w.device()
+        cards = {w.double.target(f"class/drm/{name}/device"): name
+                 for name in w.double.names("class/drm") if name.startswith("card")}
+        w.proc.process(70, "Xorg", f"/dev/dri/{cards['0000:3a:00.0']}")
+        w.proc.process(71, "top", f"/dev/dri/{cards[BDF]}")
         w.double.put("holders", ["module amdgpu"])
-        check.refused(w.ask("reload", BDF), "EBUSY", "cannot be unloaded")
+        answer = w.ask("reload", BDF)
+        check.refused(answer, "EBUSY", "cannot be unloaded", "process 71 (top)")
+        check.holds("Xorg" not in answer["message"], "of another driver", answer)
         w.double.put("holders", [])
         w.double.put("faults", ["command modprobe/amdgpu * fail EIO"])
         check.refused(w.ask("reload", BDF), "EIO", "cannot be loaded again")

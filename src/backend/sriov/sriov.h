@@ -5,7 +5,9 @@
 #include "backend/openers.h"
 #include "backend/pci.h"
 
-/* What a function is to have that does not exist yet. */
+/* What a function is to have that does not exist yet.  A caller that knows what functions
+ * are for says so before it has them made: then they are not bound to the host's driver
+ * only to be unbound again, and share the device's memory as they are to. */
 struct clv_sriov_wish {
 	char address[CLV_PCI_ADDRESS_MAX]; /* of the physical function */
 	uint32_t number;
@@ -164,5 +166,6 @@ int clv_sriov_bind(const struct clv_node_device *device, const char *vf_address,
 int clv_sriov_set_vf_count(struct clv_backend *backend,
 	const struct clv_node_device *device, uint32_t count, struct clv_error *err);
 
-/* Where NVIDIA's host driver has its program, or NULL without one. */
+/* Where NVIDIA's host driver has its program, or NULL without one.  Good until the next
+ * call. */
 const char *clv_sriov_manage(void);
