@@ -55,6 +55,9 @@ struct clv_client_options {
 struct clv_client_lease_request {
 	const char *name;
 	const char *device;
+	const char *profile;    /* of a partition: "1g.10gb" */
+	const char *in;         /* a standing share */
+	const char *isolation;  /* "hardware": in a partition of its own */
 	const char *class_name; /* "latency", "normal", "batch" */
 	const char *command;    /* for people to recognise it */
 	uint32_t share_ppm;

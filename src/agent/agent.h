@@ -14,7 +14,9 @@ struct clv_hardware;
 struct clv_http;
 struct clv_idle;
 struct clv_ledger;
+struct clv_made;
 struct clv_sampler;
+struct clv_standing;
 struct clv_store;
 
 /* How the agent was started. */
@@ -44,6 +46,8 @@ struct clv_agent {
 	struct clv_devices *devices;
 	struct clv_hardware *hardware;
 	struct clv_apply *apply;
+	struct clv_standing *standing;
+	struct clv_made *made;
 	uint64_t first_survey; /* devices are not known before it is answered */
 	struct clv_ledger *ledger;
 	struct clv_http *http;

@@ -5,6 +5,7 @@
 #include "agent/api.h"
 #include "agent/devices.h"
 #include "agent/ledger.h"
+#include "agent/made.h"
 #include "agent/problem.h"
 #include "agent/render.h"
 #include "agent/request.h"
@@ -91,6 +92,10 @@ int clv_api_post_lease(
 		clv_devices_refresh(agent->devices);
 	if (clv_devices_is_pending(agent->devices) && !request->is_late)
 		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
+	if (wanted.is_isolated)
+		r = clv_made_get(agent->made, request, &wanted, err);
+	if (r < 0)
+		return r;
 	r = clv_process_of_socket(request->fd, &peer, &pidfd, err);
 	if (r < 0)
 		return r;

@@ -63,6 +63,8 @@ static int take_away(const struct clv_apply_request *request,
 				rule->partitions[rule->n_partitions] = *partition;
 				*partition = last;
 			}
+			if (rule->n_partitions == 0 && request->turns_off)
+				rule->mig = false;
 			return 0;
 		}
 	}

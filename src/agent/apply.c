@@ -10,7 +10,10 @@
 #include "agent/hardware.h"
 #include "agent/http.h"
 #include "agent/idle.h"
+#include "agent/lease.h"
+#include "agent/made.h"
 #include "agent/plan-json.h"
+#include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
 #include "base/cleanup.h"
@@ -76,6 +79,7 @@ static int write_journal(struct clv_operation *op, struct clv_error *err)
 		.target = op->target,
 		.before = op->before,
 		.keeps_layout = op->request.keeps_layout,
+		.is_for_lease = op->request.is_for_lease,
 	};
 
 	if (!store)
@@ -370,6 +374,56 @@ static void roll_back(struct clv_operation *op, const struct clv_error *why)
 	survey(op);
 }
 
+/* The node is as the layout wants it: a plan has no steps now, and says which shares
+ * there are to be. */
+static int set_aside(struct clv_operation *op, struct clv_error *err)
+{
+	struct clv_agent *agent = op->apply->agent;
+	struct clv_node *node = clv_hardware_node(agent->hardware);
+	_cleanup_free_ int32_t *rule_of = calloc(node->n_devices + 1, sizeof(*rule_of));
+	_cleanup_free_ bool *is_selected =
+		calloc(node->n_devices + 1, sizeof(*is_selected));
+	struct clv_plan plan = {0};
+	int r;
+
+	if (!rule_of || !is_selected)
+		return clv_error_errno(err, ENOMEM, "cannot keep standing shares");
+	r = clv_layout_match(&op->layout, node, rule_of, err);
+	for (size_t i = 0; i < node->n_devices && r >= 0; i++)
+		is_selected[i] = rule_of[i] >= 0;
+	if (r >= 0)
+		r = clv_plan_make(node, &op->layout, &plan, err);
+	if (r >= 0)
+		r = clv_standing_replace(agent->standing, node, is_selected, &plan, err);
+	clv_plan_clear(&plan);
+	return r;
+}
+
+const char *clv_operation_created(const struct clv_operation *op)
+{
+	for (size_t i = op->n_stages; i-- > 0 && op->state == DONE;) {
+		if (op->stages[i].step.kind == CLV_STEP_CREATE)
+			return op->stages[i].step.partition;
+	}
+	return "";
+}
+
+int clv_operation_error(const struct clv_operation *op, struct clv_error *err)
+{
+	if (op->error.code == 0)
+		return clv_error_set(err, -ETIMEDOUT, "%s is still under way", op->id);
+	return clv_error_set(err, op->error.code, "%s", op->error.msg);
+}
+
+static bool turned_on(const struct clv_operation *op)
+{
+	for (size_t i = 0; i < op->n_stages; i++) {
+		if (op->stages[i].step.kind == CLV_STEP_MIG_MODE)
+			return op->stages[i].step.value != 0;
+	}
+	return false;
+}
+
 /* A request for another mode than there is. */
 static bool has_asked_for_memory(const struct clv_operation *op)
 {
@@ -417,12 +471,18 @@ static void succeed(struct clv_operation *op)
 		end_rolling_back(op);
 		return;
 	}
+	if (op->request.keeps_layout && set_aside(op, &err) < 0) {
+		roll_back(op, &err);
+		return;
+	}
 	store = clv_state_get(agent, &err);
 	if (!store || (op->request.keeps_layout &&
 			      clv_store_put_layout(store, op->target, &err) < 0))
 		clv_log_warning(
 			0, "%s: it is not applied again after a restart", err.msg);
 	end(op, DONE);
+	if (op->request.is_for_lease && clv_operation_created(op)[0] != '\0')
+		clv_made_add(agent->made, clv_operation_created(op), turned_on(op));
 }
 
 /* A driver that refuses for a reason has not been asked; after a crash nobody knows. */
@@ -664,7 +724,10 @@ static void take_journal(struct clv_operation *op, const struct clv_journal *jou
 static void go_on(struct clv_apply *apply, struct clv_journal *journal)
 {
 	struct clv_apply_request request = {
-		.uid = journal->uid, .keeps_layout = journal->keeps_layout};
+		.uid = journal->uid,
+		.keeps_layout = journal->keeps_layout,
+		.is_for_lease = journal->is_for_lease,
+	};
 	struct clv_operation *op;
 	struct clv_error err = {0};
 	int r;

@@ -36,6 +36,8 @@ struct clv_apply_request {
 	char partition[CLV_PARTITION_NAME_MAX]; /* one less */
 	bool keeps_layout; /* to be applied again when the agent starts */
 	bool is_again;     /* that */
+	bool turns_off;    /* MIG, when it was the last partition of its device */
+	bool is_for_lease; /* what is made goes with its lease */
 };
 
 int clv_apply_new(struct clv_agent *agent, struct clv_apply **ret, struct clv_error *err);
@@ -64,4 +66,8 @@ const char *clv_operation_id(const struct clv_operation *operation);
 /* Grows with every change. */
 uint64_t clv_operation_revision(const struct clv_operation *operation);
 bool clv_operation_has_ended(const struct clv_operation *operation);
+/* The partition that was made last, once all is done; "" before. */
+const char *clv_operation_created(const struct clv_operation *operation);
+/* Why it failed: stores and returns the code. */
+int clv_operation_error(const struct clv_operation *operation, struct clv_error *err);
 json_t *clv_operation_to_json(const struct clv_operation *operation);

@@ -34,6 +34,7 @@ static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_MEMORY_REFUSED] = "memory_refused",
 	[CLV_EVENT_DRAIN_OVERDUE] = "drain_overdue",
 	[CLV_EVENT_LEASE_ADOPTED] = "lease_adopted",
+	[CLV_EVENT_PROCESS_STRAYED] = "process_strayed",
 	[CLV_EVENT_APPLY_DONE] = "apply_done",
 	[CLV_EVENT_APPLY_FAILED] = "apply_failed",
 	[CLV_EVENT_APPLY_ROLLED_BACK] = "apply_rolled_back",

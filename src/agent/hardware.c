@@ -393,7 +393,7 @@ static void finish(struct clv_hardware *hw, const json_t *answer)
 		question->done(question->userdata, &err);
 	free(question);
 	if (hw->agent->http)
-		clv_http_wake(hw->agent->http, CLV_TOPIC_HARDWARE);
+		clv_http_wake(hw->agent->http, CLV_TOPIC_HARDWARE | CLV_TOPIC_DEVICES);
 	sd_event_source_set_enabled(hw->soon, SD_EVENT_ONESHOT);
 }
 

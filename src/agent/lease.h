@@ -4,6 +4,7 @@
 #include "agent/processes.h"
 #include "agent/request.h"
 #include "arbiter/page.h"
+#include "core/node.h"
 #include "core/share.h"
 
 #include <stdbool.h>
@@ -28,6 +29,8 @@ struct clv_lease_record {
 	char tenant[64];
 	char command[CLV_LEASE_COMMAND_MAX];
 	char device_uuid[96];
+	char standing[CLV_PARTITION_NAME_MAX +
+		      64]; /* the standing share it is in, or "" */
 	char boot_id[40];
 	uid_t uid;
 	gid_t gid;

@@ -13,6 +13,7 @@
 #include "agent/idle.h"
 #include "agent/naming.h"
 #include "agent/placing.h"
+#include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
 #include "arbiter/arbiter.h"
@@ -147,11 +148,12 @@ uint32_t clv_ledger_position(
 
 void clv_ledger_promised(const struct clv_ledger *ledger,
 	const struct clv_agent_device *device, const struct clv_lease *without,
-	struct clv_promised *ret)
+	const char *standing, struct clv_promised *ret)
 {
 	const struct clv_lease *lease;
 
 	*ret = (struct clv_promised){0};
+	clv_standing_add_promised(ledger->agent->standing, device, standing, ret);
 	TAILQ_FOREACH(lease, &ledger->leases, entry)
 	{
 		if (lease == without || lease->device != device ||
@@ -160,6 +162,19 @@ void clv_ledger_promised(const struct clv_ledger *ledger,
 		ret->compute_ppm += lease->record.share.compute_ppm;
 		ret->memory_bytes += lease->record.share.memory_bytes;
 	}
+}
+
+const struct clv_lease *clv_ledger_standing(
+	const struct clv_ledger *ledger, const char *name)
+{
+	const struct clv_lease *lease;
+
+	TAILQ_FOREACH(lease, &ledger->leases, entry)
+	{
+		if (!lease->record.is_queued && strcmp(lease->record.standing, name) == 0)
+			return lease;
+	}
+	return NULL;
 }
 
 static void changed(struct clv_agent *agent)
@@ -299,6 +314,7 @@ static int draft(struct clv_ledger *ledger, const struct clv_lease_request *requ
 
 	record.share = placing.share;
 	record.is_queued = placing.must_wait;
+	memcpy(record.standing, placing.standing, sizeof(record.standing));
 	memcpy(record.command, request->command, sizeof(record.command));
 	snprintf(record.device_uuid, sizeof(record.device_uuid), "%s",
 		placing.device->info.uuid);
@@ -380,10 +396,12 @@ static void serve_queue(struct clv_ledger *ledger, struct clv_agent_device *devi
 			lease = next;
 			continue;
 		}
-		clv_ledger_promised(ledger, device, lease, &promised);
-		if (clv_admission_check(&promised, &record.share,
-			    device->info.memory_bytes, device->info.name,
-			    record.overcommit, NULL) < 0)
+		clv_ledger_promised(ledger, device, lease, record.standing, &promised);
+		if ((record.standing[0] != '\0' &&
+			    clv_ledger_standing(ledger, record.standing)) ||
+			clv_admission_check(&promised, &record.share,
+				device->info.memory_bytes, device->info.name,
+				record.overcommit, NULL) < 0)
 			return;
 		record.is_queued = false;
 		if (store_lease(ledger->agent, lease, &record, &err) < 0)
@@ -413,7 +431,8 @@ static int check_growth(const struct clv_ledger *ledger, const struct clv_lease 
 		growth.compute_ppm = 0;
 	if (wanted->memory_bytes <= has->memory_bytes)
 		growth.memory_bytes = 0;
-	clv_ledger_promised(ledger, lease->device, lease, &promised);
+	clv_ledger_promised(
+		ledger, lease->device, lease, lease->record.standing, &promised);
 	return clv_admission_check(&promised, &growth, info->memory_bytes, info->name,
 		lease->record.overcommit, err);
 }

@@ -49,8 +49,12 @@ void clv_ledger_check_end(struct clv_ledger *ledger, struct clv_lease *lease);
 uint32_t clv_ledger_position(
 	const struct clv_ledger *ledger, const struct clv_lease *lease);
 
-/* What active leases have been promised on a device, without one of them (may be NULL).
- */
+/* What active leases have been promised on a device, without one of them (may be NULL),
+ * and what is set aside in standing shares, but for one (may be ""). */
 void clv_ledger_promised(const struct clv_ledger *ledger,
 	const struct clv_agent_device *device, const struct clv_lease *without,
-	struct clv_promised *ret);
+	const char *standing, struct clv_promised *ret);
+
+/* The active lease that is in this standing share, or NULL. */
+const struct clv_lease *clv_ledger_standing(
+	const struct clv_ledger *ledger, const char *name);

@@ -12,7 +12,9 @@
 #include "agent/http.h"
 #include "agent/idle.h"
 #include "agent/ledger.h"
+#include "agent/made.h"
 #include "agent/sampler.h"
+#include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
 #include "base/clock.h"
@@ -120,6 +122,10 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	if (r >= 0)
 		r = clv_ledger_new(agent, &agent->ledger, err);
 	if (r >= 0)
+		r = clv_standing_new(agent, &agent->standing, err);
+	if (r >= 0)
+		r = clv_made_new(agent, &agent->made, err);
+	if (r >= 0)
 		r = clv_apply_new(agent, &agent->apply, err);
 	if (r < 0)
 		return r;
@@ -153,6 +159,8 @@ static void tear_down(struct clv_agent *agent)
 		clv_sampler_save(agent);
 	agent->apply = clv_apply_free(agent->apply);
 	agent->hardware = clv_hardware_free(agent->hardware);
+	agent->made = clv_made_free(agent->made);
+	agent->standing = clv_standing_free(agent->standing);
 	agent->ledger = clv_ledger_free(agent->ledger);
 	agent->devices = clv_devices_free(agent->devices);
 	agent->events = clv_events_free(agent->events);

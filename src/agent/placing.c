@@ -7,9 +7,11 @@
 #include "agent/agent.h"
 #include "agent/devices.h"
 #include "agent/ledger.h"
+#include "agent/standing.h"
 #include "base/error.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static uint32_t count_queued(
@@ -33,7 +35,7 @@ static int try_now(const struct clv_agent *agent, const struct clv_agent_device 
 		return clv_error_set(err, -EBUSY,
 			"%u %s already for %s: wait behind with --wait", n_queued,
 			n_queued == 1 ? "lease waits" : "leases wait", device->info.name);
-	clv_ledger_promised(agent->ledger, device, NULL, &promised);
+	clv_ledger_promised(agent->ledger, device, NULL, "", &promised);
 	return clv_admission_check(&promised, share, device->info.memory_bytes,
 		device->info.name, overcommit, err);
 }
@@ -58,12 +60,34 @@ static int consider(struct clv_agent *agent, struct clv_agent_device *device,
 	return r;
 }
 
+static bool is_changing(const struct clv_agent *agent, const char *name)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (device->is_changing &&
+			(name[0] == '\0' || strcmp(device->info.name, name) == 0))
+			return true;
+	}
+	return false;
+}
+
 static int fail_without_device(const struct clv_agent *agent,
 	const struct clv_lease_request *request, struct clv_error *err)
 {
 	const char *problem = json_string_value(
 		json_array_get(clv_devices_problems(agent->devices), 0));
 
+	if (request->profile[0] != '\0')
+		return clv_error_set(err, -ENODEV,
+			"there is no partition %s%s%s: see cleave devices for those that "
+			"are, and cleave partition create to make one",
+			request->profile, request->device[0] ? " on " : "",
+			request->device);
+	if (is_changing(agent, request->device))
+		return clv_error_set(err, -EBUSY,
+			"%s is being divided anew: try again when that has ended",
+			request->device[0] ? request->device : "the device");
 	if (clv_devices_count(agent->devices) > 0 && request->device[0] != '\0')
 		return clv_error_set(err, -ENODEV,
 			"there is no device %s: see cleave devices for those that are",
@@ -72,14 +96,73 @@ static int fail_without_device(const struct clv_agent *agent,
 		problem ? problem : "install the package pocl-opencl-icd");
 }
 
+/* A device that is named stands for its partitions as well, when it has any. */
+static bool is_meant(const struct clv_device *info, const char *name)
+{
+	return strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0;
+}
+
 static bool is_candidate(
 	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
-	if (!device->is_present)
+	const char *name = request->device;
+
+	if (!device->is_present || device->is_divided || device->is_changing ||
+		clv_devices_root((struct clv_agent_device *)device)->is_changing)
 		return false;
-	return request->device[0] == '\0' ||
-	       strcmp(device->info.name, request->device) == 0 ||
-	       strcmp(device->info.uuid, request->device) == 0;
+	if (request->profile[0] != '\0' &&
+		strcmp(device->info.profile, request->profile) != 0)
+		return false;
+	return name[0] == '\0' || is_meant(&device->info, name) ||
+	       (device->parent && is_meant(&device->parent->info, name));
+}
+
+/* What a standing share is, its lease gets: nothing else is asked of it. */
+static int take_standing(struct clv_agent *agent, const struct clv_standing_share *share,
+	struct clv_placing *ret, struct clv_error *err)
+{
+	struct clv_agent_device *device =
+		clv_devices_find(agent->devices, share->device_uuid);
+
+	if (!device || !device->is_present || device->is_changing)
+		return clv_error_set(err, -ENODEV,
+			"the share %s is on a part of a device that is not there now",
+			share->name);
+	ret->device = device;
+	ret->share = share->share;
+	snprintf(ret->standing, sizeof(ret->standing), "%s", share->name);
+	return clv_devices_claim(agent->devices, device, err);
+}
+
+/* The first of that name that is free; if none is and it may wait, the first. */
+static int choose_standing(struct clv_agent *agent,
+	const struct clv_lease_request *request, struct clv_placing *ret,
+	struct clv_error *err)
+{
+	const struct clv_standing_share *share, *taken = NULL;
+	const struct clv_lease *lease;
+
+	for (size_t i = 0; (share = clv_standing_at(agent->standing, i)); i++) {
+		if (!clv_standing_is_called(share, request->in))
+			continue;
+		if (!clv_ledger_standing(agent->ledger, share->name))
+			return take_standing(agent, share, ret, err);
+		if (!taken)
+			taken = share;
+	}
+	if (!taken)
+		return clv_error_set(err, -ENODEV,
+			"there is no standing share %s: a layout makes them, see cleave "
+			"export --wanted",
+			request->in);
+	if (request->wait) {
+		ret->must_wait = true;
+		return take_standing(agent, taken, ret, err);
+	}
+	lease = clv_ledger_standing(agent->ledger, taken->name);
+	return clv_error_set(err, -EBUSY,
+		"the share %s is taken by the lease %s of %s: wait behind it with --wait",
+		taken->name, lease->record.name, lease->record.tenant);
 }
 
 int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,
@@ -89,6 +172,9 @@ int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *
 	struct clv_error first = {0};
 	uint32_t best_queued = UINT32_MAX;
 
+	*ret = (struct clv_placing){0};
+	if (request->in[0] != '\0')
+		return choose_standing(agent, request, ret, err);
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 		struct clv_error why = {0};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/request.h"
+#include "core/node.h"
 #include "core/share.h"
 
 struct clv_agent;
@@ -12,6 +13,7 @@ struct clv_placing {
 	struct clv_agent_device *device; /* claimed */
 	struct clv_share share;          /* complete */
 	bool must_wait;
+	char standing[CLV_PARTITION_NAME_MAX + 64]; /* the standing share, or "" */
 };
 
 /* Which device a request goes to: the one it names, else the first on which it fits now,

@@ -81,6 +81,15 @@ static void add_account(const struct clv_lease *lease, json_t *object)
 			number(sample.overdue)));
 }
 
+/* What holds a program to its part: the client does what it says. */
+static json_t *render_partition(const struct clv_device *info)
+{
+	if (info->parent[0] == '\0')
+		return json_null();
+	return json_pack("{s:s,s:s,s:s,s:s}", "scheme", info->scheme, "profile",
+		info->profile, "uuid", info->uuid, "address", info->address);
+}
+
 json_t *clv_render_lease(const struct clv_lease *lease)
 {
 	const struct clv_lease_record *record = &lease->record;
@@ -104,6 +113,9 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 			timestamp(record->created_real_ns), "holder_pid",
 			(int)record->holder.pid, "command", text(record->command)));
 	add_account(lease, object);
+	json_object_set_new(
+		object, "in", record->standing[0] ? text(record->standing) : json_null());
+	json_object_set_new(object, "partition", render_partition(&lease->device->info));
 	json_object_set_new(object, "processes", render_processes(lease));
 	json_object_set_new(object, "socket", text(socket_path));
 	return object;
@@ -135,7 +147,7 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 	uint64_t n_leases = 0, n_queued = 0;
 	json_t *object;
 
-	clv_ledger_promised(agent->ledger, device, NULL, &promised);
+	clv_ledger_promised(agent->ledger, device, NULL, "", &promised);
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
 		if (lease->device != device)
@@ -157,6 +169,10 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 				number(promised.memory_bytes), "memory_used_bytes",
 				number(sum_memory_used(agent, device)), "leases",
 				number(n_leases), "queued", number(n_queued)));
+	json_object_set_new(object, "parent",
+		device->parent ? text(device->parent->info.name) : json_null());
+	json_object_set_new(object, "partition", render_partition(info));
+	json_object_set_new(object, "divided", json_boolean(device->is_divided));
 	return object;
 }
 

@@ -73,6 +73,35 @@ static int take_device(
 	return r;
 }
 
+static int take_in(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	return take_text("in", value, request->in, sizeof(request->in), err);
+}
+
+static int take_isolation(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	char text[16];
+	int r = take_text("isolation", value, text, sizeof(text), err);
+
+	if (r < 0)
+		return r;
+	request->is_isolated = strcmp(text, "hardware") == 0;
+	if (!request->is_isolated && strcmp(text, "gate") != 0)
+		return clv_error_set(err, -EINVAL,
+			"isolation must be \"hardware\" (a partition of its own) or "
+			"\"gate\" (a share, the default)");
+	return 0;
+}
+
+static int take_profile(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	return take_text(
+		"profile", value, request->profile, sizeof(request->profile), err);
+}
+
 /* Only for show, so it is cut and cleaned instead of refused: it comes from argv[0] or a
  * path, and must not reach a terminal as a control sequence. */
 static int take_command(
@@ -175,6 +204,9 @@ static const struct {
 } fields[] = {
 	{"name", CREATE, take_name},
 	{"device", CREATE, take_device},
+	{"profile", CREATE, take_profile},
+	{"in", CREATE, take_in},
+	{"isolation", CREATE, take_isolation},
 	{"command", CREATE, take_command},
 	{"share", CREATE | RESIZE, take_share},
 	{"cap", CREATE | RESIZE, take_cap},
@@ -201,7 +233,9 @@ static int take_field(enum verb verb, const char *name, const json_t *value,
 			return clv_error_set(err, -EINVAL, "the body has unknown fields");
 	}
 	return clv_error_set(err, -EINVAL,
-		"unknown field \"%.40s\": known are name, device, command, share, cap, "
+		"unknown field \"%.40s\": known are name, device, profile, in, "
+		"isolation, command, "
+		"share, cap, "
 		"memory_bytes, class, wait and overcommit",
 		name);
 }
@@ -240,7 +274,23 @@ static int parse(enum verb verb, const char *data, size_t n_bytes,
 int clv_request_parse_lease(const char *data, size_t n_bytes,
 	struct clv_lease_request *ret, struct clv_error *err)
 {
-	return parse(CREATE, data, n_bytes, ret, err);
+	struct clv_lease_request request;
+	int r = parse(CREATE, data, n_bytes, &request, err);
+
+	if (r < 0)
+		return r;
+	if (request.in[0] != '\0' &&
+		(request.has_share || request.has_cap || request.has_memory ||
+			request.has_class || request.device[0] || request.profile[0]))
+		return clv_error_set(err, -EINVAL,
+			"in names a standing share, which has its own size, class and "
+			"place: leave these out");
+	if (request.is_isolated && (!request.has_memory || request.has_share))
+		return clv_error_set(err, -EINVAL,
+			"isolation by hardware takes memory_bytes and no share: the "
+			"partition is all the lease's own");
+	*ret = request;
+	return 0;
 }
 
 int clv_request_parse_resize(const char *data, size_t n_bytes,

@@ -17,6 +17,9 @@ struct clv_error;
 struct clv_lease_request {
 	char name[CLV_LEASE_NAME_MAX];
 	char device[96];
+	char profile[40]; /* of a partition */
+	bool is_isolated; /* by hardware: a partition of its own, made if need be */
+	char in[136];     /* a standing share */
 	char command[CLV_LEASE_COMMAND_MAX];
 	struct clv_share_request share;
 	bool has_share, has_cap, has_memory, has_class; /* a cap of null: has_cap, 0 */

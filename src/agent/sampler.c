@@ -3,10 +3,12 @@
  * the device goes through here. */
 #include "agent/sampler.h"
 
+#include "agent/affinity.h"
 #include "agent/agent.h"
 #include "agent/attached.h"
 #include "agent/events.h"
 #include "agent/ledger.h"
+#include "agent/made.h"
 #include "agent/state.h"
 #include "agent/store.h"
 #include "arbiter/arbiter.h"
@@ -84,7 +86,11 @@ static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
 	struct clv_lease *lease;
 
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	sample(lease);
+	{
+		sample(lease);
+		clv_affinity_hold(lease);
+	}
+	clv_made_tick(agent->made);
 	clv_state_repair(agent);
 	clv_events_flush(agent->events);
 	if (++sampler->n_ticks % SAVE_EVERY == 0)

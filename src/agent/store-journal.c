@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal of operations and the layout that is wanted.  They are written seldom, so
- * their statements are prepared as they are needed. */
+/* The journal of operations, the layout that is wanted, and standing shares.  They are
+ * written seldom, so their statements are prepared as they are needed. */
+#include "agent/standing.h"
 #include "agent/store-internal.h"
 
 #include "base/error.h"
@@ -66,7 +67,7 @@ int clv_store_put_journal(
 	static const char doing[] = "cannot write the journal";
 	sqlite3_stmt *query;
 	int r = prepare(store,
-		"INSERT INTO journal VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON "
+		"INSERT INTO journal VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12) ON "
 		"CONFLICT(id) "
 		"DO UPDATE SET state=?3,error=?4,step=?7,n_steps=?8",
 		doing, &query, err);
@@ -84,6 +85,7 @@ int clv_store_put_journal(
 	bind_text(query, 9, journal->target);
 	bind_text(query, 10, journal->before);
 	sqlite3_bind_int(query, 11, journal->keeps_layout);
+	sqlite3_bind_int(query, 12, journal->is_for_lease);
 	r = finish(store, query, doing, err);
 	return r < 0 ? r : end_others(store, journal->id, doing, err);
 }
@@ -98,6 +100,7 @@ static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)
 		.target = strdup(get_text(row, 8)),
 		.before = strdup(get_text(row, 9)),
 		.keeps_layout = sqlite3_column_int(row, 10) != 0,
+		.is_for_lease = sqlite3_column_int(row, 11) != 0,
 	};
 	snprintf(ret->id, sizeof(ret->id), "%s", get_text(row, 0));
 	snprintf(ret->what, sizeof(ret->what), "%s", get_text(row, 1));
@@ -163,6 +166,122 @@ int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *
 	} else {
 		r = clv_store_error(err, store->db, r, doing);
 	}
+	sqlite3_finalize(query);
+	return r;
+}
+
+int clv_store_put_made(
+	struct clv_store *store, const char *name, bool turned_on, struct clv_error *err)
+{
+	static const char doing[] = "cannot note down a partition";
+	sqlite3_stmt *query;
+	int r = prepare(
+		store, "INSERT OR REPLACE INTO made VALUES(?1,?2)", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	bind_text(query, 1, name);
+	sqlite3_bind_int(query, 2, turned_on);
+	return finish(store, query, doing, err);
+}
+
+int clv_store_delete_made(
+	struct clv_store *store, const char *name, struct clv_error *err)
+{
+	static const char doing[] = "cannot forget a partition";
+	sqlite3_stmt *query;
+	int r = prepare(store, "DELETE FROM made WHERE name=?1", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	bind_text(query, 1, name);
+	return finish(store, query, doing, err);
+}
+
+int clv_store_read_made(struct clv_store *store, clv_store_made_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the partitions of leases";
+	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	int r = prepare(store, "SELECT * FROM made", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
+		r = callback(
+			userdata, get_text(query, 0), sqlite3_column_int(query, 1) != 0);
+	if (r >= 0 && step != SQLITE_DONE)
+		r = clv_store_error(err, store->db, step, doing);
+	sqlite3_finalize(query);
+	return r;
+}
+
+int clv_store_clear_standing(struct clv_store *store, struct clv_error *err)
+{
+	static const char doing[] = "cannot rewrite the standing shares";
+	sqlite3_stmt *query;
+	int r = prepare(store, "DELETE FROM standing", doing, &query, err);
+
+	return r < 0 ? r : finish(store, query, doing, err);
+}
+
+int clv_store_put_standing(struct clv_store *store,
+	const struct clv_standing_share *share, struct clv_error *err)
+{
+	static const char doing[] = "cannot store a standing share";
+	sqlite3_stmt *query;
+	int r = prepare(store,
+		"INSERT OR REPLACE INTO standing VALUES(?1,?2,?3,?4,?5,?6)", doing,
+		&query, err);
+
+	if (r < 0)
+		return r;
+	bind_text(query, 1, share->name);
+	bind_text(query, 2, share->device_uuid);
+	sqlite3_bind_int64(query, 3, share->share.compute_ppm);
+	sqlite3_bind_int64(query, 4, share->share.cap_ppm);
+	sqlite3_bind_int64(query, 5, (sqlite3_int64)share->share.memory_bytes);
+	bind_text(query, 6, clv_class_to_string(share->share.class));
+	return finish(store, query, doing, err);
+}
+
+static void read_standing(sqlite3_stmt *row, struct clv_standing_share *ret)
+{
+	enum clv_class class = clv_class_from_string(get_text(row, 5));
+
+	*ret = (struct clv_standing_share){
+		.share =
+			{
+				.compute_ppm = (uint32_t)sqlite3_column_int64(row, 2),
+				.cap_ppm = (uint32_t)sqlite3_column_int64(row, 3),
+				.memory_bytes = (uint64_t)sqlite3_column_int64(row, 4),
+				.class = class == _CLV_CLASS_INVALID ? CLV_CLASS_NORMAL
+								     : class,
+			},
+	};
+	snprintf(ret->name, sizeof(ret->name), "%s", get_text(row, 0));
+	snprintf(ret->device_uuid, sizeof(ret->device_uuid), "%s", get_text(row, 1));
+}
+
+int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the standing shares";
+	struct clv_standing_share share;
+	sqlite3_stmt *query;
+	int r = prepare(
+		store, "SELECT * FROM standing ORDER BY rowid", doing, &query, err);
+	int step = SQLITE_DONE;
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		read_standing(query, &share);
+		r = callback(userdata, &share);
+	}
+	if (r >= 0 && step != SQLITE_DONE)
+		r = clv_store_error(err, store->db, step, doing);
 	sqlite3_finalize(query);
 	return r;
 }

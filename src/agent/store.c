@@ -2,8 +2,9 @@
 /* State in SQLite: WAL, synchronous=FULL, one connection in exclusive mode (so there is
  * no shared-memory file that a full disk could turn into a SIGBUS).  It stores and reads
  * records; what they mean, and which of them still live, is the ledger's business. */
-#include "agent/store-internal.h"
+#include "agent/store.h"
 
+#include "agent/store-internal.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -16,7 +17,7 @@
 
 static const char *const statements[_STATEMENT_MAX] = {
 	[PUT_LEASE] = "INSERT INTO leases VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-		      "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22) ON CONFLICT(id) DO "
+		      "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23) ON CONFLICT(id) DO "
 		      "UPDATE SET compute_ppm=?9,cap_ppm=?10,memory_bytes=?11,class=?12,"
 		      "is_queued=?14,held_ns=?18,throttled_ns=?19,turns=?20,"
 		      "revocations=?21,overdue=?22",
@@ -59,8 +60,12 @@ static const char schema_2[] =
 	"BEGIN IMMEDIATE;"
 	"CREATE TABLE journal(id TEXT PRIMARY KEY,what TEXT,state TEXT,error TEXT,"
 	"uid INTEGER,started_ns INTEGER,step INTEGER,n_steps INTEGER,target TEXT,"
-	"before TEXT,keeps_layout INTEGER);"
+	"before TEXT,keeps_layout INTEGER,for_lease INTEGER);"
+	"CREATE TABLE made(name TEXT PRIMARY KEY,turned_on INTEGER);"
 	"CREATE TABLE layout(id INTEGER PRIMARY KEY CHECK(id=1),text TEXT);"
+	"CREATE TABLE standing(name TEXT PRIMARY KEY,device_uuid TEXT,"
+	"compute_ppm INTEGER,cap_ppm INTEGER,memory_bytes INTEGER,class TEXT);"
+	"ALTER TABLE leases ADD COLUMN standing TEXT DEFAULT '';"
 	"PRAGMA user_version=2;"
 	"COMMIT;";
 
@@ -255,6 +260,7 @@ int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *
 	bind_number(query, 20, lease->turns);
 	bind_number(query, 21, lease->revocations);
 	bind_number(query, 22, lease->overdue);
+	bind_text(query, 23, lease->standing);
 	return finish(store, PUT_LEASE, "cannot store the lease", err);
 }
 
@@ -302,6 +308,7 @@ static void read_lease(sqlite3_stmt *row, struct clv_lease_record *ret)
 	ret->turns = get_number(row, 19);
 	ret->revocations = get_number(row, 20);
 	ret->overdue = get_number(row, 21);
+	get_text(row, 22, ret->standing, sizeof(ret->standing));
 }
 
 /* Ends a reading that may have been cut short by its callback. */

@@ -58,6 +58,7 @@ struct clv_journal {
 	uid_t uid;
 	uint64_t started_real_ns;
 	uint32_t step, n_steps;
+	bool is_for_lease;
 	bool keeps_layout;  /* the target is to be applied again when an agent starts */
 	const char *target; /* layouts, as text */
 	const char *before;
@@ -73,6 +74,25 @@ int clv_store_get_journal(
 int clv_store_put_layout(
 	struct clv_store *store, const char *layout, struct clv_error *err);
 int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *err);
+
+/* Names of partitions that were made for leases. */
+int clv_store_put_made(
+	struct clv_store *store, const char *name, bool turned_on, struct clv_error *err);
+int clv_store_delete_made(
+	struct clv_store *store, const char *name, struct clv_error *err);
+typedef int (*clv_store_made_fn)(void *userdata, const char *name, bool turned_on);
+int clv_store_read_made(struct clv_store *store, clv_store_made_fn callback,
+	void *userdata, struct clv_error *err);
+
+/* Standing shares. */
+struct clv_standing_share;
+int clv_store_clear_standing(struct clv_store *store, struct clv_error *err);
+int clv_store_put_standing(struct clv_store *store,
+	const struct clv_standing_share *share, struct clv_error *err);
+typedef int (*clv_store_standing_fn)(
+	void *userdata, const struct clv_standing_share *share);
+int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callback,
+	void *userdata, struct clv_error *err);
 
 /* Appends all or none, and drops what is older than the newest `keep`. */
 int clv_store_add_events(struct clv_store *store, const struct clv_event *events,

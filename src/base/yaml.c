@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/suggest.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,9 +12,11 @@
 #include <yaml.h>
 
 #define DEPTH_MAX 32
+#define TOO_DEEP "nested more than %d levels deep"
 /* Aliases may name a part often; unfolded, a document has at most so many. */
 #define VISITS_MAX 200000u
-#define FIELDS_MAX 64u
+#define ANCHORS_MAX 1000u
+#define ALIASES_MAX 10000u
 #define KEYS_MAX 1024u
 
 struct clv_yaml {
@@ -22,10 +24,155 @@ struct clv_yaml {
 	char name[128];
 };
 
+/* The text that is parsed, for places in it. */
+struct source {
+	const char *name;
+	const unsigned char *data;
+	size_t n_bytes;
+};
+
 static yaml_node_t *node_of(struct clv_yaml_value value)
 {
 	return yaml_document_get_node(
 		(yaml_document_t *)&value.yaml->document, value.index);
+}
+
+static int fail_at(const struct source *source, size_t line, size_t column,
+	struct clv_error *err, int code, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
+
+/* Line and column from 0. */
+static int fail_at(const struct source *source, size_t line, size_t column,
+	struct clv_error *err, int code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	clv_error_setv(err, code, format, args);
+	va_end(args);
+	clv_error_prefix(err, "%s:%zu:%zu", source->name, line + 1, column + 1);
+	return code;
+}
+
+/* Of bytes that are no text libyaml only tells how many are in front of them. */
+static int fail_with_bytes(
+	const struct source *source, const yaml_parser_t *parser, struct clv_error *err)
+{
+	size_t line = 0, column = 0;
+
+	for (size_t i = 0; i < parser->problem_offset && i < source->n_bytes; i++) {
+		if (source->data[i] == '\n') {
+			line++;
+			column = 0;
+		} else if ((source->data[i] & 0xc0) != 0x80) {
+			column++;
+		}
+	}
+	return fail_at(
+		source, line, column, err, -EINVAL, "%s: no YAML", parser->problem);
+}
+
+static int fail_to_parse(
+	const struct source *source, const yaml_parser_t *parser, struct clv_error *err)
+{
+	if (parser->error == YAML_MEMORY_ERROR)
+		return clv_error_errno(err, ENOMEM, "cannot read %s", source->name);
+	if (parser->error == YAML_READER_ERROR)
+		return fail_with_bytes(source, parser, err);
+	return fail_at(source, parser->problem_mark.line, parser->problem_mark.column,
+		err, -EINVAL, "%s: no YAML",
+		parser->problem ? parser->problem : "it cannot be read");
+}
+
+/* A look at the tokens, before libyaml builds nodes of them: its time grows with the
+ * square of the depth, of the anchors and of the %TAG lines, so that a document of a
+ * megabyte could take hours. */
+struct scan {
+	const struct source *source;
+	unsigned depth;
+	unsigned n_anchors;
+	unsigned n_aliases;
+	bool has_begun; /* the document */
+	bool has_content;
+	bool has_ended;
+};
+
+static int scan_document(
+	struct scan *scan, const yaml_token_t *token, struct clv_error *err)
+{
+	bool is_end = token->type == YAML_DOCUMENT_END_TOKEN;
+	bool is_start = token->type == YAML_DOCUMENT_START_TOKEN;
+
+	if (scan->has_ended ? !is_end
+			    : is_start && (scan->has_begun || scan->has_content))
+		return fail_at(scan->source, token->start_mark.line,
+			token->start_mark.column, err, -EINVAL,
+			"a second document begins here: only one is expected");
+	scan->has_begun |= is_start;
+	scan->has_content |= !is_start && !is_end;
+	scan->has_ended |= is_end && (scan->has_begun || scan->has_content);
+	return 0;
+}
+
+static int scan_token(struct scan *scan, const yaml_token_t *token, struct clv_error *err)
+{
+	const yaml_mark_t *at = &token->start_mark;
+
+	switch (token->type) {
+	case YAML_STREAM_START_TOKEN:
+	case YAML_STREAM_END_TOKEN:
+	case YAML_VERSION_DIRECTIVE_TOKEN:
+		return 0;
+	case YAML_TAG_DIRECTIVE_TOKEN:
+		return fail_at(scan->source, at->line, at->column, err, -EINVAL,
+			"%%TAG has no meaning here: leave it out");
+	case YAML_BLOCK_SEQUENCE_START_TOKEN:
+	case YAML_BLOCK_MAPPING_START_TOKEN:
+	case YAML_FLOW_SEQUENCE_START_TOKEN:
+	case YAML_FLOW_MAPPING_START_TOKEN:
+		/* What is at the deepest level may be an empty list or map. */
+		if (++scan->depth > DEPTH_MAX + 1)
+			return fail_at(scan->source, at->line, at->column, err, -EINVAL,
+				TOO_DEEP, DEPTH_MAX);
+		break;
+	case YAML_BLOCK_END_TOKEN:
+	case YAML_FLOW_SEQUENCE_END_TOKEN:
+	case YAML_FLOW_MAPPING_END_TOKEN:
+		scan->depth -= scan->depth > 0;
+		break;
+	case YAML_ANCHOR_TOKEN:
+		if (++scan->n_anchors > ANCHORS_MAX)
+			return fail_at(scan->source, at->line, at->column, err, -E2BIG,
+				"more than %u anchors", ANCHORS_MAX);
+		break;
+	case YAML_ALIAS_TOKEN:
+		if (++scan->n_aliases > ALIASES_MAX)
+			return fail_at(scan->source, at->line, at->column, err, -E2BIG,
+				"more than %u aliases", ALIASES_MAX);
+		break;
+	default:
+		break;
+	}
+	return scan_document(scan, token, err);
+}
+
+static int scan_all(
+	const struct source *source, yaml_parser_t *parser, struct clv_error *err)
+{
+	struct scan scan = {.source = source};
+	bool is_end = false;
+	int r = 0;
+
+	while (!is_end && r >= 0) {
+		yaml_token_t token;
+
+		if (!yaml_parser_scan(parser, &token))
+			return fail_to_parse(source, parser, err);
+		is_end = token.type == YAML_STREAM_END_TOKEN;
+		r = scan_token(&scan, &token, err);
+		yaml_token_delete(&token);
+	}
+	return r;
 }
 
 struct walk {
@@ -36,16 +183,33 @@ struct walk {
 static int check(struct walk *walk, struct clv_yaml_value value, unsigned depth,
 	struct clv_error *err);
 
+/* A text that ends where it says. */
+static bool is_whole(const yaml_node_t *node)
+{
+	return strlen((const char *)node->data.scalar.value) == node->data.scalar.length;
+}
+
+static bool are_equal(const yaml_node_t *a, const yaml_node_t *b)
+{
+	return a->data.scalar.length == b->data.scalar.length &&
+	       memcmp(a->data.scalar.value, b->data.scalar.value,
+		       a->data.scalar.length) == 0;
+}
+
 static int check_key(struct clv_yaml_value map, size_t at, struct clv_error *err)
 {
-	struct clv_yaml_value key = clv_yaml_key(map, at), other;
+	const yaml_node_t *nodes = map.yaml->document.nodes.start; /* from 1 */
+	const yaml_node_pair_t *pairs = node_of(map)->data.mapping.pairs.start;
+	const yaml_node_t *node = &nodes[pairs[at].key - 1];
+	struct clv_yaml_value key = clv_yaml_key(map, at);
 
-	if (clv_yaml_kind(key) != CLV_YAML_TEXT)
+	if (clv_yaml_kind(key) != CLV_YAML_TEXT || !is_whole(node))
 		return clv_yaml_fail(key, err, -EINVAL, "a key must be a word");
-	if (clv_yaml_find(map, clv_yaml_text(key), &other) &&
-		node_of(other) != node_of(clv_yaml_at(map, at)))
-		return clv_yaml_fail(key, err, -EINVAL, "the key '%.40s' is said twice",
-			clv_yaml_text(key));
+	for (size_t i = 0; i < at; i++) {
+		if (are_equal(&nodes[pairs[i].key - 1], node))
+			return clv_yaml_fail(key, err, -EINVAL,
+				"the key '%.40s' is said twice", clv_yaml_text(key));
+	}
 	return 0;
 }
 
@@ -73,54 +237,73 @@ static int check(struct walk *walk, struct clv_yaml_value value, unsigned depth,
 	struct clv_error *err)
 {
 	if (depth > DEPTH_MAX)
-		return clv_yaml_fail(value, err, -EINVAL,
-			"nested more than %d levels deep", DEPTH_MAX);
+		return clv_yaml_fail(value, err, -EINVAL, TOO_DEEP, DEPTH_MAX);
 	if (++walk->n_visits > VISITS_MAX)
 		return clv_yaml_fail(value, err, -E2BIG,
 			"too much: at most %u values, aliases unfolded", VISITS_MAX);
+	if (node_of(value)->type == YAML_SCALAR_NODE && !is_whole(node_of(value)))
+		return clv_yaml_fail(
+			value, err, -EINVAL, "a text may not have a zero byte in it");
 	return check_parts(walk, value, depth, err);
 }
 
-static int fail_to_parse(
-	const yaml_parser_t *parser, const char *name, struct clv_error *err)
-{
-	if (parser->error == YAML_MEMORY_ERROR)
-		return clv_error_errno(err, ENOMEM, "cannot read %s", name);
-	return clv_error_set(err, -EINVAL, "%s:%zu:%zu: %s: no YAML", name,
-		parser->problem_mark.line + 1, parser->problem_mark.column + 1,
-		parser->problem ? parser->problem : "it cannot be read");
-}
-
-static int load(yaml_parser_t *parser, struct clv_yaml *yaml, struct clv_error *err)
+static int load(const struct source *source, yaml_parser_t *parser, struct clv_yaml *yaml,
+	struct clv_error *err)
 {
 	struct walk walk = {.yaml = yaml};
 
 	if (!yaml_parser_load(parser, &yaml->document))
-		return fail_to_parse(parser, yaml->name, err);
+		return fail_to_parse(source, parser, err);
 	if (!yaml_document_get_root_node(&yaml->document))
-		return clv_error_set(err, -EINVAL, "%s: it is empty", yaml->name);
+		return clv_error_set(err, -EINVAL, "%s: it is empty", source->name);
 	return check(&walk, clv_yaml_root(yaml), 0, err);
+}
+
+/* From the beginning. */
+static int start_parser(
+	const struct source *source, yaml_parser_t *ret, struct clv_error *err)
+{
+	if (!yaml_parser_initialize(ret))
+		return clv_error_errno(err, ENOMEM, "cannot read %s", source->name);
+	yaml_parser_set_input_string(ret, source->data, source->n_bytes);
+	return 0;
+}
+
+static int parse(
+	const struct source *source, struct clv_yaml *yaml, struct clv_error *err)
+{
+	yaml_parser_t parser;
+	int r = start_parser(source, &parser, err);
+
+	if (r < 0)
+		return r;
+	r = scan_all(source, &parser, err);
+	yaml_parser_delete(&parser);
+	if (r < 0)
+		return r;
+	r = start_parser(source, &parser, err);
+	if (r < 0)
+		return r;
+	r = load(source, &parser, yaml, err);
+	yaml_parser_delete(&parser);
+	return r;
 }
 
 int clv_yaml_parse(const char *data, size_t n_bytes, const char *name,
 	struct clv_yaml **ret, struct clv_error *err)
 {
 	struct clv_yaml *yaml;
-	yaml_parser_t parser;
 	int r;
 
 	if (n_bytes > CLV_YAML_MAX_BYTES)
 		return clv_error_set(err, -E2BIG, "%s: it is larger than %u bytes", name,
 			CLV_YAML_MAX_BYTES);
 	yaml = calloc(1, sizeof(*yaml));
-	if (!yaml || !yaml_parser_initialize(&parser)) {
-		free(yaml);
+	if (!yaml)
 		return clv_error_errno(err, ENOMEM, "cannot read %s", name);
-	}
 	snprintf(yaml->name, sizeof(yaml->name), "%s", name);
-	yaml_parser_set_input_string(&parser, (const unsigned char *)data, n_bytes);
-	r = load(&parser, yaml, err);
-	yaml_parser_delete(&parser);
+	r = parse(&(struct source){yaml->name, (const unsigned char *)data, n_bytes},
+		yaml, err);
 	if (r < 0) {
 		clv_yaml_free(yaml);
 		return r;
@@ -157,6 +340,11 @@ struct clv_yaml *clv_yaml_free(struct clv_yaml *yaml)
 	yaml_document_delete(&yaml->document);
 	free(yaml);
 	return NULL;
+}
+
+const char *clv_yaml_name(const struct clv_yaml *yaml)
+{
+	return yaml->name;
 }
 
 struct clv_yaml_value clv_yaml_root(const struct clv_yaml *yaml)
@@ -198,6 +386,14 @@ const char *clv_yaml_text(struct clv_yaml_value value)
 	if (clv_yaml_kind(value) != CLV_YAML_TEXT)
 		return "";
 	return (const char *)node_of(value)->data.scalar.value;
+}
+
+bool clv_yaml_is_block(struct clv_yaml_value value)
+{
+	const yaml_node_t *node = node_of(value);
+
+	return node->type == YAML_SCALAR_NODE &&
+	       node->data.scalar.style == YAML_LITERAL_SCALAR_STYLE;
 }
 
 static yaml_node_pair_t *pair_of(struct clv_yaml_value map, size_t at)
@@ -250,9 +446,12 @@ bool clv_yaml_find(struct clv_yaml_value map, const char *key, struct clv_yaml_v
 int clv_yaml_at_fault(struct clv_yaml_value value, struct clv_error *err)
 {
 	const yaml_mark_t *mark = &node_of(value)->start_mark;
-
-	return clv_error_prefix(
+	int code = clv_error_prefix(
 		err, "%s:%zu:%zu", value.yaml->name, mark->line + 1, mark->column + 1);
+
+	if (err)
+		clv_text_make_printable(err->msg);
+	return code;
 }
 
 int clv_yaml_fail(struct clv_yaml_value value, struct clv_error *err, int code,
@@ -265,139 +464,4 @@ int clv_yaml_fail(struct clv_yaml_value value, struct clv_error *err, int code,
 	va_end(args);
 	clv_yaml_at_fault(value, err);
 	return code;
-}
-
-static int fail_with_key(struct clv_yaml_value key, const struct clv_yaml_field *fields,
-	size_t n_fields, struct clv_error *err)
-{
-	const char *names[FIELDS_MAX];
-	const char *nearest;
-	char known[256] = "";
-	size_t used = 0;
-
-	for (size_t i = 0; i < n_fields && i < FIELDS_MAX; i++) {
-		names[i] = fields[i].key;
-		if (used < sizeof(known))
-			used += (size_t)snprintf(known + used, sizeof(known) - used,
-				"%s%s", i ? ", " : "", names[i]);
-	}
-	nearest = clv_suggest(clv_yaml_text(key), names, n_fields);
-	if (nearest)
-		return clv_yaml_fail(key, err, -EINVAL,
-			"unknown key '%.40s': did you mean '%s'?", clv_yaml_text(key),
-			nearest);
-	return clv_yaml_fail(key, err, -EINVAL, "unknown key '%.40s': here may be %s",
-		clv_yaml_text(key), known);
-}
-
-static int read_pair(struct clv_yaml_value map, size_t at,
-	const struct clv_yaml_field *fields, size_t n_fields, void *into,
-	struct clv_error *err)
-{
-	const char *text = clv_yaml_text(clv_yaml_key(map, at));
-
-	for (size_t i = 0; i < n_fields; i++) {
-		if (strcmp(fields[i].key, text) == 0)
-			return fields[i].read(clv_yaml_at(map, at),
-				(char *)into + fields[i].offset, err);
-	}
-	return fail_with_key(clv_yaml_key(map, at), fields, n_fields, err);
-}
-
-int clv_yaml_read_map(struct clv_yaml_value map, const struct clv_yaml_field *fields,
-	size_t n_fields, void *into, struct clv_error *err)
-{
-	struct clv_yaml_value found;
-	int r = 0;
-
-	if (clv_yaml_kind(map) != CLV_YAML_MAP)
-		return clv_yaml_fail(
-			map, err, -EINVAL, "keys with values are expected here");
-	for (size_t i = 0; i < clv_yaml_count(map) && r >= 0; i++)
-		r = read_pair(map, i, fields, n_fields, into, err);
-	for (size_t i = 0; i < n_fields && r >= 0; i++) {
-		if (fields[i].is_required && !clv_yaml_find(map, fields[i].key, &found))
-			r = clv_yaml_fail(map, err, -EINVAL, "the key '%s' is missing",
-				fields[i].key);
-	}
-	return r < 0 ? r : 0;
-}
-
-int clv_yaml_read_list(struct clv_yaml_value list,
-	int (*read)(struct clv_yaml_value value, void *into, struct clv_error *err),
-	void *into, struct clv_error *err)
-{
-	int r = 0;
-
-	if (clv_yaml_kind(list) != CLV_YAML_LIST)
-		return read(list, into, err);
-	for (size_t i = 0; i < clv_yaml_count(list) && r >= 0; i++)
-		r = read(clv_yaml_item(list, i), into, err);
-	return r < 0 ? r : 0;
-}
-
-int clv_yaml_read_text(
-	struct clv_yaml_value value, char *ret, size_t ret_bytes, struct clv_error *err)
-{
-	const char *text = clv_yaml_text(value);
-
-	if (clv_yaml_kind(value) != CLV_YAML_TEXT || text[0] == '\0')
-		return clv_yaml_fail(value, err, -EINVAL, "a text is expected here");
-	if (strlen(text) >= ret_bytes)
-		return clv_yaml_fail(value, err, -ERANGE,
-			"this text has %zu bytes: at most %zu", strlen(text),
-			ret_bytes - 1);
-	memcpy(ret, text, strlen(text) + 1);
-	return 0;
-}
-
-int clv_yaml_read_number(struct clv_yaml_value value, uint64_t least, uint64_t most,
-	uint64_t *ret, struct clv_error *err)
-{
-	const char *text = clv_yaml_text(value);
-	unsigned long long number;
-	char *end;
-
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0')
-		return clv_yaml_fail(
-			value, err, -EINVAL, "a whole number is expected here");
-	if (errno != 0 || number < least || number > most)
-		return clv_yaml_fail(value, err, -ERANGE,
-			"%.30s is out of range: from %llu to %llu", text,
-			(unsigned long long)least, (unsigned long long)most);
-	*ret = number;
-	return 0;
-}
-
-int clv_yaml_read_bool(struct clv_yaml_value value, bool *ret, struct clv_error *err)
-{
-	static const char *const names[] = {"false", "true", "off", "on", "no", "yes"};
-	const char *text = clv_yaml_text(value);
-
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(names); i++) {
-		if (strcmp(text, names[i]) == 0) {
-			*ret = i % 2;
-			return 0;
-		}
-	}
-	return clv_yaml_fail(value, err, -EINVAL, "'%.40s' is neither on nor off", text);
-}
-
-int clv_yaml_read_choice(struct clv_yaml_value value, const char *const *names,
-	size_t n_names, struct clv_error *err)
-{
-	const char *text = clv_yaml_text(value);
-	char known[256] = "";
-	size_t used = 0;
-
-	for (size_t i = 0; i < n_names; i++) {
-		if (strcmp(text, names[i]) == 0)
-			return (int)i;
-		if (used < sizeof(known))
-			used += (size_t)snprintf(known + used, sizeof(known) - used,
-				"%s%s", i ? ", " : "", names[i]);
-	}
-	return clv_yaml_fail(value, err, -EINVAL, "'%.40s' is none of %s", text, known);
 }

@@ -38,12 +38,17 @@ struct clv_yaml_value {
 	int index;
 };
 
+/* What messages call the document.  Borrowed. */
+const char *clv_yaml_name(const struct clv_yaml *yaml);
+
 struct clv_yaml_value clv_yaml_root(const struct clv_yaml *yaml);
 enum clv_yaml_kind clv_yaml_kind(struct clv_yaml_value value);
 /* From 1. */
 unsigned clv_yaml_line(struct clv_yaml_value value);
 /* "" unless it is a text.  Borrowed. */
 const char *clv_yaml_text(struct clv_yaml_value value);
+/* A text written as "|": its first line is the one behind clv_yaml_line(). */
+bool clv_yaml_is_block(struct clv_yaml_value value);
 
 /* Of a list or a map; 0 of everything else. */
 size_t clv_yaml_count(struct clv_yaml_value value);

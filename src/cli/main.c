@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cleave: finds the verb and runs it.  The table of verbs is all there is; help, man
  * pages and completion are printed from it. */
+#include "base/suggest.h"
 #include "cli/cli.h"
 #include "cli/help.h"
-#include "base/suggest.h"
 #include "cli/verbs.h"
 
 #include "base/error.h"

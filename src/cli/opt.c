@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/units.h"
 #include "base/suggest.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -68,6 +68,9 @@ struct clv_settings {
 	const char *class_name;
 	const char *name;
 	const char *device;
+	const char *profile;
+	const char *in;
+	const char *isolation;
 	struct clv_opt_wait wait;
 	bool overcommit;
 	const char *if_no_agent;

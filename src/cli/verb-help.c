@@ -3,9 +3,9 @@
  * from the option tables. */
 #include "cli/verbs.h"
 
+#include "base/suggest.h"
 #include "cli/cli.h"
 #include "cli/help.h"
-#include "base/suggest.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/units.h"
 #include "cli/cli.h"
 #include "cli/namespace.h"
 #include "cli/program.h"
@@ -74,9 +75,15 @@ static int create_lease(struct run *run, struct clv_client *client)
 	struct clv_client_lease_request request = {
 		.name = s->name,
 		.device = s->device,
+		.profile = s->profile,
+		.in = s->in,
+		.isolation = s->isolation,
 		.class_name = s->class_name,
 		.command = base_name(run->argv[0]),
-		.share_ppm = s->share_ppm,
+		/* A partition without a word of a share is meant as a whole. */
+		.share_ppm = s->profile && !s->share_ppm && !s->memory_bytes
+				     ? CLV_PPM
+				     : s->share_ppm,
 		.cap_ppm = s->cap.ppm,
 		.memory_bytes = s->memory_bytes,
 		.wait = s->wait.is_given,
@@ -147,6 +154,7 @@ static int run_program(struct run *run)
 		.gate_path = run->lease ? run->gate_path : NULL,
 		.lease_socket = clv_json_text(run->lease, "socket"),
 		.if_no_agent = run->settings->if_no_agent,
+		.partition = json_object_get(run->lease, "partition"),
 		.ns = run->lease && !run->settings->no_namespace ? &run->ns : NULL,
 	};
 	int status_fds[2], r;
@@ -178,7 +186,7 @@ static int run_program(struct run *run)
 
 static int check_request(const struct clv_settings *s)
 {
-	if (!s->share_ppm && !s->memory_bytes)
+	if (!s->share_ppm && !s->memory_bytes && !s->profile && !s->in)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"a share of what size? add --share=FRACTION (as 0.3), "
 			"--memory=SIZE (as 512M), or both");
@@ -218,6 +226,7 @@ static int run_run(const struct clv_settings *settings, int argc, char **argv)
 	return r;
 }
 
+static const char *const isolation_choices[] = {"hardware", "gate", NULL};
 static const char *const if_no_agent_choices[] = {"open", "closed", NULL};
 
 static const struct clv_opt options[] = {
@@ -246,6 +255,34 @@ static const struct clv_opt options[] = {
 		.argument = "DEVICE",
 		.completes = CLV_COMPLETE_DEVICE,
 		.help = "On this device, by name or UUID; see cleave devices",
+	},
+	{
+		.name = "profile",
+		.letter = 'p',
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(profile),
+		.argument = "PROFILE",
+		.help = "Inside a partition of this shape, as 1g.10gb or cores:2; see "
+			"cleave devices",
+	},
+	{
+		.name = "in",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(in),
+		.argument = "NAME",
+		.help = "In this standing share, which a layout has set aside, as train "
+			"or gpu0/train",
+	},
+	{
+		.name = "isolation",
+		.type = CLV_OPT_CHOICE,
+		.offset = CLV_OPT_AT(isolation),
+		.argument = "hardware|gate",
+		.choices = isolation_choices,
+		.help = "With hardware, --memory alone is enough: the smallest partition "
+			"that has it is found or made, and goes with the lease; gate "
+			"(the "
+			"default) is a share",
 	},
 	{
 		.name = "wait",

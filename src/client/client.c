@@ -297,6 +297,9 @@ int clv_client_lease_create(struct clv_client *client,
 
 	set_text(body, "name", request->name);
 	set_text(body, "device", request->device);
+	set_text(body, "profile", request->profile);
+	set_text(body, "in", request->in);
+	set_text(body, "isolation", request->isolation);
 	set_text(body, "class", request->class_name);
 	set_text(body, "command", request->command);
 	set_fraction(body, "share", request->share_ppm);

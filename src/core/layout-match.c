@@ -12,15 +12,18 @@
 
 #define NOBODY (-1)
 
+static bool is_called(const struct clv_node_device *device, const char *name)
+{
+	return strcmp(name, device->info.name) == 0 ||
+	       strcmp(name, device->info.uuid) == 0 ||
+	       strcasecmp(name, device->pci_address) == 0;
+}
+
 static bool has_name(
 	const struct clv_selector *select, const struct clv_node_device *device)
 {
 	for (size_t i = 0; i < select->n_names; i++) {
-		const char *name = select->names[i];
-
-		if (strcmp(name, device->info.name) == 0 ||
-			strcmp(name, device->info.uuid) == 0 ||
-			strcasecmp(name, device->pci_address) == 0)
+		if (is_called(device, select->names[i]))
 			return true;
 	}
 	return select->n_names == 0;
@@ -44,10 +47,17 @@ static bool has_vendor(
 {
 	const char *vendor = select->vendor;
 
+	bool is_cpu = strcmp(device->info.type, "cpu") == 0;
+
 	if (strcmp(vendor, "cpu") == 0)
-		return strcmp(device->info.type, "cpu") == 0;
-	return vendor[0] == '\0' || (strcasestr(device->info.vendor, vendor) &&
-					    strcmp(device->info.type, "cpu") != 0);
+		return is_cpu;
+	if (vendor[0] == '\0')
+		return true;
+	/* What OpenCL calls it. */
+	if (strcmp(vendor, "amd") == 0 &&
+		strcasestr(device->info.vendor, "Advanced Micro Devices"))
+		return !is_cpu;
+	return !is_cpu && strcasestr(device->info.vendor, vendor);
 }
 
 static bool has_index(const struct clv_selector *select, uint32_t index)
@@ -86,7 +96,8 @@ static void leave_homogeneous(const struct clv_node *node, bool *is_selected)
 				 are_alike(&node->devices[best], &node->devices[i]);
 }
 
-static void leave_indexes(
+/* Returns how many there were to count. */
+static uint32_t leave_indexes(
 	const struct clv_selector *select, size_t n_devices, bool *is_selected)
 {
 	uint32_t index = 0;
@@ -95,9 +106,10 @@ static void leave_indexes(
 		if (is_selected[i])
 			is_selected[i] = has_index(select, index++);
 	}
+	return index;
 }
 
-static void select_devices(
+static uint32_t select_devices(
 	const struct clv_selector *select, const struct clv_node *node, bool *ret)
 {
 	for (size_t i = 0; i < node->n_devices; i++) {
@@ -108,7 +120,7 @@ static void select_devices(
 	}
 	if (select->is_homogeneous)
 		leave_homogeneous(node, ret);
-	leave_indexes(select, node->n_devices, ret);
+	return leave_indexes(select, node->n_devices, ret);
 }
 
 static int fail_with_none(const struct clv_layout *layout,
@@ -126,14 +138,57 @@ static int fail_with_none(const struct clv_layout *layout,
 		node->devices[0].info.model);
 }
 
+/* A device that is missing must not pass for one that was not asked for. */
+static int check_names(const struct clv_layout *layout,
+	const struct clv_layout_rule *rule, const struct clv_node *node,
+	struct clv_error *err)
+{
+	const struct clv_selector *select = &rule->select;
+
+	for (size_t i = 0; i < select->n_names; i++) {
+		size_t j = 0;
+
+		while (j < node->n_devices &&
+			!is_called(&node->devices[j], select->names[i]))
+			j++;
+		if (j == node->n_devices)
+			return clv_error_set(err, -ENODEV,
+				"%s:%" PRIu32 ": the node has no device '%s': see cleave "
+				"devices",
+				layout->name, rule->line, select->names[i]);
+	}
+	return 0;
+}
+
+static int check_indexes(const struct clv_layout *layout,
+	const struct clv_layout_rule *rule, uint32_t n, struct clv_error *err)
+{
+	const struct clv_selector *select = &rule->select;
+
+	for (size_t i = 0; i < select->n_indexes && n > 0; i++) {
+		if (select->indexes[i] >= n)
+			return clv_error_set(err, -ENODEV,
+				"%s:%" PRIu32 ": the node has no device with the index "
+				"%" PRIu32 " here: they are 0 to %" PRIu32,
+				layout->name, rule->line, select->indexes[i], n - 1);
+	}
+	return 0;
+}
+
 static int match_rule(const struct clv_layout *layout, size_t at,
 	const struct clv_node *node, bool *is_selected, int32_t *ret,
 	struct clv_error *err)
 {
 	const struct clv_layout_rule *rule = &layout->rules[at];
 	bool is_any = false;
+	bool is_optional = rule->select.is_optional;
+	int r = is_optional ? 0 : check_names(layout, rule, node, err);
+	uint32_t n = select_devices(&rule->select, node, is_selected);
 
-	select_devices(&rule->select, node, is_selected);
+	if (r >= 0 && !is_optional)
+		r = check_indexes(layout, rule, n, err);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < node->n_devices; i++) {
 		if (!is_selected[i])
 			continue;
@@ -146,7 +201,9 @@ static int match_rule(const struct clv_layout *layout, size_t at,
 				layout->rules[ret[i]].line);
 		ret[i] = (int32_t)at;
 	}
-	return is_any ? 0 : fail_with_none(layout, rule, node, err);
+	if (is_any || is_optional)
+		return 0;
+	return fail_with_none(layout, rule, node, err);
 }
 
 int clv_layout_match(const struct clv_layout *layout, const struct clv_node *node,

@@ -84,7 +84,27 @@ static int add_modes(struct clv_layout_rule *rule, const struct clv_node_device 
 	return 0;
 }
 
-/* All functions of a device have one quota in a layout: that of the first. */
+/* All functions of a device have one quota in a layout: what they have in common. */
+static void keep_common(struct clv_vf_quota *common, const struct clv_vf_quota *other)
+{
+	if (common->memory_bytes != other->memory_bytes)
+		common->memory_bytes = 0;
+	if (common->exec_quantum_ms != other->exec_quantum_ms)
+		common->exec_quantum_ms = 0;
+	if (common->preempt_timeout_us != other->preempt_timeout_us)
+		common->preempt_timeout_us = 0;
+	if (common->contexts != other->contexts)
+		common->contexts = 0;
+	if (common->doorbells != other->doorbells)
+		common->doorbells = 0;
+	if (strcmp(common->priority, other->priority) != 0)
+		common->priority[0] = '\0';
+	if (strcmp(common->type, other->type) != 0)
+		common->type[0] = '\0';
+	if (strcmp(common->driver, other->driver) != 0)
+		common->driver[0] = '\0';
+}
+
 static int add_functions(
 	struct clv_layout_rule *rule, const struct clv_node_device *device)
 {
@@ -92,6 +112,8 @@ static int add_functions(
 	rule->vf_count = (uint32_t)device->vf.n;
 	if (device->vf.n > 0)
 		rule->vf_quota = device->vf.items[0].quota;
+	for (size_t i = 1; i < device->vf.n; i++)
+		keep_common(&rule->vf_quota, &device->vf.items[i].quota);
 	return 0;
 }
 
@@ -107,7 +129,8 @@ int clv_layout_add_device(struct clv_layout *layout, const struct clv_node_devic
 	rule = clv_layout_add_rule(layout);
 	if (!rule)
 		return -ENOMEM;
-	r = clv_selector_add_name(&rule->select, device->info.uuid);
+	r = clv_selector_add_name(&rule->select,
+		device->info.uuid[0] ? device->info.uuid : device->info.name);
 	if (r >= 0 && device->mig.is_capable)
 		r = add_mig(rule, device);
 	if (r >= 0 && device->xcp.is_capable)

@@ -4,11 +4,13 @@
 #include "core/layout.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "base/yaml.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,30 +78,57 @@ static int read_fraction(struct clv_yaml_value value, void *into, struct clv_err
 		value, clv_units_parse_fraction(clv_yaml_text(value), into, err), err);
 }
 
-static int read_duration(struct clv_yaml_value value, uint64_t unit_ns, uint64_t most,
+struct duration {
+	uint64_t unit_ns;
+	uint64_t most; /* of units */
+	const char *range;
+};
+
+static int read_duration(struct clv_yaml_value value, const struct duration *duration,
 	void *into, struct clv_error *err)
 {
+	const char *text = clv_yaml_text(value);
 	uint64_t ns;
-	int r = fault_at(
-		value, clv_units_parse_duration(clv_yaml_text(value), &ns, err), err);
+	int r = fault_at(value, clv_units_parse_duration(text, &ns, err), err);
 
 	if (r < 0)
 		return r;
-	if (ns / unit_ns < 1 || ns / unit_ns > most)
-		return clv_yaml_fail(value, err, -ERANGE, "%.30s is out of range",
-			clv_yaml_text(value));
-	*(uint32_t *)into = (uint32_t)(ns / unit_ns);
+	/* Elsewhere that is seconds, and drivers count these in other units. */
+	if (text[strspn(text, "0123456789.")] == '\0')
+		return clv_yaml_fail(
+			value, err, -EINVAL, "'%.30s' has no unit: us, ms or s", text);
+	if (ns % duration->unit_ns != 0 || ns / duration->unit_ns > duration->most)
+		return clv_yaml_fail(value, err, -ERANGE, "%.30s cannot be set: %s", text,
+			duration->range);
+	*(uint32_t *)into = (uint32_t)(ns / duration->unit_ns);
 	return 0;
 }
 
 static int read_ms(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return read_duration(value, 1000000, QUANTUM_MAX_MS, into, err);
+	static const struct duration ms = {
+		CLV_NS_PER_MS, QUANTUM_MAX_MS, "whole milliseconds from 1ms to 1h"};
+
+	return read_duration(value, &ms, into, err);
 }
 
 static int read_us(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return read_duration(value, 1000, UINT32_MAX, into, err);
+	static const struct duration us = {
+		CLV_NS_PER_US, UINT32_MAX, "whole microseconds from 1us to 71m"};
+
+	return read_duration(value, &us, into, err);
+}
+
+/* An empty list says nothing, and would be taken for a key that is not there. */
+static int read_some(struct clv_yaml_value value,
+	int (*read)(struct clv_yaml_value value, void *into, struct clv_error *err),
+	void *into, struct clv_error *err)
+{
+	if (clv_yaml_kind(value) == CLV_YAML_LIST && clv_yaml_count(value) == 0)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"the list is empty: put something in, or leave the key out");
+	return clv_yaml_read_list(value, read, into, err);
 }
 
 /* One of several words. */
@@ -122,7 +151,6 @@ static int read_word(struct clv_yaml_value value, const char *const *words,
 			value, into, sizeof(((type *)NULL)->member), err);              \
 	}
 
-DEFINE_READ_TEXT(read_share_name, struct clv_layout_share, name)
 DEFINE_READ_TEXT(read_model, struct clv_selector, model)
 DEFINE_READ_TEXT(read_profile, struct clv_layout_partition, profile)
 DEFINE_READ_TEXT(read_vgpu_type, struct clv_vf_quota, type)
@@ -140,6 +168,23 @@ static int read_class(struct clv_yaml_value value, void *into, struct clv_error 
 			clv_yaml_text(value));
 	*(enum clv_class *)into = class;
 	return 0;
+}
+
+/* It becomes a part of "gpu0/1g.10gb@4/train", and of a command line. */
+static int read_share_name(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX"
+				      "YZ0123456789._-";
+	size_t size = sizeof(((struct clv_layout_share *)NULL)->name);
+	const char *text = clv_yaml_text(value);
+	int r = clv_yaml_read_text(value, into, size, err);
+
+	if (r >= 0 && (text[strspn(text, allowed)] != '\0' || strchr("._-", text[0])))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no name: letters, digits, dots, dashes and "
+			"underscores, a letter or digit first",
+			text);
+	return r;
 }
 
 #define SHARE(member) offsetof(struct clv_layout_share, member)
@@ -215,12 +260,12 @@ static int read_name(struct clv_yaml_value value, void *into, struct clv_error *
 
 static int read_indexes(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return clv_yaml_read_list(value, read_index, into, err);
+	return read_some(value, read_index, into, err);
 }
 
 static int read_names(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return clv_yaml_read_list(value, read_name, into, err);
+	return read_some(value, read_name, into, err);
 }
 
 static int read_vendor(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -241,6 +286,7 @@ static const struct clv_yaml_field select_fields[] = {
 	{"model", read_model, false, SELECT(model)},
 	{"vendor", read_vendor, false, SELECT(vendor)},
 	{"homogeneous", read_bool, false, SELECT(is_homogeneous)},
+	{"optional", read_bool, false, SELECT(is_optional)},
 };
 
 static int read_select(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -252,9 +298,15 @@ static int read_select(struct clv_yaml_value value, void *into, struct clv_error
 
 static int read_start(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
+	const struct clv_layout_partition *partition = into;
 	uint32_t start;
 	int r = read_number(value, &start, err);
 
+	for (size_t i = 0; r >= 0 && i < partition->n_starts; i++) {
+		if (partition->starts[i] == start)
+			r = clv_yaml_fail(value, err, -EINVAL,
+				"the start %" PRIu32 " is said twice", start);
+	}
 	if (r >= 0 && clv_layout_add_start(into, start) < 0)
 		r = no_memory(value, err);
 	return r;
@@ -262,7 +314,7 @@ static int read_start(struct clv_yaml_value value, void *into, struct clv_error 
 
 static int read_starts(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return clv_yaml_read_list(value, read_start, into, err);
+	return read_some(value, read_start, into, err);
 }
 
 static int read_part(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -285,7 +337,7 @@ static int read_part(struct clv_yaml_value value, void *into, struct clv_error *
 
 static int read_parts(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return clv_yaml_read_list(value, read_part, into, err);
+	return read_some(value, read_part, into, err);
 }
 
 #define PARTITION(member) offsetof(struct clv_layout_partition, member)
@@ -423,9 +475,13 @@ static int read_rule(struct clv_yaml_value value, void *into, struct clv_error *
 static int read_version(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	uint64_t version;
+	int r = clv_yaml_read_number(value, 0, UINT64_MAX, &version, err);
 
-	return clv_yaml_read_number(
-		value, CLV_LAYOUT_VERSION, CLV_LAYOUT_VERSION, &version, err);
+	if (r >= 0 && version != CLV_LAYOUT_VERSION)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"version %" PRIu64 " is not known: version %d is", version,
+			CLV_LAYOUT_VERSION);
+	return r;
 }
 
 static int read_on_busy(struct clv_yaml_value value, void *into, struct clv_error *err)

@@ -21,7 +21,7 @@ static void write_text(FILE *to, const char *text)
 
 		if (c == '"' || c == '\\')
 			fprintf(to, "\\%c", c);
-		else if (c < 0x20)
+		else if (c < 0x20 || c == 0x7f)
 			fprintf(to, "\\u%04x", c);
 		else
 			fputc(c, to);
@@ -79,8 +79,12 @@ static void write_select(FILE *to, const struct clv_selector *select)
 			i + 1 == select->n_indexes ? "]" : "");
 		comma = ", ";
 	}
-	if (select->is_homogeneous)
+	if (select->is_homogeneous) {
 		fprintf(to, "%shomogeneous: true", comma);
+		comma = ", ";
+	}
+	if (select->is_optional)
+		fprintf(to, "%soptional: true", comma);
 	fputs("}\n", to);
 }
 
@@ -202,6 +206,7 @@ int clv_layout_write(const struct clv_layout *layout, char **ret, struct clv_err
 	char *text = NULL;
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
+	bool is_whole;
 
 	if (!to)
 		return clv_error_errno(err, ENOMEM, "cannot write a layout");
@@ -211,7 +216,8 @@ int clv_layout_write(const struct clv_layout *layout, char **ret, struct clv_err
 	fprintf(to, "devices:%s\n", layout->n_rules ? "" : " []");
 	for (size_t i = 0; i < layout->n_rules; i++)
 		write_rule(to, &layout->rules[i]);
-	if (fclose(to) != 0) {
+	is_whole = !ferror(to);
+	if (fclose(to) != 0 || !is_whole || !text) {
 		free(text);
 		return clv_error_errno(err, ENOMEM, "cannot write a layout");
 	}

@@ -24,6 +24,7 @@ struct clv_selector {
 	char model[CLV_NODE_TEXT_MAX]; /* a part of it, whatever the case, or a table's */
 	char vendor[16];               /* "nvidia", "amd", "intel", "cpu" */
 	bool is_homogeneous; /* of those, the most that are of one model and size */
+	bool is_optional;    /* a node that has none of these may follow the layout too */
 };
 
 /* A standing share: it waits for leases (cleave run --in NAME). */

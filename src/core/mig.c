@@ -92,9 +92,27 @@ static uint16_t units_of(const struct clv_mig_profile *profile, uint8_t start)
 	return (uint16_t)(((1u << profile->size) - 1) << start);
 }
 
-static bool has_media(const struct clv_mig_profile *profile)
+/* What of the media engines an instance leaves to others.  Source: the comments of
+ * NVML_GPU_INSTANCE_PROFILE_*_ALL_ME and _NO_ME in nvml.h. */
+static bool is_media_taken(
+	const struct clv_mig_set *set, const struct clv_mig_profile *profile)
 {
-	return (profile->attributes & (CLV_MIG_ME | CLV_MIG_ALL_ME)) != 0;
+	if (profile->attributes & CLV_MIG_NO_ME)
+		return false;
+	if (profile->attributes & CLV_MIG_ALL_ME)
+		return set->n_all_me + set->n_some_me > 0;
+	return set->n_all_me > 0 || (profile->attributes & CLV_MIG_ME && set->n_me > 0);
+}
+
+static void count_media(
+	struct clv_mig_set *set, const struct clv_mig_profile *profile, int one)
+{
+	bool has_all = profile->attributes & CLV_MIG_ALL_ME;
+
+	set->n_me += (uint8_t)(profile->attributes & CLV_MIG_ME ? one : 0);
+	set->n_all_me += (uint8_t)(has_all ? one : 0);
+	set->n_some_me +=
+		(uint8_t)(has_all || profile->attributes & CLV_MIG_NO_ME ? 0 : one);
 }
 
 static bool has_start(const struct clv_mig_profile *profile, uint8_t start)
@@ -116,12 +134,12 @@ enum clv_mig_obstacle clv_mig_set_add(const struct clv_mig_model *model,
 		return CLV_MIG_NO_SLICES;
 	if (set->counts[instance.profile] >= profile->max_instances)
 		return CLV_MIG_TOO_MANY;
-	if (has_media(profile) && set->n_with_media > 0)
+	if (is_media_taken(set, profile))
 		return CLV_MIG_MEDIA_TAKEN;
 
 	set->units |= units;
 	set->slices += profile->slices;
-	set->n_with_media += has_media(profile);
+	count_media(set, profile, 1);
 	set->counts[instance.profile]++;
 	return CLV_MIG_FITS;
 }
@@ -133,7 +151,7 @@ void clv_mig_set_remove(const struct clv_mig_model *model, struct clv_mig_set *s
 
 	set->units &= (uint16_t)~units_of(profile, instance.start);
 	set->slices -= profile->slices;
-	set->n_with_media -= has_media(profile);
+	count_media(set, profile, -1);
 	set->counts[instance.profile]--;
 }
 

@@ -76,7 +76,9 @@ struct clv_mig_instance {
 struct clv_mig_set {
 	uint16_t units; /* a bit each */
 	uint8_t slices;
-	uint8_t n_with_media; /* +me, of which a GPU has one */
+	uint8_t n_me;      /* +me, of which a GPU has one */
+	uint8_t n_all_me;  /* +me.all, beside which all others are -me */
+	uint8_t n_some_me; /* neither +me.all nor -me */
 	uint8_t counts[CLV_MIG_PROFILES_MAX];
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a node and a layout to a plan: which rule speaks for which device, then each
  * scheme's own planner, then what concerns the node as a whole. */
-#include "core/plan-internal.h"
+#include "core/plan.h"
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/plan-internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -209,7 +210,8 @@ static uint32_t wanted_schemes(const struct clv_planned *at)
 	const struct clv_layout_rule *rule = at->rule;
 	uint32_t schemes = 0;
 
-	if (rule->has_mig)
+	/* What has no MIG has it off. */
+	if (rule->has_mig && (rule->mig || at->device->mig.is_capable))
 		schemes |= 1u << CLV_SCHEME_MIG;
 	if (rule->has_compute_mode || rule->memory_mode != 0)
 		schemes |= 1u << CLV_SCHEME_XCP;

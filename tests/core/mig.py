@@ -20,7 +20,7 @@ import subprocess
 import sys
 
 EBUSY, ENOSPC = -16, -28
-MEDIA = 1 | 4
+ME, ALL_ME, NO_ME = 1, 4, 8
 SAMPLE = 4000
 ATTRIBUTES = {"me": 1, "gfx": 2, "me.all": 4, "no-me": 8}
 # The others of the family differ in their names alone, which the tables' check sees.
@@ -50,8 +50,14 @@ class Model:
         return (len(units) == len(set(units))
                 and sum(self.profiles[p]["slices"] for p, _ in instances) <= self.slices
                 and all(n <= self.profiles[p]["max_instances"] for p, n in counts.items())
-                and sum(n for p, n in counts.items()
-                        if self.profiles[p]["attributes"] & MEDIA) <= 1)
+                and self.shares_media([self.profiles[p]["attributes"] for p, _ in instances]))
+
+    @staticmethod
+    def shares_media(attributes):
+        """One +me; beside +me.all, which has all engines, nothing but -me."""
+        if any(a & ALL_ME for a in attributes):
+            return sum(not a & NO_ME for a in attributes) == 1
+        return sum(bool(a & ME) for a in attributes) <= 1
 
     def legal_sets(self, chosen, first):
         yield chosen

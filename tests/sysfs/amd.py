@@ -6,7 +6,7 @@ usage: amd.py BACKEND_TOOL"""
 import os
 import sys
 
-from trees import Backend, Checks, Tree
+from trees import Checks, Tree, start
 
 GIB = 1 << 30
 check = Checks()
@@ -52,7 +52,7 @@ def user(tree, pid, memory, queues=()):
 
 
 def survey(tree, **environment):
-    with Backend(TOOL, "amd", tree.root / "sys", tree.root / "proc", **environment) as amd:
+    with start(TOOL, "amd", tree.root / "sys", tree.root / "proc", **environment) as amd:
         return amd.ask("survey")
 
 
@@ -220,18 +220,20 @@ def changes():
     """Plain files take anything, which is enough for what happens around a write."""
     with Tree() as tree:
         folder = gpu(tree)
-        with Backend(TOOL, "amd", tree.root / "sys", tree.root / "proc") as amd:
+        with start(TOOL, "amd", tree.root / "sys", tree.root / "proc",
+                   PATH="/nonexistent") as amd:
             amd.devices()
             check.equal(amd.ask("compute", "0000:05:00.0", "CPX"), {"ok": True}, "compute")
             check.equal(tree.read(f"{folder}/current_compute_partition"), "CPX", "written")
             device = amd.ask("read", "0000:05:00.0")
             check.equal(device["xcp"]["compute"], "CPX", "read anew")
             check.equal(len(device["partitions"]), 8, "partitions anew")
+            check.refused(amd.ask("reload", "0000:05:00.0"), "ENOTSUP", "modprobe", "kmod")
             tree.write(f"{folder}/unique_id", "1")
             check.refused(amd.ask("read", "0000:05:00.0"), "ENODEV", "gone")
     with Tree() as tree:
         gpu(tree, **dict.fromkeys(MODES))
-        with Backend(TOOL, "amd", tree.root / "sys", tree.root / "proc") as amd:
+        with start(TOOL, "amd", tree.root / "sys", tree.root / "proc") as amd:
             amd.devices()
             for verb, mode in (("compute", "CPX"), ("memory", "NPS4")):
                 check.refused(amd.ask(verb, "0000:05:00.0", mode), "ENOTSUP",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const char *separator = "";
+static bool is_empty = true;
 
 static void key(const char *name)
 {
@@ -46,6 +47,7 @@ static void open_object(const char *name)
 
 static void open_item(void)
 {
+	is_empty = false;
 	printf("%s{", separator);
 	separator = "";
 }
@@ -241,4 +243,27 @@ void show_error(int code, const char *message)
 	text("error", strerrorname_np(-code));
 	text("message", message);
 	close_with('}');
+}
+
+void show_text(const char *name, const char *value)
+{
+	separator = "";
+	open_item();
+	text(name, value);
+	close_with('}');
+}
+
+void show_number(const char *name, long long value)
+{
+	separator = "";
+	open_item();
+	number(name, value);
+	close_with('}');
+}
+
+void show_end(void)
+{
+	printf(is_empty ? "{\"ok\": true}\n" : "\n");
+	fflush(stdout);
+	is_empty = true;
 }

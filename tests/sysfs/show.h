@@ -7,3 +7,8 @@
 void show_node(const struct clv_node *node);
 void show_device(const struct clv_node_device *device);
 void show_error(int code, const char *message);
+void show_text(const char *name, const char *value);
+void show_number(const char *name, long long value);
+
+/* Ends the line, which says that all is well if nothing else was shown. */
+void show_end(void);

@@ -6,7 +6,7 @@ usage: sriov.py BACKEND_TOOL"""
 import os
 import sys
 
-from trees import Backend, Checks, Tree
+from trees import Checks, Tree, start
 
 GIB = 1 << 30
 PF = "0000:3a:00.0"
@@ -45,7 +45,7 @@ def join_group(tree, address, group):
 
 
 def session(tree, **environment):
-    return Backend(TOOL, "sriov", tree.root / "sys", tree.root / "proc", **environment)
+    return start(TOOL, "sriov", tree.root / "sys", tree.root / "proc", **environment)
 
 
 def one(tree, **environment):

@@ -8,18 +8,27 @@
  *   reload ADDRESS                 reload_driver
  *   count ADDRESS N                set_vf_count
  *   quota ADDRESS NUMBER KEY=VALUE;...   set_vf_quota
+ *   file PATH                      the text of a file of sysfs
+ *   hold PATH                      has another process open a device file
+ *   release                        ends that process
+ *   quit
  *
  * usage: backend-tool amd|sriov */
 #include "backend/backend.h"
+#include "backend/files.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "core/node.h"
 #include "show.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const struct clv_backend_ops *const backends[] = {
 	&clv_backend_amd, &clv_backend_sriov};
@@ -27,6 +36,7 @@ static const struct clv_backend_ops *const backends[] = {
 struct session {
 	struct clv_backend *backend;
 	struct clv_node node;
+	pid_t holder;
 };
 
 static int do_survey(struct session *session, struct clv_error *err)
@@ -96,6 +106,43 @@ static int do_quota(struct session *session, const struct clv_node_device *devic
 		session->backend, device, number, &quota, err);
 }
 
+static int do_file(const char *path, struct clv_error *err)
+{
+	char value[256];
+	int r = clv_file_read(value, sizeof(value), "%s", path);
+
+	if (r < 0)
+		return clv_error_errno(err, -r, "%s", path);
+	show_text("text", value);
+	return 0;
+}
+
+static void release(struct session *session)
+{
+	if (session->holder <= 0)
+		return;
+	kill(session->holder, SIGKILL);
+	waitpid(session->holder, NULL, 0);
+	session->holder = 0;
+}
+
+static int do_hold(struct session *session, const char *path, struct clv_error *err)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return clv_error_errno(err, errno, "%s", path);
+	release(session);
+	session->holder = fork();
+	if (session->holder == 0) {
+		pause();
+		_exit(0);
+	}
+	close(fd);
+	show_number("pid", session->holder);
+	return 0;
+}
+
 static int do_command(struct session *session, const char *verb, const char *address,
 	char *rest, struct clv_error *err)
 {
@@ -104,6 +151,14 @@ static int do_command(struct session *session, const char *verb, const char *add
 
 	if (strcmp(verb, "survey") == 0)
 		return do_survey(session, err);
+	if (strcmp(verb, "file") == 0)
+		return do_file(address, err);
+	if (strcmp(verb, "hold") == 0)
+		return do_hold(session, address, err);
+	if (strcmp(verb, "release") == 0) {
+		release(session);
+		return 0;
+	}
 	device = clv_node_find(&session->node, address);
 	if (!device)
 		return clv_error_set(err, -EINVAL, "no device '%s'", address);
@@ -128,18 +183,15 @@ static int do_command(struct session *session, const char *verb, const char *add
 static void answer(struct session *session, char *line)
 {
 	struct clv_error err = {0};
-	char verb[16] = "", address[32] = "";
+	char verb[16] = "", address[160] = "";
 	int used = 0, r;
 
 	line[strcspn(line, "\n")] = '\0';
-	sscanf(line, "%15s %31s %n", verb, address, &used);
+	sscanf(line, "%15s %159s %n", verb, address, &used);
 	r = do_command(session, verb, address, line + used, &err);
 	if (r < 0)
 		show_error(r, err.code == r ? err.msg : "code and result differ");
-	else if (strcmp(verb, "survey") != 0 && strcmp(verb, "read") != 0)
-		printf("{\"ok\": true}");
-	printf("\n");
-	fflush(stdout);
+	show_end();
 }
 
 int main(int argc, char *argv[])
@@ -155,11 +207,12 @@ int main(int argc, char *argv[])
 	}
 	if (r < 0) {
 		show_error(r, err.msg);
-		printf("\n");
+		show_end();
 		return 1;
 	}
-	while (fgets(line, sizeof(line), stdin))
+	while (fgets(line, sizeof(line), stdin) && strcmp(line, "quit\n") != 0)
 		answer(&session, line);
+	release(&session);
 	clv_node_clear(&session.node);
 	session.backend->ops->free(session.backend);
 	return 0;

@@ -61,14 +61,13 @@ class Tree:
         return folder
 
 
-class Backend:
-    """The program backend-tool on a tree (or on the sysfs named)."""
+class Session:
+    """A program that answers each line with a line of JSON."""
 
-    def __init__(self, program, name, sysfs, procfs="/proc", **environment):
+    def __init__(self, argv, **environment):
         self.child = subprocess.Popen(
-            [program, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "CLEAVE_SYSFS": str(sysfs), "CLEAVE_PROCFS": str(procfs),
-                 **environment})
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, **environment})
 
     def __enter__(self):
         return self
@@ -80,19 +79,31 @@ class Backend:
             pass  # it did not start
         self.child.stdout.read()
         status = self.child.wait(timeout=60)
-        assert status in (0, 1), f"backend-tool ended with {status}"
+        assert status in (0, 1), f"{self.child.args[0]} ended with {status}"
 
-    def ask(self, *words):
-        """The answer, or what the backend says if it could not start."""
+    def tell(self, *words):
         try:
             self.child.stdin.write(" ".join(str(word) for word in words) + "\n")
             self.child.stdin.flush()
         except BrokenPipeError:
             pass
+
+    def ask(self, *words):
+        """The answer, or what the program says if it could not start."""
+        self.tell(*words)
+        return self.hear()
+
+    def hear(self):
         return json.loads(self.child.stdout.readline())
 
     def devices(self):
         return self.ask("survey")["devices"]
+
+
+def start(program, name, sysfs, procfs="/proc", **environment):
+    """The program backend-tool, which is shown these folders."""
+    return Session([program, name], CLEAVE_SYSFS=str(sysfs), CLEAVE_PROCFS=str(procfs),
+                   **environment)
 
 
 class Checks:

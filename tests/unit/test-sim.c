@@ -3,8 +3,8 @@
  * does not. */
 #include "sim-world.h"
 
-#include "backend/sim/cpus.h"
 #include "backend/sim/uuid.h"
+#include "base/cpus.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -85,14 +85,14 @@ static void processors_are_read_and_written(void **state)
 	cpu_set_t cpus;
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_int_equal(clv_sim_cpus_parse(good[i], &cpus), 0);
-		clv_sim_cpus_format(&cpus, text, sizeof(text));
+		assert_int_equal(clv_cpus_parse(good[i], &cpus), 0);
+		clv_cpus_format(&cpus, text, sizeof(text));
 		assert_string_equal(text, good[i]);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(clv_sim_cpus_parse(bad[i], &cpus), -EINVAL);
-	clv_sim_cpus_parse("700-723", &cpus);
-	clv_sim_cpus_format(&cpus, text, 4);
+		assert_int_equal(clv_cpus_parse(bad[i], &cpus), -EINVAL);
+	clv_cpus_parse("700-723", &cpus);
+	clv_cpus_format(&cpus, text, 4);
 	assert_string_equal(text, "700");
 }
 
@@ -565,6 +565,26 @@ static void quotas_given_before_keep_the_driver_from_giving_any(void **state)
 	assert_true(vf[0].quota.memory_bytes == 12176 * MI);
 }
 
+/* Of any kind: what is left might not be enough for the others. */
+static void one_quota_given_before_is_enough_for_that(void **state)
+{
+	static const struct clv_vf_quota given[] = {
+		{.doorbells = 7}, {.contexts = 60032}, {.memory_bytes = GI}};
+	const struct clv_vf_quota *first, *fifth;
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+		open_node(NODE("{model: Flex 170}"));
+		works(sim_world_vf_quota(&world, 0, 5, given[i]));
+		works(sim_world_vf_count(&world, 0, 16));
+		sim_world_reopen(&world);
+		first = &sim_world_device(&world, 0)->vf.items[0].quota;
+		fifth = &sim_world_device(&world, 0)->vf.items[4].quota;
+		assert_memory_equal(first, &(struct clv_vf_quota){0}, sizeof(*first));
+		assert_memory_equal(fifth, &given[i], sizeof(*fifth));
+		close_node(state);
+	}
+}
+
 static void types_of_vgpu_are_of_one_size(void **state)
 {
 	const struct clv_node_device *device;
@@ -683,6 +703,7 @@ int main(void)
 		TEST(their_number_changes_from_and_to_none),
 		TEST(quotas_are_aligned_and_summed),
 		TEST(quotas_given_before_keep_the_driver_from_giving_any),
+		TEST(one_quota_given_before_is_enough_for_that),
 		TEST(types_of_vgpu_are_of_one_size),
 		TEST(plain_functions_divide_the_memory),
 		TEST(sets_of_processors_are_disjoint),

@@ -96,11 +96,6 @@ static int explain(const struct clv_node_device *device, const char *what, int e
 		return clv_error_set(err, -EBUSY,
 			"%s: amdgpu allows no change while a GPU is reset: try again",
 			what);
-	if (errnum == EIO)
-		return clv_error_set(err, -EIO,
-			"%s: the compute driver did not start again: the GPU cannot be "
-			"used until the driver is reloaded; see dmesg",
-			what);
 	return clv_file_error(err, errnum, "%s", what);
 }
 
@@ -120,6 +115,11 @@ int clv_amd_set_compute_mode(struct clv_backend *backend,
 		device->pci_address);
 	if (r == -EINVAL)
 		return explain_illegal(device, what, mode, err);
+	if (r == -EIO)
+		return clv_error_set(err, -EIO,
+			"%s: the compute driver did not start again: the GPU cannot be "
+			"used until the driver is reloaded; see dmesg",
+			what);
 	if (r < 0)
 		return explain(device, what, -r, err);
 	r = clv_file_read(now, sizeof(now),

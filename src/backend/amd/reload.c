@@ -64,6 +64,17 @@ int clv_amd_end_reload(struct clv_error *err)
 	return 0;
 }
 
+/* The card of another driver is no business of this one. */
+static bool is_of_amdgpu(const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	char driver[32];
+
+	return clv_file_link(driver, sizeof(driver), "class/drm/%s/device/driver", name) <
+		       0 ||
+	       strcmp(driver, "amdgpu") == 0;
+}
+
 /* What keeps a module loaded: whoever has one of its files open, and other modules. */
 static void describe_users(char *ret, size_t ret_bytes)
 {
@@ -73,8 +84,10 @@ static void describe_users(char *ret, size_t ret_bytes)
 	struct clv_holders holders = {0};
 	int r = clv_openers_find(devices, CLV_ARRAY_SIZE(devices), &openers);
 
-	for (size_t i = 0; r == 0 && i < openers.n; i++)
-		r = clv_holders_add_process(&holders, openers.items[i].pid);
+	for (size_t i = 0; r == 0 && i < openers.n; i++) {
+		if (is_of_amdgpu(openers.items[i].path))
+			r = clv_holders_add_process(&holders, openers.items[i].pid);
+	}
 	if (clv_file_list(&modules, "module/amdgpu/holders") < 0)
 		modules.n = 0;
 	for (size_t i = 0; r == 0 && i < modules.n; i++) {

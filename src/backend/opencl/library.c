@@ -5,6 +5,7 @@
  * the agent makes them in a process of their own. */
 #include "backend/opencl/library.h"
 
+#include "backend/opencl/cores.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -89,5 +90,9 @@ const struct clv_backend_ops clv_backend_opencl = {
 	.name = "opencl",
 	.probe = opencl_probe,
 	.enumerate = clv_opencl_enumerate,
+	.survey = clv_opencl_survey,
+	.read = clv_opencl_read,
+	.create = clv_opencl_create,
+	.destroy = clv_opencl_destroy,
 	.free = opencl_free,
 };

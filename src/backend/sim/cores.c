@@ -2,7 +2,7 @@
 /* Disjoint sets of a CPU's processors. */
 #include "backend/sim/sim.h"
 
-#include "backend/sim/cpus.h"
+#include "base/cpus.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -16,13 +16,13 @@ int clv_sim_cores_add(const struct clv_sim_device *device, struct clv_sim_state 
 	char text[64];
 
 	CPU_AND(&common, cpus, &device->cpus);
-	clv_sim_cpus_format(cpus, text, sizeof(text));
+	clv_cpus_format(cpus, text, sizeof(text));
 	if (!CPU_EQUAL(&common, cpus))
 		return clv_error_set(err, -EINVAL,
 			"the device has not all of the processors %s", text);
 	for (size_t i = 0; i < state->n_sets; i++) {
 		CPU_AND(&common, cpus, &state->sets[i]);
-		clv_sim_cpus_format(&common, text, sizeof(text));
+		clv_cpus_format(&common, text, sizeof(text));
 		if (CPU_COUNT(&common) > 0)
 			return clv_error_set(err, -ENOSPC,
 				"the processors %s are in another partition", text);
@@ -43,7 +43,7 @@ static int read_cpus(const struct clv_step *step, cpu_set_t *ret, struct clv_err
 		CPU_ZERO(ret);
 		for (uint32_t i = 0; i < step->size && i < CPU_SETSIZE; i++)
 			CPU_SET(step->start + i, ret);
-	} else if (clv_sim_cpus_parse(step->cpus, ret) < 0) {
+	} else if (clv_cpus_parse(step->cpus, ret) < 0) {
 		return clv_error_set(err, -EINVAL, "'%s' are no processors", step->cpus);
 	}
 	snprintf(profile, sizeof(profile), "cores:%d", CPU_COUNT(ret));

@@ -3,10 +3,10 @@
  * of each alone (bus address, NUMA node) it says in lists. */
 #include "backend/sim/sim.h"
 
-#include "backend/sim/cpus.h"
 #include "backend/sim/uuid.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/cpus.h"
 #include "base/error.h"
 
 #include <ctype.h>
@@ -75,7 +75,7 @@ static int read_cores(struct clv_yaml_value value, void *into, struct clv_error 
 			CPU_SET(i, cpus);
 		return 0;
 	}
-	if (clv_sim_cpus_parse(clv_yaml_text(value), cpus) < 0)
+	if (clv_cpus_parse(clv_yaml_text(value), cpus) < 0)
 		return clv_yaml_fail(value, err, -EINVAL,
 			"'%.40s' are no processors: say how many (8) or which (0-3,8)",
 			clv_yaml_text(value));
@@ -181,7 +181,7 @@ static void finish_cores(struct clv_sim_device *device)
 	if (device->product->vendor != CLV_SIM_CPU)
 		return;
 	if (CPU_COUNT(&device->cpus) == 0)
-		clv_sim_cpus_parse(CPUS_DEFAULT, &device->cpus);
+		clv_cpus_parse(CPUS_DEFAULT, &device->cpus);
 	device->compute_units = (uint32_t)CPU_COUNT(&device->cpus);
 }
 

@@ -2,8 +2,8 @@
 /* The partitions of a simulated device, each as its vendor's driver would list it. */
 #include "backend/sim/sim.h"
 
-#include "backend/sim/cpus.h"
 #include "backend/sim/uuid.h"
+#include "base/cpus.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -196,12 +196,12 @@ static int show_set(const struct clv_sim_device *device, const cpu_set_t *cpus,
 	struct clv_partition *partition;
 
 	snprintf(profile, sizeof(profile), "cores:%u", n);
-	partition = add(ret, profile, clv_sim_cpus_first(cpus), n);
+	partition = add(ret, profile, clv_cpus_first(cpus), n);
 	if (!partition)
 		return -ENOMEM;
 	partition->compute_units = n;
 	partition->memory_bytes = part_of(device->memory_bytes, n, device->compute_units);
-	clv_sim_cpus_format(cpus, partition->address, sizeof(partition->address));
+	clv_cpus_format(cpus, partition->address, sizeof(partition->address));
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /* Shows a simulated device as a driver would: what it is, and who uses it. */
 #include "backend/sim/sim.h"
 
-#include "backend/sim/cpus.h"
+#include "base/cpus.h"
 
 #include <errno.h>
 #include <stdio.h>

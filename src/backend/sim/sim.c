@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -189,9 +190,10 @@ static int change(struct clv_backend *base, const struct clv_node_device *device
 	struct sim_backend *backend = (struct sim_backend *)base;
 	struct clv_node_device seen = {0};
 	_cleanup_close_ int lock = -1;
-	int r, saved;
+	int r = 0, saved;
 
-	r = clv_sim_lock(backend->state_path, &lock, err);
+	if (backend->state_path)
+		r = clv_file_lock(backend->state_path, &lock, err);
 	if (r == 0)
 		r = clv_sim_load(&backend->sim, backend->state_path, err);
 	if (r < 0)

@@ -212,8 +212,6 @@ int clv_sim_state_write(const struct clv_sim *sim, char **ret, struct clv_error 
 
 /* path NULL: the state is in memory alone, and each of these does nothing. */
 
-/* Keeps other processes from changing the state until the descriptor is closed. */
-int clv_sim_lock(const char *path, int *ret_fd, struct clv_error *err);
 int clv_sim_load(struct clv_sim *sim, const char *path, struct clv_error *err);
 /* On the disk when it returns, and at no time half of it. */
 int clv_sim_save(const struct clv_sim *sim, const char *path, struct clv_error *err);

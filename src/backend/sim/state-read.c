@@ -3,8 +3,8 @@
  * Nothing is believed that the rules would not have let come about. */
 #include "backend/sim/sim.h"
 
-#include "backend/sim/cpus.h"
 #include "base/cleanup.h"
+#include "base/cpus.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -217,7 +217,7 @@ static int read_set(struct clv_yaml_value value, void *into, struct clv_error *e
 	cpu_set_t cpus;
 	int r;
 
-	if (clv_sim_cpus_parse(clv_yaml_text(value), &cpus) < 0)
+	if (clv_cpus_parse(clv_yaml_text(value), &cpus) < 0)
 		return clv_yaml_fail(value, err, -EINVAL, "'%.40s' are no processors",
 			clv_yaml_text(value));
 	r = clv_sim_cores_add(device, &device->state, &cpus, err);

@@ -3,8 +3,8 @@
  * is as the node's file begins it. */
 #include "backend/sim/sim.h"
 
-#include "backend/sim/cpus.h"
 #include "base/cleanup.h"
+#include "base/cpus.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -205,7 +205,7 @@ static void write_sets(FILE *out, const struct clv_sim_state *state)
 	for (size_t i = 0; i < state->n_sets; i++) {
 		char text[4 * CPU_SETSIZE];
 
-		clv_sim_cpus_format(&state->sets[i], text, sizeof(text));
+		clv_cpus_format(&state->sets[i], text, sizeof(text));
 		fprintf(out, "        - \"%s\"\n", text);
 	}
 }

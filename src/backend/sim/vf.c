@@ -52,7 +52,9 @@ int clv_sim_vf_count_check(
 static bool is_provisioned(const struct clv_sim_device *device)
 {
 	for (size_t i = 0; i < device->vf_total; i++) {
-		if (device->state.vf[i].memory_bytes > 0)
+		const struct clv_vf_quota *quota = &device->state.vf[i];
+
+		if (quota->memory_bytes || quota->contexts || quota->doorbells)
 			return true;
 	}
 	return false;
@@ -72,10 +74,8 @@ void clv_sim_vf_provision(struct clv_sim_device *device, uint32_t count)
 		struct clv_vf_quota *quota = &device->state.vf[i];
 
 		quota->memory_bytes = memory;
-		if (has_i915 && quota->contexts == 0)
-			quota->contexts = CONTEXTS_FAIR;
-		if (has_i915 && quota->doorbells == 0)
-			quota->doorbells = DOORBELLS_TOTAL / count;
+		quota->contexts = has_i915 ? CONTEXTS_FAIR : 0;
+		quota->doorbells = has_i915 ? DOORBELLS_TOTAL / count : 0;
 	}
 }
 

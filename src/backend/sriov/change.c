@@ -107,7 +107,8 @@ static int change_function(struct clv_sriov_backend *backend,
 		r = clv_sriov_check_unused(
 			backend, device, number, CLV_SRIOV_PROCESSES, what, err);
 	if (r == 0)
-		r = clv_sriov_write_quota(device, number, quota, what, err);
+		r = clv_sriov_write_quota(
+			device, number, quota, CLV_SRIOV_NOW, what, err);
 	return r < 0 ? r : apply(backend, device, number, quota, what, err);
 }
 
@@ -126,11 +127,40 @@ int clv_sriov_set_vf_quota(struct clv_backend *base, const struct clv_node_devic
 			count, device->vf.total);
 	if (count > 0)
 		return change_function(backend, device, number, quota, what, err);
-	r = clv_sriov_write_quota(device, number, quota, what, err);
+	r = clv_sriov_write_quota(device, number, quota, CLV_SRIOV_AHEAD, what, err);
 	if (r < 0)
 		return r;
 	r = remember(backend, device, number, quota);
 	return r < 0 ? clv_error_errno(err, -r, "%s", what) : 0;
+}
+
+int clv_sriov_check_wishes(const struct clv_sriov_backend *backend,
+	const struct clv_node_device *device, uint32_t count, const char *what,
+	struct clv_error *err)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < backend->n_wishes; i++) {
+		const struct clv_sriov_wish *wish = &backend->wishes[i];
+
+		n += is_of(wish, device) && wish->number <= count &&
+		     wish->quota.memory_bytes > 0;
+	}
+	if (device->vf.framework != CLV_VF_XE || n == 0 || n == count)
+		return 0;
+	return clv_error_set(err, -EINVAL,
+		"%s: %u of them have been given memory, and the driver gives the others "
+		"none then: give it to all or to none",
+		what, n);
+}
+
+static int compare_memory(const void *a, const void *b)
+{
+	const struct clv_sriov_wish *first = a, *second = b;
+
+	if (first->quota.memory_bytes == second->quota.memory_bytes)
+		return 0;
+	return first->quota.memory_bytes < second->quota.memory_bytes ? -1 : 1;
 }
 
 int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
@@ -139,6 +169,10 @@ int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
 	uint32_t count = clv_sriov_count(device->pci_address);
 	int r = 0;
 
+	/* The least first: what it gives up of its fair share is what others get. */
+	if (backend->n_wishes > 0)
+		qsort(backend->wishes, backend->n_wishes, sizeof(*backend->wishes),
+			compare_memory);
 	for (size_t i = 0; r == 0 && i < backend->n_wishes; i++) {
 		const struct clv_sriov_wish *wish = &backend->wishes[i];
 		char what[96];
@@ -147,7 +181,10 @@ int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
 			continue;
 		snprintf(what, sizeof(what), "cannot set function %u of %s", wish->number,
 			clv_pci_label(device));
-		r = apply(backend, device, wish->number, &wish->quota, what, err);
+		r = clv_sriov_write_quota(
+			device, wish->number, &wish->quota, CLV_SRIOV_NOW, what, err);
+		if (r == 0)
+			r = apply(backend, device, wish->number, &wish->quota, what, err);
 	}
 	clv_sriov_forget_wishes(backend, device);
 	return r;

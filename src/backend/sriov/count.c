@@ -85,6 +85,11 @@ static int explain(const struct clv_node_device *device, int errnum, uint32_t co
 			"%s: the bus has no addresses for %u functions: turn SR-IOV and "
 			"'above 4G decoding' on in the firmware's set-up",
 			what, count);
+	case EUCLEAN:
+		return clv_error_set(err, -EINVAL,
+			"%s: the driver has quotas for some functions and none for "
+			"others: give them to all or to none",
+			what);
 	case ERANGE:
 		return clv_error_set(err, -ENOSPC, "%s: it can have %u at most", what,
 			device->vf.total);
@@ -93,28 +98,41 @@ static int explain(const struct clv_node_device *device, int errnum, uint32_t co
 	}
 }
 
-/* A kernel that binds each new function to the host's driver would only have it unbound
- * again, so that is off while functions are made that are for another one. */
-static int write_count(const struct clv_node_device *device, uint32_t count,
-	bool without_drivers, const char *what, struct clv_error *err)
+static int set_autoprobe(const struct clv_node_device *device, const char *value,
+	const char *what, struct clv_error *err)
 {
-	char text[16], before[8] = "1";
+	int r = clv_file_write(value, PF "sriov_drivers_autoprobe", device->pci_address);
+
+	return r < 0 ? clv_file_error(err, -r, "%s: sriov_drivers_autoprobe", what) : 0;
+}
+
+static int write_count(const struct clv_node_device *device, uint32_t count,
+	const char *what, struct clv_error *err)
+{
+	char text[16];
 	int r;
 
 	snprintf(text, sizeof(text), "%u", count);
-	if (without_drivers) {
-		clv_file_read(before, sizeof(before), PF "sriov_drivers_autoprobe",
-			device->pci_address);
-		r = clv_file_write(
-			"0", PF "sriov_drivers_autoprobe", device->pci_address);
-		if (r < 0)
-			return clv_file_error(
-				err, -r, "%s: sriov_drivers_autoprobe", what);
-	}
 	r = clv_file_write(text, PF "sriov_numvfs", device->pci_address);
-	if (without_drivers)
-		clv_file_write(before, PF "sriov_drivers_autoprobe", device->pci_address);
 	return r < 0 ? explain(device, -r, count, what, err) : 0;
+}
+
+/* A kernel that binds each new function to the host's driver would only have it unbound
+ * again, so that is off while functions are made that are for another one. */
+static int write_count_unbound(const struct clv_node_device *device, uint32_t count,
+	const char *what, struct clv_error *err)
+{
+	char before[8] = "1";
+	int r, restored;
+
+	clv_file_read(before, sizeof(before), PF "sriov_drivers_autoprobe",
+		device->pci_address);
+	r = set_autoprobe(device, "0", what, err);
+	if (r < 0)
+		return r;
+	r = write_count(device, count, what, err);
+	restored = set_autoprobe(device, before, what, r < 0 ? NULL : err);
+	return r < 0 ? r : restored;
 }
 
 static int check_all_unused(struct clv_sriov_backend *backend,
@@ -139,7 +157,7 @@ static int unmake(struct clv_sriov_backend *backend, const struct clv_node_devic
 	if (clv_sriov_is_nvidia(device->vf.framework))
 		r = run_sriov_manage("-d", device->pci_address, what, err);
 	else
-		r = write_count(device, 0, false, what, err);
+		r = write_count(device, 0, what, err);
 	if (r < 0)
 		return r;
 	n = clv_sriov_count(device->pci_address);
@@ -173,9 +191,10 @@ static int make(struct clv_sriov_backend *backend, const struct clv_node_device 
 
 	if (is_nvidia)
 		r = run_sriov_manage("-e", device->pci_address, what, err);
+	else if (clv_sriov_wishes_driver(backend, device))
+		r = write_count_unbound(device, count, what, err);
 	else
-		r = write_count(device, count, clv_sriov_wishes_driver(backend, device),
-			what, err);
+		r = write_count(device, count, what, err);
 	made = clv_sriov_count(device->pci_address);
 	if (r == 0 && made != count)
 		r = clv_error_set(
@@ -189,7 +208,7 @@ static int make(struct clv_sriov_backend *backend, const struct clv_node_device 
 	if (made > 0 && is_nvidia)
 		run_sriov_manage("-d", device->pci_address, what, NULL);
 	else if (made > 0)
-		write_count(device, 0, false, what, NULL);
+		write_count(device, 0, what, NULL);
 	return r;
 }
 
@@ -199,6 +218,7 @@ int clv_sriov_set_vf_count(struct clv_backend *base, const struct clv_node_devic
 	struct clv_sriov_backend *backend = (struct clv_sriov_backend *)base;
 	uint32_t now = clv_sriov_count(device->pci_address);
 	char what[96];
+	int r;
 
 	snprintf(what, sizeof(what), "cannot set %s to %u virtual functions",
 		clv_pci_label(device), count);
@@ -221,5 +241,6 @@ int clv_sriov_set_vf_count(struct clv_backend *base, const struct clv_node_devic
 			"%s: its driver makes all %u or none: ask for %u and leave some "
 			"unused",
 			what, device->vf.total, device->vf.total);
-	return make(backend, device, count, what, err);
+	r = clv_sriov_check_wishes(backend, device, count, what, err);
+	return r < 0 ? r : make(backend, device, count, what, err);
 }

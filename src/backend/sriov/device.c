@@ -130,7 +130,11 @@ static int read_functions(struct clv_sriov_backend *backend,
 	char address[CLV_PCI_ADDRESS_MAX];
 	int r = 0;
 
-	for (uint32_t i = 1; r == 0 && i <= count; i++) {
+	/* With mdev each function has the same; with VFIO, what may be made on it. */
+	for (uint32_t i = 1;
+		r == 0 && i <= count &&
+		(device->vf.framework != CLV_VF_MDEV || device->vf.n_types == 0);
+		i++) {
 		if (clv_sriov_address(device->pci_address, i, address) == 0)
 			r = clv_sriov_add_types(backend, address, device);
 	}

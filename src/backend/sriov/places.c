@@ -152,15 +152,18 @@ static int search_iov(struct search *search)
 	return look_into_each(search, folder, "gt", "");
 }
 
-/* In order: the first that has a file is where it is. */
+/* In order: the first that has a file is where it is.  A driver that is told anything by
+ * hand in debugfs or iov, before it makes the functions, gives them nothing by itself any
+ * more, not even what nobody else can give them. */
 static const struct {
-	enum clv_vf_framework framework;
 	int (*search)(struct search *search);
+	enum clv_vf_framework framework;
+	bool is_early;
 } searches[] = {
-	{CLV_VF_XE, search_sriov_admin},
-	{CLV_VF_XE, search_debugfs},
-	{CLV_VF_XE, search_old_debugfs},
-	{CLV_VF_I915, search_iov},
+	{search_sriov_admin, CLV_VF_XE, true},
+	{search_debugfs, CLV_VF_XE, false},
+	{search_old_debugfs, CLV_VF_XE, false},
+	{search_iov, CLV_VF_I915, false},
 };
 
 int clv_sriov_find_files(const struct clv_node_device *device, uint32_t number,
@@ -171,8 +174,10 @@ int clv_sriov_find_files(const struct clv_node_device *device, uint32_t number,
 
 	*ret = (struct clv_sriov_files){0};
 	for (size_t i = 0; r == 0 && ret->n == 0 && i < CLV_ARRAY_SIZE(searches); i++) {
-		if (searches[i].framework == device->vf.framework)
-			r = searches[i].search(&search);
+		if (searches[i].framework != device->vf.framework)
+			continue;
+		r = searches[i].search(&search);
+		ret->is_early = searches[i].is_early;
 	}
 	if (r < 0)
 		free(ret->items);

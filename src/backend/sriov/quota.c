@@ -65,13 +65,16 @@ static void set(struct clv_vf_quota *quota, const struct field *field, uint64_t 
 		memcpy(at, &value, sizeof(value));
 }
 
-/* The whole of it; 0 for what cannot be read, or when the parts disagree (-EUCLEAN). */
+/* The whole of it; 0 for what cannot be read, or when the parts disagree. */
 static uint64_t read_field(const struct clv_sriov_files *files, const struct field *field)
 {
 	uint64_t sum = 0, value = 0;
 
 	for (size_t i = 0; i < files->n; i++) {
-		if (clv_file_read_number(&value, "%s", files->items[i]) < 0)
+		uint64_t before = value;
+
+		if (clv_file_read_number(&value, "%s", files->items[i]) < 0 ||
+			(i > 0 && !field->is_split && value != before))
 			return 0;
 		sum += value;
 	}
@@ -177,8 +180,11 @@ static int write_field(const struct clv_node_device *device,
 	if (before == asked)
 		return 0;
 	r = write_files(files, field, asked);
-	if (r < 0)
+	if (r < 0) {
+		/* Drivers let go of the old share before they look for the new one. */
+		write_files(files, field, before);
 		return explain_write(-r, what, field->label, err);
+	}
 	now = read_field(files, field);
 	if (!is_taken(field, before, asked, now))
 		return clv_error_set(err, -EIO,
@@ -218,29 +224,42 @@ static int write_priority(const struct clv_node_device *device,
 	return 0;
 }
 
+/* What may not be said ahead is left for when the functions are there. */
+static int write_each(const struct clv_node_device *device, uint32_t number,
+	const struct field *field, const struct clv_vf_quota *quota,
+	enum clv_sriov_when when, const char *what, struct clv_error *err)
+{
+	struct clv_sriov_files files;
+	uint64_t asked = get(quota, field);
+	int r;
+
+	if (asked == 0)
+		return 0;
+	r = clv_sriov_find_files(device, number, field->names, &files);
+	if (r < 0)
+		return clv_error_errno(err, -r, "%s", what);
+	if (when == CLV_SRIOV_NOW || files.is_early || files.n == 0)
+		r = write_field(device, &files, field, asked, what, err);
+	free(files.items);
+	return r;
+}
+
 int clv_sriov_write_quota(const struct clv_node_device *device, uint32_t number,
-	const struct clv_vf_quota *quota, const char *what, struct clv_error *err)
+	const struct clv_vf_quota *quota, enum clv_sriov_when when, const char *what,
+	struct clv_error *err)
 {
 	struct clv_sriov_files files;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < CLV_ARRAY_SIZE(fields); i++) {
-		uint64_t asked = get(quota, &fields[i]);
-
-		if (asked == 0)
-			continue;
-		r = clv_sriov_find_files(device, number, fields[i].names, &files);
-		if (r < 0)
-			return clv_error_errno(err, -r, "%s", what);
-		r = write_field(device, &files, &fields[i], asked, what, err);
-		free(files.items);
-	}
+	for (size_t i = 0; r == 0 && i < CLV_ARRAY_SIZE(fields); i++)
+		r = write_each(device, number, &fields[i], quota, when, what, err);
 	if (r < 0 || quota->priority[0] == '\0')
 		return r;
 	r = clv_sriov_find_files(device, number, priority_names, &files);
 	if (r < 0)
 		return clv_error_errno(err, -r, "%s", what);
-	r = write_priority(device, &files, quota->priority, what, err);
+	if (when == CLV_SRIOV_NOW || files.is_early || files.n == 0)
+		r = write_priority(device, &files, quota->priority, what, err);
 	free(files.items);
 	return r;
 }

@@ -5,7 +5,9 @@
 #include "backend/openers.h"
 #include "backend/pci.h"
 
-/* What a function is to have that does not exist yet. */
+/* What a function is to have that does not exist yet.  A caller that knows what functions
+ * are for says so before it has them made: then they are not bound to the host's driver
+ * only to be unbound again, and share the device's memory as they are to. */
 struct clv_sriov_wish {
 	char address[CLV_PCI_ADDRESS_MAX]; /* of the physical function */
 	uint32_t number;
@@ -80,9 +82,15 @@ int clv_sriov_find_openers(struct clv_openers *ret);
 void clv_sriov_read_quota(const struct clv_node_device *device, uint32_t number,
 	struct clv_vf_quota *quota);
 
+enum clv_sriov_when {
+	CLV_SRIOV_AHEAD, /* before there are functions: only what may be said then */
+	CLV_SRIOV_NOW,
+};
+
 /* Writes the numbers and the priority that are said and reads them back. */
 int clv_sriov_write_quota(const struct clv_node_device *device, uint32_t number,
-	const struct clv_vf_quota *quota, const char *what, struct clv_error *err);
+	const struct clv_vf_quota *quota, enum clv_sriov_when when, const char *what,
+	struct clv_error *err);
 
 /* Unsets what is set for functions that are gone, so that the next are provisioned by the
  * driver again.  Best effort. */
@@ -93,6 +101,7 @@ void clv_sriov_forget_quotas(const struct clv_node_device *device);
 struct clv_sriov_files {
 	char (*items)[192]; /* owned; paths in sysfs, one for each part of the device */
 	size_t n;
+	bool is_early; /* may be said before the functions are made */
 };
 
 /* The files of the function that have one of the names.  -ENOMEM. */
@@ -109,6 +118,10 @@ int clv_sriov_set_vf_quota(struct clv_backend *backend,
 	const struct clv_node_device *device, uint32_t number,
 	const struct clv_vf_quota *quota, struct clv_error *err);
 
+/* Whether so many functions can be made with what was wished for. */
+int clv_sriov_check_wishes(const struct clv_sriov_backend *backend,
+	const struct clv_node_device *device, uint32_t count, const char *what,
+	struct clv_error *err);
 /* Gives functions that have just been made what was wished for before. */
 int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, struct clv_error *err);
@@ -153,5 +166,6 @@ int clv_sriov_bind(const struct clv_node_device *device, const char *vf_address,
 int clv_sriov_set_vf_count(struct clv_backend *backend,
 	const struct clv_node_device *device, uint32_t count, struct clv_error *err);
 
-/* Where NVIDIA's host driver has its program, or NULL without one. */
+/* Where NVIDIA's host driver has its program, or NULL without one.  Good until the next
+ * call. */
 const char *clv_sriov_manage(void);

@@ -7,8 +7,8 @@
 /* Sets of processors as Linux writes them: "0-3,8". */
 
 /* -EINVAL: it is none, or it is empty, or a number is too large for a cpu_set_t. */
-int clv_sim_cpus_parse(const char *text, cpu_set_t *ret);
+int clv_cpus_parse(const char *text, cpu_set_t *ret);
 /* As much as fits. */
-void clv_sim_cpus_format(const cpu_set_t *cpus, char *ret, size_t ret_bytes);
+void clv_cpus_format(const cpu_set_t *cpus, char *ret, size_t ret_bytes);
 /* CPU_SETSIZE when there is none. */
-unsigned int clv_sim_cpus_first(const cpu_set_t *cpus);
+unsigned int clv_cpus_first(const cpu_set_t *cpus);

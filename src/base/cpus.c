@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backend/sim/cpus.h"
+#include "base/cpus.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static unsigned long read_number(const char **text)
 	return *text == begin || number > CPU_SETSIZE ? CPU_SETSIZE : number;
 }
 
-int clv_sim_cpus_parse(const char *text, cpu_set_t *ret)
+int clv_cpus_parse(const char *text, cpu_set_t *ret)
 {
 	cpu_set_t cpus;
 
@@ -48,7 +48,7 @@ static unsigned int end_of_run(const cpu_set_t *cpus, unsigned int first)
 	return first;
 }
 
-void clv_sim_cpus_format(const cpu_set_t *cpus, char *ret, size_t ret_bytes)
+void clv_cpus_format(const cpu_set_t *cpus, char *ret, size_t ret_bytes)
 {
 	size_t used = 0;
 
@@ -68,7 +68,7 @@ void clv_sim_cpus_format(const cpu_set_t *cpus, char *ret, size_t ret_bytes)
 	}
 }
 
-unsigned int clv_sim_cpus_first(const cpu_set_t *cpus)
+unsigned int clv_cpus_first(const cpu_set_t *cpus)
 {
 	unsigned int i = 0;
 

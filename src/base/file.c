@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/file.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* A name beside the file's. */
+static int make_name(const char *path, const char *ending, char ret[CLV_PATH_MAX],
+	struct clv_error *err)
+{
+	int length = snprintf(ret, CLV_PATH_MAX, "%s%s", path, ending);
+
+	if (length < 0 || length >= CLV_PATH_MAX)
+		return clv_error_errno(err, ENAMETOOLONG, "cannot use %.80s...", path);
+	return 0;
+}
+
+int clv_file_lock(const char *path, int *ret_fd, struct clv_error *err)
+{
+	_cleanup_close_ int fd = -1;
+	char name[CLV_PATH_MAX];
+	int r;
+
+	r = make_name(path, ".lock", name, err);
+	if (r < 0)
+		return r;
+	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return clv_error_errno(err, errno, "cannot open %s", name);
+	while ((r = flock(fd, LOCK_EX)) < 0 && errno == EINTR)
+		;
+	if (r < 0)
+		return clv_error_errno(err, errno, "cannot lock %s", name);
+	*ret_fd = CLV_TAKE_FD(fd);
+	return 0;
+}
+
+static int write_out(int fd, const char *text, const char *name, struct clv_error *err)
+{
+	size_t n_left = strlen(text);
+
+	while (n_left > 0) {
+		ssize_t n = write(fd, text, n_left);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return clv_error_errno(err, errno, "cannot write %s", name);
+		text += n;
+		n_left -= (size_t)n;
+	}
+	if (fsync(fd) < 0)
+		return clv_error_errno(err, errno, "cannot write %s", name);
+	return 0;
+}
+
+static int write_new(const char *name, const char *text, struct clv_error *err)
+{
+	_cleanup_close_ int fd =
+		open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return clv_error_errno(err, errno, "cannot write %s", name);
+	return write_out(fd, text, name, err);
+}
+
+/* The rename is on the disk when its folder is. */
+static int sync_folder(const char *path, struct clv_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *folder =
+		slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	_cleanup_close_ int fd = -1;
+
+	if (!folder)
+		return clv_error_errno(err, ENOMEM, "cannot write %s", path);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fsync(fd) < 0)
+		return clv_error_errno(err, errno, "cannot write %s", folder);
+	return 0;
+}
+
+int clv_file_replace(const char *path, const char *text, struct clv_error *err)
+{
+	char name[CLV_PATH_MAX];
+	int r = make_name(path, ".new", name, err);
+
+	if (r >= 0)
+		r = write_new(name, text, err);
+	if (r < 0)
+		return r;
+	if (rename(name, path) < 0)
+		return clv_error_errno(err, errno, "cannot write %s", path);
+	return sync_folder(path, err);
+}

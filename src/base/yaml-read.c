@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of a document by tables of keys, and scalars by kind.  What is wrong is said
+ * with its place. */
+#include "base/yaml.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/suggest.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELDS_MAX 64u
+
+static int fail_with_key(struct clv_yaml_value key, const struct clv_yaml_field *fields,
+	size_t n_fields, struct clv_error *err)
+{
+	const char *names[FIELDS_MAX];
+	const char *nearest;
+	char known[256] = "";
+	size_t used = 0;
+
+	if (n_fields > FIELDS_MAX)
+		n_fields = FIELDS_MAX;
+	for (size_t i = 0; i < n_fields; i++) {
+		names[i] = fields[i].key;
+		if (used < sizeof(known))
+			used += (size_t)snprintf(known + used, sizeof(known) - used,
+				"%s%s", i ? ", " : "", names[i]);
+	}
+	nearest = clv_suggest(clv_yaml_text(key), names, n_fields);
+	if (nearest)
+		return clv_yaml_fail(key, err, -EINVAL,
+			"unknown key '%.40s': did you mean '%s'?", clv_yaml_text(key),
+			nearest);
+	return clv_yaml_fail(key, err, -EINVAL, "unknown key '%.40s': here may be %s",
+		clv_yaml_text(key), known);
+}
+
+static int read_pair(struct clv_yaml_value map, size_t at,
+	const struct clv_yaml_field *fields, size_t n_fields, void *into,
+	struct clv_error *err)
+{
+	const char *text = clv_yaml_text(clv_yaml_key(map, at));
+
+	for (size_t i = 0; i < n_fields; i++) {
+		if (strcmp(fields[i].key, text) == 0)
+			return fields[i].read(clv_yaml_at(map, at),
+				(char *)into + fields[i].offset, err);
+	}
+	return fail_with_key(clv_yaml_key(map, at), fields, n_fields, err);
+}
+
+int clv_yaml_read_map(struct clv_yaml_value map, const struct clv_yaml_field *fields,
+	size_t n_fields, void *into, struct clv_error *err)
+{
+	struct clv_yaml_value found;
+	int r = 0;
+
+	if (clv_yaml_kind(map) != CLV_YAML_MAP)
+		return clv_yaml_fail(
+			map, err, -EINVAL, "keys with values are expected here");
+	for (size_t i = 0; i < clv_yaml_count(map) && r >= 0; i++)
+		r = read_pair(map, i, fields, n_fields, into, err);
+	for (size_t i = 0; i < n_fields && r >= 0; i++) {
+		if (fields[i].is_required && !clv_yaml_find(map, fields[i].key, &found))
+			r = clv_yaml_fail(map, err, -EINVAL, "the key '%s' is missing",
+				fields[i].key);
+	}
+	return r < 0 ? r : 0;
+}
+
+int clv_yaml_read_list(struct clv_yaml_value list,
+	int (*read)(struct clv_yaml_value value, void *into, struct clv_error *err),
+	void *into, struct clv_error *err)
+{
+	int r = 0;
+
+	if (clv_yaml_kind(list) != CLV_YAML_LIST)
+		return read(list, into, err);
+	for (size_t i = 0; i < clv_yaml_count(list) && r >= 0; i++)
+		r = read(clv_yaml_item(list, i), into, err);
+	return r < 0 ? r : 0;
+}
+
+int clv_yaml_read_text(
+	struct clv_yaml_value value, char *ret, size_t ret_bytes, struct clv_error *err)
+{
+	const char *text = clv_yaml_text(value);
+
+	if (clv_yaml_kind(value) != CLV_YAML_TEXT || text[0] == '\0')
+		return clv_yaml_fail(value, err, -EINVAL, "a text is expected here");
+	if (strlen(text) >= ret_bytes)
+		return clv_yaml_fail(value, err, -ERANGE,
+			"this text has %zu bytes: at most %zu", strlen(text),
+			ret_bytes - 1);
+	if (!clv_text_is_line(text))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"this text has a line break or a control character in it: "
+			"leave it out");
+	memcpy(ret, text, strlen(text) + 1);
+	return 0;
+}
+
+int clv_yaml_read_number(struct clv_yaml_value value, uint64_t least, uint64_t most,
+	uint64_t *ret, struct clv_error *err)
+{
+	const char *text = clv_yaml_text(value);
+	unsigned long long number;
+	char *end;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end != '\0')
+		return clv_yaml_fail(
+			value, err, -EINVAL, "a whole number is expected here");
+	if (errno != 0 || number < least || number > most)
+		return clv_yaml_fail(value, err, -ERANGE,
+			"%.30s is out of range: from %llu to %llu", text,
+			(unsigned long long)least, (unsigned long long)most);
+	*ret = number;
+	return 0;
+}
+
+int clv_yaml_read_bool(struct clv_yaml_value value, bool *ret, struct clv_error *err)
+{
+	static const char *const names[] = {"false", "true", "off", "on", "no", "yes"};
+	const char *text = clv_yaml_text(value);
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(names); i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*ret = i % 2;
+			return 0;
+		}
+	}
+	return clv_yaml_fail(value, err, -EINVAL, "'%.40s' is neither on nor off", text);
+}
+
+int clv_yaml_read_choice(struct clv_yaml_value value, const char *const *names,
+	size_t n_names, struct clv_error *err)
+{
+	const char *text = clv_yaml_text(value);
+	char known[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < n_names; i++) {
+		if (strcmp(text, names[i]) == 0)
+			return (int)i;
+		if (used < sizeof(known))
+			used += (size_t)snprintf(known + used, sizeof(known) - used,
+				"%s%s", i ? ", " : "", names[i]);
+	}
+	return clv_yaml_fail(value, err, -EINVAL, "'%.40s' is none of %s", text, known);
+}

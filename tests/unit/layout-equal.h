@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/layout.h"
+
+#include <stdbool.h>
+
+/* Whether two layouts say the same, wherever in their files they say it. */
+bool layout_is_equal(const struct clv_layout *a, const struct clv_layout *b);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/layout.h"
+#include "core/plan.h"
+
+#include <stdbool.h>
+
+/* Nodes and plans as short texts, for tests of the planner.
+ *
+ * A node's devices stand in lines.  The first word is a model of the tables, VF, CPU, or
+ * anything else for a device that cannot be divided; the other words:
+ *
+ *   on pending reset forgets     of MIG: it is on; a change waits; needs a reset; is lost
+ *   1g.5gb@4                     an instance, then "~" if it is half made, or its parts:
+ *   3g.20gb@0(1c@0!a+1c@1)       "!a" is the lease a that holds it, "!a,b" two
+ *   CPX/NPS4                     the modes of an AMD GPU; SPX/NPS1 if not said
+ *   hive=h offers=NPS1,NPS4 asked=NPS4
+ *   vf=2 total=8 counts=1,2,4 memory=16G each=4G type=T types=T,U
+ *   cores=8 cores:2@0=0-1!a
+ *   #3!a                         the third accelerator (from 0) or function (from 1)
+ *   !a                           the device as a whole
+ *   name=N uuid=U pci=P model=M vendor=V why=W     ("_" is a blank)
+ *
+ * Devices are called gpu0, gpu1, ... and GPU-0, GPU-1, ... */
+void plan_node(const char *text, struct clv_node *ret);
+
+/* Of "version: 1\ndevices:\n" and these rules, so that the first is in line 3. */
+void plan_layout(const char *rules, struct clv_layout *ret);
+
+/* What a plan text shows, by letters: s steps, b obstacles, k what is kept, h shares,
+ * w warnings, y the reasons of steps and obstacles. */
+#define PLAN_ALL "sbkhwy"
+
+/* A line each:
+ *
+ *   turn on MIG of gpu0 (idle reset) gpu0     what it needs, and whom it affects
+ *   block gpu0/1g.5gb@4 a b                   holders
+ *   keep gpu0/1g.5gb@4
+ *   share gpu0/1g.5gb@4/1 250000 0 0 normal   share, cap, memory
+ *   warn TEXT
+ *   error -22 TEXT                            alone, if there is no plan
+ *
+ * To be freed. */
+char *plan_text(const struct clv_node *node, const char *rules, const char *show);
+char *plan_to_text(
+	const struct clv_node *node, const struct clv_plan *plan, const char *show);
+
+/* Takes away all that the lease holds. */
+void plan_end_lease(struct clv_node *node, const char *lease);

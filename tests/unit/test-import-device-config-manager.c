@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of AMD's Device Config Manager: every construct, and every slip. */
+#include "import-check.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define PROFILE(text) "{\"gpu-config-profiles\": {\"only\": {" text "}}}\n"
+#define SETS(text) PROFILE("\"profiles\": [" text "]")
+#define SET(compute, memory, n)                                                  \
+	"{\"computePartition\": \"" compute "\", \"memoryPartition\": \"" memory \
+	"\", \"numGPUsAssigned\": " #n "}"
+#define SKIP(ids) "\"skippedGPUs\": {\"ids\": [" ids "]}, "
+
+static void test_profiles(void **state)
+{
+	static const struct import_case cases[] = {
+		{SETS(SET("SPX", "NPS1", 2)), NULL, "amd [0,1] SPX NPS1\n", {NULL}},
+		{SETS(SET("CPX", "NPS4", 1)), NULL, "amd [0] CPX NPS4\n", {NULL}},
+		/* the manager would not, the driver does */
+		{SETS(SET("QPX", "NPS4", 1)), NULL, "amd [0] QPX NPS4\n", {NULL}},
+		{SETS(SET("DPX", "NPS2", 1)), NULL, "amd [0] DPX NPS2\n", {NULL}},
+		{SETS(SET("TPX", "NPS1", 1)), NULL, "amd [0] TPX NPS1\n", {NULL}},
+		/* in turn, past those that are left alone */
+		{SETS(SET("CPX", "NPS1", 2) ", " SET("SPX", "NPS1", 1)), NULL,
+			"amd [0,1] CPX NPS1\n"
+			"amd [2] SPX NPS1\n",
+			{NULL}},
+		{PROFILE(SKIP("3, 0") "\"profiles\": [" SET("CPX", "NPS1", 2) ", " SET(
+			 "SPX", "NPS1", 2) "]"),
+			NULL,
+			"amd [1,2] CPX NPS1\n"
+			"amd [4,5] SPX NPS1\n",
+			{NULL}},
+		{PROFILE("\"profiles\": [" SET("CPX", "NPS1", 1) "], \"skippedGPUs\": "
+								 "{\"ids\": [0]}"),
+			NULL, "amd [1] CPX NPS1\n", {NULL}},
+		{PROFILE(SKIP("") "\"profiles\": [" SET("SPX", "NPS1", 1) "]"), NULL,
+			"amd [0] SPX NPS1\n", {NULL}},
+		{PROFILE("\"skippedGPUs\": {}, \"profiles\": [" SET(
+			 "SPX", "NPS1", 1) "]"),
+			NULL, "amd [0] SPX NPS1\n", {NULL}},
+		{"gpu-config-profiles: {only: {skippedGPUs: null, profiles: [" SET("SPX",
+			 "NPS1",
+			 1) "]}}\n"
+			    "gpuClientSystemdServices: {names: [gpuagent, exporter]}\n",
+			NULL, "amd [0] SPX NPS1\n", {"stop gpuagent, exporter before"}},
+		{"gpu-config-profiles: {only: {profiles: [" SET(
+			 "SPX", "NPS1", 1) "]}}\n"
+					   "gpuClientSystemdServices: {names: []}\n",
+			NULL, "amd [0] SPX NPS1\n", {NULL}},
+		/* what is not chosen is not read */
+		{"gpu-config-profiles:\n  bad: {profiles: none}\n  good: {profiles: "
+		 "[" SET("SPX", "NPS1", 1) "]}\n",
+			"good", "amd [0] SPX NPS1\n", {NULL}},
+	};
+
+	CHECK_IMPORTS(cases);
+}
+
+static void test_slips(void **state)
+{
+	static const struct import_case cases[] = {
+		{SETS(SET("SPX", "NPS4", 1)), NULL, NULL,
+			{"no GPU takes SPX with NPS4: with SPX go NPS1"}},
+		{SETS(SET("CPX", "NPS2", 1)), NULL, NULL, {"with CPX go NPS1, NPS4"}},
+		{SETS(SET("SPX", "NPS8", 1)), NULL, NULL, {"no GPU takes SPX with NPS8"}},
+		{SETS(SET("CPX", "NPS1", 1) ", " SET("CPX", "NPS4", 1)), NULL, NULL,
+			{"NPS4 beside NPS1", "one memory partition"}},
+		{SETS(SET("XPX", "NPS1", 1)), NULL, NULL,
+			{"'XPX' is no compute partition", "CPX"}},
+		{SETS(SET("SPX", "NPS3", 1)), NULL, NULL,
+			{"'NPS3' is no memory partition", "NPS4"}},
+		{SETS(SET("SPX", "NPS1", 0)), NULL, NULL, {"from 1 to 64"}},
+		{SETS(SET("SPX", "NPS1", 65)), NULL, NULL, {"from 1 to 64"}},
+		{SETS(SET("SPX", "NPS1", 60) ", " SET("SPX", "NPS1", 5)), NULL, NULL,
+			{"more than 64 GPUs"}},
+		{SETS("{\"computePartition\": \"SPX\", \"memoryPartition\": \"NPS1\"}"),
+			NULL, NULL, {"the key 'numGPUsAssigned' is missing"}},
+		{SETS("{\"computePartitions\": \"SPX\"}"), NULL, NULL,
+			{"did you mean 'computePartition'?"}},
+		{SETS(""), NULL, NULL, {"a list of sets is expected"}},
+		{PROFILE("\"profiles\": 1"), NULL, NULL, {"a list of sets is expected"}},
+		{PROFILE(SKIP("1")), NULL, NULL, {"the key 'profiles' is missing"}},
+		{PROFILE(SKIP("1, 1") "\"profiles\": [" SET("SPX", "NPS1", 1) "]"), NULL,
+			NULL, {"GPU 1 is skipped twice"}},
+		{PROFILE(SKIP("64") "\"profiles\": [" SET("SPX", "NPS1", 1) "]"), NULL,
+			NULL, {"out of range"}},
+		{PROFILE(SKIP("2") "\"profiles\": [" SET("SPX", "NPS1", 1) "]"), NULL,
+			NULL, {"GPU 2 is skipped", "0 to 1"}},
+		{PROFILE("\"skippedGPUs\": [1], \"profiles\": [" SET(
+			 "SPX", "NPS1", 1) "]"),
+			NULL, NULL, {"keys with values"}},
+		{"gpu-config-profiles: {}\n", NULL, NULL, {"there is no profile here"}},
+		{"gpu-config-profiles: {a: {}, b: {}}\n", NULL, NULL,
+			{"f:1:22:", "choose the profile with --select: a, b"}},
+		{"gpu-config-profiles: {a: {}}\nservices: {}\n", "a", NULL,
+			{"the key 'profiles' is missing"}},
+	};
+
+	CHECK_IMPORTS(cases);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_profiles),
+		cmocka_unit_test(test_slips),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
