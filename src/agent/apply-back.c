@@ -47,7 +47,7 @@ int clv_apply_back(const char *before, const struct clv_node *node,
 		const struct clv_selector *select = &layout.rules[i].select;
 		const char *name = select->n_names > 0 ? select->names[0] : "";
 
-		if (can_be_divided(clv_node_find(node, name))) {
+		if (name[0] == '\0' || can_be_divided(clv_node_find(node, name))) {
 			i++;
 			continue;
 		}

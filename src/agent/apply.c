@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/apply-internal.h"
+#include "agent/apply.h"
 
 #include "agent/agent.h"
 #include "agent/apply-back.h"
 #include "agent/apply-edit.h"
+#include "agent/apply-internal.h"
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/hardware.h"

@@ -43,6 +43,23 @@ static const char *get_text(sqlite3_stmt *query, int at)
 	return text ? (const char *)text : "";
 }
 
+/* There is one operation at a time: another one that seems unfinished is one whose end
+ * could not be written, and must not be gone on with after this one. */
+static int end_others(
+	struct clv_store *store, const char *id, const char *doing, struct clv_error *err)
+{
+	sqlite3_stmt *query;
+	int r = prepare(store,
+		"UPDATE journal SET state='failed' WHERE id<>?1 AND state IN "
+		"('running','rolling_back')",
+		doing, &query, err);
+
+	if (r < 0)
+		return r;
+	bind_text(query, 1, id);
+	return finish(store, query, doing, err);
+}
+
 /* One row for all operations that have ended would do; the last is kept, to be shown. */
 int clv_store_put_journal(
 	struct clv_store *store, const struct clv_journal *journal, struct clv_error *err)
@@ -69,7 +86,8 @@ int clv_store_put_journal(
 	bind_text(query, 10, journal->before);
 	sqlite3_bind_int(query, 11, journal->keeps_layout);
 	sqlite3_bind_int(query, 12, journal->is_for_lease);
-	return finish(store, query, doing, err);
+	r = finish(store, query, doing, err);
+	return r < 0 ? r : end_others(store, journal->id, doing, err);
 }
 
 static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)

@@ -19,6 +19,7 @@ import statistics
 import sys
 import time
 
+import steps
 import worlds
 from scenarios import SCENARIOS
 
@@ -312,7 +313,7 @@ def main():
             cases = sample(cases, random.Random(options.seed))
         run(bench, cases, figures)
         bench.close()
-    text = json.dumps(figures.to_json(), indent=2)
+    text = json.dumps({"faults": figures.to_json(), "time": steps.measure()}, indent=2)
     print(text)
     if options.json:
         worlds.write_whole(options.json, text + "\n")

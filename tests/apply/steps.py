@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a step of an apply takes besides the driver: on the double of libnvidia-ml,
+which answers at once, eight GPUs are divided into seven parts each and made whole again.
+"""
+import statistics
+import time
+
+import worlds
+
+NODE = "\n".join(["gpu A100-40GB"] * 8)
+SEVENTHS = """version: 1
+devices:
+  - select: {vendor: nvidia}
+    mig: on
+    partitions: [{profile: 1g.5gb, count: 7}]
+"""
+WHOLE = """version: 1
+devices: [{select: {vendor: nvidia}, mig: off}]
+"""
+ROUNDS = 3
+
+
+def measure():
+    """Milliseconds: of an apply by its steps, and of each step as the operation shows it;
+    what the double itself takes is in both."""
+    shares, steps = [], []
+    with worlds.Nvml(NODE) as world:
+        agent = world.agent()
+        agent.start()
+        for _ in range(ROUNDS):
+            for layout in (SEVENTHS, WHOLE):
+                began = time.monotonic()
+                operation = agent.done(layout)
+                took = time.monotonic() - began
+                shares.append(1000 * took / len(operation["steps"]))
+                steps += [1000 * step["seconds"] for step in operation["steps"]]
+        agent.close()
+    return {"steps": len(steps), "apply_ms_per_step": round(statistics.median(shares), 2),
+            "median_ms": round(statistics.median(steps), 2),
+            "p99_ms": round(sorted(steps)[int(len(steps) * 0.99)], 2),
+            "worst_ms": round(max(steps), 2)}

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an agent makes of a journal that an earlier one left, of one that is no journal,
+and of a worker that says anything at all.
+"""
+import os
+import signal
+import sqlite3
+import time
+
+import worlds
+from case import ROOT, Case, example, layout, main
+
+FIRST = layout("select: {index: 0}, mig: on, partitions: [{profile: 3g.20gb, count: 2}]")
+SECOND = layout("select: {index: 0}, partitions: [{profile: 1g.5gb, count: 7}]")
+COLUMNS = ("id", "what", "state", "error", "uid", "started_ns", "step", "n_steps", "target",
+           "before", "keeps_layout")
+
+class JournalCase(Case):
+    def live(self):
+        return self.live_in(worlds.Sim(os.path.join(ROOT, "examples", "dgx-a100.yaml")))
+
+    def leave(self, agent, **row):
+        """A row in the journal of an agent that is gone."""
+        whole = {"id": "o1", "what": "apply x", "state": "running", "error": "", "uid": 0,
+                 "started_ns": 1, "step": 1, "n_steps": 3, "target": SECOND,
+                 "before": FIRST, "keeps_layout": 1, **row}
+        names = [n for n in os.listdir(agent.state) if n.endswith((".db", ".sqlite"))]
+        self.assertEqual(len(names), 1, os.listdir(agent.state))
+        db = sqlite3.connect(os.path.join(agent.state, names[0]))
+        with db:
+            db.execute(f"INSERT OR REPLACE INTO journal VALUES({','.join('?' * 11)})",
+                       [whole[column] for column in COLUMNS])
+        db.close()
+
+    @staticmethod
+    def settled(agent):
+        """The last operation, ended; its id may be anything."""
+        while agent.last()["ended_at"] is None:
+            time.sleep(0.01)
+        return agent.last()
+
+    def left(self, world, **row):
+        agent = self.start(world)
+        agent.done(FIRST)
+        agent.stop(signal.SIGKILL)
+        self.leave(agent, **row)
+        agent.start()
+        return agent
+
+
+class Journals(JournalCase):
+    def test_gone_on_with(self):
+        agent = self.left(self.live())
+        operation = self.settled(agent)
+        self.ends(operation, "done")
+        self.assertEqual(operation["id"], "o1")
+        self.assertEqual(len(self.names(agent)), 7)
+        self.assertEqual(agent.get("/v1/layout?of=wanted")["layout"], SECOND)
+
+    def test_gone_back_with(self):
+        agent = self.left(self.live(), state="rolling_back", error="it was so", target=FIRST,
+                          before=SECOND)
+        operation = self.settled(agent)
+        self.ends(operation, "rolled_back", "it was so")
+        self.assertEqual(len(self.names(agent)), 7)
+
+    def test_a_target_that_cannot_be(self):
+        """What was changed on the way to it is put back."""
+        for target in ("", "nonsense", "\x00\x01", "version: 1\ndevices: []",
+                       layout("select: {index: 99}, mig: on"),
+                       layout("select: {index: 0}, partitions: [{profile: 9g.99gb}]"),
+                       layout("select: {index: 7}, mig: on")):
+            with self.subTest(target):
+                agent = self.left(self.live(), target=target, before=SECOND)
+                operation = self.settled(agent)
+                if "devices: []" in target:
+                    continue
+                self.ends(operation, "rolled_back")
+                self.one_line(operation["error"]["detail"])
+                self.assertEqual(len(self.names(agent)), 7)
+                agent.done(FIRST)
+
+    def test_rows_that_make_no_sense(self):
+        for row in ({"before": ""}, {"before": "}{"}, {"before": None, "target": None},
+                    {"id": "\x1b[31m" * 20, "what": "a\nb" * 99}, {"id": b"\xff\xfe" * 40},
+                    {"what": b"\xff" * 200, "error": b"\xc3" * 900, "state": "rolling_back"},
+                    {"step": 1 << 40, "n_steps": -1, "uid": -5, "started_ns": -1},
+                    {"target": FIRST + "#" * 5_000_000}):
+            with self.subTest(str(row)[:60]):
+                agent = self.left(self.live(), **row)
+                operation = self.settled(agent)
+                self.assertIn(operation["state"], ("done", "failed", "rolled_back"))
+                agent.done(FIRST)
+                agent.stop()
+                agent.start()
+                self.assertEqual(self.settled(agent)["state"], "done")
+
+    def test_an_older_one_that_seems_unfinished(self):
+        agent = self.left(self.live())
+        self.settled(agent)
+        agent.stop()
+        self.leave(agent, id="o2", started_ns=-1)
+        self.leave(agent, id="o3", target=FIRST, started_ns=1 << 62)
+        agent.start()
+        self.assertEqual(self.settled(agent)["id"], "o3")
+        agent.stop()
+        agent.start()
+        self.assertEqual(self.settled(agent)["what"], "apply the layout again")
+        self.assertEqual(len(self.names(agent)), 2)
+
+    def test_killed_again_and_again(self):
+        world = self.live()
+        agent = self.start(world)
+        text = example("dgx-a100-inference.yaml")
+        for i in range(12):
+            if not agent.get("/v1/operations")["items"]:
+                agent.apply(text)
+            time.sleep(0.002 * i)
+            agent.stop(signal.SIGKILL)
+            agent.start()
+        if agent.get("/v1/operations")["items"]:
+            self.ends(self.settled(agent), "done")
+        agent.done(text)
+        self.assertEqual(len(self.names(agent)), 28)
+
+
+class Workers(JournalCase):
+    def lied_to(self, answer):
+        """The end of an apply whose worker says that to everything."""
+        world = self.live()
+        path = os.path.join(world.folder, "lie")
+        worlds.write_whole(path, answer)
+        agent = self.start(world, CLEAVE_LIE=path,
+                           LD_PRELOAD=worlds.built("tests/apply/libapply-lie.so"))
+        operation = agent.wait(agent.apply(FIRST), 30)
+        self.one_line(operation["error"]["detail"])
+        agent.get("/v1/leases")
+        return operation
+
+    def test_answers_that_are_none(self):
+        for answer in ("\n", "{}\n", "[]\n", "null\n", "7\n", "{\n", "\x00\n", "", "{}\n{}\n",
+                       '{"node": 7}\n', '{"node": {"devices": [{}]}}\n', '{"device": {}}\n',
+                       '{"error": {}}\n', '{"error": {"code": 0, "message": "x"}}\n',
+                       '{"error": {"code": -16, "message": "a driver says\\nso"}}\n',
+                       '{"node": {"devices": [], "problems": ["' + "x" * 3000 + '"]}}\n',
+                       "[" * 100000 + "\n", '{"node": {"name": "' + "x" * 70000 + '"}}\n'):
+            with self.subTest(answer[:40]):
+                self.ends(self.lied_to(answer), "failed")
+
+
+if __name__ == "__main__":
+    main()
