@@ -118,6 +118,7 @@ static const struct clv_json_field device_fields[] = {
 	TEXT(struct clv_node_device, "pci_address", pci_address),
 	TEXT(struct clv_node_device, "hive", hive),
 	I32(struct clv_node_device, "numa_node", numa_node),
+	BOOL(struct clv_node_device, "mig_absent", mig.is_absent),
 	TEXT(struct clv_node_device, "cannot_divide", cannot_divide),
 };
 

@@ -69,6 +69,7 @@ struct clv_partition {
 
 struct clv_mig_state {
 	bool is_capable;
+	bool is_absent; /* for certain: then it is off, and stays so */
 	bool is_on;
 	bool is_pending;        /* another mode comes with the next reset */
 	bool needs_reset;       /* to be turned on or off (Ampere) */

@@ -211,7 +211,7 @@ static uint32_t wanted_schemes(const struct clv_planned *at)
 	uint32_t schemes = 0;
 
 	/* What has no MIG has it off. */
-	if (rule->has_mig && (rule->mig || at->device->mig.is_capable))
+	if (rule->has_mig && (rule->mig || !at->device->mig.is_absent))
 		schemes |= 1u << CLV_SCHEME_MIG;
 	if (rule->has_compute_mode || rule->memory_mode != 0)
 		schemes |= 1u << CLV_SCHEME_XCP;

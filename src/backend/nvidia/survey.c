@@ -128,8 +128,10 @@ static int read_mig_mode(const struct clv_nvidia_library *nvml,
 	if (r < 0)
 		return r;
 	code = nvml->get_mig_mode(gpu, &current, &pending);
-	if (code == CLV_NVML_NOT_SUPPORTED)
+	if (code == CLV_NVML_NOT_SUPPORTED) {
+		mig->is_absent = true;
 		return clv_error_set(err, -ENOTSUP, "this GPU has no MIG: use shares");
+	}
 	if (code == CLV_NVML_SUCCESS && (current > 1 || pending > 1))
 		code = CLV_NVML_NO_DATA;
 	if (code != CLV_NVML_SUCCESS)
