@@ -48,6 +48,7 @@ struct clv_operation {
 	 * that a driver was asked for and keeps until its next reload. */
 	char gone[160];
 	uint32_t asked_memory;
+	bool is_resumed; /* an earlier agent began it */
 	sd_event_source *timer;
 };
 

@@ -1,10 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An operation as people see it. */
+/* An operation as others see it. */
 #include "agent/apply-internal.h"
 
 #include "agent/json-fields.h"
 #include "agent/problem.h"
 #include "base/clock.h"
+
+#include <errno.h>
+
+bool clv_operation_has_ended(const struct clv_operation *op)
+{
+	return op->state >= DONE;
+}
+
+const char *clv_operation_id(const struct clv_operation *op)
+{
+	return op->id;
+}
+
+uint64_t clv_operation_revision(const struct clv_operation *op)
+{
+	return op->revision;
+}
+
+const char *clv_operation_created(const struct clv_operation *op)
+{
+	for (size_t i = op->n_stages; i-- > 0 && op->state == DONE;) {
+		if (op->stages[i].step.kind == CLV_STEP_CREATE)
+			return op->stages[i].step.partition;
+	}
+	return "";
+}
+
+int clv_operation_error(const struct clv_operation *op, struct clv_error *err)
+{
+	if (op->error.code == 0)
+		return clv_error_set(err, -ETIMEDOUT, "%s is still under way", op->id);
+	return clv_error_set(err, op->error.code, "%s", op->error.msg);
+}
 
 static const char *stage_state(const struct clv_operation *op, size_t i)
 {

@@ -51,11 +51,6 @@ struct clv_apply {
 static void survey(struct clv_operation *op);
 static void run_next(struct clv_operation *op);
 
-bool clv_operation_has_ended(const struct clv_operation *op)
-{
-	return op->state >= DONE;
-}
-
 static void changed(struct clv_operation *op)
 {
 	struct clv_agent *agent = op->apply->agent;
@@ -308,6 +303,8 @@ static void plan_now(struct clv_operation *op)
 		r = clv_apply_edit(&op->request, node, &op->layout, &op->target, &err);
 	if (r >= 0 && op->state == ROLLING_BACK)
 		r = plan_back(op, node, &plan, &err);
+	else if (r >= 0 && op->is_resumed)
+		r = clv_apply_plan_on(op->target, op->before, node, &plan, &err);
 	else if (r >= 0)
 		r = clv_plan_make(node, &op->layout, &plan, &err);
 	if (r < 0) {
@@ -397,22 +394,6 @@ static int set_aside(struct clv_operation *op, struct clv_error *err)
 		r = clv_standing_replace(agent->standing, node, is_selected, &plan, err);
 	clv_plan_clear(&plan);
 	return r;
-}
-
-const char *clv_operation_created(const struct clv_operation *op)
-{
-	for (size_t i = op->n_stages; i-- > 0 && op->state == DONE;) {
-		if (op->stages[i].step.kind == CLV_STEP_CREATE)
-			return op->stages[i].step.partition;
-	}
-	return "";
-}
-
-int clv_operation_error(const struct clv_operation *op, struct clv_error *err)
-{
-	if (op->error.code == 0)
-		return clv_error_set(err, -ETIMEDOUT, "%s is still under way", op->id);
-	return clv_error_set(err, op->error.code, "%s", op->error.msg);
 }
 
 static bool turned_on(const struct clv_operation *op)
@@ -696,21 +677,12 @@ struct clv_operation *clv_apply_at(struct clv_apply *apply, size_t i)
 	return NULL;
 }
 
-const char *clv_operation_id(const struct clv_operation *op)
-{
-	return op->id;
-}
-
-uint64_t clv_operation_revision(const struct clv_operation *op)
-{
-	return op->revision;
-}
-
 /* After a start. */
 
 static void take_journal(struct clv_operation *op, const struct clv_journal *journal)
 {
 	snprintf(op->id, sizeof(op->id), "%s", journal->id);
+	op->is_resumed = true;
 	op->started_real_ns = journal->started_real_ns;
 	op->target = strdup(journal->target);
 	op->before = strdup(journal->before);

@@ -28,7 +28,8 @@ class JournalCase(Case):
         self.assertEqual(len(names), 1, os.listdir(agent.state))
         db = sqlite3.connect(os.path.join(agent.state, names[0]))
         with db:
-            db.execute(f"INSERT OR REPLACE INTO journal VALUES({','.join('?' * 11)})",
+            db.execute(f"INSERT OR REPLACE INTO journal({','.join(COLUMNS)}) "
+                       f"VALUES({','.join('?' * len(COLUMNS))})",
                        [whole[column] for column in COLUMNS])
         db.close()
 

@@ -102,7 +102,7 @@ class WrongLayouts(Case):
                                    "select: {name: gpu0}, mig: off"), "gpu0", "rule")
         self.refuses(agent, layout("select: {index: 99}, mig: on"), "no device")
         self.refuses(agent, "version: 1\ndevices: [{{{", "test.yaml:")
-        self.refuses(agent, "version: 2\ndevices: []", "test.yaml:1", "version 2 is not known")
+        self.refuses(agent, "version: 2\ndevices: []", "test.yaml:1", "version")
         self.refuses(agent, "", "test.yaml")
 
     def test_of_modes(self):
