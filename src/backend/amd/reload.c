@@ -126,9 +126,8 @@ int clv_amd_reload_driver(struct clv_backend *base, const struct clv_node_device
 			loading);
 	clear_mark();
 	if (unloaded != 0)
-		return clv_error_set(err, -EBUSY,
-			"amdgpu cannot be unloaded (%s)%s%s", unloading,
-			who[0] != '\0' ? ": in use by " : "", who);
+		return clv_error_set(err, -EBUSY, "amdgpu cannot be unloaded (%s)%s%s",
+			unloading, who[0] != '\0' ? ": in use by " : "", who);
 	backend->n_requests = 0;
 	return 0;
 }
