@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* libcleave: the agent's API from C.  The command line and the bridges are built on it.
@@ -36,8 +37,8 @@ struct json_t; /* jansson's json_t */
 struct clv_client;
 
 /* Codes are the API's ("does_not_fit", "not_found", ...) or the client's own:
- * "unreachable", "other_version", "not_permitted", "interrupted", "bad_reply",
- * "internal". */
+ * "unreachable", "other_version", "not_permitted", "no_input", "interrupted",
+ * "bad_reply", "internal". */
 struct clv_client_error {
 	int error;      /* negative errno, as returned */
 	int status;     /* HTTP status, 0 when there was no answer */
@@ -50,6 +51,9 @@ struct clv_client_options {
 		socket_path; /* NULL: CLEAVE_SOCKET, then the system's, then the user's */
 	bool start_agent;    /* none answers: start the user's own agent */
 	int interrupt_fd;    /* calls end with -EINTR once it is readable; 0: none */
+	/* A simulated node, described in this file.  It has an agent of its own, which is
+	 * started when none serves it; no socket is looked for then. */
+	const char *sim_path;
 };
 
 struct clv_client_lease_request {
@@ -75,10 +79,31 @@ struct clv_client_lease_change {
 	uint64_t memory_bytes;
 };
 
+/* A layout, in YAML or JSON, and how messages call it. */
+struct clv_client_layout {
+	const char *text;
+	size_t n_bytes;
+	const char *name;    /* "layout.yaml" */
+	const char *on_busy; /* "fail", "wait", "list"; NULL: as the layout says */
+};
+
+struct clv_client_partition_request {
+	const char *device;
+	const char *profile; /* "1g.10gb" */
+	bool has_start;      /* without it the agent chooses the place */
+	uint32_t start;
+	uint32_t count;
+};
+
 /* Finds the agent, starts it if wanted, and compares API versions.  options may be NULL.
  */
 int clv_client_new(const struct clv_client_options *options, struct clv_client **ret,
 	struct clv_client_error *err);
+
+/* For an agent that went away in the middle: connects to the one that listens there now,
+ * or starts it where this client may start one.  It keeps to the socket that it has.
+ * -ECONNREFUSED when nobody is there yet. */
+int clv_client_reconnect(struct clv_client *client, struct clv_client_error *err);
 
 /* Accepts NULL; returns NULL. */
 struct clv_client *clv_client_free(struct clv_client *client);
@@ -120,6 +145,50 @@ int clv_client_lease_release(struct clv_client *client, const char *id_or_name,
  * limit); waits up to wait_ms for the first. */
 int clv_client_events(struct clv_client *client, uint64_t after_id, uint32_t wait_ms,
 	uint32_t limit, struct json_t **ret, struct clv_client_error *err);
+
+/* The node: its devices, how each can be divided and how it is, and who holds what. */
+int clv_client_node(
+	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
+
+/* The steps from what the node is to the layout, and what is in their way.  Changes
+ * nothing; on_busy is not looked at. */
+int clv_client_plan(struct clv_client *client, const struct clv_client_layout *layout,
+	struct json_t **ret, struct clv_client_error *err);
+
+/* Begins to carry the layout out; *ret is the operation, which goes on in the agent. */
+int clv_client_apply(struct clv_client *client, const struct clv_client_layout *layout,
+	struct json_t **ret, struct clv_client_error *err);
+
+/* {"layout": "version: 1\n..."}: of the node as it is, or what was last applied
+ * (-ENOENT: nothing was). */
+int clv_client_layout_get(struct clv_client *client, bool wanted, struct json_t **ret,
+	struct clv_client_error *err);
+
+/* What a device can be divided into, and how much more of it fits now.  device NULL: of
+ * all. */
+int clv_client_profiles(struct clv_client *client, const char *device,
+	struct json_t **ret, struct clv_client_error *err);
+
+/* Both return the operation. */
+int clv_client_partition_create(struct clv_client *client,
+	const struct clv_client_partition_request *request, struct json_t **ret,
+	struct clv_client_error *err);
+int clv_client_partition_destroy(struct clv_client *client, const char *name,
+	struct json_t **ret, struct clv_client_error *err);
+
+int clv_client_operations(
+	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
+int clv_client_operation(struct clv_client *client, const char *id, struct json_t **ret,
+	struct clv_client_error *err);
+
+/* Returns when the operation's revision is above after_revision, or after wait_ms. */
+int clv_client_operation_wait(struct clv_client *client, const char *id,
+	uint64_t after_revision, uint32_t wait_ms, struct json_t **ret,
+	struct clv_client_error *err);
+
+/* Ends an operation that waits for others to end; one that runs cannot be ended. */
+int clv_client_operation_end(
+	struct clv_client *client, const char *id, struct clv_client_error *err);
 
 #pragma GCC visibility pop
 

@@ -42,7 +42,6 @@ static const struct clv_json_field partition_fields[] = {
 };
 
 static const struct clv_json_field mig_fields[] = {
-	BOOL(struct clv_mig_state, "capable", is_capable),
 	BOOL(struct clv_mig_state, "on", is_on),
 	BOOL(struct clv_mig_state, "pending", is_pending),
 	BOOL(struct clv_mig_state, "needs_reset", needs_reset),
@@ -119,6 +118,7 @@ static const struct clv_json_field device_fields[] = {
 	TEXT(struct clv_node_device, "pci_address", pci_address),
 	TEXT(struct clv_node_device, "hive", hive),
 	I32(struct clv_node_device, "numa_node", numa_node),
+	BOOL(struct clv_node_device, "mig_absent", mig.is_absent),
 	TEXT(struct clv_node_device, "cannot_divide", cannot_divide),
 };
 
@@ -192,7 +192,7 @@ static json_t *mig_to_json(const struct clv_mig_state *mig)
 {
 	json_t *object;
 
-	if (!mig->is_capable && !mig->is_on)
+	if (!mig->is_capable)
 		return json_null();
 	object = json_object();
 	clv_json_write(object, FIELDS(mig_fields), mig);
@@ -393,6 +393,7 @@ static int read_mig(const json_t *json, struct clv_mig_state *ret, struct clv_er
 
 	if (!json_is_object(json))
 		return 0;
+	ret->is_capable = true;
 	r = clv_json_read(json, FIELDS(mig_fields), ret, err);
 	return r < 0 ? r : read_model(json_object_get(json, "model"), ret, err);
 }

@@ -53,3 +53,25 @@ void clv_cell_age(const char *rfc3339, char ret[CLV_CELL_MAX])
 	else
 		snprintf(ret, CLV_CELL_MAX, "%lldd", seconds / 86400);
 }
+
+void clv_cell_list(const json_t *array, const char *between, char ret[CLV_CELL_MAX])
+{
+	size_t i, used = 0;
+	json_t *item;
+
+	ret[0] = '\0';
+	json_array_foreach (array, i, item) {
+		char text[96] = "";
+
+		if (json_is_string(item))
+			snprintf(text, sizeof(text), "%s", json_string_value(item));
+		else
+			snprintf(text, sizeof(text), "%.0f", json_number_value(item));
+		if (used + strlen(text) + 8 > CLV_CELL_MAX) {
+			snprintf(ret + used, CLV_CELL_MAX - used, "%s...", between);
+			return;
+		}
+		used += (size_t)snprintf(
+			ret + used, CLV_CELL_MAX - used, "%s%s", i ? between : "", text);
+	}
+}

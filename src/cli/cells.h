@@ -14,5 +14,8 @@ void clv_cell_percent(double fraction, char ret[CLV_CELL_MAX]);
 /* "512M", "1.5G": short, binary. */
 void clv_cell_bytes(uint64_t bytes, char ret[CLV_CELL_MAX]);
 
+/* "idle, reset": texts and numbers of an array; what has no room is "...". */
+void clv_cell_list(const json_t *array, const char *between, char ret[CLV_CELL_MAX]);
+
 /* "12s", "3m", "2h", "5d" since an RFC 3339 time; "" when it cannot be read. */
 void clv_cell_age(const char *rfc3339, char ret[CLV_CELL_MAX]);

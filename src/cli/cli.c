@@ -19,9 +19,12 @@ static const struct {
 	{ "no_such_device", CLV_EXIT_USAGE },
 	{ "name_in_use",    CLV_EXIT_USAGE },
 	{ "too_large",      CLV_EXIT_USAGE },
+	{ "no_input",       CLV_EXIT_NO_INPUT },
+	{ "bad_layout",     CLV_EXIT_BAD_FILE },
 	{ "not_permitted",  CLV_EXIT_NOT_PERMITTED },
 	{ "in_use",         CLV_EXIT_NO_FIT },
 	{ "does_not_fit",   CLV_EXIT_NO_FIT },
+	{ "ended",          CLV_EXIT_NO_FIT },
 	{ "unreachable",    CLV_EXIT_UNREACHABLE },
 	{ "other_version",  CLV_EXIT_UNREACHABLE },
 	{ "interrupted",    CLV_EXIT_SIGNAL + 2 },
@@ -36,15 +39,17 @@ int clv_cli_fail(int exit_code, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
+	/* It may quote what another process calls itself. */
+	clv_output_sanitize(line);
 	fflush(stdout);
 	fprintf(stderr, "cleave: %s\n", line);
 	return exit_code;
 }
 
-static int exit_code_of(const struct clv_client_error *err)
+int clv_cli_exit_code(const char *code)
 {
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(exit_codes); i++) {
-		if (strcmp(exit_codes[i].code, err->code) == 0)
+		if (strcmp(exit_codes[i].code, code) == 0)
 			return exit_codes[i].exit_code;
 	}
 	return CLV_EXIT_FAILED;
@@ -52,26 +57,47 @@ static int exit_code_of(const struct clv_client_error *err)
 
 int clv_cli_fail_client(const struct clv_client_error *err)
 {
-	return clv_cli_fail(exit_code_of(err), "%s", err->msg);
+	return clv_cli_fail(clv_cli_exit_code(err->code), "%s", err->msg);
 }
 
 int clv_cli_fail_named(const char *name, const struct clv_client_error *err)
 {
-	return clv_cli_fail(exit_code_of(err), "'%.64s': %s", name, err->msg);
+	return clv_cli_fail(clv_cli_exit_code(err->code), "'%.64s': %s", name, err->msg);
+}
+
+struct clv_client_options clv_cli_options(
+	const struct clv_settings *settings, bool start_agent)
+{
+	return (struct clv_client_options){
+		.socket_path = settings->socket,
+		.sim_path = settings->sim,
+		.start_agent = start_agent,
+	};
+}
+
+int clv_cli_check_sim(const struct clv_settings *settings, struct clv_client *client)
+{
+	_cleanup_json_ json_t *node = NULL;
+	const json_t *problem;
+
+	if (!settings->sim || clv_client_node(client, &node, NULL) < 0 ||
+		json_array_size(json_object_get(node, "devices")) > 0)
+		return 0;
+	problem = json_array_get(json_object_get(node, "problems"), 0);
+	if (!json_is_string(problem))
+		return 0;
+	return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", json_string_value(problem));
 }
 
 int clv_cli_connect(
 	const struct clv_settings *settings, bool start_agent, struct clv_client **ret)
 {
-	struct clv_client_options options = {
-		.socket_path = settings->socket,
-		.start_agent = start_agent,
-	};
+	struct clv_client_options options = clv_cli_options(settings, start_agent);
 	struct clv_client_error err;
 
 	if (clv_client_new(&options, ret, &err) < 0)
 		return clv_cli_fail_client(&err);
-	return 0;
+	return clv_cli_check_sim(settings, *ret);
 }
 
 int clv_cli_list(const struct clv_settings *settings, bool start_agent,

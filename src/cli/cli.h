@@ -14,9 +14,11 @@ enum clv_exit {
 	CLV_EXIT_OK = 0,
 	CLV_EXIT_FALSE = 1,
 	CLV_EXIT_USAGE = 64,
+	CLV_EXIT_NO_INPUT = 66,
 	CLV_EXIT_UNREACHABLE = 69,
 	CLV_EXIT_NO_FIT = 75,
 	CLV_EXIT_NOT_PERMITTED = 77,
+	CLV_EXIT_BAD_FILE = 78,
 	CLV_EXIT_FAILED = 125,
 	CLV_EXIT_NOT_EXECUTABLE = 126,
 	CLV_EXIT_NOT_FOUND = 127,
@@ -30,6 +32,9 @@ extern const struct clv_verb clv_verb_root;
 /* NULL when there is none of that name. */
 const struct clv_verb *clv_verb_find(const char *name);
 
+/* What docs/api.md says for a code of the API or of libcleave. */
+int clv_cli_exit_code(const char *code);
+
 /* Prints "cleave: ..." on stderr; returns exit_code. */
 int clv_cli_fail(int exit_code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -39,6 +44,14 @@ int clv_cli_fail_client(const struct clv_client_error *err);
 
 /* The same about one lease among several: says which. */
 int clv_cli_fail_named(const char *name, const struct clv_client_error *err);
+
+/* Which agent the user means. */
+struct clv_client_options clv_cli_options(
+	const struct clv_settings *settings, bool start_agent);
+
+/* A simulated node whose file is wrong has no device and says why: 0, or an exit code
+ * after having said it. */
+int clv_cli_check_sim(const struct clv_settings *settings, struct clv_client *client);
 
 /* 0, or an exit code after having said why. */
 int clv_cli_connect(

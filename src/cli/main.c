@@ -36,6 +36,15 @@ static const struct clv_opt root_options[] = {
 		.offset = CLV_OPT_AT(version),
 		.help = "Show the version and exit",
 	},
+	{
+		.name = "sim",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(sim),
+		.argument = "FILE",
+		.completes = CLV_COMPLETE_FILE,
+		.help = "Use the simulated node that this file describes instead of the "
+			"real one",
+	},
 	CLV_OPT_SOCKET,
 };
 

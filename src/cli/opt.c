@@ -18,6 +18,8 @@
 #define FIRST_VALUE 256 /* above every letter */
 
 const char *const clv_opt_formats[] = {"table", "json", "yaml", "name", NULL};
+const char *const clv_opt_layout_formats[] = {"yaml", "json", NULL};
+const char *const clv_opt_busy[] = {"fail", "wait", "list", NULL};
 const char *const clv_opt_classes[] = {"latency", "normal", "batch", NULL};
 
 static int parse_choice(const struct clv_opt *opt, const char *text, const char **ret,
@@ -75,6 +77,20 @@ static int parse_count(const char *text, uint64_t *ret, struct clv_error *err)
 	return 0;
 }
 
+static int parse_place(const char *text, struct clv_opt_place *ret, struct clv_error *err)
+{
+	uint64_t value = 0;
+	int r = parse_count(text, &value, err);
+
+	if (r < 0)
+		return r;
+	if (value > UINT32_MAX)
+		return clv_error_set(err, -ERANGE, "'%.40s' is too large", text);
+
+	*ret = (struct clv_opt_place){.value = (uint32_t)value, .is_given = true};
+	return 0;
+}
+
 static int store(const struct clv_opt *opt, const char *text,
 	struct clv_settings *settings, struct clv_error *err)
 {
@@ -103,6 +119,8 @@ static int store(const struct clv_opt *opt, const char *text,
 		return clv_units_parse_duration(text, at, err);
 	case CLV_OPT_COUNT:
 		return parse_count(text, at, err);
+	case CLV_OPT_PLACE:
+		return parse_place(text, at, err);
 	case _CLV_OPT_MAX:
 		break;
 	}

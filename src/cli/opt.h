@@ -20,6 +20,7 @@ enum clv_opt_type {
 	CLV_OPT_WAIT,     /* struct clv_opt_wait: a flag with an optional duration */
 	CLV_OPT_DURATION, /* uint64_t, nanoseconds */
 	CLV_OPT_COUNT,    /* uint64_t */
+	CLV_OPT_PLACE,    /* struct clv_opt_place: a number that may be 0 */
 	_CLV_OPT_MAX,
 };
 
@@ -33,12 +34,18 @@ struct clv_opt_wait {
 	uint64_t timeout_ns; /* 0: no limit */
 };
 
+struct clv_opt_place {
+	uint32_t value;
+	bool is_given;
+};
+
 /* What a shell may offer in an argument's place. */
 enum clv_complete {
 	CLV_COMPLETE_NOTHING,
 	CLV_COMPLETE_FILE,
 	CLV_COMPLETE_LEASE,
 	CLV_COMPLETE_DEVICE,
+	CLV_COMPLETE_PARTITION, /* what to do with one, devices, partitions */
 	CLV_COMPLETE_PROGRAM,
 	CLV_COMPLETE_VERB,
 	CLV_COMPLETE_SHELL,
@@ -58,12 +65,10 @@ struct clv_opt {
 
 /* The values of all options of all verbs; zero means "not said". */
 struct clv_settings {
-	bool help;
-	bool version;
 	const char *socket;
+	const char *sim;
 	const char *output;
-	uint32_t share_ppm;
-	struct clv_opt_cap cap;
+	/* What a lease is made of. */
 	uint64_t memory_bytes;
 	const char *class_name;
 	const char *name;
@@ -71,17 +76,36 @@ struct clv_settings {
 	const char *profile;
 	const char *in;
 	const char *isolation;
-	struct clv_opt_wait wait;
-	bool overcommit;
 	const char *if_no_agent;
-	bool no_namespace;
-	bool force;
-	bool follow;
+	struct clv_opt_wait wait;
+	struct clv_opt_cap cap;
+	uint32_t share_ppm;
+	/* A partition. */
+	struct clv_opt_place start;
+	uint64_t count;
+	/* A layout, and its operation. */
+	const char *on_busy;
+	const char *operation;
+	const char *format;
+	const char *select;
+	/* Listings. */
 	uint64_t after_id;
 	uint64_t n_lines;
 	uint64_t interval_ns;
-	bool once;
 	const char *scdoc;
+	/* Flags, by their names. */
+	bool dry_run;
+	bool explain;
+	bool follow;
+	bool force;
+	bool help;
+	bool no_namespace;
+	bool once;
+	bool overcommit;
+	bool verbose;
+	bool version;
+	bool wanted;
+	bool yes;
 };
 
 struct clv_verb {
@@ -103,6 +127,8 @@ struct clv_verb {
 
 extern const char *const clv_opt_formats[];
 extern const char *const clv_opt_classes[];
+extern const char *const clv_opt_layout_formats[];
+extern const char *const clv_opt_busy[];
 
 #define CLV_OPT_AT(member) offsetof(struct clv_settings, member)
 
@@ -126,6 +152,36 @@ extern const char *const clv_opt_classes[];
 		.choices = clv_opt_formats,                                            \
 		.help = "How to print: table, json (the API's own objects), yaml, or " \
 			"name (names alone, one a line)"                               \
+	}
+
+/* For verbs whose output is a layout, which is YAML itself. */
+#define CLV_OPT_OUTPUT_LAYOUT                                                       \
+	{                                                                           \
+		.name = "output", .letter = 'o', .type = CLV_OPT_CHOICE,            \
+		.offset = CLV_OPT_AT(output), .argument = "FORMAT",                 \
+		.choices = clv_opt_layout_formats,                                  \
+		.help = "How to print: yaml, the layout alone, or json, an object " \
+			"with the layout as a text in it"                           \
+	}
+
+#define CLV_OPT_YES                                                       \
+	{                                                                 \
+		.name = "yes", .letter = 'y', .type = CLV_OPT_FLAG,       \
+		.offset = CLV_OPT_AT(yes), .help = "Do it without asking" \
+	}
+
+#define CLV_OPT_VERBOSE(about)                                          \
+	{                                                               \
+		.name = "verbose", .letter = 'v', .type = CLV_OPT_FLAG, \
+		.offset = CLV_OPT_AT(verbose), .help = about            \
+	}
+
+#define CLV_OPT_EXPLAIN                                                 \
+	{                                                               \
+		.name = "explain", .letter = 'e', .type = CLV_OPT_FLAG, \
+		.offset = CLV_OPT_AT(explain),                          \
+		.help = "Say why each step is "                         \
+			"there, and why there"                          \
 	}
 
 /* What a lease is made of: the same options with other words about them. */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <libsmartcols.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,24 +18,34 @@
 #define COLUMNS_MAX 24
 #define JSON_FLAGS (JSON_REAL_PRECISION(12) | JSON_ENSURE_ASCII)
 
+bool clv_output_is_live(FILE *stream)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(fileno(stream)) && term && strcmp(term, "dumb") != 0;
+}
+
 bool clv_output_has_colours(FILE *stream)
 {
 	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
 
-	return isatty(fileno(stream)) && !(no_color && no_color[0]) && term &&
-	       strcmp(term, "dumb") != 0;
+	return clv_output_is_live(stream) && !(no_color && no_color[0]);
+}
+
+int clv_output_width_of(FILE *stream)
+{
+	struct winsize size;
+
+	if (!isatty(fileno(stream)))
+		return 0;
+	if (ioctl(fileno(stream), TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		return 80;
+	return size.ws_col;
 }
 
 int clv_output_width(void)
 {
-	struct winsize size;
-
-	if (!isatty(STDOUT_FILENO))
-		return 0;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
-		return 80;
-	return size.ws_col;
+	return clv_output_width_of(stdout);
 }
 
 void clv_output_sanitize(char *text)
@@ -45,11 +56,34 @@ void clv_output_sanitize(char *text)
 	}
 }
 
+void clv_output_line(FILE *stream, const char *format, ...)
+{
+	char line[1200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	clv_output_sanitize(line);
+	fprintf(stream, "%s\n", line);
+}
+
+static void format_member(const json_t *member, char ret[CLV_CELL_MAX])
+{
+	if (json_is_string(member))
+		snprintf(ret, CLV_CELL_MAX, "%s", json_string_value(member));
+	else if (json_is_number(member))
+		snprintf(ret, CLV_CELL_MAX, "%.0f", json_number_value(member));
+}
+
 static void format_cell(
 	const struct clv_column *column, const json_t *row, char ret[CLV_CELL_MAX])
 {
 	ret[0] = '\0';
-	column->format(row, ret);
+	if (column->format)
+		column->format(row, ret);
+	else
+		format_member(json_object_get(row, column->key), ret);
 	clv_output_sanitize(ret);
 }
 
@@ -64,17 +98,20 @@ static void choose_columns(const struct clv_listing *listing, const json_t *item
 		const struct clv_column *column = &listing->columns[c];
 		json_t *row;
 		size_t i;
+		bool has_any;
 
-		ret_shown[c] = true;
 		widths[c] = strlen(column->header);
+		has_any = !column->is_rare;
 		json_array_foreach (items, i, row) {
 			format_cell(column, row, cell);
+			has_any = has_any || cell[0];
 			/* A cell that may be cut asks for little. */
 			if (strlen(cell) > widths[c])
 				widths[c] = column->is_trunc && strlen(cell) > 10
 						    ? 10
 						    : strlen(cell);
 		}
+		ret_shown[c] = has_any;
 	}
 	while (width > 0) {
 		size_t total = 0, worst = 0;
@@ -189,22 +226,43 @@ static int finish(int r)
 	return r;
 }
 
+static bool is_format(const char *format, const char *name)
+{
+	return format && strcmp(format, name) == 0;
+}
+
+bool clv_output_is_data(const char *format)
+{
+	return is_format(format, "json") || is_format(format, "yaml");
+}
+
+int clv_output_value(const char *format, const json_t *value)
+{
+	if (is_format(format, "yaml"))
+		return finish(clv_yaml_write(value, false, stdout));
+	return finish(print_json(value, JSON_INDENT(2)));
+}
+
+int clv_output_rows(
+	const struct clv_listing *listing, const char *format, const json_t *rows)
+{
+	if (is_format(format, "name"))
+		return finish(print_names(listing, rows));
+	if (json_array_size(rows) == 0)
+		return 0;
+	return finish(print_table(listing, rows, true));
+}
+
 int clv_output_list(
 	const struct clv_listing *listing, const char *format, const json_t *list)
 {
 	const json_t *items = json_object_get(list, "items");
 
-	if (format && strcmp(format, "json") == 0)
-		return finish(print_json(list, JSON_INDENT(2)));
-	if (format && strcmp(format, "yaml") == 0)
-		return finish(clv_yaml_write(list, false, stdout));
-	if (format && strcmp(format, "name") == 0)
-		return finish(print_names(listing, items));
-	if (json_array_size(items) == 0) {
+	if (clv_output_is_data(format))
+		return clv_output_value(format, list);
+	if (json_array_size(items) == 0 && !is_format(format, "name"))
 		fprintf(stderr, "%s\n", listing->none);
-		return 0;
-	}
-	return finish(print_table(listing, items, true));
+	return clv_output_rows(listing, format, items);
 }
 
 static int output_row(const struct clv_listing *listing, const char *format,
@@ -214,9 +272,8 @@ static int output_row(const struct clv_listing *listing, const char *format,
 	int r = -ENOMEM;
 
 	if (items && json_array_append(items, (json_t *)object) == 0)
-		r = format && strcmp(format, "name") == 0
-			    ? print_names(listing, items)
-			    : print_table(listing, items, has_header);
+		r = is_format(format, "name") ? print_names(listing, items)
+					      : print_table(listing, items, has_header);
 	json_decref(items);
 	return finish(r);
 }
@@ -224,19 +281,17 @@ static int output_row(const struct clv_listing *listing, const char *format,
 int clv_output_object(
 	const struct clv_listing *listing, const char *format, const json_t *object)
 {
-	if (format && strcmp(format, "json") == 0)
-		return finish(print_json(object, JSON_INDENT(2)));
-	if (format && strcmp(format, "yaml") == 0)
-		return finish(clv_yaml_write(object, false, stdout));
+	if (clv_output_is_data(format))
+		return clv_output_value(format, object);
 	return output_row(listing, format, object, true);
 }
 
 int clv_output_next(const struct clv_listing *listing, const char *format,
 	const json_t *object, bool is_first)
 {
-	if (format && strcmp(format, "json") == 0)
+	if (is_format(format, "json"))
 		return finish(print_json(object, JSON_COMPACT));
-	if (format && strcmp(format, "yaml") == 0)
+	if (is_format(format, "yaml"))
 		return finish(clv_yaml_write(object, true, stdout));
 	return output_row(listing, format, object, is_first);
 }

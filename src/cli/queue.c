@@ -8,13 +8,12 @@
 #include "cli/cells.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/signals.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #define POLL_MS 30000u
 #define REDRAW_MS 1000u
@@ -68,13 +67,11 @@ static int leave_on_signal(const struct queue *q, const char *id)
 	struct clv_client_options options = {
 		.socket_path = clv_client_get_socket(q->client)};
 	_cleanup_client_ struct clv_client *client = NULL;
-	struct signalfd_siginfo info = {.ssi_signo = 2};
+	int number = clv_signals_take(q->signal_fd);
 
-	if (read(q->signal_fd, &info, sizeof(info)) != sizeof(info))
-		info.ssi_signo = 2;
 	if (clv_client_new(&options, &client, NULL) == 0)
 		clv_client_lease_release(client, id, false, NULL);
-	return CLV_EXIT_SIGNAL + (int)info.ssi_signo;
+	return CLV_EXIT_SIGNAL + number;
 }
 
 static int give_up(const struct queue *q, const json_t *lease)
@@ -105,8 +102,7 @@ int clv_queue_wait(struct clv_client *client, const struct clv_settings *setting
 {
 	struct queue q = {
 		.client = client,
-		.is_live = isatty(STDERR_FILENO) && getenv("TERM") &&
-			   strcmp(getenv("TERM"), "dumb") != 0,
+		.is_live = clv_output_is_live(stderr),
 		.shown_position = -1,
 		.since_ns = clv_clock_ns(),
 		.signal_fd = signal_fd,

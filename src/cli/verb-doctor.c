@@ -57,8 +57,7 @@ static void add(json_t *items, const char *name, const char *why,
 static void ask_agent(const struct clv_settings *settings, struct clv_client **client,
 	struct clv_finding *ret)
 {
-	struct clv_client_options options = {
-		.socket_path = settings->socket, .start_agent = true};
+	struct clv_client_options options = clv_cli_options(settings, true);
 	_cleanup_json_ json_t *version = NULL;
 	struct clv_client_error err;
 

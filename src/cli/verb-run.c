@@ -12,6 +12,7 @@
 #include "cli/namespace.h"
 #include "cli/program.h"
 #include "cli/queue.h"
+#include "cli/signals.h"
 #include "cli/supervise.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 struct run {
@@ -37,28 +37,17 @@ struct run {
 /* From here on Ctrl-C is read from a descriptor, so that it leaves no lease behind. */
 static int watch_signals(struct run *run)
 {
-	sigset_t ending;
-
-	sigemptyset(&ending);
-	sigaddset(&ending, SIGINT);
-	sigaddset(&ending, SIGTERM);
-	sigaddset(&ending, SIGHUP);
-	sigaddset(&ending, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &ending, &run->old_mask);
-	run->signal_fd = signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
+	run->signal_fd = clv_signals_watch(&run->old_mask);
 	if (run->signal_fd < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "cannot watch signals: %m");
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot watch signals: %s",
+			strerror(-run->signal_fd));
 	return 0;
 }
 
 static int fail_lease(const struct run *run, const struct clv_client_error *err)
 {
-	if (err->error == -EINTR) {
-		struct signalfd_siginfo info;
-
-		if (read(run->signal_fd, &info, sizeof(info)) == sizeof(info))
-			return CLV_EXIT_SIGNAL + (int)info.ssi_signo;
-	}
+	if (err->error == -EINTR)
+		return CLV_EXIT_SIGNAL + clv_signals_take(run->signal_fd);
 	return clv_cli_fail_client(err);
 }
 
@@ -99,15 +88,12 @@ static int create_lease(struct run *run, struct clv_client *client)
 
 static int get_lease(struct run *run)
 {
-	struct clv_client_options options = {
-		.socket_path = run->settings->socket,
-		.start_agent = true,
-		.interrupt_fd = run->signal_fd,
-	};
+	struct clv_client_options options = clv_cli_options(run->settings, true);
 	const char *if_no_agent = run->settings->if_no_agent;
 	_cleanup_client_ struct clv_client *client = NULL;
 	struct clv_client_error err;
 
+	options.interrupt_fd = run->signal_fd;
 	if (clv_client_new(&options, &client, &err) < 0) {
 		if (strcmp(err.code, "unreachable") == 0 && if_no_agent &&
 			strcmp(if_no_agent, "open") == 0) {

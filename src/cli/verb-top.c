@@ -32,7 +32,7 @@ static void drop_client(struct top *top)
 /* Keeps the last sample when there is no new one. */
 static void take_sample(struct top *top)
 {
-	struct clv_client_options options = {.socket_path = top->settings->socket};
+	struct clv_client_options options = clv_cli_options(top->settings, false);
 	json_t *devices = NULL, *leases = NULL;
 
 	top->problem.msg[0] = '\0';

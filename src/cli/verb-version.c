@@ -43,7 +43,7 @@ static const struct clv_listing listing = {
 
 static int run_version(const struct clv_settings *settings, int argc, char **argv)
 {
-	struct clv_client_options client_options = {.socket_path = settings->socket};
+	struct clv_client_options client_options = clv_cli_options(settings, false);
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *about = json_object();
 	struct clv_client_error err;

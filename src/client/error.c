@@ -18,12 +18,14 @@ static const struct {
 } problems[] = {
 	/* clang-format off */
 	{ "bad_request",    -EINVAL },
+	{ "bad_layout",     -EINVAL },
 	{ "not_permitted",  -EPERM },
 	{ "not_found",      -ENOENT },
 	{ "no_such_device", -ENODEV },
 	{ "name_in_use",    -EEXIST },
 	{ "in_use",         -EBUSY },
 	{ "does_not_fit",   -EAGAIN },
+	{ "ended",          -ECANCELED },
 	{ "too_large",      -ERANGE },
 	{ "disk_full",      -ENOSPC },
 	{ "internal",       -EIO },

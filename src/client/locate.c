@@ -11,6 +11,7 @@
 
 #include <cleave.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,38 +20,83 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define SOCKET_NAME "api.sock"
+#define SOCKET_NAME "/api.sock"
 
-int clv_locate_list(
-	const char *socket_path, struct clv_locate *ret, struct clv_client_error *err)
+/* FNV-1a: it only has to keep apart the few files of one user. */
+static uint64_t hash_text(const char *text)
 {
-	const char *from_env = getenv("CLEAVE_SOCKET");
-	char folder[CLV_PATH_MAX];
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static int fail_sim(const char *path, const char *why, struct clv_client_error *err)
+{
+	return clv_client_fail(err, -ENOENT, "no_input",
+		"cannot read the simulated node %s: %s: name the file that describes it",
+		path, why);
+}
+
+/* Folders of its own for each described node, so that two of them, and the real one, may
+ * be used side by side. */
+static int fill_sim(
+	const char *path, struct clv_locate *ret, struct clv_client_error *err)
+{
+	_cleanup_free_ char *real = realpath(path, NULL);
+	char name[32], state[CLV_PATH_MAX];
+	size_t used = strlen(ret->folder);
 	struct clv_error why;
-	int length;
+	struct stat st;
 
-	if (!socket_path && from_env && from_env[0])
-		socket_path = from_env;
-	*ret = (struct clv_locate){.is_chosen = socket_path != NULL};
-	if (socket_path) {
-		length =
-			snprintf(ret->paths[0], sizeof(ret->paths[0]), "%s", socket_path);
-		ret->n_paths = 1;
-	} else {
-		snprintf(ret->paths[0], sizeof(ret->paths[0]), "%s/%s",
-			CLV_PATH_SYSTEM_RUNTIME, SOCKET_NAME);
-		if (clv_path_user_runtime(false, folder, sizeof(folder), &why) < 0)
-			return clv_client_fail(
-				err, -EPERM, "not_permitted", "%s", why.msg);
-		length = snprintf(ret->paths[1], sizeof(ret->paths[1]), "%s/%s", folder,
-			SOCKET_NAME);
-		ret->n_paths = 2;
-	}
-	if (length < 0 || (size_t)length >= sizeof(ret->paths[0]))
-		return clv_client_fail(err, -ENAMETOOLONG, "bad_request",
-			"the socket path is too long: use a shorter one");
-
+	if (!real || stat(real, &st) < 0 || access(real, R_OK) < 0)
+		return fail_sim(path, strerror(errno), err);
+	if (!S_ISREG(st.st_mode))
+		return fail_sim(path, "it is not a file", err);
+	if (clv_path_user_state(false, state, sizeof(state), &why) < 0)
+		return clv_client_fail(err, why.code, "internal", "%s", why.msg);
+	snprintf(name, sizeof(name), "/sim-%016" PRIx64, hash_text(real));
+	snprintf(ret->folder + used, sizeof(ret->folder) - used, "%s", name);
+	snprintf(ret->state, sizeof(ret->state), "%s%s", state, name);
+	snprintf(ret->sim, sizeof(ret->sim), "%s", real);
 	return 0;
+}
+
+static int set_path(struct clv_locate *where, const char *folder, const char *name,
+	struct clv_client_error *err)
+{
+	char *path = where->paths[where->n_paths++];
+	int length = snprintf(path, sizeof(where->paths[0]), "%s%s", folder, name);
+
+	if (length >= 0 && (size_t)length < sizeof(where->paths[0]))
+		return 0;
+	return clv_client_fail(err, -ENAMETOOLONG, "bad_request",
+		"the socket path is too long: use a shorter one");
+}
+
+int clv_locate_list(const struct clv_client_options *options, struct clv_locate *ret,
+	struct clv_client_error *err)
+{
+	const char *chosen = options->socket_path, *from_env = getenv("CLEAVE_SOCKET");
+	const char *sim = options->sim_path;
+	struct clv_error why;
+	int r = 0;
+
+	if (!chosen && !sim && from_env && from_env[0])
+		chosen = from_env;
+	if (chosen && sim)
+		return clv_client_fail(err, -EINVAL, "bad_request",
+			"a socket and a simulated node are two agents: name one of them");
+	*ret = (struct clv_locate){.is_chosen = chosen != NULL};
+	if (chosen)
+		return set_path(ret, chosen, "", err);
+
+	if (clv_path_user_runtime(false, ret->folder, sizeof(ret->folder), &why) < 0)
+		return clv_client_fail(err, -EPERM, "not_permitted", "%s", why.msg);
+	r = sim ? fill_sim(sim, ret, err)
+		: set_path(ret, CLV_PATH_SYSTEM_RUNTIME, SOCKET_NAME, err);
+	return r < 0 ? r : set_path(ret, ret->folder, SOCKET_NAME, err);
 }
 
 static int fail_owner(const char *path, uid_t owner, struct clv_client_error *err)

@@ -106,16 +106,42 @@ static int find_agent(char ret[CLV_PATH_MAX], struct clv_client_error *err)
 		"PATH: install it, or name it in CLEAVE_AGENT");
 }
 
+/* What the agent is told. */
+struct command {
+	char program[CLV_PATH_MAX];
+	char ready[32];
+	char sim[CLV_PATH_MAX + 32];
+	char runtime[CLV_PATH_MAX + 32];
+	char state[CLV_PATH_MAX + 32];
+	char *argv[8];
+};
+
+static void fill_command(const struct clv_locate *where, struct command *ret)
+{
+	static char name[] = "cleaved", idle[] = IDLE_EXIT_ARGUMENT;
+	size_t n = 0;
+
+	snprintf(ret->ready, sizeof(ret->ready), "--ready-fd=%d", READY_FD);
+	snprintf(ret->sim, sizeof(ret->sim), "--sim=%s", where->sim);
+	snprintf(ret->runtime, sizeof(ret->runtime), "--runtime-dir=%s", where->folder);
+	snprintf(ret->state, sizeof(ret->state), "--state-dir=%s", where->state);
+	ret->argv[n++] = name;
+	ret->argv[n++] = idle;
+	ret->argv[n++] = ret->ready;
+	if (where->sim[0]) {
+		ret->argv[n++] = ret->sim;
+		ret->argv[n++] = ret->runtime;
+		ret->argv[n++] = ret->state;
+	}
+	ret->argv[n] = NULL;
+}
+
 /* In the child: leaves everything of the caller behind but the environment. */
 static void __attribute__((noreturn))
-become_agent(const char *agent, int ready_fd, int log_fd)
+become_agent(const struct command *command, int ready_fd, int log_fd)
 {
-	char ready[32];
-	char name[] = "cleaved", idle[] = IDLE_EXIT_ARGUMENT;
-	char *const argv[] = {name, idle, ready, NULL};
 	sigset_t none;
 
-	snprintf(ready, sizeof(ready), "--ready-fd=%d", READY_FD);
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
 	sigemptyset(&none);
@@ -134,13 +160,14 @@ become_agent(const char *agent, int ready_fd, int log_fd)
 	/* An agent must not live inside a share, even when the caller does. */
 	unsetenv("CLEAVE_LEASE");
 	unsetenv("OPENCL_LAYERS");
-	execv(agent, argv);
-	dprintf(STDERR_FILENO, "cannot execute %s: %s\n", agent, strerror(errno));
+	execv(command->program, command->argv);
+	dprintf(STDERR_FILENO, "cannot execute %s: %s\n", command->program,
+		strerror(errno));
 	_exit(127);
 }
 
 /* Returns the read end of the pipe that the agent writes to when it serves. */
-static int spawn(const char *agent, int log_fd, struct clv_client_error *err)
+static int spawn(const struct command *command, int log_fd, struct clv_client_error *err)
 {
 	int pipe_fds[2], status;
 	pid_t child;
@@ -153,7 +180,7 @@ static int spawn(const char *agent, int log_fd, struct clv_client_error *err)
 		setsid();
 		if (fork() != 0)
 			_exit(0);
-		become_agent(agent, pipe_fds[1], log_fd);
+		become_agent(command, pipe_fds[1], log_fd);
 	}
 	close(pipe_fds[1]);
 	if (child < 0) {
@@ -221,21 +248,26 @@ static int wait_ready(int ready_fd, int interrupt_fd, const char *log_path, int 
 }
 
 static int start_locked(
-	const char *folder, int interrupt_fd, struct clv_client_error *err)
+	const struct clv_locate *where, int interrupt_fd, struct clv_client_error *err)
 {
-	char agent[CLV_PATH_MAX], log_path[CLV_PATH_MAX + 32];
+	_cleanup_free_ struct command *command = calloc(1, sizeof(*command));
+	char log_path[CLV_PATH_MAX + 32];
 	_cleanup_close_ int ready_fd = -1;
 	_cleanup_close_ int log_fd = -1;
-	int r = find_agent(agent, err);
+	int r;
 
+	if (!command)
+		return clv_client_fail(err, -ENOMEM, "internal", "out of memory");
+	r = find_agent(command->program, err);
 	if (r < 0)
 		return r;
-	snprintf(log_path, sizeof(log_path), "%s/cleaved.log", folder);
+	fill_command(where, command);
+	snprintf(log_path, sizeof(log_path), "%s/cleaved.log", where->folder);
 	log_fd = open(log_path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
 	if (log_fd < 0)
 		return clv_client_fail(err, -errno, "internal", "cannot write %s: %s",
 			log_path, strerror(errno));
-	ready_fd = spawn(agent, log_fd, err);
+	ready_fd = spawn(command, log_fd, err);
 	if (ready_fd < 0)
 		return ready_fd;
 
@@ -259,18 +291,31 @@ static int lock_start(int lock_fd, int interrupt_fd, struct clv_client_error *er
 	return 0;
 }
 
+/* The user's runtime folder is looked at again: its owner decides whom we listen to. */
+static int make_folder(const struct clv_locate *where, struct clv_client_error *err)
+{
+	char folder[CLV_PATH_MAX];
+	struct clv_error why;
+	int r = clv_path_user_runtime(true, folder, sizeof(folder), &why);
+
+	if (r >= 0)
+		r = clv_path_make(where->folder, 0700, &why);
+	if (r >= 0)
+		return 0;
+	return clv_client_fail(
+		err, r, r == -EPERM ? "not_permitted" : "internal", "%s", why.msg);
+}
+
 int clv_start_agent(
 	const struct clv_locate *where, int interrupt_fd, struct clv_client_error *err)
 {
-	char folder[CLV_PATH_MAX], lock_path[CLV_PATH_MAX + 32];
+	char lock_path[CLV_PATH_MAX + 32];
 	_cleanup_close_ int lock_fd = -1;
-	struct clv_error why;
-	int r;
+	int r = make_folder(where, err);
 
-	if (clv_path_user_runtime(true, folder, sizeof(folder), &why) < 0)
-		return clv_client_fail(err, why.code,
-			why.code == -EPERM ? "not_permitted" : "internal", "%s", why.msg);
-	snprintf(lock_path, sizeof(lock_path), "%s/start.lock", folder);
+	if (r < 0)
+		return r;
+	snprintf(lock_path, sizeof(lock_path), "%s/start.lock", where->folder);
 	lock_fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (lock_fd < 0)
 		return clv_client_fail(err, -errno, "internal", "cannot make %s: %s",
@@ -283,5 +328,5 @@ int clv_start_agent(
 			return 0;
 	}
 
-	return start_locked(folder, interrupt_fd, err);
+	return start_locked(where, interrupt_fd, err);
 }

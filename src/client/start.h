@@ -4,8 +4,9 @@
 struct clv_client_error;
 struct clv_locate;
 
-/* Starts the calling user's own agent, detached, and returns when it is ready to serve;
- * when another process has just started one, that one is enough.  It ends by itself once
- * idle.  -EINTR when interrupt_fd (0: none) becomes readable. */
+/* Starts the calling user's own agent, or that of a simulated node, detached, and returns
+ * when it is ready to serve; when another process has just started one, that one is
+ * enough.  It ends by itself once idle.  -EINTR when interrupt_fd (0: none) becomes
+ * readable. */
 int clv_start_agent(
 	const struct clv_locate *where, int interrupt_fd, struct clv_client_error *err);

@@ -5,6 +5,7 @@
 #include "client/transport.h"
 
 #include "client/error.h"
+#include "client/url.h"
 
 #include <cleave.h>
 #include <curl/curl.h>
@@ -19,7 +20,6 @@
 struct clv_transport {
 	CURLM *multi;
 	CURL *easy;
-	struct curl_slist *headers;
 	int interrupt_fd;
 	char socket_path[108];
 };
@@ -61,7 +61,6 @@ struct clv_transport *clv_transport_free(struct clv_transport *t)
 		curl_easy_cleanup(t->easy);
 	if (t->multi)
 		curl_multi_cleanup(t->multi);
-	curl_slist_free_all(t->headers);
 	free(t);
 	return NULL;
 }
@@ -86,35 +85,32 @@ int clv_transport_new(const char *socket_path, int interrupt_fd,
 	curl_global_init(CURL_GLOBAL_NOTHING);
 	t->multi = curl_multi_init();
 	t->easy = curl_easy_init();
-	t->headers = curl_slist_append(NULL, "Content-Type: application/json");
-	if (!t->multi || !t->easy || !t->headers)
+	if (!t->multi || !t->easy)
 		return clv_client_fail(err, -ENOMEM, "internal", "out of memory");
 
 	*ret = CLV_TAKE(t);
 	return 0;
 }
 
-static void prepare(struct clv_transport *t, const char *method, const char *path,
-	const char *body, uint32_t timeout_ms, struct clv_response *response)
+static void prepare(struct clv_transport *t, const struct clv_request *request,
+	const char *url, struct curl_slist *headers, struct clv_response *response)
 {
-	char url[1024];
-
-	snprintf(url, sizeof(url), "http://localhost%s", path);
 	curl_easy_reset(t->easy);
 	curl_easy_setopt(t->easy, CURLOPT_UNIX_SOCKET_PATH, t->socket_path);
 	curl_easy_setopt(t->easy, CURLOPT_URL, url);
 	curl_easy_setopt(t->easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, method);
-	curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
+	curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, request->method);
+	curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
 	curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, take_bytes);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, response);
-	curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
-	if (body) {
-		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, body);
-		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE, (long)strlen(body));
-	}
+	curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, headers);
+	if (!request->body)
+		return;
+	curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, request->body);
+	curl_easy_setopt(
+		t->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->n_bytes);
 }
 
 /* Returns 0 with *ret_result set once the transfer is over, or -EINTR. */
@@ -161,18 +157,25 @@ static int fail_transfer(
 		t->socket_path, curl_easy_strerror(result));
 }
 
-int clv_transport_request(struct clv_transport *t, const char *method, const char *path,
-	const char *body, uint32_t timeout_ms, struct clv_response *ret,
-	struct clv_client_error *err)
+int clv_transport_request(struct clv_transport *t, const struct clv_request *request,
+	struct clv_response *ret, struct clv_client_error *err)
 {
+	char url[CLV_URL_MAX + 32], header[80];
 	struct clv_response response = {};
 	CURLcode result = CURLE_OK;
+	struct curl_slist *headers;
 	int r;
 
-	prepare(t, method, path, body, timeout_ms, &response);
+	snprintf(url, sizeof(url), "http://localhost%s", request->path);
+	snprintf(header, sizeof(header), "Content-Type: %s", request->content_type);
+	headers = curl_slist_append(NULL, header);
+	if (!headers)
+		return clv_client_fail(err, -ENOMEM, "internal", "out of memory");
+	prepare(t, request, url, headers, &response);
 	curl_multi_add_handle(t->multi, t->easy);
 	r = drive(t, &result);
 	curl_multi_remove_handle(t->multi, t->easy);
+	curl_slist_free_all(headers);
 	if (r == 0 && result == CURLE_OK && !response.body)
 		response.body = strdup("");
 	if (r == 0 && result == CURLE_OK && response.body) {

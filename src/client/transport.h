@@ -12,6 +12,15 @@ struct clv_client_error;
  * Owned and used by one thread. */
 struct clv_transport;
 
+struct clv_request {
+	const char *method;
+	const char *path; /* with its query */
+	const char *body; /* NULL: none */
+	size_t n_bytes;
+	const char *content_type;
+	uint32_t timeout_ms;
+};
+
 struct clv_response {
 	long status;
 	char *body; /* NUL-terminated, never NULL on success */
@@ -25,7 +34,6 @@ struct clv_transport *clv_transport_free(struct clv_transport *t);
 CLV_DEFINE_CLEANUP(struct clv_transport *, clv_transport_free)
 #define _cleanup_transport_ CLV_CLEANUP(clv_transport_freep)
 
-/* body may be NULL.  Any HTTP status is success here.  The caller frees ret->body. */
-int clv_transport_request(struct clv_transport *t, const char *method, const char *path,
-	const char *body, uint32_t timeout_ms, struct clv_response *ret,
-	struct clv_client_error *err);
+/* Any HTTP status is success here.  The caller frees ret->body. */
+int clv_transport_request(struct clv_transport *t, const struct clv_request *request,
+	struct clv_response *ret, struct clv_client_error *err);

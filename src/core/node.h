@@ -69,7 +69,8 @@ struct clv_partition {
 
 struct clv_mig_state {
 	bool is_capable;
-	bool is_on; /* it may be on though not capable: then its state cannot be read */
+	bool is_absent; /* for certain: then it is off, and stays so */
+	bool is_on;
 	bool is_pending;        /* another mode comes with the next reset */
 	bool needs_reset;       /* to be turned on or off (Ampere) */
 	bool is_lost_at_reboot; /* the mode (Hopper and later) */

@@ -190,10 +190,10 @@ static void test_export(void **state)
 		{ "A100-40GB on 1g.5gb@5 3g.20gb@0(1c@0+1c@2) 1g.5gb@4 1g.5gb@6~",
 			"  - select: {name: [\"GPU-0\"]}\n    mig: on\n    partitions:\n"
 			"      - {profile: \"1g.5gb\", start: [5, 4]}\n"
-			"      - {profile: \"3g.20gb\", start: [0], parts: [1c, 1c]}\n" },
+			"      - {profile: \"3g.20gb\", start: [0], parts: [1c@0, 1c@2]}\n" },
 		{ "A100-40GB on 2g.10gb@0(1c@0+1c@1) 2g.10gb@2 2g.10gb@4(1c@0+1c@1)",
 			"  - select: {name: [\"GPU-0\"]}\n    mig: on\n    partitions:\n"
-			"      - {profile: \"2g.10gb\", start: [0, 4], parts: [1c, 1c]}\n"
+			"      - {profile: \"2g.10gb\", start: [0, 4], parts: [1c@0, 1c@1]}\n"
 			"      - {profile: \"2g.10gb\", start: [2]}\n" },
 		{ "MI300X CPX/NPS4", "  - select: {name: [\"GPU-0\"]}\n    compute-mode: CPX\n"
 			"    memory-mode: NPS4\n" },

@@ -454,11 +454,14 @@ static const struct bad bad_layouts[] = {
 		"other: start lists the places, one for each partition" },
 	{ PARTITION("parts: []"),     -EINVAL, "l.yaml:4:41: " EMPTY },
 	{ PARTITION("parts: [0c]"),   -EINVAL,
-		"l.yaml:4:42: '0c' is no compute instance: 1c, 2c, 3c, ..." },
+		"l.yaml:4:42: '0c' is no compute instance: 1c, 2c, 3c, ..., or with "
+		"its place, 1c@0" },
 	{ PARTITION("parts: [1c, 2]"), -EINVAL,
-		"l.yaml:4:46: '2' is no compute instance: 1c, 2c, 3c, ..." },
+		"l.yaml:4:46: '2' is no compute instance: 1c, 2c, 3c, ..., or with "
+		"its place, 1c@0" },
 	{ PARTITION("parts: 10c"),    -EINVAL,
-		"l.yaml:4:41: '10c' is no compute instance: 1c, 2c, 3c, ..." },
+		"l.yaml:4:41: '10c' is no compute instance: 1c, 2c, 3c, ..., or with "
+		"its place, 1c@0" },
 	/* shares */
 	{ RULE("shares: 0"),          -ERANGE, "l.yaml:4:11: 0 is out of range: from 1 to 4096" },
 	{ RULE("shares: x"),          -EINVAL, "l.yaml:4:11: " WHOLE },

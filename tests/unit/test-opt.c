@@ -49,6 +49,10 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_COUNT,
 		.argument = "N",
 		.offset = CLV_OPT_AT(n_lines)},
+	{.name = "start",
+		.type = CLV_OPT_PLACE,
+		.argument = "N",
+		.offset = CLV_OPT_AT(start)},
 	{.name = "force",
 		.letter = 'f',
 		.type = CLV_OPT_FLAG,
@@ -112,6 +116,41 @@ static void test_values(void **state)
 	assert_int_equal(settings.n_lines, 7);
 	assert_true(settings.force);
 	assert_string_equal(first, "program");
+}
+
+static void test_places(void **state)
+{
+	static const struct {
+		char line[40];
+		bool is_good;
+		uint32_t value;
+	} cases[] = {
+		{"set --start=0 x", true, 0},
+		{"set --start 4294967295 x", true, UINT32_MAX},
+		{"set --start=4294967296 x", false, 0},
+		{"set --start=-1 x", false, 0},
+		{"set --start=1.5 x", false, 0},
+		{"set --start=a x", false, 0},
+		{"set x", true, 0},
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(cases); i++) {
+		struct clv_settings settings;
+		struct clv_error err = {0};
+		char line[40], *first;
+		bool is_good;
+
+		memcpy(line, cases[i].line, sizeof(line));
+		is_good = parse(&plain, line, &settings, &first, &err) == 0;
+		assert_int_equal(is_good, cases[i].is_good);
+		if (!is_good) {
+			assert_non_null(strstr(err.msg, "--start"));
+			continue;
+		}
+		assert_int_equal(settings.start.value, cases[i].value);
+		assert_int_equal(
+			settings.start.is_given, strstr(cases[i].line, "--") != NULL);
+	}
 }
 
 static void test_wait_without_a_time(void **state)
@@ -213,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_wait_without_a_time),
 		cmocka_unit_test(test_a_wrapper_leaves_the_program_its_options),
 		cmocka_unit_test(test_others_take_options_behind_arguments),

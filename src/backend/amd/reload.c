@@ -109,6 +109,12 @@ int clv_amd_reload_driver(struct clv_backend *base, const struct clv_node_device
 
 	set_mark();
 	unloaded = modprobe(unload, unloading, sizeof(unloading));
+	if (unloaded < 0) {
+		clear_mark();
+		return clv_error_set(err, -ENOTSUP,
+			"amdgpu cannot be reloaded (%s): install the package kmod",
+			unloading);
+	}
 	if (unloaded != 0)
 		describe_users(who, sizeof(who));
 	/* After a failure too: modprobe may have removed some of its modules. */
@@ -120,9 +126,8 @@ int clv_amd_reload_driver(struct clv_backend *base, const struct clv_node_device
 			loading);
 	clear_mark();
 	if (unloaded != 0)
-		return clv_error_set(err, unloaded < 0 ? -ENOTSUP : -EBUSY,
-			"amdgpu cannot be unloaded (%s)%s%s", unloading,
-			who[0] != '\0' ? ": in use by " : "", who);
+		return clv_error_set(err, -EBUSY, "amdgpu cannot be unloaded (%s)%s%s",
+			unloading, who[0] != '\0' ? ": in use by " : "", who);
 	backend->n_requests = 0;
 	return 0;
 }

@@ -128,16 +128,17 @@ static int read_mig_mode(const struct clv_nvidia_library *nvml,
 	if (r < 0)
 		return r;
 	code = nvml->get_mig_mode(gpu, &current, &pending);
-	if (code == CLV_NVML_NOT_SUPPORTED)
+	if (code == CLV_NVML_NOT_SUPPORTED) {
+		mig->is_absent = true;
 		return clv_error_set(err, -ENOTSUP, "this GPU has no MIG: use shares");
+	}
 	if (code == CLV_NVML_SUCCESS && (current > 1 || pending > 1))
 		code = CLV_NVML_NO_DATA;
-	/* What is not known is not taken for off. */
-	mig->is_on = code != CLV_NVML_SUCCESS || current != 0;
 	if (code != CLV_NVML_SUCCESS)
 		return clv_nvidia_error(nvml, code, err, "cannot read the MIG mode");
 
 	mig->is_capable = true;
+	mig->is_on = current != 0;
 	mig->is_pending = current != pending;
 	mig->needs_reset = clv_nvidia_type_is_ampere(
 		device->info.model, read_architecture(nvml, gpu));

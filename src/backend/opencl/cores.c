@@ -91,6 +91,9 @@ int clv_opencl_survey(
 	struct clv_device_list list = {0};
 	int r = clv_opencl_enumerate(backend, &list, err);
 
+	/* A node without OpenCL has no CPU device to divide, and that is all. */
+	if (r == -ENODEV)
+		return 0;
 	for (size_t i = 0; i < list.n_items && r >= 0; i++) {
 		struct clv_node_device *device;
 

@@ -32,6 +32,7 @@ static void show_info(const struct clv_sim_device *device, struct clv_device *in
 static void show_mig(const struct clv_sim_device *device, struct clv_mig_state *mig)
 {
 	mig->is_capable = device->mig != NULL;
+	mig->is_absent = !mig->is_capable;
 	mig->is_on = device->state.mig_on;
 	mig->is_pending = device->state.mig_pending;
 	mig->needs_reset = device->reset != CLV_SIM_RESET_NONE;

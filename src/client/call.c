@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sends a request and reads the answer.  Nothing is checked here that the agent checks:
+ * its sentences say why. */
+#include "client/call.h"
+
+#include "client/client.h"
+#include "client/error.h"
+#include "client/transport.h"
+
+#include <cleave.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALL_TIMEOUT_MS 10000u
+#define PPM 1e6
+
+static int parse_body(
+	const struct clv_response *response, json_t **ret, struct clv_client_error *err)
+{
+	json_t *value = json_loadb(response->body, response->n_bytes, 0, NULL);
+
+	if (!value)
+		return clv_client_fail(err, -EBADMSG, "bad_reply",
+			"the agent's answer is not JSON: is this socket an agent's?");
+
+	*ret = value;
+	return 0;
+}
+
+static int send_once(struct clv_client *client, const struct clv_request *request,
+	json_t **ret, struct clv_client_error *err)
+{
+	struct clv_response response = {};
+	int r = clv_transport_request(client->transport, request, &response, err);
+
+	if (r < 0)
+		return r;
+	if (response.status < 200 || response.status > 299)
+		r = clv_client_fail_problem(err, response.status, response.body);
+	else if (ret)
+		r = parse_body(&response, ret, err);
+	free(response.body);
+	return r;
+}
+
+int clv_call(struct clv_client *client, const struct clv_call *call, json_t **ret,
+	struct clv_client_error *err)
+{
+	_cleanup_free_ char *dumped =
+		call->body ? json_dumps(call->body, JSON_COMPACT) : NULL;
+	struct clv_request request = {
+		.method = call->method,
+		.path = call->url.text,
+		.body = call->body ? dumped : call->text,
+		.n_bytes = call->body && dumped ? strlen(dumped) : call->n_bytes,
+		.content_type = call->text ? "application/yaml" : "application/json",
+		.timeout_ms = CALL_TIMEOUT_MS + call->wait_ms,
+	};
+	int r = clv_url_check(&call->url, err);
+
+	if (r < 0)
+		return r;
+	if (call->body && !dumped)
+		return clv_client_fail(err, -EINVAL, "bad_request",
+			"the request holds text that is not UTF-8");
+
+	r = send_once(client, &request, ret, err);
+	if (r != -ECONNREFUSED || !client->is_ready || !client->may_start ||
+		call->only_here)
+		return r;
+	/* Refused is: never sent.  What was sent is not sent again. */
+	r = clv_client_reconnect(client, err);
+	return r < 0 ? r : send_once(client, &request, ret, err);
+}
+
+int clv_call_get(struct clv_client *client, const char *path, uint32_t wait_ms,
+	json_t **ret, struct clv_client_error *err)
+{
+	struct clv_call call = {.method = "GET", .wait_ms = wait_ms};
+
+	clv_url_path(&call.url, path);
+	return clv_call(client, &call, ret, err);
+}
+
+void clv_call_set_text(json_t *object, const char *key, const char *text)
+{
+	if (text)
+		json_object_set_new(object, key, json_string(text));
+}
+
+void clv_call_set_fraction(json_t *object, const char *key, uint32_t ppm)
+{
+	if (ppm)
+		json_object_set_new(object, key, json_real(ppm / PPM));
+}
+
+void clv_call_set_number(json_t *object, const char *key, uint64_t number)
+{
+	if (number)
+		json_object_set_new(object, key, json_integer((json_int_t)number));
+}
+
+void clv_call_set_flag(json_t *object, const char *key, bool flag)
+{
+	if (flag)
+		json_object_set_new(object, key, json_true());
+}

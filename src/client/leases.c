@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices, leases and events. */
+#include "client/call.h"
+#include "client/error.h"
+
+#include <cleave.h>
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+int clv_client_devices(
+	struct clv_client *client, json_t **ret, struct clv_client_error *err)
+{
+	return clv_call_get(client, "/v1/devices", CLV_CALL_PROBE_MS, ret, err);
+}
+
+int clv_client_leases(
+	struct clv_client *client, json_t **ret, struct clv_client_error *err)
+{
+	return clv_call_get(client, "/v1/leases", 0, ret, err);
+}
+
+/* A call about one lease. */
+static int begin(struct clv_call *call, const char *method, const char *name,
+	struct clv_client_error *err)
+{
+	if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return clv_client_fail(err, -EINVAL, "bad_request",
+			"'%s' is not the name of a lease: see cleave ps", name);
+
+	*call = (struct clv_call){.method = method};
+	clv_url_path(&call->url, "/v1/leases/");
+	clv_url_segment(&call->url, name);
+	if (clv_url_check(&call->url, NULL) < 0)
+		return clv_client_fail(err, -ENAMETOOLONG, "bad_request",
+			"'%.40s...' is too long for the name of a lease", name);
+	return 0;
+}
+
+int clv_client_lease(struct clv_client *client, const char *id_or_name, json_t **ret,
+	struct clv_client_error *err)
+{
+	struct clv_call call;
+	int r = begin(&call, "GET", id_or_name, err);
+
+	return r < 0 ? r : clv_call(client, &call, ret, err);
+}
+
+int clv_client_lease_create(struct clv_client *client,
+	const struct clv_client_lease_request *request, json_t **ret,
+	struct clv_client_error *err)
+{
+	_cleanup_json_ json_t *body = json_object();
+	struct clv_call call = {
+		.method = "POST", .body = body, .wait_ms = CLV_CALL_PROBE_MS};
+
+	clv_url_path(&call.url, "/v1/leases");
+	clv_call_set_text(body, "name", request->name);
+	clv_call_set_text(body, "device", request->device);
+	clv_call_set_text(body, "profile", request->profile);
+	clv_call_set_text(body, "in", request->in);
+	clv_call_set_text(body, "isolation", request->isolation);
+	clv_call_set_text(body, "class", request->class_name);
+	clv_call_set_text(body, "command", request->command);
+	clv_call_set_fraction(body, "share", request->share_ppm);
+	clv_call_set_fraction(body, "cap", request->cap_ppm);
+	clv_call_set_number(body, "memory_bytes", request->memory_bytes);
+	clv_call_set_flag(body, "wait", request->wait);
+	clv_call_set_flag(body, "overcommit", request->overcommit);
+	return clv_call(client, &call, ret, err);
+}
+
+int clv_client_lease_wait(struct clv_client *client, const char *id_or_name,
+	uint32_t wait_ms, json_t **ret, struct clv_client_error *err)
+{
+	struct clv_call call;
+	int r = begin(&call, "GET", id_or_name, err);
+
+	if (r < 0)
+		return r;
+	clv_url_query_number(&call.url, "wait_ms", wait_ms);
+	clv_url_query(&call.url, "while", "queued");
+	call.wait_ms = wait_ms;
+	return clv_call(client, &call, ret, err);
+}
+
+int clv_client_lease_update(struct clv_client *client, const char *id_or_name,
+	const struct clv_client_lease_change *change, json_t **ret,
+	struct clv_client_error *err)
+{
+	_cleanup_json_ json_t *body = json_object();
+	struct clv_call call;
+	int r = begin(&call, "PATCH", id_or_name, err);
+
+	if (r < 0)
+		return r;
+	clv_call_set_text(body, "class", change->class_name);
+	clv_call_set_fraction(body, "share", change->share_ppm);
+	clv_call_set_fraction(body, "cap", change->cap_ppm);
+	if (change->remove_cap)
+		json_object_set_new(body, "cap", json_null());
+	clv_call_set_number(body, "memory_bytes", change->memory_bytes);
+	call.body = body;
+	return clv_call(client, &call, ret, err);
+}
+
+int clv_client_lease_release(struct clv_client *client, const char *id_or_name,
+	bool force, struct clv_client_error *err)
+{
+	struct clv_call call;
+	int r = begin(&call, "DELETE", id_or_name, err);
+
+	if (r < 0)
+		return r;
+	clv_url_query(&call.url, "force", force ? "true" : NULL);
+	return clv_call(client, &call, NULL, err);
+}
+
+int clv_client_events(struct clv_client *client, uint64_t after_id, uint32_t wait_ms,
+	uint32_t limit, json_t **ret, struct clv_client_error *err)
+{
+	struct clv_call call = {.method = "GET", .wait_ms = wait_ms};
+
+	clv_url_path(&call.url, "/v1/events");
+	clv_url_query_number(&call.url, "after", after_id);
+	clv_url_query_number(&call.url, "wait_ms", wait_ms);
+	if (limit)
+		clv_url_query_number(&call.url, "limit", limit);
+	return clv_call(client, &call, ret, err);
+}
