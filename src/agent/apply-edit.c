@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int add(const struct clv_apply_request *request, struct clv_layout_rule *rule,
@@ -36,6 +37,16 @@ static bool take_start(struct clv_layout_partition *partition, uint32_t start)
 	return false;
 }
 
+static void drop(struct clv_layout_rule *rule, size_t at)
+{
+	struct clv_layout_partition *partition = &rule->partitions[at];
+
+	free(partition->starts);
+	free(partition->parts);
+	free(partition->shares.items);
+	*partition = rule->partitions[--rule->n_partitions];
+}
+
 static int take_away(const struct clv_apply_request *request,
 	struct clv_layout_rule *rule, struct clv_error *err)
 {
@@ -56,13 +67,8 @@ static int take_away(const struct clv_apply_request *request,
 				0 &&
 			take_start(partition, start)) {
 			/* A line without a place would stand for one anywhere. */
-			if (partition->n_starts == 0) {
-				struct clv_layout_partition last =
-					rule->partitions[--rule->n_partitions];
-
-				rule->partitions[rule->n_partitions] = *partition;
-				*partition = last;
-			}
+			if (partition->n_starts == 0)
+				drop(rule, i);
 			if (rule->n_partitions == 0 && request->turns_off)
 				rule->mig = false;
 			return 0;

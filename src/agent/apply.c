@@ -430,7 +430,8 @@ static void end_rolling_back(struct clv_operation *op)
 	}
 	if (op->gone[0] != '\0')
 		snprintf(more, sizeof(more),
-			"the rest is as it was, and %s is gone and could not be put back",
+			"the rest is as it was, and %s could not be put back: it is "
+			"gone or cannot be read",
 			op->gone);
 	else
 		snprintf(more, sizeof(more),

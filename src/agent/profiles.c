@@ -97,6 +97,8 @@ static void add_pair(const struct clv_node_device *device, enum clv_compute_mode
 	bool is_now = xcp->compute == compute && xcp->memory == memory;
 	char name[CLV_PROFILE_NAME_MAX];
 
+	if (n == 0)
+		return;
 	snprintf(name, sizeof(name), "%s/%s", clv_compute_mode_to_string(compute),
 		clv_memory_mode_to_string(memory));
 	append(device, CLV_SCHEME_XCP,

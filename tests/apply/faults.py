@@ -32,7 +32,7 @@ KILLS = ("kill before", "kill during", "kill after")
 CHANGES = ("SetMigMode", "CreateGpuInstance", "CreateComputeInstance", "InstanceDestroy")
 WRITE_ERRORS = ("EBUSY", "EIO", "EINVAL", "ENOMEM", "ENOSPC", "EPERM", "ENODEV", "EACCES",
                 "ENOENT")
-SAMPLE = {"call": 10, "agent": 6, "during": 2}
+SAMPLE = {"call": 6, "agent": 3, "during": 1}
 
 
 class Failure(Exception):

@@ -75,7 +75,7 @@ class Mig(Case):
             operation = agent.get(f"/v1/operations/{operation['id']}")
         world.control("lose", "1")
         operation = agent.wait(operation)
-        self.ends(operation, "failed", "1g.10gb", "is gone and could not be put back")
+        self.ends(operation, "failed", "1g.10gb", "could not be put back: it is gone")
         world.control("find", "1")
         self.assertEqual([line for line in world.shape() if " 0 " in line[:6]], before)
 
