@@ -26,6 +26,7 @@ const struct clv_verb *const clv_verbs[] = {
 	&clv_verb_apply,
 	&clv_verb_diff,
 	&clv_verb_export,
+	&clv_verb_import,
 	&clv_verb_events,
 	&clv_verb_doctor,
 	&clv_verb_version,

@@ -17,6 +17,7 @@ extern const struct clv_verb clv_verb_plan;
 extern const struct clv_verb clv_verb_apply;
 extern const struct clv_verb clv_verb_diff;
 extern const struct clv_verb clv_verb_export;
+extern const struct clv_verb clv_verb_import;
 extern const struct clv_verb clv_verb_events;
 extern const struct clv_verb clv_verb_doctor;
 extern const struct clv_verb clv_verb_version;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs that show nodes, partitions and plans, through the real binary
+"""The verbs that show nodes, partitions and plans, and imports, through the real binary
 against a double of the API.
 
 usage: test_layouts.py CLEAVE [TEST...]
@@ -12,7 +12,7 @@ import subprocess
 
 import yaml
 
-from cli_sandbox import Paths
+from cli_sandbox import Paths, Sandbox
 from partition_sandbox import (BOB, CREATE, DESTROY, GIB, MIG_ON, NODE, OBSTACLE, ROLLED_BACK,
                                SHARE, WithDouble, plan, run_tests, states)
 
@@ -288,6 +288,58 @@ class Partitions(WithDouble):
                 (["export", "-oname"], ["yaml, json"])):
             with self.subTest(arguments):
                 self.assert_refused(self.cleave(*arguments), 64, *words)
+
+
+class Imports(Sandbox):
+    FILES = {
+        "mig-parted": "version: v1\nmig-configs:\n  balanced:\n    - devices: [0, 1]\n"
+                      "      mig-enabled: true\n      mig-devices: {1g.10gb: 2}\n"
+                      "  off:\n    - {devices: all, mig-enabled: false}\n",
+        "device-plugin": "version: v1\nflags: {migStrategy: none}\nsharing:\n"
+                         "  timeSlicing:\n    resources:\n"
+                         "      - {name: nvidia.com/gpu, replicas: 4}\n",
+        "device-config-manager": '{"gpu-config-profiles": {"cpx": {"profiles": [{'
+                                 '"computePartition": "CPX", "memoryPartition": "NPS4", '
+                                 '"numGPUsAssigned": 8}]}}}',
+        "compose": "services: {}\nx-internal-integrations:\n  multiTenantGpu:\n"
+                   "    instanceType: g4dn.xlarge\n    timeSlicingReplicas: 4\n",
+    }
+
+    def file(self, text):
+        path = os.path.join(self.folder, "file")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def test_every_format(self):
+        for name, text in self.FILES.items():
+            options = ["--select=balanced"] if name == "mig-parted" else []
+            for choice in ([], ["--format", name]):
+                with self.subTest(name, choice=choice):
+                    result = self.cleave("import", self.file(text), *options, *choice)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    self.assertEqual(yaml.safe_load(result.stdout)["version"], 1)
+            about = json.loads(self.cleave("import", self.file(text), *options, "-ojson").stdout)
+            self.assertEqual((about["format"], about["layout"]), (name, result.stdout))
+            self.assertIn(name, self.cleave("import", "--help").stdout.replace("\n" + " " * 28, " "))
+
+    def test_remarks(self):
+        path = self.file(self.FILES["device-plugin"])
+        result = self.cleave("import", path)
+        self.assertRegex(result.stderr, r"(?m)^\S+file:6:\d+: .*memory")
+        about = json.loads(self.cleave("import", path, "-o", "json").stdout)
+        self.assertEqual([each["text"] for each in about["remarks"]],
+                         result.stderr.splitlines())
+        self.assertTrue(all(each["line"] > 0 for each in about["remarks"]))
+
+    def test_refusals(self):
+        path = self.file(self.FILES["mig-parted"])
+        self.assert_refused(self.cleave("import", path), 78, "--select")
+        self.assert_refused(self.cleave("import", path, "-s", "none"), 78, "balanced")
+        self.assert_refused(self.cleave("import", path, "-f", "toml"), 64, "mig-parted, device-plugin")
+        self.assert_refused(self.cleave("import", "/no/such"), 66, "/no/such")
+        self.assert_refused(self.cleave("import", self.file("a: [")), 78, "file:2:1")
+        self.assert_refused(self.cleave("import", self.file("a: 1\n")), 78)
 
 
 if __name__ == "__main__":
