@@ -27,6 +27,7 @@ lock = threading.Condition()
 leases = []
 events = []
 answered_at = [time.monotonic()]
+options = argparse.Namespace(runtime_dir=None)
 
 
 def now():
@@ -34,6 +35,8 @@ def now():
 
 
 def runtime():
+    if options.runtime_dir:
+        return options.runtime_dir
     base = os.environ.get("XDG_RUNTIME_DIR")
     return os.path.join(base, "cleave") if base else "/tmp/cleave-%d" % os.getuid()
 
@@ -188,8 +191,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
         parts = url.path.strip("/").split("/")
-        size = int(self.headers.get("Content-Length") or 0)
-        body = json.loads(self.rfile.read(size)) if size else {}
+        self.raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        is_json = self.headers.get("Content-Type") == "application/json"
+        body = json.loads(self.raw) if self.raw and is_json else {}
         answered_at[0] = time.monotonic()
         if parts == ["v1", "version"]:
             return 200, {"version": "double", "api": int(os.environ.get("DOUBLE_API", "1")),
@@ -204,6 +208,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return 200, {"items": leases}
         if parts[:2] == ["v1", "leases"] and len(parts) == 3:
             return self.route_lease(method, find(unquote(parts[2])), query, body)
+        return self.route_more(method, parts, query, body)
+
+    def route_more(self, method, parts, query, body):
+        """What other doubles know besides."""
         raise Problem(404, "not_found", "the API has no such path")
 
     def route_lease(self, method, lease, query, body):
@@ -290,11 +298,14 @@ class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     request_queue_size = 64
 
 
-def main():
+def main(handler=Quiet):
     parser = argparse.ArgumentParser()
     parser.add_argument("--ready-fd", type=int)
     parser.add_argument("--idle-exit", type=float)
-    options = parser.parse_args()
+    parser.add_argument("--runtime-dir")
+    parser.add_argument("--state-dir")
+    parser.add_argument("--sim")
+    parser.parse_args(namespace=options)
     path = os.path.join(runtime(), "api.sock")
     os.makedirs(runtime(), mode=0o700, exist_ok=True)
     started = os.environ.get("DOUBLE_STARTED")
@@ -303,7 +314,7 @@ def main():
             file.write("%d\n" % os.getpid())
     if os.path.exists(path):
         os.unlink(path)
-    server = Server(path, Quiet)
+    server = Server(path, handler)
     threading.Thread(target=reap, daemon=True).start()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     if options.ready_fd is not None:

@@ -44,7 +44,8 @@ def is_alive(pid):
 
 
 def run_in_terminal(command, env, columns=80, rows=24, keys=(), seconds=30):
-    """Runs a command on a terminal of its own; keys are (text to wait for, bytes)."""
+    """Runs a command on a terminal of its own; keys are (text to wait for, bytes, or who
+    makes them then)."""
     pid, fd = pty.fork()
     if pid == 0:
         os.execvpe(command[0], command, env)
@@ -62,7 +63,8 @@ def run_in_terminal(command, env, columns=80, rows=24, keys=(), seconds=30):
             output += data
         if keys and keys[0][0] in output[seen:]:
             seen = len(output)
-            os.write(fd, keys.pop(0)[1])
+            key = keys.pop(0)[1]
+            os.write(fd, key if isinstance(key, bytes) else key())
     else:
         os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)

@@ -25,7 +25,8 @@ from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, is_alive, run_in_termina
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "api_double.py")
-VERBS = ("devices run ps top set release events doctor version completion help").split()
+VERBS = ("devices run ps top set release profiles partition plan apply diff export import "
+         "events doctor version completion help").split()
 
 
 class WithoutAgent(Sandbox):
@@ -542,6 +543,8 @@ class WithDouble(Sandbox, AgentTests):
             self.agent.kill()
             self.agent.wait()
         path = os.path.join(self.folder, "cleave", "api.sock")
+        if os.path.exists(path):
+            os.unlink(path)  # what a killed one leaves
         self.agent = subprocess.Popen([sys.executable, DOUBLE], env=dict(self.env, **env))
         self.addCleanup(self.agent.wait)
         self.addCleanup(self.agent.kill)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+
+/* A file that the user named, "-" for standard input, as it is. */
+struct clv_input {
+	char *text; /* owned, with a NUL behind it */
+	size_t n_bytes;
+	char name[100]; /* what messages call it: the path, or its end */
+};
+
+/* 0, or an exit code after having said why. */
+int clv_input_read(const char *path, struct clv_input *ret);
+void clv_input_clear(struct clv_input *input);
+#define _cleanup_input_ __attribute__((cleanup(clv_input_clear)))
