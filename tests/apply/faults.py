@@ -25,7 +25,7 @@ import worlds
 from scenarios import SCENARIOS
 
 # What a call of NVML's may return: for a change all of it, for a question the telling ones.
-# That a profile is not supported is no fault: the GPU has it not.
+# That MIG or a profile is not supported is no fault: the GPU has it not.
 CHANGE_CODES = (1, 3, 4, 8, 9, 10, 15, 17, 18, 19, 23, 999)
 QUESTION_CODES = (3, 15, 999)
 KILLS = ("kill before", "kill during", "kill after")
@@ -48,11 +48,15 @@ def is_change(function):
     return any(word in function for word in CHANGES)
 
 
+def is_telling(function):
+    return "ProfileInfo" in function or function == "nvmlDeviceGetMigMode"
+
+
 def nvml_faults(calls):
     """(kind, lines of the file) of every fault of every call."""
     for at, (function, _) in enumerate(calls, 1):
         codes = CHANGE_CODES if is_change(function) else QUESTION_CODES
-        for code in codes[1:] if "ProfileInfo" in function else codes:
+        for code in codes[1:] if is_telling(function) else codes:
             yield f"{function} fails", f"* {at} {code}"
         if is_change(function):
             yield f"{function} fails after", f"* {at} 999 after"
