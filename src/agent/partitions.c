@@ -119,7 +119,7 @@ static void drop_leases(struct clv_holders *holders)
 	size_t n = 0;
 
 	for (size_t i = 0; i < holders->n; i++) {
-		if (holders->items[i].lease[0] == '\0')
+		if (!holders->items[i].is_ours)
 			holders->items[n++] = holders->items[i];
 	}
 	holders->n = n;
@@ -131,6 +131,7 @@ static void add_lease(struct clv_holders *holders, const struct clv_lease *lease
 
 	if (!holder)
 		return;
+	holder->is_ours = true;
 	snprintf(holder->lease, sizeof(holder->lease), "%s", lease->record.id);
 	snprintf(holder->text, sizeof(holder->text), "lease %.32s of %.32s",
 		lease->record.name, lease->record.tenant);

@@ -38,6 +38,7 @@ struct clv_holder {
 	char text[80];  /* for people: "lease train of bob", "process 4711 (python3)" */
 	char lease[24]; /* its id, or "" for a process that has no lease */
 	uint32_t pid;   /* 0: not known */
+	bool is_ours;   /* a lease of the agent that asks */
 };
 
 struct clv_holders {
