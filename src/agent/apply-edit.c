@@ -17,7 +17,12 @@ static int add(const struct clv_apply_request *request, struct clv_layout_rule *
 		return clv_error_errno(err, ENOMEM, "cannot make a partition");
 	snprintf(partition->profile, sizeof(partition->profile), "%s", request->profile);
 	partition->line = 1;
-	if (rule->has_mig)
+	/* The profile says anew what the device's own keys say of it. */
+	rule->has_compute_mode = false;
+	rule->memory_mode = 0;
+	if (strncmp(request->profile, "vf:", 3) == 0)
+		rule->has_vf = false;
+	else if (rule->has_mig)
 		rule->mig = true;
 	if (request->start < 0)
 		partition->count = request->count;

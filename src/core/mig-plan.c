@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two searches, one inside the other.  Outside: which of the instances stay, the cheapest
- * losses first.  Inside: where the wishes that none of those fulfils are put.  A GPU has
- * at most a dozen instances, so both are done in full. */
+/* Two searches, one inside the other.  Outside: what becomes of each instance that is
+ * there, one of the wishes or nothing.  Inside: where the wishes that none of those
+ * fulfils are put.  A GPU has at most a dozen instances, so both are done in full, but
+ * for what is already dearer than the best way so far. */
 #include "core/mig-plan.h"
 
 #include <errno.h>
 #include <string.h>
+
+/* What a way costs, the dearest first.  While one is looked for it only grows. */
+struct cost {
+	uint64_t ended; /* holders that have to go, a bit each */
+	unsigned n_used;
+	unsigned n_idle; /* instances that go, in use and not */
+	unsigned n_refilled;
+};
 
 struct search {
 	const struct clv_mig_model *model;
@@ -13,63 +22,28 @@ struct search {
 	size_t n_have;
 	const struct clv_mig_wish *wishes;
 	size_t n_wishes;
+	/* By index in wishes: the first that is equal to it in all that counts. */
+	uint8_t kinds[CLV_MIG_INSTANCES_MAX];
 	struct clv_mig_set set;      /* what stays, and what is put so far */
-	struct clv_mig_answer tried; /* for this choice of what stays */
+	struct clv_mig_answer tried; /* so far */
+	struct cost cost;            /* of that */
 	struct clv_mig_answer *best;
+	struct cost best_cost;
 	bool found;
 };
 
-static unsigned count_bits(uint16_t bits)
+/* Less than zero: a is cheaper. */
+static int compare_costs(const struct cost *a, const struct cost *b)
 {
-	return (unsigned)__builtin_popcount(bits);
-}
+	int difference = __builtin_popcountll(a->ended) - __builtin_popcountll(b->ended);
 
-/* A wish for this very place goes before one for any, equal parts before others. */
-static int find_wish(const struct search *s, const struct clv_mig_have *have)
-{
-	int best = -1, best_rank = -1;
-
-	for (size_t i = 0; i < s->n_wishes; i++) {
-		const struct clv_mig_wish *wish = &s->wishes[i];
-		bool is_here = wish->start == have->instance.start;
-		int rank = 2 * is_here + !(have->differs_from & 1u << i);
-
-		if (s->tried.from[i] != CLV_MIG_NEW || have->cannot_be & 1u << i ||
-			wish->profile != have->instance.profile)
-			continue;
-		if ((is_here || wish->start == CLV_MIG_ANYWHERE) && rank > best_rank) {
-			best = (int)i;
-			best_rank = rank;
-		}
-	}
-	return best;
-}
-
-/* Lets these stay.  False: one of them is not wanted. */
-static bool let_stay(struct search *s, uint16_t stay)
-{
-	s->set = (struct clv_mig_set){0};
-	s->tried.stay = stay;
-	s->tried.n_refilled = 0;
-	memset(s->tried.from, CLV_MIG_NEW, sizeof(s->tried.from));
-	for (size_t i = 0; i < s->n_have; i++) {
-		struct clv_mig_instance instance = s->have[i].instance;
-		int wish;
-
-		if (!(stay & 1u << i))
-			continue;
-		/* The driver has let it be, so it fits, whatever the tables say. */
-		clv_mig_set_add(s->model, &s->set, instance);
-		wish = find_wish(s, &s->have[i]);
-		if (wish < 0 && !s->have[i].is_kept)
-			return false;
-		if (wish >= 0) {
-			s->tried.from[wish] = (uint8_t)i;
-			s->tried.n_refilled += s->have[i].differs_from >> wish & 1;
-			s->tried.starts[wish] = instance.start;
-		}
-	}
-	return true;
+	if (difference == 0)
+		difference = (int)a->n_used - (int)b->n_used;
+	if (difference == 0)
+		difference = (int)a->n_idle - (int)b->n_idle;
+	if (difference == 0)
+		difference = (int)a->n_refilled - (int)b->n_refilled;
+	return difference;
 }
 
 /* Equal wishes for any place are put in one order only. */
@@ -86,12 +60,17 @@ static uint8_t least_start(const struct search *s, size_t wish)
 	return 0;
 }
 
-static bool is_better(
-	const struct clv_mig_answer *answer, const struct clv_mig_answer *best)
+/* Everything has its place. */
+static void note_if_better(struct search *s)
 {
-	if (answer->n_refilled != best->n_refilled)
-		return answer->n_refilled < best->n_refilled;
-	return answer->options > best->options;
+	int difference = s->found ? compare_costs(&s->cost, &s->best_cost) : -1;
+
+	s->tried.options = clv_mig_set_count_options(s->model, &s->set);
+	if (difference > 0 || (difference == 0 && s->tried.options <= s->best->options))
+		return;
+	*s->best = s->tried;
+	s->best_cost = s->cost;
+	s->found = true;
 }
 
 static void put_from(struct search *s, size_t wish);
@@ -107,7 +86,7 @@ static void put_at(struct search *s, size_t wish, uint8_t start)
 	clv_mig_set_remove(s->model, &s->set, instance);
 }
 
-/* Puts this wish and those after it in every way there is, and notes the best. */
+/* Puts this wish and those after it in every way there is. */
 static void put_from(struct search *s, size_t wish)
 {
 	const struct clv_mig_profile *profile;
@@ -116,10 +95,7 @@ static void put_from(struct search *s, size_t wish)
 	while (wish < s->n_wishes && s->tried.from[wish] != CLV_MIG_NEW)
 		wish++;
 	if (wish == s->n_wishes) {
-		s->tried.options = clv_mig_set_count_options(s->model, &s->set);
-		if (!s->found || is_better(&s->tried, s->best))
-			*s->best = s->tried;
-		s->found = true;
+		note_if_better(s);
 		return;
 	}
 	if (s->wishes[wish].start != CLV_MIG_ANYWHERE) {
@@ -134,24 +110,98 @@ static void put_from(struct search *s, size_t wish)
 	}
 }
 
-/* All choices that lose so many in use and so many others. */
-static bool try_losses(
-	struct search *s, uint16_t used, uint16_t kept, unsigned n_used, unsigned n_idle)
+static void decide_from(struct search *s, size_t have);
+
+static void lose(struct search *s, size_t i)
 {
-	uint16_t all = (uint16_t)((1u << s->n_have) - 1);
+	const struct clv_mig_have *have = &s->have[i];
+	struct cost before = s->cost;
+	uint64_t holders = have->holders;
 
-	s->found = false;
-	for (uint32_t stay = 0; stay <= all; stay++) {
-		uint16_t lost = (uint16_t)(all & ~stay);
+	if (have->in_use && holders == 0)
+		holders = UINT64_C(1) << (CLV_MIG_HOLDERS_MAX + i);
+	s->cost.ended |= holders;
+	s->cost.n_used += have->in_use;
+	s->cost.n_idle += !have->in_use;
+	s->tried.in_the_way |= (uint16_t)(have->in_use << i);
+	decide_from(s, i + 1);
+	s->tried.in_the_way &= (uint16_t) ~(1u << i);
+	s->cost = before;
+}
 
-		if (lost & kept || count_bits(lost & used) != n_used ||
-			count_bits(lost & (uint16_t)~used) != n_idle)
-			continue;
-		s->tried.in_the_way = lost & used;
-		if (let_stay(s, (uint16_t)stay))
-			put_from(s, 0);
+/* As one of the wishes or, negative, as what nobody wishes for. */
+static void keep(struct search *s, size_t i, int wish)
+{
+	const struct clv_mig_have *have = &s->have[i];
+	struct cost before = s->cost;
+
+	/* The driver has let it be, so it fits, whatever the tables say. */
+	clv_mig_set_put(s->model, &s->set, have->instance);
+	s->tried.stay |= (uint16_t)(1u << i);
+	if (wish >= 0) {
+		s->tried.from[wish] = (uint8_t)i;
+		s->tried.starts[wish] = have->instance.start;
+		s->cost.ended |= have->ends[wish];
+		s->cost.n_refilled += have->differs_from >> wish & 1;
 	}
-	return s->found;
+	decide_from(s, i + 1);
+	if (wish >= 0)
+		s->tried.from[wish] = CLV_MIG_NEW;
+	s->tried.stay &= (uint16_t) ~(1u << i);
+	clv_mig_set_remove(s->model, &s->set, have->instance);
+	s->cost = before;
+}
+
+/* One of equal wishes is as good as another: the first that is free. */
+static bool can_become(
+	const struct search *s, const struct clv_mig_have *have, size_t wish)
+{
+	uint8_t start = s->wishes[wish].start;
+
+	if (s->tried.from[wish] != CLV_MIG_NEW || have->cannot_be & 1u << wish ||
+		s->wishes[wish].profile != have->instance.profile ||
+		(start != CLV_MIG_ANYWHERE && start != have->instance.start))
+		return false;
+	for (size_t i = s->kinds[wish]; i < wish; i++) {
+		if (s->kinds[i] == s->kinds[wish] && s->tried.from[i] == CLV_MIG_NEW)
+			return false;
+	}
+	return true;
+}
+
+static void decide_from(struct search *s, size_t have)
+{
+	if (s->found && compare_costs(&s->cost, &s->best_cost) > 0)
+		return;
+	if (have == s->n_have) {
+		s->tried.n_refilled = s->cost.n_refilled;
+		put_from(s, 0);
+		return;
+	}
+	for (size_t i = 0; i < s->n_wishes; i++) {
+		if (can_become(s, &s->have[have], i))
+			keep(s, have, (int)i);
+	}
+	if (s->have[have].is_kept)
+		keep(s, have, -1);
+	else
+		lose(s, have);
+}
+
+static bool are_equal(const struct search *s, size_t a, size_t b)
+{
+	if (s->wishes[a].profile != s->wishes[b].profile ||
+		s->wishes[a].start != s->wishes[b].start)
+		return false;
+	for (size_t i = 0; i < s->n_have; i++) {
+		const struct clv_mig_have *have = &s->have[i];
+
+		if ((have->cannot_be >> a & 1) != (have->cannot_be >> b & 1) ||
+			(have->differs_from >> a & 1) != (have->differs_from >> b & 1) ||
+			have->ends[a] != have->ends[b])
+			return false;
+	}
+	return true;
 }
 
 int clv_mig_solve(const struct clv_mig_model *model, const struct clv_mig_have *have,
@@ -166,17 +216,14 @@ int clv_mig_solve(const struct clv_mig_model *model, const struct clv_mig_have *
 		.n_wishes = n_wishes,
 		.best = answer,
 	};
-	uint16_t used = 0, kept = 0;
 
-	for (size_t i = 0; i < n_have; i++) {
-		used |= (uint16_t)(have[i].in_use << i);
-		kept |= (uint16_t)(have[i].is_kept << i);
+	memset(s.tried.from, CLV_MIG_NEW, sizeof(s.tried.from));
+	for (size_t i = 0; i < n_wishes; i++) {
+		while (!are_equal(&s, s.kinds[i], i))
+			s.kinds[i]++;
 	}
-	for (unsigned n_used = 0; n_used <= count_bits(used); n_used++) {
-		for (unsigned n_idle = 0; n_idle <= n_have - count_bits(used); n_idle++) {
-			if (try_losses(&s, used, kept, n_used, n_idle))
-				return n_used > 0 ? -EBUSY : 0;
-		}
-	}
-	return -ENOSPC;
+	decide_from(&s, 0);
+	if (!s.found)
+		return -ENOSPC;
+	return s.best_cost.ended ? -EBUSY : 0;
 }

@@ -8,6 +8,8 @@
  * there is one, destroys as little as possible, refills as little as possible, and of
  * all ways that are left takes the one that keeps the most other instances possible. */
 
+#define CLV_MIG_HOLDERS_MAX 48
+
 struct clv_mig_have {
 	struct clv_mig_instance instance;
 	bool in_use;  /* may not be destroyed */
@@ -16,6 +18,11 @@ struct clv_mig_have {
 	 * inside, which is better than losing it and worse than leaving it as it is. */
 	uint16_t cannot_be;
 	uint16_t differs_from;
+	/* A bit for each of at most CLV_MIG_HOLDERS_MAX holders: who has to go if it goes
+	 * (none, and yet in use: somebody of its own), and who if it becomes that wish.
+	 */
+	uint64_t holders;
+	uint64_t ends[CLV_MIG_INSTANCES_MAX];
 };
 
 #define CLV_MIG_ANYWHERE 0xff
@@ -30,7 +37,7 @@ struct clv_mig_wish {
 struct clv_mig_answer {
 	/* Bits, by index in have. */
 	uint16_t stay;
-	uint16_t in_the_way; /* in use, and would have to end; only with -EBUSY */
+	uint16_t in_the_way; /* in use, and do not stay; only with -EBUSY */
 	/* By index in wish. */
 	uint8_t from[CLV_MIG_INSTANCES_MAX]; /* which of have it is, or CLV_MIG_NEW */
 	uint8_t starts[CLV_MIG_INSTANCES_MAX];
@@ -38,8 +45,9 @@ struct clv_mig_answer {
 	unsigned options;    /* what else would still fit then */
 };
 
-/* 0; -EBUSY: only if those in_the_way, the fewest that there can be, end first, the rest
- * of the answer is how it would be then; -ENOSPC: not even on an empty GPU beside what is
+/* 0; -EBUSY: only if some holders go first, the fewest that there can be: those of what
+ * is in_the_way, and those whom what stays ends by becoming what it is to be; the rest of
+ * the answer is how it would be then; -ENOSPC: not even on an empty GPU beside what is
  * kept, *answer is not filled.  At most CLV_MIG_INSTANCES_MAX of each. */
 int clv_mig_solve(const struct clv_mig_model *model, const struct clv_mig_have *have,
 	size_t n_have, const struct clv_mig_wish *wishes, size_t n_wishes,

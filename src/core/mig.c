@@ -124,11 +124,10 @@ enum clv_mig_obstacle clv_mig_set_add(const struct clv_mig_model *model,
 	struct clv_mig_set *set, struct clv_mig_instance instance)
 {
 	const struct clv_mig_profile *profile = &model->profiles[instance.profile];
-	uint16_t units = units_of(profile, instance.start);
 
 	if (!has_start(profile, instance.start))
 		return CLV_MIG_NO_SUCH_START;
-	if (set->units & units)
+	if (set->units & units_of(profile, instance.start))
 		return CLV_MIG_OVERLAPS;
 	if (set->slices + profile->slices > model->slices)
 		return CLV_MIG_NO_SLICES;
@@ -137,11 +136,19 @@ enum clv_mig_obstacle clv_mig_set_add(const struct clv_mig_model *model,
 	if (is_media_taken(set, profile))
 		return CLV_MIG_MEDIA_TAKEN;
 
-	set->units |= units;
+	clv_mig_set_put(model, set, instance);
+	return CLV_MIG_FITS;
+}
+
+void clv_mig_set_put(const struct clv_mig_model *model, struct clv_mig_set *set,
+	struct clv_mig_instance instance)
+{
+	const struct clv_mig_profile *profile = &model->profiles[instance.profile];
+
+	set->units |= units_of(profile, instance.start);
 	set->slices += profile->slices;
 	count_media(set, profile, 1);
 	set->counts[instance.profile]++;
-	return CLV_MIG_FITS;
 }
 
 void clv_mig_set_remove(const struct clv_mig_model *model, struct clv_mig_set *set,

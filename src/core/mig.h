@@ -98,6 +98,10 @@ const char *clv_mig_obstacle_to_string(enum clv_mig_obstacle obstacle);
 /* Adds the instance if it may live beside the others. */
 enum clv_mig_obstacle clv_mig_set_add(const struct clv_mig_model *model,
 	struct clv_mig_set *set, struct clv_mig_instance instance);
+/* Adds what is there, whether or not these rules know that it may be.  It must lie inside
+ * the grid. */
+void clv_mig_set_put(const struct clv_mig_model *model, struct clv_mig_set *set,
+	struct clv_mig_instance instance);
 void clv_mig_set_remove(const struct clv_mig_model *model, struct clv_mig_set *set,
 	struct clv_mig_instance instance);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A CPU device in sets of processors.  Any processors will do for a set, so room is a
- * matter of counting; the lowest free ones are taken. */
+ * matter of counting; one that is to start at a processor has that as its lowest.  What
+ * can stay stays, unless the rest finds no room beside it: then it is tried with less and
+ * less of what could be made anew elsewhere. */
 #include "core/plan-internal.h"
 
 #include "base/cleanup.h"
@@ -11,12 +13,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ANYWHERE (-1)
+#define NONE (-1)
+
+/* A set that is wanted. */
+struct wish {
+	const struct clv_layout_partition *source;
+	uint32_t size;
+	int32_t start; /* or ANYWHERE */
+	int32_t from;  /* index in device->partitions, or NONE */
+	uint32_t lowest;
+	char cpus[sizeof(((struct clv_step *)NULL)->cpus)];
+};
+
+/* Which of the sets stay that are wanted, but might be anywhere. */
+enum keeping {
+	KEEP_ALL,
+	KEEP_HELD,
+	KEEP_NONE,
+	_KEEPING_MAX,
+};
+
 struct cores_plan {
 	struct clv_planner *planner;
 	struct clv_planned at;
-	bool *is_taken;  /* by index in cores.ids, after the steps so far */
-	bool *is_wanted; /* by index in device->partitions */
+	struct wish *wishes;
+	size_t n_wishes;
+	bool *stays;    /* by index in device->partitions */
+	bool *is_taken; /* by index in cores.ids */
 };
+
+static const struct clv_partition *partition_at(const struct cores_plan *p, size_t i)
+{
+	return &p->at.device->partitions[i];
+}
 
 /* "0-1,4" into marks.  What the device does not have is passed over. */
 static void mark(const struct clv_cores_state *cores, const char *list, bool *ret)
@@ -37,244 +67,382 @@ static void mark(const struct clv_cores_state *cores, const char *list, bool *re
 	}
 }
 
-static uint32_t count_free(const struct cores_plan *p, uint32_t from)
+/* What is wanted. */
+
+/* How many processors, or what clv_planner_fail() returns. */
+static int64_t read_size(struct cores_plan *p, const struct clv_layout_partition *source)
 {
-	uint32_t n = 0;
+	int64_t size = clv_planner_number(source->profile + strlen("cores:"));
 
-	for (uint32_t i = 0; i < p->at.device->cores.total; i++)
-		n += !p->is_taken[i] && p->at.device->cores.ids[i] >= from;
-	return n;
-}
-
-/* Takes the lowest free ones from a number on and writes them as a list.  Returns the
- * lowest; there must be enough. */
-static uint32_t take(
-	struct cores_plan *p, uint32_t from, uint32_t size, char *ret, size_t ret_bytes)
-{
-	const struct clv_cores_state *cores = &p->at.device->cores;
-	uint32_t lowest = UINT32_MAX;
-	size_t used = 0;
-
-	for (uint32_t i = 0; i < cores->total && size > 0; i++) {
-		uint32_t first = i;
-
-		if (p->is_taken[i] || cores->ids[i] < from)
-			continue;
-		while (i < cores->total && !p->is_taken[i] && size > 0 &&
-			cores->ids[i] == cores->ids[first] + (i - first)) {
-			p->is_taken[i++] = true;
-			size--;
-		}
-		i--;
-		if (lowest == UINT32_MAX)
-			lowest = cores->ids[first];
-		if (used < ret_bytes)
-			used += (size_t)snprintf(ret + used, ret_bytes - used,
-				first == i ? "%s%u" : "%s%u-%u", used ? "," : "",
-				cores->ids[first], cores->ids[i]);
-	}
-	return lowest;
-}
-
-static int read_size(
-	struct cores_plan *p, const struct clv_layout_partition *wanted, uint32_t *ret)
-{
-	unsigned long size;
-	char *end;
-
-	size = strtoul(wanted->profile + strlen("cores:"), &end, 10);
-	if (*end != '\0' || size < 1 || size > p->at.device->cores.total)
-		return clv_planner_fail(p->planner, p->at, wanted->line, -EINVAL,
+	if (size < 1 || size > p->at.device->cores.total)
+		return clv_planner_fail(p->planner, p->at, source->line, -EINVAL,
 			"'%s' is no part of it: cores:1 to cores:%" PRIu32,
-			wanted->profile, p->at.device->cores.total);
-	if (wanted->n_parts > 0)
-		return clv_planner_fail(p->planner, p->at, wanted->line, -EINVAL,
+			source->profile, p->at.device->cores.total);
+	if (source->n_parts > 0)
+		return clv_planner_fail(p->planner, p->at, source->line, -EINVAL,
 			"parts are for MIG instances: use shares");
-	*ret = (uint32_t)size;
+	return size;
+}
+
+/* At most as many as there are processors: the sum was checked. */
+static void add_wishes(
+	struct cores_plan *p, const struct clv_layout_partition *source, uint32_t size)
+{
+	struct wish wish = {
+		.source = source, .size = size, .start = ANYWHERE, .from = NONE};
+
+	for (uint32_t i = 0; i < source->count; i++)
+		p->wishes[p->n_wishes++] = wish;
+	for (size_t i = 0; i < source->n_starts; i++) {
+		wish.start = (int32_t)source->starts[i];
+		p->wishes[p->n_wishes++] = wish;
+	}
+}
+
+static int fail_with_sum(
+	struct cores_plan *p, const struct clv_layout_partition *source, uint64_t sum)
+{
+	return clv_planner_fail(p->planner, p->at, source->line, -ENOSPC,
+		"the layout wants %" PRIu64 " processors%s and it has %" PRIu32, sum,
+		p->at.rule->preserve ? ", those that are kept too," : "",
+		p->at.device->cores.total);
+}
+
+static int read_wishes(struct cores_plan *p)
+{
+	const struct clv_layout_rule *rule = p->at.rule;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < rule->n_partitions; i++) {
+		const struct clv_layout_partition *source = &rule->partitions[i];
+		int64_t size = read_size(p, source);
+
+		if (size < 0)
+			return (int)size;
+		sum += (source->count + source->n_starts) * (uint64_t)size;
+		if (sum > p->at.device->cores.total)
+			return fail_with_sum(p, source, sum);
+		add_wishes(p, source, (uint32_t)size);
+	}
 	return 0;
 }
 
-/* The next one of this profile, at this place if one is said, that nothing has claimed:
- * one that is held before one that is not. */
-static struct clv_partition *claim(
-	struct cores_plan *p, const char *profile, int64_t start)
+/* What stays. */
+
+static bool is_same(const struct wish *wish, const struct clv_partition *partition)
+{
+	return partition->size == wish->size &&
+	       strcmp(partition->profile, wish->source->profile) == 0;
+}
+
+static void claim(struct cores_plan *p, struct wish *wish, size_t i)
+{
+	wish->from = (int32_t)i;
+	p->stays[i] = true;
+}
+
+static void claim_placed(struct cores_plan *p)
+{
+	for (size_t w = 0; w < p->n_wishes; w++) {
+		struct wish *wish = &p->wishes[w];
+
+		for (size_t i = 0; i < p->at.device->n_partitions; i++) {
+			const struct clv_partition *partition = partition_at(p, i);
+
+			if (wish->from == NONE && !p->stays[i] &&
+				wish->start == (int64_t)partition->start &&
+				is_same(wish, partition))
+				claim(p, wish, i);
+		}
+	}
+}
+
+/* The processors of the set are those on which others are to start. */
+static bool is_in_a_place(const struct cores_plan *p, size_t i)
+{
+	const struct clv_cores_state *cores = &p->at.device->cores;
+	_cleanup_free_ bool *own = calloc(cores->total + 1, sizeof(*own));
+
+	if (!own) {
+		p->planner->is_out_of_memory = true;
+		return true;
+	}
+	mark(cores, partition_at(p, i)->address, own);
+	for (size_t w = 0; w < p->n_wishes; w++) {
+		const struct wish *wish = &p->wishes[w];
+
+		for (uint32_t c = 0; c < cores->total && wish->from == NONE; c++) {
+			if (own[c] && cores->ids[c] == wish->start)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Held ones first: they are no trouble as long as they stay. */
+static void claim_anywhere(struct cores_plan *p, bool held)
+{
+	for (size_t i = 0; i < p->at.device->n_partitions; i++) {
+		const struct clv_partition *partition = partition_at(p, i);
+
+		if (p->stays[i] || clv_partition_is_held(partition) != held ||
+			is_in_a_place(p, i))
+			continue;
+		for (size_t w = 0; w < p->n_wishes && !p->stays[i]; w++) {
+			struct wish *wish = &p->wishes[w];
+
+			if (wish->from == NONE && wish->start == ANYWHERE &&
+				is_same(wish, partition))
+				claim(p, wish, i);
+		}
+	}
+}
+
+static void choose(struct cores_plan *p, enum keeping keeping)
 {
 	const struct clv_node_device *device = p->at.device;
-	int best = -1;
 
+	for (size_t w = 0; w < p->n_wishes; w++)
+		p->wishes[w].from = NONE;
+	memset(p->stays, 0, device->n_partitions * sizeof(*p->stays));
+	memset(p->is_taken, 0, device->cores.total * sizeof(*p->is_taken));
+	claim_placed(p);
+	if (keeping < KEEP_NONE)
+		claim_anywhere(p, true);
+	if (keeping < KEEP_HELD)
+		claim_anywhere(p, false);
 	for (size_t i = 0; i < device->n_partitions; i++) {
-		const struct clv_partition *partition = &device->partitions[i];
+		p->stays[i] |= p->at.rule->preserve;
+		if (p->stays[i])
+			mark(&device->cores, partition_at(p, i)->address, p->is_taken);
+	}
+}
 
-		if (p->is_wanted[i] || strcmp(partition->profile, profile) != 0 ||
-			(start >= 0 && partition->start != start))
+/* Where the rest goes. */
+
+/* The end of a run of at most so many free processors with numbers in a row. */
+static uint32_t run_of(const struct cores_plan *p, uint32_t first, uint32_t most)
+{
+	const struct clv_cores_state *cores = &p->at.device->cores;
+	uint32_t n = 0;
+
+	while (n < most && first + n < cores->total && !p->is_taken[first + n] &&
+		cores->ids[first + n] == cores->ids[first] + n)
+		n++;
+	return first + n;
+}
+
+/* Takes the lowest free ones from a number on and writes them as a list.  -ENOSPC: there
+ * are not enough; -E2BIG: the list is too long. */
+static int take(struct cores_plan *p, struct wish *wish)
+{
+	const struct clv_cores_state *cores = &p->at.device->cores;
+	uint32_t from = wish->start == ANYWHERE ? 0 : (uint32_t)wish->start;
+	uint32_t left = wish->size;
+	size_t used = 0;
+
+	for (uint32_t i = 0, end; i < cores->total && left > 0; i = end) {
+		end = i + 1;
+		if (p->is_taken[i] || cores->ids[i] < from)
 			continue;
-		if (best < 0 ||
-			(clv_partition_is_held(partition) &&
-				!clv_partition_is_held(&device->partitions[best])))
-			best = (int)i;
+		end = run_of(p, i, left);
+		if (used == 0)
+			wish->lowest = cores->ids[i];
+		used += (size_t)snprintf(wish->cpus + used, sizeof(wish->cpus) - used,
+			end == i + 1 ? "%s%u" : "%s%u-%u", used ? "," : "", cores->ids[i],
+			cores->ids[end - 1]);
+		if (used >= sizeof(wish->cpus))
+			return -E2BIG;
+		memset(p->is_taken + i, true, end - i);
+		left -= end - i;
 	}
-	if (best < 0)
-		return NULL;
-	p->is_wanted[best] = true;
-	return &device->partitions[best];
+	return left == 0 ? 0 : -ENOSPC;
 }
 
-static void keep_one(struct cores_plan *p, const struct clv_layout_partition *wanted,
-	const struct clv_partition *partition)
+static int32_t index_of(const struct cores_plan *p, int32_t number)
 {
-	clv_planner_keep(p->planner, partition->name);
-	clv_planner_share(p->planner, p->at.index, partition->name, &wanted->shares);
+	for (uint32_t i = 0; i < p->at.device->cores.total; i++) {
+		if (p->at.device->cores.ids[i] == number)
+			return (int32_t)i;
+	}
+	return NONE;
 }
 
-/* How many of it have to be made. */
-static uint32_t keep(struct cores_plan *p, const struct clv_layout_partition *wanted)
+/* One more that is to start there, and -ENOSPC if another is there. */
+static int reserve(struct cores_plan *p, const struct wish *wish, bool is_reserved)
 {
-	uint32_t n = wanted->count + (uint32_t)wanted->n_starts, n_kept = 0;
-	const struct clv_partition *partition;
+	int32_t i = index_of(p, wish->start);
 
-	for (size_t i = 0; i < wanted->n_starts; i++) {
-		partition = claim(p, wanted->profile, wanted->starts[i]);
-		n_kept += partition != NULL;
-		if (partition)
-			keep_one(p, wanted, partition);
-	}
-	for (uint32_t i = 0; i < wanted->count; i++) {
-		partition = claim(p, wanted->profile, -1);
-		n_kept += partition != NULL;
-		if (partition)
-			keep_one(p, wanted, partition);
-	}
-	return n - n_kept;
+	if (i == NONE || (is_reserved && p->is_taken[i]))
+		return -ENOSPC;
+	p->is_taken[i] = is_reserved;
+	return 0;
 }
+
+/* The next to be placed after the one that starts there: the highest first, since what is
+ * above it is above all others too. */
+static struct wish *next_placed(struct cores_plan *p, int32_t below)
+{
+	struct wish *best = NULL;
+
+	for (size_t i = 0; i < p->n_wishes; i++) {
+		struct wish *wish = &p->wishes[i];
+
+		if (wish->from == NONE && wish->start != ANYWHERE &&
+			wish->start < below && (!best || wish->start > best->start))
+			best = wish;
+	}
+	return best;
+}
+
+/* Those with a place first.  ret_wish: the one that fails. */
+static int place_all(struct cores_plan *p, struct wish **ret_wish)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < p->n_wishes && r >= 0; i++) {
+		*ret_wish = &p->wishes[i];
+		if ((*ret_wish)->from == NONE && (*ret_wish)->start != ANYWHERE)
+			r = reserve(p, *ret_wish, true);
+	}
+	for (int32_t below = INT32_MAX; r >= 0;) {
+		struct wish *wish = next_placed(p, below);
+
+		if (!wish)
+			break;
+		*ret_wish = wish;
+		below = wish->start;
+		reserve(p, wish, false);
+		r = take(p, wish);
+	}
+	for (size_t i = 0; i < p->n_wishes && r >= 0; i++) {
+		*ret_wish = &p->wishes[i];
+		if ((*ret_wish)->from == NONE && (*ret_wish)->start == ANYWHERE)
+			r = take(p, *ret_wish);
+	}
+	return r;
+}
+
+static uint64_t sum_up(const struct cores_plan *p)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->at.device->n_partitions; i++)
+		sum += p->stays[i] ? partition_at(p, i)->size : 0;
+	for (size_t i = 0; i < p->n_wishes; i++)
+		sum += p->wishes[i].from == NONE ? p->wishes[i].size : 0;
+	return sum;
+}
+
+static int fail_with_place(struct cores_plan *p, const struct wish *wish, int r)
+{
+	if (r == -E2BIG)
+		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
+			"the processors that are left for %s are too scattered to be "
+			"named",
+			wish->source->profile);
+	if (wish->start == ANYWHERE)
+		return fail_with_sum(p, wish->source, sum_up(p));
+	return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
+		"%s does not fit at processor %" PRId32, wish->source->profile,
+		wish->start);
+}
+
+/* Steps. */
 
 static void destroy_rest(struct cores_plan *p)
 {
-	const struct clv_node_device *device = p->at.device;
+	const char *why = "the layout does not have it";
 
-	for (size_t i = 0; i < device->n_partitions; i++) {
-		const struct clv_partition *partition = &device->partitions[i];
+	for (size_t i = 0; i < p->at.device->n_partitions; i++) {
+		const struct clv_partition *partition = partition_at(p, i);
 		struct clv_step *step;
 
-		if (p->is_wanted[i] || p->at.rule->preserve) {
-			if (!p->is_wanted[i])
-				clv_planner_keep(p->planner, partition->name);
-			mark(&device->cores, partition->address, p->is_taken);
+		if (p->stays[i]) {
+			clv_planner_keep(p->planner, partition->name);
 			continue;
 		}
 		clv_planner_block(p->planner, p->at.index, partition->name,
-			&partition->holders, "the layout does not have it");
+			&partition->holders, "%s", why);
 		step = clv_planner_step(p->planner, CLV_STEP_DESTROY, p->at.index);
 		snprintf(step->partition, sizeof(step->partition), "%s", partition->name);
 		snprintf(step->profile, sizeof(step->profile), "%s", partition->profile);
 		step->start = partition->start;
 		step->size = partition->size;
+		snprintf(step->why, sizeof(step->why), "%s", why);
 	}
 }
 
-static void create_one(struct cores_plan *p, const struct clv_layout_partition *wanted,
-	uint32_t size, uint32_t from)
+static void create(struct cores_plan *p, const struct wish *wish)
 {
 	struct clv_step *step =
 		clv_planner_step(p->planner, CLV_STEP_CREATE, p->at.index);
 
-	step->start = take(p, from, size, step->cpus, sizeof(step->cpus));
-	step->size = size;
-	snprintf(step->profile, sizeof(step->profile), "%s", wanted->profile);
-	clv_partition_make_name(
-		p->at.device->info.name, wanted->profile, step->start, step->partition);
-	snprintf(step->why, sizeof(step->why), "the lowest that are free");
-	clv_planner_share(p->planner, p->at.index, step->partition, &wanted->shares);
+	step->start = wish->lowest;
+	step->size = wish->size;
+	snprintf(step->cpus, sizeof(step->cpus), "%s", wish->cpus);
+	snprintf(step->profile, sizeof(step->profile), "%s", wish->source->profile);
+	clv_partition_make_name(p->at.device->info.name, wish->source->profile,
+		wish->lowest, step->partition);
+	if (wish->start == ANYWHERE)
+		snprintf(step->why, sizeof(step->why), "the lowest that are free");
+	else
+		snprintf(step->why, sizeof(step->why), "placed as line %" PRIu32 " says",
+			wish->source->line);
+	clv_planner_share(
+		p->planner, p->at.index, step->partition, &wish->source->shares);
 }
 
-static bool is_there(const struct cores_plan *p,
-	const struct clv_layout_partition *wanted, uint32_t start)
+static void add_steps(struct cores_plan *p)
 {
-	for (size_t i = 0; i < p->at.device->n_partitions; i++) {
-		const struct clv_partition *partition = &p->at.device->partitions[i];
+	bool is_any_new = false;
 
-		if (p->is_wanted[i] && partition->start == start &&
-			strcmp(partition->profile, wanted->profile) == 0)
-			return true;
+	destroy_rest(p);
+	for (size_t i = 0; i < p->n_wishes; i++) {
+		const struct wish *wish = &p->wishes[i];
+
+		is_any_new |= wish->from == NONE;
+		if (wish->from == NONE)
+			create(p, wish);
+		else
+			clv_planner_share(p->planner, p->at.index,
+				partition_at(p, (size_t)wish->from)->name,
+				&wish->source->shares);
 	}
-	return false;
-}
-
-/* Where it is said where. */
-static int create_placed(struct cores_plan *p, const struct clv_layout_partition *wanted,
-	uint32_t size, uint32_t *missing)
-{
-	for (size_t i = 0; i < wanted->n_starts; i++) {
-		uint32_t start = wanted->starts[i];
-
-		if (is_there(p, wanted, start))
-			continue;
-		if (count_free(p, start) - count_free(p, start + 1) != 1 ||
-			count_free(p, start) < size)
-			return clv_planner_fail(p->planner, p->at, wanted->line, -ENOSPC,
-				"%s does not fit at processor %" PRIu32, wanted->profile,
-				start);
-		create_one(p, wanted, size, start);
-		(*missing)--;
-	}
-	return 0;
-}
-
-static int create(struct cores_plan *p, const struct clv_layout_partition *wanted,
-	uint32_t size, uint32_t missing)
-{
-	int r = create_placed(p, wanted, size, &missing);
-	uint32_t n_free = count_free(p, 0);
-
-	if (r < 0)
-		return r;
-	if (size * (uint64_t)missing > n_free)
-		return clv_planner_fail(p->planner, p->at, wanted->line, -ENOSPC,
-			"%" PRIu32 " of %s need %" PRIu64 " processors and %" PRIu32
-			" are left: it has %" PRIu32,
-			missing, wanted->profile, size * (uint64_t)missing, n_free,
-			p->at.device->cores.total);
-	for (uint32_t i = 0; i < missing; i++)
-		create_one(p, wanted, size, 0);
-	return 0;
+	/* Whoever has the whole device has the processors of every part. */
+	if (is_any_new)
+		clv_planner_block(p->planner, p->at.index, "", &p->at.device->holders,
+			"it is in use as a whole");
 }
 
 static int plan(struct cores_plan *p)
 {
-	const struct clv_layout_rule *rule = p->at.rule;
-	_cleanup_free_ uint32_t *missing =
-		calloc(rule->n_partitions + 1, sizeof(*missing));
-	_cleanup_free_ uint32_t *sizes = calloc(rule->n_partitions + 1, sizeof(*sizes));
-	int r = 0;
+	struct wish *wish = NULL;
+	int r = read_wishes(p);
 
-	if (!missing || !sizes) {
-		p->planner->is_out_of_memory = true;
-		return 0;
-	}
-	for (size_t i = 0; i < rule->n_partitions && r >= 0; i++) {
-		r = read_size(p, &rule->partitions[i], &sizes[i]);
-		if (r >= 0)
-			missing[i] = keep(p, &rule->partitions[i]);
-	}
 	if (r < 0)
 		return r;
-	destroy_rest(p);
-	/* Whoever has the whole device has the processors of every part. */
-	if (rule->n_partitions > 0)
-		clv_planner_block(p->planner, p->at.index, "", &p->at.device->holders,
-			"it is in use as a whole");
-	for (size_t i = 0; i < rule->n_partitions && r >= 0; i++)
-		r = create(p, &rule->partitions[i], sizes[i], missing[i]);
-	return r;
+	for (int keeping = KEEP_ALL; keeping < _KEEPING_MAX; keeping++) {
+		choose(p, (enum keeping)keeping);
+		r = place_all(p, &wish);
+		if (r >= 0)
+			break;
+	}
+	if (r < 0)
+		return fail_with_place(p, wish, r);
+	add_steps(p);
+	return 0;
 }
 
 int clv_plan_cores(struct clv_planner *planner, struct clv_planned at)
 {
-	_cleanup_free_ bool *is_taken = calloc(at.device->cores.total + 1, sizeof(bool));
-	_cleanup_free_ bool *is_wanted =
-		calloc(at.device->n_partitions + 1, sizeof(bool));
-	struct cores_plan p = {planner, at, is_taken, is_wanted};
+	uint32_t total = at.device->cores.total;
+	_cleanup_free_ struct wish *wishes = calloc(total + 1, sizeof(*wishes));
+	_cleanup_free_ bool *is_taken = calloc(total + 1, sizeof(*is_taken));
+	_cleanup_free_ bool *stays = calloc(at.device->n_partitions + 1, sizeof(*stays));
+	struct cores_plan p = {planner, at, wishes, 0, stays, is_taken};
 
-	if (!is_taken || !is_wanted) {
+	if (!wishes || !is_taken || !stays) {
 		planner->is_out_of_memory = true;
 		return 0;
 	}

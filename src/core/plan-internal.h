@@ -17,6 +17,7 @@ struct clv_planner {
 	struct clv_plan *plan;
 	struct clv_error *err;
 	bool is_out_of_memory;
+	struct clv_step spare; /* what steps are written to without memory */
 };
 
 /* One device of a node, and what is wanted of it. */
@@ -25,6 +26,27 @@ struct clv_planned {
 	const struct clv_node_device *device;
 	const struct clv_layout_rule *rule;
 };
+
+/* Bits, 1 << enum clv_scheme: of which a rule says anything, and which it wants. */
+struct clv_planned_schemes {
+	uint32_t spoken;
+	uint32_t wanted;
+};
+
+/* Digits alone, at most nine and no needless zero; -EINVAL for all else. */
+int64_t clv_planner_number(const char *text);
+
+/* Whether the function has what is asked for, as it was said or as a driver rounds it up.
+ */
+bool clv_vf_has_quota(const struct clv_vf *vf, const struct clv_vf_quota *wanted);
+
+/* Of the profile of a partition. */
+enum clv_scheme clv_planner_scheme_of(const char *profile);
+/* -EINVAL for what the device does not have, or cannot have at once. */
+int clv_planner_read_schemes(struct clv_planner *planner, struct clv_planned at,
+	struct clv_planned_schemes *ret);
+bool clv_planner_will_be_whole(
+	const struct clv_planned *at, const struct clv_planned_schemes *schemes);
 
 /* By scheme; return 0 or what clv_plan_make() returns. */
 int clv_plan_mig(struct clv_planner *planner, struct clv_planned at);
@@ -54,6 +76,6 @@ void clv_planner_share(struct clv_planner *planner, uint32_t device, const char 
 /* "layout.yaml:LINE: gpu0 (MODEL): ..."; stores and returns code. */
 int clv_planner_fail(struct clv_planner *planner, struct clv_planned at, uint32_t line,
 	int code, const char *format, ...) __attribute__((format(printf, 5, 6)));
-
-/* Whether the function has what is said of it. */
-bool clv_vf_has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf);
+/* For a rule that preserves partitions which end when that happens: -EINVAL. */
+int clv_planner_fail_to_preserve(
+	struct clv_planner *planner, struct clv_planned at, const char *when);

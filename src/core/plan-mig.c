@@ -1,44 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MIG: the mode, the GPU instances (core/mig-plan finds their places), and the compute
- * instances inside each, which follow the same rules on a smaller grid. */
-#include "core/plan-internal.h"
+/* MIG: the mode and the GPU instances; core/mig-plan finds their places, plan-parts has
+ * the compute instances inside each. */
+#include "core/plan-mig.h"
 
-#include "base/cleanup.h"
 #include "base/error.h"
-#include "core/mig-plan.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define PARTS_MAX 8
+static bool is_same_holder(const struct clv_holder *a, const struct clv_holder *b)
+{
+	if (a->lease[0] != '\0' || b->lease[0] != '\0')
+		return strcmp(a->lease, b->lease) == 0;
+	if (a->pid != 0 || b->pid != 0)
+		return a->pid == b->pid;
+	return strcmp(a->text, b->text) == 0;
+}
 
-/* One GPU instance that is wanted, with the slices of its compute instances. */
-struct wish {
-	uint8_t profile;
-	uint8_t start;
-	uint8_t n_parts; /* 0: one that fills it */
-	uint8_t parts[PARTS_MAX];
-	uint8_t part_starts[PARTS_MAX]; /* or CLV_MIG_ANYWHERE */
-	const struct clv_layout_partition *source;
-};
+/* Those that are too many share the last bit, and count as one. */
+static size_t number_of(struct clv_mig_planner *p, const struct clv_holder *holder)
+{
+	for (size_t i = 0; i < p->n_holders; i++) {
+		if (is_same_holder(p->holders[i], holder))
+			return i;
+	}
+	if (p->n_holders == CLV_MIG_HOLDERS_MAX)
+		return CLV_MIG_HOLDERS_MAX - 1;
+	p->holders[p->n_holders] = holder;
+	return p->n_holders++;
+}
 
-struct mig_plan {
-	struct clv_planner *planner;
-	struct clv_planned at;
-	const struct clv_mig_model *model;
-	struct clv_mig_have have[CLV_MIG_INSTANCES_MAX];
-	const struct clv_partition *partitions[CLV_MIG_INSTANCES_MAX]; /* of have */
-	size_t n_have;
-	struct wish wishes[CLV_MIG_INSTANCES_MAX];
-	size_t n_wishes;
-	struct clv_mig_answer answer;
-};
+uint64_t clv_mig_planner_holders(
+	struct clv_mig_planner *p, const struct clv_holders *holders)
+{
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < holders->n; i++)
+		bits |= UINT64_C(1) << number_of(p, &holders->items[i]);
+	return bits;
+}
 
 /* What is wanted. */
 
-static int add_wish(struct mig_plan *p, const struct wish *wish)
+static int add_wish(struct clv_mig_planner *p, const struct clv_mig_wished *wish)
 {
 	if (p->n_wishes == CLV_MIG_INSTANCES_MAX)
 		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
@@ -48,7 +54,8 @@ static int add_wish(struct mig_plan *p, const struct wish *wish)
 	return 0;
 }
 
-static void list_starts(const struct clv_mig_profile *profile, char *ret, size_t size)
+void clv_mig_profile_list_starts(
+	const struct clv_mig_profile *profile, char *ret, size_t size)
 {
 	size_t used = 0;
 
@@ -57,7 +64,8 @@ static void list_starts(const struct clv_mig_profile *profile, char *ret, size_t
 			profile->starts[i]);
 }
 
-static int check_start(struct mig_plan *p, const struct wish *wish, uint32_t start)
+static int check_start(
+	struct clv_mig_planner *p, const struct clv_mig_wished *wish, uint32_t start)
 {
 	const struct clv_mig_profile *profile = &p->model->profiles[wish->profile];
 	char starts[64];
@@ -65,14 +73,15 @@ static int check_start(struct mig_plan *p, const struct wish *wish, uint32_t sta
 	if (start < CLV_MIG_ANYWHERE &&
 		memchr(profile->starts, (int)start, profile->n_starts))
 		return 0;
-	list_starts(profile, starts, sizeof(starts));
+	clv_mig_profile_list_starts(profile, starts, sizeof(starts));
 	return clv_planner_fail(p->planner, p->at, wish->source->line, -EINVAL,
 		"%s cannot be placed at %" PRIu32 ": its places are %s", profile->name,
 		start, starts);
 }
 
 /* At each place that is said, or so often anywhere. */
-static int add_copies(struct mig_plan *p, struct wish *wish, uint32_t count)
+static int add_copies(
+	struct clv_mig_planner *p, struct clv_mig_wished *wish, uint32_t count)
 {
 	const struct clv_layout_partition *source = wish->source;
 	int r = 0;
@@ -89,50 +98,8 @@ static int add_copies(struct mig_plan *p, struct wish *wish, uint32_t count)
 	return r;
 }
 
-static int check_part_starts(struct mig_plan *p, const struct wish *wish)
-{
-	const struct clv_mig_profile *profile = &p->model->profiles[wish->profile];
-	const struct clv_mig_model *model = clv_mig_model_of_parts(profile->slices);
-
-	for (uint8_t i = 0; i < wish->n_parts; i++) {
-		char name[8], starts[64];
-		int part;
-
-		if (wish->part_starts[i] == CLV_MIG_ANYWHERE)
-			continue;
-		snprintf(name, sizeof(name), "%uc", wish->parts[i]);
-		part = clv_mig_profile_find(model, name, NULL);
-		if (part < 0 || memchr(model->profiles[part].starts, wish->part_starts[i],
-					model->profiles[part].n_starts))
-			continue;
-		list_starts(&model->profiles[part], starts, sizeof(starts));
-		return clv_planner_fail(p->planner, p->at, wish->source->line, -EINVAL,
-			"%s cannot be placed at %u in %s: its places are %s", name,
-			wish->part_starts[i], profile->name, starts);
-	}
-	return 0;
-}
-
-static int check_parts(struct mig_plan *p, const struct wish *wish)
-{
-	const struct clv_mig_profile *profile = &p->model->profiles[wish->profile];
-	unsigned sum = 0;
-
-	for (uint8_t i = 0; i < wish->n_parts; i++)
-		sum += wish->parts[i];
-	if (wish->n_parts > 0 && !clv_mig_model_of_parts(profile->slices))
-		return clv_planner_fail(p->planner, p->at, wish->source->line, -EINVAL,
-			"nothing is known of compute instances in %s", profile->name);
-	if (sum > profile->slices)
-		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
-			"compute instances of %u slices do not fit in %s, which has %u",
-			sum, profile->name, profile->slices);
-	/* One that fills it is what it has anyway. */
-	return check_part_starts(p, wish);
-}
-
-static int find_profile(struct mig_plan *p, const struct clv_layout_partition *source,
-	const char *name, uint8_t *ret)
+static int find_profile(struct clv_mig_planner *p,
+	const struct clv_layout_partition *source, const char *name, uint8_t *ret)
 {
 	struct clv_error why = {0};
 	int index = clv_mig_profile_find(p->model, name, &why);
@@ -145,10 +112,10 @@ static int find_profile(struct mig_plan *p, const struct clv_layout_partition *s
 }
 
 /* "1c.3g.20gb" three times is a full 3g.20gb; what is left over gets one of its own. */
-static int add_part_wishes(
-	struct mig_plan *p, const struct clv_layout_partition *source, unsigned slices)
+static int add_part_wishes(struct clv_mig_planner *p,
+	const struct clv_layout_partition *source, unsigned slices)
 {
-	struct wish wish = {.source = source, .start = CLV_MIG_ANYWHERE};
+	struct clv_mig_wished wish = {.source = source, .start = CLV_MIG_ANYWHERE};
 	uint32_t left = source->n_starts ? 0 : source->count, per_instance;
 	int r = find_profile(p, source, source->profile + 3, &wish.profile);
 
@@ -159,11 +126,11 @@ static int add_part_wishes(
 			"%s takes a count alone: for places, say {profile: %s, start: "
 			"[...], parts: [%uc, ...]}",
 			source->profile, source->profile + 3, slices);
+	wish.n_parts = 1;
+	wish.parts[0] = (uint8_t)slices;
+	wish.part_starts[0] = CLV_MIG_ANYWHERE;
+	r = clv_plan_parts_check(p, &wish);
 	per_instance = p->model->profiles[wish.profile].slices / slices;
-	if (per_instance == 0)
-		return clv_planner_fail(p->planner, p->at, source->line, -EINVAL,
-			"%s: the instance has %u slices", source->profile,
-			p->model->profiles[wish.profile].slices);
 	for (; left > 0 && r >= 0; left -= wish.n_parts) {
 		wish.n_parts = (uint8_t)(left < per_instance ? left : per_instance);
 		memset(wish.parts, (int)slices, wish.n_parts);
@@ -173,9 +140,10 @@ static int add_part_wishes(
 	return r;
 }
 
-static int add_wishes(struct mig_plan *p, const struct clv_layout_partition *source)
+static int add_wishes(
+	struct clv_mig_planner *p, const struct clv_layout_partition *source)
 {
-	struct wish wish = {.source = source, .start = CLV_MIG_ANYWHERE};
+	struct clv_mig_wished wish = {.source = source, .start = CLV_MIG_ANYWHERE};
 	const char *name = source->profile;
 	int r;
 
@@ -184,88 +152,77 @@ static int add_wishes(struct mig_plan *p, const struct clv_layout_partition *sou
 	r = find_profile(p, source, name, &wish.profile);
 	if (r < 0)
 		return r;
-	if (source->n_parts > PARTS_MAX)
+	if (source->n_parts > CLV_PLAN_PARTS_MAX)
 		return clv_planner_fail(p->planner, p->at, source->line, -ENOSPC,
 			"%zu parts: an instance has at most %d", source->n_parts,
-			PARTS_MAX);
+			CLV_PLAN_PARTS_MAX);
 	for (size_t i = 0; i < source->n_parts; i++) {
 		wish.parts[i] = (uint8_t)CLV_LAYOUT_PART_SLICES(source->parts[i]);
 		wish.part_starts[i] = (uint8_t)CLV_LAYOUT_PART_START(source->parts[i]);
 		wish.n_parts++;
 	}
-	r = check_parts(p, &wish);
+	r = clv_plan_parts_check(p, &wish);
 	return r < 0 ? r : add_copies(p, &wish, source->count);
-}
-
-/* The compute instances of a wish as counts by slices. */
-static void count_wished_parts(
-	const struct mig_plan *p, const struct wish *wish, uint8_t ret[PARTS_MAX + 1])
-{
-	memset(ret, 0, PARTS_MAX + 1);
-	if (wish->n_parts == 0)
-		ret[p->model->profiles[wish->profile].slices % (PARTS_MAX + 1)]++;
-	for (uint8_t i = 0; i < wish->n_parts; i++)
-		ret[wish->parts[i] % (PARTS_MAX + 1)]++;
-}
-
-/* The same of what is there: all of them, or those that are held. */
-static void count_parts(
-	const struct mig_plan *p, size_t have, bool held_only, uint8_t ret[PARTS_MAX + 1])
-{
-	const struct clv_partition *partition = p->partitions[have];
-	const struct clv_mig_profile *profile =
-		&p->model->profiles[p->have[have].instance.profile];
-
-	memset(ret, 0, PARTS_MAX + 1);
-	if (partition->n_parts == 0 && !partition->is_half_made)
-		ret[profile->slices % (PARTS_MAX + 1)] +=
-			!held_only || partition->holders.n > 0;
-	for (size_t i = 0; i < partition->n_parts; i++)
-		ret[partition->parts[i].size % (PARTS_MAX + 1)] +=
-			!held_only || partition->parts[i].holders.n > 0;
-}
-
-static void compare_parts(struct mig_plan *p, size_t have)
-{
-	uint8_t wished[PARTS_MAX + 1], all[PARTS_MAX + 1], held[PARTS_MAX + 1];
-
-	count_parts(p, have, false, all);
-	count_parts(p, have, true, held);
-	for (size_t i = 0; i < p->n_wishes; i++) {
-		count_wished_parts(p, &p->wishes[i], wished);
-		if (memcmp(wished, all, sizeof(all)) != 0)
-			p->have[have].differs_from |= (uint16_t)(1u << i);
-		for (size_t size = 1; size <= PARTS_MAX; size++) {
-			if (held[size] > wished[size])
-				p->have[have].cannot_be |= (uint16_t)(1u << i);
-		}
-	}
 }
 
 /* What there is. */
 
-static int add_have(struct mig_plan *p, const struct clv_partition *partition)
+static int fail_to_know(
+	struct clv_mig_planner *p, const struct clv_partition *partition, const char *why)
+{
+	return clv_planner_fail(p->planner, p->at, p->at.rule->line, -EINVAL,
+		"%s is there and not understood: %s", partition->name, why);
+}
+
+/* Where it is must be possible; whether it may be there the driver knows better. */
+static int check_place(struct clv_mig_planner *p, const struct clv_partition *partition,
+	const struct clv_mig_profile *profile)
+{
+	uint32_t units;
+
+	if (p->n_have == CLV_MIG_INSTANCES_MAX)
+		return fail_to_know(p, partition, "there are too many instances");
+	if (partition->start >= p->model->grid ||
+		partition->start + profile->size > p->model->grid)
+		return fail_to_know(p, partition, "it is not inside the GPU's grid");
+	units = ((1u << profile->size) - 1) << partition->start;
+	if (p->taken & units)
+		return fail_to_know(p, partition, "another is in its place");
+	p->taken |= units;
+	return 0;
+}
+
+static int add_have(struct clv_mig_planner *p, const struct clv_partition *partition)
 {
 	struct clv_error why = {0};
 	int profile = clv_mig_profile_find(p->model, partition->profile, &why);
+	struct clv_mig_have *have;
+	int r;
 
-	if (p->n_have == CLV_MIG_INSTANCES_MAX || profile < 0)
-		return clv_planner_fail(p->planner, p->at, p->at.rule->line, -EINVAL,
-			"%s is there and not understood: %s", partition->name,
-			profile < 0 ? why.msg : "there are too many instances");
+	if (profile < 0)
+		return fail_to_know(p, partition, why.msg);
+	r = check_place(p, partition, &p->model->profiles[profile]);
+	if (r >= 0)
+		r = clv_plan_parts_know(p, (uint8_t)profile, partition);
+	if (r < 0)
+		return r;
 	p->partitions[p->n_have] = partition;
-	p->have[p->n_have++] = (struct clv_mig_have){
+	have = &p->have[p->n_have++];
+	*have = (struct clv_mig_have){
 		.instance = {(uint8_t)profile, (uint8_t)partition->start},
-		.in_use = clv_partition_is_held(partition),
 		.is_kept = p->at.rule->preserve,
+		.holders = clv_mig_planner_holders(p, &partition->holders),
 	};
+	for (size_t i = 0; i < partition->n_parts; i++)
+		have->holders |= clv_mig_planner_holders(p, &partition->parts[i].holders);
+	have->in_use = have->holders != 0;
 	return 0;
 }
 
 /* Why it cannot be had, by the first of the wishes for which no room is left. */
 
-static void list_fits(
-	const struct mig_plan *p, const struct clv_mig_set *set, char *ret, size_t size)
+static void list_fits(const struct clv_mig_planner *p, const struct clv_mig_set *set,
+	char *ret, size_t size)
 {
 	size_t used = 0;
 
@@ -278,14 +235,14 @@ static void list_fits(
 	}
 }
 
-static void fill_tool_wishes(
-	const struct mig_plan *p, struct clv_mig_wish ret[CLV_MIG_INSTANCES_MAX])
+static void fill_plain_wishes(
+	const struct clv_mig_planner *p, struct clv_mig_wish ret[CLV_MIG_INSTANCES_MAX])
 {
 	for (size_t i = 0; i < p->n_wishes; i++)
 		ret[i] = (struct clv_mig_wish){p->wishes[i].profile, p->wishes[i].start};
 }
 
-static void set_of(const struct mig_plan *p, const struct clv_mig_answer *answer,
+static void set_of(const struct clv_mig_planner *p, const struct clv_mig_answer *answer,
 	size_t n_wishes, struct clv_mig_set *ret)
 {
 	*ret = (struct clv_mig_set){0};
@@ -301,7 +258,7 @@ static void set_of(const struct mig_plan *p, const struct clv_mig_answer *answer
 	}
 }
 
-static int fail_with_room(struct mig_plan *p)
+static int fail_with_room(struct clv_mig_planner *p)
 {
 	struct clv_mig_have kept[CLV_MIG_INSTANCES_MAX];
 	struct clv_mig_wish wishes[CLV_MIG_INSTANCES_MAX];
@@ -310,10 +267,14 @@ static int fail_with_room(struct mig_plan *p)
 	char fits[128];
 	size_t n = 0;
 
-	fill_tool_wishes(p, wishes);
+	fill_plain_wishes(p, wishes);
 	memcpy(kept, p->have, sizeof(kept));
-	for (size_t i = 0; i < p->n_have; i++)
+	/* Who uses what makes no difference to the room there is. */
+	for (size_t i = 0; i < p->n_have; i++) {
 		kept[i].in_use = false;
+		kept[i].holders = 0;
+		memset(kept[i].ends, 0, sizeof(kept[i].ends));
+	}
 	set_of(p, &answer, 0, &set);
 	while (n < p->n_wishes &&
 		clv_mig_solve(p->model, kept, p->n_have, wishes, n + 1, &answer) == 0)
@@ -321,155 +282,15 @@ static int fail_with_room(struct mig_plan *p)
 	list_fits(p, &set, fits, sizeof(fits));
 	return clv_planner_fail(p->planner, p->at, p->wishes[n].source->line, -ENOSPC,
 		"only the first %zu of %zu instances fit together%s; %s has no room "
-		"then, "
-		"what still fits is %s",
+		"then, what still fits is %s",
 		n, p->n_wishes, p->at.rule->preserve ? " beside those that are kept" : "",
 		p->model->profiles[p->wishes[n].profile].name, fits);
 }
 
-/* The compute instances of one GPU instance. */
-
-struct inside {
-	const char *name;                /* of the GPU instance */
-	const struct clv_partition *now; /* NULL: it is new */
-	const struct wish *wish;
-	const struct clv_mig_profile *profile;
-};
-
-static size_t fill_parts_now(const struct mig_plan *p, const struct inside *in,
-	const struct clv_mig_model *model, struct clv_mig_have *ret)
-{
-	const struct clv_partition *now = in->now;
-	char name[8];
-	size_t n = 0;
-
-	if (!now || now->is_half_made)
-		return 0;
-	if (now->n_parts == 0) {
-		ret[0] = (struct clv_mig_have){
-			.instance = {(uint8_t)(model->n_profiles - 1), 0},
-			.in_use = now->holders.n > 0,
-		};
-		return 1;
-	}
-	for (size_t i = 0; i < now->n_parts && n < CLV_MIG_INSTANCES_MAX; i++) {
-		int profile;
-
-		snprintf(name, sizeof(name), "%uc", now->parts[i].size & 0xffu);
-		profile = clv_mig_profile_find(model, name, NULL);
-		if (profile < 0)
-			continue;
-		ret[n++] = (struct clv_mig_have){
-			.instance = {(uint8_t)profile, (uint8_t)now->parts[i].start},
-			.in_use = now->parts[i].holders.n > 0,
-		};
-	}
-	return n;
-}
-
-static size_t fill_parts_wished(const struct inside *in,
-	const struct clv_mig_model *model, struct clv_mig_wish *ret)
-{
-	char name[8];
-
-	if (in->wish->n_parts == 0) {
-		ret[0] = (struct clv_mig_wish){
-			(uint8_t)(model->n_profiles - 1), CLV_MIG_ANYWHERE};
-		return 1;
-	}
-	for (uint8_t i = 0; i < in->wish->n_parts; i++) {
-		int profile;
-
-		snprintf(name, sizeof(name), "%uc", in->wish->parts[i]);
-		profile = clv_mig_profile_find(model, name, NULL);
-		if (profile < 0)
-			return 0;
-		ret[i] =
-			(struct clv_mig_wish){(uint8_t)profile, in->wish->part_starts[i]};
-	}
-	return in->wish->n_parts;
-}
-
-static struct clv_step *add_part_step(struct mig_plan *p, const struct inside *in,
-	enum clv_step_kind kind, const struct clv_mig_profile *part, uint8_t start)
-{
-	struct clv_step *step = clv_planner_step(p->planner, kind, p->at.index);
-
-	snprintf(step->inside, sizeof(step->inside), "%s", in->name);
-	snprintf(step->profile, sizeof(step->profile), "%.4s.%.34s", part->name,
-		in->profile->name);
-	clv_part_make_name(in->name, part->size, start, step->partition);
-	step->start = start;
-	step->size = part->size;
-	return step;
-}
-
-static void share_part(
-	struct mig_plan *p, const struct inside *in, uint32_t size, uint8_t start)
-{
-	char name[CLV_PARTITION_NAME_MAX];
-
-	clv_part_make_name(in->name, size, start, name);
-	clv_planner_share(p->planner, p->at.index,
-		size == in->profile->slices ? in->name : name, &in->wish->source->shares);
-}
-
-/* As fill_parts_now() numbers them: one that fills the instance is the instance. */
-static void block_part(struct mig_plan *p, const struct inside *in, size_t have)
-{
-	const struct clv_partition *part =
-		in->now->n_parts > 0 ? &in->now->parts[have] : in->now;
-
-	clv_planner_block(p->planner, p->at.index, part->name, &part->holders,
-		"the layout has no place for it beside what it wants in %s", in->name);
-}
-
-static int plan_parts(struct mig_plan *p, const struct inside *in)
-{
-	const struct clv_mig_model *model = clv_mig_model_of_parts(in->profile->slices);
-	struct clv_mig_have have[CLV_MIG_INSTANCES_MAX];
-	struct clv_mig_wish wishes[CLV_MIG_INSTANCES_MAX];
-	struct clv_mig_answer answer = {0};
-	size_t n_have, n_wishes;
-
-	/* Such an instance is filled by one part, as check_parts() made sure. */
-	if (!model) {
-		clv_planner_share(
-			p->planner, p->at.index, in->name, &in->wish->source->shares);
-		return 0;
-	}
-	n_have = fill_parts_now(p, in, model, have);
-	n_wishes = fill_parts_wished(in, model, wishes);
-	if (n_wishes == 0 ||
-		clv_mig_solve(model, have, n_have, wishes, n_wishes, &answer) == -ENOSPC)
-		return clv_planner_fail(p->planner, p->at, in->wish->source->line,
-			-ENOSPC, "these parts do not fit together in %s",
-			in->profile->name);
-	for (size_t i = 0; i < n_have; i++) {
-		if (answer.in_the_way & 1u << i)
-			block_part(p, in, i);
-		if (!(answer.stay & 1u << i))
-			add_part_step(p, in, CLV_STEP_DESTROY_PART,
-				&model->profiles[have[i].instance.profile],
-				have[i].instance.start);
-	}
-	for (size_t i = 0; i < n_wishes; i++) {
-		const struct clv_mig_profile *part = &model->profiles[wishes[i].profile];
-
-		/* A new instance is filled as it is made. */
-		if (answer.from[i] == CLV_MIG_NEW && (in->now || in->wish->n_parts > 0))
-			add_part_step(
-				p, in, CLV_STEP_CREATE_PART, part, answer.starts[i]);
-		share_part(p, in, part->size, answer.starts[i]);
-	}
-	return 0;
-}
-
 /* Steps. */
 
-static void add_destroy(struct mig_plan *p, size_t have)
+static void destroy(struct clv_mig_planner *p, const struct clv_partition *partition)
 {
-	const struct clv_partition *partition = p->partitions[have];
 	struct clv_step *step =
 		clv_planner_step(p->planner, CLV_STEP_DESTROY, p->at.index);
 
@@ -480,11 +301,9 @@ static void add_destroy(struct mig_plan *p, size_t have)
 	snprintf(step->why, sizeof(step->why), "the layout does not have it");
 }
 
-static void block_lost(struct mig_plan *p, size_t have)
+static void block_lost(
+	struct clv_mig_planner *p, const struct clv_partition *partition, const char *why)
 {
-	const struct clv_partition *partition = p->partitions[have];
-	const char *why = "the layout has no place for it beside what it wants";
-
 	clv_planner_block(
 		p->planner, p->at.index, partition->name, &partition->holders, "%s", why);
 	for (size_t i = 0; i < partition->n_parts; i++)
@@ -501,9 +320,9 @@ static unsigned count_places(const struct clv_mig_model *model)
 	return n;
 }
 
-static void add_create(struct mig_plan *p, size_t wish, const char *name)
+static void add_create(struct clv_mig_planner *p, size_t wish, const char *name)
 {
-	const struct wish *wanted = &p->wishes[wish];
+	const struct clv_mig_wished *wanted = &p->wishes[wish];
 	const struct clv_mig_profile *profile = &p->model->profiles[wanted->profile];
 	struct clv_step *step =
 		clv_planner_step(p->planner, CLV_STEP_CREATE, p->at.index);
@@ -527,7 +346,7 @@ static void add_create(struct mig_plan *p, size_t wish, const char *name)
 }
 
 /* The large ones first, for drivers that place what is left by themselves. */
-static int next_wish(const struct mig_plan *p, uint16_t done)
+static int next_wish(const struct clv_mig_planner *p, uint16_t done)
 {
 	int best = -1;
 
@@ -541,53 +360,59 @@ static int next_wish(const struct mig_plan *p, uint16_t done)
 	return best;
 }
 
-static int plan_wish(struct mig_plan *p, size_t wish)
+static void plan_wish(struct clv_mig_planner *p, size_t wish)
 {
+	const struct clv_mig_wished *wanted = &p->wishes[wish];
 	uint8_t from = p->answer.from[wish];
 	char name[CLV_PARTITION_NAME_MAX];
-	struct inside in = {
-		.name = name,
-		.now = from == CLV_MIG_NEW ? NULL : p->partitions[from],
-		.wish = &p->wishes[wish],
-		.profile = &p->model->profiles[p->wishes[wish].profile],
-	};
 
-	clv_partition_make_name(
-		p->at.device->info.name, in.profile->name, p->answer.starts[wish], name);
-	if (in.now)
-		clv_planner_keep(p->planner, name);
-	else
-		add_create(p, wish, name);
-	return plan_parts(p, &in);
+	if (from != CLV_MIG_NEW) {
+		clv_planner_keep(p->planner, p->partitions[from]->name);
+		clv_plan_parts_add(
+			p, wanted, p->partitions[from], p->partitions[from]->name);
+		return;
+	}
+	clv_partition_make_name(p->at.device->info.name,
+		p->model->profiles[wanted->profile].name, p->answer.starts[wish], name);
+	add_create(p, wish, name);
+	clv_plan_parts_add(p, wanted, NULL, name);
 }
 
-static int add_steps(struct mig_plan *p)
+static void add_steps(struct clv_mig_planner *p)
 {
 	uint16_t done = 0;
-	int wish, r = 0;
+	int wish;
 
 	for (size_t i = 0; i < p->n_have; i++) {
 		if (p->answer.in_the_way & 1u << i)
-			block_lost(p, i);
+			block_lost(p, p->partitions[i],
+				"the layout has no place for it beside what it wants");
 		if (!(p->answer.stay & 1u << i))
-			add_destroy(p, i);
-		else if (p->have[i].is_kept &&
-			 !memchr(p->answer.from, (int)i, p->n_wishes))
+			destroy(p, p->partitions[i]);
+		else if (!memchr(p->answer.from, (int)i, p->n_wishes))
 			clv_planner_keep(p->planner, p->partitions[i]->name);
 	}
-	while (r >= 0 && (wish = next_wish(p, done)) >= 0) {
+	while ((wish = next_wish(p, done)) >= 0) {
 		done |= (uint16_t)(1u << wish);
-		r = plan_wish(p, (size_t)wish);
+		plan_wish(p, (size_t)wish);
 	}
-	return r;
 }
 
 /* The mode. */
 
-static void add_mode(struct mig_plan *p, bool on)
+static struct clv_step *add_mode(struct clv_mig_planner *p, bool on)
+{
+	struct clv_step *step =
+		clv_planner_step(p->planner, CLV_STEP_MIG_MODE, p->at.index);
+
+	step->value = on;
+	return step;
+}
+
+static void change_mode(struct clv_mig_planner *p, bool on)
 {
 	const struct clv_mig_state *mig = &p->at.device->mig;
-	struct clv_step *step;
+	struct clv_step *step = add_mode(p, on);
 
 	clv_planner_block(p->planner, p->at.index, "", &p->at.device->holders,
 		"MIG mode changes on an idle device only");
@@ -596,8 +421,6 @@ static void add_mode(struct mig_plan *p, bool on)
 			"an earlier change of its MIG mode waits for a reset: "
 			"nvidia-smi --gpu-reset -i %" PRIu32 ", or restart the machine",
 			p->at.device->index);
-	step = clv_planner_step(p->planner, CLV_STEP_MIG_MODE, p->at.index);
-	step->value = on;
 	step->needs = CLV_NEEDS_IDLE | (mig->needs_reset ? CLV_NEEDS_RESET : 0);
 	clv_planner_affect(p->planner, step, p->at.index);
 	if (mig->is_lost_at_reboot && on)
@@ -606,54 +429,72 @@ static void add_mode(struct mig_plan *p, bool on)
 			"turned on again when the agent starts");
 }
 
-static int solve(struct mig_plan *p)
+static void plan_mode(struct clv_mig_planner *p, bool on)
+{
+	const struct clv_mig_state *mig = &p->at.device->mig;
+
+	if (mig->is_on != on)
+		change_mode(p, on);
+	else if (mig->is_pending)
+		snprintf(add_mode(p, on)->why, sizeof(((struct clv_step *)NULL)->why),
+			"takes back an earlier change, which would come true with the "
+			"next reset");
+}
+
+static int solve(struct clv_mig_planner *p)
 {
 	struct clv_mig_wish wishes[CLV_MIG_INSTANCES_MAX];
 
 	for (size_t i = 0; i < p->n_have; i++)
-		compare_parts(p, i);
-	fill_tool_wishes(p, wishes);
+		clv_plan_parts_compare(p, i);
+	fill_plain_wishes(p, wishes);
 	return clv_mig_solve(
 		p->model, p->have, p->n_have, wishes, p->n_wishes, &p->answer);
 }
 
-static int read_both(struct mig_plan *p)
+static int read_both(struct clv_mig_planner *p)
 {
 	const struct clv_node_device *device = p->at.device;
 	const struct clv_layout_rule *rule = p->at.rule;
 	int r = 0;
 
-	for (size_t i = 0; i < device->n_partitions && r >= 0; i++)
+	for (size_t i = 0; i < device->n_partitions && device->mig.is_on && r >= 0; i++)
 		r = add_have(p, &device->partitions[i]);
 	for (size_t i = 0; i < rule->n_partitions && r >= 0; i++)
 		r = add_wishes(p, &rule->partitions[i]);
 	return r;
 }
 
-/* mig: off, or an empty device to begin with. */
-static int plan_off(struct mig_plan *p)
+static int plan_off(struct clv_mig_planner *p)
 {
-	int r = 0;
+	const struct clv_node_device *device = p->at.device;
 
 	if (p->at.rule->n_partitions > 0)
 		return clv_planner_fail(p->planner, p->at, p->at.rule->line, -EINVAL,
 			"partitions need mig: on, and the rule says off");
-	if (!p->at.device->mig.is_on && !p->at.device->mig.is_pending)
-		return 0;
-	for (size_t i = 0; i < p->at.device->n_partitions && r >= 0; i++)
-		r = add_have(p, &p->at.device->partitions[i]);
-	for (size_t i = 0; i < p->n_have && r >= 0; i++) {
-		block_lost(p, i);
-		add_destroy(p, i);
+	if (p->at.rule->preserve && device->mig.is_on && device->n_partitions > 0)
+		return clv_planner_fail_to_preserve(
+			p->planner, p->at, "MIG is turned off");
+	for (size_t i = 0; i < device->n_partitions && device->mig.is_on; i++) {
+		block_lost(p, &device->partitions[i], "MIG is turned off");
+		destroy(p, &device->partitions[i]);
 	}
-	if (r >= 0)
-		add_mode(p, false);
-	return r;
+	plan_mode(p, false);
+	return 0;
+}
+
+/* What nobody speaks of stays. */
+static void keep_all(struct clv_mig_planner *p)
+{
+	const struct clv_node_device *device = p->at.device;
+
+	for (size_t i = 0; i < device->n_partitions && device->mig.is_on; i++)
+		clv_planner_keep(p->planner, device->partitions[i].name);
 }
 
 int clv_plan_mig(struct clv_planner *planner, struct clv_planned at)
 {
-	struct mig_plan p = {
+	struct clv_mig_planner p = {
 		.planner = planner,
 		.at = at,
 		.model = at.device->mig.model,
@@ -665,13 +506,17 @@ int clv_plan_mig(struct clv_planner *planner, struct clv_planned at)
 	if (!p.model)
 		return clv_planner_fail(planner, at, at.rule->line, -ENODEV,
 			"neither its driver nor the tables say what profiles it has");
-	if (!at.device->mig.is_on && (at.rule->has_mig || at.rule->n_partitions > 0))
-		add_mode(&p, true);
-	if (!at.rule->has_partitions)
+	if (at.rule->has_mig || at.rule->n_partitions > 0)
+		plan_mode(&p, true);
+	if (!at.rule->has_partitions) {
+		keep_all(&p);
 		return 0;
+	}
 	r = read_both(&p);
 	if (r < 0)
 		return r;
-	r = solve(&p);
-	return r == -ENOSPC ? fail_with_room(&p) : add_steps(&p);
+	if (solve(&p) == -ENOSPC)
+		return fail_with_room(&p);
+	add_steps(&p);
+	return 0;
 }

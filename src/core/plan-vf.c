@@ -48,27 +48,39 @@ static void list_counts(const struct clv_vf_state *vf, char *ret, size_t size)
 	}
 }
 
+static int fail(struct vf_plan *p, const char *what)
+{
+	return clv_planner_fail(p->planner, p->at, p->line, -EINVAL, "%s", what);
+}
+
 /* "vf:4", or the rule's own vf. */
 static int read_wanted(struct vf_plan *p)
 {
 	const struct clv_layout_rule *rule = p->at.rule;
-	const struct clv_layout_partition *partition;
-	char *end;
+	const struct clv_layout_partition *partition = rule->partitions;
+	int64_t count;
 
 	p->count = rule->vf_count;
 	p->line = rule->line;
-	if (rule->n_partitions == 0)
+	if (rule->n_partitions == 0 ||
+		clv_planner_scheme_of(partition->profile) != CLV_SCHEME_VF)
 		return 0;
-	partition = &rule->partitions[0];
 	p->line = partition->line;
 	p->shares = &partition->shares;
-	p->count = (uint32_t)strtoul(partition->profile + 3, &end, 10);
-	if (end == partition->profile + 3 || *end != '\0')
+	count = clv_planner_number(partition->profile + strlen("vf:"));
+	if (count < 0)
 		return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
 			"'%s' must end in a number: vf:4", partition->profile);
+	p->count = (uint32_t)count;
 	if (rule->n_partitions > 1 || (rule->has_vf && rule->vf_count != p->count))
+		return fail(p, "only one number of virtual functions can be wanted");
+	if (partition->n_starts > 0 || partition->n_parts > 0)
+		return fail(
+			p, "functions are all alike: say vf:4 without start or parts");
+	if (partition->count > 1 && partition->count != p->count)
 		return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
-			"only one number of virtual functions can be wanted");
+			"%s makes %" PRIu32 " partitions of it, not %" PRIu32,
+			partition->profile, p->count, partition->count);
 	return 0;
 }
 
@@ -183,11 +195,14 @@ int clv_plan_vf(struct clv_planner *planner, struct clv_planned at)
 	if (r < 0)
 		return r;
 	is_new = p.count != p.now->n;
+	if (is_new && p.now->n > 0 && at.rule->preserve)
+		return clv_planner_fail_to_preserve(
+			planner, at, "the number of virtual functions changes");
 	if (is_new)
 		plan_new_count(&p);
 	for (uint32_t i = 1; i <= p.count; i++) {
 		char name[CLV_PARTITION_NAME_MAX];
-		bool is_right = !is_new && clv_vf_has_quota(quota, &p.now->items[i - 1]);
+		bool is_right = !is_new && clv_vf_has_quota(&p.now->items[i - 1], quota);
 
 		name_function(&p, i, name);
 		if (is_right)

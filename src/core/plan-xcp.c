@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AMD's compute and memory modes.  A compute mode is one device's own matter.  A memory
- * mode is its hive's, and comes true when the driver is reloaded, which puts every device
- * of the driver back to SPX, or to CPX where SPX does not go with the memory mode: so
- * those that change go to a mode that they can be in before, and each gets its mode
- * after. */
+ * mode is its hive's, and comes true when the driver is reloaded, which takes all devices
+ * of the driver away and gives each the compute mode that the driver likes (SPX, or CPX
+ * where SPX does not go with the memory mode): so those that change go to a mode that the
+ * change can be asked for from, and each gets its own after. */
 #include "core/plan-internal.h"
 
 #include "base/cleanup.h"
@@ -26,7 +26,6 @@ struct target {
 struct xcp_plan {
 	struct clv_planner *planner;
 	struct target *targets; /* by device */
-	bool needs_reload;
 };
 
 static const struct clv_node_device *device_at(const struct xcp_plan *p, uint32_t i)
@@ -60,6 +59,17 @@ static int read_profile(struct xcp_plan *p, struct clv_planned at, struct target
 	if (target->memory == 0)
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
 			"'%s' is no mode: CPX or CPX/NPS4, say", partition->profile);
+	if (at.rule->has_compute_mode && at.rule->compute_mode != target->compute)
+		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
+			"compute-mode says %s and the profile %s: say it once",
+			clv_compute_mode_to_string(at.rule->compute_mode),
+			partition->profile);
+	if (slash && at.rule->memory_mode != 0 && at.rule->memory_mode != target->memory)
+		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
+			"memory-mode says %s and the profile %s: say it once",
+			clv_memory_mode_to_string(
+				(enum clv_memory_mode)at.rule->memory_mode),
+			partition->profile);
 	if (at.rule->n_partitions > 1 || partition->n_starts > 0 ||
 		partition->n_parts > 0)
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
@@ -71,16 +81,18 @@ static int read_profile(struct xcp_plan *p, struct clv_planned at, struct target
 static int check_count(struct xcp_plan *p, struct clv_planned at, struct target *target)
 {
 	unsigned n = clv_xcp_devices(target->compute, at.device->xcp.dies);
-	uint32_t count;
+	uint32_t count = target->shares ? at.rule->partitions[0].count : 0;
 
-	if (at.rule->n_partitions == 0)
-		return 0;
-	count = at.rule->partitions[0].count;
 	if (count <= 1 || count == n)
 		return 0;
 	return clv_planner_fail(p->planner, at, target->line, -EINVAL,
 		"%s makes %u partitions of it, not %" PRIu32,
 		clv_compute_mode_to_string(target->compute), n, count);
+}
+
+static bool changes(const struct target *target, const struct clv_xcp_state *xcp)
+{
+	return target->compute != xcp->compute || target->memory != xcp->memory;
 }
 
 static void list_memory_modes(uint32_t modes, char *ret, size_t size)
@@ -97,7 +109,7 @@ static void list_memory_modes(uint32_t modes, char *ret, size_t size)
 }
 
 /* The rules of the driver first, then what this device's driver says that it has. */
-static int check_target(struct xcp_plan *p, struct clv_planned at, struct target *target)
+static int check_change(struct xcp_plan *p, struct clv_planned at, struct target *target)
 {
 	const struct clv_xcp_state *xcp = &at.device->xcp;
 	enum clv_memory_mode memory = (enum clv_memory_mode)target->memory;
@@ -111,6 +123,8 @@ static int check_target(struct xcp_plan *p, struct clv_planned at, struct target
 	struct clv_error why = {0};
 	char modes[48];
 
+	if (at.rule->preserve && at.device->scheme == CLV_SCHEME_XCP)
+		return clv_planner_fail_to_preserve(p->planner, at, "its mode changes");
 	if (clv_xcp_check(&model, target->compute, memory, &why) < 0)
 		return clv_planner_fail(
 			p->planner, at, target->line, -EINVAL, "%s", why.msg);
@@ -120,13 +134,26 @@ static int check_target(struct xcp_plan *p, struct clv_planned at, struct target
 			"its driver does not offer %s: it offers %s",
 			clv_memory_mode_to_string(memory), modes);
 	}
-	if (target->memory == xcp->memory && target->compute != xcp->compute &&
+	if (target->memory == xcp->memory &&
 		!(xcp->compute_available & 1u << target->compute))
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
 			"its driver does not offer %s beside %s",
 			clv_compute_mode_to_string(target->compute),
 			clv_memory_mode_to_string(memory));
-	if (xcp->model && !clv_xcp_is_validated(xcp->model, target->compute, memory))
+	return 0;
+}
+
+/* What is there is right, whatever the tables say. */
+static int check_target(struct xcp_plan *p, struct clv_planned at, struct target *target)
+{
+	const struct clv_xcp_state *xcp = &at.device->xcp;
+	enum clv_memory_mode memory = (enum clv_memory_mode)target->memory;
+	int r = changes(target, xcp) ? check_change(p, at, target) : 0;
+
+	if (r < 0)
+		return r;
+	if (xcp->model && changes(target, xcp) &&
+		!clv_xcp_is_validated(xcp->model, target->compute, memory))
 		clv_planner_warn(p->planner,
 			"%s: the driver takes %s with %s, and AMD has not validated the "
 			"pair on %s",
@@ -135,12 +162,25 @@ static int check_target(struct xcp_plan *p, struct clv_planned at, struct target
 	return check_count(p, at, target);
 }
 
+static bool has_profile(const struct clv_layout_rule *rule)
+{
+	return rule->n_partitions > 0 &&
+	       clv_planner_scheme_of(rule->partitions[0].profile) == CLV_SCHEME_XCP;
+}
+
+/* An empty list: none of what the device has. */
+static bool wants_none(const struct clv_layout_rule *rule)
+{
+	return rule->has_partitions && rule->n_partitions == 0;
+}
+
 static bool speaks_of_modes(const struct clv_planned *at)
 {
 	const struct clv_layout_rule *rule = at->rule;
 
 	return at->device->xcp.is_capable && rule &&
-	       (rule->has_compute_mode || rule->memory_mode != 0 || rule->has_partitions);
+	       (rule->has_compute_mode || rule->memory_mode != 0 || has_profile(rule) ||
+		       wants_none(rule));
 }
 
 static int read_target(struct xcp_plan *p, struct clv_planned at, struct target *target)
@@ -160,10 +200,13 @@ static int read_target(struct xcp_plan *p, struct clv_planned at, struct target 
 		target->compute = rule->compute_mode;
 	if (rule->memory_mode != 0)
 		target->memory = rule->memory_mode;
-	if (rule->n_partitions > 0)
+	if (has_profile(rule)) {
 		r = read_profile(p, at, target);
-	else if (rule->has_partitions && !rule->has_compute_mode)
+	} else if (wants_none(rule) && !rule->has_compute_mode) {
 		target->compute = CLV_SPX;
+		if (rule->memory_mode == 0)
+			target->memory = CLV_NPS1;
+	}
 	return r < 0 ? r : check_target(p, at, target);
 }
 
@@ -201,6 +244,32 @@ static int check_hive(struct xcp_plan *p, uint32_t i)
 						: "is not selected");
 	}
 	return 0;
+}
+
+static bool is_any_wanted(const struct xcp_plan *p)
+{
+	for (uint32_t i = 0; i < p->planner->node->n_devices; i++) {
+		if (p->targets[i].is_wanted)
+			return true;
+	}
+	return false;
+}
+
+/* What the driver was asked for by somebody else. */
+static void warn_of_requests(struct xcp_plan *p)
+{
+	for (uint32_t i = 0; i < p->planner->node->n_devices; i++) {
+		uint32_t requested = device_at(p, i)->xcp.requested_memory;
+
+		if (requested != 0 && requested != p->targets[i].memory)
+			clv_planner_warn(p->planner,
+				"%s: %s was asked for earlier and comes true with the "
+				"next "
+				"reload of its driver, which cannot take that back",
+				device_at(p, i)->info.name,
+				clv_memory_mode_to_string(
+					(enum clv_memory_mode)requested));
+	}
 }
 
 static void warn_of_mixture(struct xcp_plan *p)
@@ -249,23 +318,27 @@ static void add_memory(struct xcp_plan *p, uint32_t i)
 		p->targets[i].memory;
 }
 
-static void add_reload(struct xcp_plan *p)
+/* The driver of one AMD GPU is that of all. */
+static bool has_its_driver(
+	const struct clv_node_device *device, const struct clv_node_device *other)
+{
+	return other->xcp.is_capable ||
+	       (strcmp(device->info.vendor, other->info.vendor) == 0 &&
+		       strcmp(other->info.type, "cpu") != 0);
+}
+
+static void add_reload(struct xcp_plan *p, uint32_t of)
 {
 	const struct clv_node *node = p->planner->node;
-	struct clv_step *step = NULL;
+	struct clv_step *step = clv_planner_step(p->planner, CLV_STEP_RELOAD, of);
 
+	step->value = p->targets[of].memory;
+	step->needs = CLV_NEEDS_IDLE | CLV_NEEDS_RELOAD;
+	snprintf(step->why, sizeof(step->why),
+		"a memory mode comes true when the driver is reloaded: all its devices "
+		"vanish for up to two minutes");
 	for (uint32_t i = 0; i < node->n_devices; i++) {
-		if (!step && changes_memory(p, i)) {
-			step = clv_planner_step(p->planner, CLV_STEP_RELOAD, i);
-			step->value = p->targets[i].memory;
-			step->needs = CLV_NEEDS_IDLE | CLV_NEEDS_RELOAD;
-			snprintf(step->why, sizeof(step->why),
-				"a memory mode comes true when the driver is reloaded: "
-				"all its devices vanish for up to two minutes");
-		}
-	}
-	for (uint32_t i = 0; step && i < node->n_devices; i++) {
-		if (node->devices[i].xcp.is_capable)
+		if (has_its_driver(&node->devices[of], &node->devices[i]))
 			clv_planner_affect(p->planner, step, i);
 	}
 }
@@ -311,63 +384,73 @@ static void plan_alone(struct xcp_plan *p, uint32_t i)
 	add_compute(p, i, p->targets[i].compute, "");
 }
 
-/* AMD changes a memory mode from SPX, which goes with NPS1 alone.  From another one it
- * is enough that the compute mode goes with the memory mode to come: CPX does with all.
- */
-static void add_first_mode(struct xcp_plan *p, uint32_t i)
+/* A request is safe from SPX, or from a mode that goes with the new memory mode as well.
+ * SPX goes with NPS1 alone, so from others there may be no way to it; then the driver is
+ * left to choose. */
+static enum clv_compute_mode mode_to_ask_from(const struct xcp_plan *p, uint32_t i)
 {
 	const struct clv_xcp_state *xcp = &device_at(p, i)->xcp;
+	uint32_t both = xcp->memory | p->targets[i].memory;
 
-	if (xcp->memory == CLV_NPS1 && xcp->compute != CLV_SPX)
-		add_compute(p, i, CLV_SPX, "a memory mode is changed from SPX");
-	else if (xcp->memory != CLV_NPS1 &&
-		 !(clv_xcp_memory_modes(xcp->compute, xcp->dies) & p->targets[i].memory))
-		add_compute(p, i, CLV_CPX, "CPX goes with both memory modes");
+	if (clv_xcp_memory_modes(CLV_SPX, xcp->dies) & xcp->memory)
+		return CLV_SPX;
+	for (int mode = xcp->compute; mode >= 0; mode--) {
+		if ((clv_xcp_memory_modes((enum clv_compute_mode)mode, xcp->dies) &
+			    both) == both)
+			return (enum clv_compute_mode)mode;
+	}
+	return xcp->compute;
 }
 
-static void plan_reload(struct xcp_plan *p)
+/* of: one of those whose memory mode changes. */
+static void plan_reload(struct xcp_plan *p, uint32_t of)
 {
 	uint32_t n = (uint32_t)p->planner->node->n_devices;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (!device_at(p, i)->xcp.is_capable)
-			continue;
-		clv_planner_block_all(p->planner, i,
-			"the driver is reloaded, which takes every device of it away");
-		if (changes_memory(p, i))
-			add_first_mode(p, i);
+		if (has_its_driver(device_at(p, of), device_at(p, i)))
+			clv_planner_block_all(p->planner, i,
+				"the driver is reloaded, which takes every device of it "
+				"away");
+		if (changes_memory(p, i) &&
+			device_at(p, i)->xcp.compute != mode_to_ask_from(p, i))
+			add_compute(p, i, mode_to_ask_from(p, i),
+				"a memory mode is not changed from every mode");
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		if (changes_memory(p, i))
 			add_memory(p, i);
 	}
-	add_reload(p);
+	add_reload(p, of);
 	for (uint32_t i = 0; i < n; i++) {
 		if (device_at(p, i)->xcp.is_capable && p->targets[i].compute != CLV_SPX)
 			add_compute(p, i, p->targets[i].compute,
-				"the reload has put it back to SPX");
+				"a reload leaves it in a mode of the driver's choice");
 	}
 }
 
 static int plan(struct xcp_plan *p)
 {
-	uint32_t n = (uint32_t)p->planner->node->n_devices;
+	uint32_t n = (uint32_t)p->planner->node->n_devices, changed = n;
 	int r = 0;
 
 	for (uint32_t i = 0; i < n && r >= 0; i++)
 		r = read_target(p, planned_at(p, i), &p->targets[i]);
+	if (r < 0 || !is_any_wanted(p))
+		return r;
 	for (uint32_t i = 0; i < n && r >= 0; i++) {
-		if (changes_memory(p, i)) {
-			p->needs_reload = true;
-			r = check_hive(p, i);
-		}
+		if (!changes_memory(p, i))
+			continue;
+		changed = changed == n ? i : changed;
+		r = check_hive(p, i);
 	}
 	if (r < 0)
 		return r;
+	warn_of_requests(p);
 	warn_of_mixture(p);
-	if (p->needs_reload)
-		plan_reload(p);
-	for (uint32_t i = 0; i < n && !p->needs_reload; i++)
+	if (changed < n)
+		plan_reload(p, changed);
+	for (uint32_t i = 0; i < n && changed == n; i++)
 		plan_alone(p, i);
 	for (uint32_t i = 0; i < n; i++)
 		share_partitions(p, i);

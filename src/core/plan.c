@@ -20,12 +20,11 @@
 struct clv_step *clv_planner_step(
 	struct clv_planner *planner, enum clv_step_kind kind, uint32_t device)
 {
-	static struct clv_step spare;
 	struct clv_step *step = CLV_APPEND(planner->plan->steps, planner->plan->n_steps);
 
 	if (!step) {
 		planner->is_out_of_memory = true;
-		step = &spare;
+		step = &planner->spare;
 	}
 	step->kind = kind;
 	step->device = device;
@@ -183,132 +182,66 @@ int clv_planner_fail(struct clv_planner *planner, struct clv_planned at, uint32_
 		text);
 }
 
-/* Which schemes a rule speaks of. */
-
-static bool is_mode(const char *profile)
+int clv_planner_fail_to_preserve(
+	struct clv_planner *planner, struct clv_planned at, const char *when)
 {
-	char mode[4] = {0};
+	size_t n = at.device->n_partitions;
 
-	memcpy(mode, profile, strnlen(profile, 3));
-	return clv_compute_mode_from_string(mode) != _CLV_COMPUTE_MODE_INVALID &&
-	       (profile[3] == '\0' || profile[3] == '/');
+	return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
+		"preserve is to keep its %zu partition%s, which end%s when %s: say one "
+		"or "
+		"the other",
+		n, n == 1 ? "" : "s", n == 1 ? "s" : "", when);
 }
 
-static enum clv_scheme scheme_of_profile(const char *profile)
+int64_t clv_planner_number(const char *text)
 {
-	if (strncmp(profile, "vf:", 3) == 0)
-		return CLV_SCHEME_VF;
-	if (strncmp(profile, "cores:", 6) == 0)
-		return CLV_SCHEME_CORES;
-	if (strlen(profile) >= 3 && is_mode(profile))
-		return CLV_SCHEME_XCP;
-	return CLV_SCHEME_MIG;
+	size_t length = strlen(text);
+
+	if (length < 1 || length > 9 || strspn(text, "0123456789") != length ||
+		(text[0] == '0' && length > 1))
+		return -EINVAL;
+	return strtol(text, NULL, 10);
 }
 
-static uint32_t wanted_schemes(const struct clv_planned *at)
-{
-	const struct clv_layout_rule *rule = at->rule;
-	uint32_t schemes = 0;
-
-	/* What has no MIG has it off. */
-	if (rule->has_mig && (rule->mig || !at->device->mig.is_absent))
-		schemes |= 1u << CLV_SCHEME_MIG;
-	if (rule->has_compute_mode || rule->memory_mode != 0)
-		schemes |= 1u << CLV_SCHEME_XCP;
-	if (rule->has_vf)
-		schemes |= 1u << CLV_SCHEME_VF;
-	for (size_t i = 0; i < rule->n_partitions; i++)
-		schemes |= 1u << scheme_of_profile(rule->partitions[i].profile);
-	/* An empty list: none of what the device has. */
-	if (rule->has_partitions && rule->n_partitions == 0)
-		schemes |= 1u << at->device->scheme;
-	return schemes & ~(1u << CLV_SCHEME_NONE);
-}
-
-static const struct {
-	const char *name; /* "MIG" */
-	const char *other;
-} scheme_texts[_CLV_SCHEME_MAX] = {
-	[CLV_SCHEME_MIG] = {"MIG instances", "MIG"},
-	[CLV_SCHEME_XCP] = {"compute and memory modes", "compute-mode"},
-	[CLV_SCHEME_VF] = {"virtual functions", "vf"},
-	[CLV_SCHEME_CORES] = {"sets of processors", "partitions of cores:N"},
-};
-
-static bool can(const struct clv_node_device *device, enum clv_scheme scheme)
+static int plan_scheme(
+	struct clv_planner *planner, struct clv_planned at, enum clv_scheme scheme)
 {
 	switch (scheme) {
 	case CLV_SCHEME_MIG:
-		return device->mig.is_capable;
-	case CLV_SCHEME_XCP:
-		return device->xcp.is_capable;
+		return clv_plan_mig(planner, at);
 	case CLV_SCHEME_VF:
-		return device->vf.is_capable;
+		return clv_plan_vf(planner, at);
 	case CLV_SCHEME_CORES:
-		return device->cores.is_capable;
-	default:
-		return false;
+		return clv_plan_cores(planner, at);
+	default: /* modes are planned for all devices at once */
+		return 0;
 	}
 }
 
-static int fail_with_scheme(
-	struct clv_planner *planner, struct clv_planned at, enum clv_scheme scheme)
-{
-	const struct clv_node_device *device = at.device;
-	const char *why = device->cannot_divide;
-
-	if (scheme == CLV_SCHEME_VF && device->vf.why_not[0] != '\0')
-		why = device->vf.why_not;
-	for (int i = CLV_SCHEME_MIG; i < _CLV_SCHEME_MAX && why[0] == '\0'; i++) {
-		if (can(device, (enum clv_scheme)i))
-			return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
-				"it has no %s: it can be divided by %s",
-				scheme_texts[scheme].name, scheme_texts[i].other);
-	}
-	return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
-		"it has no %s%s%s: use shares", scheme_texts[scheme].name,
-		why[0] ? ": " : "", why);
-}
-
-static int check_schemes(
-	struct clv_planner *planner, struct clv_planned at, uint32_t schemes)
-{
-	for (int i = CLV_SCHEME_MIG; i < _CLV_SCHEME_MAX; i++) {
-		if (schemes & 1u << i && !can(at.device, (enum clv_scheme)i))
-			return fail_with_scheme(planner, at, (enum clv_scheme)i);
-	}
-	return 0;
-}
-
-/* Shares of a device as a whole need one that is whole. */
-static int plan_whole(struct clv_planner *planner, struct clv_planned at)
+/* What is to go goes before what is to come. */
+static int plan_device(struct clv_planner *planner, struct clv_planned at)
 {
 	const struct clv_layout_shares *shares = &at.rule->shares;
+	struct clv_planned_schemes schemes;
+	int r = clv_planner_read_schemes(planner, at, &schemes);
 
-	if (shares->n_equal == 0 && shares->n == 0)
-		return 0;
-	if (at.rule->n_partitions > 0 ||
-		(at.device->n_partitions > 0 && !at.rule->has_partitions))
+	for (int i = CLV_SCHEME_MIG; i < _CLV_SCHEME_MAX && r >= 0; i++) {
+		if (schemes.spoken & ~schemes.wanted & 1u << i)
+			r = plan_scheme(planner, at, (enum clv_scheme)i);
+	}
+	for (int i = CLV_SCHEME_MIG; i < _CLV_SCHEME_MAX && r >= 0; i++) {
+		if (schemes.wanted & 1u << i)
+			r = plan_scheme(planner, at, (enum clv_scheme)i);
+	}
+	if (r < 0 || (shares->n_equal == 0 && shares->n == 0))
+		return r;
+	if (!clv_planner_will_be_whole(&at, &schemes))
 		return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
-			"it is divided into partitions: say shares of these, inside "
+			"it is or will be divided: say shares of its partitions, inside "
 			"partitions");
 	clv_planner_share(planner, at.index, at.device->info.name, shares);
 	return 0;
-}
-
-static int plan_device(struct clv_planner *planner, struct clv_planned at)
-{
-	uint32_t schemes = wanted_schemes(&at);
-	int r = check_schemes(planner, at, schemes);
-
-	/* Modes are planned for all devices at once. */
-	if (r >= 0 && schemes & 1u << CLV_SCHEME_MIG)
-		r = clv_plan_mig(planner, at);
-	if (r >= 0 && schemes & 1u << CLV_SCHEME_VF)
-		r = clv_plan_vf(planner, at);
-	if (r >= 0 && schemes & 1u << CLV_SCHEME_CORES)
-		r = clv_plan_cores(planner, at);
-	return r < 0 ? r : plan_whole(planner, at);
 }
 
 static int plan_all(struct clv_planner *planner)
@@ -344,6 +277,7 @@ int clv_plan_make(const struct clv_node *node, const struct clv_layout *layout,
 	r = clv_layout_match(layout, node, rule_of, err);
 	if (r >= 0)
 		r = plan_all(&planner);
+	free(planner.spare.affected);
 	if (r >= 0 && planner.is_out_of_memory)
 		r = clv_error_errno(err, ENOMEM, "cannot plan");
 	if (r < 0) {

@@ -46,7 +46,7 @@ static void read_have(
 		clv_partition_make_name(
 			GPUS, profile->name, partition->start, partition->name);
 		if (next_number(text))
-			clv_holders_add(&partition->holders)->pid = 1;
+			clv_holders_add(&partition->holders)->pid = (uint32_t)i + 1;
 		next_number(text);
 	}
 }

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The compute instances inside a GPU instance: the same rules and the same search as for
+ * the GPU's own, on a smaller grid. */
+#include "core/plan-mig.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What there is inside one GPU instance, what is wanted there, and the way. */
+struct parts {
+	const struct clv_mig_model *model;
+	struct clv_mig_have have[CLV_MIG_INSTANCES_MAX];
+	size_t n_have;
+	struct clv_mig_wish wishes[CLV_MIG_INSTANCES_MAX];
+	size_t n_wishes;
+	struct clv_mig_answer answer;
+};
+
+static const struct clv_mig_model *model_of(
+	const struct clv_mig_planner *p, uint8_t profile)
+{
+	return clv_mig_model_of_parts(p->model->profiles[profile].slices);
+}
+
+static int find_size(const struct clv_mig_model *model, uint32_t slices)
+{
+	for (size_t i = 0; i < model->n_profiles; i++) {
+		if (model->profiles[i].slices == slices)
+			return (int)i;
+	}
+	return -EINVAL;
+}
+
+static struct clv_mig_instance whole(const struct clv_mig_model *model)
+{
+	return (struct clv_mig_instance){(uint8_t)find_size(model, model->slices), 0};
+}
+
+static void add_have(
+	struct parts *parts, struct clv_mig_instance instance, uint64_t holders)
+{
+	parts->have[parts->n_have++] = (struct clv_mig_have){
+		.instance = instance,
+		.in_use = holders != 0,
+		.holders = holders,
+	};
+}
+
+/* Whoever holds the GPU instance holds all of it. */
+static void fill_have(
+	struct clv_mig_planner *p, const struct clv_partition *now, struct parts *parts)
+{
+	uint64_t all = clv_mig_planner_holders(p, &now->holders);
+
+	if (now->is_half_made)
+		return;
+	if (now->n_parts == 0)
+		add_have(parts, whole(parts->model), all);
+	for (size_t i = 0; i < now->n_parts; i++) {
+		const struct clv_partition *part = &now->parts[i];
+
+		add_have(parts,
+			(struct clv_mig_instance){
+				(uint8_t)find_size(parts->model, part->size),
+				(uint8_t)part->start},
+			all | clv_mig_planner_holders(p, &part->holders));
+	}
+}
+
+static void fill_wishes(const struct clv_mig_wished *wish, struct parts *parts)
+{
+	for (size_t i = 0; i < wish->n_parts; i++)
+		parts->wishes[i] = (struct clv_mig_wish){
+			(uint8_t)find_size(parts->model, wish->parts[i]),
+			wish->part_starts[i]};
+	parts->n_wishes = wish->n_parts;
+	if (wish->n_parts == 0)
+		parts->wishes[parts->n_wishes++] = (struct clv_mig_wish){
+			whole(parts->model).profile, CLV_MIG_ANYWHERE};
+}
+
+static int solve(struct clv_mig_planner *p, const struct clv_partition *now,
+	const struct clv_mig_wished *wish, struct parts *ret)
+{
+	*ret = (struct parts){.model = model_of(p, wish->profile)};
+	if (now)
+		fill_have(p, now, ret);
+	fill_wishes(wish, ret);
+	return clv_mig_solve(ret->model, ret->have, ret->n_have, ret->wishes,
+		ret->n_wishes, &ret->answer);
+}
+
+static bool stays(const struct parts *parts, size_t i)
+{
+	return parts->answer.stay & 1u << i;
+}
+
+static void list_sizes(const struct clv_mig_model *model, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < model->n_profiles && used < size; i++)
+		used += (size_t)snprintf(ret + used, size - used, "%s%s", i ? ", " : "",
+			model->profiles[i].name);
+}
+
+static int fail_with_size(
+	struct clv_mig_planner *p, const struct clv_mig_wished *wish, uint8_t size)
+{
+	char sizes[64];
+
+	list_sizes(model_of(p, wish->profile), sizes, sizeof(sizes));
+	return clv_planner_fail(p->planner, p->at, wish->source->line, -EINVAL,
+		"%s has no compute instance %uc: it has %s",
+		p->model->profiles[wish->profile].name, size, sizes);
+}
+
+static int check_start(
+	struct clv_mig_planner *p, const struct clv_mig_wished *wish, size_t i)
+{
+	const struct clv_mig_model *model = model_of(p, wish->profile);
+	const struct clv_mig_profile *part =
+		&model->profiles[find_size(model, wish->parts[i])];
+	char starts[64];
+
+	if (wish->part_starts[i] == CLV_MIG_ANYWHERE ||
+		memchr(part->starts, wish->part_starts[i], part->n_starts))
+		return 0;
+	clv_mig_profile_list_starts(part, starts, sizeof(starts));
+	return clv_planner_fail(p->planner, p->at, wish->source->line, -EINVAL,
+		"%s cannot be placed at %u in %s: its places are %s", part->name,
+		wish->part_starts[i], p->model->profiles[wish->profile].name, starts);
+}
+
+int clv_plan_parts_check(struct clv_mig_planner *p, const struct clv_mig_wished *wish)
+{
+	const struct clv_mig_profile *profile = &p->model->profiles[wish->profile];
+	const struct clv_mig_model *model = model_of(p, wish->profile);
+	struct parts parts;
+	unsigned sum = 0;
+
+	if (wish->n_parts == 0)
+		return 0;
+	if (!model)
+		return clv_planner_fail(p->planner, p->at, wish->source->line, -EINVAL,
+			"nothing is known of compute instances in %s", profile->name);
+	for (size_t i = 0; i < wish->n_parts; i++) {
+		if (find_size(model, wish->parts[i]) < 0)
+			return fail_with_size(p, wish, wish->parts[i]);
+		sum += wish->parts[i];
+	}
+	if (sum > profile->slices)
+		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
+			"compute instances of %u slices do not fit in %s, which has %u",
+			sum, profile->name, profile->slices);
+	for (size_t i = 0; i < wish->n_parts; i++) {
+		int r = check_start(p, wish, i);
+
+		if (r < 0)
+			return r;
+	}
+	if (solve(p, NULL, wish, &parts) < 0)
+		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
+			"these parts do not fit together in %s", profile->name);
+	return 0;
+}
+
+int clv_plan_parts_know(
+	struct clv_mig_planner *p, uint8_t profile, const struct clv_partition *partition)
+{
+	const struct clv_mig_model *model = model_of(p, profile);
+	uint32_t taken = 0;
+
+	for (size_t i = 0; i < partition->n_parts; i++) {
+		const struct clv_partition *part = &partition->parts[i];
+		uint32_t units;
+
+		if (!model || find_size(model, part->size) < 0 ||
+			part->start >= model->grid ||
+			part->start + part->size > model->grid)
+			return clv_planner_fail(p->planner, p->at, p->at.rule->line,
+				-EINVAL,
+				"%s is there and not understood: %s has no such compute "
+				"instance",
+				part->name, partition->profile);
+		units = ((1u << part->size) - 1) << part->start;
+		if (taken & units)
+			return clv_planner_fail(p->planner, p->at, p->at.rule->line,
+				-EINVAL,
+				"%s is there and not understood: another is in its place",
+				part->name);
+		taken |= units;
+	}
+	return 0;
+}
+
+static void compare(struct clv_mig_planner *p, size_t have, size_t at)
+{
+	const struct clv_partition *now = p->partitions[have];
+	const struct clv_mig_wished *wish = &p->wishes[at];
+	struct clv_mig_have *to = &p->have[have];
+	bool is_plain = now->n_parts == 0 && !now->is_half_made;
+	struct parts parts;
+
+	if (wish->profile != to->instance.profile || (is_plain && wish->n_parts == 0))
+		return;
+	if (!model_of(p, wish->profile) || solve(p, now, wish, &parts) == -ENOSPC) {
+		to->cannot_be |= (uint16_t)(1u << at);
+		return;
+	}
+	for (size_t i = 0; i < parts.n_have; i++) {
+		if (stays(&parts, i))
+			continue;
+		to->differs_from |= (uint16_t)(1u << at);
+		to->ends[at] |= parts.have[i].holders;
+	}
+	if (memchr(parts.answer.from, CLV_MIG_NEW, parts.n_wishes))
+		to->differs_from |= (uint16_t)(1u << at);
+}
+
+void clv_plan_parts_compare(struct clv_mig_planner *p, size_t have)
+{
+	struct clv_mig_have *to = &p->have[have];
+
+	for (size_t i = 0; i < p->n_wishes; i++) {
+		/* Wishes of one line are equal inside. */
+		if (i == 0 || p->wishes[i].source != p->wishes[i - 1].source ||
+			p->wishes[i].n_parts != p->wishes[i - 1].n_parts) {
+			compare(p, have, i);
+			continue;
+		}
+		to->cannot_be |= (uint16_t)((to->cannot_be >> (i - 1) & 1) << i);
+		to->differs_from |= (uint16_t)((to->differs_from >> (i - 1) & 1) << i);
+		to->ends[i] = to->ends[i - 1];
+	}
+}
+
+static void add_step(struct clv_mig_planner *p, enum clv_step_kind kind,
+	const char *instance, const char *profile, const struct clv_mig_profile *part,
+	uint8_t start)
+{
+	struct clv_step *step = clv_planner_step(p->planner, kind, p->at.index);
+
+	snprintf(step->inside, sizeof(step->inside), "%s", instance);
+	snprintf(step->profile, sizeof(step->profile), "%.4s.%.34s", part->name, profile);
+	clv_part_make_name(instance, part->size, start, step->partition);
+	step->start = start;
+	step->size = part->size;
+}
+
+static void block_lost(struct clv_mig_planner *p, const struct clv_partition *now,
+	const struct parts *parts)
+{
+	const char *why = "the layout wants other compute instances there";
+
+	if (parts->answer.in_the_way != 0)
+		clv_planner_block(
+			p->planner, p->at.index, now->name, &now->holders, "%s", why);
+	for (size_t i = 0; i < now->n_parts; i++) {
+		if (parts->answer.in_the_way & 1u << i)
+			clv_planner_block(p->planner, p->at.index, now->parts[i].name,
+				&now->parts[i].holders, "%s", why);
+	}
+}
+
+/* One that fills the GPU instance is called as that. */
+static void share(struct clv_mig_planner *p, const char *instance,
+	const struct clv_mig_wished *wish, const struct clv_mig_profile *part,
+	uint8_t start)
+{
+	char name[CLV_PARTITION_NAME_MAX];
+
+	clv_part_make_name(instance, part->size, start, name);
+	clv_planner_share(p->planner, p->at.index,
+		part->slices == p->model->profiles[wish->profile].slices ? instance
+									 : name,
+		&wish->source->shares);
+}
+
+void clv_plan_parts_add(struct clv_mig_planner *p, const struct clv_mig_wished *wish,
+	const struct clv_partition *now, const char *name)
+{
+	const struct clv_mig_profile *profile = &p->model->profiles[wish->profile];
+	struct parts parts;
+
+	/* One part fills it then, as clv_plan_parts_check() made sure. */
+	if (!model_of(p, wish->profile)) {
+		clv_planner_share(p->planner, p->at.index, name, &wish->source->shares);
+		return;
+	}
+	solve(p, now, wish, &parts);
+	if (now)
+		block_lost(p, now, &parts);
+	for (size_t i = 0; i < parts.n_have; i++) {
+		const struct clv_mig_instance *lost = &parts.have[i].instance;
+
+		if (!stays(&parts, i))
+			add_step(p, CLV_STEP_DESTROY_PART, name, profile->name,
+				&parts.model->profiles[lost->profile], lost->start);
+	}
+	for (size_t i = 0; i < parts.n_wishes; i++) {
+		const struct clv_mig_profile *part =
+			&parts.model->profiles[parts.wishes[i].profile];
+
+		/* A new instance is filled as it is made. */
+		if (parts.answer.from[i] == CLV_MIG_NEW && (now || wish->n_parts > 0))
+			add_step(p, CLV_STEP_CREATE_PART, name, profile->name, part,
+				parts.answer.starts[i]);
+		share(p, name, wish, part, parts.answer.starts[i]);
+	}
+}

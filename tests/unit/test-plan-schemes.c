@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans for AMD's modes, virtual functions, processors and shares, and for devices that
+ * could be divided in several ways. */
+#include "core/plan.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "plan-cases.h"
+#include "plan-world.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* cmocka.h wants these three before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define ONE(partitions) "- {select: {}, partitions: [" partitions "]}"
+#define CPX_NPS4 "- {select: {}, compute-mode: CPX, memory-mode: NPS4}"
+#define AMD(text) "error -22 l.yaml:3: gpu0 (MI300X): " text "\n"
+#define TWO "MI300X hive=h\nMI300X hive=h"
+#define UNVALIDATED(device, mode)                                                \
+	"warn " device ": the driver takes " mode ", and AMD has not validated " \
+	"the pair on MI300X\n"
+
+/* --- AMD --- */
+
+static void test_compute_modes(void **state)
+{
+	static const struct plan_case cases[] = {
+		/* clang-format off */
+		{ "MI300X", "- {select: {}, compute-mode: SPX}", PLAN_ALL, "" },
+		{ "MI300X CPX/NPS1", "- {select: {}, compute-mode: DPX}", "sbkw",
+			"set gpu0 to DPX (idle)\n" UNVALIDATED("gpu0", "DPX with NPS1") },
+		{ "MI300X QPX/NPS1", "- {select: {}, compute-mode: QPX}", "sbkw",
+			"keep gpu0/QPX/NPS1@0\nkeep gpu0/QPX/NPS1@1\nkeep gpu0/QPX/NPS1@2\n"
+			"keep gpu0/QPX/NPS1@3\n" },
+		{ "MI300X CPX/NPS1", ONE("{profile: SPX}"), "s", "set gpu0 to SPX (idle)\n" },
+		{ "MI300X", ONE("{profile: CPX/NPS1, count: 8}"), "s", "set gpu0 to CPX (idle)\n" },
+		{ "MI300X CPX/NPS1", ONE(""), "s", "set gpu0 to SPX (idle)\n" },
+		{ "MI300X", ONE(""), "s", "" },
+		{ "MI300A", "- {select: {}, compute-mode: TPX}", "s", "set gpu0 to TPX (idle)\n" },
+		/* each device by itself; those that no rule selects stay */
+		{ "MI300X CPX/NPS1!a\n" TWO, "- {select: {index: [1, 2]}, compute-mode: CPX}", "sb",
+			"set gpu1 to CPX (idle)\nset gpu2 to CPX (idle)\n" },
+		/* in use: as a whole, and any of its parts */
+		{ "MI300X CPX/NPS1 #3!a #7!b,c !d", "- {select: {}, compute-mode: SPX}", "sby",
+			"set gpu0 to SPX (idle)\n"
+			"block gpu0 d: a compute mode changes on an idle device only\n"
+			"block gpu0/CPX/NPS1@3 a: a compute mode changes on an idle device only\n"
+			"block gpu0/CPX/NPS1@7 b c: a compute mode changes on an idle device only\n" },
+		{ "MI300X CPX/NPS1 #3!a !d", "- {select: {}, compute-mode: CPX}", "sb", "" },
+		/* clang-format on */
+	};
+
+	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
+}
+
+static void test_memory_modes(void **state)
+{
+	static const struct plan_case cases[] = {
+		/* clang-format off */
+		/* SPX first, ask all of the hive, one reload, then each its mode */
+		{ TWO, CPX_NPS4, "sy",
+			"ask for NPS4 on gpu0\nask for NPS4 on gpu1\n"
+			"reload the driver of gpu0 (idle reload) gpu0 gpu1: a memory mode comes true "
+			"when the driver is reloaded: all its devices vanish for up to two minutes\n"
+			"set gpu0 to CPX (idle): a reload leaves it in a mode of the driver's choice\n"
+			"set gpu1 to CPX (idle): a reload leaves it in a mode of the driver's choice\n" },
+		{ "MI300X hive=h CPX/NPS4\nMI300X hive=h CPX/NPS4",
+			"- {select: {}, compute-mode: SPX, memory-mode: NPS1}", "s",
+			"ask for NPS1 on gpu0\nask for NPS1 on gpu1\n"
+			"reload the driver of gpu0 (idle reload) gpu0 gpu1\n" },
+		{ "MI300X CPX/NPS4", CPX_NPS4, "sbw", "" },
+		{ "MI300X DPX/NPS1", ONE("{profile: DPX/NPS2}"), "s",
+			"set gpu0 to SPX (idle)\nask for NPS2 on gpu0\n"
+			"reload the driver of gpu0 (idle reload) gpu0\nset gpu0 to DPX (idle)\n" },
+		/* from a mode that goes with both, where SPX cannot be had; or from what it is */
+		{ "MI300X CPX/NPS4", "- {select: {}, compute-mode: DPX, memory-mode: NPS1}", "s",
+			"ask for NPS1 on gpu0\nreload the driver of gpu0 (idle reload) gpu0\n"
+			"set gpu0 to DPX (idle)\n" },
+		{ "MI300X QPX/NPS4", "- {select: {}, compute-mode: DPX, memory-mode: NPS2}", "s",
+			"ask for NPS2 on gpu0\nreload the driver of gpu0 (idle reload) gpu0\n"
+			"set gpu0 to DPX (idle)\n" },
+		/* none of what it has: whole again, in the memory mode that goes with it */
+		{ "MI300X CPX/NPS4", ONE(""), "s",
+			"ask for NPS1 on gpu0\n"
+			"reload the driver of gpu0 (idle reload) gpu0\n" },
+		/* other hives, and other devices of the driver, are reloaded too */
+		{ "MI300X hive=h\nMI300X hive=i CPX/NPS1\nMI300X CPX/NPS1\nMI210 vendor=amd\nT4",
+			"- {select: {name: gpu0}, compute-mode: CPX, memory-mode: NPS4}", "sw",
+			"ask for NPS4 on gpu0\n"
+			"reload the driver of gpu0 (idle reload) gpu0 gpu1 gpu2 gpu3\n"
+			"set gpu0 to CPX (idle)\nset gpu1 to CPX (idle)\nset gpu2 to CPX (idle)\n"
+			"warn gpu0 will have NPS4 and gpu1 NPS1: AMD advises against mixed memory "
+			"modes on one node\n" },
+		{ "MI300X !a\nMI300X hive=i CPX/NPS1 #2!b\nMI210 vendor=amd !c\nT4 !d\nCPU cores=2 "
+			"vendor=amd !e",
+			"- {select: {name: gpu0}, compute-mode: CPX, memory-mode: NPS4}", "bw",
+			"block gpu0 a\nblock gpu1/CPX/NPS1@2 b\nblock gpu2 c\n"
+			"warn gpu0 will have NPS4 and gpu1 NPS1: AMD advises against mixed memory "
+			"modes on one node\n" },
+		/* a hive changes as one */
+		{ TWO, "- {select: {name: gpu0}, compute-mode: CPX, memory-mode: NPS4}", "",
+			AMD("a change to NPS4 is for its whole hive, and gpu1 of it is not selected: "
+			"select all of the hive") },
+		{ TWO, "- {select: {name: gpu0}, compute-mode: CPX, memory-mode: NPS4}\n"
+			"- {select: {name: gpu1}, compute-mode: CPX}", "",
+			AMD("a change to NPS4 is for its whole hive, and gpu1 of it is to have "
+			"another one: select all of the hive") },
+		{ "MI300X hive=h\nMI300X hive=h CPX/NPS4",
+			"- {select: {name: gpu0}, compute-mode: CPX, memory-mode: NPS4}", "s",
+			"ask for NPS4 on gpu0\nreload the driver of gpu0 (idle reload) gpu0 gpu1\n"
+			"set gpu0 to CPX (idle)\nset gpu1 to CPX (idle)\n" },
+		/* asked for before, by somebody else */
+		{ "MI300X CPX/NPS1 asked=NPS4", CPX_NPS4, "s",
+			"set gpu0 to SPX (idle)\nask for NPS4 on gpu0\n"
+			"reload the driver of gpu0 (idle reload) gpu0\nset gpu0 to CPX (idle)\n" },
+		{ "MI300X CPX/NPS1 asked=NPS4", "- {select: {}, compute-mode: CPX}", "sw",
+			"warn gpu0: NPS4 was asked for earlier and comes true with the next reload of "
+			"its driver, which cannot take that back\n" },
+		/* mixed modes are warned of where a rule speaks of modes */
+		{ "MI300X CPX/NPS4\nMI300X\nT4", "- {select: {name: gpu2}, shares: 2}", "w", "" },
+		/* what AMD has validated is narrower than what the driver takes */
+		{ "MI300X", "- {select: {}, compute-mode: CPX}", "w",
+			UNVALIDATED("gpu0", "CPX with NPS1") },
+		{ "MI300X", CPX_NPS4, "w", "" },
+		/* clang-format on */
+	};
+
+	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
+}
+
+static void test_bad_modes(void **state)
+{
+	static const struct plan_case cases[] = {
+		/* clang-format off */
+		{ "MI300X", "- {select: {}, memory-mode: NPS4}", "",
+			AMD("NPS4 does not go with SPX on MI300X: with SPX go NPS1") },
+		{ "MI300X CPX/NPS4", "- {select: {}, compute-mode: SPX}", "",
+			AMD("NPS4 does not go with SPX on MI300X: with SPX go NPS1") },
+		{ "MI300X", "- {select: {}, compute-mode: DPX, memory-mode: NPS4}", "",
+			AMD("NPS4 does not go with DPX on MI300X: with DPX go NPS1, NPS2") },
+		{ "MI300X", "- {select: {}, compute-mode: TPX}", "",
+			AMD("MI300X has no mode TPX: it has SPX, DPX, QPX, CPX") },
+		{ "MI300X", "- {select: {}, compute-mode: CPX, memory-mode: NPS8}", "",
+			AMD("MI300X has no memory mode NPS8: it has NPS1, NPS2, NPS4") },
+		/* the driver decides what there is */
+		{ "MI300X offers=NPS1", CPX_NPS4, "",
+			AMD("its driver does not offer NPS4: it offers NPS1") },
+		{ "MI300X offers=NPS1,NPS2", CPX_NPS4, "",
+			AMD("its driver does not offer NPS4: it offers NPS1, NPS2") },
+		/* a mode is said once, of the whole device */
+		{ "MI300X", ONE("{profile: CPX}, {profile: SPX}"), "",
+			AMD("a mode divides the whole device: say it once, without start or parts") },
+		{ "MI300X", ONE("{profile: CPX, start: 0}"), "",
+			AMD("a mode divides the whole device: say it once, without start or parts") },
+		{ "MI300X", ONE("{profile: CPX, parts: 1c}"), "",
+			AMD("a mode divides the whole device: say it once, without start or parts") },
+		{ "MI300X", ONE("{profile: CPX, count: 4}"), "",
+			AMD("CPX makes 8 partitions of it, not 4") },
+		{ "MI300X", ONE("{profile: CPX/NPS3}"), "",
+			AMD("'CPX/NPS3' is no mode: CPX or CPX/NPS4, say") },
+		{ "MI300X", ONE("{profile: CPX/}"), "",
+			AMD("'CPX/' is no mode: CPX or CPX/NPS4, say") },
+		{ "MI300X", "- {select: {}, compute-mode: SPX, partitions: [{profile: CPX}]}", "",
+			AMD("compute-mode says SPX and the profile CPX: say it once") },
+		{ "MI300X", "- {select: {}, memory-mode: NPS1, partitions: [{profile: CPX/NPS4}]}",
+			"", AMD("memory-mode says NPS1 and the profile CPX/NPS4: say it once") },
+		{ "MI300X", "- {select: {}, memory-mode: NPS1, partitions: [{profile: CPX}]}", "s",
+			"set gpu0 to CPX (idle)\n" },
+		{ "MI300X CPX/NPS1", "- {select: {}, compute-mode: QPX, preserve: true}", "",
+			AMD("preserve is to keep its 8 partitions, which end when its mode changes: "
+			"say one or the other") },
+		{ "MI300X", "- {select: {}, compute-mode: QPX, preserve: true}", "s",
+			"set gpu0 to QPX (idle)\n" },
+		/* not AMD's */
+		{ "A100-40GB", "- {select: {}, compute-mode: CPX}", "", "error -22 l.yaml:3: gpu0 "
+			"(A100-40GB): it has no compute and memory modes: it can be divided by MIG\n" },
+		{ "T4", CPX_NPS4, "", "error -22 l.yaml:3: gpu0 (T4): it has no compute and memory "
+			"modes: use shares\n" },
+		/* what is there is right, whatever the tables say */
+		{ "MI300X CPX/NPS2", "- {select: {}, compute-mode: CPX, memory-mode: NPS2}", "sw",
+			"" },
+		/* clang-format on */
+	};
+
+	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
+}
+
+/* --- Virtual functions --- */
+
+#define VF(text) "error -22 l.yaml:3: gpu0 (VF): " text "\n"
+
+static void test_functions(void **state)
+{
+	static const struct plan_case cases[] = {
+		/* clang-format off */
+		{ "VF", "- {select: {}, vf: {count: 2}}", PLAN_ALL,
+			"set gpu0 to 2 virtual functions\n" },
+		{ "VF", "- {select: {}, vf: {count: 0}}", PLAN_ALL, "" },
+		{ "VF vf=1", "- {select: {}, vf: {count: 1}}", PLAN_ALL, "keep gpu0/vf:1@1\n" },
+		/* the number changes through 0 */
+		{ "VF vf=2", "- {select: {}, vf: {count: 3}}", "sby",
+			"set gpu0 to 0 virtual functions (idle): the kernel changes the number of "
+			"functions through 0 only\n"
+			"set gpu0 to 3 virtual functions\n" },
+		{ "VF vf=2", "- {select: {}, vf: {count: 0}}", "sb",
+			"set gpu0 to 0 virtual functions (idle)\n" },
+		{ "VF vf=2", ONE(""), "sb", "set gpu0 to 0 virtual functions (idle)\n" },
+		{ "VF vf=2 #2!a", "- {select: {}, vf: {count: 4}}", "sby",
+			"set gpu0 to 0 virtual functions (idle): the kernel changes the number of "
+			"functions through 0 only\n"
+			"set gpu0 to 4 virtual functions\n"
+			"block gpu0/vf:2@2 a: the number of virtual functions changes only when none "
+			"is in use\n" },
+		/* quotas: set where they stand */
+		{ "VF memory=16G", "- {select: {}, vf: {count: 2, memory: 4G, priority: high}}", "s",
+			"set gpu0 to 2 virtual functions\n"
+			"set the quota of virtual function 1 of gpu0\n"
+			"set the quota of virtual function 2 of gpu0\n" },
+		{ "VF vf=2 memory=16G each=4G", "- {select: {}, vf: {count: 2, memory: 4G}}", "sbk",
+			"keep gpu0/vf:2@1\nkeep gpu0/vf:2@2\n" },
+		/* a driver rounds up, and that is as it should be */
+		{ "VF vf=1 memory=16G each=4097M", "- {select: {}, vf: {count: 1, memory: 4G}}",
+			"sb", "" },
+		{ "VF vf=1 memory=16G each=4200M", "- {select: {}, vf: {count: 1, memory: 4G}}",
+			"sb", "set the quota of virtual function 1 of gpu0\n" },
+		{ "VF vf=1 memory=16G each=4095M", "- {select: {}, vf: {count: 1, memory: 4G}}",
+			"sb", "set the quota of virtual function 1 of gpu0\n" },
+		{ "VF vf=2 memory=16G each=2G #1!a", "- {select: {}, vf: {count: 2, memory: 4G}}",
+			"sby", "set the quota of virtual function 1 of gpu0\n"
+			"set the quota of virtual function 2 of gpu0\n"
+			"block gpu0/vf:2@1 a: its quota changes only when it is not in use\n" },
+		{ "VF vf=1 driver=xe", "- {select: {}, vf: {count: 1, driver: xe}}", "sb", "" },
+		{ "VF vf=1 driver=xe", "- {select: {}, vf: {count: 1, driver: vfio-pci}}", "sb",
+			"set the quota of virtual function 1 of gpu0\n" },
+		{ "VF types=A,B", "- {select: {}, vf: {count: 1, type: B}}", "s",
+			"set gpu0 to 1 virtual function\n"
+			"set the quota of virtual function 1 of gpu0\n" },
+		/* as partitions, with shares in each */
+		{ "VF", ONE("{profile: \"vf:2\", shares: 2}"), "sh",
+			"set gpu0 to 2 virtual functions\n"
+			"share gpu0/vf:2@1/1 500000 0 0 normal\nshare gpu0/vf:2@1/2 500000 0 0 normal\n"
+			"share gpu0/vf:2@2/1 500000 0 0 normal\nshare gpu0/vf:2@2/2 500000 0 0 "
+			"normal\n" },
+		{ "VF vf=2 memory=16G", "- {select: {}, vf: {count: 2, memory: 1G}, partitions: "
+			"[{profile: \"vf:2\", count: 2}]}", "s",
+			"set the quota of virtual function 1 of gpu0\n"
+			"set the quota of virtual function 2 of gpu0\n" },
+		/* clang-format on */
+	};
+
+	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
+}
+
+static void test_bad_functions(void **state)
+{
+	static const struct plan_case cases[] = {
+		/* clang-format off */
+		{ "VF total=4", "- {select: {}, vf: {count: 5}}", "",
+			VF("it cannot have 5 virtual functions: it takes 0 to 4") },
+		{ "VF total=16 counts=1,2,4,16", "- {select: {}, vf: {count: 3}}", "",
+			VF("it cannot have 3 virtual functions: it takes 0, 1, 2, 4, 16") },
+		{ "VF total=16 counts=1,2,4,16", ONE("{profile: \"vf:8\"}"), "",
+			VF("it cannot have 8 virtual functions: it takes 0, 1, 2, 4, 16") },
+		{ "VF", ONE("{profile: \"vf:\"}"), "", VF("'vf:' must end in a number: vf:4") },
+		{ "VF", ONE("{profile: \"vf:2x\"}"), "", VF("'vf:2x' must end in a number: vf:4") },
+		{ "VF", ONE("{profile: \"vf:-1\"}"), "", VF("'vf:-1' must end in a number: vf:4") },
+		{ "VF", ONE("{profile: \"vf: 2\"}"), "", VF("'vf: 2' must end in a number: vf:4") },
+		{ "VF", ONE("{profile: \"vf:4294967298\"}"), "",
+			VF("'vf:4294967298' must end in a number: vf:4") },
+		{ "VF", ONE("{profile: \"vf:2\"}, {profile: \"vf:2\"}"), "",
+			VF("only one number of virtual functions can be wanted") },
+		{ "VF", "- {select: {}, vf: {count: 3}, partitions: [{profile: \"vf:2\"}]}", "",
+			VF("only one number of virtual functions can be wanted") },
+		{ "VF", ONE("{profile: \"vf:4\", count: 2}"), "",
+			VF("vf:4 makes 4 partitions of it, not 2") },
+		{ "VF", ONE("{profile: \"vf:4\", start: 1}"), "",
+			VF("functions are all alike: say vf:4 without start or parts") },
+		{ "VF", ONE("{profile: \"vf:4\", parts: 1c}"), "",
+			VF("functions are all alike: say vf:4 without start or parts") },
+		{ "VF memory=16G", "- {select: {}, vf: {count: 4, memory: 5G}}", "", "error -28 "
+			"l.yaml:3: gpu0 (VF): 4 functions of 5 GiB do not fit in its memory: at most "
+			"4 GiB each\n" },
+		{ "VF", "- {select: {}, vf: {count: 1, type: A}}", "",
+			VF("its driver offers no vGPU type 'A': it offers none") },
+		{ "VF types=B,C", "- {select: {}, vf: {count: 1, type: A}}", "",
+			VF("its driver offers no vGPU type 'A': it offers B, C") },
+		{ "VF vf=2", "- {select: {}, vf: {count: 4}, preserve: true}", "",
+			VF("preserve is to keep its 2 partitions, which end when the number of "
+			"virtual functions changes: say one or the other") },
+		{ "VF vf=2", "- {select: {}, vf: {count: 2}, preserve: true}", "sk",
+			"keep gpu0/vf:2@1\nkeep gpu0/vf:2@2\n" },
+		{ "T4 why=it_has_no_SR-IOV", "- {select: {}, vf: {count: 2}}", "", "error -22 "
+			"l.yaml:3: gpu0 (T4): it has no virtual functions: it has no SR-IOV: use "
+			"shares\n" },
+		/* clang-format on */
+	};
+
+	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
+}
+
+/* --- Processors --- */
+
+#define CPU(code, text) "error " #code " l.yaml:3: gpu0 (CPU): " text "\n"
+
+static void test_processors(void **state)
+{
+	static const struct plan_case cases[] = {
+		/* clang-format off */
+		{ "CPU cores=8", ONE("{profile: \"cores:2\", count: 2}"), PLAN_ALL,
+			"create gpu0/cores:2@0 =0-1: the lowest that are free\n"
+			"create gpu0/cores:2@2 =2-3: the lowest that are free\n" },
+		{ "CPU cores=8", ONE("{profile: \"cores:8\"}"), "s", "create gpu0/cores:8@0 =0-7\n" },
+		/* what can stay stays; the new ones go round it */
+		{ "CPU cores=8 cores:2@1=1,4!a cores:2@6=6-7",
+			ONE("{profile: \"cores:2\"}, {profile: \"cores:3\"}"), "sbk",
+			"destroy gpu0/cores:2@6\ncreate gpu0/cores:3@0 =0,2-3\nkeep gpu0/cores:2@1\n" },
+		{ "CPU cores=8 cores:2@0=0-1", ONE(""), "s", "destroy gpu0/cores:2@0\n" },
+		{ "CPU cores=8 cores:2@0=0-1!a", ONE("{profile: \"cores:4\"}"), "sby",
+			"destroy gpu0/cores:2@0: the layout does not have it\n"
+			"create gpu0/cores:4@0 =0-3: the lowest that are free\n"
+			"block gpu0/cores:2@0 a: the layout does not have it\n" },
+		{ "CPU cores=8 cores:2@0=0-1",
+			"- {select: {}, preserve: true, partitions: [{profile: \"cores:4\"}]}", "sk",
+			"create gpu0/cores:4@2 =2-5\nkeep gpu0/cores:2@0\n" },
+		{ "CPU cores=8 !a", ONE("{profile: \"cores:2\"}"), "by",
+			"block gpu0 a: it is in use as a whole\n" },
+		{ "CPU cores=8 cores:2@0=0-1 !a", ONE("{profile: \"cores:2\"}"), "sbk",
+			"keep gpu0/cores:2@0\n" },
+		/* placed: first of all, and by the lowest of them */
+		{ "CPU cores=8", ONE("{profile: \"cores:2\", count: 2}, {profile: \"cores:2\", "
+			"start: [0, 4]}"), "s",
+			"create gpu0/cores:2@2 =2-3\ncreate gpu0/cores:2@6 =6-7\n"
+			"create gpu0/cores:2@0 =0-1\ncreate gpu0/cores:2@4 =4-5\n" },
+		{ "CPU cores=8", ONE("{profile: \"cores:4\", start: 0}, {profile: \"cores:2\", "
+			"start: 2}"), "s",
+			"create gpu0/cores:4@0 =0-1,4-5\ncreate gpu0/cores:2@2 =2-3\n" },
+		{ "CPU cores=8 cores:2@4=4-5 cores:2@0=0-1", ONE("{profile: \"cores:2\", start: 0}, "
+			"{profile: \"cores:2\"}"), "sk", "keep gpu0/cores:2@4\nkeep gpu0/cores:2@0\n" },
+		{ "CPU cores=8 cores:2@0=0-1", ONE("{profile: \"cores:2\"}, {profile: \"cores:2\", "
+			"start: 0}"), "sk", "create gpu0/cores:2@2 =2-3\nkeep gpu0/cores:2@0\n" },
+		/* one that stands where another is wanted gives way */
+		{ "CPU cores=8 cores:2@0=0-1", ONE("{profile: \"cores:2\"}, {profile: \"cores:2\", "
+			"start: 1}"), "sk",
+			"destroy gpu0/cores:2@0\ncreate gpu0/cores:2@0 =0,3\n"
+			"create gpu0/cores:2@1 =1-2\n" },
+		{ "CPU cores=4 cores:2@0=0,3", ONE("{profile: \"cores:2\"}, {profile: \"cores:2\", "
+			"start: 2}"), "sk",
+			"destroy gpu0/cores:2@0\ncreate gpu0/cores:2@0 =0-1\n"
+			"create gpu0/cores:2@2 =2-3\n" },
+		{ "CPU cores=4 cores:2@0=0,3!a", ONE("{profile: \"cores:2\"}, {profile: "
+			"\"cores:2\", start: 2}"), "b", "block gpu0/cores:2@0 a\n" },
+		/* clang-format on */
+	};
+
+	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
+}
+
+static void test_bad_processors(void **state)
+{
+	static const struct plan_case cases[] = {
+		/* clang-format off */
+		{ "CPU cores=4", ONE("{profile: \"cores:5\"}"), "",
+			CPU(-22, "'cores:5' is no part of it: cores:1 to cores:4") },
+		{ "CPU cores=4", ONE("{profile: \"cores:0\"}"), "",
+			CPU(-22, "'cores:0' is no part of it: cores:1 to cores:4") },
+		{ "CPU cores=4", ONE("{profile: \"cores:x\"}"), "",
+			CPU(-22, "'cores:x' is no part of it: cores:1 to cores:4") },
+		{ "CPU cores=4", ONE("{profile: \"cores:+2\"}"), "",
+			CPU(-22, "'cores:+2' is no part of it: cores:1 to cores:4") },
+		{ "CPU cores=4", ONE("{profile: \"cores:4294967298\"}"), "",
+			CPU(-22, "'cores:4294967298' is no part of it: cores:1 to cores:4") },
+		{ "CPU cores=4", ONE("{profile: \"cores:2\", parts: 1c}"), "",
+			CPU(-22, "parts are for MIG instances: use shares") },
+		{ "CPU cores=4", ONE("{profile: \"cores:3\"}, {profile: \"cores:1\", count: 2}"), "",
+			CPU(-28, "the layout wants 5 processors and it has 4") },
+		{ "CPU cores=4 cores:2@0=0-1", "- {select: {}, preserve: true, partitions: "
+			"[{profile: \"cores:3\"}]}", "",
+			CPU(-28, "the layout wants 5 processors, those that are kept too, and it has "
+			"4") },
+		{ "CPU cores=4", ONE("{profile: \"cores:2\", start: 3}"), "",
+			CPU(-28, "cores:2 does not fit at processor 3") },
+		{ "CPU cores=4", ONE("{profile: \"cores:1\", start: 9}"), "",
+			CPU(-28, "cores:1 does not fit at processor 9") },
+		{ "CPU cores=4", ONE("{profile: \"cores:1\", start: 1}, {profile: \"cores:2\", "
+			"start: 1}"), "", CPU(-28, "cores:2 does not fit at processor 1") },
+		{ "CPU cores=4", ONE("{profile: 1g.5gb}"), "", CPU(-22, "it has no MIG instances: it "
+			"can be divided by partitions of cores:N") },
+		/* clang-format on */
+	};
+
+	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
+}
+
+/* Every second processor, too many to be named. */
+static void test_scattered_processors(void **state)
+{
+	struct clv_node node;
+	struct clv_node_device *device;
+	_cleanup_free_ char *text = NULL;
+
+	plan_node("CPU cores=256", &node);
+	device = &node.devices[0];
+	for (uint32_t i = 0; i < 128; i++) {
+		struct clv_partition *partition = clv_node_add_partition(device);
+
+		assert_non_null(partition);
+		partition->start = 2 * i;
+		partition->size = 1;
+		snprintf(partition->profile, sizeof(partition->profile), "cores:1");
+		snprintf(partition->address, sizeof(partition->address), "%u", 2 * i);
+	}
+	clv_node_name_partitions(device);
+	text = plan_text(&node,
+		"- {select: {}, preserve: true, partitions: [{profile: \"cores:100\"}]}",
+		"s");
+	assert_string_equal(text, CPU(-28, "the processors that are left for cores:100 "
+					   "are too scattered to be "
+					   "named"));
+	clv_node_clear(&node);
+}
+
+/* --- Shares --- */
+
+static void test_shares(void **state)
+{
+	static const struct plan_case cases[] = {
+		/* clang-format off */
+		{ "T4", "- {select: {}, shares: 3}", PLAN_ALL,
+			"share gpu0/1 333333 0 0 normal\nshare gpu0/2 333333 0 0 normal\n"
+			"share gpu0/3 333333 0 0 normal\n" },
+		{ "T4", "- {select: {}, shares: [{name: a, share: 0.5, cap: 0.75, class: batch}, "
+			"{name: b, memory: 1M, class: latency}]}", PLAN_ALL,
+			"share gpu0/a 500000 750000 0 batch\nshare gpu0/b 0 0 1048576 latency\n" },
+		/* in each partition of a line, new or not */
+		{ "A100-40GB on 1g.5gb@0", ONE("{profile: 1g.5gb, start: [0, 1], shares: [{name: x, "
+			"share: 1}]}"), "h",
+			"share gpu0/1g.5gb@0/x 1000000 0 0 normal\n"
+			"share gpu0/1g.5gb@1/x 1000000 0 0 normal\n" },
+		{ "A100-40GB on", ONE("{profile: 1c.2g.10gb, count: 2, shares: 1}"), "h",
+			"share gpu0/2g.10gb@4/1c@0/1 1000000 0 0 normal\n"
+			"share gpu0/2g.10gb@4/1c@1/1 1000000 0 0 normal\n" },
+		{ "A100-40GB on", ONE("{profile: 2g.10gb, parts: 2c, start: 0, shares: 1}"), "h",
+			"share gpu0/2g.10gb@0/1 1000000 0 0 normal\n" },
+		{ "MI300X", ONE("{profile: DPX, shares: 1}"), "h",
+			"share gpu0/DPX/NPS1@0/1 1000000 0 0 normal\n"
+			"share gpu0/DPX/NPS1@1/1 1000000 0 0 normal\n" },
+		{ "MI300X", ONE("{profile: SPX, shares: 1}"), "h",
+			"share gpu0/1 1000000 0 0 normal\n" },
+		{ "CPU cores=4 cores:2@2=2-3", ONE("{profile: \"cores:2\", count: 2, shares: 1}"),
+			"h", "share gpu0/cores:2@2/1 1000000 0 0 normal\n"
+			"share gpu0/cores:2@0/1 1000000 0 0 normal\n" },
+		/* of a device as a whole, which is whole or will be */
+		{ "A100-40GB", "- {select: {}, shares: 1}", "sh",
+			"share gpu0/1 1000000 0 0 normal\n" },
+		{ "A100-40GB on 1g.5gb@0", "- {select: {}, mig: off, shares: 1}", "sh",
+			"destroy gpu0/1g.5gb@0\nturn off MIG of gpu0 (idle) gpu0\n"
+			"share gpu0/1 1000000 0 0 normal\n" },
+		{ "MI300X CPX/NPS1", "- {select: {}, compute-mode: SPX, shares: 1}", "sh",
+			"set gpu0 to SPX (idle)\nshare gpu0/1 1000000 0 0 normal\n" },
+		{ "MI300X CPX/NPS1", "- {select: {}, partitions: [], shares: 1}", "h",
+			"share gpu0/1 1000000 0 0 normal\n" },
+		{ "VF vf=2", "- {select: {}, vf: {count: 0}, shares: 1}", "h",
+			"share gpu0/1 1000000 0 0 normal\n" },
+		{ "CPU cores=4 cores:2@2=2-3", "- {select: {}, partitions: [], shares: 1}", "h",
+			"share gpu0/1 1000000 0 0 normal\n" },
+		/* clang-format on */
+	};
+
+	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
+}
+
+#define DIVIDED(model)                                                                \
+	"error -22 l.yaml:3: gpu0 (" model "): it is or will be divided: say shares " \
+	"of its partitions, inside partitions\n"
+
+static void test_shares_of_what_is_divided(void **state)
+{
+	static const struct plan_case cases[] = {
+		/* clang-format off */
+		{ "A100-40GB on 1g.5gb@0", "- {select: {}, shares: 1}", "", DIVIDED("A100-40GB") },
+		{ "A100-40GB on", "- {select: {}, shares: 1}", "", DIVIDED("A100-40GB") },
+		{ "A100-40GB on", "- {select: {}, partitions: [], shares: 1}", "",
+			DIVIDED("A100-40GB") },
+		{ "A100-40GB", "- {select: {}, mig: on, shares: 1}", "", DIVIDED("A100-40GB") },
+		{ "A100-40GB", "- {select: {}, partitions: [{profile: 1g.5gb}], shares: 1}", "",
+			DIVIDED("A100-40GB") },
+		{ "MI300X CPX/NPS1", "- {select: {}, shares: 1}", "", DIVIDED("MI300X") },
+		{ "MI300X", "- {select: {}, compute-mode: CPX, shares: 1}", "", DIVIDED("MI300X") },
+		{ "VF", "- {select: {}, vf: {count: 2}, shares: 1}", "", DIVIDED("VF") },
+		{ "VF vf=2", "- {select: {}, shares: 1}", "", DIVIDED("VF") },
+		{ "CPU cores=4 cores:2@2=2-3", "- {select: {}, shares: 1}", "", DIVIDED("CPU") },
+		{ "CPU cores=4 cores:2@2=2-3", "- {select: {}, preserve: true, partitions: [], "
+			"shares: 1}", "", DIVIDED("CPU") },
+		/* clang-format on */
+	};
+
+	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
+}
+
+/* --- One way at a time --- */
+
+/* What no table has: a GPU with MIG and virtual functions, as NVIDIA's are. */
+static char *plan_of_both(const char *node_text, const char *rules)
+{
+	struct clv_node node;
+	char *text;
+
+	plan_node(node_text, &node);
+	node.devices[0].vf.is_capable = true;
+	node.devices[0].vf.total = 8;
+	text = plan_text(&node, rules, "s");
+	clv_node_clear(&node);
+	return text;
+}
+
+static void test_one_way_at_a_time(void **state)
+{
+	static const struct {
+		const char *node;
+		const char *rules;
+		const char *text;
+	} rows[] = {
+		/* clang-format off */
+		{ "A100-40GB", "- {select: {}, mig: off, vf: {count: 2}}",
+			"set gpu0 to 2 virtual functions\n" },
+		{ "A100-40GB on 1g.5gb@0", "- {select: {}, mig: off, vf: {count: 2}}",
+			"destroy gpu0/1g.5gb@0\nturn off MIG of gpu0 (idle) gpu0\n"
+			"set gpu0 to 2 virtual functions\n" },
+		{ "A100-40GB vf=2", "- {select: {}, vf: {count: 0}, partitions: [{profile: 1g.5gb, "
+			"start: 0}]}",
+			"set gpu0 to 0 virtual functions (idle)\nturn on MIG of gpu0 (idle) gpu0\n"
+			"create gpu0/1g.5gb@0\n" },
+		{ "A100-40GB", "- {select: {}, mig: off, vf: {count: 0}}", "" },
+		{ "A100-40GB", "- {select: {}, mig: on, vf: {count: 2}}", "error -22 l.yaml:3: gpu0 "
+			"(A100-40GB): a device is divided in one way at a time, and the rule wants "
+			"MIG instances and virtual functions\n" },
+		{ "A100-40GB", "- {select: {}, partitions: [{profile: 1g.5gb}, {profile: \"vf:2\"}]}",
+			"error -22 l.yaml:3: gpu0 (A100-40GB): a device is divided in one way at a "
+			"time, and the rule wants MIG instances and virtual functions\n" },
+		{ "A100-40GB on", "- {select: {}, vf: {count: 2}}", "error -22 l.yaml:3: gpu0 "
+			"(A100-40GB): it is divided by MIG now: say mig: off too\n" },
+		{ "A100-40GB vf=2", "- {select: {}, mig: on}", "error -22 l.yaml:3: gpu0 "
+			"(A100-40GB): it is divided by virtual functions now: say vf: {count: 0} "
+			"too\n" },
+		{ "MI300X CPX/NPS1", "- {select: {}, vf: {count: 1}}", "error -22 l.yaml:3: gpu0 "
+			"(MI300X): it is divided by a compute mode now: say compute-mode: SPX too\n" },
+		{ "MI300X", "- {select: {}, compute-mode: SPX, vf: {count: 1}}",
+			"set gpu0 to 1 virtual function\n" },
+		/* clang-format on */
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *text = plan_of_both(rows[i].node, rows[i].rules);
+
+		if (strcmp(text, rows[i].text) != 0)
+			fail_msg("'%s' to '%s' gives '%s', not '%s'", rows[i].node,
+				rows[i].rules, text, rows[i].text);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_compute_modes),
+		cmocka_unit_test(test_memory_modes),
+		cmocka_unit_test(test_bad_modes),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_bad_functions),
+		cmocka_unit_test(test_processors),
+		cmocka_unit_test(test_bad_processors),
+		cmocka_unit_test(test_scattered_processors),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_shares_of_what_is_divided),
+		cmocka_unit_test(test_one_way_at_a_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
