@@ -19,16 +19,6 @@ static bool is_called(const struct clv_node_device *device, const char *name)
 	       strcasecmp(name, device->pci_address) == 0;
 }
 
-static bool has_name(
-	const struct clv_selector *select, const struct clv_node_device *device)
-{
-	for (size_t i = 0; i < select->n_names; i++) {
-		if (is_called(device, select->names[i]))
-			return true;
-	}
-	return select->n_names == 0;
-}
-
 /* "A100-80GB" also finds what NVML calls "NVIDIA A100-SXM4-80GB", by the tables. */
 static bool has_model(
 	const struct clv_selector *select, const struct clv_node_device *device)
@@ -109,114 +99,127 @@ static uint32_t leave_indexes(
 	return index;
 }
 
-static uint32_t select_devices(
-	const struct clv_selector *select, const struct clv_node *node, bool *ret)
-{
-	for (size_t i = 0; i < node->n_devices; i++) {
-		const struct clv_node_device *device = &node->devices[i];
-
-		ret[i] = has_name(select, device) && has_model(select, device) &&
-			 has_vendor(select, device);
-	}
-	if (select->is_homogeneous)
-		leave_homogeneous(node, ret);
-	return leave_indexes(select, node->n_devices, ret);
-}
-
-static int fail_with_none(const struct clv_layout *layout,
-	const struct clv_layout_rule *rule, const struct clv_node *node,
-	struct clv_error *err)
-{
-	if (node->n_devices == 0)
-		return clv_error_set(err, -ENODEV,
-			"%s:%" PRIu32 ": the node has no device that could be selected",
-			layout->name, rule->line);
-	return clv_error_set(err, -ENODEV,
-		"%s:%" PRIu32 ": no device is selected by this rule; the node has %zu, "
-		"the first is %s (%s): see cleave devices",
-		layout->name, rule->line, node->n_devices, node->devices[0].info.name,
-		node->devices[0].info.model);
-}
+/* One rule, while it is looked for its devices. */
+struct search {
+	const struct clv_layout *layout;
+	const struct clv_layout_rule *rule;
+	const struct clv_node *node;
+	bool *is_selected; /* by device */
+	struct clv_error *err;
+};
 
 /* A device that is missing must not pass for one that was not asked for. */
-static int check_names(const struct clv_layout *layout,
-	const struct clv_layout_rule *rule, const struct clv_node *node,
-	struct clv_error *err)
+static int select_names(struct search *s)
 {
-	const struct clv_selector *select = &rule->select;
+	const struct clv_selector *select = &s->rule->select;
 
+	for (size_t i = 0; i < s->node->n_devices; i++)
+		s->is_selected[i] = select->n_names == 0;
 	for (size_t i = 0; i < select->n_names; i++) {
-		size_t j = 0;
+		bool is_there = false;
 
-		while (j < node->n_devices &&
-			!is_called(&node->devices[j], select->names[i]))
-			j++;
-		if (j == node->n_devices)
-			return clv_error_set(err, -ENODEV,
+		for (size_t j = 0; j < s->node->n_devices; j++) {
+			if (!is_called(&s->node->devices[j], select->names[i]))
+				continue;
+			s->is_selected[j] = true;
+			is_there = true;
+		}
+		if (!is_there && !select->is_optional)
+			return clv_error_set(s->err, -ENODEV,
 				"%s:%" PRIu32 ": the node has no device '%s': see cleave "
 				"devices",
-				layout->name, rule->line, select->names[i]);
+				s->layout->name, s->rule->line, select->names[i]);
 	}
 	return 0;
 }
 
-static int check_indexes(const struct clv_layout *layout,
-	const struct clv_layout_rule *rule, uint32_t n, struct clv_error *err)
+/* n: of how many they are the indexes. */
+static int check_indexes(struct search *s, uint32_t n)
 {
-	const struct clv_selector *select = &rule->select;
+	const struct clv_selector *select = &s->rule->select;
 
-	for (size_t i = 0; i < select->n_indexes && n > 0; i++) {
+	for (size_t i = 0; i < select->n_indexes && n > 0 && !select->is_optional; i++) {
 		if (select->indexes[i] >= n)
-			return clv_error_set(err, -ENODEV,
+			return clv_error_set(s->err, -ENODEV,
 				"%s:%" PRIu32 ": the node has no device with the index "
 				"%" PRIu32 " here: they are 0 to %" PRIu32,
-				layout->name, rule->line, select->indexes[i], n - 1);
+				s->layout->name, s->rule->line, select->indexes[i],
+				n - 1);
 	}
 	return 0;
 }
 
-static int match_rule(const struct clv_layout *layout, size_t at,
-	const struct clv_node *node, bool *is_selected, int32_t *ret,
-	struct clv_error *err)
+static int select_devices(struct search *s)
 {
-	const struct clv_layout_rule *rule = &layout->rules[at];
-	bool is_any = false;
-	bool is_optional = rule->select.is_optional;
-	int r = is_optional ? 0 : check_names(layout, rule, node, err);
-	uint32_t n = select_devices(&rule->select, node, is_selected);
+	const struct clv_selector *select = &s->rule->select;
+	int r = select_names(s);
 
-	if (r >= 0 && !is_optional)
-		r = check_indexes(layout, rule, n, err);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < node->n_devices; i++) {
-		if (!is_selected[i])
+	for (size_t i = 0; i < s->node->n_devices; i++) {
+		const struct clv_node_device *device = &s->node->devices[i];
+
+		s->is_selected[i] = s->is_selected[i] && has_model(select, device) &&
+				    has_vendor(select, device);
+	}
+	if (select->is_homogeneous)
+		leave_homogeneous(s->node, s->is_selected);
+	return check_indexes(
+		s, leave_indexes(select, s->node->n_devices, s->is_selected));
+}
+
+static int fail_with_none(struct search *s)
+{
+	const struct clv_node *node = s->node;
+
+	if (node->n_devices == 0)
+		return clv_error_set(s->err, -ENODEV,
+			"%s:%" PRIu32 ": the node has no device that could be selected",
+			s->layout->name, s->rule->line);
+	return clv_error_set(s->err, -ENODEV,
+		"%s:%" PRIu32 ": no device is selected by this rule; the node has %zu, "
+		"the first is %s (%s): see cleave devices",
+		s->layout->name, s->rule->line, node->n_devices,
+		node->devices[0].info.name, node->devices[0].info.model);
+}
+
+static int match_rule(struct search *s, int32_t *ret)
+{
+	const struct clv_layout_rule *rules = s->layout->rules;
+	bool is_any = false;
+	int r = select_devices(s);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < s->node->n_devices; i++) {
+		if (!s->is_selected[i])
 			continue;
 		is_any = true;
 		if (ret[i] != NOBODY)
-			return clv_error_set(err, -EINVAL,
+			return clv_error_set(s->err, -EINVAL,
 				"%s:%" PRIu32 ": %s is selected here and by the rule in "
 				"line %" PRIu32 ": only one rule may speak for a device",
-				layout->name, rule->line, node->devices[i].info.name,
-				layout->rules[ret[i]].line);
-		ret[i] = (int32_t)at;
+				s->layout->name, s->rule->line,
+				s->node->devices[i].info.name, rules[ret[i]].line);
+		ret[i] = (int32_t)(s->rule - rules);
 	}
-	if (is_any || is_optional)
-		return 0;
-	return fail_with_none(layout, rule, node, err);
+	return is_any || s->rule->select.is_optional ? 0 : fail_with_none(s);
 }
 
 int clv_layout_match(const struct clv_layout *layout, const struct clv_node *node,
 	int32_t *ret, struct clv_error *err)
 {
 	_cleanup_free_ bool *is_selected = calloc(node->n_devices + 1, sizeof(bool));
+	struct search s = {layout, NULL, node, is_selected, err};
 	int r = 0;
 
 	if (!is_selected)
 		return clv_error_errno(err, ENOMEM, "cannot select devices");
 	for (size_t i = 0; i < node->n_devices; i++)
 		ret[i] = NOBODY;
-	for (size_t i = 0; i < layout->n_rules && r >= 0; i++)
-		r = match_rule(layout, i, node, is_selected, ret, err);
+	for (size_t i = 0; i < layout->n_rules && r >= 0; i++) {
+		s.rule = &layout->rules[i];
+		r = match_rule(&s, ret);
+	}
 	return r;
 }

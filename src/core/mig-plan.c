@@ -69,6 +69,7 @@ static void note_if_better(struct search *s)
 	if (difference > 0 || (difference == 0 && s->tried.options <= s->best->options))
 		return;
 	*s->best = s->tried;
+	s->best->ended = s->cost.ended;
 	s->best_cost = s->cost;
 	s->found = true;
 }
@@ -130,7 +131,7 @@ static void lose(struct search *s, size_t i)
 }
 
 /* As one of the wishes or, negative, as what nobody wishes for. */
-static void keep(struct search *s, size_t i, int wish)
+static void keep(struct search *s, size_t i, int wish, uint64_t ended)
 {
 	const struct clv_mig_have *have = &s->have[i];
 	struct cost before = s->cost;
@@ -138,10 +139,10 @@ static void keep(struct search *s, size_t i, int wish)
 	/* The driver has let it be, so it fits, whatever the tables say. */
 	clv_mig_set_put(s->model, &s->set, have->instance);
 	s->tried.stay |= (uint16_t)(1u << i);
+	s->cost.ended |= ended;
 	if (wish >= 0) {
 		s->tried.from[wish] = (uint8_t)i;
 		s->tried.starts[wish] = have->instance.start;
-		s->cost.ended |= have->ends[wish];
 		s->cost.n_refilled += have->differs_from >> wish & 1;
 	}
 	decide_from(s, i + 1);
@@ -150,6 +151,16 @@ static void keep(struct search *s, size_t i, int wish)
 	s->tried.stay &= (uint16_t) ~(1u << i);
 	clv_mig_set_remove(s->model, &s->set, have->instance);
 	s->cost = before;
+}
+
+static void become(struct search *s, size_t i, size_t wish)
+{
+	const struct clv_mig_have *have = &s->have[i];
+
+	if (have->n_ends[wish] == 0)
+		keep(s, i, (int)wish, 0);
+	for (uint8_t way = 0; way < have->n_ends[wish]; way++)
+		keep(s, i, (int)wish, have->ends[wish][way]);
 }
 
 /* One of equal wishes is as good as another: the first that is free. */
@@ -180,10 +191,10 @@ static void decide_from(struct search *s, size_t have)
 	}
 	for (size_t i = 0; i < s->n_wishes; i++) {
 		if (can_become(s, &s->have[have], i))
-			keep(s, have, (int)i);
+			become(s, have, i);
 	}
 	if (s->have[have].is_kept)
-		keep(s, have, -1);
+		keep(s, have, -1, 0);
 	else
 		lose(s, have);
 }
@@ -198,7 +209,10 @@ static bool are_equal(const struct search *s, size_t a, size_t b)
 
 		if ((have->cannot_be >> a & 1) != (have->cannot_be >> b & 1) ||
 			(have->differs_from >> a & 1) != (have->differs_from >> b & 1) ||
-			have->ends[a] != have->ends[b])
+			have->n_ends[a] != have->n_ends[b] ||
+			(have->n_ends[a] > 0 &&
+				memcmp(have->ends[a], have->ends[b],
+					have->n_ends[a] * sizeof(*have->ends[a])) != 0))
 			return false;
 	}
 	return true;

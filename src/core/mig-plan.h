@@ -18,11 +18,13 @@ struct clv_mig_have {
 	 * inside, which is better than losing it and worse than leaving it as it is. */
 	uint16_t cannot_be;
 	uint16_t differs_from;
-	/* A bit for each of at most CLV_MIG_HOLDERS_MAX holders: who has to go if it goes
-	 * (none, and yet in use: somebody of its own), and who if it becomes that wish.
-	 */
+	/* A bit for each of at most CLV_MIG_HOLDERS_MAX holders: who has to go if it
+	 * goes. None, and yet in use: somebody of its own. */
 	uint64_t holders;
-	uint64_t ends[CLV_MIG_INSTANCES_MAX];
+	/* By index in wishes: ways to become that one, by the holders that each ends; no
+	 * way is listed where nobody has to go.  Borrowed. */
+	const uint64_t *ends[CLV_MIG_INSTANCES_MAX];
+	uint8_t n_ends[CLV_MIG_INSTANCES_MAX];
 };
 
 #define CLV_MIG_ANYWHERE 0xff
@@ -38,6 +40,7 @@ struct clv_mig_answer {
 	/* Bits, by index in have. */
 	uint16_t stay;
 	uint16_t in_the_way; /* in use, and do not stay; only with -EBUSY */
+	uint64_t ended;      /* who has to go, in the bits of have; only with -EBUSY */
 	/* By index in wish. */
 	uint8_t from[CLV_MIG_INSTANCES_MAX]; /* which of have it is, or CLV_MIG_NEW */
 	uint8_t starts[CLV_MIG_INSTANCES_MAX];

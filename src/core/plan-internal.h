@@ -36,10 +36,6 @@ struct clv_planned_schemes {
 /* Digits alone, at most nine and no needless zero; -EINVAL for all else. */
 int64_t clv_planner_number(const char *text);
 
-/* Whether the function has what is asked for, as it was said or as a driver rounds it up.
- */
-bool clv_vf_has_quota(const struct clv_vf *vf, const struct clv_vf_quota *wanted);
-
 /* Of the profile of a partition. */
 enum clv_scheme clv_planner_scheme_of(const char *profile);
 /* -EINVAL for what the device does not have, or cannot have at once. */
@@ -76,6 +72,9 @@ void clv_planner_share(struct clv_planner *planner, uint32_t device, const char 
 /* "layout.yaml:LINE: gpu0 (MODEL): ..."; stores and returns code. */
 int clv_planner_fail(struct clv_planner *planner, struct clv_planned at, uint32_t line,
 	int code, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Whether the function has what is said of it. */
+bool clv_vf_has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf);
 /* For a rule that preserves partitions which end when that happens: -EINVAL. */
 int clv_planner_fail_to_preserve(
 	struct clv_planner *planner, struct clv_planned at, const char *when);

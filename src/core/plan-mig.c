@@ -54,7 +54,7 @@ static int add_wish(struct clv_mig_planner *p, const struct clv_mig_wished *wish
 	return 0;
 }
 
-void clv_mig_profile_list_starts(
+void clv_mig_planner_list_starts(
 	const struct clv_mig_profile *profile, char *ret, size_t size)
 {
 	size_t used = 0;
@@ -73,7 +73,7 @@ static int check_start(
 	if (start < CLV_MIG_ANYWHERE &&
 		memchr(profile->starts, (int)start, profile->n_starts))
 		return 0;
-	clv_mig_profile_list_starts(profile, starts, sizeof(starts));
+	clv_mig_planner_list_starts(profile, starts, sizeof(starts));
 	return clv_planner_fail(p->planner, p->at, wish->source->line, -EINVAL,
 		"%s cannot be placed at %" PRIu32 ": its places are %s", profile->name,
 		start, starts);
@@ -128,13 +128,12 @@ static int add_part_wishes(struct clv_mig_planner *p,
 			source->profile, source->profile + 3, slices);
 	wish.n_parts = 1;
 	wish.parts[0] = (uint8_t)slices;
-	wish.part_starts[0] = CLV_MIG_ANYWHERE;
+	memset(wish.part_starts, CLV_MIG_ANYWHERE, sizeof(wish.part_starts));
 	r = clv_plan_parts_check(p, &wish);
 	per_instance = p->model->profiles[wish.profile].slices / slices;
 	for (; left > 0 && r >= 0; left -= wish.n_parts) {
 		wish.n_parts = (uint8_t)(left < per_instance ? left : per_instance);
 		memset(wish.parts, (int)slices, wish.n_parts);
-		memset(wish.part_starts, CLV_MIG_ANYWHERE, wish.n_parts);
 		r = add_wish(p, &wish);
 	}
 	return r;
@@ -273,7 +272,7 @@ static int fail_with_room(struct clv_mig_planner *p)
 	for (size_t i = 0; i < p->n_have; i++) {
 		kept[i].in_use = false;
 		kept[i].holders = 0;
-		memset(kept[i].ends, 0, sizeof(kept[i].ends));
+		memset(kept[i].n_ends, 0, sizeof(kept[i].n_ends));
 	}
 	set_of(p, &answer, 0, &set);
 	while (n < p->n_wishes &&

@@ -5,6 +5,10 @@
 #include "core/plan-internal.h"
 
 #define CLV_PLAN_PARTS_MAX 8
+/* Ways to refill what is there, of all instances; and the holders of one instance up to
+ * whom all ways are looked for. */
+#define CLV_PLAN_WAYS_MAX 1024u
+#define CLV_PLAN_CHOICES_MAX 8u
 
 /* A GPU instance that is wanted, with the slices of its compute instances. */
 struct clv_mig_wished {
@@ -29,13 +33,13 @@ struct clv_mig_planner {
 	size_t n_wishes;
 	const struct clv_holder *holders[CLV_MIG_HOLDERS_MAX]; /* one for each bit */
 	size_t n_holders;
+	uint64_t ways[CLV_PLAN_WAYS_MAX]; /* what clv_mig_have.ends points to */
+	size_t n_ways;
 	struct clv_mig_answer answer;
 };
 
-/* "0, 2, 4" */
-void clv_mig_profile_list_starts(
+void clv_mig_planner_list_starts(
 	const struct clv_mig_profile *profile, char *ret, size_t size);
-
 /* The bits of these holders. */
 uint64_t clv_mig_planner_holders(
 	struct clv_mig_planner *p, const struct clv_holders *holders);

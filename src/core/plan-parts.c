@@ -83,12 +83,17 @@ static void fill_wishes(const struct clv_mig_wished *wish, struct parts *parts)
 			whole(parts->model).profile, CLV_MIG_ANYWHERE};
 }
 
+/* gone: the holders that are on their way out anyway. */
 static int solve(struct clv_mig_planner *p, const struct clv_partition *now,
-	const struct clv_mig_wished *wish, struct parts *ret)
+	const struct clv_mig_wished *wish, uint64_t gone, struct parts *ret)
 {
 	*ret = (struct parts){.model = model_of(p, wish->profile)};
 	if (now)
 		fill_have(p, now, ret);
+	for (size_t i = 0; i < ret->n_have; i++) {
+		ret->have[i].in_use = (ret->have[i].holders & ~gone) != 0;
+		ret->have[i].holders &= ~gone;
+	}
 	fill_wishes(wish, ret);
 	return clv_mig_solve(ret->model, ret->have, ret->n_have, ret->wishes,
 		ret->n_wishes, &ret->answer);
@@ -123,17 +128,20 @@ static int check_start(
 	struct clv_mig_planner *p, const struct clv_mig_wished *wish, size_t i)
 {
 	const struct clv_mig_model *model = model_of(p, wish->profile);
-	const struct clv_mig_profile *part =
-		&model->profiles[find_size(model, wish->parts[i])];
+	int size = find_size(model, wish->parts[i]);
+	uint8_t start = wish->part_starts[i];
 	char starts[64];
 
-	if (wish->part_starts[i] == CLV_MIG_ANYWHERE ||
-		memchr(part->starts, wish->part_starts[i], part->n_starts))
+	if (size < 0)
+		return fail_with_size(p, wish, wish->parts[i]);
+	if (start == CLV_MIG_ANYWHERE || memchr(model->profiles[size].starts, start,
+						 model->profiles[size].n_starts))
 		return 0;
-	clv_mig_profile_list_starts(part, starts, sizeof(starts));
+	clv_mig_planner_list_starts(&model->profiles[size], starts, sizeof(starts));
 	return clv_planner_fail(p->planner, p->at, wish->source->line, -EINVAL,
-		"%s cannot be placed at %u in %s: its places are %s", part->name,
-		wish->part_starts[i], p->model->profiles[wish->profile].name, starts);
+		"%s cannot be placed at %u in %s: its places are %s",
+		model->profiles[size].name, start, p->model->profiles[wish->profile].name,
+		starts);
 }
 
 int clv_plan_parts_check(struct clv_mig_planner *p, const struct clv_mig_wished *wish)
@@ -149,21 +157,17 @@ int clv_plan_parts_check(struct clv_mig_planner *p, const struct clv_mig_wished 
 		return clv_planner_fail(p->planner, p->at, wish->source->line, -EINVAL,
 			"nothing is known of compute instances in %s", profile->name);
 	for (size_t i = 0; i < wish->n_parts; i++) {
-		if (find_size(model, wish->parts[i]) < 0)
-			return fail_with_size(p, wish, wish->parts[i]);
+		int r = check_start(p, wish, i);
+
+		if (r < 0)
+			return r;
 		sum += wish->parts[i];
 	}
 	if (sum > profile->slices)
 		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
 			"compute instances of %u slices do not fit in %s, which has %u",
 			sum, profile->name, profile->slices);
-	for (size_t i = 0; i < wish->n_parts; i++) {
-		int r = check_start(p, wish, i);
-
-		if (r < 0)
-			return r;
-	}
-	if (solve(p, NULL, wish, &parts) < 0)
+	if (solve(p, NULL, wish, 0, &parts) < 0)
 		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
 			"these parts do not fit together in %s", profile->name);
 	return 0;
@@ -198,28 +202,71 @@ int clv_plan_parts_know(
 	return 0;
 }
 
+/* The next way, unless one that is known ends nobody but some of these. */
+static void add_way(
+	struct clv_mig_planner *p, struct clv_mig_have *to, size_t at, uint64_t ended)
+{
+	for (uint8_t i = 0; i < to->n_ends[at]; i++) {
+		if ((to->ends[at][i] & ~ended) == 0)
+			return;
+	}
+	if (to->n_ends[at] == 0)
+		to->ends[at] = &p->ways[p->n_ways];
+	p->ways[p->n_ways++] = ended;
+	to->n_ends[at]++;
+}
+
+/* Which holders would do, if they went: every choice of them, the small ones first. Where
+ * these are too many it is what ends the fewest. */
+static void list_ways(
+	struct clv_mig_planner *p, size_t have, size_t at, const struct parts *parts)
+{
+	struct clv_mig_have *to = &p->have[have];
+	unsigned n_holders = (unsigned)__builtin_popcountll(to->holders);
+	size_t n_left = CLV_PLAN_WAYS_MAX - p->n_ways;
+	struct parts tried;
+
+	/* Room for all choices here, and for one everywhere else. */
+	if (n_holders > CLV_PLAN_CHOICES_MAX ||
+		n_left < (1u << CLV_PLAN_CHOICES_MAX) +
+				 CLV_MIG_INSTANCES_MAX * CLV_MIG_INSTANCES_MAX) {
+		add_way(p, to, at, parts->answer.ended);
+		return;
+	}
+	for (unsigned n = 1; n <= n_holders; n++) {
+		for (uint64_t some = to->holders; some != 0;
+			some = (some - 1) & to->holders) {
+			if ((unsigned)__builtin_popcountll(some) == n &&
+				solve(p, p->partitions[have], &p->wishes[at], some,
+					&tried) == 0)
+				add_way(p, to, at, some);
+		}
+	}
+}
+
 static void compare(struct clv_mig_planner *p, size_t have, size_t at)
 {
 	const struct clv_partition *now = p->partitions[have];
 	const struct clv_mig_wished *wish = &p->wishes[at];
 	struct clv_mig_have *to = &p->have[have];
 	bool is_plain = now->n_parts == 0 && !now->is_half_made;
+	uint16_t all;
 	struct parts parts;
+	int r;
 
 	if (wish->profile != to->instance.profile || (is_plain && wish->n_parts == 0))
 		return;
-	if (!model_of(p, wish->profile) || solve(p, now, wish, &parts) == -ENOSPC) {
+	r = model_of(p, wish->profile) ? solve(p, now, wish, 0, &parts) : -ENOSPC;
+	if (r == -ENOSPC) {
 		to->cannot_be |= (uint16_t)(1u << at);
 		return;
 	}
-	for (size_t i = 0; i < parts.n_have; i++) {
-		if (stays(&parts, i))
-			continue;
+	all = (uint16_t)((1u << parts.n_have) - 1);
+	if (parts.answer.stay != all ||
+		memchr(parts.answer.from, CLV_MIG_NEW, parts.n_wishes))
 		to->differs_from |= (uint16_t)(1u << at);
-		to->ends[at] |= parts.have[i].holders;
-	}
-	if (memchr(parts.answer.from, CLV_MIG_NEW, parts.n_wishes))
-		to->differs_from |= (uint16_t)(1u << at);
+	if (r == -EBUSY)
+		list_ways(p, have, at, &parts);
 }
 
 void clv_plan_parts_compare(struct clv_mig_planner *p, size_t have)
@@ -236,6 +283,7 @@ void clv_plan_parts_compare(struct clv_mig_planner *p, size_t have)
 		to->cannot_be |= (uint16_t)((to->cannot_be >> (i - 1) & 1) << i);
 		to->differs_from |= (uint16_t)((to->differs_from >> (i - 1) & 1) << i);
 		to->ends[i] = to->ends[i - 1];
+		to->n_ends[i] = to->n_ends[i - 1];
 	}
 }
 
@@ -257,11 +305,15 @@ static void block_lost(struct clv_mig_planner *p, const struct clv_partition *no
 {
 	const char *why = "the layout wants other compute instances there";
 
-	if (parts->answer.in_the_way != 0)
+	for (size_t i = 0; i < parts->n_have; i++) {
+		if (stays(parts, i))
+			continue;
 		clv_planner_block(
 			p->planner, p->at.index, now->name, &now->holders, "%s", why);
+		break;
+	}
 	for (size_t i = 0; i < now->n_parts; i++) {
-		if (parts->answer.in_the_way & 1u << i)
+		if (!stays(parts, i))
 			clv_planner_block(p->planner, p->at.index, now->parts[i].name,
 				&now->parts[i].holders, "%s", why);
 	}
@@ -292,7 +344,7 @@ void clv_plan_parts_add(struct clv_mig_planner *p, const struct clv_mig_wished *
 		clv_planner_share(p->planner, p->at.index, name, &wish->source->shares);
 		return;
 	}
-	solve(p, now, wish, &parts);
+	solve(p, now, wish, p->answer.ended, &parts);
 	if (now)
 		block_lost(p, now, &parts);
 	for (size_t i = 0; i < parts.n_have; i++) {

@@ -18,6 +18,7 @@ struct vf_plan {
 	struct clv_planned at;
 	const struct clv_vf_state *now;
 	uint32_t count;
+	bool is_new; /* another count than now */
 	uint32_t line;
 	const struct clv_layout_shares *shares;
 };
@@ -183,38 +184,55 @@ static void plan_new_count(struct vf_plan *p)
 		add_count(p, p->count, "");
 }
 
+static bool is_right(const struct vf_plan *p, uint32_t number)
+{
+	return !p->is_new &&
+	       clv_vf_has_quota(&p->at.rule->vf_quota, &p->now->items[number - 1]);
+}
+
+static bool is_all_right(const struct vf_plan *p)
+{
+	for (uint32_t i = 1; i <= p->count; i++) {
+		if (!is_right(p, i))
+			return false;
+	}
+	return !p->is_new;
+}
+
+static void plan_function(struct vf_plan *p, uint32_t number)
+{
+	char name[CLV_PARTITION_NAME_MAX];
+
+	name_function(p, number, name);
+	if (is_right(p, number))
+		clv_planner_keep(p->planner, name);
+	else if (!p->is_new)
+		clv_planner_block(p->planner, p->at.index, name,
+			&p->now->items[number - 1].holders,
+			"its quota changes only when it is not in use");
+	if (!is_right(p, number) && wants_quota(&p->at.rule->vf_quota))
+		add_quota(p, number);
+	if (p->shares)
+		clv_planner_share(p->planner, p->at.index, name, p->shares);
+}
+
 int clv_plan_vf(struct clv_planner *planner, struct clv_planned at)
 {
-	const struct clv_vf_quota *quota = &at.rule->vf_quota;
 	struct vf_plan p = {.planner = planner, .at = at, .now = &at.device->vf};
-	bool is_new;
 	int r = read_wanted(&p);
 
-	if (r >= 0)
+	p.is_new = p.count != p.now->n;
+	/* What is there is right, whatever the device says of what it takes. */
+	if (r >= 0 && !is_all_right(&p))
 		r = check(&p);
 	if (r < 0)
 		return r;
-	is_new = p.count != p.now->n;
-	if (is_new && p.now->n > 0 && at.rule->preserve)
+	if (p.is_new && p.now->n > 0 && at.rule->preserve)
 		return clv_planner_fail_to_preserve(
 			planner, at, "the number of virtual functions changes");
-	if (is_new)
+	if (p.is_new)
 		plan_new_count(&p);
-	for (uint32_t i = 1; i <= p.count; i++) {
-		char name[CLV_PARTITION_NAME_MAX];
-		bool is_right = !is_new && clv_vf_has_quota(&p.now->items[i - 1], quota);
-
-		name_function(&p, i, name);
-		if (is_right)
-			clv_planner_keep(planner, name);
-		else if (!is_new)
-			clv_planner_block(planner, at.index, name,
-				&p.now->items[i - 1].holders,
-				"its quota changes only when it is not in use");
-		if (!is_right && wants_quota(quota))
-			add_quota(&p, i);
-		if (p.shares)
-			clv_planner_share(planner, at.index, name, p.shares);
-	}
+	for (uint32_t i = 1; i <= p.count; i++)
+		plan_function(&p, i);
 	return 0;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AMD's compute and memory modes.  A compute mode is one device's own matter.  A memory
  * mode is its hive's, and comes true when the driver is reloaded, which takes all devices
- * of the driver away and gives each the compute mode that the driver likes (SPX, or CPX
- * where SPX does not go with the memory mode): so those that change go to a mode that the
- * change can be asked for from, and each gets its own after. */
+ * of the driver away and gives each the compute mode that the driver likes: so each gets
+ * its own again after. */
 #include "core/plan-internal.h"
 
 #include "base/cleanup.h"

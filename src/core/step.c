@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/plan.h"
+#include "core/plan-internal.h"
 
 #include "base/cleanup.h"
-#include "core/plan-internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* xe and i915 give local memory in pieces of 2 MiB, and i915 gives contexts in pieces of
+ * 128. */
+#define ROUNDING_BYTES (UINT64_C(2) << 20)
+#define CONTEXTS_STEP 128u
 
 static const char *const kinds[_CLV_STEP_KIND_MAX] = {
 	[CLV_STEP_DESTROY_PART] = "destroy-part",
@@ -69,52 +73,40 @@ static bool has_part(const struct clv_step *step, const struct clv_node_device *
 	return false;
 }
 
-/* xe and i915 give local memory in pieces of 2 MiB, and i915 gives contexts in pieces of
- * 128. */
-#define MEMORY_GRANULE (UINT64_C(2) << 20)
-#define CONTEXTS_GRANULE 128u
-
 /* As wanted, or as a driver has rounded it up. */
 static bool has_memory(uint64_t wanted, uint64_t now)
 {
-	return wanted == 0 || (now >= wanted && now - wanted < MEMORY_GRANULE);
+	return wanted == 0 || (now >= wanted && now - wanted < ROUNDING_BYTES);
 }
 
 /* A driver's own choice may be a little more than what is wanted, and is not that. */
 static bool has_contexts(uint32_t wanted, uint32_t now)
 {
 	return wanted == 0 || now == wanted ||
-	       (now > wanted && now - wanted < CONTEXTS_GRANULE &&
-		       now % CONTEXTS_GRANULE == 0);
+	       (now > wanted && now - wanted < CONTEXTS_STEP && now % CONTEXTS_STEP == 0);
 }
 
-static bool has_number(uint64_t wanted, uint64_t now)
-{
-	return wanted == 0 || now == wanted;
-}
-
-static bool is_said(const char *wanted, const char *now)
-{
-	return wanted[0] == '\0' || strcmp(wanted, now) == 0;
-}
-
-bool clv_vf_has_quota(const struct clv_vf *vf, const struct clv_vf_quota *wanted)
+bool clv_vf_has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf)
 {
 	const struct clv_vf_quota *now = &vf->quota;
 
 	return has_memory(wanted->memory_bytes, now->memory_bytes) &&
-	       has_number(wanted->exec_quantum_ms, now->exec_quantum_ms) &&
-	       has_number(wanted->preempt_timeout_us, now->preempt_timeout_us) &&
+	       (wanted->exec_quantum_ms == 0 ||
+		       wanted->exec_quantum_ms == now->exec_quantum_ms) &&
+	       (wanted->preempt_timeout_us == 0 ||
+		       wanted->preempt_timeout_us == now->preempt_timeout_us) &&
 	       has_contexts(wanted->contexts, now->contexts) &&
-	       has_number(wanted->doorbells, now->doorbells) &&
-	       is_said(wanted->priority, now->priority) &&
-	       is_said(wanted->type, now->type) && is_said(wanted->driver, vf->driver);
+	       (wanted->doorbells == 0 || wanted->doorbells == now->doorbells) &&
+	       (wanted->priority[0] == '\0' ||
+		       strcmp(wanted->priority, now->priority) == 0) &&
+	       (wanted->type[0] == '\0' || strcmp(wanted->type, now->type) == 0) &&
+	       (wanted->driver[0] == '\0' || strcmp(wanted->driver, vf->driver) == 0);
 }
 
 static bool has_quota(const struct clv_step *step, const struct clv_node_device *device)
 {
 	return step->value >= 1 && step->value <= device->vf.n &&
-	       clv_vf_has_quota(&device->vf.items[step->value - 1], &step->quota);
+	       clv_vf_has_quota(&step->quota, &device->vf.items[step->value - 1]);
 }
 
 static bool is_made(const struct clv_step *step, const struct clv_node_device *device)

@@ -19,7 +19,7 @@ static bool selects_equally(const struct clv_selector *a, const struct clv_selec
 	}
 	return has_equal_numbers(a->indexes, a->n_indexes, b->indexes, b->n_indexes) &&
 	       strcmp(a->model, b->model) == 0 && strcmp(a->vendor, b->vendor) == 0 &&
-	       a->is_homogeneous == b->is_homogeneous;
+	       a->is_homogeneous == b->is_homogeneous && a->is_optional == b->is_optional;
 }
 
 static bool has_equal_shares(

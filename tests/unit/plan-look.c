@@ -82,12 +82,11 @@ static void add_wishes(const struct clv_node_device *device,
 	}
 }
 
-/* One that fills the instance is not listed. */
-static bool has_part_at(const struct clv_partition *partition, uint32_t slices,
-	uint32_t size, int32_t start)
+static bool is_at(const struct clv_partition *partition, uint32_t size, int32_t start,
+	uint32_t slices)
 {
 	if (partition->n_parts == 0)
-		return size == slices && start == 0;
+		return start == 0 && size == slices;
 	for (size_t i = 0; i < partition->n_parts; i++) {
 		if (partition->parts[i].size == size &&
 			partition->parts[i].start == (uint32_t)start)
@@ -96,7 +95,7 @@ static bool has_part_at(const struct clv_partition *partition, uint32_t slices,
 	return false;
 }
 
-/* As counts by size, since other places inside are the planner's to choose. */
+/* As counts by size, since most places inside are the planner's to choose. */
 static bool has_parts(const struct clv_node_device *device, const struct wish *wish,
 	const struct clv_partition *partition)
 {
@@ -114,8 +113,7 @@ static bool has_parts(const struct clv_node_device *device, const struct wish *w
 	for (size_t i = 0; i < wish->n_parts; i++) {
 		wanted[wish->parts[i] & 0xff]++;
 		if (wish->part_starts[i] >= 0 &&
-			!has_part_at(
-				partition, slices, wish->parts[i], wish->part_starts[i]))
+			!is_at(partition, wish->parts[i], wish->part_starts[i], slices))
 			return false;
 	}
 	return memcmp(wanted, there, sizeof(wanted)) == 0;
@@ -194,14 +192,14 @@ static const char *look_at_modes(
 	return NULL;
 }
 
-/* Drivers round up what they are given, to pages of 2 MiB. */
+/* Drivers round up what they are given, by a page of some megabytes. */
 static bool has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf)
 {
 	const struct clv_vf_quota *now = &vf->quota;
 
 	return (wanted->memory_bytes == 0 ||
 		       (now->memory_bytes >= wanted->memory_bytes &&
-			       now->memory_bytes - wanted->memory_bytes < 1u << 21)) &&
+			       now->memory_bytes - wanted->memory_bytes < 1u << 26)) &&
 	       (wanted->exec_quantum_ms == 0 ||
 		       wanted->exec_quantum_ms == now->exec_quantum_ms) &&
 	       (wanted->preempt_timeout_us == 0 ||

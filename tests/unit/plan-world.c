@@ -305,12 +305,12 @@ static void read_word(struct clv_node_device *device, char *word)
 		device->scheme = CLV_SCHEME_MIG;
 	} else if (strcmp(word, "pending") == 0) {
 		device->mig.is_pending = true;
-	} else if (strcmp(word, "absent") == 0) {
-		device->mig.is_absent = true;
 	} else if (strcmp(word, "reset") == 0) {
 		device->mig.needs_reset = true;
 	} else if (strcmp(word, "forgets") == 0) {
 		device->mig.is_lost_at_reboot = true;
+	} else if (strcmp(word, "absent") == 0) {
+		device->mig.is_absent = true;
 	} else if (word[0] == '!') {
 		take_holders(word, &device->holders);
 	} else if (word[0] == '#') {

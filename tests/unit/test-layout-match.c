@@ -99,6 +99,10 @@ static void test_match(void **state)
 		{ "- select: {vendor: nvidia, index: [4, 0]}",  "0.......0" },
 		{ "- select: {model: A100-80GB, homogeneous: true, index: 1}", "..0......" },
 		{ "- select: {name: [gpu0, gpu4], vendor: nvidia}", "0........" },
+		/* a node that has none of these, or not all, may follow the layout too */
+		{ "- select: {model: H100, optional: true}",    "........." },
+		{ "- select: {name: [gpu9, gpu3], optional: true}", "...0....." },
+		{ "- select: {index: [0, 12], optional: true}", "0........" },
 		/* several rules */
 		{ "- select: {vendor: amd}\n- select: {vendor: nvidia, index: 0}\n"
 		  "- select: {name: spare}",                    "1...00..2" },

@@ -60,6 +60,24 @@ static struct clv_layout good(const char *text)
 	return layout;
 }
 
+/* "2 1@0" */
+static void check_parts(
+	const struct clv_layout_partition *partition, const char *expected)
+{
+	char text[64] = "";
+
+	for (size_t i = 0; i < partition->n_parts; i++) {
+		int32_t start = CLV_LAYOUT_PART_START(partition->parts[i]);
+		size_t used = strlen(text);
+
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%u",
+			i ? " " : "", CLV_LAYOUT_PART_SLICES(partition->parts[i]));
+		if (start >= 0)
+			snprintf(text + used, sizeof(text) - used, "@%d", start);
+	}
+	assert_string_equal(text, expected);
+}
+
 static void check_numbers(const uint32_t *numbers, size_t n, const char *expected)
 {
 	char text[64] = "";
@@ -112,7 +130,7 @@ static void test_select(void **state)
 		const char *names; /* with blanks between them */
 		const char *model;
 		const char *vendor;
-		bool is_homogeneous;
+		bool is_homogeneous, is_optional;
 	} rows[] = {
 		/* clang-format off */
 		{ "{}",                          "", "", "", "", false },
@@ -132,6 +150,8 @@ static void test_select(void **state)
 		{ "{vendor: intel}",             "", "", "", "intel", false },
 		{ "{vendor: cpu}",               "", "", "", "cpu", false },
 		{ "{homogeneous: true}",         "", "", "", "", true },
+		{ "{optional: true}",            "", "", "", "", false, true },
+		{ "{optional: on, homogeneous: on}", "", "", "", "", true, true },
 		{ "{vendor: amd, model: MI300X, index: [1], homogeneous: on, name: gpu1}",
 			"1", "gpu1", "MI300X", "amd", true },
 		/* clang-format on */
@@ -154,6 +174,7 @@ static void test_select(void **state)
 		assert_string_equal(select->model, rows[i].model);
 		assert_string_equal(select->vendor, rows[i].vendor);
 		assert_int_equal(select->is_homogeneous, rows[i].is_homogeneous);
+		assert_int_equal(select->is_optional, rows[i].is_optional);
 		assert_int_equal(layout.rules[0].line, 3);
 		clv_layout_clear(&layout);
 	}
@@ -177,6 +198,7 @@ static void test_partitions(void **state)
 		{ "{profile: 1g.10gb, start: [6, 0, 4096]}",  0, "6 0 4096", "", 0 },
 		{ "{profile: 3g.40gb, parts: 3c}",            1, "", "3", 0 },
 		{ "{profile: 3g.40gb, parts: [2c, 1c], count: 2}", 2, "", "2 1", 0 },
+		{ "{profile: 3g.40gb, parts: [1c@2, 2c@0, 1c]}", 1, "", "1@2 2@0 1", 0 },
 		{ "{profile: 3g.40gb, shares: 4}",            1, "", "", 4 },
 		{ "{profile: \"cores:4\", start: [0, 8], shares: 2}", 0, "0 8", "", 2 },
 		/* clang-format on */
@@ -195,7 +217,7 @@ static void test_partitions(void **state)
 		partition = layout.rules[0].partitions;
 		assert_int_equal(partition->count, rows[i].count);
 		check_numbers(partition->starts, partition->n_starts, rows[i].starts);
-		check_numbers(partition->parts, partition->n_parts, rows[i].parts);
+		check_parts(partition, rows[i].parts);
 		assert_int_equal(partition->shares.n_equal, rows[i].n_equal);
 		assert_int_equal(partition->line, 5);
 		clv_layout_clear(&layout);

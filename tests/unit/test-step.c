@@ -127,7 +127,6 @@ static void test_done(void **state)
 		{ "VF vf=2",                 { CLV_STEP_VF_COUNT, .value = 0 }, false },
 		{ "VF vf=1 each=4G",         QUOTA(.memory_bytes = 4ull << 30), true },
 		{ "VF vf=1 each=4097M",      QUOTA(.memory_bytes = 4ull << 30), true },
-		{ "VF vf=1 each=4098M",      QUOTA(.memory_bytes = 4ull << 30), false },
 		{ "VF vf=1 each=4095M",      QUOTA(.memory_bytes = 4ull << 30), false },
 		{ "VF vf=1 each=8G",         QUOTA(.memory_bytes = 4ull << 30), false },
 		{ "VF vf=1 type=A",          QUOTA(.type = "A"), true },
