@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/yaml.h"
+#include "core/layout-keys.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -509,6 +510,21 @@ static const struct clv_yaml_field layout_fields[] = {
 	{"on-busy", read_on_busy, false, 0},
 	{"devices", read_rules, true, 0},
 };
+
+#define MAP(name, fields)                   \
+	{                                   \
+		name, fields, COUNT(fields) \
+	}
+
+const struct clv_layout_map clv_layout_maps[] = {
+	MAP("layout", layout_fields),
+	MAP("rule", rule_fields),
+	MAP("select", select_fields),
+	MAP("partition", partition_fields),
+	MAP("share", share_fields),
+	MAP("vf", vf_fields),
+};
+const size_t clv_layout_n_maps = COUNT(clv_layout_maps);
 
 int clv_layout_parse(const char *data, size_t n_bytes, const char *name,
 	struct clv_layout *ret, struct clv_error *err)

@@ -48,10 +48,12 @@ static const struct clv_partition *partition_at(const struct cores_plan *p, size
 	return &p->at.device->partitions[i];
 }
 
-/* "0-1,4" into marks.  What the device does not have is passed over. */
-static void mark(const struct clv_cores_state *cores, const char *list, bool *ret)
+/* "0-1,4" into marks.  What the device does not have is passed over.  False: one of them
+ * was marked before. */
+static bool mark(const struct clv_cores_state *cores, const char *list, bool *ret)
 {
 	const char *text = list;
+	bool is_new = true;
 
 	while (*text >= '0' && *text <= '9') {
 		char *end;
@@ -60,11 +62,14 @@ static void mark(const struct clv_cores_state *cores, const char *list, bool *re
 		if (*end == '-')
 			last = strtoul(end + 1, &end, 10);
 		for (uint32_t i = 0; i < cores->total; i++) {
-			if (cores->ids[i] >= first && cores->ids[i] <= last)
-				ret[i] = true;
+			if (cores->ids[i] < first || cores->ids[i] > last)
+				continue;
+			is_new &= !ret[i];
+			ret[i] = true;
 		}
 		text = *end == ',' ? end + 1 : end;
 	}
+	return is_new;
 }
 
 /* What is wanted. */
@@ -128,6 +133,21 @@ static int read_wishes(struct cores_plan *p)
 }
 
 /* What stays. */
+
+static int check_sets(struct cores_plan *p)
+{
+	for (size_t i = 0; i < p->at.device->n_partitions; i++) {
+		const struct clv_partition *partition = partition_at(p, i);
+
+		if (!mark(&p->at.device->cores, partition->address, p->is_taken))
+			return clv_planner_fail(p->planner, p->at, p->at.rule->line,
+				-EINVAL,
+				"%s is there and not understood: another has some of its "
+				"processors",
+				partition->name);
+	}
+	return 0;
+}
 
 static bool is_same(const struct wish *wish, const struct clv_partition *partition)
 {
@@ -420,6 +440,8 @@ static int plan(struct cores_plan *p)
 	struct wish *wish = NULL;
 	int r = read_wishes(p);
 
+	if (r >= 0)
+		r = check_sets(p);
 	if (r < 0)
 		return r;
 	for (int keeping = KEEP_ALL; keeping < _KEEPING_MAX; keeping++) {

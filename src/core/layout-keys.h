@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/yaml.h"
+
+/* What the maps of a layout's text form may have in them: the tables by which it is read,
+ * for the test that holds docs/layout.md and docs/layout.schema.json to them. */
+struct clv_layout_map {
+	const char *name; /* "rule" */
+	const struct clv_yaml_field *fields;
+	size_t n_fields;
+};
+
+extern const struct clv_layout_map clv_layout_maps[];
+extern const size_t clv_layout_n_maps;
