@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 
-#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The next character of well-formed UTF-8, or 0. */
@@ -54,4 +54,11 @@ bool clv_text_is_line(const char *text)
 			return false;
 	}
 	return true;
+}
+
+void clv_text_list(char *list, size_t list_bytes, const char *item)
+{
+	size_t used = strlen(list);
+
+	snprintf(list + used, list_bytes - used, "%s%s", used > 0 ? ", " : "", item);
 }

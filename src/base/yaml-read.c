@@ -21,15 +21,12 @@ static int fail_with_key(struct clv_yaml_value key, const struct clv_yaml_field 
 	const char *names[FIELDS_MAX];
 	const char *nearest;
 	char known[256] = "";
-	size_t used = 0;
 
 	if (n_fields > FIELDS_MAX)
 		n_fields = FIELDS_MAX;
 	for (size_t i = 0; i < n_fields; i++) {
 		names[i] = fields[i].key;
-		if (used < sizeof(known))
-			used += (size_t)snprintf(known + used, sizeof(known) - used,
-				"%s%s", i ? ", " : "", names[i]);
+		clv_text_list(known, sizeof(known), names[i]);
 	}
 	nearest = clv_suggest(clv_yaml_text(key), names, n_fields);
 	if (nearest)
@@ -144,14 +141,11 @@ int clv_yaml_read_choice(struct clv_yaml_value value, const char *const *names,
 {
 	const char *text = clv_yaml_text(value);
 	char known[256] = "";
-	size_t used = 0;
 
 	for (size_t i = 0; i < n_names; i++) {
 		if (strcmp(text, names[i]) == 0)
 			return (int)i;
-		if (used < sizeof(known))
-			used += (size_t)snprintf(known + used, sizeof(known) - used,
-				"%s%s", i ? ", " : "", names[i]);
+		clv_text_list(known, sizeof(known), names[i]);
 	}
 	return clv_yaml_fail(value, err, -EINVAL, "'%.40s' is none of %s", text, known);
 }

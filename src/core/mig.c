@@ -2,6 +2,7 @@
 #include "core/mig.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,13 +65,11 @@ void clv_mig_model_free(struct clv_mig_model *model)
 	free(model);
 }
 
-static void list_profiles(const struct clv_mig_model *model, char *text, size_t size)
+void clv_mig_list_profiles(const struct clv_mig_model *model, char *ret, size_t ret_bytes)
 {
-	size_t used = 0;
-
-	for (size_t i = 0; i < model->n_profiles && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "",
-			model->profiles[i].name);
+	ret[0] = '\0';
+	for (size_t i = 0; i < model->n_profiles; i++)
+		clv_text_list(ret, ret_bytes, model->profiles[i].name);
 }
 
 int clv_mig_profile_find(
@@ -82,7 +81,7 @@ int clv_mig_profile_find(
 		if (strcmp(model->profiles[i].name, name) == 0)
 			return (int)i;
 	}
-	list_profiles(model, known, sizeof(known));
+	clv_mig_list_profiles(model, known, sizeof(known));
 	return clv_error_set(err, -EINVAL, "%s has no profile '%.40s': it has %s",
 		model->name, name, known);
 }

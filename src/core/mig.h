@@ -66,6 +66,10 @@ void clv_mig_model_free(struct clv_mig_model *model);
 int clv_mig_profile_find(
 	const struct clv_mig_model *model, const char *name, struct clv_error *err);
 
+/* "1g.10gb, 2g.20gb", all that it has. */
+void clv_mig_list_profiles(
+	const struct clv_mig_model *model, char *ret, size_t ret_bytes);
+
 /* One GPU instance: a profile, by index in its model, at a place. */
 struct clv_mig_instance {
 	uint8_t profile;

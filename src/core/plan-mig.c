@@ -4,6 +4,7 @@
 #include "core/plan-mig.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -57,11 +58,13 @@ static int add_wish(struct clv_mig_planner *p, const struct clv_mig_wished *wish
 void clv_mig_planner_list_starts(
 	const struct clv_mig_profile *profile, char *ret, size_t size)
 {
-	size_t used = 0;
+	char start[8];
 
-	for (uint8_t i = 0; i < profile->n_starts && used < size; i++)
-		used += (size_t)snprintf(ret + used, size - used, "%s%u", i ? ", " : "",
-			profile->starts[i]);
+	ret[0] = '\0';
+	for (uint8_t i = 0; i < profile->n_starts; i++) {
+		snprintf(start, sizeof(start), "%u", profile->starts[i]);
+		clv_text_list(ret, size, start);
+	}
 }
 
 static int check_start(
@@ -223,15 +226,14 @@ static int add_have(struct clv_mig_planner *p, const struct clv_partition *parti
 static void list_fits(const struct clv_mig_planner *p, const struct clv_mig_set *set,
 	char *ret, size_t size)
 {
-	size_t used = 0;
-
-	snprintf(ret, size, "nothing");
-	for (uint8_t i = 0; i < p->model->n_profiles && used < size; i++) {
+	ret[0] = '\0';
+	for (uint8_t i = 0; i < p->model->n_profiles; i++) {
 		if (clv_mig_set_capacity(p->model, set, i) > 0 &&
 			p->model->profiles[i].attributes == 0)
-			used += (size_t)snprintf(ret + used, size - used, "%s%s",
-				used ? ", " : "", p->model->profiles[i].name);
+			clv_text_list(ret, size, p->model->profiles[i].name);
 	}
+	if (ret[0] == '\0')
+		clv_text_list(ret, size, "nothing");
 }
 
 static void fill_plain_wishes(

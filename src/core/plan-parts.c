@@ -104,21 +104,12 @@ static bool stays(const struct parts *parts, size_t i)
 	return parts->answer.stay & 1u << i;
 }
 
-static void list_sizes(const struct clv_mig_model *model, char *ret, size_t size)
-{
-	size_t used = 0;
-
-	for (size_t i = 0; i < model->n_profiles && used < size; i++)
-		used += (size_t)snprintf(ret + used, size - used, "%s%s", i ? ", " : "",
-			model->profiles[i].name);
-}
-
 static int fail_with_size(
 	struct clv_mig_planner *p, const struct clv_mig_wished *wish, uint8_t size)
 {
 	char sizes[64];
 
-	list_sizes(model_of(p, wish->profile), sizes, sizeof(sizes));
+	clv_mig_list_profiles(model_of(p, wish->profile), sizes, sizeof(sizes));
 	return clv_planner_fail(p->planner, p->at, wish->source->line, -EINVAL,
 		"%s has no compute instance %uc: it has %s",
 		p->model->profiles[wish->profile].name, size, sizes);

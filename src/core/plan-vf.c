@@ -3,6 +3,7 @@
  * their quotas can be changed where they stand. */
 #include "core/plan-internal.h"
 
+#include "base/text.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -35,17 +36,17 @@ static bool allows(const struct clv_vf_state *vf, uint32_t count)
 
 static void list_counts(const struct clv_vf_state *vf, char *ret, size_t size)
 {
-	size_t used = 0;
+	char count[16];
 
 	if (vf->counts == 0) {
 		snprintf(ret, size, "0 to %" PRIu32, vf->total);
 		return;
 	}
-	used = (size_t)snprintf(ret, size, "0");
-	for (uint32_t i = 1; i <= COUNTS_MAX && i <= vf->total && used < size; i++) {
+	snprintf(ret, size, "0");
+	for (uint32_t i = 1; i <= COUNTS_MAX && i <= vf->total; i++) {
+		snprintf(count, sizeof(count), "%" PRIu32, i);
 		if (allows(vf, i))
-			used += (size_t)snprintf(
-				ret + used, size - used, ", %" PRIu32, i);
+			clv_text_list(ret, size, count);
 	}
 }
 
@@ -103,20 +104,18 @@ static int check_memory(struct vf_plan *p)
 static int check_type(struct vf_plan *p)
 {
 	const char *type = p->at.rule->vf_quota.type;
-	char known[200] = "none";
-	size_t used = 0;
+	char known[200] = "";
 
 	if (type[0] == '\0')
 		return 0;
 	for (size_t i = 0; i < p->now->n_types; i++) {
 		if (strcmp(p->now->types[i].name, type) == 0)
 			return 0;
-		if (used < sizeof(known))
-			used += (size_t)snprintf(known + used, sizeof(known) - used,
-				"%s%s", used ? ", " : "", p->now->types[i].name);
+		clv_text_list(known, sizeof(known), p->now->types[i].name);
 	}
 	return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
-		"its driver offers no vGPU type '%s': it offers %s", type, known);
+		"its driver offers no vGPU type '%s': it offers %s", type,
+		known[0] ? known : "none");
 }
 
 static int check(struct vf_plan *p)

@@ -94,19 +94,6 @@ static bool changes(const struct target *target, const struct clv_xcp_state *xcp
 	return target->compute != xcp->compute || target->memory != xcp->memory;
 }
 
-static void list_memory_modes(uint32_t modes, char *ret, size_t size)
-{
-	size_t used = 0;
-
-	snprintf(ret, size, "none");
-	for (uint32_t mode = CLV_NPS1; mode <= CLV_NPS8 && used < size; mode <<= 1) {
-		if (modes & mode)
-			used += (size_t)snprintf(ret + used, size - used, "%s%s",
-				used ? ", " : "",
-				clv_memory_mode_to_string((enum clv_memory_mode)mode));
-	}
-}
-
 /* The rules of the driver first, then what this device's driver says that it has. */
 static int check_change(struct xcp_plan *p, struct clv_planned at, struct target *target)
 {
@@ -128,7 +115,7 @@ static int check_change(struct xcp_plan *p, struct clv_planned at, struct target
 		return clv_planner_fail(
 			p->planner, at, target->line, -EINVAL, "%s", why.msg);
 	if (target->memory != xcp->memory && !(xcp->memory_available & target->memory)) {
-		list_memory_modes(xcp->memory_available, modes, sizeof(modes));
+		clv_memory_modes_list(xcp->memory_available, modes, sizeof(modes));
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
 			"its driver does not offer %s: it offers %s",
 			clv_memory_mode_to_string(memory), modes);

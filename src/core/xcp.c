@@ -2,9 +2,9 @@
 #include "core/xcp.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /* clang-format off */
@@ -115,27 +115,23 @@ uint32_t clv_xcp_memory_modes(enum clv_compute_mode mode, uint32_t dies)
 	return clv_xcp_devices(mode, dies) ? modes[mode].memory_modes : 0;
 }
 
-static void list_memories(uint32_t bits, char *text, size_t size)
+void clv_memory_modes_list(uint32_t bits, char *ret, size_t ret_bytes)
 {
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < N_MEMORIES && used < size; i++) {
+	ret[0] = '\0';
+	for (size_t i = 0; i < N_MEMORIES; i++) {
 		if (bits & memories[i].mode)
-			used += (size_t)snprintf(text + used, size - used, "%s%s",
-				used ? ", " : "", memories[i].name);
+			clv_text_list(ret, ret_bytes, memories[i].name);
 	}
+	if (ret[0] == '\0')
+		clv_text_list(ret, ret_bytes, "none");
 }
 
-static void list_modes(uint32_t dies, char *text, size_t size)
+static void list_modes(uint32_t dies, char *ret, size_t ret_bytes)
 {
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (int i = 0; i < _CLV_COMPUTE_MODE_MAX && used < size; i++) {
-		if (clv_xcp_devices(i, dies))
-			used += (size_t)snprintf(text + used, size - used, "%s%s",
-				used ? ", " : "", modes[i].name);
+	ret[0] = '\0';
+	for (int i = 0; i < _CLV_COMPUTE_MODE_MAX; i++) {
+		if (clv_xcp_devices((enum clv_compute_mode)i, dies))
+			clv_text_list(ret, ret_bytes, modes[i].name);
 	}
 }
 
@@ -152,12 +148,12 @@ int clv_xcp_check(const struct clv_xcp_model *model, enum clv_compute_mode compu
 			model->name, name, known);
 	}
 	if (!(model->memory_modes & memory)) {
-		list_memories(model->memory_modes, known, sizeof(known));
+		clv_memory_modes_list(model->memory_modes, known, sizeof(known));
 		return clv_error_set(err, -EINVAL, "%s has no memory mode %s: it has %s",
 			model->name, clv_memory_mode_to_string(memory), known);
 	}
 	if (!(beside & memory)) {
-		list_memories(beside & model->memory_modes, known, sizeof(known));
+		clv_memory_modes_list(beside & model->memory_modes, known, sizeof(known));
 		return clv_error_set(err, -EINVAL,
 			"%s does not go with %s on %s: with %s go %s",
 			clv_memory_mode_to_string(memory), name, model->name, name,

@@ -36,6 +36,9 @@ enum clv_compute_mode clv_compute_mode_from_string(const char *text);
 const char *clv_memory_mode_to_string(enum clv_memory_mode mode);
 uint32_t clv_memory_mode_from_string(const char *text);
 
+/* "NPS1, NPS4", of the bits; "none". */
+void clv_memory_modes_list(uint32_t bits, char *ret, size_t ret_bytes);
+
 /* Into how many parts a mode divides the memory; 0 for what is no single mode. */
 unsigned clv_memory_mode_parts(enum clv_memory_mode mode);
 
