@@ -198,21 +198,39 @@ static const struct clv_yaml_field share_fields[] = {
 	{"class", read_class, false, SHARE(request.class)},
 };
 
+static int fail_with_sum(struct clv_yaml_value value, uint64_t sum, struct clv_error *err)
+{
+	char text[16];
+
+	clv_units_format_fraction((uint32_t)sum, text);
+	return clv_yaml_fail(value, err, -EINVAL,
+		"the shares are %s together: they can be had if they are at most 1",
+		text);
+}
+
+/* The last one, by itself and beside the others. */
 static int check_share(struct clv_yaml_value value,
 	const struct clv_layout_shares *shares, struct clv_error *err)
 {
 	const struct clv_layout_share *share = &shares->items[shares->n - 1];
+	const struct clv_share_request *request = &share->request;
+	uint64_t sum = request->compute_ppm;
 
-	if (share->request.compute_ppm == 0 && share->request.memory_bytes == 0)
+	if (request->compute_ppm == 0 && request->memory_bytes == 0)
 		return clv_yaml_fail(value, err, -EINVAL,
 			"the share '%.40s' has no size: say share, memory or both",
 			share->name);
+	if (request->cap_ppm > 0 && request->cap_ppm < request->compute_ppm)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"the cap of '%.40s' is below its share, which could never be had",
+			share->name);
 	for (size_t i = 0; i + 1 < shares->n; i++) {
+		sum += shares->items[i].request.compute_ppm;
 		if (strcmp(shares->items[i].name, share->name) == 0)
 			return clv_yaml_fail(value, err, -EINVAL,
 				"two shares are named '%.40s'", share->name);
 	}
-	return 0;
+	return sum > CLV_PPM ? fail_with_sum(value, sum, err) : 0;
 }
 
 static int read_share(struct clv_yaml_value value, void *into, struct clv_error *err)

@@ -25,7 +25,7 @@ AROUND = {
     "rule": "{version: 1, devices: [{select: {}, %s}]}",
     "select": "{version: 1, devices: [{select: {%s}}]}",
     "partition": "{version: 1, devices: [{select: {}, partitions: [{profile: x, %s}]}]}",
-    "share": "{version: 1, devices: [{select: {}, shares: [{name: x, share: 1, %s}]}]}",
+    "share": "{version: 1, devices: [{select: {}, shares: [{name: x, memory: 1G, %s}]}]}",
     "vf": "{version: 1, devices: [{select: {}, vf: {count: 1, %s}}]}",
 }
 SWITCH = (["true", "on", "no", "'off'"], ["1", "maybe", "[on]", "~"])
@@ -214,12 +214,8 @@ def check_texts(program, schema, good, bad):
 
 def texts_of(kind, key, value):
     """A key that the frame has already is taken out of it."""
-    frame = re.sub(rf"(?<=[{{ ]){re.escape(key)}: (?:1|x|\[\]|{{}})(?:, |(?=}}))", "",
+    frame = re.sub(rf"(?<=[{{ ]){re.escape(key)}: (?:1|x|1G|\[\]|{{}})(?:, |(?=}}))", "",
                    AROUND[kind])
-    if kind == "share" and key == "memory":
-        frame = AROUND[kind]
-    if key == "start":
-        return frame % f"start: {value}"
     return frame % f"{key}: {value}"
 
 
