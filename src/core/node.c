@@ -88,13 +88,13 @@ void clv_node_clear(struct clv_node *node)
 
 struct clv_node_device *clv_node_find(const struct clv_node *node, const char *name)
 {
-	for (size_t i = 0; i < node->n_devices; i++) {
+	/* What a device does not have it cannot be called by. */
+	for (size_t i = 0; i < node->n_devices && name[0] != '\0'; i++) {
 		struct clv_node_device *device = &node->devices[i];
 
 		if (strcmp(device->info.name, name) == 0 ||
 			strcmp(device->info.uuid, name) == 0 ||
-			(device->pci_address[0] != '\0' &&
-				strcasecmp(device->pci_address, name) == 0))
+			strcasecmp(device->pci_address, name) == 0)
 			return device;
 	}
 	return NULL;

@@ -152,6 +152,23 @@ static void test_no_devices(void **state)
 		some, "-19 l.yaml:3: the node has no device that could be selected");
 }
 
+static void test_find(void **state)
+{
+	static const struct {
+		const char *name;
+		int index; /* -1: none */
+	} rows[] = {{"gpu1", 1}, {"GPU-1", 1}, {"0000:3b:00.0", 2}, {"spare", 8},
+		{"gpu8", -1}, {"gpu", -1}, {"", -1}};
+	struct clv_node node;
+
+	plan_node(mixed, &node);
+	node.devices[3].info.uuid[0] = '\0';
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++)
+		assert_ptr_equal(clv_node_find(&node, rows[i].name),
+			rows[i].index < 0 ? NULL : &node.devices[rows[i].index]);
+	clv_node_clear(&node);
+}
+
 /* --- A node as a layout --- */
 
 /* The rules that the node's layout has, as they are written. */
@@ -262,6 +279,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_match),
 		cmocka_unit_test(test_no_devices),
+		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_export),
 		cmocka_unit_test(test_export_of_quotas),
 	};
