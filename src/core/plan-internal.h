@@ -75,6 +75,7 @@ int clv_planner_fail(struct clv_planner *planner, struct clv_planned at, uint32_
 
 /* Whether the function has what is said of it. */
 bool clv_vf_has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf);
-/* For a rule that preserves partitions which end when that happens: -EINVAL. */
-int clv_planner_fail_to_preserve(
-	struct clv_planner *planner, struct clv_planned at, const char *when);
+/* What a rule wants would end partitions that it preserves: whether that is so.  Then it
+ * says that "what" (its mode, say) stays, and keeps them. */
+bool clv_planner_preserves(
+	struct clv_planner *planner, struct clv_planned at, const char *what);

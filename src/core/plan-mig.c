@@ -473,9 +473,8 @@ static int plan_off(struct clv_mig_planner *p)
 	if (p->at.rule->n_partitions > 0)
 		return clv_planner_fail(p->planner, p->at, p->at.rule->line, -EINVAL,
 			"partitions need mig: on, and the rule says off");
-	if (p->at.rule->preserve && device->mig.is_on && device->n_partitions > 0)
-		return clv_planner_fail_to_preserve(
-			p->planner, p->at, "MIG is turned off");
+	if (device->mig.is_on && clv_planner_preserves(p->planner, p->at, "its MIG"))
+		return 0;
 	for (size_t i = 0; i < device->n_partitions && device->mig.is_on; i++) {
 		block_lost(p, &device->partitions[i], "MIG is turned off");
 		destroy(p, &device->partitions[i]);

@@ -145,7 +145,8 @@ int clv_planner_read_schemes(struct clv_planner *planner, struct clv_planned at,
 	return 0;
 }
 
-/* Without its instances a GPU with MIG is still none that a program can use whole. */
+/* By what the rule says; what it preserves may be in its way.  Without its instances a
+ * GPU with MIG is still none that a program can use whole. */
 bool clv_planner_will_be_whole(
 	const struct clv_planned *at, const struct clv_planned_schemes *schemes)
 {
@@ -162,7 +163,7 @@ bool clv_planner_will_be_whole(
 	case CLV_SCHEME_XCP:
 		return rule->has_compute_mode || rule->has_partitions;
 	case CLV_SCHEME_CORES:
-		return rule->has_partitions && !rule->preserve;
+		return rule->has_partitions;
 	default:
 		return (schemes->spoken & BIT(device->scheme)) != 0;
 	}

@@ -226,9 +226,9 @@ int clv_plan_vf(struct clv_planner *planner, struct clv_planned at)
 		r = check(&p);
 	if (r < 0)
 		return r;
-	if (p.is_new && p.now->n > 0 && at.rule->preserve)
-		return clv_planner_fail_to_preserve(
-			planner, at, "the number of virtual functions changes");
+	if (p.is_new && p.now->n > 0 &&
+		clv_planner_preserves(planner, at, "the number of its functions"))
+		return 0;
 	if (p.is_new)
 		plan_new_count(&p);
 	for (uint32_t i = 1; i <= p.count; i++)

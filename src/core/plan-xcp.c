@@ -109,8 +109,6 @@ static int check_change(struct xcp_plan *p, struct clv_planned at, struct target
 	struct clv_error why = {0};
 	char modes[48];
 
-	if (at.rule->preserve && at.device->scheme == CLV_SCHEME_XCP)
-		return clv_planner_fail_to_preserve(p->planner, at, "its mode changes");
 	if (clv_xcp_check(&model, target->compute, memory, &why) < 0)
 		return clv_planner_fail(
 			p->planner, at, target->line, -EINVAL, "%s", why.msg);
@@ -193,7 +191,17 @@ static int read_target(struct xcp_plan *p, struct clv_planned at, struct target 
 		if (rule->memory_mode == 0)
 			target->memory = CLV_NPS1;
 	}
-	return r < 0 ? r : check_target(p, at, target);
+	if (r < 0)
+		return r;
+	if (changes(target, &at.device->xcp) && at.device->scheme == CLV_SCHEME_XCP &&
+		clv_planner_preserves(p->planner, at, "its mode")) {
+		*target = (struct target){
+			.compute = at.device->xcp.compute,
+			.memory = at.device->xcp.memory,
+		};
+		return 0;
+	}
+	return check_target(p, at, target);
 }
 
 /* Hives. */

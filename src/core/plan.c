@@ -182,16 +182,20 @@ int clv_planner_fail(struct clv_planner *planner, struct clv_planned at, uint32_
 		text);
 }
 
-int clv_planner_fail_to_preserve(
-	struct clv_planner *planner, struct clv_planned at, const char *when)
+bool clv_planner_preserves(
+	struct clv_planner *planner, struct clv_planned at, const char *what)
 {
-	size_t n = at.device->n_partitions;
+	const struct clv_node_device *device = at.device;
 
-	return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
-		"preserve is to keep its %zu partition%s, which end%s when %s: say one "
-		"or "
-		"the other",
-		n, n == 1 ? "" : "s", n == 1 ? "s" : "", when);
+	if (!at.rule->preserve || device->n_partitions == 0)
+		return false;
+	clv_planner_warn(planner,
+		"%s: preserve keeps its %zu partition%s, so that %s stays",
+		device->info.name, device->n_partitions,
+		device->n_partitions == 1 ? "" : "s", what);
+	for (size_t i = 0; i < device->n_partitions; i++)
+		clv_planner_keep(planner, device->partitions[i].name);
+	return true;
 }
 
 int64_t clv_planner_number(const char *text)
@@ -219,10 +223,31 @@ static int plan_scheme(
 	}
 }
 
+/* Of the device as a whole, which must not be divided then. */
+static int plan_shares(struct clv_planner *planner, struct clv_planned at,
+	const struct clv_planned_schemes *schemes)
+{
+	const struct clv_layout_shares *shares = &at.rule->shares;
+
+	if (shares->n_equal == 0 && shares->n == 0)
+		return 0;
+	if (!clv_planner_will_be_whole(&at, schemes))
+		return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
+			"it is or will be divided: say shares of its partitions, inside "
+			"partitions");
+	if (at.rule->preserve && at.device->n_partitions > 0)
+		clv_planner_warn(planner,
+			"%s: preserve keeps its partitions, so that the whole has no "
+			"shares",
+			at.device->info.name);
+	else
+		clv_planner_share(planner, at.index, at.device->info.name, shares);
+	return 0;
+}
+
 /* What is to go goes before what is to come. */
 static int plan_device(struct clv_planner *planner, struct clv_planned at)
 {
-	const struct clv_layout_shares *shares = &at.rule->shares;
 	struct clv_planned_schemes schemes;
 	int r = clv_planner_read_schemes(planner, at, &schemes);
 
@@ -234,14 +259,7 @@ static int plan_device(struct clv_planner *planner, struct clv_planned at)
 		if (schemes.wanted & 1u << i)
 			r = plan_scheme(planner, at, (enum clv_scheme)i);
 	}
-	if (r < 0 || (shares->n_equal == 0 && shares->n == 0))
-		return r;
-	if (!clv_planner_will_be_whole(&at, &schemes))
-		return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
-			"it is or will be divided: say shares of its partitions, inside "
-			"partitions");
-	clv_planner_share(planner, at.index, at.device->info.name, shares);
-	return 0;
+	return r < 0 ? r : plan_shares(planner, at, &schemes);
 }
 
 static int plan_all(struct clv_planner *planner)

@@ -230,9 +230,22 @@ static const char *look_at_functions(
 	return NULL;
 }
 
+/* What a mode would take away stays, and so does the mode. */
+static bool keeps_its_mode(
+	const struct clv_node_device *device, const struct clv_layout_rule *rule)
+{
+	bool is_off = rule->has_mig && !rule->mig;
+
+	return rule->preserve && device->n_partitions > 0 &&
+	       (device->scheme == CLV_SCHEME_XCP || device->scheme == CLV_SCHEME_VF ||
+		       (device->scheme == CLV_SCHEME_MIG && is_off));
+}
+
 static const char *look_at(
 	const struct clv_node_device *device, const struct clv_layout_rule *rule)
 {
+	if (keeps_its_mode(device, rule))
+		return NULL;
 	if (device->mig.is_capable)
 		return look_at_mig(device, rule);
 	if (device->xcp.is_capable)

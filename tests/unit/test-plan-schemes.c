@@ -173,9 +173,8 @@ static void test_bad_modes(void **state)
 			"", AMD("memory-mode says NPS1 and the profile CPX/NPS4: say it once") },
 		{ "MI300X", "- {select: {}, memory-mode: NPS1, partitions: [{profile: CPX}]}", "s",
 			"set gpu0 to CPX (idle)\n" },
-		{ "MI300X CPX/NPS1", "- {select: {}, compute-mode: QPX, preserve: true}", "",
-			AMD("preserve is to keep its 8 partitions, which end when its mode changes: "
-			"say one or the other") },
+		{ "MI300X CPX/NPS1", "- {select: {}, compute-mode: QPX, preserve: true}", "sw",
+			"warn gpu0: preserve keeps its 8 partitions, so that its mode stays\n" },
 		{ "MI300X", "- {select: {}, compute-mode: QPX, preserve: true}", "s",
 			"set gpu0 to QPX (idle)\n" },
 		/* not AMD's */
@@ -291,9 +290,10 @@ static void test_bad_functions(void **state)
 			VF("its driver offers no vGPU type 'A': it offers none") },
 		{ "VF types=B,C", "- {select: {}, vf: {count: 1, type: A}}", "",
 			VF("its driver offers no vGPU type 'A': it offers B, C") },
-		{ "VF vf=2", "- {select: {}, vf: {count: 4}, preserve: true}", "",
-			VF("preserve is to keep its 2 partitions, which end when the number of "
-			"virtual functions changes: say one or the other") },
+		{ "VF vf=2", "- {select: {}, vf: {count: 4}, preserve: true}", "skw",
+			"keep gpu0/vf:2@1\nkeep gpu0/vf:2@2\n"
+			"warn gpu0: preserve keeps its 2 partitions, so that the number of its "
+			"functions stays\n" },
 		{ "VF vf=2", "- {select: {}, vf: {count: 2}, preserve: true}", "sk",
 			"keep gpu0/vf:2@1\nkeep gpu0/vf:2@2\n" },
 		{ "T4 why=it_has_no_SR-IOV", "- {select: {}, vf: {count: 2}}", "", "error -22 "
@@ -500,7 +500,8 @@ static void test_shares_of_what_is_divided(void **state)
 		{ "VF vf=2", "- {select: {}, shares: 1}", "", DIVIDED("VF") },
 		{ "CPU cores=4 cores:2@2=2-3", "- {select: {}, shares: 1}", "", DIVIDED("CPU") },
 		{ "CPU cores=4 cores:2@2=2-3", "- {select: {}, preserve: true, partitions: [], "
-			"shares: 1}", "", DIVIDED("CPU") },
+			"shares: 1}", "shw", "warn gpu0: preserve keeps its partitions, so that the whole "
+			"has no shares\n" },
 		/* clang-format on */
 	};
 

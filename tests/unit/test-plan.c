@@ -114,9 +114,8 @@ static void test_preserve(void **state)
 			"the first 0 of 1 instances fit together beside those that are kept; 3g.20gb "
 			"has no room then, what still fits is 1g.5gb, 1g.10gb, 2g.10gb\n" },
 		/* it cannot keep what the mode takes away */
-		{ "A100-40GB on 1g.5gb@0", "- {select: {}, mig: off, preserve: true}", "s",
-			"error -22 l.yaml:3: gpu0 (A100-40GB): preserve is to keep its 1 partition, "
-			"which ends when MIG is turned off: say one or the other\n" },
+		{ "A100-40GB on 1g.5gb@0", "- {select: {}, mig: off, preserve: true}", "sw",
+			"warn gpu0: preserve keeps its 1 partition, so that its MIG stays\n" },
 		{ "A100-40GB on", "- {select: {}, mig: off, preserve: true}", "s",
 			"turn off MIG of gpu0 (idle) gpu0\n" },
 		/* clang-format on */
