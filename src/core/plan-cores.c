@@ -134,16 +134,27 @@ static int read_wishes(struct cores_plan *p)
 
 /* What stays. */
 
+static bool is_named_before(const struct cores_plan *p, size_t i)
+{
+	for (size_t k = 0; k < i; k++) {
+		if (strcmp(partition_at(p, k)->name, partition_at(p, i)->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A step names the set that it is of: each must have a name of its own. */
 static int check_sets(struct cores_plan *p)
 {
 	for (size_t i = 0; i < p->at.device->n_partitions; i++) {
 		const struct clv_partition *partition = partition_at(p, i);
 
-		if (!mark(&p->at.device->cores, partition->address, p->is_taken))
+		if (!mark(&p->at.device->cores, partition->address, p->is_taken) ||
+			is_named_before(p, i))
 			return clv_planner_fail(p->planner, p->at, p->at.rule->line,
 				-EINVAL,
-				"%s is there and not understood: another has some of its "
-				"processors",
+				"%s is there and not understood: another has its name or "
+				"some of its processors",
 				partition->name);
 	}
 	return 0;

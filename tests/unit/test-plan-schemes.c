@@ -391,8 +391,11 @@ static void test_bad_processors(void **state)
 		{ "CPU cores=4", ONE("{profile: \"cores:1\", start: 1}, {profile: \"cores:2\", "
 			"start: 1}"), "", CPU(-28, "cores:2 does not fit at processor 1") },
 		{ "CPU cores=4 cores:2@0=0-1!a cores:2@1=1-2", ONE(""), "", CPU(-22,
-			"gpu0/cores:2@1 is there and not understood: another has some of its "
-			"processors") },
+			"gpu0/cores:2@1 is there and not understood: another has its name or some "
+			"of its processors") },
+		{ "CPU cores=4 cores:2@0=0-1 cores:2@0=2-3", ONE(""), "", CPU(-22,
+			"gpu0/cores:2@0 is there and not understood: another has its name or some "
+			"of its processors") },
 		{ "CPU cores=4", ONE("{profile: 1g.5gb}"), "", CPU(-22, "it has no MIG instances: it "
 			"can be divided by partitions of cores:N") },
 		/* clang-format on */
