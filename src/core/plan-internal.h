@@ -13,7 +13,7 @@ struct clv_error;
 struct clv_planner {
 	const struct clv_node *node;
 	const struct clv_layout *layout;
-	const int32_t *rule_of; /* by device; -1: none */
+	int32_t *rule_of; /* by device; -1: none */
 	struct clv_plan *plan;
 	struct clv_error *err;
 	bool is_out_of_memory;
@@ -75,7 +75,8 @@ int clv_planner_fail(struct clv_planner *planner, struct clv_planned at, uint32_
 
 /* Whether the function has what is said of it. */
 bool clv_vf_has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf);
-/* What a rule wants would end partitions that it preserves: whether that is so.  Then it
- * says that "what" (its mode, say) stays, and keeps them. */
+/* What a rule wants would end partitions; whether it preserves them.  Then they are kept,
+ * a warning says that "what" (its mode, say) stays, and the rule no longer speaks of the
+ * device. */
 bool clv_planner_preserves(
 	struct clv_planner *planner, struct clv_planned at, const char *what);

@@ -138,6 +138,9 @@ int clv_planner_read_schemes(struct clv_planner *planner, struct clv_planned at,
 	}
 	if (ret->wanted & (ret->wanted - 1))
 		return fail_with_two(planner, at, ret->wanted);
+	if (ret->wanted & ~BIT(now) &&
+		clv_planner_preserves(planner, at, "the way that it is divided"))
+		return 0;
 	if (ret->wanted != 0 && now != CLV_SCHEME_NONE && !(ret->spoken & BIT(now)))
 		return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
 			"it is divided by %s now: say %s too", texts[now].now,

@@ -16,6 +16,7 @@
 
 struct target {
 	bool is_wanted; /* a rule speaks of its modes */
+	bool is_kept;   /* and preserve keeps them */
 	enum clv_compute_mode compute;
 	uint32_t memory;
 	uint32_t line;
@@ -167,15 +168,18 @@ static bool speaks_of_modes(const struct clv_planned *at)
 		       wants_none(rule));
 }
 
+static struct target as_it_is(const struct clv_node_device *device)
+{
+	return (struct target){
+		.compute = device->xcp.compute, .memory = device->xcp.memory};
+}
+
 static int read_target(struct xcp_plan *p, struct clv_planned at, struct target *target)
 {
 	const struct clv_layout_rule *rule = at.rule;
 	int r = 0;
 
-	*target = (struct target){
-		.compute = at.device->xcp.compute,
-		.memory = at.device->xcp.memory,
-	};
+	*target = as_it_is(at.device);
 	if (!speaks_of_modes(&at))
 		return 0;
 	target->is_wanted = true;
@@ -193,12 +197,10 @@ static int read_target(struct xcp_plan *p, struct clv_planned at, struct target 
 	}
 	if (r < 0)
 		return r;
-	if (changes(target, &at.device->xcp) && at.device->scheme == CLV_SCHEME_XCP &&
+	if (changes(target, &at.device->xcp) &&
 		clv_planner_preserves(p->planner, at, "its mode")) {
-		*target = (struct target){
-			.compute = at.device->xcp.compute,
-			.memory = at.device->xcp.memory,
-		};
+		*target = as_it_is(at.device);
+		target->is_kept = true;
 		return 0;
 	}
 	return check_target(p, at, target);
@@ -235,6 +237,7 @@ static int check_hive(struct xcp_plan *p, uint32_t i)
 				(enum clv_memory_mode)p->targets[i].memory),
 			other->info.name,
 			p->targets[j].is_wanted ? "is to have another one"
+			: p->targets[j].is_kept ? "keeps its mode, for preserve says so"
 						: "is not selected");
 	}
 	return 0;

@@ -195,6 +195,7 @@ bool clv_planner_preserves(
 		device->n_partitions == 1 ? "" : "s", what);
 	for (size_t i = 0; i < device->n_partitions; i++)
 		clv_planner_keep(planner, device->partitions[i].name);
+	planner->rule_of[at.index] = -1;
 	return true;
 }
 
@@ -245,20 +246,28 @@ static int plan_shares(struct clv_planner *planner, struct clv_planned at,
 	return 0;
 }
 
+static int plan_schemes(
+	struct clv_planner *planner, struct clv_planned at, uint32_t schemes)
+{
+	int r = 0;
+
+	for (int i = CLV_SCHEME_MIG; i < _CLV_SCHEME_MAX && r >= 0; i++) {
+		if (schemes & 1u << i && planner->rule_of[at.index] >= 0)
+			r = plan_scheme(planner, at, (enum clv_scheme)i);
+	}
+	return r;
+}
+
 /* What is to go goes before what is to come. */
 static int plan_device(struct clv_planner *planner, struct clv_planned at)
 {
 	struct clv_planned_schemes schemes;
 	int r = clv_planner_read_schemes(planner, at, &schemes);
 
-	for (int i = CLV_SCHEME_MIG; i < _CLV_SCHEME_MAX && r >= 0; i++) {
-		if (schemes.spoken & ~schemes.wanted & 1u << i)
-			r = plan_scheme(planner, at, (enum clv_scheme)i);
-	}
-	for (int i = CLV_SCHEME_MIG; i < _CLV_SCHEME_MAX && r >= 0; i++) {
-		if (schemes.wanted & 1u << i)
-			r = plan_scheme(planner, at, (enum clv_scheme)i);
-	}
+	if (r >= 0)
+		r = plan_schemes(planner, at, schemes.spoken & ~schemes.wanted);
+	if (r >= 0)
+		r = plan_schemes(planner, at, schemes.wanted);
 	return r < 0 ? r : plan_shares(planner, at, &schemes);
 }
 

@@ -152,26 +152,30 @@ static bool is_filled(const struct clv_node_device *device,
 	return model && model->slices == size;
 }
 
+static bool add_part_to(const struct clv_mig_model *model, struct clv_mig_set *set,
+	uint32_t size, uint32_t start)
+{
+	char name[16];
+	int index;
+
+	snprintf(name, sizeof(name), "%uc", size);
+	index = clv_mig_profile_find(model, name, NULL);
+	return index >= 0 && clv_mig_set_add(model, set,
+				     (struct clv_mig_instance){(uint8_t)index,
+					     (uint8_t)start}) == CLV_MIG_FITS;
+}
+
 static bool part_fits(const struct clv_mig_model *model,
 	const struct clv_partition *partition, const struct clv_step *step)
 {
 	struct clv_mig_set set = {0};
 
-	for (size_t i = 0; i <= partition->n_parts; i++) {
-		bool is_new = i == partition->n_parts;
-		uint32_t size = is_new ? step->size : partition->parts[i].size;
-		uint32_t start = is_new ? step->start : partition->parts[i].start;
-		char name[16];
-		int index;
-
-		snprintf(name, sizeof(name), "%uc", size);
-		index = clv_mig_profile_find(model, name, NULL);
-		if (index < 0 || clv_mig_set_add(model, &set,
-					 (struct clv_mig_instance){(uint8_t)index,
-						 (uint8_t)start}) != CLV_MIG_FITS)
+	for (size_t i = 0; i < partition->n_parts; i++) {
+		if (!add_part_to(model, &set, partition->parts[i].size,
+			    partition->parts[i].start))
 			return false;
 	}
-	return true;
+	return add_part_to(model, &set, step->size, step->start);
 }
 
 static const char *create_part(
@@ -463,6 +467,15 @@ static bool mark(const char *list, bool *marks)
 	return true;
 }
 
+static bool is_there(const struct clv_cores_state *cores, uint32_t number)
+{
+	for (uint32_t i = 0; i < cores->total; i++) {
+		if (cores->ids[i] == number)
+			return true;
+	}
+	return false;
+}
+
 static const char *create_set(struct clv_node_device *device, const struct clv_step *step)
 {
 	bool taken[1024] = {false}, own[1024] = {false};
@@ -474,11 +487,7 @@ static const char *create_set(struct clv_node_device *device, const struct clv_s
 	if (!mark(step->cpus, taken) || !mark(step->cpus, own))
 		return "a set has processors that others have";
 	for (uint32_t i = 0; i < 1024; i++) {
-		bool is_there = false;
-
-		for (uint32_t k = 0; k < device->cores.total; k++)
-			is_there |= device->cores.ids[k] == i;
-		if (own[i] && !is_there)
+		if (own[i] && !is_there(&device->cores, i))
 			return "a set has processors that the device lacks";
 		if (own[i] && lowest == UINT32_MAX)
 			lowest = i;
@@ -490,6 +499,62 @@ static const char *create_set(struct clv_node_device *device, const struct clv_s
 	SET(partition->address, step->cpus);
 	device->scheme = CLV_SCHEME_CORES;
 	return NULL;
+}
+
+/* --- A device as a whole --- */
+
+static bool parts_fit(
+	const struct clv_node_device *device, const struct clv_partition *partition)
+{
+	const struct clv_mig_model *model = parts_of(device, partition->profile);
+	struct clv_mig_set set = {0};
+
+	for (size_t i = 0; i < partition->n_parts; i++) {
+		if (!model || !add_part_to(model, &set, partition->parts[i].size,
+				      partition->parts[i].start))
+			return false;
+	}
+	/* One that fills it is not listed. */
+	return partition->n_parts != 1 || partition->parts[0].size != model->slices;
+}
+
+static bool instances_fit(const struct clv_node_device *device)
+{
+	struct clv_mig_set set = {0};
+	uint8_t index;
+
+	for (size_t i = 0; i < device->n_partitions; i++) {
+		const struct clv_partition *partition = &device->partitions[i];
+
+		if (!device->mig.model ||
+			!profile_of(device, partition->profile, &index) ||
+			clv_mig_set_add(device->mig.model, &set,
+				(struct clv_mig_instance){index,
+					(uint8_t)partition->start}) != CLV_MIG_FITS ||
+			!parts_fit(device, partition))
+			return false;
+	}
+	return true;
+}
+
+static bool sets_fit(const struct clv_node_device *device)
+{
+	bool taken[1024] = {false};
+
+	for (size_t i = 0; i < device->n_partitions; i++) {
+		if (!mark(device->partitions[i].address, taken))
+			return false;
+	}
+	for (uint32_t i = 0; i < 1024; i++) {
+		if (taken[i] && !is_there(&device->cores, i))
+			return false;
+	}
+	return true;
+}
+
+bool plan_fits(const struct clv_node_device *device)
+{
+	return device->mig.is_on ? instances_fit(device) : sets_fit(device);
 }
 
 /* --- Steps --- */

@@ -4,6 +4,8 @@
 #include "core/layout.h"
 #include "core/plan.h"
 
+#include <stdbool.h>
+
 /* A node in memory that carries plans out as drivers would, and the tests' own reading of
  * what a layout wants. */
 
@@ -13,6 +15,10 @@ const char *plan_apply(struct clv_node *node, const struct clv_step *step);
 /* All of them, and each shows in what clv_step_is_done() says, before and after.  NULL
  * or what is wrong. */
 const char *plan_apply_all(struct clv_node *node, const struct clv_plan *plan);
+
+/* Whether drivers could show the device so: its instances, their parts and its sets of
+ * processors are each in a place of their own, and known. */
+bool plan_fits(const struct clv_node_device *device);
 
 /* Whether the node looks as the rules say, by the tests' own reading of them: NULL or
  * what is missing.  MIG, modes, functions and processors; shares are the plan's. */

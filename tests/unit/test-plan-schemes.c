@@ -413,6 +413,7 @@ static void test_scattered_processors(void **state)
 
 	plan_node("CPU cores=256", &node);
 	device = &node.devices[0];
+	device->scheme = CLV_SCHEME_CORES;
 	for (uint32_t i = 0; i < 128; i++) {
 		struct clv_partition *partition = clv_node_add_partition(device);
 
