@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the benches that decide whether cleave's shares are exact."""
+"""Runs the benches that decide whether cleave is exact and fast."""
 import argparse
 import os
 import shutil
@@ -12,6 +12,7 @@ from pathlib import Path
 import donate
 import latency
 import overhead
+import plan
 import report
 import scale
 import shares
@@ -27,7 +28,11 @@ BENCHES = {
     "donate": donate.run,
     "latency": latency.run,
     "scale": scale.run,
+    "plan": plan.run,
+    "plan-all": plan.run_all,
 }
+# What --all adds to a bench.
+WHOLE = {"plan": "plan-all"}
 
 
 class Context:
@@ -56,16 +61,25 @@ class Context:
         print(text, file=sys.stderr, flush=True)
 
 
+def chosen(names, is_all):
+    """Without names all that do not take hours."""
+    short = names or [name for name in BENCHES if name not in WHOLE.values()]
+    return short + [WHOLE[name] for name in short if is_all and name in WHOLE]
+
+
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help=f"one or more of {', '.join(BENCHES)} (default: all)")
+                        help=f"one or more of {', '.join(BENCHES)} (default: all "
+                        "that take no hours)")
     parser.add_argument("--build", type=Path, default=ROOT / "build", metavar="DIR")
     parser.add_argument("--mode", choices=("cleave", "none"), default="cleave",
                         help="none: the same programs with no cleave, nothing asserted")
     parser.add_argument("--case", help="only this case")
     parser.add_argument("--quick", action="store_true",
                         help="a short sample of each: four points, three times the times")
+    parser.add_argument("--all", action="store_true",
+                        help="in full what the tests sample, where a bench has that: hours")
     parser.add_argument("--json", metavar="FILE", help="write the result lines there too")
     parser.add_argument("--write-docs", metavar="FILE",
                         help="replace the sections of these benches in FILE")
@@ -73,6 +87,7 @@ def parse_arguments(arguments):
     for name in options.names:
         if name not in BENCHES:
             parser.error(f"no bench is called '{name}': choose from {', '.join(BENCHES)}")
+    options.names = chosen(options.names, options.all)
     if options.write_docs and (options.quick or options.case or options.mode == "none"):
         parser.error("--write-docs takes whole benches with cleave: leave out --quick, "
                      "--case and --mode none")
@@ -102,8 +117,7 @@ def run_all(options, results):
     """Runs the benches; one that cannot run leaves its rows without a result."""
     context = Context(options, results)
     broken = 0
-    names = options.names or list(BENCHES)
-    for name in names:
+    for name in options.names:
         before, began = processor_seconds(), time.monotonic()
         try:
             BENCHES[name](context)
@@ -111,7 +125,7 @@ def run_all(options, results):
             broken += 1
             print(f"bench {name}: {error}", file=sys.stderr)
         warn_of_company(before, time.monotonic() - began)
-    results.close(names, options.case)
+    results.close(options.names, options.case)
     return broken
 
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long a step of an apply takes besides the driver: on the double of libnvidia-ml,
 which answers at once, eight GPUs are divided into seven parts each and made whole again.
+
+usage: steps.py --build BUILD
 """
+import argparse
+import json
 import statistics
 import time
 
@@ -39,3 +43,10 @@ def measure():
             "median_ms": round(statistics.median(steps), 2),
             "p99_ms": round(sorted(steps)[int(len(steps) * 0.99)], 2),
             "worst_ms": round(max(steps), 2)}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    worlds.set_build(parser.parse_args().build)
+    print(json.dumps(measure()))

@@ -18,30 +18,41 @@ import os
 import random
 import subprocess
 import sys
+from concurrent import futures
 
 EBUSY, ENOSPC = -16, -28
 ME, ALL_ME, NO_ME = 1, 4, 8
 SAMPLE = 4000
+LOT = 50000
+SHOWN = 10
 ATTRIBUTES = {"me": 1, "gfx": 2, "me.all": 4, "no-me": 8}
 # The others of the family differ in their names alone, which the tables' check sees.
 MODELS = ("A100-40GB", "A30-24GB", "RTX-PRO-6000-Blackwell-96GB")
 
 
 class Model:
+    """Sets of instances are numbers besides, a bit for each place of a profile."""
+
     def __init__(self, table):
         self.name = table["name"]
         self.slices = table["slices"]
         self.profiles = table["profiles"]
         self.places = [(p, s) for p, profile in enumerate(self.profiles)
                        for s in profile["starts"]]
+        self.bits = {place: 1 << i for i, place in enumerate(self.places)}
         self.sets = list(self.legal_sets((), 0))
+        self.legal = set(map(frozenset, self.sets))
         self.by_multiset = collections.defaultdict(list)
         for instances in self.sets:
-            self.by_multiset[self.multiset(instances)].append(frozenset(instances))
+            self.by_multiset[self.multiset(instances)].append(
+                (self.mask(instances), -self.options(instances)))
 
     @staticmethod
     def multiset(instances):
         return tuple(sorted(p for p, _ in instances))
+
+    def mask(self, instances):
+        return sum(self.bits[instance] for instance in instances)
 
     def is_legal(self, instances):
         units = [u for p, s in instances
@@ -72,12 +83,32 @@ class Model:
 
     def best(self, start, used, wanted):
         """(result, in use that end, all that end, options) of the cheapest way."""
-        costs = [(len(used - end), len(start - end), -self.options(end))
-                 for end in self.by_multiset.get(wanted, ())]
-        if not costs:
+        ends = self.by_multiset.get(wanted)
+        if not ends:
             return (ENOSPC, 0, 0, 0)
-        used_lost, lost, options = min(costs)
-        return (EBUSY if used_lost else 0, used_lost, lost, -options)
+        used_lost, lost, fewer = min(
+            ((used & ~end).bit_count(), (start & ~end).bit_count(), fewer)
+            for end, fewer in ends)
+        return (EBUSY if used_lost else 0, used_lost, lost, -fewer)
+
+
+class Case:
+    """A set to start from, some of it in use, and the profiles that are wanted."""
+
+    def __init__(self, model, start, used, wanted):
+        self.start, self.wanted = start, tuple(sorted(wanted))
+        self.start_mask, self.used_mask = model.mask(start), model.mask(used)
+        words = [len(start)]
+        for instance in start:
+            words += [*instance, int(instance in used), 0]
+        words.append(len(wanted))
+        for profile in self.wanted:
+            words += [profile, -1]
+        self.question = " ".join(map(str, words)) + "\n"
+
+    def __str__(self):
+        return (f"start {self.start}, in use {self.used_mask:#x} of {self.start_mask:#x}, "
+                f"wanted {self.wanted}")
 
 
 def subsets(items):
@@ -88,12 +119,12 @@ def subsets(items):
 def all_cases(model):
     wanted = sorted(model.by_multiset)
     # One that cannot be had, by one instance more than fits.
-    wanted += sorted({w + (p,) for w in wanted for p in range(len(model.profiles))}
-                     - set(wanted))[:50]
+    wanted += sorted({tuple(sorted(w + (p,))) for w in wanted
+                      for p in range(len(model.profiles))} - set(wanted))[:50]
     for start in model.sets:
         for used in subsets(start):
             for multiset in wanted:
-                yield start, frozenset(used), tuple(sorted(multiset))
+                yield Case(model, start, used, multiset)
 
 
 def sampled_cases(model, n):
@@ -101,67 +132,65 @@ def sampled_cases(model, n):
     wanted = sorted(model.by_multiset)
     for _ in range(n):
         start = rng.choice(model.sets)
-        used = frozenset(i for i in start if rng.random() < .4)
+        used = tuple(i for i in start if rng.random() < .4)
         multiset = list(rng.choice(wanted))
         if rng.random() < .1:
             multiset.append(rng.randrange(len(model.profiles)))
-        yield start, used, tuple(sorted(multiset))
+        yield Case(model, start, used, multiset)
 
 
-def question(start, used, wanted):
-    words = [len(start)]
-    for instance in start:
-        words += [*instance, int(instance in used), 0]
-    words.append(len(wanted))
-    for profile in wanted:
-        words += [profile, -1]
-    return " ".join(map(str, words)) + "\n"
-
-
-def check_answer(model, case, line):
+def check_answer(model, case, best, line):
     """None, or what is wrong with the planner's answer."""
-    start, used, wanted = case
     words = [int(w) for w in line.split()]
     result, stay, in_the_way, options = words[:4]
-    best = model.best(frozenset(start), used, wanted)
     if result != best[0]:
         return f"result {result}, brute force {best[0]}"
     if result == ENOSPC:
         return None
     sources, starts = words[4::2], words[5::2]
-    end = frozenset(zip(wanted, starts))
-    lost = [i for k, i in enumerate(start) if not stay >> k & 1]
-    blamed = frozenset(i for k, i in enumerate(start) if in_the_way >> k & 1)
-    if len(end) != len(wanted) or not model.is_legal(list(end)):
+    end = tuple(zip(case.wanted, starts))
+    lost = [i for k, i in enumerate(case.start) if not stay >> k & 1]
+    blamed = model.mask(i for k, i in enumerate(case.start) if in_the_way >> k & 1)
+    lost_mask = model.mask(lost)
+    if len(end) != len(case.wanted) or frozenset(end) not in model.legal:
         return f"an illegal set {sorted(end)}"
-    if any(f >= 0 and start[f] != (p, s) for f, p, s in zip(sources, wanted, starts)):
+    if any(f >= 0 and case.start[f] != i for f, i in zip(sources, end)):
         return "what stays is said to be elsewhere"
-    if {start[f] for f in sources if f >= 0} != set(start) - set(lost):
+    if model.mask(case.start[f] for f in sources if f >= 0) != case.start_mask & ~lost_mask:
         return "what stays and what is lost do not add up"
-    if blamed != used & frozenset(lost):
-        return f"blames {sorted(blamed)}, loses {sorted(used & frozenset(lost))}"
-    seen = (result, len(blamed), len(lost), options)
+    if blamed != case.used_mask & lost_mask:
+        return f"blames {blamed:#x}, loses {case.used_mask & lost_mask:#x}"
+    seen = (result, blamed.bit_count(), len(lost), options)
     return None if seen == best else f"{seen}, brute force {best}"
 
 
-def run_cases(program, model, cases):
-    """Asks in lots, so that neither side holds millions of lines."""
-    n = 0
-    while True:
-        lot = list(itertools.islice(cases, 50000))
-        if not lot:
-            return n
-        answers = subprocess.run(
-            [program, model.name], input="".join(question(*c) for c in lot),
-            capture_output=True, text=True, check=True).stdout.splitlines()
-        if len(answers) != len(lot):
-            sys.exit(f"{len(answers)} answers to {len(lot)} questions")
-        for case, line in zip(lot, answers):
-            wrong = check_answer(model, case, line)
-            if wrong:
-                sys.exit(f"{model.name}: start {case[0]}, in use {sorted(case[1])}, wanted "
-                         f"{case[2]}: {wrong}")
-        n += len(lot)
+def answers(program, model, lot):
+    """A line each."""
+    lines = subprocess.run(
+        [program, model.name], input="".join(case.question for case in lot),
+        capture_output=True, text=True, check=True).stdout.splitlines()
+    if len(lines) != len(lot):
+        sys.exit(f"{len(lines)} answers to {len(lot)} questions")
+    return lines
+
+
+def run_cases(programs, model, cases):
+    """How many, and how many answers to them are wrong.  It asks in lots, so that nobody
+    holds millions of lines."""
+    n = n_wrong = 0
+    with futures.ThreadPoolExecutor() as pool:
+        while lot := list(itertools.islice(cases, LOT)):
+            asked = [pool.submit(answers, program, model, lot) for program in programs]
+            for case, *lines in zip(lot, *(a.result() for a in asked)):
+                best = model.best(case.start_mask, case.used_mask, case.wanted)
+                for program, line in zip(programs, lines):
+                    wrong = check_answer(model, case, best, line)
+                    if wrong and n_wrong < SHOWN:
+                        print(f"{os.path.basename(program)}, {model.name}: {case}: {wrong}",
+                              file=sys.stderr)
+                    n_wrong += wrong is not None
+            n += len(lot)
+    return n, n_wrong
 
 
 def check_facts(tables, path):
@@ -212,17 +241,20 @@ def main():
     if facts:
         check_facts(tables, facts)
     print("tables:", "as the facts" if facts else "the facts are not here, not compared")
+    failed = False
     for table in tables:
         if table["name"] not in MODELS:
             continue
         model = Model(table)
         if facts:
             check_maximal(model, facts)
-        for program in (arguments.program, arguments.planner):
-            cases = all_cases(model) if arguments.all else sampled_cases(model, SAMPLE)
-            n = run_cases(program, model, cases)
-            print(f"{model.name}: {len(model.sets)} layouts, {n} cases of "
-                  f"{os.path.basename(program)} agree", flush=True)
+        cases = all_cases(model) if arguments.all else sampled_cases(model, SAMPLE)
+        n, n_wrong = run_cases((arguments.program, arguments.planner), model, cases)
+        print(json.dumps({"model": model.name, "layouts": len(model.sets), "cases": n,
+                          "wrong": n_wrong}), flush=True)
+        failed |= n_wrong > 0
+    sys.exit(1 if failed else 0)
+
 
 
 main()
