@@ -69,6 +69,8 @@ struct clv_client_lease_request {
 	uint64_t memory_bytes;
 	bool wait; /* queue when it does not fit now */
 	bool overcommit;
+	uint32_t count;   /* of devices, all of them whole; 0: a share of one */
+	bool same_device; /* with count: partitions of one device */
 };
 
 struct clv_client_lease_change {

@@ -74,10 +74,38 @@ static struct clv_agent_device *find_device(
 	return clv_devices_restore(agent->devices, json, err);
 }
 
+struct adoption {
+	struct clv_lease *lease;
+	struct clv_error *err;
+};
+
+static int adopt_device(void *userdata, const char *uuid)
+{
+	struct adoption *adoption = userdata;
+	struct clv_agent *agent = adoption->lease->agent;
+	struct clv_agent_device *device = find_device(agent, uuid, adoption->err);
+
+	if (!device)
+		return -ENODEV;
+	return clv_lease_add_device(adoption->lease, device);
+}
+
+static void claim_all(struct clv_agent *agent, const struct clv_lease *lease)
+{
+	struct clv_agent_device *device;
+	struct clv_error err = {0};
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		if (clv_devices_claim(agent->devices, device, &err) < 0)
+			clv_log_warning(0, "%s", err.msg);
+	}
+}
+
 static int adopt(struct clv_agent *agent, const struct clv_lease_record *record,
 	struct clv_error *err)
 {
 	struct clv_agent_device *device;
+	struct adoption adoption = {.err = err};
 	struct clv_lease *lease;
 	char boot_id[40];
 	int r;
@@ -89,10 +117,14 @@ static int adopt(struct clv_agent *agent, const struct clv_lease_record *record,
 	device = find_device(agent, record->device_uuid, err);
 	if (!device)
 		return -ENODEV;
-	lease = clv_lease_new(agent, device, record);
+	lease = adoption.lease = clv_lease_new(agent, device, record);
 	if (!lease)
 		return clv_error_errno(err, ENOMEM, "cannot make a lease");
-	r = clv_store_read_processes(agent->store, record->id, adopt_process, lease, err);
+	r = clv_store_read_lease_devices(
+		agent->store, record->id, adopt_device, &adoption, err);
+	if (r >= 0)
+		r = clv_store_read_processes(
+			agent->store, record->id, adopt_process, lease, err);
 	if (r < 0) {
 		clv_lease_free(lease);
 		return r;
@@ -101,8 +133,7 @@ static int adopt(struct clv_agent *agent, const struct clv_lease_record *record,
 	if (r < 0)
 		return r;
 
-	if (clv_devices_claim(agent->devices, device, err) < 0)
-		clv_log_warning(0, "%s", err->msg);
+	claim_all(agent, lease);
 	if (lease->n_processes > 0 && !record->is_queued)
 		sd_event_add_time_relative(agent->event, &lease->settle_timer,
 			CLOCK_MONOTONIC, SETTLE_US, 0, on_settle_timer, lease);

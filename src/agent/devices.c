@@ -124,6 +124,7 @@ static struct clv_agent_device *append(
 		return NULL;
 	device->info = *info;
 	device->lock_fd = -1;
+	device->numa_node = -1;
 	if (device->info.name[0] == '\0' || clv_devices_find(devices, device->info.name))
 		give_name(devices, &device->info);
 	devices->items[devices->n_items++] = device;

@@ -20,8 +20,9 @@ struct clv_agent_device {
 	bool is_present;             /* the drivers show it */
 	/* NULL: a whole device.  Else this is a partition, and locks are its parent's. */
 	struct clv_agent_device *parent;
-	bool is_divided;  /* into partitions: these are leased, the whole is not */
-	bool is_changing; /* an apply is about to take it away: nothing new is let in */
+	int32_t numa_node; /* that is nearest to it; -1: not known */
+	bool is_divided;   /* into partitions: these are leased, the whole is not */
+	bool is_changing;  /* an apply is about to take it away: nothing new is let in */
 };
 
 /* The devices and how they are found: drivers are asked in a process of their own, with a

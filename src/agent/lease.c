@@ -45,6 +45,30 @@ struct clv_lease *clv_lease_free(struct clv_lease *lease)
 	return NULL;
 }
 
+struct clv_agent_device *clv_lease_device(const struct clv_lease *lease, size_t at)
+{
+	if (at == 0)
+		return lease->device;
+	return at <= lease->n_others ? lease->others[at - 1] : NULL;
+}
+
+bool clv_lease_is_on(const struct clv_lease *lease, const struct clv_agent_device *device)
+{
+	for (size_t i = 0; i <= lease->n_others; i++) {
+		if (clv_lease_device(lease, i) == device)
+			return true;
+	}
+	return false;
+}
+
+int clv_lease_add_device(struct clv_lease *lease, struct clv_agent_device *device)
+{
+	if (lease->n_others == CLV_LEASE_DEVICES_MAX - 1)
+		return -E2BIG;
+	lease->others[lease->n_others++] = device;
+	return 0;
+}
+
 int clv_lease_make_id(char ret[CLV_LEASE_ID_MAX])
 {
 	uint64_t number;

@@ -67,7 +67,9 @@ TAILQ_HEAD(clv_attached_list, clv_attached);
 struct clv_lease {
 	TAILQ_ENTRY(clv_lease) entry;
 	struct clv_agent *agent;
-	struct clv_agent_device *device;
+	struct clv_agent_device *device; /* the first: its gate runs on this one */
+	struct clv_agent_device *others[CLV_LEASE_DEVICES_MAX - 1];
+	size_t n_others;
 	struct clv_lease_record record;
 	struct clv_watch *holder; /* NULL: dead */
 	bool is_ending;           /* its processes are being ended; nobody new attaches */
@@ -95,6 +97,13 @@ struct clv_lease *clv_lease_new(struct clv_agent *agent, struct clv_agent_device
 	const struct clv_lease_record *record);
 /* Releases everything but the row in the state file and the folder. */
 struct clv_lease *clv_lease_free(struct clv_lease *lease);
+
+/* Its devices in order; NULL behind the last. */
+struct clv_agent_device *clv_lease_device(const struct clv_lease *lease, size_t at);
+bool clv_lease_is_on(
+	const struct clv_lease *lease, const struct clv_agent_device *device);
+/* One more; -E2BIG. */
+int clv_lease_add_device(struct clv_lease *lease, struct clv_agent_device *device);
 
 /* The account now, earlier agents' time included. */
 void clv_lease_sample(const struct clv_lease *lease, struct clv_arbiter_sample *ret);

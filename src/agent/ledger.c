@@ -141,7 +141,8 @@ uint32_t clv_ledger_position(
 	{
 		if (other == lease)
 			break;
-		position += other->record.is_queued && other->device == lease->device;
+		position +=
+			other->record.is_queued && clv_lease_is_on(other, lease->device);
 	}
 	return position;
 }
@@ -156,7 +157,7 @@ void clv_ledger_promised(const struct clv_ledger *ledger,
 	clv_standing_add_promised(ledger->agent->standing, device, standing, ret);
 	TAILQ_FOREACH(lease, &ledger->leases, entry)
 	{
-		if (lease == without || lease->device != device ||
+		if (lease == without || !clv_lease_is_on(lease, device) ||
 			lease->record.is_queued)
 			continue;
 		ret->compute_ppm += lease->record.share.compute_ppm;
@@ -184,13 +185,24 @@ static void changed(struct clv_agent *agent)
 	clv_idle_touch(agent->idle);
 }
 
+static bool is_below(const struct clv_lease *lease, const struct clv_agent_device *root)
+{
+	struct clv_agent_device *device;
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		if (clv_devices_root(device) == root)
+			return true;
+	}
+	return false;
+}
+
 static void unclaim_if_free(struct clv_ledger *ledger, struct clv_agent_device *device)
 {
 	const struct clv_lease *lease;
 
 	TAILQ_FOREACH(lease, &ledger->leases, entry)
 	{
-		if (clv_devices_root(lease->device) == clv_devices_root(device))
+		if (is_below(lease, clv_devices_root(device)))
 			return;
 	}
 	clv_devices_unclaim(ledger->agent->devices, device);
@@ -207,9 +219,7 @@ static int store_lease(struct clv_agent *agent, const struct clv_lease *lease,
 	r = clv_store_begin(store, false, err);
 	if (r < 0)
 		return r;
-	r = clv_state_put_device(agent, &lease->device->info, err);
-	if (r >= 0)
-		r = clv_store_put_lease(store, record, err);
+	r = clv_state_put_lease(agent, lease, record, err);
 	if (r >= 0)
 		r = clv_store_commit(store, err);
 	if (r < 0)
@@ -284,7 +294,7 @@ int clv_ledger_adopt(
  * anything. */
 static int draft(struct clv_ledger *ledger, const struct clv_lease_request *request,
 	const struct clv_peer *peer, struct clv_lease_record *ret,
-	struct clv_agent_device **ret_device, struct clv_error *err)
+	struct clv_placing *placing, struct clv_error *err)
 {
 	struct clv_agent *agent = ledger->agent;
 	struct clv_lease_record record = {
@@ -294,7 +304,6 @@ static int draft(struct clv_ledger *ledger, const struct clv_lease_request *requ
 		.overcommit = request->overcommit,
 		.created_real_ns = clv_clock_real_ns(),
 	};
-	struct clv_placing placing;
 	int r;
 
 	if (request->overcommit && agent->config.is_system &&
@@ -308,21 +317,38 @@ static int draft(struct clv_ledger *ledger, const struct clv_lease_request *requ
 	r = clv_naming_choose(ledger, request, peer->uid, record.name, err);
 	if (r < 0)
 		return r;
-	r = clv_placing_choose(agent, request, &placing, err);
+	r = clv_placing_choose(agent, request, placing, err);
 	if (r < 0)
 		return r;
 
-	record.share = placing.share;
-	record.is_queued = placing.must_wait;
-	memcpy(record.standing, placing.standing, sizeof(record.standing));
+	record.share = placing->share;
+	record.is_queued = placing->must_wait;
+	memcpy(record.standing, placing->standing, sizeof(record.standing));
 	memcpy(record.command, request->command, sizeof(record.command));
 	snprintf(record.device_uuid, sizeof(record.device_uuid), "%s",
-		placing.device->info.uuid);
+		placing->device->info.uuid);
 	clv_naming_tenant(peer->uid, record.tenant, sizeof(record.tenant));
 	clv_process_boot_id(record.boot_id);
 	*ret = record;
-	*ret_device = placing.device;
 	return 0;
+}
+
+/* NULL when there is no memory for it. */
+static struct clv_lease *make(struct clv_agent *agent, const struct clv_placing *placing,
+	const struct clv_lease_record *record)
+{
+	struct clv_lease *lease = clv_lease_new(agent, placing->device, record);
+
+	for (size_t i = 0; lease && i < placing->n_others; i++)
+		clv_lease_add_device(lease, placing->others[i]);
+	return lease;
+}
+
+static void unclaim_all(struct clv_ledger *ledger, const struct clv_placing *placing)
+{
+	unclaim_if_free(ledger, placing->device);
+	for (size_t i = 0; i < placing->n_others; i++)
+		unclaim_if_free(ledger, placing->others[i]);
 }
 
 static int set_up(struct clv_ledger *ledger, struct clv_lease *lease, int pidfd,
@@ -348,16 +374,16 @@ int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request 
 	struct clv_error *err)
 {
 	struct clv_lease_record record;
-	struct clv_agent_device *device = NULL;
+	struct clv_placing placing;
 	struct clv_lease *lease;
 	char text[128];
-	int r = draft(ledger, request, peer, &record, &device, err);
+	int r = draft(ledger, request, peer, &record, &placing, err);
 
 	if (r < 0) {
 		close(pidfd);
 		return r;
 	}
-	lease = clv_lease_new(ledger->agent, device, &record);
+	lease = make(ledger->agent, &placing, &record);
 	if (!lease) {
 		close(pidfd);
 		r = clv_error_errno(err, ENOMEM, "cannot make a lease");
@@ -366,7 +392,7 @@ int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request 
 	}
 	if (r < 0) {
 		clv_lease_free(lease);
-		unclaim_if_free(ledger, device);
+		unclaim_all(ledger, &placing);
 		return r;
 	}
 
@@ -380,6 +406,25 @@ int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request 
 	return 0;
 }
 
+static bool fits_now(const struct clv_ledger *ledger, const struct clv_lease *lease)
+{
+	const struct clv_lease_record *record = &lease->record;
+	const struct clv_agent_device *device;
+
+	if (record->standing[0] != '\0' && clv_ledger_standing(ledger, record->standing))
+		return false;
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		struct clv_promised promised;
+
+		clv_ledger_promised(ledger, device, lease, record->standing, &promised);
+		if (clv_admission_check(&promised, &record->share,
+			    device->info.memory_bytes, device->info.name,
+			    record->overcommit, NULL) < 0)
+			return false;
+	}
+	return true;
+}
+
 /* Admits from the front of the queue for as long as the next one fits: in order, so that
  * a large request is not starved by small ones. */
 static void serve_queue(struct clv_ledger *ledger, struct clv_agent_device *device)
@@ -389,19 +434,13 @@ static void serve_queue(struct clv_ledger *ledger, struct clv_agent_device *devi
 	while (lease) {
 		struct clv_lease *next = TAILQ_NEXT(lease, entry);
 		struct clv_lease_record record = lease->record;
-		struct clv_promised promised;
 		struct clv_error err = {0};
 
-		if (lease->device != device || !record.is_queued) {
+		if (!clv_lease_is_on(lease, device) || !record.is_queued) {
 			lease = next;
 			continue;
 		}
-		clv_ledger_promised(ledger, device, lease, record.standing, &promised);
-		if ((record.standing[0] != '\0' &&
-			    clv_ledger_standing(ledger, record.standing)) ||
-			clv_admission_check(&promised, &record.share,
-				device->info.memory_bytes, device->info.name,
-				record.overcommit, NULL) < 0)
+		if (!fits_now(ledger, lease))
 			return;
 		record.is_queued = false;
 		if (store_lease(ledger->agent, lease, &record, &err) < 0)
@@ -424,6 +463,11 @@ static int check_growth(const struct clv_ledger *ledger, const struct clv_lease 
 	struct clv_share growth = *wanted;
 	struct clv_promised promised;
 
+	if (lease->n_others > 0)
+		return clv_error_set(err, -EINVAL,
+			"the lease %s has its %zu devices whole: there is nothing to "
+			"resize",
+			lease->record.name, lease->n_others + 1);
 	if (lease->record.is_queued)
 		return 0;
 	/* Giving back is always right, also on a device that is overcommitted. */
@@ -477,20 +521,23 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 
 void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const char *why)
 {
-	struct clv_agent_device *device = lease->device;
+	struct clv_placing had = {.device = lease->device, .n_others = lease->n_others};
 	struct clv_agent *agent = ledger->agent;
 
+	memcpy(had.others, lease->others, sizeof(had.others));
 	TAILQ_REMOVE(&ledger->leases, lease, entry);
 	if (lease->arbiter_lease)
-		clv_arbiter_remove(device->arbiter, lease->arbiter_lease);
+		clv_arbiter_remove(lease->device->arbiter, lease->arbiter_lease);
 	lease->arbiter_lease = NULL;
 	unstore_lease(agent, lease->record.id);
 	clv_events_emit(agent, CLV_EVENT_LEASE_ENDED, lease, "%s", why);
 	lease->gate = clv_gate_server_free(lease->gate);
 	clv_lease_remove_folder(lease);
 	clv_lease_free(lease);
-	serve_queue(ledger, device);
-	unclaim_if_free(ledger, device);
+	serve_queue(ledger, had.device);
+	for (size_t i = 0; i < had.n_others; i++)
+		serve_queue(ledger, had.others[i]);
+	unclaim_all(ledger, &had);
 	changed(agent);
 }
 

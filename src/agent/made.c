@@ -78,7 +78,7 @@ static bool has_lease(const struct clv_made *made, const struct clv_agent_device
 
 	TAILQ_FOREACH(lease, clv_ledger_leases(made->agent->ledger), entry)
 	{
-		if (lease->device == device)
+		if (clv_lease_is_on(lease, device))
 			return true;
 	}
 	return false;

@@ -138,6 +138,17 @@ static void add_lease(struct clv_holders *holders, const struct clv_lease *lease
 	holder->pid = (uint32_t)lease->record.holder.pid;
 }
 
+static bool is_on(const struct clv_lease *lease, const char *name)
+{
+	const struct clv_agent_device *device;
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		if (strcmp(device->info.name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void add_leases(
 	const struct clv_agent *agent, const char *name, struct clv_holders *holders)
 {
@@ -146,8 +157,7 @@ static void add_leases(
 	drop_leases(holders);
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
-		if (strcmp(lease->device->info.name, name) == 0 &&
-			!lease->record.is_queued)
+		if (is_on(lease, name) && !lease->record.is_queued)
 			add_lease(holders, lease);
 	}
 }

@@ -7,6 +7,7 @@
 #include "agent/agent.h"
 #include "agent/devices.h"
 #include "agent/ledger.h"
+#include "agent/placing-internal.h"
 #include "agent/standing.h"
 #include "base/error.h"
 
@@ -21,11 +22,11 @@ static uint32_t count_queued(
 	uint32_t n = 0;
 
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	n += lease->device == device && lease->record.is_queued;
+	n += clv_lease_is_on(lease, device) && lease->record.is_queued;
 	return n;
 }
 
-static int try_now(const struct clv_agent *agent, const struct clv_agent_device *device,
+int clv_placing_try(const struct clv_agent *agent, const struct clv_agent_device *device,
 	const struct clv_share *share, bool overcommit, struct clv_error *err)
 {
 	uint32_t n_queued = overcommit ? 0 : count_queued(agent, device);
@@ -55,7 +56,7 @@ static int consider(struct clv_agent *agent, struct clv_agent_device *device,
 	if (r < 0)
 		return r;
 	ret->device = device;
-	r = try_now(agent, device, &ret->share, request->overcommit, err);
+	r = clv_placing_try(agent, device, &ret->share, request->overcommit, err);
 	ret->must_wait = r < 0;
 	return r;
 }
@@ -72,7 +73,7 @@ static bool is_changing(const struct clv_agent *agent, const char *name)
 	return false;
 }
 
-static int fail_without_device(const struct clv_agent *agent,
+int clv_placing_fail_without_device(const struct clv_agent *agent,
 	const struct clv_lease_request *request, struct clv_error *err)
 {
 	const char *problem = json_string_value(
@@ -102,7 +103,7 @@ static bool is_meant(const struct clv_device *info, const char *name)
 	return strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0;
 }
 
-static bool is_candidate(
+bool clv_placing_is_candidate(
 	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
 	const char *name = request->device;
@@ -175,12 +176,14 @@ int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *
 	*ret = (struct clv_placing){0};
 	if (request->in[0] != '\0')
 		return choose_standing(agent, request, ret, err);
+	if (request->count > 1)
+		return clv_placing_choose_several(agent, request, ret, err);
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 		struct clv_error why = {0};
 		int r;
 
-		if (!is_candidate(device, request))
+		if (!clv_placing_is_candidate(device, request))
 			continue;
 		r = consider(agent, device, request, &placing, &why);
 		if (r >= 0) {
@@ -195,7 +198,7 @@ int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *
 		}
 	}
 	if (first.code == 0)
-		return fail_without_device(agent, request, err);
+		return clv_placing_fail_without_device(agent, request, err);
 	if (!request->wait || !best.device)
 		return clv_error_set(err, first.code, "%s", first.msg);
 	*ret = best;

@@ -14,6 +14,9 @@ struct clv_placing {
 	struct clv_share share;          /* complete */
 	bool must_wait;
 	char standing[CLV_PARTITION_NAME_MAX + 64]; /* the standing share, or "" */
+	/* Where several were asked for: the devices behind the first, all claimed. */
+	struct clv_agent_device *others[CLV_LEASE_DEVICES_MAX - 1];
+	size_t n_others;
 };
 
 /* Which device a request goes to: the one it names, else the first on which it fits now,

@@ -81,6 +81,11 @@ static void add_account(const struct clv_lease *lease, json_t *object)
 			number(sample.overdue)));
 }
 
+static json_t *number_or_null(int64_t value)
+{
+	return value < 0 ? json_null() : json_integer(value);
+}
+
 /* What holds a program to its part: the client does what it says. */
 static json_t *render_partition(const struct clv_device *info)
 {
@@ -88,6 +93,21 @@ static json_t *render_partition(const struct clv_device *info)
 		return json_null();
 	return json_pack("{s:s,s:s,s:s,s:s}", "scheme", info->scheme, "profile",
 		info->profile, "uuid", info->uuid, "address", info->address);
+}
+
+static json_t *render_devices(const struct clv_lease *lease)
+{
+	const struct clv_agent_device *device;
+	json_t *array = json_array();
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++)
+		json_array_append_new(array,
+			json_pack("{s:s,s:s,s:s,s:o,s:o,s:o}", "name", device->info.name,
+				"uuid", device->info.uuid, "backend",
+				device->info.backend, "vendor", text(device->info.vendor),
+				"numa_node", number_or_null(device->numa_node),
+				"partition", render_partition(&device->info)));
+	return array;
 }
 
 json_t *clv_render_lease(const struct clv_lease *lease)
@@ -116,6 +136,7 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 	json_object_set_new(
 		object, "in", record->standing[0] ? text(record->standing) : json_null());
 	json_object_set_new(object, "partition", render_partition(&lease->device->info));
+	json_object_set_new(object, "devices", render_devices(lease));
 	json_object_set_new(object, "processes", render_processes(lease));
 	json_object_set_new(object, "socket", text(socket_path));
 	return object;
@@ -131,7 +152,7 @@ static uint64_t sum_memory_used(
 	{
 		struct clv_arbiter_sample sample;
 
-		if (lease->device != device)
+		if (lease->device != device) /* of the first alone there is a ledger */
 			continue;
 		clv_lease_sample(lease, &sample);
 		used_bytes += sample.memory_used_bytes;
@@ -150,7 +171,7 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 	clv_ledger_promised(agent->ledger, device, NULL, "", &promised);
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
-		if (lease->device != device)
+		if (!clv_lease_is_on(lease, device))
 			continue;
 		n_queued += lease->record.is_queued;
 		n_leases += !lease->record.is_queued;
@@ -173,6 +194,7 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 		device->parent ? text(device->parent->info.name) : json_null());
 	json_object_set_new(object, "partition", render_partition(info));
 	json_object_set_new(object, "divided", json_boolean(device->is_divided));
+	json_object_set_new(object, "numa_node", number_or_null(device->numa_node));
 	return object;
 }
 

@@ -196,6 +196,25 @@ static int take_overcommit(
 	return take_bool("overcommit", value, &request->overcommit, err);
 }
 
+static int take_count(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	json_int_t count = json_integer_value(value);
+
+	if (!json_is_integer(value) || count < 1 || count > CLV_LEASE_DEVICES_MAX)
+		return clv_error_set(err, -ERANGE,
+			"count must be a whole number from 1 to %u",
+			CLV_LEASE_DEVICES_MAX);
+	request->count = (uint32_t)count;
+	return 0;
+}
+
+static int take_same_device(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	return take_bool("same_device", value, &request->is_same_device, err);
+}
+
 static const struct {
 	const char *name;
 	int verbs;
@@ -214,6 +233,8 @@ static const struct {
 	{"class", CREATE | RESIZE, take_class},
 	{"wait", CREATE, take_wait},
 	{"overcommit", CREATE, take_overcommit},
+	{"count", CREATE, take_count},
+	{"same_device", CREATE, take_same_device},
 };
 
 static int take_field(enum verb verb, const char *name, const json_t *value,
@@ -234,9 +255,8 @@ static int take_field(enum verb verb, const char *name, const json_t *value,
 	}
 	return clv_error_set(err, -EINVAL,
 		"unknown field \"%.40s\": known are name, device, profile, in, "
-		"isolation, command, "
-		"share, cap, "
-		"memory_bytes, class, wait and overcommit",
+		"isolation, command, share, cap, memory_bytes, class, wait, "
+		"overcommit, count and same_device",
 		name);
 }
 
@@ -271,12 +291,36 @@ static int parse(enum verb verb, const char *data, size_t n_bytes,
 	return 0;
 }
 
+/* Several devices are each given whole, for nothing grants parts of several at the same
+ * time yet: two programs that wait for each other's parts would wait for ever. */
+static int check_several(struct clv_lease_request *request, struct clv_error *err)
+{
+	if (request->is_same_device && request->count == 0)
+		return clv_error_set(err, -EINVAL,
+			"same_device is a word about several devices: give count");
+	if (request->count <= 1)
+		return 0;
+	if ((request->has_share && request->share.compute_ppm != CLV_PPM) ||
+		request->has_cap || request->has_memory || request->overcommit)
+		return clv_error_set(err, -EINVAL,
+			"a lease on several devices has each of them whole: leave out "
+			"share, cap, memory_bytes and overcommit, or ask for one device");
+	if (request->in[0] != '\0' || request->is_isolated)
+		return clv_error_set(err, -EINVAL,
+			"count goes with device and profile, not with in or isolation");
+	request->share.compute_ppm = CLV_PPM;
+	request->has_share = true;
+	return 0;
+}
+
 int clv_request_parse_lease(const char *data, size_t n_bytes,
 	struct clv_lease_request *ret, struct clv_error *err)
 {
 	struct clv_lease_request request;
 	int r = parse(CREATE, data, n_bytes, &request, err);
 
+	if (r >= 0)
+		r = check_several(&request, err);
 	if (r < 0)
 		return r;
 	if (request.in[0] != '\0' &&

@@ -12,6 +12,7 @@ struct clv_error;
 #define CLV_REQUEST_MAX_BYTES 65536u
 #define CLV_LEASE_NAME_MAX 64
 #define CLV_LEASE_COMMAND_MAX 256
+#define CLV_LEASE_DEVICES_MAX 64u
 
 /* What a body asks for.  Empty text and zero mean "not said". */
 struct clv_lease_request {
@@ -25,6 +26,8 @@ struct clv_lease_request {
 	bool has_share, has_cap, has_memory, has_class; /* a cap of null: has_cap, 0 */
 	bool wait;
 	bool overcommit;
+	uint32_t count; /* of devices, each of them whole; 0: not said, a share of one */
+	bool is_same_device; /* all of them partitions of one device */
 };
 
 /* The body of POST /v1/leases, and of PATCH /v1/leases/{id}.  Pure; data may be anything.

@@ -6,6 +6,7 @@
 #include "agent/adopt.h"
 #include "agent/agent.h"
 #include "agent/device-json.h"
+#include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/ledger.h"
 #include "agent/store.h"
@@ -125,7 +126,7 @@ struct clv_store *clv_state_get(struct clv_agent *agent, struct clv_error *err)
 	return NULL;
 }
 
-int clv_state_put_device(
+static int put_device(
 	struct clv_agent *agent, const struct clv_device *info, struct clv_error *err)
 {
 	json_t *object = clv_device_to_json(info);
@@ -140,6 +141,31 @@ int clv_state_put_device(
 	return r;
 }
 
+static int put_others(
+	struct clv_agent *agent, const struct clv_lease *lease, struct clv_error *err)
+{
+	const struct clv_agent_device *device;
+	int r = 0;
+
+	for (unsigned i = 1; r >= 0 && (device = clv_lease_device(lease, i)); i++) {
+		r = put_device(agent, &device->info, err);
+		if (r >= 0)
+			r = clv_store_put_lease_device(agent->store, lease->record.id, i,
+				device->info.uuid, err);
+	}
+	return r;
+}
+
+int clv_state_put_lease(struct clv_agent *agent, const struct clv_lease *lease,
+	const struct clv_lease_record *record, struct clv_error *err)
+{
+	int r = put_device(agent, &lease->device->info, err);
+
+	if (r >= 0)
+		r = clv_store_put_lease(agent->store, record, err);
+	return r < 0 ? r : put_others(agent, lease, err);
+}
+
 void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err)
 {
 	if (!agent->store_is_stale)
@@ -149,20 +175,20 @@ void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err)
 }
 
 static int write_lease(
-	struct clv_store *store, const struct clv_lease *lease, struct clv_error *err)
+	struct clv_agent *agent, const struct clv_lease *lease, struct clv_error *err)
 {
 	const struct clv_attached *process;
 	struct clv_lease_record record;
 	int r;
 
 	clv_lease_snapshot(lease, &record);
-	r = clv_store_put_lease(store, &record, err);
+	r = clv_state_put_lease(agent, lease, &record, err);
 
 	TAILQ_FOREACH(process, &lease->processes, entry)
 	{
 		if (r >= 0)
 			r = clv_store_put_process(
-				store, lease->record.id, &process->record, err);
+				agent->store, lease->record.id, &process->record, err);
 	}
 	return r;
 }
@@ -179,7 +205,7 @@ static int rewrite(struct clv_agent *agent)
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
 		if (r >= 0)
-			r = write_lease(store, lease, NULL);
+			r = write_lease(agent, lease, NULL);
 	}
 	if (r >= 0)
 		r = clv_store_commit(store, NULL);

@@ -2,8 +2,9 @@
 #pragma once
 
 struct clv_agent;
-struct clv_device;
 struct clv_error;
+struct clv_lease;
+struct clv_lease_record;
 struct clv_store;
 
 /* The state file as the rest of the agent sees it: it may be out of order (full disk,
@@ -18,9 +19,9 @@ void clv_state_close_copy(struct clv_agent *agent);
 /* The open file, or NULL with -ENOSPC or -EIO in *err. */
 struct clv_store *clv_state_get(struct clv_agent *agent, struct clv_error *err);
 
-/* Keeps what is known of a device beside its leases. */
-int clv_state_put_device(
-	struct clv_agent *agent, const struct clv_device *info, struct clv_error *err);
+/* A lease with its devices, in a transaction of the caller's. */
+int clv_state_put_lease(struct clv_agent *agent, const struct clv_lease *lease,
+	const struct clv_lease_record *record, struct clv_error *err);
 
 /* Something could not be written that had happened all the same. */
 void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err);

@@ -29,6 +29,9 @@ static const char *const statements[_STATEMENT_MAX] = {
 			   "start_ticks=?3 AND slot=?4",
 	[READ_PROCESSES] = "SELECT pid,start_ticks,slot,attached_ns FROM processes WHERE "
 			   "lease=?1 ORDER BY rowid",
+	[PUT_LEASE_DEVICE] = "INSERT OR REPLACE INTO lease_devices VALUES(?1,?2,?3)",
+	[READ_LEASE_DEVICES] = "SELECT device_uuid FROM lease_devices WHERE lease=?1 "
+			       "ORDER BY position",
 	[PUT_DEVICE] = "INSERT OR REPLACE INTO devices VALUES(?1,?2)",
 	[GET_DEVICE] = "SELECT json FROM devices WHERE uuid=?1",
 	[ADD_EVENT] = "INSERT INTO events VALUES(?1,?2,?3,?4,?5,?6,?7,?8)",
@@ -68,6 +71,16 @@ static const char schema_2[] =
 	"ALTER TABLE leases ADD COLUMN standing TEXT DEFAULT '';"
 	"PRAGMA user_version=2;"
 	"COMMIT;";
+
+static const char schema_3[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE lease_devices(lease TEXT REFERENCES leases(id) ON DELETE CASCADE,"
+	"position INTEGER,device_uuid TEXT,PRIMARY KEY(lease,position));"
+	"PRAGMA user_version=3;"
+	"COMMIT;";
+
+/* By the version that each makes of the one before it. */
+static const char *const schemas[CLV_STORE_SCHEMA_VERSION] = {schema, schema_2, schema_3};
 
 int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing)
 {
@@ -137,9 +150,9 @@ static int prepare(struct clv_store *store, struct clv_error *err)
 			"the state was written by a later cleave (schema %d, this one "
 			"knows %d): update cleave or use another --state-dir",
 			version, CLV_STORE_SCHEMA_VERSION);
-	if (version < 1 && (r = run(store, schema, "cannot make the state", err)) < 0)
-		return r;
-	if (version < 2 && (r = run(store, schema_2, "cannot make the state", err)) < 0)
+	for (int i = version; i < CLV_STORE_SCHEMA_VERSION && r >= 0; i++)
+		r = run(store, schemas[i], "cannot make the state", err);
+	if (r < 0)
 		return r;
 
 	for (int i = 0; i < _STATEMENT_MAX; i++) {
@@ -385,6 +398,34 @@ int clv_store_read_processes(struct clv_store *store, const char *lease_id,
 		r = callback(userdata, &process);
 	}
 	return end_reading(store, READ_PROCESSES, step, r, err);
+}
+
+int clv_store_put_lease_device(struct clv_store *store, const char *lease_id,
+	unsigned position, const char *uuid, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[PUT_LEASE_DEVICE];
+
+	clv_store_set_relaxed(store, false);
+	bind_text(query, 1, lease_id);
+	bind_number(query, 2, position);
+	bind_text(query, 3, uuid);
+	return finish(store, PUT_LEASE_DEVICE, "cannot store the lease", err);
+}
+
+int clv_store_read_lease_devices(struct clv_store *store, const char *lease_id,
+	clv_store_text_fn callback, void *userdata, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[READ_LEASE_DEVICES];
+	int step, r = 0;
+
+	bind_text(query, 1, lease_id);
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		char uuid[sizeof(((struct clv_device *)NULL)->uuid)];
+
+		get_text(query, 0, uuid, sizeof(uuid));
+		r = callback(userdata, uuid);
+	}
+	return end_reading(store, READ_LEASE_DEVICES, step, r, err);
 }
 
 int clv_store_put_device(struct clv_store *store, const char *uuid, const char *json,

@@ -14,7 +14,7 @@ struct clv_error;
  * nothing.  Loop thread only. */
 struct clv_store;
 
-#define CLV_STORE_SCHEMA_VERSION 2
+#define CLV_STORE_SCHEMA_VERSION 3
 
 /* Opens or makes it.  -EEXIST when it was written by a later version of cleave, -EBUSY
  * when another agent has it. */
@@ -31,6 +31,13 @@ int clv_store_clear_leases(struct clv_store *store, struct clv_error *err);
 typedef int (*clv_store_lease_fn)(void *userdata, const struct clv_lease_record *lease);
 int clv_store_read_leases(struct clv_store *store, clv_store_lease_fn callback,
 	void *userdata, struct clv_error *err);
+
+/* The devices of a lease behind its first, in order from 1. */
+int clv_store_put_lease_device(struct clv_store *store, const char *lease_id,
+	unsigned position, const char *uuid, struct clv_error *err);
+typedef int (*clv_store_text_fn)(void *userdata, const char *text);
+int clv_store_read_lease_devices(struct clv_store *store, const char *lease_id,
+	clv_store_text_fn callback, void *userdata, struct clv_error *err);
 
 /* Processes do not outlive the machine, so these are not waited for on the disk. */
 int clv_store_put_process(struct clv_store *store, const char *lease_id,

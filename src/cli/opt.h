@@ -102,6 +102,7 @@ struct clv_settings {
 	bool no_namespace;
 	bool once;
 	bool overcommit;
+	bool same_device;
 	bool verbose;
 	bool version;
 	bool wanted;

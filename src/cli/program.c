@@ -5,15 +5,14 @@
 #include "cli/program.h"
 
 #include "base/cleanup.h"
-#include "base/cpus.h"
 #include "base/error.h"
 #include "base/paths.h"
 #include "cli/cli.h"
 #include "cli/namespace.h"
+#include "cli/visible.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,61 +150,6 @@ static int set_layers(const char *gate_path)
 	return setenv("OPENCL_LAYERS", layers, 1) < 0 ? -errno : 0;
 }
 
-/* PoCL's workers, each on a processor of its own (docs of pocl: POCL_AFFINITY).  Woken
- * for a turn and left to the scheduler, two often land on one processor, and a kernel
- * takes twice as long while the other idles.  Not where the program may use only some
- * processors, for PoCL would not keep to them, and never against the user's own word. */
-static void pin_workers(void)
-{
-	cpu_set_t allowed;
-
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0 &&
-		CPU_COUNT(&allowed) == sysconf(_SC_NPROCESSORS_CONF))
-		setenv("POCL_AFFINITY", "1", 0);
-}
-
-/* By what each vendor's runtime is told which part it has. */
-static const struct {
-	const char *scheme, *variable;
-} visible[] = {
-	{"mig", "CUDA_VISIBLE_DEVICES"},
-	{"xcp", "ROCR_VISIBLE_DEVICES"},
-	{"vf", "ZE_AFFINITY_MASK"},
-};
-
-static int keep_to_cpus(const char *list, struct clv_error *err)
-{
-	char count[16];
-	cpu_set_t cpus;
-
-	if (clv_cpus_parse(list, &cpus) < 0 ||
-		sched_setaffinity(0, sizeof(cpus), &cpus) < 0)
-		return clv_error_errno(err, errno,
-			"cannot keep the program to the processors %.60s", list);
-	/* PoCL makes a worker for each processor of the machine otherwise. */
-	snprintf(count, sizeof(count), "%d", CPU_COUNT(&cpus));
-	setenv("POCL_MAX_PTHREAD_COUNT", count, 1);
-	return 0;
-}
-
-/* The program sees its part and nothing else. */
-static int keep_to_partition(const json_t *partition, struct clv_error *err)
-{
-	const char *scheme = clv_json_text(partition, "scheme");
-
-	if (!json_is_object(partition)) {
-		pin_workers();
-		return 0;
-	}
-	if (strcmp(scheme, "cores") == 0)
-		return keep_to_cpus(clv_json_text(partition, "address"), err);
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(visible); i++) {
-		if (strcmp(scheme, visible[i].scheme) == 0)
-			setenv(visible[i].variable, clv_json_text(partition, "uuid"), 1);
-	}
-	return 0;
-}
-
 static void __attribute__((noreturn))
 give_up(int status_fd, int exit_code, const char *msg)
 {
@@ -229,7 +173,7 @@ void clv_program_become(const struct clv_program *program, int status_fd)
 			setenv("CLEAVE_IF_NO_AGENT", program->if_no_agent, 1);
 		else
 			unsetenv("CLEAVE_IF_NO_AGENT");
-		if (keep_to_partition(program->partition, &err) < 0)
+		if (clv_visible_set(program->devices, &err) < 0)
 			give_up(status_fd, CLV_EXIT_FAILED, err.msg);
 	}
 	if (program->ns && clv_namespace_enter(program->ns, &err) < 0)

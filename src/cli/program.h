@@ -23,7 +23,7 @@ struct clv_program {
 	const char *gate_path;          /* NULL: outside any lease */
 	const char *lease_socket;       /* with a gate */
 	const char *if_no_agent;        /* may be NULL */
-	const json_t *partition;        /* of the lease, as the API shows it, or NULL */
+	const json_t *devices;          /* of the lease, as the API shows them, or NULL */
 	const struct clv_namespace *ns; /* NULL: none */
 };
 

@@ -22,7 +22,13 @@ static void cell_tenant(const json_t *row, char ret[CLV_CELL_MAX])
 
 static void cell_device(const json_t *row, char ret[CLV_CELL_MAX])
 {
-	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "device"));
+	size_t n = json_array_size(json_object_get(row, "devices"));
+
+	if (n > 1)
+		snprintf(ret, CLV_CELL_MAX, "%s +%zu", clv_json_text(row, "device"),
+			n - 1);
+	else
+		snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "device"));
 }
 
 static void cell_state(const json_t *row, char ret[CLV_CELL_MAX])

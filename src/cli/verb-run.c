@@ -70,13 +70,16 @@ static int create_lease(struct run *run, struct clv_client *client)
 		.class_name = s->class_name,
 		.command = base_name(run->argv[0]),
 		/* A partition without a word of a share is meant as a whole. */
-		.share_ppm = s->profile && !s->share_ppm && !s->memory_bytes
-				     ? CLV_PPM
-				     : s->share_ppm,
+		.share_ppm =
+			(s->profile || s->count > 1) && !s->share_ppm && !s->memory_bytes
+				? CLV_PPM
+				: s->share_ppm,
 		.cap_ppm = s->cap.ppm,
 		.memory_bytes = s->memory_bytes,
 		.wait = s->wait.is_given,
 		.overcommit = s->overcommit,
+		.count = (uint32_t)s->count,
+		.same_device = s->same_device,
 	};
 	struct clv_client_error err;
 
@@ -140,7 +143,7 @@ static int run_program(struct run *run)
 		.gate_path = run->lease ? run->gate_path : NULL,
 		.lease_socket = clv_json_text(run->lease, "socket"),
 		.if_no_agent = run->settings->if_no_agent,
-		.partition = json_object_get(run->lease, "partition"),
+		.devices = json_object_get(run->lease, "devices"),
 		.ns = run->lease && !run->settings->no_namespace ? &run->ns : NULL,
 	};
 	int status_fds[2], r;
@@ -172,7 +175,7 @@ static int run_program(struct run *run)
 
 static int check_request(const struct clv_settings *s)
 {
-	if (!s->share_ppm && !s->memory_bytes && !s->profile && !s->in)
+	if (!s->share_ppm && !s->memory_bytes && !s->profile && !s->in && s->count <= 1)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"a share of what size? add --share=FRACTION (as 0.3), "
 			"--memory=SIZE (as 512M), or both");
@@ -250,6 +253,21 @@ static const struct clv_opt options[] = {
 		.argument = "PROFILE",
 		.help = "Inside a partition of this shape, as 1g.10gb or cores:2; see "
 			"cleave devices",
+	},
+	{
+		.name = "count",
+		.type = CLV_OPT_COUNT,
+		.offset = CLV_OPT_AT(count),
+		.argument = "N",
+		.help = "So many devices, or partitions with --profile, all alike, each "
+			"of "
+			"them whole, as near to each other as can be",
+	},
+	{
+		.name = "same-device",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(same_device),
+		.help = "With --count: partitions of one device alone",
 	},
 	{
 		.name = "in",

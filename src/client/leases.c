@@ -67,6 +67,8 @@ int clv_client_lease_create(struct clv_client *client,
 	clv_call_set_number(body, "memory_bytes", request->memory_bytes);
 	clv_call_set_flag(body, "wait", request->wait);
 	clv_call_set_flag(body, "overcommit", request->overcommit);
+	clv_call_set_number(body, "count", request->count);
+	clv_call_set_flag(body, "same_device", request->same_device);
 	return clv_call(client, &call, ret, err);
 }
 

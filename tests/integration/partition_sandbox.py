@@ -3,11 +3,13 @@
 API shows them, and a sandbox with a double that answers so."""
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import unittest
 
-from cli_sandbox import Paths, Sandbox, run_in_terminal, wait_until
+from cli_sandbox import Paths, Sandbox, is_alive, run_in_terminal, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "partition_double.py")
@@ -100,6 +102,49 @@ def run_tests(usage):
     Paths.cleave = os.path.abspath(paths[0])
     Paths.cleaved = os.path.abspath(paths[1]) if len(paths) > 1 else None
     unittest.main(argv=sys.argv[:1] + [each for each in sys.argv[1:] if os.sep not in each])
+
+
+class WithAgent(Sandbox):
+    """The real agent, on simulated nodes."""
+
+    NODES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "examples")
+
+    def setUp(self):
+        super().setUp()
+        if not Paths.cleaved:
+            self.skipTest("no cleaved given")
+        wrapper = os.path.join(self.folder, "cleaved")
+        with open(wrapper, "w") as file:
+            file.write("#!/bin/sh\nexec '%s' '--lock-dir=%s' \"$@\"\n" %
+                       (Paths.cleaved, self.folder))
+        os.chmod(wrapper, 0o755)
+        self.env["CLEAVE_AGENT"] = wrapper
+        self.addCleanup(self.end_agents)
+
+    def agents(self):
+        """Their pids: each has the sandbox's folder in its arguments."""
+        found = []
+        for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+            try:
+                with open("/proc/%d/cmdline" % pid) as file:
+                    words = file.read().split("\0")
+            except OSError:
+                continue
+            if "--lock-dir=" + self.folder in words and is_alive(pid):
+                found.append(pid)
+        return found
+
+    def end_agents(self):
+        for pid in self.agents():
+            os.kill(pid, signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not is_alive(pid)))
+
+    def on(self, node, *arguments):
+        """A copy of the node in the sandbox, so that it is as its file begins it."""
+        path = os.path.join(self.folder, node + ".yaml")
+        if not os.path.exists(path):
+            shutil.copy(os.path.join(self.NODES, os.path.basename(path)), path)
+        return self.cleave("--sim", path, *arguments)
 
 
 class WithDouble(Sandbox):

@@ -8,15 +8,14 @@ usage: test_operations.py CLEAVE [CLEAVED] [TEST...]
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 
 import yaml
 
-from cli_sandbox import SYSTEM_SOCKET, Paths, Sandbox, is_alive, wait_until
-from partition_sandbox import (CREATE, DESTROY, DOUBLE, HERE, MIG_ON, OBSTACLE, ROLLED_BACK,
-                               WAITING, WithDouble, done, plan, run_tests, states, step)
+from cli_sandbox import SYSTEM_SOCKET, Paths, is_alive, wait_until
+from partition_sandbox import (CREATE, DESTROY, DOUBLE, MIG_ON, OBSTACLE, ROLLED_BACK,
+                               WAITING, WithAgent, WithDouble, done, plan, run_tests, states, step)
 
 
 class Applies(WithDouble):
@@ -389,38 +388,7 @@ class Simulated(OnDemand):
                                 "node.yaml:2:1")
 
 
-class WithAgent(Sandbox):
-    """The real agent, on simulated nodes."""
-
-    NODES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "examples")
-
-    def setUp(self):
-        super().setUp()
-        if not Paths.cleaved:
-            self.skipTest("no cleaved given")
-        wrapper = os.path.join(self.folder, "cleaved")
-        with open(wrapper, "w") as file:
-            file.write("#!/bin/sh\necho $$ >>'%s/pids'\nexec '%s' '--lock-dir=%s' \"$@\"\n" %
-                       (self.folder, Paths.cleaved, self.folder))
-        os.chmod(wrapper, 0o755)
-        self.env["CLEAVE_AGENT"] = wrapper
-        self.addCleanup(self.end_agents)
-
-    def end_agents(self):
-        if not os.path.exists(self.folder + "/pids"):
-            return
-        with open(self.folder + "/pids") as file:
-            for pid in filter(is_alive, map(int, file)):
-                os.kill(pid, signal.SIGTERM)
-                self.assertTrue(wait_until(lambda: not is_alive(pid)))
-
-    def on(self, node, *arguments):
-        """A copy of the node in the sandbox, so that it is as its file begins it."""
-        path = os.path.join(self.folder, node + ".yaml")
-        if not os.path.exists(path):
-            shutil.copy(os.path.join(self.NODES, os.path.basename(path)), path)
-        return self.cleave("--sim", path, *arguments)
-
+class Examples(WithAgent):
     def layouts(self, node):
         folder = os.path.join(self.NODES, "layouts")
         return [os.path.join(folder, each) for each in sorted(os.listdir(folder))

@@ -10,7 +10,7 @@ TARGET = re.compile(r"^(-|[<>]=[0-9.]+|[0-9.]+\+-[0-9.]+)$")
 
 
 def main():
-    benches = set(re.findall(r'^    "(\w+)": \w+\.run,', tree.read("bench/run.py"), re.M))
+    benches = set(re.findall(r'^    "([\w-]+)": \w+\.run\w*,', tree.read("bench/run.py"), re.M))
     rows, wrong = [], []
     for number, line in enumerate(tree.read("bench/targets.tsv").splitlines(), 1):
         if not line or line.startswith("#"):
