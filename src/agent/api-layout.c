@@ -97,6 +97,7 @@ int clv_api_post_plan(
 	if (r >= 0)
 		r = clv_plan_make(node, &layout, &plan, err);
 	if (r < 0) {
+		clv_node_add_problems(node, err);
 		clv_layout_clear(&layout);
 		return wrong_layout(r, err);
 	}
@@ -278,7 +279,7 @@ int clv_api_get_operations(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	struct clv_apply *apply = request->agent->apply;
-	json_t *items = json_array();
+	json_t *items = clv_apply_past(apply);
 	struct clv_operation *op;
 
 	for (size_t i = 0; (op = clv_apply_at(apply, i)); i++)
@@ -286,14 +287,31 @@ int clv_api_get_operations(
 	return answer(request, 200, json_pack("{s:o}", "items", items));
 }
 
+/* One that ended in an earlier agent's time. */
+static json_t *find_past(struct clv_apply *apply, const char *id)
+{
+	json_t *items = clv_apply_past(apply), *item, *found = NULL;
+	size_t i;
+
+	json_array_foreach (items, i, item) {
+		if (strcmp(json_string_value(json_object_get(item, "id")), id) == 0)
+			found = json_incref(item);
+	}
+	json_decref(items);
+	return found;
+}
+
 int clv_api_get_operation(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	struct clv_operation *op = clv_apply_find(request->agent->apply, argument, err);
 	const char *text = clv_request_argument(request, "after");
+	json_t *past = op ? NULL : find_past(request->agent->apply, argument);
 	uint64_t wait_ms = 0, after = 0;
 	int r = op ? clv_api_get_wait(request, &wait_ms, err) : err->code;
 
+	if (past)
+		return answer(request, 200, past);
 	if (r >= 0 && text)
 		r = clv_request_parse_number("after", text, UINT64_MAX, &after, err);
 	if (r < 0)

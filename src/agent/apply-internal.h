@@ -25,6 +25,7 @@ enum state {
 struct stage {
 	struct clv_step step;
 	char uuid[96];
+	char device[72];
 	char text[256];
 	uint64_t began_ns, took_ns;
 	bool has_failed;
@@ -51,5 +52,23 @@ struct clv_operation {
 	bool is_resumed; /* an earlier agent began it */
 	sd_event_source *timer;
 };
+
+struct clv_apply {
+	struct clv_agent *agent;
+	TAILQ_HEAD(operation_list, clv_operation)
+	operations; /* the last may be at work */
+	size_t n_operations;
+};
+
+/* How many that have ended are remembered, here and in the journal. */
+#define CLV_OPERATIONS_KEPT 32u
+
+/* A new one, owned by apply; NULL without memory. */
+struct clv_operation *clv_operation_add(
+	struct clv_apply *apply, const struct clv_apply_request *request);
+/* Asks the drivers, and goes on from there. */
+void clv_operation_survey(struct clv_operation *op);
+/* Ends it, or turns it round if anything was changed. */
+void clv_operation_fail(struct clv_operation *op, const struct clv_error *why);
 
 extern const char *const clv_operation_states[_STATE_MAX];

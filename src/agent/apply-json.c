@@ -53,10 +53,14 @@ static json_t *stages_to_json(const struct clv_operation *op)
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < op->n_stages; i++) {
-		json_t *stage = json_pack("{s:s,s:f}", "state", stage_state(op, i),
-			"seconds", (double)op->stages[i].took_ns / (double)CLV_NS_PER_S);
+		const struct stage *of = &op->stages[i];
+		json_t *stage =
+			json_pack("{s:s,s:f,s:s,s:s,s:s}", "state", stage_state(op, i),
+				"seconds", (double)of->took_ns / (double)CLV_NS_PER_S,
+				"kind", clv_step_kind_to_string(of->step.kind), "device",
+				of->device, "partition", of->step.partition);
 
-		clv_json_set_text(stage, "text", op->stages[i].text);
+		clv_json_set_text(stage, "text", of->text);
 		json_array_append_new(array, stage);
 	}
 	return array;

@@ -13,6 +13,7 @@
 #include "agent/lease.h"
 #include "agent/made.h"
 #include "agent/plan-json.h"
+#include "agent/problem.h"
 #include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
@@ -28,7 +29,6 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#define KEPT_MAX 32u
 #define WAIT_US 500000u
 
 const char *const clv_operation_states[_STATE_MAX] = {
@@ -41,24 +41,21 @@ const char *const clv_operation_states[_STATE_MAX] = {
 	[ROLLED_BACK] = "rolled_back",
 };
 
-struct clv_apply {
-	struct clv_agent *agent;
-	TAILQ_HEAD(operation_list, clv_operation)
-	operations; /* the last may be at work */
-	size_t n_operations;
-};
-
-static void survey(struct clv_operation *op);
 static void run_next(struct clv_operation *op);
 
-static void changed(struct clv_operation *op)
+static void tell(const struct clv_operation *op)
 {
 	struct clv_agent *agent = op->apply->agent;
 
-	op->revision++;
 	if (agent->http)
 		clv_http_wake(agent->http, CLV_TOPIC_HARDWARE);
 	clv_idle_touch(agent->idle);
+}
+
+static void changed(struct clv_operation *op)
+{
+	op->revision++;
+	tell(op);
 }
 
 /* The journal.  A step that cannot be noted down is not begun; an end that cannot be is
@@ -85,6 +82,21 @@ static int write_journal(struct clv_operation *op, struct clv_error *err)
 		clv_operation_states[op->state]);
 	snprintf(journal.error, sizeof(journal.error), "%s", op->error.msg);
 	return clv_store_put_journal(store, &journal, err);
+}
+
+/* With all that there is to be seen of it, for those who ask a later agent. */
+static int write_end(struct clv_operation *op, struct clv_error *err)
+{
+	json_t *json = clv_operation_to_json(op);
+	char *text = json_dumps(json, JSON_COMPACT);
+	int r = write_journal(op, err);
+
+	if (r >= 0 && text)
+		r = clv_store_end_journal(
+			op->apply->agent->store, op->id, text, CLV_OPERATIONS_KEPT, err);
+	free(text);
+	json_decref(json);
+	return r;
 }
 
 static void mark_devices(struct clv_operation *op, bool are_changing)
@@ -121,10 +133,11 @@ static void end(struct clv_operation *op, enum state state)
 	struct clv_error err = {0};
 
 	op->state = state;
+	op->revision++;
 	op->ended_real_ns = clv_clock_real_ns();
 	op->timer = sd_event_source_disable_unref(op->timer);
 	mark_devices(op, false);
-	if (was_begun && write_journal(op, &err) < 0)
+	if (was_begun && write_end(op, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	if (was_begun || state != DONE)
 		clv_log_info("%s: %s%s%s", op->request.what, clv_operation_states[state],
@@ -132,7 +145,7 @@ static void end(struct clv_operation *op, enum state state)
 	if (was_begun || state != DONE)
 		clv_events_emit(agent, end_events[state], NULL, "%s%s%s",
 			op->request.what, op->error.code ? ": " : "", op->error.msg);
-	changed(op);
+	tell(op);
 }
 
 /* What went wrong first is said first, and room is kept for what it led to. */
@@ -149,7 +162,7 @@ static void roll_back(struct clv_operation *op, const struct clv_error *why);
 
 /* Before anything was changed that is all; after it, by an earlier agent too, the node
  * is put back; and if that cannot be, it is said. */
-static void fail(struct clv_operation *op, const struct clv_error *why)
+void clv_operation_fail(struct clv_operation *op, const struct clv_error *why)
 {
 	char more[300];
 
@@ -190,6 +203,8 @@ static int take_plan(struct clv_operation *op, const struct clv_plan *plan,
 		stage->step.affected = NULL;
 		snprintf(stage->uuid, sizeof(stage->uuid), "%s",
 			node->devices[stage->step.device].info.uuid);
+		snprintf(stage->device, sizeof(stage->device), "%s",
+			node->devices[stage->step.device].info.name);
 		clv_step_describe(&stage->step, node, stage->text, sizeof(stage->text));
 	}
 	return 0;
@@ -228,11 +243,11 @@ static void block(struct clv_operation *op, const struct clv_plan *plan,
 		wait_for_holders(op);
 		return;
 	}
-	clv_error_set(&err, -EBUSY, "%s is in use by %s%s: %s%s", name,
+	clv_error_set(&err, -CLV_E_IN_USE, "%s is in use by %s%s: %s%s", name,
 		first->holders.n ? first->holders.items[0].text : "a pending change",
 		plan->n_obstacles > 1 ? " (and there are others)" : "", first->why,
 		op->before ? "" : "; nothing was changed");
-	fail(op, &err);
+	clv_operation_fail(op, &err);
 }
 
 static void begin(struct clv_operation *op, const struct clv_plan *plan,
@@ -244,7 +259,7 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 	if (r >= 0 && plan->n_steps > 0 && op->state != ROLLING_BACK)
 		r = keep_before(op, node, &err);
 	if (r < 0) {
-		fail(op, &err);
+		clv_operation_fail(op, &err);
 		return;
 	}
 	if (op->state != ROLLING_BACK)
@@ -252,17 +267,6 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 	mark_devices(op, true);
 	changed(op);
 	run_next(op);
-}
-
-/* Where there is no device at all, the drivers' own words say why. */
-static void add_problems(struct clv_error *err, const struct clv_node *node)
-{
-	for (size_t i = 0; i < node->n_problems && node->n_devices == 0; i++) {
-		size_t used = strlen(err->msg);
-
-		snprintf(err->msg + used, sizeof(err->msg) - used, "; %s",
-			node->problems[i]);
-	}
 }
 
 /* A layout that asks for too much is a wrong layout; a partition too many may fit at
@@ -273,7 +277,7 @@ static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
 		err->code = -EBADMSG;
 	else if (err->code == -ENOSPC)
 		err->code = -EBUSY;
-	fail(op, err);
+	clv_operation_fail(op, err);
 }
 
 static int plan_back(struct clv_operation *op, const struct clv_node *node,
@@ -308,7 +312,7 @@ static void plan_now(struct clv_operation *op)
 	else if (r >= 0)
 		r = clv_plan_make(node, &op->layout, &plan, &err);
 	if (r < 0) {
-		add_problems(&err, node);
+		clv_node_add_problems(node, &err);
 		fail_with_layout(op, &err);
 	} else if (plan.n_obstacles > 0)
 		block(op, &plan, node);
@@ -324,19 +328,19 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 	if (clv_operation_has_ended(op))
 		return;
 	if (err->code != 0)
-		fail(op, err);
+		clv_operation_fail(op, err);
 	else
 		plan_now(op);
 }
 
-static void survey(struct clv_operation *op)
+void clv_operation_survey(struct clv_operation *op)
 {
 	clv_hardware_ask(op->apply->agent->hardware, on_surveyed, op);
 }
 
 static int on_wait(sd_event_source *source, uint64_t now_us, void *userdata)
 {
-	survey(userdata);
+	clv_operation_survey(userdata);
 	return 0;
 }
 
@@ -359,7 +363,7 @@ static void roll_back(struct clv_operation *op, const struct clv_error *why)
 	struct clv_error err = {0};
 
 	if (op->state == ROLLING_BACK) {
-		fail(op, why);
+		clv_operation_fail(op, why);
 		return;
 	}
 	op->error = *why;
@@ -368,7 +372,7 @@ static void roll_back(struct clv_operation *op, const struct clv_error *why)
 	if (write_journal(op, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	changed(op);
-	survey(op);
+	clv_operation_survey(op);
 }
 
 /* The node is as the layout wants it: a plan has no steps now, and says which shares
@@ -498,6 +502,9 @@ static void on_step(void *userdata, const struct clv_error *err)
 	if (err->code != 0) {
 		struct clv_error why = *err;
 
+		/* The driver's room, not the disk's. */
+		if (why.code == -ENOSPC)
+			why.code = -EBUSY;
 		clv_error_prefix(&why, "%s", stage->text);
 		roll_back(op, &why);
 		return;
@@ -556,7 +563,7 @@ static void free_operation(struct clv_operation *op)
 	free(op);
 }
 
-static struct clv_operation *add_operation(
+struct clv_operation *clv_operation_add(
 	struct clv_apply *apply, const struct clv_apply_request *request)
 {
 	struct clv_operation *op = calloc(1, sizeof(*op)), *oldest;
@@ -571,7 +578,7 @@ static struct clv_operation *add_operation(
 	clv_lease_make_id(op->id);
 	op->id[0] = 'o';
 	TAILQ_INSERT_TAIL(&apply->operations, op, entry);
-	if (++apply->n_operations > KEPT_MAX) {
+	if (++apply->n_operations > CLV_OPERATIONS_KEPT) {
 		oldest = TAILQ_FIRST(&apply->operations);
 		TAILQ_REMOVE(&apply->operations, oldest, entry);
 		apply->n_operations--;
@@ -617,7 +624,7 @@ int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *req
 		return clv_error_set(err, -EBUSY,
 			"another change is under way: wait until %s has ended",
 			TAILQ_LAST(&apply->operations, operation_list)->id);
-	op = add_operation(apply, request);
+	op = clv_operation_add(apply, request);
 	if (!op)
 		return clv_error_errno(err, ENOMEM, "cannot apply");
 	r = take_layout(op, request, err);
@@ -627,7 +634,7 @@ int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *req
 		free_operation(op);
 		return r;
 	}
-	survey(op);
+	clv_operation_survey(op);
 	*ret = op;
 	return 0;
 }
@@ -648,7 +655,7 @@ int clv_apply_cancel(
 	if (op->before)
 		clv_error_set(&why, -ECANCELED, "it was ended while it waited");
 	clv_hardware_forget(apply->agent->hardware, op);
-	fail(op, &why);
+	clv_operation_fail(op, &why);
 	return 0;
 }
 
@@ -676,84 +683,6 @@ struct clv_operation *clv_apply_at(struct clv_apply *apply, size_t i)
 			return op;
 	}
 	return NULL;
-}
-
-/* After a start. */
-
-static void take_journal(struct clv_operation *op, const struct clv_journal *journal)
-{
-	snprintf(op->id, sizeof(op->id), "%s", journal->id);
-	op->is_resumed = true;
-	op->started_real_ns = journal->started_real_ns;
-	op->target = strdup(journal->target);
-	op->before = strdup(journal->before);
-	if (strcmp(journal->state, clv_operation_states[ROLLING_BACK]) != 0)
-		return;
-	op->state = ROLLING_BACK;
-	clv_error_set(&op->error, -EIO, "%s", journal->error);
-}
-
-/* A target that cannot be read any more ends in a roll-back. */
-static void go_on(struct clv_apply *apply, struct clv_journal *journal)
-{
-	struct clv_apply_request request = {
-		.uid = journal->uid,
-		.keeps_layout = journal->keeps_layout,
-		.is_for_lease = journal->is_for_lease,
-	};
-	struct clv_operation *op;
-	struct clv_error err = {0};
-	int r;
-
-	snprintf(request.what, sizeof(request.what), "%s", journal->what);
-	op = add_operation(apply, &request);
-	if (!op) {
-		clv_log_error(0, "out of memory: %s is not gone on with", journal->what);
-		return;
-	}
-	take_journal(op, journal);
-	clv_events_emit(apply->agent, CLV_EVENT_APPLY_RESUMED, NULL,
-		"%s: gone on with after step %u of %u", journal->what, journal->step,
-		journal->n_steps);
-	r = clv_layout_parse(journal->target, strlen(journal->target), "the journal",
-		&op->layout, &err);
-	op->asked_memory = r < 0 ? 0 : clv_apply_memory_mode(&op->layout);
-	if (r < 0 && op->state != ROLLING_BACK)
-		fail(op, &err);
-	else
-		survey(op);
-}
-
-static void apply_again(struct clv_apply *apply, const char *layout)
-{
-	struct clv_apply_request request = {
-		.what = "apply the layout again",
-		.layout = layout,
-		.layout_name = "the layout that was applied before",
-		.is_again = true,
-	};
-	struct clv_operation *op;
-	struct clv_error err = {0};
-
-	if (clv_apply_start(apply, &request, &op, &err) < 0)
-		clv_log_warning(0, "%s", err.msg);
-}
-
-void clv_apply_resume(struct clv_apply *apply)
-{
-	struct clv_store *store = clv_state_get(apply->agent, NULL);
-	struct clv_journal journal = {0};
-	char *layout = NULL;
-
-	if (!store)
-		return;
-	if (clv_store_get_journal(store, &journal, NULL) >= 0)
-		go_on(apply, &journal);
-	else if (clv_store_get_layout(store, &layout, NULL) >= 0)
-		apply_again(apply, layout);
-	free((char *)journal.target);
-	free((char *)journal.before);
-	free(layout);
 }
 
 int clv_apply_new(struct clv_agent *agent, struct clv_apply **ret, struct clv_error *err)

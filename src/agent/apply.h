@@ -55,11 +55,13 @@ int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *req
 int clv_apply_cancel(
 	struct clv_apply *apply, struct clv_operation *operation, struct clv_error *err);
 
-/* Of this agent's time; NULL with -ENOENT. */
+/* Of this agent's time, or gone on with by it; NULL with -ENOENT. */
 struct clv_operation *clv_apply_find(
 	struct clv_apply *apply, const char *id, struct clv_error *err);
 /* The i-th, oldest first; NULL behind the last. */
 struct clv_operation *clv_apply_at(struct clv_apply *apply, size_t i);
+/* The ones that ended in an earlier agent's time, as JSON, oldest first; never NULL. */
+json_t *clv_apply_past(struct clv_apply *apply);
 bool clv_apply_is_busy(const struct clv_apply *apply);
 
 const char *clv_operation_id(const struct clv_operation *operation);

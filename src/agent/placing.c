@@ -26,19 +26,43 @@ static uint32_t count_queued(
 	return n;
 }
 
+/* What is set aside there is not lost to who knows its name. */
+static void add_standing(const struct clv_agent *agent,
+	const struct clv_agent_device *device, struct clv_error *err)
+{
+	const struct clv_standing_share *share;
+
+	for (size_t i = 0; (share = clv_standing_at(agent->standing, i)); i++) {
+		size_t used = err ? strlen(err->msg) : 0;
+
+		if (strcmp(share->device_uuid, device->info.uuid) != 0 ||
+			clv_ledger_standing(agent->ledger, share->name))
+			continue;
+		if (err)
+			snprintf(err->msg + used, sizeof(err->msg) - used,
+				"; or take a share that is set aside there, with --in %s",
+				share->name);
+		return;
+	}
+}
+
 int clv_placing_try(const struct clv_agent *agent, const struct clv_agent_device *device,
 	const struct clv_share *share, bool overcommit, struct clv_error *err)
 {
 	uint32_t n_queued = overcommit ? 0 : count_queued(agent, device);
 	struct clv_promised promised;
+	int r;
 
 	if (n_queued > 0)
 		return clv_error_set(err, -EBUSY,
 			"%u %s already for %s: wait behind with --wait", n_queued,
 			n_queued == 1 ? "lease waits" : "leases wait", device->info.name);
 	clv_ledger_promised(agent->ledger, device, NULL, "", &promised);
-	return clv_admission_check(&promised, share, device->info.memory_bytes,
+	r = clv_admission_check(&promised, share, device->info.memory_bytes,
 		device->info.name, overcommit, err);
+	if (r < 0)
+		add_standing(agent, device, err);
+	return r;
 }
 
 /* 0: goes there now; -EBUSY: could go there later; else: cannot, and *err says why.  The

@@ -60,16 +60,16 @@ static int end_others(
 	return finish(store, query, doing, err);
 }
 
-/* One row for all operations that have ended would do; the last is kept, to be shown. */
 int clv_store_put_journal(
 	struct clv_store *store, const struct clv_journal *journal, struct clv_error *err)
 {
 	static const char doing[] = "cannot write the journal";
 	sqlite3_stmt *query;
 	int r = prepare(store,
-		"INSERT INTO journal VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12) ON "
-		"CONFLICT(id) "
-		"DO UPDATE SET state=?3,error=?4,step=?7,n_steps=?8",
+		"INSERT INTO journal(id,what,state,error,uid,started_ns,step,n_steps,"
+		"target,before,keeps_layout,for_lease) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,"
+		"?9,?10,?11,?12) ON CONFLICT(id) DO UPDATE SET state=?3,error=?4,step=?7,"
+		"n_steps=?8",
 		doing, &query, err);
 
 	if (r < 0)
@@ -88,6 +88,59 @@ int clv_store_put_journal(
 	sqlite3_bind_int(query, 12, journal->is_for_lease);
 	r = finish(store, query, doing, err);
 	return r < 0 ? r : end_others(store, journal->id, doing, err);
+}
+
+static int set_json(struct clv_store *store, const char *id, const char *json,
+	const char *doing, struct clv_error *err)
+{
+	sqlite3_stmt *query;
+	int r = prepare(
+		store, "UPDATE journal SET json=?2 WHERE id=?1", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	bind_text(query, 1, id);
+	bind_text(query, 2, json);
+	return finish(store, query, doing, err);
+}
+
+int clv_store_end_journal(struct clv_store *store, const char *id, const char *json,
+	uint32_t keep, struct clv_error *err)
+{
+	static const char doing[] = "cannot write the journal";
+	sqlite3_stmt *query;
+	int r = set_json(store, id, json, doing, err);
+
+	if (r >= 0)
+		r = prepare(store,
+			"DELETE FROM journal WHERE state NOT IN "
+			"('running','rolling_back') AND id NOT IN (SELECT id FROM "
+			"journal ORDER BY started_ns DESC LIMIT ?1)",
+			doing, &query, err);
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(query, 1, keep);
+	return finish(store, query, doing, err);
+}
+
+int clv_store_read_ended(struct clv_store *store, clv_store_text_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the journal";
+	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	int r = prepare(store,
+		"SELECT json FROM journal WHERE json<>'' ORDER BY started_ns", doing,
+		&query, err);
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
+		r = callback(userdata, get_text(query, 0));
+	if (r >= 0 && step != SQLITE_DONE)
+		r = clv_store_error(err, store->db, step, doing);
+	sqlite3_finalize(query);
+	return r;
 }
 
 static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)

@@ -76,6 +76,7 @@ static const char schema_3[] =
 	"BEGIN IMMEDIATE;"
 	"CREATE TABLE lease_devices(lease TEXT REFERENCES leases(id) ON DELETE CASCADE,"
 	"position INTEGER,device_uuid TEXT,PRIMARY KEY(lease,position));"
+	"ALTER TABLE journal ADD COLUMN json TEXT DEFAULT '';"
 	"PRAGMA user_version=3;"
 	"COMMIT;";
 

@@ -72,6 +72,12 @@ struct clv_journal {
 };
 int clv_store_put_journal(struct clv_store *store, const struct clv_journal *journal,
 	struct clv_error *err);
+/* What is to be shown of one that has ended, as JSON; of these as many are kept. */
+int clv_store_end_journal(struct clv_store *store, const char *id, const char *json,
+	uint32_t keep, struct clv_error *err);
+/* The ones that have ended, oldest first. */
+int clv_store_read_ended(struct clv_store *store, clv_store_text_fn callback,
+	void *userdata, struct clv_error *err);
 /* The one that has not ended.  -ENOENT: there is none.  The texts are to be freed. */
 int clv_store_get_journal(
 	struct clv_store *store, struct clv_journal *ret, struct clv_error *err);

@@ -2,6 +2,7 @@
 #include "core/node.h"
 
 #include "base/array.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -168,4 +169,14 @@ bool clv_partition_is_held(const struct clv_partition *partition)
 			return true;
 	}
 	return false;
+}
+
+void clv_node_add_problems(const struct clv_node *node, struct clv_error *err)
+{
+	for (size_t i = 0; i < node->n_problems && node->n_devices == 0; i++) {
+		size_t used = strlen(err->msg);
+
+		snprintf(err->msg + used, sizeof(err->msg) - used, "; %s",
+			node->problems[i]);
+	}
 }

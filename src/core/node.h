@@ -206,3 +206,7 @@ void clv_node_name_partitions(struct clv_node_device *device);
 
 /* Anyone at all: holders of the partition or of its parts. */
 bool clv_partition_is_held(const struct clv_partition *partition);
+
+/* Where there is no device at all, the drivers' own words say why: they are added to
+ * *err. */
+void clv_node_add_problems(const struct clv_node *node, struct clv_error *err);

@@ -58,6 +58,25 @@ class Journals(JournalCase):
         self.assertEqual(len(self.names(agent)), 7)
         self.assertEqual(agent.get("/v1/layout?of=wanted")["layout"], SECOND)
 
+    def test_remembered(self):
+        """Whoever asks a later agent for one that has ended is told how."""
+        agent = self.start(self.live())
+        operation = agent.done(FIRST)
+        create = [step for step in operation["steps"] if step["kind"] == "create"]
+        self.assertEqual([step["partition"] for step in create],
+                         ["gpu0/3g.20gb@0", "gpu0/3g.20gb@4"])
+        agent.stop(signal.SIGKILL)
+        agent.start()
+        self.assertEqual(agent.get(f"/v1/operations/{operation['id']}"), operation)
+        self.assertEqual(agent.get("/v1/operations")["items"][0], operation)
+        for _ in range(20):
+            agent.done(SECOND)
+            agent.done(FIRST)
+        agent.stop(signal.SIGKILL)
+        agent.start()
+        self.assertEqual(len([item for item in agent.get("/v1/operations")["items"]
+                              if "again" not in item["what"]]), 32)
+
     def test_gone_back_with(self):
         agent = self.left(self.live(), state="rolling_back", error="it was so", target=FIRST,
                           before=SECOND)

@@ -160,6 +160,8 @@ class Partitions(Case):
         self.assertRegex(second.stderr, r"\Acleave: the share .*train is taken by [^\n]*\n\Z")
         other = self.run_in("--device", lease["device"], "--share", "0.1", "--", "true")
         self.assertEqual(other.returncode, 75, other.stderr)
+        serves = self.run_in("--profile", "cores:1", "--share", "1", "--", "true")
+        self.assertRegex(serves.stderr, r"with --in gpu0/cores:1@\d/\w+\n\Z")
         self.assertEqual(self.run_in("--in", "serve", "--", "true").returncode, 0)
         unknown = self.run_in("--in", "nobody", "--", "true")
         self.assertNotEqual(unknown.returncode, 0)
@@ -182,7 +184,7 @@ class Partitions(Case):
         name = self.leases()[0]["device"]
         op = self.apply(NO_SETS)
         self.assertEqual(op["state"], "failed")
-        self.assertEqual(op["error"]["code"], "does_not_fit")
+        self.assertEqual(op["error"]["code"], "in_use")
         self.assertIn(name, op["error"]["detail"])
         self.assertEqual(len(self.parts()), 2)
         op = self.raw("POST", "/v1/apply?on_busy=wait", NO_SETS)[1]
