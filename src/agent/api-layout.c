@@ -120,9 +120,13 @@ static int check_rights(const struct clv_request *request, struct clv_error *err
 static int start(struct clv_request *request, const struct clv_apply_request *wanted,
 	struct clv_error *err)
 {
+	struct clv_apply *apply = request->agent->apply;
 	struct clv_operation *op;
-	int r = clv_apply_start(request->agent->apply, wanted, &op, err);
+	int r;
 
+	if (clv_apply_is_starting(apply) && !request->is_late)
+		return clv_request_wait(request, CLV_TOPIC_HARDWARE, SURVEY_WAIT_MS);
+	r = clv_apply_start(apply, wanted, &op, err);
 	if (r < 0)
 		return r;
 	return answer(request, 202, clv_operation_to_json(op));

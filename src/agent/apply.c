@@ -594,6 +594,14 @@ bool clv_apply_is_busy(const struct clv_apply *apply)
 	return last && !clv_operation_has_ended(last);
 }
 
+bool clv_apply_is_starting(const struct clv_apply *apply)
+{
+	const struct clv_operation *last = TAILQ_LAST(&apply->operations, operation_list);
+
+	return clv_apply_is_busy(apply) && last->request.is_again &&
+	       last->state != WAITING;
+}
+
 static int take_layout(struct clv_operation *op, const struct clv_apply_request *request,
 	struct clv_error *err)
 {

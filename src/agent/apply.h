@@ -63,6 +63,9 @@ struct clv_operation *clv_apply_at(struct clv_apply *apply, size_t i);
 /* The ones that ended in an earlier agent's time, as JSON, oldest first; never NULL. */
 json_t *clv_apply_past(struct clv_apply *apply);
 bool clv_apply_is_busy(const struct clv_apply *apply);
+/* Busy with what the agent does of its own accord when it starts: that is over soon, and
+ * whoever has just had it started need not hear of it. */
+bool clv_apply_is_starting(const struct clv_apply *apply);
 
 const char *clv_operation_id(const struct clv_operation *operation);
 /* Grows with every change. */
