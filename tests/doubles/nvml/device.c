@@ -91,6 +91,48 @@ int dnv_nvmlDeviceGetPciInfo_v3(struct dnv_handle *device, struct dnv_pci_info *
 	return DNV_SUCCESS;
 }
 
+int dnv_nvmlDeviceGetArchitecture(struct dnv_handle *device, uint32_t *architecture)
+{
+	struct dnv_target target;
+	int r = dnv_resolve(device, EITHER, &target);
+
+	if (r)
+		return r;
+	if (!architecture)
+		return DNV_INVALID_ARGUMENT;
+	*architecture = target.model->architecture;
+	return DNV_SUCCESS;
+}
+
+int dnv_nvmlDeviceGetCudaComputeCapability(
+	struct dnv_handle *device, int *major, int *minor)
+{
+	struct dnv_target target;
+	int r = dnv_resolve(device, EITHER, &target);
+
+	if (r)
+		return r;
+	if (!major || !minor)
+		return DNV_INVALID_ARGUMENT;
+	*major = target.model->capability[0];
+	*minor = target.model->capability[1];
+	return DNV_SUCCESS;
+}
+
+/* Nothing here depends on it. */
+int dnv_nvmlDeviceGetPersistenceMode(struct dnv_handle *device, uint32_t *mode)
+{
+	struct dnv_target target;
+	int r = dnv_resolve(device, DNV_KIND_GPU, &target);
+
+	if (r)
+		return r;
+	if (!mode)
+		return DNV_INVALID_ARGUMENT;
+	*mode = 0;
+	return DNV_SUCCESS;
+}
+
 int dnv_nvmlDeviceGetMinorNumber(struct dnv_handle *device, uint32_t *minor)
 {
 	struct dnv_target target;

@@ -24,6 +24,8 @@
 	F(nvmlDeviceGetName, (struct dnv_handle *device, char *name, uint32_t bytes), (device, name, bytes)) \
 	F(nvmlDeviceGetUUID, (struct dnv_handle *device, char *uuid, uint32_t bytes), (device, uuid, bytes)) \
 	F(nvmlDeviceGetPciInfo_v3, (struct dnv_handle *device, struct dnv_pci_info *info), (device, info)) \
+	F(nvmlDeviceGetCudaComputeCapability, (struct dnv_handle *device, int *major, int *minor), (device, major, minor)) \
+	F(nvmlDeviceGetPersistenceMode, (struct dnv_handle *device, uint32_t *mode), (device, mode)) \
 	F(nvmlDeviceGetMinorNumber, (struct dnv_handle *device, uint32_t *minor), (device, minor)) \
 	F(nvmlDeviceGetMemoryInfo, (struct dnv_handle *device, struct dnv_memory *info), (device, info)) \
 	F(nvmlDeviceGetUtilizationRates, (struct dnv_handle *device, struct dnv_utilization *rates), (device, rates)) \
@@ -64,6 +66,7 @@
 
 /* Between R450 and R470. */
 #define DNV_SINCE_470(F) \
+	F(nvmlDeviceGetArchitecture, (struct dnv_handle *device, uint32_t *architecture), (device, architecture)) \
 	F(nvmlDeviceGetAttributes_v2, (struct dnv_handle *device, struct dnv_attributes *info), (device, info)) \
 	F(nvmlDeviceGetGpuInstancePossiblePlacements_v2, (struct dnv_handle *device, uint32_t profile_id, struct dnv_placement *ret, uint32_t *count), (device, profile_id, ret, count)) \
 	F(nvmlDeviceCreateGpuInstanceWithPlacement, (struct dnv_handle *device, uint32_t profile_id, const struct dnv_placement *at, struct dnv_handle **ret), (device, profile_id, at, ret)) \

@@ -137,22 +137,22 @@ static const struct dnv_gi_profile rtx_pro_6000[] = {
 #define MIG(table) table, sizeof(table) / sizeof((table)[0])
 
 static const struct dnv_model models[] = {
-	/* type, name, PCI ids, MiB: all and what the driver keeps, CUDA cores, grid, slices,
-	 * keeps its mode, double_sms, profiles */
-	{ "A30-24GB", "NVIDIA A30", 0x20b710de, 0x153210de, 24576, 301, 3584, 4, 4, true, 0,
+	/* type, name, PCI ids, MiB: all and what the driver keeps, CUDA cores,
+	 * architecture, compute capability, grid, slices, keeps its mode, double_sms, profiles */
+	{ "A30-24GB", "NVIDIA A30", 0x20b710de, 0x153210de, 24576, 301, 3584, 7, {8, 0}, 4, 4, true, 0,
 	  MIG(a30) },
-	{ "A100-40GB", "NVIDIA A100-SXM4-40GB", 0x20b010de, 0x134f10de, 40960, 425, 6912, 8, 7,
+	{ "A100-40GB", "NVIDIA A100-SXM4-40GB", 0x20b010de, 0x134f10de, 40960, 425, 6912, 7, {8, 0}, 8, 7,
 	  true, 0, MIG(a100_40gb) },
-	{ "A100-80GB", "NVIDIA A100-SXM4-80GB", 0x20b210de, 0x146310de, 81920, 696, 6912, 8, 7,
+	{ "A100-80GB", "NVIDIA A100-SXM4-80GB", 0x20b210de, 0x146310de, 81920, 696, 6912, 7, {8, 0}, 8, 7,
 	  true, 0, MIG(a100_80gb) },
-	{ "H100-80GB", "NVIDIA H100 80GB HBM3", 0x233010de, 0x16c110de, 81559, 551, 16896, 8, 7,
+	{ "H100-80GB", "NVIDIA H100 80GB HBM3", 0x233010de, 0x16c110de, 81559, 551, 16896, 9, {9, 0}, 8, 7,
 	  false, 26, MIG(h100_80gb) },
-	{ "H200-141GB", "NVIDIA H200", 0x233510de, 0x18be10de, 143771, 615, 16896, 8, 7, false, 26,
+	{ "H200-141GB", "NVIDIA H200", 0x233510de, 0x18be10de, 143771, 615, 16896, 9, {9, 0}, 8, 7, false, 26,
 	  MIG(h200) },
 	{ "RTX-PRO-6000-Blackwell-96GB", "NVIDIA RTX PRO 6000 Blackwell Server Edition",
-	  0x2bb510de, 0x204e10de, 97887, 607, 24064, 12, 4, false, 0, MIG(rtx_pro_6000) },
-	{ "T4", "Tesla T4", 0x1eb810de, 0x12a210de, 15360, 266, 2560, 0, 0, false, 0, NULL, 0 },
-	{ "V100", "Tesla V100-SXM2-16GB", 0x1db110de, 0x121210de, 16384, 232, 5120, 0, 0, false, 0,
+	  0x2bb510de, 0x204e10de, 97887, 607, 24064, 10, {12, 0}, 12, 4, false, 0, MIG(rtx_pro_6000) },
+	{ "T4", "Tesla T4", 0x1eb810de, 0x12a210de, 15360, 266, 2560, 6, {7, 5}, 0, 0, false, 0, NULL, 0 },
+	{ "V100", "Tesla V100-SXM2-16GB", 0x1db110de, 0x121210de, 16384, 232, 5120, 5, {7, 0}, 0, 0, false, 0,
 	  NULL, 0 },
 };
 

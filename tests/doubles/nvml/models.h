@@ -35,9 +35,10 @@ struct dnv_model {
 	const char *type, *name;
 	uint32_t device_id, subsystem_id;
 	uint32_t memory_mib, reserved_mib, cores;
-	uint8_t grid, slices; /* both 0 where there is no MIG */
-	bool keeps_mode;      /* over a reboot: Ampere writes it down */
-	uint16_t double_sms;  /* of 1g with double memory, where it has more than 1g */
+	uint8_t architecture, capability[2]; /* 7 is Ampere; 8 and 0 of 8.0 */
+	uint8_t grid, slices;                /* both 0 where there is no MIG */
+	bool keeps_mode;                     /* over a reboot: Ampere writes it down */
+	uint16_t double_sms; /* of 1g with double memory, where it has more than 1g */
 	const struct dnv_gi_profile *profiles;
 	size_t n_profiles;
 };

@@ -126,6 +126,68 @@ static bool read_option(struct dnv_gpu *gpu, const char *word)
 	return false;
 }
 
+/* What a GPU of this node says instead of its type's table.  In no struct that may be
+ * copied: the model points to the profiles. */
+static struct {
+	struct dnv_model model;
+	struct dnv_gi_profile profiles[DNV_PROFILES_MAX];
+} altered[DNV_GPUS_MAX];
+
+static struct dnv_gi_profile *alter(struct dnv_gpu *gpu, uint64_t index, const char *name)
+{
+	const struct dnv_model *model = gpu->model;
+
+	if (model != &altered[index].model) {
+		memcpy(altered[index].profiles, model->profiles,
+			model->n_profiles * sizeof(*model->profiles));
+		altered[index].model = *model;
+		altered[index].model.profiles = altered[index].profiles;
+		gpu->model = &altered[index].model;
+	}
+	for (size_t i = 0; i < model->n_profiles; i++)
+		if (strcmp(altered[index].profiles[i].name, name) == 0)
+			return &altered[index].profiles[i];
+	return NULL;
+}
+
+/* "0,2,4" */
+static bool read_starts(char *text, struct dnv_span *span)
+{
+	char *rest = NULL;
+	uint64_t start;
+
+	span->n_starts = 0;
+	for (char *word = strtok_r(text, ",", &rest); word;
+		word = strtok_r(NULL, ",", &rest)) {
+		if (span->n_starts == DNV_GRID_MAX ||
+			!dnv_text_number(
+				word, UINT64_MAX, DNV_GRID_MAX - span->size, &start))
+			return false;
+		span->starts[span->n_starts++] = (uint8_t)start;
+	}
+	return span->n_starts > 0;
+}
+
+/* gpu, profile, what, value */
+static bool read_alter(struct dnv_node *node, const struct dnv_line *line)
+{
+	struct dnv_gi_profile *profile;
+	uint64_t gpu, mib;
+
+	if (line->n_words != 5 ||
+		!dnv_text_number(line->words[1], UINT64_MAX, DNV_GPUS_MAX - 1, &gpu) ||
+		gpu >= node->n_gpus)
+		return false;
+	profile = alter(&node->gpus[gpu], gpu, line->words[2]);
+	if (profile && strcmp(line->words[3], "starts") == 0)
+		return read_starts(line->words[4], &profile->span);
+	if (!profile || strcmp(line->words[3], "memory") != 0 ||
+		!dnv_text_number(line->words[4], UINT64_MAX, UINT32_MAX, &mib))
+		return false;
+	profile->memory_mib = (uint32_t)mib;
+	return true;
+}
+
 static bool read_gpu(struct dnv_node *node, const struct dnv_line *line)
 {
 	struct dnv_gpu *gpu = &node->gpus[node->n_gpus];
@@ -200,6 +262,7 @@ static const struct {
 	bool (*read)(struct dnv_node *node, const struct dnv_line *line);
 } statements[] = {
 	{"gpu", read_gpu},
+	{"alter", read_alter},
 	{"vgpu-type", read_vgpu_type},
 	{"driver", read_driver},
 	{"unprivileged", read_unprivileged},

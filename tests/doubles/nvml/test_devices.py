@@ -46,7 +46,10 @@ class Devices(Case):
             Setup.library().code("nvmlInit_v2")
 
         for text in ("gpu A200\n", "gpu T4 uid=x\n", "gpu\n", "driverr 1\n",
-                     "gpu T4 pci=zz\n", "gpu T4\nvgpu-type 0\n"):
+                     "gpu T4 pci=zz\n", "gpu T4\nvgpu-type 0\n",
+                     "gpu A30-24GB\nalter 0 1g.5gb memory 5\n",
+                     "gpu A30-24GB\nalter 1 1g.6gb memory 5\n",
+                     "gpu A30-24GB\nalter 0 1g.6gb starts 0,12\n"):
             self.assertEqual(in_child(start, text), -6, text)
 
     def test_finding(self):

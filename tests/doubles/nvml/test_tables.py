@@ -3,6 +3,7 @@
 import json
 import os
 import unittest
+from ctypes import byref, c_int
 
 import nvml
 from harness import Case, Setup
@@ -40,6 +41,25 @@ class Tables(Case):
             self.assertEqual(len(lib.profiles(device)), len(gpus[kind]["profiles"]), kind)
             for fact in gpus[kind]["profiles"]:
                 self.check(lib, device, fact)
+
+    def test_architectures(self):
+        lib = self.start(*(f"gpu {kind}" for kind in (*KINDS, "T4", "V100")))
+        for index, wanted in enumerate(((7, 8, 0), (7, 8, 0), (7, 8, 0), (9, 9, 0), (9, 9, 0),
+                                        (10, 12, 0), (6, 7, 5), (5, 7, 0))):
+            device, major, minor = lib.device(index), c_int(), c_int()
+            lib.do("nvmlDeviceGetCudaComputeCapability", device, byref(major), byref(minor))
+            self.assertEqual((lib.get("nvmlDeviceGetArchitecture", device), major.value,
+                              minor.value), wanted)
+
+    def test_altered(self):
+        lib = self.start("gpu A100-40GB", "gpu A100-40GB", "alter 1 1g.5gb memory 5000",
+                         "alter 1 2g.10gb starts 0,2")
+        first, second = lib.device(0), lib.device(1)
+        self.assertEqual([lib.profiles(d)[0].memory_mib for d in (first, second)],
+                         [4864, 5000])
+        self.assertEqual([p.start for p in lib.placements(first, 14)], [0, 2, 4])
+        self.assertEqual([p.start for p in lib.placements(second, 14)], [0, 2])
+        self.assertEqual([p.start for p in lib.placements(second, 19)], list(range(7)))
 
     def test_whole_is_not_more_than_the_gpu(self):
         lib = self.start(*(f"gpu {kind}" for kind in KINDS))

@@ -8,7 +8,7 @@ from harness import Case, Setup
 SINCE = {
     470: ("nvmlDeviceCreateGpuInstanceWithPlacement", "nvmlComputeInstanceGetInfo_v2",
           "nvmlDeviceGetGpuInstancePossiblePlacements_v2", "nvmlDeviceGetAttributes_v2",
-          "nvmlDeviceGetComputeRunningProcesses_v2"),
+          "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetArchitecture"),
     580: ("nvmlDeviceGetGpuInstanceProfileInfoV", "nvmlDeviceGetMemoryInfo_v2",
           "nvmlGpuInstanceGetComputeInstanceProfileInfoV", "nvmlDeviceGetNumGpuCores",
           "nvmlGpuInstanceCreateComputeInstanceWithPlacement",
