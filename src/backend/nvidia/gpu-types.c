@@ -19,6 +19,10 @@ struct gpu_type {
 	const char *model; /* in core's tables */
 };
 
+/* Names: the README of NVIDIA's open-gpu-kernel-modules.  Who shares profiles: the device
+ * filters of config-default.yaml in NVIDIA's mig-parted, which has H800 NVL (233A) with
+ * H100 NVL, and H100 96GB (233D) and H20 (2329) with GH200.  Multiprocessors are those of
+ * the type that the table is named after: an H20 has fewer. */
 /* clang-format off */
 static const struct gpu_type gpu_types[] = {
 	/* part                   GiB from, to */
@@ -30,7 +34,10 @@ static const struct gpu_type gpu_types[] = {
 	{ "H100",                   78,  81, "H100-80GB" },
 	{ "H800",                   78,  81, "H100-80GB" },
 	{ "H100",                   92,  95, "H100-94GB" },
+	{ "H800",                   92,  95, "H100-94GB" },
 	{ "GH200",                  94,  97, "H100-96GB-GH200" },
+	{ "H100",                   95,  97, "H100-96GB-GH200" },
+	{ "H20",                    94,  97, "H100-96GB-GH200" },
 	{ "H200",                  138, 142, "H200-141GB" },
 	{ "B200",                  177, 181, "B200-180GB" },
 	{ "RTX PRO 6000 Blackwell", 93,  98, "RTX-PRO-6000-Blackwell-96GB" },
