@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/gpu-verification.md: a section for each type of GPU and version of driver, which the
+next run on such a machine replaces."""
+import os
+import re
+import time
+from pathlib import Path
+
+from compare_nvidia import label
+from findings import DIFFERS, SAME, UNREAD
+from nvml_read import NOT_SUPPORTED, Unread
+
+HEAD = """# Verified on GPUs
+
+`./dev gpu` writes this file on a machine with a GPU; a section is replaced when the same type
+of GPU with the same driver is looked at again. It reads and changes nothing. What a driver says
+is compared with cleave's tables and with what cleave's agent says of the same GPU.
+"""
+ARCHITECTURES = {5: "Volta", 6: "Turing", 7: "Ampere", 8: "Ada", 9: "Hopper", 10: "Blackwell"}
+VIRTUALIZATION = {0: "none", 1: "passed through", 2: "vGPU guest", 3: "vGPU host",
+                  4: "vSGA host"}
+ON = {0: "off", 1: "on"}
+
+
+def cell(value):
+    return "not told" if isinstance(value, Unread) else str(value)
+
+
+def named(value, names):
+    return cell(value) if isinstance(value, Unread) else names.get(value, f"number {value}")
+
+
+def short(uuid):
+    """Enough to tell the GPUs of one machine apart, and too little to find it again."""
+    return cell(uuid) if isinstance(uuid, Unread) else uuid[:8] + "..."
+
+
+def mode(mig):
+    if isinstance(mig, Unread):
+        return "none" if mig.code == NOT_SUPPORTED else cell(mig)
+    return ON[mig[0]] + ("" if mig[0] == mig[1] else f", {ON[mig[1]]} after a reset")
+
+
+def facts(device):
+    """(what, text) of one device."""
+    pci, capability = device["pci"], device["capability"]
+    known = not isinstance(pci, Unread)
+    return [
+        ("UUID", short(device["uuid"])),
+        ("PCI", f"{pci['id']}, device {pci['device_id'] & 0xffff:04x}:"
+         f"{pci['device_id'] >> 16:04x}" if known else cell(pci)),
+        ("architecture", named(device["architecture"], ARCHITECTURES)
+         + ("" if isinstance(capability, Unread) else f", {capability[0]}.{capability[1]}")),
+        ("memory", cell(device["memory"]) + " bytes"),
+        ("cores", cell(device["cores"])),
+        ("MIG", mode(device["mig"])),
+        ("virtualization", named(device["virtualization"], VIRTUALIZATION)),
+        ("persistence mode", named(device["persistence"], ON)),
+        ("processes", cell(device["processes"] if isinstance(device["processes"], Unread)
+                           else len(device["processes"]))),
+    ]
+
+
+def places(profile):
+    found = profile["places"]
+    if isinstance(found, Unread) or not found:
+        return cell(found if found else "none"), "-"
+    return ",".join(str(start) for start, _ in found), found[0][1]
+
+
+def can(profile):
+    words = [word for word in ("p2p", "gfx") if profile[word] is True]
+    return " ".join(words) or "-"
+
+
+PROFILE_HEAD = ("profile", "id", "index", "slices", "size", "starts", "most", "MiB", "SM", "CE",
+                "DEC", "ENC", "JPG", "OFA", "can")
+
+
+def profile_row(profile):
+    starts, size = places(profile)
+    return (cell(profile["name"]), profile["id"], profile["index"], profile["slices"], size,
+            starts, profile["instances"], profile["memory_mib"], profile["multiprocessors"],
+            profile["copy"], profile["decoder"], profile["encoder"], profile["jpeg"],
+            profile["optical_flow"], can(profile))
+
+
+def table(head, rows):
+    return ["| " + " | ".join(str(c) for c in row) + " |"
+            for row in (head, ["---"] * len(head), *rows)]
+
+
+def instance_lines(device):
+    lines = []
+    for instance in [] if isinstance(device["instances"], Unread) else device["instances"]:
+        name = cell(instance["profile"]["name"])
+        computes = ", ".join(f"{c.slices}c (id {c.id}, at most {c.instances}, "
+                             f"{c.multiprocessors} SM)"
+                             for c in instance["compute_profiles"].values())
+        parts = ", ".join(f"{p['slices']}c at {p['start']}" for p in instance["parts"])
+        lines.append(f"- instance {instance['id']}, {name} at {instance['start']}: {parts}; "
+                     f"profiles of compute instances: {computes}")
+    return lines
+
+
+def vgpu_lines(device):
+    types = device["vgpu_types"]
+    if isinstance(types, Unread) or not types:
+        return []
+    return ["", *table(("vGPU type", "id", "bytes", "most"),
+                       [(name, number, cell(memory), cell(most))
+                        for number, (name, memory, most) in types.items()])]
+
+
+def describe(device):
+    lines = [f"- {what}: {text}" for what, text in facts(device)] + instance_lines(device)
+    profiles = device["profiles"]
+    if isinstance(profiles, Unread):
+        lines.append(f"- profiles: {profiles}")
+    elif profiles:
+        lines += ["", *table(PROFILE_HEAD, [profile_row(p) for p in profiles])]
+    return lines + vgpu_lines(device)
+
+
+def concerns(line, devices):
+    """Whether a finding is about these or about the machine."""
+    of = re.match(r"GPU \d+", line[1])
+    return not of or of[0] in [label(device) for device in devices]
+
+
+def section(title, body, findings, devices=()):
+    lines = [line for line in findings.lines if concerns(line, devices)]
+    n = {verdict: sum(line[0] == verdict for line in lines)
+         for verdict in (SAME, DIFFERS, UNREAD)}
+    system = os.uname()
+    who = "root" if os.geteuid() == 0 else "an ordinary user"
+    return "\n".join([
+        f"<!-- gpu {title} -->", f"## {title}", "",
+        f"{time.strftime('%Y-%m-%d', time.gmtime())}, as {who}, on {system.sysname} "
+        f"{system.release} {system.version}", "", *body, "",
+        f"Compared: {n[SAME]} lines the same, {n[DIFFERS]} differ, {n[UNREAD]} cannot be read.",
+        "",
+        *[f"- {verdict}: {subject}: {text}" for verdict, subject, text in lines
+          if verdict != SAME],
+        f"<!-- end of {title} -->", ""])
+
+
+def nvidia_sections(machine, findings):
+    """(title, text) for each type of GPU."""
+    seen = [d for d in machine["devices"] if not isinstance(d, Unread)]
+    for name in dict.fromkeys(cell(device["name"]) for device in seen):
+        devices = [device for device in seen if cell(device["name"]) == name]
+        title = f"{name}, driver {cell(machine['driver'])}"
+        body = [f"{len(devices)} of them; NVML {cell(machine['nvml'])}."]
+        for device in devices:
+            body += ["", f"{label(device)}:", "", *describe(device)]
+        yield title, section(title, body, findings, devices)
+
+
+def amd_sections(machine, findings, driver):
+    if machine:
+        title = f"AMD, amdgpu {driver}"
+        body = [f"- {address}: " + ", ".join(f"{name} {cell(text)}"
+                                             for name, text in files.items())
+                for address, files in machine.items()]
+        yield title, section(title, body, findings)
+
+
+def write(path, sections):
+    """Each replaces what it said before; others are left alone."""
+    path = Path(path)
+    text = path.read_text() if path.exists() else HEAD
+    for title, new in sections:
+        pattern = re.compile(rf"<!-- gpu {re.escape(title)} -->.*?"
+                             rf"<!-- end of {re.escape(title)} -->\n", re.S)
+        if pattern.search(text):
+            text = pattern.sub(lambda _, new=new: new, text)
+        else:
+            text = text.rstrip("\n") + "\n\n" + new
+    path.write_text(text)
