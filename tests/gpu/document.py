@@ -177,4 +177,5 @@ def write(path, sections):
             text = pattern.sub(lambda _, new=new: new, text)
         else:
             text = text.rstrip("\n") + "\n\n" + new
+    path.parent.mkdir(exist_ok=True)
     path.write_text(text)

@@ -5,8 +5,10 @@ usage: test_verify.py --build BUILD [unittest arguments]
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest.mock
 from pathlib import Path
@@ -212,6 +214,41 @@ class Documents(Verified):
         self.assertEqual(text.count("differs: GPU 0: something"), 1)
         self.assertIn("1g.18gb+me", text)
         self.assertNotRegex(text, r"GPU-[0-9a-f]{8}-")
+
+
+class Packed(Verified):
+    def test_runs_elsewhere(self):
+        """Unpacked in a folder that has nothing else, with no compiler in sight."""
+        if not os.path.exists(worlds.built("bench/tenant")):
+            self.skipTest("bench is not built")
+        world = self.live_in(worlds.Nvml("gpu H200-141GB mig=on"))
+        archive = Path(world.folder) / "gpu.tar"
+        subprocess.run([sys.executable, HERE / "pack.py", "--build", worlds.BUILD["path"], archive],
+                       check=True, capture_output=True)
+        with tarfile.open(archive) as tar:
+            tar.extractall(world.folder)
+        top = Path(world.folder) / "cleave-gpu"
+        self.assertFalse([lib for lib in (top / "build/lib").iterdir()
+                          if re.match(r"(ld-linux|libc\.|libm\.)", lib.name)])
+        env = {"PATH": self.path_without_compilers(world), "HOME": world.folder,
+               "CLV_NVML_DOUBLE": world.folder, "CLEAVE_GPU_NVML": library("r580")}
+        done = subprocess.run([top / "dev", "gpu", "--packed"], env=env, cwd="/",
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("same: GPU 0: MIG on True", done.stdout)
+        self.assertFalse((top / "docs").exists())
+        # Its programs are the packed ones with the packed libraries.
+        loaded = subprocess.run(["ldd", top / "build/src/agent/cleaved"], text=True, check=True,
+                                env={**env, "LD_LIBRARY_PATH": str(top / "build/lib")},
+                                stdout=subprocess.PIPE).stdout
+        self.assertIn(f"libjansson.so.4 => {top}/build/lib/libjansson.so.4", loaded)
+
+    def path_without_compilers(self, world):
+        folder = Path(world.folder) / "bin"
+        folder.mkdir()
+        for name in ("sh", "dirname", "grep", "cat", "nproc", "uname", "python3", "ldd", "bash"):
+            (folder / name).symlink_to(shutil.which(name))
+        return str(folder)
 
 
 class Amd(Verified):

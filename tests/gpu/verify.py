@@ -9,6 +9,8 @@ nothing is written into the documents, which are of real GPUs alone.
 """
 import argparse
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from nvml_read import Unread
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIBRARY = "libnvidia-ml.so.1"
+LIMIT_S = 600  # for all of it: a driver may hang, and then Python does too
 # Whatever of these is set, what is looked at may be no GPU.
 DOUBLES = ("CLEAVE_GPU_NVML", "CLEAVE_SYSFS", "CLEAVE_SIM", "CLV_NVML_DOUBLE", "LD_PRELOAD")
 
@@ -44,7 +47,7 @@ def is_looked_for(device_file, variable):
 def ask_agent(findings, cleave):
     try:
         return cleave.ask_agent()
-    except (AssertionError, OSError, ValueError) as error:
+    except (AssertionError, OSError, ValueError, subprocess.SubprocessError) as error:
         findings.unread("cleave", f"the agent: {error}")
         return None, None
 
@@ -131,6 +134,7 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
+    signal.alarm(LIMIT_S)
     findings, nvidia, amd = Findings(), None, None
     library = os.environ.get("CLEAVE_GPU_NVML")
     if is_looked_for("/dev/nvidiactl", "CLEAVE_GPU_NVML"):
