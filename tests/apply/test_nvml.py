@@ -114,6 +114,35 @@ class Mig(Case):
                 agent.request("DELETE", f"/v1/leases/{lease['id']}?force=1")
 
 
+class WithoutMig(Case):
+    """T4 and V100: whatever of MIG is wanted, the answer says that there is none."""
+
+    WANTED = ("mig: on", "mig: on, partitions: [{profile: 7g.80gb}]",
+              "partitions: [{profile: 1g.5gb}]", "partitions: [{profile: 1g.10gb+me, count: 2}]")
+
+    def refused_on_both(self, agent, reason):
+        for index, model in enumerate(("T4", "V100")):
+            for wanted in self.WANTED:
+                self.refuses(agent, layout(f"select: {{index: {index}}}, {wanted}"),
+                             f"gpu{index} (Tesla {model}", "it has no MIG instances", reason)
+            status, answer = agent.request("POST", "/v1/partitions",
+                                           {"device": f"gpu{index}", "profile": "1g.5gb"})
+            error = agent.wait(answer)["error"] if status == 202 else answer
+            self.one_line(error["detail"], f"gpu{index}", reason)
+
+    def test_with_every_driver(self):
+        for driver in ("r450", "r470", "r580"):
+            world = self.live_in(worlds.Nvml("gpu T4\ngpu V100", driver))
+            before = world.shape()
+            self.refused_on_both(self.start(world), "this GPU has no MIG: use shares")
+            self.assertEqual(world.shape(), before)
+
+    def test_simulated(self):
+        world = self.live_in(worlds.Sim.of_text(
+            "version: 1\nname: old\ndevices:\n  - model: T4\n  - model: V100\n"))
+        self.refused_on_both(self.start(world), "has no MIG and no virtual functions here")
+
+
 class Rights(Case):
     def test_not_root(self):
         world = self.live_in(worlds.Nvml(TWO + "\nunprivileged"))
