@@ -8,7 +8,7 @@ from nvml_read import Unread
 COMPUTE = ("SPX", "DPX", "TPX", "QPX", "CPX")
 MEMORY = ("NPS1", "NPS2", "NPS4", "NPS8")
 FILES = ("current_compute_partition", "available_compute_partition",
-         "current_memory_partition", "available_memory_partition")
+         "current_memory_partition", "available_memory_partition", "product_name")
 
 
 def read_file(path):
@@ -35,7 +35,7 @@ def of_bits(bits, names):
 
 def compare_device(findings, address, files, ours):
     if not ours["xcp"]:
-        why = [text for text in files.values() if isinstance(text, Unread)]
+        why = [files[name] for name in FILES[:4] if isinstance(files[name], Unread)]
         say = findings.same if why else findings.differs
         say(address, f"partitions: the driver says {why[0] if why else files}, cleave "
             f"{ours['cannot_divide']}")

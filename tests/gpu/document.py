@@ -122,14 +122,15 @@ def describe(device):
     return lines + vgpu_lines(device)
 
 
-def concerns(line, devices):
-    """Whether a finding is about these or about the machine."""
-    of = re.match(r"GPU \d+", line[1])
-    return not of or of[0] in [label(device) for device in devices]
+def concerns(line, own, others):
+    """Whether a finding is about these GPUs or about the machine."""
+    subject = line[1].split(", ")[0]
+    return subject in own or subject not in others
 
 
-def section(title, body, findings, devices=()):
-    lines = [line for line in findings.lines if concerns(line, devices)]
+def section(title, body, findings, own, others):
+    """own, others: the subjects of findings about these GPUs, and about others."""
+    lines = [line for line in findings.lines if concerns(line, own, others)]
     n = {verdict: sum(line[0] == verdict for line in lines)
          for verdict in (SAME, DIFFERS, UNREAD)}
     system = os.uname()
@@ -147,23 +148,30 @@ def section(title, body, findings, devices=()):
 
 def nvidia_sections(machine, findings):
     """(title, text) for each type of GPU."""
-    seen = [d for d in machine["devices"] if not isinstance(d, Unread)]
-    for name in dict.fromkeys(cell(device["name"]) for device in seen):
-        devices = [device for device in seen if cell(device["name"]) == name]
+    types = {}
+    for device in machine["devices"]:
+        if not isinstance(device, Unread):
+            types.setdefault(cell(device["name"]), []).append(device)
+    labels = {label(device) for devices in types.values() for device in devices}
+    for name, devices in types.items():
         title = f"{name}, driver {cell(machine['driver'])}"
         body = [f"{len(devices)} of them; NVML {cell(machine['nvml'])}."]
         for device in devices:
             body += ["", f"{label(device)}:", "", *describe(device)]
-        yield title, section(title, body, findings, devices)
+        own = {label(device) for device in devices}
+        yield title, section(title, body, findings, own, labels - own)
 
 
 def amd_sections(machine, findings, driver):
-    if machine:
-        title = f"AMD, amdgpu {driver}"
-        body = [f"- {address}: " + ", ".join(f"{name} {cell(text)}"
-                                             for name, text in files.items())
-                for address, files in machine.items()]
-        yield title, section(title, body, findings)
+    types = {}
+    for address, files in machine.items():
+        types.setdefault(cell(files["product_name"]), []).append(address)
+    for name, own in types.items():
+        title = f"{name}, amdgpu {driver}"
+        body = [f"- {address}: " + ", ".join(f"{file} {cell(text)}" for file, text
+                                             in machine[address].items() if file != "product_name")
+                for address in own]
+        yield title, section(title, body, findings, own, set(machine) - set(own))
 
 
 def write(path, sections):

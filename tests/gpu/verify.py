@@ -118,7 +118,7 @@ def write_docs(path, nvidia, amd, findings):
         print(f"{path} is not written: {why}", file=sys.stderr)
         return False
     sections = list(document.nvidia_sections(nvidia, findings) if nvidia else ())
-    sections += document.amd_sections(amd, findings, amd_driver())
+    sections += document.amd_sections(amd or {}, findings, amd_driver())
     if sections:
         document.write(path, sections)
     return True
