@@ -103,6 +103,8 @@ static const struct clv_json_field vf_fields[] = {
 	TEXT(struct clv_vf_state, "why_not", why_not),
 	U32(struct clv_vf_state, "total", total),
 	U64(struct clv_vf_state, "counts", counts),
+	BOOL(struct clv_vf_state, "has_all_types", has_all_types),
+	BOOL(struct clv_vf_state, "mixed", is_mixed),
 };
 
 static const struct clv_json_field device_fields[] = {

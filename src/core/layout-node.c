@@ -4,6 +4,7 @@
 #include "core/layout.h"
 
 #include "base/error.h"
+#include "core/vgpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -105,6 +106,30 @@ static void keep_common(struct clv_vf_quota *common, const struct clv_vf_quota *
 		common->driver[0] = '\0';
 }
 
+/* Of functions of which some are vGPUs, the layout counts those: the rest are there
+ * because their driver makes all or none.  Two types are more than a layout can say. */
+static void add_vgpus(struct clv_layout_rule *rule, const struct clv_vf_state *vf)
+{
+	const char *type = NULL;
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < vf->n; i++) {
+		const char *now = vf->items[i].quota.type;
+
+		if (now[0] == '\0')
+			continue;
+		if (type && strcmp(type, now) != 0)
+			return;
+		type = now;
+		n++;
+	}
+	if (vf->n > 0)
+		snprintf(rule->vf_quota.type, sizeof(rule->vf_quota.type), "%s",
+			type ? type : CLV_VGPU_NONE);
+	if (n > 0)
+		rule->vf_count = n;
+}
+
 static int add_functions(
 	struct clv_layout_rule *rule, const struct clv_node_device *device)
 {
@@ -114,6 +139,8 @@ static int add_functions(
 		rule->vf_quota = device->vf.items[0].quota;
 	for (size_t i = 1; i < device->vf.n; i++)
 		keep_common(&rule->vf_quota, &device->vf.items[i].quota);
+	if (clv_vgpu_has_types(device->vf.framework))
+		add_vgpus(rule, &device->vf);
 	return 0;
 }
 

@@ -113,7 +113,7 @@ struct clv_vf_quota {
 	uint32_t contexts;
 	uint32_t doorbells;
 	char priority[8]; /* "low", "normal", "high" */
-	char type[48];    /* NVIDIA: the name of a vGPU type */
+	char type[48];    /* NVIDIA: the name of a vGPU type, or CLV_VGPU_NONE */
 	char driver[24];  /* what it is bound to: "vfio-pci"; "": nothing is asked */
 };
 
@@ -145,6 +145,8 @@ struct clv_vf_state {
 	size_t n;
 	struct clv_vgpu_type *types;
 	size_t n_types;
+	bool has_all_types; /* also those that cannot be made now */
+	bool is_mixed;      /* vGPUs of several sizes at once: heterogeneous mode */
 };
 
 struct clv_cores_state {

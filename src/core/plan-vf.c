@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual functions: their number goes through 0, since the kernel takes no other way;
  * their quotas can be changed where they stand. */
-#include "core/plan-internal.h"
+#include "core/plan-vf.h"
 
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -13,16 +14,6 @@
 #include <string.h>
 
 #define COUNTS_MAX 64u
-
-struct vf_plan {
-	struct clv_planner *planner;
-	struct clv_planned at;
-	const struct clv_vf_state *now;
-	uint32_t count;
-	bool is_new; /* another count than now */
-	uint32_t line;
-	const struct clv_layout_shares *shares;
-};
 
 static bool allows(const struct clv_vf_state *vf, uint32_t count)
 {
@@ -50,13 +41,13 @@ static void list_counts(const struct clv_vf_state *vf, char *ret, size_t size)
 	}
 }
 
-static int fail(struct vf_plan *p, const char *what)
+static int fail(struct clv_vf_plan *p, const char *what)
 {
 	return clv_planner_fail(p->planner, p->at, p->line, -EINVAL, "%s", what);
 }
 
 /* "vf:4", or the rule's own vf. */
-static int read_wanted(struct vf_plan *p)
+static int read_wanted(struct clv_vf_plan *p)
 {
 	const struct clv_layout_rule *rule = p->at.rule;
 	const struct clv_layout_partition *partition = rule->partitions;
@@ -86,7 +77,7 @@ static int read_wanted(struct vf_plan *p)
 	return 0;
 }
 
-static int check_memory(struct vf_plan *p)
+static int check_memory(struct clv_vf_plan *p)
 {
 	uint64_t each = p->at.rule->vf_quota.memory_bytes;
 	uint64_t all = p->at.device->info.memory_bytes;
@@ -101,36 +92,19 @@ static int check_memory(struct vf_plan *p)
 		p->count, wanted, most);
 }
 
-static int check_type(struct vf_plan *p)
-{
-	const char *type = p->at.rule->vf_quota.type;
-	char known[200] = "";
-
-	if (type[0] == '\0')
-		return 0;
-	for (size_t i = 0; i < p->now->n_types; i++) {
-		if (strcmp(p->now->types[i].name, type) == 0)
-			return 0;
-		clv_text_list(known, sizeof(known), p->now->types[i].name);
-	}
-	return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
-		"its driver offers no vGPU type '%s': it offers %s", type,
-		known[0] ? known : "none");
-}
-
-static int check(struct vf_plan *p)
+static int check(struct clv_vf_plan *p)
 {
 	char counts[160];
 	int r;
 
-	if (!allows(p->now, p->count)) {
+	if (p->quota.type[0] == '\0' && !allows(p->now, p->count)) {
 		list_counts(p->now, counts, sizeof(counts));
 		return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
 			"it cannot have %" PRIu32 " virtual functions: it takes %s",
 			p->count, counts);
 	}
 	r = check_memory(p);
-	return r < 0 ? r : check_type(p);
+	return r < 0 ? r : clv_vgpu_check(p);
 }
 
 static bool wants_quota(const struct clv_vf_quota *wanted)
@@ -140,7 +114,7 @@ static bool wants_quota(const struct clv_vf_quota *wanted)
 	return memcmp(wanted, &none, sizeof(none)) != 0;
 }
 
-static void add_count(struct vf_plan *p, uint32_t count, const char *why)
+static void add_count(struct clv_vf_plan *p, uint32_t count, const char *why)
 {
 	struct clv_step *step =
 		clv_planner_step(p->planner, CLV_STEP_VF_COUNT, p->at.index);
@@ -150,88 +124,138 @@ static void add_count(struct vf_plan *p, uint32_t count, const char *why)
 	snprintf(step->why, sizeof(step->why), "%s", why);
 }
 
-static void add_quota(struct vf_plan *p, uint32_t number)
+static void add_quota(struct clv_vf_plan *p, uint32_t number)
 {
 	struct clv_step *step =
 		clv_planner_step(p->planner, CLV_STEP_VF_QUOTA, p->at.index);
 
 	step->value = number;
-	step->quota = p->at.rule->vf_quota;
+	step->quota = p->quota;
 }
 
-static void name_function(const struct vf_plan *p, uint32_t number, char *ret)
+static void name_function(const struct clv_vf_plan *p, uint32_t number, char *ret)
 {
 	char profile[CLV_PROFILE_NAME_MAX];
 
-	snprintf(profile, sizeof(profile), "vf:%" PRIu32, p->count);
+	snprintf(profile, sizeof(profile), "vf:%" PRIu32, p->n_functions);
 	clv_partition_make_name(p->at.device->info.name, profile, number, ret);
 }
 
-static void plan_new_count(struct vf_plan *p)
+/* What takes a vGPU away says who uses it. */
+static void block_function(struct clv_vf_plan *p, uint32_t i)
 {
-	for (size_t i = 0; i < p->now->n; i++)
-		clv_planner_block(p->planner, p->at.index,
-			p->at.device->n_partitions > i ? p->at.device->partitions[i].name
-						       : "",
-			&p->now->items[i].holders,
-			"the number of virtual functions changes only when none is in "
-			"use");
+	const struct clv_node_device *device = p->at.device;
+
+	if (clv_vgpu_is_cleared(p, i))
+		return;
+	clv_planner_block(p->planner, p->at.index,
+		device->n_partitions > i ? device->partitions[i].name : "",
+		&p->now->items[i].holders,
+		"the number of virtual functions changes only when none is in use");
+}
+
+static void plan_new_count(struct clv_vf_plan *p)
+{
+	bool is_whole = p->count < p->n_functions;
+
+	for (uint32_t i = 0; i < p->now->n; i++)
+		block_function(p, i);
 	if (p->now->n > 0)
 		add_count(p, 0,
 			"the kernel changes the number of functions through 0 only");
-	if (p->count > 0)
-		add_count(p, p->count, "");
+	if (p->n_functions > 0)
+		add_count(p, p->n_functions,
+			is_whole ? "the driver makes no smaller number of them: the rest "
+				   "stay spare"
+				 : "");
 }
 
-static bool is_right(const struct vf_plan *p, uint32_t number)
+static bool is_right(const struct clv_vf_plan *p, uint32_t i)
 {
-	return !p->is_new &&
-	       clv_vf_has_quota(&p->at.rule->vf_quota, &p->now->items[number - 1]);
+	if (p->is_new || clv_vgpu_is_cleared(p, i))
+		return false;
+	return !p->is_chosen[i] || clv_vf_has_quota(&p->quota, &p->now->items[i]);
 }
 
-static bool is_all_right(const struct vf_plan *p)
+static bool is_all_right(const struct clv_vf_plan *p)
 {
-	for (uint32_t i = 1; i <= p->count; i++) {
+	for (uint32_t i = 0; i < p->n_functions; i++) {
 		if (!is_right(p, i))
 			return false;
 	}
 	return !p->is_new;
 }
 
-static void plan_function(struct vf_plan *p, uint32_t number)
+static void plan_function(struct clv_vf_plan *p, uint32_t i)
 {
 	char name[CLV_PARTITION_NAME_MAX];
 
-	name_function(p, number, name);
-	if (is_right(p, number))
+	name_function(p, i + 1, name);
+	if (is_right(p, i))
 		clv_planner_keep(p->planner, name);
-	else if (!p->is_new)
+	else if (!p->is_new && !clv_vgpu_is_cleared(p, i))
 		clv_planner_block(p->planner, p->at.index, name,
-			&p->now->items[number - 1].holders,
+			&p->now->items[i].holders,
 			"its quota changes only when it is not in use");
-	if (!is_right(p, number) && wants_quota(&p->at.rule->vf_quota))
-		add_quota(p, number);
+	if (!p->is_chosen[i])
+		return;
+	if (!is_right(p, i) && wants_quota(&p->quota))
+		add_quota(p, i + 1);
 	if (p->shares)
 		clv_planner_share(p->planner, p->at.index, name, p->shares);
 }
 
-int clv_plan_vf(struct clv_planner *planner, struct clv_planned at)
+static int choose(struct clv_vf_plan *p)
 {
-	struct vf_plan p = {.planner = planner, .at = at, .now = &at.device->vf};
-	int r = read_wanted(&p);
+	if (p->clears_types && p->quota.type[0] != '\0')
+		return clv_vgpu_choose(p);
+	for (uint32_t i = 0; i < p->n_functions; i++)
+		p->is_chosen[i] = true;
+	return 0;
+}
 
-	p.is_new = p.count != p.now->n;
+static int plan(struct clv_vf_plan *p)
+{
+	int r = 0;
+
 	/* What is there is right, whatever the device says of what it takes. */
-	if (r >= 0 && !is_all_right(&p))
-		r = check(&p);
+	if (p->count > p->n_functions || !is_all_right(p))
+		r = check(p);
 	if (r < 0)
 		return r;
-	if (p.is_new && p.now->n > 0 &&
-		clv_planner_preserves(planner, at, "the number of its functions"))
+	if (p->is_new && p->now->n > 0 &&
+		clv_planner_preserves(p->planner, p->at, "the number of its functions"))
 		return 0;
-	if (p.is_new)
-		plan_new_count(&p);
-	for (uint32_t i = 1; i <= p.count; i++)
-		plan_function(&p, i);
+	clv_vgpu_plan_clearing(p);
+	if (p->is_new)
+		plan_new_count(p);
+	for (uint32_t i = 0; i < p->n_functions; i++)
+		plan_function(p, i);
 	return 0;
+}
+
+int clv_plan_vf(struct clv_planner *planner, struct clv_planned at)
+{
+	_cleanup_free_ bool *is_chosen = NULL;
+	struct clv_vf_plan p = {
+		.planner = planner,
+		.at = at,
+		.now = &at.device->vf,
+		.quota = at.rule->vf_quota,
+	};
+	int r = read_wanted(&p);
+
+	if (r < 0)
+		return r;
+	p.n_functions = p.count;
+	clv_vgpu_read_wanted(&p);
+	p.is_new = p.n_functions != p.now->n;
+	is_chosen = calloc((size_t)p.n_functions + p.now->n + 1, sizeof(*is_chosen));
+	if (!is_chosen) {
+		planner->is_out_of_memory = true;
+		return 0;
+	}
+	p.is_chosen = is_chosen;
+	r = choose(&p);
+	return r < 0 ? r : plan(&p);
 }

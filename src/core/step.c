@@ -2,6 +2,7 @@
 #include "core/plan-internal.h"
 
 #include "base/cleanup.h"
+#include "core/vgpu.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -99,7 +100,7 @@ bool clv_vf_has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf
 	       (wanted->doorbells == 0 || wanted->doorbells == now->doorbells) &&
 	       (wanted->priority[0] == '\0' ||
 		       strcmp(wanted->priority, now->priority) == 0) &&
-	       (wanted->type[0] == '\0' || strcmp(wanted->type, now->type) == 0) &&
+	       (wanted->type[0] == '\0' || clv_vgpu_is_type(now->type, wanted->type)) &&
 	       (wanted->driver[0] == '\0' || strcmp(wanted->driver, vf->driver) == 0);
 }
 
@@ -145,6 +146,25 @@ bool clv_step_is_done(const struct clv_step *step, const struct clv_node_device 
 	}
 }
 
+static void describe_quota(
+	const struct clv_step *step, const char *device, char *ret, size_t ret_bytes)
+{
+	const char *type = step->quota.type;
+
+	if (type[0] == '\0')
+		snprintf(ret, ret_bytes,
+			"set the quota of virtual function %" PRIu32 " of %s",
+			step->value, device);
+	else if (strcmp(type, CLV_VGPU_NONE) == 0)
+		snprintf(ret, ret_bytes,
+			"take the vGPU of virtual function %" PRIu32 " of %s away",
+			step->value, device);
+	else
+		snprintf(ret, ret_bytes,
+			"make virtual function %" PRIu32 " of %s a vGPU of type %s",
+			step->value, device, type);
+}
+
 void clv_step_describe(const struct clv_step *step, const struct clv_node *node,
 	char *ret, size_t ret_bytes)
 {
@@ -176,9 +196,7 @@ void clv_step_describe(const struct clv_step *step, const struct clv_node *node,
 			device, step->value, step->value == 1 ? "" : "s");
 		break;
 	case CLV_STEP_VF_QUOTA:
-		snprintf(ret, ret_bytes,
-			"set the quota of virtual function %" PRIu32 " of %s",
-			step->value, device);
+		describe_quota(step, device, ret, ret_bytes);
 		break;
 	default:
 		snprintf(ret, ret_bytes, "create %s", step->partition);

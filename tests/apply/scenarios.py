@@ -73,7 +73,7 @@ devices:
 """
 VGPU_SECOND = """version: 1
 devices:
-  - {select: {pci: "0000:41:00.0"}, vf: {count: 16}}
+  - {select: {pci: "0000:41:00.0"}, vf: {count: 2, type: NVIDIA L40S-24Q}}
 """
 
 

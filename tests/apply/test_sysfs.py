@@ -11,6 +11,15 @@ HIVE = [{"bdf": "0000:05:00.0", "model": "MI300X", "hive": 7},
 ALONE = {"bdf": "0000:46:00.0", "model": "MI300X"}
 FLEX = {"bdf": "0000:3a:00.0", "model": "Flex170"}
 L40S = {"bdf": "0000:41:00.0", "model": "L40S"}
+A100 = {"bdf": "0000:42:00.0", "model": "A100"}
+NVML = ("gpu T4 pci=0000:41:00.0 vgpu=host sriov\n"
+        "vgpu-type 0 1154 12288 4 NVIDIA L40S-12Q\n"
+        "vgpu-type 0 1156 24576 2 NVIDIA L40S-24Q")
+
+
+def vgpus(count, name):
+    return layout(f"select: {{index: 0}}, vf: {{count: {count}, type: {name}}}")
+
 
 
 class SysfsCase(Case):
@@ -127,6 +136,95 @@ class Functions(SysfsCase):
 
     def test_vgpu_there_and_back(self):
         self.there_and_back(self.world(L40S), layout("select: {index: 0}, vf: {count: 16}"))
+
+    def types(self, agent):
+        return [i["quota"]["type"] for i in agent.node()["devices"][0]["vf"]["functions"]]
+
+    def test_vgpus_of_a_type(self):
+        """Types show with the functions, which are made all at once; both frameworks."""
+        for gpu, name in ((L40S, "NVIDIA L40S-12Q"), (A100, "GRID A100-10C")):
+            with self.subTest(name):
+                agent = self.there_and_back(self.world(gpu), vgpus(4, name))
+                plan = agent.plan(vgpus(3, name))[1]
+                self.assertIn("does not list the vGPU type", " ".join(plan["warnings"]))
+                agent.done(vgpus(3, name))
+                self.assertEqual(self.types(agent), [name] * 3 + [""] * 13)
+                self.assertIn(f"count: 3, type: {name}", agent.export().replace("\n", " ")
+                              .replace("'", "").replace('"', ""))
+                agent.done(vgpus(1, name.split()[1]))
+                self.assertEqual(self.types(agent), [name] + [""] * 15)
+
+    def test_another_type(self):
+        agent = self.start(self.world(L40S))
+        agent.done(vgpus(4, "L40S-12Q"))
+        agent.done(vgpus(2, "L40S-24Q"))
+        self.assertEqual(sorted(self.types(agent)), [""] * 14 + ["NVIDIA L40S-24Q"] * 2)
+        agent.done(vgpus(1, "L40S-24Q"))
+        agent.stop()
+        agent.start()
+        self.assertEqual(agent.wait(agent.last())["state"], "done")
+        self.assertEqual(sorted(self.types(agent)), [""] * 15 + ["NVIDIA L40S-24Q"])
+        agent.done(layout("select: {index: 0}, vf: {count: 0}"))
+        self.assertEqual(self.types(agent), [])
+
+    def test_a_type_that_is_not_there(self):
+        """No functions, no types: it is seen when it is set, and all is put back."""
+        world = self.world(L40S)
+        agent = self.start(world)
+        before = world.shape()
+        operation = agent.finish(vgpus(2, "NVIDIA L40S-13Q"))
+        self.ends(operation, "rolled_back", "no vGPU type NVIDIA L40S-13Q",
+                  "NVIDIA L40S-48Q", "the nearest is L40S-1")
+        self.assertEqual(world.shape(), before)
+        agent.done(layout("select: {index: 0}, vf: {count: 16}"))
+        self.refuses(agent, vgpus(2, "NVIDIA L40S-13Q"), "NVIDIA L40S-48Q", "L40S-12Q")
+
+    def test_more_vgpus_than_fit(self):
+        world = self.world(L40S)
+        agent = self.start(world)
+        before = world.shape()
+        operation = agent.finish(vgpus(5, "NVIDIA L40S-12Q"))
+        self.ends(operation, "rolled_back", "L40S-12Q")
+        self.assertEqual(world.shape(), before)
+        agent = self.start(self.world(A100))
+        agent.done(layout("select: {index: 0}, vf: {count: 16}"))
+        self.refuses(agent, vgpus(5, "GRID A100-10C"), "5 vGPUs", "at most 4")
+
+    def host(self):
+        """The library knows the types before there are functions, and those that no
+        function can be given any more."""
+        try:
+            return self.live_in(worlds.Host([dict(L40S, totalvfs=4)], NVML))
+        except worlds.Unavailable as why:
+            raise unittest.SkipTest(str(why))
+
+    def test_with_the_library(self):
+        world = self.host()
+        agent = self.start(world)
+        self.assertEqual([d["backend"] for d in agent.node()["devices"]], ["nvidia"])
+        self.refuses(agent, vgpus(2, "L40S-13Q"), "no vGPU type 'L40S-13Q'", "NVIDIA L40S-24Q")
+        self.refuses(agent, vgpus(3, "L40S-24Q"), "3 vGPUs", "at most 2")
+        plan = agent.plan(vgpus(2, "L40S-24Q"))[1]
+        self.assertEqual(plan["warnings"], [])
+        agent.done(vgpus(2, "L40S-24Q"))
+        agent.stop()
+        agent.start()
+        self.assertEqual(agent.wait(agent.last())["state"], "done")
+        self.assertEqual(self.types(agent), ["NVIDIA L40S-24Q"] * 2 + [""] * 2)
+        self.assertEqual(agent.done(vgpus(2, "L40S-24Q"))["steps"], [])
+        agent.done(vgpus(1, "L40S-12Q"))
+        agent.done(layout("select: {index: 0}, vf: {count: 0}"))
+        self.assertEqual(self.types(agent), [])
+
+    def test_a_machine_has_one(self):
+        world = self.world(L40S)
+        agent = self.start(world)
+        agent.done(vgpus(2, "L40S-12Q"))
+        first = agent.node()["devices"][0]["vf"]["functions"][0]
+        world.double.put("holders", [f"vfio {first['address']} {os.getpid()}"])
+        operation = agent.finish(layout("select: {index: 0}, vf: {count: 0}"))
+        self.assertIn(operation["state"], ("failed", "rolled_back"))
+        self.assertEqual(self.types(agent)[0], "NVIDIA L40S-12Q")
 
 
 if __name__ == "__main__":

@@ -209,3 +209,15 @@ class Sysfs(World):
         before = len(self.double.log())
         action()
         return [(entry["op"], entry["path"]) for entry in self.double.log()[before:]]
+
+
+class Host(Sysfs):
+    """NVIDIA's driver for hosts: its library and its files in sysfs say each their part."""
+
+    def __init__(self, devices, node):
+        super().__init__(devices)
+        write_whole(os.path.join(self.folder, "node"), node + "\n")
+
+    def environment(self):
+        return {**super().environment(), "CLV_NVML_DOUBLE": self.folder,
+                "LD_LIBRARY_PATH": built("tests/doubles/nvml/r580")}

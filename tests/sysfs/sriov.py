@@ -194,11 +194,11 @@ def vgpu_vfio():
     check.equal([vf[k] for k in ("is_capable", "framework", "counts")],
                 [True, "vgpu-vfio", 1 << 31], "vendor VFIO")
     check.equal(vf["types"], [
-        {"id": "1150", "name": "L40S-4Q", "memory_bytes": 4 * GIB, "max_instances": 0},
-        {"id": "1151", "name": "L40S-24C", "memory_bytes": 24 * GIB, "max_instances": 0}],
+        {"id": "1150", "name": "NVIDIA L40S-4Q", "memory_bytes": 4 * GIB, "max_instances": 0},
+        {"id": "1151", "name": "NVIDIA L40S-24C", "memory_bytes": 24 * GIB, "max_instances": 0}],
         "types")
     check.equal([(i["quota"]["type"], [h["text"] for h in i["holders"]])
-                 for i in vf["items"]], [("1158", ["vGPU 1158"]), ("", [])], "functions")
+                 for i in vf["items"]], [("1158", []), ("", [])], "functions")
 
 
 def vgpu_mdev():
@@ -220,11 +220,12 @@ def vgpu_mdev():
     check.equal([vf["framework"], vf["counts"]], ["vgpu-mdev", 1 << 15], "mdev")
     check.equal([(t["id"], t["name"], t["memory_bytes"], t["max_instances"])
                  for t in vf["types"]],
-                [("nvidia-474", "A100-4C", 4 * GIB, 10), ("nvidia-475", "A100-8C", 8 * GIB, 5)],
+                [("nvidia-474", "GRID A100-4C", 4 * GIB, 10),
+                 ("nvidia-475", "GRID A100-8C", 8 * GIB, 5)],
                 "types of mdev")
-    check.equal(vf["items"][0]["quota"]["type"], "A100-8C", "type of the mdev")
+    check.equal(vf["items"][0]["quota"]["type"], "GRID A100-8C", "type of the mdev")
     check.equal([h["text"] for h in vf["items"][0]["holders"]],
-                [f"vGPU A100-8C, mdev {MDEV}", "process 5000 (qemu)"], "holders of the mdev")
+                ["process 5000 (qemu)"], "holders of the mdev")
     check.equal(device["partitions"][0]["memory_bytes"], 8 * GIB, "memory of the mdev")
     check.equal(device["partitions"][0]["uuid"], MDEV, "what a machine is told")
 
@@ -337,7 +338,7 @@ def refused_vgpu_binding():
             sriov.devices()
             check.refused(sriov.ask("quota", PF, 1, "driver=vfio-pci"), "ENOTSUP", "stays")
             check.refused(sriov.ask("quota", PF, 1, "type=L4-99Q"), "EINVAL", "L4-99Q",
-                          "there is L4-1Q")
+                          "there is NVIDIA L4-1Q")
             check.equal(sriov.ask("quota", PF, 1, "type=nvidia l4-1q;driver=nvidia"),
                         {"ok": True}, "its own driver")
         check.equal(tree.read(f"{folder}/nvidia/current_vgpu_type"), "5", "type by name")

@@ -2,6 +2,7 @@
 #include "plan-apply.h"
 
 #include "base/array.h"
+#include "core/vgpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -386,6 +387,8 @@ static const char *set_count(struct clv_node_device *device, const struct clv_st
 	for (size_t i = 0; i < vf->n; i++) {
 		if (vf->items[i].holders.n > 0)
 			return "the number of functions changes while one is in use";
+		if (vf->items[i].quota.type[0] != '\0')
+			return "the number of functions changes while one is a vGPU";
 	}
 	if (step->value > vf->total || (step->value > 0 && vf->counts != 0 &&
 					       !(vf->counts & BIT(step->value - 1))))
@@ -435,7 +438,11 @@ static const char *set_quota(struct clv_node_device *device, const struct clv_st
 		quota->doorbells = wanted->doorbells;
 	if (wanted->priority[0] != '\0')
 		SET(quota->priority, wanted->priority);
-	if (wanted->type[0] != '\0')
+	if (strcmp(wanted->type, CLV_VGPU_NONE) == 0)
+		quota->type[0] = '\0';
+	else if (wanted->type[0] != '\0' && quota->type[0] != '\0')
+		return "a vGPU gets another type before it is taken away";
+	else if (wanted->type[0] != '\0')
 		SET(quota->type, wanted->type);
 	if (wanted->driver[0] != '\0')
 		SET(device->vf.items[step->value - 1].driver, wanted->driver);

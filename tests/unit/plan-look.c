@@ -4,6 +4,7 @@
 #include "plan-apply.h"
 
 #include "base/cleanup.h"
+#include "core/vgpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,6 +213,25 @@ static bool has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf
 	       (wanted->driver[0] == '\0' || strcmp(wanted->driver, vf->driver) == 0);
 }
 
+/* So many of the type, and no others; the rest of the functions are spare. */
+static const char *look_at_vgpus(
+	const struct clv_vf_state *vf, const struct clv_layout_rule *rule, uint32_t count)
+{
+	bool is_none = strcmp(rule->vf_quota.type, CLV_VGPU_NONE) == 0;
+	uint32_t n = 0, n_others = 0;
+
+	for (size_t i = 0; i < vf->n; i++) {
+		const char *type = vf->items[i].quota.type;
+
+		n += type[0] != '\0' && clv_vgpu_is_type(type, rule->vf_quota.type);
+		n_others +=
+			type[0] != '\0' && !clv_vgpu_is_type(type, rule->vf_quota.type);
+	}
+	if (n != (is_none ? 0 : count) || (is_none && vf->n != count))
+		return "there is another number of vGPUs";
+	return n_others > 0 && !rule->preserve ? "there are vGPUs of another type" : NULL;
+}
+
 static const char *look_at_functions(
 	const struct clv_node_device *device, const struct clv_layout_rule *rule)
 {
@@ -221,6 +241,9 @@ static const char *look_at_functions(
 		return NULL;
 	if (rule->n_partitions > 0)
 		count = (uint32_t)strtoul(rule->partitions[0].profile + 3, NULL, 10);
+	if (clv_vgpu_has_types(device->vf.framework) && count > 0 &&
+		rule->vf_quota.type[0] != '\0')
+		return look_at_vgpus(&device->vf, rule, count);
 	if (device->vf.n != count)
 		return "there is another number of virtual functions";
 	for (size_t i = 0; i < device->vf.n; i++) {

@@ -152,6 +152,28 @@ static void add_type(struct clv_vf_state *vf, const char *name)
 
 	must(type != NULL, "no memory", name);
 	SET(type->name, name);
+	vf->has_all_types = true;
+	/* "A:12": so many at most */
+	if (strchr(type->name, ':')) {
+		type->max_instances = number_after(name, ':');
+		*strchr(type->name, ':') = '\0';
+	}
+}
+
+/* NVIDIA's: all functions or none, which become vGPUs by a type. */
+static void make_vgpu_host(struct clv_vf_state *vf)
+{
+	vf->framework = CLV_VF_VFIO;
+	vf->counts = UINT64_C(1) << (vf->total - 1);
+}
+
+/* "2:L40S-4Q" */
+static void set_type(struct clv_vf_state *vf, const char *text)
+{
+	uint32_t number = (uint32_t)strtoul(text, NULL, 10);
+
+	must(number >= 1 && number <= vf->n && strchr(text, ':'), "no function", text);
+	SET(vf->items[number - 1].quota.type, strchr(text, ':') + 1);
 }
 
 static void add_processors(struct clv_cores_state *cores, uint32_t n)
@@ -290,6 +312,8 @@ static void read_pair(struct clv_node_device *device, const char *key, char *val
 	else if (strcmp(key, "each") == 0 || strcmp(key, "type") == 0 ||
 		 strcmp(key, "driver") == 0)
 		set_quota(device, key, value);
+	else if (strcmp(key, "vgpu") == 0)
+		set_type(&device->vf, value);
 	else if (strcmp(key, "cores") == 0)
 		add_processors(&device->cores, (uint32_t)strtoul(value, NULL, 10));
 	else
@@ -309,6 +333,12 @@ static void read_word(struct clv_node_device *device, char *word)
 		device->mig.needs_reset = true;
 	} else if (strcmp(word, "forgets") == 0) {
 		device->mig.is_lost_at_reboot = true;
+	} else if (strcmp(word, "vgpus") == 0) {
+		make_vgpu_host(&device->vf);
+	} else if (strcmp(word, "unlisted") == 0) {
+		device->vf.has_all_types = false;
+	} else if (strcmp(word, "mixed") == 0) {
+		device->vf.is_mixed = true;
 	} else if (strcmp(word, "absent") == 0) {
 		device->mig.is_absent = true;
 	} else if (word[0] == '!') {

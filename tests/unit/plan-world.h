@@ -18,6 +18,9 @@
  *   CPX/NPS4                     the modes of an AMD GPU; SPX/NPS1 if not said
  *   hive=h offers=NPS1,NPS4 asked=NPS4
  *   vf=2 total=8 counts=1,2,4 memory=16G each=4G type=T types=T,U
+ *   vgpus                        functions are all or none, and get types:
+ *   types=A:12,B vgpu=2:A        the types, at most 12 of A; the second function has A
+ *   unlisted mixed               not all types are listed; sizes may mix
  *   cores=8 cores:2@0=0-1!a
  *   #3!a                         the third accelerator (from 0) or function (from 1)
  *   !a                           the device as a whole

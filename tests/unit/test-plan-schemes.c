@@ -238,9 +238,6 @@ static void test_functions(void **state)
 		{ "VF vf=1 driver=xe", "- {select: {}, vf: {count: 1, driver: xe}}", "sb", "" },
 		{ "VF vf=1 driver=xe", "- {select: {}, vf: {count: 1, driver: vfio-pci}}", "sb",
 			"set the quota of virtual function 1 of gpu0\n" },
-		{ "VF types=A,B", "- {select: {}, vf: {count: 1, type: B}}", "s",
-			"set gpu0 to 1 virtual function\n"
-			"set the quota of virtual function 1 of gpu0\n" },
 		/* as partitions, with shares in each */
 		{ "VF", ONE("{profile: \"vf:2\", shares: 2}"), "sh",
 			"set gpu0 to 2 virtual functions\n"
@@ -287,9 +284,7 @@ static void test_bad_functions(void **state)
 			"l.yaml:3: gpu0 (VF): 4 functions of 5 GiB do not fit in its memory: at most "
 			"4 GiB each\n" },
 		{ "VF", "- {select: {}, vf: {count: 1, type: A}}", "",
-			VF("its driver offers no vGPU type 'A': it offers none") },
-		{ "VF types=B,C", "- {select: {}, vf: {count: 1, type: A}}", "",
-			VF("its driver offers no vGPU type 'A': it offers B, C") },
+			VF("it has no vGPU types, which only NVIDIA's GPUs have: leave type out") },
 		{ "VF vf=2", "- {select: {}, vf: {count: 4}, preserve: true}", "skw",
 			"keep gpu0/vf:2@1\nkeep gpu0/vf:2@2\n"
 			"warn gpu0: preserve keeps its 2 partitions, so that the number of its "
@@ -299,6 +294,104 @@ static void test_bad_functions(void **state)
 		{ "T4 why=it_has_no_SR-IOV", "- {select: {}, vf: {count: 2}}", "", "error -22 "
 			"l.yaml:3: gpu0 (T4): it has no virtual functions: it has no SR-IOV: use "
 			"shares\n" },
+		/* clang-format on */
+	};
+
+	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
+}
+
+/* --- vGPUs --- */
+
+#define HOST "VF total=4 vgpus types=GRID_A-4Q:3,GRID_A-8Q:2 "
+#define WANT(n, type) "- {select: {}, vf: {count: " #n ", type: " type "}}"
+#define SET_4Q(i) "make virtual function " #i " of gpu0 a vGPU of type GRID A-4Q\n"
+#define SET_8Q(i) "make virtual function " #i " of gpu0 a vGPU of type GRID A-8Q\n"
+#define CLEAR(i) "take the vGPU of virtual function " #i " of gpu0 away\n"
+
+static void test_vgpus(void **state)
+{
+	static const struct plan_case cases[] = {
+		/* clang-format off */
+		/* the driver makes all functions, of which some become vGPUs */
+		{ HOST, WANT(2, "GRID A-4Q"), PLAN_ALL "y",
+			"set gpu0 to 4 virtual functions: the driver makes no smaller number of "
+			"them: the rest stay spare\n" SET_4Q(1) SET_4Q(2) },
+		{ HOST "vf=4", WANT(2, "GRID A-4Q"), "sbk",
+			SET_4Q(1) SET_4Q(2) "keep gpu0/vf:4@3\nkeep gpu0/vf:4@4\n" },
+		{ HOST "vf=4 vgpu=2:GRID_A-4Q", WANT(1, "GRID A-4Q"), "sb", "" },
+		{ HOST "vf=4 vgpu=2:GRID_A-4Q", WANT(2, "a-4q"), "sb", SET_4Q(1) },
+		/* what is too much goes, the unused first */
+		{ HOST "vf=4 vgpu=1:GRID_A-4Q vgpu=3:GRID_A-4Q #3!a", WANT(1, "A-4Q"), "sby",
+			"take the vGPU of virtual function 1 of gpu0 away: the layout does not "
+			"have it\n" },
+		{ HOST "vf=4 vgpu=1:GRID_A-4Q vgpu=3:GRID_A-4Q #1!a #3!b", WANT(1, "A-4Q"), "sby",
+			"take the vGPU of virtual function 3 of gpu0 away: the layout does not "
+			"have it\nblock gpu0/vf:4@3 b: its vGPU, GRID A-4Q, goes when nobody uses "
+			"it\n" },
+		/* another type: the old ones all go before the first new one comes */
+		{ HOST "vf=4 vgpu=1:GRID_A-4Q vgpu=2:GRID_A-4Q", WANT(2, "A-8Q"), "sb",
+			CLEAR(1) CLEAR(2) SET_8Q(3) SET_8Q(4) },
+		{ HOST "vf=4 vgpu=1:GRID_A-4Q #1!a", WANT(1, "A-8Q"), "sb",
+			CLEAR(1) SET_8Q(2) "block gpu0/vf:4@1 a\n" },
+		/* none of a type, none at all */
+		{ HOST "vf=4 vgpu=3:GRID_A-4Q", WANT(4, "none"), "sb", CLEAR(3) },
+		{ HOST, WANT(4, "none"), "sb", "set gpu0 to 4 virtual functions\n" },
+		{ HOST "vf=4 vgpu=3:GRID_A-4Q", "- {select: {}, vf: {count: 0}}", "sby",
+			"take the vGPU of virtual function 3 of gpu0 away: functions go when none is "
+			"a vGPU\n"
+			"set gpu0 to 0 virtual functions (idle): the kernel changes the number of "
+			"functions through 0 only\n" },
+		{ HOST "vf=4 vgpu=3:GRID_A-4Q #3!a #4!b", "- {select: {}, vf: {count: 0}}", "b",
+			"block gpu0/vf:4@3 a\nblock gpu0/vf:4@4 b\n" },
+		{ HOST "vf=4 vgpu=3:GRID_A-4Q", ONE(""), "s",
+			CLEAR(3) "set gpu0 to 0 virtual functions (idle)\n" },
+		/* a layout that says no type leaves them */
+		{ HOST "vf=4 vgpu=3:GRID_A-4Q", "- {select: {}, vf: {count: 4}}", "sb", "" },
+		/* shares are of those that are wanted */
+		{ HOST "vf=4 vgpu=3:GRID_A-4Q", "- {select: {}, vf: {count: 1, type: A-4Q}, "
+			"partitions: [{profile: \"vf:1\", shares: 1}]}", "sh",
+			"share gpu0/vf:4@3/1 1000000 0 0 normal\n" },
+		/* beside those that preserve keeps, of one size if they cannot mix */
+		{ HOST "vf=4 vgpu=1:GRID_A-4Q mixed", "- {select: {}, preserve: true, vf: "
+			"{count: 1, type: A-8Q}}", "sb", SET_8Q(2) },
+		/* the driver says which types there are when there are functions */
+		{ "VF total=4 vgpus", WANT(2, "NVIDIA L40S-4Q"), "sw",
+			"set gpu0 to 4 virtual functions\n"
+			"make virtual function 1 of gpu0 a vGPU of type NVIDIA L40S-4Q\n"
+			"make virtual function 2 of gpu0 a vGPU of type NVIDIA L40S-4Q\n"
+			"warn gpu0: its driver does not list the vGPU type 'NVIDIA L40S-4Q' yet, only "
+			"what fits on the functions that there are: it is checked when it is set, and "
+			"all is put back if there is none\n" },
+		{ HOST "unlisted vf=4 vgpu=1:GRID_A-2Q", WANT(2, "A-2Q"), "sw",
+			"make virtual function 2 of gpu0 a vGPU of type A-2Q\n" },
+		/* clang-format on */
+	};
+
+	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
+}
+
+static void test_bad_vgpus(void **state)
+{
+	static const struct plan_case cases[] = {
+		/* clang-format off */
+		{ HOST, "- {select: {}, vf: {count: 2}}", "",
+			VF("it cannot have 2 virtual functions: it takes 0, 4") },
+		{ HOST, WANT(2, "none"), "",
+			VF("it cannot have 2 virtual functions: it takes 0, 4") },
+		{ HOST, WANT(4, "A-4Q"), "", "error -28 l.yaml:3: gpu0 (VF): 4 vGPUs of type GRID "
+			"A-4Q do not fit: at most 3 do\n" },
+		{ HOST, WANT(5, "A-8Q"), "", "error -28 l.yaml:3: gpu0 (VF): it has 4 virtual "
+			"functions at most, one for each vGPU, not 5\n" },
+		{ HOST, WANT(2, "A-5Q"), "", VF("its driver offers no vGPU type 'A-5Q': it offers "
+			"GRID A-4Q, GRID A-8Q, and the nearest is A-4Q") },
+		{ HOST "vf=4 vgpu=1:GRID_A-4Q", "- {select: {}, preserve: true, vf: {count: 1, "
+			"type: A-8Q}}", "", VF("preserve keeps a vGPU of type GRID A-4Q, and its "
+			"driver has vGPUs of one size at a time: want that type, leave preserve out, "
+			"or allow several sizes with nvidia-smi vgpu -shm 1") },
+		{ HOST "mixed vf=4 vgpu=1:GRID_A-4Q vgpu=2:GRID_A-4Q vgpu=3:GRID_A-4Q",
+			"- {select: {}, preserve: true, vf: {count: 2, type: A-8Q}}", "", "error -28 "
+			"l.yaml:3: gpu0 (VF): 2 are wanted, and preserve keeps all but 1 of its 4 "
+			"functions as vGPUs of another type: leave preserve out\n" },
 		/* clang-format on */
 	};
 
@@ -581,6 +674,8 @@ int main(void)
 		cmocka_unit_test(test_bad_modes),
 		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_bad_functions),
+		cmocka_unit_test(test_vgpus),
+		cmocka_unit_test(test_bad_vgpus),
 		cmocka_unit_test(test_processors),
 		cmocka_unit_test(test_bad_processors),
 		cmocka_unit_test(test_scattered_processors),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "backend/nvidia/vgpu.h"
 
+#include "backend/files.h"
+#include "backend/vgpu-types.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -8,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* A driver offers a few dozen. */
 #define TYPES_MAX 1024u
@@ -39,6 +42,32 @@ static int append_type(const struct clv_nvidia_library *nvml, struct clv_nvml_de
 	return 0;
 }
 
+/* The functions that become vGPUs are those that sysfs shows, so that what is said of
+ * them there is all of it; what the library knows besides is left for that. */
+static int leave_to_sysfs(const struct clv_nvidia_library *nvml,
+	struct clv_nvml_device *gpu, struct clv_vf_state *vf)
+{
+	unsigned domain, bus, slot, function;
+	struct clv_nvml_pci pci = {.bus_id = ""};
+	char address[16];
+	int r;
+
+	if (nvml->get_pci(gpu, &pci) != CLV_NVML_SUCCESS)
+		return 0;
+	pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
+	if (sscanf(pci.bus_id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) != 4)
+		return 0;
+	snprintf(address, sizeof(address), "%04x:%02x:%02x.%x", domain & 0xffffu,
+		bus & 0xffu, slot & 0x1fu, function & 7u);
+	if (!clv_file_exists("bus/pci/devices/%s/sriov_totalvfs", address))
+		return 0;
+	r = clv_vgpu_types_note(address, vf->types, vf->n_types);
+	free(vf->types);
+	vf->types = NULL;
+	vf->n_types = 0;
+	return r;
+}
+
 int clv_nvidia_vgpu_types_read(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, struct clv_vf_state *vf, struct clv_error *err)
 {
@@ -58,5 +87,7 @@ int clv_nvidia_vgpu_types_read(const struct clv_nvidia_library *nvml,
 		if (append_type(nvml, gpu, ids[i], vf) < 0)
 			return clv_error_errno(err, ENOMEM, "cannot list the vGPU types");
 	}
+	if (leave_to_sysfs(nvml, gpu, vf) < 0)
+		return clv_error_errno(err, ENOMEM, "cannot list the vGPU types");
 	return 0;
 }

@@ -82,6 +82,7 @@ static const struct clv_yaml_field sriov_fields[] = {
 	{"counts", read_counts, false, DEVICE(vf_counts)},
 	{"framework", read_framework, false, DEVICE(vf_framework)},
 	{"types", read_types, false, 0},
+	{"mixed", clv_sim_read_flag, false, DEVICE(vf_is_mixed)},
 };
 
 int clv_sim_read_sriov(struct clv_yaml_value value, void *into, struct clv_error *err)

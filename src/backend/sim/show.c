@@ -90,6 +90,8 @@ static int show_vf(const struct clv_sim_device *device, struct clv_vf_state *vf)
 	vf->total = device->vf_total;
 	vf->counts = device->vf_counts;
 	vf->framework = device->vf_framework;
+	vf->has_all_types = true;
+	vf->is_mixed = device->vf_is_mixed;
 	if (!vf->is_capable)
 		snprintf(vf->why_not, sizeof(vf->why_not), "%s has none here",
 			device->product->name);

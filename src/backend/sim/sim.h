@@ -124,6 +124,7 @@ struct clv_sim_device {
 	enum clv_sim_reset reset;
 	uint32_t vf_total;
 	uint64_t vf_counts;
+	bool vf_is_mixed;
 	enum clv_vf_framework vf_framework;
 	struct clv_vgpu_type types[CLV_SIM_TYPES_MAX];
 	uint32_t n_types;

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/vgpu.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -79,12 +80,28 @@ void clv_sim_vf_provision(struct clv_sim_device *device, uint32_t count)
 	}
 }
 
+/* A vGPU is taken away by name, and not by the way with its function. */
+static int check_no_vgpu(const struct clv_sim_request *request, struct clv_error *err)
+{
+	const struct clv_sim_state *state = &request->device->state;
+
+	for (uint32_t i = 0; i < state->vf_count; i++) {
+		if (state->vf[i].type[0] != '\0')
+			return clv_error_set(err, -EBUSY,
+				"virtual function %u of %s is a vGPU (%s): take that "
+				"away "
+				"first",
+				i + 1, request->seen->info.name, state->vf[i].type);
+	}
+	return clv_sim_check_idle(request->seen, err);
+}
+
 static int check_count(const struct clv_sim_request *request, struct clv_error *err)
 {
 	uint32_t now = request->device->state.vf_count;
 
 	if (request->value == 0)
-		return clv_sim_check_idle(request->seen, err);
+		return check_no_vgpu(request, err);
 	if (now > 0)
 		return clv_error_set(err, -EBUSY,
 			"%s has %u virtual functions: their number changes only from 0",
@@ -216,13 +233,7 @@ static int check_sums(const struct clv_sim_device *device, size_t at,
 const struct clv_vgpu_type *clv_sim_type_find(
 	const struct clv_sim_device *device, const char *name)
 {
-	for (size_t i = 0; i < device->n_types; i++) {
-		const struct clv_vgpu_type *type = &device->types[i];
-
-		if (strcmp(type->name, name) == 0 || strcmp(type->id, name) == 0)
-			return type;
-	}
-	return NULL;
+	return clv_vgpu_find(device->types, device->n_types, name);
 }
 
 /* All types on a GPU are of one size, unless its mode is heterogeneous. */
@@ -230,10 +241,16 @@ static int check_type(const struct clv_sim_device *device, size_t at, const char
 	struct clv_error *err)
 {
 	const struct clv_vgpu_type *type = clv_sim_type_find(device, name);
+	char known[200];
 	uint32_t n = 1;
 
-	if (!type)
-		return clv_error_set(err, -EINVAL, "there is no type '%.48s'", name);
+	if (strcmp(name, CLV_VGPU_NONE) == 0)
+		return 0;
+	if (!type) {
+		clv_vgpu_list(device->types, device->n_types, name, known, sizeof(known));
+		return clv_error_set(err, -EINVAL,
+			"there is no type '%.48s': there is %s", name, known);
+	}
 	for (size_t i = 0; i < device->state.vf_count; i++) {
 		const struct clv_vgpu_type *other =
 			clv_sim_type_find(device, device->state.vf[i].type);
@@ -241,7 +258,7 @@ static int check_type(const struct clv_sim_device *device, size_t at, const char
 		if (i == at || !other)
 			continue;
 		n++;
-		if (other->memory_bytes != type->memory_bytes)
+		if (other->memory_bytes != type->memory_bytes && !device->vf_is_mixed)
 			return clv_error_set(err, -ENOSPC,
 				"%s and %s are of different size: a GPU has types of one "
 				"size",
@@ -316,6 +333,8 @@ static void name_type(const struct clv_sim_device *device, struct clv_vf_quota *
 
 	if (type)
 		memcpy(quota->type, type->name, sizeof(quota->type));
+	else if (strcmp(quota->type, CLV_VGPU_NONE) == 0)
+		memset(quota->type, 0, sizeof(quota->type));
 }
 
 int clv_sim_set_vf_quota(const struct clv_sim_request *request, struct clv_error *err)

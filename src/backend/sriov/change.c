@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "core/vgpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -85,7 +86,7 @@ static bool disturbs(const struct clv_vf *now, const struct clv_vf_quota *quota)
 {
 	return (quota->driver[0] != '\0' && strcmp(quota->driver, now->driver) != 0) ||
 	       (quota->type[0] != '\0' &&
-		       !clv_sriov_is_type(now->quota.type, quota->type)) ||
+		       !clv_vgpu_is_type(now->quota.type, quota->type)) ||
 	       (quota->memory_bytes != 0 &&
 		       quota->memory_bytes != now->quota.memory_bytes) ||
 	       (quota->contexts != 0 && quota->contexts != now->quota.contexts) ||

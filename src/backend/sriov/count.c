@@ -8,6 +8,7 @@
 #include "backend/files.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/vgpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -154,7 +155,7 @@ static int unmake(struct clv_sriov_backend *backend, const struct clv_node_devic
 
 	if (r < 0)
 		return r;
-	if (clv_sriov_is_nvidia(device->vf.framework))
+	if (clv_vgpu_has_types(device->vf.framework))
 		r = run_sriov_manage("-d", device->pci_address, what, err);
 	else
 		r = write_count(device, 0, what, err);
@@ -185,7 +186,7 @@ static int grant_wishes(struct clv_sriov_backend *backend,
 static int make(struct clv_sriov_backend *backend, const struct clv_node_device *device,
 	uint32_t count, const char *what, struct clv_error *err)
 {
-	bool is_nvidia = clv_sriov_is_nvidia(device->vf.framework);
+	bool is_nvidia = clv_vgpu_has_types(device->vf.framework);
 	uint32_t made;
 	int r;
 

@@ -5,6 +5,7 @@
 
 #include "backend/files.h"
 #include "base/cleanup.h"
+#include "core/vgpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,11 +20,6 @@ static const char *const memory_files[] = {
 	"tile0/memory/physical_vram_size_bytes", /* xe, earlier */
 	"lmem_total_bytes",                      /* i915 */
 };
-
-bool clv_sriov_is_nvidia(enum clv_vf_framework framework)
-{
-	return framework == CLV_VF_MDEV || framework == CLV_VF_VFIO;
-}
 
 static enum clv_vf_framework detect_nvidia(const struct clv_pci *pci)
 {
@@ -70,7 +66,7 @@ static const char *why_not(const struct clv_pci *pci, const struct clv_vf_state 
 		return "its driver offers no virtual functions now";
 	if (!clv_file_is_writable(PF "sriov_numvfs", pci->address))
 		return "its driver does not make virtual functions";
-	if (clv_sriov_is_nvidia(vf->framework) && !clv_sriov_manage())
+	if (clv_vgpu_has_types(vf->framework) && !clv_sriov_manage())
 		return "NVIDIA's vGPU host driver, with sriov-manage, is not installed";
 	return "";
 }
@@ -83,7 +79,7 @@ static void read_abilities(const struct clv_pci *pci, struct clv_vf_state *vf)
 	vf->total = total <= CLV_SRIOV_MAX ? (uint32_t)total : 0;
 	vf->framework = clv_sriov_detect(pci);
 	/* sriov-manage makes all of them or none. */
-	if (clv_sriov_is_nvidia(vf->framework) && vf->total > 0 && vf->total <= 64)
+	if (clv_vgpu_has_types(vf->framework) && vf->total > 0 && vf->total <= 64)
 		vf->counts = UINT64_C(1) << (vf->total - 1);
 	snprintf(vf->why_not, sizeof(vf->why_not), "%s", why_not(pci, vf));
 	vf->is_capable = vf->why_not[0] == '\0';
@@ -104,6 +100,7 @@ static int add_partition(struct clv_sriov_backend *backend,
 {
 	struct clv_partition *partition = clv_node_add_partition(device);
 	const struct clv_vf_state *state = &device->vf;
+	const struct clv_vgpu_type *known;
 	char type[48];
 
 	if (!partition)
@@ -116,21 +113,19 @@ static int add_partition(struct clv_sriov_backend *backend,
 	/* A machine is told the mdev, or the address where there is none. */
 	clv_sriov_read_type(
 		backend, state->framework, vf->address, type, partition->uuid);
-	for (size_t i = 0; i < state->n_types; i++) {
-		if (strcmp(state->types[i].name, vf->quota.type) == 0)
-			partition->memory_bytes = state->types[i].memory_bytes;
-	}
+	known = clv_vgpu_find(backend->types, backend->n_types, vf->quota.type);
+	if (known)
+		partition->memory_bytes = known->memory_bytes;
 	return clv_holders_copy(&partition->holders, &vf->holders);
 }
 
-static int read_functions(struct clv_sriov_backend *backend,
-	const struct clv_openers *openers, struct clv_node_device *device)
+/* With mdev each function has the same; with VFIO, what may be made on it. */
+static int read_offered_types(
+	struct clv_sriov_backend *backend, uint32_t count, struct clv_node_device *device)
 {
-	uint32_t count = clv_sriov_count(device->pci_address);
 	char address[CLV_PCI_ADDRESS_MAX];
-	int r = 0;
+	int r = clv_sriov_recall_types(backend, device);
 
-	/* With mdev each function has the same; with VFIO, what may be made on it. */
 	for (uint32_t i = 1;
 		r == 0 && i <= count &&
 		(device->vf.framework != CLV_VF_MDEV || device->vf.n_types == 0);
@@ -138,6 +133,15 @@ static int read_functions(struct clv_sriov_backend *backend,
 		if (clv_sriov_address(device->pci_address, i, address) == 0)
 			r = clv_sriov_add_types(backend, address, device);
 	}
+	return r;
+}
+
+static int read_functions(struct clv_sriov_backend *backend,
+	const struct clv_openers *openers, struct clv_node_device *device)
+{
+	uint32_t count = clv_sriov_count(device->pci_address);
+	int r = read_offered_types(backend, count, device);
+
 	for (uint32_t i = 1; r == 0 && i <= count; i++) {
 		struct clv_vf vf = {.number = i};
 
@@ -149,7 +153,8 @@ static int read_functions(struct clv_sriov_backend *backend,
 		if (r == -ENODEV)
 			r = 0; /* a count that is on its way up or down */
 	}
-	return r;
+	clv_sriov_judge_types(backend, &device->vf);
+	return r < 0 ? r : clv_sriov_add_recalled_types(device);
 }
 
 int clv_sriov_read_device(struct clv_sriov_backend *backend, const struct clv_pci *pci,

@@ -107,7 +107,7 @@ static int hold_by_vfio(const struct clv_openers *openers, const char *folder,
 		     : hold_by_entries(openers, devices, "/dev/vfio/devices/", holders);
 }
 
-/* A vGPU that was made is a user's, whether or not a machine runs with it now. */
+/* A vGPU is taken away by name, and not by the way with its function. */
 static int hold_by_type(const char *type, const char *mdev, struct clv_holders *holders)
 {
 	char text[80];
@@ -168,8 +168,9 @@ int clv_sriov_read_function(struct clv_sriov_backend *backend,
 	clv_sriov_read_quota(device, vf->number, &vf->quota);
 	clv_sriov_read_type(
 		backend, device->vf.framework, vf->address, vf->quota.type, mdev);
+	/* A vGPU without a machine is nobody's: a plan may take it away. */
 	return clv_sriov_find_users(
-		backend, device, vf->address, openers, CLV_SRIOV_ALL_USERS, &vf->holders);
+		backend, device, vf->address, openers, CLV_SRIOV_PROCESSES, &vf->holders);
 }
 
 int clv_sriov_check_unused(struct clv_sriov_backend *backend,

@@ -37,7 +37,6 @@ int clv_sriov_read_device(struct clv_sriov_backend *backend, const struct clv_pc
 
 /* Which path exists says who makes the functions usable. */
 enum clv_vf_framework clv_sriov_detect(const struct clv_pci *pci);
-bool clv_sriov_is_nvidia(enum clv_vf_framework framework);
 
 /* --- function.c --- */
 
@@ -133,22 +132,26 @@ void clv_sriov_forget_wishes(
 
 /* --- vgpu.c --- */
 
-#define CLV_SRIOV_NO_TYPE "none"
-
-/* Whether a type that was read ("" for none) is the one that is asked for. */
-bool clv_sriov_is_type(const char *now, const char *asked);
-
 /* Appends the types that the function offers now to backend->types and to the device's.
  * -ENOMEM. */
 int clv_sriov_add_types(struct clv_sriov_backend *backend, const char *vf_address,
 	struct clv_node_device *device);
+/* From what functions offer and have: whether those are all types, and whether sizes may
+ * mix. */
+void clv_sriov_judge_types(
+	const struct clv_sriov_backend *backend, struct clv_vf_state *state);
+/* What NVIDIA's library knows besides: to name what functions have, and to be offered.
+ * -ENOMEM. */
+int clv_sriov_recall_types(
+	struct clv_sriov_backend *backend, const struct clv_node_device *device);
+int clv_sriov_add_recalled_types(struct clv_node_device *device);
 
 /* The type that the function has, "" for none, and the mdev that is it (or ""). */
 void clv_sriov_read_type(const struct clv_sriov_backend *backend,
 	enum clv_vf_framework framework, const char *vf_address, char ret_type[48],
 	char ret_mdev[40]);
 
-/* By name ("L40S-4Q", with or without "NVIDIA ") or id; CLV_SRIOV_NO_TYPE takes the vGPU
+/* By name (the brand may be left out) or id; CLV_VGPU_NONE takes the vGPU
  * away.  Nobody may be using it. */
 int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework framework,
 	const char *vf_address, const char *type, const char *what,

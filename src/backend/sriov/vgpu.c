@@ -6,16 +6,16 @@
 #include "backend/sriov/sriov.h"
 
 #include "backend/files.h"
+#include "backend/vgpu-types.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/vgpu.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define VF "bus/pci/devices/%s/"
 #define TYPES VF "mdev_supported_types"
@@ -24,55 +24,6 @@
 
 /* A whole list, which is longer than a page on some GPUs. */
 #define LIST_BYTES 16384
-
-#define GIB (UINT64_C(1) << 30)
-
-static const char *const brands[] = {"NVIDIA ", "GRID "};
-
-/* Drivers write "NVIDIA L40S-4Q" or "GRID A100-4C", people the second word. */
-static const char *short_name(const char *name)
-{
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(brands); i++) {
-		if (strncasecmp(name, brands[i], strlen(brands[i])) == 0)
-			return name + strlen(brands[i]);
-	}
-	return name;
-}
-
-bool clv_sriov_is_type(const char *now, const char *asked)
-{
-	return strcasecmp(now, short_name(asked)) == 0 ||
-	       (now[0] == '\0' && strcmp(asked, CLV_SRIOV_NO_TYPE) == 0);
-}
-
-/* The number before a type's last letter is its memory in GiB: "L40S-12Q", "H100-1-10C";
- * 0 is half of one. */
-static uint64_t memory_of_name(const char *name)
-{
-	const char *last = strrchr(name, '-');
-	unsigned long gib;
-	char *end;
-
-	if (!last || !isdigit((unsigned char)last[1]))
-		return 0;
-	gib = strtoul(last + 1, &end, 10);
-	if (!isalpha((unsigned char)*end))
-		return 0;
-	return gib > 0 ? gib * GIB : GIB / 2;
-}
-
-static const struct clv_vgpu_type *find_type(
-	const struct clv_vgpu_type *types, size_t n, const char *text)
-{
-	const char *name = short_name(text);
-
-	for (size_t i = 0; i < n; i++) {
-		if (strcasecmp(types[i].name, name) == 0 ||
-			strcmp(types[i].id, text) == 0)
-			return &types[i];
-	}
-	return NULL;
-}
 
 /* Once each. */
 static int add_type(
@@ -109,7 +60,7 @@ static int read_mdev_type(
 		clv_file_read(text, sizeof(text), TYPES "/%s/name", vf_address, id) <= 0)
 		return -ENOENT;
 	snprintf(ret->id, sizeof(ret->id), "%s", id);
-	snprintf(ret->name, sizeof(ret->name), "%.47s", short_name(text));
+	snprintf(ret->name, sizeof(ret->name), "%.47s", text);
 	if (clv_file_read(text, sizeof(text), TYPES "/%s/description", vf_address, id) <
 		0)
 		text[0] = '\0';
@@ -130,8 +81,8 @@ static bool parse_type_line(const char *line, struct clv_vgpu_type *ret)
 	*ret = (struct clv_vgpu_type){0};
 	colon += 1 + strspn(colon + 1, " \t");
 	snprintf(ret->id, sizeof(ret->id), "%lu", id);
-	snprintf(ret->name, sizeof(ret->name), "%.47s", short_name(colon));
-	ret->memory_bytes = memory_of_name(ret->name);
+	snprintf(ret->name, sizeof(ret->name), "%.47s", colon);
+	ret->memory_bytes = clv_vgpu_memory_of_name(ret->name);
 	return true;
 }
 
@@ -169,12 +120,81 @@ int clv_sriov_add_types(struct clv_sriov_backend *backend, const char *vf_addres
 	struct clv_vf_state *state = &device->vf;
 	int r = 0;
 
-	if (!clv_sriov_is_nvidia(state->framework))
+	if (!clv_vgpu_has_types(state->framework))
 		return 0;
 	r = list_types(vf_address, &state->types, &state->n_types);
 	for (size_t i = 0; r == 0 && i < state->n_types; i++)
 		r = add_type(&backend->types, &backend->n_types, &state->types[i]);
 	return r;
+}
+
+/* sysfs gives no number of instances in the newer framework, and puts the brand before
+ * the number of a type in the older one. */
+static int add_noted(const struct clv_node_device *device, struct clv_vgpu_type **types,
+	size_t *n_types)
+{
+	const char *prefix = device->vf.framework == CLV_VF_MDEV ? "nvidia-" : "";
+	const struct clv_vgpu_type *noted;
+	size_t n = 0;
+	int r = 0;
+
+	noted = clv_vgpu_types_noted(device->pci_address, &n);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct clv_vgpu_type type = noted[i], *known;
+
+		snprintf(type.id, sizeof(type.id), "%s%.15s", prefix, noted[i].id);
+		known = (struct clv_vgpu_type *)clv_vgpu_find(*types, *n_types, type.id);
+		if (known)
+			*known = type;
+		else
+			r = add_type(types, n_types, &type);
+	}
+	return r;
+}
+
+int clv_sriov_recall_types(
+	struct clv_sriov_backend *backend, const struct clv_node_device *device)
+{
+	return add_noted(device, &backend->types, &backend->n_types);
+}
+
+int clv_sriov_add_recalled_types(struct clv_node_device *device)
+{
+	struct clv_vf_state *state = &device->vf;
+	size_t n = 0;
+
+	if (!clv_vgpu_has_types(state->framework))
+		return 0;
+	if (clv_vgpu_types_noted(device->pci_address, &n) && n > 0)
+		state->has_all_types = true;
+	return add_noted(device, &state->types, &state->n_types);
+}
+
+static bool has_other_size(const struct clv_vf_state *state, uint64_t size)
+{
+	for (size_t i = 0; size > 0 && i < state->n_types; i++) {
+		if (state->types[i].memory_bytes != size)
+			return true;
+	}
+	return false;
+}
+
+void clv_sriov_judge_types(
+	const struct clv_sriov_backend *backend, struct clv_vf_state *state)
+{
+	bool is_vfio = state->framework == CLV_VF_VFIO;
+
+	state->has_all_types = state->n_types > 0;
+	for (size_t i = 0; is_vfio && i < state->n; i++) {
+		const struct clv_vgpu_type *has = clv_vgpu_find(
+			backend->types, backend->n_types, state->items[i].quota.type);
+
+		if (state->items[i].quota.type[0] == '\0')
+			continue;
+		state->has_all_types = false;
+		state->is_mixed = state->is_mixed ||
+				  (has && has_other_size(state, has->memory_bytes));
+	}
 }
 
 /* An mdev is a folder of the function that is named by a UUID. */
@@ -199,7 +219,7 @@ static void name_type(
 	const struct clv_sriov_backend *backend, const char *id, char ret[48])
 {
 	const struct clv_vgpu_type *type =
-		find_type(backend->types, backend->n_types, id);
+		clv_vgpu_find(backend->types, backend->n_types, id);
 
 	snprintf(ret, 48, "%s", type ? type->name : id);
 }
@@ -296,20 +316,17 @@ static int refuse_type(const struct clv_sriov_backend *backend,
 	const struct clv_vgpu_type *offered, size_t n, const char *type, const char *what,
 	struct clv_error *err)
 {
-	char names[256] = "";
-	size_t used = 0;
+	char names[256];
 
-	for (size_t i = 0; i < n && used < sizeof(names); i++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-			i > 0 ? ", " : "", offered[i].name);
-	if (find_type(backend->types, backend->n_types, type))
+	clv_vgpu_list(offered, n, type, names, sizeof(names));
+	if (clv_vgpu_find(backend->types, backend->n_types, type))
 		return clv_error_set(err, -ENOSPC,
 			"%s: no vGPU of type %s can be made on it now; of these types "
 			"one "
 			"can: %s",
-			what, type, n > 0 ? names : "none");
-	return clv_error_set(err, -EINVAL, "%s: no vGPU type %s here; there is %s", what,
-		type, n > 0 ? names : "none");
+			what, type, names);
+	return clv_error_set(
+		err, -EINVAL, "%s: no vGPU type %s here; there is %s", what, type, names);
 }
 
 int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework framework,
@@ -321,11 +338,11 @@ int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework 
 	size_t n = 0;
 	int r;
 
-	if (!clv_sriov_is_nvidia(framework))
+	if (!clv_vgpu_has_types(framework))
 		return clv_error_set(
 			err, -ENOTSUP, "%s: only NVIDIA's GPUs have vGPU types", what);
 	clv_sriov_read_type(backend, framework, vf_address, now, mdev);
-	if (clv_sriov_is_type(now, type))
+	if (clv_vgpu_is_type(now, type))
 		return 0;
 	/* First, because the list of what can be made depends on what there is. */
 	if (now[0] != '\0') {
@@ -333,12 +350,12 @@ int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework 
 		if (r < 0)
 			return r;
 	}
-	if (strcmp(type, CLV_SRIOV_NO_TYPE) == 0)
+	if (strcmp(type, CLV_VGPU_NONE) == 0)
 		return 0;
 	r = list_types(vf_address, &offered, &n);
 	if (r < 0)
 		return clv_error_errno(err, -r, "%s", what);
-	wanted = find_type(offered, n, type);
+	wanted = clv_vgpu_find(offered, n, type);
 	if (!wanted)
 		return refuse_type(backend, offered, n, type, what, err);
 	return framework == CLV_VF_MDEV ? make_mdev(vf_address, wanted, what, err)
