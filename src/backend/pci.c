@@ -93,8 +93,13 @@ static bool find_name(FILE *list, const struct clv_pci *pci, char *ret, size_t r
 
 void clv_pci_model(const struct clv_pci *pci, char ret[CLV_DEVICE_TEXT_MAX])
 {
+	const struct clv_pci_product *product = clv_pci_product(pci);
 	const char *title = "PCI device";
 
+	if (product) {
+		snprintf(ret, CLV_DEVICE_TEXT_MAX, "%s", product->model);
+		return;
+	}
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(name_lists); i++) {
 		FILE *list = fopen(name_lists[i], "re");
 		bool is_found = list && find_name(list, pci, ret, CLV_DEVICE_TEXT_MAX);

@@ -115,6 +115,13 @@ class Functions(SysfsCase):
             "select: {vendor: intel}, vf: {count: 4, memory: 3G, exec-quantum: 16ms, "
             "preempt-timeout: 32ms, contexts: 1024, doorbells: 60, driver: vfio-pci}"))
 
+    def test_profiles_have_memory(self):
+        """A model that the driver does not name is selected by its name all the same."""
+        agent = self.start(self.world(FLEX))
+        profiles = {p["profile"]: p["memory_bytes"] for p in agent.get("/v1/profiles")["items"]}
+        self.assertEqual([profiles["vf:1"], profiles["vf:4"]], [16 << 30, 4 << 30])
+        agent.done(layout("select: {model: Flex 170}, vf: {count: 2}"))
+
     def test_by_way_of_none(self):
         agent = self.start(self.world(FLEX))
         agent.done(layout("select: {vendor: intel}, vf: {count: 4}"))

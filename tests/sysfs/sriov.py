@@ -230,6 +230,30 @@ def vgpu_mdev():
     check.equal(device["partitions"][0]["uuid"], MDEV, "what a machine is told")
 
 
+def models():
+    """What it is called, and how much memory it has: the driver's word before the table's."""
+    for device, model, gib in (("56c0", "Flex 170", 16), ("56c1", "Flex 140", 6),
+                               ("0bd5", "Max 1550", 128), ("0bda", "Max 1100", 48),
+                               ("e211", "Arc Pro B60", 24), ("e212", "Arc Pro B50", 16)):
+        with Tree() as tree:
+            physical(tree, ids=f"8086:{device}")
+            one_of = one(tree)
+            check.holds(model in one_of["model"], one_of["model"])
+            check.equal(one_of["memory_bytes"], gib * GIB, model)
+    for driver, files in (
+            ("xe", {"tile0/physical_vram_size_bytes": GIB, "tile1/physical_vram_size_bytes": GIB}),
+            ("xe", {"tile0/memory/physical_vram_size_bytes": 2 * GIB}),
+            ("i915", {"drm/card3/lmem_total_bytes": 2 * GIB, "drm/renderD130/dev": "226:130"})):
+        with Tree() as tree:
+            folder = physical(tree, ids="8086:0bd5", driver=driver)
+            for name, text in files.items():
+                tree.write(f"{folder}/{name}", text)
+            check.equal(one(tree)["memory_bytes"], 2 * GIB, driver, *files)
+    with Tree() as tree:
+        physical(tree, ids="8086:ffff")
+        check.equal(one(tree)["memory_bytes"], 0, "nobody says")
+
+
 def incapable():
     for ids, driver, total, word in (
             (INTEL, "vfio-pci", 7, "whole"), (INTEL, None, 7, "no driver"),
@@ -359,6 +383,7 @@ plain()
 quotas()
 vgpu_vfio()
 vgpu_mdev()
+models()
 incapable()
 which_devices()
 refused_counts()

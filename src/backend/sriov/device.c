@@ -13,12 +13,18 @@
 
 #define PF "bus/pci/devices/%s/"
 
-/* Where a driver says how much memory the device has, in bytes. */
-static const char *const memory_files[] = {
-	"mem_info_vram_total",                   /* amdgpu */
-	"tile0/physical_vram_size_bytes",        /* xe */
-	"tile0/memory/physical_vram_size_bytes", /* xe, earlier */
-	"lmem_total_bytes",                      /* i915 */
+/* Where a driver says how much memory the device has, in bytes: in a file of the device,
+ * or in one in each folder whose name begins so, which add up. */
+static const struct {
+	const char *folder; /* "" for the device's own */
+	const char *prefix;
+	const char *name;
+} memory_files[] = {
+	{"", NULL, "mem_info_vram_total"},               /* amdgpu */
+	{"", "tile", "physical_vram_size_bytes"},        /* xe */
+	{"", "tile", "memory/physical_vram_size_bytes"}, /* xe, earlier */
+	{"drm", "card", "lmem_total_bytes"},             /* i915 of Intel's own release */
+	{"", NULL, "lmem_total_bytes"},                  /* the same, earlier */
 };
 
 static enum clv_vf_framework detect_nvidia(const struct clv_pci *pci)
@@ -85,14 +91,48 @@ static void read_abilities(const struct clv_pci *pci, struct clv_vf_state *vf)
 	vf->is_capable = vf->why_not[0] == '\0';
 }
 
+static uint64_t read_bytes(const char *path)
+{
+	uint64_t bytes = 0;
+
+	return clv_file_read_number(&bytes, "%s", path) < 0 ? 0 : bytes;
+}
+
+static uint64_t sum_of(const char *folder, const char *prefix, const char *name)
+{
+	_cleanup_names_ struct clv_names names = {0};
+	uint64_t bytes = 0;
+	char path[256];
+
+	if (clv_file_list(&names, "%s", folder) < 0)
+		return 0;
+	for (size_t i = 0; i < names.n; i++) {
+		if (strncmp(names.items[i], prefix, strlen(prefix)) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/%s", folder, names.items[i], name);
+		bytes += read_bytes(path);
+	}
+	return bytes;
+}
+
+/* The driver's word, else what the product was sold with. */
 static void read_memory(const struct clv_pci *pci, struct clv_device *info)
 {
+	const struct clv_pci_product *product = clv_pci_product(pci);
+	char folder[64], path[128];
+
 	for (size_t i = 0; info->memory_bytes == 0 && i < CLV_ARRAY_SIZE(memory_files);
 		i++) {
-		if (clv_file_read_number(&info->memory_bytes, PF "%s", pci->address,
-			    memory_files[i]) < 0)
-			info->memory_bytes = 0;
+		snprintf(folder, sizeof(folder), PF "%s", pci->address,
+			memory_files[i].folder);
+		snprintf(path, sizeof(path), "%s/%s", folder, memory_files[i].name);
+		info->memory_bytes = memory_files[i].prefix
+					     ? sum_of(folder, memory_files[i].prefix,
+						       memory_files[i].name)
+					     : read_bytes(path);
 	}
+	if (info->memory_bytes == 0 && product)
+		info->memory_bytes = (uint64_t)product->memory_gib << 30;
 }
 
 static int add_partition(struct clv_sriov_backend *backend,
