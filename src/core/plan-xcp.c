@@ -399,6 +399,30 @@ static enum clv_compute_mode mode_to_ask_from(const struct xcp_plan *p, uint32_t
 	return xcp->compute;
 }
 
+/* Not every version of the driver chooses the same. */
+static void add_compute_again(struct xcp_plan *p, uint32_t i)
+{
+	const struct target *target = &p->targets[i];
+	enum clv_memory_mode memory = (enum clv_memory_mode)target->memory;
+	enum clv_compute_mode first =
+		clv_xcp_first_mode(device_at(p, i)->xcp.dies, memory);
+	char why[96];
+
+	if (first == _CLV_COMPUTE_MODE_INVALID)
+		snprintf(why, sizeof(why),
+			"a reload leaves it in a mode of the driver's choice");
+	else if (first == target->compute)
+		snprintf(why, sizeof(why),
+			"a reload leaves it in %s, or in another mode with older drivers",
+			clv_compute_mode_to_string(first));
+	else
+		snprintf(why, sizeof(why),
+			"a reload leaves it in %s, which the driver chooses for %s",
+			clv_compute_mode_to_string(first),
+			clv_memory_mode_to_string(memory));
+	add_compute(p, i, target->compute, why);
+}
+
 /* of: one of those whose memory mode changes. */
 static void plan_reload(struct xcp_plan *p, uint32_t of)
 {
@@ -421,8 +445,7 @@ static void plan_reload(struct xcp_plan *p, uint32_t of)
 	add_reload(p, of);
 	for (uint32_t i = 0; i < n; i++) {
 		if (device_at(p, i)->xcp.is_capable && p->targets[i].compute != CLV_SPX)
-			add_compute(p, i, p->targets[i].compute,
-				"a reload leaves it in a mode of the driver's choice");
+			add_compute_again(p, i);
 	}
 }
 

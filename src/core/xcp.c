@@ -37,6 +37,23 @@ static const struct {
 	[CLV_CPX] = { "CPX", 1u << 8 | 1u << 6 | 1u << 4 | 1u << 2, 0, CLV_NPS1 | CLV_NPS4 },
 };
 
+/* Six dies are an APU's, a quarter of whose memory is the processor's.  Drivers before
+ * 2024 chose QPX where others choose CPX for four parts of eight dies. */
+static const struct {
+	uint32_t dies; /* 0: any number */
+	enum clv_memory_mode memory;
+	enum clv_compute_mode mode;
+} first_modes[] = {
+	{ 0, CLV_NPS1, CLV_SPX },
+	{ 8, CLV_NPS2, CLV_DPX },
+	{ 8, CLV_NPS4, CLV_CPX },
+	{ 8, CLV_NPS8, CLV_CPX },
+	{ 6, CLV_NPS4, CLV_TPX },
+	{ 4, CLV_NPS2, CLV_CPX },
+	{ 4, CLV_NPS4, CLV_CPX },
+	{ 2, CLV_NPS2, CLV_CPX },
+};
+
 static const struct {
 	const char *name;
 	enum clv_memory_mode mode;
@@ -133,6 +150,27 @@ static void list_modes(uint32_t dies, char *ret, size_t ret_bytes)
 		if (clv_xcp_devices((enum clv_compute_mode)i, dies))
 			clv_text_list(ret, ret_bytes, modes[i].name);
 	}
+}
+
+enum clv_compute_mode clv_xcp_first_mode(uint32_t dies, enum clv_memory_mode memory)
+{
+	for (size_t i = 0; i < sizeof(first_modes) / sizeof(first_modes[0]); i++) {
+		if (first_modes[i].memory == memory &&
+			(first_modes[i].dies == 0 || first_modes[i].dies == dies))
+			return first_modes[i].mode;
+	}
+	return _CLV_COMPUTE_MODE_INVALID;
+}
+
+int32_t clv_xcp_memory_part(enum clv_compute_mode compute, enum clv_memory_mode memory,
+	uint32_t dies, uint32_t number)
+{
+	unsigned devices = clv_xcp_devices(compute, dies);
+	unsigned parts = clv_memory_mode_parts(memory);
+
+	if (number >= devices || parts <= 1 || parts > devices)
+		return -1;
+	return (int32_t)(number / (devices / parts));
 }
 
 int clv_xcp_check(const struct clv_xcp_model *model, enum clv_compute_mode compute,

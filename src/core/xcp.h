@@ -65,6 +65,17 @@ unsigned clv_xcp_devices(enum clv_compute_mode mode, uint32_t dies);
  * device has them. */
 uint32_t clv_xcp_memory_modes(enum clv_compute_mode mode, uint32_t dies);
 
+/* The compute mode that the driver chooses in that memory mode when it starts:
+ * __aqua_vanjaram_get_auto_mode() of aqua_vanjaram.c.  _CLV_COMPUTE_MODE_INVALID: it
+ * finds none. */
+enum clv_compute_mode clv_xcp_first_mode(uint32_t dies, enum clv_memory_mode memory);
+
+/* In which part of the memory, from 0, the number-th device of the mode has its own:
+ * __aqua_vanjaram_get_xcp_mem_id().  -1: the memory is one, or there is no such device.
+ */
+int32_t clv_xcp_memory_part(enum clv_compute_mode compute, enum clv_memory_mode memory,
+	uint32_t dies, uint32_t number);
+
 /* Whether the driver takes the pair on this device, or -EINVAL with why not and what
  * would do. */
 int clv_xcp_check(const struct clv_xcp_model *model, enum clv_compute_mode compute,

@@ -36,6 +36,20 @@ static void print_mode(const struct clv_xcp_model *model, enum clv_compute_mode 
 	putchar('}');
 }
 
+/* What the driver starts in, by memory mode; null: nothing. */
+static void print_first(const struct clv_xcp_model *model)
+{
+	for (uint32_t bit = 1; bit <= CLV_NPS8; bit <<= 1) {
+		enum clv_compute_mode first = clv_xcp_first_mode(model->dies, bit);
+
+		printf("%s\"%s\": ", bit > 1 ? ", " : "", clv_memory_mode_to_string(bit));
+		if (first == _CLV_COMPUTE_MODE_INVALID)
+			printf("null");
+		else
+			printf("\"%s\"", clv_compute_mode_to_string(first));
+	}
+}
+
 int main(void)
 {
 	printf("{");
@@ -43,9 +57,11 @@ int main(void)
 		const struct clv_xcp_model *model = &clv_xcp_models[i];
 
 		printf("%s\n\"%s\": {\"xcds\": %u, \"active_cu\": %u, \"vram_gb\": %llu, "
-		       "\"modes\": {",
+		       "\"first\": {",
 			i ? "," : "", model->name, model->dies, model->compute_units,
 			(unsigned long long)model->memory_gb);
+		print_first(model);
+		printf("}, \"modes\": {");
 		for (int mode = 0; mode < _CLV_COMPUTE_MODE_MAX; mode++) {
 			if (mode)
 				printf(", ");

@@ -21,6 +21,20 @@ def validated(facts, model, mode):
             if column.split("+")[0] == mode and cell.startswith("yes")]
 
 
+def first_mode(dies, is_apu, memory):
+    """The driver's auto_mode rule; an APU has three parts in NPS4."""
+    parts = int(memory[3:])
+    if is_apu and parts == 4:
+        parts = 3
+    if parts == 1:
+        return "SPX"
+    if parts == dies:
+        return "CPX"
+    if parts == dies // 2:
+        return "TPX" if is_apu else "CPX"
+    return "DPX" if parts == 2 and not is_apu else None
+
+
 def main():
     program, path = sys.argv[1:]
     if not os.path.exists(path):
@@ -43,6 +57,9 @@ def main():
         table = tables[name]
         for key in ("xcds", "active_cu", "vram_gb"):
             expect(table[key], fact[key], name, key)
+        is_apu = "APU" in " ".join(fact.get("notes", []))
+        for memory, have in table["first"].items():
+            expect(have, first_mode(fact["xcds"], is_apu, memory), name, memory, "first mode")
         for mode, have in table["modes"].items():
             known = fact["compute_modes"].get(mode)
             expect(have["devices"], known["logical_devices"] if known else 0,

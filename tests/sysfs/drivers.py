@@ -29,11 +29,20 @@ class World:
 
     def __enter__(self):
         self.double.start()
+        self.open()
+        return self
+
+    def open(self):
         path = f"{self.double.control}/bin:{os.environ['PATH']}"
         tool, backend = self.arguments
-        self.backend = start(tool, backend, self.double.sys, self.proc.root / "proc", PATH=path)
+        self.backend = start(tool, backend, self.double.sys, self.proc.root / "proc", PATH=path,
+                             CLEAVE_AMD_RELOAD=str(self.proc.root / "amdgpu-reload"))
         self.backend.__enter__()
-        return self
+
+    def restart(self):
+        """Another process, which knows nothing but what the last one left."""
+        self.backend.__exit__(None)
+        self.open()
 
     def __exit__(self, *error):
         for child in self.children:

@@ -69,8 +69,8 @@ static void test_memory_modes(void **state)
 			"ask for NPS4 on gpu0\nask for NPS4 on gpu1\n"
 			"reload the driver of gpu0 (idle reload) gpu0 gpu1: a memory mode comes true "
 			"when the driver is reloaded: all its devices vanish for up to two minutes\n"
-			"set gpu0 to CPX (idle): a reload leaves it in a mode of the driver's choice\n"
-			"set gpu1 to CPX (idle): a reload leaves it in a mode of the driver's choice\n" },
+			"set gpu0 to CPX (idle): a reload leaves it in CPX, or in another mode with older drivers\n"
+			"set gpu1 to CPX (idle): a reload leaves it in CPX, or in another mode with older drivers\n" },
 		{ "MI300X hive=h CPX/NPS4\nMI300X hive=h CPX/NPS4",
 			"- {select: {}, compute-mode: SPX, memory-mode: NPS1}", "s",
 			"ask for NPS1 on gpu0\nask for NPS1 on gpu1\n"
@@ -79,6 +79,17 @@ static void test_memory_modes(void **state)
 		{ "MI300X DPX/NPS1", ONE("{profile: DPX/NPS2}"), "s",
 			"set gpu0 to SPX (idle)\nask for NPS2 on gpu0\n"
 			"reload the driver of gpu0 (idle reload) gpu0\nset gpu0 to DPX (idle)\n" },
+		/* what the driver chooses is another with each memory mode */
+		{ "MI300X", "- {select: {}, compute-mode: QPX, memory-mode: NPS4}", "sy",
+			"ask for NPS4 on gpu0\nreload the driver of gpu0 (idle reload) gpu0: a memory "
+			"mode comes true when the driver is reloaded: all its devices vanish for up to "
+			"two minutes\nset gpu0 to QPX (idle): a reload leaves it in CPX, which the "
+			"driver chooses for NPS4\n" },
+		{ "MI300X CPX/NPS4", "- {select: {}, compute-mode: CPX, memory-mode: NPS1}", "sy",
+			"ask for NPS1 on gpu0\nreload the driver of gpu0 (idle reload) gpu0: a memory "
+			"mode comes true when the driver is reloaded: all its devices vanish for up to "
+			"two minutes\nset gpu0 to CPX (idle): a reload leaves it in SPX, which the "
+			"driver chooses for NPS1\n" },
 		/* from a mode that goes with both, where SPX cannot be had; or from what it is */
 		{ "MI300X CPX/NPS4", "- {select: {}, compute-mode: DPX, memory-mode: NPS1}", "s",
 			"ask for NPS1 on gpu0\nreload the driver of gpu0 (idle reload) gpu0\n"

@@ -6,11 +6,11 @@
 #include "backend/openers.h"
 #include "backend/pci.h"
 
-/* amdgpu has no file that shows the memory mode that it was asked for and waits for a
- * reload to take, so it is remembered here for as long as the backend lives. */
+/* A memory mode that was asked for; both of enum clv_memory_mode. */
 struct clv_amd_request {
 	char scope[24]; /* the hive, or the address of a GPU in none */
-	uint32_t mode;  /* of enum clv_memory_mode */
+	uint32_t from;  /* the mode that it was in */
+	uint32_t mode;
 };
 
 struct clv_amd_backend {
@@ -63,6 +63,15 @@ int clv_amd_reload_driver(struct clv_backend *backend,
  * that CLEAVE_AMD_RELOAD names says so.  0 where there was none. */
 int clv_amd_end_reload(struct clv_error *err);
 
+/* --- requests.c --- */
+
+/* What an earlier process of this start of the machine has asked for. */
+void clv_amd_requests_load(struct clv_amd_backend *backend);
 /* What the device's hive was asked for, 0 if nothing. */
 uint32_t clv_amd_requested(
 	const struct clv_amd_backend *backend, const struct clv_node_device *device);
+/* -ENOMEM */
+int clv_amd_note_request(struct clv_amd_backend *backend,
+	const struct clv_node_device *device, uint32_t mode);
+/* The driver was reloaded. */
+void clv_amd_forget_requests(struct clv_amd_backend *backend);

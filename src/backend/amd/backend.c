@@ -30,6 +30,7 @@ static int amd_probe(struct clv_backend **ret, struct clv_error *err)
 	if (!backend)
 		return clv_error_errno(err, ENOMEM, "cannot look at amdgpu");
 	backend->base.ops = &clv_backend_amd;
+	clv_amd_requests_load(backend);
 	*ret = &backend->base;
 	return 0;
 }

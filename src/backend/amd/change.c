@@ -4,7 +4,6 @@
 #include "backend/amd/amd.h"
 
 #include "backend/files.h"
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -12,43 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char *scope_of(const struct clv_node_device *device)
-{
-	return device->hive[0] != '\0' ? device->hive : device->pci_address;
-}
-
-static struct clv_amd_request *find_request(
-	const struct clv_amd_backend *backend, const struct clv_node_device *device)
-{
-	for (size_t i = 0; i < backend->n_requests; i++) {
-		if (strcmp(backend->requests[i].scope, scope_of(device)) == 0)
-			return &backend->requests[i];
-	}
-	return NULL;
-}
-
-uint32_t clv_amd_requested(
-	const struct clv_amd_backend *backend, const struct clv_node_device *device)
-{
-	const struct clv_amd_request *request = find_request(backend, device);
-
-	return request && request->mode != device->xcp.memory ? request->mode : 0;
-}
-
-static int note_request(struct clv_amd_backend *backend,
-	const struct clv_node_device *device, uint32_t mode)
-{
-	struct clv_amd_request *request = find_request(backend, device);
-
-	if (!request)
-		request = CLV_APPEND(backend->requests, backend->n_requests);
-	if (!request)
-		return -ENOMEM;
-	snprintf(request->scope, sizeof(request->scope), "%s", scope_of(device));
-	request->mode = mode;
-	return 0;
-}
 
 /* Who has it now, not when it was last read. */
 static int explain_busy(
@@ -162,7 +124,7 @@ int clv_amd_set_memory_mode(struct clv_backend *base,
 			err, -ENOTSUP, "%s: this GPU has one memory mode alone", what);
 	if (r < 0)
 		return explain(device, what, -r, err);
-	if (note_request(backend, device, mode) < 0)
+	if (clv_amd_note_request(backend, device, mode) < 0)
 		return clv_error_errno(err, ENOMEM, "%s", what);
 	return 0;
 }

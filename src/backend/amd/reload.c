@@ -128,6 +128,6 @@ int clv_amd_reload_driver(struct clv_backend *base, const struct clv_node_device
 	if (unloaded != 0)
 		return clv_error_set(err, -EBUSY, "amdgpu cannot be unloaded (%s)%s%s",
 			unloading, who[0] != '\0' ? ": in use by " : "", who);
-	backend->n_requests = 0;
+	clv_amd_forget_requests(backend);
 	return 0;
 }

@@ -60,28 +60,18 @@ int clv_sim_set_memory_mode(const struct clv_sim_request *request, struct clv_er
 	return 0;
 }
 
-/* What the driver chooses when it starts: as SPX goes with NPS1 alone, it is no more than
- * the default of that. */
-static enum clv_compute_mode first_mode(uint32_t dies, enum clv_memory_mode memory)
-{
-	unsigned int parts = clv_memory_mode_parts(memory);
-
-	if (parts <= 1)
-		return CLV_SPX;
-	if (parts == dies || parts == dies / 2)
-		return CLV_CPX;
-	return CLV_DPX;
-}
-
 void clv_sim_xcp_reload(struct clv_sim_device *device)
 {
 	struct clv_sim_state *state = &device->state;
+	enum clv_compute_mode first;
 
 	if (!device->xcp)
 		return;
 	if (state->requested_memory)
 		state->memory = state->requested_memory;
 	state->requested_memory = 0;
-	state->compute =
-		first_mode(device->xcp->dies, (enum clv_memory_mode)state->memory);
+	first = clv_xcp_first_mode(
+		device->xcp->dies, (enum clv_memory_mode)state->memory);
+	if (first != _CLV_COMPUTE_MODE_INVALID)
+		state->compute = first;
 }
