@@ -38,6 +38,8 @@ static const struct clv_json_field partition_fields[] = {
 	U32(struct clv_partition, "size", size),
 	U32(struct clv_partition, "compute_units", compute_units),
 	U64(struct clv_partition, "memory_bytes", memory_bytes),
+	I32(struct clv_partition, "numa_node", numa_node),
+	I32(struct clv_partition, "memory_part", memory_part),
 	BOOL(struct clv_partition, "half_made", is_half_made),
 };
 

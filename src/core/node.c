@@ -110,14 +110,21 @@ struct clv_node_device *clv_node_add(struct clv_node *node)
 	return device;
 }
 
+static struct clv_partition *nowhere(struct clv_partition *partition)
+{
+	if (partition)
+		partition->numa_node = partition->memory_part = -1;
+	return partition;
+}
+
 struct clv_partition *clv_node_add_partition(struct clv_node_device *device)
 {
-	return CLV_APPEND(device->partitions, device->n_partitions);
+	return nowhere(CLV_APPEND(device->partitions, device->n_partitions));
 }
 
 struct clv_partition *clv_node_add_part(struct clv_partition *partition)
 {
-	return CLV_APPEND(partition->parts, partition->n_parts);
+	return nowhere(CLV_APPEND(partition->parts, partition->n_parts));
 }
 
 struct clv_holder *clv_holders_add(struct clv_holders *holders)
@@ -147,6 +154,12 @@ void clv_part_make_name(const char *partition, uint32_t size, uint32_t start,
 	snprintf(ret, CLV_PARTITION_NAME_MAX, "%.50s/%uc@%u", partition, size, start);
 }
 
+static void place(struct clv_partition *partition, int32_t numa_node)
+{
+	if (partition->numa_node < 0)
+		partition->numa_node = numa_node;
+}
+
 void clv_node_name_partitions(struct clv_node_device *device)
 {
 	for (size_t i = 0; i < device->n_partitions; i++) {
@@ -154,9 +167,12 @@ void clv_node_name_partitions(struct clv_node_device *device)
 
 		clv_partition_make_name(device->info.name, partition->profile,
 			partition->start, partition->name);
-		for (size_t p = 0; p < partition->n_parts; p++)
+		place(partition, device->numa_node);
+		for (size_t p = 0; p < partition->n_parts; p++) {
 			clv_part_make_name(partition->name, partition->parts[p].size,
 				partition->parts[p].start, partition->parts[p].name);
+			place(&partition->parts[p], partition->numa_node);
+		}
 	}
 }
 

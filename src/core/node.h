@@ -60,6 +60,10 @@ struct clv_partition {
 	uint32_t size;
 	uint32_t compute_units;
 	uint64_t memory_bytes;
+	int32_t numa_node; /* of the processors that are near it; -1: not known */
+	/* XCP: the part of the GPU's memory, from 0, that is its own and near it; -1: the
+	 * memory is one, or it is not known. */
+	int32_t memory_part;
 	struct clv_holders holders;
 	/* MIG: the compute instances, unless there is one alone that fills it. */
 	struct clv_partition *parts;
@@ -203,7 +207,8 @@ void clv_partition_make_name(const char *device, const char *profile, uint32_t s
 void clv_part_make_name(const char *partition, uint32_t size, uint32_t start,
 	char ret[CLV_PARTITION_NAME_MAX]);
 
-/* Names the device's partitions and their parts, once it has a name itself. */
+/* Names the device's partitions and their parts, once it has a name itself; where they
+ * are is where it is, unless it was said. */
 void clv_node_name_partitions(struct clv_node_device *device);
 
 /* Anyone at all: holders of the partition or of its parts. */

@@ -266,5 +266,22 @@ class Operations(Case):
         self.refused(agent.request("GET", f"/v1/operations/{first['id']}"), 404)
 
 
+class Places(Case):
+    def test_partitions_say_where_they_are(self):
+        """A partition is near the processors that its device is near, and parts too."""
+        agent = self.start(self.live_in(worlds.Sim.of_text(
+            "version: 1\nname: places\ndevices:\n  - {model: A100-40GB, numa: 1}\n"
+            "  - {model: MI300X, numa: 0}\n  - {model: T4}\n")))
+        agent.done(layout("select: {index: 0}, partitions: [{profile: 3g.20gb, parts: [2c, 1c]}]",
+                          "select: {index: 1}, compute-mode: DPX, memory-mode: NPS2"))
+        a100, mi300x, t4 = agent.node()["devices"]
+        self.assertEqual([d["numa_node"] for d in (a100, mi300x, t4)], [1, 0, -1])
+        instance = a100["partitions"][0]
+        self.assertEqual([instance["numa_node"], instance["memory_part"]], [1, -1])
+        self.assertEqual([p["numa_node"] for p in instance["parts"]], [1, 1])
+        self.assertEqual([(p["numa_node"], p["memory_part"]) for p in mi300x["partitions"]],
+                         [(0, 0), (0, 1)])
+
+
 if __name__ == "__main__":
     main()

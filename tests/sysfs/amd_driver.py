@@ -90,13 +90,21 @@ def memory():
         check.equal([d["xcp"]["requested_memory"] for d in devices], [["NPS4"], ["NPS4"], []],
                     "requested of the hive")
         check.equal([d["xcp"]["memory"] for d in devices], [["NPS1"]] * 3, "not yet")
+        w.restart()
+        check.equal([w.device(i)["xcp"]["requested_memory"] for i in range(3)],
+                    [["NPS4"], ["NPS4"], []], "known to the next process")
         check.refused(w.ask("memory", OTHER, "NPS1"), "ENOTSUP", "NPS4 was asked for", "reload")
         check.equal(w.ask("reload", OTHER), {"ok": True}, "reload")
         devices = [w.device(i) for i in range(3)]
         check.equal([(d["xcp"]["memory"], d["xcp"]["requested_memory"], d["xcp"]["compute"])
                      for d in devices], [(["NPS4"], [], "CPX")] * 2 + [(["NPS1"], [], "SPX")],
                     "after the reload")
+        w.restart()
+        check.equal([w.device(i)["xcp"]["requested_memory"] for i in range(3)], [[]] * 3,
+                    "forgotten with the reload")
         partitions(devices[0], "CPX/NPS4", 8, 304)
+        check.equal([p["memory_part"] for p in devices[0]["partitions"]],
+                    [0, 0, 1, 1, 2, 2, 3, 3], "near its quarter of the memory")
         check.equal(w.ask("memory", BDF, "NPS1"), {"ok": True}, "and back")
         check.equal(w.ask("reload", BDF), {"ok": True}, "reload")
         check.equal(w.device()["xcp"]["memory"], ["NPS1"], "NPS1")

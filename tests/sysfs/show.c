@@ -87,6 +87,7 @@ static void show_partition(const struct clv_partition *partition)
 	number("size", partition->size);
 	number("compute_units", partition->compute_units);
 	number("memory_bytes", (long long)partition->memory_bytes);
+	number("memory_part", partition->memory_part);
 	show_holders(&partition->holders);
 	close_with('}');
 }

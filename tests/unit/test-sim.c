@@ -417,6 +417,7 @@ static void compute_modes_go_with_the_memory_mode(void **state)
 	assert_int_equal(device->scheme, CLV_SCHEME_XCP);
 	assert_int_equal(device->n_partitions, 8);
 	assert_string_equal(device->partitions[7].name, "gpu0/CPX/NPS1@7");
+	assert_int_equal(device->partitions[7].memory_part, -1);
 	assert_string_equal(device->partitions[7].address, "renderD135");
 	assert_int_equal(device->partitions[7].compute_units, 38);
 	assert_true(device->partitions[7].memory_bytes == 24 * GI);
@@ -445,6 +446,10 @@ static void a_memory_mode_is_a_wish_until_the_reload(void **state)
 	assert_int_equal(sim_world_device(&world, 0)->xcp.memory, CLV_NPS4);
 	assert_int_equal(sim_world_device(&world, 0)->xcp.requested_memory, 0);
 	assert_int_equal(sim_world_device(&world, 0)->xcp.compute, CLV_CPX);
+	/* Two of eight partitions in each of four parts of the memory. */
+	for (int32_t i = 0; i < 8; i++)
+		assert_int_equal(
+			sim_world_device(&world, 0)->partitions[i].memory_part, i / 2);
 	assert_int_equal(sim_world_device(&world, 2)->xcp.memory, CLV_NPS1);
 	assert_int_equal(sim_world_device(&world, 2)->xcp.compute, CLV_SPX);
 	refused(sim_world_compute(&world, 0, CLV_SPX), -EINVAL,

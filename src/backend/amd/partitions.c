@@ -137,6 +137,8 @@ static int add_partition(const struct clv_amd_scene *scene,
 	part->size = 1;
 	part->compute_units = device->info.compute_units / n;
 	part->memory_bytes = device->info.memory_bytes / n;
+	part->memory_part = clv_xcp_memory_part(device->xcp.compute,
+		(enum clv_memory_mode)device->xcp.memory, device->xcp.dies, number);
 	snprintf(part->profile, sizeof(part->profile), "%s/%s",
 		clv_compute_mode_to_string(device->xcp.compute), memory);
 	if (number == 0)

@@ -150,6 +150,8 @@ static int show_accelerators(
 			return -ENOMEM;
 		partition->compute_units = device->compute_units / n;
 		partition->memory_bytes = device->memory_bytes / n;
+		partition->memory_part = clv_xcp_memory_part(state->compute,
+			(enum clv_memory_mode)state->memory, device->xcp->dies, i);
 		snprintf(partition->address, sizeof(partition->address), "renderD%u",
 			RENDER_NODES_BEGIN + RENDER_NODES_EACH * device->index + i);
 	}
