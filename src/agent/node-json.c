@@ -47,6 +47,7 @@ static const struct clv_json_field mig_fields[] = {
 	BOOL(struct clv_mig_state, "on", is_on),
 	BOOL(struct clv_mig_state, "pending", is_pending),
 	BOOL(struct clv_mig_state, "needs_reset", needs_reset),
+	BOOL(struct clv_mig_state, "cannot_reset", cannot_reset),
 	BOOL(struct clv_mig_state, "lost_at_reboot", is_lost_at_reboot),
 };
 

@@ -76,8 +76,9 @@ struct clv_mig_state {
 	bool is_capable;
 	bool is_absent; /* for certain: then it is off, and stays so */
 	bool is_on;
-	bool is_pending;        /* another mode comes with the next reset */
-	bool needs_reset;       /* to be turned on or off (Ampere) */
+	bool is_pending;   /* another mode comes with the next reset */
+	bool needs_reset;  /* to be turned on or off (Ampere) */
+	bool cannot_reset; /* nor may the driver do that: the GPU of a virtual machine */
 	bool is_lost_at_reboot; /* the mode (Hopper and later) */
 	/* The tables' or the driver's.  own_model: to be freed with the node. */
 	const struct clv_mig_model *model;

@@ -410,6 +410,28 @@ static struct clv_step *add_mode(struct clv_mig_planner *p, bool on)
 	return step;
 }
 
+/* What nobody's leaving would change. */
+static void block_without_reset(struct clv_mig_planner *p, bool on)
+{
+	const struct clv_mig_state *mig = &p->at.device->mig;
+	uint32_t index = p->at.device->index;
+
+	if (mig->is_pending && mig->cannot_reset)
+		clv_planner_block(p->planner, p->at.index, "", NULL,
+			"its MIG mode is changed already and waits for a restart of this "
+			"virtual machine, which may not reset the GPU");
+	else if (mig->is_pending)
+		clv_planner_block(p->planner, p->at.index, "", NULL,
+			"an earlier change of its MIG mode waits for a reset: "
+			"nvidia-smi --gpu-reset -i %" PRIu32 ", or restart the machine",
+			index);
+	else if (mig->needs_reset && mig->cannot_reset)
+		clv_planner_block(p->planner, p->at.index, "", NULL,
+			"MIG mode changes with a reset, which this virtual machine may "
+			"not do: nvidia-smi -i %" PRIu32 " -mig %d, then restart it",
+			index, on);
+}
+
 static void change_mode(struct clv_mig_planner *p, bool on)
 {
 	const struct clv_mig_state *mig = &p->at.device->mig;
@@ -417,11 +439,7 @@ static void change_mode(struct clv_mig_planner *p, bool on)
 
 	clv_planner_block(p->planner, p->at.index, "", &p->at.device->holders,
 		"MIG mode changes on an idle device only");
-	if (mig->is_pending)
-		clv_planner_block(p->planner, p->at.index, "", NULL,
-			"an earlier change of its MIG mode waits for a reset: "
-			"nvidia-smi --gpu-reset -i %" PRIu32 ", or restart the machine",
-			p->at.device->index);
+	block_without_reset(p, on);
 	step->needs = CLV_NEEDS_IDLE | (mig->needs_reset ? CLV_NEEDS_RESET : 0);
 	clv_planner_affect(p->planner, step, p->at.index);
 	if (mig->is_lost_at_reboot && on)

@@ -57,10 +57,18 @@ class Mig(Case):
         self.ends(agent.wait(operation), "done")
 
     def test_a_mode_that_needs_a_reset(self):
-        agent = self.start(self.world("gpu A100-40GB reset=required"))
-        operation = agent.finish(HALVES)
-        self.assertIn(operation["state"], ("failed", "rolled_back"))
-        self.one_line(operation["error"]["detail"], "reset")
+        """That the driver cannot do now, or not at all: it is said what would, and the wish
+        is taken back, so that no later reset makes it true."""
+        for how in ("required", "impossible"):
+            with self.subTest(how):
+                world = self.world(f"gpu A100-40GB reset={how}")
+                agent = self.start(world)
+                before = world.shape()
+                self.assertIn("reset", agent.plan(HALVES)[1]["steps"][0]["needs"])
+                self.ends(agent.finish(HALVES), "rolled_back", "after a reset",
+                          "nvidia-smi --gpu-reset", "reboot")
+                self.assertEqual(world.shape(), before)
+                self.assertFalse(agent.node()["devices"][0]["mig"]["pending"])
 
     def test_a_gpu_that_falls_off_the_bus(self):
         """It keeps nobody from putting the other one back."""

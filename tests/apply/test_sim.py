@@ -266,6 +266,20 @@ class Operations(Case):
         self.refused(agent.request("GET", f"/v1/operations/{first['id']}"), 404)
 
 
+class Resets(Case):
+    def test_a_guest_may_not_reset(self):
+        """The plan says it, and apply does not leave a mode that waits."""
+        agent = self.start(self.live_in(worlds.Sim.of_text(
+            "version: 1\nname: guest\ndevices:\n  - {model: A100-40GB, reset: refused}\n")))
+        text = layout("select: {}, mig: on")
+        obstacles = agent.plan(text)[1]["obstacles"]
+        self.assertEqual([o["holders"] for o in obstacles], [[]])
+        self.one_line(obstacles[0]["why"], "reset", "virtual machine", "nvidia-smi -i 0 -mig 1")
+        self.ends(agent.finish(text), "failed", "virtual machine", "nothing was changed")
+        mig = agent.node()["devices"][0]["mig"]
+        self.assertEqual([mig["on"], mig["pending"], mig["cannot_reset"]], [False, False, True])
+
+
 class Places(Case):
     def test_partitions_say_where_they_are(self):
         """A partition is near the processors that its device is near, and parts too."""

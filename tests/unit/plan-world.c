@@ -331,6 +331,8 @@ static void read_word(struct clv_node_device *device, char *word)
 		device->mig.is_pending = true;
 	} else if (strcmp(word, "reset") == 0) {
 		device->mig.needs_reset = true;
+	} else if (strcmp(word, "guest") == 0) {
+		device->mig.cannot_reset = true;
 	} else if (strcmp(word, "forgets") == 0) {
 		device->mig.is_lost_at_reboot = true;
 	} else if (strcmp(word, "vgpus") == 0) {

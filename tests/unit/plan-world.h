@@ -12,6 +12,7 @@
  * anything else for a device that cannot be divided; the other words:
  *
  *   on pending reset forgets     of MIG: it is on; a change waits; needs a reset; is lost
+ *   guest                        whose machine may not reset it
  *   absent                       there is no MIG, for certain
  *   1g.5gb@4                     an instance, then "~" if it is half made, or its parts:
  *   3g.20gb@0(1c@0!a+1c@1)       "!a" is the lease a that holds it, "!a,b" two

@@ -201,6 +201,15 @@ static void test_obstacles(void **state)
 			"turn on MIG of gpu0 (idle) gpu0\n"
 			"block gpu0: an earlier change of its MIG mode waits for a reset: nvidia-smi "
 			"--gpu-reset -i 0, or restart the machine\n" },
+		/* a reset that nobody may do is said before it is tried */
+		{ "A100-40GB reset guest", "- {select: {}, mig: on}", "sby",
+			"turn on MIG of gpu0 (idle reset) gpu0\n"
+			"block gpu0: MIG mode changes with a reset, which this virtual machine may not "
+			"do: nvidia-smi -i 0 -mig 1, then restart it\n" },
+		{ "A100-40GB reset guest pending", "- {select: {}, mig: on}", "by",
+			"block gpu0: its MIG mode is changed already and waits for a restart of this "
+			"virtual machine, which may not reset the GPU\n" },
+		{ "H100-80GB guest", "- {select: {}, mig: on}", "b", "" },
 		/* what was asked for earlier and is not wanted is taken back */
 		{ "A100-40GB pending", "- {select: {}, mig: off}", "sby",
 			"turn off MIG of gpu0: takes back an earlier change, which would come true "

@@ -36,6 +36,7 @@ static void show_mig(const struct clv_sim_device *device, struct clv_mig_state *
 	mig->is_on = device->state.mig_on;
 	mig->is_pending = device->state.mig_pending;
 	mig->needs_reset = device->reset != CLV_SIM_RESET_NONE;
+	mig->cannot_reset = device->reset == CLV_SIM_RESET_REFUSED;
 	mig->is_lost_at_reboot = device->product->is_mig_lost_at_reboot;
 	mig->model = device->mig;
 }
