@@ -154,7 +154,7 @@ static int check_sets(struct cores_plan *p)
 			return clv_planner_fail(p->planner, p->at, p->at.rule->line,
 				-EINVAL,
 				"%s is there and not understood: another has its name or "
-				"some of its processors",
+				"some of its processors: destroy it first",
 				partition->name);
 	}
 	return 0;
@@ -370,13 +370,13 @@ static int fail_with_place(struct cores_plan *p, const struct wish *wish, int r)
 	if (r == -E2BIG)
 		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
 			"the processors that are left for %s are too scattered to be "
-			"named",
+			"named: destroy others first",
 			wish->source->profile);
 	if (wish->start == ANYWHERE)
 		return fail_with_sum(p, wish->source, sum_up(p));
 	return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
-		"%s does not fit at processor %" PRId32, wish->source->profile,
-		wish->start);
+		"%s does not fit at processor %" PRId32 ": leave start out",
+		wish->source->profile, wish->start);
 }
 
 /* Steps. */

@@ -173,7 +173,9 @@ static int fail_to_know(
 	struct clv_mig_planner *p, const struct clv_partition *partition, const char *why)
 {
 	return clv_planner_fail(p->planner, p->at, p->at.rule->line, -EINVAL,
-		"%s is there and not understood: %s", partition->name, why);
+		"%s is there and not understood: %s: destroy it with the tool that made "
+		"it",
+		partition->name, why);
 }
 
 /* Where it is must be possible; whether it may be there the driver knows better. */
@@ -523,7 +525,9 @@ int clv_plan_mig(struct clv_planner *planner, struct clv_planned at)
 		return plan_off(&p);
 	if (!p.model)
 		return clv_planner_fail(planner, at, at.rule->line, -ENODEV,
-			"neither its driver nor the tables say what profiles it has");
+			"neither its driver nor the tables say what profiles it has: "
+			"update its "
+			"driver");
 	if (at.rule->has_mig || at.rule->n_partitions > 0)
 		plan_mode(&p, true);
 	if (!at.rule->has_partitions) {

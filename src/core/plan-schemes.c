@@ -111,9 +111,14 @@ static int fail_with_scheme(
 				"it has no %s: it can be divided by %s",
 				texts[scheme].name, texts[i].key);
 	}
-	return clv_planner_fail(planner, at, at.rule->line, -EINVAL, "it has no %s%s%s%s",
-		texts[scheme].name, why[0] ? ": " : "", why,
-		strstr(why, "shares") ? "" : ": use shares");
+	/* A reason with its own advice says all; "it has no MIG" need not stand there
+	 * twice. */
+	if (strstr(why, "shares"))
+		return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
+			"it cannot have %s: %s", texts[scheme].name, why);
+	return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
+		"it has no %s%s%s: use shares", texts[scheme].name, why[0] ? ": " : "",
+		why);
 }
 
 static int fail_with_two(

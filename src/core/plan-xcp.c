@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -95,6 +96,18 @@ static bool changes(const struct target *target, const struct clv_xcp_state *xcp
 	return target->compute != xcp->compute || target->memory != xcp->memory;
 }
 
+static void list_compute_modes(uint32_t bits, char *ret, size_t ret_bytes)
+{
+	ret[0] = '\0';
+	for (int i = 0; i < _CLV_COMPUTE_MODE_MAX; i++) {
+		if (bits & 1u << i)
+			clv_text_list(ret, ret_bytes,
+				clv_compute_mode_to_string((enum clv_compute_mode)i));
+	}
+	if (ret[0] == '\0')
+		clv_text_list(ret, ret_bytes, "none");
+}
+
 /* The rules of the driver first, then what this device's driver says that it has. */
 static int check_change(struct xcp_plan *p, struct clv_planned at, struct target *target)
 {
@@ -119,12 +132,13 @@ static int check_change(struct xcp_plan *p, struct clv_planned at, struct target
 			"its driver does not offer %s: it offers %s",
 			clv_memory_mode_to_string(memory), modes);
 	}
+	list_compute_modes(xcp->compute_available, modes, sizeof(modes));
 	if (target->memory == xcp->memory &&
 		!(xcp->compute_available & 1u << target->compute))
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
-			"its driver does not offer %s beside %s",
+			"its driver does not offer %s beside %s: it offers %s",
 			clv_compute_mode_to_string(target->compute),
-			clv_memory_mode_to_string(memory));
+			clv_memory_mode_to_string(memory), modes);
 	return 0;
 }
 

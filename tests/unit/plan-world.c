@@ -197,6 +197,17 @@ static uint32_t read_memory_modes(char *list)
 	return modes;
 }
 
+static uint32_t read_compute_modes(char *list)
+{
+	char *rest = NULL;
+	uint32_t modes = 0;
+
+	for (char *mode = strtok_r(list, ",", &rest); mode;
+		mode = strtok_r(NULL, ",", &rest))
+		modes |= 1u << clv_compute_mode_from_string(mode);
+	return modes;
+}
+
 static void add_accelerators(struct clv_node_device *device)
 {
 	struct clv_xcp_state *xcp = &device->xcp;
@@ -299,6 +310,8 @@ static void read_pair(struct clv_node_device *device, const char *key, char *val
 		*c = *c == '_' ? ' ' : *c;
 	if (strcmp(key, "offers") == 0)
 		device->xcp.memory_available = read_memory_modes(value);
+	else if (strcmp(key, "modes") == 0)
+		device->xcp.compute_available = read_compute_modes(value);
 	else if (strcmp(key, "asked") == 0)
 		device->xcp.requested_memory = clv_memory_mode_from_string(value);
 	else if (strcmp(key, "vf") == 0)

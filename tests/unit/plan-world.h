@@ -17,7 +17,7 @@
  *   1g.5gb@4                     an instance, then "~" if it is half made, or its parts:
  *   3g.20gb@0(1c@0!a+1c@1)       "!a" is the lease a that holds it, "!a,b" two
  *   CPX/NPS4                     the modes of an AMD GPU; SPX/NPS1 if not said
- *   hive=h offers=NPS1,NPS4 asked=NPS4
+ *   hive=h offers=NPS1,NPS4 asked=NPS4 modes=SPX,CPX
  *   vf=2 total=8 counts=1,2,4 memory=16G each=4G type=T types=T,U
  *   vgpus                        functions are all or none, and get types:
  *   types=A:12,B vgpu=2:A        the types, at most 12 of A; the second function has A

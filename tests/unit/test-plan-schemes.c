@@ -165,6 +165,8 @@ static void test_bad_modes(void **state)
 			AMD("its driver does not offer NPS4: it offers NPS1") },
 		{ "MI300X offers=NPS1,NPS2", CPX_NPS4, "",
 			AMD("its driver does not offer NPS4: it offers NPS1, NPS2") },
+		{ "MI300X modes=SPX,CPX", "- {select: {}, compute-mode: DPX}", "",
+			AMD("its driver does not offer DPX beside NPS1: it offers SPX, CPX") },
 		/* a mode is said once, of the whole device */
 		{ "MI300X", ONE("{profile: CPX}, {profile: SPX}"), "",
 			AMD("a mode divides the whole device: say it once, without start or parts") },
@@ -489,17 +491,17 @@ static void test_bad_processors(void **state)
 			CPU(-28, "the layout wants 5 processors, those that are kept too, and it has "
 			"4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:2\", start: 3}"), "",
-			CPU(-28, "cores:2 does not fit at processor 3") },
+			CPU(-28, "cores:2 does not fit at processor 3: leave start out") },
 		{ "CPU cores=4", ONE("{profile: \"cores:1\", start: 9}"), "",
-			CPU(-28, "cores:1 does not fit at processor 9") },
+			CPU(-28, "cores:1 does not fit at processor 9: leave start out") },
 		{ "CPU cores=4", ONE("{profile: \"cores:1\", start: 1}, {profile: \"cores:2\", "
-			"start: 1}"), "", CPU(-28, "cores:2 does not fit at processor 1") },
+			"start: 1}"), "", CPU(-28, "cores:2 does not fit at processor 1: leave start out") },
 		{ "CPU cores=4 cores:2@0=0-1!a cores:2@1=1-2", ONE(""), "", CPU(-22,
 			"gpu0/cores:2@1 is there and not understood: another has its name or some "
-			"of its processors") },
+			"of its processors: destroy it first") },
 		{ "CPU cores=4 cores:2@0=0-1 cores:2@0=2-3", ONE(""), "", CPU(-22,
 			"gpu0/cores:2@0 is there and not understood: another has its name or some "
-			"of its processors") },
+			"of its processors: destroy it first") },
 		{ "CPU cores=4", ONE("{profile: 1g.5gb}"), "", CPU(-22, "it has no MIG instances: it "
 			"can be divided by partitions of cores:N") },
 		/* clang-format on */
@@ -533,7 +535,7 @@ static void test_scattered_processors(void **state)
 		"s");
 	assert_string_equal(text, CPU(-28, "the processors that are left for cores:100 "
 					   "are too scattered to be "
-					   "named"));
+					   "named: destroy others first"));
 	clv_node_clear(&node);
 }
 

@@ -331,7 +331,8 @@ static void test_bad_parts(void **state)
 		{ "A100-40GB", ONE("{profile: 3g.20gb, parts: [2c@1]}"), "", "error -22 l.yaml:3: "
 			"gpu0 (A100-40GB): 2c cannot be placed at 1 in 3g.20gb: its places are 0\n" },
 		{ "A100-40GB", ONE("{profile: 3g.20gb, parts: [1c@0, 2c@0]}"), "", "error -28 "
-			"l.yaml:3: gpu0 (A100-40GB): these parts do not fit together in 3g.20gb\n" },
+			"l.yaml:3: gpu0 (A100-40GB): these parts do not fit together in 3g.20gb: leave their "
+			"places out, or want fewer\n" },
 		{ "A100-40GB", ONE("{profile: 3c.4g.20gb}"), "", "error -22 l.yaml:3: gpu0 "
 			"(A100-40GB): 4g.20gb has no compute instance 3c: it has 1c, 2c, 4c\n" },
 		{ "A100-40GB", ONE("{profile: 7g.40gb, parts: [1c, 1c, 1c, 1c, 1c, 1c, 1c, 1c, 1c]}"),
@@ -362,22 +363,24 @@ static void test_unknown_instances(void **state)
 		{ "A100-40GB on 9g.5gb@0", ONE("{profile: 1g.5gb}"), "", "error -22 l.yaml:3: gpu0 "
 			"(A100-40GB): gpu0/9g.5gb@0 is there and not understood: A100-40GB has no "
 			"profile '9g.5gb': it has 1g.5gb, 1g.5gb+me, 1g.10gb, 2g.10gb, 3g.20gb, "
-			"4g.20gb, 7g.40gb\n" },
+			"4g.20gb, 7g.40gb: destroy it with the tool that made it\n" },
 		{ "A100-40GB on 2g.10gb@40", ONE("{profile: 1g.5gb}"), "", "error -22 l.yaml:3: "
 			"gpu0 (A100-40GB): gpu0/2g.10gb@40 is there and not understood: it is not "
-			"inside the GPU's grid\n" },
+			"inside the GPU's grid: destroy it with the tool that made it\n" },
 		{ "A100-40GB on 3g.20gb@0(5c@0)", ONE("{profile: 1g.5gb}"), "", "error -22 "
 			"l.yaml:3: gpu0 (A100-40GB): gpu0/3g.20gb@0/5c@0 is there and not "
-			"understood: 3g.20gb has no such compute instance\n" },
+			"understood: 3g.20gb has no such compute instance: destroy it with the tool "
+			"that made it\n" },
 		{ "A100-40GB on 3g.20gb@0(2c@2)", ONE("{profile: 1g.5gb}"), "", "error -22 "
 			"l.yaml:3: gpu0 (A100-40GB): gpu0/3g.20gb@0/2c@2 is there and not "
-			"understood: 3g.20gb has no such compute instance\n" },
+			"understood: 3g.20gb has no such compute instance: destroy it with the tool "
+			"that made it\n" },
 		{ "A100-40GB on 3g.20gb@0(2c@0+1c@1)", ONE("{profile: 1g.5gb}"), "", "error -22 "
 			"l.yaml:3: gpu0 (A100-40GB): gpu0/3g.20gb@0/1c@1 is there and not "
-			"understood: another is in its place\n" },
+			"understood: another is in its place: destroy it with the tool that made it\n" },
 		{ "A100-40GB on 2g.10gb@0 1g.5gb@1", ONE("{profile: 1g.5gb}"), "", "error -22 "
 			"l.yaml:3: gpu0 (A100-40GB): gpu0/1g.5gb@1 is there and not understood: "
-			"another is in its place\n" },
+			"another is in its place: destroy it with the tool that made it\n" },
 		/* clang-format on */
 	};
 
@@ -390,6 +393,9 @@ static void test_devices_without(void **state)
 		/* clang-format off */
 		{ "T4 why=MIG_came_with_Ampere", ONE("{profile: 1g.5gb}"), "", "error -22 l.yaml:3: "
 			"gpu0 (T4): it has no MIG instances: MIG came with Ampere: use shares\n" },
+		{ "T4 why=this_GPU_has_no_MIG:_use_shares", ONE("{profile: 1g.5gb}"), "", "error -22 "
+			"l.yaml:3: gpu0 (T4): it cannot have MIG instances: this GPU has no MIG: use "
+			"shares\n" },
 		{ "V100", ONE("{profile: 1g.5gb}"), "", "error -22 l.yaml:3: gpu0 (V100): it has no "
 			"MIG instances: use shares\n" },
 		/* what has no MIG has it off; what may have it and cannot be read may not */
