@@ -92,19 +92,25 @@ static int check_memory(struct clv_vf_plan *p)
 		p->count, wanted, most);
 }
 
-static int check(struct clv_vf_plan *p)
+static int check_count(struct clv_vf_plan *p)
 {
 	char counts[160];
-	int r;
 
-	if (p->quota.type[0] == '\0' && !allows(p->now, p->count)) {
-		list_counts(p->now, counts, sizeof(counts));
-		return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
-			"it cannot have %" PRIu32 " virtual functions: it takes %s",
-			p->count, counts);
-	}
-	r = check_memory(p);
-	return r < 0 ? r : clv_vgpu_check(p);
+	if (p->n_functions == p->now->n || allows(p->now, p->n_functions))
+		return 0;
+	list_counts(p->now, counts, sizeof(counts));
+	return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
+		"it cannot have %" PRIu32 " virtual functions: it takes %s",
+		p->n_functions, counts);
+}
+
+static int check(struct clv_vf_plan *p)
+{
+	int r = clv_vgpu_check(p);
+
+	if (r >= 0)
+		r = check_count(p);
+	return r < 0 ? r : check_memory(p);
 }
 
 static bool wants_quota(const struct clv_vf_quota *wanted)

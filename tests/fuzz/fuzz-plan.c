@@ -135,6 +135,34 @@ static void copy_holders(struct clv_holders *to, const struct clv_holders *from)
 	}
 }
 
+static const char *const type_names[] = {
+	"NVIDIA L40S-4Q", "NVIDIA L40S-12Q", "GRID A100-10C", "1155"};
+
+/* Functions that are vGPUs, of types that are listed and of others. */
+static void make_vgpus(struct clv_fuzz_input *input, struct clv_vf_state *vf)
+{
+	uint32_t n = take(input, 4);
+
+	vf->framework = chance(input) ? CLV_VF_VFIO : CLV_VF_MDEV;
+	vf->has_all_types = chance(input);
+	vf->is_mixed = chance(input);
+	vf->types = calloc(n + 1, sizeof(*vf->types));
+	CLV_MUST(vf->types);
+	for (vf->n_types = 0; vf->n_types < n; vf->n_types++) {
+		struct clv_vgpu_type *type = &vf->types[vf->n_types];
+
+		snprintf(type->id, sizeof(type->id), "%zu", 1154 + vf->n_types);
+		snprintf(type->name, sizeof(type->name), "%s", type_names[vf->n_types]);
+		type->memory_bytes = (uint64_t)take(input, 4) << 32;
+		type->max_instances = take(input, 6);
+	}
+	for (size_t i = 0; i < vf->n; i++) {
+		if (chance(input))
+			snprintf(vf->items[i].quota.type, sizeof(vf->items[i].quota.type),
+				"%s", type_names[take(input, 4)]);
+	}
+}
+
 static void make_vf(struct clv_fuzz_input *input, struct clv_node_device *device)
 {
 	struct clv_vf_state *vf = &device->vf;
@@ -156,6 +184,8 @@ static void make_vf(struct clv_fuzz_input *input, struct clv_node_device *device
 		copy_holders(&vf->items[i].holders,
 			&add_partition(input, device, profile, i + 1, 1)->holders);
 	}
+	if (take(input, 3) == 0)
+		make_vgpus(input, vf);
 }
 
 static void make_cores(struct clv_fuzz_input *input, struct clv_node_device *device)
@@ -266,8 +296,12 @@ static void make_quota(struct clv_fuzz_input *input, struct clv_vf_quota *quota)
 {
 	quota->memory_bytes = (uint64_t)take(input, 5) << 28;
 	quota->contexts = take(input, 3);
-	if (take(input, 8) == 0)
-		snprintf(quota->type, sizeof(quota->type), "a type");
+	if (take(input, 4) == 0) {
+		static const char *const wanted[] = {"L40S-12Q", "GRID A100-10C",
+			"NVIDIA L40S-4Q", "1155", "none", "a type"};
+
+		snprintf(quota->type, sizeof(quota->type), "%s", wanted[take(input, 6)]);
+	}
 	if (take(input, 8) == 0)
 		snprintf(quota->driver, sizeof(quota->driver), "vfio-pci");
 }

@@ -440,7 +440,8 @@ static const char *set_quota(struct clv_node_device *device, const struct clv_st
 		SET(quota->priority, wanted->priority);
 	if (strcmp(wanted->type, CLV_VGPU_NONE) == 0)
 		quota->type[0] = '\0';
-	else if (wanted->type[0] != '\0' && quota->type[0] != '\0')
+	else if (wanted->type[0] != '\0' && quota->type[0] != '\0' &&
+		 !clv_vgpu_is_type(quota->type, wanted->type))
 		return "a vGPU gets another type before it is taken away";
 	else if (wanted->type[0] != '\0')
 		SET(quota->type, wanted->type);

@@ -391,6 +391,9 @@ static void test_bad_vgpus(void **state)
 			VF("it cannot have 2 virtual functions: it takes 0, 4") },
 		{ HOST, WANT(2, "none"), "",
 			VF("it cannot have 2 virtual functions: it takes 0, 4") },
+		/* a driver that says that it makes none */
+		{ "VF vgpus total=4", WANT(2, "A-4Q"), "",
+			VF("it cannot have 2 virtual functions: it takes 0") },
 		{ HOST, WANT(4, "A-4Q"), "", "error -28 l.yaml:3: gpu0 (VF): 4 vGPUs of type GRID "
 			"A-4Q do not fit: at most 3 do\n" },
 		{ HOST, WANT(5, "A-8Q"), "", "error -28 l.yaml:3: gpu0 (VF): it has 4 virtual "
