@@ -40,8 +40,9 @@ void clv_vgpu_read_wanted(struct clv_vf_plan *p)
 	bool is_none = strcmp(p->quota.type, CLV_VGPU_NONE) == 0;
 	const struct clv_vgpu_type *type = wanted_type(p);
 
-	if (!clv_vgpu_has_types(p->now->framework) || p->quota.type[0] == '\0' ||
-		p->count == 0)
+	if (p->count == 0) /* none has one */
+		memset(p->quota.type, 0, sizeof(p->quota.type));
+	if (!clv_vgpu_has_types(p->now->framework) || p->quota.type[0] == '\0')
 		return;
 	p->clears_types = true;
 	if (is_none)

@@ -358,6 +358,8 @@ static void test_vgpus(void **state)
 			"block gpu0/vf:4@3 a\nblock gpu0/vf:4@4 b\n" },
 		{ HOST "vf=4 vgpu=3:GRID_A-4Q", ONE(""), "s",
 			CLEAR(3) "set gpu0 to 0 virtual functions (idle)\n" },
+		{ "VF total=4 vgpus vf=4", "- {select: {}, vf: {count: 0, type: A-2Q}}", "sw",
+			"set gpu0 to 0 virtual functions (idle)\n" },
 		/* a layout that says no type leaves them */
 		{ HOST "vf=4 vgpu=3:GRID_A-4Q", "- {select: {}, vf: {count: 4}}", "sb", "" },
 		/* shares are of those that are wanted */

@@ -616,12 +616,31 @@ static void types_of_vgpu_are_of_one_size(void **state)
 		-ENOSPC, "a GPU has at most 2 of the type L40S-12Q");
 	refused(sim_world_vf_quota(&world, 0, 3, (struct clv_vf_quota){.type = "A"}),
 		-EINVAL, "there is no type 'A'");
+	refused(sim_world_vf_count(&world, 0, 0), -EBUSY,
+		"virtual function 1 of gpu0 is a vGPU (L40S-12Q)");
+	works(sim_world_vf_quota(&world, 0, 1, (struct clv_vf_quota){.type = "none"}));
+	works(sim_world_vf_quota(&world, 0, 2, (struct clv_vf_quota){.type = "none"}));
+	assert_string_equal(device->vf.items[1].quota.type, "");
 	refused(sim_world_vf_quota(
 			&world, 0, 3, (struct clv_vf_quota){.driver = "vfio-pci"}),
 		-ENOTSUP, "the driver (vgpu-vfio) takes no driver");
 	refused(sim_world_vf_quota(
 			&world, 0, 3, (struct clv_vf_quota){.memory_bytes = GI}),
 		-ENOTSUP, "takes no memory");
+}
+
+static void types_of_vgpu_may_mix_where_the_file_says_so(void **state)
+{
+	open_node(NODE("{model: L40S, sriov: {total: 4, mixed: true, types: [{id: \"7\", "
+		       "name: NVIDIA L40S-12Q, memory: 12G}, {id: \"8\", name: NVIDIA "
+		       "L40S-4Q, memory: 4G}]}}"));
+	works(sim_world_vf_count(&world, 0, 4));
+	works(sim_world_vf_quota(
+		&world, 0, 1, (struct clv_vf_quota){.type = "L40S-12Q"}));
+	works(sim_world_vf_quota(&world, 0, 2, (struct clv_vf_quota){.type = "l40s-4q"}));
+	assert_true(sim_world_device(&world, 0)->vf.is_mixed);
+	assert_string_equal(
+		sim_world_device(&world, 0)->vf.items[1].quota.type, "NVIDIA L40S-4Q");
 }
 
 static void plain_functions_divide_the_memory(void **state)
@@ -710,6 +729,7 @@ int main(void)
 		TEST(quotas_given_before_keep_the_driver_from_giving_any),
 		TEST(one_quota_given_before_is_enough_for_that),
 		TEST(types_of_vgpu_are_of_one_size),
+		TEST(types_of_vgpu_may_mix_where_the_file_says_so),
 		TEST(plain_functions_divide_the_memory),
 		TEST(sets_of_processors_are_disjoint),
 		TEST(the_call_that_is_to_fail_fails_once),
