@@ -8,6 +8,7 @@
 #define CLV_FOLDER_MAX 1024
 
 struct clv_apply;
+struct clv_config;
 struct clv_devices;
 struct clv_events;
 struct clv_hardware;
@@ -18,14 +19,16 @@ struct clv_made;
 struct clv_sampler;
 struct clv_standing;
 struct clv_store;
+struct clv_tokens;
 
 /* How the agent was started. */
 struct clv_agent_config {
-	char runtime[CLV_FOLDER_MAX]; /* sockets */
-	char state[CLV_FOLDER_MAX];   /* the state file */
-	char locks[CLV_FOLDER_MAX];   /* one lock file per device of the machine */
-	char sim[CLV_FOLDER_MAX];     /* a simulated node's file; "": a real node */
-	bool is_system;               /* serves all users */
+	char runtime[CLV_FOLDER_MAX];  /* sockets */
+	char state[CLV_FOLDER_MAX];    /* the state file */
+	char locks[CLV_FOLDER_MAX];    /* one lock file per device of the machine */
+	char sim[CLV_FOLDER_MAX];      /* a simulated node's file; "": a real node */
+	char settings[CLV_FOLDER_MAX]; /* the settings' file; "": where it usually is */
+	bool is_system;                /* serves all users */
 	bool allow_overcommit;
 	bool is_foreground;
 	uint32_t idle_exit_s; /* 0: never */
@@ -35,6 +38,7 @@ struct clv_agent_config {
 /* What the parts of the agent know of each other.  Owned by main; loop thread only. */
 struct clv_agent {
 	struct clv_agent_config config;
+	struct clv_config *settings; /* the file's; never NULL */
 	sd_event *event;
 	struct clv_store *store; /* NULL: cannot be opened; then store_problem says why */
 	bool store_is_copy;      /* only to be read, for the adoption */
@@ -48,6 +52,7 @@ struct clv_agent {
 	struct clv_apply *apply;
 	struct clv_standing *standing;
 	struct clv_made *made;
+	struct clv_tokens *tokens;
 	uint64_t first_survey; /* devices are not known before it is answered */
 	struct clv_ledger *ledger;
 	struct clv_http *http;

@@ -4,9 +4,11 @@
 #include "agent/agent.h"
 #include "agent/api.h"
 #include "agent/apply.h"
+#include "agent/digest.h"
 #include "agent/hardware.h"
 #include "agent/node-json.h"
 #include "agent/plan-json.h"
+#include "agent/problem.h"
 #include "agent/profiles.h"
 #include "agent/state.h"
 #include "agent/store.h"
@@ -20,6 +22,7 @@
 
 /* A little more than the worker's own time-out. */
 #define SURVEY_WAIT_MS 65000u
+#define TAG_MAX 40
 
 /* 0 with a node as it is at this moment, or -EINPROGRESS. */
 static int get_node(
@@ -109,14 +112,6 @@ int clv_api_post_plan(
 	return answer(request, 200, json);
 }
 
-static int check_rights(const struct clv_request *request, struct clv_error *err)
-{
-	if (request->agent->config.is_system && request->peer.uid != 0)
-		return clv_error_set(err, -EPERM,
-			"only root may change the partitions of this machine: use sudo");
-	return 0;
-}
-
 static int start(struct clv_request *request, const struct clv_apply_request *wanted,
 	struct clv_error *err)
 {
@@ -148,19 +143,16 @@ static int read_on_busy(const struct clv_request *request,
 	return 0;
 }
 
-int clv_api_post_apply(
-	struct clv_request *request, const char *argument, struct clv_error *err)
+static int apply(struct clv_request *request, struct clv_error *err)
 {
 	struct clv_apply_request wanted = {
-		.uid = request->peer.uid,
+		.uid = request->caller.uid,
 		.layout_name = layout_name(request),
 		.keeps_layout = true,
 	};
 	char *text;
-	int r = check_rights(request, err);
+	int r = read_on_busy(request, &wanted, err);
 
-	if (r >= 0)
-		r = read_on_busy(request, &wanted, err);
 	if (r < 0)
 		return r;
 	text = strndup(request->body, request->n_body_bytes);
@@ -168,9 +160,58 @@ int clv_api_post_apply(
 		return clv_error_errno(err, ENOMEM, "cannot apply");
 	wanted.layout = text;
 	snprintf(wanted.what, sizeof(wanted.what), "apply %s", wanted.layout_name);
+	snprintf(request->object, sizeof(request->object), "%s", wanted.layout_name);
 	r = start(request, &wanted, err);
 	free(text);
 	return r == -EINVAL || r == -ERANGE || r == -E2BIG ? wrong_layout(r, err) : r;
+}
+
+int clv_api_post_apply(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	return apply(request, err);
+}
+
+/* The node as a layout, and what tells it from others.  The text is to be freed. */
+static int write_node(
+	const struct clv_node *node, char **ret, char tag[TAG_MAX], struct clv_error *err)
+{
+	struct clv_layout layout;
+	char digest[CLV_DIGEST_MAX];
+	int r = clv_layout_of_node(node, &layout, err);
+
+	if (r < 0)
+		return r;
+	r = clv_layout_write(&layout, ret, err);
+	clv_layout_clear(&layout);
+	if (r < 0)
+		return r;
+	clv_digest(*ret, strlen(*ret), digest);
+	snprintf(tag, TAG_MAX, "\"%.32s\"", digest);
+	return 0;
+}
+
+/* Nobody's change is lost: with If-Match the node must still be as the caller saw it. */
+int clv_api_put_layout(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	const char *wanted = clv_request_header(request, "If-Match");
+	struct clv_node *node;
+	char tag[TAG_MAX], *text;
+	int r = get_node(request, &node, err);
+
+	if (r >= 0 && wanted) {
+		r = write_node(node, &text, tag, err);
+		if (r < 0)
+			return r;
+		free(text);
+		if (strcmp(wanted, "*") != 0 && strcmp(wanted, tag) != 0)
+			return clv_error_set(err, -CLV_E_CHANGED,
+				"the node was divided anew since you looked: get the "
+				"layout again and see whether yours still is what you "
+				"want");
+	}
+	return r < 0 ? r : apply(request, err);
 }
 
 static int read_number(const json_t *body, const char *key, json_int_t least,
@@ -247,11 +288,11 @@ static int read_partition(
 int clv_api_post_partition(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
-	struct clv_apply_request wanted = {.uid = request->peer.uid};
+	struct clv_apply_request wanted = {.uid = request->caller.uid};
 	json_t *body = json_loadb(request->body, request->n_body_bytes, 0, NULL);
-	int r = check_rights(request, err);
+	int r = 0;
 
-	if (r >= 0 && !json_is_object(body))
+	if (!json_is_object(body))
 		r = clv_error_set(err, -EINVAL, "the body must be a JSON object");
 	if (r >= 0)
 		r = read_partition(body, &wanted, err);
@@ -264,12 +305,9 @@ int clv_api_post_partition(
 int clv_api_delete_partition(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
-	struct clv_apply_request wanted = {.uid = request->peer.uid};
+	struct clv_apply_request wanted = {.uid = request->caller.uid};
 	const char *name = clv_request_argument(request, "name");
-	int r = check_rights(request, err);
 
-	if (r < 0)
-		return r;
 	if (!name || name[0] == '\0' || strlen(name) >= sizeof(wanted.partition) ||
 		!is_plain(name))
 		return clv_error_set(err, -EINVAL,
@@ -288,7 +326,7 @@ int clv_api_get_operations(
 
 	for (size_t i = 0; (op = clv_apply_at(apply, i)); i++)
 		json_array_append_new(items, clv_operation_to_json(op));
-	return answer(request, 200, json_pack("{s:o}", "items", items));
+	return answer(request, 200, clv_api_list(items, 0));
 }
 
 /* One that ended in an earlier agent's time. */
@@ -330,10 +368,8 @@ int clv_api_delete_operation(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	struct clv_operation *op = clv_apply_find(request->agent->apply, argument, err);
-	int r = op ? check_rights(request, err) : err->code;
+	int r = op ? clv_apply_cancel(request->agent->apply, op, err) : err->code;
 
-	if (r >= 0)
-		r = clv_apply_cancel(request->agent->apply, op, err);
 	return r < 0 ? r : answer(request, 200, clv_operation_to_json(op));
 }
 
@@ -354,9 +390,8 @@ int clv_api_get_layout(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	const char *of = clv_request_argument(request, "of");
-	struct clv_layout layout;
 	struct clv_node *node;
-	char *text;
+	char tag[TAG_MAX], *text;
 	int r;
 
 	if (of && strcmp(of, "wanted") == 0)
@@ -365,13 +400,10 @@ int clv_api_get_layout(
 		return clv_error_set(err, -EINVAL, "of must be node or wanted");
 	r = get_node(request, &node, err);
 	if (r >= 0)
-		r = clv_layout_of_node(node, &layout, err);
+		r = write_node(node, &text, tag, err);
 	if (r < 0)
 		return r;
-	r = clv_layout_write(&layout, &text, err);
-	clv_layout_clear(&layout);
-	if (r < 0)
-		return r;
+	clv_request_set_header(request, "ETag", "%s", tag);
 	answer(request, 200, json_pack("{s:s}", "layout", text));
 	free(text);
 	return 0;
@@ -399,5 +431,5 @@ int clv_api_get_profiles(
 		if (!name || device == clv_node_find(node, name))
 			clv_profiles_add(device, items);
 	}
-	return answer(request, 200, json_pack("{s:o}", "items", items));
+	return answer(request, 200, clv_api_list(items, 0));
 }

@@ -7,6 +7,7 @@
 #include "agent/ledger.h"
 #include "agent/made.h"
 #include "agent/problem.h"
+#include "agent/queue.h"
 #include "agent/render.h"
 #include "agent/request.h"
 
@@ -14,22 +15,82 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PAGE 1000u
 #define DEVICES_WAIT_MS 15000u
 #define FORCE_WAIT_MS 10000u
+
+/* Which leases of a list are wanted; NULL: any. */
+struct filter {
+	const char *tenant, *device, *state;
+};
+
+static int read_filter(
+	const struct clv_request *request, struct filter *ret, struct clv_error *err)
+{
+	*ret = (struct filter){
+		.tenant = clv_request_argument(request, "tenant"),
+		.device = clv_request_argument(request, "device"),
+		.state = clv_request_argument(request, "state"),
+	};
+	if (ret->state && strcmp(ret->state, "active") != 0 &&
+		strcmp(ret->state, "queued") != 0)
+		return clv_error_set(
+			err, -EINVAL, "state can only be \"active\" or \"queued\"");
+	return 0;
+}
+
+/* By the name of one of its devices, or of what that is a part of. */
+static bool is_on(const struct clv_lease *lease, const char *name)
+{
+	struct clv_agent_device *device;
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		if (strcmp(device->info.name, name) == 0 ||
+			strcmp(clv_devices_root(device)->info.name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct filter *filter, const struct clv_lease *lease)
+{
+	const struct clv_lease_record *record = &lease->record;
+
+	if (filter->tenant && strcmp(filter->tenant, record->tenant) != 0)
+		return false;
+	if (filter->state && record->is_queued != (strcmp(filter->state, "queued") == 0))
+		return false;
+	return !filter->device || is_on(lease, filter->device);
+}
 
 int clv_api_get_leases(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	const struct clv_lease *lease;
-	json_t *items = json_array();
+	uint64_t last = 0;
+	json_t *items;
+	struct filter filter;
+	struct clv_page page;
+	int r = clv_api_get_page(request, PAGE, &page, err);
 
+	if (r >= 0)
+		r = read_filter(request, &filter, err);
+	if (r < 0)
+		return r;
+	items = json_array();
 	TAILQ_FOREACH(lease, clv_ledger_leases(request->agent->ledger), entry)
 	{
-		if (request->peer.uid == 0 || request->peer.uid == lease->record.uid)
-			json_array_append_new(items, clv_render_lease(lease));
+		if (lease->sequence <= page.after ||
+			!clv_caller_sees(&request->caller, lease->record.uid) ||
+			!is_wanted(&filter, lease))
+			continue;
+		if (json_array_size(items) == page.limit)
+			break;
+		last = lease->sequence;
+		json_array_append_new(items, clv_render_lease(lease));
 	}
 	request->status = 200;
-	request->answer = json_pack("{s:o}", "items", items);
+	request->answer = clv_api_list(items, lease ? last : 0);
 	return 0;
 }
 
@@ -60,15 +121,15 @@ int clv_api_get_lease(
 		return r;
 	/* By id after the first look: the name may be another lease's by then. */
 	lease = clv_ledger_find(ledger, request->is_first_run ? argument : request->note,
-		request->peer.uid, err);
+		&request->caller, err);
 	if (!lease)
 		return err->code;
 	if (request->is_first_run) {
 		snprintf(request->note, sizeof(request->note), "%s", lease->record.id);
-		request->number = clv_ledger_position(ledger, lease);
+		request->number = clv_queue_position(ledger, lease);
 	}
 	if (while_queued && wait_ms > 0 && lease->record.is_queued && !request->is_late &&
-		clv_ledger_position(ledger, lease) == request->number)
+		clv_queue_position(ledger, lease) == request->number)
 		return clv_request_wait(request, CLV_TOPIC_LEASES, wait_ms);
 
 	request->status = 200;
@@ -85,6 +146,11 @@ int clv_api_post_lease(
 	struct clv_peer peer;
 	int pidfd, r;
 
+	if (!request->is_local)
+		return clv_error_set(err, -EINVAL,
+			"a lease is held by the process that asks for it, which must be "
+			"on "
+			"the node: use cleave run there");
 	r = clv_request_parse_lease(request->body, request->n_body_bytes, &wanted, err);
 	if (r < 0)
 		return r;
@@ -103,6 +169,8 @@ int clv_api_post_lease(
 	if (r < 0)
 		return r;
 
+	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
+	clv_ledger_describe(lease, request->detail, sizeof(request->detail));
 	request->status = 201;
 	request->answer = clv_render_lease(lease);
 	return 0;
@@ -116,7 +184,7 @@ int clv_api_patch_lease(
 	struct clv_lease *lease;
 	int r;
 
-	lease = clv_ledger_find(ledger, argument, request->peer.uid, err);
+	lease = clv_ledger_find(ledger, argument, &request->caller, err);
 	if (!lease)
 		return err->code;
 	r = clv_request_parse_resize(request->body, request->n_body_bytes, &wanted, err);
@@ -125,6 +193,8 @@ int clv_api_patch_lease(
 	if (r < 0)
 		return r;
 
+	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
+	clv_ledger_describe(lease, request->detail, sizeof(request->detail));
 	request->status = 200;
 	request->answer = clv_render_lease(lease);
 	return 0;
@@ -152,7 +222,7 @@ int clv_api_delete_lease(
 		return r;
 	request->status = 204;
 	lease = clv_ledger_find(ledger, request->is_first_run ? argument : request->note,
-		request->peer.uid, err);
+		&request->caller, err);
 	if (!lease)
 		return request->is_first_run ? err->code : 0;
 	if (lease->n_processes > 0 && (!force || request->is_late))
@@ -164,9 +234,11 @@ int clv_api_delete_lease(
 			      : "end them first, or release it with --force");
 	if (request->is_first_run)
 		snprintf(request->note, sizeof(request->note), "%s", lease->record.id);
+	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
+	snprintf(request->detail, sizeof(request->detail), "%s", lease->record.name);
 	clv_ledger_end_by_force(ledger, lease);
 	/* With processes it ends when they have; without, it is gone already. */
-	if (clv_ledger_find(ledger, request->note, request->peer.uid, NULL))
+	if (clv_ledger_find(ledger, request->note, &request->caller, NULL))
 		return clv_request_wait(request, CLV_TOPIC_LEASES, FORCE_WAIT_MS);
 	return 0;
 }

@@ -4,20 +4,39 @@
 #include "agent/api.h"
 
 #include "agent/agent.h"
+#include "agent/audit.h"
+#include "agent/hardware.h"
 #include "agent/problem.h"
 #include "agent/request.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WAIT_MAX_MS 600000u
+#define PAGE_MAX 10000u
 
 static int get_health(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	request->status = 200;
+	return 0;
+}
+
+/* Ready: leases can be had.  A state file that cannot be written is not. */
+static int get_ready(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	const struct clv_agent *agent = request->agent;
+	bool is_surveyed = clv_hardware_surveyed(agent->hardware) >= agent->first_survey;
+	bool is_ready = agent->store && !agent->store_is_stale && is_surveyed;
+
+	request->status = is_ready ? 200 : 503;
+	request->answer = json_pack("{s:b,s:b,s:b}", "ready", is_ready, "state",
+		agent->store && !agent->store_is_stale, "devices", is_surveyed);
 	return 0;
 }
 
@@ -33,66 +52,182 @@ static int get_version(
 	return 0;
 }
 
-/* A path that ends in a slash takes one more part as the handler's argument. */
-static const struct {
-	const char *method;
-	const char *path;
-	clv_api_fn handler;
-} routes[] = {
-	{"GET", "/healthz", get_health},
-	{"GET", "/v1/version", get_version},
-	{"GET", "/v1/devices", clv_api_get_devices},
-	{"GET", "/v1/leases", clv_api_get_leases},
-	{"POST", "/v1/leases", clv_api_post_lease},
-	{"GET", "/v1/leases/", clv_api_get_lease},
-	{"PATCH", "/v1/leases/", clv_api_patch_lease},
-	{"DELETE", "/v1/leases/", clv_api_delete_lease},
-	{"GET", "/v1/events", clv_api_get_events},
-	{"GET", "/v1/node", clv_api_get_node},
-	{"POST", "/v1/plan", clv_api_post_plan},
-	{"POST", "/v1/apply", clv_api_post_apply},
-	{"GET", "/v1/layout", clv_api_get_layout},
-	{"GET", "/v1/profiles", clv_api_get_profiles},
-	{"POST", "/v1/partitions", clv_api_post_partition},
-	{"DELETE", "/v1/partitions", clv_api_delete_partition},
-	{"GET", "/v1/operations", clv_api_get_operations},
-	{"GET", "/v1/operations/", clv_api_get_operation},
-	{"DELETE", "/v1/operations/", clv_api_delete_operation},
+/* clang-format off */
+static const struct clv_route routes[] = {
+	{"GET", "/healthz", get_health, CLV_MAY_ALL, NULL,
+		"whether the agent answers", NULL, NULL, NULL, 200},
+	{"GET", "/readyz", get_ready, CLV_MAY_ALL, NULL,
+		"whether leases can be had", NULL, NULL, "Readiness", 200},
+	{"GET", "/openapi.json", clv_api_get_openapi, CLV_MAY_ALL, NULL,
+		"this API, as OpenAPI describes it", NULL, NULL, "object", 200},
+	{"GET", "/v1/version", get_version, CLV_MAY_KNOWN, NULL,
+		"the agent's version", NULL, NULL, "Version", 200},
+	{"GET", "/v1/whoami", clv_api_whoami, CLV_MAY_KNOWN, NULL,
+		"as whom the caller is known", NULL, NULL, "Caller", 200},
+	{"GET", "/v1/devices", clv_api_get_devices, CLV_MAY_KNOWN, NULL,
+		"devices and partitions with what is promised and used on them",
+		NULL, NULL, "[Device]", 200},
+	{"POST", "/v1/devices/{device}/cordon", clv_api_post_cordon, CLV_MAY_ADMIN,
+		"device.cordon", "let no new lease onto a device", NULL, "Reason",
+		"Device", 200},
+	{"POST", "/v1/devices/{device}/drain", clv_api_post_drain, CLV_MAY_ADMIN,
+		"device.drain", "cordon a device and end its leases", "force", "Reason",
+		"Device", 202},
+	{"POST", "/v1/devices/{device}/uncordon", clv_api_post_uncordon, CLV_MAY_ADMIN,
+		"device.uncordon", "let leases onto a device again", NULL, "Reason",
+		"Device", 200},
+	{"GET", "/v1/leases", clv_api_get_leases, CLV_MAY_KNOWN, NULL,
+		"leases, oldest first", "tenant device state limit after", NULL,
+		"[Lease]", 200},
+	{"POST", "/v1/leases", clv_api_post_lease, CLV_MAY_CHANGE, "lease.create",
+		"a new lease for the calling process", NULL, "LeaseRequest", "Lease", 201},
+	{"GET", "/v1/leases/{lease}", clv_api_get_lease, CLV_MAY_KNOWN, NULL,
+		"one lease, by id or name", "wait_ms while", NULL, "Lease", 200},
+	{"PATCH", "/v1/leases/{lease}", clv_api_patch_lease, CLV_MAY_CHANGE,
+		"lease.resize", "change a lease as it runs", NULL, "LeaseChange", "Lease",
+		200},
+	{"DELETE", "/v1/leases/{lease}", clv_api_delete_lease, CLV_MAY_CHANGE,
+		"lease.release", "end a lease", "force", NULL, NULL, 204},
+	{"GET", "/v1/events", clv_api_get_events, CLV_MAY_KNOWN, NULL,
+		"events after one", "after limit wait_ms", NULL, "[Event]", 200},
+	{"GET", "/v1/events/stream", clv_api_stream_events, CLV_MAY_KNOWN, NULL,
+		"events as they happen (text/event-stream)", "after", NULL, "text", 200},
+	{"GET", "/v1/node", clv_api_get_node, CLV_MAY_KNOWN, NULL,
+		"the node: how devices can be divided and are", NULL, NULL, "Node", 200},
+	{"POST", "/v1/plan", clv_api_post_plan, CLV_MAY_KNOWN, NULL,
+		"what a layout would change", "name", "text", "Plan", 200},
+	{"POST", "/v1/apply", clv_api_post_apply, CLV_MAY_ADMIN, "layout.apply",
+		"carry a layout out", "name on_busy", "text", "Operation", 202},
+	{"GET", "/v1/layout", clv_api_get_layout, CLV_MAY_KNOWN, NULL,
+		"the node as a layout, or what was applied last", "of", NULL, "Layout",
+		200},
+	{"PUT", "/v1/layout", clv_api_put_layout, CLV_MAY_ADMIN, "layout.apply",
+		"carry a layout out, if the node is as it was seen", "name on_busy",
+		"text", "Operation", 202},
+	{"GET", "/v1/profiles", clv_api_get_profiles, CLV_MAY_KNOWN, NULL,
+		"what devices can be divided into", "device", NULL, "[Profile]", 200},
+	{"POST", "/v1/partitions", clv_api_post_partition, CLV_MAY_ADMIN,
+		"partition.create", "create partitions", NULL, "PartitionRequest",
+		"Operation", 202},
+	{"DELETE", "/v1/partitions", clv_api_delete_partition, CLV_MAY_ADMIN,
+		"partition.destroy", "destroy one", "name", NULL, "Operation", 202},
+	{"GET", "/v1/operations", clv_api_get_operations, CLV_MAY_KNOWN, NULL,
+		"operations, oldest first", NULL, NULL, "[Operation]", 200},
+	{"GET", "/v1/operations/{operation}", clv_api_get_operation, CLV_MAY_KNOWN, NULL,
+		"one of them", "wait_ms after", NULL, "Operation", 200},
+	{"DELETE", "/v1/operations/{operation}", clv_api_delete_operation, CLV_MAY_ADMIN,
+		"operation.cancel", "end one that waits", NULL, NULL, "Operation", 200},
+	{"GET", "/v1/tenants", clv_api_get_tenants, CLV_MAY_KNOWN, NULL,
+		"tenants with what they have and may have", NULL, NULL, "[Tenant]", 200},
+	{"GET", "/v1/tokens", clv_api_get_tokens, CLV_MAY_ADMIN, NULL,
+		"tokens, without their secrets", NULL, NULL, "[Token]", 200},
+	{"POST", "/v1/tokens", clv_api_post_token, CLV_MAY_ADMIN, "token.create",
+		"a new token; its secret is in this answer and nowhere else", NULL,
+		"TokenRequest", "NewToken", 201},
+	{"DELETE", "/v1/tokens/{token}", clv_api_delete_token, CLV_MAY_ADMIN,
+		"token.delete", "end a token", NULL, NULL, NULL, 204},
+	{"GET", "/v1/audit", clv_api_get_audit, CLV_MAY_LOOK, NULL,
+		"who changed what, and from where", "after limit", NULL, "[AuditEvent]",
+		200},
 };
+/* clang-format on */
 
-/* The argument ("" for a route without one), or NULL when the path is another one. */
-static const char *match(const char *route, const char *path)
+const struct clv_route *clv_api_routes(size_t *ret_n)
 {
-	size_t length = strlen(route);
-
-	if (route[length - 1] != '/')
-		return strcmp(route, path) == 0 ? "" : NULL;
-	if (strncmp(route, path, length) != 0 || path[length] == '\0' ||
-		strchr(path + length, '/'))
-		return NULL;
-	return path + length;
+	*ret_n = CLV_ARRAY_SIZE(routes);
+	return routes;
 }
 
-int clv_api_handle(struct clv_request *request, struct clv_error *err)
+/* One part of a path at a time; what stands for the part in braces goes to argument. */
+static bool match(
+	const char *route, const char *path, char *argument, size_t argument_bytes)
 {
-	bool is_known = false;
+	argument[0] = '\0';
+	while (*route != '\0' && *path != '\0') {
+		size_t n_route = strcspn(route + 1, "/") + 1;
+		size_t n_path = strcspn(path + 1, "/") + 1;
 
+		if (*path != '/')
+			return false;
+		if (route[1] == '{') {
+			if (n_path < 2 || n_path > argument_bytes)
+				return false;
+			snprintf(argument, argument_bytes, "%.*s", (int)n_path - 1,
+				path + 1);
+		} else if (n_route != n_path || memcmp(route, path, n_path) != 0) {
+			return false;
+		}
+		route += n_route;
+		path += n_path;
+	}
+	return *route == '\0' && *path == '\0';
+}
+
+static const struct clv_route *find(const struct clv_request *request, char *argument,
+	size_t argument_bytes, bool *ret_is_known)
+{
+	*ret_is_known = false;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(routes); i++) {
-		const char *argument = match(routes[i].path, request->path);
-
-		if (!argument)
+		if (!match(routes[i].path, request->path, argument, argument_bytes))
 			continue;
 		if (strcmp(routes[i].method, request->method) == 0)
-			return routes[i].handler(request, argument, err);
-		is_known = true;
+			return &routes[i];
+		*ret_is_known = true;
 	}
+	return NULL;
+}
+
+bool clv_api_is_public(const struct clv_request *request)
+{
+	char argument[CLV_ARGUMENT_MAX];
+	bool is_known;
+	const struct clv_route *route =
+		find(request, argument, sizeof(argument), &is_known);
+
+	return route && route->who == CLV_MAY_ALL;
+}
+
+static int check_scope(const struct clv_request *request, const struct clv_route *route,
+	struct clv_error *err)
+{
+	if (route->who == CLV_MAY_ALL || route->who & CLV_MAY(request->caller.scope))
+		return 0;
+	if (route->who == CLV_MAY_ADMIN)
+		return clv_error_set(err, -EPERM,
+			"only root, or an admin by this node's settings, may %s: use "
+			"sudo",
+			route->about);
+	return clv_error_set(err, -EPERM, "a %s may not %s: use another token",
+		clv_scope_to_string(request->caller.scope), route->about);
+}
+
+static int fail_without_route(
+	const struct clv_request *request, bool is_known, struct clv_error *err)
+{
 	if (is_known)
 		return clv_error_set(err, -CLV_E_METHOD,
 			"this path does not take %.16s: see docs/api.md",
 			request->method);
 	return clv_error_set(err, -ENOENT,
-		"the API has no such path: /v1/devices, /v1/leases, /v1/events and "
-		"/v1/version are there");
+		"the API has no such path: /openapi.json says which there are");
+}
+
+int clv_api_handle(struct clv_request *request, struct clv_error *err)
+{
+	char argument[CLV_ARGUMENT_MAX];
+	bool is_known;
+	const struct clv_route *route =
+		find(request, argument, sizeof(argument), &is_known);
+	int r;
+
+	if (!route)
+		return fail_without_route(request, is_known, err);
+	r = check_scope(request, route, err);
+	if (r >= 0)
+		r = route->handler(request, argument, err);
+	if (route->action && r != -EINPROGRESS)
+		clv_audit_note(request, route->action, argument, r < 0 ? err : NULL);
+	return r;
 }
 
 int clv_api_get_wait(struct clv_request *request, uint64_t *ret_ms, struct clv_error *err)
@@ -103,4 +238,25 @@ int clv_api_get_wait(struct clv_request *request, uint64_t *ret_ms, struct clv_e
 	if (!text)
 		return 0;
 	return clv_request_parse_number("wait_ms", text, WAIT_MAX_MS, ret_ms, err);
+}
+
+int clv_api_get_page(struct clv_request *request, uint64_t default_limit,
+	struct clv_page *ret, struct clv_error *err)
+{
+	const char *after = clv_request_argument(request, "after");
+	const char *limit = clv_request_argument(request, "limit");
+	int r = 0;
+
+	*ret = (struct clv_page){.limit = default_limit};
+	if (after)
+		r = clv_request_parse_number("after", after, INT64_MAX, &ret->after, err);
+	if (r >= 0 && limit)
+		r = clv_request_parse_number("limit", limit, PAGE_MAX, &ret->limit, err);
+	return r;
+}
+
+json_t *clv_api_list(json_t *items, uint64_t next)
+{
+	return json_pack("{s:o,s:o}", "items", items, "next",
+		next ? json_integer((json_int_t)next) : json_null());
 }

@@ -3,6 +3,7 @@
 #include "agent/daemon.h"
 
 #include "agent/agent.h"
+#include "agent/config.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -224,4 +225,39 @@ int clv_daemon_lock(const struct clv_agent_config *config, struct clv_error *err
 	return clv_error_set(err, -EBUSY,
 		"another agent holds %s and does not answer: end it first",
 		config->runtime);
+}
+
+/* A simulated node is not to answer where the real one's agent is configured to. */
+static bool find_settings(const struct clv_agent_config *config, char *ret, size_t size)
+{
+	const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (config->settings[0] != '\0')
+		snprintf(ret, size, "%s", config->settings);
+	else if (config->sim[0] != '\0')
+		return false;
+	else if (config->is_system)
+		snprintf(ret, size, "/etc/cleave/cleaved.yaml");
+	else if (folder && folder[0] == '/')
+		snprintf(ret, size, "%s/cleave/cleaved.yaml", folder);
+	else if (home && home[0] == '/')
+		snprintf(ret, size, "%s/.config/cleave/cleaved.yaml", home);
+	else
+		return false;
+	return true;
+}
+
+int clv_daemon_read_settings(struct clv_agent *agent, struct clv_error *err)
+{
+	char path[CLV_FOLDER_MAX + 64] = "/nonexistent";
+	bool must_exist = agent->config.settings[0] != '\0';
+	int r;
+
+	find_settings(&agent->config, path, sizeof(path));
+	r = clv_config_read(path, must_exist, &agent->settings, err);
+	if (r < 0 && r != -ENOMEM)
+		return err->code = -EBADMSG;
+	if (r >= 0 && agent->settings->allow_overcommit)
+		agent->config.allow_overcommit = true;
+	return r;
 }

@@ -28,3 +28,7 @@ int clv_daemon_find_folders(struct clv_agent_config *config, struct clv_error *e
 /* One agent per runtime folder.  Returns the descriptor that holds the lock, or
  * -EALREADY when another agent answers there. */
 int clv_daemon_lock(const struct clv_agent_config *config, struct clv_error *err);
+
+/* Reads the settings into agent->settings.  -EBADMSG: the file is wrong. */
+struct clv_agent;
+int clv_daemon_read_settings(struct clv_agent *agent, struct clv_error *err);

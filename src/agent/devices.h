@@ -11,6 +11,8 @@ struct clv_agent;
 struct clv_arbiter;
 struct clv_error;
 
+#define CLV_REASON_MAX 128u
+
 /* A device of this machine.  Owned by struct clv_devices, never moved, never freed before
  * it. */
 struct clv_agent_device {
@@ -22,7 +24,9 @@ struct clv_agent_device {
 	struct clv_agent_device *parent;
 	int32_t numa_node; /* that is nearest to it; -1: not known */
 	bool is_divided;   /* into partitions: these are leased, the whole is not */
-	bool is_changing;  /* an apply is about to take it away: nothing new is let in */
+	bool is_cordoned;  /* by an admin: nothing new is let in until he says so */
+	char cordon_reason[CLV_REASON_MAX];
+	bool is_changing; /* an apply is about to take it away: nothing new is let in */
 };
 
 /* The devices and how they are found: drivers are asked in a process of their own, with a

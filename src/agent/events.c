@@ -39,6 +39,9 @@ static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_APPLY_FAILED] = "apply_failed",
 	[CLV_EVENT_APPLY_ROLLED_BACK] = "apply_rolled_back",
 	[CLV_EVENT_APPLY_RESUMED] = "apply_resumed",
+	[CLV_EVENT_LEASE_EXPIRED] = "lease_expired",
+	[CLV_EVENT_DEVICE_CORDONED] = "device_cordoned",
+	[CLV_EVENT_DEVICE_UNCORDONED] = "device_uncordoned",
 };
 
 struct clv_events {
@@ -164,6 +167,21 @@ void clv_events_emit(struct clv_agent *agent, enum clv_event_type type,
 	publish(agent, event);
 }
 
+void clv_events_emit_for_device(struct clv_agent *agent, enum clv_event_type type,
+	const char *device, const char *format, ...)
+{
+	struct clv_event *event = begin(agent, type, NULL);
+	va_list args;
+
+	if (!event)
+		return;
+	snprintf(event->device, sizeof(event->device), "%s", device);
+	va_start(args, format);
+	vsnprintf(event->message, sizeof(event->message), format, args);
+	va_end(args);
+	publish(agent, event);
+}
+
 void clv_events_emit_for_record(struct clv_agent *agent, enum clv_event_type type,
 	const struct clv_lease_record *record, const char *format, ...)
 {
@@ -188,6 +206,11 @@ void clv_events_renumber(struct clv_events *events)
 	for (size_t i = 0; i < events->n_pending; i++)
 		events->pending[i].id += last;
 	events->last_id += last;
+}
+
+uint64_t clv_events_last_id(const struct clv_events *events)
+{
+	return events->last_id;
 }
 
 void clv_events_flush(struct clv_events *events)

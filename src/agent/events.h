@@ -26,6 +26,9 @@ enum clv_event_type {
 	CLV_EVENT_APPLY_FAILED,
 	CLV_EVENT_APPLY_ROLLED_BACK,
 	CLV_EVENT_APPLY_RESUMED,
+	CLV_EVENT_LEASE_EXPIRED,
+	CLV_EVENT_DEVICE_CORDONED,
+	CLV_EVENT_DEVICE_UNCORDONED,
 	_CLV_EVENT_TYPE_MAX,
 };
 
@@ -58,6 +61,11 @@ void clv_events_emit(struct clv_agent *agent, enum clv_event_type type,
 	const struct clv_lease *lease, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* Of a device, by its name. */
+void clv_events_emit_for_device(struct clv_agent *agent, enum clv_event_type type,
+	const char *device, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /* For a lease that this agent has never had. */
 struct clv_lease_record;
 void clv_events_emit_for_record(struct clv_agent *agent, enum clv_event_type type,
@@ -66,6 +74,9 @@ void clv_events_emit_for_record(struct clv_agent *agent, enum clv_event_type typ
 
 /* The state file has come late, with events of its own: goes on from their numbers. */
 void clv_events_renumber(struct clv_events *events);
+
+/* Of the newest one; 0: there is none. */
+uint64_t clv_events_last_id(const struct clv_events *events);
 
 /* Tries to write what is pending. */
 void clv_events_flush(struct clv_events *events);

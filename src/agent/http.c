@@ -5,20 +5,22 @@
 
 #include "agent/agent.h"
 #include "agent/api.h"
+#include "agent/http-internal.h"
 #include "agent/idle.h"
 #include "agent/problem.h"
 #include "agent/quota.h"
 #include "agent/request.h"
+#include "agent/tokens.h"
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,33 +28,35 @@
 #define MAX_CONNECTIONS_PER_USER 1024u
 #define READ_ALL_THE_SAME_BYTES (1u << 20)
 #define SILENT_CONNECTION_S 60u
-#define REAL_DIGITS 12
+#define LISTENERS_MAX 2u
 
-/* A request with what only the server knows of it. */
-struct exchange {
-	TAILQ_ENTRY(exchange) entry; /* while suspended */
+/* A socket that is listened on: libmicrohttpd has a server for each. */
+struct server {
 	struct clv_http *http;
-	struct clv_request request;
-	char *body;
-	size_t room;
-	bool is_too_large;
-	bool is_suspended;
-	bool has_run;
-	bool is_gone;            /* the client hung up during a wait */
-	sd_event_source *hangup; /* while suspended */
-	unsigned int topics;
-	uint64_t deadline_ns; /* of the wait; 0: has not waited */
+	struct MHD_Daemon *daemon;
+	sd_event_source *io;
+	int listen_fd; /* the daemon's */
+	bool is_unix;
 };
 
 struct clv_http {
 	struct clv_agent *agent;
-	struct MHD_Daemon *daemon;
-	sd_event_source *io, *timer;
-	TAILQ_HEAD(, exchange) waiting;
+	struct server servers[LISTENERS_MAX];
+	size_t n_servers;
+	sd_event_source *timer;
+	TAILQ_HEAD(, clv_exchange) waiting;
 	size_t n_waiting;
-	int listen_fd; /* the server's */
 	struct clv_quota *quota;
 	bool is_stopping;
+};
+
+/* Who is at the other end of a connection, found once. */
+struct end {
+	struct server *server;
+	struct clv_peer peer; /* of a Unix socket */
+	uid_t counted_as;
+	bool is_counted;
+	char from[64];
 };
 
 const char *clv_request_argument(const struct clv_request *request, const char *name)
@@ -61,14 +65,25 @@ const char *clv_request_argument(const struct clv_request *request, const char *
 		request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-static struct exchange *exchange_of(struct clv_request *request)
+const char *clv_request_header(const struct clv_request *request, const char *name)
 {
-	return (struct exchange *)((char *)request - offsetof(struct exchange, request));
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+bool clv_http_is_stopping(const struct clv_http *http)
+{
+	return http->is_stopping;
+}
+
+static struct clv_exchange *exchange_of(struct clv_request *request)
+{
+	return (struct clv_exchange *)((char *)request -
+				       offsetof(struct clv_exchange, request));
 }
 
 int clv_request_wait(struct clv_request *request, unsigned int topics, uint64_t wait_ms)
 {
-	struct exchange *exchange = exchange_of(request);
+	struct clv_exchange *exchange = exchange_of(request);
 
 	if (exchange->deadline_ns == 0)
 		exchange->deadline_ns = clv_clock_ns() + wait_ms * CLV_NS_PER_MS;
@@ -80,11 +95,14 @@ int clv_request_wait(struct clv_request *request, unsigned int topics, uint64_t 
 static void arm_timer(struct clv_http *http)
 {
 	uint64_t now_ns = clv_clock_ns(), next_ns = UINT64_MAX;
-	const struct exchange *exchange;
+	const struct clv_exchange *exchange;
 	MHD_UNSIGNED_LONG_LONG left_ms;
 
-	if (MHD_get_timeout(http->daemon, &left_ms) == MHD_YES)
-		next_ns = now_ns + left_ms * CLV_NS_PER_MS;
+	for (size_t i = 0; i < http->n_servers; i++) {
+		if (MHD_get_timeout(http->servers[i].daemon, &left_ms) == MHD_YES &&
+			now_ns + left_ms * CLV_NS_PER_MS < next_ns)
+			next_ns = now_ns + left_ms * CLV_NS_PER_MS;
+	}
 	TAILQ_FOREACH(exchange, &http->waiting, entry)
 	{
 		if (exchange->deadline_ns < next_ns)
@@ -98,7 +116,7 @@ static void arm_timer(struct clv_http *http)
 	sd_event_source_set_enabled(http->timer, SD_EVENT_ONESHOT);
 }
 
-static void resume(struct exchange *exchange)
+static void resume(struct clv_exchange *exchange)
 {
 	struct clv_http *http = exchange->http;
 
@@ -114,7 +132,8 @@ static void resume(struct exchange *exchange)
 
 static void run(struct clv_http *http)
 {
-	MHD_run(http->daemon);
+	for (size_t i = 0; i < http->n_servers; i++)
+		MHD_run(http->servers[i].daemon);
 	arm_timer(http);
 }
 
@@ -127,11 +146,11 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
 static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 {
 	struct clv_http *http = userdata;
-	struct exchange *exchange = TAILQ_FIRST(&http->waiting);
+	struct clv_exchange *exchange = TAILQ_FIRST(&http->waiting);
 	uint64_t now_ns = clv_clock_ns();
 
 	while (exchange) {
-		struct exchange *next = TAILQ_NEXT(exchange, entry);
+		struct clv_exchange *next = TAILQ_NEXT(exchange, entry);
 
 		if (exchange->deadline_ns <= now_ns)
 			resume(exchange);
@@ -143,10 +162,10 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 
 void clv_http_wake(struct clv_http *http, unsigned int topics)
 {
-	struct exchange *exchange = TAILQ_FIRST(&http->waiting);
+	struct clv_exchange *exchange = TAILQ_FIRST(&http->waiting);
 
 	while (exchange) {
-		struct exchange *next = TAILQ_NEXT(exchange, entry);
+		struct clv_exchange *next = TAILQ_NEXT(exchange, entry);
 
 		if (exchange->topics & topics)
 			resume(exchange);
@@ -158,14 +177,14 @@ void clv_http_wake(struct clv_http *http, unsigned int topics)
  * its request waiting. */
 static int on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
-	struct exchange *exchange = userdata;
+	struct clv_exchange *exchange = userdata;
 
 	exchange->is_gone = true;
 	resume(exchange);
 	return 0;
 }
 
-static void suspend(struct exchange *exchange)
+void clv_exchange_suspend(struct clv_exchange *exchange)
 {
 	struct clv_http *http = exchange->http;
 
@@ -178,48 +197,35 @@ static void suspend(struct exchange *exchange)
 	MHD_suspend_connection(exchange->request.connection);
 }
 
-static enum MHD_Result answer(struct clv_request *request, const char *type)
+static struct end *end_of(struct MHD_Connection *connection)
 {
-	char *text = request->answer
-			     ? json_dumps(request->answer,
-				       JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS))
-			     : NULL;
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		text ? strlen(text) : 0, text, MHD_RESPMEM_MUST_FREE);
-	enum MHD_Result result;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
-	if (!response) {
-		free(text);
-		return MHD_NO;
-	}
-	if (text)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-	result = MHD_queue_response(request->connection, request->status, response);
-	MHD_destroy_response(response);
-	return result;
+	return info ? info->socket_context : NULL;
 }
 
-static enum MHD_Result refuse(struct clv_request *request, const struct clv_error *err)
+/* A user of this machine by his socket, anybody else by a token. */
+static int identify(struct clv_exchange *exchange, struct clv_error *err)
 {
-	json_decref(request->answer);
-	request->answer = clv_problem_to_json(err, &request->status);
-	return answer(request, "application/problem+json");
-}
+	struct clv_request *request = &exchange->request;
+	const struct end *end = end_of(request->connection);
+	int r;
 
-/* A user's own agent serves that user (and root); the system's serves all. */
-static int check_peer(const struct clv_request *request, struct clv_error *err)
-{
-	if (request->agent->config.is_system || request->peer.uid == 0 ||
-		request->peer.uid == geteuid())
+	if (!exchange->request.is_first_run)
 		return 0;
-	return clv_error_set(err, -EPERM,
-		"this agent belongs to user %u and you are user %u: use your own agent "
-		"or the system's",
-		geteuid(), request->peer.uid);
+	if (end->server->is_unix)
+		return clv_caller_of_peer(
+			request->agent, &end->peer, &request->caller, err);
+	r = clv_tokens_identify(request->agent->tokens,
+		clv_request_header(request, MHD_HTTP_HEADER_AUTHORIZATION),
+		&request->caller, err);
+	snprintf(request->caller.from, sizeof(request->caller.from), "%s", end->from);
+	/* What needs no token is left to the table of routes. */
+	return r == -EACCES && clv_api_is_public(request) ? 0 : r;
 }
 
-static enum MHD_Result handle(struct exchange *exchange)
+static enum MHD_Result handle(struct clv_exchange *exchange)
 {
 	struct clv_request *request = &exchange->request;
 	struct clv_error err = {0};
@@ -233,7 +239,7 @@ static enum MHD_Result handle(struct exchange *exchange)
 		(exchange->deadline_ns <= clv_clock_ns() || exchange->http->is_stopping);
 	exchange->has_run = true;
 	request->body = exchange->body ? exchange->body : "";
-	r = check_peer(request, &err);
+	r = identify(exchange, &err);
 	if (r >= 0 && exchange->is_too_large)
 		r = clv_error_set(&err, -EMSGSIZE,
 			"the body is over %u bytes: a request needs far less",
@@ -242,15 +248,17 @@ static enum MHD_Result handle(struct exchange *exchange)
 		r = clv_api_handle(request, &err);
 
 	if (r == -EINPROGRESS && !exchange->http->is_stopping) {
-		suspend(exchange);
+		clv_exchange_suspend(exchange);
 		return MHD_YES;
 	}
 	if (r == -EINPROGRESS)
 		clv_error_set(&err, -ECANCELED, "the agent is ending: try again");
-	return r < 0 ? refuse(request, &err) : answer(request, "application/json");
+	exchange->deadline_ns = 0;
+	return r < 0 ? clv_exchange_refuse(exchange, &err)
+		     : clv_exchange_answer(exchange);
 }
 
-static void take_body(struct exchange *exchange, const char *data, size_t n_bytes)
+static void take_body(struct clv_exchange *exchange, const char *data, size_t n_bytes)
 {
 	struct clv_request *request = &exchange->request;
 	size_t wanted = request->n_body_bytes + n_bytes;
@@ -281,22 +289,16 @@ static bool announces_too_much(struct MHD_Connection *connection)
 	return text && strtoull(text, NULL, 10) > READ_ALL_THE_SAME_BYTES;
 }
 
-static struct exchange *begin(struct clv_http *http, struct MHD_Connection *connection,
-	const char *url, const char *method)
+static struct clv_exchange *begin(struct clv_http *http,
+	struct MHD_Connection *connection, const char *url, const char *method)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct exchange *exchange = info ? calloc(1, sizeof(*exchange)) : NULL;
-	struct ucred credentials;
-	socklen_t length = sizeof(credentials);
+	const struct end *end = end_of(connection);
+	struct clv_exchange *exchange = info && end ? calloc(1, sizeof(*exchange)) : NULL;
 
 	if (!exchange)
 		return NULL;
-	if (getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) <
-		0) {
-		free(exchange);
-		return NULL;
-	}
 	exchange->http = http;
 	exchange->request = (struct clv_request){
 		.agent = http->agent,
@@ -304,9 +306,7 @@ static struct exchange *begin(struct clv_http *http, struct MHD_Connection *conn
 		.fd = info->connect_fd,
 		.method = method,
 		.path = url,
-		.peer = {.id.pid = credentials.pid,
-			.uid = credentials.uid,
-			.gid = credentials.gid},
+		.is_local = end->server->is_unix,
 	};
 	return exchange;
 }
@@ -315,8 +315,9 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 	const char *url, const char *method, const char *version, const char *upload,
 	size_t *upload_bytes, void **state)
 {
-	struct clv_http *http = userdata;
-	struct exchange *exchange = *state;
+	struct server *server = userdata;
+	struct clv_http *http = server->http;
+	struct clv_exchange *exchange = *state;
 
 	if (!exchange) {
 		exchange = begin(http, connection, url, method);
@@ -345,7 +346,7 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 static void on_completed(void *userdata, struct MHD_Connection *connection, void **state,
 	enum MHD_RequestTerminationCode code)
 {
-	struct exchange *exchange = *state;
+	struct clv_exchange *exchange = *state;
 
 	*state = NULL;
 	if (!exchange)
@@ -356,87 +357,161 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 	}
 	sd_event_source_disable_unref(exchange->hangup);
 	json_decref(exchange->request.answer);
+	free(exchange->request.text);
 	free(exchange->body);
 	clv_idle_touch(exchange->http->agent->idle);
 	free(exchange);
 }
 
+/* Connections over the network are counted by address, as if each were a user. */
+static void look_at_network(struct end *end, int fd)
+{
+	struct sockaddr_storage address;
+	socklen_t length = sizeof(address);
+	char text[48] = "";
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address;
+	uint16_t port;
+
+	if (getpeername(fd, (struct sockaddr *)&address, &length) < 0)
+		return;
+	if (address.ss_family == AF_INET)
+		inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text));
+	else
+		inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text));
+	port = ntohs(address.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
+	snprintf(end->from, sizeof(end->from), "%s:%u", text, port);
+	end->counted_as = 1u << 31;
+	for (const char *p = text; *p; p++)
+		end->counted_as = (end->counted_as * 31 + (unsigned char)*p) | 1u << 31;
+}
+
+static bool look_at_peer(struct end *end, int fd)
+{
+	struct ucred credentials;
+	socklen_t length = sizeof(credentials);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0)
+		return false;
+	end->peer = (struct clv_peer){.id.pid = credentials.pid,
+		.uid = credentials.uid,
+		.gid = credentials.gid};
+	end->counted_as = credentials.uid;
+	return true;
+}
+
+static struct end *meet(struct server *server, int fd)
+{
+	struct end *end = calloc(1, sizeof(*end));
+
+	if (!end)
+		return NULL;
+	end->server = server;
+	if (!server->is_unix)
+		look_at_network(end, fd);
+	else if (!look_at_peer(end, fd)) {
+		free(end);
+		return NULL;
+	}
+	end->is_counted = clv_quota_take(server->http->quota, end->counted_as);
+	return end;
+}
+
 /* Connections by user.  One too many is shut at once, and the server then finds it at its
- * end; *state says whether it was counted. */
+ * end. */
 static void on_connection(void *userdata, struct MHD_Connection *connection, void **state,
 	enum MHD_ConnectionNotificationCode code)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct clv_http *http = userdata;
-	struct ucred credentials;
-	socklen_t length = sizeof(credentials);
+	struct server *server = userdata;
+	struct end *end = *state;
 
-	if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &credentials,
-			     &length) < 0)
-		return;
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-		if (*state)
-			clv_quota_give_back(http->quota, credentials.uid);
+		if (end && end->is_counted)
+			clv_quota_give_back(server->http->quota, end->counted_as);
+		free(end);
+		*state = NULL;
 		return;
 	}
 	/* Its request is on the way: not the time to end for idleness. */
-	clv_idle_touch(http->agent->idle);
-	if (clv_quota_take(http->quota, credentials.uid))
-		*state = http;
-	else
+	clv_idle_touch(server->http->agent->idle);
+	*state = end = info ? meet(server, info->connect_fd) : NULL;
+	if (info && (!end || !end->is_counted))
 		shutdown(info->connect_fd, SHUT_RDWR);
 }
 
-static int watch_server(struct clv_http *http, struct clv_error *err)
+static int watch_server(struct server *server, struct clv_error *err)
 {
 	const union MHD_DaemonInfo *info =
-		MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	int r = info ? sd_event_add_io(http->agent->event, &http->io, info->epoll_fd,
-			       EPOLLIN, on_io, http)
+		MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	int r = info ? sd_event_add_io(server->http->agent->event, &server->io,
+			       info->epoll_fd, EPOLLIN, on_io, server->http)
 		     : -ENOTSUP;
 
-	if (r >= 0)
-		r = sd_event_add_time(http->agent->event, &http->timer, CLOCK_MONOTONIC,
-			UINT64_MAX, 1, on_timer, http);
 	return r < 0 ? clv_error_errno(err, -r, "cannot watch the API's socket") : 0;
 }
 
-int clv_http_new(struct clv_agent *agent, int listen_fd, struct clv_http **ret,
-	struct clv_error *err)
+int clv_http_new(struct clv_agent *agent, struct clv_http **ret, struct clv_error *err)
 {
 	struct clv_http *http = calloc(1, sizeof(*http));
 	int r;
 
-	if (http)
-		http->quota = clv_quota_new(MAX_CONNECTIONS_PER_USER);
-	if (!http || !http->quota) {
-		close(listen_fd);
-		free(http);
+	if (!http)
 		return clv_error_errno(err, ENOMEM, "cannot serve the API");
-	}
 	http->agent = agent;
-	http->listen_fd = listen_fd;
 	TAILQ_INIT(&http->waiting);
-	http->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL,
-		NULL, on_access, http, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-		MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
-		MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
-		MHD_OPTION_CONNECTION_TIMEOUT, SILENT_CONNECTION_S, MHD_OPTION_END);
-	if (!http->daemon) {
-		close(listen_fd);
-		clv_quota_free(http->quota);
-		free(http);
-		return clv_error_set(err, -EIO, "cannot serve the API: no HTTP server");
-	}
-	r = watch_server(http, err);
+	http->quota = clv_quota_new(MAX_CONNECTIONS_PER_USER);
+	r = http->quota ? sd_event_add_time(agent->event, &http->timer, CLOCK_MONOTONIC,
+				  UINT64_MAX, 1, on_timer, http)
+			: -ENOMEM;
 	if (r < 0) {
 		clv_http_free(http);
-		return r;
+		return clv_error_errno(err, -r, "cannot serve the API");
 	}
 	*ret = http;
 	return 0;
+}
+
+static struct MHD_Daemon *start_daemon(
+	struct server *server, const struct clv_http_listener *listener)
+{
+	unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
+	struct MHD_OptionItem tls[] = {
+		{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)listener->certificate},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)listener->key},
+		{MHD_OPTION_END, 0, NULL},
+	};
+
+	if (!listener->certificate)
+		tls[0] = tls[2];
+	return MHD_start_daemon(listener->certificate ? flags | MHD_USE_TLS : flags, 0,
+		NULL, NULL, on_access, server, MHD_OPTION_LISTEN_SOCKET, listener->fd,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+		MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, SILENT_CONNECTION_S, MHD_OPTION_ARRAY, tls,
+		MHD_OPTION_END);
+}
+
+int clv_http_listen(struct clv_http *http, const struct clv_http_listener *listener,
+	struct clv_error *err)
+{
+	struct server *server = &http->servers[http->n_servers];
+
+	*server = (struct server){
+		.http = http, .listen_fd = listener->fd, .is_unix = listener->is_unix};
+	server->daemon = start_daemon(server, listener);
+	if (!server->daemon) {
+		close(listener->fd);
+		return clv_error_set(err, -EIO,
+			listener->certificate
+				? "cannot serve the API with TLS: see that certificate "
+				  "and key are PEM and belong together"
+				: "cannot serve the API: no HTTP server");
+	}
+	http->n_servers++;
+	return watch_server(server, err);
 }
 
 struct clv_http *clv_http_free(struct clv_http *http)
@@ -446,10 +521,13 @@ struct clv_http *clv_http_free(struct clv_http *http)
 	/* Those who wait get an answer; a suspended connection cannot be closed. */
 	http->is_stopping = true;
 	clv_http_wake(http, ~0u);
-	MHD_run(http->daemon);
-	sd_event_source_disable_unref(http->io);
+	for (size_t i = 0; i < http->n_servers; i++) {
+		MHD_run(http->servers[i].daemon);
+		sd_event_source_disable_unref(http->servers[i].io);
+	}
 	sd_event_source_disable_unref(http->timer);
-	MHD_stop_daemon(http->daemon);
+	for (size_t i = 0; i < http->n_servers; i++)
+		MHD_stop_daemon(http->servers[i].daemon);
 	clv_quota_free(http->quota);
 	free(http);
 	return NULL;
@@ -462,5 +540,9 @@ size_t clv_http_count_waiting(const struct clv_http *http)
 
 int clv_http_listen_fd(const struct clv_http *http)
 {
-	return http->listen_fd;
+	for (size_t i = 0; i < http->n_servers; i++) {
+		if (http->servers[i].is_unix)
+			return http->servers[i].listen_fd;
+	}
+	return -1;
 }

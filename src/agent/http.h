@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/caller.h"
 #include "agent/processes.h"
 
 #include <jansson.h>
@@ -18,9 +19,12 @@ struct MHD_Connection;
 #define CLV_TOPIC_DEVICES 4u
 #define CLV_TOPIC_HARDWARE 8u /* a survey was answered, an operation moved */
 
-/* HTTP/1.1 on a Unix socket, inside the agent's loop: libmicrohttpd's epoll set is one
- * more descriptor of the loop, and a long poll is a suspended connection. */
+/* HTTP/1.1 on a Unix socket and on TCP, inside the agent's loop: libmicrohttpd's epoll
+ * set is one more descriptor of the loop, and a long poll is a suspended connection. */
 struct clv_http;
+
+#define CLV_HEADERS_MAX 8u
+#define CLV_ARGUMENT_MAX 128u
 
 /* One request.  Handlers read the upper part and fill the lower one. */
 struct clv_request {
@@ -29,7 +33,8 @@ struct clv_request {
 	int fd; /* the connection's socket */
 	const char *method;
 	const char *path;
-	struct clv_peer peer; /* without a start time: see clv_process_of_socket() */
+	struct clv_caller caller;
+	bool is_local; /* on the Unix socket: its peer is a process of this machine */
 	const char *body;
 	size_t n_body_bytes;
 	bool is_first_run; /* false: woken up after a wait */
@@ -37,26 +42,55 @@ struct clv_request {
 	char note[64];     /* the handler's own, kept from run to run */
 	uint64_t number;   /* the same */
 
+	/* For the audit, where the path does not say it: what it is about, and how. */
+	char object[96];
+	char detail[256];
 	unsigned int status;
-	json_t *answer; /* taken; NULL: empty */
+	/* The answer is one of these: JSON; text that is owned, or that lives as long as
+	 * the program; or a stream.  None: it is empty. */
+	json_t *answer;
+	char *text;
+	const void *file;
+	size_t n_bytes;           /* of text or file */
+	const char *content_type; /* of these; static */
+	/* Writes what is new and returns how much; 0: nothing at present, ask again after
+	 * clv_request_wait(). */
+	size_t (*stream)(struct clv_request *request, char *room, size_t n_room_bytes);
+	struct {
+		const char *name; /* static */
+		char value[192];
+	} headers[CLV_HEADERS_MAX];
+	size_t n_headers;
 };
 
-/* The query's argument, or NULL. */
+/* The query's argument, or NULL; the request's header, or NULL. */
 const char *clv_request_argument(const struct clv_request *request, const char *name);
+const char *clv_request_header(const struct clv_request *request, const char *name);
+
+/* Adds a header to the answer; the name is static. */
+void clv_request_set_header(struct clv_request *request, const char *name,
+	const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* From a handler: run me again when one of the topics is woken or wait_ms after the first
  * run.  Returns -EINPROGRESS for the handler to return. */
 int clv_request_wait(struct clv_request *request, unsigned int topics, uint64_t wait_ms);
 
-/* Takes the listening socket in every case. */
-int clv_http_new(struct clv_agent *agent, int listen_fd, struct clv_http **ret,
-	struct clv_error *err);
+int clv_http_new(struct clv_agent *agent, struct clv_http **ret, struct clv_error *err);
 struct clv_http *clv_http_free(struct clv_http *http);
 
-/* Borrowed. */
+/* A listening socket, taken in every case, and how it is spoken on. */
+struct clv_http_listener {
+	int fd;
+	bool is_unix;
+	const char *certificate, *key; /* PEM, copied; NULL: no TLS */
+};
+int clv_http_listen(struct clv_http *http, const struct clv_http_listener *listener,
+	struct clv_error *err);
+
+/* Of the Unix socket; borrowed. */
 int clv_http_listen_fd(const struct clv_http *http);
 
 void clv_http_wake(struct clv_http *http, unsigned int topics);
 
-/* For the idle rule: requests that wait. */
+/* For the idle rule: requests that wait, streams among them. */
 size_t clv_http_count_waiting(const struct clv_http *http);

@@ -38,6 +38,7 @@ struct clv_lease_record {
 	bool overcommit;
 	bool is_queued;
 	uint64_t created_real_ns;
+	uint64_t expires_real_ns; /* 0: never */
 	struct clv_process_id holder;
 	/* The account of earlier agents' time. */
 	uint64_t held_ns, throttled_ns, turns, revocations, overdue;
@@ -67,6 +68,7 @@ TAILQ_HEAD(clv_attached_list, clv_attached);
 struct clv_lease {
 	TAILQ_ENTRY(clv_lease) entry;
 	struct clv_agent *agent;
+	uint64_t sequence;               /* larger than that of every earlier one */
 	struct clv_agent_device *device; /* the first: its gate runs on this one */
 	struct clv_agent_device *others[CLV_LEASE_DEVICES_MAX - 1];
 	size_t n_others;

@@ -6,6 +6,7 @@
 #include "agent/ledger.h"
 
 #include "agent/agent.h"
+#include "agent/caller.h"
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/gate-server.h"
@@ -13,9 +14,11 @@
 #include "agent/idle.h"
 #include "agent/naming.h"
 #include "agent/placing.h"
+#include "agent/queue.h"
 #include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
+#include "agent/tenants.h"
 #include "arbiter/arbiter.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -32,6 +35,7 @@
 struct clv_ledger {
 	struct clv_agent *agent;
 	struct clv_lease_list leases;
+	uint64_t last_sequence;
 	sd_event_source *end_source; /* looks for leases that are over */
 };
 
@@ -100,15 +104,15 @@ struct clv_lease_list *clv_ledger_leases(struct clv_ledger *ledger)
 }
 
 struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_name,
-	uid_t uid, struct clv_error *err)
+	const struct clv_caller *caller, struct clv_error *err)
 {
 	struct clv_lease *lease, *found = NULL;
 
 	TAILQ_FOREACH(lease, &ledger->leases, entry)
 	{
-		bool is_own = lease->record.uid == uid;
+		bool is_own = caller && lease->record.uid == caller->uid;
 
-		if (!is_own && uid != 0)
+		if (caller && !clv_caller_sees(caller, lease->record.uid))
 			continue;
 		if (strcmp(lease->record.id, id_or_name) == 0)
 			return lease;
@@ -127,24 +131,6 @@ struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_n
 		clv_error_set(err, -ENOENT,
 			"there is no such lease: see cleave ps for those that are");
 	return found;
-}
-
-uint32_t clv_ledger_position(
-	const struct clv_ledger *ledger, const struct clv_lease *lease)
-{
-	const struct clv_lease *other;
-	uint32_t position = 1;
-
-	if (!lease->record.is_queued)
-		return 0;
-	TAILQ_FOREACH(other, &ledger->leases, entry)
-	{
-		if (other == lease)
-			break;
-		position +=
-			other->record.is_queued && clv_lease_is_on(other, lease->device);
-	}
-	return position;
 }
 
 void clv_ledger_promised(const struct clv_ledger *ledger,
@@ -177,6 +163,8 @@ const struct clv_lease *clv_ledger_standing(
 	}
 	return NULL;
 }
+
+static void serve_queue(struct clv_ledger *ledger, struct clv_agent_device *device);
 
 static void changed(struct clv_agent *agent)
 {
@@ -248,6 +236,15 @@ static void describe(const struct clv_share *share, char *ret, size_t ret_bytes)
 		memory, clv_class_to_string(share->class));
 }
 
+void clv_ledger_describe(const struct clv_lease *lease, char *ret, size_t ret_bytes)
+{
+	int used = snprintf(ret, ret_bytes, "%s on %s: ", lease->record.name,
+		lease->device->info.name);
+
+	if (used > 0 && (size_t)used < ret_bytes)
+		describe(&lease->record.share, ret + used, ret_bytes - (size_t)used);
+}
+
 /* Opens the lease's socket; its processes may attach from now on. */
 static int activate(struct clv_lease *lease, struct clv_error *err)
 {
@@ -264,6 +261,12 @@ static void on_holder_death(void *userdata)
 
 	lease->holder = clv_watch_free(lease->holder);
 	clv_ledger_check_end(lease->agent->ledger, lease);
+}
+
+static void insert(struct clv_ledger *ledger, struct clv_lease *lease)
+{
+	lease->sequence = ++ledger->last_sequence;
+	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
 }
 
 int clv_ledger_adopt(
@@ -286,8 +289,27 @@ int clv_ledger_adopt(
 		clv_lease_free(lease);
 		return r;
 	}
-	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
+	insert(ledger, lease);
 	return 0;
+}
+
+/* One that may wait waits for its tenant's own other leases too. */
+static int check_allowance(struct clv_ledger *ledger,
+	const struct clv_lease_request *request, struct clv_placing *placing,
+	const struct clv_peer *peer, struct clv_error *err)
+{
+	struct clv_share all = placing->share;
+	int r;
+
+	all.compute_ppm *= (uint32_t)(placing->n_others + 1);
+	all.memory_bytes *= placing->n_others + 1;
+	r = clv_tenants_check(ledger->agent, peer->uid, peer->gid, NULL, &all,
+		placing->device->info.profile, err);
+	if (r == -EBUSY && request->wait) {
+		placing->must_wait = true;
+		return 0;
+	}
+	return r;
 }
 
 /* Where the lease goes, what it is called, whether it waits: all that needs no change of
@@ -321,8 +343,15 @@ static int draft(struct clv_ledger *ledger, const struct clv_lease_request *requ
 	if (r < 0)
 		return r;
 
+	r = check_allowance(ledger, request, placing, peer, err);
+	if (r < 0)
+		return r;
+
 	record.share = placing->share;
 	record.is_queued = placing->must_wait;
+	if (request->time_s > 0)
+		record.expires_real_ns =
+			record.created_real_ns + request->time_s * CLV_NS_PER_S;
 	memcpy(record.standing, placing->standing, sizeof(record.standing));
 	memcpy(record.command, request->command, sizeof(record.command));
 	snprintf(record.device_uuid, sizeof(record.device_uuid), "%s",
@@ -396,11 +425,14 @@ int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request 
 		return r;
 	}
 
-	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
+	insert(ledger, lease);
 	describe(&record.share, text, sizeof(text));
 	clv_events_emit(ledger->agent,
 		record.is_queued ? CLV_EVENT_LEASE_QUEUED : CLV_EVENT_LEASE_CREATED,
 		lease, "%s", text);
+	/* Its tenant may be the one whose turn it is. */
+	if (record.is_queued)
+		serve_queue(ledger, lease->device);
 	changed(ledger->agent);
 	*ret = lease;
 	return 0;
@@ -409,13 +441,15 @@ int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request 
 static bool fits_now(const struct clv_ledger *ledger, const struct clv_lease *lease)
 {
 	const struct clv_lease_record *record = &lease->record;
-	const struct clv_agent_device *device;
+	struct clv_agent_device *device;
 
 	if (record->standing[0] != '\0' && clv_ledger_standing(ledger, record->standing))
 		return false;
 	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
 		struct clv_promised promised;
 
+		if (clv_devices_root(device)->is_cordoned)
+			return false;
 		clv_ledger_promised(ledger, device, lease, record->standing, &promised);
 		if (clv_admission_check(&promised, &record->share,
 			    device->info.memory_bytes, device->info.name,
@@ -425,33 +459,32 @@ static bool fits_now(const struct clv_ledger *ledger, const struct clv_lease *le
 	return true;
 }
 
-/* Admits from the front of the queue for as long as the next one fits: in order, so that
- * a large request is not starved by small ones. */
+static int admit(struct clv_ledger *ledger, struct clv_lease *lease)
+{
+	struct clv_lease_record record = lease->record;
+	struct clv_error err = {0};
+
+	record.is_queued = false;
+	if (store_lease(ledger->agent, lease, &record, &err) < 0)
+		clv_state_set_stale(ledger->agent, &err);
+	lease->record.is_queued = false;
+	if (activate(lease, &err) >= 0)
+		return 0;
+	clv_ledger_end(ledger, lease, err.msg);
+	return -EIO;
+}
+
+/* Admits the next one for as long as it fits: whoever is first is waited for, so that a
+ * large request is not starved by small ones. */
 static void serve_queue(struct clv_ledger *ledger, struct clv_agent_device *device)
 {
-	struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
+	struct clv_lease *lease;
 
-	while (lease) {
-		struct clv_lease *next = TAILQ_NEXT(lease, entry);
-		struct clv_lease_record record = lease->record;
-		struct clv_error err = {0};
-
-		if (!clv_lease_is_on(lease, device) || !record.is_queued) {
-			lease = next;
+	while ((lease = clv_queue_first(ledger, device)) && fits_now(ledger, lease)) {
+		if (admit(ledger, lease) < 0)
 			continue;
-		}
-		if (!fits_now(ledger, lease))
-			return;
-		record.is_queued = false;
-		if (store_lease(ledger->agent, lease, &record, &err) < 0)
-			clv_state_set_stale(ledger->agent, &err);
-		lease->record.is_queued = false;
-		if (activate(lease, &err) < 0)
-			clv_ledger_end(ledger, lease, err.msg);
-		else
-			clv_events_emit(ledger->agent, CLV_EVENT_LEASE_CREATED, lease,
-				"its turn in the queue has come");
-		lease = next;
+		clv_events_emit(ledger->agent, CLV_EVENT_LEASE_CREATED, lease,
+			"its turn in the queue has come");
 	}
 }
 
@@ -501,6 +534,9 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 	r = clv_share_resolve(&wanted, lease->device->info.memory_bytes, &share, err);
 	if (r >= 0)
 		r = check_growth(ledger, lease, &share, err);
+	if (r >= 0)
+		r = clv_tenants_check(ledger->agent, lease->record.uid, lease->record.gid,
+			lease, &share, "", err);
 	if (r < 0)
 		return r;
 	clv_lease_snapshot(lease, &record);
@@ -569,8 +605,50 @@ void clv_ledger_end_by_force(struct clv_ledger *ledger, struct clv_lease *lease)
 		CLOCK_MONOTONIC, FORCE_TIMEOUT_US, 0, on_force_timeout, lease);
 }
 
+void clv_ledger_end_expired(struct clv_ledger *ledger)
+{
+	uint64_t now_ns = clv_clock_real_ns();
+	struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
+
+	while (lease) {
+		struct clv_lease *next = TAILQ_NEXT(lease, entry);
+		uint64_t end_ns = lease->record.expires_real_ns;
+
+		if (end_ns > 0 && end_ns <= now_ns && !lease->is_ending) {
+			clv_events_emit(ledger->agent, CLV_EVENT_LEASE_EXPIRED, lease,
+				"its time is over");
+			clv_ledger_end_by_force(ledger, lease);
+		}
+		lease = next;
+	}
+}
+
 void clv_ledger_check_end(struct clv_ledger *ledger, struct clv_lease *lease)
 {
 	if (is_over(lease))
 		sd_event_source_set_enabled(ledger->end_source, SD_EVENT_ONESHOT);
+}
+
+void clv_ledger_end_all(struct clv_ledger *ledger, const struct clv_agent_device *device)
+{
+	struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
+
+	while (lease) {
+		struct clv_lease *next = TAILQ_NEXT(lease, entry);
+
+		if (is_below(lease, device))
+			clv_ledger_end_by_force(ledger, lease);
+		lease = next;
+	}
+}
+
+void clv_ledger_serve(struct clv_ledger *ledger, struct clv_agent_device *device)
+{
+	for (size_t i = 0; i < clv_devices_count(ledger->agent->devices); i++) {
+		struct clv_agent_device *part = clv_devices_at(ledger->agent->devices, i);
+
+		if (clv_devices_root(part) == device)
+			serve_queue(ledger, part);
+	}
+	changed(ledger->agent);
 }

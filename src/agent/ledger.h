@@ -19,9 +19,11 @@ struct clv_ledger *clv_ledger_free(struct clv_ledger *ledger);
 /* Oldest first.  Borrowed. */
 struct clv_lease_list *clv_ledger_leases(struct clv_ledger *ledger);
 
-/* By id or by name; root (uid 0) sees all, others their own.  NULL with -ENOENT. */
+/* By id or by name, of those that the caller sees (NULL: all), his own first.  NULL with
+ * -ENOENT. */
+struct clv_caller;
 struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_name,
-	uid_t uid, struct clv_error *err);
+	const struct clv_caller *caller, struct clv_error *err);
 
 /* A new lease for peer; pidfd (taken in every case) is the peer's. */
 int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request *request,
@@ -33,6 +35,9 @@ int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request 
 int clv_ledger_adopt(
 	struct clv_ledger *ledger, struct clv_lease *lease, struct clv_error *err);
 
+/* For people: its name, where it is, what it may have. */
+void clv_ledger_describe(const struct clv_lease *lease, char *ret, size_t ret_bytes);
+
 int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 	const struct clv_lease_request *request, struct clv_error *err);
 
@@ -42,12 +47,17 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 /* Ends its processes first (SIGTERM, SIGKILL after 5 s); the lease ends with the last. */
 void clv_ledger_end_by_force(struct clv_ledger *ledger, struct clv_lease *lease);
 
+/* Ends by force all that is on a device or a part of it. */
+void clv_ledger_end_all(struct clv_ledger *ledger, const struct clv_agent_device *device);
+
+/* Admits who waits for a device or a part of it and fits now. */
+void clv_ledger_serve(struct clv_ledger *ledger, struct clv_agent_device *device);
+
 /* Its holder or one of its processes died: the loop looks soon whether it is over. */
 void clv_ledger_check_end(struct clv_ledger *ledger, struct clv_lease *lease);
 
-/* 1 is next; 0: not queued. */
-uint32_t clv_ledger_position(
-	const struct clv_ledger *ledger, const struct clv_lease *lease);
+/* Ends by force what has run for as long as it was to. */
+void clv_ledger_end_expired(struct clv_ledger *ledger);
 
 /* What active leases have been promised on a device, without one of them (may be NULL),
  * and what is set aside in standing shares, but for one (may be ""). */

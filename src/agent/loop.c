@@ -6,6 +6,7 @@
 #include "agent/adopt.h"
 #include "agent/agent.h"
 #include "agent/apply.h"
+#include "agent/cordons.h"
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/hardware.h"
@@ -13,10 +14,12 @@
 #include "agent/idle.h"
 #include "agent/ledger.h"
 #include "agent/made.h"
+#include "agent/network.h"
 #include "agent/sampler.h"
 #include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
+#include "agent/tokens.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -59,20 +62,31 @@ static void socket_path(const struct clv_agent *agent, char *ret, size_t ret_byt
 	snprintf(ret, ret_bytes, "%s/api.sock", agent->config.runtime);
 }
 
-static int serve(struct clv_agent *agent, struct clv_error *err)
+static int serve_unix(struct clv_agent *agent, struct clv_error *err)
 {
+	struct clv_http_listener listener = {.is_unix = true};
 	char path[CLV_FOLDER_MAX + 16];
-	int fd;
 
 	socket_path(agent, path, sizeof(path));
-	fd = clv_socket_listen(
+	listener.fd = clv_socket_listen(
 		path, SOCK_STREAM, agent->config.is_system ? 0666 : 0600, err);
-	if (fd < 0)
-		return fd;
+	if (listener.fd < 0)
+		return listener.fd;
 	/* A full queue refuses callers on the spot; a burst of them is no error. */
-	if (listen(fd, BACKLOG) < 0)
+	if (listen(listener.fd, BACKLOG) < 0)
 		clv_log_debug("the queue of %s stays short", path);
-	return clv_http_new(agent, fd, &agent->http, err);
+	return clv_http_listen(agent->http, &listener, err);
+}
+
+static int serve(struct clv_agent *agent, struct clv_error *err)
+{
+	int r = clv_tokens_new(agent, &agent->tokens, err);
+
+	if (r >= 0)
+		r = clv_http_new(agent, &agent->http, err);
+	if (r >= 0)
+		r = serve_unix(agent, err);
+	return r < 0 ? r : clv_network_serve(agent, err);
 }
 
 /* The worker and its backends read this from the environment. */
@@ -135,6 +149,7 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	clv_adopt_all(agent);
 	clv_state_close_copy(agent);
 	clv_devices_claim_all(agent->devices);
+	clv_cordons_restore(agent);
 	start_hardware(agent);
 	r = serve(agent, err);
 	if (r >= 0)
@@ -153,6 +168,7 @@ static void tear_down(struct clv_agent *agent)
 		unlink(path);
 	}
 	agent->http = clv_http_free(agent->http);
+	agent->tokens = clv_tokens_free(agent->tokens);
 	agent->sampler = clv_sampler_free(agent->sampler);
 	agent->idle = clv_idle_free(agent->idle);
 	if (agent->ledger)

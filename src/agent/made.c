@@ -125,7 +125,7 @@ static int start(struct clv_made *made, struct clv_request *http,
 	struct clv_agent *agent = made->agent;
 	struct clv_node *node = clv_hardware_node(agent->hardware);
 	struct clv_apply_request request = {
-		.uid = http->peer.uid,
+		.uid = http->caller.uid,
 		.count = 1,
 		.start = -1,
 		.is_for_lease = true,
@@ -176,9 +176,10 @@ int clv_made_get(struct clv_made *made, struct clv_request *http,
 	const struct clv_agent_device *device;
 	struct clv_hardware *hardware = made->agent->hardware;
 
-	if (made->agent->config.is_system && http->peer.uid != 0)
+	if (http->caller.scope != CLV_SCOPE_ADMIN)
 		return clv_error_set(err, -EPERM,
-			"only root may have partitions made on this machine: take one "
+			"only an admin may have partitions made on this machine: take "
+			"one "
 			"that is there with --profile, or a share");
 	if (http->note[0] != '\0')
 		return finish(made, http, wanted, err);

@@ -50,6 +50,12 @@ static int run(struct clv_agent *agent)
 	if (r >= 0 || agent->config.is_foreground)
 		r = clv_daemon_find_folders(&agent->config, &err);
 	if (r >= 0)
+		r = clv_daemon_read_settings(agent, &err);
+	if (r == -EBADMSG) {
+		clv_log_error(0, "%s", err.msg);
+		return EX_CONFIG;
+	}
+	if (r >= 0)
 		r = lock_fd = clv_daemon_lock(&agent->config, &err);
 	if (r == -EALREADY) {
 		/* Whoever started us wanted an agent, and there is one. */

@@ -54,6 +54,12 @@ static int set_sim(
 	return set_folder("sim", value, config->sim, err);
 }
 
+static int set_settings(
+	struct clv_agent_config *config, const char *value, struct clv_error *err)
+{
+	return set_folder("config", value, config->settings, err);
+}
+
 static int set_idle_exit(
 	struct clv_agent_config *config, const char *value, struct clv_error *err)
 {
@@ -130,6 +136,8 @@ static const struct {
 		"where devices are locked against other agents (/run/lock)"},
 	{"sim", "FILE", false, CLV_OPTIONS_RUN, set_sim,
 		"a simulated node, as FILE describes it, in place of this one"},
+	{"config", "FILE", false, CLV_OPTIONS_RUN, set_settings,
+		"the settings (/etc/cleave/cleaved.yaml, or your own's)"},
 	{"idle-exit", "TIME", true, CLV_OPTIONS_RUN, set_idle_exit,
 		"end after TIME (60s) without lease and request"},
 	{"allow-overcommit", NULL, false, CLV_OPTIONS_RUN, set_allow_overcommit,

@@ -2,6 +2,7 @@
 #include "agent/partitions.h"
 
 #include "agent/agent.h"
+#include "agent/cordons.h"
 #include "agent/devices.h"
 #include "agent/ledger.h"
 #include "base/log.h"
@@ -68,6 +69,7 @@ static void take_partition(struct clv_agent *agent, struct clv_agent_device *who
 	part->info = info;
 	part->parent = whole;
 	part->is_present = true;
+	part->numa_node = partition->numa_node;
 }
 
 static void take_partitions(struct clv_agent *agent, struct clv_agent_device *whole,
@@ -96,6 +98,7 @@ static void take_device(struct clv_agent *agent, const struct clv_node_device *d
 	if (!whole)
 		return;
 	whole->is_present = true;
+	whole->numa_node = device->numa_node;
 	whole->is_divided = is_divided(device);
 	take_partitions(agent, whole, device);
 }
@@ -112,6 +115,7 @@ void clv_partitions_take_node(struct clv_agent *agent, const struct clv_node *no
 	}
 	for (size_t i = 0; i < node->n_devices; i++)
 		take_device(agent, &node->devices[i]);
+	clv_cordons_restore(agent);
 }
 
 static void drop_leases(struct clv_holders *holders)

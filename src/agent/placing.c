@@ -97,12 +97,36 @@ static bool is_changing(const struct clv_agent *agent, const char *name)
 	return false;
 }
 
+static const struct clv_agent_device *find_cordoned(
+	const struct clv_agent *agent, const char *name)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (clv_devices_root(device)->is_cordoned &&
+			(name[0] == '\0' || strcmp(device->info.name, name) == 0))
+			return clv_devices_root(device);
+	}
+	return NULL;
+}
+
+static int fail_cordoned(const struct clv_agent_device *device, struct clv_error *err)
+{
+	return clv_error_set(err, -EBUSY,
+		"%s takes no new lease until it is uncordoned (%s): use another "
+		"device",
+		device->info.name, device->cordon_reason);
+}
+
 int clv_placing_fail_without_device(const struct clv_agent *agent,
 	const struct clv_lease_request *request, struct clv_error *err)
 {
 	const char *problem = json_string_value(
 		json_array_get(clv_devices_problems(agent->devices), 0));
+	const struct clv_agent_device *cordoned = find_cordoned(agent, request->device);
 
+	if (cordoned)
+		return fail_cordoned(cordoned, err);
 	if (request->profile[0] != '\0')
 		return clv_error_set(err, -ENODEV,
 			"there is no partition %s%s%s: see cleave devices for those that "
@@ -131,9 +155,11 @@ bool clv_placing_is_candidate(
 	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
 	const char *name = request->device;
+	const struct clv_agent_device *root =
+		clv_devices_root((struct clv_agent_device *)device);
 
 	if (!device->is_present || device->is_divided || device->is_changing ||
-		clv_devices_root((struct clv_agent_device *)device)->is_changing)
+		root->is_changing || root->is_cordoned)
 		return false;
 	if (request->profile[0] != '\0' &&
 		strcmp(device->info.profile, request->profile) != 0)
@@ -149,6 +175,8 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 	struct clv_agent_device *device =
 		clv_devices_find(agent->devices, share->device_uuid);
 
+	if (device && clv_devices_root(device)->is_cordoned)
+		return fail_cordoned(clv_devices_root(device), err);
 	if (!device || !device->is_present || device->is_changing)
 		return clv_error_set(err, -ENODEV,
 			"the share %s is on a part of a device that is not there now",

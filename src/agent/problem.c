@@ -16,6 +16,7 @@ static const struct clv_problem {
 	{EINVAL, 400, "Bad Request", "bad_request"},
 	{ERANGE, 400, "Bad Request", "bad_request"},
 	{EBADMSG, 400, "Bad Request", "bad_layout"},
+	{EACCES, 401, "Unauthorized", "unauthenticated"},
 	{EPERM, 403, "Forbidden", "not_permitted"},
 	{ENOENT, 404, "Not Found", "not_found"},
 	{ENODEV, 404, "Not Found", "no_such_device"},
@@ -23,20 +24,33 @@ static const struct clv_problem {
 	{EEXIST, 409, "Conflict", "name_in_use"},
 	{CLV_E_IN_USE, 409, "Conflict", "in_use"},
 	{EBUSY, 409, "Conflict", "does_not_fit"},
+	{CLV_E_CHANGED, 412, "Precondition Failed", "precondition_failed"},
 	{EMSGSIZE, 413, "Content Too Large", "too_large"},
 	{ECANCELED, 409, "Conflict", "ended"},
 	{ENOSPC, 507, "Insufficient Storage", "disk_full"},
 	{0, 500, "Internal Server Error", "internal"},
 };
 
-json_t *clv_problem_to_json(const struct clv_error *err, unsigned int *ret_status)
+static const struct clv_problem *find(int code)
 {
 	const struct clv_problem *problem = problems;
+
+	while (problem->code != 0 && problem->code != -code)
+		problem++;
+	return problem;
+}
+
+const char *clv_problem_code(int code)
+{
+	return find(code)->name;
+}
+
+json_t *clv_problem_to_json(const struct clv_error *err, unsigned int *ret_status)
+{
+	const struct clv_problem *problem = find(err->code);
 	struct clv_error clean = *err;
 	json_t *json;
 
-	while (problem->code != 0 && problem->code != -err->code)
-		problem++;
 	/* A message may quote what a caller sent: it is one line all the same, and may
 	 * have been cut in the middle of a character. */
 	for (char *p = clean.msg; *p; p++) {

@@ -7,6 +7,7 @@
 #include "agent/events.h"
 #include "agent/lease.h"
 #include "agent/ledger.h"
+#include "agent/queue.h"
 #include "arbiter/arbiter.h"
 #include "base/clock.h"
 #include "base/units.h"
@@ -113,7 +114,7 @@ static json_t *render_devices(const struct clv_lease *lease)
 json_t *clv_render_lease(const struct clv_lease *lease)
 {
 	const struct clv_lease_record *record = &lease->record;
-	uint32_t position = clv_ledger_position(lease->agent->ledger, lease);
+	uint32_t position = clv_queue_position(lease->agent->ledger, lease);
 	char socket_path[CLV_FOLDER_MAX + 64];
 	json_t *object;
 
@@ -129,9 +130,12 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 		record->overcommit, "queue_position",
 		position ? number(position) : json_null());
 	json_object_update_new(object,
-		json_pack("{s:o,s:i,s:o}", "created_at",
-			timestamp(record->created_real_ns), "holder_pid",
-			(int)record->holder.pid, "command", text(record->command)));
+		json_pack("{s:o,s:o,s:i,s:o}", "created_at",
+			timestamp(record->created_real_ns), "expires_at",
+			record->expires_real_ns ? timestamp(record->expires_real_ns)
+						: json_null(),
+			"holder_pid", (int)record->holder.pid, "command",
+			text(record->command)));
 	add_account(lease, object);
 	json_object_set_new(
 		object, "in", record->standing[0] ? text(record->standing) : json_null());
@@ -193,6 +197,9 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 	json_object_set_new(object, "parent",
 		device->parent ? text(device->parent->info.name) : json_null());
 	json_object_set_new(object, "partition", render_partition(info));
+	json_object_set_new(object, "cordoned", json_boolean(device->is_cordoned));
+	json_object_set_new(object, "cordon_reason",
+		device->is_cordoned ? text(device->cordon_reason) : json_null());
 	json_object_set_new(object, "divided", json_boolean(device->is_divided));
 	json_object_set_new(object, "numa_node", number_or_null(device->numa_node));
 	return object;

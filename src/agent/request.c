@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TIME_MAX_S (365 * 86400)
+
 enum verb {
 	CREATE = 1,
 	RESIZE = 2,
@@ -209,6 +211,19 @@ static int take_count(
 	return 0;
 }
 
+static int take_time(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	json_int_t seconds = json_integer_value(value);
+
+	if (!json_is_integer(value) || seconds < 1 || seconds > TIME_MAX_S)
+		return clv_error_set(err, -ERANGE,
+			"time must be a whole number of seconds from 1 to %d",
+			TIME_MAX_S);
+	request->time_s = (uint64_t)seconds;
+	return 0;
+}
+
 static int take_same_device(
 	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
 {
@@ -235,6 +250,7 @@ static const struct {
 	{"overcommit", CREATE, take_overcommit},
 	{"count", CREATE, take_count},
 	{"same_device", CREATE, take_same_device},
+	{"time", CREATE, take_time},
 };
 
 static int take_field(enum verb verb, const char *name, const json_t *value,
@@ -256,7 +272,7 @@ static int take_field(enum verb verb, const char *name, const json_t *value,
 	return clv_error_set(err, -EINVAL,
 		"unknown field \"%.40s\": known are name, device, profile, in, "
 		"isolation, command, share, cap, memory_bytes, class, wait, "
-		"overcommit, count and same_device",
+		"overcommit, count, same_device and time",
 		name);
 }
 

@@ -26,7 +26,8 @@ struct clv_lease_request {
 	bool has_share, has_cap, has_memory, has_class; /* a cap of null: has_cap, 0 */
 	bool wait;
 	bool overcommit;
-	uint32_t count; /* of devices, each of them whole; 0: not said, a share of one */
+	uint32_t count;  /* of devices, each of them whole; 0: not said, a share of one */
+	uint64_t time_s; /* until it is ended; 0: never */
 	bool is_same_device; /* all of them partitions of one device */
 };
 

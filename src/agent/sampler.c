@@ -90,6 +90,7 @@ static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
 		sample(lease);
 		clv_affinity_hold(lease);
 	}
+	clv_ledger_end_expired(agent->ledger);
 	clv_made_tick(agent->made);
 	clv_state_repair(agent);
 	clv_events_flush(agent->events);

@@ -39,3 +39,15 @@ int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *do
 /* What need not survive the machine is not waited for.  SQLite takes this setting only
  * between transactions. */
 void clv_store_set_relaxed(struct clv_store *store, bool relaxed);
+
+/* Statements that are run seldom.  prepare: 0 with *ret; finish: runs one without rows,
+ * and ends it; end: after the last row, or a callback's r < 0. */
+int clv_store_prepare(struct clv_store *store, const char *sql, const char *doing,
+	sqlite3_stmt **ret, struct clv_error *err);
+int clv_store_finish(struct clv_store *store, sqlite3_stmt *query, const char *doing,
+	struct clv_error *err);
+int clv_store_end(struct clv_store *store, sqlite3_stmt *query, int step, int r,
+	const char *doing, struct clv_error *err);
+/* NULL is "" in the state. */
+void clv_store_bind_text(sqlite3_stmt *query, int at, const char *text);
+const char *clv_store_text(sqlite3_stmt *row, int at);

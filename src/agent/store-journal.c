@@ -11,53 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int prepare(struct clv_store *store, const char *sql, const char *doing,
-	sqlite3_stmt **ret, struct clv_error *err)
-{
-	int r;
-
-	clv_store_set_relaxed(store, false);
-	r = sqlite3_prepare_v2(store->db, sql, -1, ret, NULL);
-	return r == SQLITE_OK ? 0 : clv_store_error(err, store->db, r, doing);
-}
-
-/* Of a statement without rows. */
-static int finish(struct clv_store *store, sqlite3_stmt *query, const char *doing,
-	struct clv_error *err)
-{
-	int r = sqlite3_step(query);
-
-	sqlite3_finalize(query);
-	return r == SQLITE_DONE ? 0 : clv_store_error(err, store->db, r, doing);
-}
-
-static void bind_text(sqlite3_stmt *query, int at, const char *text)
-{
-	sqlite3_bind_text(query, at, text ? text : "", -1, SQLITE_STATIC);
-}
-
-static const char *get_text(sqlite3_stmt *query, int at)
-{
-	const unsigned char *text = sqlite3_column_text(query, at);
-
-	return text ? (const char *)text : "";
-}
-
 /* There is one operation at a time: another one that seems unfinished is one whose end
  * could not be written, and must not be gone on with after this one. */
 static int end_others(
 	struct clv_store *store, const char *id, const char *doing, struct clv_error *err)
 {
 	sqlite3_stmt *query;
-	int r = prepare(store,
+	int r = clv_store_prepare(store,
 		"UPDATE journal SET state='failed' WHERE id<>?1 AND state IN "
 		"('running','rolling_back')",
 		doing, &query, err);
 
 	if (r < 0)
 		return r;
-	bind_text(query, 1, id);
-	return finish(store, query, doing, err);
+	clv_store_bind_text(query, 1, id);
+	return clv_store_finish(store, query, doing, err);
 }
 
 int clv_store_put_journal(
@@ -65,7 +33,7 @@ int clv_store_put_journal(
 {
 	static const char doing[] = "cannot write the journal";
 	sqlite3_stmt *query;
-	int r = prepare(store,
+	int r = clv_store_prepare(store,
 		"INSERT INTO journal(id,what,state,error,uid,started_ns,step,n_steps,"
 		"target,before,keeps_layout,for_lease) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,"
 		"?9,?10,?11,?12) ON CONFLICT(id) DO UPDATE SET state=?3,error=?4,step=?7,"
@@ -74,19 +42,19 @@ int clv_store_put_journal(
 
 	if (r < 0)
 		return r;
-	bind_text(query, 1, journal->id);
-	bind_text(query, 2, journal->what);
-	bind_text(query, 3, journal->state);
-	bind_text(query, 4, journal->error);
+	clv_store_bind_text(query, 1, journal->id);
+	clv_store_bind_text(query, 2, journal->what);
+	clv_store_bind_text(query, 3, journal->state);
+	clv_store_bind_text(query, 4, journal->error);
 	sqlite3_bind_int64(query, 5, journal->uid);
 	sqlite3_bind_int64(query, 6, (sqlite3_int64)journal->started_real_ns);
 	sqlite3_bind_int64(query, 7, journal->step);
 	sqlite3_bind_int64(query, 8, journal->n_steps);
-	bind_text(query, 9, journal->target);
-	bind_text(query, 10, journal->before);
+	clv_store_bind_text(query, 9, journal->target);
+	clv_store_bind_text(query, 10, journal->before);
 	sqlite3_bind_int(query, 11, journal->keeps_layout);
 	sqlite3_bind_int(query, 12, journal->is_for_lease);
-	r = finish(store, query, doing, err);
+	r = clv_store_finish(store, query, doing, err);
 	return r < 0 ? r : end_others(store, journal->id, doing, err);
 }
 
@@ -94,14 +62,14 @@ static int set_json(struct clv_store *store, const char *id, const char *json,
 	const char *doing, struct clv_error *err)
 {
 	sqlite3_stmt *query;
-	int r = prepare(
+	int r = clv_store_prepare(
 		store, "UPDATE journal SET json=?2 WHERE id=?1", doing, &query, err);
 
 	if (r < 0)
 		return r;
-	bind_text(query, 1, id);
-	bind_text(query, 2, json);
-	return finish(store, query, doing, err);
+	clv_store_bind_text(query, 1, id);
+	clv_store_bind_text(query, 2, json);
+	return clv_store_finish(store, query, doing, err);
 }
 
 int clv_store_end_journal(struct clv_store *store, const char *id, const char *json,
@@ -112,7 +80,7 @@ int clv_store_end_journal(struct clv_store *store, const char *id, const char *j
 	int r = set_json(store, id, json, doing, err);
 
 	if (r >= 0)
-		r = prepare(store,
+		r = clv_store_prepare(store,
 			"DELETE FROM journal WHERE state NOT IN "
 			"('running','rolling_back') AND id NOT IN (SELECT id FROM "
 			"journal ORDER BY started_ns DESC LIMIT ?1)",
@@ -120,7 +88,7 @@ int clv_store_end_journal(struct clv_store *store, const char *id, const char *j
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(query, 1, keep);
-	return finish(store, query, doing, err);
+	return clv_store_finish(store, query, doing, err);
 }
 
 int clv_store_read_ended(struct clv_store *store, clv_store_text_fn callback,
@@ -129,18 +97,15 @@ int clv_store_read_ended(struct clv_store *store, clv_store_text_fn callback,
 	static const char doing[] = "cannot read the journal";
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
-	int r = prepare(store,
+	int r = clv_store_prepare(store,
 		"SELECT json FROM journal WHERE json<>'' ORDER BY started_ns", doing,
 		&query, err);
 
 	if (r < 0)
 		return r;
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
-		r = callback(userdata, get_text(query, 0));
-	if (r >= 0 && step != SQLITE_DONE)
-		r = clv_store_error(err, store->db, step, doing);
-	sqlite3_finalize(query);
-	return r;
+		r = callback(userdata, clv_store_text(query, 0));
+	return clv_store_end(store, query, step, r, doing, err);
 }
 
 static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)
@@ -150,15 +115,15 @@ static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)
 		.started_real_ns = (uint64_t)sqlite3_column_int64(row, 5),
 		.step = (uint32_t)sqlite3_column_int64(row, 6),
 		.n_steps = (uint32_t)sqlite3_column_int64(row, 7),
-		.target = strdup(get_text(row, 8)),
-		.before = strdup(get_text(row, 9)),
+		.target = strdup(clv_store_text(row, 8)),
+		.before = strdup(clv_store_text(row, 9)),
 		.keeps_layout = sqlite3_column_int(row, 10) != 0,
 		.is_for_lease = sqlite3_column_int(row, 11) != 0,
 	};
-	snprintf(ret->id, sizeof(ret->id), "%s", get_text(row, 0));
-	snprintf(ret->what, sizeof(ret->what), "%s", get_text(row, 1));
-	snprintf(ret->state, sizeof(ret->state), "%s", get_text(row, 2));
-	snprintf(ret->error, sizeof(ret->error), "%s", get_text(row, 3));
+	snprintf(ret->id, sizeof(ret->id), "%s", clv_store_text(row, 0));
+	snprintf(ret->what, sizeof(ret->what), "%s", clv_store_text(row, 1));
+	snprintf(ret->state, sizeof(ret->state), "%s", clv_store_text(row, 2));
+	snprintf(ret->error, sizeof(ret->error), "%s", clv_store_text(row, 3));
 }
 
 int clv_store_get_journal(
@@ -166,7 +131,7 @@ int clv_store_get_journal(
 {
 	static const char doing[] = "cannot read the journal";
 	sqlite3_stmt *query;
-	int r = prepare(store,
+	int r = clv_store_prepare(store,
 		"SELECT * FROM journal WHERE state IN ('running','rolling_back') "
 		"ORDER BY started_ns DESC LIMIT 1",
 		doing, &query, err);
@@ -191,28 +156,28 @@ int clv_store_put_layout(
 {
 	static const char doing[] = "cannot store the layout";
 	sqlite3_stmt *query;
-	int r = prepare(store,
+	int r = clv_store_prepare(store,
 		layout[0] ? "INSERT OR REPLACE INTO layout VALUES(1,?1)"
 			  : "DELETE FROM layout WHERE ?1=''",
 		doing, &query, err);
 
 	if (r < 0)
 		return r;
-	bind_text(query, 1, layout);
-	return finish(store, query, doing, err);
+	clv_store_bind_text(query, 1, layout);
+	return clv_store_finish(store, query, doing, err);
 }
 
 int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *err)
 {
 	static const char doing[] = "cannot read the layout";
 	sqlite3_stmt *query;
-	int r = prepare(store, "SELECT text FROM layout", doing, &query, err);
+	int r = clv_store_prepare(store, "SELECT text FROM layout", doing, &query, err);
 
 	if (r < 0)
 		return r;
 	r = sqlite3_step(query);
 	if (r == SQLITE_ROW) {
-		*ret = strdup(get_text(query, 0));
+		*ret = strdup(clv_store_text(query, 0));
 		r = *ret ? 0 : clv_error_errno(err, ENOMEM, doing);
 	} else if (r == SQLITE_DONE) {
 		r = clv_error_set(err, -ENOENT, "no layout has been applied");
@@ -228,14 +193,14 @@ int clv_store_put_made(
 {
 	static const char doing[] = "cannot note down a partition";
 	sqlite3_stmt *query;
-	int r = prepare(
+	int r = clv_store_prepare(
 		store, "INSERT OR REPLACE INTO made VALUES(?1,?2)", doing, &query, err);
 
 	if (r < 0)
 		return r;
-	bind_text(query, 1, name);
+	clv_store_bind_text(query, 1, name);
 	sqlite3_bind_int(query, 2, turned_on);
-	return finish(store, query, doing, err);
+	return clv_store_finish(store, query, doing, err);
 }
 
 int clv_store_delete_made(
@@ -243,12 +208,13 @@ int clv_store_delete_made(
 {
 	static const char doing[] = "cannot forget a partition";
 	sqlite3_stmt *query;
-	int r = prepare(store, "DELETE FROM made WHERE name=?1", doing, &query, err);
+	int r = clv_store_prepare(
+		store, "DELETE FROM made WHERE name=?1", doing, &query, err);
 
 	if (r < 0)
 		return r;
-	bind_text(query, 1, name);
-	return finish(store, query, doing, err);
+	clv_store_bind_text(query, 1, name);
+	return clv_store_finish(store, query, doing, err);
 }
 
 int clv_store_read_made(struct clv_store *store, clv_store_made_fn callback,
@@ -257,26 +223,23 @@ int clv_store_read_made(struct clv_store *store, clv_store_made_fn callback,
 	static const char doing[] = "cannot read the partitions of leases";
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
-	int r = prepare(store, "SELECT * FROM made", doing, &query, err);
+	int r = clv_store_prepare(store, "SELECT * FROM made", doing, &query, err);
 
 	if (r < 0)
 		return r;
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
-		r = callback(
-			userdata, get_text(query, 0), sqlite3_column_int(query, 1) != 0);
-	if (r >= 0 && step != SQLITE_DONE)
-		r = clv_store_error(err, store->db, step, doing);
-	sqlite3_finalize(query);
-	return r;
+		r = callback(userdata, clv_store_text(query, 0),
+			sqlite3_column_int(query, 1) != 0);
+	return clv_store_end(store, query, step, r, doing, err);
 }
 
 int clv_store_clear_standing(struct clv_store *store, struct clv_error *err)
 {
 	static const char doing[] = "cannot rewrite the standing shares";
 	sqlite3_stmt *query;
-	int r = prepare(store, "DELETE FROM standing", doing, &query, err);
+	int r = clv_store_prepare(store, "DELETE FROM standing", doing, &query, err);
 
-	return r < 0 ? r : finish(store, query, doing, err);
+	return r < 0 ? r : clv_store_finish(store, query, doing, err);
 }
 
 int clv_store_put_standing(struct clv_store *store,
@@ -284,24 +247,24 @@ int clv_store_put_standing(struct clv_store *store,
 {
 	static const char doing[] = "cannot store a standing share";
 	sqlite3_stmt *query;
-	int r = prepare(store,
+	int r = clv_store_prepare(store,
 		"INSERT OR REPLACE INTO standing VALUES(?1,?2,?3,?4,?5,?6)", doing,
 		&query, err);
 
 	if (r < 0)
 		return r;
-	bind_text(query, 1, share->name);
-	bind_text(query, 2, share->device_uuid);
+	clv_store_bind_text(query, 1, share->name);
+	clv_store_bind_text(query, 2, share->device_uuid);
 	sqlite3_bind_int64(query, 3, share->share.compute_ppm);
 	sqlite3_bind_int64(query, 4, share->share.cap_ppm);
 	sqlite3_bind_int64(query, 5, (sqlite3_int64)share->share.memory_bytes);
-	bind_text(query, 6, clv_class_to_string(share->share.class));
-	return finish(store, query, doing, err);
+	clv_store_bind_text(query, 6, clv_class_to_string(share->share.class));
+	return clv_store_finish(store, query, doing, err);
 }
 
 static void read_standing(sqlite3_stmt *row, struct clv_standing_share *ret)
 {
-	enum clv_class class = clv_class_from_string(get_text(row, 5));
+	enum clv_class class = clv_class_from_string(clv_store_text(row, 5));
 
 	*ret = (struct clv_standing_share){
 		.share =
@@ -313,8 +276,9 @@ static void read_standing(sqlite3_stmt *row, struct clv_standing_share *ret)
 								     : class,
 			},
 	};
-	snprintf(ret->name, sizeof(ret->name), "%s", get_text(row, 0));
-	snprintf(ret->device_uuid, sizeof(ret->device_uuid), "%s", get_text(row, 1));
+	snprintf(ret->name, sizeof(ret->name), "%s", clv_store_text(row, 0));
+	snprintf(
+		ret->device_uuid, sizeof(ret->device_uuid), "%s", clv_store_text(row, 1));
 }
 
 int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callback,
@@ -323,7 +287,7 @@ int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callb
 	static const char doing[] = "cannot read the standing shares";
 	struct clv_standing_share share;
 	sqlite3_stmt *query;
-	int r = prepare(
+	int r = clv_store_prepare(
 		store, "SELECT * FROM standing ORDER BY rowid", doing, &query, err);
 	int step = SQLITE_DONE;
 
@@ -333,8 +297,5 @@ int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callb
 		read_standing(query, &share);
 		r = callback(userdata, &share);
 	}
-	if (r >= 0 && step != SQLITE_DONE)
-		r = clv_store_error(err, store->db, step, doing);
-	sqlite3_finalize(query);
-	return r;
+	return clv_store_end(store, query, step, r, doing, err);
 }

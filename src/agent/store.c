@@ -16,11 +16,12 @@
 #include <string.h>
 
 static const char *const statements[_STATEMENT_MAX] = {
-	[PUT_LEASE] = "INSERT INTO leases VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-		      "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23) ON CONFLICT(id) DO "
-		      "UPDATE SET compute_ppm=?9,cap_ppm=?10,memory_bytes=?11,class=?12,"
-		      "is_queued=?14,held_ns=?18,throttled_ns=?19,turns=?20,"
-		      "revocations=?21,overdue=?22",
+	[PUT_LEASE] =
+		"INSERT INTO leases VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
+		"?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24) ON CONFLICT(id) DO "
+		"UPDATE SET compute_ppm=?9,cap_ppm=?10,memory_bytes=?11,class=?12,"
+		"is_queued=?14,held_ns=?18,throttled_ns=?19,turns=?20,"
+		"revocations=?21,overdue=?22,expires_ns=?24",
 	[DELETE_LEASE] = "DELETE FROM leases WHERE id=?1",
 	[CLEAR_LEASES] = "DELETE FROM leases",
 	[READ_LEASES] = "SELECT * FROM leases ORDER BY rowid",
@@ -80,8 +81,23 @@ static const char schema_3[] =
 	"PRAGMA user_version=3;"
 	"COMMIT;";
 
+static const char schema_4[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE tokens(id TEXT PRIMARY KEY,name TEXT,scope TEXT,tenant TEXT,"
+	"hash BLOB,created_ns INTEGER,expires_ns INTEGER);"
+	"CREATE TABLE keys(subject TEXT,key TEXT,request TEXT,object TEXT,"
+	"time_ns INTEGER,PRIMARY KEY(subject,key));"
+	"CREATE TABLE audit(id INTEGER PRIMARY KEY AUTOINCREMENT,time_ns INTEGER,"
+	"subject TEXT,uid INTEGER,token TEXT,origin TEXT,action TEXT,object TEXT,"
+	"detail TEXT,result TEXT);"
+	"CREATE TABLE cordons(uuid TEXT PRIMARY KEY,reason TEXT);"
+	"ALTER TABLE leases ADD COLUMN expires_ns INTEGER DEFAULT 0;"
+	"PRAGMA user_version=4;"
+	"COMMIT;";
+
 /* By the version that each makes of the one before it. */
-static const char *const schemas[CLV_STORE_SCHEMA_VERSION] = {schema, schema_2, schema_3};
+static const char *const schemas[CLV_STORE_SCHEMA_VERSION] = {
+	schema, schema_2, schema_3, schema_4};
 
 int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing)
 {
@@ -275,6 +291,7 @@ int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *
 	bind_number(query, 21, lease->revocations);
 	bind_number(query, 22, lease->overdue);
 	bind_text(query, 23, lease->standing);
+	bind_number(query, 24, lease->expires_real_ns);
 	return finish(store, PUT_LEASE, "cannot store the lease", err);
 }
 
@@ -323,6 +340,7 @@ static void read_lease(sqlite3_stmt *row, struct clv_lease_record *ret)
 	ret->revocations = get_number(row, 20);
 	ret->overdue = get_number(row, 21);
 	get_text(row, 22, ret->standing, sizeof(ret->standing));
+	ret->expires_real_ns = get_number(row, 23);
 }
 
 /* Ends a reading that may have been cut short by its callback. */

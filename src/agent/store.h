@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/caller.h"
 #include "agent/events.h"
 #include "agent/lease.h"
 
@@ -14,7 +15,7 @@ struct clv_error;
  * nothing.  Loop thread only. */
 struct clv_store;
 
-#define CLV_STORE_SCHEMA_VERSION 3
+#define CLV_STORE_SCHEMA_VERSION 4
 
 /* Opens or makes it.  -EEXIST when it was written by a later version of cleave, -EBUSY
  * when another agent has it. */
@@ -105,6 +106,68 @@ int clv_store_put_standing(struct clv_store *store,
 typedef int (*clv_store_standing_fn)(
 	void *userdata, const struct clv_standing_share *share);
 int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callback,
+	void *userdata, struct clv_error *err);
+
+/* Tokens. */
+#define CLV_TOKEN_ID_MAX 16u
+#define CLV_TOKEN_HASH_BYTES 32u
+struct clv_token_record {
+	char id[CLV_TOKEN_ID_MAX];
+	char name[64];
+	char tenant[64]; /* "" unless it is a tenant's */
+	enum clv_scope scope;
+	uint8_t hash[CLV_TOKEN_HASH_BYTES];        /* SHA-256 of the secret */
+	uint64_t created_real_ns, expires_real_ns; /* 0: never */
+	uint64_t last_used_real_ns;                /* not kept */
+};
+int clv_store_put_token(struct clv_store *store, const struct clv_token_record *token,
+	struct clv_error *err);
+int clv_store_delete_token(
+	struct clv_store *store, const char *id, struct clv_error *err);
+typedef int (*clv_store_token_fn)(void *userdata, const struct clv_token_record *token);
+int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
+	void *userdata, struct clv_error *err);
+
+/* Requests that came with a key of their own: what came of them. */
+struct clv_key_record {
+	char subject[80]; /* whose key it is */
+	char key[72];     /* as it came */
+	char request[72]; /* a hash of the request */
+	char object[24];  /* the id of what was made */
+	uint64_t time_real_ns;
+};
+int clv_store_put_key(
+	struct clv_store *store, const struct clv_key_record *key, struct clv_error *err);
+/* Fills in the rest by subject and key; -ENOENT. */
+int clv_store_get_key(
+	struct clv_store *store, struct clv_key_record *key, struct clv_error *err);
+int clv_store_drop_keys(
+	struct clv_store *store, uint64_t before_real_ns, struct clv_error *err);
+
+/* Who changed what. */
+#define CLV_AUDIT_KEPT 100000u
+struct clv_audit_record {
+	uint64_t id, time_real_ns;
+	char subject[64];
+	uid_t uid; /* CLV_CALLER_NOBODY: none */
+	char token[CLV_TOKEN_ID_MAX];
+	char origin[64];
+	char action[32]; /* "lease.create" */
+	char object[96];
+	char detail[256];
+	char result[24]; /* "ok", or the code of the problem */
+};
+int clv_store_add_audit(struct clv_store *store, const struct clv_audit_record *record,
+	uint64_t keep, struct clv_error *err);
+typedef int (*clv_store_audit_fn)(void *userdata, const struct clv_audit_record *record);
+int clv_store_read_audit(struct clv_store *store, uint64_t after, uint64_t limit,
+	clv_store_audit_fn callback, void *userdata, struct clv_error *err);
+
+/* Devices that take no new lease; a reason of NULL: it takes them again. */
+int clv_store_put_cordon(struct clv_store *store, const char *uuid, const char *reason,
+	struct clv_error *err);
+typedef int (*clv_store_cordon_fn)(void *userdata, const char *uuid, const char *reason);
+int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback,
 	void *userdata, struct clv_error *err);
 
 /* Appends all or none, and drops what is older than the newest `keep`. */

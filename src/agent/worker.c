@@ -94,6 +94,13 @@ static bool merge_functions(struct worker *w, size_t n, size_t at)
 		known->vf = device->vf;
 		device->vf = (struct clv_vf_state){0};
 	}
+	if (known->scheme == CLV_SCHEME_NONE && known->n_partitions == 0) {
+		known->scheme = device->scheme;
+		known->partitions = device->partitions;
+		known->n_partitions = device->n_partitions;
+		device->partitions = NULL;
+		device->n_partitions = 0;
+	}
 	return true;
 }
 

@@ -102,3 +102,46 @@ int clv_file_replace(const char *path, const char *text, struct clv_error *err)
 		return clv_error_errno(err, errno, "cannot write %s", path);
 	return sync_folder(path, err);
 }
+
+static int read_open(
+	int fd, size_t most_bytes, char **ret, size_t *ret_bytes, struct clv_error *err)
+{
+	_cleanup_free_ char *data = malloc(most_bytes + 2);
+	size_t n = 0;
+	ssize_t got = 1;
+
+	if (!data)
+		return clv_error_errno(err, ENOMEM, "cannot read");
+	while (got > 0 && n <= most_bytes) {
+		got = read(fd, data + n, most_bytes + 1 - n);
+		if (got < 0 && errno == EINTR)
+			got = 1;
+		else if (got > 0)
+			n += (size_t)got;
+	}
+	if (got < 0)
+		return clv_error_errno(err, errno, "cannot read");
+	if (n > most_bytes)
+		return clv_error_set(
+			err, -EFBIG, "it has more than %zu bytes", most_bytes);
+	data[n] = '\0';
+	*ret = data;
+	data = NULL;
+	if (ret_bytes)
+		*ret_bytes = n;
+	return 0;
+}
+
+int clv_file_read_all(const char *path, size_t most_bytes, char **ret, size_t *ret_bytes,
+	struct clv_error *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return clv_error_errno(err, errno, "cannot open %s", path);
+	r = read_open(fd, most_bytes, ret, ret_bytes, err);
+	if (r < 0)
+		clv_error_prefix(err, "%s", path);
+	return r;
+}

@@ -14,10 +14,34 @@ int clv_client_devices(
 	return clv_call_get(client, "/v1/devices", CLV_CALL_PROBE_MS, ret, err);
 }
 
+/* Page by page, into one list. */
 int clv_client_leases(
 	struct clv_client *client, json_t **ret, struct clv_client_error *err)
 {
-	return clv_call_get(client, "/v1/leases", 0, ret, err);
+	_cleanup_json_ json_t *list = NULL;
+	json_int_t after = 0;
+
+	do {
+		struct clv_call call = {.method = "GET"};
+		_cleanup_json_ json_t *page = NULL;
+		int r;
+
+		clv_url_path(&call.url, "/v1/leases");
+		if (after > 0)
+			clv_url_query_number(&call.url, "after", (uint64_t)after);
+		r = clv_call(client, &call, &page, err);
+		if (r < 0)
+			return r;
+		after = json_integer_value(json_object_get(page, "next"));
+		if (!list)
+			list = json_incref(page);
+		else
+			json_array_extend(json_object_get(list, "items"),
+				json_object_get(page, "items"));
+	} while (after > 0);
+	json_object_set_new(list, "next", json_null());
+	*ret = json_incref(list);
+	return 0;
 }
 
 /* A call about one lease. */

@@ -132,7 +132,7 @@ class WithoutMig(Case):
         for index, model in enumerate(("T4", "V100")):
             for wanted in self.WANTED:
                 self.refuses(agent, layout(f"select: {{index: {index}}}, {wanted}"),
-                             f"gpu{index} (Tesla {model}", "it has no MIG instances", reason)
+                             f"gpu{index} (Tesla {model}", "it cannot have MIG instances", reason)
             status, answer = agent.request("POST", "/v1/partitions",
                                            {"device": f"gpu{index}", "profile": "1g.5gb"})
             error = agent.wait(answer)["error"] if status == 202 else answer

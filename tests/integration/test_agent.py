@@ -64,7 +64,7 @@ class Agents(Case):
             open_ones.append(s)
         for s in open_ones:
             self.addCleanup(s.close)
-        self.assertEqual(self.agent.get("/v1/leases"), {"items": []})
+        self.assertEqual(self.agent.get("/v1/leases"), {"items": [], "next": None})
 
     def test_usage(self):
         for arguments, code in ((["--nonsense"], 64), (["word"], 64), (["--help"], 0),

@@ -274,7 +274,7 @@ class Leases(Case):
         self.assertEqual(self.agent.get("/v1/events?limit=1")["items"][0]["type"],
                          "agent_started")
         self.assertEqual(self.agent.get("/v1/events?after=999999&wait_ms=50"),
-                         {"items": []})
+                         {"items": [], "next": None})
 
     def test_many_waiters_do_not_block(self):
         waiters = [threading.Thread(target=self.agent.get, args=(

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/caller.h"
+
+#include "agent/agent.h"
+#include "agent/config.h"
+#include "agent/naming.h"
+#include "agent/processes.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const scopes[_CLV_SCOPE_MAX] = {
+	[CLV_SCOPE_VIEWER] = "viewer",
+	[CLV_SCOPE_TENANT] = "tenant",
+	[CLV_SCOPE_ADMIN] = "admin",
+};
+
+const char *clv_scope_to_string(enum clv_scope scope)
+{
+	return scope >= 0 && scope < _CLV_SCOPE_MAX ? scopes[scope] : "none";
+}
+
+enum clv_scope clv_scope_from_string(const char *text)
+{
+	for (int i = 0; i < _CLV_SCOPE_MAX; i++) {
+		if (strcmp(scopes[i], text) == 0)
+			return (enum clv_scope)i;
+	}
+	return _CLV_SCOPE_INVALID;
+}
+
+int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *peer,
+	struct clv_caller *ret, struct clv_error *err)
+{
+	*ret = (struct clv_caller){
+		.scope = CLV_SCOPE_TENANT,
+		.uid = peer->uid,
+		.gid = peer->gid,
+		.from = "unix",
+	};
+	clv_naming_tenant(peer->uid, ret->subject, sizeof(ret->subject));
+	if (peer->uid == 0 || peer->uid == geteuid())
+		ret->scope = CLV_SCOPE_ADMIN;
+	else if (!agent->config.is_system)
+		return clv_error_set(err, -EPERM,
+			"this agent belongs to user %u and you are user %u: use your own "
+			"agent or the system's",
+			geteuid(), peer->uid);
+	else
+		ret->scope = clv_config_scope(agent->settings, ret->subject, peer->gid);
+	return 0;
+}
+
+bool clv_caller_sees(const struct clv_caller *caller, uid_t owner)
+{
+	return caller->scope != CLV_SCOPE_TENANT || caller->uid == owner;
+}
+
+bool clv_caller_owns(const struct clv_caller *caller, uid_t owner)
+{
+	return caller->scope == CLV_SCOPE_ADMIN || caller->uid == owner;
+}

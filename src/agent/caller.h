@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct clv_agent;
+struct clv_error;
+struct clv_peer;
+
+/* What a caller may do.  Each scope can see what the one before it can, but for this: a
+ * viewer sees the leases of everybody and changes nothing, a tenant has his own alone. */
+enum clv_scope {
+	CLV_SCOPE_VIEWER,
+	CLV_SCOPE_TENANT,
+	CLV_SCOPE_ADMIN,
+	_CLV_SCOPE_MAX,
+	_CLV_SCOPE_INVALID = -22, /* -EINVAL */
+};
+
+const char *clv_scope_to_string(enum clv_scope scope);
+enum clv_scope clv_scope_from_string(const char *text);
+
+#define CLV_CALLER_NOBODY ((uid_t)-1)
+
+/* Who asks: a user of this machine, or whoever has a token. */
+struct clv_caller {
+	enum clv_scope scope;
+	uid_t uid; /* CLV_CALLER_NOBODY: no user of this machine */
+	gid_t gid;
+	char subject[64]; /* the user's name, or the token's */
+	char token[16];   /* its id; "" on the Unix socket */
+	char from[64];    /* "unix", or address and port */
+};
+
+/* A user by his credentials: root and an agent's own user are admins, members of the
+ * configured groups what these say, all others tenants.  -EPERM: this agent is another
+ * user's. */
+int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *peer,
+	struct clv_caller *ret, struct clv_error *err);
+
+/* Whether he may see, or change, what belongs to this user. */
+bool clv_caller_sees(const struct clv_caller *caller, uid_t owner);
+bool clv_caller_owns(const struct clv_caller *caller, uid_t owner);

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The settings' file, by tables of its keys.  docs/agent.md says the same for people. */
+#include "agent/config.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "base/yaml.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PORT_MAX 65535u
+#define LEASES_MAX 1000000u
+#define DEVICES_MAX 100000.0
+#define GROUPS_MAX 256
+
+#define MAP(fields, value, into, err) \
+	clv_yaml_read_map(value, fields, CLV_ARRAY_SIZE(fields), into, err)
+
+static int no_memory(struct clv_yaml_value value, struct clv_error *err)
+{
+	return clv_yaml_fail(value, err, -ENOMEM, "out of memory");
+}
+
+/* Scalars. */
+
+static int read_version(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint64_t version;
+
+	return clv_yaml_read_number(value, 1, 1, &version, err);
+}
+
+static int read_port(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint64_t port;
+	int r = clv_yaml_read_number(value, 1, PORT_MAX, &port, err);
+
+	if (r >= 0)
+		*(uint16_t *)into = (uint16_t)port;
+	return r;
+}
+
+static int read_address(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_text(value, into, 64, err);
+}
+
+static int read_text(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_text(value, into, CLV_CONFIG_TEXT_MAX, err);
+}
+
+static int read_path(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	int r = read_text(value, into, err);
+
+	if (r >= 0 && ((const char *)into)[0] != '/')
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.100s' is no path from the root: begin it with /",
+			(const char *)into);
+	return r;
+}
+
+static int read_bool(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_bool(value, into, err);
+}
+
+static int read_bytes(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	int r = clv_units_parse_bytes(clv_yaml_text(value), into, err);
+
+	return r < 0 ? clv_yaml_at_fault(value, err) : r;
+}
+
+static int read_leases(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint64_t number;
+	int r = clv_yaml_read_number(value, 1, LEASES_MAX, &number, err);
+
+	if (r >= 0)
+		*(uint32_t *)into = (uint32_t)number;
+	return r;
+}
+
+/* In devices: 2.5 is two and a half. */
+static int read_devices(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	const char *text = clv_yaml_text(value);
+	char *end;
+	double devices = strtod(text, &end);
+
+	/* Written so that NaN is refused too. */
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' ||
+		!(devices * CLV_PPM >= 1 && devices <= DEVICES_MAX))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no number of devices: write 0.5 or 2, say", text);
+	*(uint64_t *)into = (uint64_t)(devices * CLV_PPM + 0.5);
+	return 0;
+}
+
+static int read_class(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	const char *names[_CLV_CLASS_MAX];
+	int which;
+
+	for (int i = 0; i < _CLV_CLASS_MAX; i++)
+		names[i] = clv_class_to_string((enum clv_class)i);
+	which = clv_yaml_read_choice(value, names, _CLV_CLASS_MAX, err);
+	if (which >= 0)
+		*(uint32_t *)into |= 1u << which;
+	return which < 0 ? which : 0;
+}
+
+static int read_classes(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_class, into, err);
+}
+
+static int read_policy(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	static const char *const names[_CLV_WATCH_MAX] = {
+		[CLV_WATCH_REPORT] = "report",
+		[CLV_WATCH_THROTTLE] = "throttle",
+		[CLV_WATCH_END] = "end",
+	};
+	int which = clv_yaml_read_choice(value, names, _CLV_WATCH_MAX, err);
+
+	if (which >= 0)
+		*(enum clv_watch_policy *)into = (enum clv_watch_policy)which;
+	return which < 0 ? which : 0;
+}
+
+/* People. */
+
+static int set_who(struct clv_yaml_value value, const char *name, bool is_group,
+	struct clv_config_who *who, struct clv_error *err)
+{
+	if (name[0] == '\0' || strlen(name) >= sizeof(who->name))
+		return clv_yaml_fail(value, err, -EINVAL, "'%.80s' is no name of a %s",
+			name, is_group ? "group" : "user");
+	who->is_group = is_group;
+	snprintf(who->name, sizeof(who->name), "%s", name);
+	return 0;
+}
+
+static int read_user(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return set_who(value, clv_yaml_text(value), false, into, err);
+}
+
+static int read_group(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return set_who(value, clv_yaml_text(value), true, into, err);
+}
+
+/* "alice" or "group:staff" */
+static int read_who(struct clv_yaml_value value, struct clv_config_who **list,
+	size_t *n_list, struct clv_error *err)
+{
+	static const char group[] = "group:", user[] = "user:";
+	const char *text = clv_yaml_text(value);
+	bool is_group = strncmp(text, group, sizeof(group) - 1) == 0;
+	struct clv_config_who who;
+	struct clv_config_who *slot;
+	int r;
+
+	if (is_group)
+		text += sizeof(group) - 1;
+	else if (strncmp(text, user, sizeof(user) - 1) == 0)
+		text += sizeof(user) - 1;
+	r = set_who(value, text, is_group, &who, err);
+	if (r < 0)
+		return r;
+	slot = CLV_APPEND(*list, *n_list);
+	if (!slot)
+		return no_memory(value, err);
+	*slot = who;
+	return 0;
+}
+
+static int read_admin(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_config *config = into;
+
+	return read_who(value, &config->admins, &config->n_admins, err);
+}
+
+static int read_viewer(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_config *config = into;
+
+	return read_who(value, &config->viewers, &config->n_viewers, err);
+}
+
+static int read_admins(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_admin, into, err);
+}
+
+static int read_viewers(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_viewer, into, err);
+}
+
+/* Tenants. */
+
+static int read_profile(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_allowance *allowance = into;
+
+	if (allowance->n_profiles == CLV_ALLOWANCE_PROFILES)
+		return clv_yaml_fail(value, err, -E2BIG,
+			"at most %u profiles may be listed", CLV_ALLOWANCE_PROFILES);
+	return clv_yaml_read_text(value, allowance->profiles[allowance->n_profiles++],
+		sizeof(allowance->profiles[0]), err);
+}
+
+static int read_profiles(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_profile, into, err);
+}
+
+#define TENANT(member) offsetof(struct clv_config_tenant, member)
+
+static const struct clv_yaml_field tenant_fields[] = {
+	{"user", read_user, false, TENANT(who)},
+	{"group", read_group, false, TENANT(who)},
+	{"share", read_devices, false, TENANT(allowance.compute_ppm)},
+	{"memory", read_bytes, false, TENANT(allowance.memory_bytes)},
+	{"leases", read_leases, false, TENANT(allowance.leases)},
+	{"profiles", read_profiles, false, TENANT(allowance)},
+	{"classes", read_classes, false, TENANT(allowance.classes)},
+};
+
+static int read_tenant(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_config *config = into;
+	struct clv_config_tenant *tenant = CLV_APPEND(config->tenants, config->n_tenants);
+	struct clv_yaml_value other;
+
+	if (!tenant)
+		return no_memory(value, err);
+	if (clv_yaml_find(value, "user", &other) && clv_yaml_find(value, "group", &other))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"a tenant is a user or a group: leave one of them out");
+	return MAP(tenant_fields, value, tenant, err);
+}
+
+static int read_tenants(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_tenant, into, err);
+}
+
+/* The network. */
+
+static const struct clv_yaml_field listen_fields[] = {
+	{"address", read_address, false, offsetof(struct clv_config, address)},
+	{"port", read_port, true, offsetof(struct clv_config, port)},
+	{"certificate", read_path, false, offsetof(struct clv_config, certificate)},
+	{"key", read_path, false, offsetof(struct clv_config, key)},
+};
+
+static bool is_loopback(const char *address)
+{
+	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+static int read_listen(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_config *config = into;
+	int r = MAP(listen_fields, value, config, err);
+
+	if (r < 0)
+		return r;
+	if ((config->certificate[0] == '\0') != (config->key[0] == '\0'))
+		return clv_yaml_fail(
+			value, err, -EINVAL, "TLS takes both a certificate and a key");
+	if (config->certificate[0] == '\0' && !is_loopback(config->address))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"tokens are not sent over a network in the open: give "
+			"certificate and key, or the address 127.0.0.1");
+	return 0;
+}
+
+static int read_origin(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_config *config = into;
+	char(*origin)[CLV_CONFIG_TEXT_MAX] =
+		CLV_APPEND(config->origins, config->n_origins);
+
+	return origin ? read_text(value, *origin, err) : no_memory(value, err);
+}
+
+static int read_origins(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_origin, into, err);
+}
+
+static int read_node_name(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_text(value, into, 64, err);
+}
+
+static const struct clv_yaml_field node_fields[] = {
+	{"name", read_node_name, true, offsetof(struct clv_config_node, name)},
+	{"url", read_text, true, offsetof(struct clv_config_node, url)},
+};
+
+static int read_node(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_config *config = into;
+	struct clv_config_node *node = CLV_APPEND(config->nodes, config->n_nodes);
+
+	return node ? MAP(node_fields, value, node, err) : no_memory(value, err);
+}
+
+static int read_nodes(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_node, into, err);
+}
+
+/* All of it. */
+
+static const struct clv_yaml_field watch_fields[] = {
+	{"over-quota", read_policy, false, offsetof(struct clv_config, over_quota)},
+	{"no-lease", read_policy, false, offsetof(struct clv_config, no_lease)},
+};
+
+static int read_watch(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return MAP(watch_fields, value, into, err);
+}
+
+static const struct clv_yaml_field config_fields[] = {
+	{"version", read_version, true, 0},
+	{"listen", read_listen, false, 0},
+	{"origins", read_origins, false, 0},
+	{"admins", read_admins, false, 0},
+	{"viewers", read_viewers, false, 0},
+	{"tenants", read_tenants, false, 0},
+	{"overcommit", read_bool, false, offsetof(struct clv_config, allow_overcommit)},
+	{"watch", read_watch, false, 0},
+	{"nodes", read_nodes, false, 0},
+};
+
+static struct clv_config *make(void)
+{
+	struct clv_config *config = calloc(1, sizeof(*config));
+
+	if (config)
+		snprintf(config->address, sizeof(config->address), "127.0.0.1");
+	return config;
+}
+
+int clv_config_parse(const char *data, size_t n_bytes, const char *name,
+	struct clv_config **ret, struct clv_error *err)
+{
+	struct clv_config *config = make();
+	struct clv_yaml *yaml = NULL;
+	int r;
+
+	if (!config)
+		return clv_error_errno(err, ENOMEM, "cannot read %s", name);
+	r = clv_yaml_parse(data, n_bytes, name, &yaml, err);
+	if (r >= 0)
+		r = MAP(config_fields, clv_yaml_root(yaml), config, err);
+	clv_yaml_free(yaml);
+	if (r < 0) {
+		clv_config_free(config);
+		return r;
+	}
+	*ret = config;
+	return 0;
+}
+
+int clv_config_read(
+	const char *path, bool must_exist, struct clv_config **ret, struct clv_error *err)
+{
+	struct clv_config *config = make();
+	struct clv_yaml *yaml = NULL;
+	int r;
+
+	if (!config)
+		return clv_error_errno(err, ENOMEM, "cannot read %s", path);
+	*ret = config;
+	if (!must_exist && access(path, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	r = clv_yaml_parse_file(path, &yaml, err);
+	if (r >= 0)
+		r = MAP(config_fields, clv_yaml_root(yaml), config, err);
+	clv_yaml_free(yaml);
+	if (r < 0)
+		*ret = clv_config_free(config);
+	return r;
+}
+
+struct clv_config *clv_config_free(struct clv_config *config)
+{
+	if (!config)
+		return NULL;
+	free(config->origins);
+	free(config->admins);
+	free(config->viewers);
+	free(config->tenants);
+	free(config->nodes);
+	free(config);
+	return NULL;
+}
+
+/* Who somebody is. */
+
+static bool is_in_group(const char *user, gid_t primary, const char *group)
+{
+	struct group entry, *found = NULL;
+	gid_t groups[GROUPS_MAX];
+	int n_groups = GROUPS_MAX;
+	char room[8192];
+
+	if (getgrnam_r(group, &entry, room, sizeof(room), &found) != 0 || !found)
+		return false;
+	if (getgrouplist(user, primary, groups, &n_groups) < 0)
+		n_groups = GROUPS_MAX;
+	for (int i = 0; i < n_groups; i++) {
+		if (groups[i] == found->gr_gid)
+			return true;
+	}
+	return false;
+}
+
+static bool is_meant(const struct clv_config_who *who, const char *user, gid_t group)
+{
+	if (who->name[0] == '\0')
+		return true;
+	return who->is_group ? is_in_group(user, group, who->name)
+			     : strcmp(who->name, user) == 0;
+}
+
+static bool is_one_of(
+	const struct clv_config_who *list, size_t n_list, const char *user, gid_t group)
+{
+	for (size_t i = 0; i < n_list; i++) {
+		if (is_meant(&list[i], user, group))
+			return true;
+	}
+	return false;
+}
+
+enum clv_scope clv_config_scope(
+	const struct clv_config *config, const char *user, gid_t group)
+{
+	if (is_one_of(config->admins, config->n_admins, user, group))
+		return CLV_SCOPE_ADMIN;
+	if (is_one_of(config->viewers, config->n_viewers, user, group))
+		return CLV_SCOPE_VIEWER;
+	return CLV_SCOPE_TENANT;
+}
+
+struct clv_allowance clv_config_allowance(
+	const struct clv_config *config, const char *user, gid_t group)
+{
+	for (size_t i = 0; i < config->n_tenants; i++) {
+		if (is_meant(&config->tenants[i].who, user, group))
+			return config->tenants[i].allowance;
+	}
+	return (struct clv_allowance){0};
+}

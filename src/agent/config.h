@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/caller.h"
+#include "core/allowance.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct clv_error;
+
+/* The agent's settings, a YAML file that docs/agent.md describes: how it is reached over
+ * the network, who may do what, what tenants are allowed. */
+
+#define CLV_CONFIG_TEXT_MAX 256
+
+/* A user or a group, by its name. */
+struct clv_config_who {
+	bool is_group;
+	char name[64];
+};
+
+/* What a tenant, or everybody in a group, may have.  The first that fits counts. */
+struct clv_config_tenant {
+	struct clv_config_who who; /* an empty name: all others */
+	struct clv_allowance allowance;
+};
+
+/* An agent on another machine, for the console. */
+struct clv_config_node {
+	char name[64];
+	char url[CLV_CONFIG_TEXT_MAX];
+};
+
+enum clv_watch_policy {
+	CLV_WATCH_REPORT,
+	CLV_WATCH_THROTTLE,
+	CLV_WATCH_END,
+	_CLV_WATCH_MAX,
+};
+
+struct clv_config {
+	/* Over the network; port 0: not at all. */
+	char address[64];
+	uint16_t port;
+	char certificate[CLV_CONFIG_TEXT_MAX]; /* files in PEM; "": no TLS */
+	char key[CLV_CONFIG_TEXT_MAX];
+	char (*origins)[CLV_CONFIG_TEXT_MAX]; /* whose consoles may call */
+	size_t n_origins;
+	struct clv_config_who *admins, *viewers;
+	size_t n_admins, n_viewers;
+	struct clv_config_tenant *tenants;
+	size_t n_tenants;
+	struct clv_config_node *nodes;
+	size_t n_nodes;
+	bool allow_overcommit;
+	enum clv_watch_policy over_quota, no_lease;
+};
+
+/* -EINVAL and the like with file, line and column.  What is not said has its default.  On
+ * success *ret is owned by the caller. */
+int clv_config_parse(const char *data, size_t n_bytes, const char *name,
+	struct clv_config **ret, struct clv_error *err);
+/* The file's; that there is none is no error unless must_exist. */
+int clv_config_read(const char *path, bool must_exist, struct clv_config **ret,
+	struct clv_error *err);
+struct clv_config *clv_config_free(struct clv_config *config);
+
+/* What a user of this machine may do who is neither root nor the agent's own. */
+enum clv_scope clv_config_scope(
+	const struct clv_config *config, const char *user, gid_t group);
+
+/* What he may have. */
+struct clv_allowance clv_config_allowance(
+	const struct clv_config *config, const char *user, gid_t group);

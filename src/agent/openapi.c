@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The OpenAPI document, made from the tables of routes, parameters and schemas. */
+#include "agent/api.h"
+#include "agent/schemas.h"
+#include "base/cleanup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+static const struct {
+	const char *name, *type, *about;
+} parameters[] = {
+	{"after", "integer", "of a list: what comes behind this one; of an operation: a later revision"},
+	{"device", "string", "of this device alone"},
+	{"force", "true|false", "end its processes first"},
+	{"limit", "integer", "at most so many"},
+	{"name", "string", "of the layout in messages, or of the partition"},
+	{"of", "node|wanted", "the node as it is, or what was applied last"},
+	{"on_busy", "fail|wait|list", "in place of what the layout says"},
+	{"state", "queued|active", "leases in this state"},
+	{"tenant", "string", "leases of this tenant"},
+	{"wait_ms", "integer", "wait so long for the answer to be worth having"},
+	{"while", "queued", "wait while the lease is queued"},
+};
+/* clang-format on */
+
+static json_t *parameter(const char *name, size_t n_name)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(parameters); i++) {
+		if (strlen(parameters[i].name) == n_name &&
+			memcmp(parameters[i].name, name, n_name) == 0)
+			return json_pack("{s:s,s:s,s:s,s:o}", "name", parameters[i].name,
+				"in", "query", "description", parameters[i].about,
+				"schema", clv_schema_of_type(parameters[i].type));
+	}
+	return NULL;
+}
+
+/* The part of the path in braces, then those of the query. */
+static json_t *parameters_of(const struct clv_route *route)
+{
+	const char *brace = strchr(route->path, '{');
+	const char *name = route->query ? route->query : "";
+	json_t *array = json_array();
+
+	if (brace)
+		json_array_append_new(
+			array, json_pack("{s:o,s:s,s:b,s:o}", "name",
+				       json_stringn(brace + 1, strcspn(brace + 1, "}")),
+				       "in", "path", "required", 1, "schema",
+				       clv_schema_of_type("string")));
+	while (*name != '\0') {
+		size_t n = strcspn(name, " ");
+
+		json_array_append_new(array, parameter(name, n));
+		name += n + (name[n] == ' ');
+	}
+	return array;
+}
+
+static json_t *content(const char *type, json_t *schema)
+{
+	return json_pack("{s:{s:o}}", type, "schema", schema);
+}
+
+static json_t *list_of(const char *type)
+{
+	return json_pack("{s:s,s:[s,s],s:{s:o,s:o}}", "type", "object", "required",
+		"items", "next", "properties", "items", clv_schema_of_type(type), "next",
+		clv_schema_of_type("integer?"));
+}
+
+static json_t *result_of(const struct clv_route *route)
+{
+	json_t *answer = json_pack("{s:s}", "description", route->about);
+
+	if (!route->result)
+		return answer;
+	if (strcmp(route->result, "text") == 0)
+		json_object_set_new(answer, "content",
+			content("text/event-stream", clv_schema_of_type("string")));
+	else if (route->result[0] == '[')
+		json_object_set_new(answer, "content",
+			content("application/json", list_of(route->result)));
+	else
+		json_object_set_new(answer, "content",
+			content("application/json", clv_schema_of_type(route->result)));
+	return answer;
+}
+
+static json_t *describe(const struct clv_route *route)
+{
+	char status[8];
+	json_t *body,
+		*about = json_pack("{s:s,s:o,s:{s:{s:s,s:o}}}", "summary", route->about,
+			"parameters", parameters_of(route), "responses", "default",
+			"description", "a problem document (RFC 9457)", "content",
+			content("application/problem+json",
+				clv_schema_of_type("Problem")));
+
+	snprintf(status, sizeof(status), "%u", route->status);
+	json_object_set_new(
+		json_object_get(about, "responses"), status, result_of(route));
+	if (route->body) {
+		body = strcmp(route->body, "text") == 0
+			       ? content("application/yaml", clv_schema_of_type("string"))
+			       : content("application/json",
+					 clv_schema_of_type(route->body));
+		json_object_set_new(
+			about, "requestBody", json_pack("{s:o}", "content", body));
+	}
+	return about;
+}
+
+static json_t *paths(void)
+{
+	json_t *object = json_object(), *path;
+	const struct clv_route *routes;
+	char method[8];
+	size_t n;
+
+	routes = clv_api_routes(&n);
+	for (size_t i = 0; i < n; i++) {
+		path = json_object_get(object, routes[i].path);
+		if (!path) {
+			path = json_object();
+			json_object_set_new(object, routes[i].path, path);
+		}
+		snprintf(method, sizeof(method), "%s", routes[i].method);
+		for (char *p = method; *p; p++)
+			*p = (char)(*p | 0x20);
+		json_object_set_new(path, method, describe(&routes[i]));
+	}
+	return object;
+}
+
+static json_t *schema_to_json(const struct clv_schema *schema)
+{
+	json_t *properties = json_object(), *required = json_array(), *field;
+
+	for (size_t i = 0; i < schema->n_fields; i++) {
+		field = clv_schema_of_type(schema->fields[i].type);
+		if (schema->fields[i].about && !json_object_get(field, "$ref"))
+			json_object_set_new(field, "description",
+				json_string(schema->fields[i].about));
+		json_object_set_new(properties, schema->fields[i].name, field);
+		if (i < schema->n_required)
+			json_array_append_new(
+				required, json_string(schema->fields[i].name));
+	}
+	return json_pack("{s:s,s:o,s:o}", "type", "object", "properties", properties,
+		"required", required);
+}
+
+static json_t *all_schemas(void)
+{
+	const struct clv_schema *schemas;
+	json_t *object = json_object();
+	size_t n;
+
+	schemas = clv_schemas(&n);
+	for (size_t i = 0; i < n; i++)
+		json_object_set_new(object, schemas[i].name, schema_to_json(&schemas[i]));
+	return object;
+}
+
+int clv_api_get_openapi(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	request->status = 200;
+	request->answer = json_pack("{s:s,s:{s:s,s:s},s:o,s:{s:o,s:{s:{s:s,s:s}}}}",
+		"openapi", "3.1.0", "info", "title", "cleave", "version", CLV_VERSION,
+		"paths", paths(), "components", "schemas", all_schemas(),
+		"securitySchemes", "token", "type", "http", "scheme", "bearer");
+	return 0;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/schemas.h"
+
+#include "base/cleanup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FIELDS(name) name, CLV_ARRAY_SIZE(name)
+#define ALL(name) FIELDS(name), CLV_ARRAY_SIZE(name)
+
+/* clang-format off */
+static const struct clv_schema_field version[] = {
+	{"version", "string", "of the agent"},
+	{"api", "integer", "of this API"},
+	{"pid", "integer", NULL},
+	{"started_at", "time", NULL},
+};
+
+static const struct clv_schema_field readiness[] = {
+	{"ready", "boolean", "leases can be had"},
+	{"state", "boolean", "the state file can be written"},
+	{"devices", "boolean", "the drivers have answered"},
+};
+
+static const struct clv_schema_field problem[] = {
+	{"type", "string", NULL},
+	{"title", "string", NULL},
+	{"status", "integer", NULL},
+	{"code", "string", "what programs go by"},
+	{"detail", "string", "one line: what, why, what would work"},
+};
+
+static const struct clv_schema_field reason[] = {
+	{"reason", "string", "for people"},
+};
+
+static const struct clv_schema_field caller[] = {
+	{"subject", "string", NULL},
+	{"uid", "integer?", "of a user of this machine"},
+	{"scope", "admin|tenant|viewer", NULL},
+	{"token", "Token?", NULL},
+	{"node", "string", "the machine's name"},
+	{"version", "string", "of the agent"},
+	{"system", "boolean", "the agent serves all users"},
+};
+
+static const struct clv_schema_field partition[] = {
+	{"scheme", "mig|xcp|vf|cores", NULL},
+	{"profile", "string", NULL},
+	{"uuid", "string", "as the vendor's runtime knows it"},
+	{"address", "string", "processors, a PCI address or a device node"},
+};
+
+static const struct clv_schema_field device[] = {
+	{"name", "string", NULL},
+	{"uuid", "string", NULL},
+	{"model", "string", NULL},
+	{"vendor", "string", NULL},
+	{"driver", "string", "its version"},
+	{"type", "string", "gpu, cpu or accelerator"},
+	{"backend", "string", NULL},
+	{"executor", "gate|hardware|none", "what holds shares of it"},
+	{"platform", "string", NULL},
+	{"compute_units", "integer", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"max_allocation_bytes", "integer", NULL},
+	{"share_promised", "number", NULL},
+	{"memory_promised_bytes", "integer", NULL},
+	{"memory_used_bytes", "integer", NULL},
+	{"leases", "integer", NULL},
+	{"queued", "integer", NULL},
+	{"parent", "string?", "of a partition: the device that it is a part of"},
+	{"partition", "Partition?", NULL},
+	{"divided", "boolean", "its partitions are leased, not the whole"},
+	{"numa_node", "integer?", NULL},
+	{"cordoned", "boolean", "it takes no new lease"},
+	{"cordon_reason", "string?", NULL},
+};
+
+static const struct clv_schema_field lease_device[] = {
+	{"name", "string", NULL},
+	{"uuid", "string", NULL},
+	{"backend", "string", NULL},
+	{"vendor", "string", NULL},
+	{"numa_node", "integer?", NULL},
+	{"partition", "Partition?", NULL},
+};
+
+static const struct clv_schema_field process[] = {
+	{"pid", "integer", NULL},
+	{"memory_used_bytes", "integer", NULL},
+	{"attached_at", "time", NULL},
+};
+
+static const struct clv_schema_field lease[] = {
+	{"id", "string", NULL},
+	{"name", "string", NULL},
+	{"tenant", "string", NULL},
+	{"uid", "integer", NULL},
+	{"device", "string", "the first of devices"},
+	{"state", "queued|active", NULL},
+	{"share", "number", NULL},
+	{"cap", "number?", NULL},
+	{"memory_bytes", "integer", "the quota"},
+	{"class", "latency|normal|batch", NULL},
+	{"overcommit", "boolean", NULL},
+	{"queue_position", "integer?", "1 is next"},
+	{"created_at", "time", NULL},
+	{"expires_at", "time?", NULL},
+	{"holder_pid", "integer", NULL},
+	{"command", "string", NULL},
+	{"share_used", "number", "of the last second"},
+	{"held_seconds", "number", NULL},
+	{"busy_seconds", "number", NULL},
+	{"throttled_seconds", "number", NULL},
+	{"waited_seconds", "number", NULL},
+	{"turns", "integer", NULL},
+	{"revocations", "integer", NULL},
+	{"memory_used_bytes", "integer", NULL},
+	{"refusals", "integer", NULL},
+	{"waiting", "boolean", NULL},
+	{"holding", "boolean", NULL},
+	{"lag_seconds", "number", NULL},
+	{"overdue", "integer", NULL},
+	{"in", "string?", "the standing share"},
+	{"partition", "Partition?", NULL},
+	{"devices", "[LeaseDevice]", NULL},
+	{"processes", "[Process]", NULL},
+	{"socket", "string", "of its gates"},
+};
+
+static const struct clv_schema_field event[] = {
+	{"id", "integer", NULL},
+	{"time", "time", NULL},
+	{"type", "string", NULL},
+	{"lease", "string?", NULL},
+	{"name", "string?", NULL},
+	{"device", "string?", NULL},
+	{"uid", "integer?", NULL},
+	{"message", "string", NULL},
+};
+
+static const struct clv_schema_field node[] = {
+	{"name", "string", NULL},
+	{"devices", "[object]", "as docs/api.md says"},
+	{"problems", "[string]", "why a device is missing"},
+};
+
+static const struct clv_schema_field layout[] = {
+	{"layout", "string", "YAML"},
+};
+
+static const struct clv_schema_field plan_step[] = {
+	{"number", "integer", NULL},
+	{"kind", "string", NULL},
+	{"text", "string", NULL},
+	{"device", "string", NULL},
+	{"partition", "string", NULL},
+	{"needs", "[string]", NULL},
+	{"affects", "[string]", NULL},
+	{"why", "string", NULL},
+};
+
+static const struct clv_schema_field obstacle[] = {
+	{"device", "string", NULL},
+	{"partition", "string", NULL},
+	{"why", "string", NULL},
+	{"holders", "[object]", NULL},
+};
+
+static const struct clv_schema_field plan[] = {
+	{"steps", "[PlanStep]", NULL},
+	{"kept", "[string]", NULL},
+	{"obstacles", "[Obstacle]", NULL},
+	{"warnings", "[string]", NULL},
+	{"shares", "[object]", NULL},
+	{"on_busy", "fail|wait|list", NULL},
+};
+
+static const struct clv_schema_field stage[] = {
+	{"state", "pending|running|done|failed", NULL},
+	{"seconds", "number", NULL},
+	{"kind", "string", NULL},
+	{"device", "string", NULL},
+	{"partition", "string", NULL},
+	{"text", "string", NULL},
+};
+
+static const struct clv_schema_field operation[] = {
+	{"id", "string", NULL},
+	{"what", "string", NULL},
+	{"state", "surveying|waiting|running|rolling_back|done|failed|rolled_back", NULL},
+	{"revision", "integer", "larger with every change"},
+	{"step", "integer", NULL},
+	{"steps", "[Stage]", NULL},
+	{"obstacles", "[Obstacle]", NULL},
+	{"error", "Problem?", NULL},
+	{"started_at", "time?", NULL},
+	{"ended_at", "time?", NULL},
+};
+
+static const struct clv_schema_field profile[] = {
+	{"device", "string", NULL},
+	{"profile", "string", NULL},
+};
+
+static const struct clv_schema_field partition_request[] = {
+	{"device", "string", NULL},
+	{"profile", "string", NULL},
+	{"count", "integer", NULL},
+	{"start", "integer", NULL},
+};
+
+static const struct clv_schema_field allowance[] = {
+	{"share", "number?", "in devices"},
+	{"memory_bytes", "integer?", NULL},
+	{"leases", "integer?", NULL},
+	{"profiles", "[string]?", NULL},
+	{"classes", "[string]?", NULL},
+};
+
+static const struct clv_schema_field tenant[] = {
+	{"name", "string", NULL},
+	{"uid", "integer?", NULL},
+	{"leases", "integer", NULL},
+	{"queued", "integer", NULL},
+	{"share", "number", "in devices"},
+	{"memory_bytes", "integer", NULL},
+	{"gpu_seconds", "number", "held by the leases that there are"},
+	{"allowance", "Allowance", NULL},
+};
+
+static const struct clv_schema_field token[] = {
+	{"id", "string", NULL},
+	{"name", "string", NULL},
+	{"scope", "admin|tenant|viewer", NULL},
+	{"tenant", "string?", NULL},
+	{"created_at", "time", NULL},
+	{"expires_at", "time?", NULL},
+	{"last_used_at", "time?", NULL},
+	{"secret", "string", "once, in the answer to its creation"},
+};
+
+static const struct clv_schema_field token_request[] = {
+	{"name", "string", NULL},
+	{"scope", "admin|tenant|viewer", NULL},
+	{"tenant", "string", "of a tenant's token: a user of this machine"},
+	{"expires_in", "integer", "seconds"},
+};
+
+static const struct clv_schema_field audit_who[] = {
+	{"subject", "string", NULL},
+	{"uid", "integer?", NULL},
+	{"token", "string?", NULL},
+};
+
+static const struct clv_schema_field audit_event[] = {
+	{"id", "integer", NULL},
+	{"time", "time", NULL},
+	{"who", "AuditWho", NULL},
+	{"from", "string", NULL},
+	{"action", "string", NULL},
+	{"object", "string", NULL},
+	{"detail", "string", NULL},
+	{"result", "string", "ok, or the code of the problem"},
+};
+
+static const struct clv_schema_field lease_request[] = {
+	{"name", "string", "one is made without it"},
+	{"device", "string", "by name or UUID"},
+	{"profile", "string", "inside a partition of this shape"},
+	{"in", "string", "inside this standing share"},
+	{"isolation", "hardware|gate", NULL},
+	{"share", "number", NULL},
+	{"cap", "number?", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"class", "latency|normal|batch", NULL},
+	{"wait", "boolean", "queue when it does not fit"},
+	{"overcommit", "boolean", NULL},
+	{"count", "integer", "of devices, each whole"},
+	{"same_device", "boolean", NULL},
+	{"time", "integer", "seconds until it is ended"},
+	{"command", "string", "for people"},
+};
+
+static const struct clv_schema_field lease_change[] = {
+	{"share", "number", NULL},
+	{"cap", "number?", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"class", "latency|normal|batch", NULL},
+};
+
+static const struct clv_schema schemas[] = {
+	{"Allowance", ALL(allowance)},
+	{"AuditEvent", ALL(audit_event)},
+	{"AuditWho", ALL(audit_who)},
+	{"Caller", ALL(caller)},
+	{"Device", ALL(device)},
+	{"Event", ALL(event)},
+	{"Layout", ALL(layout)},
+	{"Lease", ALL(lease)},
+	{"LeaseChange", FIELDS(lease_change), 0},
+	{"LeaseDevice", ALL(lease_device)},
+	{"LeaseRequest", FIELDS(lease_request), 0},
+	{"NewToken", ALL(token)},
+	{"Node", ALL(node)},
+	{"Obstacle", ALL(obstacle)},
+	{"Operation", ALL(operation)},
+	{"Partition", ALL(partition)},
+	{"PartitionRequest", FIELDS(partition_request), 2},
+	{"Plan", ALL(plan)},
+	{"PlanStep", ALL(plan_step)},
+	{"Problem", ALL(problem)},
+	{"Process", ALL(process)},
+	{"Profile", ALL(profile)},
+	{"Readiness", ALL(readiness)},
+	{"Reason", FIELDS(reason), 0},
+	{"Stage", ALL(stage)},
+	{"Tenant", ALL(tenant)},
+	{"Token", FIELDS(token), CLV_ARRAY_SIZE(token) - 1},
+	{"TokenRequest", FIELDS(token_request), 2},
+	{"Version", ALL(version)},
+};
+/* clang-format on */
+
+const struct clv_schema *clv_schemas(size_t *ret_n)
+{
+	*ret_n = CLV_ARRAY_SIZE(schemas);
+	return schemas;
+}
+
+/* Types. */
+
+static json_t *plain(const char *type)
+{
+	return json_pack("{s:s}", "type", type);
+}
+
+static json_t *choice(const char *names)
+{
+	json_t *array = json_array();
+
+	while (*names != '\0') {
+		size_t n = strcspn(names, "|");
+
+		json_array_append_new(array, json_stringn(names, n));
+		names += n + (names[n] == '|');
+	}
+	return json_pack("{s:s,s:o}", "type", "string", "enum", array);
+}
+
+static json_t *reference(const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "#/components/schemas/%s", name);
+	return json_pack("{s:s}", "$ref", path);
+}
+
+static json_t *one(const char *type)
+{
+	static const char *const simple[] = {
+		"string", "integer", "number", "boolean", "object"};
+	char inner[64];
+	size_t n = strlen(type);
+
+	if (type[0] == '[') {
+		snprintf(inner, sizeof(inner), "%.*s", (int)n - 2, type + 1);
+		return json_pack(
+			"{s:s,s:o}", "type", "array", "items", clv_schema_of_type(inner));
+	}
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(simple); i++) {
+		if (strcmp(type, simple[i]) == 0)
+			return plain(type);
+	}
+	if (strcmp(type, "time") == 0)
+		return json_pack("{s:s,s:s}", "type", "string", "format", "date-time");
+	return type[0] >= 'A' && type[0] <= 'Z' ? reference(type) : choice(type);
+}
+
+json_t *clv_schema_of_type(const char *type)
+{
+	char without[96];
+	size_t n = strlen(type);
+
+	if (type[n - 1] != '?')
+		return one(type);
+	snprintf(without, sizeof(without), "%.*s", (int)n - 1, type);
+	return json_pack("{s:[o,o]}", "anyOf", one(without), plain("null"));
+}
