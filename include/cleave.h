@@ -71,6 +71,7 @@ struct clv_client_lease_request {
 	bool overcommit;
 	uint32_t count;   /* of devices, all of them whole; 0: a share of one */
 	bool same_device; /* with count: partitions of one device */
+	uint64_t time_s;  /* until it is ended; 0: never */
 };
 
 struct clv_client_lease_change {
@@ -119,6 +120,9 @@ int clv_client_devices(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 int clv_client_leases(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
+/* Those that have a device, or a part of it, and do not wait. */
+int clv_client_leases_on(struct clv_client *client, const char *device,
+	struct json_t **ret, struct clv_client_error *err);
 
 /* By id or by the caller's own name for it. */
 int clv_client_lease(struct clv_client *client, const char *id_or_name,
@@ -191,6 +195,40 @@ int clv_client_operation_wait(struct clv_client *client, const char *id,
 /* Ends an operation that waits for others to end; one that runs cannot be ended. */
 int clv_client_operation_end(
 	struct clv_client *client, const char *id, struct clv_client_error *err);
+
+/* Access.  For admins, but for the tenants. */
+int clv_client_tokens(
+	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
+
+struct clv_client_token_request {
+	const char *name;
+	const char *scope;     /* "admin", "tenant", "viewer" */
+	const char *tenant;    /* of a tenant's: whose */
+	uint64_t expires_in_s; /* 0: never */
+};
+/* The answer has the token's "secret", which is in no other. */
+int clv_client_token_create(struct clv_client *client,
+	const struct clv_client_token_request *request, struct json_t **ret,
+	struct clv_client_error *err);
+int clv_client_token_delete(
+	struct clv_client *client, const char *id, struct clv_client_error *err);
+
+int clv_client_tenants(
+	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
+
+/* A page; its "next" is the after_id of the one behind, or null. */
+int clv_client_audit(struct clv_client *client, uint64_t after_id, struct json_t **ret,
+	struct clv_client_error *err);
+
+/* A device out of service and back. */
+struct clv_client_service {
+	const char *action; /* "cordon", "drain", "uncordon" */
+	const char *reason; /* for people, or NULL */
+	bool force;         /* drain: end what runs there */
+};
+int clv_client_device_service(struct clv_client *client, const char *device,
+	const struct clv_client_service *service, struct json_t **ret,
+	struct clv_client_error *err);
 
 #pragma GCC visibility pop
 

@@ -91,6 +91,12 @@ struct clv_settings {
 	/* Listings. */
 	uint64_t after_id;
 	uint64_t n_lines;
+	/* Access. */
+	const char *scope;
+	const char *tenant;
+	const char *reason;
+	uint64_t expires_ns;
+	uint64_t time_ns;
 	uint64_t interval_ns;
 	const char *scdoc;
 	/* Flags, by their names. */

@@ -80,6 +80,7 @@ static int create_lease(struct run *run, struct clv_client *client)
 		.overcommit = s->overcommit,
 		.count = (uint32_t)s->count,
 		.same_device = s->same_device,
+		.time_s = (s->time_ns + CLV_NS_PER_S - 1) / CLV_NS_PER_S,
 	};
 	struct clv_client_error err;
 
@@ -287,6 +288,15 @@ static const struct clv_opt options[] = {
 			"that has it is found or made, and goes with the lease; gate "
 			"(the "
 			"default) is a share",
+	},
+	{
+		.name = "time",
+		.letter = 't',
+		.type = CLV_OPT_DURATION,
+		.offset = CLV_OPT_AT(time_ns),
+		.argument = "TIME",
+		.help = "After so long, as 2h, the program is ended and the lease given "
+			"back",
 	},
 	{
 		.name = "wait",

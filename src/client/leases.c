@@ -15,8 +15,8 @@ int clv_client_devices(
 }
 
 /* Page by page, into one list. */
-int clv_client_leases(
-	struct clv_client *client, json_t **ret, struct clv_client_error *err)
+static int get_leases(struct clv_client *client, const char *device, json_t **ret,
+	struct clv_client_error *err)
 {
 	_cleanup_json_ json_t *list = NULL;
 	json_int_t after = 0;
@@ -27,6 +27,8 @@ int clv_client_leases(
 		int r;
 
 		clv_url_path(&call.url, "/v1/leases");
+		clv_url_query(&call.url, "device", device);
+		clv_url_query(&call.url, "state", device ? "active" : NULL);
 		if (after > 0)
 			clv_url_query_number(&call.url, "after", (uint64_t)after);
 		r = clv_call(client, &call, &page, err);
@@ -42,6 +44,18 @@ int clv_client_leases(
 	json_object_set_new(list, "next", json_null());
 	*ret = json_incref(list);
 	return 0;
+}
+
+int clv_client_leases(
+	struct clv_client *client, json_t **ret, struct clv_client_error *err)
+{
+	return get_leases(client, NULL, ret, err);
+}
+
+int clv_client_leases_on(struct clv_client *client, const char *device, json_t **ret,
+	struct clv_client_error *err)
+{
+	return get_leases(client, device, ret, err);
 }
 
 /* A call about one lease. */
@@ -93,6 +107,7 @@ int clv_client_lease_create(struct clv_client *client,
 	clv_call_set_flag(body, "overcommit", request->overcommit);
 	clv_call_set_number(body, "count", request->count);
 	clv_call_set_flag(body, "same_device", request->same_device);
+	clv_call_set_number(body, "time", request->time_s);
 	return clv_call(client, &call, ret, err);
 }
 

@@ -26,7 +26,8 @@ from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, is_alive, run_in_termina
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "api_double.py")
 VERBS = ("devices run ps top set release profiles partition plan apply diff export import "
-         "events doctor version completion help").split()
+         "cordon drain uncordon events tenants token audit doctor version completion "
+         "help").split()
 
 
 class WithoutAgent(Sandbox):
