@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/store-key.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
@@ -53,6 +55,7 @@ struct clv_agent {
 	struct clv_standing *standing;
 	struct clv_made *made;
 	struct clv_tokens *tokens;
+	struct clv_key_record current_key; /* of the request that is being handled */
 	uint64_t first_survey; /* devices are not known before it is answered */
 	struct clv_ledger *ledger;
 	struct clv_http *http;

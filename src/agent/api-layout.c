@@ -124,6 +124,8 @@ static int start(struct clv_request *request, const struct clv_apply_request *wa
 	r = clv_apply_start(apply, wanted, &op, err);
 	if (r < 0)
 		return r;
+	snprintf(request->object, sizeof(request->object), "%s", clv_operation_id(op));
+	snprintf(request->detail, sizeof(request->detail), "%s", wanted->what);
 	return answer(request, 202, clv_operation_to_json(op));
 }
 
@@ -160,7 +162,6 @@ static int apply(struct clv_request *request, struct clv_error *err)
 		return clv_error_errno(err, ENOMEM, "cannot apply");
 	wanted.layout = text;
 	snprintf(wanted.what, sizeof(wanted.what), "apply %s", wanted.layout_name);
-	snprintf(request->object, sizeof(request->object), "%s", wanted.layout_name);
 	r = start(request, &wanted, err);
 	free(text);
 	return r == -EINVAL || r == -ERANGE || r == -E2BIG ? wrong_layout(r, err) : r;

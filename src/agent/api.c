@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "agent/audit.h"
 #include "agent/hardware.h"
+#include "agent/once.h"
 #include "agent/problem.h"
 #include "agent/request.h"
 #include "base/cleanup.h"
@@ -224,7 +225,12 @@ int clv_api_handle(struct clv_request *request, struct clv_error *err)
 		return fail_without_route(request, is_known, err);
 	r = check_scope(request, route, err);
 	if (r >= 0)
+		r = clv_once_begin(request, route, err);
+	if (r > 0)
+		return 0;
+	if (r >= 0)
 		r = route->handler(request, argument, err);
+	clv_once_end(request, r);
 	if (route->action && r != -EINPROGRESS)
 		clv_audit_note(request, route->action, argument, r < 0 ? err : NULL);
 	return r;

@@ -13,6 +13,7 @@
 #include "agent/http.h"
 #include "agent/idle.h"
 #include "agent/naming.h"
+#include "agent/once.h"
 #include "agent/placing.h"
 #include "agent/queue.h"
 #include "agent/standing.h"
@@ -208,6 +209,8 @@ static int store_lease(struct clv_agent *agent, const struct clv_lease *lease,
 	if (r < 0)
 		return r;
 	r = clv_state_put_lease(agent, lease, record, err);
+	if (r >= 0)
+		r = clv_once_store(agent, record->id, err);
 	if (r >= 0)
 		r = clv_store_commit(store, err);
 	if (r < 0)

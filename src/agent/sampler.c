@@ -9,6 +9,7 @@
 #include "agent/events.h"
 #include "agent/ledger.h"
 #include "agent/made.h"
+#include "agent/once.h"
 #include "agent/state.h"
 #include "agent/store.h"
 #include "arbiter/arbiter.h"
@@ -22,6 +23,7 @@
 #define PERIOD_US 1000000u
 #define ACCURACY_US 20000u
 #define SAVE_EVERY 10u
+#define FORGET_EVERY 3600u
 
 struct clv_sampler {
 	struct clv_agent *agent;
@@ -96,6 +98,8 @@ static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
 	clv_events_flush(agent->events);
 	if (++sampler->n_ticks % SAVE_EVERY == 0)
 		clv_sampler_save(agent);
+	if (sampler->n_ticks % FORGET_EVERY == 0)
+		clv_once_forget(agent);
 	sd_event_source_set_time(source, now_us + PERIOD_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

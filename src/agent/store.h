@@ -4,6 +4,7 @@
 #include "agent/caller.h"
 #include "agent/events.h"
 #include "agent/lease.h"
+#include "agent/store-key.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -129,13 +130,6 @@ int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
 	void *userdata, struct clv_error *err);
 
 /* Requests that came with a key of their own: what came of them. */
-struct clv_key_record {
-	char subject[80]; /* whose key it is */
-	char key[72];     /* as it came */
-	char request[72]; /* a hash of the request */
-	char object[24];  /* the id of what was made */
-	uint64_t time_real_ns;
-};
 int clv_store_put_key(
 	struct clv_store *store, const struct clv_key_record *key, struct clv_error *err);
 /* Fills in the rest by subject and key; -ENOENT. */
