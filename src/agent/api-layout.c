@@ -30,11 +30,14 @@ static int get_node(
 {
 	struct clv_agent *agent = request->agent;
 
-	/* A survey behind a step that reloads a driver would be long in coming. */
-	if (request->is_first_run)
-		request->number = clv_apply_is_busy(agent->apply)
-					  ? clv_hardware_surveyed(agent->hardware)
-					  : clv_hardware_survey(agent->hardware);
+	/* A survey behind a step that reloads a driver would be long in coming: the last
+	 * one will do, if there is one.  An agent that has just been started is busy
+	 * seeing to the layout of before, and knows of no device yet. */
+	if (request->is_first_run) {
+		request->number = clv_hardware_surveyed(agent->hardware);
+		if (!clv_apply_is_busy(agent->apply) || request->number == 0)
+			request->number = clv_hardware_survey(agent->hardware);
+	}
 	if (clv_hardware_surveyed(agent->hardware) < request->number && !request->is_late)
 		return clv_request_wait(request, CLV_TOPIC_HARDWARE, SURVEY_WAIT_MS);
 	*ret = clv_hardware_node(agent->hardware);

@@ -438,6 +438,19 @@ class Examples(WithAgent):
             self.assertRegex(text, "cannot be followed any more: there is no operation")
         self.assertEqual(self.on("dgx-a100", "diff", layout).returncode, 0, text)
 
+    def test_agent_that_has_just_been_started(self):
+        """Its first question is answered with the node as it is, though it is busy then with
+        seeing to the layout of before."""
+        layout, = (each for each in self.layouts("dgx-a100") if "inference" in each)
+        self.assertEqual(self.on("dgx-a100", "apply", "-y", layout).returncode, 0)
+        for arguments, n_lines in ((["export"], 26), (["partition", "list"], 29),
+                                   (["profiles", "gpu0"], 8), (["plan", layout], 2)):
+            with self.subTest(arguments):
+                self.end_agents()
+                result = self.on("dgx-a100", *arguments)
+                self.assertEqual((result.returncode, len(result.stdout.splitlines())),
+                                 (0, n_lines), result)
+
     def test_blocked(self):
         layout, = (each for each in self.layouts("trouble") if "blocked" in each)
         result = self.on("trouble", "apply", "-y", layout)
