@@ -99,25 +99,43 @@ static int write_end(struct clv_operation *op, struct clv_error *err)
 	return r;
 }
 
-static void mark_devices(struct clv_operation *op, bool are_changing)
+/* What stays stays open to leases: only what goes is closed. */
+static void mark_device(
+	struct clv_devices *devices, const char *uuid, const struct clv_step *step)
+{
+	struct clv_agent_device *whole = clv_devices_find(devices, uuid);
+	struct clv_agent_device *part = clv_devices_find(devices, step->partition);
+
+	if (part)
+		part->is_changing = true;
+	else if (whole && step->needs & CLV_NEEDS_IDLE)
+		whole->is_changing = true;
+}
+
+static void unmark_devices(struct clv_operation *op)
 {
 	struct clv_devices *devices = op->apply->agent->devices;
 
 	for (size_t i = 0; i < clv_devices_count(devices); i++)
 		clv_devices_at(devices, i)->is_changing = false;
-	for (size_t i = 0; i < op->n_stages && are_changing; i++) {
-		struct clv_agent_device *whole =
-			clv_devices_find(devices, op->stages[i].uuid);
+}
 
-		/* What stays stays open to leases: only what goes is closed. */
-		struct clv_agent_device *part =
-			clv_devices_find(devices, op->stages[i].step.partition);
+static void mark_devices(struct clv_operation *op)
+{
+	unmark_devices(op);
+	for (size_t i = 0; i < op->n_stages; i++)
+		mark_device(op->apply->agent->devices, op->stages[i].uuid,
+			&op->stages[i].step);
+}
 
-		if (part)
-			part->is_changing = true;
-		else if (whole && op->stages[i].step.needs & CLV_NEEDS_IDLE)
-			whole->is_changing = true;
-	}
+/* Of a plan that waits for somebody: whoever came now would be waited for as well. */
+static void mark_devices_of(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node)
+{
+	unmark_devices(op);
+	for (size_t i = 0; i < plan->n_steps; i++)
+		mark_device(op->apply->agent->devices,
+			node->devices[plan->steps[i].device].info.uuid, &plan->steps[i]);
 }
 
 static const enum clv_event_type end_events[_STATE_MAX] = {
@@ -136,7 +154,7 @@ static void end(struct clv_operation *op, enum state state)
 	op->revision++;
 	op->ended_real_ns = clv_clock_real_ns();
 	op->timer = sd_event_source_disable_unref(op->timer);
-	mark_devices(op, false);
+	unmark_devices(op);
 	if (was_begun && write_end(op, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	if (was_begun || state != DONE)
@@ -240,6 +258,7 @@ static void block(struct clv_operation *op, const struct clv_plan *plan,
 	json_decref(op->obstacles);
 	op->obstacles = clv_plan_obstacles_to_json(plan, node);
 	if (op->state != ROLLING_BACK && op->layout.on_busy == CLV_ON_BUSY_WAIT) {
+		mark_devices_of(op, plan, node);
 		wait_for_holders(op);
 		return;
 	}
@@ -264,7 +283,7 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 	}
 	if (op->state != ROLLING_BACK)
 		op->state = RUNNING;
-	mark_devices(op, true);
+	mark_devices(op);
 	changed(op);
 	run_next(op);
 }
@@ -630,7 +649,8 @@ int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *req
 
 	if (clv_apply_is_busy(apply))
 		return clv_error_set(err, -EBUSY,
-			"another change is under way: wait until %s has ended",
+			"another change is under way: try again when it has ended, which "
+			"cleave apply --follow %s waits for",
 			TAILQ_LAST(&apply->operations, operation_list)->id);
 	op = clv_operation_add(apply, request);
 	if (!op)

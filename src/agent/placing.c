@@ -85,13 +85,20 @@ static int consider(struct clv_agent *agent, struct clv_agent_device *device,
 	return r;
 }
 
-static bool is_changing(const struct clv_agent *agent, const char *name)
+/* Is something of what was asked for about to go? */
+static bool is_changing(
+	const struct clv_agent *agent, const struct clv_lease_request *request)
 {
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
-		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+		const struct clv_agent_device *whole = clv_devices_root(device);
 
-		if (device->is_changing &&
-			(name[0] == '\0' || strcmp(device->info.name, name) == 0))
+		if ((device->is_changing || whole->is_changing) &&
+			(request->device[0] == '\0' ||
+				strcmp(device->info.name, request->device) == 0 ||
+				strcmp(whole->info.name, request->device) == 0) &&
+			(request->profile[0] == '\0' ||
+				strcmp(device->info.profile, request->profile) == 0))
 			return true;
 	}
 	return false;
@@ -127,16 +134,18 @@ int clv_placing_fail_without_device(const struct clv_agent *agent,
 
 	if (cordoned)
 		return fail_cordoned(cordoned, err);
+	if (is_changing(agent, request))
+		return clv_error_set(err, -EBUSY,
+			"%s is being divided anew: try again when that has ended",
+			request->device[0]    ? request->device
+			: request->profile[0] ? request->profile
+					      : "the device");
 	if (request->profile[0] != '\0')
 		return clv_error_set(err, -ENODEV,
 			"there is no partition %s%s%s: see cleave devices for those that "
 			"are, and cleave partition create to make one",
 			request->profile, request->device[0] ? " on " : "",
 			request->device);
-	if (is_changing(agent, request->device))
-		return clv_error_set(err, -EBUSY,
-			"%s is being divided anew: try again when that has ended",
-			request->device[0] ? request->device : "the device");
 	if (clv_devices_count(agent->devices) > 0 && request->device[0] != '\0')
 		return clv_error_set(err, -ENODEV,
 			"there is no device %s: see cleave devices for those that are",

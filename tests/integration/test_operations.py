@@ -451,6 +451,32 @@ class Examples(WithAgent):
                 self.assertEqual((result.returncode, len(result.stdout.splitlines())),
                                  (0, n_lines), result)
 
+    def test_nobody_new_while_it_waits(self):
+        """Else it might wait for ever."""
+        part = "gpu0/3g.71gb@4"
+        self.on("hgx-h200", "partition", "create", "gpu0", "1g.18gb", "--start=3")
+        with open(os.path.join(self.folder, "layout.yaml"), "w") as file:
+            file.write("version: 1\non-busy: wait\ndevices:\n  - select: {index: 0}\n"
+                       "    partitions: [{profile: 1g.18gb, start: [0]}]\n")
+        process = subprocess.Popen(
+            [Paths.cleave, "--sim", os.path.join(self.folder, "hgx-h200.yaml"), "apply", "-y",
+             file.name], env=self.env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        self.assertIn("waiting: " + part, process.stderr.readline())
+        for arguments in (["--device", part], ["--device", "gpu0/1g.18gb@3"],
+                          ["--profile", "3g.71gb"]):
+            self.assert_refused(self.on("hgx-h200", "run", *arguments, "--share=0.1", "true"), 75,
+                                arguments[1] + " is being divided anew")
+        # What stays is open, and so are other devices.
+        for arguments in (["--device", "gpu0/1g.18gb@0"], ["--device", "gpu1"]):
+            result = self.on("hgx-h200", "run", *arguments, "--share=0.1", "true")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_refused(self.on("hgx-h200", "partition", "create", "gpu1", "1g.18gb"), 75,
+                            "another change is under way", "cleave apply --follow o")
+        process.send_signal(signal.SIGINT)
+        self.assertIn("the waiting is ended", process.communicate(timeout=30)[1])
+        result = self.on("hgx-h200", "run", "--device", part, "--share=0.1", "true")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_blocked(self):
         layout, = (each for each in self.layouts("trouble") if "blocked" in each)
         result = self.on("trouble", "apply", "-y", layout)
