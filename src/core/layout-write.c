@@ -88,6 +88,19 @@ static void write_select(FILE *to, const struct clv_selector *select)
 	fputs("}\n", to);
 }
 
+/* In the largest unit in which it is whole, so that it is read back as it was. */
+static void write_bytes(FILE *to, uint64_t bytes)
+{
+	static const char units[] = "KMGT";
+	size_t n = 0;
+
+	while (n < sizeof(units) - 1 && bytes > 0 && bytes % 1024 == 0) {
+		bytes /= 1024;
+		n++;
+	}
+	fprintf(to, ", memory: %" PRIu64 "%.*s", bytes, n > 0, n ? &units[n - 1] : "");
+}
+
 static void write_share(FILE *to, const struct clv_layout_share *share)
 {
 	char fraction[16];
@@ -99,7 +112,7 @@ static void write_share(FILE *to, const struct clv_layout_share *share)
 		fprintf(to, ", share: %s", fraction);
 	}
 	if (share->request.memory_bytes > 0)
-		fprintf(to, ", memory: %" PRIu64, share->request.memory_bytes);
+		write_bytes(to, share->request.memory_bytes);
 	if (share->request.cap_ppm > 0) {
 		clv_units_format_fraction(share->request.cap_ppm, fraction);
 		fprintf(to, ", cap: %s", fraction);
@@ -140,14 +153,15 @@ static void write_partition(FILE *to, const struct clv_layout_partition *partiti
 
 static void write_vf(FILE *to, uint32_t count, const struct clv_vf_quota *quota)
 {
+	bool has_whole_ms = quota->preempt_timeout_us % 1000 == 0;
 	const struct {
 		const char *key;
 		uint64_t value;
 		const char *unit;
 	} numbers[] = {
-		{"memory", quota->memory_bytes, ""},
 		{"exec-quantum", quota->exec_quantum_ms, "ms"},
-		{"preempt-timeout", quota->preempt_timeout_us, "us"},
+		{"preempt-timeout", quota->preempt_timeout_us / (has_whole_ms ? 1000 : 1),
+			has_whole_ms ? "ms" : "us"},
 		{"contexts", quota->contexts, ""},
 		{"doorbells", quota->doorbells, ""},
 	};
@@ -161,6 +175,8 @@ static void write_vf(FILE *to, uint32_t count, const struct clv_vf_quota *quota)
 	};
 
 	fprintf(to, "    vf: {count: %" PRIu32, count);
+	if (quota->memory_bytes > 0)
+		write_bytes(to, quota->memory_bytes);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(numbers); i++) {
 		if (numbers[i].value > 0)
 			fprintf(to, ", %s: %" PRIu64 "%s", numbers[i].key,

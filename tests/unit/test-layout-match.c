@@ -222,7 +222,7 @@ static void test_export(void **state)
 			"    memory-mode: NPS1\n" },
 		{ "VF",              "  - select: {name: [\"GPU-0\"]}\n    vf: {count: 0}\n" },
 		{ "VF vf=2 each=4G type=T", "  - select: {name: [\"GPU-0\"]}\n"
-			"    vf: {count: 2, memory: 4294967296, type: \"T\"}\n" },
+			"    vf: {count: 2, memory: 4G, type: \"T\"}\n" },
 		{ "CPU cores=8 cores:2@0=0-1 cores:4@4=4-7 cores:2@2=2-3",
 			"  - select: {name: [\"GPU-0\"]}\n    partitions:\n"
 			"      - {profile: \"cores:2\", start: [0, 2]}\n"

@@ -589,16 +589,20 @@ static void test_written_form(void **state)
 		"      - {profile: \"1g.5gb\", count: 2, shares: 4}\n"
 		"      - {profile: \"1g.5gb\", start: [5, 6]}\n"
 		"      - {profile: \"3g.20gb\", parts: [2c, 1c], shares: [{name: \"a\", "
-		"share: 0.5, memory: 1024, cap: 1.0, class: batch}]}\n"
+		"share: 0.5, memory: 1K, cap: 1.0, class: batch}]}\n"
 		"    preserve: true\n"
 		"  - select: {}\n"
 		"    compute-mode: CPX\n"
 		"    memory-mode: NPS4\n"
-		"    vf: {count: 2, memory: 4096, exec-quantum: 5ms, preempt-timeout: "
+		"    vf: {count: 2, memory: 4K, exec-quantum: 5ms, preempt-timeout: "
 		"7us, "
 		"contexts: 3, doorbells: 2, priority: \"low\", type: \"t\", driver: "
 		"\"d\"}\n"
 		"    partitions: []\n"
+		"    shares: [{name: \"a\", memory: 1536M}, {name: \"b\", memory: "
+		"3000000001}]\n"
+		"  - select: {}\n"
+		"    vf: {count: 4, memory: 3G, preempt-timeout: 32ms}\n"
 		"    shares: 3\n";
 	_cleanup_free_ char *written = NULL;
 	struct clv_layout layout = good(text);
