@@ -160,6 +160,19 @@ static int import_document(const char *format, const struct clv_yaml *document,
 	return import_root(&job, root, err);
 }
 
+/* In the order of the file, which is not that in which it was read. */
+static void sort_remarks(struct clv_import *import)
+{
+	for (size_t i = 1; i < import->n_remarks; i++) {
+		struct clv_import_remark remark = import->remarks[i];
+		size_t at = i;
+
+		for (; at > 0 && import->remarks[at - 1].line > remark.line; at--)
+			import->remarks[at] = import->remarks[at - 1];
+		import->remarks[at] = remark;
+	}
+}
+
 int clv_import(const char *format, const struct clv_yaml *document,
 	const struct clv_import_options *options, struct clv_import *ret,
 	struct clv_error *err)
@@ -184,6 +197,7 @@ int clv_import(const char *format, const struct clv_yaml *document,
 	}
 	for (size_t i = 0; i < out.n_remarks; i++)
 		make_one_line(out.remarks[i].text);
+	sort_remarks(&out);
 	*ret = out;
 	return 0;
 }

@@ -25,7 +25,7 @@ static void test_slicing(void **state)
 {
 	static const struct import_case cases[] = {
 		{SLICING("instanceType: g4dn.xlarge, timeSlicingReplicas: 2") SERVICES,
-			NULL, "nvidia Tesla T4 shares=2\n", {RUNS, MEMORY("2")}},
+			NULL, "nvidia Tesla T4 shares=2\n", {MEMORY("2"), RUNS}},
 		{SLICING("instanceType: g4dn.xlarge, timeSlicingReplicas: 2"), NULL,
 			"nvidia Tesla T4 shares=2\n", {MEMORY("2")}},
 		/* as many as fit */
@@ -77,7 +77,7 @@ static void test_levels(void **state)
 			"nvidia A10G shares=2\n", {RUNS, MEMORY("2")}},
 		{GPU "\nservices:\n  a: {" GPU "}\n", NULL, NULL, {"--select: top, a"}},
 		{GPU "\nservices:\n  a: {" GPU "}\n", "top", "nvidia A10G shares=2\n",
-			{RUNS, MEMORY("2")}},
+			{MEMORY("2"), RUNS}},
 		/* said once and pointed to */
 		{"services:\n  a:\n    x-internal-integrations: &gpu\n      "
 		 "multiTenantGpu: "
@@ -89,7 +89,7 @@ static void test_levels(void **state)
 		 "      serverlessConfiguration: {targetPort: 1}\n"
 		 "    " GPU "\n",
 			NULL, "nvidia A10G shares=2\n",
-			{"does not scale services", "neither stops nor starts", RUNS,
+			{RUNS, "does not scale services", "neither stops nor starts",
 				MEMORY("2")}},
 		{SERVICES, NULL, NULL, {"f:1:1: no GPU is shared here"}},
 		{"x-internal-integrations: {logs: null}\n", NULL, NULL,
