@@ -20,9 +20,12 @@ static int add(const struct clv_apply_request *request, struct clv_layout_rule *
 	/* The profile says anew what the device's own keys say of it. */
 	rule->has_compute_mode = false;
 	rule->memory_mode = 0;
-	if (strncmp(request->profile, "vf:", 3) == 0)
+	if (strncmp(request->profile, "vf:", 3) == 0) {
+		/* What each of another number had is not what each of these is to have.
+		 */
 		rule->has_vf = false;
-	else if (rule->has_mig)
+		rule->vf_quota = (struct clv_vf_quota){0};
+	} else if (rule->has_mig)
 		rule->mig = true;
 	if (request->start < 0)
 		partition->count = request->count;
@@ -114,9 +117,9 @@ int clv_apply_edit(const struct clv_apply_request *request, const struct clv_nod
 	if (r < 0)
 		r = clv_error_errno(err, ENOMEM, "cannot change a partition");
 	else if (layout.n_rules == 0)
-		r = clv_error_set(err, -EINVAL, "%s cannot be divided%s%s: use shares",
-			device->info.name, device->cannot_divide[0] ? ": " : "",
-			device->cannot_divide);
+		r = clv_error_set(err, -EINVAL, "%s cannot be divided: %s",
+			device->info.name,
+			device->cannot_divide[0] ? device->cannot_divide : "use shares");
 	else if (request->partition[0] != '\0')
 		r = take_away(request, &layout.rules[0], err);
 	else

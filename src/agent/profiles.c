@@ -134,6 +134,7 @@ static void add_xcp(const struct clv_node_device *device, json_t *items)
 static void add_vf(const struct clv_node_device *device, json_t *items)
 {
 	const struct clv_vf_state *vf = &device->vf;
+	bool is_whole = vf->n == 0 && device->n_partitions == 0;
 	char name[CLV_PROFILE_NAME_MAX];
 
 	for (uint32_t n = 1; n <= vf->total; n++) {
@@ -144,7 +145,7 @@ static void add_vf(const struct clv_node_device *device, json_t *items)
 			&(struct profile){
 				.name = name,
 				.memory_bytes = device->info.memory_bytes / n,
-				.fits = vf->n == n ? n : 0,
+				.fits = vf->n == n || is_whole ? n : 0,
 				.most = n,
 				.note = vf->n == n ? "as it is now" : "",
 			},

@@ -510,6 +510,33 @@ class Examples(WithAgent):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.on("hgx-h100", "partition", "list").stdout, "")
 
+    def test_functions(self):
+        """Of another number each gets its part, and not what each had before."""
+        self.on("flex170", "partition", "create", "gpu0", "vf:16")
+        self.on("flex170", "apply", "-y", self.layouts("flex170")[0])
+        for number in ("vf:2", "vf:4"):
+            result = self.on("flex170", "partition", "create", "gpu0", number)
+            rows = [row.split() for row in result.stdout.splitlines()]
+            self.assertEqual([row[1] for row in rows], ["PROFILE"] + [number] * int(number[3:]))
+            self.assertIn(rows[1][2], ("7.9G", "3.9G"))
+        profiles = self.on("flex170", "profiles", "gpu0").stdout
+        self.assertRegex(profiles, r"gpu0 +vf:2 .* 0 +2 vf\ngpu0 +vf:3 .* 0 +3 vf\n"
+                         r"gpu0 +vf:4 .* 4 +4 vf +as it is now")
+        self.assertRegex(self.on("flex170", "profiles", "gpu3").stdout, r"vf:4 .* 4 +4 vf\n")
+
+    def test_reasons(self):
+        """Of a single partition, whose layout nobody has written."""
+        for node, arguments, code, reason in (
+                ("dgx-a100", ("gpu0", "3g.21gb"), 64,
+                 r"gpu0 \(NVIDIA A100-SXM4-40GB\): A100-40GB has no profile '3g.21gb'"),
+                ("dgx-a100", ("gpu0", "1g.5gb", "--count=8"), 75,
+                 r"gpu0 \(NVIDIA A100-SXM4-40GB\): only the first 7 of 8"),
+                ("mixed", ("gpu8", "1g.5gb"), 64,
+                 "gpu8 cannot be divided: Tesla T4 has no MIG [^:]*: use shares of it, cleave run")):
+            result = self.on(node, "partition", "create", *arguments)
+            self.assert_refused(result, code)
+            self.assertRegex(result.stderr, r"\Acleave: create \S+ on gpu\d failed: " + reason)
+
     def test_wrong_node(self):
         path = os.path.join(self.folder, "node.yaml")
         with open(path, "w") as file:
