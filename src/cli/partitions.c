@@ -53,6 +53,12 @@ static const struct clv_listing listing = {
 	.none = "no partition: cleave profiles lists what can be made",
 };
 
+static bool is_device(const json_t *device, const char *name)
+{
+	return strcmp(clv_json_text(device, "name"), name) == 0 ||
+	       strcmp(clv_json_text(device, "uuid"), name) == 0;
+}
+
 json_t *clv_partitions_of(const json_t *node, const char *device)
 {
 	json_t *list = json_object(), *items = json_array(), *each;
@@ -60,11 +66,22 @@ json_t *clv_partitions_of(const json_t *node, const char *device)
 
 	json_object_set_new(list, "items", items);
 	json_array_foreach (json_object_get(node, "devices"), i, each) {
-		if (!device || strcmp(clv_json_text(each, "name"), device) == 0 ||
-			strcmp(clv_json_text(each, "uuid"), device) == 0)
+		if (!device || is_device(each, device))
 			json_array_extend(items, json_object_get(each, "partitions"));
 	}
 	return list;
+}
+
+bool clv_partitions_has_device(const json_t *node, const char *device)
+{
+	json_t *each;
+	size_t i;
+
+	json_array_foreach (json_object_get(node, "devices"), i, each) {
+		if (is_device(each, device))
+			return true;
+	}
+	return false;
 }
 
 static json_t *find_in(const json_t *partitions, const char *name)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct clv_listing;
 
@@ -10,6 +11,9 @@ struct clv_listing;
 
 /* {"items": [...]}: the partitions of a device, by name or UUID; NULL: of all. */
 json_t *clv_partitions_of(const json_t *node, const char *device);
+
+/* Whether the node has this device, by name or UUID. */
+bool clv_partitions_has_device(const json_t *node, const char *device);
 
 /* The partition, or the part of one, of that name, borrowed; NULL if there is none. */
 json_t *clv_partitions_find(const json_t *node, const char *name);

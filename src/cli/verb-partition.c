@@ -47,6 +47,9 @@ static int run_list(const struct clv_settings *settings, int argc, char **argv)
 		return r;
 	if (clv_client_node(client, &node, &err) < 0)
 		return clv_cli_fail_client(&err);
+	if (argc && !clv_partitions_has_device(node, argv[0]))
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"there is no device '%.80s': see cleave devices", argv[0]);
 	list = clv_partitions_of(node, argc ? argv[0] : NULL);
 	return show(settings->output, list);
 }
@@ -63,22 +66,53 @@ static const char *partition_of(const json_t *step)
 	return partition;
 }
 
-/* The partitions that are there now, with their addresses and UUIDs. */
-static int show_created(struct clv_change *change, const json_t *operation)
+/* A part is shown below the partition that was made with it. */
+static bool is_below_one_of(const json_t *items, const char *name)
 {
-	_cleanup_json_ json_t *node = NULL;
-	_cleanup_json_ json_t *list = json_object();
-	json_t *items = json_array(), *step, *partition;
+	json_t *item;
 	size_t i;
-	int r = fetch_node(change, &node);
+
+	json_array_foreach (items, i, item) {
+		const char *above = clv_json_text(item, "name");
+		size_t length = strlen(above);
+
+		if (strncmp(name, above, length) == 0 && name[length] == '/')
+			return true;
+	}
+	return false;
+}
+
+static json_t *created(const json_t *node, const json_t *operation)
+{
+	json_t *list = json_object(), *items = json_array(), *step, *partition;
+	size_t i;
 
 	json_object_set_new(list, "items", items);
+	json_array_foreach (json_object_get(operation, "steps"), i, step) {
+		const char *name = partition_of(step);
+
+		partition = clv_partitions_find(node, name);
+		if (partition && !is_below_one_of(items, name))
+			json_array_append(items, partition);
+	}
+	return list;
+}
+
+/* The partitions that are there now, with their addresses and UUIDs.  A mode and a number
+ * of functions make all of the device's at once. */
+static int show_created(
+	struct clv_change *change, const char *device, const json_t *operation)
+{
+	_cleanup_json_ json_t *node = NULL;
+	_cleanup_json_ json_t *list = NULL;
+	int r = fetch_node(change, &node);
+
 	if (r)
 		return r;
-	json_array_foreach (json_object_get(operation, "steps"), i, step) {
-		partition = clv_partitions_find(node, partition_of(step));
-		if (partition)
-			json_array_append(items, partition);
+	list = created(node, operation);
+	if (json_array_size(json_object_get(list, "items")) == 0) {
+		json_decref(list);
+		list = clv_partitions_of(node, device);
 	}
 	return show(change->settings->output, list);
 }
@@ -97,7 +131,7 @@ static int run_create(const struct clv_settings *settings, int argc, char **argv
 	struct clv_client_error err;
 	int r;
 
-	if (settings->count > UINT32_MAX || (request.has_start && request.count > 1))
+	if (request.has_start && request.count > 1)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"only one partition can start at %u: leave out --start or "
 			"--count",
@@ -110,7 +144,7 @@ static int run_create(const struct clv_settings *settings, int argc, char **argv
 	r = clv_change_follow(&change, &operation);
 	if (r || clv_output_is_data(settings->output))
 		return clv_change_report(&change, operation, r);
-	return show_created(&change, operation);
+	return show_created(&change, argv[0], operation);
 }
 
 /* The ones that the user named, or an exit code after having said which is none. */
@@ -240,10 +274,10 @@ static const struct clv_opt options[] = {
 	},
 	{
 		.name = "count",
-		.type = CLV_OPT_COUNT,
+		.type = CLV_OPT_SEVERAL,
 		.offset = CLV_OPT_AT(count),
 		.argument = "N",
-		.help = "create: so many of them, or none",
+		.help = "create: so many of them; when they do not all fit, none is made",
 	},
 	CLV_OPT_YES,
 	CLV_OPT_HELP,
@@ -256,7 +290,9 @@ const struct clv_verb clv_verb_partition = {
 	.arguments = "create DEVICE PROFILE|destroy NAME...|list [DEVICE]",
 	.summary = "create, destroy or list single partitions",
 	.about = "For a whole node a layout is better: see cleave apply. What is to be "
-		 "destroyed is shown first; nothing that is in use is.",
+		 "destroyed is shown first; nothing that is in use is. What create needs "
+		 "for it is done without asking: MIG is turned on, and virtual functions "
+		 "or a mode take the place of others, where nobody uses the device.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,
