@@ -168,6 +168,30 @@ static int add_row(struct libscols_table *table, const struct clv_listing *listi
 	return line ? 0 : -ENOMEM;
 }
 
+/* A line ends with its last cell that is not empty. */
+static void print_trimmed(const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n"), used = length;
+
+		while (used > 0 && text[used - 1] == ' ')
+			used--;
+		fwrite(text, 1, used, stdout);
+		putchar('\n');
+		text += length + (text[length] == '\n');
+	}
+}
+
+static int print_lines(struct libscols_table *table)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = scols_print_table_to_string(table, &text);
+
+	if (r == 0)
+		print_trimmed(text);
+	return r;
+}
+
 static int print_table(
 	const struct clv_listing *listing, const json_t *items, bool has_header)
 {
@@ -192,7 +216,7 @@ static int print_table(
 			r = add_row(table, listing, shown, row);
 	}
 	if (r == 0)
-		r = scols_print_table(table);
+		r = print_lines(table);
 	scols_unref_table(table);
 	return r;
 }
