@@ -16,6 +16,7 @@
 
 #define OPTIONS_MAX 32
 #define FIRST_VALUE 256 /* above every letter */
+#define SEVERAL_MAX 4096u
 
 const char *const clv_opt_formats[] = {"table", "json", "yaml", "name", NULL};
 const char *const clv_opt_layout_formats[] = {"yaml", "json", NULL};
@@ -77,6 +78,21 @@ static int parse_count(const char *text, uint64_t *ret, struct clv_error *err)
 	return 0;
 }
 
+static int parse_several(const char *text, uint64_t *ret, struct clv_error *err)
+{
+	uint64_t value = 0;
+	int r = parse_count(text, &value, err);
+
+	if (r < 0)
+		return r;
+	if (value < 1 || value > SEVERAL_MAX)
+		return clv_error_set(
+			err, -ERANGE, "'%.40s' is not from 1 to %u", text, SEVERAL_MAX);
+
+	*ret = value;
+	return 0;
+}
+
 static int parse_place(const char *text, struct clv_opt_place *ret, struct clv_error *err)
 {
 	uint64_t value = 0;
@@ -119,6 +135,8 @@ static int store(const struct clv_opt *opt, const char *text,
 		return clv_units_parse_duration(text, at, err);
 	case CLV_OPT_COUNT:
 		return parse_count(text, at, err);
+	case CLV_OPT_SEVERAL:
+		return parse_several(text, at, err);
 	case CLV_OPT_PLACE:
 		return parse_place(text, at, err);
 	case _CLV_OPT_MAX:
@@ -197,6 +215,10 @@ static int fail_unknown(
 	for (size_t i = 0; i < verb->n_options && i < OPTIONS_MAX; i++)
 		names[n_names++] = verb->options[i].name;
 	snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	if (verb->name[0] && strcmp(bare, "sim") == 0)
+		return clv_error_set(err, -EINVAL,
+			"--sim comes before the verb: write cleave --sim=FILE %s",
+			verb->name);
 	near = clv_suggest(bare, names, n_names);
 	if (near)
 		return clv_error_set(err, -EINVAL,

@@ -174,12 +174,45 @@ static int run_program(struct run *run)
 	return clv_supervise(child);
 }
 
+/* What the agent would refuse as well, in the words of its own fields. */
+static int check_words(const struct clv_settings *s)
+{
+	bool is_isolated = s->isolation && strcmp(s->isolation, "hardware") == 0;
+	bool is_sized = s->share_ppm || s->cap.ppm || s->memory_bytes;
+
+	if (s->same_device && !s->count)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--same-device is a word about several: add --count=N");
+	if (s->count > 1 && (is_sized || s->overcommit))
+		return clv_cli_fail(CLV_EXIT_USAGE, "--count gives each device whole: "
+						    "leave out --share, --cap, --memory "
+						    "and --overcommit, or ask for one");
+	if (s->count > 1 && (s->in || is_isolated))
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--count goes with --device and --profile, not with --in or "
+			"--isolation");
+	if (s->in && (is_sized || s->class_name || s->device || s->profile))
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--in names a standing share, which has its own size, class and "
+			"place: leave out --share, --cap, --memory, --class, --device "
+			"and --profile");
+	if (is_isolated && (!s->memory_bytes || s->share_ppm))
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--isolation=hardware takes --memory=SIZE and no --share: the "
+			"partition is all the lease's own");
+	return 0;
+}
+
 static int check_request(const struct clv_settings *s)
 {
+	int r = check_words(s);
+
+	if (r)
+		return r;
 	if (!s->share_ppm && !s->memory_bytes && !s->profile && !s->in && s->count <= 1)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"a share of what size? add --share=FRACTION (as 0.3), "
-			"--memory=SIZE (as 512M), or both");
+			"--memory=SIZE (as 512M), or both, or name a --profile");
 	if (s->cap.ppm && s->share_ppm && s->cap.ppm < s->share_ppm)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--cap is below --share: what is promised could never be had, so "
@@ -257,7 +290,7 @@ static const struct clv_opt options[] = {
 	},
 	{
 		.name = "count",
-		.type = CLV_OPT_COUNT,
+		.type = CLV_OPT_SEVERAL,
 		.offset = CLV_OPT_AT(count),
 		.argument = "N",
 		.help = "So many devices, or partitions with --profile, all alike, each "
@@ -342,9 +375,9 @@ const struct clv_verb clv_verb_run = {
 	.summary = "run a program inside a share of a device",
 	.about = "The share is promised to the program and all processes that it starts, "
 		 "and is given back when the last of them has ended. Needs --share, "
-		 "--memory or both. Starts the user's agent when none runs. Exits with "
-		 "the "
-		 "program's code, or 128+N when signal N ended it.",
+		 "--memory or both; with --profile or --count alone a partition or "
+		 "device is all the program's. Starts the user's agent when none runs. "
+		 "Exits with the program's code, or 128+N when signal N ended it.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

@@ -113,11 +113,15 @@ class Several(WithAgent):
 
     def test_inputs(self):
         for words, arguments in (
-                ("each of them whole", ("--count", "2", "--share", "0.5")),
-                ("each of them whole", ("--count", "2", "--memory", "1G")),
-                ("give count", ("--same-device", "--share", "0.5")),
+                ("each device whole", ("--count", "2", "--share", "0.5")),
+                ("each device whole", ("--count", "2", "--memory", "1G")),
+                ("add --count", ("--same-device", "--share", "0.5")),
+                ("from 1 to", ("--count", "0")),
                 ("from 1 to 64", ("--count", "65")),
-                ("not with in", ("--count", "2", "--in", "train")),
+                ("not with --in", ("--count", "2", "--in", "train")),
+                ("leave out --share", ("--in", "train", "--share", "0.5")),
+                ("takes --memory=SIZE", ("--isolation", "hardware", "--share", "0.5")),
+                ("takes --memory=SIZE", ("--isolation", "hardware")),
                 ("on one device and there are 1", ("--count", "2", "--same-device"))):
             with self.subTest(arguments):
                 self.assert_refused(self.on("mi300x", "run", *arguments, "--", "true"), 64, words)

@@ -49,6 +49,10 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_COUNT,
 		.argument = "N",
 		.offset = CLV_OPT_AT(n_lines)},
+	{.name = "count",
+		.type = CLV_OPT_SEVERAL,
+		.argument = "N",
+		.offset = CLV_OPT_AT(count)},
 	{.name = "start",
 		.type = CLV_OPT_PLACE,
 		.argument = "N",
@@ -101,7 +105,7 @@ static void test_values(void **state)
 {
 	char line[] =
 		"run -s 30% --cap=none -m1.5GiB --wait=250ms --class batch --lines=7 "
-		"-f program";
+		"--count=4096 -f program";
 	struct clv_settings settings;
 	struct clv_error err;
 	char *first;
@@ -114,6 +118,7 @@ static void test_values(void **state)
 	assert_int_equal(settings.wait.timeout_ns, 250000000);
 	assert_string_equal(settings.class_name, "batch");
 	assert_int_equal(settings.n_lines, 7);
+	assert_int_equal(settings.count, 4096);
 	assert_true(settings.force);
 	assert_string_equal(first, "program");
 }
@@ -203,6 +208,10 @@ static void test_refusals(void **state)
 			"--class: 'fast' is none of latency, normal, batch"},
 		{"run --wait=soon p", "--wait: 'soon' is not a duration"},
 		{"run --lines=-1 p", "--lines: '-1' is not a whole number"},
+		{"run --sim=a p",
+			"--sim comes before the verb: write cleave --sim=FILE run"},
+		{"run --count=0 p", "--count: '0' is not from 1 to 4096"},
+		{"run --count=4097 p", "--count: '4097' is not from 1 to 4096"},
 		{"run --share", "--share needs a value: write --share=FRACTION"},
 		{"run -m", "--memory needs a value: write --memory=SIZE"},
 		{"run --force=yes p", "--force takes no value"},
