@@ -94,17 +94,24 @@ static void say_how_to_follow(const struct follow *f, char *ret, size_t ret_byte
 		snprintf(ret, ret_bytes, "cleave apply --follow %s", f->id);
 }
 
+/* Nothing of it was done, as far as is known. */
+static bool has_not_begun(const json_t *operation)
+{
+	const char *state = clv_json_text(operation, "state");
+
+	return strcmp(state, "waiting") == 0 || strcmp(state, "surveying") == 0;
+}
+
 /* Only what waits can be ended.  It may have begun meanwhile: then the agent refuses. */
 static int leave(struct follow *f, const json_t *operation)
 {
 	int exit_code = CLV_EXIT_SIGNAL + clv_signals_take(f->change->signal_fd);
 	const char *what = clv_json_text(operation, "what");
-	const char *state = clv_json_text(operation, "state");
-	bool may_end = strcmp(state, "waiting") == 0 || strcmp(state, "surveying") == 0;
 	char how[400];
 
 	clv_progress_clear(&f->progress);
-	if (may_end && clv_client_operation_end(f->change->client, f->id, NULL) == 0)
+	if (has_not_begun(operation) &&
+		clv_client_operation_end(f->change->client, f->id, NULL) == 0)
 		return clv_cli_fail(exit_code,
 			"%s: the waiting is ended, and nothing was changed", what);
 	say_how_to_follow(f, how, sizeof(how));
@@ -166,6 +173,12 @@ static int next_state(struct follow *f, uint64_t *revision, json_t **operation)
 		return find_agent(f, *operation);
 	}
 	clv_progress_clear(&f->progress);
+	/* What has begun is in the journal, what waits is not. */
+	if (r == -ENOENT && strcmp(clv_json_text(*operation, "state"), "waiting") == 0)
+		return clv_cli_fail(CLV_EXIT_NO_FIT,
+			"%s was still waiting when its agent ended, and nothing was "
+			"changed: ask for it again",
+			clv_json_text(*operation, "what"));
 	return clv_cli_fail(r == -ENOENT ? CLV_EXIT_FAILED : clv_cli_exit_code(err.code),
 		"%s cannot be followed any more: %s; cleave diff says what is left to do",
 		clv_json_text(*operation, "what"), err.msg);

@@ -4,7 +4,6 @@
 #include "cli/input.h"
 
 #include "base/cleanup.h"
-#include "base/yaml.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -35,9 +34,10 @@ static void set_name(const char *path, char *ret, size_t ret_bytes)
 	snprintf(ret, ret_bytes, "%s", path);
 }
 
-static int read_all(FILE *stream, const char *path, struct clv_input *ret)
+static int read_all(
+	FILE *stream, const char *path, size_t max_bytes, struct clv_input *ret)
 {
-	_cleanup_free_ char *text = malloc(CLV_YAML_MAX_BYTES + 2);
+	_cleanup_free_ char *text = malloc(max_bytes + 2);
 	struct stat st;
 	size_t n;
 
@@ -45,13 +45,14 @@ static int read_all(FILE *stream, const char *path, struct clv_input *ret)
 		return fail(path, ENOMEM);
 	if (fstat(fileno(stream), &st) == 0 && S_ISDIR(st.st_mode))
 		return fail(path, EISDIR);
-	n = fread(text, 1, CLV_YAML_MAX_BYTES + 1, stream);
+	n = fread(text, 1, max_bytes + 1, stream);
 	if (ferror(stream))
 		return fail(path, errno);
-	if (n > CLV_YAML_MAX_BYTES)
+	if (n > max_bytes)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE,
-			"%s is over %u MiB: is it the right file?", path,
-			CLV_YAML_MAX_BYTES >> 20);
+			"%s is over %zu %s: is it the right file?", path,
+			max_bytes >> (max_bytes < 1u << 20 ? 10 : 20),
+			max_bytes < 1u << 20 ? "KiB" : "MiB");
 
 	text[n] = '\0';
 	*ret = (struct clv_input){.text = CLV_TAKE(text), .n_bytes = n};
@@ -59,14 +60,14 @@ static int read_all(FILE *stream, const char *path, struct clv_input *ret)
 	return 0;
 }
 
-int clv_input_read(const char *path, struct clv_input *ret)
+int clv_input_read(const char *path, size_t max_bytes, struct clv_input *ret)
 {
 	FILE *stream = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
 	int r;
 
 	if (!stream)
 		return fail(path, errno);
-	r = read_all(stream, path, ret);
+	r = read_all(stream, path, max_bytes, ret);
 	if (stream != stdin)
 		fclose(stream);
 	return r;

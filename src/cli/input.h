@@ -10,7 +10,10 @@ struct clv_input {
 	char name[100]; /* what messages call it: the path, or its end */
 };
 
+/* What the agent takes of a layout. */
+#define CLV_INPUT_LAYOUT_BYTES 65536u
+
 /* 0, or an exit code after having said why. */
-int clv_input_read(const char *path, struct clv_input *ret);
+int clv_input_read(const char *path, size_t max_bytes, struct clv_input *ret);
 void clv_input_clear(struct clv_input *input);
 #define _cleanup_input_ __attribute__((cleanup(clv_input_clear)))

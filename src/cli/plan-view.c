@@ -151,7 +151,7 @@ int clv_plan_of_file(const struct clv_settings *settings, const char *path, json
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_input_ struct clv_input input = {};
-	int r = clv_input_read(path, &input);
+	int r = clv_input_read(path, CLV_INPUT_LAYOUT_BYTES, &input);
 
 	if (!r)
 		r = clv_cli_connect(settings, true, &client);

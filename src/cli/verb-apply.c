@@ -124,9 +124,16 @@ static int apply(struct clv_change *change, const struct clv_input *input)
 /* Of an operation that another process began. */
 static int follow_again(struct clv_change *change)
 {
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789";
 	_cleanup_json_ json_t *operation = NULL;
+	const char *id = change->settings->operation;
 	struct clv_client_error err;
 
+	if (id[strspn(id, allowed)])
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--follow: '%.80s' is no operation: they are called like "
+			"o182464b2e3bd46e8",
+			id);
 	if (clv_client_operation(
 		    change->client, change->settings->operation, &operation, &err) < 0)
 		return clv_change_fail(change, &err);
@@ -143,7 +150,7 @@ static int run_apply(const struct clv_settings *settings, int argc, char **argv)
 		return clv_cli_fail(CLV_EXIT_USAGE, "apply what? name one layout file, "
 						    "or an operation with --follow");
 	if (argc > 0)
-		r = clv_input_read(argv[0], &input);
+		r = clv_input_read(argv[0], CLV_INPUT_LAYOUT_BYTES, &input);
 	if (!r)
 		r = clv_change_begin(settings, &change);
 	if (r)

@@ -86,7 +86,7 @@ static int run_import(const struct clv_settings *settings, int argc, char **argv
 
 	if (settings->format && !is_format(settings->format))
 		return fail_format(settings->format);
-	r = clv_input_read(argv[0], &input);
+	r = clv_input_read(argv[0], CLV_YAML_MAX_BYTES, &input);
 	if (r)
 		return r;
 	if (clv_yaml_parse(input.text, input.n_bytes, input.name, &document, &err) < 0 ||

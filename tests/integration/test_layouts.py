@@ -112,8 +112,9 @@ class Plans(WithDouble):
         self.assert_refused(self.cleave("apply"), 64, "--follow")
         self.assert_refused(self.cleave("apply", self.layout, "--follow=op1"), 64)
         with open(self.layout, "w") as file:
-            file.write("#" * ((1 << 20) + 1))
-        self.assert_refused(self.cleave("plan", self.layout), 78, "1 MiB")
+            file.write("#" * ((1 << 16) + 1))
+        for verb in ("plan", "apply", "diff"):
+            self.assert_refused(self.cleave(verb, self.layout), 78, self.layout, "64 KiB")
 
     def test_control_characters(self):
         evil = dict(OBSTACLE, holders=[dict(BOB, text="process 1 (\x1b[31m\nboo)")])
@@ -123,6 +124,12 @@ class Plans(WithDouble):
         self.assertNotIn("\x1b", result.stdout + result.stderr)
         self.assertIn("process 1 (?[31m?boo)", result.stdout)
         self.assertEqual(len(result.stderr.splitlines()), 2)
+
+    def test_no_blanks_at_the_ends_of_lines(self):
+        self.write(plan=plan(MIG_ON, dict(CREATE, affects=[], why="")))
+        for arguments in (["plan", "--explain"], ["plan"]):
+            for line in self.cleave(*arguments, self.layout).stdout.splitlines():
+                self.assertEqual(line, line.rstrip())
 
     def test_narrow(self):
         self.write(plan=plan(*[CREATE] * 3, obstacles=[OBSTACLE]))
@@ -243,6 +250,13 @@ class Partitions(WithDouble):
         self.assertEqual(result.stdout, "gpu0/1g.10gb@0\n")
         result = self.cleave("partition", "create", "gpu0", "1g.10gb", "-ojson")
         self.assertEqual(json.loads(result.stdout)["what"], "create 1g.10gb on gpu0")
+        # What was made with it is below it; a mode or functions are all of the device's.
+        self.write(operation=states("create gpu0/3g.40gb@4", "create gpu0/3g.40gb@4/2c@1"))
+        result = self.cleave("partition", "create", "gpu0", "2c.3g.40gb")
+        self.assertEqual(len(result.stdout.splitlines()), 4)
+        self.write(operation=states("set gpu0 to 2 virtual functions"))
+        result = self.cleave("partition", "create", "gpu0", "vf:2")
+        self.assertEqual(len(result.stdout.splitlines()), 6)
         self.write(operation=ROLLED_BACK)
         result = self.cleave("partition", "create", "gpu0", "1g.10gb")
         self.assertEqual((result.returncode, result.stdout), (125, ""))
@@ -280,6 +294,9 @@ class Partitions(WithDouble):
                 (["partition", "create", "gpu0"], ["DEVICE PROFILE"]),
                 (["partition", "destroy"], ["NAME..."]),
                 (["partition", "list", "a", "b"], ["[DEVICE]"]),
+                (["partition", "list", "gpu9"], ["there is no device 'gpu9'"]),
+                (["partition", "create", "a", "b", "--count=0"], ["--count", "from 1 to"]),
+                (["apply", "--follow=a/b"], ["a/b", "no operation"]),
                 (["partition", "list", "--count=2"], ["--count"]),
                 (["partition", "create", "a", "b", "--start=-1"], ["--start"]),
                 (["partition", "create", "a", "b", "--start=1", "--count=2"], ["--start"]),
@@ -330,7 +347,9 @@ class Imports(Sandbox):
         about = json.loads(self.cleave("import", path, "-o", "json").stdout)
         self.assertEqual([each["text"] for each in about["remarks"]],
                          result.stderr.splitlines())
-        self.assertTrue(all(each["line"] > 0 for each in about["remarks"]))
+        lines = [each["line"] for each in about["remarks"]]
+        self.assertGreater(lines[0], 0)
+        self.assertEqual(lines, sorted(lines))
 
     def test_refusals(self):
         path = self.file(self.FILES["mig-parted"])
@@ -338,6 +357,7 @@ class Imports(Sandbox):
         self.assert_refused(self.cleave("import", path, "-s", "none"), 78, "balanced")
         self.assert_refused(self.cleave("import", path, "-f", "toml"), 64, "mig-parted, device-plugin")
         self.assert_refused(self.cleave("import", "/no/such"), 66, "/no/such")
+        self.assert_refused(self.cleave("import", self.file("#" * ((1 << 20) + 1))), 78, "1 MiB")
         self.assert_refused(self.cleave("import", self.file("a: [")), 78, "file:2:1")
         self.assert_refused(self.cleave("import", self.file("a: 1\n")), 78)
 

@@ -284,6 +284,13 @@ class OnDemand(WithDouble):
         self.assertEqual(result.returncode, 125)
         self.assertRegex(result.stderr.splitlines()[-1], "cannot be followed any more.*cleave diff")
 
+    def test_waiting_ends_with_its_agent(self):
+        self.write(plan=plan(CREATE, obstacles=[OBSTACLE]),
+                   operation={"states": WAITING, "dies_at": 0.5, "lost": True})
+        result = self.cleave("apply", "-y", "--on-busy=wait", self.layout)
+        self.assertEqual(result.returncode, 75)
+        self.assertRegex(result.stderr.splitlines()[-1], "still waiting.*nothing was changed")
+
     def test_agent_leaves_while_the_user_thinks(self):
         """An idle agent may go before the answer: its successor is started for it."""
         self.write(plan=plan(CREATE), operation=states("create x"))
