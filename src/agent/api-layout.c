@@ -10,6 +10,7 @@
 #include "agent/plan-json.h"
 #include "agent/problem.h"
 #include "agent/profiles.h"
+#include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
 #include "base/cleanup.h"
@@ -102,8 +103,11 @@ int clv_api_post_plan(
 		request->body, request->n_body_bytes, layout_name(request), &layout, err);
 	if (r >= 0)
 		r = clv_plan_make(node, &layout, &plan, err);
+	if (r >= 0)
+		r = clv_standing_check(node, &plan, layout.name, err);
 	if (r < 0) {
 		clv_node_add_problems(node, err);
+		clv_plan_clear(&plan);
 		clv_layout_clear(&layout);
 		return wrong_layout(r, err);
 	}

@@ -346,6 +346,8 @@ static void plan_now(struct clv_operation *op)
 		r = clv_apply_plan_on(op->target, op->before, node, &plan, &err);
 	else if (r >= 0)
 		r = clv_plan_make(node, &op->layout, &plan, &err);
+	if (r >= 0 && op->state != ROLLING_BACK && !op->is_resumed)
+		r = clv_standing_check(node, &plan, op->layout.name, &err);
 	if (r < 0) {
 		clv_node_add_problems(node, &err);
 		fail_with_layout(op, &err);
@@ -493,7 +495,11 @@ static void succeed(struct clv_operation *op)
 		return;
 	}
 	if (op->request.keeps_layout && set_aside(op, &err) < 0) {
-		roll_back(op, &err);
+		/* Without a step there is nothing to go back to. */
+		if (op->before)
+			roll_back(op, &err);
+		else
+			fail_with_layout(op, &err);
 		return;
 	}
 	store = clv_state_get(agent, &err);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,84 @@ static bool is_replaced(const struct clv_standing *standing,
 	return false;
 }
 
+static const struct clv_partition *find_partition(
+	const struct clv_partition *partitions, size_t n, const char *name)
+{
+	const struct clv_partition *found = NULL;
+
+	for (size_t i = 0; i < n && !found; i++)
+		found = strcmp(partitions[i].name, name) == 0
+				? &partitions[i]
+				: find_partition(partitions[i].parts,
+					  partitions[i].n_parts, name);
+	return found;
+}
+
+/* Into how many equal parts of the whole's memory a mode divides it; 0: no mode. */
+static uint32_t count_of_mode(const struct clv_node_device *device, const char *profile)
+{
+	enum clv_compute_mode compute;
+	char name[CLV_PROFILE_NAME_MAX];
+	unsigned int n;
+
+	if (sscanf(profile, "vf:%u", &n) == 1)
+		return n;
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(profile, "/"), profile);
+	compute = clv_compute_mode_from_string(name);
+	return compute < 0 ? 0 : clv_xcp_devices(compute, device->xcp.dies);
+}
+
+/* Of a partition that is to be made, by its profile: at most this.  0: not known. */
+static uint64_t memory_to_be(const struct clv_node_device *device, const char *where)
+{
+	const char *slash = strchr(where, '/');
+	char profile[CLV_PROFILE_NAME_MAX];
+	uint32_t n;
+	int at = -1;
+
+	if (!slash)
+		return 0;
+	snprintf(profile, sizeof(profile), "%.*s", (int)strcspn(slash + 1, "@"),
+		slash + 1);
+	if (device->cores.total > 0 && sscanf(profile, "cores:%" SCNu32, &n) == 1)
+		return device->info.memory_bytes / device->cores.total * n;
+	n = count_of_mode(device, profile);
+	if (n > 0)
+		return device->info.memory_bytes / n;
+	if (device->mig.model)
+		at = clv_mig_profile_find(device->mig.model, profile, NULL);
+	return at < 0 ? 0 : (uint64_t)device->mig.model->profiles[at].memory_mib << 20;
+}
+
+static uint64_t memory_of(const struct clv_node_device *device, const char *where)
+{
+	const struct clv_partition *partition =
+		find_partition(device->partitions, device->n_partitions, where);
+
+	if (strcmp(where, device->info.name) == 0)
+		return device->info.memory_bytes;
+	return partition ? partition->memory_bytes : memory_to_be(device, where);
+}
+
+int clv_standing_check(const struct clv_node *node, const struct clv_plan *plan,
+	const char *layout_name, struct clv_error *err)
+{
+	for (size_t i = 0; i < plan->n_shares; i++) {
+		const struct clv_plan_share *share = &plan->shares[i];
+		uint64_t memory_bytes =
+			memory_of(&node->devices[share->device], share->where);
+		struct clv_share resolved;
+
+		if (memory_bytes > 0 && clv_share_resolve(&share->request, memory_bytes,
+						&resolved, err) < 0) {
+			clv_error_prefix(
+				err, "%s: the share %s", layout_name, share->name);
+			return err->code;
+		}
+	}
+	return 0;
+}
+
 static int add(struct clv_standing *standing, const struct clv_plan_share *wanted,
 	struct clv_error *err)
 {
@@ -89,8 +168,10 @@ static int add(struct clv_standing *standing, const struct clv_plan_share *wante
 			wanted->where, wanted->name);
 	r = clv_share_resolve(
 		&wanted->request, device->info.memory_bytes, &share.share, err);
-	if (r < 0)
+	if (r < 0) {
+		clv_error_prefix(err, "the share %s", wanted->name);
 		return r;
+	}
 	snprintf(share.name, sizeof(share.name), "%s", wanted->name);
 	snprintf(share.device_uuid, sizeof(share.device_uuid), "%s", device->info.uuid);
 	return load_one(standing, &share) < 0
@@ -121,20 +202,28 @@ static int store_all(struct clv_standing *standing, struct clv_error *err)
 int clv_standing_replace(struct clv_standing *standing, const struct clv_node *node,
 	const bool *is_selected, const struct clv_plan *plan, struct clv_error *err)
 {
-	size_t n = 0, before = standing->n;
+	struct clv_standing before = *standing;
 	int r = 0;
 
-	for (size_t i = 0; i < standing->n; i++) {
-		if (!is_replaced(standing, &standing->items[i], node, is_selected))
-			standing->items[n++] = standing->items[i];
+	standing->items = NULL;
+	standing->n = 0;
+	for (size_t i = 0; i < before.n && r >= 0; i++) {
+		if (!is_replaced(&before, &before.items[i], node, is_selected) &&
+			load_one(standing, &before.items[i]) < 0)
+			r = clv_error_errno(err, ENOMEM, "cannot keep standing shares");
 	}
-	standing->n = n;
 	for (size_t i = 0; i < plan->n_shares && r >= 0; i++)
 		r = add(standing, &plan->shares[i], err);
 	/* Nothing was there and nothing is: the disk need not hear of it. */
-	if (r >= 0 && before + standing->n > 0)
+	if (r >= 0 && before.n + standing->n > 0)
 		r = store_all(standing, err);
-	return r;
+	if (r < 0) {
+		free(standing->items);
+		*standing = before;
+		return r;
+	}
+	free(before.items);
+	return 0;
 }
 
 const struct clv_standing_share *clv_standing_at(

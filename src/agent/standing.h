@@ -25,8 +25,14 @@ int clv_standing_new(
 	struct clv_agent *agent, struct clv_standing **ret, struct clv_error *err);
 struct clv_standing *clv_standing_free(struct clv_standing *standing);
 
+/* Whether each share that a plan would set aside is one of its device or partition, as
+ * far as it is known how much memory that has or will have.  -ERANGE or -EINVAL, with the
+ * layout and the share. */
+int clv_standing_check(const struct clv_node *node, const struct clv_plan *plan,
+	const char *layout_name, struct clv_error *err);
+
 /* In place of all that there are on the devices for which is_selected (by index in node)
- * and on their partitions. */
+ * and on their partitions; after an error all is as it was. */
 int clv_standing_replace(struct clv_standing *standing, const struct clv_node *node,
 	const bool *is_selected, const struct clv_plan *plan, struct clv_error *err);
 

@@ -251,8 +251,13 @@ static int print_plan(const struct clv_settings *settings, const json_t *plan)
 	int r = clv_output_rows(
 		settings->explain ? &explained_listing : &steps_listing, NULL, steps);
 
-	if (json_array_size(steps) == 0)
+	if (json_array_size(steps) == 0 && json_array_size(shares) == 0)
 		printf("nothing to do: the node is as the layout wants it\n");
+	else if (json_array_size(steps) == 0)
+		printf("no step is needed: %zu standing share%s set aside by cleave "
+		       "apply\n",
+			json_array_size(shares),
+			json_array_size(shares) == 1 ? " is" : "s are");
 	print_kept(json_object_get(plan, "kept"), settings->verbose);
 	if (r >= 0)
 		r = print_obstacles(json_object_get(plan, "obstacles"));

@@ -531,6 +531,33 @@ class Examples(WithAgent):
                          r"gpu0 +vf:4 .* 4 +4 vf +as it is now")
         self.assertRegex(self.on("flex170", "profiles", "gpu3").stdout, r"vf:4 .* 4 +4 vf\n")
 
+    def test_shares_that_are_too_large(self):
+        """They are refused before anything is done, and what was set aside stays."""
+        path = os.path.join(self.folder, "layout.yaml")
+
+        def divide(node, rule):
+            with open(path, "w") as file:
+                file.write("version: 1\ndevices:\n  - " + rule)
+            return self.on(node, "apply", "-y", path)
+
+        result = divide("mi300x", "{select: {index: 0}, shares: [{name: a, memory: 9G}]}")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("1 standing share is set aside", result.stdout)
+        for node, rule in (("mi300x", "select: {index: 0}, shares: [{memory: 200G, "),
+                           ("mi300x", "select: {}, partitions: [{profile: CPX/NPS4, "
+                                      "shares: [{memory: 25G, "),
+                           ("dgx-a100", "select: {index: 0}, partitions: [{profile: 1g.5gb, "
+                                        "shares: [{memory: 6G, "),
+                           ("flex170", "select: {}, partitions: [{profile: 'vf:2', "
+                                       "shares: [{memory: 9G, "),
+                           ("mixed", "select: {vendor: cpu}, partitions: [{profile: 'cores:2', "
+                                     "shares: [{memory: 33G, ")):
+            closing = "name: b}]}" + ("]}" if "partitions" in rule else "")
+            with self.subTest(rule):
+                self.assert_refused(divide(node, "{" + rule + closing), 78, path,
+                                    "/b: ", "more than the device has")
+        self.assertEqual(self.on("mi300x", "run", "--in", "a", "true").returncode, 0)
+
     def test_reasons(self):
         """Of a single partition, whose layout nobody has written."""
         for node, arguments, code, reason in (
