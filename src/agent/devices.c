@@ -156,6 +156,26 @@ static void add_problem(struct clv_devices *devices, const char *text)
 	json_array_append_new(devices->problems, json_string(text));
 }
 
+/* A device that was divided before its drivers for programs were asked is known, but not
+ * how programs use it; nor are its partitions. */
+static void complete(const struct clv_devices *devices, struct clv_agent_device *device,
+	const struct clv_device *info)
+{
+	if (strcmp(device->info.executor, "none") != 0)
+		return;
+	for (size_t i = 0; i < devices->n_items; i++) {
+		struct clv_agent_device *each = devices->items[i];
+
+		if (each != device && each->parent != device)
+			continue;
+		each->info.executor = info->executor;
+		each->info.locator = info->locator;
+		each->info.max_allocation_bytes = info->max_allocation_bytes;
+		if (each->info.max_allocation_bytes > each->info.memory_bytes)
+			each->info.max_allocation_bytes = each->info.memory_bytes;
+	}
+}
+
 /* One device of an answer.  A second driver for hardware that the first one shows as well
  * (the same UUID) is left out: promised twice, it would be promised too much. */
 static void take_device(struct clv_devices *devices, const struct clv_device *info)
@@ -171,7 +191,9 @@ static void take_device(struct clv_devices *devices, const struct clv_device *in
 		add_problem(devices, text);
 		return;
 	}
-	if (!device)
+	if (device)
+		complete(devices, device, info);
+	else
 		device = append(devices, info);
 	if (device)
 		device->is_present = true;

@@ -124,6 +124,14 @@ class Partitions(Case):
                              "/usr/bin/python3", "-c", LOOK)
         self.assertAlmostEqual(int(result.stdout.split()[2]), memory / 4, delta=1 << 20)
 
+    def test_divided_before_anything_else(self):
+        """How programs use the device is found out when the first one comes."""
+        self.apply(TWO_SETS)
+        self.run_in("--profile", "cores:1", "--", "true")
+        devices = self.agent.get("/v1/devices")["items"]
+        self.assertEqual([d["executor"] for d in devices], ["gate"] * 3)
+        self.assertEqual(len({d["platform"] for d in devices}), 1)
+
     def test_sets_are_disjoint(self):
         self.apply(TWO_SETS)
         cpus = set()
