@@ -70,10 +70,9 @@ static int create_lease(struct run *run, struct clv_client *client)
 		.class_name = s->class_name,
 		.command = base_name(run->argv[0]),
 		/* A partition without a word of a share is meant as a whole. */
-		.share_ppm =
-			(s->profile || s->count > 1) && !s->share_ppm && !s->memory_bytes
-				? CLV_PPM
-				: s->share_ppm,
+		.share_ppm = (s->profile || s->count) && !s->share_ppm && !s->memory_bytes
+				     ? CLV_PPM
+				     : s->share_ppm,
 		.cap_ppm = s->cap.ppm,
 		.memory_bytes = s->memory_bytes,
 		.wait = s->wait.is_given,
@@ -209,7 +208,7 @@ static int check_request(const struct clv_settings *s)
 
 	if (r)
 		return r;
-	if (!s->share_ppm && !s->memory_bytes && !s->profile && !s->in && s->count <= 1)
+	if (!s->share_ppm && !s->memory_bytes && !s->profile && !s->in && !s->count)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"a share of what size? add --share=FRACTION (as 0.3), "
 			"--memory=SIZE (as 512M), or both, or name a --profile");

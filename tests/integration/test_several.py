@@ -111,6 +111,12 @@ class Several(WithAgent):
                          variable="CUDA_VISIBLE_DEVICES")
         self.assertRegex(seen[0], r"\AMIG-[0-9a-f-]{36}\Z")
 
+    def test_one_whole_device(self):
+        seen = self.seen("mi300x", "--count", "1")
+        self.assertEqual((len(seen), "/" in seen[0]), (1, False))
+        self.start("mi300x", "--count", "1")
+        self.assertEqual(self.leases("mi300x")[0]["share"], 1)
+
     def test_inputs(self):
         for words, arguments in (
                 ("each device whole", ("--count", "2", "--share", "0.5")),
