@@ -82,7 +82,7 @@ static const struct clv_column step_columns[] = {
 	/* clang-format off */
 	/* header    cell          right  trunc  rank rare   key */
 	{ "#",       NULL,         true,  false, 4,   false, "number" },
-	{ "STEP",    NULL,         false, true,  0,   false, "text" },
+	{ "STEP",    NULL,         false, false, 0,   false, "text" },
 	{ "NEEDS",   cell_needs,   false, false, 2,   true,  NULL },
 	{ "AFFECTS", cell_affects, false, true,  3,   true,  NULL },
 	/* Only with --explain: */

@@ -140,6 +140,7 @@ class Plans(WithDouble):
                 self.assertEqual(code, 75)
                 self.assertLessEqual(max(len(line) for line in bare
                                          if not line.startswith("cleave:")), columns)
+                self.assertIn(CREATE["text"], text)
 
     def test_diff(self):
         self.assertEqual((self.cleave("diff", self.layout).returncode,
