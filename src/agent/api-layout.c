@@ -105,6 +105,8 @@ int clv_api_post_plan(
 		r = clv_plan_make(node, &layout, &plan, err);
 	if (r >= 0)
 		r = clv_standing_check(node, &plan, layout.name, err);
+	if (r >= 0)
+		r = clv_standing_add_obstacles(request->agent, &plan, err);
 	if (r < 0) {
 		clv_node_add_problems(node, err);
 		clv_plan_clear(&plan);

@@ -348,6 +348,8 @@ static void plan_now(struct clv_operation *op)
 		r = clv_plan_make(node, &op->layout, &plan, &err);
 	if (r >= 0 && op->state != ROLLING_BACK && !op->is_resumed)
 		r = clv_standing_check(node, &plan, op->layout.name, &err);
+	if (r >= 0 && op->state != ROLLING_BACK && !op->is_resumed)
+		r = clv_standing_add_obstacles(op->apply->agent, &plan, &err);
 	if (r < 0) {
 		clv_node_add_problems(node, &err);
 		fail_with_layout(op, &err);

@@ -11,7 +11,6 @@
 #include "base/log.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,84 +74,6 @@ static bool is_replaced(const struct clv_standing *standing,
 			return true;
 	}
 	return false;
-}
-
-static const struct clv_partition *find_partition(
-	const struct clv_partition *partitions, size_t n, const char *name)
-{
-	const struct clv_partition *found = NULL;
-
-	for (size_t i = 0; i < n && !found; i++)
-		found = strcmp(partitions[i].name, name) == 0
-				? &partitions[i]
-				: find_partition(partitions[i].parts,
-					  partitions[i].n_parts, name);
-	return found;
-}
-
-/* Into how many equal parts of the whole's memory a mode divides it; 0: no mode. */
-static uint32_t count_of_mode(const struct clv_node_device *device, const char *profile)
-{
-	enum clv_compute_mode compute;
-	char name[CLV_PROFILE_NAME_MAX];
-	unsigned int n;
-
-	if (sscanf(profile, "vf:%u", &n) == 1)
-		return n;
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(profile, "/"), profile);
-	compute = clv_compute_mode_from_string(name);
-	return compute < 0 ? 0 : clv_xcp_devices(compute, device->xcp.dies);
-}
-
-/* Of a partition that is to be made, by its profile: at most this.  0: not known. */
-static uint64_t memory_to_be(const struct clv_node_device *device, const char *where)
-{
-	const char *slash = strchr(where, '/');
-	char profile[CLV_PROFILE_NAME_MAX];
-	uint32_t n;
-	int at = -1;
-
-	if (!slash)
-		return 0;
-	snprintf(profile, sizeof(profile), "%.*s", (int)strcspn(slash + 1, "@"),
-		slash + 1);
-	if (device->cores.total > 0 && sscanf(profile, "cores:%" SCNu32, &n) == 1)
-		return device->info.memory_bytes / device->cores.total * n;
-	n = count_of_mode(device, profile);
-	if (n > 0)
-		return device->info.memory_bytes / n;
-	if (device->mig.model)
-		at = clv_mig_profile_find(device->mig.model, profile, NULL);
-	return at < 0 ? 0 : (uint64_t)device->mig.model->profiles[at].memory_mib << 20;
-}
-
-static uint64_t memory_of(const struct clv_node_device *device, const char *where)
-{
-	const struct clv_partition *partition =
-		find_partition(device->partitions, device->n_partitions, where);
-
-	if (strcmp(where, device->info.name) == 0)
-		return device->info.memory_bytes;
-	return partition ? partition->memory_bytes : memory_to_be(device, where);
-}
-
-int clv_standing_check(const struct clv_node *node, const struct clv_plan *plan,
-	const char *layout_name, struct clv_error *err)
-{
-	for (size_t i = 0; i < plan->n_shares; i++) {
-		const struct clv_plan_share *share = &plan->shares[i];
-		uint64_t memory_bytes =
-			memory_of(&node->devices[share->device], share->where);
-		struct clv_share resolved;
-
-		if (memory_bytes > 0 && clv_share_resolve(&share->request, memory_bytes,
-						&resolved, err) < 0) {
-			clv_error_prefix(
-				err, "%s: the share %s", layout_name, share->name);
-			return err->code;
-		}
-	}
-	return 0;
 }
 
 static int add(struct clv_standing *standing, const struct clv_plan_share *wanted,

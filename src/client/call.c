@@ -9,11 +9,15 @@
 
 #include <cleave.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define CALL_TIMEOUT_MS 10000u
 #define PPM 1e6
+#define KEY_MAX 40
 
 static int parse_body(
 	const struct clv_response *response, json_t **ret, struct clv_client_error *err)
@@ -44,9 +48,30 @@ static int send_once(struct clv_client *client, const struct clv_request *reques
 	return r;
 }
 
+/* Of a request that makes something: with it the same may be sent again when an agent
+ * died before it answered. */
+static void make_key(const char *method, char ret[KEY_MAX])
+{
+	uint64_t random[2];
+
+	ret[0] = '\0';
+	if (strcmp(method, "POST") == 0 &&
+		getrandom(random, sizeof(random), 0) == sizeof(random))
+		snprintf(ret, KEY_MAX, "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
+}
+
+static bool may_send_again(const struct clv_request *request, int r)
+{
+	if (r == -ECONNREFUSED)
+		return true; /* it was never sent */
+	return r == -ECONNRESET &&
+	       (request->once_key[0] != '\0' || strcmp(request->method, "GET") == 0);
+}
+
 int clv_call(struct clv_client *client, const struct clv_call *call, json_t **ret,
 	struct clv_client_error *err)
 {
+	char once_key[KEY_MAX];
 	_cleanup_free_ char *dumped =
 		call->body ? json_dumps(call->body, JSON_COMPACT) : NULL;
 	struct clv_request request = {
@@ -55,6 +80,7 @@ int clv_call(struct clv_client *client, const struct clv_call *call, json_t **re
 		.body = call->body ? dumped : call->text,
 		.n_bytes = call->body && dumped ? strlen(dumped) : call->n_bytes,
 		.content_type = call->text ? "application/yaml" : "application/json",
+		.once_key = once_key,
 		.timeout_ms = CALL_TIMEOUT_MS + call->wait_ms,
 	};
 	int r = clv_url_check(&call->url, err);
@@ -65,11 +91,11 @@ int clv_call(struct clv_client *client, const struct clv_call *call, json_t **re
 		return clv_client_fail(err, -EINVAL, "bad_request",
 			"the request holds text that is not UTF-8");
 
+	make_key(call->method, once_key);
 	r = send_once(client, &request, ret, err);
-	if (r != -ECONNREFUSED || !client->is_ready || !client->may_start ||
+	if (!may_send_again(&request, r) || !client->is_ready || !client->may_start ||
 		call->only_here)
 		return r;
-	/* Refused is: never sent.  What was sent is not sent again. */
 	r = clv_client_reconnect(client, err);
 	return r < 0 ? r : send_once(client, &request, ret, err);
 }

@@ -157,6 +157,16 @@ static int fail_transfer(
 		t->socket_path, curl_easy_strerror(result));
 }
 
+/* NULL, and the list is gone, without memory. */
+static struct curl_slist *append(struct curl_slist *list, const char *header)
+{
+	struct curl_slist *longer = curl_slist_append(list, header);
+
+	if (!longer)
+		curl_slist_free_all(list);
+	return longer;
+}
+
 int clv_transport_request(struct clv_transport *t, const struct clv_request *request,
 	struct clv_response *ret, struct clv_client_error *err)
 {
@@ -169,6 +179,11 @@ int clv_transport_request(struct clv_transport *t, const struct clv_request *req
 	snprintf(url, sizeof(url), "http://localhost%s", request->path);
 	snprintf(header, sizeof(header), "Content-Type: %s", request->content_type);
 	headers = curl_slist_append(NULL, header);
+	if (headers && request->once_key[0] != '\0') {
+		snprintf(
+			header, sizeof(header), "Idempotency-Key: %s", request->once_key);
+		headers = append(headers, header);
+	}
 	if (!headers)
 		return clv_client_fail(err, -ENOMEM, "internal", "out of memory");
 	prepare(t, request, url, headers, &response);

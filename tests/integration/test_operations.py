@@ -410,6 +410,35 @@ class Examples(WithAgent):
                     os.mkdir(os.path.join(self.folder, os.path.dirname(number)))
                     self.carry_out(number, layout)
 
+    def shares(self, text):
+        path = os.path.join(self.folder, "shares.yaml")
+        with open(path, "w") as file:
+            file.write("version: 1\ndevices: [{select: {index: 0}, shares: [%s]}]\n" % text)
+        return path
+
+    def test_standing_shares_beside_leases(self):
+        layout = self.shares("{name: a, share: 0.5}")
+        self.on("dgx-a100", "export")
+        program = subprocess.Popen(
+            [Paths.cleave, "--sim", os.path.join(self.folder, "dgx-a100.yaml"), "run",
+             "--device=gpu0", "--share=0.8", "--", "sleep", "60"], env=self.env)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.terminate)
+        self.assertTrue(wait_until(lambda: "sleep" in self.on("dgx-a100", "ps").stdout))
+        result = self.on("dgx-a100", "apply", "--yes", layout)
+        self.assertEqual(result.returncode, 75)
+        self.assertIn("does not fit beside the standing shares", result.stdout)
+        small = self.shares("{name: a, share: 0.2, memory: 1G}")
+        self.assertEqual(self.on("dgx-a100", "apply", "--yes", small).returncode, 0)
+        self.assertEqual(self.on("dgx-a100", "run", "--in=a", "--", "true").returncode, 0)
+
+    def test_standing_shares_of_too_much_memory(self):
+        layout = self.shares("{name: a, share: 0.5, memory: 30G}, "
+                             "{name: b, share: 0.5, memory: 30G}")
+        for verb in ("plan", "apply"):
+            self.assert_refused(self.on("dgx-a100", verb, layout), 78,
+                                "60.00 GiB of memory together", "let them have less")
+
     def carry_out(self, node, layout):
         result = self.on(node, "apply", "--yes", layout)
         self.assertEqual(result.returncode, 0, result.stderr)
