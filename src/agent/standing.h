@@ -31,8 +31,8 @@ struct clv_standing *clv_standing_free(struct clv_standing *standing);
 int clv_standing_check(const struct clv_node *node, const struct clv_plan *plan,
 	const char *layout_name, struct clv_error *err);
 
-/* Leases that what is to be set aside does not fit beside stand in its way: they are added
- * to the plan's obstacles. */
+/* Leases that what is to be set aside does not fit beside stand in its way: they are
+ * added to the plan's obstacles. */
 int clv_standing_add_obstacles(
 	struct clv_agent *agent, struct clv_plan *plan, struct clv_error *err);
 

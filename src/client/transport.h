@@ -18,7 +18,8 @@ struct clv_request {
 	const char *body; /* NULL: none */
 	size_t n_bytes;
 	const char *content_type;
-	const char *once_key; /* "": none; else it is done once, however often it is sent */
+	const char
+		*once_key; /* "": none; else it is done once, however often it is sent */
 	uint32_t timeout_ms;
 };
 

@@ -437,7 +437,7 @@ class Examples(WithAgent):
                              "{name: b, share: 0.5, memory: 30G}")
         for verb in ("plan", "apply"):
             self.assert_refused(self.on("dgx-a100", verb, layout), 78,
-                                "60.00 GiB of memory together", "let them have less")
+                                "60 GiB of memory together", "let them have less")
 
     def carry_out(self, node, layout):
         result = self.on(node, "apply", "--yes", layout)
