@@ -176,6 +176,10 @@ int clv_client_profiles(struct clv_client *client, const char *device,
 	struct json_t **ret, struct clv_client_error *err);
 
 /* Both return the operation. */
+/* The plan of what creating it would change. */
+int clv_client_partition_plan(struct clv_client *client,
+	const struct clv_client_partition_request *request, struct json_t **ret,
+	struct clv_client_error *err);
 int clv_client_partition_create(struct clv_client *client,
 	const struct clv_client_partition_request *request, struct json_t **ret,
 	struct clv_client_error *err);

@@ -3,6 +3,7 @@
  * operations that change it. */
 #include "agent/agent.h"
 #include "agent/api.h"
+#include "agent/apply-edit.h"
 #include "agent/apply.h"
 #include "agent/digest.h"
 #include "agent/hardware.h"
@@ -295,19 +296,63 @@ static int read_partition(
 	return 0;
 }
 
+/* What it would come to: creating one may reset the device, or divide all of it anew. */
+static int plan_partition(struct clv_request *request,
+	const struct clv_apply_request *wanted, struct clv_error *err)
+{
+	struct clv_layout layout = {0};
+	struct clv_plan plan = {0};
+	struct clv_node *node;
+	char *text = NULL;
+	int r = get_node(request, &node, err);
+
+	if (r < 0)
+		return r;
+	r = clv_apply_edit(wanted, node, &layout, &text, err);
+	if (r >= 0)
+		r = clv_plan_make(node, &layout, &plan, err);
+	if (r >= 0) {
+		answer(request, 200, clv_plan_to_json(&plan, node));
+		json_object_set_new(request->answer, "on_busy", json_string("fail"));
+	} else {
+		clv_apply_drop_place(&layout, err);
+		clv_error_prefix(err, "%s failed", wanted->what);
+		err->code = r == -ENOSPC ? -EBUSY : r;
+	}
+	free(text);
+	clv_plan_clear(&plan);
+	clv_layout_clear(&layout);
+	return r < 0 ? err->code : 0;
+}
+
+static int read_dry_run(
+	const struct clv_request *request, bool *ret, struct clv_error *err)
+{
+	const char *text = clv_request_argument(request, "dry_run");
+
+	*ret = text && strcmp(text, "true") == 0;
+	if (text && !*ret && strcmp(text, "false") != 0)
+		return clv_error_set(err, -EINVAL, "dry_run must be true or false");
+	return 0;
+}
+
 int clv_api_post_partition(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	struct clv_apply_request wanted = {.uid = request->caller.uid};
 	json_t *body = json_loadb(request->body, request->n_body_bytes, 0, NULL);
+	bool is_dry = false;
 	int r = 0;
 
 	if (!json_is_object(body))
 		r = clv_error_set(err, -EINVAL, "the body must be a JSON object");
 	if (r >= 0)
+		r = read_dry_run(request, &is_dry, err);
+	if (r >= 0)
 		r = read_partition(body, &wanted, err);
 	if (r >= 0)
-		r = start(request, &wanted, err);
+		r = is_dry ? plan_partition(request, &wanted, err)
+			   : start(request, &wanted, err);
 	json_decref(body);
 	return r;
 }

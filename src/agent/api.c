@@ -108,7 +108,7 @@ static const struct clv_route routes[] = {
 	{"GET", "/v1/profiles", clv_api_get_profiles, CLV_MAY_KNOWN, NULL,
 		"what devices can be divided into", "device", NULL, "[Profile]", 200},
 	{"POST", "/v1/partitions", clv_api_post_partition, CLV_MAY_ADMIN,
-		"partition.create", "create partitions", NULL, "PartitionRequest",
+		"partition.create", "create partitions", "dry_run", "PartitionRequest",
 		"Operation", 202},
 	{"DELETE", "/v1/partitions", clv_api_delete_partition, CLV_MAY_ADMIN,
 		"partition.destroy", "destroy one", "name", NULL, "Operation", 202},

@@ -133,3 +133,15 @@ int clv_apply_edit(const struct clv_apply_request *request, const struct clv_nod
 	*ret = layout;
 	return 0;
 }
+
+void clv_apply_drop_place(const struct clv_layout *layout, struct clv_error *err)
+{
+	size_t length = strlen(layout->name);
+	const char *p = err->msg + length;
+
+	if (length == 0 || strncmp(err->msg, layout->name, length) != 0 || *p != ':')
+		return;
+	p += 1 + strspn(p + 1, "0123456789");
+	if (strncmp(p, ": ", 2) == 0)
+		memmove(err->msg, p + 2, strlen(p + 2) + 1);
+}

@@ -288,20 +288,6 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 	run_next(op);
 }
 
-/* One partition more or less became a layout that nobody has written: its name and line
- * tell nobody anything. */
-static void drop_place(const struct clv_operation *op, struct clv_error *err)
-{
-	size_t length = strlen(op->layout.name);
-	const char *p = err->msg + length;
-
-	if (length == 0 || strncmp(err->msg, op->layout.name, length) != 0 || *p != ':')
-		return;
-	p += 1 + strspn(p + 1, "0123456789");
-	if (strncmp(p, ": ", 2) == 0)
-		memmove(err->msg, p + 2, strlen(p + 2) + 1);
-}
-
 /* A layout that asks for too much is a wrong layout; a partition too many may fit at
  * another time. */
 static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
@@ -311,7 +297,7 @@ static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
 	else if (err->code == -ENOSPC)
 		err->code = -EBUSY;
 	if (!op->request.keeps_layout)
-		drop_place(op, err);
+		clv_apply_drop_place(&op->layout, err);
 	clv_operation_fail(op, err);
 }
 

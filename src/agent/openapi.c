@@ -13,6 +13,7 @@ static const struct {
 } parameters[] = {
 	{"after", "integer", "of a list: what comes behind this one; of an operation: a later revision"},
 	{"device", "string", "of this device alone"},
+	{"dry_run", "true|false", "answer with the plan (200) and change nothing"},
 	{"force", "true|false", "end its processes first"},
 	{"limit", "integer", "at most so many"},
 	{"name", "string", "of the layout in messages, or of the partition"},

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/partitions.h"
+#include "cli/plan-view.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,6 +118,30 @@ static int show_created(
 	return show(change->settings->output, list);
 }
 
+/* A new partition may cost others, or reset the device: then the steps are shown first.
+ */
+static int consider(
+	struct clv_change *change, const struct clv_client_partition_request *request)
+{
+	_cleanup_json_ json_t *plan = NULL;
+	struct clv_client_error err;
+	size_t n_losses;
+	char loss[64];
+	int r = 0;
+
+	if (clv_client_partition_plan(change->client, request, &plan, &err) < 0)
+		return clv_change_fail(change, &err);
+	n_losses = clv_plan_count_losses(plan);
+	/* What is in the way is the agent's to say. */
+	if (n_losses == 0 || clv_plan_is_blocked(plan))
+		return 0;
+	if (!clv_output_is_data(change->settings->output) && !change->settings->yes)
+		r = clv_plan_show(change->settings, plan);
+	snprintf(loss, sizeof(loss), "%zu step%s something", n_losses,
+		n_losses == 1 ? " destroys or resets" : "s destroy or reset");
+	return r ? r : clv_change_confirm(change, "Create?", loss);
+}
+
 static int run_create(const struct clv_settings *settings, int argc, char **argv)
 {
 	struct clv_client_partition_request request = {
@@ -137,6 +162,8 @@ static int run_create(const struct clv_settings *settings, int argc, char **argv
 			"--count",
 			request.start);
 	r = clv_change_begin(settings, &change);
+	if (!r)
+		r = consider(&change, &request);
 	if (r)
 		return r;
 	if (clv_client_partition_create(change.client, &request, &operation, &err) < 0)

@@ -65,21 +65,36 @@ int clv_client_profiles(struct clv_client *client, const char *device, json_t **
 	return clv_call(client, &call, ret, err);
 }
 
-int clv_client_partition_create(struct clv_client *client,
-	const struct clv_client_partition_request *request, json_t **ret,
-	struct clv_client_error *err)
+static int post_partition(struct clv_client *client,
+	const struct clv_client_partition_request *request, const char *dry_run,
+	json_t **ret, struct clv_client_error *err)
 {
 	_cleanup_json_ json_t *body = json_object();
 	struct clv_call call = {
 		.method = "POST", .body = body, .wait_ms = CLV_CALL_SURVEY_MS};
 
 	clv_url_path(&call.url, "/v1/partitions");
+	clv_url_query(&call.url, "dry_run", dry_run);
 	clv_call_set_text(body, "device", request->device);
 	clv_call_set_text(body, "profile", request->profile);
 	if (request->has_start)
 		json_object_set_new(body, "start", json_integer(request->start));
 	clv_call_set_number(body, "count", request->count);
 	return clv_call(client, &call, ret, err);
+}
+
+int clv_client_partition_plan(struct clv_client *client,
+	const struct clv_client_partition_request *request, json_t **ret,
+	struct clv_client_error *err)
+{
+	return post_partition(client, request, "true", ret, err);
+}
+
+int clv_client_partition_create(struct clv_client *client,
+	const struct clv_client_partition_request *request, json_t **ret,
+	struct clv_client_error *err)
+{
+	return post_partition(client, request, NULL, ret, err);
 }
 
 int clv_client_partition_destroy(struct clv_client *client, const char *name,

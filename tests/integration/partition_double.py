@@ -129,6 +129,8 @@ class Handler(api_double.Quiet):
     def on_partitions(self, method, parts, query, body):
         if method == "DELETE":
             return 202, begin("destroy " + query["name"])
+        if query.get("dry_run") == "true":
+            return 200, script()["plan"]
         return 202, begin("create %(profile)s on %(device)s" % body)
 
     def on_operations(self, method, parts, query, body):

@@ -236,6 +236,21 @@ class Partitions(WithDouble):
                          NODE["devices"][0]["partitions"])
         self.assertIn("gpu0/3g.40gb@4/2c@1", self.rows("partition", "list", "-oname"))
 
+    def test_creating_may_lose(self):
+        """What it would cost is shown, and asked about."""
+        self.write(plan=plan(MIG_ON, CREATE), operation=states("create gpu0/1g.10gb@0"))
+        result = self.cleave("partition", "create", "gpu0", "1g.10gb")
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("STEP", result.stdout)
+        self.assertIn("1 step destroys or resets something", result.stderr)
+        code, text = self.terminal("partition", "create", "gpu0", "1g.10gb",
+                                   keys=[(b"[y/N]", b"n\n")])
+        self.assertEqual(code, 1, text)
+        self.assertEqual(self.cleave("partition", "create", "gpu0", "1g.10gb",
+                                     "--yes").returncode, 0)
+        self.assertEqual(len([each for each in self.asked("POST", "v1/partitions")
+                              if "dry_run" not in each[0]]), 1)
+
     def test_create(self):
         self.write(operation=states("create gpu0/1g.10gb@0"))
         result = self.cleave("partition", "create", "gpu0", "1g.10gb", "--start=0")
@@ -244,7 +259,8 @@ class Partitions(WithDouble):
         self.assertIn("MIG-gpu0/1g.10gb@0", result.stdout)
         self.assertEqual(len(result.stdout.splitlines()), 2)
         self.cleave("partition", "create", "gpu0", "1g.10gb", "--count", "3")
-        self.assertEqual([each[1] for each in self.asked("POST", "v1/partitions")],
+        self.assertEqual([each[1] for each in self.asked("POST", "v1/partitions")
+                          if "dry_run" not in each[0]],
                          [{"device": "gpu0", "profile": "1g.10gb", "start": 0},
                           {"device": "gpu0", "profile": "1g.10gb", "count": 3}])
         result = self.cleave("partition", "create", "gpu0", "1g.10gb", "-oname")

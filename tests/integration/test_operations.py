@@ -548,10 +548,10 @@ class Examples(WithAgent):
 
     def test_functions(self):
         """Of another number each gets its part, and not what each had before."""
-        self.on("flex170", "partition", "create", "gpu0", "vf:16")
+        self.on("flex170", "partition", "create", "-y", "gpu0", "vf:16")
         self.on("flex170", "apply", "-y", self.layouts("flex170")[0])
         for number in ("vf:2", "vf:4"):
-            result = self.on("flex170", "partition", "create", "gpu0", number)
+            result = self.on("flex170", "partition", "create", "-y", "gpu0", number)
             rows = [row.split() for row in result.stdout.splitlines()]
             self.assertEqual([row[1] for row in rows], ["PROFILE"] + [number] * int(number[3:]))
             self.assertIn(rows[1][2], ("7.9G", "3.9G"))
