@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The frame around the pages: where one is, which node, whether it answers. */
+import { useEffect, useState } from "preact/hooks";
+import { Agent } from "./api/agent";
+import { Session } from "./api/session";
+import type { ListOf, NodeAddress } from "./api/types";
+import { Advice } from "./pages/advice";
+import { DevicePage } from "./pages/device";
+import { Devices } from "./pages/devices";
+import { DividePage } from "./pages/divide";
+import { Events } from "./pages/events";
+import { LeasePage } from "./pages/lease";
+import { Leases } from "./pages/leases";
+import { Nodes } from "./pages/nodes";
+import { Overview } from "./pages/overview";
+import { Partitions } from "./pages/partitions";
+import { SignIn } from "./pages/sign-in";
+import { Tenants } from "./pages/tenants";
+import { Tokens } from "./pages/tokens";
+import { Frame } from "./ui/frame";
+import { href, type Route, SessionContext, useResource, useRoute } from "./ui/hooks";
+import { Page } from "./ui/page";
+import { Note } from "./ui/states";
+import { Toasts } from "./ui/toasts";
+
+/* Relative addresses are this page's own agent. */
+function sessionsOf(addresses: NodeAddress[]): Session[] {
+  return addresses.map(({ name, url }) =>
+    new Session(new Agent(name, new URL(url, location.origin).origin === location.origin ? "" : url)));
+}
+
+function useSessions(): Session[] {
+  const [sessions, setSessions] = useState(() => [new Session(new Agent("this node", ""))]);
+
+  useEffect(() => {
+    const own = sessions[0]!;
+    own.agent.ask<ListOf<NodeAddress>>("/console/nodes.json").then(({ items }) => {
+      const all = sessionsOf(items);
+      const others = all.filter((each) => each.agent.base !== "");
+      const name = all.find((each) => each.agent.base === "")?.agent.name;
+      if (others.length === 0) return;
+      /* Its own session has begun to look already, and stays. */
+      setSessions([name ? renamed(own, name) : own, ...others]);
+    }).catch(() => undefined);
+  }, []);
+  return sessions;
+}
+
+function renamed(session: Session, name: string): Session {
+  return Object.assign(session, { agent: Object.assign(session.agent, { name }) });
+}
+
+function Content({ route, sessions, session, onChoose }: {
+  route: Route; sessions: Session[]; session: Session; onChoose: (session: Session) => void;
+}) {
+  const { page, argument, query } = route;
+
+  switch (page) {
+  case "overview": return <Overview />;
+  case "devices": return argument ? <DevicePage name={argument} /> : <Devices />;
+  case "partitions": return <Partitions />;
+  case "divide": return <DividePage wanted={query.get("device") ?? undefined} />;
+  case "leases": return argument ? <LeasePage id={argument} /> : <Leases />;
+  case "advice": return <Advice />;
+  case "events": return <Events tab={argument} text={query.get("text") ?? ""} />;
+  case "tenants": return <Tenants />;
+  case "tokens": return <Tokens />;
+  case "nodes": return <Nodes sessions={sessions} current={session} onChoose={onChoose} />;
+  default:
+    return <Page title="Not here"><Note icon="info" title="There is no such page">
+      <a href={href("overview")}>Overview</a></Note></Page>;
+  }
+}
+
+/* What happens on the node shows at once, not at the next look. */
+function useFreshness(session: Session): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const end = session.feed.subscribe((fresh) => {
+      if (fresh.length === 0 || timer) return;
+      timer = setTimeout(() => {
+        timer = null;
+        session.node.wake();
+        session.leases.wake();
+      }, 300);
+    });
+    const look = () => { if (!document.hidden) session.wake(); };
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      end();
+      if (timer) clearTimeout(timer);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, [session]);
+}
+
+function Signed({ route, sessions, session, onChoose }: {
+  route: Route; sessions: Session[]; session: Session; onChoose: (session: Session) => void;
+}) {
+  const devices = useResource(session.devices);
+  const [, redraw] = useState(0);
+  useFreshness(session);
+
+  if (devices.phase === "failed" && devices.problem.status === 401)
+    return <main class="alone">
+      <SignIn key={session.agent.base} session={session} onDone={() => {
+        session.wake();
+        redraw((n) => n + 1);
+      }} />
+    </main>;
+  return (
+    <Frame route={route} sessions={sessions} session={session} onChoose={onChoose}>
+      <Content {...{ route, sessions, session, onChoose }} key={session.agent.base} />
+    </Frame>
+  );
+}
+
+export function App() {
+  const route = useRoute();
+  const sessions = useSessions();
+  const [base, setBase] = useState("");
+  const session = sessions.find((each) => each.agent.base === base) ?? sessions[0]!;
+  const choose = (chosen: Session) => {
+    setBase(chosen.agent.base);
+    location.hash = href("overview");
+  };
+
+  return (
+    <SessionContext.Provider value={session}>
+      <Signed route={route} sessions={sessions} session={session} onChoose={choose} />
+      <Toasts />
+    </SessionContext.Provider>
+  );
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command that makes a lease.  A lease has a process that holds it, so a page cannot
+ * make one; it can say exactly what to type. */
+import type { LeaseClass } from "../api/types";
+import { fractionArgument, sizeArgument } from "./format";
+
+export interface NewLease {
+  name: string;
+  device: string;
+  share: number;
+  memory_bytes: number;
+  cap: number | null;
+  class: LeaseClass;
+  wait: boolean;
+  program: string;
+}
+
+/* One word for a POSIX shell. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+export function runCommand(lease: NewLease): string {
+  const words = ["cleave", "run"];
+  if (lease.name) words.push("--name", shellWord(lease.name));
+  if (lease.device) words.push("--device", shellWord(lease.device));
+  words.push("--share", fractionArgument(lease.share));
+  words.push("--memory", sizeArgument(lease.memory_bytes));
+  if (lease.cap !== null) words.push("--cap", fractionArgument(lease.cap));
+  if (lease.class !== "normal") words.push("--class", lease.class);
+  if (lease.wait) words.push("--wait");
+  /* What is to be run is already a command line. */
+  words.push("--", lease.program.trim() || "PROGRAM");
+  return words.join(" ");
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who would notice: the sentences that a confirmation has to have. */
+import type { Holder, Lease, Operation, Partition, Plan } from "../api/types";
+import { count, names } from "./format";
+
+export function holdersOf(partition: Partition): Holder[] {
+  return [...partition.holders, ...partition.parts.flatMap(holdersOf)];
+}
+
+export function byDestroying(partition: Partition, leases: Lease[]): string[] {
+  const inside = leases.filter((lease) => lease.device === partition.name ||
+    lease.device.startsWith(`${partition.name}/`));
+  const holders = holdersOf(partition).map((each) => each.text);
+  const lines = [`The partition ${partition.name} and what is in its memory.`];
+
+  if (partition.parts.length > 0)
+    lines.push(`Its ${count(partition.parts.length, "compute instance")}.`);
+  if (inside.length > 0)
+    lines.push(`${count(inside.length, "lease")}: ${names(inside.map((each) => each.name))}.`);
+  if (holders.length > 0) lines.push(`In use by ${names(holders)}: the agent will refuse.`);
+  if (lines.length === 1) lines.push("Nobody holds it.");
+  return lines;
+}
+
+export function byReleasing(lease: Lease): string[] {
+  const pids = lease.processes.map((each) => String(each.pid));
+
+  if (lease.state === "queued") return [`${lease.name} leaves the queue. Nothing is running yet.`];
+  if (pids.length > 0)
+    return [`${count(pids.length, "process", "processes")} of ${lease.tenant} ` +
+      `${pids.length === 1 ? "is" : "are"} ended (pid ${names(pids)}).`,
+    "They get SIGTERM now and SIGKILL after 5 seconds; what they have not saved is lost."];
+  return [`${lease.command} (pid ${lease.holder_pid}) holds it and has no process on the ` +
+    "device. It runs on, without the device."];
+}
+
+export function byApplying(plan: Plan): string[] {
+  const destroyed = plan.steps.filter((step) => step.kind.startsWith("destroy"));
+  const affected = plan.steps.flatMap((step) => step.affects);
+  const reset = plan.steps.filter((step) => step.needs.includes("reset")).map((s) => s.device);
+  const reload = plan.steps.some((step) => step.needs.includes("reload"));
+  const lines: string[] = [];
+
+  if (destroyed.length > 0)
+    lines.push(`Destroyed: ${names(destroyed.map((step) => step.partition))}.`);
+  if (reset.length > 0) lines.push(`Reset: ${names(reset)}.`);
+  if (reload)
+    lines.push("The driver is reloaded: its devices are away for up to two minutes.");
+  if (affected.length > 0) lines.push(`Work ends on ${names(affected)}, if there is any.`);
+  if (plan.obstacles.length > 0)
+    lines.push(`In the way: ${names(plan.obstacles.flatMap((each) =>
+      each.holders.map((holder) => holder.text)))}.`);
+  if (lines.length === 0) lines.push("Nothing that exists is disturbed.");
+  return lines;
+}
+
+const ENDED = ["done", "failed", "rolled_back"];
+
+export function hasEnded(operation: Operation): boolean {
+  return ENDED.includes(operation.state);
+}
+
+export const STATE_WORDS: Record<Operation["state"], string> = {
+  surveying: "Looking at the devices",
+  waiting: "Waiting for holders to end",
+  running: "Running",
+  rolling_back: "Putting back what was there",
+  done: "Done",
+  failed: "Failed",
+  rolled_back: "Failed, and put back as it was",
+};

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the pages show of a device, put together from the three lists that speak of it:
+ * the node (how it is divided), the devices (what is promised) and the leases. */
+import type {
+  Device, Engines, Health, Holder, Lease, Node, NodeDevice, Partition, Scheme,
+} from "../api/types";
+
+export type Status = "ready" | "divided" | "leased" | "cordoned" | "degraded" | "lost" | "fixed";
+
+export interface Slot {
+  name: string;
+  profile: string;
+  /* Where it lies in the device, as fractions of its width. */
+  from: number;
+  width: number;
+  partition: Partition;
+  device: Device | null;
+  leases: Lease[];
+}
+
+export interface DeviceView {
+  name: string;
+  uuid: string;
+  model: string;
+  vendor: string;
+  type: string;
+  driver: string;
+  memory_bytes: number;
+  compute_units: number;
+  pci_address: string;
+  numa_node: number | null;
+  hive: string;
+  scheme: Scheme;
+  cannot_divide: string;
+  schemes: Scheme[];
+  status: Status;
+  reason: string;
+  slots: Slot[];
+  leases: Lease[];
+  queued: Lease[];
+  holders: Holder[];
+  device: Device | null;
+  node: NodeDevice | null;
+  engines: Engines | null;
+  health: Health | null;
+}
+
+export const STATUS_WORDS: Record<Status, string> = {
+  ready: "Ready",
+  divided: "Divided",
+  leased: "Leased",
+  cordoned: "Cordoned",
+  degraded: "Degraded",
+  lost: "Lost",
+  fixed: "Whole only",
+};
+
+/* Drivers write a vendor as they please; layouts and people have one word for each. */
+export function vendorName(vendor: string): string {
+  const known: [RegExp, string][] = [
+    [/nvidia/i, "NVIDIA"],
+    [/intel$|genuineintel/i, "Intel"],
+    [/authenticamd/i, "AMD"],
+    [/amd|advanced micro/i, "AMD"],
+  ];
+  return known.find(([pattern]) => pattern.test(vendor))?.[1] ?? vendor;
+}
+
+export function schemesOf(device: NodeDevice | null): Scheme[] {
+  if (!device || device.cannot_divide) return [];
+  const schemes: Scheme[] = [];
+  if (device.mig) schemes.push("mig");
+  if (device.xcp) schemes.push("xcp");
+  if (device.vf?.capable) schemes.push("vf");
+  if (device.cores) schemes.push("cores");
+  return schemes;
+}
+
+function isPartOf(name: string, device: string): boolean {
+  return name.startsWith(`${device}/`);
+}
+
+/* MIG says where an instance lies; of the others each is as wide as its compute or memory. */
+function widthOf(partition: Partition, device: NodeDevice): number {
+  if (device.scheme === "mig" && device.mig?.model?.grid)
+    return partition.size / device.mig.model.grid;
+  if (device.scheme === "xcp" || device.scheme === "vf")
+    return 1 / Math.max(1, device.partitions.length);
+  return device.compute_units > 0 ? partition.compute_units / device.compute_units : 0;
+}
+
+export function slotsOf(device: NodeDevice, devices: Device[], leases: Lease[]): Slot[] {
+  const sorted = [...device.partitions].sort((a, b) => a.start - b.start);
+  const grid = device.scheme === "mig" ? device.mig?.model?.grid : undefined;
+  let end = 0;
+
+  return sorted.map((partition) => {
+    const width = widthOf(partition, device);
+    const from = grid ? partition.start / grid : end;
+    end = from + width;
+    return {
+      name: partition.name,
+      profile: partition.profile,
+      from,
+      width,
+      partition,
+      device: devices.find((each) => each.name === partition.name) ?? null,
+      /* A lease may be on a part of the partition: a compute instance. */
+      leases: leases.filter((lease) => lease.state === "active" &&
+        (lease.device === partition.name || isPartOf(lease.device, partition.name))),
+    };
+  });
+}
+
+function statusOf(view: {
+  device: Device | null; node: NodeDevice | null; leases: Lease[]; holders: Holder[];
+}): { status: Status; reason: string } {
+  const { device, node } = view;
+  const health = device?.health;
+
+  if (health && health.state !== "ok")
+    return { status: health.state, reason: health.reasons.join("; ") };
+  if (device?.cordoned) return { status: "cordoned", reason: "takes no new leases" };
+  if (node && node.scheme !== "none")
+    return { status: "divided", reason: "" };
+  if (view.leases.length > 0 || view.holders.length > 0)
+    return { status: "leased", reason: view.holders.map((each) => each.text).join(", ") };
+  if (node?.cannot_divide) return { status: "fixed", reason: node.cannot_divide };
+  return { status: "ready", reason: "" };
+}
+
+function viewOf(name: string, node: NodeDevice | null, devices: Device[], leases: Lease[]): DeviceView {
+  const device = devices.find((each) => each.name === name) ?? null;
+  const from = node ?? device!;
+  const own = leases.filter((lease) => lease.device === name && lease.state === "active");
+  const holders = node?.holders ?? [];
+
+  return {
+    name,
+    uuid: from.uuid,
+    model: from.model,
+    vendor: vendorName(from.vendor),
+    type: from.type,
+    driver: from.driver,
+    memory_bytes: from.memory_bytes,
+    compute_units: from.compute_units,
+    pci_address: node?.pci_address ?? "",
+    numa_node: from.numa_node ?? null,
+    hive: node?.hive ?? "",
+    scheme: node?.scheme ?? "none",
+    cannot_divide: node?.cannot_divide ?? "",
+    schemes: schemesOf(node),
+    ...statusOf({ device, node, leases: own, holders }),
+    slots: node ? slotsOf(node, devices, leases) : [],
+    leases: own,
+    queued: leases.filter((lease) => lease.state === "queued" &&
+      (lease.device === name || isPartOf(lease.device, name))),
+    holders,
+    device,
+    node,
+    engines: device?.engines ?? null,
+    health: device?.health ?? null,
+  };
+}
+
+/* Physical devices, in the node's order; the agent lists partitions as devices with a
+ * parent.  Without a node (an old agent, or drivers that hang) the devices alone will do. */
+export function viewsOf(node: Node | null, devices: Device[], leases: Lease[]): DeviceView[] {
+  const nodes = new Map((node?.devices ?? []).map((each) => [each.name, each]));
+  const known = [...nodes.keys()];
+  const more = devices.filter((each) => !each.parent && !nodes.has(each.name));
+
+  return [...known, ...more.map((each) => each.name)].map((name) =>
+    viewOf(name, nodes.get(name) ?? null, devices, leases));
+}
+
+export interface Totals {
+  devices: number;
+  divided: number;
+  partitions: number;
+  active: number;
+  queued: number;
+  /* Of all devices: 1 is one whole device. */
+  promised: number;
+  used: number;
+  memory_bytes: number;
+  memory_promised_bytes: number;
+  memory_used_bytes: number;
+  troubled: number;
+}
+
+const IS_TROUBLE: Status[] = ["degraded", "lost"];
+
+export function totalsOf(views: DeviceView[], leases: Lease[], devices: Device[]): Totals {
+  const active = leases.filter((lease) => lease.state === "active");
+  const sum = (list: number[]) => list.reduce((a, b) => a + b, 0);
+
+  return {
+    devices: views.length,
+    divided: views.filter((view) => view.scheme !== "none").length,
+    partitions: sum(views.map((view) => view.slots.length)),
+    active: active.length,
+    queued: leases.length - active.length,
+    promised: sum(views.map(promisedOf)),
+    used: sum(views.map(usedOf)),
+    memory_bytes: sum(views.map((view) => view.memory_bytes)),
+    memory_promised_bytes: sum(devices.map((each) => each.memory_promised_bytes)),
+    memory_used_bytes: sum(active.map((lease) => lease.memory_used_bytes)),
+    troubled: views.filter((view) => IS_TROUBLE.includes(view.status)).length,
+  };
+}
+
+/* What is promised of the whole device, its partitions weighed by their width. */
+export function promisedOf(view: DeviceView): number {
+  if (view.slots.length === 0) return view.device?.share_promised ?? 0;
+  return view.slots.reduce((sum, slot) => sum + slot.width * (slot.device?.share_promised ?? 0), 0);
+}
+
+export function usedOf(view: DeviceView): number {
+  const used = (leases: Lease[]) => leases.reduce((sum, lease) => sum + lease.share_used, 0);
+  if (view.slots.length === 0) return used(view.leases);
+  return view.slots.reduce((sum, slot) => sum + slot.width * used(slot.leases), 0);
+}
+
+export function memoryPromisedOf(view: DeviceView): number {
+  if (view.slots.length === 0) return view.device?.memory_promised_bytes ?? 0;
+  return view.slots.reduce((sum, slot) => sum + (slot.device?.memory_promised_bytes ?? 0), 0);
+}
+
+export function memoryUsedOf(view: DeviceView): number {
+  const leases = view.slots.length > 0 ? view.slots.flatMap((slot) => slot.leases) : view.leases;
+  return leases.reduce((sum, lease) => sum + lease.memory_used_bytes, 0);
+}
+
+export interface Room {
+  share: number;
+  memory_bytes: number;
+}
+
+/* What a lease may grow to, or a new one may have: what nobody was promised. */
+export function roomOn(device: Device, own?: Lease): Room {
+  const share = 1 - device.share_promised + (own?.share ?? 0);
+  const memory = device.memory_bytes - device.memory_promised_bytes + (own?.memory_bytes ?? 0);
+
+  return {
+    share: Math.max(0, Math.min(1, Math.floor(share * 1000 + 1e-6) / 1000)),
+    memory_bytes: Math.max(0, Math.min(device.memory_bytes, memory)),
+  };
+}
+
+/* Devices on which a program can get a share: those that are not divided themselves. */
+export function shareable(devices: Device[]): Device[] {
+  return devices.filter((each) => !each.divided && !each.cordoned && each.health?.state !== "lost");
+}

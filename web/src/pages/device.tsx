@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One device: what it is, its parts, who is on it, and taking it out of service. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Device as DeviceObject } from "../api/types";
+import { bytes, count, names, percent, since } from "../lib/format";
+import { type DeviceView, memoryPromisedOf, promisedOf, usedOf } from "../lib/model";
+import { choicesOf } from "../lib/configure";
+import { Seen } from "../lib/series";
+import { StatusBadge } from "../ui/badge";
+import { DeviceBar } from "../ui/bar";
+import { Confirm } from "../ui/dialog";
+import { TextField } from "../ui/field";
+import { HistorySection } from "../ui/history";
+import { href, useData, useScope, useSession } from "../ui/hooks";
+import { Facts, Page, Section } from "../ui/page";
+import { Loaded, Note } from "../ui/states";
+import { Table } from "../ui/table";
+import { notify } from "../ui/toasts";
+import { useViews } from "../ui/views";
+import { LeaseTable } from "./lease-table";
+import { PartitionTable } from "./partition-table";
+
+type Act = "cordon" | "uncordon" | "drain";
+
+const WORDS: Record<Act, { title: string; done: string; lines: (view: DeviceView) => string[] }> = {
+  cordon: {
+    title: "Cordon", done: "is cordoned: it takes no new leases.",
+    lines: (view) => [`${view.name} takes no new leases.`, "What runs on it goes on undisturbed."],
+  },
+  uncordon: {
+    title: "Uncordon", done: "takes leases again.",
+    lines: (view) => [`${view.name} takes leases again, and its queue moves.`],
+  },
+  drain: {
+    title: "Drain", done: "is being drained.",
+    lines: (view) => [`${view.name} takes no new leases, and those on it are asked to go.`,
+      view.leases.length + view.slots.flatMap((slot) => slot.leases).length > 0
+        ? `On it now: ${names([...view.leases, ...view.slots.flatMap((slot) => slot.leases)]
+          .map((lease) => `${lease.name} of ${lease.tenant}`))}.`
+        : "No lease is on it now."],
+  },
+};
+
+function ServiceDialog({ act, view, onClose }: { act: Act; view: DeviceView; onClose: () => void }) {
+  const session = useSession();
+  const [reason, setReason] = useState("");
+  const words = WORDS[act];
+  const send = async () => {
+    await session.agent.ask<DeviceObject>(
+      `/v1/devices/${encodeURIComponent(view.name)}/${act}`,
+      { method: "POST", json: reason && act !== "uncordon" ? { reason } : {} });
+    notify(`${view.name} ${words.done}`);
+    await session.refreshNode();
+  };
+  return (
+    <Confirm title={`${words.title} ${view.name}`} lines={words.lines(view)} action={words.title}
+      isDanger={act === "drain"} onClose={onClose} onConfirm={send}>
+      {act !== "uncordon" && <TextField label="Reason" value={reason} onInput={setReason}
+        hint="For whoever wonders later; it goes into the audit." />}
+    </Confirm>
+  );
+}
+
+function Actions({ view }: { view: DeviceView }) {
+  const [act, setAct] = useState<Act | null>(null);
+  const isAdmin = useScope() === "admin";
+  const isOut = view.device?.cordoned === true;
+  /* An agent that knows of cordons says so of each device. */
+  const canCordon = isAdmin && view.device?.cordoned !== undefined;
+
+  return (
+    <>
+      {canCordon && !isOut &&
+        <button type="button" class="button" onClick={() => setAct("cordon")}>Cordon</button>}
+      {canCordon && !isOut &&
+        <button type="button" class="button" onClick={() => setAct("drain")}>Drain</button>}
+      {canCordon && isOut &&
+        <button type="button" class="button" onClick={() => setAct("uncordon")}>Uncordon</button>}
+      {view.schemes.length > 0 && <a class="button primary"
+        href={href("divide", "", { device: view.name })}>Divide</a>}
+      {act && <ServiceDialog act={act} view={view} onClose={() => setAct(null)} />}
+    </>
+  );
+}
+
+function reading(value: number | null | undefined, unit: string): string {
+  return value === null || value === undefined ? "not measured" : `${Math.round(value)} ${unit}`;
+}
+
+function factsOf(view: DeviceView): [string, string][] {
+  const device = view.device;
+  const engines = view.engines;
+  const facts: [string, string][] = [
+    ["Model", view.model],
+    ["Vendor", view.vendor],
+    ["Driver", view.driver],
+    ["UUID", view.uuid],
+    ["Address", view.pci_address || "–"],
+    ["NUMA node", view.numa_node === null || view.numa_node < 0 ? "–" : String(view.numa_node)],
+    ["Memory", bytes(view.memory_bytes)],
+    ["Compute units", String(view.compute_units)],
+    ["Encoders / decoders", engines ? `${engines.encode ?? "–"} / ${engines.decode ?? "–"}` : "not said"],
+    ["Promised", `${percent(promisedOf(view))}, ${bytes(memoryPromisedOf(view))}`],
+    ["Used now", percent(usedOf(view))],
+    ["Power", reading(device?.power_watts, "W")],
+    ["Temperature", reading(device?.temperature_celsius, "°C")],
+  ];
+  if (view.hive) facts.push(["Hive", view.hive]);
+  if (view.health && view.health.state !== "ok")
+    facts.push(["Health", `${view.health.state}${view.health.since
+      ? `, for ${since(view.health.since)}` : ""}: ${view.health.reasons.join("; ")}`]);
+  return facts;
+}
+
+function Valid({ view }: { view: DeviceView }) {
+  const session = useSession();
+  const choices = choicesOf(useData(session.profiles, []), [view.name]);
+
+  if (view.cannot_divide)
+    return <Note icon="info" title="Cannot be divided">{view.cannot_divide}</Note>;
+  if (choices.length === 0) return <p class="quiet-line">Nothing is known of how to divide it.</p>;
+  return (
+    <Table caption={`What ${view.name} can be divided into`} rows={choices}
+      keyOf={(each) => each.profile} columns={[
+        { head: "Profile", isHead: true, cell: (each) => <code>{each.profile}</code> },
+        { head: "Each gets", isNumber: true, sort: (each) => each.memory_bytes,
+          cell: (each) => bytes(each.memory_bytes) },
+        { head: "Units", isNumber: true, cell: (each) => each.compute_units || "–" },
+        { head: "At most", isNumber: true, cell: (each) => each.most },
+        { head: "Fit now", isNumber: true, cell: (each) => each.fits },
+        { head: "Note", cell: (each) => each.note || "–", isMinor: true },
+      ]} />
+  );
+}
+
+function useSeen(view: DeviceView | undefined): Seen {
+  const seen = useMemo(() => new Seen(3600), [view?.name]);
+  useEffect(() => {
+    if (view) seen.add(Math.round(Date.now() / 1000), {
+      share_used: usedOf(view),
+      share_promised: promisedOf(view),
+      memory_used_bytes: view.leases.reduce((sum, lease) => sum + lease.memory_used_bytes, 0),
+      memory_quota_bytes: memoryPromisedOf(view),
+    });
+  });
+  return seen;
+}
+
+function Body({ view }: { view: DeviceView }) {
+  const seen = useSeen(view);
+  const leases = [...view.leases, ...view.slots.flatMap((slot) => slot.leases), ...view.queued];
+
+  return (
+    <>
+      <div class="device-top">
+        <StatusBadge status={view.status} />
+        {view.reason && <span class="reason">{view.reason}</span>}
+      </div>
+      <DeviceBar view={view} />
+      <Facts items={factsOf(view)} />
+      {view.slots.length > 0 && (
+        <Section title={count(view.slots.length, "partition")}>
+          <PartitionTable views={[view]} />
+        </Section>
+      )}
+      <Section title={count(leases.length, "lease")}>
+        {leases.length > 0 ? <LeaseTable leases={leases} />
+          : <p class="quiet-line">No lease is on it.</p>}
+      </Section>
+      <Section title="Can be divided into"><Valid view={view} /></Section>
+      <HistorySection of={`device:${view.name}`} seen={seen} />
+    </>
+  );
+}
+
+export function DevicePage({ name }: { name: string }) {
+  const session = useSession();
+  const state = useViews();
+  const view = state.phase === "ready"
+    ? state.data.views.find((each) => each.name === name) : undefined;
+
+  return (
+    <Page title={name} actions={view && <Actions view={view} />}>
+      <Loaded state={state} rows={8} retry={() => session.wake()}>
+        {() => view ? <Body view={view} />
+          : <Note icon="devices" title={`There is no device ${name}`}>
+            <a href={href("devices")}>All devices</a>
+          </Note>}
+      </Loaded>
+    </Page>
+  );
+}

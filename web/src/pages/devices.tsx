@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inventory: what there is, how each device may be used, and why not. */
+import type { Profile } from "../api/types";
+import { bytes, names, percent } from "../lib/format";
+import { type DeviceView, promisedOf, STATUS_WORDS, type Status } from "../lib/model";
+import { StatusBadge } from "../ui/badge";
+import { href, useData, useSession } from "../ui/hooks";
+import { Page } from "../ui/page";
+import { Loaded, Note } from "../ui/states";
+import { type Column, Table } from "../ui/table";
+import { useViews } from "../ui/views";
+
+/* The counts or profiles that are valid, shortest first. */
+export function validOf(view: DeviceView, profiles: Profile[]): string {
+  const own = profiles.filter((each) => each.device === view.name);
+  const counts = own.filter((each) => each.scheme === "vf").map((each) => each.most);
+  const others = own.filter((each) => each.scheme !== "vf").map((each) => each.profile);
+  const parts = [];
+
+  if (others.length > 0) parts.push(names(others, 7));
+  if (counts.length > 0) parts.push(`${names(counts.map(String), 18)} functions`);
+  return parts.join("; ");
+}
+
+function enginesOf(view: DeviceView): string {
+  if (!view.engines) return "–";
+  return `${view.engines.encode ?? "–"} / ${view.engines.decode ?? "–"}`;
+}
+
+function columns(profiles: Profile[]): Column<DeviceView>[] {
+  return [
+    { head: "Device", isHead: true, sort: (view) => view.name,
+      cell: (view) => <a href={href("devices", view.name)}>{view.name}</a> },
+    { head: "Status", sort: (view) => STATUS_WORDS[view.status], cell: (view) => (
+      <>
+        <StatusBadge status={view.status} />
+        {view.reason && <span class="reason">{view.reason}</span>}
+      </>
+    ) },
+    { head: "Model", sort: (view) => view.model, cell: (view) => view.model },
+    { head: "Vendor", sort: (view) => view.vendor, cell: (view) => view.vendor, isMinor: true },
+    { head: "Memory", isNumber: true, sort: (view) => view.memory_bytes,
+      cell: (view) => bytes(view.memory_bytes) },
+    { head: "Units", isNumber: true, sort: (view) => view.compute_units, isMinor: true,
+      cell: (view) => view.compute_units },
+    { head: "Enc / dec", isNumber: true, cell: enginesOf, isMinor: true },
+    { head: "NUMA", isNumber: true, sort: (view) => view.numa_node ?? -1, isMinor: true,
+      cell: (view) => (view.numa_node === null || view.numa_node < 0 ? "–" : view.numa_node) },
+    { head: "Parts", isNumber: true, sort: (view) => view.slots.length,
+      cell: (view) => view.slots.length || "–" },
+    { head: "Promised", isNumber: true, sort: promisedOf,
+      cell: (view) => percent(promisedOf(view)) },
+    { head: "Can be divided into", cell: (view) => (
+      <span class="valid">{view.cannot_divide || validOf(view, profiles) || "–"}</span>
+    ) },
+  ];
+}
+
+function Counted({ views }: { views: DeviceView[] }) {
+  const kinds = Object.keys(STATUS_WORDS) as Status[];
+  return (
+    <p class="counted">
+      {kinds.map((status) => [status, views.filter((view) => view.status === status).length] as const)
+        .filter(([, n]) => n > 0)
+        .map(([status, n]) => (
+          <span key={status}><strong>{n}</strong> {STATUS_WORDS[status].toLowerCase()}</span>
+        ))}
+    </p>
+  );
+}
+
+export function Devices() {
+  const session = useSession();
+  const state = useViews();
+  const profiles = useData(session.profiles, []);
+
+  return (
+    <Page title="Devices" actions={<a class="button primary" href={href("divide")}>Divide devices</a>}>
+      <Loaded state={state} rows={8} retry={() => session.wake()}>
+        {(all) => all.views.length === 0
+          ? <Note icon="devices" title="No device was found">
+            <code>cleave doctor</code> says why, and what to do.
+          </Note>
+          : <>
+            <Counted views={all.views} />
+            <Table caption="Devices of this node" columns={columns(profiles)}
+              rows={all.views} keyOf={(view) => view.name} />
+          </>}
+      </Loaded>
+    </Page>
+  );
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dividing a set of devices: which, into what, what that takes, and doing it. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Problem } from "../api/problem";
+import type { Operation, Plan, Profile, Scheme } from "../api/types";
+import { choicesOf, isMixed, layoutText, picksOf, preselect, type Wish } from "../lib/configure";
+import { byApplying, STATE_WORDS } from "../lib/disturbed";
+import { count, names } from "../lib/format";
+import type { DeviceView } from "../lib/model";
+import { Confirm } from "../ui/dialog";
+import { Code, SelectField } from "../ui/field";
+import { href, useResource, useScope, useSession } from "../ui/hooks";
+import { follow, Progress } from "../ui/operation";
+import { Page, Section } from "../ui/page";
+import { Loaded, Note } from "../ui/states";
+import { notify } from "../ui/toasts";
+import { useViews } from "../ui/views";
+import { ChooseDevices } from "./divide-devices";
+import { ChooseParts, SCHEME_WORDS } from "./divide-parts";
+import { PlanView } from "./divide-plan";
+
+const SETTLE_MS = 250;
+const LAYOUT_NAME = "console.yaml";
+
+type Planned = { text: string; plan: Plan | null; problem: Problem | null };
+
+/* Plans change nothing, so one is made as soon as the choice has settled. */
+function usePlan(text: string | null): Planned | null {
+  const session = useSession();
+  const [planned, setPlanned] = useState<Planned | null>(null);
+
+  useEffect(() => {
+    if (text === null) return setPlanned(null);
+    const stopped = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        const plan = await session.agent.ask<Plan>(`/v1/plan?name=${LAYOUT_NAME}`,
+          { method: "POST", yaml: text, signal: stopped.signal });
+        if (!stopped.signal.aborted) setPlanned({ text, plan, problem: null });
+      } catch (cause) {
+        if (!stopped.signal.aborted)
+          setPlanned({ text, plan: null, problem: Problem.of(cause) });
+      }
+    }, SETTLE_MS);
+    return () => {
+      clearTimeout(timer);
+      stopped.abort();
+    };
+  }, [text, session]);
+  return planned;
+}
+
+interface Picked {
+  scheme: Scheme;
+  counts: Record<string, number>;
+  shares: number;
+  preserve: boolean;
+  vgpu_type: string;
+  on_busy: "fail" | "wait";
+  /* Make them whole again; else nothing chosen is nothing asked. */
+  isWhole: boolean;
+}
+
+const NOTHING: Picked = {
+  scheme: "none", counts: {}, shares: 0, preserve: false, vgpu_type: "", on_busy: "fail",
+  isWhole: false,
+};
+
+function wishOf(chosen: DeviceView[], picked: Picked): Wish | null {
+  if (chosen.length === 0 || picked.scheme === "none") return null;
+  const counts = picked.isWhole ? {} : picked.counts;
+  if (!picked.isWhole && picksOf({ counts }).length === 0) return null;
+  return {
+    ...picked,
+    counts,
+    devices: chosen.map((view) => view.name),
+    leaving: [...new Set(chosen.map((view) => view.scheme).filter((each) => each !== "none"))],
+  };
+}
+
+function Options({ picked, set }: { picked: Picked; set: (more: Partial<Picked>) => void }) {
+  const canPreserve = isMixed(picked.scheme) && !picked.isWhole;
+
+  return (
+    <div class="options">
+      {canPreserve && (
+        <label class="check">
+          <input type="checkbox" checked={picked.preserve}
+            onChange={(event) => set({ preserve: event.currentTarget.checked })} />
+          Keep partitions that are there and not asked for
+        </label>
+      )}
+      {!picked.isWhole && (
+        <SelectField label="Shares in each part" value={String(picked.shares)}
+          onChange={(value) => set({ shares: Number(value) })}
+          options={[["0", "None"], ...[2, 3, 4, 5, 8, 10].map((n): [string, string] =>
+            [String(n), `${n} equal ones`])]} />
+      )}
+      <SelectField label="If somebody uses what has to change" value={picked.on_busy}
+        onChange={(value) => set({ on_busy: value as "fail" | "wait" })}
+        options={[["fail", "Change nothing"], ["wait", "Wait until they have ended"]]} />
+    </div>
+  );
+}
+
+function useApply(onEnd: () => void) {
+  const session = useSession();
+  const [operation, setOperation] = useState<Operation | null>(null);
+  const apply = async (text: string, what: string) => {
+    const begun = await session.agent.ask<Operation>(`/v1/apply?name=${LAYOUT_NAME}`,
+      { method: "POST", yaml: text });
+    setOperation(begun);
+    /* The dialog closes here; the way on is shown on the page. */
+    void follow(session, begun, setOperation).then(async (ended) => {
+      const isDone = ended.state === "done";
+      notify(isDone ? `${what}: done, ${count(ended.steps.length, "step")}.`
+        : `${what}: ${STATE_WORDS[ended.state].toLowerCase()}. ${ended.error?.detail ?? ""}`,
+      !isDone);
+      await session.refreshNode();
+      onEnd();
+    }).catch((cause) => notify(Problem.of(cause).message, true));
+  };
+  return { operation, apply };
+}
+
+function Divide({ views, profiles, wanted }: {
+  views: DeviceView[]; profiles: Profile[]; wanted?: string;
+}) {
+  const [selected, setSelected] = useState<string[]>(() => preselect(views, wanted));
+  const [picked, setPicked] = useState<Picked>(NOTHING);
+  const [isAsking, setAsking] = useState(false);
+  const isAdmin = useScope() === "admin";
+  const chosen = views.filter((view) => selected.includes(view.name));
+  const choices = choicesOf(profiles, selected);
+  const schemes = [...new Set(choices.map((each) => each.scheme))];
+  const scheme = schemes.includes(picked.scheme) ? picked.scheme : schemes[0] ?? "none";
+  const now = { ...picked, scheme };
+  const wish = useMemo(() => wishOf(chosen, now), [selected.join(), JSON.stringify(now)]);
+  const text = wish ? layoutText(wish) : null;
+  const planned = usePlan(text);
+  const { operation, apply } = useApply(() => setPicked({ ...NOTHING, scheme }));
+  const what = picked.isWhole ? `Make ${names(selected)} whole` : `Divide ${names(selected)}`;
+  const isCurrent = planned !== null && planned.text === text;
+  const canApply = isAdmin && isCurrent && planned.plan !== null && planned.plan.steps.length > 0 &&
+    (planned.plan.obstacles.length === 0 || now.on_busy === "wait");
+
+  const choose = (name: string, isOn: boolean) => {
+    setSelected(isOn ? [...selected, name] : selected.filter((each) => each !== name));
+    setPicked({ ...NOTHING, scheme });
+  };
+  return (
+    <>
+      <Section title="1. Devices">
+        <ChooseDevices views={views} chosen={chosen} onChoose={choose} />
+      </Section>
+      <Section title="2. Parts">
+        <ChooseParts key={selected.join()} chosen={chosen} choices={choices} schemes={schemes}
+          scheme={scheme} counts={now.counts} isWhole={now.isWhole} vgpuType={now.vgpu_type}
+          set={(more) => setPicked({ ...now, ...more })} />
+        {chosen.length > 0 && choices.length > 0 &&
+          <Options picked={now} set={(more) => setPicked({ ...now, ...more })} />}
+      </Section>
+      <Section title="3. Plan">
+        <div aria-live="polite" class="plan-box">
+          {text === null && <p class="quiet-line">Choose devices and parts, and the plan appears
+            here. Nothing is changed by that.</p>}
+          {text !== null && !isCurrent && <p class="quiet-line">Planning…</p>}
+          {isCurrent && planned.problem && <Note icon="stop" tone="bad"
+            title="This cannot be had">{planned.problem.message || "The agent does not plan."}</Note>}
+          {isCurrent && planned.plan && <PlanView plan={planned.plan} onBusy={now.on_busy} />}
+        </div>
+        {text !== null && (
+          <details class="layout-text">
+            <summary>The layout that says so</summary>
+            <Code text={text} what="the layout" />
+          </details>
+        )}
+        <div class="apply">
+          <button type="button" class="button primary" disabled={!canApply}
+            onClick={() => setAsking(true)}>Apply</button>
+          {!isAdmin && <span class="hint">Only an administrator may apply.</span>}
+        </div>
+      </Section>
+      {operation && <Section title="Progress"><Progress operation={operation} /></Section>}
+      {isAsking && isCurrent && planned.plan && (
+        <Confirm title={`${what}?`} action="Apply" lines={byApplying(planned.plan)}
+          isDanger={planned.plan.steps.some((step) => step.kind.startsWith("destroy"))}
+          onClose={() => setAsking(false)} onConfirm={() => apply(text!, what)}>
+          <p class="hint">{count(planned.plan.steps.length, "step")} with {SCHEME_WORDS[scheme]}. If
+            one fails, what was there before is put back.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+export function DividePage({ wanted }: { wanted?: string }) {
+  const session = useSession();
+  const views = useViews();
+  const profiles = useResource(session.profiles);
+
+  return (
+    <Page title="Divide devices" actions={<a class="button" href={href("partitions")}>Partitions</a>}>
+      <Loaded state={views} rows={8} retry={() => session.wake()}>
+        {(all) => (
+          <Loaded state={profiles} rows={8} retry={() => void session.profiles.refresh()}>
+            {(known) => <Divide key={wanted ?? ""} views={all.views} profiles={known} wanted={wanted} />}
+          </Loaded>
+        )}
+      </Loaded>
+    </Page>
+  );
+}

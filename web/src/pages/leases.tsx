@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+import { useState } from "preact/hooks";
+import type { Device, Lease, LeaseClass } from "../api/types";
+import { runCommand } from "../lib/command";
+import { bytes, percent } from "../lib/format";
+import { roomOn, shareable } from "../lib/model";
+import { Dialog } from "../ui/dialog";
+import { Code, RoomSlider, SelectField, TextField } from "../ui/field";
+import { useSession } from "../ui/hooks";
+import { Page } from "../ui/page";
+import { Loaded, Note } from "../ui/states";
+import { useViews } from "../ui/views";
+import { LeaseTable } from "./lease-table";
+import { ReleaseDialog, ResizeDialog } from "./lease-dialogs";
+
+export const CLASSES: [LeaseClass, string][] = [
+  ["latency", "Latency: served sooner"],
+  ["normal", "Normal"],
+  ["batch", "Batch: served later"],
+];
+
+const MIB = 2 ** 20;
+
+interface Draft {
+  name: string;
+  device: string;
+  share: number;
+  memory_bytes: number;
+  class: LeaseClass;
+  program: string;
+}
+
+function start(devices: Device[], name?: string): Draft {
+  const device = devices.find((each) => each.name === name) ??
+    [...devices].sort((a, b) => roomOn(b).share - roomOn(a).share)[0]!;
+  const room = roomOn(device);
+  const share = Math.min(0.25, room.share);
+
+  return {
+    name: "", device: device.name, share, class: "normal", program: "python3 train.py",
+    memory_bytes: Math.floor(Math.min(room.memory_bytes, share * device.memory_bytes) / MIB) * MIB,
+  };
+}
+
+function NewLease({ devices, onClose }: { devices: Device[]; onClose: () => void }) {
+  const [draft, setDraft] = useState(() => start(devices));
+  const device = devices.find((each) => each.name === draft.device) ?? devices[0]!;
+  const room = roomOn(device);
+  const isFull = room.share <= 0;
+  const set = (more: Partial<Draft>) => setDraft({ ...draft, ...more });
+
+  return (
+    <Dialog title="New lease" onClose={onClose} isWide>
+      <div class="dialog-body">
+        <p>A lease belongs to the program that runs in it, so it begins with a command on the
+          machine. This makes the command.</p>
+        <div class="form">
+          <SelectField label="Device" value={device.name}
+            onChange={(value) => setDraft({ ...start(devices, value), name: draft.name,
+              program: draft.program, class: draft.class })}
+            options={devices.map((each) => [each.name,
+              `${each.name}: ${percent(roomOn(each).share)}, ${bytes(roomOn(each).memory_bytes)} free`])} />
+          <TextField label="Name" value={draft.name} onInput={(name) => set({ name })}
+            hint="Left empty, one is made from the program's." />
+        </div>
+        <RoomSlider label="Share of the compute" value={draft.share} step={0.01} whole={1}
+          most={room.share} show={(value) => percent(value)} onInput={(share) => set({ share })} />
+        <RoomSlider label="Memory" value={draft.memory_bytes} step={64 * MIB}
+          whole={device.memory_bytes} most={room.memory_bytes} show={bytes}
+          onInput={(memory_bytes) => set({ memory_bytes })} />
+        <div class="form">
+          <SelectField label="Class" value={draft.class} options={CLASSES}
+            onChange={(value) => set({ class: value as LeaseClass })} />
+          <TextField label="Program" value={draft.program} onInput={(program) => set({ program })} />
+        </div>
+        {isFull && <Note icon="wait" tone="warn" title="Nothing is free there now">
+          With <code>--wait</code> the command queues for it.</Note>}
+        <Code what="the command" text={runCommand({ ...draft, cap: null, wait: isFull,
+          share: isFull ? 0.25 : draft.share })} />
+      </div>
+    </Dialog>
+  );
+}
+
+interface Filter {
+  text: string;
+  state: string;
+}
+
+function matches(lease: Lease, filter: Filter): boolean {
+  const all = `${lease.name} ${lease.tenant} ${lease.device} ${lease.command} ${lease.id}`;
+  return (filter.state === "" || lease.state === filter.state) &&
+    all.toLowerCase().includes(filter.text.toLowerCase());
+}
+
+function List({ leases, devices }: { leases: Lease[]; devices: Device[] }) {
+  const [filter, setFilter] = useState<Filter>({ text: "", state: "" });
+  const [resized, setResized] = useState<Lease | null>(null);
+  const [released, setReleased] = useState<Lease | null>(null);
+  const shown = leases.filter((lease) => matches(lease, filter));
+
+  if (leases.length === 0)
+    return <Note icon="leases" title="No leases">
+      <p>One begins with <code>cleave run --share 0.3 -- PROGRAM</code>; “New lease” makes the
+        command.</p>
+    </Note>;
+  return (
+    <>
+      <div class="filter">
+        <TextField label="Filter" value={filter.text}
+          onInput={(text) => setFilter({ ...filter, text })} />
+        <SelectField label="State" value={filter.state}
+          onChange={(state) => setFilter({ ...filter, state })}
+          options={[["", "All"], ["active", "Active"], ["queued", "Queued"]]} />
+        <p class="hint" role="status">{shown.length} of {leases.length}</p>
+      </div>
+      <LeaseTable leases={shown} more={[{ head: "", cell: (lease) => (
+        <span class="row-actions">
+          <button type="button" class="button small" disabled={lease.state === "queued"}
+            onClick={() => setResized(lease)}>Resize<span class="sr"> {lease.name}</span></button>
+          <button type="button" class="button small" onClick={() => setReleased(lease)}>
+            Release<span class="sr"> {lease.name}</span></button>
+        </span>
+      ) }]} />
+      {resized && <ResizeDialog lease={resized} devices={devices} onClose={() => setResized(null)} />}
+      {released && <ReleaseDialog lease={released} onClose={() => setReleased(null)} />}
+    </>
+  );
+}
+
+export function Leases() {
+  const session = useSession();
+  const state = useViews();
+  const [isNew, setNew] = useState(false);
+  const devices = state.phase === "ready" ? shareable(state.data.devices) : [];
+
+  return (
+    <Page title="Leases" actions={
+      <button type="button" class="button primary" disabled={devices.length === 0}
+        onClick={() => setNew(true)}>New lease</button>
+    }>
+      <Loaded state={state} rows={6} retry={() => session.wake()}>
+        {(all) => <List leases={all.leases} devices={all.devices} />}
+      </Loaded>
+      {isNew && devices.length > 0 && <NewLease devices={devices} onClose={() => setNew(false)} />}
+    </Page>
+  );
+}

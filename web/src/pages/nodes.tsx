@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several agents side by side, each asked by this page itself with its own token. */
+import type { Session } from "../api/session";
+import { bytes, count, percent } from "../lib/format";
+import { type DeviceView, memoryPromisedOf, promisedOf } from "../lib/model";
+import { StatusBadge } from "../ui/badge";
+import { DeviceBar } from "../ui/bar";
+import { href, SessionContext } from "../ui/hooks";
+import { Page } from "../ui/page";
+import { Loaded } from "../ui/states";
+import { useViews } from "../ui/views";
+import { SignIn } from "./sign-in";
+
+function Inventory({ views }: { views: DeviceView[] }) {
+  return (
+    <ul class="inventory">
+      {views.map((view) => (
+        <li key={view.name}>
+          <div class="inventory-head">
+            <strong>{view.name}</strong>
+            <StatusBadge status={view.status} />
+            <span class="number">{percent(promisedOf(view))}</span>
+          </div>
+          <DeviceBar view={view} />
+          <span class="quiet-text">{view.model}, {bytes(view.memory_bytes)},{" "}
+            {bytes(memoryPromisedOf(view))} promised</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function NodeColumn({ session, isCurrent, onChoose }: {
+  session: Session; isCurrent: boolean; onChoose: () => void;
+}) {
+  const state = useViews();
+  const mustSignIn = state.phase === "failed" && state.problem.status === 401;
+
+  return (
+    <section class="node" aria-label={session.agent.name}>
+      <header class="section-head">
+        <h2>{session.agent.name}</h2>
+        {isCurrent ? <a href={href("overview")}>Shown now</a>
+          : <button type="button" class="button small" onClick={onChoose}>
+            Show<span class="sr"> {session.agent.name}</span></button>}
+      </header>
+      {mustSignIn ? <SignIn session={session} isSmall onDone={() => session.wake()} /> : (
+        <Loaded state={state} rows={5} retry={() => session.wake()}>
+          {({ views, leases }) => (
+            <>
+              <p class="hint">{count(views.length, "device")},{" "}
+                {count(leases.filter((each) => each.state === "active").length, "lease")},{" "}
+                {leases.filter((each) => each.state === "queued").length} in the queue</p>
+              <Inventory views={views} />
+            </>
+          )}
+        </Loaded>
+      )}
+    </section>
+  );
+}
+
+export function Nodes({ sessions, current, onChoose }: {
+  sessions: Session[]; current: Session; onChoose: (session: Session) => void;
+}) {
+  return (
+    <Page title="Nodes">
+      <div class="nodes">
+        {sessions.map((session) => (
+          <SessionContext.Provider key={session.agent.base} value={session}>
+            <NodeColumn session={session} isCurrent={session === current}
+              onChoose={() => onChoose(session)} />
+          </SessionContext.Provider>
+        ))}
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+import { useEffect, useReducer } from "preact/hooks";
+import type { Lease } from "../api/types";
+import { bytes, clock, count, percent, since } from "../lib/format";
+import {
+  type DeviceView, memoryPromisedOf, memoryUsedOf, promisedOf, totalsOf, type Totals, usedOf,
+} from "../lib/model";
+import { Badge, StatusBadge } from "../ui/badge";
+import { DeviceBar, Meter } from "../ui/bar";
+import { href, useSession } from "../ui/hooks";
+import { Page, Section } from "../ui/page";
+import { Loaded, Note } from "../ui/states";
+import { Table } from "../ui/table";
+import { type All, useViews } from "../ui/views";
+
+const LATEST = 6;
+
+function Tile({ name, value, text, tone = "" }: {
+  name: string; value: string; text: string; tone?: string;
+}) {
+  return (
+    <div class={`tile ${tone}`}>
+      <dt>{name}</dt>
+      <dd><span class="tile-value">{value}</span><span class="tile-text">{text}</span></dd>
+    </div>
+  );
+}
+
+function Tiles({ totals, problems }: { totals: Totals; problems: number }) {
+  const troubles = totals.troubled + problems;
+  const of = (part: number, whole: number) => percent(whole > 0 ? part / whole : 0);
+
+  return (
+    <dl class="tiles">
+      <Tile name="Devices" value={String(totals.devices)}
+        text={totals.divided > 0
+          ? `${totals.divided} divided, ${count(totals.partitions, "partition")}`
+          : "none divided"} />
+      <Tile name="Compute promised" value={of(totals.promised, totals.devices)}
+        text={`${of(totals.used, totals.devices)} in use now`} />
+      <Tile name="Memory promised" value={of(totals.memory_promised_bytes, totals.memory_bytes)}
+        text={`${bytes(totals.memory_promised_bytes)} of ${bytes(totals.memory_bytes)}`} />
+      <Tile name="Leases" value={String(totals.active)}
+        text={totals.queued > 0 ? `${totals.queued} in the queue` : "nobody waits"} />
+      <Tile name="Health" tone={troubles > 0 ? "warn" : ""}
+        value={troubles > 0 ? String(troubles) : "Good"}
+        text={troubles > 0 ? (troubles === 1 ? "thing to look at" : "things to look at")
+          : "no trouble known"} />
+    </dl>
+  );
+}
+
+function DeviceRow({ view }: { view: DeviceView }) {
+  const [promised, used] = [promisedOf(view), usedOf(view)];
+  const [kept, filled] = [memoryPromisedOf(view), memoryUsedOf(view)];
+
+  return (
+    <li class="device-row">
+      <div class="device-name">
+        <a href={href("devices", view.name)}>{view.name}</a>
+        <StatusBadge status={view.status} />
+        <span class="device-model">{view.model}</span>
+      </div>
+      <div class="device-bars">
+        <DeviceBar view={view} />
+        <Meter whole={view.memory_bytes} promised={kept} used={filled}
+          label={`Memory of ${view.name}: ${bytes(filled)} used, ${bytes(kept)} ` +
+            `promised of ${bytes(view.memory_bytes)}`} />
+      </div>
+      <dl class="device-figures">
+        <div><dt>Used</dt><dd>{percent(used)}</dd></div>
+        <div><dt>Promised</dt><dd>{percent(promised)}</dd></div>
+        <div><dt>Memory</dt><dd>{bytes(view.memory_bytes)}</dd></div>
+      </dl>
+    </li>
+  );
+}
+
+function Legend() {
+  return (
+    <ul class="legend">
+      <li><span class="key key-use" />used now</li>
+      <li><span class="key key-promised" />promised</li>
+      <li><span class="key key-aside" />set aside</li>
+      <li><span class="key key-held" />held by others</li>
+      <li><span class="key key-free" />free</li>
+    </ul>
+  );
+}
+
+function Queue({ queued }: { queued: Lease[] }) {
+  if (queued.length === 0) return <p class="quiet-line">Nobody waits for a device.</p>;
+  return (
+    <Table caption="Leases in the queue" rows={queued} keyOf={(lease) => lease.id} columns={[
+      { head: "Place", isNumber: true, cell: (lease) => lease.queue_position ?? "–" },
+      { head: "Lease", isHead: true,
+        cell: (lease) => <a href={href("leases", lease.id)}>{lease.name}</a> },
+      { head: "Tenant", cell: (lease) => lease.tenant },
+      { head: "Device", cell: (lease) => lease.device },
+      { head: "Share", isNumber: true, cell: (lease) => percent(lease.share) },
+      { head: "Waits", isNumber: true, cell: (lease) => since(lease.created_at) },
+    ]} />
+  );
+}
+
+function Latest() {
+  const { feed } = useSession();
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  useEffect(() => feed.subscribe(() => redraw(0)), [feed]);
+  const events = feed.events.slice(-LATEST).reverse();
+
+  if (events.length === 0) return <p class="quiet-line">Nothing has happened yet.</p>;
+  return (
+    <ol class="latest">
+      {events.map((event) => (
+        <li key={event.id}>
+          <time dateTime={event.time}>{clock(event.time)}</time>
+          <span class="event-type">{event.type.replaceAll("_", " ")}</span>
+          <span class="event-text">
+            {[event.name ?? event.device, event.message].filter(Boolean).join(": ")}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Troubles({ all }: { all: All }) {
+  const sick = all.views.filter((view) => view.status === "lost" || view.status === "degraded");
+  if (sick.length === 0 && all.problems.length === 0 && !all.trouble) return null;
+  return (
+    <Note icon="warn" tone="warn" title="To look at">
+      <ul>
+        {sick.map((view) => (
+          <li key={view.name}>
+            <a href={href("devices", view.name)}>{view.name}</a>: {view.reason || view.status}
+          </li>
+        ))}
+        {all.problems.map((line) => <li key={line}>{line}</li>)}
+        {all.trouble && <li>How devices are divided is not known: {all.trouble.message ||
+          "this agent does not say"}</li>}
+      </ul>
+    </Note>
+  );
+}
+
+export function Overview() {
+  const session = useSession();
+  const state = useViews();
+
+  return (
+    <Page title="Overview">
+      <Loaded state={state} rows={8} retry={() => session.wake()}>
+        {(all) => (
+          <>
+            <Tiles totals={totalsOf(all.views, all.leases, all.devices)}
+              problems={all.problems.length} />
+            <Troubles all={all} />
+            <Section title="Devices" actions={<Legend />}>
+              {all.views.length > 0 ? (
+                <ul class="device-rows">
+                  {all.views.map((view) => <DeviceRow key={view.name} view={view} />)}
+                </ul>
+              ) : (
+                <Note icon="devices" title="No device was found">
+                  <code>cleave doctor</code> says why, and what to do.
+                </Note>
+              )}
+            </Section>
+            <div class="columns">
+              <Section title="Queue" actions={
+                <Badge>{count(all.leases.filter((each) => each.state === "queued").length,
+                  "lease")}</Badge>}>
+                <Queue queued={all.leases.filter((each) => each.state === "queued")} />
+              </Section>
+              <Section title="Latest" actions={<a href={href("events")}>All events</a>}>
+                <Latest />
+              </Section>
+            </div>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}

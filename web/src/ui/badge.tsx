@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A state as an icon and a word: the colour only says it again. */
+import { STATUS_WORDS, type Status } from "../lib/model";
+import { Icon, type IconName } from "./icons";
+
+const LOOKS: Record<Status, [IconName, string]> = {
+  ready: ["ok", "good"],
+  divided: ["half", "accent"],
+  leased: ["user", "accent"],
+  cordoned: ["lock", "warn"],
+  degraded: ["warn", "warn"],
+  lost: ["stop", "bad"],
+  fixed: ["info", "plain"],
+};
+
+export function Badge({ icon, tone = "plain", children }: {
+  icon?: IconName; tone?: string; children: string;
+}) {
+  return (
+    <span class={`badge ${tone}`}>
+      {icon && <Icon name={icon} size={12} />}
+      {children}
+    </span>
+  );
+}
+
+export function StatusBadge({ status }: { status: Status }) {
+  const [icon, tone] = LOOKS[status];
+  return <Badge icon={icon} tone={tone}>{STATUS_WORDS[status]}</Badge>;
+}

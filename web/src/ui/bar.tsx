@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A device as a bar.  Its width is the device; a partition lies where it lies, a share is
+ * as wide as its promise, and what is used of it now fills it from the left.  What is
+ * promised to nobody stays empty. */
+import type { Lease } from "../api/types";
+import type { DeviceView, Slot } from "../lib/model";
+import { percent } from "../lib/format";
+
+const HUES = 6;
+
+function hueOf(id: string): number {
+  let hash = 0;
+  for (const letter of id) hash = (hash * 31 + letter.charCodeAt(0)) >>> 0;
+  return hash % HUES;
+}
+
+/* A lease keeps its colour from page to page, but for one beside another like it. */
+function huesOf(leases: Lease[]): number[] {
+  const hues: number[] = [];
+  for (const lease of leases) {
+    const own = hueOf(lease.id);
+    hues.push(own === hues.at(-1) ? (own + 1) % HUES : own);
+  }
+  return hues;
+}
+
+const share = (fraction: number) => `${Math.max(0, Math.min(1, fraction)) * 100}%`;
+
+function Share({ lease, hue, from }: { lease: Lease; hue: number; from: number }) {
+  const filled = lease.share > 0 ? lease.share_used / lease.share : 0;
+  const text = `${lease.name}: ${percent(lease.share_used)} used of ${percent(lease.share)} promised`;
+
+  return (
+    <span class={`share hue-${hue}`} title={text}
+      style={{ left: share(from), width: share(lease.share) }}>
+      <span class={filled > 1.02 ? "use over" : "use"} style={{ width: share(filled) }} />
+      <span class="share-label">{lease.name}</span>
+    </span>
+  );
+}
+
+function Shares({ leases, setAside }: { leases: Lease[]; setAside: number }) {
+  const hues = huesOf(leases);
+  let from = 0;
+  const drawn = leases.map((lease, at) => {
+    const begin = from;
+    from += lease.share;
+    return <Share key={lease.id} lease={lease} hue={hues[at]!} from={begin} />;
+  });
+  return (
+    <>
+      {drawn}
+      {setAside > 0.005 && (
+        <span class="aside" style={{ left: share(from), width: share(setAside) }}
+          title={`${percent(setAside)} set aside as standing shares`} />
+      )}
+    </>
+  );
+}
+
+/* Promised, and to no lease that there is: standing shares that wait for theirs. */
+function asideOf(promised: number | undefined, leases: Lease[]): number {
+  const held = leases.reduce((sum, lease) => sum + lease.share, 0);
+  return Math.max(0, (promised ?? 0) - held);
+}
+
+function Slot({ slot }: { slot: Slot }) {
+  const holders = slot.partition.holders.length;
+  const isHeld = slot.leases.length === 0 && holders > 0;
+
+  return (
+    <span class={isHeld ? "slot held" : "slot"} title={slot.name}
+      style={{ left: share(slot.from), width: share(slot.width) }}>
+      <Shares leases={slot.leases} setAside={asideOf(slot.device?.share_promised, slot.leases)} />
+      <span class="slot-label">{slot.profile}</span>
+    </span>
+  );
+}
+
+function saidOf(view: DeviceView): string {
+  const leases = (list: Lease[]) => list.map((lease) =>
+    `${lease.name} ${percent(lease.share_used)} of ${percent(lease.share)}`).join(", ");
+
+  if (view.slots.length > 0)
+    return `${view.name}: ${view.slots.map((slot) => slot.leases.length > 0
+      ? `${slot.profile} with ${leases(slot.leases)}` : slot.profile).join("; ")}`;
+  if (view.leases.length > 0) return `${view.name}: ${leases(view.leases)}`;
+  return `${view.name}: nothing promised`;
+}
+
+export function DeviceBar({ view }: { view: DeviceView }) {
+  const isHeld = view.slots.length === 0 && view.leases.length === 0 && view.holders.length > 0;
+
+  return (
+    <div class={`bar ${isHeld ? "held" : ""}`} role="img" aria-label={saidOf(view)}>
+      {view.slots.length > 0
+        ? view.slots.map((slot) => <Slot key={slot.name} slot={slot} />)
+        : <Shares leases={view.leases}
+          setAside={asideOf(view.device?.share_promised, view.leases)} />}
+      {isHeld && <span class="held-label">{view.holders[0]!.text}</span>}
+    </div>
+  );
+}
+
+/* A thin one for memory, or anything else that has a promised and a used part. */
+export function Meter({ label, promised, used, whole }: {
+  label: string; promised: number; used: number; whole: number;
+}) {
+  const of = (n: number) => (whole > 0 ? n / whole : 0);
+  return (
+    <div class="meter" role="img" aria-label={label} title={label}>
+      <span class="meter-promised" style={{ width: share(of(promised)) }} />
+      <span class="meter-used" style={{ width: share(of(used)) }} />
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An operation on its way: its steps as they are done. */
+import type { Session } from "../api/session";
+import type { Operation } from "../api/types";
+import { hasEnded, STATE_WORDS } from "../lib/disturbed";
+import { Badge } from "./badge";
+import { Icon, type IconName } from "./icons";
+
+const WAIT_MS = 10000;
+
+/* Waits for the end, and tells of each change.  An agent that restarts goes on with its
+ * operations, so a request that fails is asked again for a while. */
+export async function follow(session: Session, begun: Operation,
+  tell: (operation: Operation) => void = () => undefined): Promise<Operation> {
+  let operation = begun;
+  let failures = 0;
+
+  tell(operation);
+  while (!hasEnded(operation)) {
+    try {
+      operation = await session.agent.ask<Operation>(
+        `/v1/operations/${operation.id}?wait_ms=${WAIT_MS}&after=${operation.revision}`,
+        { patience_ms: WAIT_MS });
+      failures = 0;
+    } catch (cause) {
+      if (++failures > 30) throw cause;
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+    tell(operation);
+  }
+  return operation;
+}
+
+const MARKS: Record<string, [IconName, string]> = {
+  done: ["ok", "good"],
+  running: ["wait", "accent"],
+  failed: ["warn", "bad"],
+  pending: ["wait", "plain"],
+};
+
+export function Progress({ operation }: { operation: Operation }) {
+  const done = operation.steps.filter((step) => step.state === "done").length;
+  const tone = operation.state === "done" ? "good" : hasEnded(operation) ? "bad" : "accent";
+
+  return (
+    <div class="operation">
+      <p class="operation-head" role="status">
+        <Badge tone={tone} icon={MARKS[operation.state]?.[0] ?? "wait"}>
+          {STATE_WORDS[operation.state]}
+        </Badge>
+        <span>{operation.what}</span>
+        <span class="number">{done} of {operation.steps.length} steps</span>
+      </p>
+      <progress value={done} max={Math.max(1, operation.steps.length)}
+        aria-label={`${operation.what}: steps done`} />
+      {operation.error && <p class="refusal" role="alert">{operation.error.detail}</p>}
+      <ol class="steps">
+        {operation.steps.map((step, at) => (
+          <li key={at} class={step.state}>
+            <Icon name={MARKS[step.state]?.[0] ?? "wait"} size={14} />
+            <span>{step.text}</span>
+            <span class="sr">, {step.state}</span>
+            <span class="number">{step.seconds > 0 ? `${step.seconds.toFixed(2)} s` : ""}</span>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
