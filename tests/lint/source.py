@@ -6,7 +6,7 @@ import sys
 
 import tree
 
-SOURCES = (".c", ".h", ".py", ".sh", "meson.build")
+SOURCES = (".c", ".h", ".py", ".sh", ".ts", ".tsx", ".mjs", ".js", ".css", "meson.build")
 MAX_LINES = 800
 MAX_COLUMNS = 90
 MAX_COLUMNS_ELSE = 110

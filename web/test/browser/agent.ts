@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The real agent in a folder of its own, and programs that hold leases on it. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+
+const ROOT = resolve(process.cwd(), "..");
+const BUILD = resolve(ROOT, process.env.BUILDDIR ?? "build");
+const CLEAVED = join(BUILD, "src/agent/cleaved");
+const CLEAVE = join(BUILD, "src/cli/cleave");
+
+export interface Answer {
+  status: number;
+  type: string;
+  text: string;
+}
+
+export const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
+
+export async function until<T>(what: string, ask: () => Promise<T | false> | T | false,
+  seconds = 15): Promise<T> {
+  const end = Date.now() + seconds * 1000;
+  for (;;) {
+    const value = await ask();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`${what}: not within ${seconds} s`);
+    await pause(50);
+  }
+}
+
+export class Agent {
+  readonly folder = mkdtempSync(join(tmpdir(), "cw-"));
+  readonly socket = join(this.folder, "run", "api.sock");
+  private readonly sim: string | null;
+  private process: ChildProcess | null = null;
+  private readonly holders: ChildProcess[] = [];
+
+  /* On a copy of an example's node, or on what this machine has. */
+  constructor(node?: string) {
+    for (const each of ["run", "state", "lock"])
+      mkdirSync(join(this.folder, each), { mode: 0o700 });
+    this.sim = node ? join(this.folder, basename(node)) : null;
+    if (!existsSync(CLEAVED)) throw new Error(`${CLEAVED} is not there: ./dev build first`);
+    if (node && this.sim) copyFileSync(resolve(ROOT, node), this.sim);
+  }
+
+  async start(): Promise<this> {
+    const log = openSync(join(this.folder, "log"), "a");
+    this.process = spawn(CLEAVED, ["--foreground",
+      `--runtime-dir=${join(this.folder, "run")}`, `--state-dir=${join(this.folder, "state")}`,
+      `--lock-dir=${join(this.folder, "lock")}`, ...(this.sim ? [`--sim=${this.sim}`] : [])],
+    { stdio: ["ignore", log, log] });
+    await until("the agent serves", async () =>
+      (await this.ask("GET", "/healthz").catch(() => null))?.status === 200);
+    return this;
+  }
+
+  /* As a crash does, or in order; its leases' programs live on. */
+  async stop(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
+    const ended = this.process;
+    this.process = null;
+    if (!ended || ended.exitCode !== null) return;
+    const gone = new Promise((done) => ended.once("exit", done));
+    ended.kill(signal);
+    await gone;
+  }
+
+  async end(): Promise<void> {
+    for (const holder of this.holders) holder.kill("SIGKILL");
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /* A program that does nothing, in a lease. */
+  async hold(name: string, ...options: string[]): Promise<ChildProcess> {
+    const holder = spawn(CLEAVE, ["--socket", this.socket, "run", "--no-namespace", "--name", name,
+      ...options, "--", "sleep", "600"], { stdio: "ignore" });
+    this.holders.push(holder);
+    await until(`lease ${name}`, async () =>
+      (await this.json<{ items: { name: string }[] }>("/v1/leases")).items
+        .some((each) => each.name === name));
+    return holder;
+  }
+
+  cleave(...words: string[]): string {
+    const done = spawnSync(CLEAVE, ["--socket", this.socket, ...words], { encoding: "utf8" });
+    if (done.status !== 0) throw new Error(`cleave ${words.join(" ")}: ${done.stderr}`);
+    return done.stdout;
+  }
+
+  async json<T>(path: string): Promise<T> {
+    return JSON.parse((await this.ask("GET", path)).text) as T;
+  }
+
+  ask(method: string, path: string, body?: string): Promise<Answer> {
+    return new Promise((done, fail) => {
+      const asked = request({ socketPath: this.socket, method, path, agent: false }, (answer) => {
+        let text = "";
+        answer.setEncoding("utf8");
+        answer.on("data", (more: string) => { text += more; });
+        answer.on("end", () => done({ status: answer.statusCode ?? 0, text,
+          type: answer.headers["content-type"] ?? "" }));
+        answer.on("error", fail);
+      });
+      asked.on("error", fail);
+      asked.end(body);
+    });
+  }
+
+  /* A layout, carried out to its end. */
+  async apply(layout: string): Promise<void> {
+    const begun = JSON.parse((await this.ask("POST", "/v1/apply?name=test.yaml", layout)).text) as
+      { id: string; detail?: string };
+    if (!begun.id) throw new Error(begun.detail ?? "no operation");
+    await until("the layout", async () => {
+      const { state } = await this.json<{ state: string }>(`/v1/operations/${begun.id}`);
+      if (state === "failed" || state === "rolled_back") throw new Error(`apply: ${state}`);
+      return state === "done";
+    });
+  }
+}
