@@ -61,6 +61,9 @@ static const struct clv_route routes[] = {
 		"whether leases can be had", NULL, NULL, "Readiness", 200},
 	{"GET", "/openapi.json", clv_api_get_openapi, CLV_MAY_ALL, NULL,
 		"this API, as OpenAPI describes it", NULL, NULL, "object", 200},
+	{"GET", "/console/nodes.json", clv_api_get_nodes, CLV_MAY_KNOWN, NULL,
+		"agents of other machines, for the console", NULL, NULL, "[NodeAddress]",
+		200},
 	{"GET", "/v1/version", get_version, CLV_MAY_KNOWN, NULL,
 		"the agent's version", NULL, NULL, "Version", 200},
 	{"GET", "/v1/whoami", clv_api_whoami, CLV_MAY_KNOWN, NULL,
@@ -167,15 +170,26 @@ static bool match(
 static const struct clv_route *find(const struct clv_request *request, char *argument,
 	size_t argument_bytes, bool *ret_is_known)
 {
+	/* The server leaves out the body itself. */
+	const char *method =
+		strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
+
 	*ret_is_known = false;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(routes); i++) {
 		if (!match(routes[i].path, request->path, argument, argument_bytes))
 			continue;
-		if (strcmp(routes[i].method, request->method) == 0)
+		if (strcmp(routes[i].method, method) == 0)
 			return &routes[i];
 		*ret_is_known = true;
 	}
 	return NULL;
+}
+
+/* A browser asks, without a token, whether a page may ask at all: the headers of every
+ * answer say so. */
+static bool is_preflight(const struct clv_request *request)
+{
+	return strcmp(request->method, "OPTIONS") == 0;
 }
 
 bool clv_api_is_public(const struct clv_request *request)
@@ -185,7 +199,9 @@ bool clv_api_is_public(const struct clv_request *request)
 	const struct clv_route *route =
 		find(request, argument, sizeof(argument), &is_known);
 
-	return route && route->who == CLV_MAY_ALL;
+	if (is_preflight(request))
+		return true;
+	return route ? route->who == CLV_MAY_ALL : clv_api_is_page(request->path);
 }
 
 static int check_scope(const struct clv_request *request, const struct clv_route *route,
@@ -221,6 +237,12 @@ int clv_api_handle(struct clv_request *request, struct clv_error *err)
 		find(request, argument, sizeof(argument), &is_known);
 	int r;
 
+	if (is_preflight(request)) {
+		request->status = 204;
+		return 0;
+	}
+	if (!route && clv_api_is_page(request->path))
+		return clv_api_serve_page(request, err);
 	if (!route)
 		return fail_without_route(request, is_known, err);
 	r = check_scope(request, route, err);

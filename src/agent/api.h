@@ -65,6 +65,7 @@ CLV_HANDLER(clv_api_get_operations);
 CLV_HANDLER(clv_api_get_operation);
 CLV_HANDLER(clv_api_delete_operation);
 CLV_HANDLER(clv_api_get_layout);
+CLV_HANDLER(clv_api_get_nodes);
 CLV_HANDLER(clv_api_get_profiles);
 CLV_HANDLER(clv_api_get_openapi);
 CLV_HANDLER(clv_api_get_tenants);
@@ -72,6 +73,10 @@ CLV_HANDLER(clv_api_get_tokens);
 CLV_HANDLER(clv_api_post_token);
 CLV_HANDLER(clv_api_delete_token);
 CLV_HANDLER(clv_api_whoami);
+
+/* The console's files, which are no part of the API: "/" and what is below "/console". */
+bool clv_api_is_page(const char *path);
+int clv_api_serve_page(struct clv_request *request, struct clv_error *err);
 
 /* "wait_ms", 0 when it is not given. */
 int clv_api_get_wait(

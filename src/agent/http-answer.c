@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "agent/config.h"
 #include "agent/problem.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #include <stdarg.h>
@@ -20,14 +21,18 @@ void clv_request_set_header(
 	struct clv_request *request, const char *name, const char *format, ...)
 {
 	va_list args;
+	char *value;
+	int n;
 
 	if (request->n_headers == CLV_HEADERS_MAX)
 		return;
 	va_start(args, format);
-	vsnprintf(request->headers[request->n_headers].value,
-		sizeof(request->headers[0].value), format, args);
+	n = vasprintf(&value, format, args);
 	va_end(args);
-	request->headers[request->n_headers++].name = name;
+	if (n < 0)
+		return;
+	request->headers[request->n_headers].name = name;
+	request->headers[request->n_headers++].value = value;
 }
 
 static ssize_t read_stream(void *userdata, uint64_t position, char *room, size_t n_bytes)
@@ -100,23 +105,36 @@ static void allow_origin(const struct clv_request *request, struct MHD_Response 
 	}
 }
 
+/* What every answer has, unless the handler has said it another way. */
+static const struct {
+	const char *name, *value;
+} always[] = {
+	{MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
+	{"X-Content-Type-Options", "nosniff"},
+};
+
+static bool has_header(const struct clv_request *request, const char *name)
+{
+	for (size_t i = 0; i < request->n_headers; i++) {
+		if (strcmp(request->headers[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void add_headers(
 	struct clv_request *request, const char *type, struct MHD_Response *response)
 {
-	bool has_cache_control = false;
-
 	if (type)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	for (size_t i = 0; i < request->n_headers; i++) {
+	for (size_t i = 0; i < request->n_headers; i++)
 		MHD_add_response_header(
 			response, request->headers[i].name, request->headers[i].value);
-		has_cache_control |= strcmp(request->headers[i].name,
-					     MHD_HTTP_HEADER_CACHE_CONTROL) == 0;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(always); i++) {
+		if (!has_header(request, always[i].name))
+			MHD_add_response_header(
+				response, always[i].name, always[i].value);
 	}
-	if (!has_cache_control)
-		MHD_add_response_header(
-			response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	allow_origin(request, response);
 }
 

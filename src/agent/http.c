@@ -357,6 +357,8 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 	}
 	sd_event_source_disable_unref(exchange->hangup);
 	json_decref(exchange->request.answer);
+	for (size_t i = 0; i < exchange->request.n_headers; i++)
+		free(exchange->request.headers[i].value);
 	free(exchange->request.text);
 	free(exchange->body);
 	clv_idle_touch(exchange->http->agent->idle);

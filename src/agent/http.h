@@ -23,7 +23,7 @@ struct MHD_Connection;
  * set is one more descriptor of the loop, and a long poll is a suspended connection. */
 struct clv_http;
 
-#define CLV_HEADERS_MAX 8u
+#define CLV_HEADERS_MAX 16u
 #define CLV_ARGUMENT_MAX 128u
 
 /* One request.  Handlers read the upper part and fill the lower one. */
@@ -58,7 +58,7 @@ struct clv_request {
 	size_t (*stream)(struct clv_request *request, char *room, size_t n_room_bytes);
 	struct {
 		const char *name; /* static */
-		char value[192];
+		char *value;      /* owned */
 	} headers[CLV_HEADERS_MAX];
 	size_t n_headers;
 };

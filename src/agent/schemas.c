@@ -147,6 +147,11 @@ static const struct clv_schema_field node[] = {
 	{"problems", "[string]", "why a device is missing"},
 };
 
+static const struct clv_schema_field node_address[] = {
+	{"name", "string", NULL},
+	{"url", "string", NULL},
+};
+
 static const struct clv_schema_field layout[] = {
 	{"layout", "string", "YAML"},
 };
@@ -305,6 +310,7 @@ static const struct clv_schema schemas[] = {
 	{"LeaseRequest", FIELDS(lease_request), 0},
 	{"NewToken", ALL(token)},
 	{"Node", ALL(node)},
+	{"NodeAddress", ALL(node_address)},
 	{"Obstacle", ALL(obstacle)},
 	{"Operation", ALL(operation)},
 	{"Partition", ALL(partition)},
