@@ -14,6 +14,7 @@ struct clv_config;
 struct clv_devices;
 struct clv_events;
 struct clv_hardware;
+struct clv_holder_watches;
 struct clv_http;
 struct clv_idle;
 struct clv_ledger;
@@ -57,6 +58,7 @@ struct clv_agent {
 	struct clv_tokens *tokens;
 	struct clv_key_record current_key; /* of the request that is being handled */
 	uint64_t first_survey; /* devices are not known before it is answered */
+	struct clv_holder_watches *watches;
 	struct clv_ledger *ledger;
 	struct clv_http *http;
 	struct clv_idle *idle;

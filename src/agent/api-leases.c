@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PAGE 1000u
+#define PAGE 100u
 #define DEVICES_WAIT_MS 15000u
 #define FORCE_WAIT_MS 10000u
 

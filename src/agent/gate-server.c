@@ -10,6 +10,7 @@
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/hello.h"
+#include "agent/holder.h"
 #include "agent/lease.h"
 #include "arbiter/arbiter.h"
 #include "arbiter/attach.h"
@@ -113,7 +114,7 @@ static bool is_of_lease(void *userdata, const struct clv_process_id *id)
 
 	if (lease->holder && id->pid == holder->pid &&
 		id->start_ticks == holder->start_ticks)
-		return !clv_watch_is_dead(lease->holder);
+		return !clv_holder_is_dead(lease);
 	return clv_attached_is_member(lease, id);
 }
 

@@ -7,7 +7,9 @@
 #include "agent/attached.h"
 #include "agent/devices.h"
 #include "agent/gate-server.h"
+#include "agent/holder.h"
 #include "arbiter/arbiter.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -38,7 +40,8 @@ struct clv_lease *clv_lease_free(struct clv_lease *lease)
 	clv_gate_server_free(lease->gate);
 	while (!TAILQ_EMPTY(&lease->processes))
 		clv_attached_free(TAILQ_FIRST(&lease->processes));
-	clv_watch_free(lease->holder);
+	clv_holder_forget(lease);
+	free(lease->others);
 	sd_event_source_disable_unref(lease->ending_timer);
 	sd_event_source_disable_unref(lease->settle_timer);
 	free(lease);
@@ -63,9 +66,14 @@ bool clv_lease_is_on(const struct clv_lease *lease, const struct clv_agent_devic
 
 int clv_lease_add_device(struct clv_lease *lease, struct clv_agent_device *device)
 {
+	struct clv_agent_device **slot;
+
 	if (lease->n_others == CLV_LEASE_DEVICES_MAX - 1)
 		return -E2BIG;
-	lease->others[lease->n_others++] = device;
+	slot = CLV_APPEND(lease->others, lease->n_others);
+	if (!slot)
+		return -ENOMEM;
+	*slot = device;
 	return 0;
 }
 

@@ -18,6 +18,7 @@ struct clv_arbiter_lease;
 struct clv_error;
 struct clv_arbiter_sample;
 struct clv_gate_server;
+struct clv_holder_watch;
 
 #define CLV_LEASE_ID_MAX 24
 #define CLV_LEASE_SAMPLES 2
@@ -68,13 +69,14 @@ TAILQ_HEAD(clv_attached_list, clv_attached);
 struct clv_lease {
 	TAILQ_ENTRY(clv_lease) entry;
 	struct clv_agent *agent;
-	uint64_t sequence;               /* larger than that of every earlier one */
-	struct clv_agent_device *device; /* the first: its gate runs on this one */
-	struct clv_agent_device *others[CLV_LEASE_DEVICES_MAX - 1];
+	uint64_t sequence;                /* larger than that of every earlier one */
+	struct clv_agent_device *device;  /* the first: its gate runs on this one */
+	struct clv_agent_device **others; /* NULL: it has one */
 	size_t n_others;
 	struct clv_lease_record record;
-	struct clv_watch *holder; /* NULL: dead */
-	bool is_ending;           /* its processes are being ended; nobody new attaches */
+	struct clv_holder_watch *holder; /* NULL: dead */
+	LIST_ENTRY(clv_lease) of_holder;
+	bool is_ending; /* its processes are being ended; nobody new attaches */
 	sd_event_source *ending_timer;
 	struct clv_attached_list processes;
 	uint32_t n_processes;

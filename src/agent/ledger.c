@@ -10,6 +10,7 @@
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/gate-server.h"
+#include "agent/holder.h"
 #include "agent/http.h"
 #include "agent/idle.h"
 #include "agent/naming.h"
@@ -73,6 +74,11 @@ int clv_ledger_new(
 	if (!ledger)
 		return clv_error_errno(err, ENOMEM, "cannot keep leases");
 	ledger->agent = agent;
+	agent->watches = clv_holder_watches_new();
+	if (!agent->watches) {
+		free(ledger);
+		return clv_error_errno(err, ENOMEM, "cannot keep leases");
+	}
 	TAILQ_INIT(&ledger->leases);
 	r = sd_event_add_defer(agent->event, &ledger->end_source, on_end, ledger);
 	if (r < 0) {
@@ -95,6 +101,7 @@ struct clv_ledger *clv_ledger_free(struct clv_ledger *ledger)
 		clv_lease_free(lease);
 	}
 	sd_event_source_disable_unref(ledger->end_source);
+	ledger->agent->watches = clv_holder_watches_free(ledger->agent->watches);
 	free(ledger);
 	return NULL;
 }
@@ -258,14 +265,6 @@ static int activate(struct clv_lease *lease, struct clv_error *err)
 	return r;
 }
 
-static void on_holder_death(void *userdata)
-{
-	struct clv_lease *lease = userdata;
-
-	lease->holder = clv_watch_free(lease->holder);
-	clv_ledger_check_end(lease->agent->ledger, lease);
-}
-
 static void insert(struct clv_ledger *ledger, struct clv_lease *lease)
 {
 	lease->sequence = ++ledger->last_sequence;
@@ -278,10 +277,7 @@ int clv_ledger_adopt(
 	int pidfd = clv_process_open(&lease->record.holder), r = 0;
 
 	if (pidfd >= 0)
-		r = clv_watch_new(ledger->agent->event, pidfd, on_holder_death, lease,
-			&lease->holder);
-	if (r < 0)
-		clv_error_errno(err, -r, "cannot watch the holder");
+		r = clv_holder_watch(lease, pidfd, err);
 	if (r >= 0 && is_over(lease))
 		r = clv_error_set(
 			err, -ESRCH, "its processes ended while no agent was there");
@@ -371,8 +367,10 @@ static struct clv_lease *make(struct clv_agent *agent, const struct clv_placing 
 {
 	struct clv_lease *lease = clv_lease_new(agent, placing->device, record);
 
-	for (size_t i = 0; lease && i < placing->n_others; i++)
-		clv_lease_add_device(lease, placing->others[i]);
+	for (size_t i = 0; lease && i < placing->n_others; i++) {
+		if (clv_lease_add_device(lease, placing->others[i]) < 0)
+			lease = clv_lease_free(lease);
+	}
 	return lease;
 }
 
@@ -386,12 +384,10 @@ static void unclaim_all(struct clv_ledger *ledger, const struct clv_placing *pla
 static int set_up(struct clv_ledger *ledger, struct clv_lease *lease, int pidfd,
 	struct clv_error *err)
 {
-	int r = clv_watch_new(
-		ledger->agent->event, pidfd, on_holder_death, lease, &lease->holder);
+	int r = clv_holder_watch(lease, pidfd, err);
 
-	if (r < 0)
-		return clv_error_errno(err, -r, "cannot watch the holder");
-	r = store_lease(ledger->agent, lease, &lease->record, err);
+	if (r >= 0)
+		r = store_lease(ledger->agent, lease, &lease->record, err);
 	if (r < 0)
 		return r;
 	if (!lease->record.is_queued)
@@ -563,7 +559,8 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 	struct clv_placing had = {.device = lease->device, .n_others = lease->n_others};
 	struct clv_agent *agent = ledger->agent;
 
-	memcpy(had.others, lease->others, sizeof(had.others));
+	if (had.n_others > 0)
+		memcpy(had.others, lease->others, had.n_others * sizeof(had.others[0]));
 	TAILQ_REMOVE(&ledger->leases, lease, entry);
 	if (lease->arbiter_lease)
 		clv_arbiter_remove(lease->device->arbiter, lease->arbiter_lease);

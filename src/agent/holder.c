@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/holder.h"
+
+#include "agent/agent.h"
+#include "agent/lease.h"
+#include "agent/ledger.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define BUCKETS 256u
+
+struct clv_holder_watch {
+	LIST_ENTRY(clv_holder_watch) entry;
+	struct clv_process_id id;
+	struct clv_watch *watch;
+	LIST_HEAD(, clv_lease) leases;
+};
+
+LIST_HEAD(bucket, clv_holder_watch);
+
+struct clv_holder_watches {
+	struct bucket buckets[BUCKETS];
+};
+
+struct clv_holder_watches *clv_holder_watches_new(void)
+{
+	return calloc(1, sizeof(struct clv_holder_watches));
+}
+
+struct clv_holder_watches *clv_holder_watches_free(struct clv_holder_watches *watches)
+{
+	free(watches);
+	return NULL;
+}
+
+static struct bucket *bucket_of(const struct clv_lease *lease)
+{
+	return &lease->agent->watches
+			->buckets[(uint64_t)lease->record.holder.pid % BUCKETS];
+}
+
+static struct clv_holder_watch *find(const struct clv_lease *lease)
+{
+	const struct clv_process_id *id = &lease->record.holder;
+	struct clv_holder_watch *watch;
+
+	LIST_FOREACH(watch, bucket_of(lease), entry)
+	{
+		if (watch->id.pid == id->pid && watch->id.start_ticks == id->start_ticks)
+			return watch;
+	}
+	return NULL;
+}
+
+static void unlink_watch(struct clv_holder_watch *watch)
+{
+	LIST_REMOVE(watch, entry);
+	clv_watch_free(watch->watch);
+	free(watch);
+}
+
+static void on_death(void *userdata)
+{
+	struct clv_holder_watch *watch = userdata;
+	struct clv_lease *lease;
+
+	while ((lease = LIST_FIRST(&watch->leases))) {
+		LIST_REMOVE(lease, of_holder);
+		lease->holder = NULL;
+		clv_ledger_check_end(lease->agent->ledger, lease);
+	}
+	unlink_watch(watch);
+}
+
+static int make(struct clv_lease *lease, int pidfd, struct clv_holder_watch **ret)
+{
+	struct clv_holder_watch *watch = calloc(1, sizeof(*watch));
+	int r;
+
+	if (!watch) {
+		close(pidfd);
+		return -ENOMEM;
+	}
+	watch->id = lease->record.holder;
+	LIST_INIT(&watch->leases);
+	r = clv_watch_new(lease->agent->event, pidfd, on_death, watch, &watch->watch);
+	if (r < 0) {
+		free(watch);
+		return r;
+	}
+	LIST_INSERT_HEAD(bucket_of(lease), watch, entry);
+	*ret = watch;
+	return 0;
+}
+
+int clv_holder_watch(struct clv_lease *lease, int pidfd, struct clv_error *err)
+{
+	struct clv_holder_watch *watch = find(lease);
+	int r = 0;
+
+	if (watch)
+		close(pidfd);
+	else
+		r = make(lease, pidfd, &watch);
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot watch the holder");
+	lease->holder = watch;
+	LIST_INSERT_HEAD(&watch->leases, lease, of_holder);
+	return 0;
+}
+
+void clv_holder_forget(struct clv_lease *lease)
+{
+	struct clv_holder_watch *watch = lease->holder;
+
+	if (!watch)
+		return;
+	LIST_REMOVE(lease, of_holder);
+	lease->holder = NULL;
+	if (LIST_EMPTY(&watch->leases))
+		unlink_watch(watch);
+}
+
+bool clv_holder_is_dead(const struct clv_lease *lease)
+{
+	return !lease->holder || clv_watch_is_dead(lease->holder->watch);
+}
