@@ -84,8 +84,11 @@ def check_faults(context):
     context.tell("plan-all: every call of an apply goes wrong, an hour")
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "faults.json"
-        lines_of([sys.executable, TESTS / "apply/faults.py", "--build", context.build, "--all",
-                  "--json", results], HOURS)
+        lines = lines_of([sys.executable, TESTS / "apply/faults.py", "--build", context.build,
+                          "--all", "--json", results], HOURS)
+        for line in lines:
+            if line.startswith(("FAILED", "skipped")):
+                context.tell(line)
         faults = json.loads(results.read_text())["faults"]
     context.add("plan-all", "faults", "cases", sum(f["cases"] for f in faults.values()), "")
     for outcome in ("done", "rolled_back", "failed", "not begun", "wrong"):

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import agent
 import donate
 import latency
 import overhead
@@ -29,6 +30,7 @@ BENCHES = {
     "latency": latency.run,
     "scale": scale.run,
     "plan": plan.run,
+    "agent": agent.run,
     "plan-all": plan.run_all,
 }
 # What --all adds to a bench.

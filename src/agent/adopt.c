@@ -169,7 +169,7 @@ static void remove_stray_folders(struct clv_agent *agent)
 	while ((entry = readdir(folder))) {
 		if (entry->d_name[0] == '.' ||
 			strlen(entry->d_name) >= CLV_LEASE_ID_MAX ||
-			clv_ledger_find(agent->ledger, entry->d_name, NULL, NULL))
+			clv_ledger_find_id(agent->ledger, entry->d_name))
 			continue;
 		snprintf(
 			stray.record.id, sizeof(stray.record.id), "%.23s", entry->d_name);
@@ -191,7 +191,7 @@ void clv_adopt_all(struct clv_agent *agent)
 		struct clv_error why = {0};
 		int r;
 
-		if (clv_ledger_find(agent->ledger, records.items[i].id, NULL, NULL))
+		if (clv_ledger_find_id(agent->ledger, records.items[i].id))
 			continue; /* this agent's own */
 		r = adopt(agent, &records.items[i], &why);
 		if (r == -ESRCH || r == -ENODEV)

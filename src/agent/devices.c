@@ -62,6 +62,7 @@ struct clv_devices *clv_devices_free(struct clv_devices *devices)
 
 		clv_arbiter_free(device->arbiter);
 		clv_close_fd(&device->lock_fd);
+		free(device->leases);
 		free(device);
 	}
 	json_decref(devices->problems);

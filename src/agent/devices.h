@@ -10,6 +10,7 @@
 struct clv_agent;
 struct clv_arbiter;
 struct clv_error;
+struct clv_lease;
 
 #define CLV_REASON_MAX 128u
 
@@ -22,6 +23,9 @@ struct clv_agent_device {
 	bool is_present;             /* the drivers show it */
 	/* NULL: a whole device.  Else this is a partition, and locks are its parent's. */
 	struct clv_agent_device *parent;
+	/* Those that have it or wait for it, oldest first; the ledger's. */
+	struct clv_lease **leases;
+	size_t n_leases;
 	int32_t numa_node; /* that is nearest to it; -1: not known */
 	bool is_divided;   /* into partitions: these are leased, the whole is not */
 	bool is_cordoned;  /* by an admin: nothing new is let in until he says so */

@@ -76,6 +76,7 @@ struct clv_lease {
 	struct clv_lease_record record;
 	struct clv_holder_watch *holder; /* NULL: dead */
 	LIST_ENTRY(clv_lease) of_holder;
+	LIST_ENTRY(clv_lease) of_id, of_name; /* in the ledger's index */
 	bool is_ending; /* its processes are being ended; nobody new attaches */
 	sd_event_source *ending_timer;
 	struct clv_attached_list processes;

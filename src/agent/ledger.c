@@ -13,6 +13,7 @@
 #include "agent/holder.h"
 #include "agent/http.h"
 #include "agent/idle.h"
+#include "agent/lease-index.h"
 #include "agent/naming.h"
 #include "agent/once.h"
 #include "agent/placing.h"
@@ -22,6 +23,7 @@
 #include "agent/store.h"
 #include "agent/tenants.h"
 #include "arbiter/arbiter.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
@@ -37,6 +39,7 @@
 struct clv_ledger {
 	struct clv_agent *agent;
 	struct clv_lease_list leases;
+	struct clv_lease_index *index;
 	uint64_t last_sequence;
 	sd_event_source *end_source; /* looks for leases that are over */
 };
@@ -75,7 +78,9 @@ int clv_ledger_new(
 		return clv_error_errno(err, ENOMEM, "cannot keep leases");
 	ledger->agent = agent;
 	agent->watches = clv_holder_watches_new();
-	if (!agent->watches) {
+	ledger->index = clv_lease_index_new();
+	if (!agent->watches || !ledger->index) {
+		clv_lease_index_free(ledger->index);
 		free(ledger);
 		return clv_error_errno(err, ENOMEM, "cannot keep leases");
 	}
@@ -90,6 +95,8 @@ int clv_ledger_new(
 	return 0;
 }
 
+static void take_out(struct clv_ledger *ledger, struct clv_lease *lease);
+
 struct clv_ledger *clv_ledger_free(struct clv_ledger *ledger)
 {
 	if (!ledger)
@@ -97,11 +104,12 @@ struct clv_ledger *clv_ledger_free(struct clv_ledger *ledger)
 	while (!TAILQ_EMPTY(&ledger->leases)) {
 		struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
 
-		TAILQ_REMOVE(&ledger->leases, lease, entry);
+		take_out(ledger, lease);
 		clv_lease_free(lease);
 	}
 	sd_event_source_disable_unref(ledger->end_source);
 	ledger->agent->watches = clv_holder_watches_free(ledger->agent->watches);
+	clv_lease_index_free(ledger->index);
 	free(ledger);
 	return NULL;
 }
@@ -111,23 +119,16 @@ struct clv_lease_list *clv_ledger_leases(struct clv_ledger *ledger)
 	return &ledger->leases;
 }
 
-struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_name,
-	const struct clv_caller *caller, struct clv_error *err)
+/* Of whomever; several may have one of this name. */
+static struct clv_lease *find_of_all(
+	struct clv_ledger *ledger, const char *name, struct clv_error *err)
 {
 	struct clv_lease *lease, *found = NULL;
 
 	TAILQ_FOREACH(lease, &ledger->leases, entry)
 	{
-		bool is_own = caller && lease->record.uid == caller->uid;
-
-		if (caller && !clv_caller_sees(caller, lease->record.uid))
+		if (strcmp(lease->record.name, name) != 0)
 			continue;
-		if (strcmp(lease->record.id, id_or_name) == 0)
-			return lease;
-		if (strcmp(lease->record.name, id_or_name) != 0)
-			continue;
-		if (is_own)
-			return lease;
 		if (found) {
 			clv_error_set(err, -EINVAL,
 				"several users have a lease of this name: use its id");
@@ -141,6 +142,34 @@ struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_n
 	return found;
 }
 
+struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_name,
+	const struct clv_caller *caller, struct clv_error *err)
+{
+	struct clv_lease *lease = clv_lease_index_by_id(ledger->index, id_or_name);
+
+	if (lease && (!caller || clv_caller_sees(caller, lease->record.uid)))
+		return lease;
+	lease = caller ? clv_lease_index_by_name(ledger->index, caller->uid, id_or_name)
+		       : NULL;
+	if (lease)
+		return lease;
+	if (!caller || caller->scope != CLV_SCOPE_TENANT)
+		return find_of_all(ledger, id_or_name, err);
+	clv_error_set(
+		err, -ENOENT, "there is no such lease: see cleave ps for those that are");
+	return NULL;
+}
+
+struct clv_lease *clv_ledger_find_id(struct clv_ledger *ledger, const char *id)
+{
+	return clv_lease_index_by_id(ledger->index, id);
+}
+
+bool clv_ledger_has_name(const struct clv_ledger *ledger, uid_t uid, const char *name)
+{
+	return clv_lease_index_by_name(ledger->index, uid, name) != NULL;
+}
+
 void clv_ledger_promised(const struct clv_ledger *ledger,
 	const struct clv_agent_device *device, const struct clv_lease *without,
 	const char *standing, struct clv_promised *ret)
@@ -149,10 +178,9 @@ void clv_ledger_promised(const struct clv_ledger *ledger,
 
 	*ret = (struct clv_promised){0};
 	clv_standing_add_promised(ledger->agent->standing, device, standing, ret);
-	TAILQ_FOREACH(lease, &ledger->leases, entry)
-	{
-		if (lease == without || !clv_lease_is_on(lease, device) ||
-			lease->record.is_queued)
+	for (size_t i = 0; i < device->n_leases; i++) {
+		lease = device->leases[i];
+		if (lease == without || lease->record.is_queued)
 			continue;
 		ret->compute_ppm += lease->record.share.compute_ppm;
 		ret->memory_bytes += lease->record.share.memory_bytes;
@@ -194,11 +222,15 @@ static bool is_below(const struct clv_lease *lease, const struct clv_agent_devic
 
 static void unclaim_if_free(struct clv_ledger *ledger, struct clv_agent_device *device)
 {
-	const struct clv_lease *lease;
+	struct clv_devices *devices = ledger->agent->devices;
+	const struct clv_agent_device *root = clv_devices_root(device);
 
-	TAILQ_FOREACH(lease, &ledger->leases, entry)
-	{
-		if (is_below(lease, clv_devices_root(device)))
+	if (root->n_leases > 0 || device->n_leases > 0)
+		return;
+	for (size_t i = 0; i < clv_devices_count(devices); i++) {
+		struct clv_agent_device *part = clv_devices_at(devices, i);
+
+		if (clv_devices_root(part) == root && part->n_leases > 0)
 			return;
 	}
 	clv_devices_unclaim(ledger->agent->devices, device);
@@ -265,10 +297,50 @@ static int activate(struct clv_lease *lease, struct clv_error *err)
 	return r;
 }
 
-static void insert(struct clv_ledger *ledger, struct clv_lease *lease)
+static void take_off(struct clv_agent_device *device, const struct clv_lease *lease)
 {
+	for (size_t i = 0; i < device->n_leases; i++) {
+		if (device->leases[i] != lease)
+			continue;
+		memmove(&device->leases[i], &device->leases[i + 1],
+			(--device->n_leases - i) * sizeof(device->leases[0]));
+		return;
+	}
+}
+
+static void take_off_all(const struct clv_lease *lease)
+{
+	struct clv_agent_device *device;
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++)
+		take_off(device, lease);
+}
+
+static int insert(
+	struct clv_ledger *ledger, struct clv_lease *lease, struct clv_error *err)
+{
+	struct clv_agent_device *device;
+	struct clv_lease **slot;
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		slot = CLV_APPEND(device->leases, device->n_leases);
+		if (!slot) {
+			take_off_all(lease);
+			return clv_error_errno(err, ENOMEM, "cannot keep the lease");
+		}
+		*slot = lease;
+	}
 	lease->sequence = ++ledger->last_sequence;
 	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
+	clv_lease_index_add(ledger->index, lease);
+	return 0;
+}
+
+static void take_out(struct clv_ledger *ledger, struct clv_lease *lease)
+{
+	take_off_all(lease);
+	TAILQ_REMOVE(&ledger->leases, lease, entry);
+	clv_lease_index_remove(lease);
 }
 
 int clv_ledger_adopt(
@@ -283,13 +355,13 @@ int clv_ledger_adopt(
 			err, -ESRCH, "its processes ended while no agent was there");
 	if (r >= 0 && !lease->record.is_queued)
 		r = activate(lease, err);
+	if (r >= 0)
+		r = insert(ledger, lease, err);
 	if (r < 0) {
 		clv_lease_remove_folder(lease);
 		clv_lease_free(lease);
-		return r;
 	}
-	insert(ledger, lease);
-	return 0;
+	return r;
 }
 
 /* One that may wait waits for its tenant's own other leases too. */
@@ -392,6 +464,8 @@ static int set_up(struct clv_ledger *ledger, struct clv_lease *lease, int pidfd,
 		return r;
 	if (!lease->record.is_queued)
 		r = activate(lease, err);
+	if (r >= 0)
+		r = insert(ledger, lease, err);
 	if (r < 0)
 		unstore_lease(ledger->agent, lease->record.id);
 	return r;
@@ -424,7 +498,6 @@ int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request 
 		return r;
 	}
 
-	insert(ledger, lease);
 	describe(&record.share, text, sizeof(text));
 	clv_events_emit(ledger->agent,
 		record.is_queued ? CLV_EVENT_LEASE_QUEUED : CLV_EVENT_LEASE_CREATED,
@@ -561,7 +634,7 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 
 	if (had.n_others > 0)
 		memcpy(had.others, lease->others, had.n_others * sizeof(had.others[0]));
-	TAILQ_REMOVE(&ledger->leases, lease, entry);
+	take_out(ledger, lease);
 	if (lease->arbiter_lease)
 		clv_arbiter_remove(lease->device->arbiter, lease->arbiter_lease);
 	lease->arbiter_lease = NULL;

@@ -25,6 +25,10 @@ struct clv_caller;
 struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_name,
 	const struct clv_caller *caller, struct clv_error *err);
 
+/* By id alone, whosever it is. */
+struct clv_lease *clv_ledger_find_id(struct clv_ledger *ledger, const char *id);
+bool clv_ledger_has_name(const struct clv_ledger *ledger, uid_t uid, const char *name);
+
 /* A new lease for peer; pidfd (taken in every case) is the peer's. */
 int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request *request,
 	const struct clv_peer *peer, int pidfd, struct clv_lease **ret,

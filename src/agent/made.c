@@ -72,18 +72,6 @@ struct clv_made *clv_made_free(struct clv_made *made)
 	return NULL;
 }
 
-static bool has_lease(const struct clv_made *made, const struct clv_agent_device *device)
-{
-	const struct clv_lease *lease;
-
-	TAILQ_FOREACH(lease, clv_ledger_leases(made->agent->ledger), entry)
-	{
-		if (clv_lease_is_on(lease, device))
-			return true;
-	}
-	return false;
-}
-
 /* The smallest that is there, free and large enough. */
 static const struct clv_agent_device *find_free(
 	const struct clv_made *made, const struct clv_lease_request *wanted)
@@ -96,7 +84,7 @@ static const struct clv_agent_device *find_free(
 
 		if (!device->parent || !device->is_present || device->is_changing ||
 			device->info.memory_bytes < wanted->share.memory_bytes ||
-			has_lease(made, device))
+			device->n_leases > 0)
 			continue;
 		if (wanted->device[0] != '\0' &&
 			strcmp(device->parent->info.name, wanted->device) != 0 &&
@@ -243,7 +231,7 @@ void clv_made_tick(struct clv_made *made)
 			forget(made, item);
 			return;
 		}
-		if (has_lease(made, device)) {
+		if (device->n_leases > 0) {
 			item->was_taken = true;
 		} else if (item->was_taken || item->n_ticks++ >= UNTAKEN_TICKS) {
 			destroy(made, item);

@@ -14,18 +14,6 @@
 /* Room for "-" and a number behind the part that comes from the command. */
 #define STEM_MAX (CLV_LEASE_NAME_MAX - 12)
 
-static bool is_taken(struct clv_ledger *ledger, const char *name, uid_t uid)
-{
-	const struct clv_lease *lease;
-
-	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
-	{
-		if (lease->record.uid == uid && strcmp(lease->record.name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void make_stem(const char *command, char ret[STEM_MAX])
 {
 	const char *slash = strrchr(command, '/');
@@ -50,7 +38,7 @@ int clv_naming_choose(struct clv_ledger *ledger, const struct clv_lease_request 
 	char stem[STEM_MAX];
 
 	if (request->name[0] != '\0') {
-		if (is_taken(ledger, request->name, uid))
+		if (clv_ledger_has_name(ledger, uid, request->name))
 			return clv_error_set(err, -EEXIST,
 				"you have a lease named %s already: choose another name "
 				"or release that one",
@@ -60,7 +48,7 @@ int clv_naming_choose(struct clv_ledger *ledger, const struct clv_lease_request 
 	}
 	make_stem(request->command, stem);
 	snprintf(ret, CLV_LEASE_NAME_MAX, "%s", stem);
-	for (unsigned int i = 2; is_taken(ledger, ret, uid); i++)
+	for (unsigned int i = 2; clv_ledger_has_name(ledger, uid, ret); i++)
 		snprintf(ret, CLV_LEASE_NAME_MAX, "%s-%u", stem, i);
 	return 0;
 }

@@ -142,27 +142,15 @@ static void add_lease(struct clv_holders *holders, const struct clv_lease *lease
 	holder->pid = (uint32_t)lease->record.holder.pid;
 }
 
-static bool is_on(const struct clv_lease *lease, const char *name)
-{
-	const struct clv_agent_device *device;
-
-	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
-		if (strcmp(device->info.name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void add_leases(
 	const struct clv_agent *agent, const char *name, struct clv_holders *holders)
 {
-	const struct clv_lease *lease;
+	const struct clv_agent_device *device = clv_devices_find(agent->devices, name);
 
 	drop_leases(holders);
-	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	{
-		if (is_on(lease, name) && !lease->record.is_queued)
-			add_lease(holders, lease);
+	for (size_t i = 0; device && i < device->n_leases; i++) {
+		if (!device->leases[i]->record.is_queued)
+			add_lease(holders, device->leases[i]);
 	}
 }
 

@@ -15,14 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint32_t count_queued(
-	const struct clv_agent *agent, const struct clv_agent_device *device)
+static uint32_t count_queued(const struct clv_agent_device *device)
 {
-	const struct clv_lease *lease;
 	uint32_t n = 0;
 
-	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	n += clv_lease_is_on(lease, device) && lease->record.is_queued;
+	for (size_t i = 0; i < device->n_leases; i++)
+		n += device->leases[i]->record.is_queued;
 	return n;
 }
 
@@ -49,7 +47,7 @@ static void add_standing(const struct clv_agent *agent,
 int clv_placing_try(const struct clv_agent *agent, const struct clv_agent_device *device,
 	const struct clv_share *share, bool overcommit, struct clv_error *err)
 {
-	uint32_t n_queued = overcommit ? 0 : count_queued(agent, device);
+	uint32_t n_queued = overcommit ? 0 : count_queued(device);
 	struct clv_promised promised;
 	int r;
 
@@ -253,8 +251,8 @@ int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *
 		}
 		if (first.code == 0 || (r == -EBUSY && first.code != -EBUSY))
 			first = why;
-		if (r == -EBUSY && count_queued(agent, device) < best_queued) {
-			best_queued = count_queued(agent, device);
+		if (r == -EBUSY && count_queued(device) < best_queued) {
+			best_queued = count_queued(device);
 			best = placing;
 		}
 	}

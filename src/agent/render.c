@@ -146,17 +146,16 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 	return object;
 }
 
-static uint64_t sum_memory_used(
-	struct clv_agent *agent, const struct clv_agent_device *device)
+static uint64_t sum_memory_used(const struct clv_agent_device *device)
 {
-	const struct clv_lease *lease;
 	uint64_t used_bytes = 0;
 
-	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	{
+	for (size_t i = 0; i < device->n_leases; i++) {
+		const struct clv_lease *lease = device->leases[i];
 		struct clv_arbiter_sample sample;
 
-		if (lease->device != device) /* of the first alone there is a ledger */
+		/* Of its first device alone there is a ledger. */
+		if (lease->device != device || !lease->arbiter_lease)
 			continue;
 		clv_lease_sample(lease, &sample);
 		used_bytes += sample.memory_used_bytes;
@@ -168,18 +167,13 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 {
 	const struct clv_device *info = &device->info;
 	struct clv_promised promised;
-	const struct clv_lease *lease;
-	uint64_t n_leases = 0, n_queued = 0;
+	uint64_t n_leases, n_queued = 0;
 	json_t *object;
 
 	clv_ledger_promised(agent->ledger, device, NULL, "", &promised);
-	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	{
-		if (!clv_lease_is_on(lease, device))
-			continue;
-		n_queued += lease->record.is_queued;
-		n_leases += !lease->record.is_queued;
-	}
+	for (size_t i = 0; i < device->n_leases; i++)
+		n_queued += device->leases[i]->record.is_queued;
+	n_leases = device->n_leases - n_queued;
 	object = json_pack("{s:s,s:s,s:o,s:o,s:o,s:s,s:s,s:s,s:o}", "name", info->name,
 		"uuid", info->uuid, "model", text(info->model), "vendor",
 		text(info->vendor), "driver", text(info->driver), "type", info->type,
@@ -192,7 +186,7 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 				number(info->max_allocation_bytes), "share_promised",
 				fraction(promised.compute_ppm), "memory_promised_bytes",
 				number(promised.memory_bytes), "memory_used_bytes",
-				number(sum_memory_used(agent, device)), "leases",
+				number(sum_memory_used(device)), "leases",
 				number(n_leases), "queued", number(n_queued)));
 	json_object_set_new(object, "parent",
 		device->parent ? text(device->parent->info.name) : json_null());

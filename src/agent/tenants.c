@@ -29,23 +29,50 @@ static void add_use(const struct clv_lease *lease, struct clv_allowance_use *use
 	use->memory_bytes += n * lease->record.share.memory_bytes;
 }
 
-int clv_tenants_check(struct clv_agent *agent, uid_t uid, gid_t gid,
-	const struct clv_lease *without, const struct clv_share *wanted,
-	const char *profile, struct clv_error *err)
+/* Root and an agent's own user may have anything. */
+static bool is_free(const struct clv_agent *agent, uid_t uid)
 {
-	struct clv_allowance_use use = {0};
-	struct clv_allowance allowance;
-	const struct clv_lease *lease;
-	char user[64];
+	return uid == 0 || uid == geteuid() || agent->settings->n_tenants == 0;
+}
 
-	if (uid == 0 || uid == geteuid() || agent->settings->n_tenants == 0)
-		return 0;
+static void get_use(struct clv_agent *agent, uid_t uid, const struct clv_lease *without,
+	struct clv_allowance_use *ret)
+{
+	const struct clv_lease *lease;
+
+	*ret = (struct clv_allowance_use){0};
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
 		if (lease->record.uid == uid && lease != without &&
 			!lease->record.is_queued)
-			add_use(lease, &use);
+			add_use(lease, ret);
 	}
+}
+
+void clv_tenants_use(
+	struct clv_agent *agent, uid_t uid, gid_t gid, struct clv_tenant_use *ret)
+{
+	char user[64];
+
+	*ret = (struct clv_tenant_use){.allowance = {0}};
+	get_use(agent, uid, NULL, &ret->has);
+	if (is_free(agent, uid))
+		return;
+	clv_naming_tenant(uid, user, sizeof(user));
+	ret->allowance = clv_config_allowance(agent->settings, user, gid);
+}
+
+int clv_tenants_check(struct clv_agent *agent, uid_t uid, gid_t gid,
+	const struct clv_lease *without, const struct clv_share *wanted,
+	const char *profile, struct clv_error *err)
+{
+	struct clv_allowance_use use;
+	struct clv_allowance allowance;
+	char user[64];
+
+	if (is_free(agent, uid))
+		return 0;
+	get_use(agent, uid, without, &use);
 	clv_naming_tenant(uid, user, sizeof(user));
 	allowance = clv_config_allowance(agent->settings, user, gid);
 	return clv_allowance_check(&allowance, &use, wanted, profile, err);
@@ -155,11 +182,10 @@ static json_t *allowance_to_json(const struct clv_allowance *allowance)
 
 static json_t *to_json(const struct clv_agent *agent, const struct tenant *tenant)
 {
-	bool is_free = tenant->uid == 0 || tenant->uid == geteuid();
 	struct clv_allowance allowance = {0};
 	json_t *object = json_object();
 
-	if (!is_free)
+	if (!is_free(agent, tenant->uid))
 		allowance =
 			clv_config_allowance(agent->settings, tenant->name, tenant->gid);
 	clv_json_set_text(object, "name", tenant->name);

@@ -268,7 +268,8 @@ static int place_on_bus(const struct entry *entry, uint32_t i,
 	if (!entry->pci.yaml) {
 		/* Three buses each: bridge, device, and its many functions. */
 		snprintf(device->pci_address, sizeof(device->pci_address),
-			"0000:%02x:00.0", (0x11 + 3 * device->index) & 0xff);
+			"%04x:%02x:00.0", device->index / 64,
+			(0x11 + 3 * (device->index % 64)) & 0xff);
 		return 0;
 	}
 	r = pick(entry->pci, entry->count, i, &value, err);

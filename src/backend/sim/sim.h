@@ -16,7 +16,7 @@ struct clv_error;
  * divided from a state file that this backend writes.  docs/sim.md says what may be in
  * the first.  Plain data; the arrays of struct clv_sim are its own. */
 
-#define CLV_SIM_DEVICES_MAX 64
+#define CLV_SIM_DEVICES_MAX 1024
 #define CLV_SIM_VFS_MAX 64 /* the bits of clv_vf_state.counts */
 #define CLV_SIM_TYPES_MAX 16
 #define CLV_SIM_PARTS_MAX 8

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent as a service: ten thousand leases on a hundred simulated devices, requests beside
+running tenants, and streams of events.
+
+Times are seen by a client on the Unix socket, its own part in them.
+"""
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from tenants import BenchError, Lease, Session
+
+DEVICES, LEASES, FEW = 100, 10_000, 10
+QUICK_LEASES = 500
+RELEASES = 2_000
+LOOKS = 20
+IDLE_SECONDS, QUICK_IDLE_SECONDS = 20, 2
+STREAMS, QUICK_STREAMS = 500, 50
+STREAM_EVENTS = 20
+REQUESTS_PER_SECOND = 1_000
+BESIDE_SECONDS, QUICK_BESIDE_SECONDS = 10, 2
+NODE = "version: 1\nname: bench\ndevices:\n"
+ENTRY = "  - {model: A100-40GB, count: %d}\n"
+PER_ENTRY = 1000
+
+
+class Connection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("agent", timeout=60)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+    def ask(self, method, url, body=None):
+        self.request(method, url, json.dumps(body) if body else None)
+        answer = self.getresponse()
+        data = answer.read()
+        if answer.status >= 300:
+            raise BenchError(f"{method} {url}: {data[:200].decode(errors='replace')}")
+        return data
+
+    def timed(self, method, url, body=None):
+        """Milliseconds, and what came."""
+        began = time.monotonic()
+        data = self.ask(method, url, body)
+        return 1000 * (time.monotonic() - began), data
+
+
+class Agent:
+    """cleaved on a node of so many simulated devices, in folders that are removed."""
+
+    def __init__(self, build, n_devices):
+        self.program = Path(build) / "src/agent/cleaved"
+        self.folder = tempfile.TemporaryDirectory(prefix="cleave-bench-")
+        self.root = Path(self.folder.name)
+        entries = [ENTRY % min(PER_ENTRY, n_devices - done)
+                   for done in range(0, n_devices, PER_ENTRY)]
+        (self.root / "node.yaml").write_text(NODE + "".join(entries))
+        self.socket = self.root / "run/api.sock"
+        self.process = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        self.folder.cleanup()
+
+    def start(self):
+        """Milliseconds until it is ready to give leases."""
+        began = time.monotonic()
+        self.process = subprocess.Popen(
+            [str(self.program), "--foreground", f"--sim={self.root / 'node.yaml'}",
+             f"--runtime-dir={self.root / 'run'}", f"--state-dir={self.root / 'state'}",
+             f"--lock-dir={self.root}"], stderr=subprocess.DEVNULL)
+        while time.monotonic() < began + 60:
+            try:
+                connection = Connection(self.socket)
+                if json.loads(connection.ask("GET", "/readyz"))["ready"]:
+                    return 1000 * (time.monotonic() - began)
+            except (OSError, BenchError, http.client.HTTPException):
+                pass
+            finally:
+                connection.close()
+            time.sleep(0.001)
+        raise BenchError("cleaved was not ready within a minute")
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        self.process.wait(60)
+
+    def connect(self):
+        return Connection(self.socket)
+
+    def resident_mb(self):
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) / 1000
+        raise BenchError("cleaved has ended")
+
+    def processor_seconds(self):
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def percentile(values, part):
+    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
+
+
+def create(connection, n, n_devices):
+    """The milliseconds of each, and their ids."""
+    took, ids = [], []
+    for i in range(n):
+        ms, data = connection.timed("POST", "/v1/leases", {
+            "share": round(n_devices / max(n, n_devices), 6), "memory_bytes": 1 << 20,
+            "device": f"gpu{i % n_devices}", "name": f"lease-{i}"})
+        took.append(ms)
+        ids.append(json.loads(data)["id"])
+    return took, ids
+
+
+def look(context, case, connection, url, metric):
+    took = [connection.timed("GET", url)[0] for _ in range(LOOKS)]
+    context.add("agent", case, metric, percentile(took, 0.5), "ms")
+
+
+def measure_many(context):
+    n = QUICK_LEASES if context.quick else LEASES
+    with Agent(context.build, DEVICES) as agent:
+        connection = agent.connect()
+        took, ids = create(connection, n, DEVICES)
+        context.add("agent", "many", "create_p50", percentile(took, 0.5), "ms")
+        context.add("agent", "many", "create_p99", percentile(took, 0.99), "ms")
+        look(context, "many", connection, "/v1/leases", "first_page")
+        look(context, "many", connection, "/v1/devices", "devices")
+        look(context, "many", connection, "/metrics", "scrape")
+        context.add("agent", "many", "resident", agent.resident_mb(), "MB")
+        connection.close()
+        measure_idle(context, agent)
+        # Its leases are adopted: their holder, this process, is alive.
+        agent.stop()
+        context.add("agent", "many", "ready", agent.start(), "ms")
+        connection = agent.connect()
+        took = [connection.timed("DELETE", f"/v1/leases/{name}")[0]
+                for name in ids[:min(n, RELEASES)]]
+        context.add("agent", "many", "release_p99", percentile(took, 0.99), "ms")
+        connection.close()
+
+
+def measure_idle(context, agent):
+    seconds = QUICK_IDLE_SECONDS if context.quick else IDLE_SECONDS
+    before = agent.processor_seconds()
+    time.sleep(seconds)
+    context.add("agent", "many", "idle_cpu",
+                100 * (agent.processor_seconds() - before) / seconds, "percent")
+
+
+def measure_few(context):
+    with Agent(context.build, 1) as agent:
+        connection = agent.connect()
+        create(connection, FEW, 1)
+        context.add("agent", "few", "resident", agent.resident_mb(), "MB")
+        connection.close()
+
+
+class Stream(threading.Thread):
+    """Reads events until it has seen the one that is the last."""
+
+    def __init__(self, agent, last_name):
+        super().__init__(daemon=True)
+        self.last_name = last_name
+        self.seen = []
+        self.connection = agent.connect()
+        self.connection.request("GET", "/v1/events/stream")
+        self.answer = self.connection.getresponse()
+
+    def run(self):
+        for line in self.answer:
+            if not line.startswith(b"data: "):
+                continue
+            event = json.loads(line[6:])
+            self.seen.append(event["id"])
+            if event["name"] == self.last_name:
+                return
+
+
+def measure_streams(context):
+    n = QUICK_STREAMS if context.quick else STREAMS
+    with Agent(context.build, 1) as agent:
+        streams = [Stream(agent, f"lease-{STREAM_EVENTS - 1}") for _ in range(n)]
+        for stream in streams:
+            stream.start()
+        connection = agent.connect()
+        began = time.monotonic()
+        create(connection, STREAM_EVENTS, 1)
+        for stream in streams:
+            stream.join(30)
+        took = time.monotonic() - began
+        whole = sum(stream.seen == list(range(stream.seen[0], stream.seen[0] + STREAM_EVENTS))
+                    for stream in streams if stream.seen)
+        context.add("agent", "streams", "incomplete", n - whole, "")
+        context.add("agent", "streams", "events_per_second", n * STREAM_EVENTS / took,
+                    "per second")
+        for stream in streams:
+            stream.connection.close()
+        connection.close()
+
+
+class Asker(threading.Thread):
+    """So many requests a second, until it is told to stop."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.connection = Connection(path)
+        self.is_over = threading.Event()
+        self.n, self.seconds = 0, 0.0
+
+    def run(self):
+        began = time.monotonic()
+        while not self.is_over.is_set():
+            self.connection.ask("GET", "/v1/leases")
+            self.n += 1
+            time.sleep(max(0, began + self.n / REQUESTS_PER_SECOND - time.monotonic()))
+        self.seconds = time.monotonic() - began
+        self.connection.close()
+
+
+def shares_of(block):
+    """The part of each in the work of all."""
+    return {name: block.rate(name) / block.work_rate() for name in block.records}
+
+
+def measure_beside(context):
+    """The shares of three tenants, by their kernels' time, with and without the requests."""
+    seconds = QUICK_BESIDE_SECONDS if context.quick else BESIDE_SECONDS
+    promised = {"a": 0.2, "b": 0.5, "c": 0.3}
+    with Session(context.build, True) as session:
+        calibration = session.calibrate()
+        tenants = [session.spawn(name, ["--kernel", 1000, "--cal", calibration],
+                                 Lease(share))
+                   for name, share in promised.items()]
+        alone = shares_of(session.block(tenants, seconds))
+        asker = Asker(session.folder / "run/cleave/api.sock")
+        asker.start()
+        beside = shares_of(session.block(tenants, seconds))
+        asker.is_over.set()
+        asker.join()
+    context.add("agent", "requests", "rate", asker.n / asker.seconds, "per second")
+    context.add("agent", "requests", "worst_change",
+                100 * max(abs(beside[name] - alone[name]) for name in promised), "points")
+
+
+CASES = {"many": measure_many, "few": measure_few, "streams": measure_streams,
+         "requests": measure_beside}
+
+
+def run(context):
+    if not context.with_cleave:
+        return
+    for name, act in CASES.items():
+        if context.wants(name):
+            act(context)
