@@ -20,6 +20,7 @@ struct clv_idle;
 struct clv_ledger;
 struct clv_made;
 struct clv_sampler;
+struct clv_service;
 struct clv_standing;
 struct clv_store;
 struct clv_tokens;
@@ -36,6 +37,8 @@ struct clv_agent_config {
 	bool is_foreground;
 	uint32_t idle_exit_s; /* 0: never */
 	int ready_fd;         /* -1: none */
+	int api_fd;           /* the API's socket from the service manager; 0: none */
+	bool api_is_stored;   /* the service manager keeps a copy of our own */
 };
 
 /* What the parts of the agent know of each other.  Owned by main; loop thread only. */
@@ -63,5 +66,6 @@ struct clv_agent {
 	struct clv_http *http;
 	struct clv_idle *idle;
 	struct clv_sampler *sampler;
+	struct clv_service *service; /* NULL: no service manager */
 	uint64_t started_real_ns;
 };

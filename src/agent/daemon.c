@@ -22,7 +22,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <systemd/sd-daemon.h>
 #include <time.h>
 
 #define LOCK_TRIES 500
@@ -30,18 +29,29 @@
 #define LONGEST_SOCKET "/lease/l0123456789abcdef/lease.sock"
 #define EXIT_CODE_FAILED 125
 
+/* Those that are below 3 are none. */
+static void close_all_but(int one, int other)
+{
+	int kept[] = {one < other ? one : other, one < other ? other : one};
+	unsigned int from = 3;
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(kept); i++) {
+		if (kept[i] < 3)
+			continue;
+		if ((unsigned int)kept[i] > from)
+			close_range(from, (unsigned int)kept[i] - 1, 0);
+		from = (unsigned int)kept[i] + 1;
+		fcntl(kept[i], F_SETFD, FD_CLOEXEC);
+	}
+	close_range(from, ~0u, 0);
+}
+
 void clv_daemon_prepare(const struct clv_agent_config *config)
 {
 	struct rlimit files;
 	sigset_t signals;
 
-	if (config->ready_fd >= 0) {
-		close_range(3, (unsigned int)config->ready_fd - 1, 0);
-		close_range((unsigned int)config->ready_fd + 1, ~0u, 0);
-		fcntl(config->ready_fd, F_SETFD, FD_CLOEXEC);
-	} else {
-		close_range(3, ~0u, 0);
-	}
+	close_all_but(config->ready_fd, config->api_fd);
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -130,7 +140,6 @@ void clv_daemon_report_ready(const struct clv_agent_config *config, int parent_f
 			clv_log_debug("nobody waits for readiness");
 		close(fds[i]);
 	}
-	sd_notify(0, "READY=1");
 }
 
 static int check_folder(const char *path, struct clv_error *err)
@@ -212,7 +221,10 @@ int clv_daemon_lock(const struct clv_agent_config *config, struct clv_error *err
 		if (errno != EWOULDBLOCK)
 			return clv_error_errno(
 				err, errno, "cannot lock %s", config->runtime);
-		other = clv_socket_connect(path, SOCK_STREAM, 1000, NULL);
+		/* At the service manager's socket whoever connects is heard. */
+		other = config->api_fd > 0
+				? -1
+				: clv_socket_connect(path, SOCK_STREAM, 1000, NULL);
 		if (other >= 0) {
 			close(other);
 			return clv_error_set(err, -EALREADY,

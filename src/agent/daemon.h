@@ -6,8 +6,8 @@ struct clv_error;
 
 /* What makes a process a good daemon, and the words by which it says that it is ready. */
 
-/* Closes descriptors that a parent left open, raises the limit of open files, ignores
- * SIGPIPE, blocks the signals that the loop takes. */
+/* Closes descriptors that a parent left open and nobody asked for, raises the limit of
+ * open files, ignores SIGPIPE, blocks the signals that the loop takes. */
 void clv_daemon_prepare(const struct clv_agent_config *config);
 
 /* Unless in the foreground: goes on in a child in a session of its own.  The parent waits
@@ -19,7 +19,7 @@ int clv_daemon_detach(const struct clv_agent_config *config, struct clv_error *e
  * Returns what stderr was, for the reason of a failed start; -1 in the foreground. */
 int clv_daemon_redirect(const struct clv_agent_config *config);
 
-/* The sockets listen: tells the parent, --ready-fd and the service manager. */
+/* The sockets listen: tells the parent and --ready-fd. */
 void clv_daemon_report_ready(const struct clv_agent_config *config, int parent_fd);
 
 /* Chooses the folders that were not given, makes them and checks that they are ours. */

@@ -11,6 +11,7 @@
 #include "agent/hardware.h"
 #include "agent/http.h"
 #include "agent/probe.h"
+#include "agent/service.h"
 #include "arbiter/arbiter.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -290,6 +291,7 @@ static void on_answer(void *userdata, const json_t *answer)
 	clv_devices_claim_all(devices);
 	if (devices->agent->http)
 		clv_http_wake(devices->agent->http, CLV_TOPIC_DEVICES);
+	clv_service_changed(devices->agent);
 }
 
 static bool is_settled(const struct clv_devices *devices, const char *key)

@@ -8,8 +8,10 @@
 #include "agent/devices.h"
 #include "agent/http.h"
 #include "agent/lease.h"
+#include "agent/service.h"
 #include "agent/state.h"
 #include "agent/store.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -138,13 +140,26 @@ static struct clv_event *begin(struct clv_agent *agent, enum clv_event_type type
 	return event;
 }
 
+/* The journal can be searched for these. */
+static void write_log(const struct clv_event *event)
+{
+	const struct clv_log_field fields[] = {{"CLV_EVENT", event->type},
+		{"CLV_LEASE", event->lease}, {"CLV_LEASE_NAME", event->name},
+		{"CLV_DEVICE", event->device}};
+
+	if (event->lease[0] != '\0')
+		clv_log_fields(LOG_INFO, fields, CLV_ARRAY_SIZE(fields),
+			"%s: lease %s (%s): %s", event->type, event->name, event->lease,
+			event->message);
+	else
+		clv_log_fields(
+			LOG_INFO, fields, 1, "%s: %s", event->type, event->message);
+}
+
 static void publish(struct clv_agent *agent, const struct clv_event *event)
 {
-	if (event->lease[0] != '\0')
-		clv_log_info("%s: lease %s (%s): %s", event->type, event->name,
-			event->lease, event->message);
-	else
-		clv_log_info("%s: %s", event->type, event->message);
+	write_log(event);
+	clv_service_changed(agent);
 	sd_event_source_set_enabled(agent->events->flush_source, SD_EVENT_ONESHOT);
 	if (agent->http)
 		clv_http_wake(agent->http, CLV_TOPIC_EVENTS);

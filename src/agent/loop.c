@@ -16,6 +16,7 @@
 #include "agent/made.h"
 #include "agent/network.h"
 #include "agent/sampler.h"
+#include "agent/service.h"
 #include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
@@ -68,8 +69,10 @@ static int serve_unix(struct clv_agent *agent, struct clv_error *err)
 	char path[CLV_FOLDER_MAX + 16];
 
 	socket_path(agent, path, sizeof(path));
-	listener.fd = clv_socket_listen(
-		path, SOCK_STREAM, agent->config.is_system ? 0666 : 0600, err);
+	listener.fd = clv_service_take_socket(&agent->config);
+	if (listener.fd < 0)
+		listener.fd = clv_socket_listen(path, SOCK_STREAM,
+			agent->config.is_system ? 0666 : 0600, err);
 	if (listener.fd < 0)
 		return listener.fd;
 	/* A full queue refuses callers on the spot; a burst of them is no error. */
@@ -128,7 +131,9 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	if (r < 0)
 		return r;
 	clv_state_open(agent);
-	r = clv_events_new(agent, &agent->events, err);
+	r = clv_service_new(agent, &agent->service, err);
+	if (r >= 0)
+		r = clv_events_new(agent, &agent->events, err);
 	if (r >= 0)
 		r = clv_hardware_new(agent, &agent->hardware, err);
 	if (r >= 0)
@@ -163,7 +168,7 @@ static void tear_down(struct clv_agent *agent)
 {
 	char path[CLV_FOLDER_MAX + 16];
 
-	if (agent->http) {
+	if (agent->http && !clv_service_keeps_socket(&agent->config)) {
 		socket_path(agent, path, sizeof(path));
 		unlink(path);
 	}
@@ -181,6 +186,7 @@ static void tear_down(struct clv_agent *agent)
 	agent->devices = clv_devices_free(agent->devices);
 	agent->events = clv_events_free(agent->events);
 	agent->store = clv_store_free(agent->store);
+	agent->service = clv_service_free(agent->service);
 	agent->event = sd_event_unref(agent->event);
 }
 
@@ -194,6 +200,7 @@ int clv_loop_run(struct clv_agent *agent, void (*is_ready)(void *userdata),
 		r = sd_event_loop(agent->event);
 		if (r < 0)
 			clv_error_errno(err, -r, "the event loop failed");
+		clv_service_stopping();
 		clv_events_emit(agent, CLV_EVENT_AGENT_STOPPING, NULL,
 			"cleaved %s, process %d", CLV_VERSION, (int)getpid());
 	}
@@ -206,6 +213,9 @@ bool clv_loop_leave_socket(struct clv_agent *agent)
 	struct pollfd waiting = {.fd = clv_http_listen_fd(agent->http), .events = POLLIN};
 	char path[CLV_FOLDER_MAX + 16], hidden[CLV_FOLDER_MAX + 32];
 
+	/* Who calls after us is heard: the service manager starts the next agent. */
+	if (clv_service_keeps_socket(&agent->config))
+		return poll(&waiting, 1, 0) <= 0;
 	socket_path(agent, path, sizeof(path));
 	snprintf(hidden, sizeof(hidden), "%s.leaving", path);
 	if (rename(path, hidden) < 0)

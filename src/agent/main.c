@@ -5,6 +5,7 @@
 #include "agent/loop.h"
 #include "agent/options.h"
 #include "agent/probe.h"
+#include "agent/service.h"
 #include "agent/worker.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -17,7 +18,7 @@
 #define EXIT_CODE_FAILED 125
 
 struct readiness {
-	const struct clv_agent *agent;
+	struct clv_agent *agent;
 	int parent_fd;
 	int stderr_fd; /* what stderr was; -1: still is */
 };
@@ -27,6 +28,7 @@ static void report_ready(void *userdata)
 	struct readiness *readiness = userdata;
 
 	clv_daemon_report_ready(&readiness->agent->config, readiness->parent_fd);
+	clv_service_ready(readiness->agent);
 	/* A pipe that the starter reads to its end must not wait for us. */
 	clv_close_fd(&readiness->stderr_fd);
 	readiness->stderr_fd = -1;
@@ -44,6 +46,7 @@ static int run(struct clv_agent *agent)
 				 "own");
 		return EX_NOPERM;
 	}
+	clv_service_prepare(&agent->config);
 	clv_daemon_prepare(&agent->config);
 	r = clv_daemon_detach(&agent->config, &err);
 	readiness.parent_fd = r < 0 ? -1 : r;

@@ -7,11 +7,16 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int max_level = LOG_INFO;
+static void (*sink)(
+	int level, const char *line, const struct clv_log_field *fields, size_t n_fields);
 
 void clv_log_set_level(int level)
 {
@@ -38,20 +43,61 @@ void clv_log_set_level_from_env(void)
 	}
 }
 
-int clv_log(int level, int r, const char *format, ...)
+void clv_log_set_sink(void (*wanted)(
+	int level, const char *line, const struct clv_log_field *fields, size_t n_fields))
+{
+	sink = wanted;
+}
+
+bool clv_log_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	uintmax_t device, inode;
+	struct stat st;
+
+	return stream && sscanf(stream, "%ju:%ju", &device, &inode) == 2 &&
+	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device &&
+	       st.st_ino == inode;
+}
+
+static void __attribute__((format(printf, 4, 0)))
+write_line(int level, const struct clv_log_field *fields, size_t n_fields,
+	const char *format, va_list args)
 {
 	char line[1024];
+
+	vsnprintf(line, sizeof(line), format, args);
+	if (sink)
+		sink(level, line, fields, n_fields);
+	else if (clv_log_is_journal())
+		fprintf(stderr, "<%d>%s\n", level, line);
+	else
+		fprintf(stderr, "%s: %s\n", program_invocation_short_name, line);
+}
+
+int clv_log(int level, int r, const char *format, ...)
+{
 	va_list args;
 
 	if (level > max_level)
 		return r;
 
 	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
+	write_line(level, NULL, 0, format, args);
 	va_end(args);
-	if (getenv("JOURNAL_STREAM"))
-		fprintf(stderr, "<%d>%s\n", level, line);
-	else
-		fprintf(stderr, "%s: %s\n", program_invocation_short_name, line);
 	return r;
+}
+
+int clv_log_fields(int level, const struct clv_log_field *fields, size_t n_fields,
+	const char *format, ...)
+{
+	va_list args;
+
+	if (level > max_level)
+		return 0;
+
+	va_start(args, format);
+	write_line(level, fields, n_fields, format, args);
+	va_end(args);
+	return 0;
 }

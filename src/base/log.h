@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <syslog.h>
 
 /* Only outermost layers (the agent, a command's main) log; everything below returns
@@ -14,6 +16,21 @@ void clv_log_set_level_from_env(void);
 /* All return r, so that `return clv_log_error(r, "...")` is one line. */
 int clv_log(int level, int r, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* For what a search is to find; only a sink sees them. */
+struct clv_log_field {
+	const char *name, *value;
+};
+
+int clv_log_fields(int level, const struct clv_log_field *fields, size_t n_fields,
+	const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Takes the lines in place of stderr; NULL: stderr again. */
+void clv_log_set_sink(void (*sink)(int level, const char *line,
+	const struct clv_log_field *fields, size_t n_fields));
+
+/* stderr is the journal, and not merely that of somebody above us. */
+bool clv_log_is_journal(void);
 
 #define clv_log_error(r, ...) clv_log(LOG_ERR, (r), __VA_ARGS__)
 #define clv_log_warning(r, ...) clv_log(LOG_WARNING, (r), __VA_ARGS__)
