@@ -12,6 +12,9 @@ from pathlib import Path
 import tree
 
 ALWAYS = ("bin/cleave", "bin/cleaved", "include/cleave.h", "lib/systemd/system/cleaved.service",
+          "lib/systemd/system/cleaved.socket", "lib/systemd/user/cleaved.service",
+          "lib/systemd/user/cleaved.socket", "lib/sysusers.d/cleave.conf",
+          "lib/tmpfiles.d/cleave.conf",
           "{libdir}/libcleave.so.0", "{libdir}/cleave/libcleave-opencl.so",
           "{libdir}/pkgconfig/libcleave.pc",
           "share/man/man1/cleave.1", "share/man/man1/cleave-run.1", "share/man/man8/cleaved.8",
