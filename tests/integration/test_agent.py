@@ -155,6 +155,22 @@ class System(Case):
         reply = alice.do("reattach", socket=lease["socket"])
         self.assertEqual(reply["status"], 0)
 
+    def test_survey_and_probe_in_any_order(self):
+        """Both start with an agent that has no state, and either may be the first."""
+        for _ in range(6):
+            agent = Agent(arguments=["--system"])
+            agent.locks = os.path.join(agent.folder, "own-locks")
+            os.mkdir(agent.locks)
+            agent.start()
+            try:
+                self.assertTrue(wait_until(lambda: agent.get("/v1/devices")["items"]))
+                time.sleep(0.5)
+                for device in agent.get("/v1/devices")["items"]:
+                    self.assertEqual(device["executor"], "gate")
+                    self.assertNotEqual(device["platform"], "")
+            finally:
+                agent.close()
+
     def test_one_user_cannot_take_all_connections(self):
         program = ("import socket, sys, time, resource;"
                    "resource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000));"
