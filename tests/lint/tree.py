@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SCRIPTS = ("dev", ".ci/run")
+SCRIPTS = ("dev", ".ci/run", "packaging/debian/cleave-agent.postrm")
 
 COMMENT = r"/\*.*?\*/"
 STRING = r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'"

@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds the Debian packages of this tree with Debian's own tools.
+#
+# usage: packaging/build.sh OUTPUT [VERSION]
+#
+# OUTPUT becomes a folder with the packages; VERSION stands in for the one in meson.build.
+# The same tree gives the same bytes: times are those of the last commit.
+set -eu
+tree=$(cd "$(dirname "$0")/.." && pwd)
+mkdir -p "$1"
+output=$(cd "$1" && pwd)
+own=$(sed -n "s/^  version: '\(.*\)',$/\1/p" "$tree/meson.build")
+version=${2:-$own}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+source=$work/cleave-$version
+
+in_git() {
+	[ -e "$tree/.git" ] && git -C "$tree" rev-parse HEAD >/dev/null 2>&1
+}
+
+# What is tracked, and what is new and not ignored; without git all but what was built.
+list_files() {
+	cd "$tree"
+	if in_git; then
+		git ls-files --cached --others --exclude-standard
+	else
+		find . -type f ! -path './build*' ! -path './.git/*' ! -name '*.pyc'
+	fi
+}
+
+copy_tree() {
+	mkdir -p "$source"
+	list_files | while read -r name; do
+		# One that was removed and not committed is still listed.
+		[ ! -e "$tree/$name" ] || echo "$name"
+	done | tar -C "$tree" -c -T - | tar -C "$source" -x
+	sed -i "s/^  version: '$own',$/  version: '$version',/" "$source/meson.build"
+	cp -R "$source/packaging/debian" "$source/debian"
+}
+
+source_time() {
+	if in_git; then
+		git -C "$tree" log -1 --format=%ct
+	else
+		stat -c %Y "$tree/meson.build"
+	fi
+}
+
+write_changelog() {
+	maintainer=$(sed -n 's/^Maintainer: //p' "$source/debian/control")
+	cat >"$source/debian/changelog" <<-END
+		cleave ($version) unstable; urgency=medium
+
+		  * Built from the tree of this version.
+
+		 -- $maintainer  $(date -uR -d "@$SOURCE_DATE_EPOCH")
+	END
+}
+
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(source_time)}
+export SOURCE_DATE_EPOCH
+copy_tree
+write_changelog
+(cd "$source" && dpkg-buildpackage -us -uc)
+rm -f "$output"/cleave* "$output"/libcleave*
+find "$work" -maxdepth 1 -type f -exec mv {} "$output" \;
