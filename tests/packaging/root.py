@@ -74,7 +74,8 @@ class Root:
                         f"upperdir={self.top}/upper,workdir={self.top}/work", self.path],
                        check=True)
         for name in ELSEWHERE:
-            subprocess.run(["mount", "--rbind", f"/{name}", self.path / name], check=True)
+            subprocess.run(["mount", "--rbind", "--make-rslave", f"/{name}", self.path / name],
+                           check=True)
         policy = self.path / "usr/sbin/policy-rc.d"
         policy.write_text("#!/bin/sh\nexit 101\n")
         policy.chmod(0o755)
@@ -82,6 +83,12 @@ class Root:
     def close(self):
         subprocess.run(["umount", "--recursive", "--lazy", self.top], check=False)
         self.top.rmdir()
+
+    def leave_host(self):
+        """Nothing is run in it any more."""
+        for name in ELSEWHERE:
+            subprocess.run(["umount", "--recursive", "--lazy", self.path / name], check=True)
+        (self.path / "usr/sbin/policy-rc.d").unlink()
 
     def run(self, *command, check=True):
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive",
