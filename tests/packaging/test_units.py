@@ -17,7 +17,7 @@ SOURCE = Path(__file__).resolve().parent.parent.parent / "packaging"
 # What is left over 4 are GPUs, the processes of all users and drivers that are loaded: the
 # unit says why for each.  More than this needs a reason there too.
 EXPOSURE_MAX = 4.1
-CLEAVED, BUILT = sys.argv[1], Path(sys.argv[2])
+CLEAVED, BUILT = os.path.abspath(sys.argv[1]), Path(sys.argv[2])
 
 
 def systemd(*arguments, **env):
