@@ -13,6 +13,7 @@
 #include "agent/ledger.h"
 #include "agent/state.h"
 #include "agent/store.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -24,23 +25,51 @@
 #include <string.h>
 
 #define SETTLE_US 2000000u
+#define EVENTS_MAX 100u
 
 struct records {
 	struct clv_lease_record *items;
 	size_t n_items;
+	/* Of these more is stored than their records. */
+	char (*attached)[CLV_LEASE_ID_MAX];
+	size_t n_attached;
+	char boot_id[40];
+	size_t n_silent; /* adopted without an event of their own */
 };
 
 static int collect(void *userdata, const struct clv_lease_record *record)
 {
 	struct records *records = userdata;
-	struct clv_lease_record *items =
-		realloc(records->items, (records->n_items + 1) * sizeof(*items));
+	struct clv_lease_record *slot = CLV_APPEND(records->items, records->n_items);
 
-	if (!items)
+	if (!slot)
 		return -ENOMEM;
-	records->items = items;
-	records->items[records->n_items++] = *record;
+	*slot = *record;
 	return 0;
+}
+
+static int collect_attached(void *userdata, const char *id)
+{
+	struct records *records = userdata;
+	char(*slot)[CLV_LEASE_ID_MAX] =
+		CLV_APPEND(records->attached, records->n_attached);
+
+	if (!slot)
+		return -ENOMEM;
+	snprintf(*slot, sizeof(*slot), "%s", id);
+	return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static bool is_attached(const struct records *records, const char *id)
+{
+	return records->n_attached > 0 &&
+	       bsearch(id, records->attached, records->n_attached,
+		       sizeof(records->attached[0]), by_text);
 }
 
 static int on_settle_timer(sd_event_source *source, uint64_t now_us, void *userdata)
@@ -101,30 +130,48 @@ static void claim_all(struct clv_agent *agent, const struct clv_lease *lease)
 	}
 }
 
-static int adopt(struct clv_agent *agent, const struct clv_lease_record *record,
-	struct clv_error *err)
+static int read_more(
+	struct clv_agent *agent, struct clv_lease *lease, struct clv_error *err)
+{
+	struct adoption adoption = {.lease = lease, .err = err};
+	int r = clv_store_read_lease_devices(
+		agent->store, lease->record.id, adopt_device, &adoption, err);
+
+	return r < 0 ? r
+		     : clv_store_read_processes(
+			       agent->store, lease->record.id, adopt_process, lease, err);
+}
+
+/* Where there are very many, those with nothing attached are summed up. */
+static void tell(struct records *records, const struct clv_lease *lease)
+{
+	if (lease->n_processes == 0 && records->n_items > EVENTS_MAX) {
+		records->n_silent++;
+		return;
+	}
+	clv_events_emit(lease->agent, CLV_EVENT_LEASE_ADOPTED, lease,
+		"taken over with %u attached %s", lease->n_processes,
+		lease->n_processes == 1 ? "process" : "processes");
+}
+
+static int adopt(struct clv_agent *agent, struct records *records,
+	const struct clv_lease_record *record, struct clv_error *err)
 {
 	struct clv_agent_device *device;
-	struct adoption adoption = {.err = err};
 	struct clv_lease *lease;
-	char boot_id[40];
-	int r;
+	int r = 0;
 
-	clv_process_boot_id(boot_id);
-	if (strcmp(record->boot_id, boot_id) != 0)
+	if (strcmp(record->boot_id, records->boot_id) != 0)
 		return clv_error_set(
 			err, -ESRCH, "the machine was started anew since then");
 	device = find_device(agent, record->device_uuid, err);
 	if (!device)
 		return -ENODEV;
-	lease = adoption.lease = clv_lease_new(agent, device, record);
+	lease = clv_lease_new(agent, device, record);
 	if (!lease)
 		return clv_error_errno(err, ENOMEM, "cannot make a lease");
-	r = clv_store_read_lease_devices(
-		agent->store, record->id, adopt_device, &adoption, err);
-	if (r >= 0)
-		r = clv_store_read_processes(
-			agent->store, record->id, adopt_process, lease, err);
+	if (is_attached(records, record->id))
+		r = read_more(agent, lease, err);
 	if (r < 0) {
 		clv_lease_free(lease);
 		return r;
@@ -137,9 +184,7 @@ static int adopt(struct clv_agent *agent, const struct clv_lease_record *record,
 	if (lease->n_processes > 0 && !record->is_queued)
 		sd_event_add_time_relative(agent->event, &lease->settle_timer,
 			CLOCK_MONOTONIC, SETTLE_US, 0, on_settle_timer, lease);
-	clv_events_emit(agent, CLV_EVENT_LEASE_ADOPTED, lease,
-		"taken over with %u attached %s", lease->n_processes,
-		lease->n_processes == 1 ? "process" : "processes");
+	tell(records, lease);
 	return 0;
 }
 
@@ -185,7 +230,10 @@ void clv_adopt_all(struct clv_agent *agent)
 
 	if (!agent->store)
 		return;
-	if (clv_store_read_leases(agent->store, collect, &records, &err) < 0)
+	clv_process_boot_id(records.boot_id);
+	if (clv_store_read_leases(agent->store, collect, &records, &err) < 0 ||
+		clv_store_read_attached(agent->store, collect_attached, &records, &err) <
+			0)
 		clv_log_warning(0, "%s", err.msg);
 	for (size_t i = 0; i < records.n_items; i++) {
 		struct clv_error why = {0};
@@ -193,13 +241,17 @@ void clv_adopt_all(struct clv_agent *agent)
 
 		if (clv_ledger_find_id(agent->ledger, records.items[i].id))
 			continue; /* this agent's own */
-		r = adopt(agent, &records.items[i], &why);
+		r = adopt(agent, &records, &records.items[i], &why);
 		if (r == -ESRCH || r == -ENODEV)
 			forget(agent, &records.items[i], why.msg);
 		else if (r < 0)
 			clv_log_warning(r, "lease %s cannot be taken over: %s",
 				records.items[i].name, why.msg);
 	}
+	if (records.n_silent > 0)
+		clv_events_emit(agent, CLV_EVENT_LEASE_ADOPTED, NULL,
+			"%zu leases taken over with nothing attached", records.n_silent);
 	remove_stray_folders(agent);
 	free(records.items);
+	free(records.attached);
 }

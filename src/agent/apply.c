@@ -87,15 +87,22 @@ static int write_journal(struct clv_operation *op, struct clv_error *err)
 /* With all that there is to be seen of it, for those who ask a later agent. */
 static int write_end(struct clv_operation *op, struct clv_error *err)
 {
+	struct clv_store *store = clv_state_get(op->apply->agent, err);
 	json_t *json = clv_operation_to_json(op);
 	char *text = json_dumps(json, JSON_COMPACT);
-	int r = write_journal(op, err);
+	int r = store ? clv_store_begin(store, false, err) : err->code;
 
-	if (r >= 0 && text)
-		r = clv_store_end_journal(
-			op->apply->agent->store, op->id, text, CLV_OPERATIONS_KEPT, err);
-	free(text);
 	json_decref(json);
+	/* All or nothing: an end without a word of how would be forgotten. */
+	if (r >= 0)
+		r = write_journal(op, err);
+	if (r >= 0 && text)
+		r = clv_store_end_journal(store, op->id, text, CLV_OPERATIONS_KEPT, err);
+	if (r >= 0)
+		r = clv_store_commit(store, err);
+	if (r < 0 && store)
+		clv_store_rollback(store);
+	free(text);
 	return r;
 }
 

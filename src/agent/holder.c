@@ -96,19 +96,34 @@ static int make(struct clv_lease *lease, int pidfd, struct clv_holder_watch **re
 	return 0;
 }
 
-int clv_holder_watch(struct clv_lease *lease, int pidfd, struct clv_error *err)
+static void join(struct clv_lease *lease, struct clv_holder_watch *watch)
 {
-	struct clv_holder_watch *watch = find(lease);
-	int r = 0;
-
-	if (watch)
-		close(pidfd);
-	else
-		r = make(lease, pidfd, &watch);
-	if (r < 0)
-		return clv_error_errno(err, -r, "cannot watch the holder");
 	lease->holder = watch;
 	LIST_INSERT_HEAD(&watch->leases, lease, of_holder);
+}
+
+bool clv_holder_join(struct clv_lease *lease)
+{
+	struct clv_holder_watch *watch = find(lease);
+
+	if (watch)
+		join(lease, watch);
+	return watch != NULL;
+}
+
+int clv_holder_watch(struct clv_lease *lease, int pidfd, struct clv_error *err)
+{
+	struct clv_holder_watch *watch;
+	int r;
+
+	if (clv_holder_join(lease)) {
+		close(pidfd);
+		return 0;
+	}
+	r = make(lease, pidfd, &watch);
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot watch the holder");
+	join(lease, watch);
 	return 0;
 }
 

@@ -19,6 +19,9 @@ struct clv_holder_watches *clv_holder_watches_free(struct clv_holder_watches *wa
 /* Sets lease->holder.  Takes the pidfd of lease->record.holder in every case. */
 int clv_holder_watch(struct clv_lease *lease, int pidfd, struct clv_error *err);
 
+/* The same when its process is watched already, without a pidfd: whether it is. */
+bool clv_holder_join(struct clv_lease *lease);
+
 /* The lease is ended or freed; sets lease->holder to NULL. */
 void clv_holder_forget(struct clv_lease *lease);
 

@@ -77,7 +77,8 @@ struct clv_lease {
 	struct clv_holder_watch *holder; /* NULL: dead */
 	LIST_ENTRY(clv_lease) of_holder;
 	LIST_ENTRY(clv_lease) of_id, of_name; /* in the ledger's index */
-	bool is_ending; /* its processes are being ended; nobody new attaches */
+	bool is_dormant; /* adopted, its socket is still to be opened */
+	bool is_ending;  /* its processes are being ended; nobody new attaches */
 	sd_event_source *ending_timer;
 	struct clv_attached_list processes;
 	uint32_t n_processes;

@@ -35,13 +35,15 @@
 #include <string.h>
 
 #define FORCE_TIMEOUT_US 5000000u
+#define WAKE_AT_ONCE 16u
 
 struct clv_ledger {
 	struct clv_agent *agent;
 	struct clv_lease_list leases;
 	struct clv_lease_index *index;
 	uint64_t last_sequence;
-	sd_event_source *end_source; /* looks for leases that are over */
+	sd_event_source *wake_source; /* opens sockets of adopted leases */
+	sd_event_source *end_source;  /* looks for leases that are over */
 };
 
 static bool is_over(const struct clv_lease *lease)
@@ -68,6 +70,8 @@ static int on_end(sd_event_source *source, void *userdata)
 	return 0;
 }
 
+static int on_wake(sd_event_source *source, void *userdata);
+
 int clv_ledger_new(
 	struct clv_agent *agent, struct clv_ledger **ret, struct clv_error *err)
 {
@@ -86,11 +90,16 @@ int clv_ledger_new(
 	}
 	TAILQ_INIT(&ledger->leases);
 	r = sd_event_add_defer(agent->event, &ledger->end_source, on_end, ledger);
+	if (r >= 0)
+		r = sd_event_add_defer(
+			agent->event, &ledger->wake_source, on_wake, ledger);
 	if (r < 0) {
 		free(ledger);
 		return clv_error_errno(err, -r, "cannot keep leases");
 	}
 	sd_event_source_set_enabled(ledger->end_source, SD_EVENT_OFF);
+	sd_event_source_set_enabled(ledger->wake_source, SD_EVENT_OFF);
+	sd_event_source_set_priority(ledger->wake_source, SD_EVENT_PRIORITY_IDLE);
 	*ret = ledger;
 	return 0;
 }
@@ -108,6 +117,7 @@ struct clv_ledger *clv_ledger_free(struct clv_ledger *ledger)
 		clv_lease_free(lease);
 	}
 	sd_event_source_disable_unref(ledger->end_source);
+	sd_event_source_disable_unref(ledger->wake_source);
 	ledger->agent->watches = clv_holder_watches_free(ledger->agent->watches);
 	clv_lease_index_free(ledger->index);
 	free(ledger);
@@ -343,25 +353,64 @@ static void take_out(struct clv_ledger *ledger, struct clv_lease *lease)
 	clv_lease_index_remove(lease);
 }
 
+static int watch_again(struct clv_lease *lease, struct clv_error *err)
+{
+	int pidfd;
+
+	if (clv_holder_join(lease))
+		return 0;
+	pidfd = clv_process_open(&lease->record.holder);
+	return pidfd < 0 ? 0 : clv_holder_watch(lease, pidfd, err);
+}
+
 int clv_ledger_adopt(
 	struct clv_ledger *ledger, struct clv_lease *lease, struct clv_error *err)
 {
-	int pidfd = clv_process_open(&lease->record.holder), r = 0;
+	bool is_active = !lease->record.is_queued;
+	int r = watch_again(lease, err);
 
-	if (pidfd >= 0)
-		r = clv_holder_watch(lease, pidfd, err);
 	if (r >= 0 && is_over(lease))
 		r = clv_error_set(
 			err, -ESRCH, "its processes ended while no agent was there");
-	if (r >= 0 && !lease->record.is_queued)
+	if (r >= 0 && is_active && lease->n_processes > 0)
 		r = activate(lease, err);
 	if (r >= 0)
 		r = insert(ledger, lease, err);
 	if (r < 0) {
 		clv_lease_remove_folder(lease);
 		clv_lease_free(lease);
+		return r;
 	}
-	return r;
+	if (is_active && lease->n_processes == 0) {
+		lease->is_dormant = true;
+		sd_event_source_set_enabled(ledger->wake_source, SD_EVENT_ON);
+	}
+	return 0;
+}
+
+/* Sockets of adopted leases that no process has attached to yet, some at a time: ten
+ * thousand of them take a second, in which the agent serves others. */
+static int on_wake(sd_event_source *source, void *userdata)
+{
+	struct clv_ledger *ledger = userdata;
+	struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
+	unsigned n = 0;
+
+	while (lease && n < WAKE_AT_ONCE) {
+		struct clv_lease *next = TAILQ_NEXT(lease, entry);
+		struct clv_error err = {0};
+
+		if (lease->is_dormant) {
+			lease->is_dormant = false;
+			n++;
+			if (activate(lease, &err) < 0)
+				clv_ledger_end(ledger, lease, err.msg);
+		}
+		lease = next;
+	}
+	if (n < WAKE_AT_ONCE)
+		sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	return 0;
 }
 
 /* One that may wait waits for its tenant's own other leases too. */

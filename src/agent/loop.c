@@ -71,8 +71,8 @@ static int serve_unix(struct clv_agent *agent, struct clv_error *err)
 	socket_path(agent, path, sizeof(path));
 	listener.fd = clv_service_take_socket(&agent->config);
 	if (listener.fd < 0)
-		listener.fd = clv_socket_listen(path, SOCK_STREAM,
-			agent->config.is_system ? 0666 : 0600, err);
+		listener.fd = clv_socket_listen(
+			path, SOCK_STREAM, agent->config.is_system ? 0666 : 0600, err);
 	if (listener.fd < 0)
 		return listener.fd;
 	/* A full queue refuses callers on the spot; a burst of them is no error. */

@@ -30,6 +30,8 @@ static const char *const statements[_STATEMENT_MAX] = {
 			   "start_ticks=?3 AND slot=?4",
 	[READ_PROCESSES] = "SELECT pid,start_ticks,slot,attached_ns FROM processes WHERE "
 			   "lease=?1 ORDER BY rowid",
+	[READ_ATTACHED] = "SELECT DISTINCT lease FROM processes UNION SELECT DISTINCT "
+			  "lease FROM lease_devices ORDER BY 1",
 	[PUT_LEASE_DEVICE] = "INSERT OR REPLACE INTO lease_devices VALUES(?1,?2,?3)",
 	[READ_LEASE_DEVICES] = "SELECT device_uuid FROM lease_devices WHERE lease=?1 "
 			       "ORDER BY position",
@@ -445,6 +447,21 @@ int clv_store_read_lease_devices(struct clv_store *store, const char *lease_id,
 		r = callback(userdata, uuid);
 	}
 	return end_reading(store, READ_LEASE_DEVICES, step, r, err);
+}
+
+int clv_store_read_attached(struct clv_store *store, clv_store_text_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[READ_ATTACHED];
+	int step, r = 0;
+
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		char id[CLV_LEASE_ID_MAX];
+
+		get_text(query, 0, id, sizeof(id));
+		r = callback(userdata, id);
+	}
+	return end_reading(store, READ_ATTACHED, step, r, err);
 }
 
 int clv_store_put_device(struct clv_store *store, const char *uuid, const char *json,

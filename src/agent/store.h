@@ -41,6 +41,11 @@ typedef int (*clv_store_text_fn)(void *userdata, const char *text);
 int clv_store_read_lease_devices(struct clv_store *store, const char *lease_id,
 	clv_store_text_fn callback, void *userdata, struct clv_error *err);
 
+/* The ids of leases that have processes or more than one device, in order: for all others
+ * there is nothing more to be read. */
+int clv_store_read_attached(struct clv_store *store, clv_store_text_fn callback,
+	void *userdata, struct clv_error *err);
+
 /* Processes do not outlive the machine, so these are not waited for on the disk. */
 int clv_store_put_process(struct clv_store *store, const char *lease_id,
 	const struct clv_process_record *process, struct clv_error *err);
