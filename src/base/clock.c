@@ -2,7 +2,10 @@
 /* Time for people.  Reading the clocks is inline in the header, since hot paths do it. */
 #include "base/clock.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 void clv_clock_format_rfc3339(uint64_t real_ns, char buffer[32])
 {
@@ -14,4 +17,50 @@ void clv_clock_format_rfc3339(uint64_t real_ns, char buffer[32])
 	gmtime_r(&seconds, &parts);
 	used = strftime(buffer, 32, "%Y-%m-%dT%H:%M:%S", &parts);
 	snprintf(buffer + used, 32 - used, ".%03uZ", ms);
+}
+
+static int parse_offset(const char *text, int64_t *ret_s)
+{
+	unsigned int hours, minutes;
+	int n = 0;
+
+	*ret_s = 0;
+	if ((text[0] == 'Z' || text[0] == 'z') && text[1] == '\0')
+		return 0;
+	/* A plus that was not encoded in a query arrives as a blank. */
+	if (text[0] != '+' && text[0] != '-' && text[0] != ' ')
+		return -EINVAL;
+	if (sscanf(text + 1, "%2u:%2u%n", &hours, &minutes, &n) != 2 || n != 5 ||
+		text[6] != '\0' || hours > 23 || minutes > 59)
+		return -EINVAL;
+	*ret_s = (text[0] == '-' ? -60 : 60) * (int64_t)(hours * 60 + minutes);
+	return 0;
+}
+
+int clv_clock_parse_rfc3339(const char *text, int64_t *ret_s)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:dd";
+	struct tm t = {0};
+	int64_t offset_s;
+
+	for (size_t i = 0; i < sizeof(form) - 1; i++) {
+		bool is_digit = text[i] >= '0' && text[i] <= '9';
+
+		if (form[i] == 'd' ? !is_digit : text[i] != form[i])
+			return -EINVAL;
+	}
+	sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d", &t.tm_year, &t.tm_mon, &t.tm_mday,
+		&t.tm_hour, &t.tm_min, &t.tm_sec);
+	if (t.tm_year < 1970 || t.tm_mon < 1 || t.tm_mon > 12 || t.tm_mday < 1 ||
+		t.tm_mday > 31 || t.tm_hour > 23 || t.tm_min > 59 || t.tm_sec > 60)
+		return -EINVAL;
+	text += sizeof(form) - 1;
+	if (*text == '.')
+		text += 1 + strspn(text + 1, "0123456789");
+	if (parse_offset(text, &offset_s) < 0)
+		return -EINVAL;
+	t.tm_year -= 1900;
+	t.tm_mon--;
+	*ret_s = (int64_t)timegm(&t) - offset_s;
+	return 0;
 }

@@ -29,3 +29,7 @@ static inline uint64_t clv_clock_real_ns(void)
 
 /* "2026-01-31T12:34:56.789Z" (RFC 3339, UTC).  buffer holds at least 32 bytes. */
 void clv_clock_format_rfc3339(uint64_t real_ns, char buffer[32]);
+
+/* The same back, in seconds since 1970; any offset, parts of a second are left out.
+ * Returns 0 or -EINVAL. */
+int clv_clock_parse_rfc3339(const char *text, int64_t *ret_s);
