@@ -132,3 +132,25 @@ void clv_account_note_throttling(
 		lease->account.throttled_ns += now_ns - lease->throttled_since_ns;
 	lease->throttled_since_ns = kept ? now_ns : 0;
 }
+
+void clv_account_note_waiting(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	bool waits = lease != arbiter->holder && lease->n_waiting > 0;
+
+	if (waits && lease->waiting_since_ns == 0)
+		lease->waiting_since_ns = now_ns;
+	if (waits || lease->waiting_since_ns == 0)
+		return;
+	lease->account.waiting_ns += now_ns - lease->waiting_since_ns;
+	lease->waiting_since_ns = 0;
+}
+
+void clv_account_end_wait(struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	if (lease->waiting_since_ns == 0)
+		return;
+	clv_histogram_add(&lease->account.waits, now_ns - lease->waiting_since_ns);
+	lease->account.waiting_ns += now_ns - lease->waiting_since_ns;
+	lease->waiting_since_ns = 0;
+}

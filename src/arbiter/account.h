@@ -22,5 +22,12 @@ void clv_account_charge_stray(
 void clv_account_note_throttling(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
 
+/* When somebody stands in line, and when no longer. */
+void clv_account_note_waiting(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
+
+/* Its turn has come: if somebody stood in line, for so long. */
+void clv_account_end_wait(struct clv_arbiter_lease *lease, uint64_t now_ns);
+
 uint64_t clv_account_reported_busy_ns(
 	const struct clv_arbiter_lease *lease, uint64_t now_ns);

@@ -414,6 +414,8 @@ void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 	now_ns = clv_clock_ns();
 	clv_turns_charge(arbiter, now_ns);
 	*ret = lease->account;
+	if (lease->waiting_since_ns > 0)
+		ret->waiting_ns += now_ns - lease->waiting_since_ns;
 	ret->lag_ns = clv_policy_lag_ns(arbiter->policy, lease->policy_lease);
 	ret->n_slots = lease->n_slots;
 	ret->holding = arbiter->holder == lease;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/histogram.h"
 #include "core/share.h"
 
 #include <stdbool.h>
@@ -32,9 +33,11 @@ struct clv_arbiter_fds {
 struct clv_arbiter_sample {
 	uint64_t held_ns;      /* the account */
 	uint64_t throttled_ns; /* kept from running by its own cap, with work waiting */
+	uint64_t waiting_ns;   /* without a turn, with work waiting */
 	uint64_t turns;
-	uint64_t revocations; /* turns that ended early for somebody else */
-	uint64_t overdue;     /* drains that ran into the time-out */
+	uint64_t revocations;       /* turns that ended early for somebody else */
+	uint64_t overdue;           /* drains that ran into the time-out */
+	struct clv_histogram waits; /* from the first in line to the turn */
 	int64_t lag_ns;
 	uint64_t memory_used_bytes; /* reported */
 	uint64_t busy_ns;           /* reported */

@@ -50,6 +50,7 @@ struct clv_arbiter_lease {
 	uint64_t stray_since_ns;
 	uint64_t drain_timeout_ns;
 	uint64_t throttled_since_ns;
+	uint64_t waiting_since_ns; /* somebody stands in line; 0: nobody does */
 
 	/* A ring costs the arbiter a wake-up, so a lease has only so many per
 	 * millisecond. */

@@ -67,6 +67,7 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 		lease->charged_until_ns = now_ns;
 		lease->free_ns = arbiter->last_holder == lease ? 0 : CLV_HAND_OVER_NS;
 		lease->account.turns++;
+		clv_account_end_wait(lease, now_ns);
 		arbiter->last_holder = lease;
 	}
 	if (phase != CLV_PHASE_GRANTED)
@@ -290,6 +291,7 @@ static void take_in(
 	}
 	end_lingering(arbiter, lease, now_ns);
 	clv_account_note_throttling(arbiter, lease, now_ns);
+	clv_account_note_waiting(arbiter, lease, now_ns);
 }
 
 static void wake_rung(struct clv_arbiter *arbiter, uint64_t now_ns)
