@@ -15,6 +15,7 @@ struct clv_devices;
 struct clv_events;
 struct clv_hardware;
 struct clv_holder_watches;
+struct clv_history;
 struct clv_http;
 struct clv_idle;
 struct clv_ledger;
@@ -24,6 +25,7 @@ struct clv_service;
 struct clv_standing;
 struct clv_store;
 struct clv_tokens;
+struct clv_usage_book;
 
 /* How the agent was started. */
 struct clv_agent_config {
@@ -67,5 +69,7 @@ struct clv_agent {
 	struct clv_idle *idle;
 	struct clv_sampler *sampler;
 	struct clv_service *service; /* NULL: no service manager */
+	struct clv_usage_book *usage;
+	struct clv_history *history;
 	uint64_t started_real_ns;
 };

@@ -50,6 +50,7 @@ CLV_HANDLER(clv_api_post_drain);
 CLV_HANDLER(clv_api_post_uncordon);
 CLV_HANDLER(clv_api_get_events);
 CLV_HANDLER(clv_api_stream_events);
+CLV_HANDLER(clv_api_get_history);
 CLV_HANDLER(clv_api_get_leases);
 CLV_HANDLER(clv_api_post_lease);
 CLV_HANDLER(clv_api_get_lease);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/usage.h"
 #include "core/device.h"
 
 #include <jansson.h>
@@ -30,6 +31,7 @@ struct clv_agent_device {
 	bool is_divided;   /* into partitions: these are leased, the whole is not */
 	bool is_cordoned;  /* by an admin: nothing new is let in until he says so */
 	char cordon_reason[CLV_REASON_MAX];
+	struct clv_usage usage;
 	bool is_changing; /* an apply is about to take it away: nothing new is let in */
 };
 

@@ -3,6 +3,7 @@
 
 #include "agent/processes.h"
 #include "agent/request.h"
+#include "agent/usage.h"
 #include "arbiter/page.h"
 #include "core/node.h"
 #include "core/share.h"
@@ -94,7 +95,8 @@ struct clv_lease {
 	 * the time for the living ones to bring the report page along. */
 	uint64_t dead_slots[CLV_SLOTS / 64];
 	sd_event_source *settle_timer; /* NULL: settled */
-	uint64_t refusal_event_ns;     /* the last process_refused, to keep them rare */
+	struct clv_lease_usage usage;
+	uint64_t refusal_event_ns; /* the last process_refused, to keep them rare */
 };
 TAILQ_HEAD(clv_lease_list, clv_lease);
 

@@ -11,6 +11,7 @@
 #include "agent/events.h"
 #include "agent/gate-server.h"
 #include "agent/holder.h"
+#include "agent/history.h"
 #include "agent/http.h"
 #include "agent/idle.h"
 #include "agent/lease-index.h"
@@ -684,6 +685,8 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 	if (had.n_others > 0)
 		memcpy(had.others, lease->others, had.n_others * sizeof(had.others[0]));
 	take_out(ledger, lease);
+	clv_usage_end(agent->usage, lease);
+	clv_history_end(agent->history, lease);
 	if (lease->arbiter_lease)
 		clv_arbiter_remove(lease->device->arbiter, lease->arbiter_lease);
 	lease->arbiter_lease = NULL;

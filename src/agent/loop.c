@@ -10,6 +10,7 @@
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/hardware.h"
+#include "agent/history.h"
 #include "agent/http.h"
 #include "agent/idle.h"
 #include "agent/ledger.h"
@@ -131,6 +132,10 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	if (r < 0)
 		return r;
 	clv_state_open(agent);
+	agent->usage = clv_usage_new(agent);
+	agent->history = clv_history_new(agent);
+	if (!agent->usage || !agent->history)
+		return clv_error_errno(err, ENOMEM, "cannot begin");
 	r = clv_service_new(agent, &agent->service, err);
 	if (r >= 0)
 		r = clv_events_new(agent, &agent->events, err);
@@ -178,12 +183,14 @@ static void tear_down(struct clv_agent *agent)
 	agent->idle = clv_idle_free(agent->idle);
 	if (agent->ledger)
 		clv_sampler_save(agent);
+	agent->history = clv_history_free(agent->history);
 	agent->apply = clv_apply_free(agent->apply);
 	agent->hardware = clv_hardware_free(agent->hardware);
 	agent->made = clv_made_free(agent->made);
 	agent->standing = clv_standing_free(agent->standing);
 	agent->ledger = clv_ledger_free(agent->ledger);
 	agent->devices = clv_devices_free(agent->devices);
+	agent->usage = clv_usage_free(agent->usage);
 	agent->events = clv_events_free(agent->events);
 	agent->store = clv_store_free(agent->store);
 	agent->service = clv_service_free(agent->service);

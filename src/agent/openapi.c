@@ -8,6 +8,7 @@
 #include <string.h>
 
 /* clang-format off */
+/* One name that means two things has what it is of behind it. */
 static const struct {
 	const char *name, *type, *about;
 } parameters[] = {
@@ -15,12 +16,16 @@ static const struct {
 	{"device", "string", "of this device alone"},
 	{"dry_run", "true|false", "answer with the plan (200) and change nothing"},
 	{"force", "true|false", "end its processes first"},
+	{"from", "time", "from this moment on"},
 	{"limit", "integer", "at most so many"},
 	{"name", "string", "of the layout in messages, or of the partition"},
 	{"of", "node|wanted", "the node as it is, or what was applied last"},
+	{"of=series", "string", "device:NAME, partition:NAME, lease:ID or tenant:NAME"},
 	{"on_busy", "fail|wait|list", "in place of what the layout says"},
+	{"resolution", "second|minute", "an hour of the one, a month of the other"},
 	{"state", "queued|active", "leases in this state"},
 	{"tenant", "string", "leases of this tenant"},
+	{"to", "time", "to before this moment"},
 	{"wait_ms", "integer", "wait so long for the answer to be worth having"},
 	{"while", "queued", "wait while the lease is queued"},
 };
@@ -31,9 +36,10 @@ static json_t *parameter(const char *name, size_t n_name)
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(parameters); i++) {
 		if (strlen(parameters[i].name) == n_name &&
 			memcmp(parameters[i].name, name, n_name) == 0)
-			return json_pack("{s:s,s:s,s:s,s:o}", "name", parameters[i].name,
-				"in", "query", "description", parameters[i].about,
-				"schema", clv_schema_of_type(parameters[i].type));
+			return json_pack("{s:o,s:s,s:s,s:o}", "name",
+				json_stringn(name, strcspn(name, "= ")), "in", "query",
+				"description", parameters[i].about, "schema",
+				clv_schema_of_type(parameters[i].type));
 	}
 	return NULL;
 }

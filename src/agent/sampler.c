@@ -7,6 +7,7 @@
 #include "agent/agent.h"
 #include "agent/attached.h"
 #include "agent/events.h"
+#include "agent/history.h"
 #include "agent/ledger.h"
 #include "agent/made.h"
 #include "agent/once.h"
@@ -45,9 +46,10 @@ static void sample(struct clv_lease *lease)
 {
 	struct clv_arbiter_sample now;
 
+	clv_lease_sample(lease, &now);
+	clv_usage_add(lease->agent->usage, lease, &now);
 	if (!lease->arbiter_lease)
 		return;
-	clv_lease_sample(lease, &now);
 	lease->samples[0] = lease->samples[1];
 	lease->samples[1].time_ns = clv_clock_ns();
 	lease->samples[1].held_ns = now.held_ns;
@@ -87,11 +89,13 @@ static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
 	struct clv_agent *agent = sampler->agent;
 	struct clv_lease *lease;
 
+	clv_usage_begin(agent->usage);
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
 		sample(lease);
 		clv_affinity_hold(lease);
 	}
+	clv_history_tick(agent->history);
 	clv_ledger_end_expired(agent->ledger);
 	clv_made_tick(agent->made);
 	clv_state_repair(agent);

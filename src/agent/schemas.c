@@ -141,6 +141,17 @@ static const struct clv_schema_field event[] = {
 	{"message", "string", NULL},
 };
 
+static const struct clv_schema_field history[] = {
+	{"of", "string", NULL},
+	{"resolution", "integer", "seconds, 1 or 60"},
+	{"from", "time", NULL},
+	{"to", "time", NULL},
+	{"columns", "[string]", NULL},
+	{"start", "integer", "of the first row, in seconds since 1970"},
+	{"step", "integer", "seconds from row to row"},
+	{"rows", "[[number]?]", "null: nothing is known of that moment"},
+};
+
 static const struct clv_schema_field node[] = {
 	{"name", "string", NULL},
 	{"devices", "[object]", "as docs/api.md says"},
@@ -303,6 +314,7 @@ static const struct clv_schema schemas[] = {
 	{"Caller", ALL(caller)},
 	{"Device", ALL(device)},
 	{"Event", ALL(event)},
+	{"History", ALL(history)},
 	{"Layout", ALL(layout)},
 	{"Lease", ALL(lease)},
 	{"LeaseChange", FIELDS(lease_change), 0},
