@@ -11,6 +11,7 @@
 
 struct clv_apply;
 struct clv_config;
+struct clv_counters;
 struct clv_devices;
 struct clv_events;
 struct clv_hardware;
@@ -69,6 +70,7 @@ struct clv_agent {
 	struct clv_idle *idle;
 	struct clv_sampler *sampler;
 	struct clv_service *service; /* NULL: no service manager */
+	struct clv_counters *counters;
 	struct clv_usage_book *usage;
 	struct clv_history *history;
 	uint64_t started_real_ns;

@@ -7,6 +7,7 @@
 #include "agent/audit.h"
 #include "agent/hardware.h"
 #include "agent/once.h"
+#include "agent/metrics.h"
 #include "agent/problem.h"
 #include "agent/request.h"
 #include "base/cleanup.h"
@@ -27,17 +28,25 @@ static int get_health(
 	return 0;
 }
 
-/* Ready: leases can be had.  A state file that cannot be written is not. */
+static bool is_surveyed(const struct clv_agent *agent)
+{
+	return clv_hardware_surveyed(agent->hardware) >= agent->first_survey;
+}
+
+bool clv_api_is_ready(const struct clv_agent *agent)
+{
+	return agent->store && !agent->store_is_stale && is_surveyed(agent);
+}
+
 static int get_ready(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	const struct clv_agent *agent = request->agent;
-	bool is_surveyed = clv_hardware_surveyed(agent->hardware) >= agent->first_survey;
-	bool is_ready = agent->store && !agent->store_is_stale && is_surveyed;
+	bool is_ready = clv_api_is_ready(agent);
 
 	request->status = is_ready ? 200 : 503;
 	request->answer = json_pack("{s:b,s:b,s:b}", "ready", is_ready, "state",
-		agent->store && !agent->store_is_stale, "devices", is_surveyed);
+		agent->store && !agent->store_is_stale, "devices", is_surveyed(agent));
 	return 0;
 }
 
@@ -53,12 +62,34 @@ static int get_version(
 	return 0;
 }
 
+static bool wants_open_metrics(const struct clv_request *request)
+{
+	const char *accept = clv_request_header(request, "Accept");
+
+	return accept && strstr(accept, "application/openmetrics-text");
+}
+
+int clv_api_get_metrics(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	bool is_open = wants_open_metrics(request);
+
+	request->status = 200;
+	request->text = clv_metrics_to_text(request->agent, is_open, &request->n_bytes);
+	request->content_type =
+		is_open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+			: "text/plain; version=0.0.4; charset=utf-8";
+	return request->text ? 0 : clv_error_errno(err, ENOMEM, "cannot show metrics");
+}
+
 /* clang-format off */
 static const struct clv_route routes[] = {
 	{"GET", "/healthz", get_health, CLV_MAY_ALL, NULL,
 		"whether the agent answers", NULL, NULL, NULL, 200},
 	{"GET", "/readyz", get_ready, CLV_MAY_ALL, NULL,
 		"whether leases can be had", NULL, NULL, "Readiness", 200},
+	{"GET", "/metrics", clv_api_get_metrics, CLV_MAY_LOOK, NULL,
+		"what there is to measure, for Prometheus", NULL, NULL, "text/plain", 200},
 	{"GET", "/openapi.json", clv_api_get_openapi, CLV_MAY_ALL, NULL,
 		"this API, as OpenAPI describes it", NULL, NULL, "object", 200},
 	{"GET", "/console/nodes.json", clv_api_get_nodes, CLV_MAY_KNOWN, NULL,
@@ -232,7 +263,7 @@ static int fail_without_route(
 		"the API has no such path: /openapi.json says which there are");
 }
 
-int clv_api_handle(struct clv_request *request, struct clv_error *err)
+static int run(struct clv_request *request, struct clv_error *err)
 {
 	char argument[CLV_ARGUMENT_MAX];
 	bool is_known;
@@ -240,6 +271,7 @@ int clv_api_handle(struct clv_request *request, struct clv_error *err)
 		find(request, argument, sizeof(argument), &is_known);
 	int r;
 
+	request->route = route;
 	if (is_preflight(request)) {
 		request->status = 204;
 		return 0;
@@ -258,6 +290,15 @@ int clv_api_handle(struct clv_request *request, struct clv_error *err)
 	clv_once_end(request, r);
 	if (route->action && r != -EINPROGRESS)
 		clv_audit_note(request, route->action, argument, r < 0 ? err : NULL);
+	return r;
+}
+
+int clv_api_handle(struct clv_request *request, struct clv_error *err)
+{
+	uint64_t began_ns = clv_clock_ns();
+	int r = run(request, err);
+
+	request->busy_ns += clv_clock_ns() - began_ns;
 	return r;
 }
 

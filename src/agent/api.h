@@ -11,6 +11,9 @@ int clv_api_handle(struct clv_request *request, struct clv_error *err);
 /* Whether a caller that nobody knows may ask this. */
 bool clv_api_is_public(const struct clv_request *request);
 
+/* Whether leases can be had.  A state file that cannot be written is not ready. */
+bool clv_api_is_ready(const struct clv_agent *agent);
+
 /* Handlers, a file per kind of object.  argument is the part of the path that the route
  * names in braces, "" where it names none. */
 typedef int (*clv_api_fn)(
@@ -30,11 +33,12 @@ struct clv_route {
 	const char *path; /* "/v1/leases/{lease}" */
 	clv_api_fn handler;
 	uint32_t who;
-	const char *action;  /* what the audit calls it; NULL: it changes nothing */
-	const char *about;   /* a line */
-	const char *query;   /* names of parameters, with blanks between; or NULL */
-	const char *body;    /* a schema, "text" (YAML), or NULL */
-	const char *result;  /* a schema, "[Schema]" for a list, "text", or NULL */
+	const char *action; /* what the audit calls it; NULL: it changes nothing */
+	const char *about;  /* a line */
+	const char *query;  /* names of parameters, with blanks between; or NULL */
+	const char *body;   /* a schema, "text" (YAML), or NULL */
+	/* A schema, "[Schema]" for a list, "text" (a stream), a media type, or NULL. */
+	const char *result;
 	unsigned int status; /* of success */
 };
 
@@ -51,6 +55,7 @@ CLV_HANDLER(clv_api_post_uncordon);
 CLV_HANDLER(clv_api_get_events);
 CLV_HANDLER(clv_api_stream_events);
 CLV_HANDLER(clv_api_get_history);
+CLV_HANDLER(clv_api_get_metrics);
 CLV_HANDLER(clv_api_get_leases);
 CLV_HANDLER(clv_api_post_lease);
 CLV_HANDLER(clv_api_get_lease);

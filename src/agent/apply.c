@@ -5,6 +5,7 @@
 #include "agent/apply-back.h"
 #include "agent/apply-edit.h"
 #include "agent/apply-internal.h"
+#include "agent/counters.h"
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/hardware.h"
@@ -151,6 +152,16 @@ static const enum clv_event_type end_events[_STATE_MAX] = {
 	[ROLLED_BACK] = CLV_EVENT_APPLY_ROLLED_BACK,
 };
 
+static void count_end(const struct clv_operation *op)
+{
+	struct clv_counters *counters = op->apply->agent->counters;
+
+	counters->operations[op->state - DONE]++;
+	if (op->ended_real_ns > op->started_real_ns)
+		clv_histogram_add(&counters->applies,
+			(op->ended_real_ns - op->started_real_ns) / 1000);
+}
+
 static void end(struct clv_operation *op, enum state state)
 {
 	struct clv_agent *agent = op->apply->agent;
@@ -160,6 +171,7 @@ static void end(struct clv_operation *op, enum state state)
 	op->state = state;
 	op->revision++;
 	op->ended_real_ns = clv_clock_real_ns();
+	count_end(op);
 	op->timer = sd_event_source_disable_unref(op->timer);
 	unmark_devices(op);
 	if (was_begun && write_end(op, &err) < 0)

@@ -5,6 +5,7 @@
 #include "agent/events.h"
 
 #include "agent/agent.h"
+#include "agent/counters.h"
 #include "agent/devices.h"
 #include "agent/http.h"
 #include "agent/lease.h"
@@ -45,6 +46,11 @@ static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_DEVICE_CORDONED] = "device_cordoned",
 	[CLV_EVENT_DEVICE_UNCORDONED] = "device_uncordoned",
 };
+
+const char *clv_event_type_to_string(enum clv_event_type type)
+{
+	return type_names[type];
+}
 
 struct clv_events {
 	struct clv_agent *agent;
@@ -126,6 +132,7 @@ static struct clv_event *begin(struct clv_agent *agent, enum clv_event_type type
 
 	if (!event)
 		return NULL;
+	agent->counters->events[type]++;
 	*event = (struct clv_event){
 		.id = ++events->last_id,
 		.time_real_ns = clv_clock_real_ns(),
@@ -237,6 +244,7 @@ void clv_events_flush(struct clv_events *events)
 		return;
 	if (!store || clv_store_add_events(store, events->pending, events->n_pending,
 			      CLV_EVENTS_KEPT, &err) < 0) {
+		events->agent->counters->state_errors++;
 		if (!events->is_failing)
 			clv_log_warning(0, "events stay in memory: %s", err.msg);
 		events->is_failing = true;

@@ -32,6 +32,8 @@ enum clv_event_type {
 	_CLV_EVENT_TYPE_MAX,
 };
 
+const char *clv_event_type_to_string(enum clv_event_type type);
+
 #define CLV_EVENT_NOBODY ((uid_t)-1) /* of the agent, shown to all */
 #define CLV_EVENTS_KEPT 10000u
 

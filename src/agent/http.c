@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/api.h"
+#include "agent/counters.h"
 #include "agent/http-internal.h"
 #include "agent/idle.h"
 #include "agent/problem.h"
@@ -229,6 +230,7 @@ static enum MHD_Result handle(struct clv_exchange *exchange)
 {
 	struct clv_request *request = &exchange->request;
 	struct clv_error err = {0};
+	enum MHD_Result result;
 	int r;
 
 	if (exchange->is_gone)
@@ -254,8 +256,10 @@ static enum MHD_Result handle(struct clv_exchange *exchange)
 	if (r == -EINPROGRESS)
 		clv_error_set(&err, -ECANCELED, "the agent is ending: try again");
 	exchange->deadline_ns = 0;
-	return r < 0 ? clv_exchange_refuse(exchange, &err)
-		     : clv_exchange_answer(exchange);
+	result = r < 0 ? clv_exchange_refuse(exchange, &err)
+		       : clv_exchange_answer(exchange);
+	clv_counters_note(request->agent->counters, request);
+	return result;
 }
 
 static void take_body(struct clv_exchange *exchange, const char *data, size_t n_bytes)

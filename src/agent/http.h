@@ -11,6 +11,7 @@
 
 struct clv_agent;
 struct clv_error;
+struct clv_route;
 struct MHD_Connection;
 
 /* What a request may wait for; clv_http_wake() has it looked at again. */
@@ -37,10 +38,12 @@ struct clv_request {
 	bool is_local; /* on the Unix socket: its peer is a process of this machine */
 	const char *body;
 	size_t n_body_bytes;
-	bool is_first_run; /* false: woken up after a wait */
-	bool is_late;      /* its wait is over */
-	char note[64];     /* the handler's own, kept from run to run */
-	uint64_t number;   /* the same */
+	bool is_first_run;             /* false: woken up after a wait */
+	bool is_late;                  /* its wait is over */
+	char note[64];                 /* the handler's own, kept from run to run */
+	uint64_t number;               /* the same */
+	const struct clv_route *route; /* NULL: there is none, or it was not looked for */
+	uint64_t busy_ns;              /* of all its runs */
 
 	/* For the audit, where the path does not say it: what it is about, and how. */
 	char object[96];

@@ -7,6 +7,7 @@
 #include "agent/agent.h"
 #include "agent/apply.h"
 #include "agent/cordons.h"
+#include "agent/counters.h"
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/hardware.h"
@@ -132,9 +133,10 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	if (r < 0)
 		return r;
 	clv_state_open(agent);
+	agent->counters = clv_counters_new();
 	agent->usage = clv_usage_new(agent);
 	agent->history = clv_history_new(agent);
-	if (!agent->usage || !agent->history)
+	if (!agent->counters || !agent->usage || !agent->history)
 		return clv_error_errno(err, ENOMEM, "cannot begin");
 	r = clv_service_new(agent, &agent->service, err);
 	if (r >= 0)
@@ -194,6 +196,7 @@ static void tear_down(struct clv_agent *agent)
 	agent->events = clv_events_free(agent->events);
 	agent->store = clv_store_free(agent->store);
 	agent->service = clv_service_free(agent->service);
+	free(agent->counters);
 	agent->event = sd_event_unref(agent->event);
 }
 

@@ -87,6 +87,9 @@ static json_t *result_of(const struct clv_route *route)
 	if (strcmp(route->result, "text") == 0)
 		json_object_set_new(answer, "content",
 			content("text/event-stream", clv_schema_of_type("string")));
+	else if (strchr(route->result, '/'))
+		json_object_set_new(answer, "content",
+			content(route->result, clv_schema_of_type("string")));
 	else if (route->result[0] == '[')
 		json_object_set_new(answer, "content",
 			content("application/json", list_of(route->result)));

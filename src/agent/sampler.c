@@ -6,6 +6,7 @@
 #include "agent/affinity.h"
 #include "agent/agent.h"
 #include "agent/attached.h"
+#include "agent/counters.h"
 #include "agent/events.h"
 #include "agent/history.h"
 #include "agent/ledger.h"
@@ -79,8 +80,10 @@ void clv_sampler_save(struct clv_agent *agent)
 		if (lease->arbiter_lease && r >= 0)
 			r = clv_store_put_lease(store, &record, NULL);
 	}
-	if (r < 0 || clv_store_commit(store, NULL) < 0)
+	if (r < 0 || clv_store_commit(store, NULL) < 0) {
+		agent->counters->state_errors++;
 		clv_store_rollback(store);
+	}
 }
 
 static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)

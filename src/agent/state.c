@@ -5,6 +5,7 @@
 
 #include "agent/adopt.h"
 #include "agent/agent.h"
+#include "agent/counters.h"
 #include "agent/device-json.h"
 #include "agent/devices.h"
 #include "agent/events.h"
@@ -171,6 +172,7 @@ void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err)
 	if (!agent->store_is_stale)
 		clv_log_warning(0, "the state will be written again later: %s",
 			err ? err->msg : "");
+	agent->counters->state_errors++;
 	agent->store_is_stale = true;
 }
 
