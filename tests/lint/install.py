@@ -19,7 +19,8 @@ ALWAYS = ("bin/cleave", "bin/cleaved", "include/cleave.h", "lib/systemd/system/c
           "{libdir}/pkgconfig/libcleave.pc",
           "share/man/man1/cleave.1", "share/man/man1/cleave-run.1", "share/man/man8/cleaved.8",
           "share/bash-completion/completions/cleave", "share/zsh/site-functions/_cleave",
-          "share/fish/vendor_completions.d/cleave.fish")
+          "share/fish/vendor_completions.d/cleave.fish", "share/cleave/cleave.json",
+          "share/cleave/cleave.rules.yml")
 
 
 def main():
