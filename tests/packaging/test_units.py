@@ -16,7 +16,7 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent.parent.parent / "packaging"
 # What is left over 4 are GPUs, the processes of all users and drivers that are loaded: the
 # unit says why for each.  More than this needs a reason there too.
-EXPOSURE_MAX = 4.1
+EXPOSURE_MAX = 4.3
 CLEAVED, BUILT = os.path.abspath(sys.argv[1]), Path(sys.argv[2])
 
 
