@@ -234,6 +234,14 @@ int clv_client_device_service(struct clv_client *client, const char *device,
 	const struct clv_client_service *service, struct json_t **ret,
 	struct clv_client_error *err);
 
+/* Backs the agent's state up: {"path", "bytes"}, on the agent's machine. */
+int clv_client_backup(
+	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
+
+/* Where cleaved is, as a client that starts one finds it. */
+#define CLV_CLIENT_PATH_MAX 4096
+int clv_client_agent_program(char ret[CLV_CLIENT_PATH_MAX], struct clv_client_error *err);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

@@ -34,6 +34,7 @@ struct clv_agent_config {
 	char state[CLV_FOLDER_MAX];    /* the state file */
 	char locks[CLV_FOLDER_MAX];    /* one lock file per device of the machine */
 	char sim[CLV_FOLDER_MAX];      /* a simulated node's file; "": a real node */
+	char restore[CLV_FOLDER_MAX];  /* a backup to put in place, and end; "": none */
 	char settings[CLV_FOLDER_MAX]; /* the settings' file; "": where it usually is */
 	bool is_system;                /* serves all users */
 	bool allow_overcommit;

@@ -164,6 +164,8 @@ static const struct clv_route routes[] = {
 		"TokenRequest", "NewToken", 201},
 	{"DELETE", "/v1/tokens/{token}", clv_api_delete_token, CLV_MAY_ADMIN,
 		"token.delete", "end a token", NULL, NULL, NULL, 204},
+	{"POST", "/v1/backup", clv_api_post_backup, CLV_MAY_ADMIN, "state.backup",
+		"back up the state into a file in its folder", NULL, NULL, "Backup", 201},
 	{"GET", "/v1/audit", clv_api_get_audit, CLV_MAY_LOOK, NULL,
 		"who changed what, and from where", "after limit", NULL, "[AuditEvent]",
 		200},

@@ -48,6 +48,7 @@ const struct clv_route *clv_api_routes(size_t *ret_n);
 	int name(struct clv_request *request, const char *argument, struct clv_error *err)
 
 CLV_HANDLER(clv_api_get_audit);
+CLV_HANDLER(clv_api_post_backup);
 CLV_HANDLER(clv_api_get_devices);
 CLV_HANDLER(clv_api_post_cordon);
 CLV_HANDLER(clv_api_post_drain);

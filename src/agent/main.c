@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cleaved, the agent: one per machine (--system) or one per user. */
 #include "agent/agent.h"
+#include "agent/backup.h"
 #include "agent/daemon.h"
 #include "agent/loop.h"
 #include "agent/options.h"
@@ -34,6 +35,27 @@ static void report_ready(void *userdata)
 	readiness->stderr_fd = -1;
 }
 
+/* Nobody may have the state meanwhile. */
+static int restore(struct clv_agent *agent)
+{
+	struct clv_error err = {0};
+	_cleanup_close_ int lock_fd = -1;
+	int r = clv_daemon_find_folders(&agent->config, &err);
+
+	if (r >= 0)
+		r = lock_fd = clv_daemon_lock(&agent->config, &err);
+	if (r == -EALREADY)
+		clv_error_set(&err, -EALREADY,
+			"the agent runs: stop it first, then restore, then start it");
+	if (r >= 0)
+		r = clv_backup_restore(&agent->config, agent->config.restore, &err);
+	if (r < 0)
+		clv_log_error(r, "%s", err.msg);
+	if (r == -EALREADY)
+		return EX_TEMPFAIL;
+	return r == -EBADMSG ? EX_CONFIG : r < 0 ? EXIT_CODE_FAILED : 0;
+}
+
 static int run(struct clv_agent *agent)
 {
 	struct readiness readiness = {.agent = agent, .parent_fd = -1, .stderr_fd = -1};
@@ -48,6 +70,8 @@ static int run(struct clv_agent *agent)
 	}
 	clv_service_prepare(&agent->config);
 	clv_daemon_prepare(&agent->config);
+	if (agent->config.restore[0] != '\0')
+		return restore(agent);
 	r = clv_daemon_detach(&agent->config, &err);
 	readiness.parent_fd = r < 0 ? -1 : r;
 	if (r >= 0 || agent->config.is_foreground)

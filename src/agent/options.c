@@ -60,6 +60,12 @@ static int set_settings(
 	return set_folder("config", value, config->settings, err);
 }
 
+static int set_restore(
+	struct clv_agent_config *config, const char *value, struct clv_error *err)
+{
+	return set_folder("restore", value, config->restore, err);
+}
+
 static int set_idle_exit(
 	struct clv_agent_config *config, const char *value, struct clv_error *err)
 {
@@ -138,6 +144,8 @@ static const struct {
 		"a simulated node, as FILE describes it, in place of this one"},
 	{"config", "FILE", false, CLV_OPTIONS_RUN, set_settings,
 		"the settings (/etc/cleave/cleaved.yaml, or your own's)"},
+	{"restore", "FILE", false, CLV_OPTIONS_RUN, set_restore,
+		"put a backup in the place of the state, and end"},
 	{"idle-exit", "TIME", true, CLV_OPTIONS_RUN, set_idle_exit,
 		"end after TIME (60s) without lease and request"},
 	{"allow-overcommit", NULL, false, CLV_OPTIONS_RUN, set_allow_overcommit,

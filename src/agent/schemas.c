@@ -35,6 +35,11 @@ static const struct clv_schema_field reason[] = {
 	{"reason", "string", "for people"},
 };
 
+static const struct clv_schema_field backup[] = {
+	{"path", "string", "on the agent's machine"},
+	{"bytes", "integer", NULL},
+};
+
 static const struct clv_schema_field caller[] = {
 	{"subject", "string", NULL},
 	{"uid", "integer?", "of a user of this machine"},
@@ -311,6 +316,7 @@ static const struct clv_schema schemas[] = {
 	{"Allowance", ALL(allowance)},
 	{"AuditEvent", ALL(audit_event)},
 	{"AuditWho", ALL(audit_who)},
+	{"Backup", ALL(backup)},
 	{"Caller", ALL(caller)},
 	{"Device", ALL(device)},
 	{"Event", ALL(event)},

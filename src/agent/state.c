@@ -25,9 +25,9 @@
 
 #define REOPEN_EVERY 5u /* looks, one a second */
 
-static void state_path(const struct clv_agent *agent, char *ret, size_t ret_bytes)
+void clv_state_path(const struct clv_agent_config *config, char *ret, size_t ret_bytes)
 {
-	snprintf(ret, ret_bytes, "%s/cleaved.db", agent->config.state);
+	snprintf(ret, ret_bytes, "%s/cleaved.db", config->state);
 }
 
 static void copy_path(
@@ -61,7 +61,7 @@ static int open_copy(struct clv_agent *agent)
 	char from[CLV_FOLDER_MAX + 32], to[CLV_FOLDER_MAX + 32];
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(endings); i++) {
-		state_path(agent, from, sizeof(from) - 8);
+		clv_state_path(&agent->config, from, sizeof(from) - 8);
 		strcat(from, endings[i]);
 		copy_path(agent, endings[i], to, sizeof(to));
 		if (copy_file(from, to) < 0 && i == 0)
@@ -77,7 +77,7 @@ void clv_state_open(struct clv_agent *agent)
 	char path[CLV_FOLDER_MAX + 16];
 	int r;
 
-	state_path(agent, path, sizeof(path));
+	clv_state_path(&agent->config, path, sizeof(path));
 	r = clv_store_open(path, &agent->store, &err);
 	if (r >= 0)
 		return;
@@ -110,7 +110,7 @@ static void reopen(struct clv_agent *agent)
 
 	if (++agent->store_n_waits % REOPEN_EVERY != 0)
 		return;
-	state_path(agent, path, sizeof(path));
+	clv_state_path(&agent->config, path, sizeof(path));
 	if (clv_store_open(path, &agent->store, NULL) < 0)
 		return;
 	clv_log_info("the state file can be used again");

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stddef.h>
+
 struct clv_agent;
+struct clv_agent_config;
 struct clv_error;
 struct clv_lease;
 struct clv_lease_record;
@@ -9,6 +12,9 @@ struct clv_store;
 
 /* The state file as the rest of the agent sees it: it may be out of order (full disk,
  * read-only, another agent's) without anything that runs being disturbed. */
+
+/* Where it is. */
+void clv_state_path(const struct clv_agent_config *config, char *ret, size_t ret_bytes);
 
 /* Opens it at start.  A failure is kept, logged, and tried again later. */
 void clv_state_open(struct clv_agent *agent);

@@ -23,6 +23,12 @@ struct clv_store;
 int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *err);
 struct clv_store *clv_store_free(struct clv_store *store);
 
+/* A file like it, whole, as it is at this moment; path must not be there. */
+int clv_store_copy(struct clv_store *store, const char *path, struct clv_error *err);
+/* The same of a file that may be anything: -EBADMSG unless it is a sound state of this or
+ * an earlier version. */
+int clv_store_check_copy(const char *from, const char *to, struct clv_error *err);
+
 int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *lease,
 	struct clv_error *err);
 int clv_store_delete_lease(

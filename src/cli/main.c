@@ -34,6 +34,8 @@ const struct clv_verb *const clv_verbs[] = {
 	&clv_verb_tenants,
 	&clv_verb_token,
 	&clv_verb_audit,
+	&clv_verb_backup,
+	&clv_verb_restore,
 	&clv_verb_doctor,
 	&clv_verb_version,
 	&clv_verb_completion,

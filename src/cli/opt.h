@@ -110,6 +110,7 @@ struct clv_settings {
 	bool once;
 	bool overcommit;
 	bool same_device;
+	bool system;
 	bool verbose;
 	bool version;
 	bool wanted;

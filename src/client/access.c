@@ -71,3 +71,12 @@ int clv_client_device_service(struct clv_client *client, const char *device,
 	clv_call_set_text(body, "reason", service->reason);
 	return clv_call(client, &call, ret, err);
 }
+
+int clv_client_backup(
+	struct clv_client *client, json_t **ret, struct clv_client_error *err)
+{
+	struct clv_call call = {.method = "POST"};
+
+	clv_url_path(&call.url, "/v1/backup");
+	return clv_call(client, &call, ret, err);
+}

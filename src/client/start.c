@@ -12,6 +12,7 @@
 #include "client/error.h"
 #include "client/locate.h"
 
+#include <assert.h>
 #include <cleave.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -104,6 +105,12 @@ static int find_agent(char ret[CLV_PATH_MAX], struct clv_client_error *err)
 	return clv_client_fail(err, -ENOENT, "unreachable",
 		"no agent runs and cleaved is not installed beside this program or in "
 		"PATH: install it, or name it in CLEAVE_AGENT");
+}
+
+int clv_client_agent_program(char ret[CLV_CLIENT_PATH_MAX], struct clv_client_error *err)
+{
+	static_assert(CLV_CLIENT_PATH_MAX == CLV_PATH_MAX, "the same");
+	return find_agent(ret, err);
 }
 
 /* What the agent is told. */

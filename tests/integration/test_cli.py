@@ -26,7 +26,7 @@ from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, is_alive, run_in_termina
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "api_double.py")
 VERBS = ("devices run ps top set release profiles partition plan apply diff export import "
-         "cordon drain uncordon events tenants token audit doctor version completion "
+         "cordon drain uncordon events tenants token audit backup restore doctor version completion "
          "help").split()
 
 
@@ -218,7 +218,7 @@ COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cleave; printf '%%s\\n'
 
     def test_bash_offers(self):
         self.assertEqual(sorted(self.complete_bash("cleave", "")), sorted(VERBS))
-        self.assertEqual(self.complete_bash("cleave", "re"), ["release"])
+        self.assertEqual(self.complete_bash("cleave", "re"), ["release", "restore"])
         self.assertEqual(self.complete_bash("cleave", "run", "--cl"), ["--class"])
         self.assertEqual(self.complete_bash("cleave", "run", "--class", "b"), ["batch"])
         self.assertEqual(self.complete_bash("cleave", "run", "--class", "=", "l"), ["latency"])

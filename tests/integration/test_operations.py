@@ -416,6 +416,39 @@ class Examples(WithAgent):
             file.write("version: 1\ndevices: [{select: {index: 0}, shares: [%s]}]\n" % text)
         return path
 
+    def test_backup(self):
+        """What was changed after it is gone with its restoration, and is kept beside."""
+        node = "dgx-a100"
+        self.on(node, "token", "create", "before")
+        path = os.path.join(self.folder, "backup.db")
+        self.assertEqual(self.on(node, "backup", path).returncode, 0)
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        self.assertEqual(self.on(node, "backup", path).returncode, 125)
+        self.on(node, "token", "create", "after")
+        state = os.path.join(self.env["XDG_STATE_HOME"], "cleave")
+        folder, = [os.path.join(state, each) for each in os.listdir(state)]
+        run = os.path.join(self.folder, "cleave", os.path.basename(folder))
+
+        def restore(path):
+            return subprocess.run([Paths.cleaved, "--restore=" + path, "--state-dir=" + folder,
+                                   "--runtime-dir=" + run], env=self.env, text=True,
+                                  capture_output=True, check=False)
+
+        self.assert_refused_by(restore(path), 75, "stop it first")
+        self.end_agents()
+        with open(path + ".bad", "w") as file:
+            file.write("no database")
+        self.assert_refused_by(restore(path + ".bad"), 78, "no backup")
+        self.assertEqual(restore(path).returncode, 0)
+        self.assertIn("before", self.on(node, "token", "list").stdout)
+        self.assertNotIn("after", self.on(node, "token", "list").stdout)
+        self.assertTrue(any(".before-" in each for each in os.listdir(folder)))
+
+    def assert_refused_by(self, done, code, words):
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn(words, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
     def test_standing_shares_beside_leases(self):
         layout = self.shares("{name: a, share: 0.5}")
         self.on("dgx-a100", "export")
