@@ -137,7 +137,8 @@ static void put_leases(struct clv_history *history, int64_t now)
 
 	TAILQ_FOREACH(lease, clv_ledger_leases(history->agent->ledger), entry)
 	{
-		if (!lease->record.is_queued)
+		/* Nothing happens in one that no process has attached to. */
+		if (!lease->record.is_queued && lease->arbiter_lease)
 			put(history, &lease->usage.usage, CLV_HISTORY_LEASE,
 				lease->record.id, lease->record.uid, now);
 	}

@@ -43,6 +43,7 @@ struct clv_ledger {
 	struct clv_lease_list leases;
 	struct clv_lease_index *index;
 	uint64_t last_sequence;
+	bool has_expiring;            /* one with a time has been there */
 	sd_event_source *wake_source; /* opens sockets of adopted leases */
 	sd_event_source *end_source;  /* looks for leases that are over */
 };
@@ -341,6 +342,7 @@ static int insert(
 		}
 		*slot = lease;
 	}
+	ledger->has_expiring |= lease->record.expires_real_ns > 0;
 	lease->sequence = ++ledger->last_sequence;
 	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
 	clv_lease_index_add(ledger->index, lease);
@@ -733,7 +735,8 @@ void clv_ledger_end_by_force(struct clv_ledger *ledger, struct clv_lease *lease)
 void clv_ledger_end_expired(struct clv_ledger *ledger)
 {
 	uint64_t now_ns = clv_clock_real_ns();
-	struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
+	struct clv_lease *lease =
+		ledger->has_expiring ? TAILQ_FIRST(&ledger->leases) : NULL;
 
 	while (lease) {
 		struct clv_lease *next = TAILQ_NEXT(lease, entry);

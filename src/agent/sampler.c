@@ -76,9 +76,10 @@ void clv_sampler_save(struct clv_agent *agent)
 	{
 		struct clv_lease_record record;
 
+		if (!lease->arbiter_lease || r < 0)
+			continue;
 		clv_lease_snapshot(lease, &record);
-		if (lease->arbiter_lease && r >= 0)
-			r = clv_store_put_lease(store, &record, NULL);
+		r = clv_store_put_lease(store, &record, NULL);
 	}
 	if (r < 0 || clv_store_commit(store, NULL) < 0) {
 		agent->counters->state_errors++;

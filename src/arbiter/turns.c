@@ -121,6 +121,7 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 	clv_account_charge_holder(arbiter, now_ns);
 	arbiter->holder = NULL;
 	arbiter->closing = false;
+	clv_account_note_waiting(arbiter, lease, now_ns);
 	if (lease->n_waiting == 0 &&
 		clv_policy_is_awake(arbiter->policy, lease->policy_lease))
 		lease->lingers_until_ns = now_ns + CLV_HAND_OVER_NS;

@@ -26,7 +26,7 @@ PROGRAMS = {}  # "cleaved", "driver": paths, from the command line
 MAGIC, VERSION, NO_SLOT = 0x43564C43, 1, 0xFFFFFFFF
 HELLO = struct.Struct("=8I")
 REPLY = struct.Struct("=IIiI128s128sII256s")
-SLOT_BYTES, MEMORY_OFFSET, REPORT_BYTES = 64, 16, 65536
+SLOT_BYTES, MEMORY_OFFSET, WAITING_OFFSET, REPORT_BYTES = 64, 16, 48, 65536
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -107,6 +107,12 @@ class Attachment:
         return struct.unpack("=Q", self.page[at:at + 8])[0]
 
 
+    def stand_in_line(self, n_threads):
+        at = self.reply["slot"] * SLOT_BYTES + WAITING_OFFSET
+        self.page[at:at + 4] = struct.pack("=I", n_threads)
+        os.write(self.fds[2], b"x")
+
+
 def serve_holder(api_path):
     """The body of a Holder's process."""
     attachments = []
@@ -144,6 +150,8 @@ def serve_holder(api_path):
                 attachments.append(a)
         elif do == "memory":
             result = attachments[-1].memory(order.get("value"))
+        elif do == "stand_in_line":
+            result = attachments[-1].stand_in_line(order["threads"])
         elif do == "control_is_sealed":
             try:
                 mmap.mmap(attachments[-1].fds[0], 4096)

@@ -133,6 +133,24 @@ class Series(Case):
         self.agent.start()
         self.assertLessEqual(set(before), set(self.rows(of)))
 
+    def test_it_costs_next_to_nothing(self):
+        holder = self.holder()
+        for _ in range(10):
+            lease = holder.lease(share=0.05, memory_bytes=MIB)
+            holder.do("attach", socket=lease["socket"])
+        time.sleep(2)
+        began, before = time.monotonic(), self.cpu_ns()
+        time.sleep(10)
+        used = (self.cpu_ns() - before) / 1e9 / (time.monotonic() - began)
+        self.assertLess(used, 0.001, "the agent as a whole, with ten idle leases")
+
+    def cpu_ns(self):
+        folder, sum_ns = f"/proc/{self.agent.process.pid}/task", 0
+        for thread in os.listdir(folder):
+            with open(f"{folder}/{thread}/schedstat", encoding="ascii") as file:
+                sum_ns += int(file.read().split()[0])
+        return sum_ns
+
     def test_damage(self):
         self.wait_for_rows("device:gpu0", 2)
         self.agent.stop()

@@ -147,6 +147,31 @@ class Metrics(Case):
         self.assertGreaterEqual(self.value("cleave_device_turns_total", device="gpu0"), turns)
         self.assertEqual(self.value("cleave_events_total", type="lease_ended"), 1)
 
+    def test_two_in_line(self):
+        """They take turns, and each stands in line while the other has its own."""
+        for name in ("a", "b"):
+            holder = self.holder()
+            lease = holder.lease(share=0.5, memory_bytes=MIB, name=name)
+            holder.do("attach", socket=lease["socket"])
+        for holder in self.holders:
+            holder.do("stand_in_line", threads=1)
+        time.sleep(4)
+        for name in ("a", "b"):
+            waits, turns, waited, held = (
+                self.value("cleave_lease_" + of, name=name)
+                for of in ("turn_wait_seconds_count", "turns_total", "waiting_seconds_total",
+                           "held_seconds_total"))
+            self.assertGreater(waits, 20)
+            self.assertLessEqual(waits, turns)
+            self.assertTrue(0.8 < waited < 4 and 0.8 < held < 4, (waited, held))
+        self.assertAlmostEqual(
+            self.value("cleave_device_turn_wait_seconds_sum"),
+            self.value("cleave_lease_turn_wait_seconds_sum"), places=6)
+        rows = self.agent.get("/v1/history?of=lease:a")
+        at = rows["columns"].index("waiting")
+        waiting = max(row[at] for row in rows["rows"] if row)
+        self.assertTrue(0.2 < waiting < 0.8, waiting)
+
     def test_requests(self):
         route = {"method": "GET", "route": "/v1/leases/{lease}"}
         self.agent.request("GET", "/v1/leases/no")
