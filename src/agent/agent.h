@@ -67,6 +67,9 @@ struct clv_agent {
 	uint64_t first_survey; /* devices are not known before it is answered */
 	struct clv_holder_watches *watches;
 	struct clv_ledger *ledger;
+	size_t n_leases;
+	size_t n_in_use;    /* leases that a process has attached to */
+	uint64_t n_changes; /* of leases: what is promised has changed since */
 	struct clv_http *http;
 	struct clv_idle *idle;
 	struct clv_sampler *sampler;

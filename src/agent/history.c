@@ -19,6 +19,7 @@
 
 #define FLUSH_EVERY 8u
 #define OPEN_EVERY 60u
+#define IDLE_MAX 1000u /* leases, more of which have no rows while nothing is in them */
 #define EVERYBODY ((uint32_t)-1)
 
 static const char *const kind_names[_CLV_HISTORY_KIND_MAX] = {
@@ -138,7 +139,10 @@ static void put_leases(struct clv_history *history, int64_t now)
 	TAILQ_FOREACH(lease, clv_ledger_leases(history->agent->ledger), entry)
 	{
 		/* Nothing happens in one that no process has attached to. */
-		if (!lease->record.is_queued && lease->arbiter_lease)
+		bool is_worth_it =
+			lease->arbiter_lease || history->agent->n_leases <= IDLE_MAX;
+
+		if (!lease->record.is_queued && is_worth_it)
 			put(history, &lease->usage.usage, CLV_HISTORY_LEASE,
 				lease->record.id, lease->record.uid, now);
 	}

@@ -216,6 +216,7 @@ static void serve_queue(struct clv_ledger *ledger, struct clv_agent_device *devi
 
 static void changed(struct clv_agent *agent)
 {
+	agent->n_changes++;
 	if (agent->http)
 		clv_http_wake(agent->http, CLV_TOPIC_LEASES);
 	clv_idle_touch(agent->idle);
@@ -342,6 +343,7 @@ static int insert(
 		}
 		*slot = lease;
 	}
+	ledger->agent->n_leases++;
 	ledger->has_expiring |= lease->record.expires_real_ns > 0;
 	lease->sequence = ++ledger->last_sequence;
 	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
@@ -352,6 +354,7 @@ static int insert(
 static void take_out(struct clv_ledger *ledger, struct clv_lease *lease)
 {
 	take_off_all(lease);
+	ledger->agent->n_leases--;
 	TAILQ_REMOVE(&ledger->leases, lease, entry);
 	clv_lease_index_remove(lease);
 }
@@ -689,8 +692,10 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 	take_out(ledger, lease);
 	clv_usage_end(agent->usage, lease);
 	clv_history_end(agent->history, lease);
-	if (lease->arbiter_lease)
+	if (lease->arbiter_lease) {
 		clv_arbiter_remove(lease->device->arbiter, lease->arbiter_lease);
+		agent->n_in_use--;
+	}
 	lease->arbiter_lease = NULL;
 	unstore_lease(agent, lease->record.id);
 	clv_events_emit(agent, CLV_EVENT_LEASE_ENDED, lease, "%s", why);

@@ -25,12 +25,14 @@
 #define PERIOD_US 1000000u
 #define ACCURACY_US 20000u
 #define SAVE_EVERY 10u
+#define LOOK_EVERY 60u
 #define FORGET_EVERY 3600u
 
 struct clv_sampler {
 	struct clv_agent *agent;
 	sd_event_source *timer;
 	unsigned int n_ticks;
+	uint64_t n_changes_seen;
 };
 
 static void report_growth(struct clv_lease *lease, enum clv_event_type type, uint64_t now,
@@ -87,18 +89,30 @@ void clv_sampler_save(struct clv_agent *agent)
 	}
 }
 
-static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
+/* Where no program is in any lease, and none came or went, all is as it was. */
+static void sample_all(struct clv_sampler *sampler)
 {
-	struct clv_sampler *sampler = userdata;
 	struct clv_agent *agent = sampler->agent;
 	struct clv_lease *lease;
 
+	if (agent->n_in_use == 0 && agent->n_changes == sampler->n_changes_seen &&
+		sampler->n_ticks % LOOK_EVERY != 0)
+		return;
+	sampler->n_changes_seen = agent->n_changes;
 	clv_usage_begin(agent->usage);
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
 		sample(lease);
 		clv_affinity_hold(lease);
 	}
+}
+
+static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	struct clv_sampler *sampler = userdata;
+	struct clv_agent *agent = sampler->agent;
+
+	sample_all(sampler);
 	clv_history_tick(agent->history);
 	clv_ledger_end_expired(agent->ledger);
 	clv_made_tick(agent->made);
