@@ -2,7 +2,7 @@
 /* Runs what is in TypeScript here with no more than Vite's own compiler: bundles each file
  * into a folder of its own and hands it to node.
  *
- * usage: run.mjs unit | browser [NAME...] | screenshots | serve [--sim FILE]... */
+ * usage: run.mjs unit [NAME...] | browser [NAME...] | screenshots | serve [EXAMPLE...] */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,17 +12,17 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "..", ".test");
 
+const options = {
+  bundle: true, platform: "node", format: "esm", target: "node18", packages: "external",
+  sourcemap: "inline", logLevel: "warning",
+};
+
 async function bundle(folder, files) {
   const target = join(out, folder);
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
-  await build({
-    entryPoints: files.map((file) => join(here, folder, file)),
-    outdir: target, outExtension: { ".js": ".mjs" },
-    bundle: true, platform: "node", format: "esm", target: "node18",
-    packages: "external", sourcemap: "inline", logLevel: "warning",
-    jsx: "automatic", jsxImportSource: "preact",
-  });
+  await build({ ...options, outdir: target, outExtension: { ".js": ".mjs" },
+    entryPoints: files.map((file) => join(here, folder, file)) });
   return files.map((file) => join(target, file.replace(/\.ts$/, ".mjs")));
 }
 
@@ -44,8 +44,15 @@ case "unit":
   node("--test", reporter, ...await bundle("unit", testsIn("unit")));
   break;
 case "browser": {
-  /* One browser and one agent at a time: two processors are not many. */
-  const [main] = await bundle("browser", ["main.ts"]);
+  /* In one process, with one browser: two processors are not many. */
+  const main = join(out, "browser", "all.mjs");
+  await build({
+    ...options, outfile: main,
+    stdin: {
+      resolveDir: join(here, "browser"), loader: "ts",
+      contents: testsIn("browser").map((file) => `import "./${file}";`).join("\n"),
+    },
+  });
   node("--test", reporter, main);
   break;
 }

@@ -20,6 +20,14 @@ export function bytes(n: number): string {
   return `${value.toFixed(digits)} ${UNITS[unit]}`;
 }
 
+/* "1.5 of 8 GiB": both in the unit of the whole. */
+export function bytesOf(part: number, whole: number): string {
+  const text = bytes(whole);
+  const unit = text.slice(text.indexOf(" ") + 1);
+  const value = part / 1024 ** Math.max(0, UNITS.indexOf(unit));
+  return `${value === 0 || value >= 100 ? value.toFixed(0) : value.toFixed(1)} of ${text}`;
+}
+
 /* A size that the command line takes: exact when it can be short, else in MiB, rounded down
  * so that it still fits. */
 export function sizeArgument(n: number): string {

@@ -52,7 +52,7 @@ export const STATUS_WORDS: Record<Status, string> = {
   cordoned: "Cordoned",
   degraded: "Degraded",
   lost: "Lost",
-  fixed: "Whole only",
+  fixed: "Cannot be divided",
 };
 
 /* Drivers write a vendor as they please; layouts and people have one word for each. */
@@ -122,7 +122,7 @@ function statusOf(view: {
     return { status: health.state, reason: health.reasons.join("; ") };
   if (device?.cordoned) return { status: "cordoned", reason: "takes no new leases" };
   if (node && node.scheme !== "none")
-    return { status: "divided", reason: "" };
+    return { status: "divided", reason: node.partitions.length > 0 ? "" : "without partitions" };
   if (view.leases.length > 0 || view.holders.length > 0)
     return { status: "leased", reason: view.holders.map((each) => each.text).join(", ") };
   if (node?.cannot_divide) return { status: "fixed", reason: node.cannot_divide };

@@ -34,7 +34,8 @@ function columns(profiles: Profile[]): Column<DeviceView>[] {
     { head: "Status", sort: (view) => STATUS_WORDS[view.status], cell: (view) => (
       <>
         <StatusBadge status={view.status} />
-        {view.reason && <span class="reason">{view.reason}</span>}
+        {/* Why it cannot be divided has a column of its own. */}
+        {view.reason && view.status !== "fixed" && <span class="reason">{view.reason}</span>}
       </>
     ) },
     { head: "Model", sort: (view) => view.model, cell: (view) => view.model },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which devices: those of one kind together, and why not the others. */
-import { whyNot } from "../lib/configure";
+import { kindOf, kindsOf, preselect, whyNot } from "../lib/configure";
 import { bytes, count } from "../lib/format";
 import type { DeviceView } from "../lib/model";
 import { StatusBadge } from "../ui/badge";
@@ -31,8 +31,28 @@ function Choice({ view, chosen, onChoose }: {
   );
 }
 
-export function ChooseDevices({ views, chosen, onChoose }: {
+/* On a node of several kinds: from one to another at once. */
+function Kinds({ views, chosen, onChooseAll }: {
+  views: DeviceView[]; chosen: DeviceView[]; onChooseAll: (names: string[]) => void;
+}) {
+  const kinds = [...kindsOf(views).values()];
+  if (kinds.length < 2) return null;
+  return (
+    <div class="kinds" role="group" aria-label="Kinds of devices">
+      {kinds.map((set) => (
+        <button key={kindOf(set[0]!)} type="button" class="button small"
+          aria-pressed={chosen[0] !== undefined && kindOf(chosen[0]) === kindOf(set[0]!)}
+          onClick={() => onChooseAll(preselect(set))}>
+          {set.length} × {set[0]!.model}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function ChooseDevices({ views, chosen, onChoose, onChooseAll }: {
   views: DeviceView[]; chosen: DeviceView[]; onChoose: (name: string, isOn: boolean) => void;
+  onChooseAll: (names: string[]) => void;
 }) {
   if (views.every((view) => view.schemes.length === 0))
     return <Note icon="info" title="No device of this node can be divided">
@@ -40,8 +60,9 @@ export function ChooseDevices({ views, chosen, onChoose }: {
     </Note>;
   return (
     <fieldset class="device-choices">
-      <legend class="hint">Devices of one model follow one layout. The largest set that is free is
-        chosen already; choose none to begin with another kind.</legend>
+      <legend class="hint">Devices of one model follow one layout. The largest set is chosen already,
+        without those that somebody uses.</legend>
+      <Kinds {...{ views, chosen, onChooseAll }} />
       <ul>
         {views.map((view) => <Choice key={view.name} {...{ view, chosen, onChoose }} />)}
       </ul>

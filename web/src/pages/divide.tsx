@@ -144,14 +144,16 @@ function Divide({ views, profiles, wanted }: {
   const canApply = isAdmin && isCurrent && planned.plan !== null && planned.plan.steps.length > 0 &&
     (planned.plan.obstacles.length === 0 || now.on_busy === "wait");
 
-  const choose = (name: string, isOn: boolean) => {
-    setSelected(isOn ? [...selected, name] : selected.filter((each) => each !== name));
+  const chooseAll = (list: string[]) => {
+    setSelected(list);
     setPicked({ ...NOTHING, scheme });
   };
+  const choose = (name: string, isOn: boolean) =>
+    chooseAll(isOn ? [...selected, name] : selected.filter((each) => each !== name));
   return (
     <>
       <Section title="1. Devices">
-        <ChooseDevices views={views} chosen={chosen} onChoose={choose} />
+        <ChooseDevices views={views} chosen={chosen} onChoose={choose} onChooseAll={chooseAll} />
       </Section>
       <Section title="2. Parts">
         <ChooseParts key={selected.join()} chosen={chosen} choices={choices} schemes={schemes}

@@ -17,27 +17,40 @@ export interface Size {
   share: number;
   memory_bytes: number;
   class: LeaseClass;
+  cap: number | null;
 }
 
 const CLASSES: [LeaseClass, string][] = [
   ["latency", "Latency: served sooner"], ["normal", "Normal"], ["batch", "Batch: served later"],
 ];
 
+/* Tenths from the share on, and what it is now: a cap below the share makes no sense. */
+function capsOf(lease: Lease, size: Size): [string, string][] {
+  const tenths = Array.from({ length: 10 }, (_, n) => (n + 1) / 10);
+  const known = [...tenths, ...(lease.cap === null ? [] : [lease.cap])];
+  const caps = [...new Set(known)].filter((cap) => cap >= size.share || cap === size.cap);
+  return [["", "None"], ...caps.sort((a, b) => a - b).map((cap): [string, string] =>
+    [String(cap), `At most ${percent(cap)}`])];
+}
+
 function changesOf(lease: Lease, size: Size): Partial<Size> {
   const changes: Partial<Size> = {};
   if (Math.abs(size.share - lease.share) > 1e-6) changes.share = size.share;
   if (size.memory_bytes !== lease.memory_bytes) changes.memory_bytes = size.memory_bytes;
   if (size.class !== lease.class) changes.class = size.class;
+  if (size.cap !== lease.cap) changes.cap = size.cap;
   return changes;
 }
 
 export function ResizeDialog({ lease, devices, proposed, onClose }: {
-  lease: Lease; devices: Device[]; proposed?: Size; onClose: () => void;
+  lease: Lease; devices: Device[]; proposed?: Omit<Size, "cap">; onClose: () => void;
 }) {
   const session = useSession();
   const device = devices.find((each) => each.name === lease.device);
-  const [size, setSize] = useState<Size>(proposed ?? {
-    share: lease.share, memory_bytes: lease.memory_bytes, class: lease.class });
+  const [size, setSize] = useState<Size>(() => {
+    const { share, memory_bytes, class: kind } = proposed ?? lease;
+    return { share, memory_bytes, class: kind, cap: lease.cap };
+  });
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
   const room = device ? roomOn(device, lease) : { share: 1, memory_bytes: lease.memory_bytes };
@@ -69,8 +82,13 @@ export function ResizeDialog({ lease, devices, proposed, onClose }: {
           onInput={(memory_bytes) => setSize({ ...size, memory_bytes })} />
         {size.memory_bytes < lease.memory_used_bytes && <p class="hint">It uses{" "}
           {bytes(lease.memory_used_bytes)} now: that stays, and nothing more is let in.</p>}
-        <SelectField label="Class" value={size.class} options={CLASSES}
-          onChange={(value) => setSize({ ...size, class: value as LeaseClass })} />
+        <div class="form">
+          <SelectField label="Class" value={size.class} options={CLASSES}
+            onChange={(value) => setSize({ ...size, class: value as LeaseClass })} />
+          <SelectField label="Cap" value={size.cap === null ? "" : String(size.cap)}
+            options={capsOf(lease, size)} hint="Even when the device is idle."
+            onChange={(value) => setSize({ ...size, cap: value === "" ? null : Number(value) })} />
+        </div>
         {problem && <p class="refusal" role="alert">{problem}</p>}
       </div>
       <footer class="dialog-foot">

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import type { Lease } from "../api/types";
-import { bytes, percent, since } from "../lib/format";
+import { bytes, bytesOf, percent, since } from "../lib/format";
 import { Badge } from "../ui/badge";
 import { Meter } from "../ui/bar";
 import { href } from "../ui/hooks";
@@ -10,7 +10,7 @@ export function LeaseState({ lease }: { lease: Lease }) {
   if (lease.state === "queued")
     return <Badge icon="wait" tone="warn">{`Queued, place ${lease.queue_position ?? "?"}`}</Badge>;
   if (lease.holding) return <Badge icon="ok" tone="good">Working</Badge>;
-  if (lease.waiting) return <Badge icon="wait" tone="accent">Its turn comes</Badge>;
+  if (lease.waiting) return <Badge icon="wait" tone="accent">In line</Badge>;
   return <Badge>Idle</Badge>;
 }
 
@@ -36,7 +36,7 @@ const COLUMNS: Column<Lease>[] = [
       <Meter whole={lease.memory_bytes} promised={lease.memory_bytes}
         used={lease.memory_used_bytes}
         label={`${bytes(lease.memory_used_bytes)} used of ${bytes(lease.memory_bytes)}`} />
-      {bytes(lease.memory_used_bytes)} of {bytes(lease.memory_bytes)}
+      {bytesOf(lease.memory_used_bytes, lease.memory_bytes)}
     </span>
   ) },
   { head: "Class", cell: (lease) => lease.class, isMinor: true },

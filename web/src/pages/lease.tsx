@@ -2,7 +2,7 @@
 /* One lease: what it was promised, what it uses, who is in it. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Device, Lease } from "../api/types";
-import { bytes, clock, count, date, duration, percent, since } from "../lib/format";
+import { bytes, bytesOf, clock, count, date, duration, percent, since } from "../lib/format";
 import { Seen } from "../lib/series";
 import { Meter } from "../ui/bar";
 import { Badge } from "../ui/badge";
@@ -38,15 +38,15 @@ function factsOf(lease: Lease): [string, string][] {
   return facts;
 }
 
-function Gauge({ name, used, promised, show }: {
-  name: string; used: number; promised: number; show: (n: number) => string;
+function Gauge({ name, used, promised, text }: {
+  name: string; used: number; promised: number; text: string;
 }) {
   return (
     <div class="gauge">
       <span class="gauge-name">{name}</span>
       <Meter whole={Math.max(promised, used)} promised={promised} used={used}
-        label={`${name}: ${show(used)} used of ${show(promised)}`} />
-      <span class="number">{show(used)} of {show(promised)}</span>
+        label={`${name}: ${text} in use`} />
+      <span class="number">{text}</span>
     </div>
   );
 }
@@ -81,8 +81,9 @@ function Body({ lease }: { lease: Lease }) {
       </div>
       <div class="gauges">
         <Gauge name="Compute" used={lease.share_used} promised={lease.share}
-          show={(n) => percent(n)} />
-        <Gauge name="Memory" used={lease.memory_used_bytes} promised={lease.memory_bytes} show={bytes} />
+          text={`${percent(lease.share_used)} of ${percent(lease.share)}`} />
+        <Gauge name="Memory" used={lease.memory_used_bytes} promised={lease.memory_bytes}
+          text={bytesOf(lease.memory_used_bytes, lease.memory_bytes)} />
       </div>
       <Facts items={factsOf(lease)} />
       <Section title={count(lease.processes.length, "process", "processes")}>

@@ -85,6 +85,8 @@ function saidOf(view: DeviceView): string {
     return `${view.name}: ${view.slots.map((slot) => slot.leases.length > 0
       ? `${slot.profile} with ${leases(slot.leases)}` : slot.profile).join("; ")}`;
   if (view.leases.length > 0) return `${view.name}: ${leases(view.leases)}`;
+  if (view.scheme !== "none") return `${view.name}: no partitions`;
+  if (view.holders.length > 0) return `${view.name}: held by ${view.holders[0]!.text}`;
   return `${view.name}: nothing promised`;
 }
 
@@ -97,6 +99,8 @@ export function DeviceBar({ view }: { view: DeviceView }) {
         ? view.slots.map((slot) => <Slot key={slot.name} slot={slot} />)
         : <Shares leases={view.leases}
           setAside={asideOf(view.device?.share_promised, view.leases)} />}
+      {view.scheme !== "none" && view.slots.length === 0 &&
+        <span class="slot-label">no partitions</span>}
       {isHeld && <span class="held-label">{view.holders[0]!.text}</span>}
     </div>
   );

@@ -50,6 +50,7 @@ const STEPS = [0.001, 0.01, 0.05, 0.1, 0.2, 0.25, 0.5, 1,
 function optionsOf(box: HTMLElement, lines: Line[], show: (value: number) => string,
   most: number | undefined): uPlot.Options {
   const ink = colourOf(box, "muted");
+  const font = `12px ${getComputedStyle(box).fontFamily}`;
   const grid = { stroke: colourOf(box, "line"), width: 1 };
 
   return {
@@ -59,8 +60,8 @@ function optionsOf(box: HTMLElement, lines: Line[], show: (value: number) => str
     legend: { live: true },
     scales: { y: { range: (_u, _least, top) => [0, most ?? Math.max(top * 1.1, 1e-9)] } },
     axes: [
-      { stroke: ink, grid, ticks: grid, space: 70, values: (_u, splits) => momentsOf(splits) },
-      { stroke: ink, grid, ticks: grid, size: 64, incrs: [...STEPS],
+      { stroke: ink, font, grid, ticks: grid, space: 70, values: (_u, splits) => momentsOf(splits) },
+      { stroke: ink, font, grid, ticks: grid, size: 64, incrs: [...STEPS],
         values: (_u, splits) => splits.map(show) },
     ],
     series: [

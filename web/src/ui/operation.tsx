@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An operation on its way: its steps as they are done. */
+import { Problem } from "../api/problem";
 import type { Session } from "../api/session";
 import type { Operation } from "../api/types";
 import { hasEnded, STATE_WORDS } from "../lib/disturbed";
+import { names } from "../lib/format";
 import { Badge } from "./badge";
+import { useScope, useSession } from "./hooks";
 import { Icon, type IconName } from "./icons";
+import { notify } from "./toasts";
 
 const WAIT_MS = 10000;
 
@@ -38,19 +42,48 @@ const MARKS: Record<string, [IconName, string]> = {
   pending: ["wait", "plain"],
 };
 
+/* One that waits has changed nothing yet, so it may be given up. */
+function GiveUp({ operation }: { operation: Operation }) {
+  const session = useSession();
+  const isAdmin = useScope() === "admin";
+  const giveUp = async () => {
+    try {
+      await session.agent.ask(`/v1/operations/${operation.id}`, { method: "DELETE" });
+      await session.operations.refresh();
+    } catch (cause) {
+      notify(Problem.of(cause).message, true);
+    }
+  };
+
+  if (!isAdmin || operation.state !== "waiting") return null;
+  return (
+    <button type="button" class="button small" onClick={() => void giveUp()}>
+      Give up<span class="sr"> {operation.what}</span>
+    </button>
+  );
+}
+
+function InTheWay({ operation }: { operation: Operation }) {
+  if (operation.state !== "waiting" || operation.obstacles.length === 0) return null;
+  const holders = operation.obstacles.flatMap((each) => each.holders.map((holder) => holder.text));
+  return <p class="hint">It waits for {names(holders) || "somebody"} to end.</p>;
+}
+
 export function Progress({ operation }: { operation: Operation }) {
   const done = operation.steps.filter((step) => step.state === "done").length;
   const tone = operation.state === "done" ? "good" : hasEnded(operation) ? "bad" : "accent";
 
   return (
     <div class="operation">
-      <p class="operation-head" role="status">
+      <div class="operation-head" role="status">
         <Badge tone={tone} icon={MARKS[operation.state]?.[0] ?? "wait"}>
           {STATE_WORDS[operation.state]}
         </Badge>
         <span>{operation.what}</span>
         <span class="number">{done} of {operation.steps.length} steps</span>
-      </p>
+        <GiveUp operation={operation} />
+      </div>
+      <InTheWay operation={operation} />
       <progress value={done} max={Math.max(1, operation.steps.length)}
         aria-label={`${operation.what}: steps done`} />
       {operation.error && <p class="refusal" role="alert">{operation.error.detail}</p>}

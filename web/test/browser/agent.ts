@@ -74,9 +74,18 @@ export class Agent {
   }
 
   /* A program that does nothing, in a lease. */
-  async hold(name: string, ...options: string[]): Promise<ChildProcess> {
+  hold(name: string, ...options: string[]): Promise<ChildProcess> {
+    return this.run(["sleep", "600"], name, ...options);
+  }
+
+  /* One that keeps its device busy, with what the benchmarks use. */
+  work(name: string, ...options: string[]): Promise<ChildProcess> {
+    return this.run([join(BUILD, "bench/tenant"), "--mode", "sync"], name, ...options);
+  }
+
+  private async run(program: string[], name: string, ...options: string[]): Promise<ChildProcess> {
     const holder = spawn(CLEAVE, ["--socket", this.socket, "run", "--no-namespace", "--name", name,
-      ...options, "--", "sleep", "600"], { stdio: "ignore" });
+      ...options, "--", ...program], { stdio: ["pipe", "ignore", "ignore"] });
     this.holders.push(holder);
     await until(`lease ${name}`, async () =>
       (await this.json<{ items: { name: string }[] }>("/v1/leases")).items

@@ -15,7 +15,7 @@ export function chromiumPath(): string {
 export async function launch(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath(),
-    args: ["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc"],
+    args: ["--no-sandbox", "--disable-gpu", "--disable-lcd-text"],
   });
 }
 

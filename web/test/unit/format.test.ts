@@ -12,6 +12,12 @@ test("sizes are binary, short, and never 1024 of a unit", () => {
   for (const [n, text] of rows) assert.equal(format.bytes(n), text);
 });
 
+test("a part of a size is said in the unit of the whole", () => {
+  assert.equal(format.bytesOf(2 ** 29, 8 * 2 ** 30), "0.5 of 8 GiB");
+  assert.equal(format.bytesOf(0, 2 ** 20), "0 of 1 MiB");
+  assert.equal(format.bytesOf(150 * 2 ** 30, 192 * 2 ** 30), "150 of 192 GiB");
+});
+
 test("a size for the command line fits what it stands for", () => {
   assert.equal(format.sizeArgument(8 * 2 ** 30), "8G");
   assert.equal(format.sizeArgument(1.5 * 2 ** 30), "1536M");

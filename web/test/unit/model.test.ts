@@ -13,7 +13,7 @@ test("each device has one assigned status, the gravest first", () => {
   const lost = { health: { state: "lost" as const, reasons: ["fell off the bus"] } };
   const rows: [Parameters<typeof model.viewsOf>, model.Status, RegExp][] = [
     [[node(nodeDevice("gpu0")), [device("gpu0")], []], "ready", /^$/],
-    [[node(divided), [device("gpu0")], []], "divided", /^$/],
+    [[node(divided), [device("gpu0")], []], "divided", /without partitions/],
     [[node(t4), [device("gpu1")], []], "fixed", /no MIG/],
     [[node(t4), [device("gpu1")], [lease("a", "gpu1")]], "leased", /^$/],
     [[node(held), [device("gpu2")], []], "leased", /4711/],

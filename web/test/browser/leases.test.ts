@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leases of real programs, on this machine's own device: the processor, through PoCL. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import type { Device, Lease } from "../../src/api/types";
+import { type Agent, until } from "./agent";
+import { open, visit } from "./browser";
+import { agent, assertAccessible, assertNoTroubles, bridge, browser } from "./world";
+
+const leases = async (to: Agent) => (await to.json<{ items: Lease[] }>("/v1/leases")).items;
+
+/* A range is set by its keys, as people without a mouse do. */
+async function press(page: Page, label: string, key: string, times: number): Promise<void> {
+  const slider = page.getByRole("slider", { name: label });
+  await slider.focus();
+  for (let n = 0; n < times; n++) await slider.press(key);
+}
+
+test("a real lease works, is resized within what is free, and is released", async (t) => {
+  const here = await agent();
+  const { items } = await here.json<{ items: Device[] }>("/v1/devices");
+  if (items.length === 0) return t.skip("no OpenCL device here");
+  await here.work("busy", "--share", "0.3", "--memory", "100M");
+  await here.hold("other", "--share", "0.4", "--memory", "1G");
+  const page = await open(await browser(), (await bridge(here, { hasDouble: false })).url);
+
+  await visit(page, "leases");
+  await page.getByRole("row", { name: /^busy/ }).getByText(/[1-9]\d?%.*[1-9]\d*%|Working|Its turn/).first()
+    .waitFor();
+  await until("busy has used its device", async () =>
+    (await leases(here)).some((each) => each.name === "busy" && each.share_used > 0.05));
+
+  await page.getByRole("button", { name: "Resize busy" }).click();
+  const dialog = page.getByRole("dialog", { name: "Resize busy" });
+  assert.match(await dialog.innerText(), /60% of 100% can be had/);
+  await assertAccessible(page, "the resize dialog");
+  /* To the end of the scale: the thumb stays where it can be had. */
+  await press(page, "Share of the compute", "End", 1);
+  assert.match(await dialog.innerText(), /60%\n/);
+  await press(page, "Share of the compute", "ArrowLeft", 10);
+  await dialog.getByRole("button", { name: "Resize" }).click();
+  await page.getByText(/busy now has 50%/).waitFor();
+  assert.equal((await leases(here)).find((each) => each.name === "busy")!.share, 0.5);
+
+  await page.getByRole("link", { name: "busy" }).click();
+  await page.getByText("1 process", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Release" }).click();
+  const release = page.getByRole("dialog", { name: "Release busy?" });
+  assert.match(await release.innerText(), /1 process of .* is ended \(pid \d+\).*SIGKILL/s);
+  await release.getByRole("button", { name: "End its processes" }).click();
+  await page.getByText("Released busy.").waitFor();
+  await page.getByRole("heading", { name: "Leases" }).waitFor();
+  await until("busy is gone", async () => !(await leases(here)).some((each) => each.name === "busy"));
+
+  /* Without a process on the device it is given back, and the program is told so. */
+  await page.getByRole("button", { name: "Release other" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Release" }).click();
+  await page.getByText("Released other.").waitFor();
+  await page.getByText("No leases").waitFor();
+  await page.context().close();
+  assertNoTroubles();
+});
+
+test("a refused resize stays open with the reason", async () => {
+  const dgx = await agent("dgx-a100");
+  await dgx.hold("a", "--device", "gpu0", "--share", "0.5");
+  const page = await open(await browser(), (await bridge(dgx)).url, { pace: 0 });
+
+  await visit(page, "leases");
+  await page.getByRole("button", { name: "Resize a" }).click();
+  /* Somebody takes the room while the dialog is open; the page does not look by itself. */
+  await dgx.hold("b", "--device", "gpu0", "--share", "0.5");
+  await press(page, "Share of the compute", "End", 1);
+  await page.getByRole("dialog").getByRole("button", { name: "Resize" }).click();
+  const refusal = page.getByRole("alert").filter({ hasText: "does not fit" });
+  await refusal.waitFor();
+  assert.equal(await page.getByRole("dialog").isVisible(), true);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.getByRole("dialog").count(), 0);
+  await page.context().close();
+  assertNoTroubles();
+});
+
+test("the command of a new lease is what the command line takes", async () => {
+  const dgx = await agent("dgx-a100");
+  const page = await open(await browser(), (await bridge(dgx)).url);
+
+  await visit(page, "leases");
+  await page.getByRole("button", { name: "New lease" }).click();
+  const dialog = page.getByRole("dialog", { name: "New lease" });
+  await dialog.getByLabel("Device").selectOption("gpu3");
+  await dialog.getByLabel("Name").fill("my run");
+  await dialog.getByLabel("Program").fill("sleep 600");
+  await press(page, "Share of the compute", "ArrowRight", 5);
+  await assertAccessible(page, "the new lease");
+  const command = await dialog.locator("pre").innerText();
+  assert.match(command,
+    /^cleave run --name 'my run' --device gpu3 --share 0\.3 --memory \d+[MG] -- sleep 600$/);
+  await dialog.getByRole("button", { name: /^Copy/ }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), command);
+  await dialog.getByRole("button", { name: "Close" }).click();
+
+  const [, ...words] = command.replace("'my run'", "my-run").split(" ");
+  await dgx.hold("my-run", ...words.slice(3, words.indexOf("--")));
+  await page.getByRole("link", { name: "my-run" }).waitFor();
+  await page.context().close();
+  assertNoTroubles();
+});

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every page, with data and without, in both themes and on a phone. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Lease } from "../../src/api/types";
+import { open, visit } from "./browser";
+import {
+  agent, assertAccessible, assertNoSideways, assertNoTroubles, bridge, browser, busyAgent,
+} from "./world";
+
+async function routes(): Promise<[string, RegExp][]> {
+  const { items } = await (await busyAgent()).json<{ items: Lease[] }>("/v1/leases");
+  const train = items.find((each) => each.name === "train")!;
+
+  return [
+    ["overview", /2 divided, 9 partitions.*gpu7.*process 4711.*lease queued/s],
+    ["devices", /gpu0.*Divided.*gpu5.*Ready.*1g\.5gb, 1g\.5gb\+me/s],
+    ["devices/gpu0", /5 partitions.*3g\.20gb.*History/s],
+    ["partitions", /9 partitions.*gpu0\/1g\.5gb@0.*notebook of root.*MIG-/s],
+    ["divide", /largest set.*Memory each.*4\.8 GiB/s],
+    ["leases", /notebook.*gpu0\/1g\.5gb@0.*Queued, place 1/s],
+    [`leases/${train.id}`, /train.*batch.*History.*Promised/s],
+    ["advice", /Too large.*Proposed.*slower/s],
+    ["events", /lease queued.*lease created.*agent started/s],
+    ["events/audit", /Nobody has changed anything yet|Audit/],
+    ["tenants", /root.*of 8.*normal, batch.*alice/s],
+    ["tokens", /grafana.*viewer.*Revoke/s],
+  ];
+}
+
+for (const dark of [false, true])
+  test(`every page has its data and no violation, ${dark ? "dark" : "light"}`, async () => {
+    const served = await bridge(await busyAgent(), { seemsUsed: true });
+    const page = await open(await browser(), served.url, { dark });
+
+    for (const [route, text] of await routes()) {
+      await visit(page, route);
+      await page.waitForFunction((pattern) =>
+        new RegExp(pattern, "s").test(document.body.innerText), text.source).catch(async () =>
+        assert.match(await page.innerText("body"), text, route));
+      await assertAccessible(page, `${route}, ${dark ? "dark" : "light"}`);
+      await assertNoSideways(page, route);
+    }
+    await page.context().close();
+    assertNoTroubles();
+  });
+
+test("every page fits a phone, with the pages behind a button", async () => {
+  const served = await bridge(await busyAgent(), { seemsUsed: true });
+  const page = await open(await browser(), served.url, { width: 360, height: 740 });
+
+  for (const [route] of await routes()) {
+    await visit(page, route);
+    await assertNoSideways(page, `${route} at 360`);
+  }
+  await visit(page, "overview");
+  await page.getByRole("button", { name: "Pages" }).click();
+  await assertAccessible(page, "the open menu on a phone");
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Leases" }).click();
+  await page.getByRole("heading", { name: "Leases" }).waitFor();
+  assert.equal(await page.getByRole("navigation", { name: "Pages" }).isVisible(), false);
+  await page.context().close();
+  assertNoTroubles();
+});
+
+test("an agent without the newer routes is shown as that, and the rest works", async () => {
+  const served = await bridge(await busyAgent(), { hasDouble: false });
+  const page = await open(await browser(), served.url);
+
+  for (const route of ["advice", "tenants", "tokens", "events/audit"]) {
+    await visit(page, route);
+    await page.getByText("This agent does not offer this yet").waitFor();
+    await assertAccessible(page, `${route} that is not there`);
+  }
+  await visit(page, "events");
+  await page.getByRole("rowheader", { name: "lease queued" }).waitFor();
+  await visit(page, "devices/gpu2");
+  await page.getByText("This agent keeps no history yet").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Cordon" }).count(), 0);
+  await page.context().close();
+  assertNoTroubles();
+});
+
+test("devices that cannot be divided say why, and what to use", async () => {
+  const served = await bridge(await agent("mixed"));
+  const page = await open(await browser(), served.url);
+
+  await visit(page, "devices/gpu9");
+  await page.locator(".badge", { hasText: "Cannot be divided" }).waitFor();
+  assert.match(await page.innerText("main"), /has no MIG and no virtual functions here: use shares/);
+  await visit(page, "divide");
+  assert.equal(await page.getByRole("checkbox", { name: /^gpu9/ }).isDisabled(), true);
+  await page.getByRole("button", { name: "2 × AMD Instinct MI300X" }).click();
+  assert.equal(await page.getByRole("checkbox", { name: /^gpu5/ }).isChecked(), true);
+  assert.match(await page.getByRole("row", { name: /^CPX\/NPS4/ }).innerText(), /8.*24 GiB.*38/s);
+  await assertAccessible(page, "a node of several kinds");
+  await visit(page, "partitions");
+  await page.getByText("No device is divided").waitFor();
+  await visit(page, "leases");
+  await page.getByText("No leases").waitFor();
+  await visit(page, "nowhere");
+  await page.getByText("There is no such page").waitFor();
+  await page.context().close();
+  assertNoTroubles();
+});
+
+test("nothing moves while a page loads and figures come in", async () => {
+  const served = await bridge(await busyAgent(), { seemsUsed: true, delay_ms: 150 });
+  const page = await open(await browser(), `${served.url}/#/overview`);
+
+  await page.getByText("gpu7", { exact: true }).waitFor();
+  await page.waitForTimeout(2500);
+  const shift = await page.evaluate(() => new Promise<number>((done) => {
+    let sum = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) sum += (entry as unknown as { value: number }).value;
+    }).observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => done(sum), 300);
+  }));
+  assert.ok(shift < 0.02, `layout shift ${shift}`);
+  await page.context().close();
+});

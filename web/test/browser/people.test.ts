@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tokens, signing in, service, several nodes, and everything by the keyboard alone.  What
+ * the agent does not have yet of this is the double's. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { open, visit } from "./browser";
+import { agent, assertAccessible, assertNoTroubles, bridge, browser, busyAgent } from "./world";
+
+test("a token is made, its secret shown once, and revoked", async () => {
+  const page = await open(await browser(), (await bridge(await busyAgent())).url);
+
+  await visit(page, "tokens");
+  await page.getByRole("button", { name: "New token" }).click();
+  await page.getByLabel("Name").fill("prometheus");
+  await page.getByLabel("May do").selectOption("tenant");
+  await page.getByLabel("Tenant").fill("alice");
+  await assertAccessible(page, "the new token");
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  const secret = page.getByRole("dialog", { name: "Token prometheus" });
+  const text = await secret.locator("pre").innerText();
+  assert.match(text, /^clv_/);
+  await secret.getByRole("button", { name: /^Copy/ }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
+  await secret.getByRole("button", { name: "I have copied it" }).click();
+  assert.ok(!(await page.content()).includes(text));
+
+  await page.getByRole("button", { name: "Revoke prometheus" }).click();
+  const revoke = page.getByRole("dialog", { name: "Revoke prometheus?" });
+  assert.match(await revoke.innerText(), /refused from now on.*Last used: never/s);
+  await revoke.getByRole("button", { name: "Revoke" }).click();
+  await page.getByText("Revoked prometheus.").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Revoke prometheus" }).count(), 0);
+
+  await visit(page, "events/audit");
+  await page.getByText("token.post").waitFor();
+  await page.context().close();
+  assertNoTroubles();
+});
+
+test("over TCP a token is asked for, tried, and kept by the tab alone", async () => {
+  const served = await bridge(await busyAgent(), { token: "clv_a1b2c3_good" });
+  const page = await open(await browser(), served.url);
+
+  await page.getByLabel("Token").fill("clv_a1b2c3_bad");
+  await assertAccessible(page, "signing in");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("does not know this token").waitFor();
+  await page.getByLabel("Token").fill("clv_a1b2c3_good");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.locator("main").getByText("lease queued").waitFor();
+  assert.equal(await page.evaluate(() => JSON.stringify(localStorage).includes("good")), false);
+  await page.reload();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Token").waitFor();
+  await page.context().close();
+  assertNoTroubles();
+});
+
+test("a device is cordoned with a reason, and put back", async () => {
+  const page = await open(await browser(), (await bridge(await busyAgent())).url);
+
+  await visit(page, "devices/gpu2");
+  await page.getByRole("button", { name: "Drain" }).click();
+  assert.match(await page.getByRole("dialog").innerText(), /On it now: train of root and infer of root/);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Cordon" }).click();
+  await page.getByLabel("Reason").fill("driver update");
+  await page.getByRole("dialog").getByRole("button", { name: "Cordon" }).click();
+  await page.getByText("gpu2 is cordoned").waitFor();
+  await page.getByText("Cordoned", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Uncordon" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Uncordon" }).click();
+  await page.getByText("gpu2 takes leases again.").waitFor();
+  await page.context().close();
+  assertNoTroubles();
+});
+
+test("several nodes stand side by side, and each can be shown", async () => {
+  const one = await bridge(await busyAgent());
+  const two = await bridge(await agent("mi300x"));
+  one.options.nodes = [{ name: "first", url: one.url }, { name: "second", url: two.url }];
+  const page = await open(await browser(), one.url);
+
+  await page.getByRole("link", { name: "Nodes" }).click();
+  const second = page.getByRole("region", { name: "second" });
+  await second.getByText("AMD Instinct MI300X").first().waitFor();
+  await page.getByRole("region", { name: "first" }).getByText("gpu7").waitFor();
+  await assertAccessible(page, "several nodes");
+  await second.getByRole("button", { name: "Show second" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.getByText("AMD Instinct MI300X").first().waitFor();
+  await page.getByLabel("Node").selectOption({ label: "first" });
+  await page.getByText("NVIDIA A100-SXM4-40GB").first().waitFor();
+  await page.context().close();
+  assertNoTroubles();
+});
+
+const focused = (page: Page) => page.evaluate(() => {
+  const element = document.activeElement as HTMLElement;
+  return element.getAttribute("aria-label") ?? element.innerText;
+});
+
+async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  for (let n = 0; n < 80; n++) {
+    await page.keyboard.press("Tab");
+    const text = await focused(page);
+    if (typeof name === "string" ? text.trim() === name : name.test(text)) return;
+  }
+  assert.fail(`no way to ${name} with the Tab key`);
+}
+
+test("by the keyboard alone: to a device, its partition's end, and back", async () => {
+  const dgx = await agent("dgx-a100");
+  await dgx.apply("version: 1\ndevices:\n  - select: {name: gpu0}\n    partitions: [{profile: 1g.5gb}]\n");
+  const page = await open(await browser(), (await bridge(dgx)).url);
+  await page.getByText("gpu7", { exact: true }).waitFor();
+
+  /* Past the navigation at once. */
+  await page.keyboard.press("Tab");
+  assert.equal(await focused(page), "To the content");
+  await page.keyboard.press("Enter");
+  await tabTo(page, "gpu0");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "gpu0" }).waitFor();
+  assert.equal(await focused(page), "gpu0");
+  await tabTo(page, /^Destroy/);
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog");
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  assert.equal(await dialog.count(), 0);
+  assert.match(await focused(page), /^Destroy/);
+  await page.keyboard.press("Enter");
+  await tabTo(page, "Destroy");
+  await page.keyboard.press("Enter");
+  await page.getByText(/Destroyed gpu0\/1g\.5gb@/).waitFor();
+
+  await tabTo(page, /^Theme: system/);
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  await page.context().close();
+  assertNoTroubles();
+});

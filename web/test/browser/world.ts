@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tests share: one browser, and agents that are started when a test first needs them. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { Agent } from "./agent";
+import { Bridge, type Options } from "./bridge";
+import { launch, troubles } from "./browser";
+import { furnish } from "./scenes";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let started: Promise<Browser> | null = null;
+let dgx: Promise<Agent> | null = null;
+const agents: Agent[] = [];
+const bridges: Bridge[] = [];
+
+export function browser(): Promise<Browser> {
+  started ??= launch();
+  return started;
+}
+
+export async function agent(node?: string): Promise<Agent> {
+  const made = new Agent(node && `examples/${node}.yaml`);
+  agents.push(made);
+  return made.start();
+}
+
+/* The DGX A100 with work on it, for tests that change nothing. */
+export function busyAgent(): Promise<Agent> {
+  dgx ??= (async () => {
+    const made = await agent("dgx-a100");
+    await furnish(made);
+    return made;
+  })();
+  return dgx;
+}
+
+export async function bridge(to: Agent, options: Partial<Options> = {}): Promise<Bridge> {
+  const made = new Bridge(to, options);
+  bridges.push(made);
+  await made.listen();
+  return made;
+}
+
+after(async () => {
+  await (await started)?.close();
+  for (const each of bridges) await each.close();
+  for (const each of agents) await each.end();
+});
+
+/* Ends a test with what the page wrote or threw meanwhile. */
+export function assertNoTroubles(): void {
+  const seen = troubles.splice(0);
+  assert.deepEqual(seen, []);
+}
+
+export async function assertAccessible(page: Page, what: string): Promise<void> {
+  /* Through the protocol, which the page's policy does not bind. */
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const axe = (window as unknown as { axe: { run: () => Promise<{
+      violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[] }> } }).axe;
+    return (await axe.run()).violations.map((each) => [each.id, ...each.nodes.slice(0, 3).map((node) =>
+      `${node.html.slice(0, 160)} ${node.failureSummary}`)].join("\n"));
+  });
+  assert.deepEqual(found, [], what);
+}
+
+export async function assertNoSideways(page: Page, what: string): Promise<void> {
+  const [wide, room] = await page.evaluate(() =>
+    [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+  assert.ok(wide! <= room!, `${what}: ${wide} wide in ${room}`);
+}
