@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The frame around the pages: where one is, which node, whether it answers. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { Agent } from "./api/agent";
 import { Session } from "./api/session";
 import type { ListOf, NodeAddress } from "./api/types";
@@ -23,31 +23,21 @@ import { Page } from "./ui/page";
 import { Note } from "./ui/states";
 import { Toasts } from "./ui/toasts";
 
-/* Relative addresses are this page's own agent. */
-function sessionsOf(addresses: NodeAddress[]): Session[] {
-  return addresses.map(({ name, url }) =>
-    new Session(new Agent(name, new URL(url, location.origin).origin === location.origin ? "" : url)));
-}
+const NO_NODES: NodeAddress[] = [];
 
+/* The page's own agent, and those that its settings name.  They are asked for again when
+ * somebody has signed in: who is nobody yet is not told. */
 function useSessions(): Session[] {
-  const [sessions, setSessions] = useState(() => [new Session(new Agent("this node", ""))]);
+  const own = useMemo(() => new Session(new Agent("this node", "")), []);
+  const state = useResource(own.one<ListOf<NodeAddress>>("/console/nodes.json", () => 0));
+  const known = state.phase === "ready" ? state.data.items : NO_NODES;
 
-  useEffect(() => {
-    const own = sessions[0]!;
-    own.agent.ask<ListOf<NodeAddress>>("/console/nodes.json").then(({ items }) => {
-      const all = sessionsOf(items);
-      const others = all.filter((each) => each.agent.base !== "");
-      const name = all.find((each) => each.agent.base === "")?.agent.name;
-      if (others.length === 0) return;
-      /* Its own session has begun to look already, and stays. */
-      setSessions([name ? renamed(own, name) : own, ...others]);
-    }).catch(() => undefined);
-  }, []);
-  return sessions;
-}
-
-function renamed(session: Session, name: string): Session {
-  return Object.assign(session, { agent: Object.assign(session.agent, { name }) });
+  return useMemo(() => {
+    const isOwn = (node: NodeAddress) => new URL(node.url, location.origin).origin === location.origin;
+    own.agent.name = known.find(isOwn)?.name ?? own.agent.name;
+    return [own, ...known.filter((node) => !isOwn(node))
+      .map((node) => new Session(new Agent(node.name, node.url)))];
+  }, [own, known]);
 }
 
 function Content({ route, sessions, session, onChoose }: {

@@ -8,13 +8,15 @@ export interface Ask {
   method?: string;
   json?: unknown;
   yaml?: string;
+  /* The tag that what is replaced still has to have. */
+  tag?: string | null;
   /* For a request that the agent answers late on purpose. */
   patience_ms?: number;
   signal?: AbortSignal;
 }
 
 export class Agent {
-  readonly name: string;
+  name: string;
   readonly base: string;
 
   constructor(name: string, base: string) {
@@ -50,14 +52,21 @@ export class Agent {
 
   /* The parsed answer, or undefined for an empty one; else throws a Problem. */
   async ask<T>(path: string, ask: Ask = {}): Promise<T> {
+    return (await this.askTagged<T>(path, ask)).data;
+  }
+
+  /* The same with the answer's tag; null where there is none, or none that another agent
+   * lets this page see. */
+  async askTagged<T>(path: string, ask: Ask = {}): Promise<{ data: T; tag: string | null }> {
     const response = await this.send(path, ask);
+    const tag = response.headers.get("ETag");
     const text = await response.text().catch(() => {
       throw Problem.unreachable();
     });
     if (!response.ok) throw problemFrom(response.status, text);
-    if (!text) return undefined as T;
+    if (!text) return { data: undefined as T, tag };
     try {
-      return JSON.parse(text) as T;
+      return { data: JSON.parse(text) as T, tag };
     } catch {
       throw new Problem(response.status, "", "");
     }
@@ -70,6 +79,7 @@ export class Agent {
     const stop = () => timer.abort();
 
     if (ask.json !== undefined) headers["Content-Type"] = "application/json";
+    if (ask.tag) headers["If-Match"] = ask.tag;
     if (ask.yaml !== undefined) headers["Content-Type"] = "application/yaml";
     ask.signal?.addEventListener("abort", stop);
     try {

@@ -61,8 +61,19 @@ export class Feed {
     }
   }
 
+  /* An agent whose state was lost counts from one again: what is here is of another life. */
+  private async begin(signal: AbortSignal): Promise<void> {
+    if (this.last === 0) return;
+    const path = `/v1/events?after=${this.last - 1}&limit=1`;
+    const { items } = await this.agent.ask<ListOf<AgentEvent>>(path, { signal });
+    if (items.length > 0) return;
+    this.last = 0;
+    this.events = [];
+  }
+
   /* The list begins with the oldest kept event; what has scrolled away is passed over. */
   private async catchUp(signal: AbortSignal): Promise<void> {
+    await this.begin(signal);
     for (;;) {
       const page = await this.page(0, signal);
       this.take(page);

@@ -45,7 +45,7 @@ export class Session {
     this.agent = agent;
     this.feed = new Feed(agent);
     this.devices = new Resource(() => agent.ask<Devices>("/v1/devices"), live);
-    this.leases = new Resource(() => this.all<Lease>("/v1/leases"), live);
+    this.leases = new Resource(() => this.all<Lease>("/v1/leases?limit=1000"), live);
     this.node = new Resource(() => agent.ask<Node>("/v1/node"), slow);
     this.profiles = new Resource(() => this.all<Profile>("/v1/profiles"), () => 0);
     this.operations = new Resource(() => this.all<Operation>("/v1/operations"), slow);

@@ -54,6 +54,7 @@ export interface Device {
   numa_node?: number | null;
   health?: Health;
   cordoned?: boolean;
+  cordon_reason?: string | null;
   power_watts?: number | null;
   temperature_celsius?: number | null;
   energy_joules?: number | null;

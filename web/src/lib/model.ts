@@ -120,7 +120,8 @@ function statusOf(view: {
 
   if (health && health.state !== "ok")
     return { status: health.state, reason: health.reasons.join("; ") };
-  if (device?.cordoned) return { status: "cordoned", reason: "takes no new leases" };
+  if (device?.cordoned)
+    return { status: "cordoned", reason: device.cordon_reason || "takes no new leases" };
   if (node && node.scheme !== "none")
     return { status: "divided", reason: node.partitions.length > 0 ? "" : "without partitions" };
   if (view.leases.length > 0 || view.holders.length > 0)

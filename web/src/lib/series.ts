@@ -8,6 +8,25 @@ export interface Series {
   columns: Record<string, (number | null)[]>;
 }
 
+/* What was had already with what is new behind it, so that a page asks for what is new
+ * alone.  Moments between them that nobody knows of are null. */
+export function joined(old: History, fresh: History, most: number): History {
+  const at = (fresh.start - old.start) / old.step;
+
+  if (old.step !== fresh.step || at < 0 || !Number.isInteger(at)) return fresh;
+  const gap = Math.max(0, at - old.rows.length);
+  const rows = [...old.rows.slice(0, at), ...Array<null>(gap).fill(null), ...fresh.rows];
+  const over = Math.max(0, rows.length - most);
+  return { ...fresh, start: old.start + over * old.step, rows: rows.slice(over) };
+}
+
+/* The last moment that something is known of, in Unix seconds. */
+export function knownUntil(history: History): number {
+  let last = history.rows.length - 1;
+  while (last >= 0 && history.rows[last] === null) last--;
+  return history.start + Math.max(0, last) * history.step;
+}
+
 /* Charts draw a point per pixel at most: means of neighbours beyond that. */
 export function seriesOf(history: History, most = 2000): Series {
   const every = Math.max(1, Math.ceil(history.rows.length / most));

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { Advice as Item, Lease, Part } from "../api/types";
 import { bytes, duration, percent } from "../lib/format";
 import { Badge } from "../ui/badge";
-import { href, useData, useResource, useSession } from "../ui/hooks";
+import { href, useData, useMayChange, useResource, useSession } from "../ui/hooks";
 import { Page } from "../ui/page";
 import { Loaded, Note } from "../ui/states";
 import { ResizeDialog } from "./lease-dialogs";
@@ -26,7 +26,7 @@ function slowdown(item: Item): string {
 }
 
 function Card({ item, lease, onResize }: { item: Item; lease?: Lease; onResize: () => void }) {
-  const canResize = lease !== undefined && !item.proposed.profile && item.kind !== "idle";
+  const canResize = useMayChange() && lease !== undefined && !item.proposed.profile && item.kind !== "idle";
 
   return (
     <li class="advice">

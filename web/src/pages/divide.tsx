@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dividing a set of devices: which, into what, what that takes, and doing it. */
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Agent } from "../api/agent";
 import { Problem } from "../api/problem";
 import type { Operation, Plan, Profile, Scheme } from "../api/types";
 import { choicesOf, isMixed, layoutText, picksOf, preselect, type Wish } from "../lib/configure";
@@ -22,10 +23,24 @@ import { PlanView } from "./divide-plan";
 const SETTLE_MS = 250;
 const LAYOUT_NAME = "console.yaml";
 
-type Planned = { text: string; plan: Plan | null; problem: Problem | null };
+interface Planned {
+  text: string;
+  plan: Plan | null;
+  problem: Problem | null;
+  /* How the node was divided when it was planned; null: the agent does not say. */
+  tag: string | null;
+}
+
+/* The tag comes first: what changes after it is found out when the plan is applied. */
+async function planOf(agent: Agent, text: string, signal: AbortSignal): Promise<Planned> {
+  const layout = await agent.askTagged("/v1/layout", { signal }).catch(() => null);
+  const plan = await agent.ask<Plan>(`/v1/plan?name=${LAYOUT_NAME}`,
+    { method: "POST", yaml: text, signal });
+  return { text, plan, problem: null, tag: layout?.tag ?? null };
+}
 
 /* Plans change nothing, so one is made as soon as the choice has settled. */
-function usePlan(text: string | null): Planned | null {
+function usePlan(text: string | null, round: number): Planned | null {
   const session = useSession();
   const [planned, setPlanned] = useState<Planned | null>(null);
 
@@ -33,20 +48,15 @@ function usePlan(text: string | null): Planned | null {
     if (text === null) return setPlanned(null);
     const stopped = new AbortController();
     const timer = setTimeout(async () => {
-      try {
-        const plan = await session.agent.ask<Plan>(`/v1/plan?name=${LAYOUT_NAME}`,
-          { method: "POST", yaml: text, signal: stopped.signal });
-        if (!stopped.signal.aborted) setPlanned({ text, plan, problem: null });
-      } catch (cause) {
-        if (!stopped.signal.aborted)
-          setPlanned({ text, plan: null, problem: Problem.of(cause) });
-      }
+      const made = await planOf(session.agent, text, stopped.signal).catch((cause): Planned =>
+        ({ text, plan: null, problem: Problem.of(cause), tag: null }));
+      if (!stopped.signal.aborted) setPlanned(made);
     }, SETTLE_MS);
     return () => {
       clearTimeout(timer);
       stopped.abort();
     };
-  }, [text, session]);
+  }, [text, session, round]);
   return planned;
 }
 
@@ -106,9 +116,12 @@ function Options({ picked, set }: { picked: Picked; set: (more: Partial<Picked>)
 function useApply(onEnd: () => void) {
   const session = useSession();
   const [operation, setOperation] = useState<Operation | null>(null);
-  const apply = async (text: string, what: string) => {
-    const begun = await session.agent.ask<Operation>(`/v1/apply?name=${LAYOUT_NAME}`,
-      { method: "POST", yaml: text });
+  const apply = async ({ text, tag }: Planned, what: string) => {
+    const begun = tag
+      ? await session.agent.ask<Operation>(`/v1/layout?name=${LAYOUT_NAME}`,
+        { method: "PUT", yaml: text, tag })
+      : await session.agent.ask<Operation>(`/v1/apply?name=${LAYOUT_NAME}`,
+        { method: "POST", yaml: text });
     setOperation(begun);
     /* The dialog closes here; the way on is shown on the page. */
     void follow(session, begun, setOperation).then(async (ended) => {
@@ -137,13 +150,21 @@ function Divide({ views, profiles, wanted }: {
   const now = { ...picked, scheme };
   const wish = useMemo(() => wishOf(chosen, now), [selected.join(), JSON.stringify(now)]);
   const text = wish ? layoutText(wish) : null;
-  const planned = usePlan(text);
+  const [round, setRound] = useState(0);
+  const planned = usePlan(text, round);
   const { operation, apply } = useApply(() => setPicked({ ...NOTHING, scheme }));
   const what = picked.isWhole ? `Make ${names(selected)} whole` : `Divide ${names(selected)}`;
   const isCurrent = planned !== null && planned.text === text;
   const canApply = isAdmin && isCurrent && planned.plan !== null && planned.plan.steps.length > 0 &&
     (planned.plan.obstacles.length === 0 || now.on_busy === "wait");
 
+  /* What was planned on is gone when somebody else divided the node meanwhile. */
+  const applyPlan = (plan: Planned) => apply(plan, what).catch((cause) => {
+    if (Problem.of(cause).status !== 412) throw cause;
+    setRound(round + 1);
+    throw new Problem(412, "precondition_failed", "Somebody has divided this node since it was " +
+      "planned: nothing was changed. Close this and look at the new plan.");
+  });
   const chooseAll = (list: string[]) => {
     setSelected(list);
     setPicked({ ...NOTHING, scheme });
@@ -187,7 +208,7 @@ function Divide({ views, profiles, wanted }: {
       {isAsking && isCurrent && planned.plan && (
         <Confirm title={`${what}?`} action="Apply" lines={byApplying(planned.plan)}
           isDanger={planned.plan.steps.some((step) => step.kind.startsWith("destroy"))}
-          onClose={() => setAsking(false)} onConfirm={() => apply(text!, what)}>
+          onClose={() => setAsking(false)} onConfirm={() => applyPlan(planned)}>
           <p class="hint">{count(planned.plan.steps.length, "step")} with {SCHEME_WORDS[scheme]}. If
             one fails, what was there before is put back.</p>
         </Confirm>

@@ -7,7 +7,7 @@ import { Seen } from "../lib/series";
 import { Meter } from "../ui/bar";
 import { Badge } from "../ui/badge";
 import { HistorySection } from "../ui/history";
-import { href, useSession } from "../ui/hooks";
+import { href, useMayChange, useSession } from "../ui/hooks";
 import { Facts, Page, Section } from "../ui/page";
 import { Loaded, Note } from "../ui/states";
 import { Table } from "../ui/table";
@@ -98,6 +98,7 @@ function Actions({ lease, devices }: { lease: Lease; devices: Device[] }) {
   const [open, setOpen] = useState<"resize" | "release" | null>(null);
   const close = () => setOpen(null);
 
+  if (!useMayChange()) return null;
   return (
     <>
       <button type="button" class="button" disabled={lease.state === "queued"}

@@ -6,7 +6,7 @@ import { bytes, percent } from "../lib/format";
 import { roomOn, shareable } from "../lib/model";
 import { Dialog } from "../ui/dialog";
 import { Code, RoomSlider, SelectField, TextField } from "../ui/field";
-import { useSession } from "../ui/hooks";
+import { useMayChange, useSession } from "../ui/hooks";
 import { Page } from "../ui/page";
 import { Loaded, Note } from "../ui/states";
 import { useViews } from "../ui/views";
@@ -98,6 +98,7 @@ function List({ leases, devices }: { leases: Lease[]; devices: Device[] }) {
   const [resized, setResized] = useState<Lease | null>(null);
   const [released, setReleased] = useState<Lease | null>(null);
   const shown = leases.filter((lease) => matches(lease, filter));
+  const mayChange = useMayChange();
 
   if (leases.length === 0)
     return <Note icon="leases" title="No leases">
@@ -114,7 +115,7 @@ function List({ leases, devices }: { leases: Lease[]; devices: Device[] }) {
           options={[["", "All"], ["active", "Active"], ["queued", "Queued"]]} />
         <p class="hint" role="status">{shown.length} of {leases.length}</p>
       </div>
-      <LeaseTable leases={shown} more={[{ head: "", cell: (lease) => (
+      <LeaseTable leases={shown} more={!mayChange ? [] : [{ head: "", cell: (lease) => (
         <span class="row-actions">
           <button type="button" class="button small" disabled={lease.state === "queued"}
             onClick={() => setResized(lease)}>Resize<span class="sr"> {lease.name}</span></button>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import { useState } from "preact/hooks";
 import type { Tenant } from "../api/types";
-import { bytes, duration } from "../lib/format";
+import { bytes, bytesOf, duration } from "../lib/format";
 import { Meter } from "../ui/bar";
 import { HistorySection } from "../ui/history";
 import { useResource, useSession } from "../ui/hooks";
@@ -12,15 +12,16 @@ import { type Column, Table } from "../ui/table";
 /* Shares of several devices add up: 1.5 is one device and a half. */
 const shares = (n: number) => n.toFixed(2);
 
-function Against({ label, used, allowed, show }: {
+function Against({ label, used, allowed, show, showOf }: {
   label: string; used: number; allowed: number | null | undefined; show: (n: number) => string;
+  showOf?: (used: number, allowed: number) => string;
 }) {
   if (allowed === null || allowed === undefined) return <>{show(used)}</>;
+  const text = showOf ? showOf(used, allowed) : `${show(used)} of ${show(allowed)}`;
   return (
     <span class="with-meter">
-      <Meter whole={Math.max(allowed, used)} promised={allowed} used={used}
-        label={`${label}: ${show(used)} of ${show(allowed)}`} />
-      {show(used)} of {show(allowed)}
+      <Meter whole={Math.max(allowed, used)} promised={allowed} used={used} label={`${label}: ${text}`} />
+      {text}
     </span>
   );
 }
@@ -39,7 +40,7 @@ function columns(show: (tenant: Tenant) => void): Column<Tenant>[] {
       <Against label="Compute" used={each.share} allowed={each.allowance?.share} show={shares} />) },
     { head: "Memory", isNumber: true, sort: (each) => each.memory_bytes, cell: (each) => (
       <Against label="Memory" used={each.memory_bytes} allowed={each.allowance?.memory_bytes}
-        show={bytes} />) },
+        show={bytes} showOf={bytesOf} />) },
     { head: "Profiles", cell: (each) => listOf(each.allowance?.profiles) },
     { head: "Classes", cell: (each) => listOf(each.allowance?.classes) },
     { head: "Device time", isNumber: true, sort: (each) => each.gpu_seconds,

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { pace, type Session } from "../api/session";
-import { href, type Route, useResource } from "./hooks";
+import { href, type Route, useResource, useScope } from "./hooks";
 import { Icon, type IconName } from "./icons";
 import { ThemeButton } from "./theme";
 
@@ -21,7 +21,9 @@ const PACES: [string, string][] = [["1000", "Every second"], ["5000", "Every 5 s
 
 function Pages({ route, hasNodes }: { route: Route; hasNodes: boolean }) {
   const here = route.page === "divide" ? "partitions" : route.page;
-  const pages = hasNodes ? [...PAGES, ["nodes", "Nodes", "nodes"] as const] : PAGES;
+  const isAdmin = useScope() === "admin";
+  const own = PAGES.filter(([page]) => page !== "tokens" || isAdmin);
+  const pages = hasNodes ? [...own, ["nodes", "Nodes", "nodes"] as const] : own;
 
   return (
     <ul>

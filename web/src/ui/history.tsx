@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An hour by seconds, a month by minutes, of a device, a lease, a partition or a tenant. */
 import { useMemo, useState } from "preact/hooks";
+import type { Agent } from "../api/agent";
 import { Resource } from "../api/resource";
 import type { History } from "../api/types";
 import { bytes, percent } from "../lib/format";
-import { type Seen, type Series, seriesOf } from "../lib/series";
+import { joined, knownUntil, type Seen, type Series, seriesOf } from "../lib/series";
 import { Chart, type Line } from "./chart";
 import { useResource, useSession } from "./hooks";
 import { Section } from "./page";
@@ -27,10 +28,19 @@ const MEMORY: Line[] = [
   { column: "memory_quota_bytes", label: "Quota", colour: "hue-1", isDashed: true },
 ];
 
-function pathOf(of: string, span: Span): string {
-  const from = new Date(Date.now() - SPANS[span].seconds * 1000).toISOString();
-  return `/v1/history?of=${encodeURIComponent(of)}&resolution=${SPANS[span].resolution}` +
-    `&from=${from}`;
+/* All of the span at first, and then what came since. */
+function historyOf(agent: Agent, of: string, span: Span): () => Promise<History> {
+  const { resolution, seconds } = SPANS[span];
+  let kept: History | null = null;
+
+  return async () => {
+    const from_s = kept ? knownUntil(kept) : Date.now() / 1000 - seconds;
+    const path = `/v1/history?of=${encodeURIComponent(of)}&resolution=${resolution}` +
+      `&from=${new Date(from_s * 1000).toISOString()}`;
+    const fresh = await agent.ask<History>(path);
+    kept = kept ? joined(kept, fresh, seconds / fresh.step) : fresh;
+    return kept;
+  };
 }
 
 function Charts({ series }: { series: Series }) {
@@ -65,9 +75,8 @@ function Unkept({ seen }: { seen?: Seen }) {
 export function HistorySection({ of, seen }: { of: string; seen?: Seen }) {
   const session = useSession();
   const [span, setSpan] = useState<Span>("hour");
-  const resource = useMemo(() => new Resource(
-    () => session.agent.ask<History>(pathOf(of, span)), () => SPANS[span].every_ms),
-  [session, of, span]);
+  const resource = useMemo(() => new Resource(historyOf(session.agent, of, span),
+    () => SPANS[span].every_ms), [session, of, span]);
   const state = useResource(resource);
 
   return (

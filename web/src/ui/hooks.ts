@@ -31,6 +31,10 @@ export function useScope(): Scope {
   return state.phase === "ready" ? state.data.scope : "admin";
 }
 
+export function useMayChange(): boolean {
+  return useScope() !== "viewer";
+}
+
 export interface Route {
   page: string;
   argument: string;
