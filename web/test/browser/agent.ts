@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The real agent in a folder of its own, and programs that hold leases on it. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 
@@ -15,6 +16,7 @@ export interface Answer {
   status: number;
   type: string;
   text: string;
+  tag?: string;
 }
 
 export const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
@@ -30,10 +32,20 @@ export async function until<T>(what: string, ask: () => Promise<T | false> | T |
   }
 }
 
+/* A port that nobody listens on, or did a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
 export class Agent {
   readonly folder = mkdtempSync(join(tmpdir(), "cw-"));
   readonly socket = join(this.folder, "run", "api.sock");
   private readonly sim: string | null;
+  private readonly settings = join(this.folder, "cleaved.yaml");
   private process: ChildProcess | null = null;
   private readonly holders: ChildProcess[] = [];
 
@@ -44,11 +56,23 @@ export class Agent {
     this.sim = node ? join(this.folder, basename(node)) : null;
     if (!existsSync(CLEAVED)) throw new Error(`${CLEAVED} is not there: ./dev build first`);
     if (node && this.sim) copyFileSync(resolve(ROOT, node), this.sim);
+    this.configure("");
+  }
+
+  /* What its settings say, from its next start on. */
+  configure(text: string): void {
+    writeFileSync(this.settings, `version: 1\n${text}`);
+  }
+
+  /* A token for who comes over TCP. */
+  async token(scope: string): Promise<string> {
+    const made = await this.ask("POST", "/v1/tokens", JSON.stringify({ name: scope, scope }));
+    return (JSON.parse(made.text) as { secret: string }).secret;
   }
 
   async start(): Promise<this> {
     const log = openSync(join(this.folder, "log"), "a");
-    this.process = spawn(CLEAVED, ["--foreground",
+    this.process = spawn(CLEAVED, ["--foreground", `--config=${this.settings}`,
       `--runtime-dir=${join(this.folder, "run")}`, `--state-dir=${join(this.folder, "state")}`,
       `--lock-dir=${join(this.folder, "lock")}`, ...(this.sim ? [`--sim=${this.sim}`] : [])],
     { stdio: ["ignore", log, log] });
@@ -103,14 +127,14 @@ export class Agent {
     return JSON.parse((await this.ask("GET", path)).text) as T;
   }
 
-  ask(method: string, path: string, body?: string): Promise<Answer> {
+  ask(method: string, path: string, body?: string, headers = {}): Promise<Answer> {
     return new Promise((done, fail) => {
-      const asked = request({ socketPath: this.socket, method, path, agent: false }, (answer) => {
+      const asked = request({ socketPath: this.socket, method, path, headers, agent: false }, (answer) => {
         let text = "";
         answer.setEncoding("utf8");
         answer.on("data", (more: string) => { text += more; });
         answer.on("end", () => done({ status: answer.statusCode ?? 0, text,
-          type: answer.headers["content-type"] ?? "" }));
+          type: answer.headers["content-type"] ?? "", tag: answer.headers.etag }));
         answer.on("error", fail);
       });
       asked.on("error", fail);

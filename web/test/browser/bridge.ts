@@ -2,11 +2,11 @@
 /* A test's way from a browser to an agent: HTTP on the loopback to the agent's socket, with
  * the built console beside it, served as the agent is to serve it. */
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { extname, join, normalize } from "node:path";
 import { gzipSync } from "node:zlib";
-import type { AgentEvent, Device, Lease, NodeAddress } from "../../src/api/types";
+import type { Device, Lease, NodeAddress } from "../../src/api/types";
 import type { Agent, Answer } from "./agent";
 import { Double } from "./double";
 
@@ -21,6 +21,8 @@ const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 export interface Options {
   /* Without: an agent as it is, which lacks what it lacks. */
   hasDouble: boolean;
+  /* Paths that an older agent lacked. */
+  lacks: string[];
   /* Simulated leases seem to work. */
   seemsUsed: boolean;
   nodes: NodeAddress[];
@@ -40,7 +42,7 @@ export class Bridge {
 
   constructor(agent: Agent, options: Partial<Options> = {}) {
     this.agent = agent;
-    this.options = { hasDouble: true, seemsUsed: false, nodes: [], token: null, delay_ms: 0,
+    this.options = { hasDouble: true, lacks: [], seemsUsed: false, nodes: [], token: null, delay_ms: 0,
       ...options };
     this.double = new Double(agent);
     this.server = createServer((asked, answer) => {
@@ -84,9 +86,12 @@ export class Bridge {
     if (this.options.token && asked.headers.authorization !== `Bearer ${this.options.token}`)
       return send(answer, { status: 401, type: "application/problem+json", text: JSON.stringify({
         status: 401, code: "unauthenticated", detail: "a token is needed" }) });
-    if (this.options.hasDouble && url.pathname === "/v1/events/stream")
-      return this.stream(url, answer);
-    send(answer, await this.ask(asked.method ?? "GET", url, body));
+    if (this.options.lacks.includes(url.pathname))
+      return send(answer, { status: 404, type: "application/problem+json", text: JSON.stringify({
+        status: 404, code: "not_found", detail: "the API has no such path" }) });
+    if (url.pathname === "/v1/events/stream") return this.stream(asked, answer);
+    const match = asked.headers["if-match"];
+    send(answer, await this.ask(asked.method ?? "GET", url, body, match ? { "If-Match": match } : {}));
   }
 
   private serveFile(path: string, answer: ServerResponse): void {
@@ -109,15 +114,28 @@ export class Bridge {
     answer.end(packed);
   }
 
-  private async ask(method: string, url: URL, body: string): Promise<Answer> {
+  private async ask(method: string, url: URL, body: string, headers: object): Promise<Answer> {
     const path = url.pathname + url.search;
-    const real = await this.agent.ask(method, path, body || undefined);
+    const real = await this.agent.ask(method, path, body || undefined, headers);
     const isAbsent = real.status === 404 && /no such path/.test(real.text);
     const answer = this.options.hasDouble && isAbsent
-      ? await this.double.answer(method, url, body) ?? real : real;
+      ? await this.double.answer(method, url) ?? real : real;
 
-    this.double.note(method, path, answer.status);
     return this.options.hasDouble && method === "GET" ? this.dressed(url.pathname, answer) : answer;
+  }
+
+  /* What has no end is passed on as it comes. */
+  private async stream(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const onward = request({ socketPath: this.agent.socket, path: asked.url, agent: false },
+      (real) => {
+        answer.writeHead(real.statusCode ?? 502, { "Content-Type": real.headers["content-type"] ?? "" });
+        answer.flushHeaders();
+        real.pipe(answer);
+      });
+
+    onward.on("error", () => answer.destroy());
+    answer.on("close", () => onward.destroy());
+    onward.end();
   }
 
   private dressed(path: string, answer: Answer): Answer {
@@ -134,28 +152,10 @@ export class Bridge {
     }
     return answer;
   }
-
-  /* The stream that an agent is to have, out of the long polls that it has. */
-  private async stream(url: URL, answer: ServerResponse): Promise<void> {
-    let last = Number(url.searchParams.get("after") ?? 0);
-    let isOver = false;
-
-    answer.writeHead(200, { "Content-Type": "text/event-stream" });
-    answer.flushHeaders();
-    answer.on("close", () => { isOver = true; });
-    while (!isOver) {
-      const { items } = await this.agent.json<{ items: AgentEvent[] }>(
-        `/v1/events?after=${last}&wait_ms=1000`);
-      for (const event of items) {
-        answer.write(`id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-        last = event.id;
-      }
-      if (items.length === 0) answer.write(": still here\n\n");
-    }
-  }
 }
 
-function send(answer: ServerResponse, { status, type, text }: Answer): void {
+function send(answer: ServerResponse, { status, type, text, tag }: Answer): void {
+  if (tag) answer.setHeader("ETag", tag);
   if (type) answer.setHeader("Content-Type", type);
   answer.writeHead(status).end(text);
 }

@@ -74,6 +74,22 @@ test("a set of devices is divided: preselected, planned, applied, told", async (
   assertNoTroubles();
 });
 
+test("a plan that was overtaken is not applied", async () => {
+  const dgx = await agent("dgx-a100");
+  const page = await begin(dgx, "divide?device=gpu0");
+
+  await more(page, "7g.40gb").click();
+  await page.getByRole("button", { name: "Apply" }).click();
+  await dgx.apply("version: 1\ndevices:\n  - select: {name: gpu0}\n    partitions: [{profile: 3g.20gb}]\n");
+  await page.getByRole("dialog").getByRole("button", { name: "Apply" }).click();
+  await page.getByText("Somebody has divided this node since it was planned").waitFor();
+  assert.deepEqual(await profilesOn(dgx, "gpu0"), ["3g.20gb"]);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByText("destroy gpu0/3g.20gb@").waitFor();
+  await page.context().close();
+  assertNoTroubles();
+});
+
 test("what cannot be had is refused in the agent's words: a fourth 2g.10gb", async () => {
   const page = await begin(await agent("dgx-a100"), "divide?device=gpu0");
 

@@ -2,32 +2,20 @@
 /* A double of the routes that the agent under test does not have.  It is asked only when
  * the agent itself has answered that there is no such path, so it goes out of use by
  * itself; its figures are made up, and nothing of it is part of the console. */
-import type { AuditEntry, Device, History, Lease, Token } from "../../src/api/types";
+import type { Device, History, Lease } from "../../src/api/types";
 import type { Agent, Answer } from "./agent";
 
 interface Leases {
   items: Lease[];
 }
 
-const json = (value: unknown, status = 200): Answer =>
-  ({ status, type: "application/json", text: JSON.stringify(value) });
-
-const problem = (status: number, code: string, detail: string): Answer =>
-  ({ status, type: "application/problem+json", text: JSON.stringify({ status, code, detail }) });
+const json = (value: unknown): Answer =>
+  ({ status: 200, type: "application/json", text: JSON.stringify(value) });
 
 const noise = (at: number) => (Math.sin(at / 97) + Math.sin(at / 31.7) + Math.sin(at / 7.3)) / 3;
 
 export class Double {
   private readonly agent: Agent;
-  private readonly cordoned = new Map<string, string>();
-  private readonly audit: AuditEntry[] = [];
-  private tokens: Token[] = [
-    { id: "a1b2c3", name: "grafana", scope: "viewer", tenant: null,
-      created_at: "2026-01-12T09:30:00Z", expires_at: "2027-01-12T09:30:00Z",
-      last_used_at: "2026-01-31T11:59:20Z" },
-    { id: "9f8e7d", name: "ci", scope: "tenant", tenant: "alice",
-      created_at: "2026-01-20T14:02:00Z", expires_at: null, last_used_at: null },
-  ];
 
   constructor(agent: Agent) {
     this.agent = agent;
@@ -35,11 +23,9 @@ export class Double {
 
   /* What a newer agent says of a device more than this one. */
   dress(device: Device): Device {
-    const reason = this.cordoned.get(device.name);
     const seed = device.name.length * 31 + (device.name.codePointAt(3) ?? 0);
     return {
       health: { state: "ok", reasons: [], since: null },
-      cordoned: reason !== undefined,
       power_watts: device.type === "gpu" ? 60 + (seed % 90) : null,
       temperature_celsius: device.type === "gpu" ? 34 + (seed % 20) : null,
       engines: device.type === "gpu" ? { encode: 0, decode: 5 } : null,
@@ -58,85 +44,18 @@ export class Double {
     };
   }
 
-  note(method: string, path: string, status: number): void {
-    if (method === "GET") return;
-    const [, , kind = "", name = ""] = path.split("?")[0]!.split("/");
-    this.audit.push({
-      id: this.audit.length + 1, time: new Date().toISOString(),
-      who: { subject: "root", uid: 0, token: null }, from: "unix",
-      action: `${kind.replace(/s$/, "")}.${method.toLowerCase()}`,
-      object: decodeURIComponent(name) || "-", detail: `${method} ${path}`,
-      result: status < 400 ? "ok" : String(status),
-    });
-  }
-
   /* null: not even the double knows it. */
-  async answer(method: string, url: URL, body: string): Promise<Answer | null> {
-    const path = url.pathname;
-    const service = /^\/v1\/devices\/(.+)\/(cordon|uncordon|drain)$/.exec(path);
-
-    if (service) return this.service(decodeURIComponent(service[1]!), service[2]!, body);
-    if (path.startsWith("/v1/tokens")) return this.token(method, path, body);
+  async answer(method: string, url: URL): Promise<Answer | null> {
     if (method !== "GET") return null;
-    switch (path) {
-    case "/v1/whoami":
-      return json({ subject: "root", uid: 0, scope: "admin", token: null, node: "",
-        version: "0.1.0", system: true });
-    case "/v1/audit": return json({ items: this.audit, next: null });
-    case "/v1/tenants": return this.tenants();
+    switch (url.pathname) {
     case "/v1/advice": return this.advice();
     case "/v1/history": return this.history(url.searchParams);
     default: return null;
     }
   }
 
-  private async service(name: string, act: string, body: string): Promise<Answer> {
-    const { items } = await this.agent.json<{ items: Device[] }>("/v1/devices");
-    const device = items.find((each) => each.name === name);
-    if (!device) return problem(404, "no_such_device", `there is no device ${name}`);
-    if (act === "uncordon") this.cordoned.delete(name);
-    else this.cordoned.set(name, (JSON.parse(body || "{}") as { reason?: string }).reason ?? "");
-    return json(this.dress(device), act === "drain" ? 202 : 200);
-  }
-
-  private token(method: string, path: string, body: string): Answer {
-    const id = path.split("/")[3];
-    if (method === "GET") return json({ items: this.tokens, next: null });
-    if (method === "DELETE") {
-      if (!this.tokens.some((each) => each.id === id))
-        return problem(404, "not_found", `there is no token ${id}`);
-      this.tokens = this.tokens.filter((each) => each.id !== id);
-      return { status: 204, type: "", text: "" };
-    }
-    const asked = JSON.parse(body) as { name: string; scope: Token["scope"]; tenant?: string;
-      expires_in?: number };
-    const made: Token = {
-      id: `d0${this.tokens.length}bee`, name: asked.name, scope: asked.scope,
-      tenant: asked.tenant ?? null, created_at: new Date().toISOString(), last_used_at: null,
-      expires_at: asked.expires_in
-        ? new Date(Date.now() + asked.expires_in * 1000).toISOString() : null,
-    };
-    this.tokens.push(made);
-    return json({ ...made, secret: `clv_${made.id}_not-a-real-secret` }, 201);
-  }
-
   private async leases(): Promise<Lease[]> {
     return (await this.agent.json<Leases>("/v1/leases")).items;
-  }
-
-  private async tenants(): Promise<Answer> {
-    const leases = await this.leases();
-    const active = leases.filter((each) => each.state === "active");
-    const sum = (of: (lease: Lease) => number) => active.reduce((n, each) => n + of(each), 0);
-    return json({ next: null, items: [
-      { name: "root", uid: 0, leases: active.length, queued: leases.length - active.length,
-        share: sum((each) => each.share), memory_bytes: sum((each) => each.memory_bytes),
-        gpu_seconds: 184320, allowance: { share: 4, memory_bytes: null, leases: 8,
-          profiles: null, classes: ["normal", "batch"] } },
-      { name: "alice", uid: 1000, leases: 0, queued: 0, share: 0, memory_bytes: 0,
-        gpu_seconds: 5400, allowance: { share: 2, memory_bytes: 64 * 2 ** 30, leases: 4,
-          profiles: ["1g.5gb"], classes: null } },
-    ] });
   }
 
   private async advice(): Promise<Answer> {

@@ -14,6 +14,11 @@ devices:
       - {profile: 1g.5gb, count: 1}
 `;
 
+/* Settings: what a tenant may have; root is an administrator and may have all. */
+export const ALLOWANCES = `tenants:
+  - {user: nobody, share: 2, memory: 64G, leases: 4, profiles: [1g.5gb], classes: [normal, batch]}
+`;
+
 /* A DGX A100 in use: partitions, shares inside and beside them, and a queue. */
 export async function furnish(agent: Agent): Promise<void> {
   await agent.apply(DGX_LAYOUT);

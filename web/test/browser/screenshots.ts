@@ -9,13 +9,16 @@ import type { Lease } from "../../src/api/types";
 import { Agent, pause } from "./agent";
 import { Bridge } from "./bridge";
 import { launch, type Look, open, visit } from "./browser";
-import { furnish } from "./scenes";
+import { ALLOWANCES, furnish } from "./scenes";
 
 const FOLDER = resolve(process.cwd(), "../docs/screenshots");
 const MOST_BYTES = 150 * 1024;
 const MOST_HEIGHT = 1100;
 
-const dgx = await new Agent("examples/dgx-a100.yaml").start();
+const dgx = new Agent("examples/dgx-a100.yaml");
+dgx.configure(ALLOWANCES);
+await dgx.start();
+for (const scope of ["viewer", "admin"]) await dgx.token(scope);
 const lab = await new Agent("examples/mixed.yaml").start();
 await furnish(dgx);
 const one = new Bridge(dgx, { seemsUsed: true });

@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { Agent } from "./agent";
 import { Bridge, type Options } from "./bridge";
 import { launch, troubles } from "./browser";
-import { furnish } from "./scenes";
+import { ALLOWANCES, furnish } from "./scenes";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -22,16 +22,17 @@ export function browser(): Promise<Browser> {
   return started;
 }
 
-export async function agent(node?: string): Promise<Agent> {
+export async function agent(node?: string, settings = ""): Promise<Agent> {
   const made = new Agent(node && `examples/${node}.yaml`);
   agents.push(made);
+  made.configure(settings);
   return made.start();
 }
 
 /* The DGX A100 with work on it, for tests that change nothing. */
 export function busyAgent(): Promise<Agent> {
   dgx ??= (async () => {
-    const made = await agent("dgx-a100");
+    const made = await agent("dgx-a100", ALLOWANCES);
     await furnish(made);
     return made;
   })();

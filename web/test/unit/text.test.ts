@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { problemFrom } from "../../src/api/problem";
 import { runCommand, shellWord } from "../../src/lib/command";
 import { dataOf, readMessages, splitMessages } from "../../src/lib/event-stream";
-import { Seen, seriesOf, summaryOf } from "../../src/lib/series";
+import { joined, knownUntil, Seen, seriesOf, summaryOf } from "../../src/lib/series";
 
 test("a command that a shell takes as it is meant", () => {
   assert.equal(runCommand({ name: "my run", device: "gpu0/1g.5gb@0", share: 0.25, cap: 0.5,
@@ -44,6 +44,19 @@ test("histories keep their gaps and are thinned by means", () => {
   assert.deepEqual(seriesOf(history, 3).columns.a, [2, null, 5]);
   assert.deepEqual(summaryOf([1, null, 3]), { mean: 2, most: 3, last: 3, known: 2 / 3 });
   assert.equal(summaryOf([null]), null);
+});
+
+test("a history is continued by what is new, with its gaps, and stays as long", () => {
+  const of = (start: number, rows: (number[] | null)[], step = 1) =>
+    ({ of: "", resolution: step, from: "", columns: ["a"], start, step, rows });
+  const old = of(100, [[0], [1], [2], null]);
+  assert.equal(knownUntil(old), 102);
+  assert.deepEqual(joined(old, of(102, [[9], [3]]), 10), of(100, [[0], [1], [9], [3]]));
+  assert.deepEqual(joined(old, of(106, [[6]]), 10), of(100, [[0], [1], [2], null, null, null, [6]]));
+  assert.deepEqual(joined(old, of(104, [[4], [5]]), 3), of(103, [null, [4], [5]]));
+  /* Another grid, or from before: only the new one can be right. */
+  assert.deepEqual(joined(old, of(60, [[7]], 60), 10), of(60, [[7]], 60));
+  assert.deepEqual(joined(old, of(90, [[7]]), 10), of(90, [[7]]));
 });
 
 test("what a page has seen is bounded", () => {
