@@ -101,7 +101,7 @@ static const struct clv_route routes[] = {
 		"as whom the caller is known", NULL, NULL, "Caller", 200},
 	{"GET", "/v1/devices", clv_api_get_devices, CLV_MAY_KNOWN, NULL,
 		"devices and partitions with what is promised and used on them",
-		NULL, NULL, "[Device]", 200},
+		NULL, NULL, "DeviceList", 200},
 	{"POST", "/v1/devices/{device}/cordon", clv_api_post_cordon, CLV_MAY_ADMIN,
 		"device.cordon", "let no new lease onto a device", NULL, "Reason",
 		"Device", 200},

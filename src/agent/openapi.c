@@ -29,6 +29,26 @@ static const struct {
 	{"wait_ms", "integer", "wait so long for the answer to be worth having"},
 	{"while", "queued", "wait while the lease is queued"},
 };
+
+/* What one route takes as a header, by its action or its path. */
+static const struct {
+	const char *of, *name, *about;
+} headers[] = {
+	{"lease.create", "Idempotency-Key", "the same key: done once"},
+	{"partition.create", "Idempotency-Key", "the same key: done once"},
+	{"layout.apply", "Idempotency-Key", "the same key: done once"},
+	{"token.create", "Idempotency-Key", "the same key: done once"},
+	{"/v1/layout", "If-Match", "of PUT: the ETag of the layout as the caller saw it"},
+	{"/v1/events/stream", "Last-Event-ID", "in place of after"},
+};
+
+/* Answers besides the one of the table of routes. */
+static const struct {
+	const char *method, *path, *status, *about, *schema;
+} others[] = {
+	{"GET", "/readyz", "503", "leases cannot be had", "Readiness"},
+	{"POST", "/v1/partitions", "200", "with dry_run: the plan", "Plan"},
+};
 /* clang-format on */
 
 static json_t *parameter(const char *name, size_t n_name)
@@ -44,7 +64,22 @@ static json_t *parameter(const char *name, size_t n_name)
 	return NULL;
 }
 
-/* The part of the path in braces, then those of the query. */
+static void add_headers(const struct clv_route *route, json_t *array)
+{
+	const char *action = route->action ? route->action : "";
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(headers); i++) {
+		if (strcmp(headers[i].of, action) != 0 &&
+			strcmp(headers[i].of, route->path) != 0)
+			continue;
+		json_array_append_new(
+			array, json_pack("{s:s,s:s,s:s,s:o}", "name", headers[i].name,
+				       "in", "header", "description", headers[i].about,
+				       "schema", clv_schema_of_type("string")));
+	}
+}
+
+/* The part of the path in braces, those of the query, and headers. */
 static json_t *parameters_of(const struct clv_route *route)
 {
 	const char *brace = strchr(route->path, '{');
@@ -63,6 +98,7 @@ static json_t *parameters_of(const struct clv_route *route)
 		json_array_append_new(array, parameter(name, n));
 		name += n + (name[n] == ' ');
 	}
+	add_headers(route, array);
 	return array;
 }
 
@@ -99,6 +135,19 @@ static json_t *result_of(const struct clv_route *route)
 	return answer;
 }
 
+static void add_others(const struct clv_route *route, json_t *responses)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(others); i++) {
+		if (strcmp(others[i].path, route->path) != 0 ||
+			strcmp(others[i].method, route->method) != 0)
+			continue;
+		json_object_set_new(responses, others[i].status,
+			json_pack("{s:s,s:o}", "description", others[i].about, "content",
+				content("application/json",
+					clv_schema_of_type(others[i].schema))));
+	}
+}
+
 static json_t *describe(const struct clv_route *route)
 {
 	char status[8];
@@ -112,6 +161,10 @@ static json_t *describe(const struct clv_route *route)
 	snprintf(status, sizeof(status), "%u", route->status);
 	json_object_set_new(
 		json_object_get(about, "responses"), status, result_of(route));
+	add_others(route, json_object_get(about, "responses"));
+	/* What is said for all of them does not hold for what everybody may ask. */
+	if (route->who == CLV_MAY_ALL)
+		json_object_set_new(about, "security", json_array());
 	if (route->body) {
 		body = strcmp(route->body, "text") == 0
 			       ? content("application/yaml", clv_schema_of_type("string"))
@@ -179,9 +232,10 @@ int clv_api_get_openapi(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	request->status = 200;
-	request->answer = json_pack("{s:s,s:{s:s,s:s},s:o,s:{s:o,s:{s:{s:s,s:s}}}}",
-		"openapi", "3.1.0", "info", "title", "cleave", "version", CLV_VERSION,
-		"paths", paths(), "components", "schemas", all_schemas(),
+	request->answer = json_pack(
+		"{s:s,s:{s:s,s:s},s:o,s:[{s:[]}],s:{s:o,s:{s:{s:s,s:s}}}}", "openapi",
+		"3.1.0", "info", "title", "cleave", "version", CLV_VERSION, "paths",
+		paths(), "security", "token", "components", "schemas", all_schemas(),
 		"securitySchemes", "token", "type", "http", "scheme", "bearer");
 	return 0;
 }

@@ -83,6 +83,12 @@ static const struct clv_schema_field device[] = {
 	{"cordon_reason", "string?", NULL},
 };
 
+static const struct clv_schema_field device_list[] = {
+	{"items", "[Device]", NULL},
+	{"next", "integer?", NULL},
+	{"problems", "[string]", "why a device is missing"},
+};
+
 static const struct clv_schema_field lease_device[] = {
 	{"name", "string", NULL},
 	{"uuid", "string", NULL},
@@ -223,7 +229,14 @@ static const struct clv_schema_field operation[] = {
 
 static const struct clv_schema_field profile[] = {
 	{"device", "string", NULL},
+	{"scheme", "mig|xcp|vf|cores", NULL},
 	{"profile", "string", NULL},
+	{"memory_bytes", "integer", "of one such partition"},
+	{"compute_units", "integer", "of one such partition"},
+	{"fits", "integer", "so many more now"},
+	{"most", "integer", "so many at most"},
+	{"starts", "[integer]", "where one may begin"},
+	{"note", "string", NULL},
 };
 
 static const struct clv_schema_field partition_request[] = {
@@ -319,6 +332,7 @@ static const struct clv_schema schemas[] = {
 	{"Backup", ALL(backup)},
 	{"Caller", ALL(caller)},
 	{"Device", ALL(device)},
+	{"DeviceList", ALL(device_list)},
 	{"Event", ALL(event)},
 	{"History", ALL(history)},
 	{"Layout", ALL(layout)},
@@ -326,7 +340,7 @@ static const struct clv_schema schemas[] = {
 	{"LeaseChange", FIELDS(lease_change), 0},
 	{"LeaseDevice", ALL(lease_device)},
 	{"LeaseRequest", FIELDS(lease_request), 0},
-	{"NewToken", ALL(token)},
+	{"NewToken", FIELDS(token), CLV_ARRAY_SIZE(token) - 1},
 	{"Node", ALL(node)},
 	{"NodeAddress", ALL(node_address)},
 	{"Obstacle", ALL(obstacle)},
@@ -342,7 +356,7 @@ static const struct clv_schema schemas[] = {
 	{"Reason", FIELDS(reason), 0},
 	{"Stage", ALL(stage)},
 	{"Tenant", ALL(tenant)},
-	{"Token", FIELDS(token), CLV_ARRAY_SIZE(token) - 1},
+	{"Token", token, CLV_ARRAY_SIZE(token) - 1, CLV_ARRAY_SIZE(token) - 1},
 	{"TokenRequest", FIELDS(token_request), 2},
 	{"Version", ALL(version)},
 };

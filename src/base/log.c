@@ -67,6 +67,11 @@ write_line(int level, const struct clv_log_field *fields, size_t n_fields,
 	char line[1024];
 
 	vsnprintf(line, sizeof(line), format, args);
+	/* What is quoted may be anybody's: it makes no lines and colours of its own. */
+	for (char *p = line; *p; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	}
 	if (sink)
 		sink(level, line, fields, n_fields);
 	else if (clv_log_is_journal())

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""/openapi.json against the agent that it describes: it is OpenAPI 3.1, every route in it
+answers, every answer follows it, and no request that is made from it by chance gets
+anything but what it says.
+
+CLEAVE_REQUESTS=N: so many requests by chance (6000).  CLEAVE_SEED: others.
+"""
+import os
+import random
+import time
+import urllib.parse
+
+import openapi
+from harness import main, wait_until
+from web_client import WebCase
+
+REQUESTS = int(os.environ.get("CLEAVE_REQUESTS", "6000"))
+SEED = int(os.environ.get("CLEAVE_SEED", "1"))
+LAYOUT = ("version: 1\ndevices:\n  - select: {index: %d}\n    mig: on\n"
+          "    partitions: [{profile: 1g.5gb, count: 2}]\n")
+
+
+class ApiCase(WebCase):
+    def setUp(self):
+        super().setUp()
+        self.document = self.client().get("/openapi.json")
+        self.asked = set()
+
+    def ask(self, method, url, body=None, status=None, client=None, **headers):
+        """Holds the answer against the document."""
+        answer = (client or self.root).send(method, url, body, headers)
+        path, operation = openapi.find(self.document, method, url)
+        self.assertIsNotNone(operation, (method, url))
+        self.asked.add((method, path))
+        if status is not None:
+            self.assertEqual(answer.status, status, (method, url, answer))
+            self.assertIn(str(status), [*operation["responses"], str(max(status, 400))])
+        self.assertIsNone(openapi.wrong_answer(self.document, method, url, answer),
+                          (method, url, answer))
+        return answer
+
+    @property
+    def root(self):
+        if not getattr(self, "root_client", None):
+            self.root_client = self.client()
+        return self.root_client
+
+
+class Document(ApiCase):
+    settings = {"tenants": [{"user": "games", "share": 2, "memory": "8G", "leases": 3,
+                             "profiles": ["1g.5gb"], "classes": ["normal"]}],
+                "nodes": [{"name": "other", "url": "https://other:7780"}]}
+
+    def test_is_openapi(self):
+        self.assertEqual(list(openapi.flaws(self.document)), [])
+
+    def test_every_schema_is_used(self):
+        text = str(self.document["paths"]) + str(self.document["components"])
+        for name in self.document["components"]["schemas"]:
+            self.assertIn(openapi.REF + name + "'", text)
+
+    def finish(self, answer):
+        url = "/v1/operations/" + answer.json["id"]
+        ended = {"done", "failed", "rolled_back"}
+        return wait_until(lambda: self.ask("GET", url, status=200).json["state"] in ended)
+
+    def use_leases(self):
+        one = self.ask("POST", "/v1/leases", {"name": "one", "share": 0.4, "device": "gpu1",
+                                              "time": 600, "command": "python3"}, 201)
+        self.ask("POST", "/v1/leases", {"share": 1, "device": "gpu1", "wait": True}, 201)
+        self.ask("POST", "/v1/leases", {"count": 2, "name": "two"}, 201)
+        self.ask("GET", "/v1/leases", status=200)
+        self.ask("GET", "/v1/leases?state=queued&limit=1&device=gpu1", status=200)
+        self.ask("GET", "/v1/leases/one", status=200)
+        self.ask("PATCH", "/v1/leases/one", {"cap": 0.5, "class": "batch"}, 200)
+        self.ask("PATCH", "/v1/leases/one", {"cap": 7}, 400)
+        self.ask("DELETE", "/v1/leases/two", status=204)
+        self.ask("DELETE", "/v1/leases/two", status=404)
+        return one
+
+    def use_partitions(self):
+        self.ask("GET", "/v1/node", status=200)
+        self.ask("GET", "/v1/profiles", status=200)
+        self.ask("GET", "/v1/profiles?device=gpu0", status=200)
+        self.ask("GET", "/v1/layout", status=200)
+        self.ask("POST", "/v1/plan?name=x", LAYOUT % 0, 200)
+        self.ask("POST", "/v1/plan", "version: 9", 400)
+        self.finish(self.ask("POST", "/v1/apply?on_busy=fail", LAYOUT % 0, 202))
+        self.ask("GET", "/v1/layout?of=wanted", status=200)
+        wanted = {"device": "gpu0", "profile": "1g.5gb"}
+        self.ask("POST", "/v1/partitions?dry_run=true", wanted, 200)
+        self.finish(self.ask("POST", "/v1/partitions", wanted, 202, **{"Idempotency-Key": "k"}))
+        again = self.ask("POST", "/v1/partitions", wanted, 202, **{"Idempotency-Key": "k"})
+        self.assertEqual(again.headers["Idempotency-Replayed"], "true")
+        names = [p["name"] for d in self.root.get("/v1/node")["devices"]
+                 for p in d["partitions"]]
+        self.finish(self.ask("DELETE", "/v1/partitions?name=" + urllib.parse.quote(names[0]),
+                             status=202))
+        tag = self.root.send("GET", "/v1/layout").headers["ETag"]
+        self.ask("PUT", "/v1/layout", LAYOUT % 0, 412, **{"If-Match": '"x"'})
+        done = self.ask("PUT", "/v1/layout", LAYOUT % 0, 202, **{"If-Match": tag})
+        self.finish(done)
+        self.ask("DELETE", "/v1/operations/" + done.json["id"], status=200)
+        waits = self.ask("POST", "/v1/apply?on_busy=wait", LAYOUT % 1, 202)
+        url = "/v1/operations/" + waits.json["id"]
+        wait_until(lambda: self.ask("GET", url, status=200).json["state"] == "waiting")
+        self.ask("GET", "/v1/operations", status=200)
+        self.ask("DELETE", url, status=200)
+
+    def use_the_rest(self):
+        for url in ("/healthz", "/readyz", "/openapi.json", "/console/nodes.json",
+                    "/v1/version", "/v1/whoami", "/v1/devices", "/v1/events?limit=3",
+                    "/v1/tenants", "/v1/audit?limit=4"):
+            self.ask("GET", url, status=200)
+        for verb, status in (("cordon", 200), ("uncordon", 200), ("drain", 202)):
+            self.ask("POST", "/v1/devices/gpu5/" + verb, {"reason": "test"}, status)
+        self.ask("POST", "/v1/devices/gpu99/cordon", status=404)
+        wanted = {"name": "t", "scope": "viewer", "expires_in": 60}
+        token = self.ask("POST", "/v1/tokens", wanted, 201, **{"Idempotency-Key": "t"}).json
+        again = self.ask("POST", "/v1/tokens", wanted, 201, **{"Idempotency-Key": "t"}).json
+        self.assertEqual((again["id"], "secret" in token, "secret" in again),
+                         (token["id"], True, False))
+        self.ask("POST", "/v1/tokens", {"name": "u", "scope": "admin"}, 201)
+        self.ask("GET", "/v1/tokens", status=200)
+        self.ask("GET", "/v1/events", status=200)
+        self.ask("GET", "/v1/audit", status=200)
+        self.ask("DELETE", "/v1/tokens/" + token["id"], status=204)
+
+    def read_stream(self):
+        connection = self.client().open()
+        connection.request("GET", "/v1/events/stream?after=0")
+        answer = connection.getresponse()
+        self.assertEqual(answer.headers["Content-Type"], "text/event-stream")
+        schema = {"$ref": openapi.REF + "Event"}
+        lines = [answer.readline() for _ in range(12)]
+        for line in lines:
+            if line.startswith(b"data: "):
+                event = openapi.json.loads(line[6:])
+                self.assertEqual(list(openapi.differences(self.document, schema, event)), [])
+        connection.close()
+        self.asked.add(("GET", "/v1/events/stream"))
+
+    def test_every_answer_follows_it(self):
+        self.use_leases()
+        self.use_partitions()
+        self.use_the_rest()
+        self.read_stream()
+        self.assertEqual({(m, p) for p, m, _ in openapi.operations(self.document)} - self.asked,
+                         set())
+
+
+class Chance(ApiCase):
+    """Requests by chance."""
+
+    def make_url(self, path, operation, chance):
+        names = self.names[-20:] + openapi.STRINGS
+        parts = [urllib.parse.quote(chance.choice(names).encode("utf-8", "surrogatepass"),
+                                    safe="") if part[:1] == "{" else part
+                 for part in path.split("/")]
+        url = "/".join(parts)
+        query = []
+        for parameter in operation["parameters"]:
+            if parameter["in"] != "query" or chance.random() < 0.5:
+                continue
+            value = openapi.value_of(self.document, parameter["schema"], chance)
+            if parameter["name"] == "wait_ms":
+                value = chance.choice([0, 1, "x", 600001, -1])
+            text = str(value).encode("utf-8", "surrogatepass")
+            query.append(parameter["name"] + "=" + urllib.parse.quote(text))
+        return url + ("?" + "&".join(query) if query else "")
+
+    def headers(self, chance):
+        headers = {"Content-Type": chance.choice(openapi.KINDS)}
+        if chance.random() < 0.2:
+            headers["Idempotency-Key"] = chance.choice(["k", "k2", "", "x" * 300, "a b", "\xe4"])
+        if chance.random() < 0.1:
+            headers["If-Match"] = chance.choice(["*", '"x"', "", "x" * 2000])
+        if chance.random() < 0.05:
+            headers["Last-Event-ID"] = chance.choice(["0", "-1", "x", str(2**64)])
+        return headers
+
+    def note_names(self, answer):
+        if answer.status < 300 and isinstance(answer.json, dict) and "id" in answer.json:
+            self.names.append(str(answer.json["id"]))
+
+    def one(self, i, chance, routes):
+        path, method, operation = routes[i % len(routes)]
+        url = self.make_url(path, operation, chance)
+        body = openapi.body_of(self.document, operation, chance)
+        headers = self.headers(chance)
+        begin = time.monotonic()
+        answer = self.root.send(method, url, body, headers)
+        took = time.monotonic() - begin
+        said = "request %d of seed %d: %s %s %.300r %r: %r" % (
+            i, SEED, method, url, body, headers, answer)
+        self.slowest = max(self.slowest, (took, said))
+        if answer.status >= 400 and (answer.status != 503 or path != "/readyz"):
+            self.assertLess(answer.status, 500, said)
+            self.assertEqual(answer.type, "application/problem+json", said)
+            self.assertNotRegex(answer.json["detail"], r"[\x00-\x1f\x7f]", said)
+            self.assertTrue(answer.json["detail"], said)
+        self.assertIsNone(openapi.wrong_answer(self.document, method, url, answer), said)
+        self.note_names(answer)
+
+    def test_by_chance(self):
+        chance = random.Random(SEED)
+        routes = [r for r in openapi.operations(self.document)
+                  if r[0] != "/v1/events/stream"]
+        self.names, self.slowest = [], (0, "")
+        for i in range(REQUESTS):
+            self.one(i, chance, routes)
+            if i % 100 == 99:
+                for lease in self.root.get("/v1/leases")["items"]:
+                    self.root.send("DELETE", "/v1/leases/%s?force=true" % lease["id"])
+        self.assertLess(self.slowest[0], 1, self.slowest[1])
+        self.assertIsNone(self.agent.process.poll())
+        for line in self.agent.log().splitlines():
+            self.assertTrue(line.startswith("cleaved: "), line)
+
+
+if __name__ == "__main__":
+    main()
