@@ -340,7 +340,8 @@ int clv_api_post_partition(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	struct clv_apply_request wanted = {.uid = request->caller.uid};
-	json_t *body = json_loadb(request->body, request->n_body_bytes, 0, NULL);
+	json_t *body = json_loadb(
+		request->body, request->n_body_bytes, JSON_REJECT_DUPLICATES, NULL);
 	bool is_dry = false;
 	int r = 0;
 

@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "agent/audit.h"
 #include "agent/hardware.h"
+#include "agent/hide.h"
 #include "agent/metrics.h"
 #include "agent/once.h"
 #include "agent/problem.h"
@@ -283,12 +284,18 @@ static int run(struct clv_request *request, struct clv_error *err)
 	if (!route)
 		return fail_without_route(request, is_known, err);
 	r = check_scope(request, route, err);
+	if (r >= 0 && request->is_too_large)
+		r = clv_error_set(err, -EMSGSIZE,
+			"the body is over %u bytes: a request needs far less",
+			CLV_REQUEST_MAX_BYTES);
 	if (r >= 0)
 		r = clv_once_begin(request, route, err);
 	if (r > 0)
 		return 0;
 	if (r >= 0)
 		r = route->handler(request, argument, err);
+	if (r == 0)
+		clv_hide_others(request);
 	clv_once_end(request, r);
 	if (route->action && r != -EINPROGRESS)
 		clv_audit_note(request, route->action, argument, r < 0 ? err : NULL);
@@ -302,6 +309,17 @@ int clv_api_handle(struct clv_request *request, struct clv_error *err)
 
 	request->busy_ns += clv_clock_ns() - began_ns;
 	return r;
+}
+
+void clv_api_leave(struct clv_request *request)
+{
+	char argument[CLV_ARGUMENT_MAX];
+	bool is_known;
+	const struct clv_route *route =
+		find(request, argument, sizeof(argument), &is_known);
+
+	if (route && route->action && request->object[0] != '\0')
+		clv_audit_note(request, route->action, argument, NULL);
 }
 
 int clv_api_get_wait(struct clv_request *request, uint64_t *ret_ms, struct clv_error *err)

@@ -8,6 +8,10 @@
  * document. */
 int clv_api_handle(struct clv_request *request, struct clv_error *err);
 
+/* Its caller is gone before the answer: what it has begun is in the audit all the same.
+ */
+void clv_api_leave(struct clv_request *request);
+
 /* Whether a caller that nobody knows may ask this. */
 bool clv_api_is_public(const struct clv_request *request);
 

@@ -162,9 +162,18 @@ static void count_end(const struct clv_operation *op)
 			(op->ended_real_ns - op->started_real_ns) / 1000);
 }
 
+/* Tenants see it too: whose lease was in the way is said by the operation. */
+static void emit_end(struct clv_operation *op, enum clv_event_type type)
+{
+	bool is_quoting = op->error.code == -CLV_E_IN_USE;
+
+	clv_events_emit(op->apply->agent, type, NULL, "%s%s%s", op->request.what,
+		op->error.code ? ": " : "",
+		is_quoting ? "what it would change is in use" : op->error.msg);
+}
+
 static void end(struct clv_operation *op, enum state state)
 {
-	struct clv_agent *agent = op->apply->agent;
 	bool was_begun = op->before != NULL;
 	struct clv_error err = {0};
 
@@ -180,8 +189,7 @@ static void end(struct clv_operation *op, enum state state)
 		clv_log_info("%s: %s%s%s", op->request.what, clv_operation_states[state],
 			op->error.code ? ": " : "", op->error.msg);
 	if (was_begun || state != DONE)
-		clv_events_emit(agent, end_events[state], NULL, "%s%s%s",
-			op->request.what, op->error.code ? ": " : "", op->error.msg);
+		emit_end(op, end_events[state]);
 	tell(op);
 }
 

@@ -90,6 +90,8 @@ static void allow_origin(const struct clv_request *request, struct MHD_Response 
 	const struct clv_config *config = request->agent->settings;
 	const char *origin = clv_request_header(request, MHD_HTTP_HEADER_ORIGIN);
 
+	if (config->n_origins > 0)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Origin");
 	for (size_t i = 0; origin && i < config->n_origins; i++) {
 		if (strcmp(config->origins[i], origin) != 0)
 			continue;
@@ -101,7 +103,6 @@ static void allow_origin(const struct clv_request *request, struct MHD_Response 
 		MHD_add_response_header(response,
 			MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS,
 			"GET, POST, PUT, PATCH, DELETE");
-		MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Origin");
 	}
 }
 

@@ -16,9 +16,9 @@ struct clv_exchange {
 	struct clv_request request;
 	char *body;
 	size_t room;
-	bool is_too_large;
 	bool is_suspended;
 	bool has_run;
+	bool is_answered;
 	bool is_gone;            /* the client hung up during a wait */
 	sd_event_source *hangup; /* while suspended */
 	unsigned int topics;

@@ -242,10 +242,6 @@ static enum MHD_Result handle(struct clv_exchange *exchange)
 	exchange->has_run = true;
 	request->body = exchange->body ? exchange->body : "";
 	r = identify(exchange, &err);
-	if (r >= 0 && exchange->is_too_large)
-		r = clv_error_set(&err, -EMSGSIZE,
-			"the body is over %u bytes: a request needs far less",
-			CLV_REQUEST_MAX_BYTES);
 	if (r >= 0)
 		r = clv_api_handle(request, &err);
 
@@ -254,8 +250,11 @@ static enum MHD_Result handle(struct clv_exchange *exchange)
 		return MHD_YES;
 	}
 	if (r == -EINPROGRESS)
+		clv_api_leave(request);
+	if (r == -EINPROGRESS)
 		clv_error_set(&err, -ECANCELED, "the agent is ending: try again");
 	exchange->deadline_ns = 0;
+	exchange->is_answered = true;
 	result = r < 0 ? clv_exchange_refuse(exchange, &err)
 		       : clv_exchange_answer(exchange);
 	clv_counters_note(request->agent->counters, request);
@@ -268,14 +267,14 @@ static void take_body(struct clv_exchange *exchange, const char *data, size_t n_
 	size_t wanted = request->n_body_bytes + n_bytes;
 	char *body;
 
-	if (exchange->is_too_large || wanted > CLV_REQUEST_MAX_BYTES) {
-		exchange->is_too_large = true;
+	if (exchange->request.is_too_large || wanted > CLV_REQUEST_MAX_BYTES) {
+		exchange->request.is_too_large = true;
 		return;
 	}
 	if (wanted > exchange->room) {
 		body = realloc(exchange->body, CLV_REQUEST_MAX_BYTES);
 		if (!body) {
-			exchange->is_too_large = true;
+			exchange->request.is_too_large = true;
 			return;
 		}
 		exchange->body = body;
@@ -331,7 +330,7 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 		/* An answer before the end of the body breaks the connection: only what
 		 * would never end gets one. */
 		if (announces_too_much(connection)) {
-			exchange->is_too_large = true;
+			exchange->request.is_too_large = true;
 			return handle(exchange);
 		}
 		return MHD_YES;
@@ -359,6 +358,8 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 		TAILQ_REMOVE(&exchange->http->waiting, exchange, entry);
 		exchange->http->n_waiting--;
 	}
+	if (exchange->has_run && !exchange->is_answered)
+		clv_api_leave(&exchange->request);
 	sd_event_source_disable_unref(exchange->hangup);
 	json_decref(exchange->request.answer);
 	for (size_t i = 0; i < exchange->request.n_headers; i++)

@@ -38,6 +38,7 @@ struct clv_request {
 	bool is_local; /* on the Unix socket: its peer is a process of this machine */
 	const char *body;
 	size_t n_body_bytes;
+	bool is_too_large;             /* there is more of it, which was not kept */
 	bool is_first_run;             /* false: woken up after a wait */
 	bool is_late;                  /* its wait is over */
 	char note[64];                 /* the handler's own, kept from run to run */

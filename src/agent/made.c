@@ -134,6 +134,7 @@ static int start(struct clv_made *made, struct clv_request *http,
 	if (r < 0)
 		return r;
 	snprintf(http->note, sizeof(http->note), "%s", clv_operation_id(op));
+	snprintf(http->object, sizeof(http->object), "%s", clv_operation_id(op));
 	return clv_request_wait(http, CLV_TOPIC_HARDWARE, MAKE_WAIT_MS);
 }
 

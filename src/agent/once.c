@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define KEPT_NS (UINT64_C(86400) * CLV_NS_PER_S)
@@ -65,18 +66,48 @@ static bool is_safe(const char *key)
 	return n > 0 && n < sizeof(((struct clv_key_record *)NULL)->key);
 }
 
-static void fill(const struct clv_request *request, const struct clv_route *route,
+/* What the query says is as much of the request as its body.  Returns 0 or -ENOMEM. */
+static int digest_request(const struct clv_request *request,
+	const struct clv_route *route, char ret[CLV_DIGEST_MAX])
+{
+	const char *name = route->query ? route->query : "";
+	char *text = NULL;
+	size_t n_bytes = 0;
+	FILE *out = open_memstream(&text, &n_bytes);
+
+	if (!out)
+		return -ENOMEM;
+	fprintf(out, "%s %s\n", request->method, request->path);
+	while (*name != '\0') {
+		char key[32];
+		const char *value;
+
+		snprintf(key, sizeof(key), "%.*s", (int)strcspn(name, " "), name);
+		value = clv_request_argument(request, key);
+		fprintf(out, "%s=%s\n", value ? key : "", value ? value : "");
+		name += strcspn(name, " ");
+		name += *name == ' ';
+	}
+	fwrite(request->body, 1, request->n_body_bytes, out);
+	if (fclose(out) == 0)
+		clv_digest(text, n_bytes, ret);
+	free(text);
+	return ret[0] ? 0 : -ENOMEM;
+}
+
+static int fill(const struct clv_request *request, const struct clv_route *route,
 	const char *key, struct clv_key_record *ret)
 {
-	char digest[CLV_DIGEST_MAX];
+	char digest[CLV_DIGEST_MAX] = "";
+	int r = digest_request(request, route, digest);
 
 	*ret = (struct clv_key_record){.time_real_ns = clv_clock_real_ns()};
 	snprintf(ret->subject, sizeof(ret->subject), "%s/%s", request->caller.subject,
 		request->caller.token);
 	snprintf(ret->key, sizeof(ret->key), "%s", key);
-	clv_digest(request->body, request->n_body_bytes, digest);
 	snprintf(
 		ret->request, sizeof(ret->request), "%.24s %.40s", route->action, digest);
+	return r;
 }
 
 static int answer_again(struct clv_request *request, const struct clv_route *route,
@@ -119,7 +150,8 @@ int clv_once_begin(
 			"Idempotency-Key must be 1 to %zu printable characters without "
 			"blanks",
 			sizeof(known.key) - 1);
-	fill(request, route, key, &agent->current_key);
+	if (fill(request, route, key, &agent->current_key) < 0)
+		return clv_error_errno(err, ENOMEM, "cannot take the request");
 	known = agent->current_key;
 	if (clv_store_get_key(store, &known, NULL) < 0 ||
 		known.time_real_ns + KEPT_NS < agent->current_key.time_real_ns)
@@ -137,7 +169,7 @@ int clv_once_store(struct clv_agent *agent, const char *object, struct clv_error
 	struct clv_key_record *key = &agent->current_key;
 	struct clv_store *store = clv_state_get(agent, err);
 
-	if (key->key[0] == '\0' || key->object[0] != '\0')
+	if (key->key[0] == '\0' || key->object[0] != '\0' || object[0] == '\0')
 		return 0;
 	if (!store)
 		return err->code;

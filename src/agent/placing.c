@@ -200,7 +200,6 @@ static int choose_standing(struct clv_agent *agent,
 	struct clv_error *err)
 {
 	const struct clv_standing_share *share, *taken = NULL;
-	const struct clv_lease *lease;
 
 	for (size_t i = 0; (share = clv_standing_at(agent->standing, i)); i++) {
 		if (!clv_standing_is_called(share, request->in))
@@ -219,10 +218,9 @@ static int choose_standing(struct clv_agent *agent,
 		ret->must_wait = true;
 		return take_standing(agent, taken, ret, err);
 	}
-	lease = clv_ledger_standing(agent->ledger, taken->name);
 	return clv_error_set(err, -EBUSY,
-		"the share %s is taken by the lease %s of %s: wait behind it with --wait",
-		taken->name, lease->record.name, lease->record.tenant);
+		"the share %s is taken by another lease: wait behind it with --wait",
+		taken->name);
 }
 
 int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,

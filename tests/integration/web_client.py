@@ -12,7 +12,7 @@ import tempfile
 import yaml
 
 import harness
-from harness import HERE, Agent, Case
+from harness import HERE, Agent, Case, wait_until
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "examples")
 
@@ -126,6 +126,7 @@ class WebCase(Case):
         os.chmod(self.agent.folder, 0o755)
         self.addCleanup(self.end)
         self.agent.start()
+        self.assertTrue(wait_until(lambda: self.client().send("GET", "/readyz").status == 200))
 
     def make_settings(self):
         return self.settings and {"version": 1, **self.settings}
