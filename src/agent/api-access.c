@@ -179,6 +179,11 @@ int clv_api_post_token(
 int clv_api_delete_token(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
+	int r = clv_tokens_delete(request->agent->tokens, argument, err);
+
 	request->status = 204;
-	return clv_tokens_delete(request->agent->tokens, argument, err);
+	/* What is open with it ends as well. */
+	if (r >= 0)
+		clv_http_wake(request->agent->http, ~0u);
+	return r;
 }

@@ -49,7 +49,7 @@ static int restore_one(void *userdata, const char *uuid, const char *reason)
 
 void clv_cordons_restore(struct clv_agent *agent)
 {
-	struct clv_store *store = clv_state_get(agent, NULL);
+	struct clv_store *store = agent->store; /* or what could be read of it */
 	struct clv_error err = {0};
 
 	if (store && clv_store_read_cordons(store, restore_one, agent, &err) < 0)

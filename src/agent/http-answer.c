@@ -43,7 +43,8 @@ static ssize_t read_stream(void *userdata, uint64_t position, char *room, size_t
 
 	if (exchange->is_suspended)
 		return 0;
-	if (exchange->is_gone || clv_http_is_stopping(exchange->http))
+	if (exchange->is_gone || clv_http_is_stopping(exchange->http) ||
+		clv_http_check_caller(request, NULL) < 0)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	request->is_late =
 		exchange->deadline_ns > 0 && exchange->deadline_ns <= clv_clock_ns();

@@ -32,4 +32,7 @@ enum MHD_Result clv_exchange_refuse(
 
 /* Until a topic is woken, the deadline, or the end of the client. */
 void clv_exchange_suspend(struct clv_exchange *exchange);
+/* Whether the caller of a request that goes on for long still is who he was: tokens end.
+ */
+int clv_http_check_caller(const struct clv_request *request, struct clv_error *err);
 bool clv_http_is_stopping(const struct clv_http *http);

@@ -12,6 +12,7 @@
 #include "agent/quota.h"
 #include "agent/request.h"
 #include "agent/tokens.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -30,6 +31,7 @@
 #define READ_ALL_THE_SAME_BYTES (1u << 20)
 #define SILENT_CONNECTION_S 60u
 #define LISTENERS_MAX 2u
+#define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 /* A socket that is listened on: libmicrohttpd has a server for each. */
 struct server {
@@ -58,6 +60,11 @@ struct end {
 	uid_t counted_as;
 	bool is_counted;
 	char from[64];
+};
+
+struct counted {
+	const char *name;
+	unsigned int n;
 };
 
 const char *clv_request_argument(const struct clv_request *request, const char *name)
@@ -192,9 +199,10 @@ void clv_exchange_suspend(struct clv_exchange *exchange)
 	TAILQ_INSERT_TAIL(&http->waiting, exchange, entry);
 	http->n_waiting++;
 	exchange->is_suspended = true;
-	/* No event asked for: errors and hang-ups are always told. */
-	sd_event_add_io(http->agent->event, &exchange->hangup, exchange->request.fd, 0,
-		on_hangup, exchange);
+	/* Errors and hang-ups are always told; over the network the other end's close is
+	 * neither. */
+	sd_event_add_io(http->agent->event, &exchange->hangup, exchange->request.fd,
+		exchange->request.is_local ? 0 : EPOLLRDHUP, on_hangup, exchange);
 	MHD_suspend_connection(exchange->request.connection);
 }
 
@@ -206,6 +214,31 @@ static struct end *end_of(struct MHD_Connection *connection)
 	return info ? info->socket_context : NULL;
 }
 
+static enum MHD_Result count_one(
+	void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct counted *counted = userdata;
+
+	counted->n += strcasecmp(name, counted->name) == 0;
+	return MHD_YES;
+}
+
+static unsigned int count_headers(const struct clv_request *request, const char *name)
+{
+	struct counted counted = {.name = name};
+
+	MHD_get_connection_values(
+		request->connection, MHD_HEADER_KIND, count_one, &counted);
+	return counted.n;
+}
+
+int clv_http_check_caller(const struct clv_request *request, struct clv_error *err)
+{
+	if (request->caller.token[0] == '\0')
+		return 0;
+	return clv_tokens_check(request->agent->tokens, request->caller.token, err);
+}
+
 /* A user of this machine by his socket, anybody else by a token. */
 static int identify(struct clv_exchange *exchange, struct clv_error *err)
 {
@@ -213,11 +246,15 @@ static int identify(struct clv_exchange *exchange, struct clv_error *err)
 	const struct end *end = end_of(request->connection);
 	int r;
 
-	if (!exchange->request.is_first_run)
-		return 0;
+	if (!request->is_first_run)
+		return clv_http_check_caller(request, err);
 	if (end->server->is_unix)
 		return clv_caller_of_peer(
 			request->agent, &end->peer, &request->caller, err);
+	if (count_headers(request, MHD_HTTP_HEADER_AUTHORIZATION) > 1)
+		return clv_error_set(err, -EACCES,
+			"a request has one Authorization header: which of several "
+			"counts is anybody's guess");
 	r = clv_tokens_identify(request->agent->tokens,
 		clv_request_header(request, MHD_HTTP_HEADER_AUTHORIZATION),
 		&request->caller, err);
@@ -487,11 +524,12 @@ static struct MHD_Daemon *start_daemon(
 	struct MHD_OptionItem tls[] = {
 		{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)listener->certificate},
 		{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)listener->key},
+		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_VERSIONS},
 		{MHD_OPTION_END, 0, NULL},
 	};
 
 	if (!listener->certificate)
-		tls[0] = tls[2];
+		tls[0] = tls[CLV_ARRAY_SIZE(tls) - 1];
 	return MHD_start_daemon(listener->certificate ? flags | MHD_USE_TLS : flags, 0,
 		NULL, NULL, on_access, server, MHD_OPTION_LISTEN_SOCKET, listener->fd,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,

@@ -11,6 +11,7 @@
 #include "agent/events.h"
 #include "agent/ledger.h"
 #include "agent/store.h"
+#include "agent/tokens.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -107,6 +108,7 @@ void clv_state_close_copy(struct clv_agent *agent)
 static void reopen(struct clv_agent *agent)
 {
 	char path[CLV_FOLDER_MAX + 16];
+	struct clv_error err = {0};
 
 	if (++agent->store_n_waits % REOPEN_EVERY != 0)
 		return;
@@ -115,6 +117,8 @@ static void reopen(struct clv_agent *agent)
 		return;
 	clv_log_info("the state file can be used again");
 	clv_events_renumber(agent->events);
+	if (agent->tokens && clv_tokens_read(agent->tokens, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
 	clv_adopt_all(agent);
 	agent->store_is_stale = true;
 }

@@ -39,18 +39,25 @@ static int load_one(void *userdata, const struct clv_token_record *record)
 	return 0;
 }
 
+/* A state file that only opens later is read then. */
+int clv_tokens_read(struct clv_tokens *tokens, struct clv_error *err)
+{
+	struct clv_store *store = tokens->agent->store;
+
+	tokens->n = 0;
+	return store ? clv_store_read_tokens(store, load_one, tokens, err) : 0;
+}
+
 int clv_tokens_new(
 	struct clv_agent *agent, struct clv_tokens **ret, struct clv_error *err)
 {
 	struct clv_tokens *tokens = calloc(1, sizeof(*tokens));
-	struct clv_store *store = clv_state_get(agent, NULL);
-	int r = 0;
+	int r;
 
 	if (!tokens)
 		return clv_error_errno(err, ENOMEM, "cannot keep tokens");
 	tokens->agent = agent;
-	if (store)
-		r = clv_store_read_tokens(store, load_one, tokens, err);
+	r = clv_tokens_read(tokens, err);
 	if (r < 0) {
 		clv_tokens_free(tokens);
 		return r;
@@ -119,6 +126,24 @@ static bool split(const char *text, char id[CLV_TOKEN_ID_MAX], const char **ret_
 	return true;
 }
 
+static int check_time(const struct clv_token_record *token, struct clv_error *err)
+{
+	if (token->expires_real_ns == 0 || token->expires_real_ns > clv_clock_real_ns())
+		return 0;
+	return clv_error_set(err, -EACCES,
+		"the token %s has expired: make a new one on the node with cleave token "
+		"create",
+		token->name);
+}
+
+int clv_tokens_check(
+	const struct clv_tokens *tokens, const char *id, struct clv_error *err)
+{
+	const struct clv_token_record *token = find(tokens, id);
+
+	return token ? check_time(token, err) : fail_unknown(err);
+}
+
 static int fill_caller(const struct clv_token_record *token, struct clv_caller *ret,
 	struct clv_error *err)
 {
@@ -144,7 +169,6 @@ static int fill_caller(const struct clv_token_record *token, struct clv_caller *
 int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 	struct clv_caller *ret, struct clv_error *err)
 {
-	uint64_t now_ns = clv_clock_real_ns();
 	struct clv_token_record *token;
 	uint8_t seen[CLV_TOKEN_HASH_BYTES];
 	char id[CLV_TOKEN_ID_MAX];
@@ -158,12 +182,9 @@ int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 	token = find(tokens, id);
 	if (!token || !is_same(token->hash, seen))
 		return fail_unknown(err);
-	if (token->expires_real_ns > 0 && token->expires_real_ns <= now_ns)
-		return clv_error_set(err, -EACCES,
-			"the token %s has expired: make a new one on the node with "
-			"cleave token create",
-			token->name);
-	token->last_used_real_ns = now_ns;
+	if (check_time(token, err) < 0)
+		return err->code;
+	token->last_used_real_ns = clv_clock_real_ns();
 	return fill_caller(token, ret, err);
 }
 

@@ -16,6 +16,7 @@ struct clv_tokens;
 
 int clv_tokens_new(
 	struct clv_agent *agent, struct clv_tokens **ret, struct clv_error *err);
+int clv_tokens_read(struct clv_tokens *tokens, struct clv_error *err);
 struct clv_tokens *clv_tokens_free(struct clv_tokens *tokens);
 
 /* Of a header "Bearer clv_...", or NULL.  -EACCES: it is missing, wrong or has expired.
@@ -29,6 +30,10 @@ struct clv_token_request {
 	char tenant[64];       /* of a tenant's token: whose */
 	uint64_t expires_in_s; /* 0: never */
 };
+
+/* Whether the token of a caller who was identified before still counts: 0 or -EACCES. */
+int clv_tokens_check(
+	const struct clv_tokens *tokens, const char *id, struct clv_error *err);
 
 /* *ret: the token as the API shows it, with its secret: that is seen this once. */
 int clv_tokens_create(struct clv_tokens *tokens, const struct clv_token_request *request,

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The API over TCP: tokens that count and that do not, TLS, and what it takes for the
+agent to listen at all."""
+import os
+import socket
+import sqlite3
+import ssl
+import subprocess
+import time
+
+import yaml
+
+from harness import main, wait_until
+from web_client import WebCase
+
+
+def make_certificate(folder, name, days="2"):
+    """Self-signed, for 127.0.0.1: (certificate, key)."""
+    paths = [os.path.join(folder, name + ending) for ending in (".crt", ".key")]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:P-256", "-nodes", "-days", days, "-subj", "/CN=cleave",
+                    "-addext", "subjectAltName=IP:127.0.0.1", "-out", paths[0],
+                    "-keyout", paths[1]], check=True, capture_output=True)
+    return paths
+
+
+class TcpCase(WebCase):
+    def make_settings(self):
+        return {"version": 1, "listen": {"port": self.port, **self.make_tls()}}
+
+    def make_tls(self):
+        return {}
+
+    def raw(self, *lines):
+        """Of a request with these header lines: (status, everything)."""
+        with socket.create_connection(("127.0.0.1", self.port), 5) as s:
+            s.sendall("\r\n".join(["GET /v1/version HTTP/1.1", "Host: x", "Connection: close",
+                                   *lines, "", ""]).encode("latin-1"))
+            text = b""
+            while part := s.recv(65536):
+                text += part
+        return int(text.split()[1]), text.decode()
+
+
+class Tokens(TcpCase):
+    def status(self, *lines):
+        return self.raw(*lines)[0]
+
+    def test_what_is_a_token(self):
+        secret = self.token("viewer")
+        good = "Authorization: Bearer " + secret
+        _, name, rest = secret.split("_")
+        other = self.token("admin").split("_")
+        for line in (good, good.replace("Bearer", "bearer"), good.replace("Auth", "aUTH")):
+            self.assertEqual(self.status(line), 200, line)
+        for text in (secret[:-1], secret + "0", secret.upper(), secret[4:], rest, "",
+                     "clv_" + name, "clv_" + name + "_", "clv__" + rest, "clv_" + "0" * 12 + "_" +
+                     rest, "clv_" + name + "_" + other[2], "clv_" + other[1] + "_" + rest,
+                     secret + " " + secret, secret + "," + secret, "'" + secret + "'",
+                     "clv_%s_%s" % (name, rest.replace(rest[0], "O", 1)), "x" * 4000, "_" * 3000,
+                     "\xff" * 60, "clv_" + "a" * 15 + "_" + rest, secret.replace("_", "-")):
+            self.assertEqual(self.status("Authorization: Bearer " + text), 401, text)
+        for line in ("Authorization: " + secret, "Authorization: Basic " + secret,
+                     "Authorization: Token " + secret, "Authorization:", "X-Token: " + secret,
+                     "Proxy-Authorization: Bearer " + secret, "Cookie: token=" + secret,
+                     "Authorization: Bearer\x0b" + secret):
+            self.assertEqual(self.status(line), 401, line)
+
+    def test_two_headers(self):
+        good = "Authorization: Bearer " + self.token("admin")
+        bad = "Authorization: Bearer clv_0_0"
+        for lines in ((good, bad), (bad, good), (good, good), (good, "Authorization:")):
+            status, text = self.raw(*lines)
+            self.assertEqual(status, 401, lines)
+            self.assertIn("one Authorization", text)
+
+    def test_not_in_the_query(self):
+        secret = self.token("admin")
+        for query in ("token=", "access_token=", "authorization=Bearer%20", "Authorization="):
+            self.problem(self.over_tcp().send("GET", "/v1/version?" + query + secret), 401,
+                         "unauthenticated")
+        self.problem(self.over_tcp().send(
+            "POST", "/v1/tokens", "access_token=" + secret,
+            {"Content-Type": "application/x-www-form-urlencoded"}), 401, "unauthenticated")
+
+    def test_expiry(self):
+        client = self.over_tcp(self.token("viewer", expires_in=1))
+        client.get("/v1/version")
+        self.assertTrue(wait_until(lambda: client.send("GET", "/v1/version").status == 401, 3))
+        self.problem(client.send("GET", "/v1/version"), 401, "unauthenticated", "expired")
+        self.assertEqual(client.send("GET", "/healthz").status, 200)
+
+    def test_deleted_at_once(self):
+        """Also for a stream and a poll that are open."""
+        secret = self.token("viewer")
+        client = self.over_tcp(secret)
+        client.get("/v1/version")
+        stream, poll = client.open(), client.open()
+        headers = {"Authorization": "Bearer " + secret}
+        stream.request("GET", "/v1/events/stream", headers=headers)
+        answer = stream.getresponse()
+        poll.request("GET", "/v1/events?after=9999&wait_ms=60000", headers=headers)
+        time.sleep(0.2)
+        self.assertEqual(self.client().send("DELETE", "/v1/tokens/" + secret.split("_")[1]).status,
+                         204)
+        self.client().send("POST", "/v1/devices/gpu1/cordon")
+        self.assertEqual(client.send("GET", "/v1/version").status, 401)
+        begin = time.monotonic()
+        self.assertNotIn(b"device_cordoned", answer.read())
+        self.assertEqual(poll.getresponse().status, 401)
+        self.assertLess(time.monotonic() - begin, 5)
+
+    def test_a_stream_ends_with_its_token(self):
+        client = self.over_tcp(self.token("viewer", expires_in=1))
+        connection = client.open()
+        connection.request("GET", "/v1/events/stream",
+                           headers={"Authorization": "Bearer " + client.token})
+        answer = connection.getresponse()
+        time.sleep(1.1)
+        self.client().send("POST", "/v1/devices/gpu1/cordon")
+        self.assertEqual(answer.read(), b"")
+
+    def test_whose_user_is_gone(self):
+        secret = self.token("tenant", tenant="games")
+        client = self.over_tcp(secret)
+        self.assertEqual(client.get("/v1/whoami")["subject"], "games")
+        self.agent.stop()
+        with sqlite3.connect(os.path.join(self.agent.state, "cleaved.db")) as db:
+            db.execute("UPDATE tokens SET tenant='nosuchuser'")
+        db.close()
+        self.agent.start()
+        self.problem(client.send("GET", "/v1/whoami"), 401, "unauthenticated", "nosuchuser")
+        self.assertEqual(client.send("GET", "/healthz").status, 200)
+
+    def test_the_next_agent_knows_them(self):
+        secret = self.token("admin")
+        self.agent.stop(9)
+        self.agent.start()
+        self.assertEqual(self.over_tcp(secret).get("/v1/whoami")["token"]["name"], "t-admin")
+        self.assertNotIn(secret.split("_")[2], open(
+            os.path.join(self.agent.state, "cleaved.db"), "rb").read().decode("latin-1"))
+
+    def test_requests_for_tokens(self):
+        for body, word in (
+                ({"name": "x"}, "scope"), ({"scope": "admin"}, "name"),
+                ({"name": "x", "scope": "root"}, "scope"), ({"name": "a b", "scope": "admin"}, ""),
+                ({"name": "x", "scope": "tenant"}, "tenant"),
+                ({"name": "x", "scope": "tenant", "tenant": "nosuchuser"}, "nosuchuser"),
+                ({"name": "x", "scope": "admin", "tenant": "games"}, "tenant"),
+                ({"name": "x", "scope": "admin", "expires_in": 0}, "expires_in"),
+                ({"name": "x", "scope": "admin", "expires_in": 10**12}, "expires_in"),
+                ({"name": "x", "scope": "admin", "expires_in": 1.5}, "expires_in"),
+                ({"name": "x", "scope": "admin", "secret": "y"}, "unknown"), ([], "object")):
+            self.problem(self.client().send("POST", "/v1/tokens", body), 400, "bad_request", word)
+        self.assertEqual(self.client().get("/v1/tokens")["items"], [])
+
+    def test_a_client_that_leaves_a_poll_is_let_go(self):
+        """Or else what one address may have open would be used up."""
+        secret = self.token("viewer")
+        count = lambda: len(os.listdir("/proc/%d/fd" % self.agent.process.pid))
+        before = count()
+        for _ in range(50):
+            with socket.create_connection(("127.0.0.1", self.port)) as s:
+                s.sendall(b"GET /v1/events?after=9999&wait_ms=600000 HTTP/1.1\r\nHost: x\r\n"
+                          b"Authorization: Bearer %s\r\n\r\n" % secret.encode())
+                time.sleep(0.01)
+        self.assertTrue(wait_until(lambda: count() <= before + 2, 5), (before, count()))
+
+
+class Tls(TcpCase):
+    def make_tls(self):
+        self.certificate, self.key = make_certificate(self.files, "tls")
+        return {"address": "0.0.0.0", "certificate": self.certificate, "key": self.key}
+
+    def context(self):
+        return ssl.create_default_context(cafile=self.certificate)
+
+    def test_with_tls(self):
+        client = self.over_tcp(self.token("viewer"), tls=self.context())
+        self.assertEqual(client.get("/v1/whoami")["scope"], "viewer")
+        stranger = self.over_tcp(tls=self.context())
+        self.problem(stranger.send("GET", "/v1/whoami"), 401, "unauthenticated")
+        with self.assertRaises(ssl.SSLCertVerificationError):
+            self.over_tcp(tls=ssl.create_default_context()).send("GET", "/healthz")
+
+    def test_old_versions_are_refused(self):
+        for version, may in ((ssl.TLSVersion.TLSv1, False), (ssl.TLSVersion.TLSv1_1, False),
+                             (ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_3, True)):
+            context = self.context()
+            context.set_ciphers("ALL:@SECLEVEL=0")
+            context.minimum_version = context.maximum_version = version
+            client = self.over_tcp(tls=context)
+            if may:
+                self.assertEqual(client.send("GET", "/healthz").status, 200)
+            else:
+                with self.assertRaises(OSError):
+                    client.send("GET", "/healthz")
+
+    def test_no_tls_on_a_tls_port(self):
+        """And silence, garbage and half a handshake do no harm."""
+        quiet = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(50)]
+        for i, s in enumerate(quiet):
+            s.sendall([b"", b"\x16\x03\x01\x02\x00", b"GET /healthz HTTP/1.1\r\n\r\n",
+                       os.urandom(500)][i % 4])
+        client = self.over_tcp(tls=self.context())
+        begin = time.monotonic()
+        self.assertEqual(client.send("GET", "/healthz").status, 200)
+        self.assertLess(time.monotonic() - begin, 1)
+        for s in quiet:
+            s.close()
+
+
+class Starting(WebCase):
+    """What the agent does not begin with."""
+
+    def refuse(self, settings, *words):
+        path = self.write("other.yaml", settings)
+        command = [*self.agent.command(), "--foreground"]
+        command[command.index("--runtime-dir") + 1] += "2"
+        if "--config" in command:
+            command[command.index("--config") + 1] = path
+        else:
+            command += ["--config", path]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        self.assertNotIn(done.returncode, (0, -11, -6), done.stderr)
+        lines = [l for l in done.stderr.splitlines() if "listening" not in l]
+        self.assertTrue(lines, done)
+        for word in words:
+            self.assertIn(word, lines[-1])
+        return done
+
+    def test_no_tcp_by_default(self):
+        inodes = set()
+        for name in os.listdir("/proc/%d/fd" % self.agent.process.pid):
+            try:
+                link = os.readlink("/proc/%d/fd/%s" % (self.agent.process.pid, name))
+            except OSError:
+                continue
+            if link.startswith("socket:["):
+                inodes.add(link[8:-1])
+        for table in ("tcp", "tcp6", "udp", "udp6"):
+            with open("/proc/net/" + table) as file:
+                found = {line.split()[9] for line in list(file)[1:]}
+            self.assertEqual(inodes & found, set())
+
+    def listen(self, **more):
+        return {"version": 1, "listen": {"port": self.port, **more}}
+
+    def test_only_the_loopback_without_tls(self):
+        for address in ("0.0.0.0", "::", "10.0.0.1", "::ffff:127.0.0.1", "localhost", "1127.0.0.1"):
+            self.refuse(self.listen(address=address), "open")
+        self.refuse(self.listen(address="127.0.0.1.example"), "127.0.0.1.example")
+
+    def test_certificates(self):
+        certificate, key = make_certificate(self.files, "a")
+        _, other = make_certificate(self.files, "b")
+        empty = self.write("empty", "")
+        self.refuse(self.listen(certificate=certificate, key=other), "certificate and key")
+        self.refuse(self.listen(certificate=key, key=certificate), "certificate and key")
+        self.refuse(self.listen(certificate=certificate, key="/nonexistent"), "/nonexistent")
+        self.refuse(self.listen(certificate="/nonexistent", key=key), "/nonexistent")
+        self.refuse(self.listen(certificate=empty, key=empty), "")
+        self.refuse(self.listen(certificate=certificate), "both")
+        self.refuse(self.listen(certificate="a.crt", key="a.key"), "from the root")
+        self.refuse(self.listen(certificate=self.files, key=key), self.files)
+
+    def test_a_port_that_is_taken(self):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", self.port))
+            s.listen()
+            self.refuse(self.listen(), str(self.port), "choose another")
+
+    def test_settings(self):
+        for text, words in (("version: 2", ["1:10"]), ("", []), ("version: 1\nlisten: 5", ["2:"]),
+                            ("version: 1\nlisten: {port: 0}", ["2:"]),
+                            ("version: 1\nlisten: {port: 65536}", ["2:"]),
+                            ("version: 1\ntenants:\n- {user: a, group: b}", ["3:"]),
+                            ("version: 1\ntenants:\n- {share: -1}", ["3:"]),
+                            ("version: 1\ntenants:\n- {user: a, shares: 1}", ["shares"]),
+                            ("version: 1\nversion: 1", ["2:"]), ("\0", []), ("a: &a [*a]", [])):
+            done = self.refuse(text, *words)
+            self.assertIn("other.yaml", done.stderr.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    main()
