@@ -20,7 +20,8 @@
 #define PORT_MAX 65535u
 #define LEASES_MAX 1000000u
 #define DEVICES_MAX 100000.0
-#define GROUPS_MAX 256
+#define GROUPS_MAX 65536 /* the kernel's own limit */
+#define GROUP_MAX_BYTES ((size_t)16 << 20)
 
 #define MAP(fields, value, into, err) \
 	clv_yaml_read_map(value, fields, CLV_ARRAY_SIZE(fields), into, err)
@@ -419,22 +420,42 @@ struct clv_config *clv_config_free(struct clv_config *config)
 
 /* Who somebody is. */
 
-static bool is_in_group(const char *user, gid_t primary, const char *group)
+/* The entry lists the members, who may be many. */
+static bool find_group(const char *name, gid_t *ret)
 {
 	struct group entry, *found = NULL;
-	gid_t groups[GROUPS_MAX];
-	int n_groups = GROUPS_MAX;
-	char room[8192];
+	int r = ERANGE;
 
-	if (getgrnam_r(group, &entry, room, sizeof(room), &found) != 0 || !found)
+	for (size_t size = 4096; r == ERANGE && size <= GROUP_MAX_BYTES; size *= 4) {
+		char *room = malloc(size);
+
+		if (!room)
+			return false;
+		r = getgrnam_r(name, &entry, room, size, &found);
+		if (r == 0 && found)
+			*ret = found->gr_gid;
+		free(room);
+	}
+	return r == 0 && found;
+}
+
+static bool is_in_group(const char *user, gid_t primary, const char *group)
+{
+	gid_t *groups, wanted;
+	int n_groups = GROUPS_MAX;
+	bool is_in = false;
+
+	if (!find_group(group, &wanted))
+		return false;
+	groups = calloc(GROUPS_MAX, sizeof(*groups));
+	if (!groups)
 		return false;
 	if (getgrouplist(user, primary, groups, &n_groups) < 0)
 		n_groups = GROUPS_MAX;
-	for (int i = 0; i < n_groups; i++) {
-		if (groups[i] == found->gr_gid)
-			return true;
-	}
-	return false;
+	for (int i = 0; i < n_groups; i++)
+		is_in = is_in || groups[i] == wanted;
+	free(groups);
+	return is_in;
 }
 
 static bool is_meant(const struct clv_config_who *who, const char *user, gid_t group)

@@ -33,6 +33,7 @@ struct clv_agent_device {
 	char cordon_reason[CLV_REASON_MAX];
 	struct clv_usage usage;
 	bool is_changing; /* an apply is about to take it away: nothing new is let in */
+	uint32_t n_ranked; /* the queue's */
 };
 
 /* The devices and how they are found: drivers are asked in a process of their own, with a

@@ -7,6 +7,7 @@
 
 #include "agent/agent.h"
 #include "agent/caller.h"
+#include "agent/config.h"
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/gate-server.h"
@@ -46,6 +47,8 @@ struct clv_ledger {
 	bool has_expiring;            /* one with a time has been there */
 	sd_event_source *wake_source; /* opens sockets of adopted leases */
 	sd_event_source *end_source;  /* looks for leases that are over */
+	uint64_t ranked_ns; /* when positions in the queues were found; 0: not since a
+			       change */
 };
 
 static bool is_over(const struct clv_lease *lease)
@@ -212,6 +215,17 @@ const struct clv_lease *clv_ledger_standing(
 	return NULL;
 }
 
+/* Groups may change without a word, so an order is not kept for long. */
+void clv_ledger_keep_ranked(struct clv_ledger *ledger)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	if (ledger->ranked_ns != 0 && now_ns - ledger->ranked_ns < CLV_NS_PER_S)
+		return;
+	clv_queue_rank(ledger);
+	ledger->ranked_ns = now_ns;
+}
+
 static void serve_queue(struct clv_ledger *ledger, struct clv_agent_device *device);
 
 static void changed(struct clv_agent *agent)
@@ -346,6 +360,7 @@ static int insert(
 	ledger->agent->n_leases++;
 	ledger->has_expiring |= lease->record.expires_real_ns > 0;
 	lease->sequence = ++ledger->last_sequence;
+	ledger->ranked_ns = 0;
 	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
 	clv_lease_index_add(ledger->index, lease);
 	return 0;
@@ -459,6 +474,9 @@ static int draft(struct clv_ledger *ledger, const struct clv_lease_request *requ
 		return clv_error_set(err, -EPERM,
 			"this node does not allow overcommitment: ask for what is left, "
 			"or wait with --wait");
+	r = clv_tenants_check_count(agent, peer->uid, err);
+	if (r < 0)
+		return r;
 	r = clv_lease_make_id(record.id);
 	if (r < 0)
 		return clv_error_errno(err, -r, "cannot make a lease id");
@@ -595,6 +613,7 @@ static int admit(struct clv_ledger *ledger, struct clv_lease *lease)
 	if (store_lease(ledger->agent, lease, &record, &err) < 0)
 		clv_state_set_stale(ledger->agent, &err);
 	lease->record.is_queued = false;
+	ledger->ranked_ns = 0;
 	if (activate(lease, &err) >= 0)
 		return 0;
 	clv_ledger_end(ledger, lease, err.msg);
@@ -612,6 +631,31 @@ static void serve_queue(struct clv_ledger *ledger, struct clv_agent_device *devi
 			continue;
 		clv_events_emit(ledger->agent, CLV_EVENT_LEASE_CREATED, lease,
 			"its turn in the queue has come");
+	}
+}
+
+static bool has_waiting(const struct clv_ledger *ledger, uid_t uid)
+{
+	const struct clv_lease *lease;
+
+	TAILQ_FOREACH(lease, &ledger->leases, entry)
+	{
+		if (lease->record.uid == uid && lease->record.is_queued)
+			return true;
+	}
+	return false;
+}
+
+/* Who waits for his own allowance waits for his leases on any device. */
+static void serve_tenant(struct clv_ledger *ledger, uid_t uid)
+{
+	struct clv_agent *agent = ledger->agent;
+
+	if (agent->settings->n_tenants == 0)
+		return;
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		if (has_waiting(ledger, uid))
+			serve_queue(ledger, clv_devices_at(agent->devices, i));
 	}
 }
 
@@ -673,11 +717,13 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 		return r;
 
 	lease->record.share = share;
+	ledger->ranked_ns = 0;
 	if (lease->arbiter_lease)
 		clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &share);
 	describe(&share, text, sizeof(text));
 	clv_events_emit(ledger->agent, CLV_EVENT_LEASE_RESIZED, lease, "now %s", text);
 	serve_queue(ledger, lease->device);
+	serve_tenant(ledger, record.uid);
 	changed(ledger->agent);
 	return 0;
 }
@@ -686,9 +732,11 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 {
 	struct clv_placing had = {.device = lease->device, .n_others = lease->n_others};
 	struct clv_agent *agent = ledger->agent;
+	uid_t uid = lease->record.uid;
 
 	if (had.n_others > 0)
 		memcpy(had.others, lease->others, had.n_others * sizeof(had.others[0]));
+	ledger->ranked_ns = 0;
 	take_out(ledger, lease);
 	clv_usage_end(agent->usage, lease);
 	clv_history_end(agent->history, lease);
@@ -705,6 +753,7 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 	serve_queue(ledger, had.device);
 	for (size_t i = 0; i < had.n_others; i++)
 		serve_queue(ledger, had.others[i]);
+	serve_tenant(ledger, uid);
 	unclaim_all(ledger, &had);
 	changed(agent);
 }

@@ -63,6 +63,9 @@ void clv_ledger_check_end(struct clv_ledger *ledger, struct clv_lease *lease);
 /* Ends by force what has run for as long as it was to. */
 void clv_ledger_end_expired(struct clv_ledger *ledger);
 
+/* Sees that the positions in the queues are those of now. */
+void clv_ledger_keep_ranked(struct clv_ledger *ledger);
+
 /* What active leases have been promised on a device, without one of them (may be NULL),
  * and what is set aside in standing shares, but for one (may be ""). */
 void clv_ledger_promised(const struct clv_ledger *ledger,

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Any tenant may make leases that wait, so the order of all of them is found in one go:
+ * a pass over the leases for what each tenant has, one for what each would have, and for
+ * positions a sort. */
 #include "agent/queue.h"
 
 #include "agent/agent.h"
@@ -6,119 +9,171 @@
 #include "agent/ledger.h"
 #include "agent/tenants.h"
 #include "base/array.h"
-#include "base/cleanup.h"
 
 #include <stdlib.h>
 
-/* A tenant who waits for the device: what he has on the node, and what those of his that
- * were looked at by now would add. */
-struct waiting {
+/* Of one tenant. */
+struct account {
 	uid_t uid;
-	struct clv_tenant_use use;
-	uint64_t more_ppm;
+	uint64_t sum_ppm; /* active, and waiting for longer than the lease that is looked
+			     at */
+	struct clv_allowance_use use;
+	struct clv_allowance allowance;
+	bool has_allowance;
 };
 
-struct queue {
-	struct clv_ledger *ledger;
-	struct waiting *tenants;
-	size_t n_tenants;
+struct accounts {
+	struct account *items;
+	size_t n;
 };
 
+/* NULL when there is no memory. */
+static struct account *find(struct accounts *accounts, uid_t uid)
+{
+	struct account *account;
+
+	for (size_t i = 0; i < accounts->n; i++) {
+		if (accounts->items[i].uid == uid)
+			return &accounts->items[i];
+	}
+	account = CLV_APPEND(accounts->items, accounts->n);
+	if (account)
+		account->uid = uid;
+	return account;
+}
+
+/* Of all its devices. */
 static uint64_t compute_of(const struct clv_lease *lease)
 {
 	return (uint64_t)lease->record.share.compute_ppm * (lease->n_others + 1);
 }
 
-static struct waiting *find(struct queue *queue, const struct clv_lease *lease)
+static void add_active(struct accounts *accounts, const struct clv_lease *lease)
 {
-	struct waiting *tenant;
+	struct account *account =
+		lease->record.is_queued ? NULL : find(accounts, lease->record.uid);
 
-	for (size_t i = 0; i < queue->n_tenants; i++) {
-		if (queue->tenants[i].uid == lease->record.uid)
-			return &queue->tenants[i];
-	}
-	tenant = CLV_APPEND(queue->tenants, queue->n_tenants);
-	if (!tenant)
-		return NULL;
-	tenant->uid = lease->record.uid;
-	clv_tenants_use(lease->agent, lease->record.uid, lease->record.gid, &tenant->use);
-	return tenant;
+	if (!account)
+		return;
+	account->sum_ppm += compute_of(lease);
+	clv_tenants_add_use(lease, &account->use);
 }
 
-/* What the tenant would have with this one and those of his that came before it.  One who
- * may not have it at present, by his allowance, is behind all others. */
-static uint64_t would_have(struct queue *queue, const struct clv_lease *lease)
+static bool is_allowed(struct account *account, const struct clv_lease *lease)
 {
-	struct waiting *tenant = find(queue, lease);
+	struct clv_share all = lease->record.share;
 
-	if (!tenant)
-		return UINT64_MAX;
-	tenant->more_ppm += compute_of(lease);
-	if (clv_allowance_check(&tenant->use.allowance, &tenant->use.has,
-		    &lease->record.share, "", NULL) < 0)
-		return UINT64_MAX - 1;
-	return tenant->use.has.compute_ppm + tenant->more_ppm;
+	if (!account->has_allowance)
+		clv_tenants_get_allowance(lease->agent, lease->record.uid,
+			lease->record.gid, &account->allowance);
+	account->has_allowance = true;
+	all.compute_ppm = (uint32_t)compute_of(lease);
+	all.memory_bytes *= lease->n_others + 1;
+	return clv_allowance_check(&account->allowance, &account->use, &all, "", NULL) >=
+	       0;
+}
+
+/* What the lease's tenant would have with it, with what he has and what he waits for
+ * longer.  One who may not have it at present, by his allowance, is behind all others. */
+static void weigh(struct accounts *accounts, struct clv_lease *lease)
+{
+	struct account *account = find(accounts, lease->record.uid);
+
+	lease->would_have = UINT64_MAX;
+	if (!account)
+		return;
+	account->sum_ppm += compute_of(lease);
+	if (is_allowed(account, lease))
+		lease->would_have = account->sum_ppm;
+}
+
+/* Returns how many wait. */
+static size_t weigh_all(struct clv_ledger *ledger)
+{
+	struct accounts accounts = {0};
+	struct clv_lease *lease;
+	size_t n_queued = 0;
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
+	add_active(&accounts, lease);
+	/* The list is in the order in which they came. */
+	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
+	{
+		if (!lease->record.is_queued)
+			continue;
+		weigh(&accounts, lease);
+		n_queued++;
+	}
+	free(accounts.items);
+	return n_queued;
 }
 
 struct clv_lease *clv_queue_first(
 	struct clv_ledger *ledger, const struct clv_agent_device *device)
 {
-	struct queue queue = {.ledger = ledger};
-	struct clv_lease *first = NULL;
-	uint64_t least = UINT64_MAX - 1;
+	struct clv_lease *lease, *first = NULL;
+	uint64_t least = UINT64_MAX;
 
-	for (size_t i = 0; i < device->n_leases; i++) {
-		struct clv_lease *lease = device->leases[i];
-		uint64_t has;
-
-		if (!lease->record.is_queued)
+	if (weigh_all(ledger) == 0)
+		return NULL;
+	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
+	{
+		if (!lease->record.is_queued || !clv_lease_is_on(lease, device) ||
+			lease->would_have >= least)
 			continue;
-		has = would_have(&queue, lease);
-		if (has < least) {
-			least = has;
-			first = lease;
-		}
+		least = lease->would_have;
+		first = lease;
 	}
-	free(queue.tenants);
 	return first;
 }
 
-/* Those who are served before: with less, or with as much and longer there. */
-static uint32_t count_before(const struct clv_agent_device *device, const uint64_t *would,
-	const struct clv_lease *lease)
+static int compare(const void *a, const void *b)
 {
-	uint64_t own = 0;
-	uint32_t n = 0;
-	size_t at = 0;
+	const struct clv_lease *one = *(struct clv_lease *const *)a;
+	const struct clv_lease *other = *(struct clv_lease *const *)b;
 
-	for (size_t i = 0; i < device->n_leases; i++) {
-		if (device->leases[i] == lease) {
-			own = would[i];
-			at = i;
-		}
+	if (one->would_have != other->would_have)
+		return one->would_have < other->would_have ? -1 : 1;
+	return one->sequence < other->sequence ? -1 : 1;
+}
+
+/* In order: each is behind those that were counted on its first device before it. */
+static void count_up(struct clv_agent *agent, struct clv_lease **queued, size_t n_queued)
+{
+	struct clv_agent_device *device;
+
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++)
+		clv_devices_at(agent->devices, i)->n_ranked = 0;
+	for (size_t i = 0; i < n_queued; i++) {
+		queued[i]->position = queued[i]->device->n_ranked + 1;
+		for (size_t j = 0; (device = clv_lease_device(queued[i], j)); j++)
+			device->n_ranked++;
 	}
-	for (size_t i = 0; i < device->n_leases; i++)
-		n += device->leases[i]->record.is_queued && i != at &&
-		     (would[i] < own || (would[i] == own && i < at));
-	return n;
+}
+
+void clv_queue_rank(struct clv_ledger *ledger)
+{
+	size_t n_queued = weigh_all(ledger), n = 0;
+	struct clv_lease **queued =
+		n_queued ? calloc(n_queued, sizeof(struct clv_lease *)) : NULL;
+	struct clv_lease *lease;
+
+	if (!queued)
+		return;
+	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
+	{
+		if (lease->record.is_queued)
+			queued[n++] = lease;
+	}
+	qsort(queued, n, sizeof(struct clv_lease *), compare);
+	count_up(queued[0]->agent, queued, n);
+	free(queued);
 }
 
 uint32_t clv_queue_position(struct clv_ledger *ledger, const struct clv_lease *lease)
 {
-	const struct clv_agent_device *device = lease->device;
-	struct queue queue = {.ledger = ledger};
-	_cleanup_free_ uint64_t *would = NULL;
-	uint32_t position = 0;
-
 	if (!lease->record.is_queued)
 		return 0;
-	would = calloc(device->n_leases + 1, sizeof(*would));
-	for (size_t i = 0; would && i < device->n_leases; i++) {
-		if (device->leases[i]->record.is_queued)
-			would[i] = would_have(&queue, device->leases[i]);
-	}
-	if (would)
-		position = 1 + count_before(device, would, lease);
-	free(queue.tenants);
-	return position;
+	clv_ledger_keep_ranked(ledger);
+	return lease->position;
 }

@@ -16,5 +16,8 @@ struct clv_ledger;
 struct clv_lease *clv_queue_first(
 	struct clv_ledger *ledger, const struct clv_agent_device *device);
 
+/* Finds the positions of all; the ledger has it done when something has changed. */
+void clv_queue_rank(struct clv_ledger *ledger);
+
 /* 1 is next; 0: it does not wait. */
 uint32_t clv_queue_position(struct clv_ledger *ledger, const struct clv_lease *lease);

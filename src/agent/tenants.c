@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/units.h"
 
+#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 /* A lease on several devices has all of each. */
-static void add_use(const struct clv_lease *lease, struct clv_allowance_use *use)
+void clv_tenants_add_use(const struct clv_lease *lease, struct clv_allowance_use *use)
 {
 	uint64_t n = lease->n_others + 1;
 
@@ -29,52 +30,52 @@ static void add_use(const struct clv_lease *lease, struct clv_allowance_use *use
 	use->memory_bytes += n * lease->record.share.memory_bytes;
 }
 
-/* Root and an agent's own user may have anything. */
-static bool is_free(const struct clv_agent *agent, uid_t uid)
-{
-	return uid == 0 || uid == geteuid() || agent->settings->n_tenants == 0;
-}
-
-static void get_use(struct clv_agent *agent, uid_t uid, const struct clv_lease *without,
-	struct clv_allowance_use *ret)
-{
-	const struct clv_lease *lease;
-
-	*ret = (struct clv_allowance_use){0};
-	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	{
-		if (lease->record.uid == uid && lease != without &&
-			!lease->record.is_queued)
-			add_use(lease, ret);
-	}
-}
-
-void clv_tenants_use(
-	struct clv_agent *agent, uid_t uid, gid_t gid, struct clv_tenant_use *ret)
+void clv_tenants_get_allowance(
+	const struct clv_agent *agent, uid_t uid, gid_t gid, struct clv_allowance *ret)
 {
 	char user[64];
 
-	*ret = (struct clv_tenant_use){.allowance = {0}};
-	get_use(agent, uid, NULL, &ret->has);
-	if (is_free(agent, uid))
+	*ret = (struct clv_allowance){0};
+	if (uid == 0 || uid == geteuid() || agent->settings->n_tenants == 0)
 		return;
 	clv_naming_tenant(uid, user, sizeof(user));
-	ret->allowance = clv_config_allowance(agent->settings, user, gid);
+	*ret = clv_config_allowance(agent->settings, user, gid);
+}
+
+/* Whatever the settings say: each lease costs the agent descriptors and memory. */
+int clv_tenants_check_count(
+	const struct clv_agent *agent, uid_t uid, struct clv_error *err)
+{
+	const struct clv_lease *lease;
+	unsigned int n = 0;
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	n += lease->record.uid == uid;
+	if (n < CLV_TENANT_LEASES_MAX || uid == 0 || uid == geteuid())
+		return 0;
+	return clv_error_set(err, -EBUSY,
+		"a user has at most %u leases at a time, with those that wait: release "
+		"one",
+		CLV_TENANT_LEASES_MAX);
 }
 
 int clv_tenants_check(struct clv_agent *agent, uid_t uid, gid_t gid,
 	const struct clv_lease *without, const struct clv_share *wanted,
 	const char *profile, struct clv_error *err)
 {
-	struct clv_allowance_use use;
+	struct clv_allowance_use use = {0};
 	struct clv_allowance allowance;
-	char user[64];
+	const struct clv_lease *lease;
 
-	if (is_free(agent, uid))
+	if (uid == 0 || uid == geteuid() || agent->settings->n_tenants == 0)
 		return 0;
-	get_use(agent, uid, without, &use);
-	clv_naming_tenant(uid, user, sizeof(user));
-	allowance = clv_config_allowance(agent->settings, user, gid);
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	{
+		if (lease->record.uid == uid && lease != without &&
+			!lease->record.is_queued)
+			clv_tenants_add_use(lease, &use);
+	}
+	clv_tenants_get_allowance(agent, uid, gid, &allowance);
 	return clv_allowance_check(&allowance, &use, wanted, profile, err);
 }
 
@@ -125,7 +126,7 @@ static void add_lease(struct tenants *tenants, const struct clv_lease *lease)
 	if (record->is_queued)
 		tenant->n_queued++;
 	else
-		add_use(lease, &tenant->use);
+		clv_tenants_add_use(lease, &tenant->use);
 }
 
 static void add_named(struct tenants *tenants, const char *name)
@@ -182,10 +183,11 @@ static json_t *allowance_to_json(const struct clv_allowance *allowance)
 
 static json_t *to_json(const struct clv_agent *agent, const struct tenant *tenant)
 {
+	bool is_free = tenant->uid == 0 || tenant->uid == geteuid();
 	struct clv_allowance allowance = {0};
 	json_t *object = json_object();
 
-	if (!is_free(agent, tenant->uid))
+	if (!is_free)
 		allowance =
 			clv_config_allowance(agent->settings, tenant->name, tenant->gid);
 	clv_json_set_text(object, "name", tenant->name);

@@ -21,13 +21,15 @@ int clv_tenants_check(struct clv_agent *agent, uid_t uid, gid_t gid,
 	const struct clv_lease *without, const struct clv_share *wanted,
 	const char *profile, struct clv_error *err);
 
-/* What a tenant has, and may have. */
-struct clv_tenant_use {
-	struct clv_allowance_use has;
-	struct clv_allowance allowance;
-};
-void clv_tenants_use(
-	struct clv_agent *agent, uid_t uid, gid_t gid, struct clv_tenant_use *ret);
+/* -EBUSY: he has as many leases as anybody may have. */
+#define CLV_TENANT_LEASES_MAX 1024u
+int clv_tenants_check_count(
+	const struct clv_agent *agent, uid_t uid, struct clv_error *err);
+
+/* All zero: anything. */
+void clv_tenants_get_allowance(
+	const struct clv_agent *agent, uid_t uid, gid_t gid, struct clv_allowance *ret);
+void clv_tenants_add_use(const struct clv_lease *lease, struct clv_allowance_use *use);
 
 /* Those who have leases, and those whom the settings name, as far as the caller sees. */
 json_t *clv_tenants_to_json(struct clv_agent *agent, const struct clv_caller *caller);

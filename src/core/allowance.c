@@ -91,14 +91,25 @@ static int check_memory(const struct clv_allowance *allowance, uint64_t has_byte
 		wanted, all, has);
 }
 
-int clv_allowance_check(const struct clv_allowance *allowance,
-	const struct clv_allowance_use *use, const struct clv_share *wanted,
-	const char *profile, struct clv_error *err)
+/* What would be too much for him even if he had nothing. */
+static int check_ever(const struct clv_allowance *allowance,
+	const struct clv_share *wanted, const char *profile, struct clv_error *err)
 {
 	int r = check_profile(allowance, profile, err);
 
 	if (r >= 0)
 		r = check_class(allowance, wanted->class, err);
+	if (r >= 0)
+		r = check_compute(allowance, 0, wanted->compute_ppm, err);
+	return r < 0 ? r : check_memory(allowance, 0, wanted->memory_bytes, err);
+}
+
+int clv_allowance_check(const struct clv_allowance *allowance,
+	const struct clv_allowance_use *use, const struct clv_share *wanted,
+	const char *profile, struct clv_error *err)
+{
+	int r = check_ever(allowance, wanted, profile, err);
+
 	if (r < 0)
 		return r;
 	if (allowance->leases > 0 && use->leases >= allowance->leases)
