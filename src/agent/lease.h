@@ -73,8 +73,8 @@ struct clv_lease {
 	uint64_t sequence;                /* larger than that of every earlier one */
 	struct clv_agent_device *device;  /* the first: its gate runs on this one */
 	struct clv_agent_device **others; /* NULL: it has one */
-	uint64_t would_have; /* while it waits: the queue's */
-	uint32_t position;   /* the same */
+	uint64_t would_have;              /* while it waits: the queue's */
+	uint32_t position;                /* the same */
 	size_t n_others;
 	struct clv_lease_record record;
 	struct clv_holder_watch *holder; /* NULL: dead */
