@@ -11,6 +11,7 @@
 #include "agent/once.h"
 #include "agent/problem.h"
 #include "agent/request.h"
+#include "agent/wire.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
@@ -179,31 +180,6 @@ const struct clv_route *clv_api_routes(size_t *ret_n)
 	return routes;
 }
 
-/* One part of a path at a time; what stands for the part in braces goes to argument. */
-static bool match(
-	const char *route, const char *path, char *argument, size_t argument_bytes)
-{
-	argument[0] = '\0';
-	while (*route != '\0' && *path != '\0') {
-		size_t n_route = strcspn(route + 1, "/") + 1;
-		size_t n_path = strcspn(path + 1, "/") + 1;
-
-		if (*path != '/')
-			return false;
-		if (route[1] == '{') {
-			if (n_path < 2 || n_path > argument_bytes)
-				return false;
-			snprintf(argument, argument_bytes, "%.*s", (int)n_path - 1,
-				path + 1);
-		} else if (n_route != n_path || memcmp(route, path, n_path) != 0) {
-			return false;
-		}
-		route += n_route;
-		path += n_path;
-	}
-	return *route == '\0' && *path == '\0';
-}
-
 static const struct clv_route *find(const struct clv_request *request, char *argument,
 	size_t argument_bytes, bool *ret_is_known)
 {
@@ -213,7 +189,8 @@ static const struct clv_route *find(const struct clv_request *request, char *arg
 
 	*ret_is_known = false;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(routes); i++) {
-		if (!match(routes[i].path, request->path, argument, argument_bytes))
+		if (!clv_wire_match(
+			    routes[i].path, request->path, argument, argument_bytes))
 			continue;
 		if (strcmp(routes[i].method, method) == 0)
 			return &routes[i];

@@ -2,12 +2,47 @@
 #pragma once
 
 #include "agent/http.h"
+#include "agent/processes.h"
 
 #include <microhttpd.h>
 #include <sys/queue.h>
 #include <systemd/sd-event.h>
 
 /* What the files of the HTTP server share. */
+
+/* A socket that is listened on: libmicrohttpd has a server for each. */
+struct clv_server {
+	struct clv_http *http;
+	struct MHD_Daemon *daemon;
+	sd_event_source *io;
+	int listen_fd; /* the daemon's */
+	bool is_unix;
+	unsigned int n_ends; /* open connections */
+};
+
+/* Who is at the other end of a connection, found once. */
+struct clv_end {
+	TAILQ_ENTRY(clv_end) entry;
+	struct clv_ends *ends;
+	struct clv_server *server;
+	int fd;
+	struct clv_peer peer; /* of a Unix socket */
+	uid_t counted_as;
+	bool is_counted;
+	uint64_t since_ns; /* when it began to keep us waiting; 0: we work for it */
+	char from[64];
+};
+
+/* All connections: how many each user has, and how long each takes. */
+struct clv_ends *clv_ends_new(struct clv_agent *agent);
+struct clv_ends *clv_ends_free(struct clv_ends *ends);
+unsigned int clv_ends_limit(const struct clv_ends *ends); /* of a server */
+
+/* One too many is shut at once, and the server then finds it at its end.  NULL when there
+ * is no memory; the socket is shut then, too. */
+struct clv_end *clv_end_new(struct clv_ends *ends, struct clv_server *server, int fd);
+struct clv_end *clv_end_free(struct clv_end *end);
+void clv_end_set_busy(struct clv_end *end, bool is_busy);
 
 /* A request with what only the server knows of it. */
 struct clv_exchange {
@@ -16,6 +51,7 @@ struct clv_exchange {
 	struct clv_request request;
 	char *body;
 	size_t room;
+	uint64_t n_read; /* of the body, kept or not */
 	bool is_suspended;
 	bool has_run;
 	bool is_answered;

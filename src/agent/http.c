@@ -9,9 +9,9 @@
 #include "agent/http-internal.h"
 #include "agent/idle.h"
 #include "agent/problem.h"
-#include "agent/quota.h"
 #include "agent/request.h"
 #include "agent/tokens.h"
+#include "agent/wire.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -26,40 +26,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MAX_CONNECTIONS 4096u
-#define MAX_CONNECTIONS_PER_USER 1024u
 #define READ_ALL_THE_SAME_BYTES (1u << 20)
 #define SILENT_CONNECTION_S 60u
 #define LISTENERS_MAX 2u
 #define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
-/* A socket that is listened on: libmicrohttpd has a server for each. */
-struct server {
-	struct clv_http *http;
-	struct MHD_Daemon *daemon;
-	sd_event_source *io;
-	int listen_fd; /* the daemon's */
-	bool is_unix;
-};
-
 struct clv_http {
 	struct clv_agent *agent;
-	struct server servers[LISTENERS_MAX];
+	struct clv_server servers[LISTENERS_MAX];
 	size_t n_servers;
 	sd_event_source *timer;
 	TAILQ_HEAD(, clv_exchange) waiting;
 	size_t n_waiting;
-	struct clv_quota *quota;
+	struct clv_ends *ends;
 	bool is_stopping;
-};
-
-/* Who is at the other end of a connection, found once. */
-struct end {
-	struct server *server;
-	struct clv_peer peer; /* of a Unix socket */
-	uid_t counted_as;
-	bool is_counted;
-	char from[64];
 };
 
 struct counted {
@@ -206,7 +186,7 @@ void clv_exchange_suspend(struct clv_exchange *exchange)
 	MHD_suspend_connection(exchange->request.connection);
 }
 
-static struct end *end_of(struct MHD_Connection *connection)
+static struct clv_end *end_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -243,7 +223,7 @@ int clv_http_check_caller(const struct clv_request *request, struct clv_error *e
 static int identify(struct clv_exchange *exchange, struct clv_error *err)
 {
 	struct clv_request *request = &exchange->request;
-	const struct end *end = end_of(request->connection);
+	const struct clv_end *end = end_of(request->connection);
 	int r;
 
 	if (!request->is_first_run)
@@ -273,6 +253,7 @@ static enum MHD_Result handle(struct clv_exchange *exchange)
 	if (exchange->is_gone)
 		return MHD_NO;
 	request->is_first_run = !exchange->has_run;
+	clv_end_set_busy(end_of(request->connection), true);
 	request->is_late =
 		exchange->deadline_ns > 0 &&
 		(exchange->deadline_ns <= clv_clock_ns() || exchange->http->is_stopping);
@@ -329,13 +310,39 @@ static bool announces_too_much(struct MHD_Connection *connection)
 	return text && strtoull(text, NULL, 10) > READ_ALL_THE_SAME_BYTES;
 }
 
+/* Two servers could find the end of such a request in two places, and what one takes for
+ * its body be a request to the other. */
+static bool is_ambiguous(const struct clv_request *request)
+{
+	const char *coding =
+		clv_request_header(request, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+	unsigned int n_lengths = count_headers(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	unsigned int n_codings =
+		count_headers(request, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+
+	return n_lengths + n_codings > 1 ||
+	       (coding && strcasecmp(coding, "chunked") != 0);
+}
+
+static enum MHD_Result refuse_ambiguous(struct clv_exchange *exchange)
+{
+	struct clv_error err = {0};
+
+	clv_error_set(&err, -EINVAL,
+		"the length of the request can be read in several ways: give one "
+		"Content-Length, or chunked as the only Transfer-Encoding");
+	clv_request_set_header(&exchange->request, MHD_HTTP_HEADER_CONNECTION, "close");
+	return clv_exchange_refuse(exchange, &err);
+}
+
 static struct clv_exchange *begin(struct clv_http *http,
 	struct MHD_Connection *connection, const char *url, const char *method)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	const struct end *end = end_of(connection);
-	struct clv_exchange *exchange = info && end ? calloc(1, sizeof(*exchange)) : NULL;
+	const struct clv_end *end = end_of(connection);
+	struct clv_exchange *exchange =
+		info && end && end->is_counted ? calloc(1, sizeof(*exchange)) : NULL;
 
 	if (!exchange)
 		return NULL;
@@ -355,7 +362,7 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 	const char *url, const char *method, const char *version, const char *upload,
 	size_t *upload_bytes, void **state)
 {
-	struct server *server = userdata;
+	struct clv_server *server = userdata;
 	struct clv_http *http = server->http;
 	struct clv_exchange *exchange = *state;
 
@@ -364,6 +371,8 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 		if (!exchange)
 			return MHD_NO;
 		*state = exchange;
+		if (is_ambiguous(&exchange->request))
+			return refuse_ambiguous(exchange);
 		/* An answer before the end of the body breaks the connection: only what
 		 * would never end gets one. */
 		if (announces_too_much(connection)) {
@@ -374,8 +383,10 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 	}
 	if (*upload_bytes > 0) {
 		take_body(exchange, upload, *upload_bytes);
+		exchange->n_read += *upload_bytes;
 		*upload_bytes = 0;
-		return MHD_YES;
+		/* In chunks it might never end. */
+		return exchange->n_read > READ_ALL_THE_SAME_BYTES ? MHD_NO : MHD_YES;
 	}
 	/* libmicrohttpd may look in again while the connection is suspended. */
 	if (exchange->is_suspended)
@@ -391,6 +402,7 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 	*state = NULL;
 	if (!exchange)
 		return;
+	clv_end_set_busy(end_of(connection), false);
 	if (exchange->is_suspended) {
 		TAILQ_REMOVE(&exchange->http->waiting, exchange, entry);
 		exchange->http->n_waiting--;
@@ -407,85 +419,23 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 	free(exchange);
 }
 
-/* Connections over the network are counted by address, as if each were a user. */
-static void look_at_network(struct end *end, int fd)
-{
-	struct sockaddr_storage address;
-	socklen_t length = sizeof(address);
-	char text[48] = "";
-	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address;
-	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address;
-	uint16_t port;
-
-	if (getpeername(fd, (struct sockaddr *)&address, &length) < 0)
-		return;
-	if (address.ss_family == AF_INET)
-		inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text));
-	else
-		inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text));
-	port = ntohs(address.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
-	snprintf(end->from, sizeof(end->from), "%s:%u", text, port);
-	end->counted_as = 1u << 31;
-	for (const char *p = text; *p; p++)
-		end->counted_as = (end->counted_as * 31 + (unsigned char)*p) | 1u << 31;
-}
-
-static bool look_at_peer(struct end *end, int fd)
-{
-	struct ucred credentials;
-	socklen_t length = sizeof(credentials);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0)
-		return false;
-	end->peer = (struct clv_peer){.id.pid = credentials.pid,
-		.uid = credentials.uid,
-		.gid = credentials.gid};
-	end->counted_as = credentials.uid;
-	return true;
-}
-
-static struct end *meet(struct server *server, int fd)
-{
-	struct end *end = calloc(1, sizeof(*end));
-
-	if (!end)
-		return NULL;
-	end->server = server;
-	if (!server->is_unix)
-		look_at_network(end, fd);
-	else if (!look_at_peer(end, fd)) {
-		free(end);
-		return NULL;
-	}
-	end->is_counted = clv_quota_take(server->http->quota, end->counted_as);
-	return end;
-}
-
-/* Connections by user.  One too many is shut at once, and the server then finds it at its
- * end. */
 static void on_connection(void *userdata, struct MHD_Connection *connection, void **state,
 	enum MHD_ConnectionNotificationCode code)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct server *server = userdata;
-	struct end *end = *state;
+	struct clv_server *server = userdata;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-		if (end && end->is_counted)
-			clv_quota_give_back(server->http->quota, end->counted_as);
-		free(end);
-		*state = NULL;
+		*state = clv_end_free(*state);
 		return;
 	}
 	/* Its request is on the way: not the time to end for idleness. */
 	clv_idle_touch(server->http->agent->idle);
-	*state = end = info ? meet(server, info->connect_fd) : NULL;
-	if (info && (!end || !end->is_counted))
-		shutdown(info->connect_fd, SHUT_RDWR);
+	*state = info ? clv_end_new(server->http->ends, server, info->connect_fd) : NULL;
 }
 
-static int watch_server(struct server *server, struct clv_error *err)
+static int watch_server(struct clv_server *server, struct clv_error *err)
 {
 	const union MHD_DaemonInfo *info =
 		MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -505,10 +455,10 @@ int clv_http_new(struct clv_agent *agent, struct clv_http **ret, struct clv_erro
 		return clv_error_errno(err, ENOMEM, "cannot serve the API");
 	http->agent = agent;
 	TAILQ_INIT(&http->waiting);
-	http->quota = clv_quota_new(MAX_CONNECTIONS_PER_USER);
-	r = http->quota ? sd_event_add_time(agent->event, &http->timer, CLOCK_MONOTONIC,
-				  UINT64_MAX, 1, on_timer, http)
-			: -ENOMEM;
+	http->ends = clv_ends_new(agent);
+	r = http->ends ? sd_event_add_time(agent->event, &http->timer, CLOCK_MONOTONIC,
+				 UINT64_MAX, 1, on_timer, http)
+		       : -ENOMEM;
 	if (r < 0) {
 		clv_http_free(http);
 		return clv_error_errno(err, -r, "cannot serve the API");
@@ -517,8 +467,13 @@ int clv_http_new(struct clv_agent *agent, struct clv_http **ret, struct clv_erro
 	return 0;
 }
 
+static size_t unescape(void *userdata, struct MHD_Connection *connection, char *text)
+{
+	return clv_wire_unescape(text);
+}
+
 static struct MHD_Daemon *start_daemon(
-	struct server *server, const struct clv_http_listener *listener)
+	struct clv_server *server, const struct clv_http_listener *listener)
 {
 	unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
 	struct MHD_OptionItem tls[] = {
@@ -534,7 +489,8 @@ static struct MHD_Daemon *start_daemon(
 		NULL, NULL, on_access, server, MHD_OPTION_LISTEN_SOCKET, listener->fd,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
-		MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
+		MHD_OPTION_CONNECTION_LIMIT, clv_ends_limit(server->http->ends),
+		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
 		MHD_OPTION_CONNECTION_TIMEOUT, SILENT_CONNECTION_S, MHD_OPTION_ARRAY, tls,
 		MHD_OPTION_END);
 }
@@ -542,9 +498,9 @@ static struct MHD_Daemon *start_daemon(
 int clv_http_listen(struct clv_http *http, const struct clv_http_listener *listener,
 	struct clv_error *err)
 {
-	struct server *server = &http->servers[http->n_servers];
+	struct clv_server *server = &http->servers[http->n_servers];
 
-	*server = (struct server){
+	*server = (struct clv_server){
 		.http = http, .listen_fd = listener->fd, .is_unix = listener->is_unix};
 	server->daemon = start_daemon(server, listener);
 	if (!server->daemon) {
@@ -573,7 +529,7 @@ struct clv_http *clv_http_free(struct clv_http *http)
 	sd_event_source_disable_unref(http->timer);
 	for (size_t i = 0; i < http->n_servers; i++)
 		MHD_stop_daemon(http->servers[i].daemon);
-	clv_quota_free(http->quota);
+	clv_ends_free(http->ends);
 	free(http);
 	return NULL;
 }

@@ -11,6 +11,7 @@
 #include "agent/state.h"
 #include "agent/store.h"
 #include "agent/tokens.h"
+#include "agent/wire.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -54,17 +55,6 @@ static const struct {
 	{"layout.apply", show_operation},
 	{"token.create", show_token},
 };
-
-static bool is_safe(const char *key)
-{
-	size_t n = strlen(key);
-
-	for (const char *p = key; *p; p++) {
-		if ((unsigned char)*p <= 0x20 || (unsigned char)*p >= 0x7f)
-			return false;
-	}
-	return n > 0 && n < sizeof(((struct clv_key_record *)NULL)->key);
-}
 
 /* What the query says is as much of the request as its body.  Returns 0 or -ENOMEM. */
 static int digest_request(const struct clv_request *request,
@@ -145,7 +135,7 @@ int clv_once_begin(
 	agent->current_key.key[0] = '\0';
 	if (!key || !is_maker(route) || !store)
 		return 0;
-	if (!is_safe(key))
+	if (!clv_wire_is_key(key, sizeof(known.key)))
 		return clv_error_set(err, -EINVAL,
 			"Idempotency-Key must be 1 to %zu printable characters without "
 			"blanks",

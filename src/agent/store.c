@@ -116,6 +116,12 @@ int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *do
 			"%s: another agent has the state file open: stop it or use "
 			"another --state-dir",
 			doing);
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return clv_error_set(err, -EIO,
+			"%s: the state file is broken (%s): move it away, or use another "
+			"--state-dir; leases that run go on",
+			doing, db ? sqlite3_errmsg(db) : sqlite3_errstr(code));
 	default:
 		if (system_errno == ENOSPC || system_errno == EDQUOT)
 			return clv_error_set(err, -ENOSPC,

@@ -5,6 +5,7 @@
 #include "agent/json-fields.h"
 #include "agent/state.h"
 #include "agent/store.h"
+#include "agent/wire.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -19,8 +20,6 @@
 #include <sys/random.h>
 
 #define SECRET_BYTES 32u
-#define PREFIX "clv_"
-#define BEARER "Bearer "
 
 struct clv_tokens {
 	struct clv_agent *agent;
@@ -110,22 +109,6 @@ static int fail_unknown(struct clv_error *err)
 		"node with cleave token create");
 }
 
-/* "clv_ID_SECRET" into its two parts. */
-static bool split(const char *text, char id[CLV_TOKEN_ID_MAX], const char **ret_secret)
-{
-	const char *under;
-
-	if (strncmp(text, PREFIX, sizeof(PREFIX) - 1) != 0)
-		return false;
-	text += sizeof(PREFIX) - 1;
-	under = strchr(text, '_');
-	if (!under || under == text || under - text >= CLV_TOKEN_ID_MAX)
-		return false;
-	snprintf(id, CLV_TOKEN_ID_MAX, "%.*s", (int)(under - text), text);
-	*ret_secret = under + 1;
-	return true;
-}
-
 static int check_time(const struct clv_token_record *token, struct clv_error *err)
 {
 	if (token->expires_real_ns == 0 || token->expires_real_ns > clv_clock_real_ns())
@@ -175,8 +158,7 @@ int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 	const char *secret;
 
 	*ret = (struct clv_caller){.uid = CLV_CALLER_NOBODY};
-	if (!header || strncasecmp(header, BEARER, sizeof(BEARER) - 1) != 0 ||
-		!split(header + sizeof(BEARER) - 1, id, &secret) ||
+	if (!header || !clv_wire_split_bearer(header, id, sizeof(id), &secret) ||
 		hash(secret, seen) < 0)
 		return fail_unknown(err);
 	token = find(tokens, id);
@@ -286,7 +268,7 @@ int clv_tokens_create(struct clv_tokens *tokens, const struct clv_token_request 
 		r = clv_error_errno(err, ENOMEM, "cannot keep tokens");
 	if (r < 0)
 		return r;
-	snprintf(whole, sizeof(whole), PREFIX "%s_%s", token.id, secret);
+	snprintf(whole, sizeof(whole), CLV_TOKEN_PREFIX "%s_%s", token.id, secret);
 	*ret = to_json(&token);
 	json_object_set_new(*ret, "secret", json_string(whole));
 	return 0;
