@@ -170,7 +170,7 @@ int clv_api_post_lease(
 		return r;
 
 	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
-	clv_ledger_describe(lease, request->detail, sizeof(request->detail));
+	clv_lease_describe(lease, request->detail, sizeof(request->detail));
 	request->status = 201;
 	request->answer = clv_render_lease(lease);
 	return 0;
@@ -194,7 +194,7 @@ int clv_api_patch_lease(
 		return r;
 
 	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
-	clv_ledger_describe(lease, request->detail, sizeof(request->detail));
+	clv_lease_describe(lease, request->detail, sizeof(request->detail));
 	request->status = 200;
 	request->answer = clv_render_lease(lease);
 	return 0;

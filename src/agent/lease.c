@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -182,4 +183,26 @@ int clv_lease_open_arbiter(struct clv_lease *lease, int report_fd, struct clv_er
 	lease->samples[1].held_ns = lease->record.held_ns;
 	restore_slots(lease);
 	return 0;
+}
+
+void clv_lease_describe_share(const struct clv_share *share, char *ret, size_t ret_bytes)
+{
+	char fraction[16], cap[16] = "none", memory[32];
+
+	clv_units_format_fraction(share->compute_ppm, fraction);
+	if (share->cap_ppm > 0)
+		clv_units_format_fraction(share->cap_ppm, cap);
+	clv_units_format_bytes(share->memory_bytes, memory);
+	snprintf(ret, ret_bytes, "share %s, cap %s, memory %s, class %s", fraction, cap,
+		memory, clv_class_to_string(share->class));
+}
+
+void clv_lease_describe(const struct clv_lease *lease, char *ret, size_t ret_bytes)
+{
+	int used = snprintf(ret, ret_bytes, "%s on %s: ", lease->record.name,
+		lease->device->info.name);
+
+	if (used > 0 && (size_t)used < ret_bytes)
+		clv_lease_describe_share(
+			&lease->record.share, ret + used, ret_bytes - (size_t)used);
 }

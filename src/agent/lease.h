@@ -138,3 +138,9 @@ void clv_lease_socket(const struct clv_lease *lease, char *ret, size_t ret_bytes
 
 /* "l" and 16 random hexadecimal digits. */
 int clv_lease_make_id(char ret[CLV_LEASE_ID_MAX]);
+
+/* For people: what it may have. */
+void clv_lease_describe_share(const struct clv_share *share, char *ret, size_t ret_bytes);
+
+/* For people: its name, where it is, what it may have. */
+void clv_lease_describe(const struct clv_lease *lease, char *ret, size_t ret_bytes);

@@ -28,15 +28,12 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/units.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FORCE_TIMEOUT_US 5000000u
 #define WAKE_AT_ONCE 16u
 
 struct clv_ledger {
@@ -291,27 +288,6 @@ static void unstore_lease(struct clv_agent *agent, const char *id)
 
 	if (!store || clv_store_delete_lease(store, id, &err) < 0)
 		clv_state_set_stale(agent, &err);
-}
-
-static void describe(const struct clv_share *share, char *ret, size_t ret_bytes)
-{
-	char fraction[16], cap[16] = "none", memory[32];
-
-	clv_units_format_fraction(share->compute_ppm, fraction);
-	if (share->cap_ppm > 0)
-		clv_units_format_fraction(share->cap_ppm, cap);
-	clv_units_format_bytes(share->memory_bytes, memory);
-	snprintf(ret, ret_bytes, "share %s, cap %s, memory %s, class %s", fraction, cap,
-		memory, clv_class_to_string(share->class));
-}
-
-void clv_ledger_describe(const struct clv_lease *lease, char *ret, size_t ret_bytes)
-{
-	int used = snprintf(ret, ret_bytes, "%s on %s: ", lease->record.name,
-		lease->device->info.name);
-
-	if (used > 0 && (size_t)used < ret_bytes)
-		describe(&lease->record.share, ret + used, ret_bytes - (size_t)used);
 }
 
 /* Opens the lease's socket; its processes may attach from now on. */
@@ -571,7 +547,7 @@ int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request 
 		return r;
 	}
 
-	describe(&record.share, text, sizeof(text));
+	clv_lease_describe_share(&record.share, text, sizeof(text));
 	clv_events_emit(ledger->agent,
 		record.is_queued ? CLV_EVENT_LEASE_QUEUED : CLV_EVENT_LEASE_CREATED,
 		lease, "%s", text);
@@ -720,7 +696,7 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 	ledger->ranked_ns = 0;
 	if (lease->arbiter_lease)
 		clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &share);
-	describe(&share, text, sizeof(text));
+	clv_lease_describe_share(&share, text, sizeof(text));
 	clv_events_emit(ledger->agent, CLV_EVENT_LEASE_RESIZED, lease, "now %s", text);
 	serve_queue(ledger, lease->device);
 	serve_tenant(ledger, record.uid);
@@ -756,34 +732,6 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 	serve_tenant(ledger, uid);
 	unclaim_all(ledger, &had);
 	changed(agent);
-}
-
-static void signal_processes(const struct clv_lease *lease, int signal_number)
-{
-	const struct clv_attached *process;
-
-	TAILQ_FOREACH(process, &lease->processes, entry)
-	clv_watch_signal(process->watch, signal_number);
-}
-
-static int on_force_timeout(sd_event_source *source, uint64_t now_us, void *userdata)
-{
-	signal_processes(userdata, SIGKILL);
-	return 0;
-}
-
-void clv_ledger_end_by_force(struct clv_ledger *ledger, struct clv_lease *lease)
-{
-	if (lease->n_processes == 0) {
-		clv_ledger_end(ledger, lease, "released");
-		return;
-	}
-	if (lease->is_ending)
-		return;
-	lease->is_ending = true;
-	signal_processes(lease, SIGTERM);
-	sd_event_add_time_relative(ledger->agent->event, &lease->ending_timer,
-		CLOCK_MONOTONIC, FORCE_TIMEOUT_US, 0, on_force_timeout, lease);
 }
 
 void clv_ledger_end_expired(struct clv_ledger *ledger)

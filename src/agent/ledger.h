@@ -39,9 +39,6 @@ int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request 
 int clv_ledger_adopt(
 	struct clv_ledger *ledger, struct clv_lease *lease, struct clv_error *err);
 
-/* For people: its name, where it is, what it may have. */
-void clv_ledger_describe(const struct clv_lease *lease, char *ret, size_t ret_bytes);
-
 int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 	const struct clv_lease_request *request, struct clv_error *err);
 

@@ -111,8 +111,11 @@ class Document(ApiCase):
     def use_the_rest(self):
         for url in ("/healthz", "/readyz", "/openapi.json", "/console/nodes.json",
                     "/v1/version", "/v1/whoami", "/v1/devices", "/v1/events?limit=3",
-                    "/v1/tenants", "/v1/audit?limit=4"):
+                    "/v1/tenants", "/v1/audit?limit=4", "/metrics",
+                    "/v1/history?of=device:gpu0"):
             self.ask("GET", url, status=200)
+        self.ask("GET", "/v1/history?of=device:gpu99", status=404)
+        self.ask("POST", "/v1/backup", status=201)
         for verb, status in (("cordon", 200), ("uncordon", 200), ("drain", 202)):
             self.ask("POST", "/v1/devices/gpu5/" + verb, {"reason": "test"}, status)
         self.ask("POST", "/v1/devices/gpu99/cordon", status=404)
@@ -181,7 +184,9 @@ class Chance(ApiCase):
         return headers
 
     def note_names(self, answer):
-        if answer.status < 300 and isinstance(answer.json, dict) and "id" in answer.json:
+        if answer.status >= 300 or answer.type != "application/json":
+            return
+        if isinstance(answer.json, dict) and "id" in answer.json:
             self.names.append(str(answer.json["id"]))
 
     def one(self, i, chance, routes):
