@@ -37,6 +37,7 @@ static const struct {
 	TEXT("scheme", scheme),
 	TEXT("profile", profile),
 	TEXT("address", address),
+	TEXT("visible", visible),
 };
 
 /* Drivers have been seen to return text that is not UTF-8; JSON must be. */

@@ -45,6 +45,7 @@ static void make_info(const struct clv_agent_device *whole,
 		clv_scheme_to_string(device->scheme));
 	snprintf(ret->profile, sizeof(ret->profile), "%s", partition->profile);
 	snprintf(ret->address, sizeof(ret->address), "%s", partition->address);
+	memcpy(ret->visible, partition->visible, sizeof(ret->visible));
 	ret->memory_bytes = partition->memory_bytes;
 	if (ret->max_allocation_bytes > ret->memory_bytes)
 		ret->max_allocation_bytes = ret->memory_bytes;
@@ -99,6 +100,7 @@ static void take_device(struct clv_agent *agent, const struct clv_node_device *d
 		return;
 	whole->is_present = true;
 	whole->numa_node = device->numa_node;
+	memcpy(whole->info.visible, device->info.visible, sizeof(whole->info.visible));
 	whole->is_divided = is_divided(device);
 	take_partitions(agent, whole, device);
 }

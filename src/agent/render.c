@@ -103,11 +103,14 @@ static json_t *render_devices(const struct clv_lease *lease)
 
 	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++)
 		json_array_append_new(array,
-			json_pack("{s:s,s:s,s:s,s:o,s:o,s:o}", "name", device->info.name,
-				"uuid", device->info.uuid, "backend",
-				device->info.backend, "vendor", text(device->info.vendor),
-				"numa_node", number_or_null(device->numa_node),
-				"partition", render_partition(&device->info)));
+			json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:o}", "name",
+				device->info.name, "uuid", device->info.uuid, "visible",
+				device->info.visible[0] != '\0' ? device->info.visible
+								: device->info.uuid,
+				"backend", device->info.backend, "vendor",
+				text(device->info.vendor), "numa_node",
+				number_or_null(device->numa_node), "partition",
+				render_partition(&device->info)));
 	return array;
 }
 

@@ -92,6 +92,7 @@ static const struct clv_schema_field device_list[] = {
 static const struct clv_schema_field lease_device[] = {
 	{"name", "string", NULL},
 	{"uuid", "string", NULL},
+	{"visible", "string", "what its vendor's runtime is told"},
 	{"backend", "string", NULL},
 	{"vendor", "string", NULL},
 	{"numa_node", "integer?", NULL},

@@ -130,6 +130,31 @@ void clv_pci_driver_version(const char *driver, char ret[CLV_DEVICE_TEXT_MAX])
 		snprintf(ret, CLV_DEVICE_TEXT_MAX, "%s", kernel.release);
 }
 
+static bool is_for_level_zero(const struct clv_pci *pci)
+{
+	return pci->vendor == CLV_PCI_VENDOR_INTEL && clv_pci_is_gpu(pci) &&
+	       (strcmp(pci->driver, "xe") == 0 || strcmp(pci->driver, "i915") == 0);
+}
+
+void clv_pci_number(const struct clv_pci *pci, char ret[16])
+{
+	_cleanup_names_ struct clv_names names = {0};
+	unsigned n = 0;
+
+	ret[0] = '\0';
+	if (!is_for_level_zero(pci) || clv_file_list(&names, "bus/pci/devices") < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		struct clv_pci other;
+
+		if (strcmp(names.items[i], pci->address) < 0 &&
+			clv_pci_read(names.items[i], &other) == 0 &&
+			is_for_level_zero(&other))
+			n++;
+	}
+	snprintf(ret, 16, "%u", n);
+}
+
 void clv_pci_describe(const struct clv_pci *pci, struct clv_device *ret)
 {
 	*ret = (struct clv_device){.executor = "none"};
@@ -139,6 +164,7 @@ void clv_pci_describe(const struct clv_pci *pci, struct clv_device *ret)
 	clv_pci_vendor(pci, ret->vendor);
 	clv_pci_model(pci, ret->model);
 	clv_pci_driver_version(pci->driver, ret->driver);
+	clv_pci_number(pci, ret->visible);
 }
 
 const char *clv_pci_label(const struct clv_node_device *device)

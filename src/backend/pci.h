@@ -49,6 +49,11 @@ void clv_pci_model(const struct clv_pci *pci, char ret[CLV_DEVICE_TEXT_MAX]);
 /* The module's own version, else the kernel's that it came with. */
 void clv_pci_driver_version(const char *driver, char ret[CLV_DEVICE_TEXT_MAX]);
 
+/* Level Zero numbers Intel's devices by address where ZE_ENABLE_PCI_ID_DEVICE_ORDER=1
+ * (Intel's compute-runtime, its list of environment variables): those that have a driver
+ * for programs, virtual functions among them.  "" for any other.  ret: 16 bytes. */
+void clv_pci_number(const struct clv_pci *pci, char ret[16]);
+
 /* What vendor, class, driver and address say of the device; uuid is "pci-ADDRESS". */
 void clv_pci_describe(const struct clv_pci *pci, struct clv_device *ret);
 

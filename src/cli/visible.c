@@ -73,7 +73,7 @@ static int keep_to_devices(
 	if (!out)
 		return clv_error_errno(err, ENOMEM, "cannot start the program");
 	json_array_foreach (devices, i, device)
-		fprintf(out, "%s%s", i > 0 ? "," : "", clv_json_text(device, "uuid"));
+		fprintf(out, "%s%s", i > 0 ? "," : "", clv_json_text(device, "visible"));
 	if (fclose(out) != 0 || setenv(variable, list, 1) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot start the program");
 	return 0;
@@ -93,5 +93,7 @@ int clv_visible_set(const json_t *devices, struct clv_error *err)
 		return 0;
 	}
 	variable = variable_of(first);
+	if (variable && strcmp(variable, "ZE_AFFINITY_MASK") == 0)
+		setenv("ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1", 1);
 	return variable ? keep_to_devices(devices, variable, err) : 0;
 }

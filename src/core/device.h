@@ -21,8 +21,9 @@ struct clv_device {
 	char vendor[CLV_DEVICE_TEXT_MAX];
 	char driver[CLV_DEVICE_TEXT_MAX]; /* version */
 	char type[16];                    /* "gpu", "cpu", "accelerator" */
-	const char *backend;              /* static: "opencl" */
-	const char *executor;             /* static: "gate", "hardware", "none" */
+	char visible[16];     /* the number that programs know it by; "": its UUID */
+	const char *backend;  /* static: "opencl" */
+	const char *executor; /* static: "gate", "hardware", "none" */
 	uint64_t memory_bytes;
 	uint64_t max_allocation_bytes;
 	uint32_t compute_units;

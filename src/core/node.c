@@ -187,6 +187,19 @@ bool clv_partition_is_held(const struct clv_partition *partition)
 	return false;
 }
 
+bool clv_node_is_numbered(const struct clv_node *node)
+{
+	for (size_t i = 0; i < node->n_devices; i++) {
+		const struct clv_node_device *device = &node->devices[i];
+
+		if (device->info.visible[0] != '\0' ||
+			(device->n_partitions > 0 &&
+				device->partitions[0].visible[0] != '\0'))
+			return true;
+	}
+	return false;
+}
+
 void clv_node_add_problems(const struct clv_node *node, struct clv_error *err)
 {
 	for (size_t i = 0; i < node->n_problems && node->n_devices == 0; i++) {

@@ -54,6 +54,7 @@ struct clv_partition {
 	char name[CLV_PARTITION_NAME_MAX];  /* "gpu0/1g.10gb@4" */
 	char profile[CLV_PROFILE_NAME_MAX]; /* "1g.10gb", "CPX/NPS4", "vf:4", "cores:2" */
 	char uuid[96];      /* what a program is told, "" if there is no such thing */
+	char visible[16];   /* the number that it is told then, "" if there is none */
 	char address[96];   /* VF: PCI address; XCP: "renderD129"; cores: "0-1,4" */
 	uint32_t driver_id; /* MIG: of the instance */
 	uint32_t start;
@@ -214,6 +215,10 @@ void clv_node_name_partitions(struct clv_node_device *device);
 
 /* Anyone at all: holders of the partition or of its parts. */
 bool clv_partition_is_held(const struct clv_partition *partition);
+
+/* Whether programs know a device or partition by a number, which can become another one
+ * when a device before it is divided. */
+bool clv_node_is_numbered(const struct clv_node *node);
 
 /* Where there is no device at all, the drivers' own words say why: they are added to
  * *err. */

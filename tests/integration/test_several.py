@@ -111,6 +111,33 @@ class Several(WithAgent):
                          variable="CUDA_VISIBLE_DEVICES")
         self.assertRegex(seen[0], r"\AMIG-[0-9a-f-]{36}\Z")
 
+    def test_numbers_of_partitions(self):
+        """Drivers that give partitions no id of their own: ROCm counts them through."""
+        self.divide("mi300x", "mi300x-cpx-nps4")
+        numbers = {d["name"]: i for i, d in enumerate(
+            d for d in json.loads(self.on("mi300x", "devices", "-o", "json").stdout)["items"]
+            if d["parent"])}
+        for name in ("gpu0/CPX/NPS4@0", "gpu0/CPX/NPS4@7", "gpu1/CPX/NPS4@0", "gpu7/CPX/NPS4@3"):
+            self.assertEqual(self.seen("mi300x", "--count", "1", "--device", name),
+                             [str(numbers[name])])
+        self.assertEqual(len(numbers), 64)
+
+    def test_numbers_after_a_change(self):
+        """One that is divided moves all that come after it."""
+        for device, mode, number in (("gpu5", "DPX", "1"), ("gpu4", "CPX", "8")):
+            path = os.path.join(self.folder, device + ".yaml")
+            with open(path, "w", encoding="utf-8") as out:
+                out.write("version: 1\ndevices:\n  - select: {index: %s}\n    compute-mode: %s\n"
+                          % (device[3:], mode))
+            result = self.on("mixed", "apply", "--yes", path)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(self.seen("mixed", "--count", "1", "--device", "gpu5/DPX/NPS1@0"), [number])
+
+    def test_numbers_of_devices(self):
+        for node, device, number in (("mixed", "gpu6", "0"), ("flex170", "gpu2", "2")):
+            self.assertEqual(
+                self.seen(node, "--count", "1", "--device", device, variable="ZE_AFFINITY_MASK"), [number])
+
     def test_one_whole_device(self):
         seen = self.seen("mi300x", "--count", "1")
         self.assertEqual((len(seen), "/" in seen[0]), (1, False))

@@ -176,3 +176,9 @@ const struct clv_kfd_node *clv_kfd_find(
 	}
 	return NULL;
 }
+
+void clv_kfd_number(
+	const struct clv_kfd *kfd, const struct clv_kfd_node *node, char ret[16])
+{
+	snprintf(ret, 16, "%zu", (size_t)(node - kfd->nodes));
+}

@@ -43,3 +43,8 @@ void clv_kfd_clear(struct clv_kfd *kfd);
 /* The number-th node of the PCI function: its number-th partition.  NULL: not shown. */
 const struct clv_kfd_node *clv_kfd_find(
 	const struct clv_kfd *kfd, const char *pci_address, unsigned number);
+
+/* ROCm counts devices as KFD does, in ROCR_VISIBLE_DEVICES too (AMD, "GPU isolation
+ * techniques").  ret: 16 bytes. */
+void clv_kfd_number(
+	const struct clv_kfd *kfd, const struct clv_kfd_node *node, char ret[16]);

@@ -225,6 +225,30 @@ static int show_holders(const struct clv_sim *sim, const struct clv_sim_device *
 	return r;
 }
 
+/* How many programs know it as. */
+static unsigned int count_of(const struct clv_sim_device *device)
+{
+	return device->xcp ? clv_xcp_devices(device->state.compute, device->xcp->dies)
+			   : 1;
+}
+
+/* AMD's partitions and Intel's devices have numbers, as if the host used no function. */
+static void show_numbers(const struct clv_sim *sim, const struct clv_sim_device *device,
+	struct clv_node_device *ret)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < device->index; i++) {
+		if (sim->devices[i].product->vendor == device->product->vendor)
+			n += count_of(&sim->devices[i]);
+	}
+	if (device->product->vendor == CLV_SIM_INTEL)
+		snprintf(ret->info.visible, sizeof(ret->info.visible), "%u", n);
+	for (size_t i = 0; i < ret->n_partitions && ret->scheme == CLV_SCHEME_XCP; i++)
+		snprintf(ret->partitions[i].visible, sizeof(ret->partitions[i].visible),
+			"%zu", n + i);
+}
+
 int clv_sim_show(const struct clv_sim *sim, const struct clv_sim_device *device,
 	struct clv_node_device *ret)
 {
@@ -246,5 +270,6 @@ int clv_sim_show(const struct clv_sim *sim, const struct clv_sim_device *device,
 	if (r < 0)
 		return r;
 	say_what_to_use(ret);
+	show_numbers(sim, device, ret);
 	return show_holders(sim, device, ret);
 }

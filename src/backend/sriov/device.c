@@ -141,6 +141,7 @@ static int add_partition(struct clv_sriov_backend *backend,
 	struct clv_partition *partition = clv_node_add_partition(device);
 	const struct clv_vf_state *state = &device->vf;
 	const struct clv_vgpu_type *known;
+	struct clv_pci function;
 	char type[48];
 
 	if (!partition)
@@ -150,6 +151,8 @@ static int add_partition(struct clv_sriov_backend *backend,
 	partition->start = vf->number;
 	partition->size = 1;
 	partition->memory_bytes = vf->quota.memory_bytes;
+	if (clv_pci_read(vf->address, &function) == 0)
+		clv_pci_number(&function, partition->visible);
 	/* A machine is told the mdev, or the address where there is none. */
 	clv_sriov_read_type(
 		backend, state->framework, vf->address, type, partition->uuid);
