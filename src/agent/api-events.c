@@ -50,6 +50,9 @@ int clv_api_get_events(
 		r = clv_api_get_wait(request, &wait_ms, err);
 	if (r < 0)
 		return r;
+	/* Up to there it has been looked at before. */
+	if (!request->is_first_run && request->number > after)
+		after = request->number;
 
 	items = json_array();
 	r = clv_events_read(request->agent->events, after, limit,
@@ -58,6 +61,7 @@ int clv_api_get_events(
 	if (r < 0 || (json_array_size(items) == 0 && limit > 0 && wait_ms > 0 &&
 			     !request->is_late)) {
 		json_decref(items);
+		request->number = clv_events_last_id(request->agent->events);
 		return r < 0 ? r : clv_request_wait(request, CLV_TOPIC_EVENTS, wait_ms);
 	}
 	request->status = 200;
@@ -102,11 +106,16 @@ static size_t stream(struct clv_request *request, char *room, size_t n_room_byte
 	static const char ping[] = ": nothing new\n\n";
 	struct block block = {
 		.room = room, .n_room = n_room_bytes, .last_id = request->number};
+	int r;
 
-	clv_events_read(request->agent->events, request->number, STREAM_AT_ONCE,
+	r = clv_events_read(request->agent->events, request->number, STREAM_AT_ONCE,
 		request->caller.scope != CLV_SCOPE_TENANT, request->caller.uid,
 		write_event, &block, NULL);
-	request->number = block.last_id;
+	/* What he may not see need not be looked at again, for each that happens. */
+	if (r >= 0 && block.used == 0 && !block.is_full)
+		block.last_id = clv_events_last_id(request->agent->events);
+	if (block.last_id > request->number)
+		request->number = block.last_id;
 	if (block.used == 0 && request->is_late) {
 		memcpy(room, ping, sizeof(ping) - 1);
 		return sizeof(ping) - 1;

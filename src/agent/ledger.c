@@ -55,20 +55,27 @@ static bool is_over(const struct clv_lease *lease)
 	return !lease->holder || lease->is_ending;
 }
 
+static struct clv_lease *find_over(const struct clv_ledger *ledger)
+{
+	struct clv_lease *lease;
+
+	TAILQ_FOREACH(lease, &ledger->leases, entry)
+	{
+		if (is_over(lease))
+			return lease;
+	}
+	return NULL;
+}
+
 static int on_end(sd_event_source *source, void *userdata)
 {
 	struct clv_ledger *ledger = userdata;
-	struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
+	struct clv_lease *lease;
 
-	while (lease) {
-		struct clv_lease *next = TAILQ_NEXT(lease, entry);
-
-		if (is_over(lease))
-			clv_ledger_end(ledger, lease,
-				lease->is_ending ? "ended by force"
-						 : "its last process ended");
-		lease = next;
-	}
+	/* An end may bring others about: each begins anew. */
+	while ((lease = find_over(ledger)))
+		clv_ledger_end(ledger, lease,
+			lease->is_ending ? "ended by force" : "its last process ended");
 	return 0;
 }
 
@@ -734,22 +741,31 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 	changed(agent);
 }
 
+static struct clv_lease *find_expired(const struct clv_ledger *ledger, uint64_t now_ns)
+{
+	struct clv_lease *lease;
+
+	if (!ledger->has_expiring)
+		return NULL;
+	TAILQ_FOREACH(lease, &ledger->leases, entry)
+	{
+		uint64_t end_ns = lease->record.expires_real_ns;
+
+		if (end_ns > 0 && end_ns <= now_ns && !lease->is_ending)
+			return lease;
+	}
+	return NULL;
+}
+
 void clv_ledger_end_expired(struct clv_ledger *ledger)
 {
 	uint64_t now_ns = clv_clock_real_ns();
-	struct clv_lease *lease =
-		ledger->has_expiring ? TAILQ_FIRST(&ledger->leases) : NULL;
+	struct clv_lease *lease;
 
-	while (lease) {
-		struct clv_lease *next = TAILQ_NEXT(lease, entry);
-		uint64_t end_ns = lease->record.expires_real_ns;
-
-		if (end_ns > 0 && end_ns <= now_ns && !lease->is_ending) {
-			clv_events_emit(ledger->agent, CLV_EVENT_LEASE_EXPIRED, lease,
-				"its time is over");
-			clv_ledger_end_by_force(ledger, lease);
-		}
-		lease = next;
+	while ((lease = find_expired(ledger, now_ns))) {
+		clv_events_emit(ledger->agent, CLV_EVENT_LEASE_EXPIRED, lease,
+			"its time is over");
+		clv_ledger_end_by_force(ledger, lease);
 	}
 }
 
@@ -759,17 +775,25 @@ void clv_ledger_check_end(struct clv_ledger *ledger, struct clv_lease *lease)
 		sd_event_source_set_enabled(ledger->end_source, SD_EVENT_ONESHOT);
 }
 
+static struct clv_lease *find_below(
+	const struct clv_ledger *ledger, const struct clv_agent_device *device)
+{
+	struct clv_lease *lease;
+
+	TAILQ_FOREACH(lease, &ledger->leases, entry)
+	{
+		if (is_below(lease, device) && !lease->is_ending)
+			return lease;
+	}
+	return NULL;
+}
+
 void clv_ledger_end_all(struct clv_ledger *ledger, const struct clv_agent_device *device)
 {
-	struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
+	struct clv_lease *lease;
 
-	while (lease) {
-		struct clv_lease *next = TAILQ_NEXT(lease, entry);
-
-		if (is_below(lease, device))
-			clv_ledger_end_by_force(ledger, lease);
-		lease = next;
-	}
+	while ((lease = find_below(ledger, device)))
+		clv_ledger_end_by_force(ledger, lease);
 }
 
 void clv_ledger_serve(struct clv_ledger *ledger, struct clv_agent_device *device)

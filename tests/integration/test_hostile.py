@@ -386,6 +386,42 @@ class Streams(HostileCase):
             s.close()
 
 
+class Unseeing(WebCase):
+    """Streams and polls of a tenant to whom nothing that happens is shown."""
+
+    system = True
+
+    def test_they_cost_little(self):
+        root = self.client()
+        last = root.get("/v1/events?limit=10000")["items"][-1]["id"]
+        for _ in range(1500):
+            lease = root.send("POST", "/v1/leases", {"share": 0.01}).json["id"]
+            root.send("DELETE", "/v1/leases/" + lease)
+        streams = []
+        with acting_as("nobody"):
+            for i in range(900):
+                s = socket.socket(socket.AF_UNIX)
+                s.connect(self.agent.api)
+                s.sendall(b"GET /v1/events%s HTTP/1.1\r\nHost: x\r\n\r\n" % (
+                    b"?wait_ms=60000&after=%d" % last if i % 2 else
+                    b"/stream?after=%d" % last))
+                streams.append(s)
+        root.get("/v1/version")
+        count = lambda: len(os.listdir("/proc/%d/fd" % self.agent.process.pid))
+        self.assertTrue(wait_until(lambda: count() > 900, 20))
+        before = self.cpu_seconds()
+        for _ in range(5):
+            self.assertEqual(root.send("POST", "/v1/leases", {"share": 0.01}).status, 201)
+            root.get("/v1/version")
+        self.assertLess(self.cpu_seconds() - before, 0.5)
+        for s in streams:
+            s.close()
+
+    def cpu_seconds(self):
+        with open("/proc/%d/stat" % self.agent.process.pid) as file:
+            return sum(map(int, file.read().split()[13:15])) / os.sysconf("SC_CLK_TCK")
+
+
 class Clock(HostileCase):
     def setUp(self):
         self.env = {"LD_PRELOAD": os.path.join(os.path.dirname(PROGRAMS["driver"]),
