@@ -232,9 +232,27 @@ static int check_scope(const struct clv_request *request, const struct clv_route
 		clv_scope_to_string(request->caller.scope), route->about);
 }
 
-static int fail_without_route(
-	const struct clv_request *request, bool is_known, struct clv_error *err)
+/* The methods of a path, as Allow lists them. */
+static void say_allowed(struct clv_request *request)
 {
+	char argument[CLV_ARGUMENT_MAX], allowed[64] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(routes); i++) {
+		if (clv_wire_match(
+			    routes[i].path, request->path, argument, sizeof(argument)) &&
+			used < sizeof(allowed))
+			used += (size_t)snprintf(allowed + used, sizeof(allowed) - used,
+				"%s%s", used ? ", " : "", routes[i].method);
+	}
+	clv_request_set_header(request, "Allow", "%s", allowed);
+}
+
+static int fail_without_route(
+	struct clv_request *request, bool is_known, struct clv_error *err)
+{
+	if (is_known)
+		say_allowed(request);
 	if (is_known)
 		return clv_error_set(err, -CLV_E_METHOD,
 			"this path does not take %.16s: see docs/api.md",

@@ -100,7 +100,11 @@ static void allow_origin(const struct clv_request *request, struct MHD_Response 
 			response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, origin);
 		MHD_add_response_header(response,
 			MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_HEADERS,
-			"authorization, content-type, if-match, idempotency-key");
+			"authorization, content-type, if-match, idempotency-key, "
+			"last-event-id");
+		MHD_add_response_header(response,
+			MHD_HTTP_HEADER_ACCESS_CONTROL_EXPOSE_HEADERS,
+			"ETag, Idempotency-Replayed");
 		MHD_add_response_header(response,
 			MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_METHODS,
 			"GET, POST, PUT, PATCH, DELETE");

@@ -2,6 +2,7 @@
 /* cleaved, the agent: one per machine (--system) or one per user. */
 #include "agent/agent.h"
 #include "agent/backup.h"
+#include "agent/config.h"
 #include "agent/daemon.h"
 #include "agent/loop.h"
 #include "agent/options.h"
@@ -108,6 +109,7 @@ int main(int argc, char **argv)
 	struct clv_agent agent = {.config.ready_fd = -1};
 	struct clv_error err = {0};
 	enum clv_options_mode mode;
+	int code;
 
 	clv_log_set_level_from_env();
 	if (clv_options_parse(argc, argv, &agent.config, &mode, &err) < 0) {
@@ -128,5 +130,7 @@ int main(int argc, char **argv)
 	case CLV_OPTIONS_RUN:
 		break;
 	}
-	return run(&agent);
+	code = run(&agent);
+	clv_config_free(agent.settings);
+	return code;
 }

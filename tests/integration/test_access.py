@@ -116,6 +116,8 @@ class Scopes(AccessCase):
                 self.assertEqual(said, origin if may else None)
                 self.assertIsNone(answer.headers.get("Access-Control-Allow-Credentials"))
                 self.assertEqual(answer.headers.get("Vary"), "Origin")
+                self.assertEqual("ETag" in answer.headers.get(
+                    "Access-Control-Expose-Headers", ""), may)
                 self.assertEqual(answer.status, 401 if method == "GET" else 204)
 
 
