@@ -22,8 +22,11 @@ void clv_audit_note(const struct clv_request *request, const char *action,
 	struct clv_audit_record record = {
 		.time_real_ns = clv_clock_real_ns(), .uid = caller->uid};
 	struct clv_store *store = clv_state_get(request->agent, NULL);
+	struct clv_audit_bounds bounds = {.all = CLV_AUDIT_KEPT};
 	struct clv_error why = {0};
 
+	if (caller->scope == CLV_SCOPE_TENANT)
+		bounds.of_one = CLV_AUDIT_KEPT / 10;
 	snprintf(record.subject, sizeof(record.subject), "%s", caller->subject);
 	snprintf(record.token, sizeof(record.token), "%s", caller->token);
 	snprintf(record.origin, sizeof(record.origin), "%s", caller->from);
@@ -36,7 +39,7 @@ void clv_audit_note(const struct clv_request *request, const char *action,
 		err ? clv_problem_code(err->code) : "ok");
 	clv_log_info("audit: %s (%s) %s %s: %s", record.subject, record.origin,
 		record.action, record.object, record.result);
-	if (store && clv_store_add_audit(store, &record, CLV_AUDIT_KEPT, &why) < 0)
+	if (store && clv_store_add_audit(store, &record, &bounds, &why) < 0)
 		clv_log_warning(0, "%s", why.msg);
 }
 

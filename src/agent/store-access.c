@@ -148,15 +148,30 @@ int clv_store_drop_keys(
 
 /* The audit. */
 
-int clv_store_add_audit(struct clv_store *store, const struct clv_audit_record *record,
+static const char writing_audit[] = "cannot write the audit";
+
+static int drop_audit(struct clv_store *store, const char *sql, const char *subject,
 	uint64_t keep, struct clv_error *err)
 {
-	static const char doing[] = "cannot write the audit";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store, sql, writing_audit, &query, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(query, 1, (sqlite3_int64)keep);
+	if (subject[0] != '\0')
+		clv_store_bind_text(query, 2, subject);
+	return clv_store_finish(store, query, writing_audit, err);
+}
+
+int clv_store_add_audit(struct clv_store *store, const struct clv_audit_record *record,
+	const struct clv_audit_bounds *bounds, struct clv_error *err)
+{
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"INSERT INTO audit(time_ns,subject,uid,token,origin,action,object,detail,"
 		"result) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
-		doing, &query, err);
+		writing_audit, &query, err);
 
 	if (r < 0)
 		return r;
@@ -172,16 +187,18 @@ int clv_store_add_audit(struct clv_store *store, const struct clv_audit_record *
 	clv_store_bind_text(query, 9, record->result);
 	/* It survives the agent; that the disk has it need not be waited for. */
 	clv_store_set_relaxed(store, true);
-	r = clv_store_finish(store, query, doing, err);
+	r = clv_store_finish(store, query, writing_audit, err);
 	if (r < 0 || sqlite3_last_insert_rowid(store->db) % DROP_AUDIT_EVERY != 0)
 		return r;
-	r = clv_store_prepare(store,
-		"DELETE FROM audit WHERE id<=(SELECT max(id) FROM audit)-?1", doing,
-		&query, err);
-	if (r < 0)
+	r = drop_audit(store,
+		"DELETE FROM audit WHERE id<=(SELECT max(id) FROM audit)-?1", "",
+		bounds->all, err);
+	if (r < 0 || bounds->of_one == 0)
 		return r;
-	sqlite3_bind_int64(query, 1, (sqlite3_int64)keep);
-	return clv_store_finish(store, query, doing, err);
+	return drop_audit(store,
+		"DELETE FROM audit WHERE subject=?2 AND id<=(SELECT id FROM audit "
+		"WHERE subject=?2 ORDER BY id DESC LIMIT 1 OFFSET ?1)",
+		record->subject, bounds->of_one, err);
 }
 
 static void read_audit(sqlite3_stmt *row, struct clv_audit_record *ret)

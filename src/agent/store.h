@@ -162,8 +162,13 @@ struct clv_audit_record {
 	char detail[256];
 	char result[24]; /* "ok", or the code of the problem */
 };
+/* How many are kept, about; of_one: of one subject, so that nobody can push out what the
+ * others did; 0: as many as of all. */
+struct clv_audit_bounds {
+	uint64_t all, of_one;
+};
 int clv_store_add_audit(struct clv_store *store, const struct clv_audit_record *record,
-	uint64_t keep, struct clv_error *err);
+	const struct clv_audit_bounds *bounds, struct clv_error *err);
 typedef int (*clv_store_audit_fn)(void *userdata, const struct clv_audit_record *record);
 int clv_store_read_audit(struct clv_store *store, uint64_t after, uint64_t limit,
 	clv_store_audit_fn callback, void *userdata, struct clv_error *err);

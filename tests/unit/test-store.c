@@ -308,6 +308,39 @@ static void test_no_room(void **state)
 	clv_store_free(store);
 }
 
+static int count_audit(void *userdata, const struct clv_audit_record *record)
+{
+	unsigned int *n = userdata;
+
+	n[strcmp(record->subject, "loud") == 0]++;
+	return 0;
+}
+
+/* One who does much does not push out what another did. */
+static void test_audit_is_kept_within_bounds(void **state)
+{
+	struct clv_store *store = open_store(*state);
+	struct clv_audit_bounds bounds = {.all = 3000, .of_one = 500};
+	struct clv_audit_record record = {.action = "lease.create", .result = "ok"};
+	unsigned int n[2] = {0};
+
+	snprintf(record.subject, sizeof(record.subject), "quiet");
+	assert_int_equal(clv_store_add_audit(store, &record, &bounds, NULL), 0);
+	snprintf(record.subject, sizeof(record.subject), "loud");
+	for (int i = 1; i < 2000; i++)
+		assert_int_equal(clv_store_add_audit(store, &record, &bounds, NULL), 0);
+	clv_store_read_audit(store, 0, 10000, count_audit, n, NULL);
+	assert_int_equal(n[0], 1);
+	assert_int_equal(n[1], 500);
+	bounds.of_one = 0;
+	for (int i = 0; i < 5000; i++)
+		assert_int_equal(clv_store_add_audit(store, &record, &bounds, NULL), 0);
+	n[0] = n[1] = 0;
+	clv_store_read_audit(store, 0, 10000, count_audit, n, NULL);
+	assert_int_equal(n[0] + n[1], 3000);
+	clv_store_free(store);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
 
 int main(void)
@@ -321,6 +354,7 @@ int main(void)
 		TEST(test_one_at_a_time),
 		TEST(test_later_schema),
 		TEST(test_no_room),
+		TEST(test_audit_is_kept_within_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
