@@ -170,6 +170,7 @@ class Slow(HostileCase):
         self.assert_well()
 
 
+@unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
 class Connections(HostileCase):
     system = True
 
@@ -387,6 +388,7 @@ class Streams(HostileCase):
             s.close()
 
 
+@unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
 class Unseeing(WebCase):
     """Streams and polls of a tenant to whom nothing that happens is shown."""
 
