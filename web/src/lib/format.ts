@@ -25,6 +25,7 @@ export function bytesOf(part: number, whole: number): string {
   const text = bytes(whole);
   const unit = text.slice(text.indexOf(" ") + 1);
   const value = part / 1024 ** Math.max(0, UNITS.indexOf(unit));
+  if (value > 0 && value < 0.05) return `<0.1 of ${text}`;
   return `${value === 0 || value >= 100 ? value.toFixed(0) : value.toFixed(1)} of ${text}`;
 }
 

@@ -9,7 +9,9 @@ import { type Column, Table } from "../ui/table";
 export function LeaseState({ lease }: { lease: Lease }) {
   if (lease.state === "queued")
     return <Badge icon="wait" tone="warn">{`Queued, place ${lease.queue_position ?? "?"}`}</Badge>;
-  if (lease.holding) return <Badge icon="ok" tone="good">Working</Badge>;
+  /* Who is alone holds the device all the time, at work or not. */
+  if (lease.holding && lease.share_used > 0.005)
+    return <Badge icon="ok" tone="good">Working</Badge>;
   if (lease.waiting) return <Badge icon="wait" tone="accent">In line</Badge>;
   return <Badge>Idle</Badge>;
 }

@@ -81,6 +81,7 @@ function Legend() {
     <ul class="legend">
       <li><span class="key key-use" />used now</li>
       <li><span class="key key-promised" />promised</li>
+      <li><span class="key key-beyond" />beyond its promise</li>
       <li><span class="key key-aside" />set aside</li>
       <li><span class="key key-held" />held by others</li>
       <li><span class="key key-free" />free</li>

@@ -117,8 +117,8 @@ export function Tokens() {
   const [doomed, setDoomed] = useState<Token | null>(null);
   const revoke = async () => {
     await session.agent.ask(`/v1/tokens/${encodeURIComponent(doomed!.id)}`, { method: "DELETE" });
-    notify(`Revoked ${doomed!.name}.`);
     await resource.refresh();
+    notify(`Revoked ${doomed!.name}.`);
   };
 
   return (

@@ -39,6 +39,24 @@ function Share({ lease, hue, from }: { lease: Lease; hue: number; from: number }
   );
 }
 
+/* What leases take that nobody wants now, drawn lower, where nothing is promised. */
+function Beyond({ leases, hues, from }: { leases: Lease[]; hues: number[]; from: number }) {
+  let at = from;
+  return (
+    <>
+      {leases.map((lease, n) => {
+        const more = Math.max(0, lease.share_used - lease.share);
+        const begin = at;
+        if (more < 0.005) return null;
+        at += more;
+        return <span key={lease.id} class={`beyond hue-${hues[n]}`}
+          style={{ left: share(begin), width: share(more) }}
+          title={`${lease.name}: ${percent(more)} beyond its promise, which others leave idle`} />;
+      })}
+    </>
+  );
+}
+
 function Shares({ leases, setAside }: { leases: Lease[]; setAside: number }) {
   const hues = huesOf(leases);
   let from = 0;
@@ -54,6 +72,7 @@ function Shares({ leases, setAside }: { leases: Lease[]; setAside: number }) {
         <span class="aside" style={{ left: share(from), width: share(setAside) }}
           title={`${percent(setAside)} set aside as standing shares`} />
       )}
+      <Beyond leases={leases} hues={hues} from={from + setAside} />
     </>
   );
 }
@@ -115,6 +134,7 @@ export function Meter({ label, promised, used, whole }: {
     <div class="meter" role="img" aria-label={label} title={label}>
       <span class="meter-promised" style={{ width: share(of(promised)) }} />
       <span class="meter-used" style={{ width: share(of(used)) }} />
+      {used > promised && <span class="meter-mark" style={{ left: share(of(promised)) }} />}
     </div>
   );
 }

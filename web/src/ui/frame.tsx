@@ -43,8 +43,9 @@ function NodeChoice({ sessions, session, onChoose }: {
 }) {
   const whoami = useResource(session.whoami);
   const node = useResource(session.node);
-  const said = whoami.phase === "ready" && whoami.data.node;
-  const name = said || (node.phase === "ready" && node.data.name) || session.agent.name;
+  /* A simulated node has a name of its own on whatever machine it is. */
+  const own = node.phase === "ready" && node.data.name;
+  const name = own || (whoami.phase === "ready" && whoami.data.node) || session.agent.name;
 
   if (sessions.length < 2) return <span class="node-name">{name}</span>;
   return (

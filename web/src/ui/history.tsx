@@ -12,6 +12,7 @@ import { Section } from "./page";
 import { Loading, Note, Trouble } from "./states";
 
 const SPANS = {
+  minutes: { title: "10 min", resolution: "second", seconds: 600, every_ms: 1000 },
   hour: { title: "Hour", resolution: "second", seconds: 3600, every_ms: 5000 },
   day: { title: "Day", resolution: "minute", seconds: 86400, every_ms: 60000 },
   month: { title: "Month", resolution: "minute", seconds: 30 * 86400, every_ms: 300000 },
