@@ -12,6 +12,8 @@ const BUILD = resolve(ROOT, process.env.BUILDDIR ?? "build");
 const CLEAVED = join(BUILD, "src/agent/cleaved");
 const CLEAVE = join(BUILD, "src/cli/cleave");
 
+const WORK_BYTES = 32 * 2 ** 20;
+
 export interface Answer {
   status: number;
   type: string;
@@ -39,6 +41,18 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise((done) => server.close(done));
   return port;
+}
+
+/* cleave run passes the signal on; killed for good, it would leave its program running.
+ * Pipes are let go in any case: they would keep this process. */
+async function endHolder(holder: ChildProcess): Promise<void> {
+  holder.stdin?.destroy();
+  holder.stdout?.destroy();
+  if (holder.exitCode !== null || holder.signalCode !== null) return;
+  const gone = new Promise((done) => holder.once("exit", done));
+  holder.kill("SIGTERM");
+  await Promise.race([gone, pause(3000)]);
+  holder.kill("SIGKILL");
 }
 
 export class Agent {
@@ -92,7 +106,7 @@ export class Agent {
   }
 
   async end(): Promise<void> {
-    for (const holder of this.holders) holder.kill("SIGKILL");
+    await Promise.all(this.holders.map(endHolder));
     await this.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
@@ -102,14 +116,17 @@ export class Agent {
     return this.run(["sleep", "600"], name, ...options);
   }
 
-  /* One that keeps its device busy, with what the benchmarks use. */
-  work(name: string, ...options: string[]): Promise<ChildProcess> {
-    return this.run([join(BUILD, "bench/tenant"), "--mode", "sync"], name, ...options);
+  /* One that keeps its device busy, by the benchmarks' program: told to, it goes on. */
+  async work(name: string, ...options: string[]): Promise<ChildProcess> {
+    const holder = await this.run([join(BUILD, "bench/tenant"), "--mode", "sync"], name, ...options);
+    await new Promise((done) => holder.stdout!.once("data", done));
+    holder.stdin!.write(`alloc ${WORK_BYTES}\nrun 0\n`);
+    return holder;
   }
 
   private async run(program: string[], name: string, ...options: string[]): Promise<ChildProcess> {
     const holder = spawn(CLEAVE, ["--socket", this.socket, "run", "--no-namespace", "--name", name,
-      ...options, "--", ...program], { stdio: ["pipe", "ignore", "ignore"] });
+      ...options, "--", ...program], { stdio: ["pipe", "pipe", "ignore"] });
     this.holders.push(holder);
     await until(`lease ${name}`, async () =>
       (await this.json<{ items: { name: string }[] }>("/v1/leases")).items

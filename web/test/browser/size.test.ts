@@ -2,6 +2,7 @@
 /* How much is sent, how soon it works, and that it does not grow. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { until } from "./agent";
 import { open, visit } from "./browser";
 import { bridge, browser, busyAgent } from "./world";
 
@@ -44,7 +45,7 @@ for (const route of ["overview", "devices/gpu2"])
     page.on("response", (response) => { if (response.url().endsWith("/v1/devices")) updates++; });
     const after = async (n: number) => {
       const end = updates + n;
-      while (updates < end) await page.waitForTimeout(100);
+      await until(`${n} updates`, () => updates >= end, 90);
     };
 
     await visit(page, route);

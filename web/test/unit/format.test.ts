@@ -15,6 +15,7 @@ test("sizes are binary, short, and never 1024 of a unit", () => {
 test("a part of a size is said in the unit of the whole", () => {
   assert.equal(format.bytesOf(2 ** 29, 8 * 2 ** 30), "0.5 of 8 GiB");
   assert.equal(format.bytesOf(0, 2 ** 20), "0 of 1 MiB");
+  assert.equal(format.bytesOf(2048, 2 ** 20), "<0.1 of 1 MiB");
   assert.equal(format.bytesOf(150 * 2 ** 30, 192 * 2 ** 30), "150 of 192 GiB");
 });
 
