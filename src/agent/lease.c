@@ -206,3 +206,15 @@ void clv_lease_describe(const struct clv_lease *lease, char *ret, size_t ret_byt
 		clv_lease_describe_share(
 			&lease->record.share, ret + used, ret_bytes - (size_t)used);
 }
+
+bool clv_lease_is_below(
+	const struct clv_lease *lease, const struct clv_agent_device *root)
+{
+	struct clv_agent_device *device;
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		if (clv_devices_root(device) == root)
+			return true;
+	}
+	return false;
+}

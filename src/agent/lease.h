@@ -144,3 +144,7 @@ void clv_lease_describe_share(const struct clv_share *share, char *ret, size_t r
 
 /* For people: its name, where it is, what it may have. */
 void clv_lease_describe(const struct clv_lease *lease, char *ret, size_t ret_bytes);
+
+/* Whether any of its devices is root or a part of it. */
+bool clv_lease_is_below(
+	const struct clv_lease *lease, const struct clv_agent_device *root);

@@ -36,3 +36,24 @@ void clv_ledger_end_by_force(struct clv_ledger *ledger, struct clv_lease *lease)
 	sd_event_add_time_relative(lease->agent->event, &lease->ending_timer,
 		CLOCK_MONOTONIC, FORCE_TIMEOUT_US, 0, on_force_timeout, lease);
 }
+
+static struct clv_lease *find_below(
+	struct clv_ledger *ledger, const struct clv_agent_device *device)
+{
+	struct clv_lease *lease;
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
+	{
+		if (clv_lease_is_below(lease, device) && !lease->is_ending)
+			return lease;
+	}
+	return NULL;
+}
+
+void clv_ledger_end_all(struct clv_ledger *ledger, const struct clv_agent_device *device)
+{
+	struct clv_lease *lease;
+
+	while ((lease = find_below(ledger, device)))
+		clv_ledger_end_by_force(ledger, lease);
+}

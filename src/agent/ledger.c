@@ -240,17 +240,6 @@ static void changed(struct clv_agent *agent)
 	clv_idle_touch(agent->idle);
 }
 
-static bool is_below(const struct clv_lease *lease, const struct clv_agent_device *root)
-{
-	struct clv_agent_device *device;
-
-	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
-		if (clv_devices_root(device) == root)
-			return true;
-	}
-	return false;
-}
-
 static void unclaim_if_free(struct clv_ledger *ledger, struct clv_agent_device *device)
 {
 	struct clv_devices *devices = ledger->agent->devices;
@@ -773,27 +762,6 @@ void clv_ledger_check_end(struct clv_ledger *ledger, struct clv_lease *lease)
 {
 	if (is_over(lease))
 		sd_event_source_set_enabled(ledger->end_source, SD_EVENT_ONESHOT);
-}
-
-static struct clv_lease *find_below(
-	const struct clv_ledger *ledger, const struct clv_agent_device *device)
-{
-	struct clv_lease *lease;
-
-	TAILQ_FOREACH(lease, &ledger->leases, entry)
-	{
-		if (is_below(lease, device) && !lease->is_ending)
-			return lease;
-	}
-	return NULL;
-}
-
-void clv_ledger_end_all(struct clv_ledger *ledger, const struct clv_agent_device *device)
-{
-	struct clv_lease *lease;
-
-	while ((lease = find_below(ledger, device)))
-		clv_ledger_end_by_force(ledger, lease);
 }
 
 void clv_ledger_serve(struct clv_ledger *ledger, struct clv_agent_device *device)
