@@ -83,6 +83,7 @@ static const struct clv_agent_device *find_free(
 			clv_devices_at(made->agent->devices, i);
 
 		if (!device->parent || !device->is_present || device->is_changing ||
+			device->parent->is_cordoned ||
 			device->info.memory_bytes < wanted->share.memory_bytes ||
 			device->n_leases > 0)
 			continue;

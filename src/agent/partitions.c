@@ -160,7 +160,10 @@ void clv_partitions_add_holders(const struct clv_agent *agent, struct clv_node *
 {
 	for (size_t i = 0; i < node->n_devices; i++) {
 		struct clv_node_device *device = &node->devices[i];
+		const struct clv_agent_device *whole;
 
+		whole = clv_devices_find(agent->devices, device->info.uuid);
+		device->is_cordoned = whole && whole->is_cordoned;
 		add_leases(agent, device->info.name, &device->holders);
 		for (size_t j = 0; j < device->n_partitions; j++) {
 			struct clv_partition *partition = &device->partitions[j];

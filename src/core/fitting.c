@@ -16,6 +16,7 @@ struct search {
 	struct clv_fitting best;
 	bool is_best_divided;
 	bool is_found, could_be; /* could_be: if what is in use ended */
+	bool is_cordoned;        /* some device takes nothing, and was not looked at */
 };
 
 static void offer(struct search *s, const struct clv_fitting *fitting, bool is_divided)
@@ -100,6 +101,12 @@ static int fail(const struct search *s, struct clv_error *err)
 			"no room for a partition of %s now: see cleave profiles for what "
 			"fits, and cleave ps for who is there",
 			size);
+	if (s->is_cordoned)
+		return clv_error_set(err, -EBUSY,
+			"no room for a partition of %s but on what is cordoned: see "
+			"cleave "
+			"devices, and cleave uncordon it or wait for that",
+			size);
 	return clv_error_set(err, -ENODEV,
 		"no device here can be divided by hardware into a partition of %s: leave "
 		"--isolation out to get a share",
@@ -117,6 +124,10 @@ int clv_fitting_find(const struct clv_node *node, const char *device,
 		if (device[0] != '\0' && strcmp(at->info.name, device) != 0 &&
 			strcmp(at->info.uuid, device) != 0)
 			continue;
+		if (at->is_cordoned) {
+			s.is_cordoned = true;
+			continue;
+		}
 		if (at->mig.is_capable)
 			try_mig(&s, at, i);
 		if (at->cores.is_capable && at->cores.total > 0)

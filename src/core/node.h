@@ -176,6 +176,7 @@ struct clv_node_device {
 	struct clv_partition *partitions;
 	size_t n_partitions;
 	struct clv_holders holders; /* of the device as a whole */
+	bool is_cordoned;           /* nothing new may be put on it; no driver's word */
 };
 
 struct clv_node {

@@ -217,6 +217,15 @@ class Partitions(Case):
         self.assertRegex(result.stdout, r"\ACpus_allowed_list:\s+\d+\n\Z")
         self.assertTrue(wait_until(lambda: not self.parts()), "it went with its lease")
 
+    def test_no_partition_on_what_is_cordoned(self):
+        device = self.agent.get("/v1/devices")["items"][0]["name"]
+        url = "/v1/devices/%s/cordon" % device
+        self.assertEqual(self.agent.request("POST", url, {"reason": "new driver"})[0], 200)
+        result = self.run_in("--isolation", "hardware", "--memory", "64M", "--", "true")
+        self.assertEqual(result.returncode, 75, result.stderr)
+        self.assertIn("cordoned", result.stderr)
+        self.assertEqual(self.parts(), {})
+
     def test_partition_for_a_lease_whose_agent_is_killed(self):
         program = self.start("--isolation", "hardware", "--memory", "64M")
         self.assertEqual(len(self.parts()), 1)
