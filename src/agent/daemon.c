@@ -239,24 +239,22 @@ int clv_daemon_lock(const struct clv_agent_config *config, struct clv_error *err
 		config->runtime);
 }
 
-/* A simulated node is not to answer where the real one's agent is configured to. */
-static bool find_settings(const struct clv_agent_config *config, char *ret, size_t size)
+/* Leaves *ret where there are none to be found: a simulated node is not to answer where
+ * the real one's agent is configured to. */
+static void find_settings(const struct clv_agent_config *config, char *ret, size_t size)
 {
 	const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 
 	if (config->settings[0] != '\0')
 		snprintf(ret, size, "%s", config->settings);
-	else if (config->sim[0] != '\0')
-		return false;
-	else if (config->is_system)
+	if (config->settings[0] != '\0' || config->sim[0] != '\0')
+		return;
+	if (config->is_system)
 		snprintf(ret, size, "/etc/cleave/cleaved.yaml");
 	else if (folder && folder[0] == '/')
 		snprintf(ret, size, "%s/cleave/cleaved.yaml", folder);
 	else if (home && home[0] == '/')
 		snprintf(ret, size, "%s/.config/cleave/cleaved.yaml", home);
-	else
-		return false;
-	return true;
 }
 
 int clv_daemon_read_settings(struct clv_agent *agent, struct clv_error *err)

@@ -89,7 +89,7 @@ unsigned int clv_ends_limit(const struct clv_ends *ends)
 /* Connections over the network are counted by address, as if each were a user. */
 static void look_at_network(struct clv_end *end, int fd)
 {
-	struct sockaddr_storage address;
+	struct sockaddr_storage address = {0};
 	socklen_t length = sizeof(address);
 	char text[48] = "";
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address;

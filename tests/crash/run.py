@@ -83,7 +83,7 @@ class Suite:
                           f"{self.first_footprint}") from None
         now, _ = grown()
         if self.n_rounds_of_agent <= 1:
-            self.first_footprint = now
+            self.first_footprint = self.world.settled_footprint()
             return
         if self.n_rounds_of_agent == 6:
             self.first_footprint["rss"] = now["rss"]

@@ -376,6 +376,13 @@ class World:
                 "maps": n_maps, "rss": rss, "locks": len(os.listdir(self.locks)),
                 "kinds": dict(kinds)}
 
+    def settled_footprint(self):
+        """The agent opens its history within a second of its start, not at once."""
+        def is_settled():
+            return any(link.endswith("/history") for link in self.footprint()["kinds"])
+        wait_until(is_settled, 5, "the history is open")
+        return self.footprint()
+
     def check_lock(self):
         """The device is still the agent's alone."""
         expect(os.listdir(self.locks) or not self.tenants, "no device is locked")

@@ -101,3 +101,27 @@ class Sandbox(unittest.TestCase):
         self.assertRegex(result.stderr, r"\Acleave: [^\n]+\n\Z")
         for word in words:
             self.assertIn(word, result.stderr)
+
+
+class StartedOnDemand:
+    """Beside a Sandbox: agents that `cleave` starts.  AGENT writes its pid down and is
+    ended with the test."""
+
+    def setUp(self):
+        super().setUp()
+        if os.path.exists(SYSTEM_SOCKET):
+            self.skipTest("the system's agent runs")
+        self.started = os.path.join(self.folder, "started")
+        self.env.update(CLEAVE_AGENT=self.AGENT, DOUBLE_STARTED=self.started)
+        self.addCleanup(self.end_agents)
+
+    def pids(self):
+        try:
+            with open(self.started) as file:
+                return [int(line) for line in file]
+        except OSError:
+            return []
+
+    def end_agents(self):
+        for pid in filter(is_alive, self.pids()):
+            os.kill(pid, signal.SIGKILL)

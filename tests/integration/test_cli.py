@@ -20,8 +20,8 @@ import unittest
 
 import yaml
 
-from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, is_alive, run_in_terminal, state_of,
-                         wait_until)
+from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, StartedOnDemand, is_alive,
+                         run_in_terminal, state_of, wait_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "api_double.py")
@@ -584,27 +584,10 @@ class WithDouble(Sandbox, AgentTests):
         self.assertEqual(self.leases(), [])
 
 
-class OnDemand(Sandbox):
+class OnDemand(StartedOnDemand, Sandbox):
     """The first `cleave run` starts an agent, and two together start one."""
 
-    def setUp(self):
-        super().setUp()
-        if os.path.exists(SYSTEM_SOCKET):
-            self.skipTest("the system's agent runs")
-        self.started = os.path.join(self.folder, "started")
-        self.env.update(CLEAVE_AGENT=DOUBLE, DOUBLE_STARTED=self.started)
-        self.addCleanup(self.end_agents)
-
-    def pids(self):
-        try:
-            with open(self.started) as file:
-                return [int(line) for line in file]
-        except OSError:
-            return []
-
-    def end_agents(self):
-        for pid in filter(is_alive, self.pids()):
-            os.kill(pid, signal.SIGKILL)
+    AGENT = DOUBLE
 
     def test_one_agent_for_two(self):
         both = [subprocess.Popen([Paths.cleave, "run", "--no-namespace", "-s.2", "true"], env=self.env)

@@ -13,7 +13,7 @@ import subprocess
 
 import yaml
 
-from cli_sandbox import SYSTEM_SOCKET, Paths, is_alive, wait_until
+from cli_sandbox import Paths, StartedOnDemand, is_alive, wait_until
 from partition_sandbox import (CREATE, DESTROY, DOUBLE, MIG_ON, OBSTACLE, ROLLED_BACK,
                                WAITING, WithAgent, WithDouble, done, plan, run_tests, states, step)
 
@@ -246,27 +246,10 @@ class Applies(WithDouble):
         self.assertEqual(self.cleave("apply", "-y", self.layout).returncode, 75)
 
 
-class OnDemand(WithDouble):
+class OnDemand(StartedOnDemand, WithDouble):
     """Agents that come and go."""
 
-    def setUp(self):
-        super().setUp()
-        if os.path.exists(SYSTEM_SOCKET):
-            self.skipTest("the system's agent runs")
-        self.started = os.path.join(self.folder, "started")
-        self.env.update(CLEAVE_AGENT=DOUBLE, DOUBLE_STARTED=self.started)
-        self.addCleanup(self.end_agents)
-
-    def pids(self):
-        try:
-            with open(self.started) as file:
-                return [int(line) for line in file]
-        except OSError:
-            return []
-
-    def end_agents(self):
-        for pid in filter(is_alive, self.pids()):
-            os.kill(pid, signal.SIGKILL)
+    AGENT = DOUBLE
 
     def test_agent_dies_and_is_started_anew(self):
         self.write(plan=plan(CREATE, CREATE),
