@@ -21,6 +21,7 @@ import tempfile
 import time
 import unittest
 
+NOBODY = 65534
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = {}  # "cleaved", "driver": paths, from the command line
 MAGIC, VERSION, NO_SLOT = 0x43564C43, 1, 0xFFFFFFFF
@@ -346,6 +347,24 @@ class Case(unittest.TestCase):
         self.assertNotIn("\n", problem["detail"])
         for word in words:
             self.assertIn(word, problem["detail"])
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root, as the system's agent does")
+class SystemCase(Case):
+    """The agent is root's, and the holders are other users."""
+
+    arguments = ["--system"]
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.agent.folder, 0o755)
+        self.script = copy_for_others()
+        self.addCleanup(shutil.rmtree, os.path.dirname(self.script))
+
+    def other(self, uid=NOBODY):
+        holder = Holder(self.agent, uid, self.script)
+        self.holders.append(holder)
+        return holder
 
 
 def main():

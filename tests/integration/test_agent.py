@@ -15,9 +15,9 @@ import time
 import unittest
 
 import harness
-from harness import PROGRAMS, Agent, Case, Holder, copy_for_others, main, wait_until
+from harness import (NOBODY, PROGRAMS, Agent, Case, Holder, SystemCase, copy_for_others, main,
+                     wait_until)
 
-NOBODY = 65534
 
 
 class Agents(Case):
@@ -100,21 +100,7 @@ class Agents(Case):
                      "not_permitted")
 
 
-@unittest.skipUnless(os.geteuid() == 0, "needs root, as the system's agent does")
-class System(Case):
-    arguments = ["--system"]
-
-    def setUp(self):
-        super().setUp()
-        os.chmod(self.agent.folder, 0o755)
-        self.script = copy_for_others()
-        self.addCleanup(shutil.rmtree, os.path.dirname(self.script))
-
-    def other(self, uid):
-        holder = Holder(self.agent, uid, self.script)
-        self.holders.append(holder)
-        return holder
-
+class System(SystemCase):
     def test_users_have_their_own(self):
         alice, bob = self.other(NOBODY), self.other(NOBODY - 1)
         lease = alice.lease(share=0.2, name="same")

@@ -4,18 +4,15 @@
 left of it after kills, damage and a full disk.
 """
 import os
-import shutil
 import signal
 import time
-import unittest
 import urllib.parse
 
-from harness import Case, Holder, copy_for_others, main, wait_until
+from harness import NOBODY, Case, SystemCase, main, wait_until
 
 COLUMNS = ["share_used", "share_promised", "memory_used_bytes", "memory_quota_bytes",
            "waiting", "throttled", "share_used_max", "memory_used_max_bytes"]
 MIB = 1 << 20
-NOBODY = 65534
 
 
 def url(of, **arguments):
@@ -172,21 +169,7 @@ class Series(Case):
         os.rmdir(path)
 
 
-@unittest.skipUnless(os.geteuid() == 0, "needs root, as the system's agent does")
-class Owners(Case):
-    arguments = ["--system"]
-
-    def setUp(self):
-        super().setUp()
-        os.chmod(self.agent.folder, 0o755)
-        self.script = copy_for_others()
-        self.addCleanup(shutil.rmtree, os.path.dirname(self.script))
-
-    def other(self, uid):
-        holder = Holder(self.agent, uid, self.script)
-        self.holders.append(holder)
-        return holder
-
+class Owners(SystemCase):
     def test_tenants_see_their_own(self):
         alice, bob = self.other(NOBODY), self.other(NOBODY - 1)
         lease = alice.lease(share=0.2, name="hers")

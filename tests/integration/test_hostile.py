@@ -147,28 +147,6 @@ class Slow(HostileCase):
         for s, _ in slow:
             s.close()
 
-    @unittest.skipUnless(os.environ.get("CLEAVE_SLOW"), "takes over a minute")
-    def test_nobody_dawdles_for_ever(self):
-        """However small the steps in which he comes on, and whatever he sends."""
-        slow = [self.open(tcp=i % 2) for i in range(4)]
-        slow[0].sendall(b"GET /v1/version HTTP/1.1\r\nX-A: ")
-        slow[1].sendall(b"GET /v1/version HTTP/1.1\r\nX-A: ")
-        slow[2].sendall(b"POST /v1/plan HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n")
-        slow[3].sendall(b"POST /v1/plan HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
-        begin, ended = time.monotonic(), set()
-        while len(ended) < 4 and time.monotonic() - begin < 100:
-            for i, s in enumerate(slow):
-                try:
-                    s.sendall(b"1\r\nx\r\n" if i == 3 else b"a")
-                    if select.select([s], [], [], 0)[0] and not s.recv(100):
-                        ended.add(i)
-                except OSError:
-                    ended.add(i)
-            time.sleep(0.5)
-        self.assertEqual(ended, {0, 1, 2, 3})
-        self.assertGreater(time.monotonic() - begin, 30)
-        self.assert_well()
-
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
 class Connections(HostileCase):

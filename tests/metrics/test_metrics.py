@@ -16,14 +16,13 @@ import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "tests", "integration"))
-from harness import Case, Holder, UnixConnection, copy_for_others, main, wait_until  # noqa: E402
+from harness import Case, SystemCase, UnixConnection, main, wait_until  # noqa: E402
 
 DOCUMENT = os.path.join(ROOT, "docs", "metrics.md")
 OPEN_METRICS = "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"
 SAMPLE = re.compile(r"([a-z_]+)(?:\{(.*)\})? (\S+)$")
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
 MIB = 1 << 20
-NOBODY = 65534
 GROUPS = (("Of each device and partition", "cleave_device_"), ("Of each active lease", "cleave_lease_"),
           ("Of each tenant who has had one", "cleave_tenant_"), ("Of the agent", ""))
 
@@ -207,17 +206,9 @@ class Metrics(Case):
         self.assertEqual(self.value("cleave_device_leases"), 1010)
 
 
-@unittest.skipUnless(os.geteuid() == 0, "needs root, as the system's agent does")
-class Scopes(Case):
-    arguments = ["--system"]
-
+class Scopes(SystemCase):
     def test_not_for_tenants(self):
-        os.chmod(self.agent.folder, 0o755)
-        script = copy_for_others()
-        self.addCleanup(shutil.rmtree, os.path.dirname(script))
-        other = Holder(self.agent, NOBODY, script)
-        self.holders.append(other)
-        self.refused(other.request("GET", "/metrics"), 403, "not_permitted")
+        self.refused(self.other().request("GET", "/metrics"), 403, "not_permitted")
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration"))
 import confine  # noqa: E402
 import harness  # noqa: E402
-from harness import Case, Holder, copy_for_others, wait_until  # noqa: E402
+from harness import SystemCase, wait_until  # noqa: E402
 
-NOBODY, SKIP = 65534, 77
+SKIP = 77
 TWO_SETS = """version: 1
 devices:
   - select: {vendor: cpu}
@@ -24,16 +24,10 @@ devices:
 """
 
 
-class Confined(Case):
-    arguments = ["--system"]
-
+class Confined(SystemCase):
     def setUp(self):
         super().setUp()
-        os.chmod(self.agent.folder, 0o755)
-        script = copy_for_others()
-        self.addCleanup(shutil.rmtree, os.path.dirname(script))
-        self.tenant = Holder(self.agent, NOBODY, script)
-        self.holders.append(self.tenant)
+        self.tenant = self.other()
 
     def status(self, name):
         text = Path(f"/proc/{self.agent.process.pid}/status").read_text()
