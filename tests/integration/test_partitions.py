@@ -225,6 +225,9 @@ class Partitions(Case):
         self.assertEqual(result.returncode, 75, result.stderr)
         self.assertIn("cordoned", result.stderr)
         self.assertEqual(self.parts(), {})
+        self.assertEqual(self.apply(TWO_SETS)["state"], "done")
+        result = self.run_in("--isolation", "hardware", "--memory", "64M", "--", "true")
+        self.assertEqual(result.returncode, 75, "nor is it given one that is free there")
 
     def test_partition_for_a_lease_whose_agent_is_killed(self):
         program = self.start("--isolation", "hardware", "--memory", "64M")
