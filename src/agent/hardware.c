@@ -5,6 +5,7 @@
 #include "agent/http.h"
 #include "agent/node-json.h"
 #include "agent/partitions.h"
+#include "agent/reading-json.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -29,6 +30,7 @@
 /* A first NVML handle takes up to 10 s on a node of eight. */
 #define SURVEY_NS (60 * CLV_NS_PER_S)
 #define STEP_NS (60 * CLV_NS_PER_S)
+#define SAMPLE_NS (15 * CLV_NS_PER_S)
 /* amd-smi waits 140 s for a reload. */
 #define RELOAD_NS (200 * CLV_NS_PER_S)
 
@@ -37,10 +39,27 @@ static const char not_understood[] =
 
 extern char **environ;
 
+enum kind {
+	SURVEY,
+	STEP,
+	SAMPLE,
+	N_KINDS,
+};
+
+static const struct {
+	const char *name;
+	const char *answer; /* the member that it is in */
+} kinds[N_KINDS] = {
+	[SURVEY] = {"survey", "node"},
+	[STEP] = {"step", "device"},
+	[SAMPLE] = {"sample", "readings"},
+};
+
 /* Somebody's question. */
 struct question {
 	TAILQ_ENTRY(question) entry;
-	uint64_t survey; /* its number; 0: a step */
+	enum kind kind;
+	uint64_t survey; /* its number */
 	struct clv_step step;
 	char uuid[sizeof(((struct clv_device *)NULL)->uuid)];
 	clv_hardware_fn done;
@@ -50,10 +69,12 @@ struct question {
 struct clv_hardware {
 	struct clv_agent *agent;
 	struct clv_node node;
+	struct clv_readings readings;
 	uint64_t asked, surveyed;
 	TAILQ_HEAD(question_list, question) questions; /* the first is being answered */
 	bool is_asking;
-	pid_t pid; /* of the worker; 0: none */
+	pid_t pid;      /* of the worker; 0: none */
+	bool is_warm;   /* it has answered: its drivers are open */
 	int fd;    /* both ways */
 	sd_event_source *child, *input, *timer, *soon;
 	char *answer;
@@ -79,6 +100,7 @@ static void end_worker(struct clv_hardware *hw)
 	clv_close_fd(&hw->fd);
 	hw->fd = -1;
 	hw->pid = 0;
+	hw->is_warm = false;
 	hw->n_bytes = 0;
 }
 
@@ -177,8 +199,7 @@ static bool is_answer(const struct clv_hardware *hw, const json_t *answer)
 	if (error)
 		return json_integer_value(json_object_get(error, "code")) < 0 &&
 		       json_is_string(json_object_get(error, "message"));
-	return json_is_object(
-		json_object_get(answer, question->survey ? "node" : "device"));
+	return json_object_get(answer, kinds[question->kind].answer) != NULL;
 }
 
 static int on_input(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -243,10 +264,10 @@ static json_t *names_of(struct clv_hardware *hw)
 
 static json_t *question_to_json(struct clv_hardware *hw, const struct question *question)
 {
-	json_t *json = json_pack("{s:s,s:o}", "do", question->survey ? "survey" : "step",
-		"names", names_of(hw));
+	json_t *json = json_pack("{s:s,s:o}", "do", kinds[question->kind].name, "names",
+		names_of(hw));
 
-	if (question->survey)
+	if (question->kind != STEP)
 		return json;
 	json_object_set_new(json, "uuid", json_string(question->uuid));
 	json_object_set_new(json, "step", clv_step_to_json(&question->step));
@@ -277,9 +298,12 @@ static int send_question(struct clv_hardware *hw, const struct question *questio
 	return r < 0 ? r : write_all(hw->fd, "\n", 1);
 }
 
-static uint64_t time_allowed(const struct question *question)
+static uint64_t time_allowed(
+	const struct clv_hardware *hw, const struct question *question)
 {
-	if (question->survey)
+	if (question->kind == SAMPLE && hw->is_warm)
+		return SAMPLE_NS;
+	if (question->kind != STEP)
 		return SURVEY_NS;
 	return question->step.kind == CLV_STEP_RELOAD ? RELOAD_NS : STEP_NS;
 }
@@ -300,7 +324,7 @@ static void ask_next(struct clv_hardware *hw)
 		r = start_worker(hw);
 	if (r >= 0)
 		r = send_question(hw, question);
-	set_timer(hw, time_allowed(question));
+	set_timer(hw, time_allowed(hw, question));
 	if (r < 0)
 		fail(hw, r, "the process that speaks to the drivers cannot be started");
 }
@@ -373,27 +397,47 @@ static void take_device(struct clv_hardware *hw, const struct question *question
 	*device = read;
 }
 
+static void take_readings(
+	struct clv_hardware *hw, const json_t *answer, struct clv_error *err)
+{
+	clv_readings_clear(&hw->readings);
+	if (err->code == 0)
+		clv_readings_from_json(
+			json_object_get(answer, "readings"), &hw->readings, err);
+}
+
+static void take(struct clv_hardware *hw, const struct question *question,
+	const json_t *answer, struct clv_error *err)
+{
+	if (question->kind == SAMPLE) {
+		take_readings(hw, answer, err);
+		return;
+	}
+	if (question->kind == SURVEY) {
+		take_node(hw, answer, err);
+		hw->surveyed = question->survey;
+	} else {
+		take_device(hw, question, answer, err);
+	}
+	clv_partitions_take_node(hw->agent, &hw->node);
+	if (hw->agent->http)
+		clv_http_wake(hw->agent->http, CLV_TOPIC_HARDWARE | CLV_TOPIC_DEVICES);
+}
+
 static void finish(struct clv_hardware *hw, const json_t *answer)
 {
 	struct question *question = TAILQ_FIRST(&hw->questions);
 	struct clv_error err = error_of(answer);
 
 	hw->is_asking = false;
+	hw->is_warm = hw->pid > 0;
 	if (!question)
 		return;
 	TAILQ_REMOVE(&hw->questions, question, entry);
-	if (question->survey) {
-		take_node(hw, answer, &err);
-		hw->surveyed = question->survey;
-	} else {
-		take_device(hw, question, answer, &err);
-	}
-	clv_partitions_take_node(hw->agent, &hw->node);
+	take(hw, question, answer, &err);
 	if (question->done)
 		question->done(question->userdata, &err);
 	free(question);
-	if (hw->agent->http)
-		clv_http_wake(hw->agent->http, CLV_TOPIC_HARDWARE | CLV_TOPIC_DEVICES);
 	sd_event_source_set_enabled(hw->soon, SD_EVENT_ONESHOT);
 }
 
@@ -402,10 +446,10 @@ uint64_t clv_hardware_survey(struct clv_hardware *hw)
 	struct question *last = TAILQ_LAST(&hw->questions, question_list);
 
 	/* One that has not been sent yet will do. */
-	if (last && last->survey &&
+	if (last && last->kind == SURVEY &&
 		(last != TAILQ_FIRST(&hw->questions) || !hw->is_asking))
 		return last->survey;
-	append(hw, &(struct question){.survey = ++hw->asked});
+	append(hw, &(struct question){.kind = SURVEY, .survey = ++hw->asked});
 	return hw->asked;
 }
 
@@ -422,14 +466,31 @@ struct clv_node *clv_hardware_node(struct clv_hardware *hw)
 
 void clv_hardware_ask(struct clv_hardware *hw, clv_hardware_fn done, void *userdata)
 {
+	append(hw, &(struct question){.kind = SURVEY,
+			   .survey = ++hw->asked,
+			   .done = done,
+			   .userdata = userdata});
+}
+
+bool clv_hardware_sample(struct clv_hardware *hw, clv_hardware_fn done, void *userdata)
+{
+	if (!TAILQ_EMPTY(&hw->questions))
+		return false;
 	append(hw, &(struct question){
-			   .survey = ++hw->asked, .done = done, .userdata = userdata});
+			   .kind = SAMPLE, .done = done, .userdata = userdata});
+	return true;
+}
+
+const struct clv_readings *clv_hardware_readings(const struct clv_hardware *hw)
+{
+	return &hw->readings;
 }
 
 void clv_hardware_step(struct clv_hardware *hw, const char *uuid,
 	const struct clv_step *step, clv_hardware_fn done, void *userdata)
 {
-	struct question question = {.step = *step, .done = done, .userdata = userdata};
+	struct question question = {
+		.kind = STEP, .step = *step, .done = done, .userdata = userdata};
 
 	snprintf(question.uuid, sizeof(question.uuid), "%s", uuid);
 	question.step.affected = NULL;
@@ -482,6 +543,7 @@ struct clv_hardware *clv_hardware_free(struct clv_hardware *hw)
 		free(question);
 	}
 	clv_node_clear(&hw->node);
+	clv_readings_clear(&hw->readings);
 	free(hw->answer);
 	free(hw);
 	return NULL;

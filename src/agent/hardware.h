@@ -3,6 +3,7 @@
 
 #include "core/node.h"
 #include "core/plan.h"
+#include "core/reading.h"
 
 #include <stdint.h>
 
@@ -39,5 +40,13 @@ void clv_hardware_ask(
  * after. */
 void clv_hardware_step(struct clv_hardware *hardware, const char *uuid,
 	const struct clv_step *step, clv_hardware_fn done, void *userdata);
+/* Has the drivers asked what each device does and how it is, unless they are being asked
+ * something already: readings are no reason to let anybody wait.  False: they are; else
+ * done is called once, as above, and clv_hardware_readings() has the answer. */
+bool clv_hardware_sample(
+	struct clv_hardware *hardware, clv_hardware_fn done, void *userdata);
+/* Borrowed until the next one. */
+const struct clv_readings *clv_hardware_readings(const struct clv_hardware *hardware);
+
 /* Whoever asked is gone: nothing is called for him any more. */
 void clv_hardware_forget(struct clv_hardware *hardware, const void *userdata);

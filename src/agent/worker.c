@@ -2,6 +2,7 @@
 #include "agent/worker.h"
 
 #include "agent/node-json.h"
+#include "agent/reading-json.h"
 #include "backend/backend.h"
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -355,6 +356,41 @@ static json_t *step(struct worker *w, const json_t *question)
 	return answer;
 }
 
+/* Readings. */
+
+static int sample_one(struct worker *w, size_t at, struct clv_readings *readings)
+{
+	const struct clv_node_device *device = &w->node.devices[at];
+	struct clv_backend *backend = w->open[w->backend_of[at]];
+	struct clv_reading *reading;
+	struct clv_error why = {0};
+
+	if (!backend->ops->sample)
+		return 0;
+	reading = CLV_APPEND(readings->items, readings->n);
+	if (!reading)
+		return -ENOMEM;
+	clv_reading_begin(reading, device->info.uuid);
+	if (backend->ops->sample(backend, device, reading, &why) == -ENODEV)
+		reading->signs[CLV_SIGN_LOST] = 1;
+	return 0;
+}
+
+/* Only what has been surveyed is sampled: to look for devices may take seconds. */
+static json_t *sample(struct worker *w)
+{
+	struct clv_readings readings = {0};
+	json_t *answer;
+
+	for (size_t i = 0; i < w->node.n_devices; i++) {
+		if (sample_one(w, i, &readings) < 0)
+			break;
+	}
+	answer = json_pack("{s:o}", "readings", clv_readings_to_json(&readings));
+	clv_readings_clear(&readings);
+	return answer;
+}
+
 static json_t *answer(struct worker *w, const json_t *question)
 {
 	const char *what = json_string_value(json_object_get(question, "do"));
@@ -362,12 +398,14 @@ static json_t *answer(struct worker *w, const json_t *question)
 
 	if (what && strcmp(what, "survey") == 0)
 		return survey(w, names);
-	if (!what || strcmp(what, "step") != 0)
-		return json_pack("{s:{s:i,s:s}}", "error", "code", -EINVAL, "message",
-			"a question is not understood");
 	if (w->node.n_devices == 0)
 		json_decref(survey(w, names));
-	return step(w, question);
+	if (what && strcmp(what, "sample") == 0)
+		return sample(w);
+	if (what && strcmp(what, "step") == 0)
+		return step(w, question);
+	return json_pack("{s:{s:i,s:s}}", "error", "code", -EINVAL, "message",
+		"a question is not understood");
 }
 
 int clv_worker_main(void)

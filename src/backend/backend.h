@@ -3,6 +3,7 @@
 
 #include "core/device.h"
 #include "core/node.h"
+#include "core/reading.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@ struct clv_step;
  * (somebody uses it), -EPERM (rights), -ENODEV (the device or its driver is gone),
  * -ENOSPC (no room for it), -ENOTSUP (this driver or version cannot), -ETIMEDOUT,
  * -EIO (the driver failed for no reason that it says). */
-#define CLV_BACKEND_ABI 2u
+#define CLV_BACKEND_ABI 3u
 
 struct clv_backend {
 	const struct clv_backend_ops *ops;
@@ -52,6 +53,12 @@ struct clv_backend_ops {
 	 * is, its name stays. */
 	int (*read)(struct clv_backend *backend, struct clv_node_device *device,
 		struct clv_error *err);
+
+	/* NULL where the driver tells nothing.  What the device does now and how it is, into
+	 * a reading that was begun; it is cheap enough to be asked every second.  What the
+	 * driver does not say is left as it is; -ENODEV: it does not reach the device. */
+	int (*sample)(struct clv_backend *backend, const struct clv_node_device *device,
+		struct clv_reading *ret, struct clv_error *err);
 
 	/* NULL where the vendor has no such thing.  The device is as last read; after the
 	 * call the caller reads it again and compares. */

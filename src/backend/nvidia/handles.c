@@ -5,7 +5,9 @@
 
 #include "backend/nvidia/change.h"
 #include "backend/nvidia/error.h"
+#include "backend/nvidia/sample.h"
 #include "backend/nvidia/survey.h"
+#include "backend/nvidia/xids.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -45,6 +47,22 @@ static int start(struct clv_nvidia_backend *backend, struct clv_error *err)
 	return 0;
 }
 
+/* What nobody was told yet. */
+static void carry_xids(const struct clv_nvidia_backend *backend,
+	struct clv_nvidia_gpu *gpus, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t j = 0; j < backend->n_gpus; j++) {
+			const struct clv_nvidia_gpu *before = &backend->gpus[j];
+
+			if (strcmp(gpus[i].uuid, before->uuid) != 0)
+				continue;
+			memcpy(gpus[i].xids, before->xids, sizeof(gpus[i].xids));
+			gpus[i].n_xids = before->n_xids;
+		}
+	}
+}
+
 int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_error *err)
 {
 	const struct clv_nvidia_library *nvml = &backend->nvml;
@@ -64,6 +82,8 @@ int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_er
 		return clv_error_errno(err, ENOMEM, "cannot list the NVIDIA GPUs");
 	for (uint32_t i = 0; i < n; i++)
 		look_up(nvml, i, &gpus[i]);
+	clv_nvidia_xids_stop(backend);
+	carry_xids(backend, gpus, n);
 	free(backend->gpus);
 	backend->gpus = gpus;
 	backend->n_gpus = n;
@@ -72,6 +92,7 @@ int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_er
 
 int clv_nvidia_handles_restart(struct clv_nvidia_backend *backend, struct clv_error *err)
 {
+	clv_nvidia_xids_stop(backend);
 	backend->nvml.shutdown();
 	backend->is_started = false;
 	return clv_nvidia_handles_refresh(backend, err);
@@ -116,13 +137,21 @@ static int say_not_found(
 		uuid);
 }
 
+int clv_nvidia_handles_find_kept(
+	const struct clv_nvidia_backend *backend, const char *uuid)
+{
+	int index = find_kept(backend, uuid);
+
+	return index >= 0 && is_still(backend, index) ? index : -ENODEV;
+}
+
 int clv_nvidia_handles_find(
 	struct clv_nvidia_backend *backend, const char *uuid, struct clv_error *err)
 {
-	int index = find_kept(backend, uuid);
+	int index = clv_nvidia_handles_find_kept(backend, uuid);
 	int r;
 
-	if (index >= 0 && is_still(backend, index))
+	if (index >= 0)
 		return index;
 	r = clv_nvidia_handles_refresh(backend, err);
 	if (r < 0)
@@ -157,6 +186,7 @@ static void nvidia_free(struct clv_backend *base)
 
 	if (!backend)
 		return;
+	clv_nvidia_xids_stop(backend);
 	if (backend->is_started)
 		backend->nvml.shutdown();
 	clv_nvidia_library_close(&backend->nvml);
@@ -171,6 +201,7 @@ const struct clv_backend_ops clv_backend_nvidia = {
 	.free = nvidia_free,
 	.survey = clv_nvidia_survey,
 	.read = clv_nvidia_read,
+	.sample = clv_nvidia_sample,
 	.set_mig_mode = clv_nvidia_set_mig_mode,
 	.create = clv_nvidia_create,
 	.destroy = clv_nvidia_destroy,

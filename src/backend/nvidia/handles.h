@@ -10,6 +10,9 @@ struct clv_nvidia_gpu {
 	struct clv_nvml_device *handle;
 	int code; /* of the look-up; the handle is good if it is CLV_NVML_SUCCESS */
 	char uuid[CLV_NVML_UUID_BYTES];
+	/* What went wrong on it and nobody was told yet. */
+	uint32_t xids[CLV_READING_XIDS];
+	size_t n_xids;
 };
 
 struct clv_nvidia_backend {
@@ -20,6 +23,7 @@ struct clv_nvidia_backend {
 	uint32_t n_vain_restarts;    /* after which no more was seen than before */
 	struct clv_nvidia_gpu *gpus; /* by index */
 	uint32_t n_gpus;
+	struct clv_nvml_event_set *events; /* of Xid errors; NULL: none yet */
 };
 
 /* Looks all GPUs up anew.  One that cannot be reached keeps its place, with why. */
@@ -33,6 +37,10 @@ int clv_nvidia_handles_restart(struct clv_nvidia_backend *backend, struct clv_er
  * its, or -ENODEV. */
 int clv_nvidia_handles_find(
 	struct clv_nvidia_backend *backend, const char *uuid, struct clv_error *err);
+
+/* The same without looking anything up: -ENODEV if the kept handle does not answer. */
+int clv_nvidia_handles_find_kept(
+	const struct clv_nvidia_backend *backend, const char *uuid);
 
 /* What messages call it: its name, or its UUID before it has one. */
 const char *clv_nvidia_name(const struct clv_node_device *device);

@@ -9,6 +9,7 @@
 #include "backend/nvidia/processes.h"
 #include "base/error.h"
 #include "core/node.h"
+#include "core/reading.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -72,6 +73,27 @@ int clv_nvidia_holders_read(const struct clv_nvidia_library *nvml,
 				place ? &place->holders : &device->holders, process->pid);
 	}
 	return r < 0 ? clv_error_errno(err, ENOMEM, "cannot list the processes") : 0;
+}
+
+int clv_nvidia_holders_sample(const struct clv_nvidia_library *nvml,
+	struct clv_nvml_device *gpu, const struct clv_node_device *device,
+	struct clv_reading *reading)
+{
+	_cleanup_processes_ struct clv_nvidia_processes list = {0};
+	int r = list_all(nvml, gpu, &list);
+
+	reading->has_processes = nvml->list_compute_processes != NULL;
+	for (size_t i = 0; r == 0 && i < list.n; i++) {
+		const struct clv_nvml_process *process = &list.items[i];
+		const struct clv_partition *place =
+			clv_nvidia_partitions_find((struct clv_node_device *)device,
+				process->gpu_instance, process->compute_instance);
+
+		if (!is_told_better(&list, i))
+			r = clv_reading_add_process(reading, process->pid,
+				process->used_bytes, place ? place->name : "");
+	}
+	return r;
 }
 
 static void append(struct clv_error *err, const char *separator, const char *text)

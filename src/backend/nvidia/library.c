@@ -67,6 +67,19 @@ static const struct symbol symbols[] = {
 	{ CLV_NVIDIA_OPTIONAL, AT(get_vgpu_name), "nvmlVgpuTypeGetName" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_vgpu_memory), "nvmlVgpuTypeGetFramebufferSize" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_vgpu_max), "nvmlVgpuTypeGetMaxInstances" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_power), "nvmlDeviceGetPowerUsage" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_temperature), "nvmlDeviceGetTemperature" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_energy), "nvmlDeviceGetTotalEnergyConsumption" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_utilization), "nvmlDeviceGetUtilizationRates" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_encoder), "nvmlDeviceGetEncoderUtilization" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_decoder), "nvmlDeviceGetDecoderUtilization" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_ecc_errors), "nvmlDeviceGetTotalEccErrors" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_remapped_rows), "nvmlDeviceGetRemappedRows" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_retirement_pending), "nvmlDeviceGetRetiredPagesPendingStatus" },
+	{ CLV_NVIDIA_OPTIONAL, AT(make_event_set), "nvmlEventSetCreate" },
+	{ CLV_NVIDIA_OPTIONAL, AT(free_event_set), "nvmlEventSetFree" },
+	{ CLV_NVIDIA_OPTIONAL, AT(register_events), "nvmlDeviceRegisterEvents" },
+	{ CLV_NVIDIA_OPTIONAL, AT(wait_for_event), "nvmlEventSetWait_v2" },
 };
 
 /* What cannot be done without, and the first driver that can: the one that came with the

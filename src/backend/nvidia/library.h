@@ -92,6 +92,24 @@ struct clv_nvidia_library {
 	int (*get_vgpu_name)(uint32_t, char *, uint32_t *);
 	int (*get_vgpu_memory)(uint32_t, uint64_t *);
 	int (*get_vgpu_max)(struct clv_nvml_device *, uint32_t, uint32_t *);
+	int (*get_power)(struct clv_nvml_device *, uint32_t *ret_milliwatts);
+	int (*get_temperature)(
+		struct clv_nvml_device *, uint32_t sensor, uint32_t *ret_celsius);
+	int (*get_energy)(struct clv_nvml_device *, uint64_t *ret_millijoules);
+	int (*get_utilization)(struct clv_nvml_device *, struct clv_nvml_utilization *);
+	int (*get_encoder)(struct clv_nvml_device *, uint32_t *ret_percent, uint32_t *);
+	int (*get_decoder)(struct clv_nvml_device *, uint32_t *ret_percent, uint32_t *);
+	int (*get_ecc_errors)(struct clv_nvml_device *, uint32_t type, uint32_t counter,
+		uint64_t *);
+	int (*get_remapped_rows)(struct clv_nvml_device *, uint32_t *ret_corrected,
+		uint32_t *ret_uncorrected, uint32_t *ret_pending, uint32_t *ret_failed);
+	int (*get_retirement_pending)(struct clv_nvml_device *, uint32_t *);
+	int (*make_event_set)(struct clv_nvml_event_set **);
+	int (*free_event_set)(struct clv_nvml_event_set *);
+	int (*register_events)(
+		struct clv_nvml_device *, uint64_t types, struct clv_nvml_event_set *);
+	int (*wait_for_event)(
+		struct clv_nvml_event_set *, struct clv_nvml_event *, uint32_t ms);
 };
 
 /* -ENODEV when there is no library, or one that lacks what nothing works without. */

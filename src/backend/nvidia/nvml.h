@@ -14,6 +14,7 @@
 struct clv_nvml_device;
 struct clv_nvml_gpu_instance;
 struct clv_nvml_compute_instance;
+struct clv_nvml_event_set;
 
 enum clv_nvml_code {
 	CLV_NVML_SUCCESS = 0,
@@ -183,3 +184,24 @@ struct clv_nvml_compute_instance_info {
 	struct clv_nvml_placement placement;
 };
 static_assert(sizeof(struct clv_nvml_compute_instance_info) == 32, "..ComputeInstance..");
+
+/* In percent. */
+struct clv_nvml_utilization {
+	uint32_t gpu;
+	uint32_t memory;
+};
+static_assert(sizeof(struct clv_nvml_utilization) == 8, "nvmlUtilization_t");
+
+#define CLV_NVML_TEMPERATURE_GPU 0u    /* nvmlTemperatureSensors_t */
+#define CLV_NVML_ERROR_UNCORRECTED 1u  /* nvmlMemoryErrorType_t */
+#define CLV_NVML_ECC_VOLATILE 0u       /* nvmlEccCounterType_t: since the driver's load */
+#define CLV_NVML_EVENT_XID UINT64_C(8) /* nvmlEventTypeXidCriticalError */
+
+struct clv_nvml_event {
+	struct clv_nvml_device *device;
+	uint64_t type;
+	uint64_t data; /* the Xid */
+	uint32_t gpu_instance;
+	uint32_t compute_instance;
+};
+static_assert(sizeof(struct clv_nvml_event) == 32, "nvmlEventData_t");

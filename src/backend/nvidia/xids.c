@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backend/nvidia/xids.h"
+
+#include <string.h>
+
+#define AT_ONCE 64 /* a storm of them must not keep the caller */
+
+/* A GPU that cannot be listened to, a virtual one say, does not keep the others from it. */
+static void start(struct clv_nvidia_backend *backend)
+{
+	const struct clv_nvidia_library *nvml = &backend->nvml;
+
+	if (!nvml->make_event_set || !nvml->free_event_set || !nvml->register_events ||
+		!nvml->wait_for_event ||
+		nvml->make_event_set(&backend->events) != CLV_NVML_SUCCESS) {
+		backend->events = NULL;
+		return;
+	}
+	for (uint32_t i = 0; i < backend->n_gpus; i++) {
+		if (backend->gpus[i].code == CLV_NVML_SUCCESS)
+			nvml->register_events(backend->gpus[i].handle, CLV_NVML_EVENT_XID,
+				backend->events);
+	}
+}
+
+static void keep(struct clv_nvidia_gpu *gpu, uint64_t xid)
+{
+	for (size_t i = 0; i < gpu->n_xids; i++) {
+		if (gpu->xids[i] == xid)
+			return;
+	}
+	if (gpu->n_xids < CLV_READING_XIDS)
+		gpu->xids[gpu->n_xids++] = (uint32_t)xid;
+}
+
+/* A handle of an event may be another one than that of the look-up. */
+static struct clv_nvidia_gpu *find(
+	struct clv_nvidia_backend *backend, struct clv_nvml_device *handle)
+{
+	char uuid[CLV_NVML_UUID_BYTES] = "";
+
+	for (uint32_t i = 0; i < backend->n_gpus; i++) {
+		if (backend->gpus[i].handle == handle)
+			return &backend->gpus[i];
+	}
+	if (backend->nvml.get_uuid(handle, uuid, sizeof(uuid)) != CLV_NVML_SUCCESS)
+		return NULL;
+	for (uint32_t i = 0; i < backend->n_gpus; i++) {
+		if (strcmp(backend->gpus[i].uuid, uuid) == 0)
+			return &backend->gpus[i];
+	}
+	return NULL;
+}
+
+void clv_nvidia_xids_poll(struct clv_nvidia_backend *backend)
+{
+	if (!backend->events)
+		start(backend);
+	for (int i = 0; backend->events && i < AT_ONCE; i++) {
+		struct clv_nvml_event event = {0};
+		struct clv_nvidia_gpu *gpu;
+
+		if (backend->nvml.wait_for_event(backend->events, &event, 0) !=
+			CLV_NVML_SUCCESS)
+			return;
+		gpu = event.device ? find(backend, event.device) : NULL;
+		if (gpu && event.type == CLV_NVML_EVENT_XID)
+			keep(gpu, event.data);
+	}
+}
+
+void clv_nvidia_xids_stop(struct clv_nvidia_backend *backend)
+{
+	if (!backend->events)
+		return;
+	/* What has come is not to be lost with the set. */
+	clv_nvidia_xids_poll(backend);
+	backend->nvml.free_event_set(backend->events);
+	backend->events = NULL;
+}
