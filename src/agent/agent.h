@@ -27,6 +27,7 @@ struct clv_standing;
 struct clv_store;
 struct clv_tokens;
 struct clv_usage_book;
+struct clv_watchdog;
 
 /* How the agent was started. */
 struct clv_agent_config {
@@ -77,5 +78,6 @@ struct clv_agent {
 	struct clv_counters *counters;
 	struct clv_usage_book *usage;
 	struct clv_history *history;
+	struct clv_watchdog *watchdog;
 	uint64_t started_real_ns;
 };

@@ -2,10 +2,13 @@
 /* Devices, and the taking of one out of service: cordon, drain, uncordon. */
 #include "agent/agent.h"
 #include "agent/api.h"
+#include "agent/condition.h"
 #include "agent/cordons.h"
 #include "agent/devices.h"
 #include "agent/ledger.h"
 #include "agent/render.h"
+#include "agent/sightings.h"
+#include "agent/watchdog.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -14,6 +17,23 @@
 
 /* A little more than the drivers' own time-out. */
 #define DEVICES_WAIT_MS 15000u
+
+/* A device that was there and is lost is not to vanish without a word. */
+static bool is_shown(const struct clv_agent_device *device)
+{
+	return device->is_present ||
+	       (!device->parent && clv_condition_state(device) == CLV_HEALTH_LOST);
+}
+
+static json_t *render(const struct clv_request *request, struct clv_agent_device *device)
+{
+	json_t *object = clv_render_device(request->agent, device);
+
+	json_object_set_new(object, "processes",
+		clv_sightings_render(clv_watchdog_sightings(request->agent->watchdog),
+			device, &request->caller));
+	return object;
+}
 
 int clv_api_get_devices(
 	struct clv_request *request, const char *argument, struct clv_error *err)
@@ -28,10 +48,10 @@ int clv_api_get_devices(
 
 	items = json_array();
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
-		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
-		if (device->is_present)
-			json_array_append_new(items, clv_render_device(agent, device));
+		if (is_shown(device))
+			json_array_append_new(items, render(request, device));
 	}
 	request->status = 200;
 	request->answer = clv_api_list(items, 0);
@@ -88,11 +108,11 @@ static int set_cordon(struct clv_request *request, struct clv_agent_device *devi
 	return clv_cordons_set(request->agent, device, reason, err);
 }
 
-static int answer(struct clv_request *request, unsigned int status,
-	const struct clv_agent_device *device)
+static int answer(
+	struct clv_request *request, unsigned int status, struct clv_agent_device *device)
 {
 	request->status = status;
-	request->answer = clv_render_device(request->agent, device);
+	request->answer = render(request, device);
 	return 0;
 }
 
@@ -118,6 +138,8 @@ int clv_api_post_uncordon(
 
 	if (r >= 0)
 		r = set_cordon(request, device, NULL, err);
+	if (r >= 0)
+		clv_condition_acknowledge(request->agent, device);
 	return r < 0 ? r : answer(request, 200, device);
 }
 

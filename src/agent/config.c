@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "base/yaml.h"
@@ -21,6 +22,11 @@
 #define LEASES_MAX 1000000u
 #define DEVICES_MAX 100000.0
 #define GROUPS_MAX 65536 /* the kernel's own limit */
+/* A context and the code of its kernels take some hundred MiB of a GPU. */
+#define TOLERANCE_BYTES (UINT64_C(512) << 20)
+#define GRACE_NS (10 * CLV_NS_PER_S)
+#define EVERY_S 2u
+#define EVERY_MAX_S 3600u
 #define GROUP_MAX_BYTES ((size_t)16 << 20)
 
 #define MAP(fields, value, into, err) \
@@ -332,9 +338,73 @@ static int read_nodes(struct clv_yaml_value value, void *into, struct clv_error 
 
 /* All of it. */
 
+/* Who has no lease has no gate that could hold him back. */
+static int read_no_lease(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	int r = read_policy(value, into, err);
+
+	if (r >= 0 && *(enum clv_watch_policy *)into == CLV_WATCH_THROTTLE)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"a process without a lease has no gate: report it or end it");
+	return r;
+}
+
+static int read_grace(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	int r = clv_units_parse_duration(clv_yaml_text(value), into, err);
+
+	return r < 0 ? clv_yaml_at_fault(value, err) : r;
+}
+
+static int read_tolerance(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	*(uint64_t *)into = 0;
+	if (strcmp(clv_yaml_text(value), "0") == 0)
+		return 0;
+	return read_bytes(value, into, err);
+}
+
+/* "off": the drivers are not asked. */
+static int read_every(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint64_t ns = 0;
+	int r = 0;
+
+	if (strcmp(clv_yaml_text(value), "off") != 0)
+		r = clv_units_parse_duration(clv_yaml_text(value), &ns, err);
+	if (r < 0)
+		return clv_yaml_at_fault(value, err);
+	if (ns % CLV_NS_PER_S != 0 || ns > EVERY_MAX_S * CLV_NS_PER_S)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no number of seconds up to an hour: write 2s, or off",
+			clv_yaml_text(value));
+	*(uint32_t *)into = (uint32_t)(ns / CLV_NS_PER_S);
+	return 0;
+}
+
+static int read_command(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_config *config = into;
+	char(*command)[CLV_CONFIG_COMMAND_MAX] =
+		CLV_APPEND(config->ignored, config->n_ignored);
+
+	return command ? clv_yaml_read_text(value, *command, sizeof(*command), err)
+		       : no_memory(value, err);
+}
+
+static int read_ignored(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_command, into, err);
+}
+
 static const struct clv_yaml_field watch_fields[] = {
 	{"over-quota", read_policy, false, offsetof(struct clv_config, over_quota)},
-	{"no-lease", read_policy, false, offsetof(struct clv_config, no_lease)},
+	{"no-lease", read_no_lease, false, offsetof(struct clv_config, no_lease)},
+	{"tolerance", read_tolerance, false,
+		offsetof(struct clv_config, tolerance_bytes)},
+	{"grace", read_grace, false, offsetof(struct clv_config, grace_ns)},
+	{"ignore", read_ignored, false, 0},
+	{"every", read_every, false, offsetof(struct clv_config, watch_every_s)},
 };
 
 static int read_watch(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -358,8 +428,12 @@ static struct clv_config *make(void)
 {
 	struct clv_config *config = calloc(1, sizeof(*config));
 
-	if (config)
-		snprintf(config->address, sizeof(config->address), "127.0.0.1");
+	if (!config)
+		return NULL;
+	snprintf(config->address, sizeof(config->address), "127.0.0.1");
+	config->tolerance_bytes = TOLERANCE_BYTES;
+	config->grace_ns = GRACE_NS;
+	config->watch_every_s = EVERY_S;
 	return config;
 }
 
@@ -414,6 +488,7 @@ struct clv_config *clv_config_free(struct clv_config *config)
 	free(config->viewers);
 	free(config->tenants);
 	free(config->nodes);
+	free(config->ignored);
 	free(config);
 	return NULL;
 }

@@ -13,6 +13,7 @@ struct clv_error;
  * the network, who may do what, what tenants are allowed. */
 
 #define CLV_CONFIG_TEXT_MAX 256
+#define CLV_CONFIG_COMMAND_MAX 32
 
 /* A user or a group, by its name. */
 struct clv_config_who {
@@ -55,6 +56,11 @@ struct clv_config {
 	size_t n_nodes;
 	bool allow_overcommit;
 	enum clv_watch_policy over_quota, no_lease;
+	uint64_t tolerance_bytes;                /* of each process, that no call shows */
+	uint64_t grace_ns;                       /* before anything is said or done */
+	uint32_t watch_every_s;                  /* 0: the drivers are not asked */
+	char (*ignored)[CLV_CONFIG_COMMAND_MAX]; /* commands that need no lease */
+	size_t n_ignored;
 };
 
 /* -EINVAL and the like with file, line and column.  What is not said has its default.  On

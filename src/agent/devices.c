@@ -5,6 +5,7 @@
 #include "agent/devices.h"
 
 #include "agent/agent.h"
+#include "agent/condition.h"
 #include "agent/device-cache.h"
 #include "agent/device-json.h"
 #include "agent/device-lock.h"
@@ -64,6 +65,7 @@ struct clv_devices *clv_devices_free(struct clv_devices *devices)
 		clv_arbiter_free(device->arbiter);
 		clv_close_fd(&device->lock_fd);
 		free(device->leases);
+		clv_condition_free(device->condition);
 		free(device);
 	}
 	json_decref(devices->problems);

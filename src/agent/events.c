@@ -45,6 +45,14 @@ static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_LEASE_EXPIRED] = "lease_expired",
 	[CLV_EVENT_DEVICE_CORDONED] = "device_cordoned",
 	[CLV_EVENT_DEVICE_UNCORDONED] = "device_uncordoned",
+	[CLV_EVENT_DEVICE_DEGRADED] = "device_degraded",
+	[CLV_EVENT_DEVICE_LOST] = "device_lost",
+	[CLV_EVENT_DEVICE_RECOVERED] = "device_recovered",
+	[CLV_EVENT_DEVICE_ERROR] = "device_error",
+	[CLV_EVENT_PROCESS_WITHOUT_LEASE] = "process_without_lease",
+	[CLV_EVENT_LEASE_OVER_QUOTA] = "lease_over_quota",
+	[CLV_EVENT_LEASE_WITHIN_QUOTA] = "lease_within_quota",
+	[CLV_EVENT_UNGATED_API] = "ungated_api",
 };
 
 const char *clv_event_type_to_string(enum clv_event_type type)

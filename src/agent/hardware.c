@@ -6,6 +6,7 @@
 #include "agent/node-json.h"
 #include "agent/partitions.h"
 #include "agent/reading-json.h"
+#include "agent/watchdog.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -73,9 +74,9 @@ struct clv_hardware {
 	uint64_t asked, surveyed;
 	TAILQ_HEAD(question_list, question) questions; /* the first is being answered */
 	bool is_asking;
-	pid_t pid;      /* of the worker; 0: none */
-	bool is_warm;   /* it has answered: its drivers are open */
-	int fd;    /* both ways */
+	pid_t pid;    /* of the worker; 0: none */
+	bool is_warm; /* it has answered: its drivers are open */
+	int fd;       /* both ways */
 	sd_event_source *child, *input, *timer, *soon;
 	char *answer;
 	size_t n_bytes;
@@ -264,8 +265,8 @@ static json_t *names_of(struct clv_hardware *hw)
 
 static json_t *question_to_json(struct clv_hardware *hw, const struct question *question)
 {
-	json_t *json = json_pack("{s:s,s:o}", "do", kinds[question->kind].name, "names",
-		names_of(hw));
+	json_t *json = json_pack(
+		"{s:s,s:o}", "do", kinds[question->kind].name, "names", names_of(hw));
 
 	if (question->kind != STEP)
 		return json;
@@ -420,6 +421,8 @@ static void take(struct clv_hardware *hw, const struct question *question,
 		take_device(hw, question, answer, err);
 	}
 	clv_partitions_take_node(hw->agent, &hw->node);
+	if (hw->agent->watchdog)
+		clv_watchdog_surveyed(hw->agent->watchdog);
 	if (hw->agent->http)
 		clv_http_wake(hw->agent->http, CLV_TOPIC_HARDWARE | CLV_TOPIC_DEVICES);
 }
@@ -476,8 +479,8 @@ bool clv_hardware_sample(struct clv_hardware *hw, clv_hardware_fn done, void *us
 {
 	if (!TAILQ_EMPTY(&hw->questions))
 		return false;
-	append(hw, &(struct question){
-			   .kind = SAMPLE, .done = done, .userdata = userdata});
+	append(hw,
+		&(struct question){.kind = SAMPLE, .done = done, .userdata = userdata});
 	return true;
 }
 

@@ -36,18 +36,18 @@ struct clv_holder_watches *clv_holder_watches_free(struct clv_holder_watches *wa
 	return NULL;
 }
 
-static struct bucket *bucket_of(const struct clv_lease *lease)
+static struct bucket *bucket_of(
+	const struct clv_agent *agent, const struct clv_process_id *id)
 {
-	return &lease->agent->watches
-			->buckets[(uint64_t)lease->record.holder.pid % BUCKETS];
+	return &agent->watches->buckets[(uint64_t)id->pid % BUCKETS];
 }
 
-static struct clv_holder_watch *find(const struct clv_lease *lease)
+static struct clv_holder_watch *find(
+	const struct clv_agent *agent, const struct clv_process_id *id)
 {
-	const struct clv_process_id *id = &lease->record.holder;
 	struct clv_holder_watch *watch;
 
-	LIST_FOREACH(watch, bucket_of(lease), entry)
+	LIST_FOREACH(watch, bucket_of(agent, id), entry)
 	{
 		if (watch->id.pid == id->pid && watch->id.start_ticks == id->start_ticks)
 			return watch;
@@ -91,7 +91,7 @@ static int make(struct clv_lease *lease, int pidfd, struct clv_holder_watch **re
 		free(watch);
 		return r;
 	}
-	LIST_INSERT_HEAD(bucket_of(lease), watch, entry);
+	LIST_INSERT_HEAD(bucket_of(lease->agent, &watch->id), watch, entry);
 	*ret = watch;
 	return 0;
 }
@@ -104,7 +104,7 @@ static void join(struct clv_lease *lease, struct clv_holder_watch *watch)
 
 bool clv_holder_join(struct clv_lease *lease)
 {
-	struct clv_holder_watch *watch = find(lease);
+	struct clv_holder_watch *watch = find(lease->agent, &lease->record.holder);
 
 	if (watch)
 		join(lease, watch);
@@ -142,4 +142,31 @@ void clv_holder_forget(struct clv_lease *lease)
 bool clv_holder_is_dead(const struct clv_lease *lease)
 {
 	return !lease->holder || clv_watch_is_dead(lease->holder->watch);
+}
+
+struct clv_lease *clv_holder_find(const struct clv_agent *agent,
+	const struct clv_process_id *id, const struct clv_agent_device *device)
+{
+	const struct clv_holder_watch *watch = find(agent, id);
+	struct clv_lease *lease, *other = NULL;
+
+	if (!watch)
+		return NULL;
+	LIST_FOREACH(lease, &watch->leases, of_holder)
+	{
+		if (!lease->record.is_queued && clv_lease_is_on(lease, device))
+			return lease;
+		other = lease;
+	}
+	return other;
+}
+
+void clv_holder_each(const struct clv_agent *agent, clv_holder_fn fn, void *userdata)
+{
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct clv_holder_watch *watch;
+
+		LIST_FOREACH(watch, &agent->watches->buckets[i], entry)
+		fn(userdata, &watch->id, LIST_FIRST(&watch->leases));
+	}
 }

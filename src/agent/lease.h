@@ -65,6 +65,21 @@ struct clv_attached {
 };
 TAILQ_HEAD(clv_attached_list, clv_attached);
 
+/* What the drivers say of a lease, beside what its gates say. */
+struct clv_lease_truth {
+	bool is_known;         /* a driver shows its processes and what they hold */
+	uint64_t memory_bytes; /* that they hold */
+	uint64_t over_ns;      /* since when it is over its quota; 0: it is not */
+	uint64_t within_ns;    /* since when it is not any more */
+	bool is_over;          /* for long enough that it was reported */
+	bool is_throttled;
+	uint32_t ungated; /* APIs in use that no gate holds: bits of ungated.h */
+	/* When it last completed something or had nothing to complete, and its counters
+	 * then; 0: never. */
+	uint64_t progress_ns, done, overdue;
+	bool is_stuck; /* for a minute, while others waited for it */
+};
+
 /* Who holds a share: its tenant, its resources, the processes in it.  Owned by the
  * ledger; loop thread only. */
 struct clv_lease {
@@ -99,6 +114,7 @@ struct clv_lease {
 	sd_event_source *settle_timer; /* NULL: settled */
 	struct clv_lease_usage usage;
 	uint64_t refusal_event_ns; /* the last process_refused, to keep them rare */
+	struct clv_lease_truth truth;
 };
 TAILQ_HEAD(clv_lease_list, clv_lease);
 

@@ -9,6 +9,7 @@
 #include "agent/caller.h"
 #include "agent/config.h"
 #include "agent/devices.h"
+#include "agent/enforce.h"
 #include "agent/events.h"
 #include "agent/gate-server.h"
 #include "agent/history.h"
@@ -670,7 +671,7 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 		.class = request->has_class ? request->share.class : has->class,
 	};
 	struct clv_lease_record record;
-	struct clv_share share;
+	struct clv_share share, held;
 	char text[128];
 	int r;
 
@@ -690,8 +691,9 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 
 	lease->record.share = share;
 	ledger->ranked_ns = 0;
+	held = clv_enforce_share(lease);
 	if (lease->arbiter_lease)
-		clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &share);
+		clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &held);
 	clv_lease_describe_share(&share, text, sizeof(text));
 	clv_events_emit(ledger->agent, CLV_EVENT_LEASE_RESIZED, lease, "now %s", text);
 	serve_queue(ledger, lease->device);

@@ -23,6 +23,7 @@
 #include "agent/state.h"
 #include "agent/store.h"
 #include "agent/tokens.h"
+#include "agent/watchdog.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -167,6 +168,8 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	if (r >= 0)
 		r = clv_idle_new(agent, &agent->idle, err);
 	if (r >= 0)
+		r = clv_watchdog_new(agent, &agent->watchdog, err);
+	if (r >= 0)
 		r = clv_sampler_new(agent, &agent->sampler, err);
 	return r;
 }
@@ -182,6 +185,7 @@ static void tear_down(struct clv_agent *agent)
 	agent->http = clv_http_free(agent->http);
 	agent->tokens = clv_tokens_free(agent->tokens);
 	agent->sampler = clv_sampler_free(agent->sampler);
+	agent->watchdog = clv_watchdog_free(agent->watchdog);
 	agent->idle = clv_idle_free(agent->idle);
 	if (agent->ledger)
 		clv_sampler_save(agent);

@@ -7,15 +7,18 @@
 #include "agent/agent.h"
 #include "agent/api.h"
 #include "agent/apply.h"
+#include "agent/condition.h"
 #include "agent/counters.h"
 #include "agent/devices.h"
 #include "agent/exposition.h"
 #include "agent/history.h"
 #include "agent/ledger.h"
 #include "agent/self.h"
+#include "agent/watchdog.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,6 +150,71 @@ static double get_present(const struct source *source)
 static double get_cordoned(const struct source *source)
 {
 	return source->device->is_cordoned;
+}
+
+static const struct clv_reading *reading_of(const struct source *source)
+{
+	const struct clv_condition *condition = source->device->condition;
+
+	return condition ? &condition->reading : NULL;
+}
+
+#define DEFINE_GET_READING(name)                                        \
+	static double get_##name(const struct source *source)           \
+	{                                                               \
+		const struct clv_reading *reading = reading_of(source); \
+                                                                        \
+		return reading ? reading->name : NAN;                   \
+	}
+
+DEFINE_GET_READING(power_watts)
+DEFINE_GET_READING(temperature_celsius)
+DEFINE_GET_READING(energy_joules)
+DEFINE_GET_READING(utilization)
+DEFINE_GET_READING(encoder)
+DEFINE_GET_READING(decoder)
+
+static double get_driver_memory(const struct source *source)
+{
+	const struct clv_reading *reading = reading_of(source);
+
+	return reading && reading->memory_used_bytes != CLV_READING_UNKNOWN
+		       ? (double)reading->memory_used_bytes
+		       : NAN;
+}
+
+static double get_health(const struct source *source)
+{
+	return clv_condition_state(source->device);
+}
+
+static double get_without_lease(const struct source *source)
+{
+	const struct clv_sightings *sightings =
+		clv_watchdog_sightings(source->agent->watchdog);
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < sightings->n; i++)
+		n += sightings->items[i].device == source->device &&
+		     sightings->items[i].kind != CLV_SIGHTING_LEASED;
+	return n;
+}
+
+static double get_lease_driver_memory(const struct source *source)
+{
+	const struct clv_lease_truth *truth = &source->lease->truth;
+
+	return truth->is_known ? (double)truth->memory_bytes : NAN;
+}
+
+static double get_over_quota(const struct source *source)
+{
+	return source->lease->truth.is_over;
+}
+
+static double get_ungated(const struct source *source)
+{
+	return source->lease->truth.ungated != 0;
 }
 
 static double get_leases(const struct source *source)
@@ -332,6 +400,15 @@ static const struct metric metrics[] = {
 	{AGENT, INFO("cleave_device", "What a device or partition is."), .write = write_device_info},
 	{DEVICE, GAUGE("present", "", "Whether the drivers show it, 0 or 1."), get_present},
 	{DEVICE, GAUGE("cordoned", "", "Whether it takes no new lease, 0 or 1."), get_cordoned},
+	{DEVICE, GAUGE("health", "", "0: ok, 1: degraded, 2: lost."), get_health},
+	{DEVICE, GAUGE("power_watts", "watts", "Power drawn, as the driver says."), get_power_watts},
+	{DEVICE, GAUGE("temperature_celsius", "celsius", "Temperature of the chip, as the driver says."), get_temperature_celsius},
+	{DEVICE, COUNTER("energy_joules", "joules", "Energy used since the driver was loaded, as it says."), get_energy_joules},
+	{DEVICE, GAUGE("utilization_ratio", "ratio", "Part of the last moments with work on it, as the driver says."), get_utilization},
+	{DEVICE, GAUGE("encoder_utilization_ratio", "ratio", "The same of its video encoders."), get_encoder},
+	{DEVICE, GAUGE("decoder_utilization_ratio", "ratio", "The same of its video decoders."), get_decoder},
+	{DEVICE, GAUGE("driver_memory_used_bytes", "bytes", "Memory in use by whomever, as the driver says."), get_driver_memory},
+	{DEVICE, GAUGE("processes_without_lease", "", "Processes that the driver sees on it and that have no lease there."), get_without_lease},
 	{DEVICE, GAUGE("memory_size_bytes", "bytes", "Memory that there is."), get_size},
 	{DEVICE | TENANT, GAUGE("leases", "", "Active leases."), get_leases},
 	{DEVICE | TENANT, GAUGE("queued_leases", "", "Leases that wait to be admitted."), get_queued},
@@ -340,6 +417,9 @@ static const struct metric metrics[] = {
 	{LEASE, GAUGE("processes", "", "Processes that are attached."), get_processes},
 	{LEASE, GAUGE("share_cap_ratio", "ratio", "The most that it gets; 1 without a cap."), get_cap},
 	{LEASE, GAUGE("debt_seconds", "seconds", "Held time that it is ahead of its share; below 0: behind."), get_debt},
+	{LEASE, GAUGE("driver_memory_bytes", "bytes", "Memory that the driver says its processes hold."), get_lease_driver_memory},
+	{LEASE, GAUGE("over_quota", "", "Whether that is over its quota, 0 or 1."), get_over_quota},
+	{LEASE, GAUGE("ungated", "", "Whether it uses an API that no gate holds, 0 or 1."), get_ungated},
 	{ALL, GAUGE("share_promised_ratio", "ratio", "Compute promised, in devices."), COLUMN(CLV_HISTORY_SHARE_PROMISED)},
 	{ALL, GAUGE("share_used_ratio", "ratio", "Compute held in the last second, in devices."), COLUMN(CLV_HISTORY_SHARE_USED)},
 	{ALL, GAUGE("memory_used_bytes", "bytes", "Memory allocated."), COLUMN(CLV_HISTORY_MEMORY_USED)},
@@ -377,7 +457,9 @@ static void write_sample(struct clv_exposition *to, const struct metric *metric,
 	else
 		value = (double)usage->now.values[metric->column - 1] /
 			clv_history_columns[metric->column - 1].parts;
-	clv_exposition_value(to, family, labels, value);
+	/* What nobody says is no value. */
+	if (!isnan(value))
+		clv_exposition_value(to, family, labels, value);
 }
 
 static void label_device(

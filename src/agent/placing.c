@@ -5,6 +5,7 @@
 #include "agent/placing.h"
 
 #include "agent/agent.h"
+#include "agent/condition.h"
 #include "agent/devices.h"
 #include "agent/ledger.h"
 #include "agent/placing-internal.h"
@@ -123,15 +124,47 @@ static int fail_cordoned(const struct clv_agent_device *device, struct clv_error
 		device->info.name, device->cordon_reason);
 }
 
+/* A device that is named stands for its partitions as well, when it has any. */
+static bool is_meant(const struct clv_device *info, const char *name)
+{
+	return strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0;
+}
+
+static const struct clv_agent_device *find_ill(
+	const struct clv_agent *agent, const char *name)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (clv_condition_state(device) != CLV_HEALTH_OK &&
+			(name[0] == '\0' || is_meant(&device->info, name)))
+			return device;
+	}
+	return NULL;
+}
+
+static int fail_ill(const struct clv_agent_device *device, struct clv_error *err)
+{
+	bool is_lost = clv_condition_state(device) == CLV_HEALTH_LOST;
+
+	return clv_error_set(err, -EBUSY, "%s is %s, %s%s", device->info.name,
+		clv_health_state_to_string(clv_condition_state(device)),
+		clv_condition_reason(device),
+		is_lost ? "" : "; or ask for it by its name, with --device");
+}
+
 int clv_placing_fail_without_device(const struct clv_agent *agent,
 	const struct clv_lease_request *request, struct clv_error *err)
 {
 	const char *problem = json_string_value(
 		json_array_get(clv_devices_problems(agent->devices), 0));
 	const struct clv_agent_device *cordoned = find_cordoned(agent, request->device);
+	const struct clv_agent_device *ill = find_ill(agent, request->device);
 
 	if (cordoned)
 		return fail_cordoned(cordoned, err);
+	if (ill)
+		return fail_ill(ill, err);
 	if (is_changing(agent, request))
 		return clv_error_set(err, -EBUSY,
 			"%s is being divided anew: try again when that has ended",
@@ -152,10 +185,14 @@ int clv_placing_fail_without_device(const struct clv_agent *agent,
 		problem ? problem : "install the package pocl-opencl-icd");
 }
 
-/* A device that is named stands for its partitions as well, when it has any. */
-static bool is_meant(const struct clv_device *info, const char *name)
+/* What is degraded is for whoever asks for it by its name. */
+static bool is_well(
+	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
-	return strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0;
+	enum clv_health_state state = clv_condition_state(device);
+
+	return state == CLV_HEALTH_OK ||
+	       (state == CLV_HEALTH_DEGRADED && request->device[0] != '\0');
 }
 
 bool clv_placing_is_candidate(
@@ -166,7 +203,7 @@ bool clv_placing_is_candidate(
 		clv_devices_root((struct clv_agent_device *)device);
 
 	if (!device->is_present || device->is_divided || device->is_changing ||
-		root->is_changing || root->is_cordoned)
+		root->is_changing || root->is_cordoned || !is_well(device, request))
 		return false;
 	if (request->profile[0] != '\0' &&
 		strcmp(device->info.profile, request->profile) != 0)

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#define FIGURE(name)                                     \
-	{                                                \
-		#name, offsetof(struct clv_reading, name) \
+#define FIGURE(name)                                      \
+	{                                                 \
+#name, offsetof(struct clv_reading, name) \
 	}
 
 static const struct {

@@ -3,11 +3,13 @@
 #include "agent/render.h"
 
 #include "agent/agent.h"
+#include "agent/condition.h"
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/lease.h"
 #include "agent/ledger.h"
 #include "agent/queue.h"
+#include "agent/ungated.h"
 #include "arbiter/arbiter.h"
 #include "base/clock.h"
 #include "base/units.h"
@@ -114,6 +116,17 @@ static json_t *render_devices(const struct clv_lease *lease)
 	return array;
 }
 
+static void add_truth(const struct clv_lease *lease, json_t *object)
+{
+	const struct clv_lease_truth *truth = &lease->truth;
+
+	json_object_update_new(object,
+		json_pack("{s:o,s:b,s:b,s:o}", "driver_memory_bytes",
+			truth->is_known ? number(truth->memory_bytes) : json_null(),
+			"over_quota", truth->is_over, "throttled", truth->is_throttled,
+			"uses_ungated", clv_ungated_to_json(truth->ungated)));
+}
+
 json_t *clv_render_lease(const struct clv_lease *lease)
 {
 	const struct clv_lease_record *record = &lease->record;
@@ -145,6 +158,7 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 	json_object_set_new(object, "partition", render_partition(&lease->device->info));
 	json_object_set_new(object, "devices", render_devices(lease));
 	json_object_set_new(object, "processes", render_processes(lease));
+	add_truth(lease, object);
 	json_object_set_new(object, "socket", text(socket_path));
 	return object;
 }
@@ -199,6 +213,7 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 		device->is_cordoned ? text(device->cordon_reason) : json_null());
 	json_object_set_new(object, "divided", json_boolean(device->is_divided));
 	json_object_set_new(object, "numa_node", number_or_null(device->numa_node));
+	clv_condition_render(device, object);
 	return object;
 }
 

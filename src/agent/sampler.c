@@ -14,6 +14,7 @@
 #include "agent/once.h"
 #include "agent/state.h"
 #include "agent/store.h"
+#include "agent/watchdog.h"
 #include "arbiter/arbiter.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -60,6 +61,7 @@ static void sample(struct clv_lease *lease)
 		"allocations over the memory quota were refused");
 	report_growth(lease, CLV_EVENT_DRAIN_OVERDUE, now.overdue, &lease->seen_overdue,
 		"turns did not give the device back in time");
+	clv_watchdog_note(lease, &now);
 	clv_attached_check(lease);
 }
 
@@ -116,6 +118,7 @@ static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
 	clv_history_tick(agent->history);
 	clv_ledger_end_expired(agent->ledger);
 	clv_made_tick(agent->made);
+	clv_watchdog_tick(agent->watchdog);
 	clv_state_repair(agent);
 	clv_events_flush(agent->events);
 	if (++sampler->n_ticks % SAVE_EVERY == 0)

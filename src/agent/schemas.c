@@ -57,6 +57,21 @@ static const struct clv_schema_field partition[] = {
 	{"address", "string", "processors, a PCI address or a device node"},
 };
 
+static const struct clv_schema_field health[] = {
+	{"state", "ok|degraded|lost", "lost: nothing runs on it; degraded: no lease is put on it unasked"},
+	{"reasons", "[string]", "what is wrong and what would help, a line each"},
+	{"since", "time?", "null: since the agent started"},
+};
+
+static const struct clv_schema_field driver_process[] = {
+	{"pid", "integer", NULL},
+	{"command", "string", NULL},
+	{"uid", "integer?", NULL},
+	{"lease", "string?", "null: it is in none"},
+	{"has_lease_here", "boolean", "the lease is on this device, and has not ended"},
+	{"memory_bytes", "integer?", "as the driver says"},
+};
+
 static const struct clv_schema_field device[] = {
 	{"name", "string", NULL},
 	{"uuid", "string", NULL},
@@ -81,6 +96,15 @@ static const struct clv_schema_field device[] = {
 	{"numa_node", "integer?", NULL},
 	{"cordoned", "boolean", "it takes no new lease"},
 	{"cordon_reason", "string?", NULL},
+	{"health", "Health", NULL},
+	{"power_watts", "number?", "as its driver says; null: it does not"},
+	{"temperature_celsius", "number?", NULL},
+	{"energy_joules", "number?", "since its driver was loaded"},
+	{"utilization", "number?", "part of the last moments with work on it"},
+	{"encoder_utilization", "number?", NULL},
+	{"decoder_utilization", "number?", NULL},
+	{"driver_memory_used_bytes", "integer?", "by whomever"},
+	{"processes", "[DriverProcess]", "whom its driver sees on it; to tenants, their own"},
 };
 
 static const struct clv_schema_field device_list[] = {
@@ -139,6 +163,10 @@ static const struct clv_schema_field lease[] = {
 	{"partition", "Partition?", NULL},
 	{"devices", "[LeaseDevice]", NULL},
 	{"processes", "[Process]", NULL},
+	{"driver_memory_bytes", "integer?", "that the driver says its processes hold"},
+	{"over_quota", "boolean", "by that, for longer than the settings' grace"},
+	{"throttled", "boolean", "for being over its quota"},
+	{"uses_ungated", "[string]", "APIs in use that no gate holds"},
 	{"socket", "string", "of its gates"},
 };
 
@@ -346,6 +374,8 @@ static const struct clv_schema schemas[] = {
 	{"NodeAddress", ALL(node_address)},
 	{"Obstacle", ALL(obstacle)},
 	{"Operation", ALL(operation)},
+	{"Health", ALL(health)},
+	{"DriverProcess", ALL(driver_process)},
 	{"Partition", ALL(partition)},
 	{"PartitionRequest", FIELDS(partition_request), 2},
 	{"Plan", ALL(plan)},

@@ -408,7 +408,7 @@ uint64_t clv_arbiter_slot_memory(const struct clv_arbiter_lease *lease, uint32_t
 void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	struct clv_arbiter_sample *ret)
 {
-	uint64_t now_ns;
+	uint64_t now_ns, done;
 
 	lock(arbiter);
 	now_ns = clv_clock_ns();
@@ -428,6 +428,9 @@ void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 		ret->busy_ns += atomic_load(&slot->busy_ns);
 		ret->waited_ns += atomic_load(&slot->waited_ns);
 		ret->refused += atomic_load(&slot->refused);
+		done = atomic_load(&slot->done);
+		ret->done += done;
+		ret->in_flight |= atomic_load(&slot->entered) > done;
 		ret->waiting |= atomic_load(&slot->waiting) > 0;
 	}
 	ret->waiting &= !ret->holding;

@@ -43,6 +43,8 @@ struct clv_arbiter_sample {
 	uint64_t busy_ns;           /* reported */
 	uint64_t waited_ns;         /* reported */
 	uint64_t refused;           /* reported */
+	uint64_t done;              /* reported: commands completed */
+	bool in_flight;             /* reported: some are not */
 	uint32_t n_slots;           /* attached processes */
 	bool waiting;               /* has work and no turn */
 	bool holding;               /* has the turn now */

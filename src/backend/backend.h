@@ -54,9 +54,10 @@ struct clv_backend_ops {
 	int (*read)(struct clv_backend *backend, struct clv_node_device *device,
 		struct clv_error *err);
 
-	/* NULL where the driver tells nothing.  What the device does now and how it is, into
-	 * a reading that was begun; it is cheap enough to be asked every second.  What the
-	 * driver does not say is left as it is; -ENODEV: it does not reach the device. */
+	/* NULL where the driver tells nothing.  What the device does now and how it is,
+	 * into a reading that was begun; it is cheap enough to be asked every second.
+	 * What the driver does not say is left as it is; -ENODEV: it does not reach the
+	 * device. */
 	int (*sample)(struct clv_backend *backend, const struct clv_node_device *device,
 		struct clv_reading *ret, struct clv_error *err);
 

@@ -183,8 +183,7 @@ bool clv_health_take(struct clv_health *health, const struct clv_reading *readin
 
 bool clv_health_take_hang(struct clv_health *health, const char *lease, uint64_t seconds)
 {
-	struct clv_health_reason reason = {
-		.code = "hang", .state = CLV_HEALTH_DEGRADED};
+	struct clv_health_reason reason = {.code = "hang", .state = CLV_HEALTH_DEGRADED};
 
 	if (!lease)
 		return drop(health, find(health, reason.code));
@@ -200,7 +199,7 @@ bool clv_health_acknowledge(struct clv_health *health)
 	bool is_changed = false;
 
 	for (size_t i = health->n_reasons; i-- > 0;)
-		is_changed |= health->reasons[i].stays &&
-			      drop(health, &health->reasons[i]);
+		is_changed |=
+			health->reasons[i].stays && drop(health, &health->reasons[i]);
 	return is_changed;
 }

@@ -6,17 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a driver says of a device at one moment: figures, signs of ill health, and who uses
- * it.  Plain data, filled by backends. */
+/* What a driver says of a device at one moment: figures, signs of ill health, and who
+ * uses it.  Plain data, filled by backends. */
 
 /* What of health a driver counts or says; 0: nothing of the kind. */
 enum clv_sign {
-	CLV_SIGN_LOST,          /* 1: it does not reach the device any more */
-	CLV_SIGN_SILENT,        /* 1: it did not answer in time */
-	CLV_SIGN_ECC,           /* uncorrectable errors of memory since the driver's load */
+	CLV_SIGN_LOST,   /* 1: it does not reach the device any more */
+	CLV_SIGN_SILENT, /* 1: it did not answer in time */
+	CLV_SIGN_ECC,    /* uncorrectable errors of memory since the driver's load */
 	CLV_SIGN_ROWS_PENDING,  /* 1: rows of memory are remapped with the next reset */
 	CLV_SIGN_ROWS_FAILED,   /* 1: a row could not be remapped */
-	CLV_SIGN_PAGES_PENDING, /* pages of memory that are retired with the next reload */
+	CLV_SIGN_PAGES_PENDING, /* pages of memory that are retired with the next reload
+				 */
 	CLV_SIGN_PAGES_FAILED,  /* pages of memory that could not be retired */
 	CLV_SIGN_RAS,           /* uncorrectable errors of other blocks */
 	CLV_SIGN_DUMP,          /* 1: what a hang left behind waits to be looked at */
@@ -28,7 +29,7 @@ enum clv_sign {
 /* The driver's own account of one process on a device or on a part of it. */
 struct clv_reading_process {
 	uint32_t pid;
-	uint64_t memory_bytes; /* CLV_READING_UNKNOWN: not said */
+	uint64_t memory_bytes;                  /* CLV_READING_UNKNOWN: not said */
 	char partition[CLV_PARTITION_NAME_MAX]; /* "": the device as a whole */
 };
 

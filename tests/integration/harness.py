@@ -179,6 +179,8 @@ def serve_holder(api_path):
             if order.get("orphan"):
                 os.waitpid(pid, 0)
             result = json.loads(os.read(r, 65536))
+        elif do == "spawn":
+            result = subprocess.Popen(order["command"]).pid
         elif do == "exec":
             sys.stdout.write("null\n")
             sys.stdout.flush()
@@ -207,6 +209,8 @@ class Holder:
         result = self.receive()
         if what == "attach_in_child":
             self.children.append(result[0])
+        elif what == "spawn":
+            self.children.append(result)
         return result
 
     def send(self, what, **order):

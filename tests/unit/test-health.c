@@ -53,9 +53,8 @@ static void test_a_sign_holds_as_long_as_it_is_said(void **state)
 		struct clv_health health = {0};
 
 		assert_true(take_sign(&health, (enum clv_sign)sign, 1));
-		assert_int_equal(health.state, sign == CLV_SIGN_LOST
-						       ? CLV_HEALTH_LOST
-						       : CLV_HEALTH_DEGRADED);
+		assert_int_equal(health.state,
+			sign == CLV_SIGN_LOST ? CLV_HEALTH_LOST : CLV_HEALTH_DEGRADED);
 		assert_int_equal(health.n_reasons, 1);
 		/* What helps is said, and not cut off. */
 		assert_non_null(strstr(health.reasons[0].text, ": "));

@@ -48,8 +48,8 @@ static int start(struct clv_nvidia_backend *backend, struct clv_error *err)
 }
 
 /* What nobody was told yet. */
-static void carry_xids(const struct clv_nvidia_backend *backend,
-	struct clv_nvidia_gpu *gpus, uint32_t n)
+static void carry_xids(
+	const struct clv_nvidia_backend *backend, struct clv_nvidia_gpu *gpus, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		for (uint32_t j = 0; j < backend->n_gpus; j++) {

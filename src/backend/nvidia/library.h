@@ -99,8 +99,8 @@ struct clv_nvidia_library {
 	int (*get_utilization)(struct clv_nvml_device *, struct clv_nvml_utilization *);
 	int (*get_encoder)(struct clv_nvml_device *, uint32_t *ret_percent, uint32_t *);
 	int (*get_decoder)(struct clv_nvml_device *, uint32_t *ret_percent, uint32_t *);
-	int (*get_ecc_errors)(struct clv_nvml_device *, uint32_t type, uint32_t counter,
-		uint64_t *);
+	int (*get_ecc_errors)(
+		struct clv_nvml_device *, uint32_t type, uint32_t counter, uint64_t *);
 	int (*get_remapped_rows)(struct clv_nvml_device *, uint32_t *ret_corrected,
 		uint32_t *ret_uncorrected, uint32_t *ret_pending, uint32_t *ret_failed);
 	int (*get_retirement_pending)(struct clv_nvml_device *, uint32_t *);

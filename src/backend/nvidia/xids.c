@@ -5,7 +5,8 @@
 
 #define AT_ONCE 64 /* a storm of them must not keep the caller */
 
-/* A GPU that cannot be listened to, a virtual one say, does not keep the others from it. */
+/* A GPU that cannot be listened to, a virtual one say, does not keep the others from it.
+ */
 static void start(struct clv_nvidia_backend *backend)
 {
 	const struct clv_nvidia_library *nvml = &backend->nvml;

@@ -10,6 +10,7 @@
  * its number. */
 
 struct dnv_handle;
+struct dnv_event_set;
 
 enum dnv_code {
 	DNV_SUCCESS = 0,
@@ -20,6 +21,7 @@ enum dnv_code {
 	DNV_NOT_FOUND = 6,
 	DNV_INSUFFICIENT_SIZE = 7,
 	DNV_DRIVER_NOT_LOADED = 9,
+	DNV_TIMEOUT = 10,
 	DNV_GPU_IS_LOST = 15,
 	DNV_RESET_REQUIRED = 16,
 	DNV_IN_USE = 19,
@@ -71,6 +73,14 @@ DNV_SIZE(struct dnv_attributes, 40);
 struct dnv_utilization {
 	uint32_t gpu, memory;
 };
+
+struct dnv_event {
+	struct dnv_handle *device;
+	uint64_t type, data;
+	uint32_t gi, ci;
+};
+DNV_SIZE(struct dnv_event, 32);
+#define DNV_EVENT_XID 8U
 
 struct dnv_process_v1 {
 	uint32_t pid;

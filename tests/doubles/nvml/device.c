@@ -4,6 +4,7 @@
 #include "handles.h"
 #include "mig-device.h"
 #include "processes.h"
+#include "readings.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -240,8 +241,9 @@ int dnv_nvmlDeviceGetUtilizationRates(
 		return DNV_INVALID_ARGUMENT;
 	if (target.state->mig)
 		return DNV_NOT_SUPPORTED;
-	/* Nothing is measured here: who has processes is busy. */
-	rates->gpu = dnv_processes_bytes(&target) ? 50 : 0;
+	/* Where nothing is said, who has processes is busy. */
+	rates->gpu = (uint32_t)dnv_reading(
+		target.gpu, "busy", dnv_processes_bytes(&target) ? 50 : 0);
 	rates->memory = rates->gpu / 2;
 	return DNV_SUCCESS;
 }

@@ -62,10 +62,22 @@
 	F(nvmlDeviceGetActiveVgpus, (struct dnv_handle *device, uint32_t *count, uint32_t *ret), (device, count, ret)) \
 	F(nvmlVgpuTypeGetName, (uint32_t type, char *name, uint32_t *bytes), (type, name, bytes)) \
 	F(nvmlVgpuTypeGetFramebufferSize, (uint32_t type, uint64_t *bytes), (type, bytes)) \
-	F(nvmlVgpuTypeGetMaxInstances, (struct dnv_handle *device, uint32_t type, uint32_t *count), (device, type, count))
+	F(nvmlVgpuTypeGetMaxInstances, (struct dnv_handle *device, uint32_t type, uint32_t *count), (device, type, count)) \
+	F(nvmlDeviceGetPowerUsage, (struct dnv_handle *device, uint32_t *milliwatts), (device, milliwatts)) \
+	F(nvmlDeviceGetTemperature, (struct dnv_handle *device, uint32_t sensor, uint32_t *celsius), (device, sensor, celsius)) \
+	F(nvmlDeviceGetTotalEnergyConsumption, (struct dnv_handle *device, uint64_t *millijoules), (device, millijoules)) \
+	F(nvmlDeviceGetEncoderUtilization, (struct dnv_handle *device, uint32_t *percent, uint32_t *period), (device, percent, period)) \
+	F(nvmlDeviceGetDecoderUtilization, (struct dnv_handle *device, uint32_t *percent, uint32_t *period), (device, percent, period)) \
+	F(nvmlDeviceGetTotalEccErrors, (struct dnv_handle *device, uint32_t type, uint32_t counter, uint64_t *count), (device, type, counter, count)) \
+	F(nvmlDeviceGetRetiredPagesPendingStatus, (struct dnv_handle *device, uint32_t *pending), (device, pending)) \
+	F(nvmlEventSetCreate, (struct dnv_event_set **ret), (ret)) \
+	F(nvmlEventSetFree, (struct dnv_event_set *set), (set)) \
+	F(nvmlDeviceRegisterEvents, (struct dnv_handle *device, uint64_t types, struct dnv_event_set *set), (device, types, set)) \
+	F(nvmlEventSetWait_v2, (struct dnv_event_set *set, struct dnv_event *ret, uint32_t ms), (set, ret, ms))
 
 /* Between R450 and R470. */
 #define DNV_SINCE_470(F) \
+	F(nvmlDeviceGetRemappedRows, (struct dnv_handle *device, uint32_t *corrected, uint32_t *uncorrected, uint32_t *pending, uint32_t *failed), (device, corrected, uncorrected, pending, failed)) \
 	F(nvmlDeviceGetArchitecture, (struct dnv_handle *device, uint32_t *architecture), (device, architecture)) \
 	F(nvmlDeviceGetAttributes_v2, (struct dnv_handle *device, struct dnv_attributes *info), (device, info)) \
 	F(nvmlDeviceGetGpuInstancePossiblePlacements_v2, (struct dnv_handle *device, uint32_t profile_id, struct dnv_placement *ret, uint32_t *count), (device, profile_id, ret, count)) \

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/enforce.h"
+
+#include "agent/agent.h"
+#include "agent/config.h"
+#include "agent/devices.h"
+#include "agent/events.h"
+#include "agent/ledger.h"
+#include "arbiter/arbiter.h"
+#include "base/clock.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A throttled lease runs on, so that it can free what it has too much. */
+#define THROTTLED_PART 10u
+#define THROTTLED_LEAST_PPM 10000u
+
+struct pass {
+	struct clv_agent *agent;
+	struct clv_sightings *sightings;
+	uint64_t now_ns;
+};
+
+/* Leases over their quota. */
+
+struct clv_share clv_enforce_share(const struct clv_lease *lease)
+{
+	struct clv_share share = lease->record.share;
+	uint32_t cap_ppm = share.compute_ppm / THROTTLED_PART;
+
+	if (!lease->truth.is_throttled)
+		return share;
+	if (cap_ppm < THROTTLED_LEAST_PPM)
+		cap_ppm = THROTTLED_LEAST_PPM;
+	if (share.cap_ppm == 0 || share.cap_ppm > cap_ppm)
+		share.cap_ppm = cap_ppm;
+	return share;
+}
+
+static void throttle(struct clv_lease *lease, bool is_wanted)
+{
+	struct clv_share share;
+
+	if (!lease->arbiter_lease || lease->truth.is_throttled == is_wanted)
+		return;
+	lease->truth.is_throttled = is_wanted;
+	share = clv_enforce_share(lease);
+	clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &share);
+}
+
+static void end_processes(const struct pass *pass, const struct clv_lease *lease)
+{
+	for (size_t i = 0; i < pass->sightings->n; i++) {
+		struct clv_sighting *sighting = &pass->sightings->items[i];
+
+		if (sighting->kind == CLV_SIGHTING_LEASED &&
+			strcmp(sighting->lease, lease->record.id) == 0)
+			clv_sighting_end(sighting, pass->now_ns);
+	}
+}
+
+static const char *say_policy(const struct clv_lease *lease)
+{
+	switch (lease->agent->settings->over_quota) {
+	case CLV_WATCH_THROTTLE:
+		return lease->arbiter_lease
+			       ? "it gets a tenth of its share until it is within"
+			       : "it cannot be throttled, as it has no gate there";
+	case CLV_WATCH_END:
+		return "its processes are ended";
+	default:
+		return "it is only reported";
+	}
+}
+
+static void report_over(struct clv_lease *lease)
+{
+	char held[32], quota[32];
+
+	clv_units_format_bytes(lease->truth.memory_bytes, held);
+	clv_units_format_bytes(lease->record.share.memory_bytes, quota);
+	lease->truth.is_over = true;
+	clv_events_emit(lease->agent, CLV_EVENT_LEASE_OVER_QUOTA, lease,
+		"the driver says that it holds %s of a quota of %s: %s", held, quota,
+		say_policy(lease));
+}
+
+static void act_on_over(const struct pass *pass, struct clv_lease *lease)
+{
+	const struct clv_config *settings = pass->agent->settings;
+	struct clv_lease_truth *truth = &lease->truth;
+
+	truth->within_ns = 0;
+	if (truth->over_ns == 0)
+		truth->over_ns = pass->now_ns;
+	if (pass->now_ns - truth->over_ns < settings->grace_ns)
+		return;
+	if (!truth->is_over)
+		report_over(lease);
+	if (settings->over_quota == CLV_WATCH_THROTTLE)
+		throttle(lease, true);
+	if (settings->over_quota == CLV_WATCH_END)
+		end_processes(pass, lease);
+}
+
+static void act_on_within(const struct pass *pass, struct clv_lease *lease)
+{
+	struct clv_lease_truth *truth = &lease->truth;
+
+	truth->over_ns = 0;
+	if (!truth->is_over)
+		return;
+	if (truth->within_ns == 0)
+		truth->within_ns = pass->now_ns;
+	if (pass->now_ns - truth->within_ns < pass->agent->settings->grace_ns)
+		return;
+	truth->is_over = false;
+	throttle(lease, false);
+	clv_events_emit(lease->agent, CLV_EVENT_LEASE_WITHIN_QUOTA, lease,
+		"the driver says that it is within its quota again");
+}
+
+/* A lease that has whole devices has the device's own bound. */
+static void look_at_lease(const struct pass *pass, struct clv_lease *lease)
+{
+	struct clv_lease_truth *truth = &lease->truth;
+	uint64_t allowed_bytes = lease->record.share.memory_bytes;
+	size_t n;
+
+	if (lease->record.is_queued || lease->n_others > 0)
+		return;
+	truth->is_known =
+		clv_sightings_sum(pass->sightings, lease, &truth->memory_bytes, &n);
+	allowed_bytes += n * pass->agent->settings->tolerance_bytes;
+	if (truth->is_known && truth->memory_bytes > allowed_bytes)
+		act_on_over(pass, lease);
+	else
+		act_on_within(pass, lease);
+}
+
+/* Processes without a lease. */
+
+static bool is_ignored(const struct clv_config *settings, const char *command)
+{
+	for (size_t i = 0; i < settings->n_ignored; i++) {
+		if (strcmp(settings->ignored[i], command) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void explain(const struct clv_sighting *sighting, char *ret, size_t ret_bytes)
+{
+	switch (sighting->kind) {
+	case CLV_SIGHTING_MISPLACED:
+		snprintf(ret, ret_bytes, "its lease %s is on another device",
+			sighting->lease_name);
+		break;
+	case CLV_SIGHTING_LEFT_OVER:
+		snprintf(ret, ret_bytes, "its lease %s has ended", sighting->lease_name);
+		break;
+	default:
+		snprintf(ret, ret_bytes, "it is in no lease: start it with cleave run");
+	}
+}
+
+static void report_stranger(struct clv_agent *agent, struct clv_sighting *sighting)
+{
+	char what[160], why[120], held[32] = "unknown memory";
+
+	clv_sighting_describe(sighting, what, sizeof(what));
+	explain(sighting, why, sizeof(why));
+	if (sighting->memory_bytes != CLV_READING_UNKNOWN)
+		clv_units_format_bytes(sighting->memory_bytes, held);
+	sighting->is_reported = true;
+	clv_events_emit_for_device(agent, CLV_EVENT_PROCESS_WITHOUT_LEASE,
+		sighting->device->info.name, "%s uses it with %s: %s", what, held, why);
+}
+
+static void look_at_stranger(const struct pass *pass, struct clv_sighting *sighting)
+{
+	const struct clv_config *settings = pass->agent->settings;
+
+	if (sighting->kind == CLV_SIGHTING_LEASED ||
+		is_ignored(settings, sighting->command) ||
+		pass->now_ns - sighting->first_ns < settings->grace_ns)
+		return;
+	if (!sighting->is_reported)
+		report_stranger(pass->agent, sighting);
+	/* Whoever is not known to be a tenant's may be the machine's own. */
+	if (settings->no_lease == CLV_WATCH_END &&
+		sighting->kind != CLV_SIGHTING_STRANGER)
+		clv_sighting_end(sighting, pass->now_ns);
+}
+
+void clv_enforce(struct clv_agent *agent, struct clv_agent_device *device,
+	struct clv_sightings *sightings)
+{
+	struct pass pass = {
+		.agent = agent, .sightings = sightings, .now_ns = clv_clock_ns()};
+	struct clv_lease *lease;
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	{
+		if (clv_lease_is_below(lease, device))
+			look_at_lease(&pass, lease);
+	}
+	for (size_t i = 0; i < sightings->n; i++) {
+		if (clv_devices_root(sightings->items[i].device) == device)
+			look_at_stranger(&pass, &sightings->items[i]);
+	}
+}

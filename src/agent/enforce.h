@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/sightings.h"
+
+struct clv_agent;
+struct clv_agent_device;
+struct clv_lease;
+
+/* Compares what a driver says of a whole device's processes with the ledger, and reports,
+ * throttles or ends as the settings say.  It ends no process that is not known to be a
+ * tenant's.  Loop thread only. */
+void clv_enforce(struct clv_agent *agent, struct clv_agent_device *device,
+	struct clv_sightings *sightings);
+
+/* The share that the arbiter is to hold the lease to: its own, or less while it is
+ * throttled. */
+struct clv_share clv_enforce_share(const struct clv_lease *lease);

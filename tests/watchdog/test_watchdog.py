@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The watchdog of the truth: the double of libnvidia-ml says what GPUs do, how they are,
+and who holds how much; the agent compares it with its ledger.
+
+usage: test_watchdog.py --build BUILD [unittest arguments]
+"""
+import os
+import subprocess
+import sys
+import textwrap
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "apply"))
+
+import worlds  # noqa: E402
+from harness import Holder, UnixConnection, wait_until  # noqa: E402
+
+MIB = 1 << 20
+ONE = "gpu H100-80GB"
+MIG = "gpu A100-40GB mig=on"
+
+
+class Case(unittest.TestCase):
+    def begin(self, node=ONE, watch="", driver="r580"):
+        """A node with an agent on it that asks the drivers every second."""
+        self.world = worlds.Nvml(node, driver)
+        self.addCleanup(self.world.close)
+        path = os.path.join(self.world.folder, "cleaved.yaml")
+        worlds.write_whole(path, "version: 1\nwatch:\n  every: 1s\n  grace: 1s\n"
+                           + textwrap.indent(textwrap.dedent(watch), "  "))
+        self.world.arguments = ("--config", path)
+        self.agent = self.world.agent()
+        self.holders, self.programs = [], []
+        self.addCleanup(self.end)
+        self.agent.start()
+        self.agent.get("/v1/node")
+
+    def end(self):
+        for holder in self.holders:
+            holder.end()
+        for program in self.programs:
+            program.kill()
+            program.wait()
+        self.assertEqual(self.agent.close(), 0)
+
+    def holder(self):
+        self.holders.append(Holder(self.agent))
+        return self.holders[-1]
+
+    def program(self):
+        """A process of this machine, which the driver says is on a GPU."""
+        self.programs.append(subprocess.Popen(["sleep", "600"]))
+        return self.programs[-1]
+
+    def device(self, name="gpu0"):
+        return next(d for d in self.agent.get("/v1/devices")["items"] if d["name"] == name)
+
+    def until(self, condition, what, seconds=15):
+        self.assertTrue(wait_until(condition, seconds), (what, self.agent.log()[-2000:]))
+
+    def until_health(self, state, word=""):
+        def is_so():
+            health = self.device()["health"]
+            return health["state"] == state and word in " ".join(health["reasons"])
+        self.until(is_so, (state, word))
+
+    def until_event(self, kind, *words):
+        def is_there():
+            return [e for e in self.agent.events(kind)
+                    if all(word in e["message"] for word in words)]
+        self.until(is_there, (kind, words))
+        return is_there()
+
+    def metric(self, line):
+        path = self.agent.api
+        return [text for text in metrics(path).splitlines() if text.startswith(line)]
+
+
+def metrics(path):
+    connection = UnixConnection(path)
+    connection.request("GET", "/metrics")
+    return connection.getresponse().read().decode()
+
+
+class Readings(Case):
+    def test_figures(self):
+        self.begin()
+        self.world.put("readings", "0 power 215500\n0 temperature 61\n0 energy 98765000\n"
+                       "0 busy 75\n0 encoder 12\n0 decoder 0")
+        self.until(lambda: self.device()["power_watts"] == 215.5, "power")
+        device = self.device()
+        self.assertEqual(device["temperature_celsius"], 61)
+        self.assertEqual(device["energy_joules"], 98765)
+        self.assertEqual(device["utilization"], 0.75)
+        self.assertEqual(device["encoder_utilization"], 0.12)
+        self.assertEqual(device["decoder_utilization"], 0)
+        self.assertEqual(device["health"], {"state": "ok", "reasons": [], "since": None})
+        self.assertEqual(self.metric('cleave_device_power_watts{device="gpu0"'),
+                         ['cleave_device_power_watts{device="gpu0"} 215.5'])
+        self.assertEqual(self.metric('cleave_device_energy_joules_total{device="gpu0"'),
+                         ['cleave_device_energy_joules_total{device="gpu0"} 98765'])
+
+    def test_what_is_not_said_is_null(self):
+        """And no metric: a zero would be a lie."""
+        self.begin(driver="r450")
+        self.until(lambda: self.device()["utilization"] is not None, "a reading")
+        device = self.device()
+        for key in ("power_watts", "temperature_celsius", "energy_joules",
+                    "encoder_utilization", "decoder_utilization"):
+            self.assertIsNone(device[key], key)
+        self.assertEqual(self.metric("cleave_device_power_watts{"), [])
+
+    def test_a_driver_that_is_not_asked(self):
+        self.begin(watch="every: off")
+        self.world.put("readings", "0 power 215500")
+        time.sleep(2.5)
+        self.assertIsNone(self.device()["power_watts"])
+
+
+class Health(Case):
+    def test_signs_come_and_go(self):
+        self.begin()
+        self.world.put("readings", "0 ecc 2\n0 rows-pending 1\n0 rows-failed 0")
+        self.until_health("degraded", "2 uncorrectable memory errors")
+        self.until_health("degraded", "reset it when nobody uses it")
+        self.assertTrue(self.device()["health"]["since"])
+        self.until_event("device_degraded", "remapped")
+        self.assertEqual(self.metric("cleave_device_health{"),
+                         ['cleave_device_health{device="gpu0"} 1'])
+        self.world.put("readings", "0 ecc 0")
+        self.until_health("ok")
+        self.until_event("device_recovered")
+
+    def test_an_xid_stays_until_an_admin_has_seen_to_it(self):
+        self.begin()
+        self.until(lambda: self.device()["utilization"] is not None, "a reading")
+        self.world.put("xids", "0 48")
+        self.until_health("degraded", "Xid 48")
+        time.sleep(2.5)
+        self.assertEqual(self.device()["health"]["state"], "degraded")
+        status, device = self.agent.request("POST", "/v1/devices/gpu0/uncordon")
+        self.assertEqual((status, device["health"]["state"]), (200, "ok"))
+        self.until_event("device_recovered")
+
+    def test_an_xid_of_a_program_is_an_event_alone(self):
+        self.begin("gpu H100-80GB\ngpu H100-80GB")
+        self.until(lambda: self.device("gpu1")["utilization"] is not None, "a reading")
+        self.world.put("xids", "1 13")
+        event = self.until_event("device_error", "Xid 13", "look at the program")[0]
+        self.assertEqual(event["device"], "gpu1")
+        self.assertEqual(self.device("gpu1")["health"]["state"], "ok")
+
+    def test_a_gpu_that_falls_off_the_bus_and_comes_back(self):
+        self.begin("gpu H100-80GB\ngpu H100-80GB")
+        self.until(lambda: self.device()["utilization"] is not None, "a reading")
+        self.world.control("lose", "0")
+        self.until_health("lost", "the driver does not reach it any more")
+        self.until_event("device_lost")
+        # It is not asked for, nor had by its name; the other one is.
+        holder = self.holder()
+        self.assertEqual(holder.lease(share=1)["device"], "gpu1")
+        status, problem = holder.request("POST", "/v1/leases", {"share": .5, "device": "gpu0"})
+        self.assertEqual((status, problem["code"]), (409, "does_not_fit"))
+        self.assertIn("gpu0 is lost", problem["detail"])
+        # Nor after a survey in which the driver leaves it out.
+        self.agent.get("/v1/node")
+        self.assertEqual(self.device()["health"]["state"], "lost")
+        self.world.control("find", "0")
+        self.agent.get("/v1/node")
+        self.until_health("ok")
+
+    def test_degraded_is_for_who_asks_by_name(self):
+        self.begin()
+        self.world.put("readings", "0 ecc 1")
+        self.until_health("degraded")
+        holder = self.holder()
+        status, problem = holder.request("POST", "/v1/leases", {"share": .5})
+        self.assertEqual((status, problem["code"]), (409, "does_not_fit"))
+        self.assertIn("--device", problem["detail"])
+        self.assertEqual(holder.lease(share=.5, device="gpu0")["device"], "gpu0")
+
+    def test_a_driver_that_hangs(self):
+        """It is asked in a process of its own, so that the agent answers meanwhile."""
+        self.begin()
+        self.until(lambda: self.device()["utilization"] is not None, "a reading")
+        self.world.faults("nvmlDeviceGetUtilizationRates 1 hang")
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and self.device()["health"]["state"] == "ok":
+            began = time.monotonic()
+            self.agent.get("/v1/leases")
+            self.assertLess(time.monotonic() - began, 1)
+            time.sleep(.2)
+        self.until_health("degraded", "does not answer")
+        self.until_health("ok")
+
+
+class Truth(Case):
+    def leased(self, **wanted):
+        """A holder whose own process the driver sees."""
+        holder = self.holder()
+        return holder, holder.lease(**wanted)
+
+    def see(self, *lines):
+        """(pid, bytes) or (pid, gpu, gi, ci, bytes)"""
+        rows = [line if len(line) > 2 else (line[0], 0, "-", "-", line[1]) for line in lines]
+        self.world.put("processes", "\n".join(" ".join(map(str, row)) for row in rows))
+
+    def lease(self, lease):
+        return self.agent.get(f"/v1/leases/{lease['id']}")
+
+    def test_who_is_on_the_device(self):
+        self.begin()
+        holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
+        stranger = self.program()
+        self.see((holder.pid, 300 * MIB), (stranger.pid, 200 * MIB))
+        self.until(lambda: len(self.device()["processes"]) == 2, "both")
+        ours, other = sorted(self.device()["processes"], key=lambda p: -p["memory_bytes"])
+        self.assertEqual((ours["pid"], ours["lease"], ours["has_lease_here"]),
+                         (holder.pid, lease["id"], True))
+        self.assertEqual((other["pid"], other["lease"], other["command"], other["uid"]),
+                         (stranger.pid, None, "sleep", os.getuid()))
+        self.assertEqual(self.lease(lease)["driver_memory_bytes"], 300 * MIB)
+        self.until_event("process_without_lease", str(stranger.pid), "sleep", "cleave run")
+        self.assertEqual(len(self.agent.events("process_without_lease")), 1)
+        self.assertEqual(self.metric("cleave_device_processes_without_lease{"),
+                         ['cleave_device_processes_without_lease{device="gpu0"} 1'])
+        self.assertIsNone(stranger.poll(), "nobody said that it should be ended")
+
+    def test_a_child_is_the_leases_too(self):
+        self.begin()
+        holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
+        child = holder.do("attach_in_child", socket=lease["socket"])[0]
+        self.see((child, 100 * MIB), (holder.pid, 50 * MIB))
+        self.until(lambda: self.lease(lease)["driver_memory_bytes"] == 150 * MIB, "the sum")
+
+    def test_over_quota_is_reported(self):
+        self.begin(watch="tolerance: 64M")
+        holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB, name="greedy")
+        self.see((holder.pid, (1024 + 64) * MIB))
+        self.until(lambda: self.lease(lease)["driver_memory_bytes"], "a reading")
+        time.sleep(2.5)
+        self.assertFalse(self.lease(lease)["over_quota"], "its context is tolerated")
+        self.see((holder.pid, (1024 + 65) * MIB))
+        event = self.until_event("lease_over_quota", "1.06 GiB", "1 GiB", "only reported")[0]
+        self.assertEqual((event["lease"], event["name"]), (lease["id"], "greedy"))
+        self.assertTrue(self.lease(lease)["over_quota"])
+        self.see((holder.pid, 500 * MIB))
+        self.until_event("lease_within_quota")
+        self.assertFalse(self.lease(lease)["over_quota"])
+        self.assertEqual(len(self.agent.events("lease_over_quota")), 1)
+        self.assertIsNone(holder.process.poll())
+
+    def test_over_quota_is_throttled_until_it_is_within(self):
+        self.begin(watch="over-quota: throttle\ntolerance: 0")
+        holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
+        holder.do("attach", socket=lease["socket"])
+        self.see((holder.pid, 1025 * MIB))
+        self.until_event("lease_over_quota", "a tenth of its share")
+        self.assertTrue(self.lease(lease)["throttled"])
+        # A resize does not lift it.
+        status, _ = holder.request("PATCH", f"/v1/leases/{lease['id']}", {"share": .6})
+        self.assertEqual(status, 200)
+        self.assertTrue(self.lease(lease)["throttled"])
+        self.see((holder.pid, 1024 * MIB))
+        self.until(lambda: not self.lease(lease)["throttled"], "freed")
+
+    def test_over_quota_is_ended(self):
+        self.begin(watch="over-quota: end\ntolerance: 0")
+        holder, lease = self.leased(share=.4, memory_bytes=1024 * MIB)
+        neighbour, other = self.leased(share=.4, memory_bytes=1024 * MIB)
+        stranger = self.program()
+        self.see((holder.pid, 1025 * MIB), (neighbour.pid, 1024 * MIB),
+                 (stranger.pid, 9999 * MIB))
+        self.until(lambda: holder.process.poll() is not None, "it is ended")
+        self.until(lambda: self.agent.request("GET", f"/v1/leases/{lease['id']}")[0] == 404,
+                   "its lease too")
+        self.assertIsNone(neighbour.process.poll())
+        self.assertIsNone(stranger.poll(), "it is not known to be a tenant's")
+        self.assertEqual(self.lease(other)["state"], "active")
+
+    def test_one_that_does_not_listen_is_killed(self):
+        self.begin(watch="over-quota: end\ntolerance: 0")
+        holder, lease = self.leased(share=.4, memory_bytes=1024 * MIB)
+        deaf = holder.do("attach_in_child", socket=lease["socket"])[0]
+        self.addCleanup(end_quietly, deaf)
+        subprocess.run(["kill", "-STOP", str(deaf)], check=True)
+        self.see((deaf, 1025 * MIB))
+        self.until(lambda: is_dead(deaf), "SIGKILL", 20)
+
+    def test_on_a_device_that_its_lease_has_not_got(self):
+        self.begin("gpu H100-80GB\ngpu H100-80GB", watch="no-lease: end")
+        holder, lease = self.leased(share=1, device="gpu0", name="cheat")
+        stranger = self.program()
+        self.see((holder.pid, 1, "-", "-", 100 * MIB), (stranger.pid, 1, "-", "-", 9 * MIB))
+        self.until_event("process_without_lease", "its lease cheat is on another device")
+        self.until(lambda: holder.process.poll() is not None, "it is ended")
+        self.until_event("process_without_lease", str(stranger.pid))
+        time.sleep(2)
+        self.assertIsNone(stranger.poll(), "it may be the machine's own")
+
+    def test_what_a_lease_left_over(self):
+        """A process that was a lease's when it was seen first is known as a tenant's."""
+        self.begin(watch="no-lease: end")
+        holder, lease = self.leased(share=.5, name="gone")
+        child = holder.do("spawn", command=["sleep", "600"])
+        self.see((child, 10 * MIB))
+        self.until(lambda: self.device()["processes"], "it is seen")
+        self.assertEqual(self.device()["processes"][0]["lease"], lease["id"])
+        holder.kill()
+        self.until_event("process_without_lease", "its lease gone has ended")
+        self.until(lambda: is_dead(child), "it is ended", 20)
+
+    def test_ignored(self):
+        self.begin(watch="ignore: [sleep]")
+        stranger = self.program()
+        self.see((stranger.pid, 10 * MIB))
+        self.until(lambda: self.device()["processes"], "it is seen")
+        time.sleep(2.5)
+        self.assertEqual(self.agent.events("process_without_lease"), [])
+
+    def test_a_process_that_is_not_of_this_machine(self):
+        self.begin()
+        self.see((4194000, 10 * MIB))
+        self.until_event("process_without_lease", "4194000 (?) of nobody here")
+
+    def test_memory_that_the_driver_does_not_tell(self):
+        self.begin()
+        holder, lease = self.leased(share=.5)
+        self.see((holder.pid, "-"))
+        self.until(lambda: self.device()["processes"], "it is seen")
+        self.assertIsNone(self.device()["processes"][0]["memory_bytes"])
+        self.assertIsNone(self.lease(lease)["driver_memory_bytes"])
+
+    def test_in_a_partition(self):
+        self.begin(MIG)
+        status, answer = self.agent.request(
+            "POST", "/v1/partitions", {"device": "gpu0", "profile": "1g.5gb"})
+        self.assertEqual(status, 202, answer)
+        operation = self.agent.wait(answer)
+        self.assertEqual(operation["state"], "done", operation)
+        holder, lease = self.leased(profile="1g.5gb", share=1)
+        gi = self.world.control("show").split("gi 0 ")[1].split()[0]
+        self.see((holder.pid, 0, gi, 0, 70 * MIB))
+        self.until(lambda: self.lease(lease)["driver_memory_bytes"] == 70 * MIB, "its part")
+        part = self.device(lease["device"])
+        self.assertEqual([p["pid"] for p in part["processes"]], [holder.pid])
+        self.assertEqual(part["health"]["state"], "ok")
+
+
+def is_dead(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def end_quietly(pid):
+    try:
+        os.kill(pid, 9)
+    except OSError:
+        pass
+
+
+if __name__ == "__main__":
+    worlds.set_build(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
