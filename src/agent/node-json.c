@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/node-json.h"
 
+#include "agent/engines.h"
+
 #include "agent/json-fields.h"
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -66,6 +68,11 @@ static const struct clv_json_field profile_fields[] = {
 	U8(struct clv_mig_profile, "slices", slices),
 	U8(struct clv_mig_profile, "size", size),
 	U8(struct clv_mig_profile, "max_instances", max_instances),
+	U8(struct clv_mig_profile, "copy_engines", engines.copy),
+	U8(struct clv_mig_profile, "decoders", engines.decode),
+	U8(struct clv_mig_profile, "encoders", engines.encode),
+	U8(struct clv_mig_profile, "jpeg_engines", engines.jpeg),
+	U8(struct clv_mig_profile, "optical_flow_engines", engines.optical_flow),
 };
 
 static const struct clv_json_field xcp_fields[] = {
@@ -286,6 +293,7 @@ json_t *clv_node_device_to_json(const struct clv_node_device *device)
 			partitions, clv_partition_to_json(&device->partitions[i]));
 	json_object_set_new(object, "partitions", partitions);
 	json_object_set_new(object, "holders", clv_holders_to_json(&device->holders));
+	clv_engines_add(device, object);
 	return object;
 }
 

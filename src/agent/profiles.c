@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/profiles.h"
 
+#include "agent/engines.h"
+
 #include "base/units.h"
 
 #include <inttypes.h>
@@ -15,6 +17,7 @@ struct profile {
 	uint32_t compute_units;
 	uint32_t fits, most;
 	const char *note;
+	const struct clv_engines *engines; /* NULL: not known */
 };
 
 static json_t *append(const struct clv_node_device *device, enum clv_scheme scheme,
@@ -27,6 +30,8 @@ static json_t *append(const struct clv_node_device *device, enum clv_scheme sche
 		(json_int_t)profile->fits, "most", (json_int_t)profile->most, "starts",
 		"note", profile->note);
 
+	json_object_set_new(item, "engines",
+		profile->engines ? clv_engines_to_json(profile->engines) : json_null());
 	json_array_append_new(items, item);
 	return item;
 }
@@ -70,6 +75,7 @@ static void add_mig(const struct clv_node_device *device, json_t *items)
 					.fits = clv_mig_set_capacity(model, &set, i),
 					.most = clv_mig_set_capacity(model, &none, i),
 					.note = device->mig.is_on ? "" : "MIG is off",
+					.engines = &profile->engines,
 				},
 				items),
 			"starts", starts);

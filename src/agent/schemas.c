@@ -256,6 +256,14 @@ static const struct clv_schema_field operation[] = {
 	{"ended_at", "time?", NULL},
 };
 
+static const struct clv_schema_field engines[] = {
+	{"copy", "integer?", "null: only a driver would know"},
+	{"decode", "integer?", NULL},
+	{"encode", "integer?", NULL},
+	{"jpeg", "integer?", NULL},
+	{"optical_flow", "integer?", NULL},
+};
+
 static const struct clv_schema_field profile[] = {
 	{"device", "string", NULL},
 	{"scheme", "mig|xcp|vf|cores", NULL},
@@ -266,6 +274,7 @@ static const struct clv_schema_field profile[] = {
 	{"most", "integer", "so many at most"},
 	{"starts", "[integer]", "where one may begin"},
 	{"note", "string", NULL},
+	{"engines", "Engines?", "of one such partition"},
 };
 
 static const struct clv_schema_field partition_request[] = {
@@ -362,7 +371,10 @@ static const struct clv_schema schemas[] = {
 	{"Caller", ALL(caller)},
 	{"Device", ALL(device)},
 	{"DeviceList", ALL(device_list)},
+	{"DriverProcess", ALL(driver_process)},
+	{"Engines", ALL(engines)},
 	{"Event", ALL(event)},
+	{"Health", ALL(health)},
 	{"History", ALL(history)},
 	{"Layout", ALL(layout)},
 	{"Lease", ALL(lease)},
@@ -374,8 +386,6 @@ static const struct clv_schema schemas[] = {
 	{"NodeAddress", ALL(node_address)},
 	{"Obstacle", ALL(obstacle)},
 	{"Operation", ALL(operation)},
-	{"Health", ALL(health)},
-	{"DriverProcess", ALL(driver_process)},
 	{"Partition", ALL(partition)},
 	{"PartitionRequest", FIELDS(partition_request), 2},
 	{"Plan", ALL(plan)},

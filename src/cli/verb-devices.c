@@ -53,6 +53,36 @@ static void cell_executor(const json_t *row, char ret[CLV_CELL_MAX])
 		snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "scheme"));
 }
 
+static const char *health_of(const json_t *row)
+{
+	const char *state = clv_json_text(json_object_get(row, "health"), "state");
+
+	return strcmp(state, "ok") == 0 ? "" : state;
+}
+
+static void cell_state(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	const char *health = health_of(row);
+	const char *cordoned = clv_json_flag(row, "cordoned") ? "cordoned" : "";
+
+	snprintf(ret, CLV_CELL_MAX, "%s%s%s", health, *health && *cordoned ? "," : "",
+		cordoned);
+}
+
+static void cell_power(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	if (json_is_number(json_object_get(row, "power_watts")))
+		snprintf(
+			ret, CLV_CELL_MAX, "%.0f W", clv_json_number(row, "power_watts"));
+}
+
+static void cell_temperature(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	if (json_is_number(json_object_get(row, "temperature_celsius")))
+		snprintf(ret, CLV_CELL_MAX, "%.0f C",
+			clv_json_number(row, "temperature_celsius"));
+}
+
 static const struct clv_column columns[] = {
 	/* clang-format off */
 	/* header         cell                  right  trunc  rank rare   key */
@@ -66,6 +96,9 @@ static const struct clv_column columns[] = {
 	{ "MEM-USED",     cell_memory_used,     true,  false, 1,   false, NULL },
 	{ "LEASES",       NULL,                 true,  false, 1,   false, "leases" },
 	{ "QUEUED",       NULL,                 true,  false, 4,   false, "queued" },
+	{ "STATE",        cell_state,           false, false, 0,   true,  NULL },
+	{ "POWER",        cell_power,           true,  false, 4,   true,  NULL },
+	{ "TEMP",         cell_temperature,     true,  false, 4,   true,  NULL },
 	{ "BY",           cell_executor,        false, false, 5,   false, NULL },
 	/* clang-format on */
 };
@@ -209,6 +242,27 @@ static void say_problems(const char *format, const json_t *node)
 	}
 }
 
+/* What is wrong with those that there are, and what would help. */
+static void say_health(const char *format, const json_t *list)
+{
+	json_t *device, *reason;
+	size_t i, k;
+
+	if (format && strcmp(format, "table") != 0)
+		return;
+	json_array_foreach (json_object_get(list, "items"), i, device) {
+		const json_t *health = json_object_get(device, "health");
+
+		if (clv_json_text(device, "parent")[0] != '\0')
+			continue;
+		json_array_foreach (json_object_get(health, "reasons"), k, reason)
+			clv_output_line(stderr, "%s is %s: %s",
+				clv_json_text(device, "name"),
+				clv_json_text(health, "state"),
+				json_string_value(reason));
+	}
+}
+
 static int run_devices(const struct clv_settings *settings, int argc, char **argv)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
@@ -224,6 +278,7 @@ static int run_devices(const struct clv_settings *settings, int argc, char **arg
 		return clv_cli_fail_client(&err);
 	add_partitions(json_object_get(list, "items"), node);
 	say_problems(settings->output, node);
+	say_health(settings->output, list);
 	if (show(settings->output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the list: %m");
 

@@ -95,9 +95,25 @@ static void cell_command(const json_t *row, char ret[CLV_CELL_MAX])
 	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "command"));
 }
 
+/* What its owner should know and does not ask for. */
+static void cell_note(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	json_t *api;
+	size_t i, used;
+
+	snprintf(ret, CLV_CELL_MAX, "%s%s",
+		clv_json_flag(row, "over_quota") ? "over quota" : "",
+		clv_json_flag(row, "throttled") ? ", throttled" : "");
+	json_array_foreach (json_object_get(row, "uses_ungated"), i, api) {
+		used = strlen(ret);
+		snprintf(ret + used, CLV_CELL_MAX - used, "%sungated %s",
+			used ? ", " : "", json_string_value(api));
+	}
+}
+
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header    cell              right  trunc  rank */
+	/* header    cell              right  trunc  rank rare */
 	{ "NAME",    cell_name,        false, true,  0 },
 	{ "TENANT",  cell_tenant,      false, true,  6 },
 	{ "DEVICE",  cell_device,      false, false, 3 },
@@ -110,6 +126,7 @@ static const struct clv_column columns[] = {
 	{ "CLASS",   cell_class,       false, false, 4 },
 	{ "PROCS",   cell_processes,   true,  false, 2 },
 	{ "AGE",     cell_age,         true,  false, 4 },
+	{ "NOTE",    cell_note,        false, true,  1, true },
 	{ "COMMAND", cell_command,     false, true,  3 },
 	/* clang-format on */
 };

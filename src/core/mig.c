@@ -72,6 +72,17 @@ void clv_mig_list_profiles(const struct clv_mig_model *model, char *ret, size_t 
 		clv_text_list(ret, ret_bytes, model->profiles[i].name);
 }
 
+const struct clv_mig_profile *clv_mig_profile_largest(const struct clv_mig_model *model)
+{
+	const struct clv_mig_profile *largest = NULL;
+
+	for (size_t i = 0; model && i < model->n_profiles; i++) {
+		if (!largest || model->profiles[i].size > largest->size)
+			largest = &model->profiles[i];
+	}
+	return largest;
+}
+
 int clv_mig_profile_find(
 	const struct clv_mig_model *model, const char *name, struct clv_error *err)
 {

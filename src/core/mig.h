@@ -24,6 +24,17 @@ enum clv_mig_attribute {
 	CLV_MIG_NO_ME = 1 << 3,  /* "-me" */
 };
 
+/* How many engines of each kind; CLV_ENGINES_UNKNOWN: only a driver knows. */
+struct clv_engines {
+	uint8_t copy;
+	uint8_t decode;
+	uint8_t encode;
+	uint8_t jpeg;
+	uint8_t optical_flow;
+};
+
+#define CLV_ENGINES_UNKNOWN UINT8_MAX
+
 struct clv_mig_profile {
 	const char *name;
 	uint32_t driver_id;  /* nvmlGpuInstanceProfileInfo_t.id, nvidia-smi's ID */
@@ -36,6 +47,7 @@ struct clv_mig_profile {
 	uint8_t max_instances;
 	uint8_t n_starts;
 	uint8_t starts[CLV_MIG_STARTS_MAX];
+	struct clv_engines engines; /* that its compute instances share */
 };
 
 struct clv_mig_model {
@@ -61,6 +73,9 @@ const struct clv_mig_model *clv_mig_model_of_parts(unsigned slices);
  * NULL without memory. */
 struct clv_mig_model *clv_mig_model_copy(const struct clv_mig_model *model);
 void clv_mig_model_free(struct clv_mig_model *model);
+
+/* The profile that has the most of the GPU; NULL if there is none. */
+const struct clv_mig_profile *clv_mig_profile_largest(const struct clv_mig_model *model);
 
 /* The index of the profile, or -EINVAL with what there is. */
 int clv_mig_profile_find(

@@ -54,12 +54,14 @@ static json_t *profile_to_json(const struct clv_mig_profile *p)
 
 	for (int i = 0; i < p->n_starts; i++)
 		json_array_append_new(starts, json_integer(p->starts[i]));
-	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o}", "name",
-		p->name, "driver_id", (int)p->driver_id, "nvml_index", (int)p->nvml_index,
-		"slices", (int)p->slices, "size", (int)p->size, "max_instances",
-		(int)p->max_instances, "multiprocessors", (int)p->multiprocessors,
-		"memory_mib", (int)p->memory_mib, "attributes", (int)p->attributes,
-		"starts", starts);
+	return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:o, s:[iiiii]}",
+		"name", p->name, "driver_id", (int)p->driver_id, "nvml_index",
+		(int)p->nvml_index, "slices", (int)p->slices, "size", (int)p->size,
+		"max_instances", (int)p->max_instances, "multiprocessors",
+		(int)p->multiprocessors, "memory_mib", (int)p->memory_mib, "attributes",
+		(int)p->attributes, "starts", starts, "engines", p->engines.copy,
+		p->engines.decode, p->engines.encode, p->engines.jpeg,
+		p->engines.optical_flow);
 }
 
 static json_t *model_to_json(const struct clv_mig_model *model)

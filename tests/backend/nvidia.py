@@ -69,6 +69,8 @@ def check_model(model, table, driver):
     for name, profile in have.items():
         for key, value in wanted[name].items():
             unknown = key in ("memory_mib", "multiprocessors") and value == 0
+            if key == "engines":
+                value = [seen if n == 255 else n for seen, n in zip(profile[key], value)]
             expect(unknown or profile[key] == value, name, key, profile[key], value)
 
 

@@ -19,7 +19,9 @@ static void print_profile(const struct clv_mig_profile *p, const char *separator
 		p->max_instances, p->multiprocessors, p->memory_mib, p->attributes);
 	for (int i = 0; i < p->n_starts; i++)
 		printf("%s%u", i ? ", " : "", p->starts[i]);
-	printf("]}");
+	printf("], \"engines\": [%u, %u, %u, %u, %u]}", p->engines.copy,
+		p->engines.decode, p->engines.encode, p->engines.jpeg,
+		p->engines.optical_flow);
 }
 
 static void print_tables(void)

@@ -26,6 +26,7 @@ SAMPLE = 4000
 LOT = 50000
 SHOWN = 10
 ATTRIBUTES = {"me": 1, "gfx": 2, "me.all": 4, "no-me": 8}
+ENGINES = ("copy_engines", "nvdec", "nvenc", "nvjpg", "ofa")
 # The others of the family differ in their names alone, which the tables' check sees.
 MODELS = ("A100-40GB", "A30-24GB", "RTX-PRO-6000-Blackwell-96GB")
 
@@ -207,6 +208,7 @@ def check_facts(tables, path):
             "max_instances": p["max_instances"], "multiprocessors": p["sm"] or 0,
             "memory_mib": p["mem_mib"] or 0, "starts": p["placement_starts"],
             "attributes": sum(ATTRIBUTES[a] for a in p["attributes"]),
+            "engines": [255 if p[kind] is None else p[kind] for kind in ENGINES],
         } for p in fact["profiles"]]
         have = [{k: v for k, v in p.items() if k != "nvml_index"}
                 for p in table["profiles"]]

@@ -22,12 +22,12 @@ MIG = "gpu A100-40GB mig=on"
 
 
 class Case(unittest.TestCase):
-    def begin(self, node=ONE, watch="", driver="r580"):
+    def begin(self, node=ONE, watch="", driver="r580", every="1s"):
         """A node with an agent on it that asks the drivers every second."""
         self.world = worlds.Nvml(node, driver)
         self.addCleanup(self.world.close)
         path = os.path.join(self.world.folder, "cleaved.yaml")
-        worlds.write_whole(path, "version: 1\nwatch:\n  every: 1s\n  grace: 1s\n"
+        worlds.write_whole(path, f"version: 1\nwatch:\n  every: {every}\n  grace: 1s\n"
                            + textwrap.indent(textwrap.dedent(watch), "  "))
         self.world.arguments = ("--config", path)
         self.agent = self.world.agent()
@@ -39,6 +39,9 @@ class Case(unittest.TestCase):
     def end(self):
         for holder in self.holders:
             holder.end()
+            holder.process.stdin.close()
+            holder.process.stdout.close()
+            holder.process.wait()
         for program in self.programs:
             program.kill()
             program.wait()
@@ -80,7 +83,9 @@ class Case(unittest.TestCase):
 def metrics(path):
     connection = UnixConnection(path)
     connection.request("GET", "/metrics")
-    return connection.getresponse().read().decode()
+    text = connection.getresponse().read().decode()
+    connection.close()
+    return text
 
 
 class Readings(Case):
@@ -112,7 +117,7 @@ class Readings(Case):
         self.assertEqual(self.metric("cleave_device_power_watts{"), [])
 
     def test_a_driver_that_is_not_asked(self):
-        self.begin(watch="every: off")
+        self.begin(every="off")
         self.world.put("readings", "0 power 215500")
         time.sleep(2.5)
         self.assertIsNone(self.device()["power_watts"])

@@ -28,6 +28,7 @@ struct answer {
 	uint32_t slices;
 	uint32_t instances;
 	uint32_t multiprocessors;
+	uint32_t engines[5]; /* as NVML has them */
 	uint64_t memory_mib;
 	char name[CLV_NVML_NAME_BYTES]; /* "" from a driver that gives none */
 };
@@ -42,11 +43,13 @@ struct reading {
 	size_t n;
 };
 
-#define COPY_ANSWER(info)                                  \
-	((struct answer){.id = (info).id,                  \
-		.slices = (info).slices,                   \
-		.instances = (info).instances,             \
-		.multiprocessors = (info).multiprocessors, \
+#define COPY_ANSWER(info)                                                            \
+	((struct answer){.id = (info).id,                                            \
+		.slices = (info).slices,                                             \
+		.instances = (info).instances,                                       \
+		.multiprocessors = (info).multiprocessors,                           \
+		.engines = {(info).engines[0], (info).engines[1], (info).engines[2], \
+			(info).engines[3], (info).engines[4]},                       \
 		.memory_mib = (info).memory_mib})
 
 static int ask_v3(const struct reading *reading, uint32_t index, struct answer *ret)
@@ -205,6 +208,18 @@ static uint8_t clip(uint32_t number)
 	return number < UINT8_MAX ? (uint8_t)number : UINT8_MAX;
 }
 
+/* NVML has them in this order. */
+static struct clv_engines engines_of(const struct answer *answer)
+{
+	return (struct clv_engines){
+		.copy = clip(answer->engines[0]),
+		.decode = clip(answer->engines[1]),
+		.encode = clip(answer->engines[2]),
+		.jpeg = clip(answer->engines[3]),
+		.optical_flow = clip(answer->engines[4]),
+	};
+}
+
 static int add_profile(struct reading *reading, uint32_t index,
 	const struct answer *answer, struct clv_error *err)
 {
@@ -223,6 +238,7 @@ static int add_profile(struct reading *reading, uint32_t index,
 		.nvml_index = (uint8_t)index,
 		.slices = clip(answer->slices),
 		.max_instances = clip(answer->instances),
+		.engines = engines_of(answer),
 	};
 	r = find_places(reading, name, known, profile, err);
 	if (r == 0 && profile->n_starts > 0)

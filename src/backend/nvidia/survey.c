@@ -92,13 +92,10 @@ static uint32_t read_architecture(
 /* What the largest instance has: all that a GPU in MIG mode has to give. */
 static struct clv_mig_profile find_largest(const struct clv_node_device *device)
 {
-	struct clv_mig_profile largest = {0};
+	const struct clv_mig_profile *largest =
+		clv_mig_profile_largest(device->mig.model);
 
-	for (size_t i = 0; device->mig.model && i < device->mig.model->n_profiles; i++) {
-		if (device->mig.model->profiles[i].size > largest.size)
-			largest = device->mig.model->profiles[i];
-	}
-	return largest;
+	return largest ? *largest : (struct clv_mig_profile){0};
 }
 
 /* A driver does not count the cores of a GPU that is in MIG mode. */

@@ -159,6 +159,7 @@ export interface NodeDevice {
   cores: number[] | null;
   partitions: Partition[];
   holders: Holder[];
+  engines?: Engines | null;
 }
 
 export interface Node {

@@ -159,7 +159,7 @@ function viewOf(name: string, node: NodeDevice | null, devices: Device[], leases
     holders,
     device,
     node,
-    engines: device?.engines ?? null,
+    engines: node?.engines ?? null,
     health: device?.health ?? null,
   };
 }
