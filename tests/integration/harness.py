@@ -180,7 +180,8 @@ def serve_holder(api_path):
                 os.waitpid(pid, 0)
             result = json.loads(os.read(r, 65536))
         elif do == "spawn":
-            result = subprocess.Popen(order["command"]).pid
+            result = subprocess.Popen(order["command"], stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.DEVNULL, start_new_session=True).pid
         elif do == "exec":
             sys.stdout.write("null\n")
             sys.stdout.flush()
@@ -202,7 +203,7 @@ class Holder:
             ["/usr/bin/python3" if user else sys.executable, script, agent.api],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=user, cwd="/")
         self.pid = self.process.pid
-        self.children = []
+        self.children, self.sessions = [], []
 
     def do(self, what, **order):
         self.send(what, **order)
@@ -210,7 +211,7 @@ class Holder:
         if what == "attach_in_child":
             self.children.append(result[0])
         elif what == "spawn":
-            self.children.append(result)
+            self.sessions.append(result)
         return result
 
     def send(self, what, **order):
@@ -240,9 +241,10 @@ class Holder:
         """With all that it started."""
         if self.process.poll() is None:
             self.kill()
-        for child in self.children:
+        for kill, number in ([(os.kill, child) for child in self.children] +
+                             [(os.killpg, session) for session in self.sessions]):
             try:
-                os.kill(child, signal.SIGKILL)
+                kill(number, signal.SIGKILL)
             except ProcessLookupError:
                 pass
 
