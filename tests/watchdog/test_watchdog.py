@@ -24,7 +24,10 @@ MIG = "gpu A100-40GB mig=on"
 class Case(unittest.TestCase):
     def begin(self, node=ONE, watch="", driver="r580", every="1s"):
         """A node with an agent on it that asks the drivers every second."""
-        self.world = worlds.Nvml(node, driver)
+        self.live_in(worlds.Nvml(node, driver), watch, every)
+
+    def live_in(self, world, watch="", every="1s"):
+        self.world = world
         self.addCleanup(self.world.close)
         path = os.path.join(self.world.folder, "cleaved.yaml")
         worlds.write_whole(path, f"version: 1\nwatch:\n  every: {every}\n  grace: 1s\n"
@@ -198,6 +201,73 @@ class Health(Case):
             time.sleep(.2)
         self.until_health("degraded", "does not answer")
         self.until_health("ok")
+
+
+class Amd(Case):
+    """On the double of amdgpu's sysfs."""
+
+    BDF = "0000:05:00.0"
+
+    def begin_amd(self, *readings, model="MI300X"):
+        try:
+            world = worlds.Sysfs([{"bdf": self.BDF, "model": model}])
+        except worlds.Unavailable as why:
+            self.skipTest(str(why))
+        self.live_in(world)
+        self.read(*readings)
+
+    def read(self, *readings):
+        self.world.double.put("readings", [f"{self.BDF} {line}" for line in readings])
+
+    def test_figures(self):
+        self.begin_amd("hwmon/hwmon3/power1_input 321000000",
+                       "hwmon/hwmon3/temp1_input 41000", "hwmon/hwmon3/temp1_label mem",
+                       "hwmon/hwmon3/temp2_input 66000", "hwmon/hwmon3/temp2_label junction",
+                       "hwmon/hwmon3/temp3_input 52000", "hwmon/hwmon3/temp3_label edge")
+        self.until(lambda: self.device()["power_watts"] == 321, "power")
+        device = self.device()
+        self.assertEqual(device["temperature_celsius"], 66)
+        self.assertEqual(device["utilization"], 0)
+        self.assertEqual(device["driver_memory_used_bytes"], 297 * MIB)
+        self.assertIsNone(device["energy_joules"])
+
+    def test_errors_of_memory_and_of_the_rest(self):
+        self.begin_amd("ras/umc_err_count ue: 2\\nce: 40\\nde: 0",
+                       "ras/gfx_err_count ue: 1\\nce: 0", "ras/features feature mask: 0x3fff",
+                       "ras/gpu_vram_bad_pages 0x00001 : 0x01000 : R\\n"
+                       "0x00002 : 0x01000 : P\\n0x00003 : 0x01000 : F")
+        self.until_health("degraded", "2 uncorrectable memory errors")
+        reasons = self.device()["health"]["reasons"]
+        self.assertEqual(len(reasons), 4, reasons)
+        for words in ("1 uncorrectable errors", "1 pages of its memory wait",
+                      "1 pages of its memory cannot be retired"):
+            self.assertTrue(any(words in reason for reason in reasons), (words, reasons))
+        self.read("ras/umc_err_count ue: 0\\nce: 41\\nde: 0")
+        self.until_health("ok")
+
+    def test_what_a_hang_left_behind(self):
+        self.begin_amd("devcoredump/data a state dump")
+        self.until_health("degraded", "left a dump")
+
+    def test_a_gpu_that_goes(self):
+        self.begin_amd()
+        self.until(lambda: self.device()["utilization"] == 0, "a reading")
+        subprocess.run(["modprobe", "-r", "amdgpu"], check=True, env=self.agent.env)
+        self.agent.get("/v1/node")
+        self.until_health("lost")
+        subprocess.run(["modprobe", "amdgpu"], check=True, env=self.agent.env)
+        self.agent.get("/v1/node")
+        self.until_health("ok")
+
+    def test_processes_of_partitions(self):
+        self.begin_amd()
+        self.world.double.write(f"bus/pci/devices/{self.BDF}/current_compute_partition", "CPX")
+        self.agent.get("/v1/node")
+        holder = self.holder()
+        lease = holder.lease(device="gpu0/CPX/NPS1@0", share=1)
+        self.world.double.put("holders", [f"kfd {self.BDF} {holder.pid} {70 * MIB}"])
+        self.until(lambda: self.agent.get(f"/v1/leases/{lease['id']}")["driver_memory_bytes"],
+                   "it is seen")
 
 
 class Truth(Case):

@@ -17,6 +17,7 @@ struct clv_amd_backend {
 	struct clv_backend base;
 	struct clv_amd_request *requests; /* owned */
 	size_t n_requests;
+	struct clv_kfd topology; /* for readings; without nodes: to be read anew */
 };
 
 /* Who does what at one moment, read once for all devices. */
@@ -58,6 +59,9 @@ int clv_amd_set_memory_mode(struct clv_backend *backend,
 	struct clv_error *err);
 int clv_amd_reload_driver(struct clv_backend *backend,
 	const struct clv_node_device *device, struct clv_error *err);
+
+int clv_amd_sample(struct clv_backend *backend, const struct clv_node_device *device,
+	struct clv_reading *ret, struct clv_error *err);
 
 /* Loads the driver where a reload was cut short, by a crash or with an error; the file
  * that CLEAVE_AMD_RELOAD names says so.  0 where there was none. */

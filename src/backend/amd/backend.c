@@ -41,6 +41,7 @@ static void amd_free(struct clv_backend *base)
 
 	if (!backend)
 		return;
+	clv_kfd_clear(&backend->topology);
 	free(backend->requests);
 	free(backend);
 }
@@ -105,6 +106,7 @@ static int amd_survey(
 
 	if (r < 0)
 		return r;
+	clv_kfd_clear(&((struct clv_amd_backend *)base)->topology);
 	r = clv_file_list(&names, "bus/pci/devices");
 	if (r < 0)
 		return clv_file_error(err, -r, "cannot list the PCI devices");
@@ -144,6 +146,7 @@ static int amd_read(
 	struct clv_node_device now = {0};
 	int r = clv_amd_scene_read(&scene);
 
+	clv_kfd_clear(&((struct clv_amd_backend *)base)->topology);
 	if (r < 0)
 		return clv_error_errno(err, -r, "cannot look at AMD's GPUs");
 	if (!find_by_uuid(
@@ -167,6 +170,7 @@ const struct clv_backend_ops clv_backend_amd = {
 	.free = amd_free,
 	.survey = amd_survey,
 	.read = amd_read,
+	.sample = clv_amd_sample,
 	.set_compute_mode = clv_amd_set_compute_mode,
 	.set_memory_mode = clv_amd_set_memory_mode,
 	.reload_driver = clv_amd_reload_driver,

@@ -116,6 +116,7 @@ static int add_uses(struct clv_kfd *kfd, const char *pid)
 		use->pid = (uint32_t)strtoul(pid, NULL, 10);
 		use->gpu_id = gpu_id;
 		clv_file_read_number(&bytes, PROCESSES "/%s/%s", pid, files.items[i]);
+		use->memory_bytes = bytes;
 		use->is_active = bytes > 0 || has_queue(pid, gpu_id);
 	}
 	return 0;
@@ -131,18 +132,27 @@ static int for_each(struct clv_kfd *kfd, const struct clv_names *names,
 	return r;
 }
 
+int clv_kfd_read_uses(struct clv_kfd *kfd)
+{
+	_cleanup_names_ struct clv_names processes = {0};
+
+	free(kfd->uses);
+	kfd->uses = NULL;
+	kfd->n_uses = 0;
+	kfd->has_processes = clv_file_list(&processes, PROCESSES) == 0;
+	return for_each(kfd, &processes, add_uses);
+}
+
 int clv_kfd_read(struct clv_kfd *ret)
 {
 	_cleanup_names_ struct clv_names nodes = {0};
-	_cleanup_names_ struct clv_names processes = {0};
 	struct clv_kfd kfd = {0};
 	int r = 0;
 
 	if (clv_file_list(&nodes, NODES) == 0)
 		r = for_each(&kfd, &nodes, add_node);
-	kfd.has_processes = clv_file_list(&processes, PROCESSES) == 0;
 	if (r == 0)
-		r = for_each(&kfd, &processes, add_uses);
+		r = clv_kfd_read_uses(&kfd);
 	if (r < 0) {
 		clv_kfd_clear(&kfd);
 		return r;

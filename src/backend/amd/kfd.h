@@ -24,6 +24,7 @@ struct clv_kfd_node {
 struct clv_kfd_use {
 	uint32_t pid;
 	uint32_t gpu_id;
+	uint64_t memory_bytes;
 	bool is_active; /* has memory or a queue on it */
 };
 
@@ -37,6 +38,8 @@ struct clv_kfd {
 
 /* What cannot be read is left out.  -ENOMEM. */
 int clv_kfd_read(struct clv_kfd *ret);
+/* The processes alone, anew; the nodes stay as they are.  -ENOMEM */
+int clv_kfd_read_uses(struct clv_kfd *kfd);
 void clv_kfd_clear(struct clv_kfd *kfd);
 #define _cleanup_kfd_ CLV_CLEANUP(clv_kfd_clear)
 

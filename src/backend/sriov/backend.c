@@ -5,6 +5,7 @@
 #include "backend/sriov/sriov.h"
 
 #include "backend/files.h"
+#include "backend/pci-sample.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -152,6 +153,12 @@ static int sriov_read(
 	return 0;
 }
 
+static int sriov_sample(struct clv_backend *base, const struct clv_node_device *device,
+	struct clv_reading *ret, struct clv_error *err)
+{
+	return clv_pci_sample(device->pci_address, ret, err);
+}
+
 const struct clv_backend_ops clv_backend_sriov = {
 	.abi = CLV_BACKEND_ABI,
 	.name = "sriov",
@@ -159,6 +166,7 @@ const struct clv_backend_ops clv_backend_sriov = {
 	.free = sriov_free,
 	.survey = sriov_survey,
 	.read = sriov_read,
+	.sample = sriov_sample,
 	.set_vf_count = clv_sriov_set_vf_count,
 	.set_vf_quota = clv_sriov_set_vf_quota,
 };

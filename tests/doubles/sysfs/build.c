@@ -3,6 +3,7 @@
 #include "driver.h"
 #include "nvidia.h"
 #include "pci.h"
+#include "readings.h"
 #include "tree.h"
 #include "world.h"
 
@@ -26,6 +27,7 @@ void sy_tree_build(void)
 		dir = sy_pci_build(f);
 		if (sy_is_native(f))
 			f->family->build(f, dir);
+		sy_readings_build(f, dir);
 		for (size_t i = 0; i < f->n_absent; i++)
 			sy_remove(dir, f->absent[i]);
 	}

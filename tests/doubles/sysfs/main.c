@@ -4,6 +4,7 @@
 #include "fs.h"
 #include "holders.h"
 #include "perform.h"
+#include "readings.h"
 #include "state.h"
 #include "world.h"
 #include <errno.h>
@@ -44,6 +45,7 @@ static char *absolute(const char *path)
 static void start_world(const char *description, const char *control)
 {
 	sy_holders_init(control);
+	sy_readings_init(control);
 	sy_faults_init(control);
 	sy_perform_init(control);
 	sy_state_init(control);

@@ -2,6 +2,7 @@
 #include "world.h"
 #include "driver.h"
 #include "holders.h"
+#include "readings.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static atomic_bool is_ending;
 void sy_lock(void)
 {
 	pthread_mutex_lock(&lock);
-	if (sy_holders_refresh())
+	if (sy_holders_refresh() | sy_readings_refresh())
 		sy_world.has_changed = true;
 }
 
