@@ -26,13 +26,13 @@ class Case(unittest.TestCase):
         """A node with an agent on it that asks the drivers every second."""
         self.live_in(worlds.Nvml(node, driver), watch, every)
 
-    def live_in(self, world, watch="", every="1s"):
+    def live_in(self, world, watch="", every="1s", more=()):
         self.world = world
         self.addCleanup(self.world.close)
         path = os.path.join(self.world.folder, "cleaved.yaml")
         worlds.write_whole(path, f"version: 1\nwatch:\n  every: {every}\n  grace: 1s\n"
                            + textwrap.indent(textwrap.dedent(watch), "  "))
-        self.world.arguments = ("--config", path)
+        self.world.arguments = ("--config", path, *more)
         self.agent = self.world.agent()
         self.holders, self.programs = [], []
         self.addCleanup(self.end)
@@ -268,6 +268,30 @@ class Amd(Case):
         self.world.double.put("holders", [f"kfd {self.BDF} {holder.pid} {70 * MIB}"])
         self.until(lambda: self.agent.get(f"/v1/leases/{lease['id']}")["driver_memory_bytes"],
                    "it is seen")
+
+
+class Sim(Case):
+    NODE = """
+        version: 1
+        name: lab
+        devices:
+          - model: H100-80GB
+            count: 2
+            readings: [{power: 350, temperature: 66, utilization: 80, memory: 12G}, {ecc-errors: 3}]
+        holders:
+          - {on: gpu0, process: python3, pid: 4194001, memory: 4G}
+    """
+
+    def test_a_simulated_node_has_readings_too(self):
+        world = worlds.Sim.of_text(textwrap.dedent(self.NODE))
+        sim = world.arguments
+        self.world = world
+        self.live_in(world, more=sim)
+        self.until(lambda: self.device()["power_watts"] == 350, "power")
+        device = self.device()
+        self.assertEqual((device["temperature_celsius"], device["utilization"]), (66, .8))
+        self.assertEqual(device["processes"][0]["memory_bytes"], 4 << 30)
+        self.assertEqual(self.device("gpu1")["health"]["state"], "degraded")
 
 
 class Truth(Case):

@@ -29,7 +29,7 @@ static const char *const resets[_CLV_SIM_RESET_MAX] = {
 struct entry {
 	struct clv_sim_device device;
 	uint32_t count;
-	struct clv_yaml_value numa, pci, at_start;
+	struct clv_yaml_value numa, pci, readings, at_start;
 };
 
 static int read_model(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -95,6 +95,7 @@ static const struct clv_yaml_field device_fields[] = {
 	{"sriov", clv_sim_read_sriov, false, ENTRY(device)},
 	{"cores", read_cores, false, ENTRY(device.cpus)},
 	{"fail", clv_sim_read_calls, false, ENTRY(device.fail_at)},
+	{"readings", clv_sim_keep, false, ENTRY(readings)},
 	{"at-start", clv_sim_keep, false, ENTRY(at_start)},
 };
 
@@ -276,6 +277,19 @@ static int place_on_bus(const struct entry *entry, uint32_t i,
 	return r < 0 ? r : read_pci(value, device, err);
 }
 
+static int read_reading(const struct entry *entry, uint32_t i,
+	struct clv_sim_device *device, struct clv_error *err)
+{
+	struct clv_yaml_value value;
+	int r;
+
+	clv_reading_begin(&device->reading, device->uuid);
+	if (!entry->readings.yaml)
+		return 0;
+	r = pick(entry->readings, entry->count, i, &value, err);
+	return r < 0 ? r : clv_sim_read_reading(value, &device->reading, err);
+}
+
 static void make_uuid(const struct clv_sim *sim, struct clv_sim_device *device)
 {
 	bool is_nvidia = device->product->vendor == CLV_SIM_NVIDIA;
@@ -320,6 +334,8 @@ static int add_device(struct clv_yaml_value map, const struct entry *entry, uint
 		r = place_on_bus(entry, i, device, err);
 	if (r == 0)
 		r = check_bus(sim, device, map, err);
+	if (r == 0)
+		r = read_reading(entry, i, device, err);
 	if (r == 0)
 		sim->n_devices++;
 	return r;

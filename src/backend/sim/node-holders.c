@@ -56,6 +56,7 @@ static const struct clv_yaml_field holder_fields[] = {
 	{"pid", clv_sim_read_positive, false, ENTRY(holder.holder.pid)},
 	{"lease", read_lease, false, ENTRY(holder.holder.lease)},
 	{"text", read_text, false, ENTRY(holder.holder.text)},
+	{"memory", clv_sim_read_bytes, false, ENTRY(holder.memory_bytes)},
 };
 
 static void describe(struct entry *entry)

@@ -319,6 +319,19 @@ static int sim_destroy(struct clv_backend *base, const struct clv_node_device *d
 		(struct clv_sim_request){.partition = partition, .inside = inside}, err);
 }
 
+static int sim_sample(struct clv_backend *base, const struct clv_node_device *device,
+	struct clv_reading *ret, struct clv_error *err)
+{
+	const struct clv_sim *sim = &((struct sim_backend *)base)->sim;
+
+	for (size_t i = 0; i < sim->n_devices; i++) {
+		if (strcmp(sim->devices[i].uuid, device->info.uuid) == 0 &&
+			clv_sim_sample(sim, &sim->devices[i], device, ret) < 0)
+			return clv_error_errno(err, ENOMEM, "cannot list the processes");
+	}
+	return 0;
+}
+
 const struct clv_backend_ops clv_backend_sim = {
 	.abi = CLV_BACKEND_ABI,
 	.name = "sim",
@@ -326,6 +339,7 @@ const struct clv_backend_ops clv_backend_sim = {
 	.free = sim_free,
 	.survey = sim_survey,
 	.read = sim_read,
+	.sample = sim_sample,
 	.set_mig_mode = sim_set_mig_mode,
 	.set_compute_mode = sim_set_compute_mode,
 	.set_memory_mode = sim_set_memory_mode,

@@ -132,12 +132,14 @@ struct clv_sim_device {
 	uint32_t fail_at[_CLV_SIM_CALL_MAX]; /* 0: never */
 	struct clv_sim_state begin;
 	struct clv_sim_state state;
+	struct clv_reading reading; /* without processes */
 };
 
 struct clv_sim_holder {
 	uint32_t device;
 	char part[CLV_PARTITION_NAME_MAX]; /* "3g.40gb@4/1c@0"; "": the device */
 	struct clv_holder holder;
+	uint64_t memory_bytes; /* 0: not said */
 };
 
 struct clv_sim {
@@ -159,6 +161,14 @@ int clv_sim_read_device(struct clv_yaml_value value, void *into, struct clv_erro
 int clv_sim_read_holder(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* Into a struct clv_sim_device. */
 int clv_sim_read_sriov(struct clv_yaml_value value, void *into, struct clv_error *err);
+
+/* --- node-readings.c --- */
+
+/* Into a struct clv_reading that was begun. */
+int clv_sim_read_reading(struct clv_yaml_value value, void *into, struct clv_error *err);
+/* As the member of the vtable; the reading was begun.  -ENOMEM */
+int clv_sim_sample(const struct clv_sim *sim, const struct clv_sim_device *device,
+	const struct clv_node_device *seen, struct clv_reading *ret);
 
 /* --- state-read.c --- */
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads what a device of a node does and how it is, and says it as a driver would. */
+#include "backend/sim/sim.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FIGURE_MAX UINT32_MAX
+#define PERCENT_MAX 100u
+
+static int read_figure(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint64_t number;
+	int r = clv_yaml_read_number(value, 0, FIGURE_MAX, &number, err);
+
+	if (r >= 0)
+		*(double *)into = (double)number;
+	return r;
+}
+
+static int read_percent(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint64_t number;
+	int r = clv_yaml_read_number(value, 0, PERCENT_MAX, &number, err);
+
+	if (r >= 0)
+		*(double *)into = (double)number / PERCENT_MAX;
+	return r;
+}
+
+static int read_sign(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_number(value, 0, FIGURE_MAX, into, err);
+}
+
+#define READING(member) offsetof(struct clv_reading, member)
+
+static const struct clv_yaml_field reading_fields[] = {
+	{"power", read_figure, false, READING(power_watts)},
+	{"temperature", read_figure, false, READING(temperature_celsius)},
+	{"energy", read_figure, false, READING(energy_joules)},
+	{"utilization", read_percent, false, READING(utilization)},
+	{"encoder", read_percent, false, READING(encoder)},
+	{"decoder", read_percent, false, READING(decoder)},
+	{"memory", clv_sim_read_bytes, false, READING(memory_used_bytes)},
+	{"lost", read_sign, false, READING(signs[CLV_SIGN_LOST])},
+	{"ecc-errors", read_sign, false, READING(signs[CLV_SIGN_ECC])},
+	{"rows-pending", read_sign, false, READING(signs[CLV_SIGN_ROWS_PENDING])},
+	{"rows-failed", read_sign, false, READING(signs[CLV_SIGN_ROWS_FAILED])},
+	{"pages-pending", read_sign, false, READING(signs[CLV_SIGN_PAGES_PENDING])},
+	{"pages-failed", read_sign, false, READING(signs[CLV_SIGN_PAGES_FAILED])},
+	{"ras-errors", read_sign, false, READING(signs[CLV_SIGN_RAS])},
+};
+
+int clv_sim_read_reading(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_map(
+		value, reading_fields, CLV_ARRAY_SIZE(reading_fields), into, err);
+}
+
+static const char *find_partition(
+	const struct clv_node_device *device, const struct clv_sim_holder *holder)
+{
+	size_t skip = strlen(device->info.name) + 1;
+
+	for (size_t i = 0; holder->part[0] != '\0' && i < device->n_partitions; i++) {
+		const struct clv_partition *partition = &device->partitions[i];
+
+		if (strcmp(partition->name + skip, holder->part) == 0)
+			return partition->name;
+	}
+	return "";
+}
+
+int clv_sim_sample(const struct clv_sim *sim, const struct clv_sim_device *device,
+	const struct clv_node_device *seen, struct clv_reading *ret)
+{
+	char uuid[sizeof(ret->uuid)];
+	int r = 0;
+
+	memcpy(uuid, ret->uuid, sizeof(uuid));
+	*ret = device->reading;
+	memcpy(ret->uuid, uuid, sizeof(uuid));
+	ret->has_processes = true;
+	for (size_t i = 0; r == 0 && i < sim->n_holders; i++) {
+		const struct clv_sim_holder *holder = &sim->holders[i];
+
+		if (holder->device == device->index && holder->holder.pid > 0)
+			r = clv_reading_add_process(ret, holder->holder.pid,
+				holder->memory_bytes ? holder->memory_bytes
+						     : CLV_READING_UNKNOWN,
+				find_partition(seen, holder));
+	}
+	return r;
+}
