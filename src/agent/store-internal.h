@@ -27,8 +27,15 @@ enum statement {
 	_STATEMENT_MAX,
 };
 
+struct clv_store_log;
+
+/* It locks every other process out and keeps the index of the log in memory, and lets
+ * this process have several connections. */
+#define CLV_STORE_VFS "unix-excl"
+
 struct clv_store {
 	sqlite3 *db;
+	struct clv_store_log *log; /* NULL: it was never long */
 	sqlite3_stmt *prepared[_STATEMENT_MAX];
 	bool is_relaxed; /* synchronous=NORMAL at present */
 	bool in_transaction;
@@ -40,6 +47,11 @@ int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *do
 /* What need not survive the machine is not waited for.  SQLite takes this setting only
  * between transactions. */
 void clv_store_set_relaxed(struct clv_store *store, bool relaxed);
+
+/* From now on the log is copied into the file as it gets long. */
+void clv_store_log_watch(struct clv_store *store);
+/* Before the store's connection is closed. */
+struct clv_store_log *clv_store_log_free(struct clv_store_log *log);
 
 /* Statements that are run seldom.  prepare: 0 with *ret; finish: runs one without rows,
  * and ends it; end: after the last row, or a callback's r < 0. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State in SQLite: WAL, synchronous=FULL, one connection in exclusive mode (so there is
- * no shared-memory file that a full disk could turn into a SIGBUS).  It stores and reads
+/* State in SQLite: WAL, synchronous=FULL, closed to other processes (so there is no
+ * shared-memory file that a full disk could turn into a SIGBUS).  It stores and reads
  * records; what they mean, and which of them still live, is the ledger's business. */
 #include "agent/store.h"
 
@@ -35,7 +35,9 @@ static const char *const statements[_STATEMENT_MAX] = {
 	[PUT_LEASE_DEVICE] = "INSERT OR REPLACE INTO lease_devices VALUES(?1,?2,?3)",
 	[READ_LEASE_DEVICES] = "SELECT device_uuid FROM lease_devices WHERE lease=?1 "
 			       "ORDER BY position",
-	[PUT_DEVICE] = "INSERT OR REPLACE INTO devices VALUES(?1,?2)",
+	/* Most are there as they are: no page is written then. */
+	[PUT_DEVICE] = "INSERT INTO devices VALUES(?1,?2) ON CONFLICT(uuid) DO UPDATE "
+		       "SET json=?2 WHERE json IS NOT ?2",
 	[GET_DEVICE] = "SELECT json FROM devices WHERE uuid=?1",
 	[ADD_EVENT] = "INSERT INTO events VALUES(?1,?2,?3,?4,?5,?6,?7,?8)",
 	[DROP_EVENTS] = "DELETE FROM events WHERE id<=?1",
@@ -161,9 +163,9 @@ static int prepare(struct clv_store *store, struct clv_error *err)
 	int version = 0, r;
 
 	r = run(store,
-		"PRAGMA locking_mode=EXCLUSIVE;PRAGMA journal_mode=WAL;"
+		"PRAGMA journal_mode=WAL;"
 		"PRAGMA synchronous=FULL;PRAGMA foreign_keys=ON;"
-		"PRAGMA temp_store=MEMORY;PRAGMA journal_size_limit=1048576;",
+		"PRAGMA temp_store=MEMORY;PRAGMA journal_size_limit=33554432;",
 		"cannot open the state", err);
 	if (r < 0)
 		return r;
@@ -199,7 +201,7 @@ int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *e
 	r = sqlite3_open_v2(path, &store->db,
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 			SQLITE_OPEN_EXRESCODE,
-		NULL);
+		CLV_STORE_VFS);
 	if (r != SQLITE_OK)
 		r = clv_store_error(err, store->db, r, "cannot open the state");
 	else
@@ -209,6 +211,7 @@ int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *e
 		clv_store_free(store);
 		return r;
 	}
+	clv_store_log_watch(store);
 	*ret = store;
 	return 0;
 }
@@ -217,6 +220,7 @@ struct clv_store *clv_store_free(struct clv_store *store)
 {
 	if (!store)
 		return NULL;
+	clv_store_log_free(store->log);
 	for (int i = 0; i < _STATEMENT_MAX; i++)
 		sqlite3_finalize(store->prepared[i]);
 	sqlite3_close(store->db);

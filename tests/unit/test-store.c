@@ -16,10 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#define LONG 10000
+#define LOG_MAX_BYTES (32u << 20)
 
 struct place {
 	char folder[64];
@@ -248,15 +252,70 @@ static void test_survives_a_kill(void **state)
 	clv_store_free(store);
 }
 
+static int count_process(void *userdata, const struct clv_process_record *process)
+{
+	++*(unsigned int *)userdata;
+	return 0;
+}
+
+/* The log is copied into the file while more is written to it. */
+static void test_long_log(void **state)
+{
+	const struct place *place = *state;
+	struct clv_lease_record lease = make_lease("l1");
+	struct clv_store *store;
+	unsigned int n = 0;
+	struct stat st;
+	char log[128];
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		store = open_store(*state);
+		clv_store_put_lease(store, &lease, NULL);
+		for (int i = 0; i < LONG; i++) {
+			struct clv_process_record process = {{i, 100}, 3, 5};
+
+			clv_store_put_process(store, "l1", &process, NULL);
+		}
+		kill(getpid(), SIGKILL);
+	}
+	waitpid(child, &status, 0);
+	assert_true(WIFSIGNALED(status));
+	snprintf(log, sizeof(log), "%s-wal", place->path);
+	assert_int_equal(stat(log, &st), 0);
+	assert_in_range(st.st_size, 1, LOG_MAX_BYTES);
+	store = open_store(*state);
+	clv_store_read_processes(store, "l1", count_process, &n, NULL);
+	assert_int_equal(n, LONG);
+	clv_store_free(store);
+}
+
+/* Another agent is another process, and was there before this one opened anything. */
 static void test_one_at_a_time(void **state)
 {
-	struct clv_store *store = open_store(*state), *second = NULL;
 	const struct place *place = *state;
-	struct clv_error err = {0};
+	struct clv_store *store = NULL;
+	int start[2], status;
+	pid_t child;
 
-	assert_int_equal(clv_store_open(place->path, &second, &err), -EBUSY);
-	assert_null(second);
-	assert_non_null(strstr(err.msg, place->path));
+	assert_int_equal(pipe(start), 0);
+	child = fork();
+	if (child == 0) {
+		struct clv_error err = {0};
+		char byte;
+
+		if (read(start[0], &byte, 1) != 1 ||
+			clv_store_open(place->path, &store, &err) != -EBUSY)
+			_exit(1);
+		_exit(!store && strstr(err.msg, place->path) ? 0 : 2);
+	}
+	store = open_store(place);
+	assert_int_equal(write(start[1], "", 1), 1);
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+	close(start[0]);
+	close(start[1]);
 	clv_store_free(store);
 }
 
@@ -351,6 +410,7 @@ int main(void)
 		TEST(test_events_are_kept_within_bounds),
 		TEST(test_rollback),
 		TEST(test_survives_a_kill),
+		TEST(test_long_log),
 		TEST(test_one_at_a_time),
 		TEST(test_later_schema),
 		TEST(test_no_room),
