@@ -15,6 +15,7 @@
 #include "agent/store.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/crc32.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -26,6 +27,7 @@
 
 #define SETTLE_US 2000000u
 #define EVENTS_MAX 100u
+#define FOUND 256u
 
 struct records {
 	struct clv_lease_record *items;
@@ -35,6 +37,8 @@ struct records {
 	size_t n_attached;
 	char boot_id[40];
 	size_t n_silent; /* adopted without an event of their own */
+	/* Of many leases on few devices: those found last, by UUID. */
+	struct clv_agent_device *found[FOUND];
 };
 
 static int collect(void *userdata, const struct clv_lease_record *record)
@@ -103,6 +107,17 @@ static struct clv_agent_device *find_device(
 	return clv_devices_restore(agent->devices, json, err);
 }
 
+static struct clv_agent_device *find_first(struct clv_agent *agent,
+	struct records *records, const char *uuid, struct clv_error *err)
+{
+	struct clv_agent_device **found =
+		&records->found[clv_crc32(0, uuid, strlen(uuid)) % FOUND];
+
+	if (!*found || strcmp((*found)->info.uuid, uuid) != 0)
+		*found = find_device(agent, uuid, err);
+	return *found;
+}
+
 struct adoption {
 	struct clv_lease *lease;
 	struct clv_error *err;
@@ -164,7 +179,7 @@ static int adopt(struct clv_agent *agent, struct records *records,
 	if (strcmp(record->boot_id, records->boot_id) != 0)
 		return clv_error_set(
 			err, -ESRCH, "the machine was started anew since then");
-	device = find_device(agent, record->device_uuid, err);
+	device = find_first(agent, records, record->device_uuid, err);
 	if (!device)
 		return -ENODEV;
 	lease = clv_lease_new(agent, device, record);

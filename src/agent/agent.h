@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <systemd/sd-event.h>
 
 #define CLV_FOLDER_MAX 1024
@@ -19,6 +20,7 @@ struct clv_holder_watches;
 struct clv_history;
 struct clv_http;
 struct clv_idle;
+struct clv_lease;
 struct clv_ledger;
 struct clv_made;
 struct clv_sampler;
@@ -68,9 +70,9 @@ struct clv_agent {
 	uint64_t first_survey; /* devices are not known before it is answered */
 	struct clv_holder_watches *watches;
 	struct clv_ledger *ledger;
-	size_t n_leases;
-	size_t n_in_use;    /* leases that a process has attached to */
-	uint64_t n_changes; /* of leases: what is promised has changed since */
+	size_t n_leases, n_queued;
+	LIST_HEAD(, clv_lease) in_use; /* leases that a process has attached to */
+	uint64_t n_changes;            /* of leases: what is promised has changed since */
 	struct clv_http *http;
 	struct clv_idle *idle;
 	struct clv_sampler *sampler;

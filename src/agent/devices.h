@@ -33,6 +33,7 @@ struct clv_agent_device {
 	bool is_cordoned;  /* by an admin: nothing new is let in until he says so */
 	char cordon_reason[CLV_REASON_MAX];
 	struct clv_usage usage;
+	struct clv_usage_idle idle;
 	struct clv_condition *condition; /* of a whole device; NULL: nothing is known */
 	bool is_changing;  /* an apply is about to take it away: nothing new is let in */
 	uint32_t n_ranked; /* the queue's */

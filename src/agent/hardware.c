@@ -456,6 +456,11 @@ uint64_t clv_hardware_survey(struct clv_hardware *hw)
 	return hw->asked;
 }
 
+void clv_hardware_begin(struct clv_hardware *hw)
+{
+	ask_next(hw);
+}
+
 uint64_t clv_hardware_surveyed(const struct clv_hardware *hw)
 {
 	return hw->surveyed;

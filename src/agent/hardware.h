@@ -23,6 +23,8 @@ struct clv_hardware *clv_hardware_free(struct clv_hardware *hardware);
  * before.  Returns the number of the survey that will answer; CLV_TOPIC_HARDWARE is woken
  * when it has. */
 uint64_t clv_hardware_survey(struct clv_hardware *hardware);
+/* Asks now what would wait for the loop's next turn. */
+void clv_hardware_begin(struct clv_hardware *hardware);
 /* The number of the last survey that was answered, well or not. */
 uint64_t clv_hardware_surveyed(const struct clv_hardware *hardware);
 /* What it said, with the leases of this agent among the holders; borrowed until the next

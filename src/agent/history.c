@@ -132,20 +132,26 @@ static void put_devices(struct clv_history *history, int64_t now)
 	}
 }
 
+static void put_lease(struct clv_history *history, struct clv_lease *lease, int64_t now)
+{
+	if (!lease->record.is_queued)
+		put(history, &lease->usage.usage, CLV_HISTORY_LEASE, lease->record.id,
+			lease->record.uid, now);
+}
+
 static void put_leases(struct clv_history *history, int64_t now)
 {
+	struct clv_agent *agent = history->agent;
 	struct clv_lease *lease;
 
-	TAILQ_FOREACH(lease, clv_ledger_leases(history->agent->ledger), entry)
-	{
-		/* Nothing happens in one that no process has attached to. */
-		bool is_worth_it =
-			lease->arbiter_lease || history->agent->n_leases <= IDLE_MAX;
-
-		if (!lease->record.is_queued && is_worth_it)
-			put(history, &lease->usage.usage, CLV_HISTORY_LEASE,
-				lease->record.id, lease->record.uid, now);
+	/* Nothing happens in one that no process has attached to. */
+	if (agent->n_leases > IDLE_MAX) {
+		LIST_FOREACH(lease, &agent->in_use, of_use)
+		put_lease(history, lease, now);
+		return;
 	}
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	put_lease(history, lease, now);
 }
 
 static void put_tenants(struct clv_history *history, int64_t now)

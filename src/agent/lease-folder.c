@@ -45,17 +45,28 @@ static int take_back(const struct clv_lease *lease)
 	return 0;
 }
 
+static int make_parent(const struct clv_agent *agent, struct clv_error *err)
+{
+	char path[CLV_FOLDER_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/lease", agent->config.runtime);
+	return clv_path_make(path, agent->config.is_system ? 0755 : 0700, err);
+}
+
 int clv_lease_make_folder(const struct clv_lease *lease, struct clv_error *err)
 {
 	char path[CLV_FOLDER_MAX + 64];
 	int r;
 
-	snprintf(path, sizeof(path), "%s/lease", lease->agent->config.runtime);
-	r = clv_path_make(path, lease->agent->config.is_system ? 0755 : 0700, err);
-	if (r < 0)
-		return r;
 	clv_lease_folder(lease, path, sizeof(path));
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+	r = mkdir(path, 0700);
+	if (r < 0 && errno == ENOENT) {
+		r = make_parent(lease->agent, err);
+		if (r < 0)
+			return r;
+		r = mkdir(path, 0700);
+	}
+	if (r < 0 && errno != EEXIST)
 		return clv_error_errno(err, errno, "cannot make %s", path);
 	r = take_back(lease);
 	return r < 0 ? clv_error_errno(err, -r, "cannot use %s", path) : 0;

@@ -12,7 +12,7 @@
 LIST_HEAD(lease_bucket, clv_lease);
 
 struct clv_lease_index {
-	struct lease_bucket by_id[BUCKETS], by_name[BUCKETS];
+	struct lease_bucket by_id[BUCKETS], by_name[BUCKETS], by_owner[BUCKETS];
 };
 
 /* FNV-1a */
@@ -43,12 +43,14 @@ void clv_lease_index_add(struct clv_lease_index *index, struct clv_lease *lease)
 	LIST_INSERT_HEAD(&index->by_id[hash(record->id, 0)], lease, of_id);
 	LIST_INSERT_HEAD(
 		&index->by_name[hash(record->name, record->uid)], lease, of_name);
+	LIST_INSERT_HEAD(&index->by_owner[record->uid % BUCKETS], lease, of_owner);
 }
 
 void clv_lease_index_remove(struct clv_lease *lease)
 {
 	LIST_REMOVE(lease, of_id);
 	LIST_REMOVE(lease, of_name);
+	LIST_REMOVE(lease, of_owner);
 }
 
 struct clv_lease *clv_lease_index_by_id(
@@ -75,4 +77,15 @@ struct clv_lease *clv_lease_index_by_name(
 			return lease;
 	}
 	return NULL;
+}
+
+struct clv_lease *clv_lease_index_next_of(
+	const struct clv_lease_index *index, uid_t uid, const struct clv_lease *after)
+{
+	struct clv_lease *lease = after ? LIST_NEXT(after, of_owner)
+					: LIST_FIRST(&index->by_owner[uid % BUCKETS]);
+
+	while (lease && lease->record.uid != uid)
+		lease = LIST_NEXT(lease, of_owner);
+	return lease;
 }

@@ -21,3 +21,6 @@ struct clv_lease *clv_lease_index_by_id(
 	const struct clv_lease_index *index, const char *id);
 struct clv_lease *clv_lease_index_by_name(
 	const struct clv_lease_index *index, uid_t uid, const char *name);
+/* A user's leases one after the other: the first behind NULL, NULL behind the last. */
+struct clv_lease *clv_lease_index_next_of(
+	const struct clv_lease_index *index, uid_t uid, const struct clv_lease *after);

@@ -178,8 +178,9 @@ int clv_lease_open_arbiter(struct clv_lease *lease, int report_fd, struct clv_er
 			arbiter, &lease->record.share, -1, &lease->arbiter_lease, err);
 	if (r < 0)
 		return r;
-	lease->agent->n_in_use++;
-	lease->samples[1].time_ns = clv_clock_ns();
+	LIST_INSERT_HEAD(&lease->agent->in_use, lease, of_use);
+	lease->agent->n_changes++;
+	lease->samples[1].time_ns = lease->usage.seen_ns = clv_clock_ns();
 	lease->samples[1].held_ns = lease->record.held_ns;
 	restore_slots(lease);
 	return 0;

@@ -94,7 +94,10 @@ struct clv_lease {
 	struct clv_lease_record record;
 	struct clv_holder_watch *holder; /* NULL: dead */
 	LIST_ENTRY(clv_lease) of_holder;
-	LIST_ENTRY(clv_lease) of_id, of_name; /* in the ledger's index */
+	LIST_ENTRY(clv_lease) of_id, of_name, of_owner; /* in the ledger's index */
+	/* The agent's list while it has an arbiter_lease, the ledger's while it is
+	 * dormant. */
+	LIST_ENTRY(clv_lease) of_use;
 	bool is_dormant; /* adopted, its socket is still to be opened */
 	bool is_ending;  /* its processes are being ended; nobody new attaches */
 	sd_event_source *ending_timer;

@@ -35,14 +35,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAKE_AT_ONCE 16u
+#define WAKE_AT_ONCE 4u
 
 struct clv_ledger {
 	struct clv_agent *agent;
 	struct clv_lease_list leases;
 	struct clv_lease_index *index;
 	uint64_t last_sequence;
-	bool has_expiring;            /* one with a time has been there */
+	bool has_expiring; /* one with a time has been there */
+	LIST_HEAD(, clv_lease) dormant;
 	sd_event_source *wake_source; /* opens sockets of adopted leases */
 	sd_event_source *end_source;  /* looks for leases that are over */
 	uint64_t ranked_ns; /* when positions in the queues were found; 0: not since a
@@ -190,6 +191,12 @@ bool clv_ledger_has_name(const struct clv_ledger *ledger, uid_t uid, const char 
 	return clv_lease_index_by_name(ledger->index, uid, name) != NULL;
 }
 
+struct clv_lease *clv_ledger_next_of(
+	const struct clv_ledger *ledger, uid_t uid, const struct clv_lease *after)
+{
+	return clv_lease_index_next_of(ledger->index, uid, after);
+}
+
 void clv_ledger_promised(const struct clv_ledger *ledger,
 	const struct clv_agent_device *device, const struct clv_lease *without,
 	const char *standing, struct clv_promised *ret)
@@ -331,6 +338,7 @@ static int insert(
 		*slot = lease;
 	}
 	ledger->agent->n_leases++;
+	ledger->agent->n_queued += lease->record.is_queued;
 	ledger->has_expiring |= lease->record.expires_real_ns > 0;
 	lease->sequence = ++ledger->last_sequence;
 	ledger->ranked_ns = 0;
@@ -339,10 +347,22 @@ static int insert(
 	return 0;
 }
 
+static void set_dormant(
+	struct clv_ledger *ledger, struct clv_lease *lease, bool is_dormant)
+{
+	if (lease->is_dormant && !is_dormant)
+		LIST_REMOVE(lease, of_use);
+	else if (!lease->is_dormant && is_dormant)
+		LIST_INSERT_HEAD(&ledger->dormant, lease, of_use);
+	lease->is_dormant = is_dormant;
+}
+
 static void take_out(struct clv_ledger *ledger, struct clv_lease *lease)
 {
 	take_off_all(lease);
+	set_dormant(ledger, lease, false);
 	ledger->agent->n_leases--;
+	ledger->agent->n_queued -= lease->record.is_queued;
 	TAILQ_REMOVE(&ledger->leases, lease, entry);
 	clv_lease_index_remove(lease);
 }
@@ -376,7 +396,7 @@ int clv_ledger_adopt(
 		return r;
 	}
 	if (is_active && lease->n_processes == 0) {
-		lease->is_dormant = true;
+		set_dormant(ledger, lease, true);
 		sd_event_source_set_enabled(ledger->wake_source, SD_EVENT_ON);
 	}
 	return 0;
@@ -387,22 +407,17 @@ int clv_ledger_adopt(
 static int on_wake(sd_event_source *source, void *userdata)
 {
 	struct clv_ledger *ledger = userdata;
-	struct clv_lease *lease = TAILQ_FIRST(&ledger->leases);
-	unsigned n = 0;
+	struct clv_lease *lease = NULL;
 
-	while (lease && n < WAKE_AT_ONCE) {
-		struct clv_lease *next = TAILQ_NEXT(lease, entry);
+	for (unsigned n = 0; n < WAKE_AT_ONCE && (lease = LIST_FIRST(&ledger->dormant));
+		n++) {
 		struct clv_error err = {0};
 
-		if (lease->is_dormant) {
-			lease->is_dormant = false;
-			n++;
-			if (activate(lease, &err) < 0)
-				clv_ledger_end(ledger, lease, err.msg);
-		}
-		lease = next;
+		set_dormant(ledger, lease, false);
+		if (activate(lease, &err) < 0)
+			clv_ledger_end(ledger, lease, err.msg);
 	}
-	if (n < WAKE_AT_ONCE)
+	if (!lease)
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	return 0;
 }
@@ -585,6 +600,7 @@ static int admit(struct clv_ledger *ledger, struct clv_lease *lease)
 	record.is_queued = false;
 	if (store_lease(ledger->agent, lease, &record, &err) < 0)
 		clv_state_set_stale(ledger->agent, &err);
+	ledger->agent->n_queued -= lease->record.is_queued;
 	lease->record.is_queued = false;
 	ledger->ranked_ns = 0;
 	if (activate(lease, &err) >= 0)
@@ -609,11 +625,10 @@ static void serve_queue(struct clv_ledger *ledger, struct clv_agent_device *devi
 
 static bool has_waiting(const struct clv_ledger *ledger, uid_t uid)
 {
-	const struct clv_lease *lease;
+	const struct clv_lease *lease = NULL;
 
-	TAILQ_FOREACH(lease, &ledger->leases, entry)
-	{
-		if (lease->record.uid == uid && lease->record.is_queued)
+	while ((lease = clv_ledger_next_of(ledger, uid, lease))) {
+		if (lease->record.is_queued)
 			return true;
 	}
 	return false;
@@ -624,7 +639,7 @@ static void serve_tenant(struct clv_ledger *ledger, uid_t uid)
 {
 	struct clv_agent *agent = ledger->agent;
 
-	if (agent->settings->n_tenants == 0)
+	if (agent->settings->n_tenants == 0 || agent->n_queued == 0)
 		return;
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		if (has_waiting(ledger, uid))
@@ -716,7 +731,7 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 	clv_history_end(agent->history, lease);
 	if (lease->arbiter_lease) {
 		clv_arbiter_remove(lease->device->arbiter, lease->arbiter_lease);
-		agent->n_in_use--;
+		LIST_REMOVE(lease, of_use);
 	}
 	lease->arbiter_lease = NULL;
 	unstore_lease(agent, lease->record.id);

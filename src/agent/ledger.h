@@ -29,6 +29,10 @@ struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_n
 struct clv_lease *clv_ledger_find_id(struct clv_ledger *ledger, const char *id);
 bool clv_ledger_has_name(const struct clv_ledger *ledger, uid_t uid, const char *name);
 
+/* A user's leases one after the other: the first behind NULL, NULL behind the last. */
+struct clv_lease *clv_ledger_next_of(
+	const struct clv_ledger *ledger, uid_t uid, const struct clv_lease *after);
+
 /* A new lease for peer; pidfd (taken in every case) is the peer's. */
 int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request *request,
 	const struct clv_peer *peer, int pidfd, struct clv_lease **ret,

@@ -113,7 +113,8 @@ static void tell_backends(const struct clv_agent *agent)
 }
 
 /* Asking drivers takes time that a user's own agent spends only when there is something
- * to be found: a node that has been divided before, or none but a simulated one. */
+ * to be found: a node that has been divided before, or none but a simulated one.  They
+ * answer while leases are adopted. */
 static void start_hardware(struct clv_agent *agent)
 {
 	const char *cores = getenv("CLEAVE_CORES");
@@ -121,7 +122,7 @@ static void start_hardware(struct clv_agent *agent)
 	if (agent->config.is_system || agent->config.sim[0] != '\0' ||
 		(cores && access(cores, F_OK) == 0))
 		agent->first_survey = clv_hardware_survey(agent->hardware);
-	clv_apply_resume(agent->apply);
+	clv_hardware_begin(agent->hardware);
 }
 
 static int build(struct clv_agent *agent, struct clv_error *err)
@@ -158,12 +159,13 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 		return r;
 	clv_events_emit(agent, CLV_EVENT_AGENT_STARTED, NULL, "cleaved %s, process %d",
 		CLV_VERSION, (int)getpid());
+	start_hardware(agent);
 	clv_devices_refresh(agent->devices);
 	clv_adopt_all(agent);
 	clv_state_close_copy(agent);
 	clv_devices_claim_all(agent->devices);
 	clv_cordons_restore(agent);
-	start_hardware(agent);
+	clv_apply_resume(agent->apply);
 	r = serve(agent, err);
 	if (r >= 0)
 		r = clv_idle_new(agent, &agent->idle, err);

@@ -91,9 +91,11 @@ static void weigh(struct accounts *accounts, struct clv_lease *lease)
 static size_t weigh_all(struct clv_ledger *ledger)
 {
 	struct accounts accounts = {0};
-	struct clv_lease *lease;
+	struct clv_lease *lease = TAILQ_FIRST(clv_ledger_leases(ledger));
 	size_t n_queued = 0;
 
+	if (!lease || lease->agent->n_queued == 0)
+		return 0;
 	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
 	add_active(&accounts, lease);
 	/* The list is in the order in which they came. */
@@ -114,7 +116,7 @@ struct clv_lease *clv_queue_first(
 	struct clv_lease *lease, *first = NULL;
 	uint64_t least = UINT64_MAX;
 
-	if (weigh_all(ledger) == 0)
+	if (device->n_leases == 0 || weigh_all(ledger) == 0)
 		return NULL;
 	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
 	{

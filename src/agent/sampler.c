@@ -52,8 +52,6 @@ static void sample(struct clv_lease *lease)
 
 	clv_lease_sample(lease, &now);
 	clv_usage_add(lease->agent->usage, lease, &now);
-	if (!lease->arbiter_lease)
-		return;
 	lease->samples[0] = lease->samples[1];
 	lease->samples[1].time_ns = clv_clock_ns();
 	lease->samples[1].held_ns = now.held_ns;
@@ -71,17 +69,17 @@ void clv_sampler_save(struct clv_agent *agent)
 	const struct clv_lease *lease;
 	int r;
 
-	if (!store || TAILQ_EMPTY(clv_ledger_leases(agent->ledger)))
+	if (!store || LIST_EMPTY(&agent->in_use))
 		return;
 	r = clv_store_begin(store, true, NULL);
 	if (r < 0)
 		return;
-	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	LIST_FOREACH(lease, &agent->in_use, of_use)
 	{
 		struct clv_lease_record record;
 
-		if (!lease->arbiter_lease || r < 0)
-			continue;
+		if (r < 0)
+			break;
 		clv_lease_snapshot(lease, &record);
 		r = clv_store_put_lease(store, &record, NULL);
 	}
@@ -91,18 +89,36 @@ void clv_sampler_save(struct clv_agent *agent)
 	}
 }
 
-/* Where no program is in any lease, and none came or went, all is as it was. */
+static void add_idle(struct clv_agent *agent)
+{
+	struct clv_lease *lease;
+
+	clv_usage_begin(agent->usage);
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	{
+		if (!lease->arbiter_lease)
+			clv_usage_add_idle(agent->usage, lease);
+	}
+	clv_usage_keep_idle(agent->usage);
+}
+
+/* A lease that no program is in costs something when any lease comes, goes or changes,
+ * and else nothing. */
 static void sample_all(struct clv_sampler *sampler)
 {
 	struct clv_agent *agent = sampler->agent;
+	bool has_changed = agent->n_changes != sampler->n_changes_seen ||
+			   sampler->n_ticks % LOOK_EVERY == 0;
 	struct clv_lease *lease;
 
-	if (agent->n_in_use == 0 && agent->n_changes == sampler->n_changes_seen &&
-		sampler->n_ticks % LOOK_EVERY != 0)
+	if (LIST_EMPTY(&agent->in_use) && !has_changed)
 		return;
 	sampler->n_changes_seen = agent->n_changes;
-	clv_usage_begin(agent->usage);
-	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	if (has_changed)
+		add_idle(agent);
+	else
+		clv_usage_begin_as_kept(agent->usage);
+	LIST_FOREACH(lease, &agent->in_use, of_use)
 	{
 		sample(lease);
 		clv_affinity_hold(lease);

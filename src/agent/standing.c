@@ -144,6 +144,7 @@ int clv_standing_replace(struct clv_standing *standing, const struct clv_node *n
 		return r;
 	}
 	free(before.items);
+	standing->agent->n_changes++;
 	return 0;
 }
 

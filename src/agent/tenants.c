@@ -46,12 +46,14 @@ void clv_tenants_get_allowance(
 int clv_tenants_check_count(
 	const struct clv_agent *agent, uid_t uid, struct clv_error *err)
 {
-	const struct clv_lease *lease;
+	const struct clv_lease *lease = NULL;
 	unsigned int n = 0;
 
-	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	n += lease->record.uid == uid;
-	if (n < CLV_TENANT_LEASES_MAX || uid == 0 || uid == geteuid())
+	if (uid == 0 || uid == geteuid())
+		return 0;
+	while ((lease = clv_ledger_next_of(agent->ledger, uid, lease)))
+		n++;
+	if (n < CLV_TENANT_LEASES_MAX)
 		return 0;
 	return clv_error_set(err, -EBUSY,
 		"a user has at most %u leases at a time, with those that wait: release "
@@ -65,14 +67,12 @@ int clv_tenants_check(struct clv_agent *agent, uid_t uid, gid_t gid,
 {
 	struct clv_allowance_use use = {0};
 	struct clv_allowance allowance;
-	const struct clv_lease *lease;
+	const struct clv_lease *lease = NULL;
 
 	if (uid == 0 || uid == geteuid() || agent->settings->n_tenants == 0)
 		return 0;
-	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	{
-		if (lease->record.uid == uid && lease != without &&
-			!lease->record.is_queued)
+	while ((lease = clv_ledger_next_of(agent->ledger, uid, lease))) {
+		if (lease != without && !lease->record.is_queued)
 			clv_tenants_add_use(lease, &use);
 	}
 	clv_tenants_get_allowance(agent, uid, gid, &allowance);

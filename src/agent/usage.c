@@ -85,6 +85,46 @@ void clv_usage_begin(struct clv_usage_book *book)
 	}
 }
 
+static void keep(const struct clv_usage *usage, struct clv_usage_idle *idle)
+{
+	idle->row = usage->now;
+	idle->n_leases = usage->n_leases;
+	idle->n_queued = usage->n_queued;
+}
+
+static void put_back(struct clv_usage *usage, const struct clv_usage_idle *idle)
+{
+	usage->now = idle->row;
+	usage->n_leases = idle->n_leases;
+	usage->n_queued = idle->n_queued;
+}
+
+void clv_usage_keep_idle(struct clv_usage_book *book)
+{
+	struct clv_devices *devices = book->agent->devices;
+
+	for (size_t i = 0; i < book->n_tenants; i++)
+		keep(&book->tenants[i]->usage, &book->tenants[i]->idle);
+	for (size_t i = 0; i < clv_devices_count(devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(devices, i);
+
+		keep(&device->usage, &device->idle);
+	}
+}
+
+void clv_usage_begin_as_kept(struct clv_usage_book *book)
+{
+	struct clv_devices *devices = book->agent->devices;
+
+	for (size_t i = 0; i < book->n_tenants; i++)
+		put_back(&book->tenants[i]->usage, &book->tenants[i]->idle);
+	for (size_t i = 0; i < clv_devices_count(devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(devices, i);
+
+		put_back(&device->usage, &device->idle);
+	}
+}
+
 /* This agent's part of the account, as counters. */
 static void read_counts(const struct clv_lease *lease,
 	const struct clv_arbiter_sample *sample, uint64_t ret[_CLV_USAGE_MAX])
@@ -214,6 +254,24 @@ void clv_usage_add(struct clv_usage_book *book, struct clv_lease *lease,
 
 	make_row(lease, sample, growth, took_ns);
 	usage->lag_ns = sample->lag_ns;
+	add_to_devices(lease, &usage->usage.now);
+	if (usage->tenant)
+		add_to_tenant(&usage->tenant->usage, lease, &usage->usage.now);
+}
+
+/* It has counted nothing since it was made, or adopted. */
+void clv_usage_add_idle(struct clv_usage_book *book, struct clv_lease *lease)
+{
+	const struct clv_share *share = &lease->record.share;
+	struct clv_lease_usage *usage = &lease->usage;
+
+	if (!usage->tenant)
+		usage->tenant = tenant_of(book, &lease->record);
+	usage->usage.now = (struct clv_history_row){
+		.values = {
+			[CLV_HISTORY_SHARE_PROMISED] = share->compute_ppm,
+			[CLV_HISTORY_MEMORY_QUOTA] = share->memory_bytes,
+		}};
 	add_to_devices(lease, &usage->usage.now);
 	if (usage->tenant)
 		add_to_tenant(&usage->tenant->usage, lease, &usage->usage.now);

@@ -37,6 +37,12 @@ struct clv_usage {
 	uint32_t n_leases, n_queued;       /* of a device or tenant */
 };
 
+/* Of a device or tenant: the part of its rates that leases with nothing in them have. */
+struct clv_usage_idle {
+	struct clv_history_row row;
+	uint32_t n_leases, n_queued;
+};
+
 struct clv_lease_usage {
 	struct clv_usage usage;
 	uint64_t seen[_CLV_USAGE_MAX];
@@ -52,6 +58,7 @@ struct clv_usage_tenant {
 	uid_t uid;
 	char name[64];
 	struct clv_usage usage;
+	struct clv_usage_idle idle;
 };
 
 struct clv_usage_book;
@@ -59,8 +66,13 @@ struct clv_usage_book;
 struct clv_usage_book *clv_usage_new(struct clv_agent *agent);
 struct clv_usage_book *clv_usage_free(struct clv_usage_book *book);
 
-/* Once a second: first this, then each lease with its sample. */
+/* Once a second, first: where leases have changed, from nothing, then those with nothing
+ * in them, and keep; else as they were kept. */
 void clv_usage_begin(struct clv_usage_book *book);
+void clv_usage_add_idle(struct clv_usage_book *book, struct clv_lease *lease);
+void clv_usage_keep_idle(struct clv_usage_book *book);
+void clv_usage_begin_as_kept(struct clv_usage_book *book);
+/* Then each of the others with its sample. */
 void clv_usage_add(struct clv_usage_book *book, struct clv_lease *lease,
 	const struct clv_arbiter_sample *sample);
 
