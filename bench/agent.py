@@ -29,6 +29,9 @@ BESIDE_SECONDS, QUICK_BESIDE_SECONDS = 10, 2
 NODE = "version: 1\nname: bench\ndevices:\n"
 ENTRY = "  - {model: A100-40GB, count: %d}\n"
 PER_ENTRY = 1000
+# A new lease is some eight pages of the state's log.
+DISK_EVERY, DISK_ROOM, DISK_BLOCK = 10, 64, bytes(32 << 10)
+MEMORY = Path("/dev/shm")
 
 
 class Connection(http.client.HTTPConnection):
@@ -63,10 +66,13 @@ class Agent:
         self.program = Path(build) / "src/agent/cleaved"
         self.folder = tempfile.TemporaryDirectory(prefix="cleave-bench-")
         self.root = Path(self.folder.name)
+        # Sockets are in memory, as in /run, and the state is on a disk.
+        self.runtime = tempfile.TemporaryDirectory(
+            prefix="cleave-bench-", dir=MEMORY if MEMORY.is_dir() else None)
         entries = [ENTRY % min(PER_ENTRY, n_devices - done)
                    for done in range(0, n_devices, PER_ENTRY)]
         (self.root / "node.yaml").write_text(NODE + "".join(entries))
-        self.socket = self.root / "run/api.sock"
+        self.socket = Path(self.runtime.name) / "run/api.sock"
         self.process = None
 
     def __enter__(self):
@@ -76,14 +82,15 @@ class Agent:
     def __exit__(self, *_):
         self.stop()
         self.folder.cleanup()
+        self.runtime.cleanup()
 
     def start(self):
         """Milliseconds until it is ready to give leases."""
         began = time.monotonic()
         self.process = subprocess.Popen(
             [str(self.program), "--foreground", f"--sim={self.root / 'node.yaml'}",
-             f"--runtime-dir={self.root / 'run'}", f"--state-dir={self.root / 'state'}",
-             f"--lock-dir={self.root}"], stderr=subprocess.DEVNULL)
+             f"--runtime-dir={self.socket.parent}", f"--state-dir={self.root / 'state'}",
+             f"--lock-dir={self.runtime.name}"], stderr=subprocess.DEVNULL)
         while time.monotonic() < began + 60:
             try:
                 connection = Connection(self.socket)
@@ -118,10 +125,31 @@ def percentile(values, part):
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
-def create(connection, n, n_devices):
-    """The milliseconds of each, and their ids."""
+class Disk:
+    """What the disk alone takes to keep as much as a new lease writes."""
+
+    def __init__(self, folder):
+        self.file = tempfile.TemporaryFile(dir=folder)
+        for _ in range(DISK_ROOM):
+            self.file.write(DISK_BLOCK)
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.took = []
+
+    def write(self):
+        at = len(self.took) % DISK_ROOM * len(DISK_BLOCK)
+        os.pwrite(self.file.fileno(), DISK_BLOCK, at)
+        began = time.monotonic()
+        os.fdatasync(self.file.fileno())
+        self.took.append(1000 * (time.monotonic() - began))
+
+
+def create(connection, n, n_devices, disk=None):
+    """The milliseconds of each, and their ids; the disk is timed now and then, too."""
     took, ids = [], []
     for i in range(n):
+        if disk and i % DISK_EVERY == 0:
+            disk.write()
         ms, data = connection.timed("POST", "/v1/leases", {
             "share": round(n_devices / max(n, n_devices), 6), "memory_bytes": 1 << 20,
             "device": f"gpu{i % n_devices}", "name": f"lease-{i}"})
@@ -139,9 +167,12 @@ def measure_many(context):
     n = QUICK_LEASES if context.quick else LEASES
     with Agent(context.build, DEVICES) as agent:
         connection = agent.connect()
-        took, ids = create(connection, n, DEVICES)
+        disk = Disk(agent.root)
+        took, ids = create(connection, n, DEVICES, disk)
         context.add("agent", "many", "create_p50", percentile(took, 0.5), "ms")
         context.add("agent", "many", "create_p99", percentile(took, 0.99), "ms")
+        context.add("agent", "many", "disk_p50", percentile(disk.took, 0.5), "ms")
+        context.add("agent", "many", "disk_p99", percentile(disk.took, 0.99), "ms")
         look(context, "many", connection, "/v1/leases", "first_page")
         look(context, "many", connection, "/v1/devices", "devices")
         look(context, "many", connection, "/metrics", "scrape")
