@@ -2,6 +2,7 @@
 /* The arbiter's interface and its thread.  The thread sleeps until a doorbell rings, the
  * agent kicks it, or a turn is due, and then lets turns.c move the device on. */
 #include "arbiter/internal.h"
+#include "arbiter/publish.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -217,6 +218,10 @@ struct clv_arbiter *clv_arbiter_free(struct clv_arbiter *arbiter)
 		struct clv_arbiter_lease *lease = arbiter->leases;
 
 		arbiter->leases = lease->next;
+		/* Who stands in line need not find out by himself that nobody is there.
+		 */
+		clv_publish_window(arbiter, lease, CLV_PHASE_OPEN, clv_clock_ns());
+		clv_publish_phase(lease, CLV_PHASE_OPEN);
 		clv_pages_done(&lease->pages);
 		free(lease);
 	}

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,9 +234,32 @@ void clv_attach_close(const struct clv_view *view)
 		close(view->report_fd);
 }
 
+/* The agent may have died this moment, and a pipe that nobody reads would end the program
+ * with a signal that is none of its own. */
+static bool write_quietly(int fd)
+{
+	static const struct timespec at_once = {0};
+	sigset_t broken, before, pending;
+	bool had_one, is_written;
+	int code;
+
+	sigemptyset(&broken);
+	sigaddset(&broken, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &broken, &before);
+	had_one = sigismember(&before, SIGPIPE) && sigpending(&pending) == 0 &&
+		  sigismember(&pending, SIGPIPE);
+	is_written = write(fd, "", 1) == 1;
+	code = errno;
+	if (!is_written && code == EPIPE && !had_one)
+		sigtimedwait(&broken, NULL, &at_once);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = code;
+	return is_written;
+}
+
 bool clv_attach_ring(const struct clv_view *view)
 {
 	if (!has_doorbell(view))
 		return false;
-	return write(view->doorbell_fd, "", 1) == 1 || errno == EAGAIN;
+	return write_quietly(view->doorbell_fd) || errno == EAGAIN;
 }
