@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agent as a service: ten thousand leases on a hundred simulated devices, requests beside
-running tenants, and streams of events.
+running tenants, streams of events, and agents that replace each other.
 
 Times are seen by a client on the Unix socket, its own part in them.
 """
@@ -8,13 +8,14 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
 import time
 from pathlib import Path
 
+import upgrade
+from agent_socket import Connection
 from tenants import BenchError, Lease, Session
 
 DEVICES, LEASES, FEW = 100, 10_000, 10
@@ -32,31 +33,6 @@ PER_ENTRY = 1000
 # A new lease is some eight pages of the state's log.
 DISK_EVERY, DISK_ROOM, DISK_BLOCK = 10, 64, bytes(32 << 10)
 MEMORY = Path("/dev/shm")
-
-
-class Connection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("agent", timeout=60)
-        self.path = str(path)
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
-
-    def ask(self, method, url, body=None):
-        self.request(method, url, json.dumps(body) if body else None)
-        answer = self.getresponse()
-        data = answer.read()
-        if answer.status >= 300:
-            raise BenchError(f"{method} {url}: {data[:200].decode(errors='replace')}")
-        return data
-
-    def timed(self, method, url, body=None):
-        """Milliseconds, and what came."""
-        began = time.monotonic()
-        data = self.ask(method, url, body)
-        return 1000 * (time.monotonic() - began), data
 
 
 class Agent:
@@ -292,8 +268,15 @@ def measure_beside(context):
                 100 * max(abs(beside[name] - alone[name]) for name in promised), "points")
 
 
+def replace(case):
+    def act(context):
+        with Session(context.build, True) as session:
+            upgrade.run(context, session, case, upgrade.NUMBERS[case])
+    return act
+
+
 CASES = {"many": measure_many, "few": measure_few, "streams": measure_streams,
-         "requests": measure_beside}
+         "requests": measure_beside, **{case: replace(case) for case in upgrade.NUMBERS}}
 
 
 def run(context):
