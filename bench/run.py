@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import agent
+import console
 import donate
 import latency
 import overhead
@@ -31,10 +32,12 @@ BENCHES = {
     "scale": scale.run,
     "plan": plan.run,
     "agent": agent.run,
+    "console": console.run,
     "plan-all": plan.run_all,
+    "console-all": console.run_all,
 }
 # What --all adds to a bench.
-WHOLE = {"plan": "plan-all"}
+WHOLE = {"plan": "plan-all", "console": "console-all"}
 
 
 class Context:

@@ -2,7 +2,8 @@
 /* Runs what is in TypeScript here with no more than Vite's own compiler: bundles each file
  * into a folder of its own and hands it to node.
  *
- * usage: run.mjs unit [NAME...] | browser [NAME...] | screenshots | serve [EXAMPLE...] */
+ * usage: run.mjs unit [NAME...] | browser [NAME...] | screenshots | serve [EXAMPLE...] |
+ *        bench UPDATES PACE */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -56,6 +57,7 @@ case "browser": {
   node("--test", reporter, main);
   break;
 }
+case "bench":
 case "screenshots":
 case "serve": {
   const [main] = await bundle("browser", [`${what}.ts`]);
@@ -63,6 +65,6 @@ case "serve": {
   break;
 }
 default:
-  console.error("usage: run.mjs unit | browser | screenshots | serve");
+  console.error("usage: run.mjs unit | browser | screenshots | serve | bench");
   process.exit(64);
 }
