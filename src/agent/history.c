@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which series there are, and the file they are in.  A series is written every eighth
  * second, each in its own turn, so that ten thousand leases are no more than a thousand
- * small writes a second and a kill costs eight seconds. */
+ * small writes a second and a kill costs eight seconds.  Leases are put down some at a
+ * time, for all their blocks may be full in one second, and callers are waiting. */
 #include "agent/history.h"
 
 #include "agent/agent.h"
@@ -19,6 +20,7 @@
 
 #define FLUSH_EVERY 8u
 #define OPEN_EVERY 60u
+#define AT_ONCE 128u
 #define IDLE_MAX 1000u /* leases, more of which have no rows while nothing is in them */
 #define EVERYBODY ((uint32_t)-1)
 
@@ -33,6 +35,10 @@ struct clv_history {
 	struct clv_agent *agent;
 	struct clv_history_book book;
 	uint32_t n_ticks;
+	sd_event_source *rest; /* puts down what is left of this second's leases */
+	struct clv_lease *next;
+	int64_t moment;
+	bool is_of_all;   /* next is of all leases, and not of those in use */
 	int open_problem; /* said so already */
 	bool is_failing;  /* the same, of writing */
 };
@@ -51,6 +57,8 @@ static int64_t now_s(void)
 	return (int64_t)(clv_clock_real_ns() / CLV_NS_PER_S);
 }
 
+static int on_rest(sd_event_source *source, void *userdata);
+
 struct clv_history *clv_history_new(struct clv_agent *agent)
 {
 	struct clv_history *history = calloc(1, sizeof(*history));
@@ -59,6 +67,11 @@ struct clv_history *clv_history_new(struct clv_agent *agent)
 		return NULL;
 	history->agent = agent;
 	clv_history_book_init(&history->book);
+	if (sd_event_add_defer(agent->event, &history->rest, on_rest, history) < 0) {
+		free(history);
+		return NULL;
+	}
+	sd_event_source_set_enabled(history->rest, SD_EVENT_OFF);
 	return history;
 }
 
@@ -66,6 +79,7 @@ struct clv_history *clv_history_free(struct clv_history *history)
 {
 	if (!history)
 		return NULL;
+	sd_event_source_disable_unref(history->rest);
 	clv_history_book_done(&history->book, now_s());
 	free(history);
 	return NULL;
@@ -139,19 +153,22 @@ static void put_lease(struct clv_history *history, struct clv_lease *lease, int6
 			lease->record.uid, now);
 }
 
-static void put_leases(struct clv_history *history, int64_t now)
+static struct clv_lease *behind(
+	const struct clv_history *history, const struct clv_lease *lease)
+{
+	return history->is_of_all ? TAILQ_NEXT(lease, entry) : LIST_NEXT(lease, of_use);
+}
+
+/* Nothing happens in a lease that no process has attached to: of very many only the
+ * others are put down. */
+static void begin_leases(struct clv_history *history, int64_t now)
 {
 	struct clv_agent *agent = history->agent;
-	struct clv_lease *lease;
 
-	/* Nothing happens in one that no process has attached to. */
-	if (agent->n_leases > IDLE_MAX) {
-		LIST_FOREACH(lease, &agent->in_use, of_use)
-		put_lease(history, lease, now);
-		return;
-	}
-	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	put_lease(history, lease, now);
+	history->moment = now;
+	history->is_of_all = agent->n_leases <= IDLE_MAX;
+	history->next = history->is_of_all ? TAILQ_FIRST(clv_ledger_leases(agent->ledger))
+					   : LIST_FIRST(&agent->in_use);
 }
 
 static void put_tenants(struct clv_history *history, int64_t now)
@@ -166,26 +183,55 @@ static void put_tenants(struct clv_history *history, int64_t now)
 	}
 }
 
+static void put_leases(struct clv_history *history, uint32_t most)
+{
+	int is_on = SD_EVENT_OFF;
+
+	sd_event_source_get_enabled(history->rest, &is_on);
+	if (is_on == SD_EVENT_OFF)
+		return;
+	for (; history->next && most > 0; most--) {
+		struct clv_lease *lease = history->next;
+
+		history->next = behind(history, lease);
+		put_lease(history, lease, history->moment);
+	}
+	if (history->next)
+		return;
+	sd_event_source_set_enabled(history->rest, SD_EVENT_OFF);
+	clv_history_end_unseen(&history->book, history->moment);
+	report(history);
+}
+
+static int on_rest(sd_event_source *source, void *userdata)
+{
+	put_leases(userdata, AT_ONCE);
+	return 0;
+}
+
 void clv_history_tick(struct clv_history *history)
 {
 	int64_t now = now_s();
 
+	put_leases(history, UINT32_MAX); /* of a second that took longer than one */
 	/* Not at the start: whoever waits for the agent does not wait for this. */
 	if (!history->book.file && history->n_ticks % OPEN_EVERY == 0)
 		open_file(history);
 	history->n_ticks++;
 	put_devices(history, now);
-	put_leases(history, now);
 	put_tenants(history, now);
-	clv_history_end_unseen(&history->book, now);
-	report(history);
+	begin_leases(history, now);
+	sd_event_source_set_enabled(history->rest, SD_EVENT_ON);
 }
 
 void clv_history_end(struct clv_history *history, struct clv_lease *lease)
 {
-	if (history)
-		clv_history_series_end(
-			&history->book, lease->usage.usage.series, now_s());
+	if (!history)
+		return;
+	/* It is out of the list of all by now, and still says who was behind it. */
+	if (history->next == lease)
+		history->next = behind(history, lease);
+	clv_history_series_end(&history->book, lease->usage.usage.series, now_s());
 }
 
 /* Whoever asks before the first second is over. */
