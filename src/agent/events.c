@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_AGENT_STARTED] = "agent_started",
@@ -245,13 +246,15 @@ uint64_t clv_events_last_id(const struct clv_events *events)
 
 void clv_events_flush(struct clv_events *events)
 {
+	const struct clv_event_bounds bounds = {
+		CLV_EVENTS_KEPT, CLV_EVENTS_KEPT / 10, geteuid()};
 	struct clv_error err = {0};
 	struct clv_store *store = clv_state_get(events->agent, &err);
 
 	if (events->n_pending == 0)
 		return;
 	if (!store || clv_store_add_events(store, events->pending, events->n_pending,
-			      CLV_EVENTS_KEPT, &err) < 0) {
+			      &bounds, &err) < 0) {
 		events->agent->counters->state_errors++;
 		if (!events->is_failing)
 			clv_log_warning(0, "events stay in memory: %s", err.msg);

@@ -22,6 +22,8 @@ enum statement {
 	GET_DEVICE,
 	ADD_EVENT,
 	DROP_EVENTS,
+	DROP_EVENTS_OF_ONE,
+	COUNT_EVENTS,
 	READ_EVENTS,
 	LAST_EVENT,
 	_STATEMENT_MAX,
@@ -37,6 +39,7 @@ struct clv_store {
 	sqlite3 *db;
 	struct clv_store_log *log; /* NULL: it was never long */
 	sqlite3_stmt *prepared[_STATEMENT_MAX];
+	uint64_t n_events; /* 0: not counted yet */
 	bool is_relaxed; /* synchronous=NORMAL at present */
 	bool in_transaction;
 };

@@ -40,7 +40,14 @@ static const char *const statements[_STATEMENT_MAX] = {
 		       "SET json=?2 WHERE json IS NOT ?2",
 	[GET_DEVICE] = "SELECT json FROM devices WHERE uuid=?1",
 	[ADD_EVENT] = "INSERT INTO events VALUES(?1,?2,?3,?4,?5,?6,?7,?8)",
-	[DROP_EVENTS] = "DELETE FROM events WHERE id<=?1",
+	/* The oldest; and of each user but the agent's own those behind the newest. */
+	[DROP_EVENTS] = "DELETE FROM events WHERE id IN(SELECT id FROM events ORDER BY "
+			"id LIMIT ?1)",
+	[DROP_EVENTS_OF_ONE] =
+		"DELETE FROM events WHERE id IN(SELECT id FROM(SELECT id,uid,row_number()"
+		"OVER(PARTITION BY uid ORDER BY id DESC)AS n FROM events)WHERE n>?1 AND "
+		"uid NOT IN(-1,0,?2))",
+	[COUNT_EVENTS] = "SELECT count(*) FROM events",
 	[READ_EVENTS] = "SELECT * FROM events WHERE id>?1 AND (?2 OR uid=?3 OR uid=-1) "
 			"ORDER BY id LIMIT ?4",
 	[LAST_EVENT] = "SELECT coalesce(max(id),0) FROM events",
@@ -516,26 +523,58 @@ static int add_event(
 	return finish(store, ADD_EVENT, "cannot store an event", err);
 }
 
-int clv_store_add_events(struct clv_store *store, const struct clv_event *events,
-	size_t n_events, uint64_t keep, struct clv_error *err)
+static uint64_t count_events(struct clv_store *store)
 {
-	uint64_t last;
+	sqlite3_stmt *query = store->prepared[COUNT_EVENTS];
+	uint64_t n = sqlite3_step(query) == SQLITE_ROW ? get_number(query, 0) : 0;
+
+	sqlite3_reset(query);
+	return n;
+}
+
+/* Whoever has more than his part makes room first, so that nobody can push what happened
+ * to others out.  That takes a sort, and so is done a twentieth too late. */
+static int drop_events(struct clv_store *store, const struct clv_event_bounds *bounds,
+	struct clv_error *err)
+{
+	static const char doing[] = "cannot drop old events";
+	int r;
+
+	if (store->n_events <= bounds->all + bounds->all / 20)
+		return 0;
+	bind_number(store->prepared[DROP_EVENTS_OF_ONE], 1, bounds->of_one);
+	bind_number(store->prepared[DROP_EVENTS_OF_ONE], 2, bounds->own_uid);
+	r = finish(store, DROP_EVENTS_OF_ONE, doing, err);
+	if (r < 0)
+		return r;
+	store->n_events = count_events(store);
+	if (store->n_events <= bounds->all)
+		return 0;
+	bind_number(store->prepared[DROP_EVENTS], 1, store->n_events - bounds->all);
+	store->n_events = bounds->all;
+	return finish(store, DROP_EVENTS, doing, err);
+}
+
+int clv_store_add_events(struct clv_store *store, const struct clv_event *events,
+	size_t n_events, const struct clv_event_bounds *bounds, struct clv_error *err)
+{
 	int r;
 
 	if (n_events == 0)
 		return 0;
-	last = events[n_events - 1].id;
 	r = clv_store_begin(store, true, err);
 	for (size_t i = 0; i < n_events && r >= 0; i++)
 		r = add_event(store, &events[i], err);
-	if (r >= 0 && last > keep) {
-		bind_number(store->prepared[DROP_EVENTS], 1, last - keep);
-		r = finish(store, DROP_EVENTS, "cannot drop old events", err);
-	}
+	store->n_events =
+		store->n_events ? store->n_events + n_events : count_events(store);
+	if (r >= 0)
+		r = drop_events(store, bounds, err);
 	if (r >= 0)
 		r = clv_store_commit(store, err);
-	if (r < 0)
+	if (r < 0) {
 		clv_store_rollback(store);
+		store->n_events = 0; /* to be counted again */
+	}
 	return r;
 }
 

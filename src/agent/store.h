@@ -180,9 +180,15 @@ typedef int (*clv_store_cordon_fn)(void *userdata, const char *uuid, const char 
 int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback,
 	void *userdata, struct clv_error *err);
 
-/* Appends all or none, and drops what is older than the newest `keep`. */
+/* How many events are kept; of one user, who is not root and not the agent's own. */
+struct clv_event_bounds {
+	uint64_t all, of_one;
+	uid_t own_uid;
+};
+
+/* Appends all or none, and drops what is over the bounds, a little late. */
 int clv_store_add_events(struct clv_store *store, const struct clv_event *events,
-	size_t n_events, uint64_t keep, struct clv_error *err);
+	size_t n_events, const struct clv_event_bounds *bounds, struct clv_error *err);
 typedef int (*clv_store_event_fn)(void *userdata, const struct clv_event *event);
 /* Events after an id, oldest first; those of uid and those of nobody, or all. */
 int clv_store_read_events(struct clv_store *store, uint64_t after, uint64_t limit,

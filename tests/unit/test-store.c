@@ -187,6 +187,7 @@ static int count_events(void *userdata, const struct clv_event *event)
 static void test_events_are_kept_within_bounds(void **state)
 {
 	struct clv_store *store = open_store(*state);
+	const struct clv_event_bounds bounds = {19, 100, 0};
 	struct clv_event events[10];
 	uint64_t counts[3] = {0}, last = 0;
 
@@ -195,11 +196,12 @@ static void test_events_are_kept_within_bounds(void **state)
 			(struct clv_event){.id = i + 1, .uid = i % 2 ? 1000 : 1001};
 		if (i % 10 == 9)
 			assert_int_equal(
-				clv_store_add_events(store, events, 10, 25, NULL), 0);
+				clv_store_add_events(store, events, 10, &bounds, NULL),
+				0);
 	}
 	clv_store_read_events(store, 0, 1000, true, 0, count_events, counts, NULL);
-	assert_int_equal(counts[0], 25);
-	assert_int_equal(counts[2], 76);
+	assert_int_equal(counts[0], 19);
+	assert_int_equal(counts[2], 82);
 	memset(counts, 0, sizeof(counts));
 	clv_store_read_events(store, 90, 1000, false, 1000, count_events, counts, NULL);
 	assert_int_equal(counts[0], 5);
@@ -208,6 +210,32 @@ static void test_events_are_kept_within_bounds(void **state)
 	assert_int_equal(counts[1], 93);
 	clv_store_last_event(store, &last, NULL);
 	assert_int_equal(last, 100);
+	clv_store_free(store);
+}
+
+/* A tenant who makes much happen does not push out what happened to others. */
+static void test_events_of_one(void **state)
+{
+	const struct clv_event_bounds bounds = {1000, 100, 7};
+	struct clv_event events[10];
+	struct clv_store *store = open_store(*state);
+	uint64_t counts[3] = {0};
+
+	for (uint64_t i = 0; i < 2000; i++) {
+		events[i % 10] = (struct clv_event){.id = i + 1,
+			.uid = i < 50   ? 1000
+			       : i < 60 ? CLV_EVENT_NOBODY
+					: 1001};
+		if (i % 10 == 9)
+			assert_int_equal(
+				clv_store_add_events(store, events, 10, &bounds, NULL),
+				0);
+	}
+	clv_store_read_events(store, 0, 9999, true, 0, count_events, counts, NULL);
+	assert_in_range(counts[0], 60 + 100, 1000 + 1000 / 20);
+	memset(counts, 0, sizeof(counts));
+	clv_store_read_events(store, 0, 9999, false, 1000, count_events, counts, NULL);
+	assert_int_equal(counts[0], 60);
 	clv_store_free(store);
 }
 
@@ -408,6 +436,7 @@ int main(void)
 		TEST(test_lease_round_trip),
 		TEST(test_processes_go_with_their_lease),
 		TEST(test_events_are_kept_within_bounds),
+		TEST(test_events_of_one),
 		TEST(test_rollback),
 		TEST(test_survives_a_kill),
 		TEST(test_long_log),
