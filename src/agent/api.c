@@ -257,7 +257,7 @@ static int fail_without_route(
 		return clv_error_set(err, -CLV_E_METHOD,
 			"this path does not take %.16s: see docs/api.md",
 			request->method);
-	return clv_error_set(err, -ENOENT,
+	return clv_error_set(err, -ENOSYS,
 		"the API has no such path: /openapi.json says which there are");
 }
 

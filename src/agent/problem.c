@@ -19,6 +19,7 @@ static const struct clv_problem {
 	{EACCES, 401, "Unauthorized", "unauthenticated"},
 	{EPERM, 403, "Forbidden", "not_permitted"},
 	{ENOENT, 404, "Not Found", "not_found"},
+	{ENOSYS, 404, "Not Found", "no_such_path"},
 	{ENODEV, 404, "Not Found", "no_such_device"},
 	{CLV_E_METHOD, 405, "Method Not Allowed", "bad_request"},
 	{EEXIST, 409, "Conflict", "name_in_use"},

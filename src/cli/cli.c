@@ -16,6 +16,7 @@ static const struct {
 	/* clang-format off */
 	{ "bad_request",    CLV_EXIT_USAGE },
 	{ "not_found",      CLV_EXIT_USAGE },
+	{ "no_such_path",   CLV_EXIT_USAGE },
 	{ "no_such_device", CLV_EXIT_USAGE },
 	{ "name_in_use",    CLV_EXIT_USAGE },
 	{ "too_large",      CLV_EXIT_USAGE },

@@ -211,7 +211,8 @@ static json_t *fetch_node(struct clv_client *client)
 	json_t *node = NULL;
 
 	if (clv_client_node(client, &node, &err) < 0 &&
-		strcmp(err.code, "not_found") != 0)
+		strcmp(err.code, "not_found") != 0 &&
+		strcmp(err.code, "no_such_path") != 0)
 		clv_cli_fail(0, "the partitions cannot be listed: %s", err.msg);
 	return node;
 }

@@ -21,6 +21,7 @@ static const struct {
 	{ "bad_layout",     -EINVAL },
 	{ "not_permitted",  -EPERM },
 	{ "not_found",      -ENOENT },
+	{ "no_such_path",   -ENOSYS },
 	{ "no_such_device", -ENODEV },
 	{ "name_in_use",    -EEXIST },
 	{ "in_use",         -EBUSY },

@@ -212,7 +212,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def route_more(self, method, parts, query, body):
         """What other doubles know besides."""
-        raise Problem(404, "not_found", "the API has no such path")
+        raise Problem(404, "no_such_path", "the API has no such path")
 
     def route_lease(self, method, lease, query, body):
         if method == "DELETE":

@@ -103,7 +103,7 @@ class Handler(api_double.Quiet):
             raise Problem(*problem)
         route = getattr(self, "on_" + parts[1], None) if len(parts) > 1 else None
         if not route:
-            raise Problem(404, "not_found", "the API has no such path")
+            raise Problem(404, "no_such_path", "the API has no such path")
         return route(method, parts, query, body)
 
     def on_node(self, method, parts, query, body):

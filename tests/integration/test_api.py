@@ -28,9 +28,9 @@ class Basics(Case):
         self.assertEqual((device["leases"], device["share_promised"]), (0, 0))
 
     def test_paths_and_methods(self):
-        self.refused(self.agent.request("GET", "/nothing"), 404, "not_found")
+        self.refused(self.agent.request("GET", "/nothing"), 404, "no_such_path")
         self.refused(self.agent.request("PUT", "/v1/leases"), 405, "bad_request", "PUT")
-        self.refused(self.agent.request("GET", "/v1/leases/a/b"), 404, "not_found")
+        self.refused(self.agent.request("GET", "/v1/leases/a/b"), 404, "no_such_path")
         self.refused(self.agent.request("GET", "/v1/leases/no"), 404, "not_found")
         self.refused(self.agent.request("DELETE", "/v1/leases/no"), 404, "not_found")
 
