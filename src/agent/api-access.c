@@ -25,9 +25,7 @@ int clv_api_whoami(
 
 	gethostname(node, sizeof(node) - 1);
 	clv_json_set_text(object, "subject", caller->subject);
-	json_object_set_new(object, "uid",
-		caller->uid == CLV_CALLER_NOBODY ? json_null()
-						 : json_integer(caller->uid));
+	json_object_set_new(object, "uid", clv_tenant_uid_to_json(caller->uid));
 	json_object_set_new(
 		object, "scope", json_string(clv_scope_to_string(caller->scope)));
 	json_object_set_new(object, "token",

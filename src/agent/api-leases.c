@@ -81,7 +81,7 @@ int clv_api_get_leases(
 	TAILQ_FOREACH(lease, clv_ledger_leases(request->agent->ledger), entry)
 	{
 		if (lease->sequence <= page.after ||
-			!clv_caller_sees(&request->caller, lease->record.uid) ||
+			!clv_caller_sees(&request->caller, lease->owner) ||
 			!is_wanted(&filter, lease))
 			continue;
 		if (json_array_size(items) == page.limit)
@@ -165,7 +165,8 @@ int clv_api_post_lease(
 	r = clv_process_of_socket(request->fd, &peer, &pidfd, err);
 	if (r < 0)
 		return r;
-	r = clv_ledger_create(agent->ledger, &wanted, &peer, pidfd, &lease, err);
+	r = clv_ledger_create(
+		agent->ledger, &wanted, &request->caller, &peer, pidfd, &lease, err);
 	if (r < 0)
 		return r;
 

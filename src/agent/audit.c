@@ -7,6 +7,7 @@
 #include "agent/problem.h"
 #include "agent/state.h"
 #include "agent/store.h"
+#include "agent/tenants.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -56,9 +57,7 @@ static int append(void *userdata, const struct clv_audit_record *record)
 
 	clv_clock_format_rfc3339(record->time_real_ns, time);
 	clv_json_set_text(who, "subject", record->subject);
-	json_object_set_new(who, "uid",
-		record->uid == CLV_CALLER_NOBODY ? json_null()
-						 : json_integer(record->uid));
+	json_object_set_new(who, "uid", clv_tenant_uid_to_json(record->uid));
 	json_object_set_new(who, "token",
 		record->token[0] ? json_string(record->token) : json_null());
 	json_object_set_new(item, "id", json_integer((json_int_t)record->id));

@@ -4,6 +4,7 @@
 #include "agent/agent.h"
 #include "agent/config.h"
 #include "agent/naming.h"
+#include "agent/owner.h"
 #include "agent/processes.h"
 #include "base/error.h"
 
@@ -32,8 +33,18 @@ enum clv_scope clv_scope_from_string(const char *text)
 	return _CLV_SCOPE_INVALID;
 }
 
+const char *clv_caller_cgroup_tenant(
+	const struct clv_agent *agent, const struct clv_process_id *id)
+{
+	char path[CLV_CGROUP_MAX];
+
+	if (clv_process_cgroup(id, path) < 0)
+		return NULL;
+	return clv_config_cgroup_tenant(agent->settings, path);
+}
+
 int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *peer,
-	struct clv_caller *ret, struct clv_error *err)
+	const char *cgroup_tenant, struct clv_caller *ret, struct clv_error *err)
 {
 	*ret = (struct clv_caller){
 		.scope = CLV_SCOPE_TENANT,
@@ -41,6 +52,11 @@ int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *pee
 		.gid = peer->gid,
 		.from = "unix",
 	};
+	if (cgroup_tenant) {
+		snprintf(ret->subject, sizeof(ret->subject), "%s", cgroup_tenant);
+		ret->uid = clv_owner_of(cgroup_tenant, peer->uid);
+		return 0;
+	}
 	clv_naming_tenant(peer->uid, ret->subject, sizeof(ret->subject));
 	if (peer->uid == 0 || peer->uid == geteuid())
 		ret->scope = CLV_SCOPE_ADMIN;

@@ -7,6 +7,7 @@
 struct clv_agent;
 struct clv_error;
 struct clv_peer;
+struct clv_process_id;
 
 /* What a caller may do.  Each scope can see what the one before it can, but for this: a
  * viewer sees the leases of everybody and changes nothing, a tenant has his own alone. */
@@ -26,18 +27,23 @@ enum clv_scope clv_scope_from_string(const char *text);
 /* Who asks: a user of this machine, or whoever has a token. */
 struct clv_caller {
 	enum clv_scope scope;
-	uid_t uid; /* CLV_CALLER_NOBODY: no user of this machine */
+	uid_t uid; /* CLV_CALLER_NOBODY: no user of this machine; or clv_owner_of() */
 	gid_t gid;
 	char subject[64]; /* the user's name, or the token's */
 	char token[16];   /* its id; "" on the Unix socket */
 	char from[64];    /* "unix", or address and port */
 };
 
+/* The tenant in whose cgroup the process is; borrowed from the settings.  NULL: none. */
+const char *clv_caller_cgroup_tenant(
+	const struct clv_agent *agent, const struct clv_process_id *id);
+
 /* A user by his credentials: root and an agent's own user are admins, members of the
- * configured groups what these say, all others tenants.  -EPERM: this agent is another
- * user's. */
+ * configured groups what these say, all others tenants.  Whoever is in a tenant's cgroup
+ * (NULL: nobody's) is that tenant, as root too: a container's root is not the machine's.
+ * -EPERM: this agent is another user's. */
 int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *peer,
-	struct clv_caller *ret, struct clv_error *err);
+	const char *cgroup_tenant, struct clv_caller *ret, struct clv_error *err);
 
 /* Whether he may see, or change, what belongs to this user. */
 bool clv_caller_sees(const struct clv_caller *caller, uid_t owner);

@@ -2,6 +2,7 @@
 /* The settings' file, by tables of its keys.  docs/agent.md says the same for people. */
 #include "agent/config.h"
 
+#include "agent/owner.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -10,6 +11,7 @@
 #include "base/yaml.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stddef.h>
@@ -170,6 +172,21 @@ static int read_group(struct clv_yaml_value value, void *into, struct clv_error 
 	return set_who(value, clv_yaml_text(value), true, into, err);
 }
 
+static int read_cgroup(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return read_path(value, ((struct clv_config_who *)into)->cgroup, err);
+}
+
+/* With a sign that no user's name begins with. */
+static int read_tenant_name(
+	struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_config_who *who = into;
+
+	who->name[0] = CLV_OWNER_CGROUP;
+	return clv_yaml_read_text(value, who->name + 1, sizeof(who->name) - 1, err);
+}
+
 /* "alice" or "group:staff" */
 static int read_who(struct clv_yaml_value value, struct clv_config_who **list,
 	size_t *n_list, struct clv_error *err)
@@ -242,6 +259,8 @@ static int read_profiles(struct clv_yaml_value value, void *into, struct clv_err
 static const struct clv_yaml_field tenant_fields[] = {
 	{"user", read_user, false, TENANT(who)},
 	{"group", read_group, false, TENANT(who)},
+	{"cgroup", read_cgroup, false, TENANT(who)},
+	{"name", read_tenant_name, false, TENANT(who)},
 	{"share", read_devices, false, TENANT(allowance.compute_ppm)},
 	{"memory", read_bytes, false, TENANT(allowance.memory_bytes)},
 	{"leases", read_leases, false, TENANT(allowance.leases)},
@@ -249,18 +268,46 @@ static const struct clv_yaml_field tenant_fields[] = {
 	{"classes", read_classes, false, TENANT(allowance.classes)},
 };
 
+/* Names are told apart by a number that is made from them. */
+static int check_unique(const struct clv_config *config, struct clv_yaml_value value,
+	struct clv_error *err)
+{
+	const struct clv_config_who *last = &config->tenants[config->n_tenants - 1].who;
+
+	for (size_t i = 0; last->cgroup[0] != '\0' && i + 1 < config->n_tenants; i++) {
+		const struct clv_config_who *who = &config->tenants[i].who;
+
+		if (who->cgroup[0] != '\0' &&
+			clv_owner_of(who->name, 0) == clv_owner_of(last->name, 0))
+			return clv_yaml_fail(value, err, -EINVAL,
+				"'%s' and '%s' cannot be told apart: give one of them "
+				"another name",
+				who->name + 1, last->name + 1);
+	}
+	return 0;
+}
+
 static int read_tenant(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	struct clv_config *config = into;
 	struct clv_config_tenant *tenant = CLV_APPEND(config->tenants, config->n_tenants);
 	struct clv_yaml_value other;
+	int r;
 
 	if (!tenant)
 		return no_memory(value, err);
-	if (clv_yaml_find(value, "user", &other) && clv_yaml_find(value, "group", &other))
+	if (clv_yaml_find(value, "user", &other) + clv_yaml_find(value, "group", &other) +
+			clv_yaml_find(value, "cgroup", &other) >
+		1)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"a tenant is a user or a group: leave one of them out");
-	return MAP(tenant_fields, value, tenant, err);
+			"a tenant is a user, a group or a cgroup: leave the others out");
+	if (clv_yaml_find(value, "cgroup", &other) !=
+		clv_yaml_find(value, "name", &other))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"a cgroup's tenant has a name of his own, and nobody else has: "
+			"give both, cgroup and name, or neither");
+	r = MAP(tenant_fields, value, tenant, err);
+	return r < 0 ? r : check_unique(config, value, err);
 }
 
 static int read_tenants(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -539,6 +586,38 @@ static bool is_meant(const struct clv_config_who *who, const char *user, gid_t g
 		return true;
 	return who->is_group ? is_in_group(user, group, who->name)
 			     : strcmp(who->name, user) == 0;
+}
+
+bool clv_config_has_tenant(const struct clv_config *config, const char *name)
+{
+	for (size_t i = 0; i < config->n_tenants; i++) {
+		const struct clv_config_who *who = &config->tenants[i].who;
+
+		if (who->cgroup[0] != '\0' && strcmp(who->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool clv_config_has_cgroups(const struct clv_config *config)
+{
+	for (size_t i = 0; i < config->n_tenants; i++) {
+		if (config->tenants[i].who.cgroup[0] != '\0')
+			return true;
+	}
+	return false;
+}
+
+const char *clv_config_cgroup_tenant(const struct clv_config *config, const char *cgroup)
+{
+	for (size_t i = 0; i < config->n_tenants; i++) {
+		const struct clv_config_who *who = &config->tenants[i].who;
+
+		if (who->cgroup[0] != '\0' &&
+			fnmatch(who->cgroup, cgroup, FNM_PATHNAME | FNM_LEADING_DIR) == 0)
+			return who->name;
+	}
+	return NULL;
 }
 
 static bool is_one_of(

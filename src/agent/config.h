@@ -15,10 +15,11 @@ struct clv_error;
 #define CLV_CONFIG_TEXT_MAX 256
 #define CLV_CONFIG_COMMAND_MAX 32
 
-/* A user or a group, by its name. */
+/* A user, a group, or a tenant who is a cgroup ("@name"), by its name. */
 struct clv_config_who {
 	bool is_group;
 	char name[64];
+	char cgroup[CLV_CONFIG_TEXT_MAX]; /* pattern of its path; "": it is none */
 };
 
 /* What a tenant, or everybody in a group, may have.  The first that fits counts. */
@@ -75,6 +76,13 @@ struct clv_config *clv_config_free(struct clv_config *config);
 /* What a user of this machine may do who is neither root nor the agent's own. */
 enum clv_scope clv_config_scope(
 	const struct clv_config *config, const char *user, gid_t group);
+
+/* Whether it names this tenant, a cgroup's. */
+bool clv_config_has_tenant(const struct clv_config *config, const char *name);
+bool clv_config_has_cgroups(const struct clv_config *config);
+/* The name of the tenant that a process in this cgroup is; NULL: its user is the tenant.
+ * The first whose pattern matches the path, or a cgroup that it is in, counts. */
+const char *clv_config_cgroup_tenant(const struct clv_config *config, const char *cgroup);
 
 /* What he may have. */
 struct clv_allowance clv_config_allowance(

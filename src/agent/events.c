@@ -9,6 +9,7 @@
 #include "agent/devices.h"
 #include "agent/http.h"
 #include "agent/lease.h"
+#include "agent/owner.h"
 #include "agent/service.h"
 #include "agent/state.h"
 #include "agent/store.h"
@@ -149,7 +150,7 @@ static struct clv_event *begin(struct clv_agent *agent, enum clv_event_type type
 	};
 	snprintf(event->type, sizeof(event->type), "%s", type_names[type]);
 	if (record) {
-		event->uid = record->uid;
+		event->uid = clv_owner_of(record->tenant, record->uid);
 		snprintf(event->lease, sizeof(event->lease), "%s", record->id);
 		snprintf(event->name, sizeof(event->name), "%s", record->name);
 	}

@@ -150,7 +150,7 @@ static void put_lease(struct clv_history *history, struct clv_lease *lease, int6
 {
 	if (!lease->record.is_queued)
 		put(history, &lease->usage.usage, CLV_HISTORY_LEASE, lease->record.id,
-			lease->record.uid, now);
+			lease->owner, now);
 }
 
 static struct clv_lease *behind(

@@ -5,6 +5,9 @@
 #include "agent/http-internal.h"
 
 #include "agent/agent.h"
+#include "agent/caller.h"
+#include "agent/config.h"
+#include "agent/owner.h"
 #include "agent/quota.h"
 #include "base/clock.h"
 
@@ -23,6 +26,7 @@
 #define SWEEP_US (5 * UINT64_C(1000000))
 
 struct clv_ends {
+	const struct clv_agent *agent;
 	struct clv_quota *quota;
 	TAILQ_HEAD(, clv_end) all;
 	sd_event_source *timer;
@@ -62,6 +66,7 @@ struct clv_ends *clv_ends_new(struct clv_agent *agent)
 
 	if (!ends)
 		return NULL;
+	ends->agent = agent;
 	TAILQ_INIT(&ends->all);
 	ends->limit = find_limit();
 	ends->quota = clv_quota_new(MAX_CONNECTIONS_PER_USER);
@@ -109,6 +114,22 @@ static void look_at_network(struct clv_end *end, int fd)
 		end->counted_as = (end->counted_as * 31 + (unsigned char)*p) | 1u << 31;
 }
 
+/* False: he is gone already, and it cannot be told whose he was. */
+static bool look_at_cgroup(struct clv_end *end, int fd)
+{
+	const struct clv_agent *agent = end->ends->agent;
+	struct clv_peer peer;
+
+	if (!clv_config_has_cgroups(agent->settings))
+		return true;
+	if (clv_process_of_socket(fd, &peer, NULL, NULL) < 0)
+		return false;
+	end->cgroup_tenant = clv_caller_cgroup_tenant(agent, &peer.id);
+	if (end->cgroup_tenant)
+		end->counted_as = clv_owner_of(end->cgroup_tenant, end->peer.uid);
+	return true;
+}
+
 static bool look_at_peer(struct clv_end *end, int fd)
 {
 	struct ucred credentials;
@@ -120,7 +141,7 @@ static bool look_at_peer(struct clv_end *end, int fd)
 		.uid = credentials.uid,
 		.gid = credentials.gid};
 	end->counted_as = credentials.uid;
-	return true;
+	return look_at_cgroup(end, fd);
 }
 
 /* Users in any number cannot keep out whoever would put an end to it. */

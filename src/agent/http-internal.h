@@ -26,7 +26,8 @@ struct clv_end {
 	struct clv_ends *ends;
 	struct clv_server *server;
 	int fd;
-	struct clv_peer peer; /* of a Unix socket */
+	struct clv_peer peer;      /* of a Unix socket */
+	const char *cgroup_tenant; /* in whose cgroup he is; NULL: nobody's */
 	uid_t counted_as;
 	bool is_counted;
 	uint64_t since_ns; /* when it began to keep us waiting; 0: we work for it */

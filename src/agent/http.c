@@ -229,8 +229,8 @@ static int identify(struct clv_exchange *exchange, struct clv_error *err)
 	if (!request->is_first_run)
 		return clv_http_check_caller(request, err);
 	if (end->server->is_unix)
-		return clv_caller_of_peer(
-			request->agent, &end->peer, &request->caller, err);
+		return clv_caller_of_peer(request->agent, &end->peer, end->cgroup_tenant,
+			&request->caller, err);
 	if (count_headers(request, MHD_HTTP_HEADER_AUTHORIZATION) > 1)
 		return clv_error_set(err, -EACCES,
 			"a request has one Authorization header: which of several "

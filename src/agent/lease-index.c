@@ -42,8 +42,8 @@ void clv_lease_index_add(struct clv_lease_index *index, struct clv_lease *lease)
 
 	LIST_INSERT_HEAD(&index->by_id[hash(record->id, 0)], lease, of_id);
 	LIST_INSERT_HEAD(
-		&index->by_name[hash(record->name, record->uid)], lease, of_name);
-	LIST_INSERT_HEAD(&index->by_owner[record->uid % BUCKETS], lease, of_owner);
+		&index->by_name[hash(record->name, lease->owner)], lease, of_name);
+	LIST_INSERT_HEAD(&index->by_owner[lease->owner % BUCKETS], lease, of_owner);
 }
 
 void clv_lease_index_remove(struct clv_lease *lease)
@@ -73,7 +73,7 @@ struct clv_lease *clv_lease_index_by_name(
 
 	LIST_FOREACH(lease, &index->by_name[hash(name, uid)], of_name)
 	{
-		if (lease->record.uid == uid && strcmp(lease->record.name, name) == 0)
+		if (lease->owner == uid && strcmp(lease->record.name, name) == 0)
 			return lease;
 	}
 	return NULL;
@@ -85,7 +85,7 @@ struct clv_lease *clv_lease_index_next_of(
 	struct clv_lease *lease = after ? LIST_NEXT(after, of_owner)
 					: LIST_FIRST(&index->by_owner[uid % BUCKETS]);
 
-	while (lease && lease->record.uid != uid)
+	while (lease && lease->owner != uid)
 		lease = LIST_NEXT(lease, of_owner);
 	return lease;
 }

@@ -8,6 +8,7 @@
 #include "agent/devices.h"
 #include "agent/gate-server.h"
 #include "agent/holder.h"
+#include "agent/owner.h"
 #include "arbiter/arbiter.h"
 #include "base/array.h"
 #include "base/clock.h"
@@ -30,6 +31,7 @@ struct clv_lease *clv_lease_new(struct clv_agent *agent, struct clv_agent_device
 	lease->agent = agent;
 	lease->device = device;
 	lease->record = *record;
+	lease->owner = clv_owner_of(record->tenant, record->uid);
 	TAILQ_INIT(&lease->processes);
 	return lease;
 }

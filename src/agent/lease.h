@@ -92,6 +92,7 @@ struct clv_lease {
 	uint32_t position;                /* the same */
 	size_t n_others;
 	struct clv_lease_record record;
+	uid_t owner;                     /* of the tenant: clv_owner_of() */
 	struct clv_holder_watch *holder; /* NULL: dead */
 	LIST_ENTRY(clv_lease) of_holder;
 	LIST_ENTRY(clv_lease) of_id, of_name, of_owner; /* in the ledger's index */

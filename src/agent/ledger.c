@@ -168,7 +168,7 @@ struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_n
 {
 	struct clv_lease *lease = clv_lease_index_by_id(ledger->index, id_or_name);
 
-	if (lease && (!caller || clv_caller_sees(caller, lease->record.uid)))
+	if (lease && (!caller || clv_caller_sees(caller, lease->owner)))
 		return lease;
 	lease = caller ? clv_lease_index_by_name(ledger->index, caller->uid, id_or_name)
 		       : NULL;
@@ -425,14 +425,14 @@ static int on_wake(sd_event_source *source, void *userdata)
 /* One that may wait waits for its tenant's own other leases too. */
 static int check_allowance(struct clv_ledger *ledger,
 	const struct clv_lease_request *request, struct clv_placing *placing,
-	const struct clv_peer *peer, struct clv_error *err)
+	const struct clv_caller *caller, struct clv_error *err)
 {
 	struct clv_share all = placing->share;
 	int r;
 
 	all.compute_ppm *= (uint32_t)(placing->n_others + 1);
 	all.memory_bytes *= placing->n_others + 1;
-	r = clv_tenants_check(ledger->agent, peer->uid, peer->gid, NULL, &all,
+	r = clv_tenants_check(ledger->agent, clv_tenant_of_caller(caller), NULL, &all,
 		placing->device->info.profile, err);
 	if (r == -EBUSY && request->wait) {
 		placing->must_wait = true;
@@ -444,8 +444,8 @@ static int check_allowance(struct clv_ledger *ledger,
 /* Where the lease goes, what it is called, whether it waits: all that needs no change of
  * anything. */
 static int draft(struct clv_ledger *ledger, const struct clv_lease_request *request,
-	const struct clv_peer *peer, struct clv_lease_record *ret,
-	struct clv_placing *placing, struct clv_error *err)
+	const struct clv_caller *caller, const struct clv_peer *peer,
+	struct clv_lease_record *ret, struct clv_placing *placing, struct clv_error *err)
 {
 	struct clv_agent *agent = ledger->agent;
 	struct clv_lease_record record = {
@@ -458,24 +458,24 @@ static int draft(struct clv_ledger *ledger, const struct clv_lease_request *requ
 	int r;
 
 	if (request->overcommit && agent->config.is_system &&
-		!agent->config.allow_overcommit && peer->uid != 0)
+		!agent->config.allow_overcommit && caller->uid != 0)
 		return clv_error_set(err, -EPERM,
 			"this node does not allow overcommitment: ask for what is left, "
 			"or wait with --wait");
-	r = clv_tenants_check_count(agent, peer->uid, err);
+	r = clv_tenants_check_count(agent, caller->uid, err);
 	if (r < 0)
 		return r;
 	r = clv_lease_make_id(record.id);
 	if (r < 0)
 		return clv_error_errno(err, -r, "cannot make a lease id");
-	r = clv_naming_choose(ledger, request, peer->uid, record.name, err);
+	r = clv_naming_choose(ledger, request, caller->uid, record.name, err);
 	if (r < 0)
 		return r;
 	r = clv_placing_choose(agent, request, placing, err);
 	if (r < 0)
 		return r;
 
-	r = check_allowance(ledger, request, placing, peer, err);
+	r = check_allowance(ledger, request, placing, caller, err);
 	if (r < 0)
 		return r;
 
@@ -488,7 +488,7 @@ static int draft(struct clv_ledger *ledger, const struct clv_lease_request *requ
 	memcpy(record.command, request->command, sizeof(record.command));
 	snprintf(record.device_uuid, sizeof(record.device_uuid), "%s",
 		placing->device->info.uuid);
-	clv_naming_tenant(peer->uid, record.tenant, sizeof(record.tenant));
+	memcpy(record.tenant, caller->subject, sizeof(record.tenant));
 	clv_process_boot_id(record.boot_id);
 	*ret = record;
 	return 0;
@@ -533,14 +533,14 @@ static int set_up(struct clv_ledger *ledger, struct clv_lease *lease, int pidfd,
 }
 
 int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request *request,
-	const struct clv_peer *peer, int pidfd, struct clv_lease **ret,
-	struct clv_error *err)
+	const struct clv_caller *caller, const struct clv_peer *peer, int pidfd,
+	struct clv_lease **ret, struct clv_error *err)
 {
 	struct clv_lease_record record;
 	struct clv_placing placing;
 	struct clv_lease *lease;
 	char text[128];
-	int r = draft(ledger, request, peer, &record, &placing, err);
+	int r = draft(ledger, request, caller, peer, &record, &placing, err);
 
 	if (r < 0) {
 		close(pidfd);
@@ -694,8 +694,8 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 	if (r >= 0)
 		r = check_growth(ledger, lease, &share, err);
 	if (r >= 0)
-		r = clv_tenants_check(ledger->agent, lease->record.uid, lease->record.gid,
-			lease, &share, "", err);
+		r = clv_tenants_check(ledger->agent, clv_tenant_of_lease(lease), lease,
+			&share, "", err);
 	if (r < 0)
 		return r;
 	clv_lease_snapshot(lease, &record);
@@ -712,7 +712,7 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 	clv_lease_describe_share(&share, text, sizeof(text));
 	clv_events_emit(ledger->agent, CLV_EVENT_LEASE_RESIZED, lease, "now %s", text);
 	serve_queue(ledger, lease->device);
-	serve_tenant(ledger, record.uid);
+	serve_tenant(ledger, lease->owner);
 	changed(ledger->agent);
 	return 0;
 }
@@ -721,7 +721,7 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 {
 	struct clv_placing had = {.device = lease->device, .n_others = lease->n_others};
 	struct clv_agent *agent = ledger->agent;
-	uid_t uid = lease->record.uid;
+	uid_t owner = lease->owner;
 
 	if (had.n_others > 0)
 		memcpy(had.others, lease->others, had.n_others * sizeof(had.others[0]));
@@ -742,7 +742,7 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 	serve_queue(ledger, had.device);
 	for (size_t i = 0; i < had.n_others; i++)
 		serve_queue(ledger, had.others[i]);
-	serve_tenant(ledger, uid);
+	serve_tenant(ledger, owner);
 	unclaim_all(ledger, &had);
 	changed(agent);
 }

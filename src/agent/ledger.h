@@ -33,10 +33,11 @@ bool clv_ledger_has_name(const struct clv_ledger *ledger, uid_t uid, const char 
 struct clv_lease *clv_ledger_next_of(
 	const struct clv_ledger *ledger, uid_t uid, const struct clv_lease *after);
 
-/* A new lease for peer; pidfd (taken in every case) is the peer's. */
+/* A new lease for the caller, held by the peer; pidfd (taken in every case) is the
+ * peer's. */
 int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request *request,
-	const struct clv_peer *peer, int pidfd, struct clv_lease **ret,
-	struct clv_error *err);
+	const struct clv_caller *caller, const struct clv_peer *peer, int pidfd,
+	struct clv_lease **ret, struct clv_error *err);
 
 /* Takes one that an earlier agent made.  It is complete but for its socket.  On failure
  * the lease is freed. */

@@ -66,6 +66,49 @@ int clv_process_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start_ticks)
 	return 0;
 }
 
+/* "0::/user.slice" or "1:name=systemd:/user.slice"; the root says nothing. */
+static const char *read_cgroup_line(char *line, bool *ret_is_unified)
+{
+	static const char unified[] = "0::", systemd[] = ":name=systemd:";
+	const char *at = strstr(line, systemd);
+
+	line[strcspn(line, "\n")] = '\0';
+	*ret_is_unified = strncmp(line, unified, sizeof(unified) - 1) == 0;
+	if (*ret_is_unified)
+		at = line + sizeof(unified) - 1;
+	else if (at)
+		at += sizeof(systemd) - 1;
+	return at && strcmp(at, "/") != 0 ? at : NULL;
+}
+
+int clv_process_cgroup(const struct clv_process_id *id, char ret[CLV_CGROUP_MAX])
+{
+	char path[40], line[CLV_CGROUP_MAX + 64];
+	bool is_unified = false;
+	uint64_t start_ticks;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)id->pid);
+	file = fopen(path, "re");
+	ret[0] = '\0';
+	while (file && !is_unified && fgets(line, sizeof(line), file)) {
+		bool is_this_unified;
+		const char *at = read_cgroup_line(line, &is_this_unified);
+
+		if (at && strlen(at) < CLV_CGROUP_MAX) {
+			strcpy(ret, at);
+			is_unified = is_this_unified;
+		}
+	}
+	if (file)
+		fclose(file);
+	/* It was that process's if it is still there. */
+	if (clv_process_read(id->pid, NULL, &start_ticks) < 0 ||
+		start_ticks != id->start_ticks)
+		return -ESRCH;
+	return ret[0] != '\0' ? 0 : -ENOENT;
+}
+
 bool clv_process_is_dead(int pidfd)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};

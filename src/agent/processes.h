@@ -24,6 +24,12 @@ struct clv_peer {
 /* What /proc says.  Returns 0, or -ESRCH when there is no such process. */
 int clv_process_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start_ticks);
 
+#define CLV_CGROUP_MAX 1024
+
+/* The path of its cgroup: version 2's, or where that is the root systemd's of version 1.
+ * -ESRCH when it is gone, -ENOENT when it is in none. */
+int clv_process_cgroup(const struct clv_process_id *id, char ret[CLV_CGROUP_MAX]);
+
 /* A pidfd for exactly this process, or -ESRCH when it is gone. */
 int clv_process_open(const struct clv_process_id *id);
 

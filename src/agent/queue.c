@@ -51,7 +51,7 @@ static uint64_t compute_of(const struct clv_lease *lease)
 static void add_active(struct accounts *accounts, const struct clv_lease *lease)
 {
 	struct account *account =
-		lease->record.is_queued ? NULL : find(accounts, lease->record.uid);
+		lease->record.is_queued ? NULL : find(accounts, lease->owner);
 
 	if (!account)
 		return;
@@ -64,8 +64,8 @@ static bool is_allowed(struct account *account, const struct clv_lease *lease)
 	struct clv_share all = lease->record.share;
 
 	if (!account->has_allowance)
-		clv_tenants_get_allowance(lease->agent, lease->record.uid,
-			lease->record.gid, &account->allowance);
+		clv_tenants_get_allowance(
+			lease->agent, clv_tenant_of_lease(lease), &account->allowance);
 	account->has_allowance = true;
 	all.compute_ppm = (uint32_t)compute_of(lease);
 	all.memory_bytes *= lease->n_others + 1;
@@ -77,7 +77,7 @@ static bool is_allowed(struct account *account, const struct clv_lease *lease)
  * longer.  One who may not have it at present, by his allowance, is behind all others. */
 static void weigh(struct accounts *accounts, struct clv_lease *lease)
 {
-	struct account *account = find(accounts, lease->record.uid);
+	struct account *account = find(accounts, lease->owner);
 
 	lease->would_have = UINT64_MAX;
 	if (!account)

@@ -9,6 +9,7 @@
 #include "agent/lease.h"
 #include "agent/ledger.h"
 #include "agent/queue.h"
+#include "agent/tenants.h"
 #include "agent/ungated.h"
 #include "arbiter/arbiter.h"
 #include "base/clock.h"
@@ -228,8 +229,7 @@ json_t *clv_render_event(const struct clv_event *event)
 	json_object_set_new(object, "name", has_lease ? text(event->name) : json_null());
 	json_object_set_new(
 		object, "device", event->device[0] ? text(event->device) : json_null());
-	json_object_set_new(object, "uid",
-		event->uid == CLV_EVENT_NOBODY ? json_null() : number(event->uid));
+	json_object_set_new(object, "uid", clv_tenant_uid_to_json(event->uid));
 	json_object_set_new(object, "message", text(event->message));
 	return object;
 }

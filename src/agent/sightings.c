@@ -83,7 +83,7 @@ static void set_lease(struct clv_sighting *sighting, const struct clv_lease *lea
 {
 	memcpy(sighting->lease, lease->record.id, sizeof(sighting->lease));
 	memcpy(sighting->lease_name, lease->record.name, sizeof(sighting->lease_name));
-	sighting->lease_uid = lease->record.uid;
+	sighting->lease_owner = lease->owner;
 }
 
 /* What was a lease's once stays known as such when the lease has ended. */
@@ -241,7 +241,7 @@ json_t *clv_sightings_render(const struct clv_sightings *sightings,
 	for (size_t i = 0; i < sightings->n; i++) {
 		const struct clv_sighting *sighting = &sightings->items[i];
 		bool is_own = sighting->kind != CLV_SIGHTING_STRANGER &&
-			      sighting->lease_uid == caller->uid;
+			      sighting->lease_owner == caller->uid;
 
 		if ((sighting->device == device ||
 			    clv_devices_root(sighting->device) == device) &&

@@ -28,7 +28,7 @@ struct clv_sighting {
 	enum clv_sighting_kind kind;
 	char lease[CLV_LEASE_ID_MAX]; /* "" for a stranger */
 	char lease_name[CLV_LEASE_NAME_MAX];
-	uid_t lease_uid;
+	uid_t lease_owner;
 	char command[32];
 	uid_t uid;
 	uint64_t memory_bytes; /* CLV_READING_UNKNOWN: not said */

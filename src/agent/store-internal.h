@@ -40,7 +40,7 @@ struct clv_store {
 	struct clv_store_log *log; /* NULL: it was never long */
 	sqlite3_stmt *prepared[_STATEMENT_MAX];
 	uint64_t n_events; /* 0: not counted yet */
-	bool is_relaxed; /* synchronous=NORMAL at present */
+	bool is_relaxed;   /* synchronous=NORMAL at present */
 	bool in_transaction;
 };
 

@@ -6,7 +6,7 @@
 #include "agent/config.h"
 #include "agent/json-fields.h"
 #include "agent/ledger.h"
-#include "agent/naming.h"
+#include "agent/owner.h"
 #include "arbiter/arbiter.h"
 #include "base/array.h"
 #include "base/clock.h"
@@ -20,6 +20,21 @@
 #include <string.h>
 #include <unistd.h>
 
+struct clv_tenant clv_tenant_of_lease(const struct clv_lease *lease)
+{
+	return (struct clv_tenant){lease->owner, lease->record.gid, lease->record.tenant};
+}
+
+struct clv_tenant clv_tenant_of_caller(const struct clv_caller *caller)
+{
+	return (struct clv_tenant){caller->uid, caller->gid, caller->subject};
+}
+
+json_t *clv_tenant_uid_to_json(uid_t owner)
+{
+	return clv_owner_is_user(owner) ? json_integer(owner) : json_null();
+}
+
 /* A lease on several devices has all of each. */
 void clv_tenants_add_use(const struct clv_lease *lease, struct clv_allowance_use *use)
 {
@@ -30,28 +45,26 @@ void clv_tenants_add_use(const struct clv_lease *lease, struct clv_allowance_use
 	use->memory_bytes += n * lease->record.share.memory_bytes;
 }
 
-void clv_tenants_get_allowance(
-	const struct clv_agent *agent, uid_t uid, gid_t gid, struct clv_allowance *ret)
+void clv_tenants_get_allowance(const struct clv_agent *agent, struct clv_tenant tenant,
+	struct clv_allowance *ret)
 {
-	char user[64];
-
 	*ret = (struct clv_allowance){0};
-	if (uid == 0 || uid == geteuid() || agent->settings->n_tenants == 0)
+	if (tenant.owner == 0 || tenant.owner == geteuid() ||
+		agent->settings->n_tenants == 0)
 		return;
-	clv_naming_tenant(uid, user, sizeof(user));
-	*ret = clv_config_allowance(agent->settings, user, gid);
+	*ret = clv_config_allowance(agent->settings, tenant.name, tenant.gid);
 }
 
 /* Whatever the settings say: each lease costs the agent descriptors and memory. */
 int clv_tenants_check_count(
-	const struct clv_agent *agent, uid_t uid, struct clv_error *err)
+	const struct clv_agent *agent, uid_t owner, struct clv_error *err)
 {
 	const struct clv_lease *lease = NULL;
 	unsigned int n = 0;
 
-	if (uid == 0 || uid == geteuid())
+	if (owner == 0 || owner == geteuid())
 		return 0;
-	while ((lease = clv_ledger_next_of(agent->ledger, uid, lease)))
+	while ((lease = clv_ledger_next_of(agent->ledger, owner, lease)))
 		n++;
 	if (n < CLV_TENANT_LEASES_MAX)
 		return 0;
@@ -61,7 +74,7 @@ int clv_tenants_check_count(
 		CLV_TENANT_LEASES_MAX);
 }
 
-int clv_tenants_check(struct clv_agent *agent, uid_t uid, gid_t gid,
+int clv_tenants_check(struct clv_agent *agent, struct clv_tenant tenant,
 	const struct clv_lease *without, const struct clv_share *wanted,
 	const char *profile, struct clv_error *err)
 {
@@ -69,13 +82,14 @@ int clv_tenants_check(struct clv_agent *agent, uid_t uid, gid_t gid,
 	struct clv_allowance allowance;
 	const struct clv_lease *lease = NULL;
 
-	if (uid == 0 || uid == geteuid() || agent->settings->n_tenants == 0)
+	if (tenant.owner == 0 || tenant.owner == geteuid() ||
+		agent->settings->n_tenants == 0)
 		return 0;
-	while ((lease = clv_ledger_next_of(agent->ledger, uid, lease))) {
+	while ((lease = clv_ledger_next_of(agent->ledger, tenant.owner, lease))) {
 		if (lease != without && !lease->record.is_queued)
 			clv_tenants_add_use(lease, &use);
 	}
-	clv_tenants_get_allowance(agent, uid, gid, &allowance);
+	clv_tenants_get_allowance(agent, tenant, &allowance);
 	return clv_allowance_check(&allowance, &use, wanted, profile, err);
 }
 
@@ -116,7 +130,7 @@ static struct tenant *find(
 static void add_lease(struct tenants *tenants, const struct clv_lease *lease)
 {
 	const struct clv_lease_record *record = &lease->record;
-	struct tenant *tenant = find(tenants, record->tenant, record->uid, record->gid);
+	struct tenant *tenant = find(tenants, record->tenant, lease->owner, record->gid);
 	struct clv_arbiter_sample sample;
 
 	if (!tenant)
@@ -191,9 +205,7 @@ static json_t *to_json(const struct clv_agent *agent, const struct tenant *tenan
 		allowance =
 			clv_config_allowance(agent->settings, tenant->name, tenant->gid);
 	clv_json_set_text(object, "name", tenant->name);
-	json_object_set_new(object, "uid",
-		tenant->uid == CLV_CALLER_NOBODY ? json_null()
-						 : json_integer(tenant->uid));
+	json_object_set_new(object, "uid", clv_tenant_uid_to_json(tenant->uid));
 	json_object_set_new(object, "leases", json_integer(tenant->use.leases));
 	json_object_set_new(object, "queued", json_integer(tenant->n_queued));
 	json_object_set_new(
@@ -215,7 +227,7 @@ json_t *clv_tenants_to_json(struct clv_agent *agent, const struct clv_caller *ca
 
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
-		if (clv_caller_sees(caller, lease->record.uid))
+		if (clv_caller_sees(caller, lease->owner))
 			add_lease(&tenants, lease);
 	}
 	for (size_t i = 0; i < settings->n_tenants; i++) {

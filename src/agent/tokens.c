@@ -2,7 +2,9 @@
 #include "agent/tokens.h"
 
 #include "agent/agent.h"
+#include "agent/config.h"
 #include "agent/json-fields.h"
+#include "agent/owner.h"
 #include "agent/state.h"
 #include "agent/store.h"
 #include "agent/wire.h"
@@ -139,6 +141,10 @@ static int fill_caller(const struct clv_token_record *token, struct clv_caller *
 	snprintf(ret->token, sizeof(ret->token), "%s", token->id);
 	if (token->tenant[0] == '\0')
 		return 0;
+	if (token->tenant[0] == CLV_OWNER_CGROUP) {
+		ret->uid = clv_owner_of(token->tenant, CLV_CALLER_NOBODY);
+		return 0;
+	}
 	if (getpwnam_r(token->tenant, &entry, room, sizeof(room), &found) != 0 || !found)
 		return clv_error_set(err, -EACCES,
 			"the token is of user %s, whom this machine does not know any "
@@ -211,7 +217,8 @@ json_t *clv_tokens_show(const struct clv_tokens *tokens, const char *id)
 	return token ? to_json(token) : NULL;
 }
 
-static int check_request(const struct clv_token_request *request, struct clv_error *err)
+static int check_request(const struct clv_config *settings,
+	const struct clv_token_request *request, struct clv_error *err)
 {
 	struct passwd entry, *found = NULL;
 	char room[4096];
@@ -221,6 +228,13 @@ static int check_request(const struct clv_token_request *request, struct clv_err
 			"a tenant's token says which tenant's, with tenant; a viewer's "
 			"or "
 			"an admin's does not");
+	if (request->tenant[0] == CLV_OWNER_CGROUP) {
+		if (clv_config_has_tenant(settings, request->tenant))
+			return 0;
+		return clv_error_set(err, -EINVAL,
+			"the settings have no tenant %s: see GET /v1/tenants",
+			request->tenant);
+	}
 	if (request->tenant[0] != '\0' &&
 		(getpwnam_r(request->tenant, &entry, room, sizeof(room), &found) != 0 ||
 			!found))
@@ -252,7 +266,7 @@ int clv_tokens_create(struct clv_tokens *tokens, const struct clv_token_request 
 		.created_real_ns = clv_clock_real_ns(),
 	};
 	char secret[2 * SECRET_BYTES + 1], whole[128];
-	int r = store ? check_request(request, err) : err->code;
+	int r = store ? check_request(tokens->agent->settings, request, err) : err->code;
 
 	if (r < 0)
 		return r;

@@ -70,7 +70,8 @@ static uint32_t bit_of(size_t row)
 	uint32_t bit = 0;
 
 	for (size_t i = 0; i <= row; i++) {
-		bool is_new = i == 0 || strcmp(libraries[i].api, libraries[i - 1].api) != 0;
+		bool is_new =
+			i == 0 || strcmp(libraries[i].api, libraries[i - 1].api) != 0;
 
 		bit += is_new;
 		if (strcmp(libraries[i].api, libraries[row].api) == 0)

@@ -41,12 +41,12 @@ struct clv_usage_book *clv_usage_free(struct clv_usage_book *book)
 }
 
 static struct clv_usage_tenant *tenant_of(
-	struct clv_usage_book *book, const struct clv_lease_record *record)
+	struct clv_usage_book *book, const struct clv_lease *lease)
 {
 	struct clv_usage_tenant *tenant;
 
 	for (size_t i = 0; i < book->n_tenants; i++) {
-		if (book->tenants[i]->uid == record->uid)
+		if (book->tenants[i]->uid == lease->owner)
 			return book->tenants[i];
 	}
 	if (book->n_tenants == CLV_USAGE_TENANTS_MAX)
@@ -54,8 +54,8 @@ static struct clv_usage_tenant *tenant_of(
 	tenant = calloc(1, sizeof(*tenant));
 	if (!tenant)
 		return NULL;
-	tenant->uid = record->uid;
-	snprintf(tenant->name, sizeof(tenant->name), "%s", record->tenant);
+	tenant->uid = lease->owner;
+	snprintf(tenant->name, sizeof(tenant->name), "%s", lease->record.tenant);
 	book->tenants[book->n_tenants++] = tenant;
 	return tenant;
 }
@@ -236,7 +236,7 @@ static uint64_t count(struct clv_usage_book *book, struct clv_lease *lease,
 	uint64_t now_ns = clv_clock_ns(), since_ns = usage->seen_ns;
 
 	if (!usage->tenant)
-		usage->tenant = tenant_of(book, &lease->record);
+		usage->tenant = tenant_of(book, lease);
 	take_growth(lease, sample, usage->seen, ret_growth);
 	add_counts(&usage->usage, ret_growth);
 	add_counts(&lease->device->usage, ret_growth);
@@ -266,7 +266,7 @@ void clv_usage_add_idle(struct clv_usage_book *book, struct clv_lease *lease)
 	struct clv_lease_usage *usage = &lease->usage;
 
 	if (!usage->tenant)
-		usage->tenant = tenant_of(book, &lease->record);
+		usage->tenant = tenant_of(book, lease);
 	usage->usage.now = (struct clv_history_row){
 		.values = {
 			[CLV_HISTORY_SHARE_PROMISED] = share->compute_ppm,

@@ -55,7 +55,7 @@ struct clv_lease_usage {
 #define CLV_USAGE_TENANTS_MAX 1024u
 
 struct clv_usage_tenant {
-	uid_t uid;
+	uid_t uid; /* its owner, as clv_owner_of() has it */
 	char name[64];
 	struct clv_usage usage;
 	struct clv_usage_idle idle;

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tenants that are cgroups: whoever runs in one is that tenant, whatever user he is.
+
+usage: as harness.py says
+"""
+import os
+import tempfile
+import unittest
+
+from harness import Holder, main
+from web_client import WebCase
+
+GIB = 1 << 30
+
+
+def hierarchy():
+    """Where cgroups can be made here: version 2's, else systemd's of version 1."""
+    found = {}
+    with open("/proc/self/mounts", encoding="utf-8") as mounts:
+        for line in mounts:
+            _, path, kind, options = line.split()[:4]
+            if kind == "cgroup2" or (kind == "cgroup" and "name=systemd" in options):
+                found.setdefault(kind, path)
+    for kind in ("cgroup2", "cgroup"):
+        if kind in found and os.access(found[kind], os.W_OK):
+            return found[kind]
+    return None
+
+
+ROOT = hierarchy() if os.geteuid() == 0 else None
+
+
+@unittest.skipUnless(ROOT, "needs root and cgroups that can be written")
+class Cgroups(WebCase):
+    system = True
+
+    def make_settings(self):
+        self.folder = tempfile.mkdtemp(prefix="cleave-test-", dir=ROOT)
+        self.addCleanup(self.remove_cgroups)
+        self.name = os.path.basename(self.folder)
+        return {"version": 1, "tenants": [
+            {"cgroup": f"/{self.name}/team-*", "name": "teams", "share": 0.5, "leases": 2},
+            {"cgroup": f"/{self.name}/lab", "name": "lab", "classes": ["batch"]}]}
+
+    def remove_cgroups(self):
+        for path, _, _ in os.walk(self.folder, topdown=False):
+            os.rmdir(path)
+
+    def inside(self, path):
+        """A holder in a cgroup."""
+        folder = os.path.join(self.folder, path)
+        os.makedirs(folder, exist_ok=True)
+        holder = Holder(self.agent)
+        self.holders.append(holder)
+        with open(os.path.join(folder, "cgroup.procs"), "w", encoding="ascii") as file:
+            file.write(str(holder.pid))
+        return holder
+
+    def want(self, holder, **wanted):
+        return holder.request("POST", "/v1/leases", {"memory_bytes": GIB, **wanted})
+
+    def test_who_he_is(self):
+        """Root in a tenant's cgroup is that tenant; beside it he is root."""
+        for path, subject, scope in (("team-a", "@teams", "tenant"), ("lab", "@lab", "tenant"),
+                                     ("team-b/below/it", "@teams", "tenant"),
+                                     ("team", "root", "admin"), ("laboratory", "root", "admin"),
+                                     ("other/lab", "root", "admin")):
+            with self.subTest(path):
+                status, who = self.inside(path).request("GET", "/v1/whoami")
+                self.assertEqual((status, who["subject"], who["scope"]), (200, subject, scope))
+                self.assertEqual(who["uid"], None if subject[0] == "@" else 0)
+
+    def test_his_leases_are_his_cgroups(self):
+        mine, colleague = self.inside("team-a"), self.inside("team-b")
+        stranger, admin = self.inside("lab"), self.client("root")
+        status, lease = self.want(mine, share=.2, name="train")
+        self.assertEqual((status, lease["tenant"], lease["uid"]), (201, "@teams", 0))
+        self.assertEqual(self.want(stranger, share=.2, name="train", **{"class": "batch"})[0],
+                         201, "names are each tenant's own")
+        self.assertEqual(admin.send("POST", "/v1/leases",
+                                    {"share": .1, "name": "train"}).status, 201)
+        for who, seen in ((mine, 1), (colleague, 1), (stranger, 1)):
+            self.assertEqual(len(who.request("GET", "/v1/leases")[1]["items"]), seen)
+        self.assertEqual(len(admin.get("/v1/leases")["items"]), 3)
+        self.assertEqual(stranger.request("DELETE", f"/v1/leases/{lease['id']}")[0], 404)
+        self.assertEqual(colleague.request("DELETE", f"/v1/leases/{lease['id']}")[0], 204)
+        events = mine.request("GET", "/v1/events")[1]["items"]
+        self.assertEqual({e["lease"] for e in events if e["lease"]}, {lease["id"]})
+
+    def test_what_he_may_have(self):
+        mine, colleague, lab = self.inside("team-a"), self.inside("team-b"), self.inside("lab")
+        self.assertEqual(self.want(mine, share=.3)[0], 201)
+        self.refused(self.want(colleague, share=.3), 409, "does_not_fit", "0.5")
+        self.assertEqual(self.want(colleague, share=.2)[0], 201)
+        self.refused(self.want(colleague, share=.01), 409, "does_not_fit")
+        self.refused(self.want(lab, share=.1), 403, "not_permitted", "batch")
+        tenants = {t["name"]: t for t in self.client("root").get("/v1/tenants")["items"]}
+        self.assertEqual((tenants["@teams"]["leases"], tenants["@teams"]["uid"]), (2, None))
+        self.assertEqual(tenants["@teams"]["allowance"]["share"], .5)
+
+    def test_he_is_no_admin(self):
+        mine = self.inside("team-a")
+        self.assertEqual(mine.request("POST", "/v1/devices/gpu0/cordon")[0], 403)
+        self.refused(self.want(mine, share=.3, overcommit=True), 403, "not_permitted")
+
+    def test_the_next_agent_knows_him(self):
+        mine = self.inside("team-a")
+        lease = self.want(mine, share=.2)[1]
+        self.agent.stop()
+        self.agent.start()
+        self.assertEqual([e["id"] for e in mine.request("GET", "/v1/leases")[1]["items"]],
+                         [lease["id"]])
+        self.assertEqual(self.inside("lab").request("GET", "/v1/leases")[1]["items"], [])
+
+    def test_a_token_of_his(self):
+        lease = self.want(self.inside("team-a"), share=.2)[1]
+        admin = self.client("root")
+        self.assertEqual(admin.send("POST", "/v1/tokens", {
+            "name": "x", "scope": "tenant", "tenant": "@teams"}).status, 201)
+        self.assertEqual(admin.send("POST", "/v1/tokens", {
+            "name": "x", "scope": "tenant", "tenant": "@nobody"}).status, 400)
+        self.assertTrue(lease)
+
+
+if __name__ == "__main__":
+    main()
