@@ -64,14 +64,15 @@ struct clv_client_lease_request {
 	const char *isolation;  /* "hardware": in a partition of its own */
 	const char *class_name; /* "latency", "normal", "batch" */
 	const char *command;    /* for people to recognise it */
-	uint32_t share_ppm;
+	uint32_t share_ppm;     /* of a range, the least */
 	uint32_t cap_ppm;
 	uint64_t memory_bytes;
 	bool wait; /* queue when it does not fit now */
 	bool overcommit;
-	uint32_t count;   /* of devices, all of them whole; 0: a share of one */
-	bool same_device; /* with count: partitions of one device */
-	uint64_t time_s;  /* until it is ended; 0: never */
+	uint32_t count;          /* of devices, all of them whole; 0: a share of one */
+	bool same_device;        /* with count: partitions of one device */
+	uint64_t time_s;         /* until it is ended; 0: never */
+	uint32_t share_most_ppm; /* of a range, between which the agent moves the share */
 };
 
 struct clv_client_lease_change {
@@ -80,6 +81,7 @@ struct clv_client_lease_change {
 	uint32_t cap_ppm;
 	bool remove_cap;
 	uint64_t memory_bytes;
+	uint32_t share_most_ppm; /* of a range; share_ppm is the least then */
 };
 
 /* A layout, in YAML or JSON, and how messages call it. */

@@ -55,6 +55,7 @@ static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_LEASE_OVER_QUOTA] = "lease_over_quota",
 	[CLV_EVENT_LEASE_WITHIN_QUOTA] = "lease_within_quota",
 	[CLV_EVENT_UNGATED_API] = "ungated_api",
+	[CLV_EVENT_SHARE_MOVED] = "share_moved",
 };
 
 const char *clv_event_type_to_string(enum clv_event_type type)

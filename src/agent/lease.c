@@ -188,11 +188,24 @@ int clv_lease_open_arbiter(struct clv_lease *lease, int report_fd, struct clv_er
 	return 0;
 }
 
+static void describe_compute(const struct clv_share *share, char ret[40])
+{
+	char first[16], most[16];
+
+	if (share->range.most_ppm == 0) {
+		clv_units_format_fraction(share->compute_ppm, ret);
+		return;
+	}
+	clv_units_format_fraction(share->range.least_ppm, first);
+	clv_units_format_fraction(share->range.most_ppm, most);
+	snprintf(ret, 40, "%s..%s", first, most);
+}
+
 void clv_lease_describe_share(const struct clv_share *share, char *ret, size_t ret_bytes)
 {
-	char fraction[16], cap[16] = "none", memory[32];
+	char fraction[40], cap[16] = "none", memory[32];
 
-	clv_units_format_fraction(share->compute_ppm, fraction);
+	describe_compute(share, fraction);
 	if (share->cap_ppm > 0)
 		clv_units_format_fraction(share->cap_ppm, cap);
 	clv_units_format_bytes(share->memory_bytes, memory);

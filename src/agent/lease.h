@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/processes.h"
+#include "agent/ranges.h"
 #include "agent/request.h"
 #include "agent/usage.h"
 #include "arbiter/page.h"
@@ -117,6 +118,7 @@ struct clv_lease {
 	uint64_t dead_slots[CLV_SLOTS / 64];
 	sd_event_source *settle_timer; /* NULL: settled */
 	struct clv_lease_usage usage;
+	struct clv_lease_range range;
 	uint64_t refusal_event_ns; /* the last process_refused, to keep them rare */
 	struct clv_lease_truth truth;
 };

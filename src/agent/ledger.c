@@ -209,7 +209,7 @@ void clv_ledger_promised(const struct clv_ledger *ledger,
 		lease = device->leases[i];
 		if (lease == without || lease->record.is_queued)
 			continue;
-		ret->compute_ppm += lease->record.share.compute_ppm;
+		ret->compute_ppm += clv_share_promise_ppm(&lease->record.share);
 		ret->memory_bytes += lease->record.share.memory_bytes;
 	}
 }
@@ -344,6 +344,7 @@ static int insert(
 	ledger->ranked_ns = 0;
 	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
 	clv_lease_index_add(ledger->index, lease);
+	clv_ranges_fit(ledger->agent, lease->device);
 	return 0;
 }
 
@@ -602,6 +603,7 @@ static int admit(struct clv_ledger *ledger, struct clv_lease *lease)
 		clv_state_set_stale(ledger->agent, &err);
 	ledger->agent->n_queued -= lease->record.is_queued;
 	lease->record.is_queued = false;
+	clv_ranges_fit(ledger->agent, lease->device);
 	ledger->ranked_ns = 0;
 	if (activate(lease, &err) >= 0)
 		return 0;
@@ -663,7 +665,9 @@ static int check_growth(const struct clv_ledger *ledger, const struct clv_lease 
 	if (lease->record.is_queued)
 		return 0;
 	/* Giving back is always right, also on a device that is overcommitted. */
-	if (wanted->compute_ppm <= has->compute_ppm)
+	growth.range = (struct clv_share_range){0};
+	growth.compute_ppm = clv_share_promise_ppm(wanted);
+	if (growth.compute_ppm <= clv_share_promise_ppm(has))
 		growth.compute_ppm = 0;
 	if (wanted->memory_bytes <= has->memory_bytes)
 		growth.memory_bytes = 0;
@@ -673,18 +677,27 @@ static int check_growth(const struct clv_ledger *ledger, const struct clv_lease 
 		lease->record.overcommit, err);
 }
 
-int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
-	const struct clv_lease_request *request, struct clv_error *err)
+/* A range that is kept is one within which the share stays as it is; a new one begins
+ * there too. */
+static struct clv_share_request wanted_of(
+	const struct clv_share *has, const struct clv_lease_request *request)
 {
-	const struct clv_share *has = &lease->record.share;
-	struct clv_share_request wanted = {
-		.compute_ppm = request->has_share ? request->share.compute_ppm
-						  : has->compute_ppm,
+	bool is_fixed = request->has_share && request->share.range.most_ppm == 0;
+
+	return (struct clv_share_request){
+		.compute_ppm = is_fixed ? request->share.compute_ppm : has->compute_ppm,
 		.cap_ppm = request->has_cap ? request->share.cap_ppm : has->cap_ppm,
 		.memory_bytes = request->has_memory ? request->share.memory_bytes
 						    : has->memory_bytes,
 		.class = request->has_class ? request->share.class : has->class,
+		.range = request->has_share ? request->share.range : has->range,
 	};
+}
+
+int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
+	const struct clv_lease_request *request, struct clv_error *err)
+{
+	struct clv_share_request wanted = wanted_of(&lease->record.share, request);
 	struct clv_lease_record record;
 	struct clv_share share, held;
 	char text[128];
@@ -705,7 +718,9 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 		return r;
 
 	lease->record.share = share;
+	lease->range = (struct clv_lease_range){0};
 	ledger->ranked_ns = 0;
+	clv_ranges_fit(ledger->agent, lease->device);
 	held = clv_enforce_share(lease);
 	if (lease->arbiter_lease)
 		clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &held);

@@ -45,7 +45,8 @@ static struct account *find(struct accounts *accounts, uid_t uid)
 /* Of all its devices. */
 static uint64_t compute_of(const struct clv_lease *lease)
 {
-	return (uint64_t)lease->record.share.compute_ppm * (lease->n_others + 1);
+	return (uint64_t)clv_share_promise_ppm(&lease->record.share) *
+	       (lease->n_others + 1);
 }
 
 static void add_active(struct accounts *accounts, const struct clv_lease *lease)

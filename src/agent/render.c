@@ -128,6 +128,14 @@ static void add_truth(const struct clv_lease *lease, json_t *object)
 			"uses_ungated", clv_ungated_to_json(truth->ungated)));
 }
 
+static json_t *render_range(const struct clv_share_range *range)
+{
+	if (range->most_ppm == 0)
+		return json_null();
+	return json_pack("{s:o,s:o}", "least", fraction(range->least_ppm), "most",
+		fraction(range->most_ppm));
+}
+
 json_t *clv_render_lease(const struct clv_lease *lease)
 {
 	const struct clv_lease_record *record = &lease->record;
@@ -153,6 +161,7 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 						: json_null(),
 			"holder_pid", (int)record->holder.pid, "command",
 			text(record->command)));
+	json_object_set_new(object, "share_range", render_range(&record->share.range));
 	add_account(lease, object);
 	json_object_set_new(
 		object, "in", record->standing[0] ? text(record->standing) : json_null());

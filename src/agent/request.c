@@ -135,6 +135,28 @@ static int take_share(
 	return take_fraction("share", value, &request->share.compute_ppm, err);
 }
 
+/* In place of share. */
+static int take_share_range(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	struct clv_share_range *range = &request->share.range;
+	int r;
+
+	if (!json_is_object(value) || json_object_size(value) != 2)
+		return clv_error_set(err, -EINVAL,
+			"share_range must be {\"least\": 0.1, \"most\": 0.6}");
+	request->has_range = true;
+	r = take_fraction("share_range.least", json_object_get(value, "least"),
+		&range->least_ppm, err);
+	if (r >= 0)
+		r = take_fraction("share_range.most", json_object_get(value, "most"),
+			&range->most_ppm, err);
+	if (r >= 0 && range->least_ppm > range->most_ppm)
+		r = clv_error_set(err, -EINVAL,
+			"the least of share_range is above its most: change places");
+	return r;
+}
+
 static int take_cap(
 	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
 {
@@ -243,6 +265,7 @@ static const struct {
 	{"isolation", CREATE, take_isolation},
 	{"command", CREATE, take_command},
 	{"share", CREATE | RESIZE, take_share},
+	{"share_range", CREATE | RESIZE, take_share_range},
 	{"cap", CREATE | RESIZE, take_cap},
 	{"memory_bytes", CREATE | RESIZE, take_memory},
 	{"class", CREATE | RESIZE, take_class},
@@ -271,9 +294,22 @@ static int take_field(enum verb verb, const char *name, const json_t *value,
 	}
 	return clv_error_set(err, -EINVAL,
 		"unknown field \"%.40s\": known are name, device, profile, in, "
-		"isolation, command, share, cap, memory_bytes, class, wait, "
+		"isolation, command, share, share_range, cap, memory_bytes, class, wait, "
 		"overcommit, count, same_device and time",
 		name);
+}
+
+/* From here on a range is a share, of which there is one. */
+static int settle_range(struct clv_lease_request *request, struct clv_error *err)
+{
+	if (!request->has_range)
+		return 0;
+	if (request->has_share)
+		return clv_error_set(err, -EINVAL,
+			"share and share_range say the same: leave one out");
+	request->has_share = true;
+	request->share.compute_ppm = request->share.range.least_ppm;
+	return 0;
 }
 
 static int parse(enum verb verb, const char *data, size_t n_bytes,
@@ -301,6 +337,8 @@ static int parse(enum verb verb, const char *data, size_t n_bytes,
 			r = take_field(verb, name, value, &request, err);
 	}
 	json_decref(root);
+	if (r >= 0)
+		r = settle_range(&request, err);
 	if (r < 0)
 		return r;
 	*ret = request;
@@ -317,7 +355,8 @@ static int check_several(struct clv_lease_request *request, struct clv_error *er
 	if (request->count <= 1)
 		return 0;
 	if ((request->has_share && request->share.compute_ppm != CLV_PPM) ||
-		request->has_cap || request->has_memory || request->overcommit)
+		request->has_range || request->has_cap || request->has_memory ||
+		request->overcommit)
 		return clv_error_set(err, -EINVAL,
 			"a lease on several devices has each of them whole: leave out "
 			"share, cap, memory_bytes and overcommit, or ask for one device");
@@ -364,7 +403,8 @@ int clv_request_parse_resize(const char *data, size_t n_bytes,
 	if (!request.has_share && !request.has_cap && !request.has_memory &&
 		!request.has_class)
 		return clv_error_set(err, -EINVAL,
-			"nothing to change: give share, cap, memory_bytes or class");
+			"nothing to change: give share, share_range, cap, memory_bytes "
+			"or class");
 	*ret = request;
 	return 0;
 }

@@ -23,6 +23,7 @@ struct clv_lease_request {
 	char in[136];     /* a standing share */
 	char command[CLV_LEASE_COMMAND_MAX];
 	struct clv_share_request share;
+	bool has_range; /* share.range is a share too: has_share */
 	bool has_share, has_cap, has_memory, has_class; /* a cap of null: has_cap, 0 */
 	bool wait;
 	bool overcommit;

@@ -12,6 +12,7 @@
 #include "agent/ledger.h"
 #include "agent/made.h"
 #include "agent/once.h"
+#include "agent/ranges.h"
 #include "agent/state.h"
 #include "agent/store.h"
 #include "agent/watchdog.h"
@@ -123,6 +124,7 @@ static void sample_all(struct clv_sampler *sampler)
 		sample(lease);
 		clv_affinity_hold(lease);
 	}
+	clv_ranges_tick(agent);
 }
 
 static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)

@@ -129,6 +129,11 @@ static const struct clv_schema_field process[] = {
 	{"attached_at", "time", NULL},
 };
 
+static const struct clv_schema_field share_range[] = {
+	{"least", "number", "promised"},
+	{"most", "number", NULL},
+};
+
 static const struct clv_schema_field lease[] = {
 	{"id", "string", NULL},
 	{"name", "string", NULL},
@@ -136,7 +141,8 @@ static const struct clv_schema_field lease[] = {
 	{"uid", "integer", NULL},
 	{"device", "string", "the first of devices"},
 	{"state", "queued|active", NULL},
-	{"share", "number", NULL},
+	{"share", "number", "at present, of one with a range"},
+	{"share_range", "ShareRange?", "between these the agent moves it"},
 	{"cap", "number?", NULL},
 	{"memory_bytes", "integer", "the quota"},
 	{"class", "latency|normal|batch", NULL},
@@ -345,6 +351,7 @@ static const struct clv_schema_field lease_request[] = {
 	{"in", "string", "inside this standing share"},
 	{"isolation", "hardware|gate", NULL},
 	{"share", "number", NULL},
+	{"share_range", "ShareRange", "in place of share"},
 	{"cap", "number?", NULL},
 	{"memory_bytes", "integer", NULL},
 	{"class", "latency|normal|batch", NULL},
@@ -358,6 +365,7 @@ static const struct clv_schema_field lease_request[] = {
 
 static const struct clv_schema_field lease_change[] = {
 	{"share", "number", NULL},
+	{"share_range", "ShareRange", "in place of share"},
 	{"cap", "number?", NULL},
 	{"memory_bytes", "integer", NULL},
 	{"class", "latency|normal|batch", NULL},
@@ -395,6 +403,7 @@ static const struct clv_schema schemas[] = {
 	{"Profile", ALL(profile)},
 	{"Readiness", ALL(readiness)},
 	{"Reason", FIELDS(reason), 0},
+	{"ShareRange", ALL(share_range)},
 	{"Stage", ALL(stage)},
 	{"Tenant", ALL(tenant)},
 	{"Token", token, CLV_ARRAY_SIZE(token) - 1, CLV_ARRAY_SIZE(token) - 1},

@@ -203,7 +203,7 @@ static void sum_leases(const struct clv_agent *agent, const struct clv_plan *pla
 	{
 		if (!counts(lease, device, plan) || lease->record.overcommit)
 			continue;
-		sum->compute_ppm += lease->record.share.compute_ppm;
+		sum->compute_ppm += clv_share_promise_ppm(&lease->record.share);
 		sum->memory_bytes += lease->record.share.memory_bytes;
 	}
 }

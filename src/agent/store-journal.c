@@ -248,7 +248,7 @@ int clv_store_put_standing(struct clv_store *store,
 	static const char doing[] = "cannot store a standing share";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
-		"INSERT OR REPLACE INTO standing VALUES(?1,?2,?3,?4,?5,?6)", doing,
+		"INSERT OR REPLACE INTO standing VALUES(?1,?2,?3,?4,?5,?6,?7,?8)", doing,
 		&query, err);
 
 	if (r < 0)
@@ -259,6 +259,8 @@ int clv_store_put_standing(struct clv_store *store,
 	sqlite3_bind_int64(query, 4, share->share.cap_ppm);
 	sqlite3_bind_int64(query, 5, (sqlite3_int64)share->share.memory_bytes);
 	clv_store_bind_text(query, 6, clv_class_to_string(share->share.class));
+	sqlite3_bind_int64(query, 7, share->share.range.least_ppm);
+	sqlite3_bind_int64(query, 8, share->share.range.most_ppm);
 	return clv_store_finish(store, query, doing, err);
 }
 
@@ -274,6 +276,8 @@ static void read_standing(sqlite3_stmt *row, struct clv_standing_share *ret)
 				.memory_bytes = (uint64_t)sqlite3_column_int64(row, 4),
 				.class = class == _CLV_CLASS_INVALID ? CLV_CLASS_NORMAL
 								     : class,
+				.range = {(uint32_t)sqlite3_column_int64(row, 6),
+					(uint32_t)sqlite3_column_int64(row, 7)},
 			},
 	};
 	snprintf(ret->name, sizeof(ret->name), "%s", clv_store_text(row, 0));

@@ -16,12 +16,13 @@
 #include <string.h>
 
 static const char *const statements[_STATEMENT_MAX] = {
-	[PUT_LEASE] =
-		"INSERT INTO leases VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-		"?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24) ON CONFLICT(id) DO "
-		"UPDATE SET compute_ppm=?9,cap_ppm=?10,memory_bytes=?11,class=?12,"
-		"is_queued=?14,held_ns=?18,throttled_ns=?19,turns=?20,"
-		"revocations=?21,overdue=?22,expires_ns=?24",
+	[PUT_LEASE] = "INSERT INTO leases VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
+		      "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26) "
+		      "ON CONFLICT(id) DO "
+		      "UPDATE SET compute_ppm=?9,cap_ppm=?10,memory_bytes=?11,class=?12,"
+		      "is_queued=?14,held_ns=?18,throttled_ns=?19,turns=?20,"
+		      "revocations=?21,overdue=?22,expires_ns=?24,least_ppm=?25,"
+		      "most_ppm=?26",
 	[DELETE_LEASE] = "DELETE FROM leases WHERE id=?1",
 	[CLEAR_LEASES] = "DELETE FROM leases",
 	[READ_LEASES] = "SELECT * FROM leases ORDER BY rowid",
@@ -106,9 +107,18 @@ static const char schema_4[] =
 	"PRAGMA user_version=4;"
 	"COMMIT;";
 
+static const char schema_5[] =
+	"BEGIN IMMEDIATE;"
+	"ALTER TABLE leases ADD COLUMN least_ppm INTEGER DEFAULT 0;"
+	"ALTER TABLE leases ADD COLUMN most_ppm INTEGER DEFAULT 0;"
+	"ALTER TABLE standing ADD COLUMN least_ppm INTEGER DEFAULT 0;"
+	"ALTER TABLE standing ADD COLUMN most_ppm INTEGER DEFAULT 0;"
+	"PRAGMA user_version=5;"
+	"COMMIT;";
+
 /* By the version that each makes of the one before it. */
 static const char *const schemas[CLV_STORE_SCHEMA_VERSION] = {
-	schema, schema_2, schema_3, schema_4};
+	schema, schema_2, schema_3, schema_4, schema_5};
 
 int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing)
 {
@@ -311,6 +321,8 @@ int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *
 	bind_number(query, 22, lease->overdue);
 	bind_text(query, 23, lease->standing);
 	bind_number(query, 24, lease->expires_real_ns);
+	bind_number(query, 25, lease->share.range.least_ppm);
+	bind_number(query, 26, lease->share.range.most_ppm);
 	return finish(store, PUT_LEASE, "cannot store the lease", err);
 }
 
@@ -360,6 +372,8 @@ static void read_lease(sqlite3_stmt *row, struct clv_lease_record *ret)
 	ret->overdue = get_number(row, 21);
 	get_text(row, 22, ret->standing, sizeof(ret->standing));
 	ret->expires_real_ns = get_number(row, 23);
+	ret->share.range.least_ppm = (uint32_t)get_number(row, 24);
+	ret->share.range.most_ppm = (uint32_t)get_number(row, 25);
 }
 
 /* Ends a reading that may have been cut short by its callback. */

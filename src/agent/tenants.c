@@ -41,7 +41,7 @@ void clv_tenants_add_use(const struct clv_lease *lease, struct clv_allowance_use
 	uint64_t n = lease->n_others + 1;
 
 	use->leases++;
-	use->compute_ppm += n * lease->record.share.compute_ppm;
+	use->compute_ppm += n * clv_share_most_ppm(&lease->record.share);
 	use->memory_bytes += n * lease->record.share.memory_bytes;
 }
 

@@ -194,6 +194,34 @@ int clv_units_parse_fraction(const char *text, uint32_t *ret_ppm, struct clv_err
 	return 0;
 }
 
+static int fail_range(const char *text, struct clv_error *err)
+{
+	return clv_error_set(err, -EINVAL,
+		"'%.40s' is not a range of shares: write the least and the most of it, "
+		"as 0.1..0.6",
+		text);
+}
+
+int clv_units_parse_range(const char *text, uint32_t *ret_least_ppm,
+	uint32_t *ret_most_ppm, struct clv_error *err)
+{
+	const char *dots = strstr(text, "..");
+	uint32_t least_ppm, most_ppm;
+	char first[32];
+
+	if (!dots || (size_t)(dots - text) >= sizeof(first))
+		return fail_range(text, err);
+	snprintf(first, sizeof(first), "%.*s", (int)(dots - text), text);
+	if (clv_units_parse_fraction(first, &least_ppm, NULL) < 0 ||
+		clv_units_parse_fraction(dots + 2, &most_ppm, NULL) < 0 ||
+		least_ppm > most_ppm)
+		return fail_range(text, err);
+
+	*ret_least_ppm = least_ppm;
+	*ret_most_ppm = most_ppm;
+	return 0;
+}
+
 int clv_units_parse_duration(const char *text, uint64_t *ret_ns, struct clv_error *err)
 {
 	const struct unit *unit = NULL;

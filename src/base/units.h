@@ -19,6 +19,10 @@ int clv_units_parse_bytes(const char *text, uint64_t *ret_bytes, struct clv_erro
 /* "0.3", "30%", "6/20": more than 0, at most 1. */
 int clv_units_parse_fraction(const char *text, uint32_t *ret_ppm, struct clv_error *err);
 
+/* "0.1..0.6": two of these, the first one at most as large as the second. */
+int clv_units_parse_range(const char *text, uint32_t *ret_least_ppm,
+	uint32_t *ret_most_ppm, struct clv_error *err);
+
 /* "250ms", "30s", "5m", "2h", "1d"; a bare number is seconds.  More than zero. */
 int clv_units_parse_duration(const char *text, uint64_t *ret_ns, struct clv_error *err);
 

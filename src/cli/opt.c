@@ -39,6 +39,19 @@ static int parse_choice(const struct clv_opt *opt, const char *text, const char 
 	return clv_error_set(err, -EINVAL, "'%.40s' is none of %s", text, all);
 }
 
+static int parse_share(const char *text, struct clv_opt_share *ret, struct clv_error *err)
+{
+	struct clv_opt_share share = {};
+	int r = strstr(text, "..")
+			? clv_units_parse_range(text, &share.ppm, &share.most_ppm, err)
+			: clv_units_parse_fraction(text, &share.ppm, err);
+
+	if (r < 0)
+		return r;
+	*ret = share;
+	return 0;
+}
+
 static int parse_cap(const char *text, struct clv_opt_cap *ret, struct clv_error *err)
 {
 	struct clv_opt_cap cap = {};
@@ -127,6 +140,8 @@ static int store(const struct clv_opt *opt, const char *text,
 		return clv_units_parse_bytes(text, at, err);
 	case CLV_OPT_FRACTION:
 		return clv_units_parse_fraction(text, at, err);
+	case CLV_OPT_SHARE:
+		return parse_share(text, at, err);
 	case CLV_OPT_CAP:
 		return parse_cap(text, at, err);
 	case CLV_OPT_WAIT:

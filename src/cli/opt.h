@@ -16,6 +16,7 @@ enum clv_opt_type {
 	CLV_OPT_CHOICE,   /* const char *: one of choices */
 	CLV_OPT_BYTES,    /* uint64_t */
 	CLV_OPT_FRACTION, /* uint32_t, parts per million */
+	CLV_OPT_SHARE,    /* struct clv_opt_share: a fraction, or a range of them */
 	CLV_OPT_CAP,      /* struct clv_opt_cap: a fraction, or "none" */
 	CLV_OPT_WAIT,     /* struct clv_opt_wait: a flag with an optional duration */
 	CLV_OPT_DURATION, /* uint64_t, nanoseconds */
@@ -23,6 +24,11 @@ enum clv_opt_type {
 	CLV_OPT_SEVERAL,  /* uint64_t, from 1 */
 	CLV_OPT_PLACE,    /* struct clv_opt_place: a number that may be 0 */
 	_CLV_OPT_MAX,
+};
+
+struct clv_opt_share {
+	uint32_t ppm;      /* of a range, the least */
+	uint32_t most_ppm; /* 0: it is no range */
 };
 
 struct clv_opt_cap {
@@ -80,7 +86,7 @@ struct clv_settings {
 	const char *if_no_agent;
 	struct clv_opt_wait wait;
 	struct clv_opt_cap cap;
-	uint32_t share_ppm;
+	struct clv_opt_share share;
 	/* A partition. */
 	struct clv_opt_place start;
 	uint64_t count;
@@ -194,10 +200,10 @@ extern const char *const clv_opt_busy[];
 	}
 
 /* What a lease is made of: the same options with other words about them. */
-#define CLV_OPT_LEASE_SHARE(about)                                                     \
-	{                                                                              \
-		.name = "share", .letter = 's', .type = CLV_OPT_FRACTION,              \
-		.offset = CLV_OPT_AT(share_ppm), .argument = "FRACTION", .help = about \
+#define CLV_OPT_LEASE_SHARE(about)                                                 \
+	{                                                                          \
+		.name = "share", .letter = 's', .type = CLV_OPT_SHARE,             \
+		.offset = CLV_OPT_AT(share), .argument = "FRACTION", .help = about \
 	}
 
 #define CLV_OPT_LEASE_MEMORY(about)                                                   \

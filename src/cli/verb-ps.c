@@ -48,7 +48,17 @@ static void cell_state(const json_t *row, char ret[CLV_CELL_MAX])
 
 static void cell_share(const json_t *row, char ret[CLV_CELL_MAX])
 {
-	clv_cell_percent(clv_json_number(row, "share"), ret);
+	const json_t *range = json_object_get(row, "share_range");
+	char least[CLV_CELL_MAX], most[CLV_CELL_MAX], now[CLV_CELL_MAX];
+
+	clv_cell_percent(clv_json_number(row, "share"), now);
+	if (!json_is_object(range)) {
+		memcpy(ret, now, CLV_CELL_MAX);
+		return;
+	}
+	clv_cell_percent(clv_json_number(range, "least"), least);
+	clv_cell_percent(clv_json_number(range, "most"), most);
+	snprintf(ret, CLV_CELL_MAX, "%.16s of %.16s..%.16s", now, least, most);
 }
 
 static void cell_used(const json_t *row, char ret[CLV_CELL_MAX])

@@ -70,9 +70,10 @@ static int create_lease(struct run *run, struct clv_client *client)
 		.class_name = s->class_name,
 		.command = base_name(run->argv[0]),
 		/* A partition without a word of a share is meant as a whole. */
-		.share_ppm = (s->profile || s->count) && !s->share_ppm && !s->memory_bytes
+		.share_ppm = (s->profile || s->count) && !s->share.ppm && !s->memory_bytes
 				     ? CLV_PPM
-				     : s->share_ppm,
+				     : s->share.ppm,
+		.share_most_ppm = s->share.most_ppm,
 		.cap_ppm = s->cap.ppm,
 		.memory_bytes = s->memory_bytes,
 		.wait = s->wait.is_given,
@@ -177,7 +178,7 @@ static int run_program(struct run *run)
 static int check_words(const struct clv_settings *s)
 {
 	bool is_isolated = s->isolation && strcmp(s->isolation, "hardware") == 0;
-	bool is_sized = s->share_ppm || s->cap.ppm || s->memory_bytes;
+	bool is_sized = s->share.ppm || s->cap.ppm || s->memory_bytes;
 
 	if (s->same_device && !s->count)
 		return clv_cli_fail(CLV_EXIT_USAGE,
@@ -195,7 +196,7 @@ static int check_words(const struct clv_settings *s)
 			"--in names a standing share, which has its own size, class and "
 			"place: leave out --share, --cap, --memory, --class, --device "
 			"and --profile");
-	if (is_isolated && (!s->memory_bytes || s->share_ppm))
+	if (is_isolated && (!s->memory_bytes || s->share.ppm))
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--isolation=hardware takes --memory=SIZE and no --share: the "
 			"partition is all the lease's own");
@@ -208,11 +209,12 @@ static int check_request(const struct clv_settings *s)
 
 	if (r)
 		return r;
-	if (!s->share_ppm && !s->memory_bytes && !s->profile && !s->in && !s->count)
+	if (!s->share.ppm && !s->memory_bytes && !s->profile && !s->in && !s->count)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"a share of what size? add --share=FRACTION (as 0.3), "
 			"--memory=SIZE (as 512M), or both, or name a --profile");
-	if (s->cap.ppm && s->share_ppm && s->cap.ppm < s->share_ppm)
+	if (s->cap.ppm && s->share.ppm &&
+		(s->cap.ppm < s->share.ppm || s->cap.ppm < s->share.most_ppm))
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--cap is below --share: what is promised could never be had, so "
 			"raise the cap or lower the share");
@@ -252,8 +254,10 @@ static const char *const isolation_choices[] = {"hardware", "gate", NULL};
 static const char *const if_no_agent_choices[] = {"open", "closed", NULL};
 
 static const struct clv_opt options[] = {
-	CLV_OPT_LEASE_SHARE("The share of the device's compute, as 0.3, 30% or 6/20; "
-			    "without it, as much as the memory is of the device's"),
+	CLV_OPT_LEASE_SHARE("The share of the device's compute, as 0.3, 30% or 6/20, or "
+			    "a range, as 0.1..0.6, of which the least is promised and "
+			    "within which the agent moves it by demand; without it, as "
+			    "much as the memory is of the device's"),
 	CLV_OPT_LEASE_MEMORY("The memory quota, as 512M or 1.5GiB; without it, the share "
 			     "of the device's memory"),
 	CLV_OPT_LEASE_CAP(

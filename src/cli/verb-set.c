@@ -9,7 +9,8 @@ static int run_set(const struct clv_settings *settings, int argc, char **argv)
 {
 	struct clv_client_lease_change change = {
 		.class_name = settings->class_name,
-		.share_ppm = settings->share_ppm,
+		.share_ppm = settings->share.ppm,
+		.share_most_ppm = settings->share.most_ppm,
 		.cap_ppm = settings->cap.ppm,
 		.remove_cap = settings->cap.is_none,
 		.memory_bytes = settings->memory_bytes,
@@ -37,7 +38,8 @@ static int run_set(const struct clv_settings *settings, int argc, char **argv)
 }
 
 static const struct clv_opt options[] = {
-	CLV_OPT_LEASE_SHARE("The new share of the device's compute, as 0.3, 30% or 6/20"),
+	CLV_OPT_LEASE_SHARE("The new share of the device's compute, as 0.3, 30% or 6/20, "
+			    "or a range, as 0.1..0.6"),
 	CLV_OPT_LEASE_CAP("FRACTION|none", "Never more than this share, even when the "
 					   "device is idle; none removes the cap"),
 	CLV_OPT_LEASE_MEMORY("The new memory quota, as 512M or 1.5GiB; what is allocated "

@@ -121,6 +121,16 @@ void clv_call_set_fraction(json_t *object, const char *key, uint32_t ppm)
 		json_object_set_new(object, key, json_real(ppm / PPM));
 }
 
+void clv_call_set_share(json_t *object, uint32_t ppm, uint32_t most_ppm)
+{
+	if (most_ppm)
+		json_object_set_new(object, "share_range",
+			json_pack(
+				"{s:f,s:f}", "least", ppm / PPM, "most", most_ppm / PPM));
+	else
+		clv_call_set_fraction(object, "share", ppm);
+}
+
 void clv_call_set_number(json_t *object, const char *key, uint64_t number)
 {
 	if (number)

@@ -46,5 +46,7 @@ CLV_DEFINE_CLEANUP(json_t *, clv_call_decref)
 /* Members of a request's body; what is not said is left out. */
 void clv_call_set_text(json_t *object, const char *key, const char *text);
 void clv_call_set_fraction(json_t *object, const char *key, uint32_t ppm);
+/* With most_ppm: a range. */
+void clv_call_set_share(json_t *object, uint32_t ppm, uint32_t most_ppm);
 void clv_call_set_number(json_t *object, const char *key, uint64_t number);
 void clv_call_set_flag(json_t *object, const char *key, bool flag);

@@ -100,7 +100,7 @@ int clv_client_lease_create(struct clv_client *client,
 	clv_call_set_text(body, "isolation", request->isolation);
 	clv_call_set_text(body, "class", request->class_name);
 	clv_call_set_text(body, "command", request->command);
-	clv_call_set_fraction(body, "share", request->share_ppm);
+	clv_call_set_share(body, request->share_ppm, request->share_most_ppm);
 	clv_call_set_fraction(body, "cap", request->cap_ppm);
 	clv_call_set_number(body, "memory_bytes", request->memory_bytes);
 	clv_call_set_flag(body, "wait", request->wait);
@@ -136,7 +136,7 @@ int clv_client_lease_update(struct clv_client *client, const char *id_or_name,
 	if (r < 0)
 		return r;
 	clv_call_set_text(body, "class", change->class_name);
-	clv_call_set_fraction(body, "share", change->share_ppm);
+	clv_call_set_share(body, change->share_ppm, change->share_most_ppm);
 	clv_call_set_fraction(body, "cap", change->cap_ppm);
 	if (change->remove_cap)
 		json_object_set_new(body, "cap", json_null());

@@ -19,12 +19,13 @@ int clv_admission_check(const struct clv_promised *promised,
 {
 	uint64_t compute_left = left_over(CLV_PPM, promised->compute_ppm);
 	uint64_t memory_left = left_over(device_memory_bytes, promised->memory_bytes);
+	uint32_t wanted_ppm = clv_share_promise_ppm(wanted);
 	char wanted_text[32], left_text[32];
 
 	if (overcommit)
 		return 0;
-	if (wanted->compute_ppm > compute_left) {
-		clv_units_format_fraction(wanted->compute_ppm, wanted_text);
+	if (wanted_ppm > compute_left) {
+		clv_units_format_fraction(wanted_ppm, wanted_text);
 		clv_units_format_fraction((uint32_t)compute_left, left_text);
 		return clv_error_set(err, -EBUSY,
 			"share %s does not fit on %s now: %s of it is left; ask for "

@@ -100,7 +100,7 @@ static int check_ever(const struct clv_allowance *allowance,
 	if (r >= 0)
 		r = check_class(allowance, wanted->class, err);
 	if (r >= 0)
-		r = check_compute(allowance, 0, wanted->compute_ppm, err);
+		r = check_compute(allowance, 0, clv_share_most_ppm(wanted), err);
 	return r < 0 ? r : check_memory(allowance, 0, wanted->memory_bytes, err);
 }
 
@@ -117,7 +117,7 @@ int clv_allowance_check(const struct clv_allowance *allowance,
 			"your allowance is %" PRIu32
 			" leases and you have that many: release one",
 			allowance->leases);
-	r = check_compute(allowance, use->compute_ppm, wanted->compute_ppm, err);
+	r = check_compute(allowance, use->compute_ppm, clv_share_most_ppm(wanted), err);
 	return r < 0 ? r
 		     : check_memory(
 			       allowance, use->memory_bytes, wanted->memory_bytes, err);

@@ -188,11 +188,27 @@ static int read_share_name(struct clv_yaml_value value, void *into, struct clv_e
 	return r;
 }
 
+/* 0.3, or 0.1..0.6: then it begins with the least. */
+static int read_share_size(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_share_request *request = into;
+	const char *text = clv_yaml_text(value);
+	struct clv_share_range *range = &request->range;
+	int r;
+
+	if (!strstr(text, ".."))
+		return read_fraction(value, &request->compute_ppm, err);
+	r = clv_units_parse_range(text, &range->least_ppm, &range->most_ppm, err);
+	if (r >= 0)
+		request->compute_ppm = range->least_ppm;
+	return fault_at(value, r, err);
+}
+
 #define SHARE(member) offsetof(struct clv_layout_share, member)
 
 static const struct clv_yaml_field share_fields[] = {
 	{"name", read_share_name, true, SHARE(name)},
-	{"share", read_fraction, false, SHARE(request.compute_ppm)},
+	{"share", read_share_size, false, SHARE(request)},
 	{"memory", read_bytes, false, SHARE(request.memory_bytes)},
 	{"cap", read_fraction, false, SHARE(request.cap_ppm)},
 	{"class", read_class, false, SHARE(request.class)},
@@ -220,7 +236,8 @@ static int check_share(struct clv_yaml_value value,
 		return clv_yaml_fail(value, err, -EINVAL,
 			"the share '%.40s' has no size: say share, memory or both",
 			share->name);
-	if (request->cap_ppm > 0 && request->cap_ppm < request->compute_ppm)
+	if (request->cap_ppm > 0 && (request->cap_ppm < request->compute_ppm ||
+					    request->cap_ppm < request->range.most_ppm))
 		return clv_yaml_fail(value, err, -EINVAL,
 			"the cap of '%.40s' is below its share, which could never be had",
 			share->name);

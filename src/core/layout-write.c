@@ -103,11 +103,16 @@ static void write_bytes(FILE *to, uint64_t bytes)
 
 static void write_share(FILE *to, const struct clv_layout_share *share)
 {
-	char fraction[16];
+	const struct clv_share_range *range = &share->request.range;
+	char fraction[16], most[16];
 
 	fputs("{name: ", to);
 	write_text(to, share->name);
-	if (share->request.compute_ppm > 0) {
+	if (range->most_ppm > 0) {
+		clv_units_format_fraction(range->least_ppm, fraction);
+		clv_units_format_fraction(range->most_ppm, most);
+		fprintf(to, ", share: %s..%s", fraction, most);
+	} else if (share->request.compute_ppm > 0) {
 		clv_units_format_fraction(share->request.compute_ppm, fraction);
 		fprintf(to, ", share: %s", fraction);
 	}

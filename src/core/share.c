@@ -31,6 +31,16 @@ enum clv_class clv_class_from_string(const char *text)
 	return _CLV_CLASS_INVALID;
 }
 
+uint32_t clv_share_promise_ppm(const struct clv_share *share)
+{
+	return share->range.most_ppm > 0 ? share->range.least_ppm : share->compute_ppm;
+}
+
+uint32_t clv_share_most_ppm(const struct clv_share *share)
+{
+	return share->range.most_ppm > 0 ? share->range.most_ppm : share->compute_ppm;
+}
+
 static uint64_t fraction_of(uint64_t whole, uint32_t ppm)
 {
 	return (uint64_t)((unsigned __int128)whole * ppm / CLV_PPM);
@@ -59,6 +69,29 @@ static int check_memory(
 		has);
 }
 
+static void resolve_range(struct clv_share *share)
+{
+	const struct clv_share_range *range = &share->range;
+
+	if (range->most_ppm == 0)
+		return;
+	if (share->compute_ppm < range->least_ppm)
+		share->compute_ppm = range->least_ppm;
+	if (share->compute_ppm > range->most_ppm)
+		share->compute_ppm = range->most_ppm;
+}
+
+static int check_range(const struct clv_share_range *range, struct clv_error *err)
+{
+	if (range->most_ppm > 0 &&
+		(range->least_ppm == 0 || range->least_ppm > range->most_ppm ||
+			range->most_ppm > CLV_PPM))
+		return clv_error_set(err, -EINVAL,
+			"a range of shares goes from more than 0 to at most 1, the least "
+			"first");
+	return 0;
+}
+
 int clv_share_resolve(const struct clv_share_request *request,
 	uint64_t device_memory_bytes, struct clv_share *ret, struct clv_error *err)
 {
@@ -67,9 +100,13 @@ int clv_share_resolve(const struct clv_share_request *request,
 		.cap_ppm = request->cap_ppm,
 		.memory_bytes = request->memory_bytes,
 		.class = request->class,
+		.range = request->range,
 	};
-	int r;
+	int r = check_range(&share.range, err);
 
+	if (r < 0)
+		return r;
+	resolve_range(&share);
 	if (share.compute_ppm == 0 && share.memory_bytes == 0)
 		return clv_error_set(err, -EINVAL,
 			"nothing says how much is wanted: give a share, an amount of "
@@ -81,11 +118,12 @@ int clv_share_resolve(const struct clv_share_request *request,
 	if (r < 0)
 		return r;
 	if (share.memory_bytes == 0)
-		share.memory_bytes = fraction_of(device_memory_bytes, share.compute_ppm);
+		share.memory_bytes =
+			fraction_of(device_memory_bytes, clv_share_promise_ppm(&share));
 	if (share.compute_ppm == 0)
 		share.compute_ppm =
 			fraction_that(share.memory_bytes, device_memory_bytes);
-	if (share.cap_ppm > 0 && share.cap_ppm < share.compute_ppm)
+	if (share.cap_ppm > 0 && share.cap_ppm < clv_share_most_ppm(&share))
 		return clv_error_set(err, -EINVAL,
 			"the cap is below the share, so the share could never be had: "
 			"raise "

@@ -35,6 +35,7 @@ COUNT = (["1", "4096"], ["0", "4097", "-1", "x", "1.5", "~", "[1]"])
 MANY = (["1", "4294967295"], ["0", "4294967296", "x"])
 SIZE = (["1", "1024", "4G", "1.5GiB", "5gb", ".5k"], ["0", "-1", "4X", "lots", "[1G]", "4 G"])
 FRACTION = (["0.25", "1", "30%", "6/20"], ["0", "1.5", "-1", "half", "[1]", "1/2/3"])
+RANGE = (["0.1..0.6", "10%..60%", "1/10..1", "'.5..1'"], ["0.1..", "..1", "0.6...."])
 SHARES = (["1", "4096", "[]", "{name: a, share: 1}", "[{name: a, memory: 1G}]"],
           ["0", "x", "~", "[4]", "[{name: a}]", "[{share: 1}]"])
 TIME = (["16ms", "1s", "2000US", "1.5s"], ["20", "x", "~", "[1ms]", "1ms2", "ms"])
@@ -63,7 +64,7 @@ VALUES = {
                             ["[]", "0c", "10c", "1", "[1c@]", "1c@10", "~"]),
                   "shares": SHARES},
     "share": {"name": (["a", "7x", "a.b_c-d", "a" * 63], ["''", "-a", "a/b", "a b", "a" * 64]),
-              "share": FRACTION, "memory": SIZE, "cap": FRACTION,
+              "share": (FRACTION[0] + RANGE[0], FRACTION[1] + RANGE[1]), "memory": SIZE, "cap": FRACTION,
               "class": (["latency", "normal", "batch"], ["fast", "~"])},
     "vf": {"count": (["0", "4096"], ["-1", "4097", "x", "~"]),
            "memory": SIZE, "exec-quantum": TIME, "preempt-timeout": TIME,

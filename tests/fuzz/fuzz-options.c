@@ -18,7 +18,7 @@ static const struct clv_opt options[] = {
 	{.name = "share",
 		.letter = 's',
 		.type = CLV_OPT_FRACTION,
-		.offset = CLV_OPT_AT(share_ppm),
+		.offset = CLV_OPT_AT(share.ppm),
 		.argument = "FRACTION"},
 	{.name = "cap",
 		.type = CLV_OPT_CAP,
@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 			CLV_MUST(err.code < 0 && err.msg[0]);
 		} else {
 			CLV_MUST(first >= 1 && first <= argc);
-			CLV_MUST(settings.share_ppm <= CLV_PPM);
+			CLV_MUST(settings.share.ppm <= CLV_PPM);
 			CLV_MUST(settings.cap.ppm <= CLV_PPM);
 			CLV_MUST(!settings.cap.is_none || settings.cap.ppm == 0);
 		}

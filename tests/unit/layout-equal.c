@@ -33,7 +33,9 @@ static bool has_equal_shares(
 
 		if (strcmp(a->items[i].name, b->items[i].name) != 0 ||
 			x->compute_ppm != y->compute_ppm || x->cap_ppm != y->cap_ppm ||
-			x->memory_bytes != y->memory_bytes || x->class != y->class)
+			x->memory_bytes != y->memory_bytes || x->class != y->class ||
+			x->range.least_ppm != y->range.least_ppm ||
+			x->range.most_ppm != y->range.most_ppm)
 			return false;
 	}
 	return true;

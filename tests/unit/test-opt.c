@@ -23,9 +23,9 @@ const struct clv_verb clv_verb_root;
 static const struct clv_opt options[] = {
 	{.name = "share",
 		.letter = 's',
-		.type = CLV_OPT_FRACTION,
+		.type = CLV_OPT_SHARE,
 		.argument = "FRACTION",
-		.offset = CLV_OPT_AT(share_ppm)},
+		.offset = CLV_OPT_AT(share)},
 	{.name = "cap",
 		.type = CLV_OPT_CAP,
 		.argument = "FRACTION",
@@ -111,7 +111,7 @@ static void test_values(void **state)
 	char *first;
 
 	assert_int_equal(parse(&wrapper, line, &settings, &first, &err), 0);
-	assert_int_equal(settings.share_ppm, 300000);
+	assert_int_equal(settings.share.ppm, 300000);
 	assert_true(settings.cap.is_none);
 	assert_int_equal(settings.memory_bytes, UINT64_C(3) << 29);
 	assert_true(settings.wait.is_given);
@@ -171,6 +171,18 @@ static void test_wait_without_a_time(void **state)
 	assert_string_equal(first, "program");
 }
 
+static void test_a_share_may_be_a_range(void **state)
+{
+	char line[] = "run --share 0.1..60% program";
+	struct clv_settings settings;
+	struct clv_error err;
+	char *first;
+
+	assert_int_equal(parse(&wrapper, line, &settings, &first, &err), 0);
+	assert_int_equal(settings.share.ppm, 100000);
+	assert_int_equal(settings.share.most_ppm, 600000);
+}
+
 static void test_a_wrapper_leaves_the_program_its_options(void **state)
 {
 	char line[] = "run -s.5 program --share 2 --nonsense";
@@ -179,7 +191,7 @@ static void test_a_wrapper_leaves_the_program_its_options(void **state)
 	char *first;
 
 	assert_int_equal(parse(&wrapper, line, &settings, &first, &err), 0);
-	assert_int_equal(settings.share_ppm, 500000);
+	assert_int_equal(settings.share.ppm, 500000);
 	assert_string_equal(first, "program");
 }
 
@@ -191,7 +203,7 @@ static void test_others_take_options_behind_arguments(void **state)
 	char *first;
 
 	assert_int_equal(parse(&plain, line, &settings, &first, &err), 0);
-	assert_int_equal(settings.share_ppm, 300000);
+	assert_int_equal(settings.share.ppm, 300000);
 	assert_string_equal(first, "name");
 }
 
@@ -263,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_wait_without_a_time),
+		cmocka_unit_test(test_a_share_may_be_a_range),
 		cmocka_unit_test(test_a_wrapper_leaves_the_program_its_options),
 		cmocka_unit_test(test_others_take_options_behind_arguments),
 		cmocka_unit_test(test_refusals),

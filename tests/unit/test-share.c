@@ -54,6 +54,13 @@ static void test_good_requests(void **state)
 		  { 1000000, 0, DEVICE_BYTES, CLV_CLASS_LATENCY } },
 		{ { 333333, 0, 0, CLV_CLASS_NORMAL },
 		  { 333333, 0, UINT64_C(5726617334), CLV_CLASS_NORMAL } },
+		/* a range: the least of it is promised, and it begins there */
+		{ { 0, 0, 0, CLV_CLASS_NORMAL, { 250000, 500000 } },
+		  { 250000, 0, 4 * GI, CLV_CLASS_NORMAL, { 250000, 500000 } } },
+		{ { 300000, 500000, GI, CLV_CLASS_NORMAL, { 250000, 500000 } },
+		  { 300000, 500000, GI, CLV_CLASS_NORMAL, { 250000, 500000 } } },
+		{ { 900000, 0, GI, CLV_CLASS_NORMAL, { 250000, 500000 } },
+		  { 500000, 0, GI, CLV_CLASS_NORMAL, { 250000, 500000 } } },
 		/* no share: the memory's part of the device */
 		{ { 0, 0, 4 * GI, CLV_CLASS_NORMAL },
 		  { 250000, 0, 4 * GI, CLV_CLASS_NORMAL } },
@@ -104,6 +111,14 @@ static void test_bad_requests(void **state)
 		{ { 0, 0, UINT64_MAX, CLV_CLASS_NORMAL },    -ERANGE, "at most 16 GiB" },
 		{ { 300000, 299999, GI, CLV_CLASS_NORMAL },  -EINVAL, "raise the cap" },
 		{ { 0, 200000, 4 * GI, CLV_CLASS_NORMAL },   -EINVAL, "raise the cap" },
+		{ { 0, 0, GI, CLV_CLASS_NORMAL, { 0, 500000 } },
+		                                             -EINVAL, "a range of shares" },
+		{ { 0, 0, GI, CLV_CLASS_NORMAL, { 500001, 500000 } },
+		                                             -EINVAL, "a range of shares" },
+		{ { 0, 0, GI, CLV_CLASS_NORMAL, { 1, 1000001 } },
+		                                             -EINVAL, "a range of shares" },
+		{ { 0, 400000, GI, CLV_CLASS_NORMAL, { 1, 500000 } },
+		                                             -EINVAL, "raise the cap" },
 		/* clang-format on */
 	};
 

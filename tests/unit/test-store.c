@@ -2,6 +2,8 @@
 /* The state file: what goes in comes out, after a kill as well; what cannot be written
  * changes nothing. */
 #include "agent/store.h"
+
+#include "base/cleanup.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -79,7 +81,8 @@ static struct clv_lease_record make_lease(const char *id)
 		.boot_id = "b-1",
 		.uid = 4294967294u,
 		.gid = 7,
-		.share = {300000, 500000, UINT64_C(1) << 62, CLV_CLASS_LATENCY},
+		.share = {300000, 500000, UINT64_C(1) << 62, CLV_CLASS_LATENCY,
+			{100000, 400000}},
 		.overcommit = true,
 		.is_queued = true,
 		.created_real_ns = UINT64_C(1780000000123456789),
@@ -347,6 +350,42 @@ static void test_one_at_a_time(void **state)
 	clv_store_free(store);
 }
 
+/* A file from before there were ranges. */
+static void test_earlier_schema(void **state)
+{
+	static const char *const before[] = {
+		"ALTER TABLE leases DROP COLUMN least_ppm",
+		"ALTER TABLE leases DROP COLUMN most_ppm",
+		"ALTER TABLE standing DROP COLUMN least_ppm",
+		"ALTER TABLE standing DROP COLUMN most_ppm",
+		"PRAGMA user_version=4",
+	};
+	struct clv_lease_record lease = make_lease("l1");
+	struct clv_store *store = open_store(*state);
+	const struct place *place = *state;
+	struct found found = {0};
+	sqlite3 *db;
+
+	assert_int_equal(clv_store_put_lease(store, &lease, NULL), 0);
+	clv_store_free(store);
+	assert_int_equal(sqlite3_open(place->path, &db), SQLITE_OK);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(before); i++)
+		assert_int_equal(
+			sqlite3_exec(db, before[i], NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+
+	store = open_store(*state);
+	assert_int_equal(clv_store_read_leases(store, find_lease, &found, NULL), 0);
+	assert_int_equal(found.n, 1);
+	assert_int_equal(found.leases[0].share.compute_ppm, 300000);
+	assert_int_equal(found.leases[0].share.range.most_ppm, 0);
+	assert_int_equal(clv_store_put_lease(store, &lease, NULL), 0);
+	found.n = 0;
+	clv_store_read_leases(store, find_lease, &found, NULL);
+	assert_int_equal(found.leases[0].share.range.most_ppm, 400000);
+	clv_store_free(store);
+}
+
 static void test_later_schema(void **state)
 {
 	struct clv_store *store = open_store(*state);
@@ -441,6 +480,7 @@ int main(void)
 		TEST(test_survives_a_kill),
 		TEST(test_long_log),
 		TEST(test_one_at_a_time),
+		TEST(test_earlier_schema),
 		TEST(test_later_schema),
 		TEST(test_no_room),
 		TEST(test_audit_is_kept_within_bounds),

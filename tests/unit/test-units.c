@@ -237,6 +237,30 @@ static void test_bytes(void **state)
 	}
 }
 
+static void test_ranges(void **state)
+{
+	static const char *const bad[] = {"0.1", "", "..", "0.1..", "..0.6", "0..0.6",
+		"0.6..0.1", "0.1..1.1", "0.1 .. 0.6", "0.1..0.2..0.3",
+		"0.00000000000000000000000000000000000001..1"};
+	uint32_t least_ppm, most_ppm;
+	struct clv_error err;
+
+	assert_int_equal(
+		clv_units_parse_range("10%..6/10", &least_ppm, &most_ppm, &err), 0);
+	assert_int_equal(least_ppm, 100000);
+	assert_int_equal(most_ppm, 600000);
+	assert_int_equal(clv_units_parse_range(".1...1", &least_ppm, &most_ppm, &err), 0);
+	assert_int_equal(least_ppm, 100000);
+	assert_int_equal(most_ppm, 100000);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(bad); i++) {
+		assert_int_equal(
+			clv_units_parse_range(bad[i], &least_ppm, &most_ppm, &err),
+			-EINVAL);
+		assert_non_null(strstr(err.msg, "as 0.1..0.6"));
+	}
+	assert_int_equal(least_ppm, 100000);
+}
+
 static void test_fractions(void **state)
 {
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(good_fractions); i++) {
@@ -371,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_long_text_is_cut),
 		cmocka_unit_test(test_parts_fit_into_the_whole),
 		cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_fractions_come_back),
 	};
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/range.h"
+
+struct clv_agent;
+struct clv_agent_device;
+
+/* Carries out what core/range.h decides.  A move is in the arbiter at once and in the
+ * state file with the accounts, so that no move waits for the disk; an agent that was
+ * killed finds shares of ten seconds ago, and goes on from there.  Loop thread only. */
+
+/* What a lease with a range keeps of it. */
+struct clv_lease_range {
+	struct clv_range_watch watch;
+	/* Moves that no event has told of yet. */
+	uint32_t told_ppm; /* the share that the last one told of; 0: it has not moved */
+	uint64_t moved_since_ns, moved_ns; /* the first and the last of these moves */
+};
+
+/* Once a second, after clv_usage_add() of all leases. */
+void clv_ranges_tick(struct clv_agent *agent);
+
+/* Something new was promised on the device: who has more than the least makes room. */
+void clv_ranges_fit(struct clv_agent *agent, const struct clv_agent_device *device);

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Shares that are ranges, with programs on PoCL whose demand changes.
+
+usage: test_ranges.py BUILD [unittest arguments]
+
+The agent, the command line and the tenants are real; what is looked at is what leases
+say of themselves, and what programs got.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+import tenants  # noqa: E402
+
+BUILD = []
+DEEP = ["--kernel", 1000, "--depth", 8]
+RISES_IN_S, FALLS_IN_S = 15, 25  # 3 and 10 seconds, a step a second, and a slow machine
+
+
+class Range:
+    """What `cleave run` is asked for."""
+
+    def __init__(self, share):
+        self.share = share
+
+    def options(self):
+        return ["--share", self.share, "--memory", "64M"]
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.session = tenants.Session(BUILD[0], True)
+        self.addCleanup(self.session.close)
+        self.start_agent()
+        self.calibration = self.session.calibrate()
+        self.holders = []
+        self.addCleanup(self.end_holders)
+
+    def start_agent(self):
+        """Where `cleave` looks for it, with locks of its own: the device is a processor,
+        which others may use as well."""
+        folder = self.session.folder
+        (folder / "locks").mkdir(exist_ok=True)
+        ready, write_end = os.pipe()
+        agent = subprocess.Popen(
+            [f"{BUILD[0]}/src/agent/cleaved", "--runtime-dir", str(folder / "run/cleave"),
+             "--state-dir", str(folder / "state/cleave"), "--lock-dir",
+             str(folder / "locks"), "--foreground", f"--ready-fd={write_end}"],
+            stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[write_end],
+            env=self.session.environment)
+        os.close(write_end)
+        self.assertEqual(os.read(ready, 1), b"1")
+        os.close(ready)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        return agent
+
+    def end_holders(self):
+        for holder in self.holders:
+            holder.terminate()
+            holder.wait()
+
+    def cleave(self, *arguments):
+        return subprocess.run([self.session.cleave(), *arguments], text=True,
+                              capture_output=True, env=self.session.environment)
+
+    def leases(self):
+        listed = self.cleave("ps", "-o", "json")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        items = json.loads(listed.stdout)["items"]
+        self.assertLessEqual(sum(item["share"] for item in items), 1.0001)
+        for item in items:
+            if item["share_range"]:
+                self.assertGreaterEqual(item["share"], item["share_range"]["least"])
+                self.assertLessEqual(item["share"], item["share_range"]["most"])
+        return {item["name"]: item for item in items}
+
+    def share(self, name):
+        return self.leases()[name]["share"]
+
+    def spawn(self, name, share):
+        return self.session.spawn(name, [*DEEP, "--cal", self.calibration], Range(share))
+
+    def wait_for(self, condition, seconds, what):
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if condition(self.leases()):
+                return
+            time.sleep(0.25)
+        self.fail(f"after {seconds} s not {what}: " + ", ".join(
+            f"{name} {item['share']:.3f} used {item['share_used']:.3f}"
+            for name, item in self.leases().items()))
+
+    def events(self, kind):
+        lines = self.cleave("events", "-o", "json").stdout
+        return [e for e in json.loads(lines)["items"] if e["type"] == kind]
+
+    def hold(self, name, share):
+        """A lease with nothing in it."""
+        self.holders.append(subprocess.Popen(
+            [self.session.cleave(), "run", "--share", share, "--memory", "16M", "--name",
+             name, "--no-namespace", "--", "sleep", "600"], env=self.session.environment))
+        self.wait_for(lambda now: name in now, 10, f"there is {name}")
+
+
+class Demand(Case):
+    def test_shares_follow_the_demand(self):
+        one, other = self.spawn("one", "0.1..0.9"), self.spawn("other", "0.1..0.6")
+        self.assertEqual(self.share("one"), 0.1)
+        self.session.start([one, other])
+        self.wait_for(lambda now: now["one"]["share"] > 0.45 and
+                      now["other"]["share"] > 0.45, RISES_IN_S, "half each")
+        # With the same demand they stay where they are.
+        before = self.share("one"), self.share("other")
+        time.sleep(6)
+        self.assertEqual((self.share("one"), self.share("other")), before)
+        # One stops: it falls to what it was promised.
+        other.send("pause")
+        other.answer("paused")
+        self.wait_for(lambda now: now["other"]["share"] == 0.1, FALLS_IN_S, "at the least")
+        # It is there again: it has its part within seconds.
+        self.session.start([other])
+        self.wait_for(lambda now: now["other"]["share"] > 0.35, RISES_IN_S, "up again")
+        # Something is promised to a third: there is room for it at once.
+        self.hold("third", "0.7")
+        now = self.leases()
+        self.assertEqual(now["third"]["share"], 0.7)
+        self.assertAlmostEqual(now["one"]["share"] + now["other"]["share"], 0.3, delta=0.01)
+        # More than the least of all does not fit.
+        refused = self.cleave("run", "--share", "0.2..0.3", "--memory", "16M", "true")
+        self.assertEqual(refused.returncode, 75)
+        self.assertIn("0.1 of it is left", refused.stderr)
+        moved = self.events("share_moved")
+        self.assertTrue(moved)
+        self.assertLess(len(moved), 8)  # each several moves of a step
+        self.assertRegex(moved[0]["message"], r"^share from 0\.1 to 0\.5 in \d+ s$")
+
+    def test_the_neighbour_with_a_share_keeps_it(self):
+        fixed, moving = self.spawn("fixed", "0.6"), self.spawn("moving", "0.1..0.9")
+        self.session.start([fixed, moving])
+        self.wait_for(lambda now: now["moving"]["share"] > 0.39, RISES_IN_S, "at 0.4")
+        begin = tenants.raw_ns()
+        time.sleep(4)
+        block = self.session.stop([fixed, moving], begin)
+        rates = {name: block.rate(name) for name in ("fixed", "moving")}
+        part = rates["moving"] / sum(rates.values())
+        self.assertAlmostEqual(part, 0.4, delta=0.08)
+
+    def test_a_range_outlives_the_agent(self):
+        one, other = self.spawn("one", "0.1..0.9"), self.spawn("other", "0.1..0.9")
+        self.session.start([one, other])
+        self.wait_for(lambda now: now["one"]["share"] > 0.45, RISES_IN_S, "half each")
+        time.sleep(11)  # accounts are written every ten seconds
+        before = self.leases()
+        os.kill(self.session.agent_pid(), signal.SIGKILL)
+        self.start_agent()
+        after = self.leases()
+        for name in ("one", "other"):
+            self.assertEqual(after[name]["share_range"], before[name]["share_range"])
+            self.assertAlmostEqual(after[name]["share"], before[name]["share"], delta=0.06)
+        other.send("pause")
+        other.answer("paused")
+        self.wait_for(lambda now: now["other"]["share"] == 0.1, FALLS_IN_S, "moved on")
+
+
+class Changing(Case):
+    def test_set(self):
+        self.hold("one", "0.1..0.5")
+        done = self.cleave("set", "one", "--share", "0.2..0.8", "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lease = json.loads(done.stdout)
+        self.assertEqual(lease["share_range"], {"least": 0.2, "most": 0.8})
+        self.assertEqual(lease["share"], 0.2)
+        lease = json.loads(self.cleave("set", "one", "--share", "0.3", "-o", "json").stdout)
+        self.assertIsNone(lease["share_range"])
+        self.assertEqual(lease["share"], 0.3)
+        self.hold("two", "0.5")
+        refused = self.cleave("set", "one", "--share", "0.6..0.8")
+        self.assertEqual(refused.returncode, 75)
+        lease = json.loads(self.cleave("set", "one", "--share", "0.4..1", "-o", "json").stdout)
+        self.assertEqual(lease["share"], 0.4)
+        self.assertIn("40% of 40%..100%", self.cleave("ps").stdout)
+
+    def test_wrong_words(self):
+        for share in ("0.6..0.1", "0.1..", "..0.5", "0..0.5", "0.1..1.5"):
+            refused = self.cleave("run", "--share", share, "true")
+            self.assertEqual(refused.returncode, 64, share)
+            self.assertIn("is not a range", refused.stderr)
+        refused = self.cleave("run", "--share", "0.1..0.6", "--cap", "0.5", "true")
+        self.assertEqual(refused.returncode, 64)
+
+    def test_standing(self):
+        layout = self.session.folder / "layout.yaml"
+        layout.write_text("version: 1\ndevices:\n  - select: {}\n    shares:\n"
+                          "      - {name: train, share: 0.1..0.6, memory: 64M}\n")
+        done = self.cleave("apply", str(layout), "--yes")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.holders.append(subprocess.Popen(
+            [self.session.cleave(), "run", "--in", "train", "--name", "one",
+             "--no-namespace", "--", "sleep", "600"], env=self.session.environment))
+        self.wait_for(lambda now: "one" in now, 10, "in the share")
+        self.assertEqual(self.leases()["one"]["share_range"], {"least": 0.1, "most": 0.6})
+        self.assertIn("share: 0.1..0.6", self.cleave("export", "--wanted").stdout)
+
+
+if __name__ == "__main__":
+    BUILD.append(sys.argv.pop(1))
+    unittest.main(verbosity=2)
