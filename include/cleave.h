@@ -226,6 +226,10 @@ int clv_client_tenants(
 int clv_client_audit(struct clv_client *client, uint64_t after_id, struct json_t **ret,
 	struct clv_client_error *err);
 
+/* What leases would do with: of one, by id or name, or (NULL) of all. */
+int clv_client_advice(struct clv_client *client, const char *id_or_name,
+	struct json_t **ret, struct clv_client_error *err);
+
 /* A device out of service and back. */
 struct clv_client_service {
 	const char *action; /* "cordon", "drain", "uncordon" */

@@ -59,6 +59,7 @@ CLV_HANDLER(clv_api_post_drain);
 CLV_HANDLER(clv_api_post_uncordon);
 CLV_HANDLER(clv_api_get_events);
 CLV_HANDLER(clv_api_stream_events);
+CLV_HANDLER(clv_api_get_advice);
 CLV_HANDLER(clv_api_get_history);
 CLV_HANDLER(clv_api_get_metrics);
 CLV_HANDLER(clv_api_get_leases);

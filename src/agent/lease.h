@@ -119,6 +119,7 @@ struct clv_lease {
 	sd_event_source *settle_timer; /* NULL: settled */
 	struct clv_lease_usage usage;
 	struct clv_lease_range range;
+	uint64_t refused_before;   /* allocations, over a quota that it no longer has */
 	uint64_t refusal_event_ns; /* the last process_refused, to keep them rare */
 	struct clv_lease_truth truth;
 };

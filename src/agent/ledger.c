@@ -719,6 +719,7 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 
 	lease->record.share = share;
 	lease->range = (struct clv_lease_range){0};
+	lease->refused_before = lease->usage.usage.counts[CLV_USAGE_REFUSED];
 	ledger->ranked_ns = 0;
 	clv_ranges_fit(ledger->agent, lease->device);
 	held = clv_enforce_share(lease);

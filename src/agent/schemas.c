@@ -176,6 +176,27 @@ static const struct clv_schema_field lease[] = {
 	{"socket", "string", "of its gates"},
 };
 
+static const struct clv_schema_field advice_part[] = {
+	{"share", "number", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"class", "latency|normal|batch", NULL},
+	{"cap", "number", "where there is one"},
+	{"profile", "string?", "of what is proposed: inside a partition of this shape"},
+};
+
+static const struct clv_schema_field advice[] = {
+	{"lease", "string", NULL},
+	{"name", "string", NULL},
+	{"tenant", "string", NULL},
+	{"kind", "too_large|too_small|wrong_class|use_profile|idle|imbalanced", NULL},
+	{"text", "string", "why, in one line"},
+	{"current", "AdvicePart", NULL},
+	{"proposed", "AdvicePart", NULL},
+	{"expected_slowdown", "number", "in what is proposed, with all neighbours at work"},
+	{"confidence", "low|medium|high", NULL},
+	{"observed_seconds", "integer", NULL},
+};
+
 static const struct clv_schema_field event[] = {
 	{"id", "integer", NULL},
 	{"time", "time", NULL},
@@ -372,6 +393,8 @@ static const struct clv_schema_field lease_change[] = {
 };
 
 static const struct clv_schema schemas[] = {
+	{"Advice", ALL(advice)},
+	{"AdvicePart", FIELDS(advice_part), 3},
 	{"Allowance", ALL(allowance)},
 	{"AuditEvent", ALL(audit_event)},
 	{"AuditWho", ALL(audit_who)},

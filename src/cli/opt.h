@@ -102,6 +102,7 @@ struct clv_settings {
 	const char *scope;
 	const char *tenant;
 	const char *reason;
+	const char *report;
 	uint64_t expires_ns;
 	uint64_t time_ns;
 	uint64_t interval_ns;
@@ -116,6 +117,7 @@ struct clv_settings {
 	bool once;
 	bool overcommit;
 	bool same_device;
+	bool shared;
 	bool system;
 	bool verbose;
 	bool version;

@@ -6,6 +6,7 @@
  * killed, the program goes on. */
 #include "cli/supervise.h"
 
+#include "base/clock.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -102,8 +103,26 @@ static bool reap(pid_t main_pid, int *main_status, bool *is_main_alive)
 	}
 }
 
+/* For as long as is left to the next tick. */
+static int wait_for_signal(const sigset_t *wanted, siginfo_t *info, uint64_t next_ns)
+{
+	uint64_t now_ns = clv_clock_ns(),
+		 left_ns = next_ns > now_ns ? next_ns - now_ns : 0;
+	struct timespec timeout = {
+		(time_t)(left_ns / CLV_NS_PER_S), (long)(left_ns % CLV_NS_PER_S)};
+
+	return next_ns == UINT64_MAX ? sigwaitinfo(wanted, info)
+				     : sigtimedwait(wanted, info, &timeout);
+}
+
 int clv_supervise(pid_t main_pid)
 {
+	return clv_supervise_watched(main_pid, NULL);
+}
+
+int clv_supervise_watched(pid_t main_pid, const struct clv_supervise_watch *watch)
+{
+	uint64_t next_ns = watch ? clv_clock_ns() + watch->every_ns : UINT64_MAX;
 	bool is_main_alive = true;
 	int status = 0;
 	sigset_t wanted;
@@ -114,8 +133,12 @@ int clv_supervise(pid_t main_pid)
 	while (reap(main_pid, &status, &is_main_alive)) {
 		siginfo_t info;
 
-		if (sigwaitinfo(&wanted, &info) > 0)
+		if (wait_for_signal(&wanted, &info, next_ns) > 0)
 			handle(&info, main_pid, is_main_alive);
+		if (!watch || clv_clock_ns() < next_ns)
+			continue;
+		watch->tick(watch->userdata, main_pid);
+		next_ns = clv_clock_ns() + watch->every_ns;
 	}
 
 	if (WIFSIGNALED(status))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <signal.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Stands in for a program: signals go to it, its end ends this process. */
@@ -16,3 +17,11 @@ void clv_supervise_restore(const sigset_t *old);
 /* Forwards signals and reaps until the last process of the tree has ended.  Returns the
  * main one's exit code, 128 + n after signal n. */
 int clv_supervise(pid_t main_pid);
+
+/* The same, and calls tick every so often. */
+struct clv_supervise_watch {
+	uint64_t every_ns;
+	void (*tick)(void *userdata, pid_t main_pid);
+	void *userdata;
+};
+int clv_supervise_watched(pid_t main_pid, const struct clv_supervise_watch *watch);

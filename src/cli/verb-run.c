@@ -1,178 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave run: gets a lease, starts the program in it, stands in for it until the last
- * process of its tree has ended, and gives the lease back.  What holds the program is the
- * gate; nothing is enforced here. */
+/* cleave run: a program in a lease of its own (cli/launch.h).  What holds the program is
+ * the gate; nothing is enforced here. */
 #include "cli/verbs.h"
 
 #include "base/clock.h"
-#include "base/error.h"
-#include "base/paths.h"
 #include "base/units.h"
 #include "cli/cli.h"
-#include "cli/namespace.h"
-#include "cli/program.h"
-#include "cli/queue.h"
-#include "cli/signals.h"
-#include "cli/supervise.h"
+#include "cli/launch.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-struct run {
-	const struct clv_settings *settings;
-	char **argv;
-	char program_path[CLV_PATH_MAX];
-	char gate_path[CLV_PATH_MAX];
-	struct clv_namespace ns;
-	json_t *lease;     /* NULL: runs outside any */
-	char *socket_path; /* of the agent */
-	sigset_t old_mask;
-	int signal_fd;
-};
-
-/* From here on Ctrl-C is read from a descriptor, so that it leaves no lease behind. */
-static int watch_signals(struct run *run)
-{
-	run->signal_fd = clv_signals_watch(&run->old_mask);
-	if (run->signal_fd < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "cannot watch signals: %s",
-			strerror(-run->signal_fd));
-	return 0;
-}
-
-static int fail_lease(const struct run *run, const struct clv_client_error *err)
-{
-	if (err->error == -EINTR)
-		return CLV_EXIT_SIGNAL + clv_signals_take(run->signal_fd);
-	return clv_cli_fail_client(err);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static int create_lease(struct run *run, struct clv_client *client)
-{
-	const struct clv_settings *s = run->settings;
-	struct clv_client_lease_request request = {
-		.name = s->name,
-		.device = s->device,
-		.profile = s->profile,
-		.in = s->in,
-		.isolation = s->isolation,
-		.class_name = s->class_name,
-		.command = base_name(run->argv[0]),
-		/* A partition without a word of a share is meant as a whole. */
-		.share_ppm = (s->profile || s->count) && !s->share.ppm && !s->memory_bytes
-				     ? CLV_PPM
-				     : s->share.ppm,
-		.share_most_ppm = s->share.most_ppm,
-		.cap_ppm = s->cap.ppm,
-		.memory_bytes = s->memory_bytes,
-		.wait = s->wait.is_given,
-		.overcommit = s->overcommit,
-		.count = (uint32_t)s->count,
-		.same_device = s->same_device,
-		.time_s = (s->time_ns + CLV_NS_PER_S - 1) / CLV_NS_PER_S,
-	};
-	struct clv_client_error err;
-
-	if (clv_client_lease_create(client, &request, &run->lease, &err) < 0)
-		return fail_lease(run, &err);
-
-	return clv_queue_wait(client, s, run->signal_fd, &run->lease);
-}
-
-static int get_lease(struct run *run)
-{
-	struct clv_client_options options = clv_cli_options(run->settings, true);
-	const char *if_no_agent = run->settings->if_no_agent;
-	_cleanup_client_ struct clv_client *client = NULL;
-	struct clv_client_error err;
-
-	options.interrupt_fd = run->signal_fd;
-	if (clv_client_new(&options, &client, &err) < 0) {
-		if (strcmp(err.code, "unreachable") == 0 && if_no_agent &&
-			strcmp(if_no_agent, "open") == 0) {
-			clv_cli_fail(0, "%s; running without a share, as asked", err.msg);
-			return 0;
-		}
-		return fail_lease(run, &err);
-	}
-	run->socket_path = strdup(clv_client_get_socket(client));
-	return create_lease(run, client);
-}
-
-static void release_lease(const struct run *run)
-{
-	struct clv_client_options options = {.socket_path = run->socket_path};
-	_cleanup_client_ struct clv_client *client = NULL;
-
-	if (!run->lease || !run->socket_path)
-		return;
-	/* Best effort: the agent ends the lease of a dead holder in any case. */
-	if (clv_client_new(&options, &client, NULL) == 0)
-		clv_client_lease_release(
-			client, clv_json_text(run->lease, "id"), false, NULL);
-}
-
-static int prepare_namespace(struct run *run)
-{
-	struct clv_error err;
-
-	if (!run->lease || run->settings->no_namespace)
-		return 0;
-	if (clv_namespace_prepare(clv_json_text(run->lease, "socket"), run->gate_path,
-		    &run->ns, &err) < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
-	return 0;
-}
-
-/* Returns the exit code. */
-static int run_program(struct run *run)
-{
-	struct clv_program program = {
-		.path = run->program_path,
-		.argv = run->argv,
-		.gate_path = run->lease ? run->gate_path : NULL,
-		.lease_socket = clv_json_text(run->lease, "socket"),
-		.if_no_agent = run->settings->if_no_agent,
-		.devices = json_object_get(run->lease, "devices"),
-		.ns = run->lease && !run->settings->no_namespace ? &run->ns : NULL,
-	};
-	int status_fds[2], r;
-	sigset_t ignored;
-	pid_t child;
-
-	if (clv_supervise_begin(&ignored) < 0 || pipe2(status_fds, O_CLOEXEC) < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "cannot prepare the start: %m");
-	fflush(NULL);
-	child = fork();
-	if (child == 0) {
-		clv_supervise_restore(&run->old_mask);
-		clv_program_become(&program, status_fds[1]);
-	}
-	close(status_fds[1]);
-	if (child < 0) {
-		close(status_fds[0]);
-		return clv_cli_fail(CLV_EXIT_FAILED,
-			"cannot start a process (%m): end some, or raise the limit");
-	}
-	r = clv_program_wait_started(status_fds[0]);
-	close(status_fds[0]);
-	if (r) {
-		clv_supervise(child);
-		return r;
-	}
-	return clv_supervise(child);
-}
 
 /* What the agent would refuse as well, in the words of its own fields. */
 static int check_words(const struct clv_settings *s)
@@ -221,33 +57,31 @@ static int check_request(const struct clv_settings *s)
 	return 0;
 }
 
-static int run_run(const struct clv_settings *settings, int argc, char **argv)
+static int run_run(const struct clv_settings *s, int argc, char **argv)
 {
-	struct run run = {.settings = settings, .argv = argv, .signal_fd = -1};
-	struct clv_error err;
-	int r = check_request(settings);
+	struct clv_client_lease_request request = {
+		.name = s->name,
+		.device = s->device,
+		.profile = s->profile,
+		.in = s->in,
+		.isolation = s->isolation,
+		.class_name = s->class_name,
+		/* A partition without a word of a share is meant as a whole. */
+		.share_ppm = (s->profile || s->count) && !s->share.ppm && !s->memory_bytes
+				     ? CLV_PPM
+				     : s->share.ppm,
+		.share_most_ppm = s->share.most_ppm,
+		.cap_ppm = s->cap.ppm,
+		.memory_bytes = s->memory_bytes,
+		.wait = s->wait.is_given,
+		.overcommit = s->overcommit,
+		.count = (uint32_t)s->count,
+		.same_device = s->same_device,
+		.time_s = (s->time_ns + CLV_NS_PER_S - 1) / CLV_NS_PER_S,
+	};
+	int r = check_request(s);
 
-	if (!r)
-		r = clv_program_find(argv[0], run.program_path, sizeof(run.program_path));
-	if (!r && clv_program_find_gate(run.gate_path, sizeof(run.gate_path), &err) < 0)
-		r = clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
-	if (!r)
-		r = watch_signals(&run);
-	if (!r)
-		r = get_lease(&run);
-	if (!r)
-		r = prepare_namespace(&run);
-	if (!r)
-		r = run_program(&run);
-
-	if (run.ns.folder[0])
-		clv_namespace_remove(&run.ns);
-	release_lease(&run);
-	clv_json_free(run.lease);
-	free(run.socket_path);
-	if (run.signal_fd >= 0)
-		close(run.signal_fd);
-	return r;
+	return r ? r : clv_launch(s, argv, &request, NULL);
 }
 
 static const char *const isolation_choices[] = {"hardware", "gate", NULL};

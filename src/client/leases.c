@@ -14,9 +14,9 @@ int clv_client_devices(
 	return clv_call_get(client, "/v1/devices", CLV_CALL_PROBE_MS, ret, err);
 }
 
-/* Page by page, into one list. */
-static int get_leases(struct clv_client *client, const char *device, json_t **ret,
-	struct clv_client_error *err)
+/* Page by page, into one list.  filter: names and values, of which NULL is not said. */
+static int get_pages(struct clv_client *client, const char *path,
+	const char *const filter[4], json_t **ret, struct clv_client_error *err)
 {
 	_cleanup_json_ json_t *list = NULL;
 	json_int_t after = 0;
@@ -26,9 +26,9 @@ static int get_leases(struct clv_client *client, const char *device, json_t **re
 		_cleanup_json_ json_t *page = NULL;
 		int r;
 
-		clv_url_path(&call.url, "/v1/leases");
-		clv_url_query(&call.url, "device", device);
-		clv_url_query(&call.url, "state", device ? "active" : NULL);
+		clv_url_path(&call.url, path);
+		for (size_t i = 0; i < 4 && filter[i]; i += 2)
+			clv_url_query(&call.url, filter[i], filter[i + 1]);
 		if (after > 0)
 			clv_url_query_number(&call.url, "after", (uint64_t)after);
 		r = clv_call(client, &call, &page, err);
@@ -44,6 +44,15 @@ static int get_leases(struct clv_client *client, const char *device, json_t **re
 	json_object_set_new(list, "next", json_null());
 	*ret = json_incref(list);
 	return 0;
+}
+
+static int get_leases(struct clv_client *client, const char *device, json_t **ret,
+	struct clv_client_error *err)
+{
+	const char *const filter[4] = {
+		"device", device, "state", device ? "active" : NULL};
+
+	return get_pages(client, "/v1/leases", filter, ret, err);
 }
 
 int clv_client_leases(
@@ -168,4 +177,12 @@ int clv_client_events(struct clv_client *client, uint64_t after_id, uint32_t wai
 	if (limit)
 		clv_url_query_number(&call.url, "limit", limit);
 	return clv_call(client, &call, ret, err);
+}
+
+int clv_client_advice(struct clv_client *client, const char *id_or_name, json_t **ret,
+	struct clv_client_error *err)
+{
+	const char *const filter[4] = {"lease", id_or_name};
+
+	return get_pages(client, "/v1/advice", filter, ret, err);
 }

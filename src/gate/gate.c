@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "gate/attach.h"
+#include "gate/profile.h"
 #include "gate/state.h"
 
 #include <errno.h>
@@ -42,6 +43,7 @@ void clv_gate_init(const struct clv_gate_api *api)
 {
 	pthread_once(&forkless_once, map_forkless);
 	clv_gate.api = api;
+	clv_profile_open();
 }
 
 uint32_t clv_ledger_epoch(void)

@@ -112,9 +112,10 @@ class Document(ApiCase):
         for url in ("/healthz", "/readyz", "/openapi.json", "/console/nodes.json",
                     "/v1/version", "/v1/whoami", "/v1/devices", "/v1/events?limit=3",
                     "/v1/tenants", "/v1/audit?limit=4", "/metrics",
-                    "/v1/history?of=device:gpu0"):
+                    "/v1/history?of=device:gpu0", "/v1/advice", "/v1/advice?limit=1000"):
             self.ask("GET", url, status=200)
         self.ask("GET", "/v1/history?of=device:gpu99", status=404)
+        self.ask("GET", "/v1/advice?lease=nobody", status=404)
         self.ask("POST", "/v1/backup", status=201)
         for verb, status in (("cordon", 200), ("uncordon", 200), ("drain", 202)):
             self.ask("POST", "/v1/devices/gpu5/" + verb, {"reason": "test"}, status)

@@ -14,100 +14,10 @@ import subprocess
 import sys
 import time
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-import tenants  # noqa: E402
+from tenants_case import BUILD, Case
 
-BUILD = []
-DEEP = ["--kernel", 1000, "--depth", 8]
 RISES_IN_S, FALLS_IN_S = 15, 25  # 3 and 10 seconds, a step a second, and a slow machine
-
-
-class Range:
-    """What `cleave run` is asked for."""
-
-    def __init__(self, share):
-        self.share = share
-
-    def options(self):
-        return ["--share", self.share, "--memory", "64M"]
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.session = tenants.Session(BUILD[0], True)
-        self.addCleanup(self.session.close)
-        self.start_agent()
-        self.calibration = self.session.calibrate()
-        self.holders = []
-        self.addCleanup(self.end_holders)
-
-    def start_agent(self):
-        """Where `cleave` looks for it, with locks of its own: the device is a processor,
-        which others may use as well."""
-        folder = self.session.folder
-        (folder / "locks").mkdir(exist_ok=True)
-        ready, write_end = os.pipe()
-        agent = subprocess.Popen(
-            [f"{BUILD[0]}/src/agent/cleaved", "--runtime-dir", str(folder / "run/cleave"),
-             "--state-dir", str(folder / "state/cleave"), "--lock-dir",
-             str(folder / "locks"), "--foreground", f"--ready-fd={write_end}"],
-            stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[write_end],
-            env=self.session.environment)
-        os.close(write_end)
-        self.assertEqual(os.read(ready, 1), b"1")
-        os.close(ready)
-        self.addCleanup(agent.wait)
-        self.addCleanup(agent.kill)
-        return agent
-
-    def end_holders(self):
-        for holder in self.holders:
-            holder.terminate()
-            holder.wait()
-
-    def cleave(self, *arguments):
-        return subprocess.run([self.session.cleave(), *arguments], text=True,
-                              capture_output=True, env=self.session.environment)
-
-    def leases(self):
-        listed = self.cleave("ps", "-o", "json")
-        self.assertEqual(listed.returncode, 0, listed.stderr)
-        items = json.loads(listed.stdout)["items"]
-        self.assertLessEqual(sum(item["share"] for item in items), 1.0001)
-        for item in items:
-            if item["share_range"]:
-                self.assertGreaterEqual(item["share"], item["share_range"]["least"])
-                self.assertLessEqual(item["share"], item["share_range"]["most"])
-        return {item["name"]: item for item in items}
-
-    def share(self, name):
-        return self.leases()[name]["share"]
-
-    def spawn(self, name, share):
-        return self.session.spawn(name, [*DEEP, "--cal", self.calibration], Range(share))
-
-    def wait_for(self, condition, seconds, what):
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            if condition(self.leases()):
-                return
-            time.sleep(0.25)
-        self.fail(f"after {seconds} s not {what}: " + ", ".join(
-            f"{name} {item['share']:.3f} used {item['share_used']:.3f}"
-            for name, item in self.leases().items()))
-
-    def events(self, kind):
-        lines = self.cleave("events", "-o", "json").stdout
-        return [e for e in json.loads(lines)["items"] if e["type"] == kind]
-
-    def hold(self, name, share):
-        """A lease with nothing in it."""
-        self.holders.append(subprocess.Popen(
-            [self.session.cleave(), "run", "--share", share, "--memory", "16M", "--name",
-             name, "--no-namespace", "--", "sleep", "600"], env=self.session.environment))
-        self.wait_for(lambda now: name in now, 10, f"there is {name}")
 
 
 class Demand(Case):
@@ -146,7 +56,7 @@ class Demand(Case):
         fixed, moving = self.spawn("fixed", "0.6"), self.spawn("moving", "0.1..0.9")
         self.session.start([fixed, moving])
         self.wait_for(lambda now: now["moving"]["share"] > 0.39, RISES_IN_S, "at 0.4")
-        begin = tenants.raw_ns()
+        begin = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
         time.sleep(4)
         block = self.session.stop([fixed, moving], begin)
         rates = {name: block.rate(name) for name in ("fixed", "moving")}

@@ -6,6 +6,7 @@
 
 #include "gate/opencl/real.h"
 #include "gate/opencl/table.h"
+#include "gate/profile.h"
 
 #define MAX_MARKERS 1024
 
@@ -276,11 +277,14 @@ static void learn(uint64_t packed, uint64_t since_ns, uint64_t kind)
 	uint64_t now_ns = clv_clock_ns();
 	uint64_t before_ns = atomic_exchange(&last_done_ns, now_ns);
 	uint64_t count = CLV_FLIGHT_COUNT(packed), expected_ns = CLV_FLIGHT_NS(packed);
-	uint64_t took_ns;
+	uint64_t took_ns, idle_ns;
 
+	idle_ns = since_ns > before_ns ? since_ns - before_ns : 0;
 	if (before_ns > since_ns)
 		since_ns = before_ns;
 	took_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+	if (CLV_UNLIKELY(clv_profile))
+		clv_profile_add(count, took_ns, idle_ns);
 	if (count == 0 || kind == 0)
 		return;
 	if (kind != CLV_COST_MIXED)

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Right-sizing: `cleave profile` and `cleave advise` of programs on PoCL.
+
+usage: test_profile.py BUILD [unittest arguments]
+
+What is proposed is held to what is measured: the program runs in a share beside a
+neighbour that never pauses, and is as slow as was said, within loose bounds, since the
+device is a processor that others use too.
+"""
+import json
+import subprocess
+import sys
+import time
+import unittest
+
+from tenants_case import BUILD, DEEP, Case, Share
+
+LONG_BURSTS = ["--mode", "bursts", "--kernel", 1000, "--burst", 60000, "--idle", 60000]
+REQUESTS = ["--mode", "request", "--kernel", 1000, "--request", 1000, "--hz", 10]
+LEAST, MOST = 0.6, 1.6  # measured over expected
+BLOCK_S = 4
+
+
+class Profile(Case):
+    def profile(self, *options, program=("true",)):
+        return self.cleave("profile", *options, "--", *program)
+
+    def profile_tenant(self, arguments, seconds=5):
+        """The report of a tenant that ran alone for so long."""
+        path = self.session.folder / "report.json"
+        command = [self.session.cleave(), "profile", "--report", str(path), "--",
+                   str(self.session.program("tenant")), "--log",
+                   str(self.session.folder / "profiled"),
+                   *[str(a) for a in arguments], "--cal", self.calibration]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True, env=self.session.environment) as process:
+            self.assertTrue(process.stdout.readline().startswith("ready"))
+            process.stdin.write(f"run {time.clock_gettime_ns(time.CLOCK_MONOTONIC)}\n")
+            process.stdin.flush()
+            time.sleep(seconds)
+            process.stdin.write("quit\n")
+            process.stdin.close()
+            self.assertEqual(process.wait(30), 0)
+        return json.loads(path.read_text())
+
+    def measure(self, arguments, share):
+        """How much slower it is in this share beside a neighbour in the rest."""
+        one = self.spawn("one", f"{share:g}", arguments)
+        other = self.spawn("other", f"{1 - share:g}")
+        alone = self.session.block([one], BLOCK_S).rate("one")
+        both = self.session.block([one, other], BLOCK_S).rate("one")
+        alone = (alone + self.session.block([one], BLOCK_S).rate("one")) / 2
+        self.session.end_tenants()
+        return alone / both
+
+    def check(self, report, arguments, share):
+        expected = [choice["expected_slowdown"] for choice in report["proposal"]["choices"]
+                    if abs(choice["share"] - share) < 0.001][0]
+        measured = self.measure(arguments, share)
+        print(f"share {share}: {measured:.2f} times as slow, {expected:.2f} expected")
+        self.assertGreater(measured / expected, LEAST)
+        self.assertLess(measured / expected, MOST)
+
+    def test_at_work_without_a_pause(self):
+        report = self.profile_tenant(DEEP)
+        proposal = report["proposal"]
+        self.assertGreater(report["compute"]["of_100ms"]["p50"], 0.85)
+        self.assertGreaterEqual(proposal["share"], 0.85)
+        self.assertLess(proposal["expected_slowdown"], 1.06)
+        # A kernel of a millisecond, on a processor that others use too.
+        self.assertGreater(report["commands"]["count"], 500)
+        self.assertGreater(report["commands"]["p50_seconds"], 0.0004)
+        self.assertLess(report["commands"]["p50_seconds"], 0.004)
+        self.assertGreater(report["memory"]["peak_bytes"], 0)
+        self.assertEqual(proposal["memory_bytes"], 16 << 20)
+        self.check(report, DEEP, 0.5)
+
+    def test_long_bursts(self):
+        report = self.profile_tenant(LONG_BURSTS)
+        self.assertTrue(20 < report["commands"]["pauses"] < 80, report["commands"])
+        self.assertTrue(0.25 < report["compute"]["of_1s"]["mean"] < 0.75)
+        self.check(report, LONG_BURSTS, 0.3)
+
+    def test_requests_in_the_proposed_share(self):
+        report = self.profile_tenant(REQUESTS)
+        proposal = report["proposal"]
+        self.assertLess(proposal["share"], 0.9)
+        self.assertIn(proposal["class"], ("latency", "normal"))
+        words = proposal["command"].split()
+        self.assertEqual(words[:3], ["cleave", "run", "--share"])
+        self.assertEqual(float(words[3]), proposal["share"])
+        measured = self.measure(REQUESTS, proposal["share"])
+        print(f"share {proposal['share']}: {measured:.2f} times as slow, "
+              f"{proposal['expected_slowdown']:.2f} expected")
+        self.assertLess(measured / proposal["expected_slowdown"], MOST)
+
+    def test_exit_codes(self):
+        self.assertEqual(self.profile(program=["sh", "-c", "exit 3"]).returncode, 3)
+        done = self.profile(program=["sh", "-c", "sleep 1; kill -9 $$"])
+        self.assertEqual(done.returncode, 137)
+        self.assertIn("commands  none was seen", done.stderr)
+        self.assertIn("proposed  cleave run --share 0.05", done.stderr)
+        begin = time.monotonic()
+        done = self.profile("--for", "1s", "-o", "json", program=["sleep", "60"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(time.monotonic() - begin, 20)
+        self.assertEqual(json.loads(done.stderr)["exit_code"], 143)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(self.profile(program=["/nonexistent"]).returncode, 127)
+        self.assertEqual(list((self.session.folder / "run").glob("cleave-profile-*")), [])
+
+    def test_words_are_quoted(self):
+        done = self.profile(program=["sh", "-c", "sleep 1 # it's"])
+        self.assertIn("-- sh -c 'sleep 1 # it'\\''s'\n", done.stderr)
+
+    def test_others_hold_the_device(self):
+        self.hold("train", "0.3")
+        done = self.profile(program=["sleep", "1"])
+        self.assertEqual(done.returncode, 75)
+        self.assertRegex(done.stderr, r"train of \w+ has 30% of gpu0")
+        self.assertIn("--shared", done.stderr)
+        done = self.profile("--shared", program=["sleep", "1"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("proposed", done.stderr)
+
+
+class Advise(Case):
+    def test_a_wrong_split(self):
+        small, other = self.spawn("small", "0.1"), self.spawn("other", "0.3")
+        large = self.session.spawn(
+            "large", [*REQUESTS, "--cal", self.calibration], Share("0.6"))
+        self.assertEqual(json.loads(self.cleave("advise", "-o", "json").stdout)["items"], [])
+        self.session.start([small, other, large])
+        time.sleep(36)
+        items = json.loads(self.cleave("advise", "-o", "json").stdout)["items"]
+        found = {(item["name"], item["kind"]): item for item in items}
+        self.assertIn(("large", "too_large"), found)
+        self.assertLess(found["large", "too_large"]["proposed"]["share"], 0.4)
+        self.assertIn(("small", "imbalanced"), found)
+        advice = found["small", "imbalanced"]
+        self.assertGreater(advice["proposed"]["share"], 0.5)
+        self.assertIn("while large uses 0.", advice["text"])
+        self.assertGreaterEqual(advice["observed_seconds"], 30)
+        self.assertEqual(advice["confidence"], "low")
+        self.assertEqual(advice["current"]["share"], 0.1)
+        self.assertTrue(all(item["expected_slowdown"] >= 1 for item in items))
+        one = json.loads(self.cleave("advise", "small", "-o", "json").stdout)["items"]
+        self.assertEqual({item["name"] for item in one}, {"small"})
+        table = self.cleave("advise").stdout
+        self.assertIn("too_large", table)
+        self.assertEqual(self.cleave("advise", "nobody").returncode, 64)
+
+
+if __name__ == "__main__":
+    BUILD.append(sys.argv.pop(1))
+    unittest.main(verbosity=2)
