@@ -677,27 +677,11 @@ static int check_growth(const struct clv_ledger *ledger, const struct clv_lease 
 		lease->record.overcommit, err);
 }
 
-/* A range that is kept is one within which the share stays as it is; a new one begins
- * there too. */
-static struct clv_share_request wanted_of(
-	const struct clv_share *has, const struct clv_lease_request *request)
-{
-	bool is_fixed = request->has_share && request->share.range.most_ppm == 0;
-
-	return (struct clv_share_request){
-		.compute_ppm = is_fixed ? request->share.compute_ppm : has->compute_ppm,
-		.cap_ppm = request->has_cap ? request->share.cap_ppm : has->cap_ppm,
-		.memory_bytes = request->has_memory ? request->share.memory_bytes
-						    : has->memory_bytes,
-		.class = request->has_class ? request->share.class : has->class,
-		.range = request->has_share ? request->share.range : has->range,
-	};
-}
-
 int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 	const struct clv_lease_request *request, struct clv_error *err)
 {
-	struct clv_share_request wanted = wanted_of(&lease->record.share, request);
+	struct clv_share_request wanted =
+		clv_ranges_wanted(&lease->record.share, request);
 	struct clv_lease_record record;
 	struct clv_share share, held;
 	char text[128];

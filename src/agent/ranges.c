@@ -123,6 +123,21 @@ void clv_ranges_fit(struct clv_agent *agent, const struct clv_agent_device *devi
 	done(&members);
 }
 
+struct clv_share_request clv_ranges_wanted(
+	const struct clv_share *has, const struct clv_lease_request *request)
+{
+	bool is_fixed = request->has_share && request->share.range.most_ppm == 0;
+
+	return (struct clv_share_request){
+		.compute_ppm = is_fixed ? request->share.compute_ppm : has->compute_ppm,
+		.cap_ppm = request->has_cap ? request->share.cap_ppm : has->cap_ppm,
+		.memory_bytes = request->has_memory ? request->share.memory_bytes
+						    : has->memory_bytes,
+		.class = request->has_class ? request->share.class : has->class,
+		.range = request->has_share ? request->share.range : has->range,
+	};
+}
+
 static void see(struct clv_lease *lease)
 {
 	const uint64_t *now = lease->usage.usage.now.values;

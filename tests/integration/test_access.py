@@ -28,7 +28,8 @@ MATRIX = {
     "PUT /v1/layout": ADMIN, "GET /v1/profiles": ALL, "POST /v1/partitions": ADMIN,
     "DELETE /v1/partitions": ADMIN, "GET /v1/operations": ALL,
     "GET /v1/operations/{operation}": ALL, "DELETE /v1/operations/{operation}": ADMIN,
-    "GET /metrics": LOOK, "GET /v1/history": ALL, "POST /v1/backup": ADMIN,
+    "GET /metrics": LOOK, "GET /v1/history": ALL, "GET /v1/advice": ALL,
+    "POST /v1/backup": ADMIN,
     "GET /v1/tenants": ALL, "GET /v1/tokens": ADMIN, "POST /v1/tokens": ADMIN,
     "DELETE /v1/tokens/{token}": ADMIN, "GET /v1/audit": LOOK,
 }
@@ -145,13 +146,16 @@ class Tenants(AccessCase):
                     nothing = self.other.send(method, "/v1/leases/nothing" + ending, body)
                     self.problem(answer, 404, "not_found")
                     self.assertEqual(answer.text, nothing.text)
+        for name in (self.lease["id"], self.secret):
+            self.problem(self.other.send("GET", "/v1/advice?lease=" + name), 404, "not_found")
+            self.assertEqual(self.client("games").get("/v1/advice?lease=" + name)["items"], [])
         self.assertEqual(len(self.client("games").get("/v1/leases")["items"]), 2)
 
     def test_lists(self):
         for url in ("/v1/leases", "/v1/leases?tenant=games", "/v1/leases?device=gpu0",
                     "/v1/leases?state=queued", "/v1/leases?limit=1", "/v1/leases?after=0&limit=1",
                     "/v1/events", "/v1/events?after=0&limit=1", "/v1/events?after=1&limit=1",
-                    "/v1/tenants", "/v1/operations", "/v1/node", "/v1/devices"):
+                    "/v1/tenants", "/v1/operations", "/v1/node", "/v1/devices", "/v1/advice"):
             answer = self.other.send("GET", url)
             self.assertEqual(answer.status, 200, url)
             self.assert_silent(answer)
