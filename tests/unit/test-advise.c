@@ -311,6 +311,10 @@ static void test_wrong_split(void **state)
 	assert_true(advice.proposed.share_ppm > SHARE(20));
 	assert_non_null(strstr(advice.text, "gpu0 is split wrongly"));
 	assert_non_null(strstr(advice.text, "calm uses 0.02 of 0.7"));
+	/* Who starves himself has nothing to give. */
+	idle.lease.use.throttled_ppm = SHARE(20);
+	assert_int_equal(clv_advise_find_idle(&starved.lease, others, 3), 3);
+	idle.lease.use.throttled_ppm = 0;
 	/* For memory. */
 	starved.lease.use.n_refused = 1;
 	busy.lease.use.memory_peak_bytes = busy.lease.has.memory_bytes;
