@@ -195,18 +195,45 @@ static void look_at_stranger(const struct pass *pass, struct clv_sighting *sight
 		clv_sighting_end(sighting, pass->now_ns);
 }
 
+static bool has_sightings(
+	const struct clv_sightings *sightings, const struct clv_agent_device *device)
+{
+	for (size_t i = 0; i < sightings->n; i++) {
+		if (clv_devices_root(sightings->items[i].device) == device)
+			return true;
+	}
+	return false;
+}
+
+/* Whether there is anything to be said of one of them. */
+static bool look_at_leases(const struct pass *pass, const struct clv_agent_device *device)
+{
+	struct clv_devices *devices = pass->agent->devices;
+	bool is_any = false;
+
+	for (size_t i = 0; i < clv_devices_count(devices); i++) {
+		struct clv_agent_device *part = clv_devices_at(devices, i);
+
+		for (size_t j = 0; clv_devices_root(part) == device && j < part->n_leases;
+			j++) {
+			const struct clv_lease_truth *truth = &part->leases[j]->truth;
+
+			look_at_lease(pass, part->leases[j]);
+			is_any |= truth->is_known || truth->is_over || truth->over_ns > 0;
+		}
+	}
+	return is_any;
+}
+
 void clv_enforce(struct clv_agent *agent, struct clv_agent_device *device,
 	struct clv_sightings *sightings)
 {
 	struct pass pass = {
 		.agent = agent, .sightings = sightings, .now_ns = clv_clock_ns()};
-	struct clv_lease *lease;
 
-	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
-	{
-		if (clv_lease_is_below(lease, device))
-			look_at_lease(&pass, lease);
-	}
+	/* Nobody was there and nobody is: ten thousand leases need not be looked at. */
+	if (device->is_enforced || has_sightings(sightings, device))
+		device->is_enforced = look_at_leases(&pass, device);
 	for (size_t i = 0; i < sightings->n; i++) {
 		if (clv_devices_root(sightings->items[i].device) == device)
 			look_at_stranger(&pass, &sightings->items[i]);

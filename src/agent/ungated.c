@@ -189,7 +189,7 @@ static void note_roots(struct clv_ungated *ungated)
 	const struct clv_lease *lease;
 
 	clv_holder_each(ungated->agent, on_holder, ungated);
-	TAILQ_FOREACH(lease, clv_ledger_leases(ungated->agent->ledger), entry)
+	LIST_FOREACH(lease, &ungated->agent->in_use, of_use)
 	{
 		const struct clv_attached *process;
 
