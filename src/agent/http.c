@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,6 +27,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define STRANGERS_EVERY_NS (10 * CLV_NS_PER_S)
 #define READ_ALL_THE_SAME_BYTES (1u << 20)
 #define SILENT_CONNECTION_S 60u
 #define LISTENERS_MAX 2u
@@ -40,6 +42,9 @@ struct clv_http {
 	size_t n_waiting;
 	struct clv_ends *ends;
 	bool is_stopping;
+	/* Requests without a valid token that no line of the log counts yet. */
+	unsigned int n_strangers;
+	uint64_t told_of_strangers_ns; /* 0: never */
 };
 
 struct counted {
@@ -219,6 +224,22 @@ int clv_http_check_caller(const struct clv_request *request, struct clv_error *e
 	return clv_tokens_check(request->agent->tokens, request->caller.token, err);
 }
 
+/* Somebody who tries tokens is seen, and fills no log. */
+static void note_stranger(struct clv_http *http, const char *from, const char *why)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	http->n_strangers++;
+	if (http->told_of_strangers_ns > 0 &&
+		now_ns - http->told_of_strangers_ns < STRANGERS_EVERY_NS)
+		return;
+	clv_log_warning(0,
+		"%u requests over the network without a valid token, last from %s: %s",
+		http->n_strangers, from, why);
+	http->n_strangers = 0;
+	http->told_of_strangers_ns = now_ns;
+}
+
 /* A user of this machine by his socket, anybody else by a token. */
 static int identify(struct clv_exchange *exchange, struct clv_error *err)
 {
@@ -240,7 +261,11 @@ static int identify(struct clv_exchange *exchange, struct clv_error *err)
 		&request->caller, err);
 	snprintf(request->caller.from, sizeof(request->caller.from), "%s", end->from);
 	/* What needs no token is left to the table of routes. */
-	return r == -EACCES && clv_api_is_public(request) ? 0 : r;
+	if (r == -EACCES && clv_api_is_public(request))
+		return 0;
+	if (r == -EACCES)
+		note_stranger(exchange->http, end->from, err->msg);
+	return r;
 }
 
 static enum MHD_Result handle(struct clv_exchange *exchange)

@@ -44,6 +44,13 @@ class TcpCase(WebCase):
 
 
 class Tokens(TcpCase):
+    def test_strangers_are_noted_now_and_then(self):
+        for _ in range(30):
+            self.assertEqual(self.status("Authorization: Bearer clv_none_none"), 401)
+        lines = [line for line in self.agent.log().splitlines() if "without a valid token" in line]
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("127.0.0.1", lines[0])
+
     def status(self, *lines):
         return self.raw(*lines)[0]
 
