@@ -112,7 +112,7 @@ static int watch(struct advice *advice, const struct clv_lease *lease,
 	struct watched *ret, struct clv_error *err)
 {
 	struct clv_history_key key = {
-		.kind = CLV_HISTORY_LEASE, .owner = lease->record.uid};
+		.kind = CLV_HISTORY_LEASE, .owner = lease->owner};
 	const struct clv_share *share = &lease->record.share;
 	int64_t now = (int64_t)(clv_clock_real_ns() / CLV_NS_PER_S);
 	_cleanup_free_ uint64_t *bytes = calloc(CLV_HISTORY_SECONDS_KEPT, sizeof(*bytes));
@@ -282,7 +282,7 @@ static void look_around(struct advice *advice, const struct clv_lease *lease,
 	if (at == SIZE_MAX || !self)
 		return;
 	/* Another tenant's lease has no name. */
-	is_known = clv_caller_sees(&advice->request->caller, leases[at]->record.uid);
+	is_known = clv_caller_sees(&advice->request->caller, leases[at]->owner);
 	clv_advise_split(&self->seen, &seen[at],
 		is_known ? leases[at]->record.name : "another lease", device, ret);
 }
@@ -323,7 +323,7 @@ static uint64_t advise_all(struct advice *advice, const struct clv_page *page,
 		/* In one that nothing attached to there is nothing to be seen. */
 		if (lease->sequence <= page->after || lease->record.is_queued ||
 			!lease->arbiter_lease ||
-			!clv_caller_sees(&advice->request->caller, lease->record.uid))
+			!clv_caller_sees(&advice->request->caller, lease->owner))
 			continue;
 		if (n++ == page->limit)
 			return last;
