@@ -111,8 +111,7 @@ static uint64_t count_refused(const struct clv_lease *lease)
 static int watch(struct advice *advice, const struct clv_lease *lease,
 	struct watched *ret, struct clv_error *err)
 {
-	struct clv_history_key key = {
-		.kind = CLV_HISTORY_LEASE, .owner = lease->owner};
+	struct clv_history_key key = {.kind = CLV_HISTORY_LEASE, .owner = lease->owner};
 	const struct clv_share *share = &lease->record.share;
 	int64_t now = (int64_t)(clv_clock_real_ns() / CLV_NS_PER_S);
 	_cleanup_free_ uint64_t *bytes = calloc(CLV_HISTORY_SECONDS_KEPT, sizeof(*bytes));

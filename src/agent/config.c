@@ -429,19 +429,18 @@ static int read_every(struct clv_yaml_value value, void *into, struct clv_error 
 	return 0;
 }
 
-static int read_command(struct clv_yaml_value value, void *into, struct clv_error *err)
+static int read_program(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	struct clv_config *config = into;
-	char(*command)[CLV_CONFIG_COMMAND_MAX] =
+	char(*program)[CLV_CONFIG_TEXT_MAX] =
 		CLV_APPEND(config->ignored, config->n_ignored);
 
-	return command ? clv_yaml_read_text(value, *command, sizeof(*command), err)
-		       : no_memory(value, err);
+	return program ? read_path(value, *program, err) : no_memory(value, err);
 }
 
 static int read_ignored(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return clv_yaml_read_list(value, read_command, into, err);
+	return clv_yaml_read_list(value, read_program, into, err);
 }
 
 static const struct clv_yaml_field watch_fields[] = {

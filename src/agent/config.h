@@ -13,7 +13,6 @@ struct clv_error;
  * the network, who may do what, what tenants are allowed. */
 
 #define CLV_CONFIG_TEXT_MAX 256
-#define CLV_CONFIG_COMMAND_MAX 32
 
 /* A user, a group, or a tenant who is a cgroup ("@name"), by its name. */
 struct clv_config_who {
@@ -57,10 +56,10 @@ struct clv_config {
 	size_t n_nodes;
 	bool allow_overcommit;
 	enum clv_watch_policy over_quota, no_lease;
-	uint64_t tolerance_bytes;                /* of each process, that no call shows */
-	uint64_t grace_ns;                       /* before anything is said or done */
-	uint32_t watch_every_s;                  /* 0: the drivers are not asked */
-	char (*ignored)[CLV_CONFIG_COMMAND_MAX]; /* commands that need no lease */
+	uint64_t tolerance_bytes;             /* of each process, that no call shows */
+	uint64_t grace_ns;                    /* before anything is said or done */
+	uint32_t watch_every_s;               /* 0: the drivers are not asked */
+	char (*ignored)[CLV_CONFIG_TEXT_MAX]; /* programs that need no lease: paths */
 	size_t n_ignored;
 };
 

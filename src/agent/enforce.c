@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A throttled lease runs on, so that it can free what it has too much. */
 #define THROTTLED_PART 10u
@@ -142,10 +143,19 @@ static void look_at_lease(const struct pass *pass, struct clv_lease *lease)
 
 /* Processes without a lease. */
 
-static bool is_ignored(const struct clv_config *settings, const char *command)
+/* By the file itself: names are what a process likes to be called, and paths are another
+ * thing in another mount namespace. */
+static bool is_ignored(const struct clv_config *settings, pid_t pid)
 {
+	struct stat runs, program;
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (settings->n_ignored == 0 || stat(path, &runs) < 0)
+		return false;
 	for (size_t i = 0; i < settings->n_ignored; i++) {
-		if (strcmp(settings->ignored[i], command) == 0)
+		if (stat(settings->ignored[i], &program) == 0 &&
+			program.st_dev == runs.st_dev && program.st_ino == runs.st_ino)
 			return true;
 	}
 	return false;
@@ -184,7 +194,7 @@ static void look_at_stranger(const struct pass *pass, struct clv_sighting *sight
 	const struct clv_config *settings = pass->agent->settings;
 
 	if (sighting->kind == CLV_SIGHTING_LEASED ||
-		is_ignored(settings, sighting->command) ||
+		is_ignored(settings, sighting->id.pid) ||
 		pass->now_ns - sighting->first_ns < settings->grace_ns)
 		return;
 	if (!sighting->is_reported)

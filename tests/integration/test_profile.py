@@ -78,7 +78,8 @@ class Profile(Case):
 
     def test_long_bursts(self):
         report = self.profile_tenant(LONG_BURSTS)
-        self.assertTrue(20 < report["commands"]["pauses"] < 80, report["commands"])
+        # One a burst, of some forty; fewer where another program keeps it from its processor.
+        self.assertTrue(10 < report["commands"]["pauses"] < 80, report["commands"])
         self.assertTrue(0.25 < report["compute"]["of_1s"]["mean"] < 0.75)
         self.check(report, LONG_BURSTS, 0.3)
 

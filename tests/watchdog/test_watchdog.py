@@ -5,6 +5,7 @@ and who holds how much; the agent compares it with its ledger.
 usage: test_watchdog.py --build BUILD [unittest arguments]
 """
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -411,12 +412,16 @@ class Truth(Case):
         self.until(lambda: is_dead(child), "it is ended", 20)
 
     def test_ignored(self):
-        self.begin(watch="ignore: [sleep]")
+        """By the program's file: a copy of it by that name is another program."""
+        self.begin(watch=f"ignore: [{shutil.which('sleep')}]")
         stranger = self.program()
-        self.see((stranger.pid, 10 * MIB))
-        self.until(lambda: self.device()["processes"], "it is seen")
+        copy = shutil.copy(shutil.which("sleep"), os.path.join(self.world.folder, "sleep"))
+        self.programs.append(subprocess.Popen([copy, "600"]))
+        fake = self.programs[-1]
+        self.see((stranger.pid, 10 * MIB), (fake.pid, 10 * MIB))
+        self.until_event("process_without_lease", str(fake.pid))
         time.sleep(2.5)
-        self.assertEqual(self.agent.events("process_without_lease"), [])
+        self.assertEqual(len(self.agent.events("process_without_lease")), 1)
 
     def test_a_process_that_is_not_of_this_machine(self):
         self.begin()
