@@ -69,6 +69,7 @@ static const struct clv_schema_field driver_process[] = {
 	{"uid", "integer?", NULL},
 	{"lease", "string?", "null: it is in none"},
 	{"has_lease_here", "boolean", "the lease is on this device, and has not ended"},
+	{"reported", "boolean", "as one that needs a lease here, and has none"},
 	{"memory_bytes", "integer?", "as the driver says"},
 };
 

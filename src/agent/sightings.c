@@ -220,13 +220,15 @@ void clv_sighting_describe(
 
 static json_t *render(const struct clv_sighting *sighting)
 {
-	return json_pack("{s:i,s:s,s:o,s:o,s:o,s:o}", "pid", (int)sighting->id.pid,
+	return json_pack("{s:i,s:s,s:o,s:o,s:o,s:b,s:o}", "pid", (int)sighting->id.pid,
 		"command", sighting->command, "uid",
 		sighting->uid == (uid_t)-1 ? json_null() : json_integer(sighting->uid),
 		"lease",
 		sighting->kind == CLV_SIGHTING_STRANGER ? json_null()
 							: json_string(sighting->lease),
 		"has_lease_here", json_boolean(sighting->kind == CLV_SIGHTING_LEASED),
+		"reported",
+		sighting->is_reported && sighting->kind != CLV_SIGHTING_LEASED,
 		"memory_bytes",
 		sighting->memory_bytes == CLV_READING_UNKNOWN
 			? json_null()

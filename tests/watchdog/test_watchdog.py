@@ -422,6 +422,8 @@ class Truth(Case):
         self.until_event("process_without_lease", str(fake.pid))
         time.sleep(2.5)
         self.assertEqual(len(self.agent.events("process_without_lease")), 1)
+        self.assertEqual({process["pid"]: process["reported"] for process in self.device()["processes"]},
+                         {stranger.pid: False, fake.pid: True})
 
     def test_a_process_that_is_not_of_this_machine(self):
         self.begin()
