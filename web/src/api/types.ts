@@ -20,9 +20,30 @@ export interface Health {
   since?: string | null;
 }
 
+/* null: only a driver would know. */
 export interface Engines {
-  encode: number | null;
+  copy?: number | null;
   decode: number | null;
+  encode: number | null;
+  jpeg?: number | null;
+  optical_flow?: number | null;
+}
+
+/* Whom a device's driver sees on it. */
+export interface DriverProcess {
+  pid: number;
+  command: string;
+  uid: number | null;
+  lease: string | null;
+  has_lease_here: boolean;
+  /* As one that should have a lease here: settings may say of some that they need none. */
+  reported?: boolean;
+  memory_bytes: number | null;
+}
+
+export interface Range {
+  least: number;
+  most: number;
 }
 
 export interface PartitionOf {
@@ -59,7 +80,10 @@ export interface Device {
   temperature_celsius?: number | null;
   energy_joules?: number | null;
   utilization?: number | null;
-  engines?: Engines | null;
+  encoder_utilization?: number | null;
+  decoder_utilization?: number | null;
+  driver_memory_used_bytes?: number | null;
+  processes?: DriverProcess[];
 }
 
 export interface Devices extends ListOf<Device> {
@@ -100,7 +124,10 @@ export interface Lease {
   devices: { name: string }[];
   processes: { pid: number; memory_used_bytes: number; attached_at: string }[];
   expires_at?: string | null;
-  share_range?: { least: number; most: number } | null;
+  share_range?: Range | null;
+  driver_memory_bytes?: number | null;
+  over_quota?: boolean;
+  throttled?: boolean;
   uses_ungated?: string[];
 }
 
@@ -262,6 +289,7 @@ export interface Part {
   share: number;
   memory_bytes: number;
   class: LeaseClass;
+  cap?: number;
   profile?: string | null;
 }
 

@@ -2,7 +2,7 @@
 /* Dividing a set of devices: which may be chosen together, what each part gets, and the
  * layout that says so. */
 import type { DeviceView } from "./model";
-import type { Profile, Scheme } from "../api/types";
+import type { Engines, Profile, Scheme } from "../api/types";
 
 /* Devices of one kind can follow one rule: same model, same memory, same ways to divide. */
 export function kindOf(view: DeviceView): string {
@@ -55,8 +55,7 @@ export interface Choice {
   most: number;
   fits: number;
   note: string;
-  encode: number | null;
-  decode: number | null;
+  engines: Engines | null;
 }
 
 /* Profiles that every chosen device has. */
@@ -78,8 +77,7 @@ export function choicesOf(profiles: Profile[], chosen: string[]): Choice[] {
       most: Math.min(...list.map((each) => each.most)),
       fits: Math.min(...list.map((each) => each.fits)),
       note: notes.size === 1 ? [...notes][0]! : "",
-      encode: first.engines?.encode ?? null,
-      decode: first.engines?.decode ?? null,
+      engines: first.engines ?? null,
     };
   });
 }

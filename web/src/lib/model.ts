@@ -4,6 +4,8 @@
 import type {
   Device, Engines, Health, Holder, Lease, Node, NodeDevice, Partition, Scheme,
 } from "../api/types";
+import { names } from "./format";
+import { promiseOf } from "./share";
 
 export type Status = "ready" | "divided" | "leased" | "cordoned" | "degraded" | "lost" | "fixed";
 
@@ -112,6 +114,14 @@ export function slotsOf(device: NodeDevice, devices: Device[], leases: Lease[]):
   });
 }
 
+/* Who holds a device besides the leases that are shown on it, and the processes in them. */
+function othersOf(holders: Holder[], device: Device | null, leases: Lease[]): string[] {
+  const inLeases = new Set((device?.processes ?? []).filter((each) => each.has_lease_here)
+    .map((each) => each.pid));
+  return holders.filter((each) => !leases.some((lease) => lease.id === each.lease) && !inLeases.has(each.pid))
+    .map((each) => each.text);
+}
+
 function statusOf(view: {
   device: Device | null; node: NodeDevice | null; leases: Lease[]; holders: Holder[];
 }): { status: Status; reason: string } {
@@ -125,7 +135,7 @@ function statusOf(view: {
   if (node && node.scheme !== "none")
     return { status: "divided", reason: node.partitions.length > 0 ? "" : "without partitions" };
   if (view.leases.length > 0 || view.holders.length > 0)
-    return { status: "leased", reason: view.holders.map((each) => each.text).join(", ") };
+    return { status: "leased", reason: names(othersOf(view.holders, device, view.leases), 4) };
   if (node?.cannot_divide) return { status: "fixed", reason: node.cannot_divide };
   return { status: "ready", reason: "" };
 }
@@ -187,10 +197,7 @@ export interface Totals {
   memory_bytes: number;
   memory_promised_bytes: number;
   memory_used_bytes: number;
-  troubled: number;
 }
-
-const IS_TROUBLE: Status[] = ["degraded", "lost"];
 
 export function totalsOf(views: DeviceView[], leases: Lease[], devices: Device[]): Totals {
   const active = leases.filter((lease) => lease.state === "active");
@@ -207,7 +214,6 @@ export function totalsOf(views: DeviceView[], leases: Lease[], devices: Device[]
     memory_bytes: sum(views.map((view) => view.memory_bytes)),
     memory_promised_bytes: sum(devices.map((each) => each.memory_promised_bytes)),
     memory_used_bytes: sum(active.map((lease) => lease.memory_used_bytes)),
-    troubled: views.filter((view) => IS_TROUBLE.includes(view.status)).length,
   };
 }
 
@@ -240,7 +246,7 @@ export interface Room {
 
 /* What a lease may grow to, or a new one may have: what nobody was promised. */
 export function roomOn(device: Device, own?: Lease): Room {
-  const share = 1 - device.share_promised + (own?.share ?? 0);
+  const share = 1 - device.share_promised + (own ? promiseOf(own) : 0);
   const memory = device.memory_bytes - device.memory_promised_bytes + (own?.memory_bytes ?? 0);
 
   return {

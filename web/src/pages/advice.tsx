@@ -3,30 +3,71 @@
 import { useState } from "preact/hooks";
 import type { Advice as Item, Lease, Part } from "../api/types";
 import { bytes, duration, percent } from "../lib/format";
+import { roomOn } from "../lib/model";
+import { changeLines, isResize, lackText, proposedSize, sizeOf } from "../lib/share";
 import { Badge } from "../ui/badge";
+import { Confirm } from "../ui/dialog";
 import { href, useData, useMayChange, useResource, useSession } from "../ui/hooks";
 import { Page } from "../ui/page";
 import { Loaded, Note } from "../ui/states";
-import { ResizeDialog } from "./lease-dialogs";
+import { resize, ResizeDialog } from "./lease-dialogs";
 
 const KINDS: Record<string, string> = {
   too_large: "Too large", too_small: "Too small", wrong_class: "Other class",
-  use_profile: "A partition would do", idle: "Idle", imbalanced: "Imbalanced",
+  use_profile: "A partition would do", idle: "Idle", imbalanced: "Wrongly split",
 };
+
+interface Taken {
+  item: Item;
+  lease: Lease;
+  /* As it is proposed, or as somebody would rather have it. */
+  how: "apply" | "change";
+}
 
 function partText(part: Part): string {
   const words = [percent(part.share), bytes(part.memory_bytes), part.class];
+  if (part.cap) words.push(`at most ${percent(part.cap)}`);
   return part.profile ? `${part.profile}: ${words.join(", ")}` : words.join(", ");
 }
 
 function slowdown(item: Item): string {
   const more = item.expected_slowdown - 1;
-  if (more < 0.005) return "no slowdown expected";
-  return `about ${percent(more)} slower`;
+  if (more < 0.005) return "no slower than alone";
+  return `at worst ${percent(more)} slower than alone`;
 }
 
-function Card({ item, lease, onResize }: { item: Item; lease?: Lease; onResize: () => void }) {
-  const canResize = useMayChange() && lease !== undefined && !item.proposed.profile && item.kind !== "idle";
+function ApplyDialog({ taken, onClose }: { taken: Taken; onClose: () => void }) {
+  const session = useSession();
+  const { item, lease } = taken;
+  const size = proposedSize(lease, item);
+  const device = useData(session.devices, { items: [] }).items.find((each) => each.name === lease.device);
+  const lack = device ? lackText(size, roomOn(device, lease)) : "";
+  const apply = async () => {
+    await resize(session, lease, size);
+    await session.list<Item>("/v1/advice").refresh();
+  };
+  return (
+    <Confirm title={`Resize ${lease.name}?`} action="Resize" onClose={onClose} onConfirm={apply}
+      lines={[...changeLines(sizeOf(lease), size), ...(lack ? [lack] : []),
+        `Its programs run on. Expect it to be ${slowdown(item)}.`]} />
+  );
+}
+
+function Buttons({ item, onTake }: { item: Item; onTake: (how: Taken["how"]) => void }) {
+  return (
+    <div class="actions">
+      <button type="button" class="button primary" onClick={() => onTake("apply")}>
+        Apply<span class="sr"> to {item.name}</span></button>
+      <button type="button" class="button" onClick={() => onTake("change")}>
+        Resize otherwise<span class="sr"> {item.name}</span></button>
+    </div>
+  );
+}
+
+function Card({ item, lease, onTake }: {
+  item: Item; lease?: Lease; onTake: (how: Taken["how"]) => void;
+}) {
+  const canResize = useMayChange() && lease !== undefined && isResize(item);
 
   return (
     <li class="advice">
@@ -42,8 +83,11 @@ function Card({ item, lease, onResize }: { item: Item; lease?: Lease; onResize: 
         <div><dt>Expect</dt><dd>{slowdown(item)}</dd></div>
         <div><dt>Confidence</dt><dd>{item.confidence}, seen for {duration(item.observed_seconds)}</dd></div>
       </dl>
-      {canResize && <button type="button" class="button" onClick={onResize}>
-        Resize<span class="sr"> {item.name}</span></button>}
+      {canResize && <Buttons item={item} onTake={onTake} />}
+      {item.kind === "idle" && <a class="button" href={href("leases", item.lease)}>
+        Look at it<span class="sr"> {item.name}</span></a>}
+      {item.proposed.profile && <p class="hint">A lease cannot be moved while it runs: begin it
+        anew with <code>--profile {item.proposed.profile}</code>.</p>}
     </li>
   );
 }
@@ -54,24 +98,26 @@ export function Advice() {
   const state = useResource(resource);
   const leases = useData(session.leases, []);
   const devices = useData(session.devices, { items: [] });
-  const [taken, setTaken] = useState<{ item: Item; lease: Lease } | null>(null);
+  const [taken, setTaken] = useState<Taken | null>(null);
+  const close = () => setTaken(null);
 
   return (
     <Page title="Advice">
       <Loaded state={state} rows={4} retry={() => void resource.refresh()}>
         {(items) => items.length === 0
-          ? <Note icon="ok" title="No advice">Every lease that was watched for long enough has a part
+          ? <Note icon="ok" title="No advice">Every lease that was watched for half a minute has a part
             that suits it.</Note>
           : <ul class="advices">
             {items.map((item) => {
               const lease = leases.find((each) => each.id === item.lease);
               return <Card key={`${item.lease} ${item.kind}`} item={item} lease={lease}
-                onResize={() => lease && setTaken({ item, lease })} />;
+                onTake={(how) => lease && setTaken({ item, lease, how })} />;
             })}
           </ul>}
       </Loaded>
-      {taken && <ResizeDialog lease={taken.lease} devices={devices.items}
-        proposed={taken.item.proposed} onClose={() => setTaken(null)} />}
+      {taken?.how === "apply" && <ApplyDialog taken={taken} onClose={close} />}
+      {taken?.how === "change" && <ResizeDialog lease={taken.lease} devices={devices.items}
+        proposed={proposedSize(taken.lease, taken.item)} onClose={close} />}
     </Page>
   );
 }

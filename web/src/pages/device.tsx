@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One device: what it is, its parts, who is on it, and taking it out of service. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Device as DeviceObject } from "../api/types";
-import { bytes, count, names, percent, since } from "../lib/format";
+import type { Device as DeviceObject, Lease } from "../api/types";
+import { bytes, count, names, percent } from "../lib/format";
 import { type DeviceView, memoryPromisedOf, promisedOf, usedOf } from "../lib/model";
 import { choicesOf } from "../lib/configure";
+import { celsius, energy, enginesLine, watts } from "../lib/readings";
 import { Seen } from "../lib/series";
+import { canForget } from "../lib/troubles";
 import { StatusBadge } from "../ui/badge";
 import { DeviceBar } from "../ui/bar";
 import { Confirm } from "../ui/dialog";
@@ -17,10 +19,12 @@ import { Loaded, Note } from "../ui/states";
 import { Table } from "../ui/table";
 import { notify } from "../ui/toasts";
 import { useViews } from "../ui/views";
+import { DeviceProcesses } from "./device-processes";
+import { DriverGauges, HealthNote } from "./device-readings";
 import { LeaseTable } from "./lease-table";
 import { PartitionTable } from "./partition-table";
 
-type Act = "cordon" | "uncordon" | "drain";
+type Act = "cordon" | "uncordon" | "drain" | "forget";
 
 const WORDS: Record<Act, { title: string; done: string; lines: (view: DeviceView) => string[] }> = {
   cordon: {
@@ -39,23 +43,29 @@ const WORDS: Record<Act, { title: string; done: string; lines: (view: DeviceView
           .map((lease) => `${lease.name} of ${lease.tenant}`))}.`
         : "No lease is on it now."],
   },
+  forget: {
+    title: "Seen to", done: "starts anew: what it said once is forgotten.",
+    lines: (view) => [`Errors that the driver of ${view.name} said once are forgotten.`,
+      "What it goes on saying stays."],
+  },
 };
 
 function ServiceDialog({ act, view, onClose }: { act: Act; view: DeviceView; onClose: () => void }) {
   const session = useSession();
   const [reason, setReason] = useState("");
   const words = WORDS[act];
+  const takesReason = act === "cordon" || act === "drain";
   const send = async () => {
     await session.agent.ask<DeviceObject>(
-      `/v1/devices/${encodeURIComponent(view.name)}/${act}`,
-      { method: "POST", json: reason && act !== "uncordon" ? { reason } : {} });
+      `/v1/devices/${encodeURIComponent(view.name)}/${act === "forget" ? "uncordon" : act}`,
+      { method: "POST", json: reason && takesReason ? { reason } : {} });
     notify(`${view.name} ${words.done}`);
     await session.refreshNode();
   };
   return (
     <Confirm title={`${words.title} ${view.name}`} lines={words.lines(view)} action={words.title}
       isDanger={act === "drain"} onClose={onClose} onConfirm={send}>
-      {act !== "uncordon" && <TextField label="Reason" value={reason} onInput={setReason}
+      {takesReason && <TextField label="Reason" value={reason} onInput={setReason}
         hint="For whoever wonders later; it goes into the audit." />}
     </Confirm>
   );
@@ -70,6 +80,8 @@ function Actions({ view }: { view: DeviceView }) {
 
   return (
     <>
+      {canCordon && !isOut && canForget(view.device) &&
+        <button type="button" class="button" onClick={() => setAct("forget")}>Seen to</button>}
       {canCordon && !isOut &&
         <button type="button" class="button" onClick={() => setAct("cordon")}>Cordon</button>}
       {canCordon && !isOut &&
@@ -83,13 +95,10 @@ function Actions({ view }: { view: DeviceView }) {
   );
 }
 
-function reading(value: number | null | undefined, unit: string): string {
-  return value === null || value === undefined ? "not measured" : `${Math.round(value)} ${unit}`;
-}
+const NOT_SAID = "not said";
 
 function factsOf(view: DeviceView): [string, string][] {
   const device = view.device;
-  const engines = view.engines;
   const facts: [string, string][] = [
     ["Model", view.model],
     ["Vendor", view.vendor],
@@ -99,16 +108,14 @@ function factsOf(view: DeviceView): [string, string][] {
     ["NUMA node", view.numa_node === null || view.numa_node < 0 ? "–" : String(view.numa_node)],
     ["Memory", bytes(view.memory_bytes)],
     ["Compute units", String(view.compute_units)],
-    ["Encoders / decoders", engines ? `${engines.encode ?? "–"} / ${engines.decode ?? "–"}` : "not said"],
+    ["Engines", enginesLine(view.engines)],
     ["Promised", `${percent(promisedOf(view))}, ${bytes(memoryPromisedOf(view))}`],
     ["Used now", percent(usedOf(view))],
-    ["Power", reading(device?.power_watts, "W")],
-    ["Temperature", reading(device?.temperature_celsius, "°C")],
+    ["Power", watts(device?.power_watts) ?? NOT_SAID],
+    ["Temperature", celsius(device?.temperature_celsius) ?? NOT_SAID],
+    ["Energy", energy(device?.energy_joules) ?? NOT_SAID],
   ];
   if (view.hive) facts.push(["Hive", view.hive]);
-  if (view.health && view.health.state !== "ok")
-    facts.push(["Health", `${view.health.state}${view.health.since
-      ? `, for ${since(view.health.since)}` : ""}: ${view.health.reasons.join("; ")}`]);
   return facts;
 }
 
@@ -126,6 +133,7 @@ function Valid({ view }: { view: DeviceView }) {
         { head: "Each gets", isNumber: true, sort: (each) => each.memory_bytes,
           cell: (each) => bytes(each.memory_bytes) },
         { head: "Units", isNumber: true, cell: (each) => each.compute_units || "–" },
+        { head: "Engines", isMinor: true, cell: (each) => enginesLine(each.engines) },
         { head: "At most", isNumber: true, cell: (each) => each.most },
         { head: "Fit now", isNumber: true, cell: (each) => each.fits },
         { head: "Note", cell: (each) => each.note || "–", isMinor: true },
@@ -146,18 +154,27 @@ function useSeen(view: DeviceView | undefined): Seen {
   return seen;
 }
 
+function Processes({ device, leases }: { device: DeviceObject; leases: Lease[] }) {
+  const seen = count(device.processes?.length ?? 0, "process", "processes");
+  return <Section title={`${seen} seen on it`}><DeviceProcesses device={device} leases={leases} /></Section>;
+}
+
 function Body({ view }: { view: DeviceView }) {
   const seen = useSeen(view);
+  const isSick = view.health !== null && view.health.state !== "ok";
   const leases = [...view.leases, ...view.slots.flatMap((slot) => slot.leases), ...view.queued];
 
   return (
     <>
       <div class="device-top">
         <StatusBadge status={view.status} />
-        {view.reason && <span class="reason">{view.reason}</span>}
+        {view.status !== "cordoned" && view.device?.cordoned && <StatusBadge status="cordoned" />}
+        {view.reason && !isSick && <span class="reason">{view.reason}</span>}
       </div>
+      <HealthNote view={view} />
       <DeviceBar view={view} />
       <Facts items={factsOf(view)} />
+      <Section title="As its driver measures"><DriverGauges view={view} /></Section>
       {view.slots.length > 0 && (
         <Section title={count(view.slots.length, "partition")}>
           <PartitionTable views={[view]} />
@@ -167,6 +184,7 @@ function Body({ view }: { view: DeviceView }) {
         {leases.length > 0 ? <LeaseTable leases={leases} />
           : <p class="quiet-line">No lease is on it.</p>}
       </Section>
+      {view.device && <Processes device={view.device} leases={leases} />}
       <Section title="Can be divided into"><Valid view={view} /></Section>
       <HistorySection of={`device:${view.name}`} seen={seen} />
     </>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inventory: what there is, how each device may be used, and why not. */
-import type { Profile } from "../api/types";
-import { bytes, names, percent } from "../lib/format";
+import type { Device, Profile } from "../api/types";
+import { bytes, count, names, percent } from "../lib/format";
 import { type DeviceView, promisedOf, STATUS_WORDS, type Status } from "../lib/model";
+import { busy, celsius, codecs, watts } from "../lib/readings";
 import { StatusBadge } from "../ui/badge";
 import { href, useData, useSession } from "../ui/hooks";
 import { Page } from "../ui/page";
@@ -22,12 +23,26 @@ export function validOf(view: DeviceView, profiles: Profile[]): string {
   return parts.join("; ");
 }
 
-function enginesOf(view: DeviceView): string {
-  if (!view.engines) return "–";
-  return `${view.engines.encode ?? "–"} / ${view.engines.decode ?? "–"}`;
+function placeOf(view: DeviceView): string {
+  const numa = view.numa_node === null || view.numa_node < 0 ? "" : `NUMA node ${view.numa_node}`;
+  const vendor = view.model.includes(view.vendor) ? "" : view.vendor;
+  return [vendor, numa].filter(Boolean).join(", ");
 }
 
-function columns(profiles: Profile[]): Column<DeviceView>[] {
+/* Columns of what drivers measure, where at least one does. */
+function readings(views: DeviceView[]): Column<DeviceView>[] {
+  const all: [string, (device: Device | null) => number | null | undefined,
+    (value: number | null | undefined) => string | null][] = [
+    ["Busy", (device) => device?.utilization, busy],
+    ["Power", (device) => device?.power_watts, watts],
+    ["Temp.", (device) => device?.temperature_celsius, celsius],
+  ];
+  return all.filter(([, of]) => views.some((view) => typeof of(view.device) === "number"))
+    .map(([head, of, show]) => ({ head, isNumber: true, sort: (view) => of(view.device) ?? -1,
+      cell: (view) => show(of(view.device)) ?? "–" }));
+}
+
+function columns(profiles: Profile[], views: DeviceView[]): Column<DeviceView>[] {
   return [
     { head: "Device", isHead: true, sort: (view) => view.name,
       cell: (view) => <a href={href("devices", view.name)}>{view.name}</a> },
@@ -38,19 +53,18 @@ function columns(profiles: Profile[]): Column<DeviceView>[] {
         {view.reason && view.status !== "fixed" && <span class="reason">{view.reason}</span>}
       </>
     ) },
-    { head: "Model", sort: (view) => view.model, cell: (view) => view.model },
-    { head: "Vendor", sort: (view) => view.vendor, cell: (view) => view.vendor, isMinor: true },
-    { head: "Memory", isNumber: true, sort: (view) => view.memory_bytes,
-      cell: (view) => bytes(view.memory_bytes) },
-    { head: "Units", isNumber: true, sort: (view) => view.compute_units, isMinor: true,
-      cell: (view) => view.compute_units },
-    { head: "Enc / dec", isNumber: true, cell: enginesOf, isMinor: true },
-    { head: "NUMA", isNumber: true, sort: (view) => view.numa_node ?? -1, isMinor: true,
-      cell: (view) => (view.numa_node === null || view.numa_node < 0 ? "–" : view.numa_node) },
+    { head: "Model", sort: (view) => view.model, cell: (view) => (
+      <>{view.model}<span class="beneath">{placeOf(view)}</span></>
+    ) },
+    { head: "Memory", isNumber: true, sort: (view) => view.memory_bytes, cell: (view) => (
+      <>{bytes(view.memory_bytes)}<span class="beneath">{count(view.compute_units, "unit")}</span></>
+    ) },
+    { head: "Enc / dec", isNumber: true, cell: (view) => codecs(view.engines), isMinor: true },
     { head: "Parts", isNumber: true, sort: (view) => view.slots.length,
       cell: (view) => view.slots.length || "–" },
     { head: "Promised", isNumber: true, sort: promisedOf,
       cell: (view) => percent(promisedOf(view)) },
+    ...readings(views),
     { head: "Can be divided into", cell: (view) => (
       <span class="valid">{view.cannot_divide || validOf(view, profiles) || "–"}</span>
     ) },
@@ -84,7 +98,7 @@ export function Devices() {
           </Note>
           : <>
             <Counted views={all.views} />
-            <Table caption="Devices of this node" columns={columns(profiles)}
+            <Table caption="Devices of this node" columns={columns(profiles, all.views)}
               rows={all.views} keyOf={(view) => view.name} />
           </>}
       </Loaded>

@@ -4,6 +4,7 @@ import { useId } from "preact/hooks";
 import type { Scheme } from "../api/types";
 import { type Choice, isMixed } from "../lib/configure";
 import { bytes } from "../lib/format";
+import { codecs } from "../lib/readings";
 import type { DeviceView } from "../lib/model";
 import { SelectField } from "../ui/field";
 import { Note } from "../ui/states";
@@ -56,7 +57,6 @@ function Radio({ choice, isOn, onChoose }: {
 
 function columns(scheme: Scheme, counts: Record<string, number>,
   set: (counts: Record<string, number>) => void): Column<Choice>[] {
-  const hasEngines = (each: Choice) => each.encode !== null || each.decode !== null;
   const pick: Column<Choice> = isMixed(scheme) ? {
     head: "On each device", isNumber: true, cell: (each) => (
       <Stepper choice={each} value={counts[each.profile] ?? 0}
@@ -73,8 +73,8 @@ function columns(scheme: Scheme, counts: Record<string, number>,
     { head: isMixed(scheme) ? "At most" : "Parts", isNumber: true, cell: (each) => each.most },
     { head: "Memory each", isNumber: true, cell: (each) => bytes(each.memory_bytes) },
     { head: "Units each", isNumber: true, cell: (each) => each.compute_units || "–" },
-    { head: "Enc / dec each", isNumber: true, isMinor: true, cell: (each) =>
-      (hasEngines(each) ? `${each.encode ?? "–"} / ${each.decode ?? "–"}` : "–") },
+    { head: "Enc / dec each", isNumber: true, isMinor: true,
+      cell: (each) => codecs(each.engines) },
     ...(isMixed(scheme) ? [{ head: "Fit now", isNumber: true,
       cell: (each: Choice) => each.fits }] : []),
     pick,

@@ -3,8 +3,9 @@
 import { useEffect, useReducer, useState } from "preact/hooks";
 import type { Way } from "../api/feed";
 import type { AgentEvent, AuditEntry } from "../api/types";
+import { eventWords } from "../lib/events";
 import { clock } from "../lib/format";
-import { Badge } from "../ui/badge";
+import { Badge, EventName } from "../ui/badge";
 import { SelectField, TextField } from "../ui/field";
 import { href, useResource, useSession } from "../ui/hooks";
 import { Page } from "../ui/page";
@@ -21,12 +22,10 @@ const WAYS: Record<Way, { words: string; tone: string }> = {
   refused: { words: "Not permitted", tone: "warn" },
 };
 
-const IS_TROUBLE = /refused|overdue|failed|lost|rolled/;
-
 function matches(event: AgentEvent, type: string, text: string): boolean {
   if (type && event.type !== type) return false;
-  const all = `${event.type} ${event.name ?? ""} ${event.lease ?? ""} ${event.device ?? ""} ${event.message}`;
-  return all.toLowerCase().includes(text.toLowerCase());
+  const all = [event.type, eventWords(event.type), event.name, event.lease, event.device, event.message];
+  return all.filter(Boolean).join(" ").toLowerCase().includes(text.toLowerCase());
 }
 
 function useEvents(isPaused: boolean): { events: AgentEvent[]; way: Way } {
@@ -52,7 +51,7 @@ function EventList({ initial }: { initial: string }) {
         <TextField label="Filter" value={text} onInput={setText} />
         <SelectField label="Type" value={type} onChange={setType}
           options={[["", "All"], ...types.map((each): [string, string] =>
-            [each, each.replaceAll("_", " ")])]} />
+            [each, eventWords(each)])]} />
         <button type="button" class="button" aria-pressed={isPaused}
           onClick={() => setPaused(!isPaused)}>{isPaused ? "Go on" : "Pause"}</button>
         <Badge tone={isPaused ? "warn" : WAYS[way].tone}>{isPaused ? "Paused" : WAYS[way].words}</Badge>
@@ -65,14 +64,11 @@ function EventList({ initial }: { initial: string }) {
           { head: "#", isNumber: true, isMinor: true, cell: (event) => event.id },
           { head: "Time", isNumber: true, cell: (event) => (
             <time dateTime={event.time} title={event.time}>{clock(event.time)}</time>) },
-          { head: "Event", isHead: true, cell: (event) => (
-            <span class={IS_TROUBLE.test(event.type) ? "event-type trouble" : "event-type"}>
-              {IS_TROUBLE.test(event.type) && <span class="sr">Trouble: </span>}
-              {event.type.replaceAll("_", " ")}
-            </span>) },
+          { head: "Event", isHead: true, cell: (event) => <EventName type={event.type} /> },
           { head: "Lease", cell: (event) => event.lease
             ? <a href={href("leases", event.lease)}>{event.name}</a> : "–" },
-          { head: "Device", cell: (event) => event.device ?? "–" },
+          { head: "Device", cell: (event) => event.device
+            ? <a href={href("devices", event.device.split("/")[0])}>{event.device}</a> : "–" },
           { head: "What", cell: (event) => event.message },
         ]} />
       )}

@@ -2,23 +2,19 @@
 /* Changing a lease that runs, and ending it. */
 import { useState } from "preact/hooks";
 import { Problem } from "../api/problem";
+import type { Session } from "../api/session";
 import type { Device, Lease, LeaseClass } from "../api/types";
 import { byReleasing } from "../lib/disturbed";
 import { bytes, percent } from "../lib/format";
 import { roomOn } from "../lib/model";
+import { changesOf, rangeText, type Size, sizeOf } from "../lib/share";
 import { Confirm, Dialog } from "../ui/dialog";
 import { RoomSlider, SelectField } from "../ui/field";
 import { useSession } from "../ui/hooks";
+import { ShareField } from "../ui/share-field";
 import { notify } from "../ui/toasts";
 
 const MIB = 2 ** 20;
-
-export interface Size {
-  share: number;
-  memory_bytes: number;
-  class: LeaseClass;
-  cap: number | null;
-}
 
 const CLASSES: [LeaseClass, string][] = [
   ["latency", "Latency: served sooner"], ["normal", "Normal"], ["batch", "Batch: served later"],
@@ -26,42 +22,39 @@ const CLASSES: [LeaseClass, string][] = [
 
 /* Tenths from the share on, and what it is now: a cap below the share makes no sense. */
 function capsOf(lease: Lease, size: Size): [string, string][] {
+  const least = size.range?.most ?? size.share;
   const tenths = Array.from({ length: 10 }, (_, n) => (n + 1) / 10);
   const known = [...tenths, ...(lease.cap === null ? [] : [lease.cap])];
-  const caps = [...new Set(known)].filter((cap) => cap >= size.share || cap === size.cap);
+  const caps = [...new Set(known)].filter((cap) => cap >= least || cap === size.cap);
   return [["", "None"], ...caps.sort((a, b) => a - b).map((cap): [string, string] =>
     [String(cap), `At most ${percent(cap)}`])];
 }
 
-function changesOf(lease: Lease, size: Size): Partial<Size> {
-  const changes: Partial<Size> = {};
-  if (Math.abs(size.share - lease.share) > 1e-6) changes.share = size.share;
-  if (size.memory_bytes !== lease.memory_bytes) changes.memory_bytes = size.memory_bytes;
-  if (size.class !== lease.class) changes.class = size.class;
-  if (size.cap !== lease.cap) changes.cap = size.cap;
-  return changes;
+function shareText(size: Size): string {
+  return size.range ? rangeText(size.range) : percent(size.share);
+}
+
+export async function resize(session: Session, lease: Lease, to: Size): Promise<void> {
+  await session.agent.ask(`/v1/leases/${encodeURIComponent(lease.id)}`,
+    { method: "PATCH", json: changesOf(sizeOf(lease), to) });
+  notify(`${lease.name} now has ${shareText(to)} and ${bytes(to.memory_bytes)}.`);
+  await Promise.all([session.leases.refresh(), session.devices.refresh()]);
 }
 
 export function ResizeDialog({ lease, devices, proposed, onClose }: {
-  lease: Lease; devices: Device[]; proposed?: Omit<Size, "cap">; onClose: () => void;
+  lease: Lease; devices: Device[]; proposed?: Size; onClose: () => void;
 }) {
   const session = useSession();
   const device = devices.find((each) => each.name === lease.device);
-  const [size, setSize] = useState<Size>(() => {
-    const { share, memory_bytes, class: kind } = proposed ?? lease;
-    return { share, memory_bytes, class: kind, cap: lease.cap };
-  });
+  const [size, setSize] = useState<Size>(() => proposed ?? sizeOf(lease));
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
   const room = device ? roomOn(device, lease) : { share: 1, memory_bytes: lease.memory_bytes };
-  const changes = changesOf(lease, size);
+  const changes = changesOf(sizeOf(lease), size);
   const send = async () => {
     setBusy(true);
     try {
-      await session.agent.ask(`/v1/leases/${encodeURIComponent(lease.id)}`,
-        { method: "PATCH", json: changes });
-      notify(`${lease.name} now has ${percent(size.share)} and ${bytes(size.memory_bytes)}.`);
-      await session.leases.refresh();
+      await resize(session, lease, size);
       onClose();
     } catch (cause) {
       setProblem(Problem.of(cause).message);
@@ -72,11 +65,9 @@ export function ResizeDialog({ lease, devices, proposed, onClose }: {
   return (
     <Dialog title={`Resize ${lease.name}`} onClose={onClose} isWide>
       <div class="dialog-body">
-        <p>{lease.name} of {lease.tenant} on {lease.device} has {percent(lease.share)} and{" "}
+        <p>{lease.name} of {lease.tenant} on {lease.device} has {shareText(sizeOf(lease))} and{" "}
           {bytes(lease.memory_bytes)}. Its programs run on.</p>
-        <RoomSlider label="Share of the compute" value={size.share} step={0.01} whole={1}
-          most={room.share} show={(value) => percent(value)}
-          onInput={(share) => setSize({ ...size, share })} />
+        <ShareField value={size} room={room.share} onChange={(value) => setSize({ ...size, ...value })} />
         <RoomSlider label="Memory" value={size.memory_bytes} step={16 * MIB}
           whole={device?.memory_bytes ?? lease.memory_bytes} most={room.memory_bytes} show={bytes}
           onInput={(memory_bytes) => setSize({ ...size, memory_bytes })} />

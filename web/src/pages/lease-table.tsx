@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import type { Lease } from "../api/types";
 import { bytes, bytesOf, percent, since } from "../lib/format";
+import { rangeText } from "../lib/share";
+import { findingsOf } from "../lib/troubles";
 import { Badge } from "../ui/badge";
 import { Meter } from "../ui/bar";
 import { href } from "../ui/hooks";
@@ -16,15 +18,47 @@ export function LeaseState({ lease }: { lease: Lease }) {
   return <Badge>Idle</Badge>;
 }
 
+/* What the watchdog has found of it. */
+export function Findings({ lease }: { lease: Lease }) {
+  return (
+    <>
+      {findingsOf(lease).map((each) => (
+        <Badge key={each.words} tone={each.tone} icon="warn" title={each.text}>{each.words}</Badge>
+      ))}
+    </>
+  );
+}
+
+/* The ledger counts what passes a gate; the driver may see more. */
+function MemoryCell({ lease }: { lease: Lease }) {
+  const driver = lease.driver_memory_bytes;
+  return (
+    <>
+      <span class="with-meter">
+        <Meter whole={lease.memory_bytes} promised={lease.memory_bytes} used={lease.memory_used_bytes}
+          label={`${bytes(lease.memory_used_bytes)} used of ${bytes(lease.memory_bytes)}`} />
+        {bytesOf(lease.memory_used_bytes, lease.memory_bytes)}
+      </span>
+      {typeof driver === "number" && <span class="beneath">{bytes(driver)} by its driver</span>}
+    </>
+  );
+}
+
 const COLUMNS: Column<Lease>[] = [
   { head: "Lease", isHead: true, sort: (lease) => lease.name, cell: (lease) => (
     <a href={href("leases", lease.id)} title={lease.command}>{lease.name}</a>
   ) },
   { head: "Tenant", sort: (lease) => lease.tenant, cell: (lease) => lease.tenant },
   { head: "Device", sort: (lease) => lease.device, cell: (lease) => lease.device },
-  { head: "State", sort: (lease) => lease.state, cell: (lease) => <LeaseState lease={lease} /> },
-  { head: "Share", isNumber: true, sort: (lease) => lease.share,
-    cell: (lease) => percent(lease.share) },
+  { head: "State", sort: (lease) => lease.state, cell: (lease) => (
+    <span class="badges"><LeaseState lease={lease} /><Findings lease={lease} /></span>
+  ) },
+  { head: "Share", isNumber: true, sort: (lease) => lease.share, cell: (lease) => (
+    <>
+      {percent(lease.share)}
+      {lease.share_range && <span class="beneath">{rangeText(lease.share_range)}</span>}
+    </>
+  ) },
   { head: "Used", isNumber: true, sort: (lease) => lease.share_used, cell: (lease) => (
     <span class="with-meter">
       <Meter whole={Math.max(lease.share, lease.share_used)} promised={lease.share}
@@ -33,14 +67,8 @@ const COLUMNS: Column<Lease>[] = [
       {percent(lease.share_used)}
     </span>
   ) },
-  { head: "Memory", isNumber: true, sort: (lease) => lease.memory_used_bytes, cell: (lease) => (
-    <span class="with-meter">
-      <Meter whole={lease.memory_bytes} promised={lease.memory_bytes}
-        used={lease.memory_used_bytes}
-        label={`${bytes(lease.memory_used_bytes)} used of ${bytes(lease.memory_bytes)}`} />
-      {bytesOf(lease.memory_used_bytes, lease.memory_bytes)}
-    </span>
-  ) },
+  { head: "Memory", isNumber: true, sort: (lease) => lease.memory_used_bytes,
+    cell: (lease) => <MemoryCell lease={lease} /> },
   { head: "Class", cell: (lease) => lease.class, isMinor: true },
   { head: "Age", isNumber: true, sort: (lease) => -Date.parse(lease.created_at), isMinor: true,
     cell: (lease) => since(lease.created_at) },

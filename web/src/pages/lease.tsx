@@ -4,8 +4,10 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Device, Lease } from "../api/types";
 import { bytes, bytesOf, clock, count, date, duration, percent, since } from "../lib/format";
 import { Seen } from "../lib/series";
-import { Meter } from "../ui/bar";
+import { rangeText } from "../lib/share";
+import { findingsOf } from "../lib/troubles";
 import { Badge } from "../ui/badge";
+import { Gauge } from "../ui/gauge";
 import { HistorySection } from "../ui/history";
 import { href, useMayChange, useSession } from "../ui/hooks";
 import { Facts, Page, Section } from "../ui/page";
@@ -13,7 +15,7 @@ import { Loaded, Note } from "../ui/states";
 import { Table } from "../ui/table";
 import { useViews } from "../ui/views";
 import { ReleaseDialog, ResizeDialog } from "./lease-dialogs";
-import { LeaseState } from "./lease-table";
+import { Findings, LeaseState } from "./lease-table";
 
 function factsOf(lease: Lease): [string, string][] {
   const facts: [string, string][] = [
@@ -32,22 +34,36 @@ function factsOf(lease: Lease): [string, string][] {
   ];
   if (lease.in) facts.push(["Standing share", lease.in]);
   if (lease.partition) facts.push(["Partition", `${lease.partition.profile} ${lease.partition.uuid}`]);
-  const range = lease.share_range;
-  if (range) facts.push(["Follows demand", `${percent(range.least)} to ${percent(range.most)}`]);
+  if (lease.share_range)
+    facts.push(["Share", `${percent(lease.share)} now, ${rangeText(lease.share_range)} by demand`]);
   if (lease.expires_at) facts.push(["Ends", date(lease.expires_at)]);
   return facts;
 }
 
-function Gauge({ name, used, promised, text }: {
-  name: string; used: number; promised: number; text: string;
-}) {
+/* What its driver sees, contexts and loaded code included, is more than passes a gate. */
+function Gauges({ lease }: { lease: Lease }) {
+  const driver = lease.driver_memory_bytes;
   return (
-    <div class="gauge">
-      <span class="gauge-name">{name}</span>
-      <Meter whole={Math.max(promised, used)} promised={promised} used={used}
-        label={`${name}: ${text} in use`} />
-      <span class="number">{text}</span>
+    <div class="gauges">
+      <Gauge name="Compute" used={lease.share_used} promised={lease.share}
+        text={`${percent(lease.share_used)} in use, ${percent(lease.share)} ${
+          lease.share_range ? "now" : "promised"}`} />
+      <Gauge name="Memory" used={lease.memory_used_bytes} promised={lease.memory_bytes}
+        text={`${bytesOf(lease.memory_used_bytes, lease.memory_bytes)} in use`} />
+      {typeof driver === "number" && <Gauge name="By its driver" used={driver}
+        promised={lease.memory_bytes} text={`${bytesOf(driver, lease.memory_bytes)} in use`} />}
     </div>
+  );
+}
+
+function Found({ lease }: { lease: Lease }) {
+  const findings = findingsOf(lease);
+  if (findings.length === 0) return null;
+  return (
+    <Note icon="warn" title="Not held to what it was promised"
+      tone={findings.some((each) => each.tone === "bad") ? "bad" : "warn"}>
+      <ul>{findings.map((each) => <li key={each.words}>{each.words}: {each.text}.</li>)}</ul>
+    </Note>
   );
 }
 
@@ -76,15 +92,10 @@ function Body({ lease }: { lease: Lease }) {
       <div class="device-top">
         <LeaseState lease={lease} />
         {lease.overcommit && <Badge tone="warn" icon="warn">Overcommitted</Badge>}
-        {(lease.uses_ungated ?? []).map((api) =>
-          <Badge key={api} tone="warn" icon="warn">{`Uses ${api}, which is not held`}</Badge>)}
+        <Findings lease={lease} />
       </div>
-      <div class="gauges">
-        <Gauge name="Compute" used={lease.share_used} promised={lease.share}
-          text={`${percent(lease.share_used)} of ${percent(lease.share)}`} />
-        <Gauge name="Memory" used={lease.memory_used_bytes} promised={lease.memory_bytes}
-          text={bytesOf(lease.memory_used_bytes, lease.memory_bytes)} />
-      </div>
+      <Found lease={lease} />
+      <Gauges lease={lease} />
       <Facts items={factsOf(lease)} />
       <Section title={count(lease.processes.length, "process", "processes")}>
         <Processes lease={lease} />

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import { useState } from "preact/hooks";
-import type { Device, Lease, LeaseClass } from "../api/types";
+import type { Device, Lease, LeaseClass, Range } from "../api/types";
 import { runCommand } from "../lib/command";
 import { bytes, percent } from "../lib/format";
 import { roomOn, shareable } from "../lib/model";
@@ -8,6 +8,7 @@ import { Dialog } from "../ui/dialog";
 import { Code, RoomSlider, SelectField, TextField } from "../ui/field";
 import { useMayChange, useSession } from "../ui/hooks";
 import { Page } from "../ui/page";
+import { ShareField } from "../ui/share-field";
 import { Loaded, Note } from "../ui/states";
 import { useViews } from "../ui/views";
 import { LeaseTable } from "./lease-table";
@@ -25,6 +26,7 @@ interface Draft {
   name: string;
   device: string;
   share: number;
+  range: Range | null;
   memory_bytes: number;
   class: LeaseClass;
   program: string;
@@ -37,7 +39,7 @@ function start(devices: Device[], name?: string): Draft {
   const share = Math.min(0.25, room.share);
 
   return {
-    name: "", device: device.name, share, class: "normal", program: "python3 train.py",
+    name: "", device: device.name, share, range: null, class: "normal", program: "python3 train.py",
     memory_bytes: Math.floor(Math.min(room.memory_bytes, share * device.memory_bytes) / MIB) * MIB,
   };
 }
@@ -63,8 +65,7 @@ function NewLease({ devices, onClose }: { devices: Device[]; onClose: () => void
           <TextField label="Name" value={draft.name} onInput={(name) => set({ name })}
             hint="Left empty, one is made from the program's." />
         </div>
-        <RoomSlider label="Share of the compute" value={draft.share} step={0.01} whole={1}
-          most={room.share} show={(value) => percent(value)} onInput={(share) => set({ share })} />
+        <ShareField value={draft} room={room.share} onChange={set} />
         <RoomSlider label="Memory" value={draft.memory_bytes} step={64 * MIB}
           whole={device.memory_bytes} most={room.memory_bytes} show={bytes}
           onInput={(memory_bytes) => set({ memory_bytes })} />
@@ -76,7 +77,7 @@ function NewLease({ devices, onClose }: { devices: Device[]; onClose: () => void
         {isFull && <Note icon="wait" tone="warn" title="Nothing is free there now">
           With <code>--wait</code> the command queues for it.</Note>}
         <Code what="the command" text={runCommand({ ...draft, cap: null, wait: isFull,
-          share: isFull ? 0.25 : draft.share })} />
+          share: isFull ? 0.25 : draft.range ?? draft.share })} />
       </div>
     </Dialog>
   );

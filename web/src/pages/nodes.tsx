@@ -3,6 +3,7 @@
 import type { Session } from "../api/session";
 import { bytes, count, percent } from "../lib/format";
 import { type DeviceView, memoryPromisedOf, promisedOf } from "../lib/model";
+import { readingsLine } from "../lib/readings";
 import { StatusBadge } from "../ui/badge";
 import { DeviceBar } from "../ui/bar";
 import { href, SessionContext } from "../ui/hooks";
@@ -24,6 +25,7 @@ function Inventory({ views }: { views: DeviceView[] }) {
           <DeviceBar view={view} />
           <span class="quiet-text">{view.model}, {bytes(view.memory_bytes)},{" "}
             {bytes(memoryPromisedOf(view))} promised</span>
+          {readingsLine(view.device) && <span class="beneath">{readingsLine(view.device)}</span>}
         </li>
       ))}
     </ul>

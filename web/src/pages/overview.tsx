@@ -5,7 +5,9 @@ import { bytes, clock, count, percent, since } from "../lib/format";
 import {
   type DeviceView, memoryPromisedOf, memoryUsedOf, promisedOf, totalsOf, type Totals, usedOf,
 } from "../lib/model";
-import { Badge, StatusBadge } from "../ui/badge";
+import { celsius, type Heat, heatOf, readingsLine, watts } from "../lib/readings";
+import { type Trouble, troublesOf } from "../lib/troubles";
+import { Badge, EventName, StatusBadge } from "../ui/badge";
 import { DeviceBar, Meter } from "../ui/bar";
 import { href, useSession } from "../ui/hooks";
 import { Page, Section } from "../ui/page";
@@ -14,6 +16,7 @@ import { Table } from "../ui/table";
 import { type All, useViews } from "../ui/views";
 
 const LATEST = 6;
+const MOST_TROUBLES = 8;
 
 function Tile({ name, value, text, tone = "" }: {
   name: string; value: string; text: string; tone?: string;
@@ -26,8 +29,14 @@ function Tile({ name, value, text, tone = "" }: {
   );
 }
 
-function Tiles({ totals, problems }: { totals: Totals; problems: number }) {
-  const troubles = totals.troubled + problems;
+/* What all devices take; only of a node of which some driver says so. */
+function PowerTile({ heat }: { heat: Heat }) {
+  const hottest = heat.hottest && `${celsius(heat.hottest.celsius)} at most, ${heat.hottest.name}`;
+  if (heat.watts === null && !hottest) return null;
+  return <Tile name="Power" value={watts(heat.watts) ?? "–"} text={hottest ?? "temperature not said"} />;
+}
+
+function Tiles({ totals, heat, troubles }: { totals: Totals; heat: Heat; troubles: number }) {
   const of = (part: number, whole: number) => percent(whole > 0 ? part / whole : 0);
 
   return (
@@ -42,6 +51,7 @@ function Tiles({ totals, problems }: { totals: Totals; problems: number }) {
         text={`${bytes(totals.memory_promised_bytes)} of ${bytes(totals.memory_bytes)}`} />
       <Tile name="Leases" value={String(totals.active)}
         text={totals.queued > 0 ? `${totals.queued} in the queue` : "nobody waits"} />
+      <PowerTile heat={heat} />
       <Tile name="Health" tone={troubles > 0 ? "warn" : ""}
         value={troubles > 0 ? String(troubles) : "Good"}
         text={troubles > 0 ? (troubles === 1 ? "thing to look at" : "things to look at")
@@ -52,6 +62,7 @@ function Tiles({ totals, problems }: { totals: Totals; problems: number }) {
 
 function DeviceRow({ view }: { view: DeviceView }) {
   const [promised, used] = [promisedOf(view), usedOf(view)];
+  const readings = readingsLine(view.device);
   const [kept, filled] = [memoryPromisedOf(view), memoryUsedOf(view)];
 
   return (
@@ -60,6 +71,7 @@ function DeviceRow({ view }: { view: DeviceView }) {
         <a href={href("devices", view.name)}>{view.name}</a>
         <StatusBadge status={view.status} />
         <span class="device-model">{view.model}</span>
+        {readings && <span class="device-model">{readings}</span>}
       </div>
       <div class="device-bars">
         <DeviceBar view={view} />
@@ -116,7 +128,7 @@ function Latest() {
       {events.map((event) => (
         <li key={event.id}>
           <time dateTime={event.time}>{clock(event.time)}</time>
-          <span class="event-type">{event.type.replaceAll("_", " ")}</span>
+          <EventName type={event.type} />
           <span class="event-text">
             {[event.name ?? event.device, event.message].filter(Boolean).join(": ")}
           </span>
@@ -126,22 +138,55 @@ function Latest() {
   );
 }
 
-function Troubles({ all }: { all: All }) {
-  const sick = all.views.filter((view) => view.status === "lost" || view.status === "degraded");
-  if (sick.length === 0 && all.problems.length === 0 && !all.trouble) return null;
+function Troubles({ all, troubles }: { all: All; troubles: Trouble[] }) {
+  const more = troubles.length - MOST_TROUBLES;
+  if (troubles.length === 0 && all.problems.length === 0 && !all.trouble) return null;
   return (
     <Note icon="warn" tone="warn" title="To look at">
       <ul>
-        {sick.map((view) => (
-          <li key={view.name}>
-            <a href={href("devices", view.name)}>{view.name}</a>: {view.reason || view.status}
+        {troubles.slice(0, MOST_TROUBLES).map((each) => (
+          <li key={`${each.argument} ${each.text}`}>
+            <a href={href(each.page, each.argument)}>{each.name}</a>: {each.text}
           </li>
         ))}
+        {more > 0 && <li>and {more} more</li>}
         {all.problems.map((line) => <li key={line}>{line}</li>)}
         {all.trouble && <li>How devices are divided is not known: {all.trouble.message ||
           "this agent does not say"}</li>}
       </ul>
     </Note>
+  );
+}
+
+function Content({ all }: { all: All }) {
+  const troubles = troublesOf(all.views, all.leases);
+  const queued = all.leases.filter((each) => each.state === "queued");
+
+  return (
+    <>
+      <Tiles totals={totalsOf(all.views, all.leases, all.devices)} heat={heatOf(all.views)}
+        troubles={troubles.length + all.problems.length} />
+      <Troubles all={all} troubles={troubles} />
+      <Section title="Devices" actions={<Legend />}>
+        {all.views.length > 0 ? (
+          <ul class="device-rows">
+            {all.views.map((view) => <DeviceRow key={view.name} view={view} />)}
+          </ul>
+        ) : (
+          <Note icon="devices" title="No device was found">
+            <code>cleave doctor</code> says why, and what to do.
+          </Note>
+        )}
+      </Section>
+      <div class="columns">
+        <Section title="Queue" actions={<Badge>{count(queued.length, "lease")}</Badge>}>
+          <Queue queued={queued} />
+        </Section>
+        <Section title="Latest" actions={<a href={href("events")}>All events</a>}>
+          <Latest />
+        </Section>
+      </div>
+    </>
   );
 }
 
@@ -152,34 +197,7 @@ export function Overview() {
   return (
     <Page title="Overview">
       <Loaded state={state} rows={8} retry={() => session.wake()}>
-        {(all) => (
-          <>
-            <Tiles totals={totalsOf(all.views, all.leases, all.devices)}
-              problems={all.problems.length} />
-            <Troubles all={all} />
-            <Section title="Devices" actions={<Legend />}>
-              {all.views.length > 0 ? (
-                <ul class="device-rows">
-                  {all.views.map((view) => <DeviceRow key={view.name} view={view} />)}
-                </ul>
-              ) : (
-                <Note icon="devices" title="No device was found">
-                  <code>cleave doctor</code> says why, and what to do.
-                </Note>
-              )}
-            </Section>
-            <div class="columns">
-              <Section title="Queue" actions={
-                <Badge>{count(all.leases.filter((each) => each.state === "queued").length,
-                  "lease")}</Badge>}>
-                <Queue queued={all.leases.filter((each) => each.state === "queued")} />
-              </Section>
-              <Section title="Latest" actions={<a href={href("events")}>All events</a>}>
-                <Latest />
-              </Section>
-            </div>
-          </>
-        )}
+        {(all) => <Content all={all} />}
       </Loaded>
     </Page>
   );

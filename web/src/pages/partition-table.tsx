@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Partitions with who holds them, and their end. */
 import { useState } from "preact/hooks";
-import type { Engines, Operation } from "../api/types";
+import type { Operation } from "../api/types";
 import { byDestroying, holdersOf } from "../lib/disturbed";
 import { bytes } from "../lib/format";
 import type { DeviceView, Slot } from "../lib/model";
@@ -36,8 +36,6 @@ function Holders({ slot }: { slot: Slot }) {
   );
 }
 
-const engine = (engines: Engines | null | undefined, which: keyof Engines) => engines?.[which] ?? "–";
-
 function columns(destroy: ((row: Row) => void) | null): Column<Row>[] {
   const all: Column<Row>[] = [
     { head: "Partition", isHead: true, sort: (row) => row.slot.name, cell: (row) => row.slot.name },
@@ -53,9 +51,9 @@ function columns(destroy: ((row: Row) => void) | null): Column<Row>[] {
       cell: (row) => bytes(row.slot.partition.memory_bytes) },
     { head: "Units", isNumber: true, cell: (row) => row.slot.partition.compute_units || "–" },
     { head: "Encode", isNumber: true, isMinor: true,
-      cell: (row) => engine(row.slot.partition.engines, "encode") },
+      cell: (row) => row.slot.partition.engines?.encode ?? "–" },
     { head: "Decode", isNumber: true, isMinor: true,
-      cell: (row) => engine(row.slot.partition.engines, "decode") },
+      cell: (row) => row.slot.partition.engines?.decode ?? "–" },
   ];
   if (!destroy) return all;
   return [...all, { head: "", cell: (row) => (

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A state as an icon and a word: the colour only says it again. */
+import { eventTone, eventWords } from "../lib/events";
 import { STATUS_WORDS, type Status } from "../lib/model";
 import { Icon, type IconName } from "./icons";
 
@@ -13,11 +14,11 @@ const LOOKS: Record<Status, [IconName, string]> = {
   fixed: ["info", "plain"],
 };
 
-export function Badge({ icon, tone = "plain", children }: {
-  icon?: IconName; tone?: string; children: string;
+export function Badge({ icon, tone = "plain", title, children }: {
+  icon?: IconName; tone?: string; title?: string; children: string;
 }) {
   return (
-    <span class={`badge ${tone}`}>
+    <span class={`badge ${tone}`} title={title}>
       {icon && <Icon name={icon} size={12} />}
       {children}
     </span>
@@ -27,4 +28,16 @@ export function Badge({ icon, tone = "plain", children }: {
 export function StatusBadge({ status }: { status: Status }) {
   const [icon, tone] = LOOKS[status];
   return <Badge icon={icon} tone={tone}>{STATUS_WORDS[status]}</Badge>;
+}
+
+export function EventName({ type }: { type: string }) {
+  const tone = eventTone(type);
+  return (
+    <span class={`event-type ${tone}`}>
+      {tone === "trouble" && <span class="sr">Trouble: </span>}
+      {tone === "warning" && <span class="sr">Warning: </span>}
+      {(tone === "trouble" || tone === "warning") && <Icon name="warn" size={12} />}
+      {eventWords(type)}
+    </span>
+  );
 }

@@ -4,7 +4,9 @@
  * promised to nobody stays empty. */
 import type { Lease } from "../api/types";
 import type { DeviceView, Slot } from "../lib/model";
+import { beyondOf } from "../lib/beyond";
 import { percent } from "../lib/format";
+import { promiseOf, rangeText } from "../lib/share";
 
 const HUES = 6;
 
@@ -28,7 +30,8 @@ const share = (fraction: number) => `${Math.max(0, Math.min(1, fraction)) * 100}
 
 function Share({ lease, hue, from }: { lease: Lease; hue: number; from: number }) {
   const filled = lease.share > 0 ? lease.share_used / lease.share : 0;
-  const text = `${lease.name}: ${percent(lease.share_used)} used of ${percent(lease.share)} promised`;
+  const range = lease.share_range ? ` now, ${rangeText(lease.share_range)} by demand` : " promised";
+  const text = `${lease.name}: ${percent(lease.share_used)} used of ${percent(lease.share)}${range}`;
 
   return (
     <span class={`share hue-${hue}`} title={text}
@@ -39,20 +42,15 @@ function Share({ lease, hue, from }: { lease: Lease; hue: number; from: number }
   );
 }
 
-/* What leases take that nobody wants now, drawn lower, where nothing is promised. */
-function Beyond({ leases, hues, from }: { leases: Lease[]; hues: number[]; from: number }) {
-  let at = from;
+/* What leases take that nobody else wants now, drawn lower. */
+function Beyond({ leases, hues, end }: { leases: Lease[]; hues: number[]; end: number }) {
   return (
     <>
-      {leases.map((lease, n) => {
-        const more = Math.max(0, lease.share_used - lease.share);
-        const begin = at;
-        if (more < 0.005) return null;
-        at += more;
-        return <span key={lease.id} class={`beyond hue-${hues[n]}`}
-          style={{ left: share(begin), width: share(more) }}
-          title={`${lease.name}: ${percent(more)} beyond its promise, which others leave idle`} />;
-      })}
+      {beyondOf(leases, end).map(({ lease, from, width, more }) => (
+        <span key={`${lease.id} ${from}`} class={`beyond hue-${hues[leases.indexOf(lease)]}`}
+          style={{ left: share(from), width: share(width) }}
+          title={`${lease.name}: ${percent(more)} beyond its share, which others leave idle`} />
+      ))}
     </>
   );
 }
@@ -72,14 +70,14 @@ function Shares({ leases, setAside }: { leases: Lease[]; setAside: number }) {
         <span class="aside" style={{ left: share(from), width: share(setAside) }}
           title={`${percent(setAside)} set aside as standing shares`} />
       )}
-      <Beyond leases={leases} hues={hues} from={from + setAside} />
+      <Beyond leases={leases} hues={hues} end={from + setAside} />
     </>
   );
 }
 
 /* Promised, and to no lease that there is: standing shares that wait for theirs. */
 function asideOf(promised: number | undefined, leases: Lease[]): number {
-  const held = leases.reduce((sum, lease) => sum + lease.share, 0);
+  const held = leases.reduce((sum, lease) => sum + promiseOf(lease), 0);
   return Math.max(0, (promised ?? 0) - held);
 }
 

@@ -48,16 +48,16 @@ export function SelectField({ label, hint, value, options, onChange }: {
 
 /* A slider over all of something, on which only what is free can be chosen: the rest is
  * drawn as taken, and a value beyond it is put back. */
-export function RoomSlider({ label, value, step, most, whole, show, onInput }: {
+export function RoomSlider({ label, value, step, most, whole, show, onInput, hint }: {
   label: string; value: number; step: number; most: number; whole: number;
-  show: (value: number) => string; onInput: (value: number) => void;
+  show: (value: number) => string; onInput: (value: number) => void; hint?: string;
 }) {
   const free = whole > 0 ? Math.max(0, Math.min(1, most / whole)) : 0;
   const set = (asked: number) => onInput(Math.max(step, Math.min(asked, most)));
 
   return (
     <Field label={label}
-      hint={`${show(most)} of ${show(whole)} can be had; the rest is promised to others.`}>
+      hint={hint ?? `${show(most)} of ${show(whole)} can be had; the rest is promised to others.`}>
       {(id) => (
         <div class="slider">
           <div class="slider-track" style={{ "--free": `${free * 100}%` }}>

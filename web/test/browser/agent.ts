@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The real agent in a folder of its own, and programs that hold leases on it. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { shellWord } from "../../src/lib/command";
 
 const ROOT = resolve(process.cwd(), "..");
 const BUILD = resolve(ROOT, process.env.BUILDDIR ?? "build");
 const CLEAVED = join(BUILD, "src/agent/cleaved");
 const CLEAVE = join(BUILD, "src/cli/cleave");
-
-const WORK_BYTES = 32 * 2 ** 20;
 
 export interface Answer {
   status: number;
@@ -58,19 +57,29 @@ async function endHolder(holder: ChildProcess): Promise<void> {
 export class Agent {
   readonly folder = mkdtempSync(join(tmpdir(), "cw-"));
   readonly socket = join(this.folder, "run", "api.sock");
-  private readonly sim: string | null;
+  private sim: string | null = null;
   private readonly settings = join(this.folder, "cleaved.yaml");
   private process: ChildProcess | null = null;
   private readonly holders: ChildProcess[] = [];
 
-  /* On a copy of an example's node, or on what this machine has. */
-  constructor(node?: string) {
+  /* On what this machine has, unless simulate() says otherwise. */
+  constructor() {
     for (const each of ["run", "state", "lock"])
       mkdirSync(join(this.folder, each), { mode: 0o700 });
-    this.sim = node ? join(this.folder, basename(node)) : null;
     if (!existsSync(CLEAVED)) throw new Error(`${CLEAVED} is not there: ./dev build first`);
-    if (node && this.sim) copyFileSync(resolve(ROOT, node), this.sim);
     this.configure("");
+  }
+
+  /* On a node that is not there, by the text of its file. */
+  simulate(text: string): this {
+    this.sim = join(this.folder, "node.yaml");
+    writeFileSync(this.sim, text);
+    return this;
+  }
+
+  /* On the node of an example. */
+  static on(example: string): Agent {
+    return new Agent().simulate(readFileSync(resolve(ROOT, `examples/${example}.yaml`), "utf8"));
   }
 
   /* What its settings say, from its next start on. */
@@ -113,25 +122,35 @@ export class Agent {
 
   /* A program that does nothing, in a lease. */
   hold(name: string, ...options: string[]): Promise<ChildProcess> {
-    return this.run(["sleep", "600"], name, ...options);
+    return this.run(["sleep", "600"], name, options);
   }
 
-  /* One that keeps its device busy, by the benchmarks' program: told to, it goes on. */
-  async work(name: string, ...options: string[]): Promise<ChildProcess> {
-    const holder = await this.run([join(BUILD, "bench/tenant"), "--mode", "sync"], name, ...options);
+  /* One that has the device work in a habit, by the benchmarks' program: told to, it goes on. */
+  async work(name: string, habit: string, mib: number, ...options: string[]): Promise<ChildProcess> {
+    const holder = await this.run([join(BUILD, "bench/tenant"), ...habit.split(" ")], name, options);
     await new Promise((done) => holder.stdout!.once("data", done));
-    holder.stdin!.write(`alloc ${WORK_BYTES}\nrun 0\n`);
+    holder.stdin!.write(`alloc ${mib * 2 ** 20}\nrun 0\n`);
     return holder;
   }
 
-  private async run(program: string[], name: string, ...options: string[]): Promise<ChildProcess> {
-    const holder = spawn(CLEAVE, ["--socket", this.socket, "run", "--no-namespace", "--name", name,
-      ...options, "--", ...program], { stdio: ["pipe", "pipe", "ignore"] });
-    this.holders.push(holder);
+  /* Somebody who holds no lease yet, but whose pid is known: a simulated node's file can say
+   * of it what a driver would. */
+  waiting(): ChildProcess {
+    const shell = spawn("sh", ["-c", 'read -r line && eval "exec $line"'],
+      { stdio: ["pipe", "pipe", "ignore"] });
+    this.holders.push(shell);
+    return shell;
+  }
+
+  async run(program: string[], name: string, options: string[],
+    shell = this.waiting()): Promise<ChildProcess> {
+    const words = [CLEAVE, "--socket", this.socket, "run", "--no-namespace", "--name", name, ...options,
+      "--", ...program];
+    shell.stdin!.write(`${words.map(shellWord).join(" ")}\n`);
     await until(`lease ${name}`, async () =>
       (await this.json<{ items: { name: string }[] }>("/v1/leases")).items
         .some((each) => each.name === name));
-    return holder;
+    return shell;
   }
 
   cleave(...words: string[]): string {

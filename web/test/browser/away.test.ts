@@ -2,7 +2,7 @@
 /* The agent goes, and comes back. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { open, visit } from "./browser";
+import { open, shown, visit } from "./browser";
 import { agent, assertAccessible, bridge, browser } from "./world";
 
 test("without an agent the last figures stay and say so; with it they go on", async () => {
@@ -34,6 +34,6 @@ test("a page that is opened without an agent says so, and fills when there is on
   await page.getByText("No answer from the agent").first().waitFor();
   await assertAccessible(page, "opened without an agent");
   await dgx.start();
-  await page.getByText("gpu7", { exact: true }).waitFor();
+  await shown(page, "gpu7");
   await page.context().close();
 });

@@ -5,7 +5,7 @@
 import type { Browser, Page } from "playwright-core";
 import { Agent, until } from "./agent";
 import { Bridge } from "./bridge";
-import { launch, open, visit } from "./browser";
+import { launch, open, shown, visit } from "./browser";
 import { furnish } from "./scenes";
 
 const LOADS = 9;
@@ -28,7 +28,7 @@ async function measureLoads(browser: Browser, served: Bridge): Promise<void> {
     served.served = { bytes: 0, files: [] };
     const began = Date.now();
     await page.goto(served.url);
-    await page.getByRole("link", { name: "gpu7" }).waitFor();
+    await shown(page, "gpu7");
     took.push(Date.now() - began);
     painted.push(await page.evaluate(() =>
       performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN));
@@ -68,7 +68,7 @@ async function measureGrowth(browser: Browser, served: Bridge, route: string) {
   return { grown, perMinute };
 }
 
-const agent = await new Agent("examples/dgx-a100.yaml").start();
+const agent = await Agent.on("dgx-a100").start();
 const served = new Bridge(agent);
 const browser = await launch();
 try {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A test's way from a browser to an agent: HTTP on the loopback to the agent's socket, with
- * the built console beside it, served as the agent is to serve it. */
+ * the built console beside it, served as the agent serves it.  It passes on what the agent
+ * says and makes nothing up. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { extname, join, normalize } from "node:path";
 import { gzipSync } from "node:zlib";
-import type { Device, Lease, NodeAddress } from "../../src/api/types";
+import type { NodeAddress } from "../../src/api/types";
 import type { Agent, Answer } from "./agent";
-import { Double } from "./double";
 
 const DIST = join(process.cwd(), "dist");
 const TYPES: Record<string, string> = {
@@ -19,12 +19,8 @@ const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export interface Options {
-  /* Without: an agent as it is, which lacks what it lacks. */
-  hasDouble: boolean;
   /* Paths that an older agent lacked. */
   lacks: string[];
-  /* Simulated leases seem to work. */
-  seemsUsed: boolean;
   nodes: NodeAddress[];
   /* Whoever has no such token is refused, as over TCP. */
   token: string | null;
@@ -36,15 +32,12 @@ export class Bridge {
   readonly options: Options;
   served = { bytes: 0, files: [] as string[] };
   agent: Agent;
-  private readonly double: Double;
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
 
   constructor(agent: Agent, options: Partial<Options> = {}) {
     this.agent = agent;
-    this.options = { hasDouble: true, lacks: [], seemsUsed: false, nodes: [], token: null, delay_ms: 0,
-      ...options };
-    this.double = new Double(agent);
+    this.options = { lacks: [], nodes: [], token: null, delay_ms: 0, ...options };
     this.server = createServer((asked, answer) => {
       this.handle(asked, answer).catch(() => {
         if (!answer.headersSent) answer.writeHead(502);
@@ -88,10 +81,11 @@ export class Bridge {
         status: 401, code: "unauthenticated", detail: "a token is needed" }) });
     if (this.options.lacks.includes(url.pathname))
       return send(answer, { status: 404, type: "application/problem+json", text: JSON.stringify({
-        status: 404, code: "not_found", detail: "the API has no such path" }) });
+        status: 404, code: "no_such_path", detail: "the API has no such path" }) });
     if (url.pathname === "/v1/events/stream") return this.stream(asked, answer);
     const match = asked.headers["if-match"];
-    send(answer, await this.ask(asked.method ?? "GET", url, body, match ? { "If-Match": match } : {}));
+    send(answer, await this.agent.ask(asked.method ?? "GET", url.pathname + url.search,
+      body || undefined, match ? { "If-Match": match } : {}));
   }
 
   private serveFile(path: string, answer: ServerResponse): void {
@@ -114,16 +108,6 @@ export class Bridge {
     answer.end(packed);
   }
 
-  private async ask(method: string, url: URL, body: string, headers: object): Promise<Answer> {
-    const path = url.pathname + url.search;
-    const real = await this.agent.ask(method, path, body || undefined, headers);
-    const isAbsent = real.status === 404 && /no such path/.test(real.text);
-    const answer = this.options.hasDouble && isAbsent
-      ? await this.double.answer(method, url) ?? real : real;
-
-    return this.options.hasDouble && method === "GET" ? this.dressed(url.pathname, answer) : answer;
-  }
-
   /* What has no end is passed on as it comes. */
   private async stream(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
     const onward = request({ socketPath: this.agent.socket, path: asked.url, agent: false },
@@ -136,21 +120,6 @@ export class Bridge {
     onward.on("error", () => answer.destroy());
     answer.on("close", () => onward.destroy());
     onward.end();
-  }
-
-  private dressed(path: string, answer: Answer): Answer {
-    if (answer.status !== 200) return answer;
-    if (path === "/v1/devices") {
-      const list = JSON.parse(answer.text) as { items: Device[] };
-      return { ...answer, text: JSON.stringify({ ...list,
-        items: list.items.map((each) => this.double.dress(each)) }) };
-    }
-    if (path === "/v1/leases" && this.options.seemsUsed) {
-      const list = JSON.parse(answer.text) as { items: Lease[] };
-      return { ...answer, text: JSON.stringify({ ...list,
-        items: list.items.map((each) => this.double.use(each, Date.now() / 1000)) }) };
-    }
-    return answer;
   }
 }
 

@@ -58,3 +58,8 @@ export async function visit(page: Page, route: string): Promise<void> {
   await page.waitForSelector("h1");
   await page.waitForFunction(() => !document.querySelector("main .skeleton"));
 }
+
+/* The overview has its devices. */
+export async function shown(page: Page, device: string): Promise<void> {
+  await page.locator(".device-row").getByRole("link", { name: device, exact: true }).waitFor();
+}

@@ -21,9 +21,9 @@ test("a real lease works, is resized within what is free, and is released", asyn
   const here = await agent();
   const { items } = await here.json<{ items: Device[] }>("/v1/devices");
   if (items.length === 0) return t.skip("no OpenCL device here");
-  await here.work("busy", "--share", "0.3", "--memory", "100M");
+  await here.work("busy", "--mode sync", 32, "--share", "0.3", "--memory", "100M");
   await here.hold("other", "--share", "0.4", "--memory", "1G");
-  const page = await open(await browser(), (await bridge(here, { hasDouble: false })).url);
+  const page = await open(await browser(), (await bridge(here)).url);
 
   await visit(page, "leases");
   await page.getByRole("row", { name: /^busy/ }).getByText(/[1-9]\d?%.*[1-9]\d*%|Working|Its turn/).first()
@@ -99,6 +99,15 @@ test("the command of a new lease is what the command line takes", async () => {
     /^cleave run --name 'my run' --device gpu3 --share 0\.3 --memory \d+[MG] -- sleep 600$/);
   await dialog.getByRole("button", { name: /^Copy/ }).click();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), command);
+
+  /* One that follows demand has two ends. */
+  await dialog.getByLabel(/follows demand/).check();
+  await assertAccessible(page, "a new lease that follows demand");
+  await press(page, "Least share", "ArrowLeft", 10);
+  await press(page, "Most share", "ArrowRight", 5);
+  assert.match(await dialog.locator("pre").innerText(), /--share 0\.2\.\.0\.65 /);
+  await press(page, "Least share", "End", 1);
+  assert.match(await dialog.locator("pre").innerText(), /--share 1\.\.1 /);
   await dialog.getByRole("button", { name: "Close" }).click();
 
   const [, ...words] = command.replace("'my run'", "my-run").split(" ");

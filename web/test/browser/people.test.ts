@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { open, visit } from "./browser";
+import { open, shown, visit } from "./browser";
 import { agent, assertAccessible, assertNoTroubles, bridge, browser, busyAgent } from "./world";
 
 test("a token is made, its secret shown once, and revoked", async () => {
@@ -87,7 +87,7 @@ test("several nodes stand side by side, and each can be shown", async () => {
   await page.getByRole("link", { name: "Nodes" }).click();
   const second = page.getByRole("region", { name: "second" });
   await second.getByText("AMD Instinct MI300X").first().waitFor();
-  await page.getByRole("region", { name: "first" }).getByText("gpu7").waitFor();
+  await page.getByRole("region", { name: "first" }).getByText("gpu7").first().waitFor();
   await assertAccessible(page, "several nodes");
   await second.getByRole("button", { name: "Show second" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -116,7 +116,7 @@ test("by the keyboard alone: to a device, its partition's end, and back", async 
   const dgx = await agent("dgx-a100");
   await dgx.apply("version: 1\ndevices:\n  - select: {name: gpu0}\n    partitions: [{profile: 1g.5gb}]\n");
   const page = await open(await browser(), (await bridge(dgx)).url);
-  await page.getByText("gpu7", { exact: true }).waitFor();
+  await shown(page, "gpu7");
 
   /* Past the navigation at once. */
   await page.keyboard.press("Tab");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures of every page for the documents, on simulated nodes: a DGX A100 in use and a
- * laboratory's node beside it.  Simulated devices run nothing, so the figures of use, and
- * those of routes that the agent lacks, are the double's. */
+/* Pictures of every page for the documents, each of a real agent.  What is divided, and what
+ * drivers measure, is of a simulated DGX A100; what programs use is of real ones at work on
+ * this machine's own device. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Page } from "playwright-core";
@@ -9,22 +9,23 @@ import type { Lease } from "../../src/api/types";
 import { Agent, pause } from "./agent";
 import { Bridge } from "./bridge";
 import { launch, type Look, open, visit } from "./browser";
-import { ALLOWANCES, furnish } from "./scenes";
+import { busyDgx, workshop } from "./scenes";
 
 const FOLDER = resolve(process.cwd(), "../docs/screenshots");
 const MOST_BYTES = 150 * 1024;
 const MOST_HEIGHT = 1100;
 
-const dgx = new Agent("examples/dgx-a100.yaml");
-dgx.configure(ALLOWANCES);
-await dgx.start();
+const WATCHED_MS = 200000;
+
+const here = await new Agent().start();
+await workshop(here);
+const began = Date.now();
+const dgx = new Agent();
+await busyDgx(dgx);
 for (const scope of ["viewer", "admin"]) await dgx.token(scope);
-const lab = await new Agent("examples/mixed.yaml").start();
-await furnish(dgx);
-const one = new Bridge(dgx, { seemsUsed: true });
-const two = new Bridge(lab);
-await one.listen();
-await two.listen();
+const lab = await Agent.on("mixed").start();
+const [one, two, three] = [new Bridge(dgx), new Bridge(lab), new Bridge(here)];
+for (const each of [one, two, three]) await each.listen();
 const browser = await launch();
 let total = 0;
 
@@ -43,8 +44,18 @@ async function plan(page: Page): Promise<void> {
 }
 
 async function resize(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Resize infer" }).click();
+  await page.getByRole("button", { name: "Resize notebook" }).click();
   await page.getByRole("dialog").waitFor();
+}
+
+async function apply(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Apply to spare" }).first().click();
+  await page.getByRole("dialog").waitFor();
+}
+
+async function lastMinutes(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "10 min" }).click();
+  await page.waitForSelector(".u-legend");
 }
 
 type Scene = Look & { prepare?: (page: Page) => Promise<void> };
@@ -54,6 +65,7 @@ async function picture(name: string, route: string, look: Scene = {}, url = one.
   await visit(page, route);
   await look.prepare?.(page);
   await pause(1500);
+  await page.evaluate(() => scrollTo(0, 0));
   const full = await page.evaluate(() => document.querySelector(".frame")!.scrollHeight);
   const height = look.height ?? Math.min(MOST_HEIGHT, Math.max(480, full));
   await page.setViewportSize({ width: look.width ?? 1280, height });
@@ -68,28 +80,33 @@ async function picture(name: string, route: string, look: Scene = {}, url = one.
 
 try {
   mkdirSync(FOLDER, { recursive: true });
-  const leases = (await dgx.json<{ items: Lease[] }>("/v1/leases")).items;
-  const train = leases.find((each) => each.name === "train")!;
+  const leases = (await here.json<{ items: Lease[] }>("/v1/leases")).items;
+  const idOf = (name: string) => leases.find((each) => each.name === name)!.id;
 
   await picture("overview", "overview");
   await picture("overview-dark", "overview", { dark: true });
-  await picture("devices", "devices", {}, two.url);
+  await picture("devices", "devices");
   await picture("device", "devices/gpu2");
+  await picture("device-degraded", "devices/gpu6", { height: 720 });
   await picture("partitions", "partitions");
   await picture("divide", "divide", { prepare: plan });
-  await picture("leases", "leases");
-  await picture("lease-resize", "leases", { prepare: resize, height: 720 });
-  await picture("lease", `leases/${train.id}`);
-  await picture("advice", "advice");
   await picture("events", "events");
   await picture("tenants", "tenants");
   await picture("tokens", "tokens");
-  one.options.nodes = [{ name: "dgx-a100", url: one.url }, { name: "mixed", url: two.url }];
-  await picture("nodes", "nodes");
-  one.options.nodes = [];
   await picture("phone", "overview", { width: 360, height: 740 });
+  await pause(Math.max(0, began + WATCHED_MS - Date.now()));
+  await picture("overview-here", "overview", {}, three.url);
+  await picture("leases", "leases", {}, three.url);
+  await picture("lease-resize", "leases", { prepare: resize, height: 720 }, three.url);
+  await picture("lease", `leases/${idOf("train")}`, { prepare: lastMinutes }, three.url);
+  await picture("advice", "advice", {}, three.url);
+  await picture("advice-apply", "advice", { prepare: apply, height: 720 }, three.url);
+  one.options.nodes = [{ name: "dgx-a100", url: one.url }, { name: "mixed", url: two.url },
+    { name: "here", url: three.url }];
+  await picture("nodes", "nodes");
   console.log(`${Math.round(total / 1024)} KiB in all`);
 } finally {
   await browser.close();
-  await Promise.all([one.close(), two.close(), dgx.end(), lab.end()]);
+  await Promise.all([...[one, two, three].map((each) => each.close()),
+    ...[dgx, lab, here].map((each) => each.end())]);
 }

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The console on real agents with simulated nodes, to look at by hand.
+/* The console on real agents, to look at by hand: on simulated nodes by the names of their
+ * examples, and on this machine's own device with programs at work, which is "here".
  *
- * usage: run.mjs serve [EXAMPLE...] (dgx-a100 without any) */
+ * usage: run.mjs serve [EXAMPLE|here...] (dgx-a100 without any) */
 import { Agent } from "./agent";
 import { Bridge } from "./bridge";
-import { furnish } from "./scenes";
+import { busyDgx, workshop } from "./scenes";
 
 const names = process.argv.slice(2);
 const agents: Agent[] = [];
 const bridges: Bridge[] = [];
 
 for (const name of names.length > 0 ? names : ["dgx-a100"]) {
-  const agent = await new Agent(`examples/${name}.yaml`).start();
+  const agent = name === "here" ? new Agent() : Agent.on(name);
   agents.push(agent);
-  if (name === "dgx-a100") await furnish(agent);
-  const bridge = new Bridge(agent, { seemsUsed: true });
+  if (name === "dgx-a100") await busyDgx(agent);
+  else await agent.start();
+  if (name === "here") await workshop(agent);
+  const bridge = new Bridge(agent);
   bridges.push(bridge);
   console.log(`${name}: ${await bridge.listen(7780 + bridges.length - 1)}/`);
 }

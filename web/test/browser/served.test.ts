@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The console as the agent itself serves it, over TCP and with tokens: no bridge and no
- * double stand between. */
+/* The console as the agent itself serves it, over TCP and with tokens: no bridge stands
+ * between. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { type Agent, freePort } from "./agent";
-import { open, visit } from "./browser";
+import { open, shown, visit } from "./browser";
 import { furnish } from "./scenes";
 import { agent, assertAccessible, assertNoTroubles, browser } from "./world";
 
@@ -44,7 +44,7 @@ test("the agent serves the console, packed, under its policy, and knows what a b
   t.diagnostic(`${bytes} bytes with their headers`);
   assert.ok(bytes > 0 && bytes <= FIRST_LOAD_BYTES, `${bytes} bytes`);
   await signIn(page, await served.token("admin"));
-  await page.getByRole("link", { name: "gpu7" }).waitFor();
+  await shown(page, "gpu7");
   await page.context().close();
   assertNoTroubles();
 });

@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { Agent } from "./agent";
 import { Bridge, type Options } from "./bridge";
 import { launch, troubles } from "./browser";
-import { ALLOWANCES, furnish } from "./scenes";
+import { busyDgx } from "./scenes";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -23,17 +23,19 @@ export function browser(): Promise<Browser> {
 }
 
 export async function agent(node?: string, settings = ""): Promise<Agent> {
-  const made = new Agent(node && `examples/${node}.yaml`);
+  const made = node ? Agent.on(node) : new Agent();
   agents.push(made);
   made.configure(settings);
   return made.start();
 }
 
-/* The DGX A100 with work on it, for tests that change nothing. */
+/* The DGX A100 with leases on it, and with what its drivers say, for tests that change
+ * nothing. */
 export function busyAgent(): Promise<Agent> {
   dgx ??= (async () => {
-    const made = await agent("dgx-a100", ALLOWANCES);
-    await furnish(made);
+    const made = new Agent();
+    agents.push(made);
+    await busyDgx(made);
     return made;
   })();
   return dgx;

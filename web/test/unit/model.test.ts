@@ -27,6 +27,15 @@ test("each device has one assigned status, the gravest first", () => {
   }
 });
 
+test("why a device is leased names who else holds it, not the leases that are shown", () => {
+  const processes = [{ pid: 4711, command: "python3", uid: 0, lease: "la", has_lease_here: true,
+    memory_bytes: 1 }];
+  const shown = nodeDevice("gpu0", { holders: [HOLDER, { text: "lease a of bob", lease: "la", pid: 0 },
+    { text: "process 9 (Xorg)", lease: "", pid: 9 }] });
+  const [view] = model.viewsOf(node(shown), [device("gpu0", { processes })], [lease("a", "gpu0")]);
+  assert.deepEqual([view!.status, view!.reason], ["leased", "process 9 (Xorg)"]);
+});
+
 test("MIG instances lie where the driver put them, and gaps stay", () => {
   const [view] = model.viewsOf(node(nodeDevice("gpu0", { scheme: "mig", partitions: [
     partition("gpu0/3g.20gb@4", { size: 4 }), partition("gpu0/1g.5gb@1")] })), [device("gpu0")], []);

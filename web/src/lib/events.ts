@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's types of events in words, and how they are meant. */
+
+export type Tone = "" | "trouble" | "warning" | "good";
+
+const TYPES: Record<string, [string, Tone]> = {
+  agent_started: ["agent started", ""],
+  agent_stopping: ["agent stops", ""],
+  lease_queued: ["lease queued", ""],
+  lease_created: ["lease created", ""],
+  lease_resized: ["lease resized", ""],
+  lease_ended: ["lease ended", ""],
+  lease_adopted: ["lease taken over from the last agent", ""],
+  lease_expired: ["lease's time is over", ""],
+  lease_over_quota: ["lease over its quota", "trouble"],
+  lease_within_quota: ["lease within its quota again", "good"],
+  share_moved: ["share followed demand", ""],
+  process_attached: ["process attached", ""],
+  process_refused: ["process refused", "trouble"],
+  process_ended: ["process ended", ""],
+  process_strayed: ["process strayed from its processors", "warning"],
+  process_without_lease: ["process without a lease", "warning"],
+  ungated_api: ["API that no gate holds", "warning"],
+  memory_refused: ["memory refused", "warning"],
+  drain_overdue: ["device not given back in time", "trouble"],
+  apply_done: ["layout applied", "good"],
+  apply_failed: ["layout failed", "trouble"],
+  apply_rolled_back: ["layout put back", "trouble"],
+  apply_resumed: ["layout goes on", ""],
+  device_cordoned: ["device cordoned", "warning"],
+  device_uncordoned: ["device uncordoned", "good"],
+  device_degraded: ["device degraded", "trouble"],
+  device_lost: ["device lost", "trouble"],
+  device_recovered: ["device recovered", "good"],
+  device_error: ["error on a device", "trouble"],
+};
+
+/* A newer agent's types are told by their names. */
+export function eventWords(type: string): string {
+  return TYPES[type]?.[0] ?? type.replaceAll("_", " ");
+}
+
+export function eventTone(type: string): Tone {
+  return TYPES[type]?.[1] ?? "";
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What somebody should look at: sick devices, processes that have no lease, and leases that
+ * are not held to what they were promised. */
+import type { Device, DriverProcess, Lease } from "../api/types";
+import { bytes, names } from "./format";
+import type { DeviceView } from "./model";
+
+export interface Finding {
+  words: string;
+  tone: "warn" | "bad";
+  /* Why, and what follows. */
+  text: string;
+}
+
+/* What the watchdog has found of a lease. */
+export function findingsOf(lease: Lease): Finding[] {
+  const found: Finding[] = [];
+  const held = typeof lease.driver_memory_bytes === "number" ? bytes(lease.driver_memory_bytes) : "more";
+
+  if (lease.over_quota)
+    found.push({ words: "Over quota", tone: "bad",
+      text: `its driver says that it holds ${held} of a quota of ${bytes(lease.memory_bytes)}` });
+  if (lease.throttled)
+    found.push({ words: "Throttled", tone: "warn",
+      text: "it is kept to a tenth of its share until it is within its quota" });
+  if (lease.uses_ungated && lease.uses_ungated.length > 0)
+    found.push({ words: `Uses ${names(lease.uses_ungated)}`, tone: "warn",
+      text: `no gate holds ${names(lease.uses_ungated)} to a share; a partition would` });
+  return found;
+}
+
+export function processText(process: DriverProcess): string {
+  return process.command ? `${process.command} (pid ${process.pid})` : `pid ${process.pid}`;
+}
+
+/* Those that the agent complains of; one that does not say so, of all without a lease. */
+export function needsLease(process: DriverProcess): boolean {
+  return !process.has_lease_here && (process.reported ?? true);
+}
+
+export function strangersOf(device: Device | null): DriverProcess[] {
+  return (device?.processes ?? []).filter(needsLease);
+}
+
+export interface Trouble {
+  page: "devices" | "leases";
+  argument: string;
+  name: string;
+  text: string;
+}
+
+function ofDevice(view: DeviceView): Trouble[] {
+  const strangers = strangersOf(view.device);
+  const say = (text: string): Trouble =>
+    ({ page: "devices", argument: view.name, name: view.name, text });
+  const troubles: Trouble[] = [];
+
+  if (view.health && view.health.state !== "ok")
+    troubles.push(say(`${view.health.state}: ${view.health.reasons.join("; ")}`));
+  if (strangers.length > 0)
+    troubles.push(say(`used without a lease here by ${names(strangers.map(processText), 3)}`));
+  return troubles;
+}
+
+export function troublesOf(views: DeviceView[], leases: Lease[]): Trouble[] {
+  return [...views.flatMap(ofDevice), ...leases.flatMap((lease) => findingsOf(lease).map((each): Trouble =>
+    ({ page: "leases", argument: lease.id, name: lease.name, text: each.text })))];
+}
+
+/* What was said once, as an Xid, stays until somebody says that he has seen to it. */
+export function canForget(device: Device | null): boolean {
+  return device?.health?.reasons.some((reason) => /^Xid \d/.test(reason)) ?? false;
+}
