@@ -12,6 +12,9 @@
 struct clv_exposition {
 	FILE *out;
 	bool is_open_metrics;
+	/* The bounds of histograms as texts, made once for a scale. */
+	double bounds_scale;
+	char bounds[CLV_HISTOGRAM_BOUNDS][24];
 };
 
 enum clv_metric_type {
@@ -36,7 +39,13 @@ struct clv_label {
 };
 struct clv_labels {
 	struct clv_label items[CLV_LABELS_MAX];
+	const char
+		*text; /* all of them as clv_exposition_labels() has it; NULL: not yet */
 };
+
+/* For labels of many samples: what stands between their braces.  To be freed; NULL
+ * without memory. */
+char *clv_exposition_labels(const struct clv_labels *labels);
 
 void clv_exposition_family(struct clv_exposition *to, const struct clv_family *family);
 void clv_exposition_value(struct clv_exposition *to, const struct clv_family *family,

@@ -35,7 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAKE_AT_ONCE 4u
+#define WAKE_AT_ONCE 1u
 
 struct clv_ledger {
 	struct clv_agent *agent;

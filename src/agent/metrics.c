@@ -33,6 +33,8 @@ struct source {
 	const struct clv_lease *lease;
 	struct clv_self self;
 	struct clv_history_state history;
+	char **lease_labels; /* of the active leases in their order, made once for all */
+	size_t n_lease_labels;
 };
 
 /* Of the agent, and of each device or partition, lease and tenant. */
@@ -209,12 +211,14 @@ static double get_lease_driver_memory(const struct source *source)
 
 static double get_over_quota(const struct source *source)
 {
-	return source->lease->truth.is_over;
+	const struct clv_lease_truth *truth = &source->lease->truth;
+
+	return truth->is_known ? truth->is_over : NAN;
 }
 
 static double get_ungated(const struct source *source)
 {
-	return source->lease->truth.ungated != 0;
+	return source->lease->truth.ungated ? 1 : NAN;
 }
 
 static double get_leases(const struct source *source)
@@ -418,8 +422,8 @@ static const struct metric metrics[] = {
 	{LEASE, GAUGE("share_cap_ratio", "ratio", "The most that it gets; 1 without a cap."), get_cap},
 	{LEASE, GAUGE("debt_seconds", "seconds", "Held time that it is ahead of its share; below 0: behind."), get_debt},
 	{LEASE, GAUGE("driver_memory_bytes", "bytes", "Memory that the driver says its processes hold."), get_lease_driver_memory},
-	{LEASE, GAUGE("over_quota", "", "Whether that is over its quota, 0 or 1."), get_over_quota},
-	{LEASE, GAUGE("ungated", "", "Whether it uses an API that no gate holds, 0 or 1."), get_ungated},
+	{LEASE, GAUGE("over_quota", "", "Whether that is over its quota, 0 or 1; only where a driver tells it."), get_over_quota},
+	{LEASE, GAUGE("ungated", "", "1, for each lease that uses an API that no gate holds."), get_ungated},
 	{ALL, GAUGE("share_promised_ratio", "ratio", "Compute promised, in devices."), COLUMN(CLV_HISTORY_SHARE_PROMISED)},
 	{ALL, GAUGE("share_used_ratio", "ratio", "Compute held in the last second, in devices."), COLUMN(CLV_HISTORY_SHARE_USED)},
 	{ALL, GAUGE("memory_used_bytes", "bytes", "Memory allocated."), COLUMN(CLV_HISTORY_MEMORY_USED)},
@@ -486,24 +490,60 @@ static void write_devices(struct clv_exposition *to, const struct metric *metric
 	}
 }
 
+static struct clv_labels labels_of(const struct clv_lease *lease)
+{
+	struct clv_labels labels = {{{0}, {0}, {"lease", lease->record.id},
+		{"name", lease->record.name}, {"tenant", lease->record.tenant}}};
+
+	label_device(lease->device, labels.items);
+	return labels;
+}
+
+static struct clv_lease *next_active(
+	const struct clv_agent *agent, struct clv_lease *lease)
+{
+	lease = lease ? TAILQ_NEXT(lease, entry)
+		      : TAILQ_FIRST(clv_ledger_leases(agent->ledger));
+	while (lease && lease->record.is_queued)
+		lease = TAILQ_NEXT(lease, entry);
+	return lease;
+}
+
+/* Without memory leases are left out. */
+static void make_lease_labels(struct source *source)
+{
+	struct clv_lease *lease = NULL;
+
+	source->lease_labels = calloc(CLV_METRICS_LEASES_MAX, sizeof(char *));
+	while (source->lease_labels && source->n_lease_labels < CLV_METRICS_LEASES_MAX &&
+		(lease = next_active(source->agent, lease))) {
+		struct clv_labels labels = labels_of(lease);
+
+		source->lease_labels[source->n_lease_labels++] =
+			clv_exposition_labels(&labels);
+	}
+}
+
+static void free_lease_labels(struct source *source)
+{
+	for (size_t i = 0; i < source->n_lease_labels; i++)
+		free(source->lease_labels[i]);
+	free(source->lease_labels);
+}
+
 static void write_leases(struct clv_exposition *to, const struct metric *metric,
 	const struct clv_family *family, struct source *source)
 {
-	const struct clv_lease *lease;
-	uint32_t n = 0;
+	struct clv_lease *lease = NULL;
 
-	TAILQ_FOREACH(lease, clv_ledger_leases(source->agent->ledger), entry)
-	{
-		struct clv_labels labels = {{{0}, {0}, {"lease", lease->record.id},
-			{"name", lease->record.name}, {"tenant", lease->record.tenant}}};
+	for (size_t i = 0;
+		i < source->n_lease_labels && (lease = next_active(source->agent, lease));
+		i++) {
+		struct clv_labels labels = labels_of(lease);
 
-		if (lease->record.is_queued)
-			continue;
-		if (n++ == CLV_METRICS_LEASES_MAX)
-			break;
+		labels.text = source->lease_labels[i];
 		source->lease = lease;
 		source->usage = &lease->usage.usage;
-		label_device(lease->device, labels.items);
 		write_sample(to, metric, family, source, &labels);
 	}
 }
@@ -569,8 +609,10 @@ char *clv_metrics_to_text(
 		return NULL;
 	clv_self_read(&source.self);
 	clv_history_get_state(agent->history, &source.history);
+	make_lease_labels(&source);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(metrics); i++)
 		write_metric(&to, &metrics[i], &source);
+	free_lease_labels(&source);
 	clv_exposition_end(&to);
 	if (fclose(to.out) != 0) {
 		free(text);
