@@ -108,6 +108,16 @@ void clv_condition_miss(
 	clv_condition_take(agent, device, &reading);
 }
 
+void clv_condition_find(struct clv_agent *agent, struct clv_agent_device *device)
+{
+	struct clv_reading reading;
+
+	if (!device->condition || device->condition->reading.signs[CLV_SIGN_LOST] == 0)
+		return;
+	clv_reading_begin(&reading, device->info.uuid);
+	clv_condition_take(agent, device, &reading);
+}
+
 static void set_hang(struct clv_agent *agent, struct clv_agent_device *device,
 	const char *lease, uint64_t seconds)
 {

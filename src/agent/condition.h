@@ -26,6 +26,10 @@ void clv_condition_take(struct clv_agent *agent, struct clv_agent_device *device
 void clv_condition_miss(
 	struct clv_agent *agent, struct clv_agent_device *device, enum clv_sign sign);
 
+/* The driver shows the device: if it was missed, it is back, until a reading says
+ * otherwise. */
+void clv_condition_find(struct clv_agent *agent, struct clv_agent_device *device);
+
 /* A lease does not give the device back, for so many seconds.  Said once a second for as
  * long as it is so, and then, of all devices, that all was said. */
 void clv_condition_take_hang(struct clv_agent *agent, struct clv_agent_device *device,

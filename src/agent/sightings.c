@@ -6,6 +6,7 @@
 #include "agent/caller.h"
 #include "agent/devices.h"
 #include "agent/holder.h"
+#include "agent/ledger.h"
 #include "agent/naming.h"
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -86,12 +87,15 @@ static void set_lease(struct clv_sighting *sighting, const struct clv_lease *lea
 	sighting->lease_owner = lease->owner;
 }
 
-/* What was a lease's once stays known as such when the lease has ended. */
+/* What was a lease's once stays its own, wherever its ancestors went, and stays known as
+ * such when the lease has ended. */
 static void find_owner(struct clv_agent *agent, struct clv_sighting *sighting)
 {
 	const struct clv_lease *lease =
 		find_lease(agent, sighting->device, &sighting->id);
 
+	if (!lease && sighting->lease[0] != '\0')
+		lease = clv_ledger_find_id(agent->ledger, sighting->lease);
 	if (lease) {
 		set_lease(sighting, lease);
 		sighting->kind = !lease->record.is_queued &&

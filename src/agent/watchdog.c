@@ -85,7 +85,11 @@ void clv_watchdog_surveyed(struct clv_watchdog *watchdog)
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
-		if (!device->parent && device->condition && !device->is_present)
+		if (device->parent || !device->condition)
+			continue;
+		if (device->is_present)
+			clv_condition_find(agent, device);
+		else
 			clv_condition_miss(agent, device, CLV_SIGN_LOST);
 	}
 }

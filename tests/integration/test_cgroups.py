@@ -38,7 +38,7 @@ class Cgroups(WebCase):
         self.folder = tempfile.mkdtemp(prefix="cleave-test-", dir=ROOT)
         self.addCleanup(self.remove_cgroups)
         self.name = os.path.basename(self.folder)
-        return {"version": 1, "tenants": [
+        return {"version": 1, "listen": {"port": self.port}, "tenants": [
             {"cgroup": f"/{self.name}/team-*", "name": "teams", "share": 0.5, "leases": 2},
             {"cgroup": f"/{self.name}/lab", "name": "lab", "classes": ["batch"]}]}
 
@@ -114,12 +114,15 @@ class Cgroups(WebCase):
 
     def test_a_token_of_his(self):
         lease = self.want(self.inside("team-a"), share=.2)[1]
+        self.want(self.inside("lab"), share=.2, **{"class": "batch"})
         admin = self.client("root")
-        self.assertEqual(admin.send("POST", "/v1/tokens", {
-            "name": "x", "scope": "tenant", "tenant": "@teams"}).status, 201)
+        answer = admin.send("POST", "/v1/tokens", {
+            "name": "x", "scope": "tenant", "tenant": "@teams"})
+        self.assertEqual(answer.status, 201, answer)
+        seen = self.over_tcp(answer.json["secret"]).get("/v1/leases")["items"]
+        self.assertEqual([each["id"] for each in seen], [lease["id"]])
         self.assertEqual(admin.send("POST", "/v1/tokens", {
             "name": "x", "scope": "tenant", "tenant": "@nobody"}).status, 400)
-        self.assertTrue(lease)
 
 
 if __name__ == "__main__":

@@ -411,6 +411,27 @@ class Truth(Case):
         self.until_event("process_without_lease", "its lease gone has ended")
         self.until(lambda: is_dead(child), "it is ended", 20)
 
+    def test_one_that_leaves_its_tree(self):
+        """Its parents are gone: it is the lease's still, and counts in its quota."""
+        self.begin(watch="no-lease: end")
+        holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
+        middle = holder.do("spawn", command=[
+            "sh", "-c", f"sleep 600 & echo $! >{self.world.folder}/pid; wait"])
+        path = os.path.join(self.world.folder, "pid")
+        self.until(lambda: os.path.exists(path) and os.path.getsize(path), "a grandchild")
+        with open(path, encoding="ascii") as file:
+            child = int(file.read())
+        self.addCleanup(end_quietly, child)
+        self.see((child, 100 * MIB))
+        self.until(lambda: self.lease(lease)["driver_memory_bytes"] == 100 * MIB, "its own")
+        os.kill(middle, 9)
+        self.until(lambda: not os.path.exists(f"/proc/{middle}") or is_dead(middle), "gone")
+        self.see((child, 200 * MIB))
+        self.until(lambda: self.lease(lease)["driver_memory_bytes"] == 200 * MIB, "still")
+        time.sleep(2.5)
+        self.assertEqual(self.agent.events("process_without_lease"), [])
+        self.assertFalse(is_dead(child))
+
     def test_ignored(self):
         """By the program's file: a copy of it by that name is another program."""
         self.begin(watch=f"ignore: [{shutil.which('sleep')}]")
