@@ -94,8 +94,7 @@ static int find(const struct clv_request *request, const char *name,
 	if (!device || device->parent)
 		return clv_error_set(err, -ENODEV,
 			"there is no device %.60s that could be taken out of service: "
-			"see "
-			"cleave devices",
+			"see cleave devices",
 			name);
 	*ret = device;
 	return 0;

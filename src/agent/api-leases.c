@@ -148,9 +148,8 @@ int clv_api_post_lease(
 
 	if (!request->is_local)
 		return clv_error_set(err, -EINVAL,
-			"a lease is held by the process that asks for it, which must be "
-			"on "
-			"the node: use cleave run there");
+			"a lease is held by the process that asks for it, which must "
+			"be on the node: use cleave run there");
 	r = clv_request_parse_lease(request->body, request->n_body_bytes, &wanted, err);
 	if (r < 0)
 		return r;

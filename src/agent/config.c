@@ -27,6 +27,7 @@
 /* A context and the code of its kernels take some hundred MiB of a GPU. */
 #define TOLERANCE_BYTES (UINT64_C(512) << 20)
 #define GRACE_NS (10 * CLV_NS_PER_S)
+#define HANG_NS (60 * CLV_NS_PER_S)
 #define EVERY_S 2u
 #define EVERY_MAX_S 3600u
 #define GROUP_MAX_BYTES ((size_t)16 << 20)
@@ -396,7 +397,7 @@ static int read_no_lease(struct clv_yaml_value value, void *into, struct clv_err
 	return r;
 }
 
-static int read_grace(struct clv_yaml_value value, void *into, struct clv_error *err)
+static int read_duration(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	int r = clv_units_parse_duration(clv_yaml_text(value), into, err);
 
@@ -448,7 +449,8 @@ static const struct clv_yaml_field watch_fields[] = {
 	{"no-lease", read_no_lease, false, offsetof(struct clv_config, no_lease)},
 	{"tolerance", read_tolerance, false,
 		offsetof(struct clv_config, tolerance_bytes)},
-	{"grace", read_grace, false, offsetof(struct clv_config, grace_ns)},
+	{"grace", read_duration, false, offsetof(struct clv_config, grace_ns)},
+	{"hang", read_duration, false, offsetof(struct clv_config, hang_ns)},
 	{"ignore", read_ignored, false, 0},
 	{"every", read_every, false, offsetof(struct clv_config, watch_every_s)},
 };
@@ -479,6 +481,7 @@ static struct clv_config *make(void)
 	snprintf(config->address, sizeof(config->address), "127.0.0.1");
 	config->tolerance_bytes = TOLERANCE_BYTES;
 	config->grace_ns = GRACE_NS;
+	config->hang_ns = HANG_NS;
 	config->watch_every_s = EVERY_S;
 	return config;
 }

@@ -56,9 +56,10 @@ struct clv_config {
 	size_t n_nodes;
 	bool allow_overcommit;
 	enum clv_watch_policy over_quota, no_lease;
-	uint64_t tolerance_bytes;             /* of each process, that no call shows */
-	uint64_t grace_ns;                    /* before anything is said or done */
-	uint32_t watch_every_s;               /* 0: the drivers are not asked */
+	uint64_t tolerance_bytes; /* of each process, that no call shows */
+	uint64_t grace_ns;        /* before anything is said or done */
+	uint64_t hang_ns;         /* that a lease may keep the device from others */
+	uint32_t watch_every_s;   /* 0: the drivers are not asked */
 	char (*ignored)[CLV_CONFIG_TEXT_MAX]; /* programs that need no lease: paths */
 	size_t n_ignored;
 };

@@ -155,8 +155,7 @@ static int on_exit_of_worker(
 	if (hw->is_asking)
 		fail(hw, -EIO,
 			"the process that speaks to the drivers crashed: see the "
-			"kernel's "
-			"log for the driver that did it");
+			"kernel's log for the driver that did it");
 	else
 		end_worker(hw);
 	return 0;
@@ -169,8 +168,7 @@ static int on_timeout(sd_event_source *source, uint64_t now_us, void *userdata)
 	if (hw->is_asking)
 		fail(hw, -ETIMEDOUT,
 			"a driver does not answer: see the kernel's log; what it was "
-			"asked "
-			"may still happen");
+			"asked may still happen");
 	else
 		end_worker(hw);
 	return 0;

@@ -168,9 +168,8 @@ int clv_made_get(struct clv_made *made, struct clv_request *http,
 
 	if (http->caller.scope != CLV_SCOPE_ADMIN)
 		return clv_error_set(err, -EPERM,
-			"only an admin may have partitions made on this machine: take "
-			"one "
-			"that is there with --profile, or a share");
+			"only an admin may have partitions made on this machine: "
+			"take one that is there with --profile, or a share");
 	if (http->note[0] != '\0')
 		return finish(made, http, wanted, err);
 	device = find_free(made, wanted);

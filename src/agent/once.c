@@ -148,9 +148,8 @@ int clv_once_begin(
 		return 0;
 	if (strcmp(known.request, agent->current_key.request) != 0)
 		return clv_error_set(err, -EINVAL,
-			"this Idempotency-Key came with another request before: use a "
-			"new "
-			"one");
+			"this Idempotency-Key came with another request before: use "
+			"a new one");
 	return answer_again(request, route, &known, err);
 }
 

@@ -99,8 +99,7 @@ static int check(sqlite3 *db, const char *path, struct clv_error *err)
 	if (number > CLV_STORE_SCHEMA_VERSION)
 		return clv_error_set(err, -EBADMSG,
 			"%s was written by a later cleave (schema %ld, this one knows "
-			"%d): "
-			"update cleave first",
+			"%d): update cleave first",
 			path, number, CLV_STORE_SCHEMA_VERSION);
 	return 0;
 }

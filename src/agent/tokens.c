@@ -225,9 +225,8 @@ static int check_request(const struct clv_config *settings,
 
 	if ((request->scope == CLV_SCOPE_TENANT) != (request->tenant[0] != '\0'))
 		return clv_error_set(err, -EINVAL,
-			"a tenant's token says which tenant's, with tenant; a viewer's "
-			"or "
-			"an admin's does not");
+			"a tenant's token says which tenant's, with tenant; a "
+			"viewer's or an admin's does not");
 	if (request->tenant[0] == CLV_OWNER_CGROUP) {
 		if (clv_config_has_tenant(settings, request->tenant))
 			return 0;

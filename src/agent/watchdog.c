@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define LOOK_EVERY 60u /* ticks, for what is lost */
-#define STUCK_S 60u
 
 struct clv_watchdog {
 	struct clv_agent *agent;
@@ -120,7 +119,7 @@ void clv_watchdog_note(struct clv_lease *lease, const struct clv_arbiter_sample 
 	}
 	/* Alone it may compute for as long as it likes. */
 	truth->is_stuck = sample->overdue > truth->overdue &&
-			  now_ns - truth->progress_ns >= STUCK_S * CLV_NS_PER_S;
+			  now_ns - truth->progress_ns >= lease->agent->settings->hang_ns;
 }
 
 static const struct clv_lease *find_stuck(const struct clv_agent_device *device)
@@ -141,7 +140,8 @@ static void look_for_stuck(struct clv_agent *agent)
 
 		if (lease)
 			clv_condition_take_hang(agent, clv_devices_root(device),
-				lease->record.name, STUCK_S);
+				lease->record.name,
+				agent->settings->hang_ns / CLV_NS_PER_S);
 	}
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++)
 		clv_condition_end_hang(agent, clv_devices_at(agent->devices, i));

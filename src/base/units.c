@@ -118,22 +118,19 @@ int clv_units_parse_bytes(const char *text, uint64_t *ret_bytes, struct clv_erro
 
 	if (!read_decimal(text, &d))
 		return clv_error_set(err, -EINVAL,
-			"'%.40s' is not a size: write a positive number with a unit, as "
-			"512M or "
-			"1.5GiB",
+			"'%.40s' is not a size: write a positive number with a unit, "
+			"as 512M or 1.5GiB",
 			text);
 	unit = find_unit(byte_units, CLV_ARRAY_SIZE(byte_units), d.end);
 	if (!unit)
 		return clv_error_set(err, -EINVAL,
-			"'%.40s' has no unit that cleave knows: use K, M, G, T (binary) "
-			"or KB, "
-			"MB, GB, TB (decimal)",
+			"'%.40s' has no unit that cleave knows: use K, M, G, T "
+			"(binary) or KB, MB, GB, TB (decimal)",
 			text);
 	if (!scale_decimal(&d, unit->factor, &bytes) || bytes == 0)
 		return clv_error_set(err, -ERANGE,
-			"'%.40s' is not a size of memory: it must be at least 1 byte and "
-			"below "
-			"8 EiB",
+			"'%.40s' is not a size of memory: it must be at least 1 byte "
+			"and below 8 EiB",
 			text);
 
 	*ret_bytes = bytes;
@@ -143,9 +140,8 @@ int clv_units_parse_bytes(const char *text, uint64_t *ret_bytes, struct clv_erro
 static int fraction_range_error(const char *text, struct clv_error *err)
 {
 	return clv_error_set(err, -ERANGE,
-		"'%.40s' is out of range: a share is more than 0 and at most 1, as 0.3, "
-		"30%% "
-		"or 6/20",
+		"'%.40s' is out of range: a share is more than 0 and at most 1, as "
+		"0.3, 30%% or 6/20",
 		text);
 }
 
@@ -183,9 +179,8 @@ int clv_units_parse_fraction(const char *text, uint32_t *ret_ppm, struct clv_err
 	}
 	if (!good)
 		return clv_error_set(err, -EINVAL,
-			"'%.40s' is not a share: write a number above 0 and at most 1, "
-			"as 0.3, "
-			"30%% or 6/20",
+			"'%.40s' is not a share: write a number above 0 and at most "
+			"1, as 0.3, 30%% or 6/20",
 			text);
 	if (ppm == 0 || ppm > CLV_PPM)
 		return fraction_range_error(text, err);
@@ -232,9 +227,8 @@ int clv_units_parse_duration(const char *text, uint64_t *ret_ns, struct clv_erro
 		unit = find_unit(duration_units, CLV_ARRAY_SIZE(duration_units), d.end);
 	if (!unit || !scale_decimal(&d, unit->factor, &ns) || ns == 0)
 		return clv_error_set(err, -EINVAL,
-			"'%.40s' is not a duration: write a positive number with a unit, "
-			"as "
-			"250ms, 30s, 5m or 2h",
+			"'%.40s' is not a duration: write a positive number with a "
+			"unit, as 250ms, 30s, 5m or 2h",
 			text);
 
 	*ret_ns = ns;

@@ -276,8 +276,7 @@ static void print_commands(const json_t *commands, FILE *to)
 	if (clv_json_number(commands, "count") > 0)
 		clv_output_line(to,
 			"commands  %.0f, half below %.2f ms, one of twenty above %.2f "
-			"ms, the "
-			"longest %.2f ms",
+			"ms, the longest %.2f ms",
 			clv_json_number(commands, "count"),
 			1e3 * clv_json_number(commands, "p50_seconds"),
 			1e3 * clv_json_number(commands, "p95_seconds"),

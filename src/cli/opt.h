@@ -227,6 +227,20 @@ extern const char *const clv_opt_busy[];
 		.choices = clv_opt_classes, .help = about              \
 	}
 
+#define CLV_OPT_LEASE_DEVICE                                                  \
+	{                                                                     \
+		.name = "device", .letter = 'd', .type = CLV_OPT_TEXT,        \
+		.offset = CLV_OPT_AT(device), .argument = "DEVICE",           \
+		.completes = CLV_COMPLETE_DEVICE,                             \
+		.help = "On this device, by name or UUID; see cleave devices" \
+	}
+
+#define CLV_OPT_LEASE_WAIT(about)                                                \
+	{                                                                        \
+		.name = "wait", .letter = 'w', .type = CLV_OPT_WAIT,             \
+		.offset = CLV_OPT_AT(wait), .argument = "TIMEOUT", .help = about \
+	}
+
 /* Reads argv[1..]; argv[0] is skipped.  Stores the index of the first argument that is no
  * option; getopt may have moved the options before it.  -EINVAL with *err set. */
 int clv_opt_parse(const struct clv_verb *verb, int argc, char **argv,

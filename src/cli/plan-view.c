@@ -205,8 +205,7 @@ int clv_plan_fail_blocked(const json_t *plan)
 	clv_holders_describe(json_object_get(plan, "obstacles"), who, sizeof(who));
 	return clv_cli_fail(CLV_EXIT_NO_FIT,
 		"the layout cannot be applied now: %s; end it, or wait for it with "
-		"cleave "
-		"apply --on-busy=wait",
+		"cleave apply --on-busy=wait",
 		who);
 }
 

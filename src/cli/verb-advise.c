@@ -71,8 +71,7 @@ static const struct clv_listing listing = {
 	.n_columns = CLV_ARRAY_SIZE(columns),
 	.name_key = "name",
 	.none = "no advice: nothing was seen of leases for long enough that would be "
-		"better "
-		"otherwise",
+		"better otherwise",
 };
 
 static int run_advise(const struct clv_settings *settings, int argc, char **argv)
@@ -103,10 +102,9 @@ const struct clv_verb clv_verb_advise = {
 	.name = "advise",
 	.arguments = "[NAME|ID]",
 	.summary = "say which leases are too large, too small or idle, and what would do",
-	.about = "By what each lease was seen to use in the last hour. SLOWDOWN is how "
-		 "much "
-		 "slower than alone its programs would be in what is proposed, with all "
-		 "neighbours at work.",
+	.about = "By what each lease was seen to use in the last hour. SLOWDOWN is "
+		 "how much slower than alone its programs would be in what is "
+		 "proposed, with all neighbours at work.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.max_arguments = 1,

@@ -183,8 +183,7 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(operation),
 		.argument = "ID",
 		.help = "Instead of a new operation follow this one, which goes on in "
-			"the "
-			"agent",
+			"the agent",
 	},
 	CLV_OPT_EXPLAIN,
 	CLV_OPT_VERBOSE(
@@ -199,10 +198,9 @@ const struct clv_verb clv_verb_apply = {
 	.name = "apply",
 	.arguments = "FILE",
 	.summary = "divide the node's devices as a layout says",
-	.about = "Shows the plan and asks before it is carried out. Nothing that is in "
-		 "use "
-		 "is touched. What is begun goes on in the agent even when this command "
-		 "ends; what fails is undone as far as can be.",
+	.about = "Shows the plan and asks before it is carried out. Nothing that is "
+		 "in use is touched. What is begun goes on in the agent even when "
+		 "this command ends; what fails is undone as far as can be.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.max_arguments = 1,

@@ -28,10 +28,9 @@ const struct clv_verb clv_verb_diff = {
 	.name = "diff",
 	.arguments = "FILE",
 	.summary = "compare the node with a layout",
-	.about = "Prints + for what the layout wants and the node lacks, - for what it "
-		 "has "
-		 "and should not, ~ for what is to be set otherwise. Exits with 0 when "
-		 "nothing is to be done, with 1 when something is.",
+	.about = "Prints + for what the layout wants and the node lacks, - for what "
+		 "it has and should not, ~ for what is to be set otherwise. Exits "
+		 "with 0 when nothing is to be done, with 1 when something is.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

@@ -49,8 +49,7 @@ const struct clv_verb clv_verb_export = {
 	.name = "export",
 	.summary = "print the node as a layout",
 	.about = "Each device is named by its UUID and each partition by its exact "
-		 "place, so "
-		 "that applying it brings back just this.",
+		 "place, so that applying it brings back just this.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.run = run_export,

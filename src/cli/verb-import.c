@@ -126,8 +126,7 @@ const struct clv_verb clv_verb_import = {
 	.arguments = "FILE",
 	.summary = "turn another tool's file into a layout",
 	.about = "Prints the layout; remarks on what it cannot say, and what to do "
-		 "instead, "
-		 "go to standard error with their line. Nothing is applied.",
+		 "instead, go to standard error with their line. Nothing is applied.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

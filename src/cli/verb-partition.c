@@ -283,9 +283,8 @@ static int run_partition(const struct clv_settings *settings, int argc, char **a
 		return r ? r : verb->run(settings, argc - 1, argv + 1);
 	}
 	return clv_cli_fail(CLV_EXIT_USAGE,
-		"'%.40s' is nothing that is done with partitions: write create, destroy "
-		"or "
-		"list",
+		"'%.40s' is nothing that is done with partitions: write create, "
+		"destroy or list",
 		argv[0]);
 }
 
@@ -296,8 +295,7 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(start),
 		.argument = "N",
 		.help = "create: at this place of the device (see cleave profiles); "
-			"without "
-			"it, where it leaves most room for others",
+			"without it, where it leaves most room for others",
 	},
 	{
 		.name = "count",

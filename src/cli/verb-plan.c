@@ -31,10 +31,10 @@ const struct clv_verb clv_verb_plan = {
 	.name = "plan",
 	.arguments = "FILE",
 	.summary = "show the steps from the node as it is to a layout",
-	.about = "Changes nothing. Partitions that can stay do, and none that is in use "
-		 "is "
-		 "destroyed: who would have to end first is listed, and the exit code is "
-		 "75. FILE is a layout in YAML or JSON, - for standard input.",
+	.about = "Changes nothing. Partitions that can stay do, and none that is in "
+		 "use is destroyed: who would have to end first is listed, and the "
+		 "exit code is 75. FILE is a layout in YAML or JSON, - for standard "
+		 "input.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

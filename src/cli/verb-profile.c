@@ -213,15 +213,7 @@ static int run_profile(const struct clv_settings *settings, int argc, char **arg
 }
 
 static const struct clv_opt options[] = {
-	{
-		.name = "device",
-		.letter = 'd',
-		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(device),
-		.argument = "DEVICE",
-		.completes = CLV_COMPLETE_DEVICE,
-		.help = "On this device, by name or UUID; see cleave devices",
-	},
+	CLV_OPT_LEASE_DEVICE,
 	{
 		.name = "for",
 		.type = CLV_OPT_DURATION,
@@ -234,19 +226,11 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(shared),
 		.help = "Even when others hold the device: the figures are disturbed "
-			"then, and "
-			"say so",
+			"then, and say so",
 	},
-	{
-		.name = "wait",
-		.letter = 'w',
-		.type = CLV_OPT_WAIT,
-		.offset = CLV_OPT_AT(wait),
-		.argument = "TIMEOUT",
-		.help = "When others hold the device, queue for it, at most TIMEOUT long "
-			"(as "
-			"30s or 5m)",
-	},
+	CLV_OPT_LEASE_WAIT(
+		"When others hold the device, queue for it, at most TIMEOUT long (as "
+		"30s or 5m)"),
 	{
 		.name = "report",
 		.type = CLV_OPT_TEXT,
@@ -265,12 +249,10 @@ const struct clv_verb clv_verb_profile = {
 	.name = "profile",
 	.arguments = "[--] PROGRAM [ARGUMENT...]",
 	.summary = "run a program alone, measure it, and propose a share for it",
-	.about = "The program has a device to itself. At the end its memory, how much of "
-		 "the "
-		 "time it computed, its commands and their lengths are told on stderr, "
-		 "with "
-		 "the share, memory and class that it would do with. Exits with the "
-		 "program's code, or 128+N when signal N ended it.",
+	.about = "The program has a device to itself. At the end its memory, how much "
+		 "of the time it computed, its commands and their lengths are told on "
+		 "stderr, with the share, memory and class that it would do with. "
+		 "Exits with the program's code, or 128+N when signal N ended it.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

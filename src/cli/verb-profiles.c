@@ -109,13 +109,11 @@ const struct clv_verb clv_verb_profiles = {
 	.name = "profiles",
 	.arguments = "[DEVICE]",
 	.summary = "list what devices can be divided into, and how much still fits",
-	.about =
-		"FITS is how many more can be made beside what is there, MOST how many "
-		"an "
-		"empty device holds, MEMORY what one of them has: for vf:4, each of four "
-		"virtual functions. Of modes and numbers of functions the one of now "
-		"fits: others take its place. A device that cannot be divided is named "
-		"with the reason.",
+	.about = "FITS is how many more can be made beside what is there, MOST how "
+		 "many an empty device holds, MEMORY what one of them has: for vf:4, "
+		 "each of four virtual functions. Of modes and numbers of functions "
+		 "the one of now fits: others take its place. A device that cannot be "
+		 "divided is named with the reason.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.max_arguments = 1,

@@ -107,15 +107,7 @@ static const struct clv_opt options[] = {
 		.help = "What to call the lease; without it a name is made from the "
 			"program's",
 	},
-	{
-		.name = "device",
-		.letter = 'd',
-		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(device),
-		.argument = "DEVICE",
-		.completes = CLV_COMPLETE_DEVICE,
-		.help = "On this device, by name or UUID; see cleave devices",
-	},
+	CLV_OPT_LEASE_DEVICE,
 	{
 		.name = "profile",
 		.letter = 'p',
@@ -130,9 +122,8 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_SEVERAL,
 		.offset = CLV_OPT_AT(count),
 		.argument = "N",
-		.help = "So many devices, or partitions with --profile, all alike, each "
-			"of "
-			"them whole, as near to each other as can be",
+		.help = "So many devices, or partitions with --profile, all alike, "
+			"each of them whole, as near to each other as can be",
 	},
 	{
 		.name = "same-device",
@@ -154,10 +145,9 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(isolation),
 		.argument = "hardware|gate",
 		.choices = isolation_choices,
-		.help = "With hardware, --memory alone is enough: the smallest partition "
-			"that has it is found or made, and goes with the lease; gate "
-			"(the "
-			"default) is a share",
+		.help = "With hardware, --memory alone is enough: the smallest "
+			"partition that has it is found or made, and goes with the "
+			"lease; gate (the default) is a share",
 	},
 	{
 		.name = "time",
@@ -168,17 +158,9 @@ static const struct clv_opt options[] = {
 		.help = "After so long, as 2h, the program is ended and the lease given "
 			"back",
 	},
-	{
-		.name = "wait",
-		.letter = 'w',
-		.type = CLV_OPT_WAIT,
-		.offset = CLV_OPT_AT(wait),
-		.argument = "TIMEOUT",
-		.help = "When it does not fit now, queue for it, at most TIMEOUT long "
-			"(as "
-			"30s or 5m); the place in the queue is shown, and Ctrl-C leaves "
-			"it",
-	},
+	CLV_OPT_LEASE_WAIT(
+		"When it does not fit now, queue for it, at most TIMEOUT long (as "
+		"30s or 5m); the place in the queue is shown, and Ctrl-C leaves it"),
 	{
 		.name = "overcommit",
 		.type = CLV_OPT_FLAG,

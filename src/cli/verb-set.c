@@ -55,9 +55,8 @@ const struct clv_verb clv_verb_set = {
 	.name = "set",
 	.arguments = "NAME|ID",
 	.summary = "resize a lease while its programs run",
-	.about = "Prints the lease as it is now. A change that does not fit is refused "
-		 "and "
-		 "nothing changes.",
+	.about = "Prints the lease as it is now. A change that does not fit is "
+		 "refused and nothing changes.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

@@ -132,9 +132,8 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(scope),
 		.argument = "viewer|tenant|admin",
 		.choices = scopes,
-		.help = "create: what it may do: look (the default), what a tenant may, "
-			"or "
-			"everything",
+		.help = "create: what it may do: look (the default), what a tenant "
+			"may, or everything",
 	},
 	{
 		.name = "tenant",

@@ -228,8 +228,7 @@ const struct clv_verb clv_verb_top = {
 	.name = "top",
 	.summary = "watch the leases live: promised, used, memory, class, waiting",
 	.about = "q quits, the arrows scroll. A bar shows the part of the device held "
-		 "over "
-		 "the last second; the | in it marks what was promised.",
+		 "over the last second; the | in it marks what was promised.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.run = run_top,

@@ -103,8 +103,7 @@ static int fail_owner(const char *path, uid_t owner, struct clv_client_error *er
 {
 	return clv_client_fail(err, -EPERM, "not_permitted",
 		"the socket %s belongs to user %u, neither root nor you (user %u): "
-		"cleave "
-		"does not trust it, so name another with --socket or remove it",
+		"cleave does not trust it, so name another with --socket or remove it",
 		path, owner, geteuid());
 }
 

@@ -95,8 +95,7 @@ static int find_agent(char ret[CLV_PATH_MAX], struct clv_client_error *err)
 			return 0;
 		return clv_client_fail(err, -ENOENT, "unreachable",
 			"the agent %s (from CLEAVE_AGENT) is not a program: name the "
-			"path "
-			"of cleaved there, or unset it",
+			"path of cleaved there, or unset it",
 			chosen);
 	}
 	if (find_beside(ret) || find_in_path(ret))

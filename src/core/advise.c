@@ -263,9 +263,9 @@ static void say_starved(const struct clv_advise_lease *lease, char *ret, size_t 
 			(unsigned long long)use->n_refused, memory);
 	else
 		snprintf(ret, ret_bytes,
-			"it used %.2f of a share of %s and stood in line for %.0f %% of "
-			"the "
-			"time, which makes it %.1f times as slow as alone at worst",
+			"it used %.2f of a share of %s and stood in line for %.0f %% "
+			"of the time, which makes it %.1f times as slow as alone at "
+			"worst",
 			fraction(use->used_ppm), share, 100 * fraction(use->waiting_ppm),
 			clv_advise_slowdown(use, lease->has.share_ppm));
 }
@@ -323,8 +323,7 @@ static bool find_wrong_class(const struct found *found, struct clv_advice *ret)
 	} rows[] = {
 		{CLV_CLASS_LATENCY, CLV_CLASS_BATCH,
 			"it is at work without a pause: class latency makes it no "
-			"faster, and "
-			"the short turns cost it and others"},
+			"faster, and the short turns cost it and others"},
 		{CLV_CLASS_BATCH, CLV_CLASS_LATENCY,
 			"it works in short requests, which wait for long turns in class "
 			"batch"},

@@ -104,8 +104,7 @@ static int fail(const struct search *s, struct clv_error *err)
 	if (s->is_cordoned)
 		return clv_error_set(err, -EBUSY,
 			"no room for a partition of %s but on what is cordoned: see "
-			"cleave "
-			"devices, and cleave uncordon it or wait for that",
+			"cleave devices, and cleave uncordon it or wait for that",
 			size);
 	return clv_error_set(err, -ENODEV,
 		"no device here can be divided by hardware into a partition of %s: leave "

@@ -526,8 +526,7 @@ int clv_plan_mig(struct clv_planner *planner, struct clv_planned at)
 	if (!p.model)
 		return clv_planner_fail(planner, at, at.rule->line, -ENODEV,
 			"neither its driver nor the tables say what profiles it has: "
-			"update its "
-			"driver");
+			"update its driver");
 	if (at.rule->has_mig || at.rule->n_partitions > 0)
 		plan_mode(&p, true);
 	if (!at.rule->has_partitions) {

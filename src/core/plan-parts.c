@@ -160,9 +160,8 @@ int clv_plan_parts_check(struct clv_mig_planner *p, const struct clv_mig_wished 
 			sum, profile->name, profile->slices);
 	if (solve(p, NULL, wish, 0, &parts) < 0)
 		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
-			"these parts do not fit together in %s: leave their places out, "
-			"or "
-			"want fewer",
+			"these parts do not fit together in %s: leave their places "
+			"out, or want fewer",
 			profile->name);
 	return 0;
 }
@@ -190,8 +189,7 @@ int clv_plan_parts_know(
 			return clv_planner_fail(p->planner, p->at, p->at.rule->line,
 				-EINVAL,
 				"%s is there and not understood: another is in its "
-				"place: "
-				"destroy it with the tool that made it",
+				"place: destroy it with the tool that made it",
 				part->name);
 		taken |= units;
 	}

@@ -275,8 +275,8 @@ static void warn_of_requests(struct xcp_plan *p)
 		if (requested != 0 && requested != p->targets[i].memory)
 			clv_planner_warn(p->planner,
 				"%s: %s was asked for earlier and comes true with the "
-				"next "
-				"reload of its driver, which cannot take that back",
+				"next reload of its driver, which cannot take that "
+				"back",
 				device_at(p, i)->info.name,
 				clv_memory_mode_to_string(
 					(enum clv_memory_mode)requested));

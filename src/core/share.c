@@ -110,8 +110,7 @@ int clv_share_resolve(const struct clv_share_request *request,
 	if (share.compute_ppm == 0 && share.memory_bytes == 0)
 		return clv_error_set(err, -EINVAL,
 			"nothing says how much is wanted: give a share, an amount of "
-			"memory, or "
-			"both");
+			"memory, or both");
 	if (share.compute_ppm > CLV_PPM || share.cap_ppm > CLV_PPM)
 		return clv_error_set(err, -ERANGE, "a share or cap is at most 1");
 	r = check_memory(share.memory_bytes, device_memory_bytes, err);
@@ -125,9 +124,8 @@ int clv_share_resolve(const struct clv_share_request *request,
 			fraction_that(share.memory_bytes, device_memory_bytes);
 	if (share.cap_ppm > 0 && share.cap_ppm < clv_share_most_ppm(&share))
 		return clv_error_set(err, -EINVAL,
-			"the cap is below the share, so the share could never be had: "
-			"raise "
-			"the cap or lower the share");
+			"the cap is below the share, so the share could never be "
+			"had: raise the cap or lower the share");
 
 	*ret = share;
 	return 0;

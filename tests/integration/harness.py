@@ -107,6 +107,10 @@ class Attachment:
             self.page[at:at + 8] = struct.pack("=Q", value)
         return struct.unpack("=Q", self.page[at:at + 8])[0]
 
+    def commands(self, entered, done):
+        """As many went in, and are known to be complete."""
+        at = self.reply["slot"] * SLOT_BYTES
+        self.page[at:at + 16] = struct.pack("=QQ", entered, done)
 
     def stand_in_line(self, n_threads):
         at = self.reply["slot"] * SLOT_BYTES + WAITING_OFFSET
@@ -151,6 +155,8 @@ def serve_holder(api_path):
                 attachments.append(a)
         elif do == "memory":
             result = attachments[-1].memory(order.get("value"))
+        elif do == "commands":
+            result = attachments[-1].commands(order["entered"], order["done"])
         elif do == "stand_in_line":
             result = attachments[-1].stand_in_line(order["threads"])
         elif do == "control_is_sealed":

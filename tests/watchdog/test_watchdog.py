@@ -203,6 +203,23 @@ class Health(Case):
         self.until_health("degraded", "does not answer")
         self.until_health("ok")
 
+    def test_a_lease_that_keeps_the_device(self):
+        """Alone it may compute for as long as it likes; beside somebody who waits it may not."""
+        self.begin(watch="hang: 2s")
+        keeper, other = self.holder(), self.holder()
+        kept, waits = (h.lease(share=.5, name=n) for h, n in ((keeper, "keeper"), (other, "other")))
+        for holder, lease in ((keeper, kept), (other, waits)):
+            self.assertEqual(holder.do("attach", socket=lease["socket"])["status"], 0)
+        keeper.do("commands", entered=1, done=0)
+        keeper.do("stand_in_line", threads=1)
+        time.sleep(4)
+        self.assertEqual(self.device()["health"]["state"], "ok")
+        other.do("stand_in_line", threads=1)
+        self.until_health("degraded", "the lease keeper has not given it back for over 2 s")
+        keeper.do("commands", entered=1, done=1)
+        self.until_health("ok")
+        self.until_event("device_recovered")
+
 
 class Amd(Case):
     """On the double of amdgpu's sysfs."""

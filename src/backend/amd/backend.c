@@ -23,9 +23,8 @@ static int amd_probe(struct clv_backend **ret, struct clv_error *err)
 		return r;
 	if (!clv_file_exists("bus/pci/drivers/" DRIVER))
 		return clv_error_set(err, -ENODEV,
-			"the driver amdgpu is not loaded: if there is an AMD GPU, load "
-			"it "
-			"with modprobe amdgpu");
+			"the driver amdgpu is not loaded: if there is an AMD GPU, "
+			"load it with modprobe amdgpu");
 	backend = calloc(1, sizeof(*backend));
 	if (!backend)
 		return clv_error_errno(err, ENOMEM, "cannot look at amdgpu");

@@ -75,7 +75,6 @@ int clv_sim_check_scheme(
 		return 0;
 	return clv_error_set(err, -EBUSY,
 		"%s is divided already (%s), and only one way at a time is possible: "
-		"undo "
-		"that first",
+		"undo that first",
 		seen->info.name, clv_scheme_to_string(seen->scheme));
 }

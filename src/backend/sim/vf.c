@@ -89,8 +89,7 @@ static int check_no_vgpu(const struct clv_sim_request *request, struct clv_error
 		if (state->vf[i].type[0] != '\0')
 			return clv_error_set(err, -EBUSY,
 				"virtual function %u of %s is a vGPU (%s): take that "
-				"away "
-				"first",
+				"away first",
 				i + 1, request->seen->info.name, state->vf[i].type);
 	}
 	return clv_sim_check_idle(request->seen, err);

@@ -38,8 +38,7 @@ static int check_group(const char *vf_address, const char *what, struct clv_erro
 	if (clv_file_link(group, sizeof(group), VF "iommu_group", vf_address) < 0)
 		return clv_error_set(err, -ENOTSUP,
 			"%s: it is in no IOMMU group: turn the IOMMU on in the "
-			"firmware's "
-			"set-up and with intel_iommu=on or amd_iommu=on",
+			"firmware's set-up and with intel_iommu=on or amd_iommu=on",
 			what);
 	if (clv_file_list(&members, VF "iommu_group/devices", vf_address) < 0)
 		members.n = 0;
@@ -129,9 +128,8 @@ int clv_sriov_bind(const struct clv_node_device *device, const char *vf_address,
 	 * functions are made anew. */
 	if (device->vf.framework == CLV_VF_VFIO)
 		return clv_error_set(err, -ENOTSUP,
-			"%s: a function of NVIDIA's vGPU stays with its driver: give it "
-			"a "
-			"vGPU type, and the machine the function",
+			"%s: a function of NVIDIA's vGPU stays with its driver: give "
+			"it a vGPU type, and the machine the function",
 			what);
 	r = load_driver(driver, what, err);
 	if (r == 0 && is_vfio(driver))

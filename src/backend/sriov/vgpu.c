@@ -322,8 +322,7 @@ static int refuse_type(const struct clv_sriov_backend *backend,
 	if (clv_vgpu_find(backend->types, backend->n_types, type))
 		return clv_error_set(err, -ENOSPC,
 			"%s: no vGPU of type %s can be made on it now; of these types "
-			"one "
-			"can: %s",
+			"one can: %s",
 			what, type, names);
 	return clv_error_set(
 		err, -EINVAL, "%s: no vGPU type %s here; there is %s", what, type, names);
