@@ -47,6 +47,7 @@ struct clv_view {
 #define CLV_FLIGHT_COUNT(word) ((word) & ((UINT64_C(1) << CLV_FLIGHT_COUNT_BITS) - 1))
 
 /* What an API's gate supplies to the common part. */
+struct clv_queue_ops;
 struct clv_gate_api {
 	uint32_t attach_api; /* enum clv_attach_api */
 	/* Puts a marker behind everything that has none.  lingering: the program did not
@@ -54,8 +55,10 @@ struct clv_gate_api {
 	bool (*mark_tails)(bool lingering);
 	/* Waits for the oldest marker and books it.  Returns false if there is none. */
 	bool (*wait_for_marker)(void);
+	const struct clv_queue_ops *queues; /* for queues.h, whose these two mostly are */
 	/* Lets go what the vendor has and the gate keeps, as far as turn and room allow.
-	 * Returns whether anything is left that waits for those. */
+	 * Returns whether anything is left that waits for those.  NULL: it keeps nothing.
+	 */
 	bool (*let_go)(void);
 	/* In a forked child, before it attaches: forget what the parent had. */
 	void (*forget_parent)(void);

@@ -5,8 +5,8 @@
 
 #include <pthread.h>
 
-struct clv_cl_queue;
-extern struct clv_cl_queue clv_no_queue __attribute__((visibility("hidden")));
+struct clv_queue;
+extern struct clv_queue clv_no_queue __attribute__((visibility("hidden")));
 
 /* What the common part's files share.  Process-wide. */
 struct clv_gate_state {
@@ -35,8 +35,7 @@ extern struct clv_gate_state clv_gate __attribute__((visibility("hidden")));
  * next.  In a callback (depth above 0) last_queue is never set, so
  * that the quick way need not ask. */
 struct clv_gate_thread {
-	struct clv_cl_queue
-		*last_queue; /* never NULL; has no handle where none is known */
+	struct clv_queue *last_queue; /* never NULL; has no handle where none is known */
 	uint32_t callback_depth;
 	uint32_t n_marking; /* it is inside the vendor's calls that place a marker */
 };

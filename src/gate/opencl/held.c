@@ -7,7 +7,7 @@
 #include "gate/opencl/held.h"
 
 #include "gate/flight.h"
-#include "gate/opencl/queues.h"
+#include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/turnstile.h"
 
@@ -48,7 +48,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct clv_held *first, **end;
 	struct user_event *user_events;
-	uint32_t n_looks; /* along the line; see clv_cl_queue.line */
+	uint32_t n_looks; /* along the line; see clv_queue.line */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .end = &state.first};
 
 _Atomic uint32_t clv_held_n;
@@ -274,7 +274,7 @@ struct clv_held *clv_held_add(struct clv_held_command *command)
 /* The command is in flight, or was no work: its own event is its marker. */
 static void settle(struct clv_held *held)
 {
-	struct clv_cl_queue *queue = held->command.queue;
+	struct clv_queue *queue = held->command.queue;
 	uint64_t packed = held->let_go ? held->command.packed : 0;
 
 	if (held->event && CLV_FLIGHT_COUNT(packed) > 0)
@@ -333,11 +333,11 @@ void clv_held_enqueued(struct clv_held *held, cl_event event)
 }
 
 /* What a look along the line has seen of a queue so far. */
-static struct clv_held_line *line_of(struct clv_cl_queue *queue)
+static struct clv_held_line *line_of(struct clv_queue *queue)
 {
-	if (queue->line.look != state.n_looks)
-		queue->line = (struct clv_held_line){.look = state.n_looks};
-	return &queue->line;
+	if (clv_cl_queue(queue)->line.look != state.n_looks)
+		clv_cl_queue(queue)->line = (struct clv_held_line){.look = state.n_looks};
+	return &clv_cl_queue(queue)->line;
 }
 
 static bool is_free(const struct clv_held *held)

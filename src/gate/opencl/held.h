@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct clv_cl_queue;
+struct clv_queue;
 struct clv_held;
 
 /* Commands that the vendor has and that do not run yet: behind a user event that the
@@ -33,7 +33,7 @@ void clv_held_user_event_gone(cl_event event);
 
 /* What a command is, as far as holding it is concerned. */
 struct clv_held_command {
-	struct clv_cl_queue *queue;
+	struct clv_queue *queue;
 	cl_uint n_waits;
 	const cl_event *wait_list;
 	uint64_t packed; /* 0: no work, a marker or a barrier */

@@ -5,7 +5,7 @@
  * device. */
 #include "gate/opencl/held.h"
 #include "gate/opencl/objects.h"
-#include "gate/opencl/queues.h"
+#include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 
 #include <CL/cl_layer.h>
@@ -26,13 +26,14 @@ static void forget_parent(void)
 {
 	clv_queues_forget_parent();
 	clv_held_forget_parent();
-	clv_objects_forget_parent();
+	clv_charges_forget_parent();
 }
 
 static const struct clv_gate_api api = {
 	.attach_api = CLV_ATTACH_API_OPENCL,
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
+	.queues = &clv_cl_queue_ops,
 	.let_go = clv_held_let_go,
 	.forget_parent = forget_parent,
 };

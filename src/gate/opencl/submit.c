@@ -54,13 +54,13 @@ static void lock_order(struct clv_submission *submission)
 	submission->has_order_lock =
 		!submission->blocking && atomic_load(&submission->queue->has_held);
 	if (submission->has_order_lock)
-		pthread_mutex_lock(&submission->queue->order_lock);
+		pthread_mutex_lock(&clv_cl_queue(submission->queue)->order_lock);
 }
 
 static void unlock_order(struct clv_submission *submission)
 {
 	if (submission->has_order_lock)
-		pthread_mutex_unlock(&submission->queue->order_lock);
+		pthread_mutex_unlock(&clv_cl_queue(submission->queue)->order_lock);
 	submission->has_order_lock = false;
 }
 
@@ -173,7 +173,7 @@ static void book_held(struct clv_submission *submission, cl_int result)
 
 static void book_submitted(struct clv_submission *submission)
 {
-	struct clv_cl_queue *queue = submission->queue;
+	struct clv_queue *queue = submission->queue;
 	bool is_own = submission->own_event != NULL;
 	uint64_t unmarked;
 

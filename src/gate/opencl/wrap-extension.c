@@ -4,9 +4,10 @@
  * that this file does not know and whose name says that it allocates or submits is
  * refused. */
 #include "base/cleanup.h"
-#include "gate/opencl/costs.h"
+#include "gate/costs.h"
+#include "gate/opencl/kernels.h"
 #include "gate/opencl/objects.h"
-#include "gate/opencl/queues.h"
+#include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
 
@@ -49,7 +50,7 @@ static cl_int CL_API_CALL wrap_clEnqueueCommandBufferKHR(cl_uint n_queues,
 			return CL_INVALID_COMMAND_QUEUE;
 	}
 	r = clv_submission_begin(&submission, queue,
-		clv_cost_key_kernel((cl_kernel)(void *)buffer, 0, NULL), false, n_waits,
+		clv_kernel_kind((cl_kernel)(void *)buffer, 0, NULL), false, n_waits,
 		wait_list, event);
 	if (r != CL_SUCCESS)
 		return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, keeping and releasing command queues.  The gate holds no reference of its own:
  * a program that reads the reference count sees what it would see without. */
-#include "gate/opencl/queues.h"
+#include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 
 static cl_command_queue registered(cl_command_queue queue)

@@ -2,7 +2,7 @@
 /* The wrappers of every call that submits a command to a queue.  One macro, because they
  * differ in nothing but their parameters: each begins a submission, makes the vendor's
  * call with the submission's event, and ends it. */
-#include "gate/opencl/costs.h"
+#include "gate/opencl/kernels.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
 
@@ -33,11 +33,14 @@
 	{                                                                             \
 		cl_event *passed = event;                                             \
 		struct clv_quick quick;                                               \
+		cl_int r;                                                             \
                                                                                       \
-		if (CLV_LIKELY(clv_quick_begin(&quick, queue, (kind), (blocking))))   \
-			return clv_quick_end(                                         \
-				&quick, event, clv_real.function arguments);          \
-		return slow_##function arguments;                                     \
+		if (CLV_UNLIKELY((blocking) || clv_held_any() ||                      \
+				 !clv_quick_begin(&quick, queue, (kind))))            \
+			return slow_##function arguments;                             \
+		r = clv_real.function arguments;                                      \
+		clv_quick_end(&quick, r == CL_SUCCESS, event ? *event : NULL);        \
+		return r;                                                             \
 	}
 
 #define SUBMISSION(function, parameters, arguments, kind, blocking) \
@@ -53,9 +56,9 @@ PREPARED_SUBMISSION(clEnqueueNDRangeKernel,
 	(QUEUE, cl_kernel kernel, cl_uint dims, const size_t *offset, const size_t *global,
 		const size_t *local, WAITS),
 	(queue, kernel, dims, offset, global, local, PASS_WAITS),
-	clv_cost_key_kernel(kernel, dims, global), false,
-	clv_cost_seed_kernel(
-		clv_cost_key_kernel(kernel, dims, global), kernel, dims, global))
+	clv_kernel_kind(kernel, dims, global), false,
+	clv_kernel_seed(
+		clv_kernel_kind(kernel, dims, global), kernel, dims, global))
 
 SUBMISSION(clEnqueueReadBuffer,
 	(QUEUE, cl_mem buffer, cl_bool block, size_t offset, size_t n, void *to, WAITS),
@@ -137,7 +140,7 @@ SUBMISSION(clEnqueueMigrateMemObjects,
 SUBMISSION(clEnqueueTask,
 	(QUEUE, cl_kernel kernel, WAITS),
 	(queue, kernel, PASS_WAITS),
-	clv_cost_key_kernel(kernel, 0, NULL), false)
+	clv_kernel_kind(kernel, 0, NULL), false)
 SUBMISSION(clEnqueueNativeKernel,
 	(QUEUE, void (CL_CALLBACK *function)(void *), void *arguments, size_t n_arguments,
 		cl_uint n_objects, const cl_mem *objects, const void **locations, WAITS),

@@ -3,9 +3,9 @@
  * of them is ever made to wait.  What the program waits for itself needs no marker of the
  * gate's.  Callbacks are marked as such: one that waited could hold up the very thread
  * that must complete the work waited for. */
-#include "gate/opencl/costs.h"
+#include "gate/costs.h"
 #include "gate/opencl/held.h"
-#include "gate/opencl/queues.h"
+#include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
 #include "gate/turnstile.h"
@@ -33,7 +33,7 @@ static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 static struct clv_custody custody_of_event(cl_event event)
 {
 	struct clv_custody none = {0}, taken;
-	struct clv_cl_queue *queue;
+	struct clv_queue *queue;
 	cl_command_queue handle = NULL;
 
 	if (clv_real.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle),

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queue records and their markers.  A marker is the gate's own command behind a batch of
- * the program's; each is followed by a flush, because nothing obliges a driver to start
- * work that was never flushed. */
-#include "gate/opencl/queues.h"
+/* Queue records and their markers.  A marker is the gate's own event behind a batch of
+ * the program's commands; each is followed by a flush where a driver starts nothing that
+ * was never flushed. */
+#include "gate/queues.h"
 
-#include "gate/opencl/real.h"
-#include "gate/opencl/table.h"
 #include "gate/profile.h"
+#include "gate/table.h"
 
 #define MAX_MARKERS 1024
 
 struct marker {
-	cl_event event;
-	struct clv_cl_queue *queue;
+	void *event;
+	struct clv_queue *queue;
 	uint64_t packed;
 	uint64_t since_ns;
 	uint64_t kind;
@@ -64,9 +63,9 @@ static bool ring_is_nearly_full(void)
 	return full;
 }
 
-void clv_queue_retain(cl_command_queue handle)
+void clv_queue_retain(const void *handle)
 {
-	struct clv_cl_queue *queue = clv_queue_find(handle);
+	struct clv_queue *queue = clv_queue_find(handle);
 
 	if (queue)
 		atomic_fetch_add(&queue->application_references, 1);
@@ -78,8 +77,14 @@ static void abandon(uint64_t packed)
 		clv_flight_leave(packed);
 }
 
+static void flush_unlocked(struct clv_queue *queue)
+{
+	if (clv_gate.api->queues->flush)
+		clv_gate.api->queues->flush(queue);
+}
+
 /* With the queue's mark_lock held. */
-static bool place_marker(struct clv_cl_queue *queue)
+static bool place_marker(struct clv_queue *queue)
 {
 	struct marker marker = {
 		.queue = queue,
@@ -92,24 +97,24 @@ static bool place_marker(struct clv_cl_queue *queue)
 		return false;
 	/* Without a marker its completion would never be known: let it count as
 	 * complete. */
-	if (clv_real.clEnqueueMarkerWithWaitList(queue->handle, 0, NULL, &marker.event) !=
-		CL_SUCCESS) {
+	marker.event = clv_gate.api->queues->mark(queue);
+	if (!marker.event) {
 		abandon(marker.packed);
 		return false;
 	}
 	atomic_fetch_add(&queue->n_markers, 1);
 	atomic_store(&queue->unflushed, 0);
 	if (!push_marker(&marker)) {
-		clv_real.clReleaseEvent(marker.event);
+		clv_gate.api->queues->release_event(queue, marker.event);
 		atomic_fetch_sub(&queue->n_markers, 1);
 		abandon(marker.packed);
 		return false;
 	}
-	clv_real.clFlush(queue->handle);
+	flush_unlocked(queue);
 	return true;
 }
 
-static bool can_be_marked(const struct clv_cl_queue *queue)
+static bool can_be_marked(const struct clv_queue *queue)
 {
 	return !atomic_load(&queue->released) && atomic_load(&queue->n_held) == 0 &&
 	       !ring_is_nearly_full();
@@ -117,7 +122,7 @@ static bool can_be_marked(const struct clv_cl_queue *queue)
 
 /* A callback may run inside the vendor's calls below, on the thread that has a queue's
  * lock. */
-static bool lock_to_mark(struct clv_cl_queue *queue)
+static bool lock_to_mark(struct clv_queue *queue)
 {
 	if (clv_gate_thread.n_marking == 0)
 		pthread_mutex_lock(&queue->mark_lock);
@@ -127,43 +132,45 @@ static bool lock_to_mark(struct clv_cl_queue *queue)
 	return true;
 }
 
-static void unlock_marked(struct clv_cl_queue *queue)
+static void unlock_marked(struct clv_queue *queue)
 {
 	clv_gate_thread.n_marking--;
 	pthread_mutex_unlock(&queue->mark_lock);
 }
 
-static void flush(struct clv_cl_queue *queue)
+static void flush(struct clv_queue *queue)
 {
 	if (!lock_to_mark(queue))
 		return;
 	if (!atomic_load(&queue->released))
-		clv_real.clFlush(queue->handle);
+		flush_unlocked(queue);
 	unlock_marked(queue);
 }
 
 /* A command in B may wait for one in A that nobody flushed; the marker behind it would
  * then never complete.  It can only wait for what was submitted earlier, so flushing now
  * is enough. */
-static void flush_others(struct clv_cl_queue *marked)
+static void flush_others(struct clv_queue *marked)
 {
 	struct clv_table_walk walk = {0};
-	struct clv_cl_queue *queue;
+	struct clv_queue *queue;
 
+	if (!clv_gate.api->queues->flush)
+		return;
 	while ((queue = clv_table_next(&walk))) {
 		if (queue != marked && atomic_exchange(&queue->unflushed, 0))
 			flush(queue);
 	}
 }
 
-static void follow_up(struct clv_cl_queue *marked)
+static void follow_up(struct clv_queue *marked)
 {
 	flush_others(marked);
 	clv_helper_start();
 	clv_helper_wake();
 }
 
-bool clv_queue_mark(struct clv_cl_queue *queue)
+bool clv_queue_mark(struct clv_queue *queue)
 {
 	bool placed = false;
 
@@ -182,7 +189,7 @@ bool clv_queue_mark(struct clv_cl_queue *queue)
 	return placed;
 }
 
-void clv_queue_hold(struct clv_cl_queue *queue)
+void clv_queue_hold(struct clv_queue *queue)
 {
 	bool locked = lock_to_mark(queue), placed = false;
 
@@ -197,9 +204,9 @@ void clv_queue_hold(struct clv_cl_queue *queue)
 }
 
 /* From here on nobody touches the handle: after the program's release it may be gone. */
-void clv_queue_release(cl_command_queue handle)
+void clv_queue_release(const void *handle)
 {
-	struct clv_cl_queue *queue = clv_queue_find(handle);
+	struct clv_queue *queue = clv_queue_find(handle);
 	bool placed = false;
 
 	if (!queue || atomic_fetch_sub(&queue->application_references, 1) != 1)
@@ -219,7 +226,7 @@ void clv_queue_release(cl_command_queue handle)
 
 /* When the last marker is in, the tail behind it gets one at once if somebody else may be
  * waiting for this process to drain. */
-static void mark_if_contended(struct clv_cl_queue *queue)
+static void mark_if_contended(struct clv_queue *queue)
 {
 	const struct clv_view *view = clv_gate_peek();
 	enum clv_phase phase;
@@ -235,7 +242,7 @@ static void mark_if_contended(struct clv_cl_queue *queue)
 bool clv_queues_mark_tails(bool lingering)
 {
 	struct clv_table_walk walk = {0};
-	struct clv_cl_queue *queue;
+	struct clv_queue *queue;
 	bool placed = false;
 
 	while ((queue = clv_table_next(&walk))) {
@@ -250,7 +257,7 @@ bool clv_queues_mark_tails(bool lingering)
 }
 
 void clv_queue_mark_with_event(
-	struct clv_cl_queue *queue, cl_event event, uint64_t packed, uint64_t kind)
+	struct clv_queue *queue, void *event, uint64_t packed, uint64_t kind)
 {
 	struct marker marker = {
 		.event = event,
@@ -264,7 +271,7 @@ void clv_queue_mark_with_event(
 	atomic_fetch_add(&queue->n_markers, 1);
 	if (!push_marker(&marker)) {
 		atomic_fetch_sub(&queue->n_markers, 1);
-		clv_real.clReleaseEvent(event);
+		clv_gate.api->queues->release_event(queue, event);
 		abandon(packed);
 		return;
 	}
@@ -304,8 +311,8 @@ bool clv_queues_wait_for_marker(void)
 		flush_others(marker.queue);
 		flush(marker.queue);
 	}
-	clv_real.clWaitForEvents(1, &marker.event);
-	clv_real.clReleaseEvent(marker.event);
+	clv_gate.api->queues->wait_for_event(marker.queue, marker.event);
+	clv_gate.api->queues->release_event(marker.queue, marker.event);
 	learn(marker.packed, marker.since_ns, marker.kind);
 	if (atomic_fetch_sub(&marker.queue->n_markers, 1) == 1)
 		mark_if_contended(marker.queue);
@@ -314,7 +321,7 @@ bool clv_queues_wait_for_marker(void)
 	return true;
 }
 
-struct clv_custody clv_custody_take(struct clv_cl_queue *queue)
+struct clv_custody clv_custody_take(struct clv_queue *queue)
 {
 	struct clv_custody custody = {.queue = queue};
 

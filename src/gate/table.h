@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/opencl/queues.h"
+#include "gate/queues.h"
 
 /* Where queue records are found by handle: an open-addressed table that is read without a
  * lock.  Records and outgrown tables are kept for ever, so stale readers stay safe. */
@@ -11,11 +11,11 @@ struct clv_table_walk {
 	const struct clv_table *table;
 	uint32_t index;
 };
-struct clv_cl_queue *clv_table_next(struct clv_table_walk *walk);
+struct clv_queue *clv_table_next(struct clv_table_walk *walk);
 
-void clv_table_remove(struct clv_cl_queue *queue);
+void clv_table_remove(struct clv_queue *queue);
 
 /* Makes a released record reusable once its last marker is in. */
-void clv_table_recycle(struct clv_cl_queue *queue);
+void clv_table_recycle(struct clv_queue *queue);
 
 void clv_table_forget(void);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Estimates of how long commands take.  They steer only how much is in flight at once;
  * what a lease pays for is held time, which the arbiter measures itself. */
-#include "gate/opencl/costs.h"
-
-#include "gate/opencl/real.h"
+#include "gate/costs.h"
 
 #define SETTLED_AFTER 3
 #define MAX_ESTIMATE_NS UINT64_C(4000000000)
@@ -23,10 +21,10 @@ static uint64_t blend(uint64_t old_ns, uint64_t took_ns, uint32_t n_samples)
 	return old_ns + took_ns / 8 - old_ns / 8;
 }
 
-/* The kind by name behind a kind by handle, in the same place of a table of its own. */
+/* The lasting key behind one that is not, in the same place of a table of its own. */
 static struct {
 	_Atomic uint64_t key;
-	_Atomic uint64_t key_by_name;
+	_Atomic uint64_t lasting_key;
 } aliases[1 << CLV_COST_BITS];
 
 static size_t place_of(uint64_t key)
@@ -61,38 +59,17 @@ void clv_cost_learn(uint64_t key, uint64_t took_ns)
 
 	learn_one(key, took_ns);
 	if (atomic_load(&aliases[place].key) == key)
-		learn_one(atomic_load(&aliases[place].key_by_name), took_ns);
+		learn_one(atomic_load(&aliases[place].lasting_key), took_ns);
 }
 
-static uint64_t hash_of_kernel(cl_kernel kernel)
-{
-	char name[256] = "";
-	cl_program program = NULL;
-	uint64_t hash;
-
-	clv_real.clGetKernelInfo(
-		kernel, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL);
-	clv_real.clGetKernelInfo(
-		kernel, CL_KERNEL_FUNCTION_NAME, sizeof(name) - 1, name, NULL);
-	hash = (uint64_t)(uintptr_t)program;
-	for (const char *c = name; *c; c++)
-		hash = (hash ^ (uint64_t)(unsigned char)*c) * CLV_COST_MULTIPLIER;
-	return hash;
-}
-
-void clv_cost_seed_kernel(
-	uint64_t key, cl_kernel kernel, cl_uint n_dimensions, const size_t *global_size)
+void clv_cost_seed(uint64_t key, uint64_t lasting_key)
 {
 	size_t place = place_of(key);
-	uint64_t key_by_name, estimate_ns;
+	uint64_t estimate_ns;
 
-	if (!kernel || clv_cost_estimate(key) > 0)
-		return;
-	key_by_name = clv_cost_key_kernel(
-		(cl_kernel)(uintptr_t)hash_of_kernel(kernel), n_dimensions, global_size);
-	atomic_store(&aliases[place].key_by_name, key_by_name);
+	atomic_store(&aliases[place].lasting_key, lasting_key);
 	atomic_store(&aliases[place].key, key);
-	estimate_ns = clv_cost_estimate(key_by_name);
+	estimate_ns = clv_cost_estimate(lasting_key);
 	if (estimate_ns == 0)
 		return;
 	atomic_store(&clv_costs[place].estimate_ns, (uint32_t)estimate_ns);

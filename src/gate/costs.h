@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <CL/cl.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* How long commands take, by kind: kernels by handle and global size, the rest by
+/* How long commands take, by kind: kernels by handle and size, the rest by
  * operation and magnitude.  A direct-mapped table of atomics; a collision only makes a
  * command unknown again, and an unknown command goes one at a time.  Keys are
  * never 0, and mixed: their high bits are the place. */
@@ -25,21 +24,6 @@ enum clv_cost_operation {
 };
 
 #define CLV_COST_MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
-
-static inline __attribute__((always_inline)) uint64_t clv_cost_key_kernel(
-	cl_kernel kernel, cl_uint n_dimensions, const size_t *global_size)
-{
-	uint64_t key = (uint64_t)(uintptr_t)kernel + 1;
-
-	if (!global_size)
-		return key * CLV_COST_MULTIPLIER | 1;
-	key += global_size[0] * CLV_COST_MULTIPLIER;
-	if (n_dimensions > 1)
-		key = (key ^ global_size[1]) * CLV_COST_MULTIPLIER;
-	if (n_dimensions > 2)
-		key = (key ^ global_size[2]) * CLV_COST_MULTIPLIER;
-	return key | 1;
-}
 
 static inline uint64_t clv_cost_key_bytes(
 	enum clv_cost_operation operation, size_t n_bytes)
@@ -77,10 +61,9 @@ static inline __attribute__((always_inline)) uint64_t clv_cost_estimate(uint64_t
 /* One command of this kind took about this long. */
 void clv_cost_learn(uint64_t key, uint64_t took_ns);
 
-/* Before a kernel of unknown length: what kernels of the same program, name and size
- * took. Programs that make a kernel object for each launch would be unknown for ever. */
-void clv_cost_seed_kernel(
-	uint64_t key, cl_kernel kernel, cl_uint n_dimensions, const size_t *global_size);
+/* A kind that is also known by another key, which lives longer: what is known by that one
+ * is known by this one from now on, and both learn. */
+void clv_cost_seed(uint64_t key, uint64_t lasting_key);
 
 /* Estimates turned out to be far off: learn anew. */
 void clv_cost_forget(void);

@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of queue records: lock-free to read, a mutex to change. */
-#include "gate/opencl/table.h"
-
-#include "gate/opencl/real.h"
+#include "gate/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_SIZE 256
-#define TOMBSTONE ((struct clv_cl_queue *)&tombstone)
+#define TOMBSTONE ((struct clv_queue *)&tombstone)
 
 struct clv_table {
 	uint32_t size;   /* a power of two */
 	uint32_t n_used; /* tombstones included */
-	_Atomic(struct clv_cl_queue *) entries[];
+	_Atomic(struct clv_queue *) entries[];
 };
 
 static _Atomic(struct clv_table *) current;
-static struct clv_cl_queue *free_records;
+static struct clv_queue *free_records;
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 static char tombstone;
 
-struct clv_cl_queue clv_no_queue;
+struct clv_queue clv_no_queue;
 
-static uint32_t hash(cl_command_queue handle)
+static uint32_t hash(const void *handle)
 {
 	return (uint32_t)(((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
 }
 
-static struct clv_cl_queue *look_up(cl_command_queue handle)
+static struct clv_queue *look_up(const void *handle)
 {
 	struct clv_table *table = atomic_load_explicit(&current, memory_order_acquire);
-	struct clv_cl_queue *queue;
+	struct clv_queue *queue;
 
 	if (!table)
 		return NULL;
@@ -45,12 +43,12 @@ static struct clv_cl_queue *look_up(cl_command_queue handle)
 	}
 }
 
-static void insert(struct clv_table *table, struct clv_cl_queue *queue)
+static void insert(struct clv_table *table, struct clv_queue *queue)
 {
 	for (uint32_t i = hash(queue->handle);; i++) {
-		_Atomic(struct clv_cl_queue *) *entry =
+		_Atomic(struct clv_queue *) *entry =
 			&table->entries[i & (table->size - 1)];
-		struct clv_cl_queue *there = atomic_load(entry);
+		struct clv_queue *there = atomic_load(entry);
 
 		if (there && there != TOMBSTONE)
 			continue;
@@ -70,7 +68,7 @@ static bool make_room(void)
 	if (old && (old->n_used + 1) * 2 <= old->size)
 		return true;
 	for (uint32_t i = 0; old && i < old->size; i++) {
-		struct clv_cl_queue *queue = atomic_load(&old->entries[i]);
+		struct clv_queue *queue = atomic_load(&old->entries[i]);
 
 		n_live += queue && queue != TOMBSTONE;
 	}
@@ -81,7 +79,7 @@ static bool make_room(void)
 		return false;
 	table->size = size;
 	for (uint32_t i = 0; old && i < old->size; i++) {
-		struct clv_cl_queue *queue = atomic_load(&old->entries[i]);
+		struct clv_queue *queue = atomic_load(&old->entries[i]);
 
 		if (queue && queue != TOMBSTONE)
 			insert(table, queue);
@@ -90,37 +88,28 @@ static bool make_room(void)
 	return true;
 }
 
-static struct clv_cl_queue *new_record(cl_command_queue handle)
+static struct clv_queue *new_record(const void *handle)
 {
-	struct clv_cl_queue *queue = free_records;
-	cl_command_queue_properties properties = 0;
-	pthread_mutexattr_t attributes;
+	struct clv_queue *queue = free_records;
+	size_t n_bytes = clv_gate.api->queues->record_bytes;
 
 	if (queue)
 		free_records = queue->next_free;
 	else
-		queue = malloc(sizeof(*queue));
+		queue = malloc(n_bytes);
 	if (!queue)
 		return NULL;
-	memset(queue, 0, sizeof(*queue));
+	memset(queue, 0, n_bytes);
 	queue->handle = handle;
 	queue->application_references = 1;
-	clv_real.clGetCommandQueueInfo(
-		handle, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
-	clv_real.clGetCommandQueueInfo(
-		handle, CL_QUEUE_CONTEXT, sizeof(queue->context), &queue->context, NULL);
-	queue->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 	pthread_mutex_init(&queue->mark_lock, NULL);
-	pthread_mutexattr_init(&attributes);
-	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(&queue->order_lock, &attributes);
-	pthread_mutexattr_destroy(&attributes);
+	clv_gate.api->queues->begin(queue);
 	return queue;
 }
 
-struct clv_cl_queue *clv_queue_find(cl_command_queue handle)
+struct clv_queue *clv_queue_find(const void *handle)
 {
-	struct clv_cl_queue *queue = look_up(handle);
+	struct clv_queue *queue = look_up(handle);
 
 	if (CLV_LIKELY(queue != NULL)) {
 		if (clv_gate_thread.callback_depth == 0)
@@ -139,12 +128,12 @@ struct clv_cl_queue *clv_queue_find(cl_command_queue handle)
 	return queue;
 }
 
-struct clv_cl_queue *clv_table_next(struct clv_table_walk *walk)
+struct clv_queue *clv_table_next(struct clv_table_walk *walk)
 {
 	if (!walk->table)
 		walk->table = atomic_load_explicit(&current, memory_order_acquire);
 	while (walk->table && walk->index < walk->table->size) {
-		struct clv_cl_queue *queue = atomic_load_explicit(
+		struct clv_queue *queue = atomic_load_explicit(
 			&walk->table->entries[walk->index++], memory_order_acquire);
 
 		if (queue && queue != TOMBSTONE)
@@ -153,7 +142,7 @@ struct clv_cl_queue *clv_table_next(struct clv_table_walk *walk)
 	return NULL;
 }
 
-void clv_table_remove(struct clv_cl_queue *queue)
+void clv_table_remove(struct clv_queue *queue)
 {
 	struct clv_table *table;
 
@@ -168,7 +157,7 @@ void clv_table_remove(struct clv_cl_queue *queue)
 	clv_table_recycle(queue);
 }
 
-void clv_table_recycle(struct clv_cl_queue *queue)
+void clv_table_recycle(struct clv_queue *queue)
 {
 	if (!atomic_load(&queue->released) || atomic_load(&queue->n_markers) > 0 ||
 		atomic_load(&queue->n_held) > 0)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Charges to the lease's memory quota (gate.h), and what they hang on.  Any thread. */
+
+struct clv_charge {
+	uint64_t n_bytes;
+	uint32_t epoch;
+	bool charged;
+	bool refused; /* over quota, or the process is in no lease */
+};
+
+/* Whether n_bytes may be asked of the vendor. */
+struct clv_charge clv_charge_take(uint64_t n_bytes);
+void clv_charge_undo(const struct clv_charge *charge);
+
+/* Allocations known by address, or by a handle that is as good. */
+void clv_charge_pointer(const struct clv_charge *charge, const void *address);
+void clv_release_pointer(const void *address);
+
+/* The same in two steps, where the vendor may refuse to free: taken before its call, for
+ * afterwards the address may be another thread's; then undone, or charged again. */
+struct clv_charge clv_charge_withdraw(const void *address);
+
+void clv_charges_forget_parent(void);

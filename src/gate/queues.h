@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gate/costs.h"
+#include "gate/flight.h"
+
+#include <pthread.h>
+
+/* What the gate knows of each queue (OpenCL's command queues, the streams of CUDA and
+ * HIP), and the markers that tell what is complete.  Records are found without a lock;
+ * they are reused, never unmapped, so a look-up that races with a release reads stale
+ * data and never wild memory. */
+
+struct clv_queue {
+	const void *handle; /* what the API calls it by; unique in the process */
+	void *context;
+	bool out_of_order;
+	_Atomic uint32_t application_references;
+	_Atomic uint32_t released;
+
+	/* Submitted since the last marker: packed as in gate.h. */
+	_Atomic uint64_t unmarked;
+	_Atomic uint64_t unmarked_since_ns;
+	_Atomic uint64_t unmarked_kind; /* cost key, or CLV_COST_MIXED; 0: none */
+	_Atomic uint32_t unflushed;
+	_Atomic uint32_t n_markers;
+
+	/* The program itself waits for what it submits: it needs fewer markers. */
+	_Atomic uint32_t sync_style;
+	_Atomic(const void *) tail_event; /* the last command's, where it has one */
+
+	/* Commands that the vendor has and that may not run yet.  While there
+	 * are any, no marker is placed: it could wait for them. */
+	_Atomic uint32_t n_held;
+	_Atomic uint32_t has_held; /* it had one once */
+
+	pthread_mutex_t mark_lock;
+	struct clv_queue *next_free;
+};
+
+/* What the API's gate does for them. */
+struct clv_queue_ops {
+	size_t record_bytes; /* a struct clv_queue, followed by the API's own */
+	/* A new record: its handle is set, the rest is zero. */
+	void (*begin)(struct clv_queue *queue);
+	/* Puts an event behind all that was submitted to it.  NULL: that failed. */
+	void *(*mark)(struct clv_queue *queue);
+	/* What was submitted would not start without it; NULL: there is no such thing. */
+	void (*flush)(struct clv_queue *queue);
+	void (*wait_for_event)(struct clv_queue *queue, void *event);
+	void (*release_event)(struct clv_queue *queue, void *event);
+};
+
+/* NULL only when memory ran out.  A released record has no handle, so what a thread
+ * remembers is never taken for its successor. */
+struct clv_queue *clv_queue_find(const void *handle);
+
+void clv_queue_retain(const void *handle);
+
+/* Before the program's release: marks the tail if it is the last one. */
+void clv_queue_release(const void *handle);
+
+/* One more command will be held: what is before it gets its marker now. */
+void clv_queue_hold(struct clv_queue *queue);
+
+/* Puts a marker behind what has none.  False: nothing to mark, or not possible now. */
+bool clv_queue_mark(struct clv_queue *queue);
+
+/* All queues.  lingering: the program did not come back to them in time. */
+bool clv_queues_mark_tails(bool lingering);
+
+/* Before the vendor's call: of what kind the commands without a marker are. */
+CLV_HOT void clv_queue_note_kind(struct clv_queue *queue, uint64_t kind)
+{
+	uint64_t before =
+		atomic_load_explicit(&queue->unmarked_kind, memory_order_relaxed);
+
+	if (CLV_UNLIKELY(before != kind))
+		atomic_store_explicit(&queue->unmarked_kind,
+			before ? CLV_COST_MIXED : kind, memory_order_relaxed);
+}
+
+/* Books a command that the vendor accepted, with its event where it has one.  Returns all
+ * that has no marker now. */
+CLV_HOT uint64_t clv_queue_submitted(
+	struct clv_queue *queue, const void *event, uint64_t packed)
+{
+	uint64_t before;
+
+	/* First, so that whoever takes this command into custody sees that it is the
+	 * last. */
+	atomic_store_explicit(&queue->tail_event, event, memory_order_relaxed);
+	before = atomic_fetch_add(&queue->unmarked, packed);
+	atomic_store_explicit(&queue->unflushed, 1, memory_order_relaxed);
+	if (CLV_UNLIKELY(CLV_FLIGHT_COUNT(before) == 0))
+		atomic_store_explicit(
+			&queue->unmarked_since_ns, clv_clock_ns(), memory_order_relaxed);
+	return before + packed;
+}
+
+/* A command's own event (reference taken over) serves as its marker. */
+void clv_queue_mark_with_event(
+	struct clv_queue *queue, void *event, uint64_t packed, uint64_t kind);
+
+/* The program waits until all submitted so far is complete: what it observes needs no
+ * marker. Take before the wait, book after it. */
+struct clv_custody {
+	struct clv_queue *queue;
+	uint64_t packed;
+	uint64_t since_ns;
+	uint64_t kind;
+};
+struct clv_custody clv_custody_take(struct clv_queue *queue);
+void clv_custody_book(const struct clv_custody *custody);
+
+/* Nothing was observed after all. */
+void clv_custody_return(const struct clv_custody *custody);
+
+/* Waits for the oldest marker and books it.  False: there is none. */
+bool clv_queues_wait_for_marker(void);
+void clv_queues_forget_parent(void);
+
+/* The common case of a submission, inline: an attached process that nobody contends with,
+ * no callback (there last_queue is never set), a queue seen before, a command of known
+ * length that does not block, nothing held.  True: the command is counted in, make the
+ * call and end it with clv_quick_end.  False: nothing happened, take the long way. */
+struct clv_quick {
+	struct clv_view *view;
+	struct clv_queue *queue;
+	uint64_t packed;
+};
+
+CLV_HOT bool clv_quick_begin(struct clv_quick *quick, const void *handle, uint64_t kind)
+{
+	const struct clv_cost *cost = clv_cost_of(kind);
+
+	if (CLV_UNLIKELY(atomic_load_explicit(&cost->key, memory_order_relaxed) != kind))
+		return false;
+	quick->view = clv_gate_peek();
+	quick->queue = clv_gate_thread.last_queue;
+	quick->packed = CLV_FLIGHT_PACK(
+		(uint64_t)atomic_load_explicit(&cost->estimate_ns, memory_order_relaxed));
+	if (CLV_UNLIKELY(
+		    !quick->view || quick->queue->handle != handle ||
+		    atomic_load_explicit(&quick->queue->has_held, memory_order_relaxed)))
+		return false;
+	if (CLV_UNLIKELY(!clv_flight_quick_enter(quick->view, quick->packed)))
+		return false;
+	clv_queue_note_kind(quick->queue, kind);
+	return true;
+}
+
+/* After the vendor's call: whether it took the command, and the command's event. */
+CLV_HOT void clv_quick_end(
+	const struct clv_quick *quick, bool is_accepted, const void *event)
+{
+	uint64_t unmarked;
+
+	if (CLV_UNLIKELY(!is_accepted)) {
+		clv_flight_leave(quick->packed);
+		return;
+	}
+	unmarked = clv_queue_submitted(quick->queue, event, quick->packed);
+	if (CLV_UNLIKELY(clv_flight_fills_marker(quick->view, unmarked)))
+		clv_queue_mark(quick->queue);
+}
