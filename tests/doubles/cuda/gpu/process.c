@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../link.h"
+#include "machine.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A process that uses CUDA, from its hello to its death, and what it asks.  It is dead
+ * when the kernel says so: a child that has inherited the socket does not keep it alive.
+ */
+
+struct process *dcu_process_new(struct machine *m, int fd, int pid)
+{
+	struct process *p = calloc(1, sizeof(*p));
+
+	p->number = ++m->last_number;
+	p->fd = fd;
+	p->pid = pid;
+	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	p->arena = -1;
+	for (uint32_t i = 0; i < DCU_SLOTS; i++) {
+		p->streams[i].process = p;
+		p->streams[i].number = i;
+	}
+	p->next = m->processes;
+	m->processes = p;
+	return p;
+}
+
+void dcu_process_end(struct machine *m, struct process *p)
+{
+	while (p->contexts)
+		dcu_context_free(m, p->contexts);
+	for (uint32_t i = 0; i < m->node.n_gpus; i++)
+		dcu_memory_give(m, p, i, p->usage[i].bytes);
+	if (p->area)
+		munmap(p->area, sizeof(*p->area));
+	p->area = NULL;
+	p->gone = true;
+	close(p->fd);
+	close(p->pidfd);
+	if (p->arena >= 0)
+		close(p->arena);
+	p->fd = p->pidfd = p->arena = -1;
+}
+
+/* --- Requests --- */
+
+struct exchange {
+	struct machine *m;
+	struct process *p;
+	struct dcu_message message;
+	struct dcu_files in, out;
+	bool out_is_mine; /* to be closed when it is sent */
+};
+
+static void answer_hello(struct exchange *x)
+{
+	int fd = memfd_create("cuda-double", MFD_CLOEXEC);
+	struct dcu_area *area;
+
+	if (fd < 0 || x->in.n != 1 || x->p->area || ftruncate(fd, sizeof(*area)) < 0)
+		return;
+	area = mmap(NULL, sizeof(*area), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (area == MAP_FAILED)
+		return;
+	x->p->area = area;
+	for (int i = 0; i < DCU_SLOTS; i++)
+		x->p->streams[i].slot = &area->slots[i];
+	x->p->arena = x->in.fds[0];
+	x->in.n = 0;
+	x->out = (struct dcu_files){{fd, dup(x->m->bell)}, 2};
+	x->out_is_mine = true;
+	x->message.hello.n_gpus = x->m->node.n_gpus;
+	x->message.hello.driver_version = (uint32_t)x->m->options.version;
+	x->message.hello.number = x->p->number;
+	x->message.hello.host_mb_s = (uint32_t)x->m->options.host_mb_s;
+	x->message.hello.device_mb_s = (uint32_t)x->m->options.device_mb_s;
+	x->message.result = 0;
+}
+
+static uint32_t multiprocessors(const struct dnv_model *model)
+{
+	bool is_small = model->capability[0] < 8 ||
+			(model->capability[0] == 8 && model->capability[1] == 0);
+
+	return model->cores / (is_small ? 64 : 128);
+}
+
+static void answer_gpu(struct exchange *x)
+{
+	const struct gpu *gpu = &x->m->gpus[x->message.a];
+	const struct dnv_model *model = gpu->node->model;
+	struct dcu_gpu_info *info = &x->message.gpu;
+
+	memset(info, 0, sizeof(*info));
+	snprintf(info->name, sizeof(info->name), "%s", model->name);
+	memcpy(info->uuid, gpu->node->uuid, sizeof(info->uuid));
+	info->domain = gpu->node->domain;
+	info->bus = gpu->node->bus;
+	info->device = gpu->node->device;
+	info->sms = multiprocessors(model);
+	info->capability[0] = model->capability[0];
+	info->capability[1] = model->capability[1];
+	info->memory_bytes = gpu->total_bytes;
+	x->message.result = 0;
+}
+
+static void answer_context_new(struct exchange *x)
+{
+	struct context *c = dcu_context_new(
+		x->m, x->p, (uint32_t)x->message.a, (uint32_t)x->message.b);
+
+	x->message.result = c ? 0 : 2;
+	x->message.a = c ? c->number : 0;
+}
+
+static void answer_context_free(struct exchange *x)
+{
+	struct context *c = dcu_context_find(x->p, (uint32_t)x->message.a);
+
+	if (c)
+		dcu_context_free(x->m, c);
+	x->message.result = c ? 0 : 201;
+}
+
+static void answer_take(struct exchange *x)
+{
+	x->message.result =
+		dcu_memory_take(x->m, x->p, (uint32_t)x->message.a, x->message.b);
+}
+
+static void answer_give(struct exchange *x)
+{
+	dcu_memory_give(x->m, x->p, (uint32_t)x->message.a, x->message.b);
+	x->message.result = 0;
+}
+
+static void answer_memory(struct exchange *x)
+{
+	const struct gpu *gpu = &x->m->gpus[x->message.a];
+
+	x->message.a = gpu->total_bytes - gpu->used_bytes;
+	x->message.b = gpu->total_bytes;
+	x->message.result = 0;
+}
+
+static void answer_ask(struct exchange *x)
+{
+	int fd = memfd_create("answer", MFD_CLOEXEC);
+	FILE *to = fd < 0 ? NULL : fdopen(dup(fd), "w");
+
+	if (!to)
+		return;
+	x->message.result = 0;
+	if (strncmp(x->message.text, "stats", sizeof(x->message.text)) == 0)
+		dcu_stats_print(x->m, to);
+	else if (strncmp(x->message.text, "trace", sizeof(x->message.text)) == 0)
+		dcu_trace_print(to);
+	else
+		x->message.result = 1;
+	fclose(to);
+	x->out = (struct dcu_files){{fd}, 1};
+	x->out_is_mine = true;
+}
+
+static void answer_arena(struct exchange *x)
+{
+	for (struct process *p = x->m->processes; p; p = p->next) {
+		if (p->number != x->message.a || p->gone || p->arena < 0)
+			continue;
+		x->out = (struct dcu_files){{p->arena}, 1};
+		x->message.result = 0;
+		return;
+	}
+	x->message.result = 400;
+}
+
+static const struct {
+	void (*answer)(struct exchange *x);
+	bool names_gpu; /* in a */
+} requests[_DCU_REQUEST_MAX] = {
+	[DCU_HELLO] = {answer_hello, false},
+	[DCU_GPU] = {answer_gpu, true},
+	[DCU_CONTEXT_NEW] = {answer_context_new, true},
+	[DCU_CONTEXT_FREE] = {answer_context_free, false},
+	[DCU_TAKE] = {answer_take, true},
+	[DCU_GIVE] = {answer_give, true},
+	[DCU_MEMORY] = {answer_memory, true},
+	[DCU_ASK] = {answer_ask, false},
+	[DCU_ARENA] = {answer_arena, false},
+};
+
+void dcu_process_answer(struct machine *m, struct process *p)
+{
+	struct exchange x = {.m = m, .p = p};
+
+	if (!dcu_link_receive(p->fd, &x.message, &x.in)) {
+		dcu_process_end(m, p);
+		return;
+	}
+	x.message.result = 999;
+	if (x.message.request >= _DCU_REQUEST_MAX)
+		x.message.result = 1;
+	else if (requests[x.message.request].names_gpu && x.message.a >= m->node.n_gpus)
+		x.message.result = 101;
+	else
+		requests[x.message.request].answer(&x);
+	if (!dcu_link_send(p->fd, &x.message, &x.out))
+		dcu_process_end(m, p);
+	for (int i = 0; i < x.in.n; i++)
+		close(x.in.fds[i]);
+	for (int i = 0; i < x.out.n && x.out_is_mine; i++)
+		close(x.out.fds[i]);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call.h"
+#include "objects.h"
+
+int dcu_call_anytime(const char *symbol)
+{
+	return 0;
+}
+
+int dcu_call_begin(const char *symbol, bool is_own)
+{
+	if (!dcu_initialized || dcu_forked)
+		return DCU_NOT_INITIALIZED;
+	dcu_thread.per_thread = is_own;
+	return 0;
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "functions.h"
+#include "objects.h"
+#include <stdlib.h>
+
+/* Contexts, and the stack of them that each thread has. */
+
+__thread struct thread dcu_thread;
+
+uint64_t dcu_new_id(void)
+{
+	static _Atomic uint64_t last;
+
+	return ++last;
+}
+
+struct ctx *dcu_current(void)
+{
+	struct thread *t = &dcu_thread;
+	struct ctx *ctx = t->n ? t->stack[t->n - 1] : NULL;
+
+	return ctx && ctx->magic == DCU_IS_CTX ? ctx : NULL;
+}
+
+static int new_ctx(struct device *device, uint64_t permille, struct ctx **ret)
+{
+	struct dcu_message message = {
+		.request = DCU_CONTEXT_NEW, .a = device->gpu, .b = permille};
+	struct ctx *ctx;
+	int r = dcu_request(&message);
+
+	if (r)
+		return r;
+	ctx = calloc(1, sizeof(*ctx));
+	*ctx = (struct ctx){.magic = DCU_IS_CTX,
+		.device = device,
+		.number = (uint32_t)message.a,
+		.version = 3020,
+		.id = dcu_new_id(),
+		.limits = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0, 0}};
+	pthread_mutex_init(&ctx->order.lock, NULL);
+	pthread_mutex_init(&ctx->lock, NULL);
+	ctx->legacy =
+		(struct stream){.magic = DCU_IS_STREAM, .ctx = ctx, .id = dcu_new_id()};
+	ctx->legacy.slot = dcu_slot_open(ctx->number, DCU_SLOT_LEGACY, 0);
+	*ret = ctx;
+	return ctx->legacy.slot < 0 ? DCU_OUT_OF_MEMORY : 0;
+}
+
+int dcu_ctx_await(struct ctx *ctx)
+{
+	int r = dcu_await(ctx->legacy.slot, dcu_slot_tail(ctx->legacy.slot));
+
+	pthread_mutex_lock(&ctx->lock);
+	for (struct stream *s = ctx->streams; s && !r; s = s->next)
+		r = dcu_await(s->slot, dcu_slot_tail(s->slot));
+	pthread_mutex_unlock(&ctx->lock);
+	return r;
+}
+
+static void end_ctx(struct ctx *ctx)
+{
+	struct dcu_message message = {.request = DCU_CONTEXT_FREE, .a = ctx->number};
+
+	dcu_ctx_await(ctx);
+	for (struct stream *s = ctx->streams; s; s = s->next)
+		dcu_slot_close(s->slot);
+	dcu_slot_close(ctx->legacy.slot);
+	dcu_memory_leave(ctx);
+	ctx->magic = DCU_DEAD;
+	dcu_request(&message);
+}
+
+/* --- The primary one of a device --- */
+
+int dcu_primary(struct device *device, struct ctx **ret)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&device->lock);
+	if (!device->primary) {
+		r = new_ctx(device, 0, &device->primary);
+		if (!r) {
+			device->primary->is_primary = true;
+			device->primary->flags = device->primary_flags;
+		}
+	}
+	if (!r) {
+		device->primary_refs++;
+		*ret = device->primary;
+	}
+	pthread_mutex_unlock(&device->lock);
+	return r;
+}
+
+int dcu_cuDevicePrimaryCtxRetain(struct ctx **ret, int ordinal)
+{
+	struct device *device = dcu_device_at(ordinal);
+
+	if (!device)
+		return DCU_INVALID_DEVICE;
+	return ret ? dcu_primary(device, ret) : DCU_INVALID_VALUE;
+}
+
+static void end_primary(struct device *device)
+{
+	if (device->primary)
+		end_ctx(device->primary);
+	device->primary = NULL;
+	device->primary_refs = 0;
+}
+
+int dcu_cuDevicePrimaryCtxRelease_v2(int ordinal)
+{
+	struct device *device = dcu_device_at(ordinal);
+	int r = 0;
+
+	if (!device)
+		return DCU_INVALID_DEVICE;
+	pthread_mutex_lock(&device->lock);
+	if (!device->primary_refs)
+		r = DCU_INVALID_CONTEXT;
+	else if (!--device->primary_refs)
+		end_primary(device);
+	pthread_mutex_unlock(&device->lock);
+	return r;
+}
+
+int dcu_cuDevicePrimaryCtxReset_v2(int ordinal)
+{
+	struct device *device = dcu_device_at(ordinal);
+
+	if (!device)
+		return DCU_INVALID_DEVICE;
+	pthread_mutex_lock(&device->lock);
+	end_primary(device);
+	pthread_mutex_unlock(&device->lock);
+	return 0;
+}
+
+int dcu_cuDevicePrimaryCtxGetState(int ordinal, unsigned *flags, int *active)
+{
+	struct device *device = dcu_device_at(ordinal);
+
+	if (!device)
+		return DCU_INVALID_DEVICE;
+	if (flags)
+		*flags = device->primary_flags;
+	if (active)
+		*active = device->primary != NULL;
+	return 0;
+}
+
+int dcu_cuDevicePrimaryCtxSetFlags_v2(int ordinal, unsigned flags)
+{
+	struct device *device = dcu_device_at(ordinal);
+
+	if (!device)
+		return DCU_INVALID_DEVICE;
+	device->primary_flags = flags;
+	if (device->primary)
+		device->primary->flags = flags;
+	return 0;
+}
+
+/* --- Others --- */
+
+static int push(struct ctx *ctx)
+{
+	struct thread *t = &dcu_thread;
+
+	if (t->n == (int)(sizeof(t->stack) / sizeof(t->stack[0])))
+		return DCU_INVALID_VALUE;
+	t->stack[t->n++] = ctx;
+	return 0;
+}
+
+static int create(struct ctx **ret, unsigned flags, int ordinal, uint32_t version,
+	uint64_t permille)
+{
+	struct device *device = dcu_device_at(ordinal);
+	int r;
+
+	if (!ret)
+		return DCU_INVALID_VALUE;
+	if (!device)
+		return DCU_INVALID_DEVICE;
+	r = new_ctx(device, permille, ret);
+	if (r)
+		return r;
+	(*ret)->flags = flags;
+	(*ret)->version = version;
+	return push(*ret);
+}
+
+int dcu_cuCtxCreate_v2(struct ctx **ret, unsigned flags, int ordinal)
+{
+	return create(ret, flags, ordinal, 3020, 0);
+}
+
+static uint64_t permille_of(const struct affinity *affinity, int n, int ordinal)
+{
+	const struct device *device = dcu_device_at(ordinal);
+
+	if (!device || !affinity || n < 1 || affinity->sm_count < 1)
+		return 0;
+	return (uint64_t)affinity->sm_count * 1000 / device->info.sms;
+}
+
+int dcu_cuCtxCreate_v3(
+	struct ctx **ret, struct affinity *affinity, int n, unsigned flags, int ordinal)
+{
+	return create(ret, flags, ordinal, 3020, permille_of(affinity, n, ordinal));
+}
+
+int dcu_cuCtxCreate_v4(
+	struct ctx **ret, struct create_params *params, unsigned flags, int ordinal)
+{
+	uint64_t permille = 0;
+
+	if (params)
+		permille = permille_of(params->affinity, params->n_affinity, ordinal);
+	return create(ret, flags, ordinal, 3020, permille);
+}
+
+int dcu_cuCtxDestroy_v2(struct ctx *ctx)
+{
+	struct thread *t = &dcu_thread;
+
+	if (!ctx)
+		return DCU_INVALID_VALUE;
+	if (ctx->magic != DCU_IS_CTX || ctx->is_primary)
+		return DCU_INVALID_CONTEXT;
+	if (t->n && t->stack[t->n - 1] == ctx)
+		t->n--;
+	end_ctx(ctx);
+	return 0;
+}
+
+int dcu_cuCtxPushCurrent_v2(struct ctx *ctx)
+{
+	if (!ctx)
+		return DCU_INVALID_VALUE;
+	return ctx->magic == DCU_IS_CTX ? push(ctx) : DCU_INVALID_CONTEXT;
+}
+
+int dcu_cuCtxPopCurrent_v2(struct ctx **ret)
+{
+	struct thread *t = &dcu_thread;
+
+	if (!t->n)
+		return DCU_INVALID_CONTEXT;
+	t->n--;
+	if (ret)
+		*ret = t->stack[t->n];
+	return 0;
+}
+
+int dcu_cuCtxSetCurrent(struct ctx *ctx)
+{
+	struct thread *t = &dcu_thread;
+
+	if (ctx && ctx->magic != DCU_IS_CTX)
+		return DCU_INVALID_CONTEXT;
+	if (t->n)
+		t->n--;
+	return ctx ? push(ctx) : 0;
+}
+
+int dcu_cuCtxGetCurrent(struct ctx **ret)
+{
+	if (!ret)
+		return DCU_INVALID_VALUE;
+	*ret = dcu_current();
+	return 0;
+}
+
+int dcu_cuCtxGetDevice(int *ret)
+{
+	struct ctx *ctx = dcu_current();
+
+	if (!ctx)
+		return DCU_INVALID_CONTEXT;
+	*ret = (int)(ctx->device - dcu_devices);
+	return 0;
+}
+
+int dcu_cuCtxSynchronize(void)
+{
+	struct ctx *ctx = dcu_current();
+
+	return ctx ? dcu_ctx_await(ctx) : DCU_INVALID_CONTEXT;
+}
+
+int dcu_cuCtxGetFlags(unsigned *ret)
+{
+	struct ctx *ctx = dcu_current();
+
+	if (!ctx)
+		return DCU_INVALID_CONTEXT;
+	*ret = ctx->flags;
+	return 0;
+}
+
+int dcu_cuCtxSetFlags(unsigned flags)
+{
+	struct ctx *ctx = dcu_current();
+
+	if (!ctx)
+		return DCU_INVALID_CONTEXT;
+	ctx->flags = flags;
+	return 0;
+}
+
+int dcu_cuCtxGetId(struct ctx *ctx, unsigned long long *ret)
+{
+	if (!ctx)
+		ctx = dcu_current();
+	if (!ctx || ctx->magic != DCU_IS_CTX)
+		return DCU_CONTEXT_IS_DESTROYED;
+	*ret = ctx->id;
+	return 0;
+}
+
+int dcu_cuCtxGetApiVersion(struct ctx *ctx, unsigned *ret)
+{
+	if (!ctx)
+		ctx = dcu_current();
+	if (!ctx || ctx->magic != DCU_IS_CTX)
+		return DCU_INVALID_CONTEXT;
+	*ret = ctx->version;
+	return 0;
+}
+
+int dcu_cuCtxGetLimit(size_t *ret, int limit)
+{
+	struct ctx *ctx = dcu_current();
+
+	if (!ctx)
+		return DCU_INVALID_CONTEXT;
+	if (limit < 0 || limit >= 8)
+		return DCU_INVALID_VALUE;
+	*ret = ctx->limits[limit];
+	return 0;
+}
+
+int dcu_cuCtxSetLimit(int limit, size_t value)
+{
+	struct ctx *ctx = dcu_current();
+
+	if (!ctx)
+		return DCU_INVALID_CONTEXT;
+	if (limit < 0 || limit >= 8)
+		return DCU_INVALID_VALUE;
+	ctx->limits[limit] = value;
+	return 0;
+}
+
+int dcu_cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+	if (!dcu_current())
+		return DCU_INVALID_CONTEXT;
+	if (least)
+		*least = 0;
+	if (greatest)
+		*greatest = -5;
+	return 0;
+}
+
+int dcu_cuCtxGetCacheConfig(int *ret)
+{
+	*ret = 0;
+	return dcu_current() ? 0 : DCU_INVALID_CONTEXT;
+}
+
+int dcu_cuCtxSetCacheConfig(int config)
+{
+	if (config < 0 || config > 3)
+		return DCU_INVALID_VALUE;
+	return dcu_current() ? 0 : DCU_INVALID_CONTEXT;
+}

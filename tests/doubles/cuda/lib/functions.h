@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "abi.h"
+
+/* Every symbol of the library: its name, the name by which programs ask for it, the
+ * function behind dcu_ that does it, the version of CUDA from which on it is what the
+ * name means, whether there is one for the thread's own default stream (DS: _ptds, SZ:
+ * _ptsz), whether it may be called before cuInit, and the types of its parameters. */
+
+#define P0 (void)
+#define A0 ()
+#define P1(t0) (t0 a)
+#define A1 (a)
+#define P2(t0, t1) (t0 a, t1 b)
+#define A2 (a, b)
+#define P3(t0, t1, t2) (t0 a, t1 b, t2 c)
+#define A3 (a, b, c)
+#define P4(t0, t1, t2, t3) (t0 a, t1 b, t2 c, t3 d)
+#define A4 (a, b, c, d)
+#define P5(t0, t1, t2, t3, t4) (t0 a, t1 b, t2 c, t3 d, t4 e)
+#define A5 (a, b, c, d, e)
+#define P6(t0, t1, t2, t3, t4, t5) (t0 a, t1 b, t2 c, t3 d, t4 e, t5 f)
+#define A6 (a, b, c, d, e, f)
+#define P7(t0, t1, t2, t3, t4, t5, t6) (t0 a, t1 b, t2 c, t3 d, t4 e, t5 f, t6 g)
+#define A7 (a, b, c, d, e, f, g)
+#define P8(t0, t1, t2, t3, t4, t5, t6, t7) \
+	(t0 a, t1 b, t2 c, t3 d, t4 e, t5 f, t6 g, t7 h)
+#define A8 (a, b, c, d, e, f, g, h)
+#define P9(t0, t1, t2, t3, t4, t5, t6, t7, t8) \
+	(t0 a, t1 b, t2 c, t3 d, t4 e, t5 f, t6 g, t7 h, t8 i)
+#define A9 (a, b, c, d, e, f, g, h, i)
+#define P10(t0, t1, t2, t3, t4, t5, t6, t7, t8, t9) \
+	(t0 a, t1 b, t2 c, t3 d, t4 e, t5 f, t6 g, t7 h, t8 i, t9 j)
+#define A10 (a, b, c, d, e, f, g, h, i, j)
+#define P11(t0, t1, t2, t3, t4, t5, t6, t7, t8, t9, t10) \
+	(t0 a, t1 b, t2 c, t3 d, t4 e, t5 f, t6 g, t7 h, t8 i, t9 j, t10 k)
+#define A11 (a, b, c, d, e, f, g, h, i, j, k)
+#define P12(t0, t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11) \
+	(t0 a, t1 b, t2 c, t3 d, t4 e, t5 f, t6 g, t7 h, t8 i, t9 j, t10 k, t11 l)
+#define A12 (a, b, c, d, e, f, g, h, i, j, k, l)
+#define P13(t0, t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, t11, t12) \
+	(t0 a, t1 b, t2 c, t3 d, t4 e, t5 f, t6 g, t7 h, t8 i, t9 j, t10 k, t11 l, t12 m)
+#define A13 (a, b, c, d, e, f, g, h, i, j, k, l, m)
+
+/* clang-format off */
+#define DCU_ALLOC(X) \
+	X(cuMemAllocHost, cuMemAllocHost, cuMemAllocHost_v2, 2000, NO, LATER, P2(void **, size_t), A2) \
+	X(cuMemAllocHost_v2, cuMemAllocHost, cuMemAllocHost_v2, 3020, NO, LATER, P2(void **, size_t), A2) \
+	X(cuMemAllocManaged, cuMemAllocManaged, cuMemAllocManaged, 6000, NO, LATER, P3(uint64_t *, size_t, unsigned), A3) \
+	X(cuMemAllocPitch_v2, cuMemAllocPitch, cuMemAllocPitch_v2, 3020, NO, LATER, P5(uint64_t *, size_t *, size_t, size_t, unsigned), A5) \
+	X(cuMemAlloc_v2, cuMemAlloc, cuMemAlloc_v2, 3020, NO, LATER, P2(uint64_t *, size_t), A2) \
+	X(cuMemFreeHost, cuMemFreeHost, cuMemFreeHost, 2000, NO, LATER, P1(void *), A1) \
+	X(cuMemFree_v2, cuMemFree, cuMemFree_v2, 3020, NO, LATER, P1(uint64_t), A1) \
+	X(cuMemGetAddressRange_v2, cuMemGetAddressRange, cuMemGetAddressRange_v2, 3020, NO, LATER, P3(uint64_t *, size_t *, uint64_t), A3) \
+	X(cuMemGetInfo_v2, cuMemGetInfo, cuMemGetInfo_v2, 3020, NO, LATER, P2(size_t *, size_t *), A2) \
+	X(cuMemHostAlloc, cuMemHostAlloc, cuMemHostAlloc, 2020, NO, LATER, P3(void **, size_t, unsigned), A3) \
+	X(cuMemHostGetDevicePointer_v2, cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 3020, NO, LATER, P3(uint64_t *, void *, unsigned), A3) \
+	X(cuMemHostGetFlags, cuMemHostGetFlags, cuMemHostGetFlags, 2030, NO, LATER, P2(unsigned *, void *), A2) \
+	X(cuMemHostRegister, cuMemHostRegister, cuMemHostRegister_v2, 4000, NO, LATER, P3(void *, size_t, unsigned), A3) \
+	X(cuMemHostRegister_v2, cuMemHostRegister, cuMemHostRegister_v2, 6050, NO, LATER, P3(void *, size_t, unsigned), A3) \
+	X(cuMemHostUnregister, cuMemHostUnregister, cuMemHostUnregister, 4000, NO, LATER, P1(void *), A1) \
+	X(cuPointerGetAttribute, cuPointerGetAttribute, cuPointerGetAttribute, 4000, NO, LATER, P3(void *, int, uint64_t), A3) \
+	X(cuPointerGetAttributes, cuPointerGetAttributes, cuPointerGetAttributes, 7000, NO, LATER, P4(unsigned, int *, void **, uint64_t), A4) \
+	X(cuPointerSetAttribute, cuPointerSetAttribute, cuPointerSetAttribute, 6000, NO, LATER, P3(const void *, int, uint64_t), A3)
+
+#define DCU_CONTEXT(X) \
+	X(cuCtxCreate_v2, cuCtxCreate, cuCtxCreate_v2, 3020, NO, LATER, P3(struct ctx **, unsigned, int), A3) \
+	X(cuCtxCreate_v3, cuCtxCreate, cuCtxCreate_v3, 11040, NO, LATER, P5(struct ctx **, struct affinity *, int, unsigned, int), A5) \
+	X(cuCtxCreate_v4, cuCtxCreate, cuCtxCreate_v4, 12050, NO, LATER, P4(struct ctx **, struct create_params *, unsigned, int), A4) \
+	X(cuCtxDestroy, cuCtxDestroy, cuCtxDestroy_v2, 2000, NO, LATER, P1(struct ctx *), A1) \
+	X(cuCtxDestroy_v2, cuCtxDestroy, cuCtxDestroy_v2, 4000, NO, LATER, P1(struct ctx *), A1) \
+	X(cuCtxGetApiVersion, cuCtxGetApiVersion, cuCtxGetApiVersion, 3020, NO, LATER, P2(struct ctx *, unsigned *), A2) \
+	X(cuCtxGetCacheConfig, cuCtxGetCacheConfig, cuCtxGetCacheConfig, 3020, NO, LATER, P1(int *), A1) \
+	X(cuCtxGetCurrent, cuCtxGetCurrent, cuCtxGetCurrent, 4000, NO, LATER, P1(struct ctx **), A1) \
+	X(cuCtxGetDevice, cuCtxGetDevice, cuCtxGetDevice, 2000, NO, LATER, P1(int *), A1) \
+	X(cuCtxGetFlags, cuCtxGetFlags, cuCtxGetFlags, 7000, NO, LATER, P1(unsigned *), A1) \
+	X(cuCtxGetId, cuCtxGetId, cuCtxGetId, 12000, NO, LATER, P2(struct ctx *, unsigned long long *), A2) \
+	X(cuCtxGetLimit, cuCtxGetLimit, cuCtxGetLimit, 3010, NO, LATER, P2(size_t *, int), A2) \
+	X(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, 5050, NO, LATER, P2(int *, int *), A2) \
+	X(cuCtxPopCurrent, cuCtxPopCurrent, cuCtxPopCurrent_v2, 2000, NO, LATER, P1(struct ctx **), A1) \
+	X(cuCtxPopCurrent_v2, cuCtxPopCurrent, cuCtxPopCurrent_v2, 4000, NO, LATER, P1(struct ctx **), A1) \
+	X(cuCtxPushCurrent, cuCtxPushCurrent, cuCtxPushCurrent_v2, 2000, NO, LATER, P1(struct ctx *), A1) \
+	X(cuCtxPushCurrent_v2, cuCtxPushCurrent, cuCtxPushCurrent_v2, 4000, NO, LATER, P1(struct ctx *), A1) \
+	X(cuCtxSetCacheConfig, cuCtxSetCacheConfig, cuCtxSetCacheConfig, 3020, NO, LATER, P1(int), A1) \
+	X(cuCtxSetCurrent, cuCtxSetCurrent, cuCtxSetCurrent, 4000, NO, LATER, P1(struct ctx *), A1) \
+	X(cuCtxSetFlags, cuCtxSetFlags, cuCtxSetFlags, 12010, NO, LATER, P1(unsigned), A1) \
+	X(cuCtxSetLimit, cuCtxSetLimit, cuCtxSetLimit, 3010, NO, LATER, P2(int, size_t), A2) \
+	X(cuCtxSynchronize, cuCtxSynchronize, cuCtxSynchronize, 2000, NO, LATER, P0, A0) \
+	X(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, 7000, NO, LATER, P3(int, unsigned *, int *), A3) \
+	X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, 7000, NO, LATER, P1(int), A1) \
+	X(cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, 11000, NO, LATER, P1(int), A1) \
+	X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, 7000, NO, LATER, P1(int), A1) \
+	X(cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, 11000, NO, LATER, P1(int), A1) \
+	X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, NO, LATER, P2(struct ctx **, int), A2) \
+	X(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, 7000, NO, LATER, P2(int, unsigned), A2) \
+	X(cuDevicePrimaryCtxSetFlags_v2, cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, 11000, NO, LATER, P2(int, unsigned), A2)
+
+#define DCU_COPY(X) \
+	X(cuMemcpy, cuMemcpy, cuMemcpy, 4000, DS, LATER, P3(uint64_t, uint64_t, size_t), A3) \
+	X(cuMemcpy2DAsync_v2, cuMemcpy2DAsync, cuMemcpy2DAsync_v2, 3020, SZ, LATER, P2(const struct copy_2d *, struct stream *), A2) \
+	X(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2, 3020, DS, LATER, P1(const struct copy_2d *), A1) \
+	X(cuMemcpy2D_v2, cuMemcpy2D, cuMemcpy2D_v2, 3020, DS, LATER, P1(const struct copy_2d *), A1) \
+	X(cuMemcpy3DAsync_v2, cuMemcpy3DAsync, cuMemcpy3DAsync_v2, 3020, SZ, LATER, P2(const struct copy_3d *, struct stream *), A2) \
+	X(cuMemcpy3DPeer, cuMemcpy3DPeer, cuMemcpy3DPeer, 4000, DS, LATER, P1(const struct copy_3d *), A1) \
+	X(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync, 4000, SZ, LATER, P2(const struct copy_3d *, struct stream *), A2) \
+	X(cuMemcpy3D_v2, cuMemcpy3D, cuMemcpy3D_v2, 3020, DS, LATER, P1(const struct copy_3d *), A1) \
+	X(cuMemcpyAsync, cuMemcpyAsync, cuMemcpyAsync, 4000, SZ, LATER, P4(uint64_t, uint64_t, size_t, struct stream *), A4) \
+	X(cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, 3020, SZ, LATER, P4(uint64_t, uint64_t, size_t, struct stream *), A4) \
+	X(cuMemcpyDtoD_v2, cuMemcpyDtoD, cuMemcpyDtoD_v2, 3020, DS, LATER, P3(uint64_t, uint64_t, size_t), A3) \
+	X(cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, 3020, SZ, LATER, P4(void *, uint64_t, size_t, struct stream *), A4) \
+	X(cuMemcpyDtoH_v2, cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020, DS, LATER, P3(void *, uint64_t, size_t), A3) \
+	X(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, 3020, SZ, LATER, P4(uint64_t, const void *, size_t, struct stream *), A4) \
+	X(cuMemcpyHtoD_v2, cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020, DS, LATER, P3(uint64_t, const void *, size_t), A3) \
+	X(cuMemcpyPeer, cuMemcpyPeer, cuMemcpyPeer, 4000, DS, LATER, P5(uint64_t, struct ctx *, uint64_t, struct ctx *, size_t), A5) \
+	X(cuMemcpyPeerAsync, cuMemcpyPeerAsync, cuMemcpyPeerAsync, 4000, SZ, LATER, P6(uint64_t, struct ctx *, uint64_t, struct ctx *, size_t, struct stream *), A6) \
+	X(cuMemsetD16Async, cuMemsetD16Async, cuMemsetD16Async, 3020, SZ, LATER, P4(uint64_t, unsigned short, size_t, struct stream *), A4) \
+	X(cuMemsetD16_v2, cuMemsetD16, cuMemsetD16_v2, 3020, DS, LATER, P3(uint64_t, unsigned short, size_t), A3) \
+	X(cuMemsetD2D16Async, cuMemsetD2D16Async, cuMemsetD2D16Async, 3020, SZ, LATER, P6(uint64_t, size_t, unsigned short, size_t, size_t, struct stream *), A6) \
+	X(cuMemsetD2D16_v2, cuMemsetD2D16, cuMemsetD2D16_v2, 3020, DS, LATER, P5(uint64_t, size_t, unsigned short, size_t, size_t), A5) \
+	X(cuMemsetD2D32Async, cuMemsetD2D32Async, cuMemsetD2D32Async, 3020, SZ, LATER, P6(uint64_t, size_t, unsigned, size_t, size_t, struct stream *), A6) \
+	X(cuMemsetD2D32_v2, cuMemsetD2D32, cuMemsetD2D32_v2, 3020, DS, LATER, P5(uint64_t, size_t, unsigned, size_t, size_t), A5) \
+	X(cuMemsetD2D8Async, cuMemsetD2D8Async, cuMemsetD2D8Async, 3020, SZ, LATER, P6(uint64_t, size_t, unsigned char, size_t, size_t, struct stream *), A6) \
+	X(cuMemsetD2D8_v2, cuMemsetD2D8, cuMemsetD2D8_v2, 3020, DS, LATER, P5(uint64_t, size_t, unsigned char, size_t, size_t), A5) \
+	X(cuMemsetD32Async, cuMemsetD32Async, cuMemsetD32Async, 3020, SZ, LATER, P4(uint64_t, unsigned, size_t, struct stream *), A4) \
+	X(cuMemsetD32_v2, cuMemsetD32, cuMemsetD32_v2, 3020, DS, LATER, P3(uint64_t, unsigned, size_t), A3) \
+	X(cuMemsetD8Async, cuMemsetD8Async, cuMemsetD8Async, 3020, SZ, LATER, P4(uint64_t, unsigned char, size_t, struct stream *), A4) \
+	X(cuMemsetD8_v2, cuMemsetD8, cuMemsetD8_v2, 3020, DS, LATER, P3(uint64_t, unsigned char, size_t), A3)
+
+#define DCU_DEVICE(X) \
+	X(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, 4000, NO, LATER, P1(struct ctx *), A1) \
+	X(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, 4000, NO, LATER, P2(struct ctx *, unsigned), A2) \
+	X(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, 4000, NO, LATER, P3(int *, int, int), A3) \
+	X(cuDeviceComputeCapability, cuDeviceComputeCapability, cuDeviceComputeCapability, 2000, NO, LATER, P3(int *, int *, int), A3) \
+	X(cuDeviceGet, cuDeviceGet, cuDeviceGet, 2000, NO, LATER, P2(int *, int), A2) \
+	X(cuDeviceGetAttribute, cuDeviceGetAttribute, cuDeviceGetAttribute, 2000, NO, LATER, P3(int *, int, int), A3) \
+	X(cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId, 4010, NO, LATER, P2(int *, const char *), A2) \
+	X(cuDeviceGetCount, cuDeviceGetCount, cuDeviceGetCount, 2000, NO, LATER, P1(int *), A1) \
+	X(cuDeviceGetLuid, cuDeviceGetLuid, cuDeviceGetLuid, 10000, NO, LATER, P3(char *, unsigned *, int), A3) \
+	X(cuDeviceGetName, cuDeviceGetName, cuDeviceGetName, 2000, NO, LATER, P3(char *, int, int), A3) \
+	X(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute, 8000, NO, LATER, P4(int *, int, int, int), A4) \
+	X(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, 4010, NO, LATER, P3(char *, int, int), A3) \
+	X(cuDeviceGetUuid, cuDeviceGetUuid, cuDeviceGetUuid_v2, 9020, NO, LATER, P2(struct uuid *, int), A2) \
+	X(cuDeviceGetUuid_v2, cuDeviceGetUuid, cuDeviceGetUuid_v2, 11040, NO, LATER, P2(struct uuid *, int), A2) \
+	X(cuDeviceTotalMem_v2, cuDeviceTotalMem, cuDeviceTotalMem_v2, 3020, NO, LATER, P2(size_t *, int), A2) \
+	X(cuDriverGetVersion, cuDriverGetVersion, cuDriverGetVersion, 2020, NO, ANYTIME, P1(int *), A1) \
+	X(cuInit, cuInit, cuInit, 2000, NO, ANYTIME, P1(unsigned), A1)
+
+#define DCU_ERROR(X) \
+	X(cuGetErrorName, cuGetErrorName, cuGetErrorName, 6000, NO, ANYTIME, P2(int, const char **), A2) \
+	X(cuGetErrorString, cuGetErrorString, cuGetErrorString, 6000, NO, ANYTIME, P2(int, const char **), A2)
+
+#define DCU_EVENT(X) \
+	X(cuEventCreate, cuEventCreate, cuEventCreate, 2000, NO, LATER, P2(struct event **, unsigned), A2) \
+	X(cuEventDestroy, cuEventDestroy, cuEventDestroy_v2, 2000, NO, LATER, P1(struct event *), A1) \
+	X(cuEventDestroy_v2, cuEventDestroy, cuEventDestroy_v2, 4000, NO, LATER, P1(struct event *), A1) \
+	X(cuEventElapsedTime, cuEventElapsedTime, cuEventElapsedTime_v2, 2000, NO, LATER, P3(float *, struct event *, struct event *), A3) \
+	X(cuEventElapsedTime_v2, cuEventElapsedTime, cuEventElapsedTime_v2, 12080, NO, LATER, P3(float *, struct event *, struct event *), A3) \
+	X(cuEventQuery, cuEventQuery, cuEventQuery, 2000, NO, LATER, P1(struct event *), A1) \
+	X(cuEventRecord, cuEventRecord, cuEventRecord, 2000, SZ, LATER, P2(struct event *, struct stream *), A2) \
+	X(cuEventRecordWithFlags, cuEventRecordWithFlags, cuEventRecordWithFlags, 11010, SZ, LATER, P3(struct event *, struct stream *, unsigned), A3) \
+	X(cuEventSynchronize, cuEventSynchronize, cuEventSynchronize, 2000, NO, LATER, P1(struct event *), A1) \
+	X(cuStreamWaitEvent, cuStreamWaitEvent, cuStreamWaitEvent, 3020, SZ, LATER, P3(struct stream *, struct event *, unsigned), A3)
+
+#define DCU_LAUNCH(X) \
+	X(cuFuncSetBlockShape, cuFuncSetBlockShape, cuFuncSetBlockShape, 2000, NO, LATER, P4(struct func *, int, int, int), A4) \
+	X(cuFuncSetSharedSize, cuFuncSetSharedSize, cuFuncSetSharedSize, 2000, NO, LATER, P2(struct func *, unsigned), A2) \
+	X(cuLaunch, cuLaunch, cuLaunch, 2000, NO, LATER, P1(struct func *), A1) \
+	X(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000, SZ, LATER, P10(struct func *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, struct stream *, void **), A10) \
+	X(cuLaunchCooperativeKernelMultiDevice, cuLaunchCooperativeKernelMultiDevice, cuLaunchCooperativeKernelMultiDevice, 9000, NO, LATER, P3(struct launch_params *, unsigned, unsigned), A3) \
+	X(cuLaunchGrid, cuLaunchGrid, cuLaunchGrid, 2000, NO, LATER, P3(struct func *, int, int), A3) \
+	X(cuLaunchGridAsync, cuLaunchGridAsync, cuLaunchGridAsync, 2000, NO, LATER, P4(struct func *, int, int, struct stream *), A4) \
+	X(cuLaunchHostFunc, cuLaunchHostFunc, cuLaunchHostFunc, 10000, SZ, LATER, P3(struct stream *, host_fn, void *), A3) \
+	X(cuLaunchKernel, cuLaunchKernel, cuLaunchKernel, 4000, SZ, LATER, P11(struct func *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, struct stream *, void **, void **), A11) \
+	X(cuLaunchKernelEx, cuLaunchKernelEx, cuLaunchKernelEx, 11060, SZ, LATER, P4(const struct launch_config *, struct func *, void **, void **), A4) \
+	X(cuParamSetSize, cuParamSetSize, cuParamSetSize, 2000, NO, LATER, P2(struct func *, unsigned), A2) \
+	X(cuParamSetf, cuParamSetf, cuParamSetf, 2000, NO, LATER, P3(struct func *, int, float), A3) \
+	X(cuParamSeti, cuParamSeti, cuParamSeti, 2000, NO, LATER, P3(struct func *, int, unsigned), A3) \
+	X(cuParamSetv, cuParamSetv, cuParamSetv, 2000, NO, LATER, P4(struct func *, int, void *, unsigned), A4) \
+	X(cuStreamAddCallback, cuStreamAddCallback, cuStreamAddCallback, 5000, SZ, LATER, P4(struct stream *, stream_fn, void *, unsigned), A4) \
+	X(cuStreamWaitValue32, cuStreamWaitValue32, cuStreamWaitValue32_v2, 8000, NO, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
+	X(cuStreamWaitValue32_v2, cuStreamWaitValue32, cuStreamWaitValue32_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
+	X(cuStreamWaitValue64, cuStreamWaitValue64, cuStreamWaitValue64_v2, 9000, NO, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
+	X(cuStreamWaitValue64_v2, cuStreamWaitValue64, cuStreamWaitValue64_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
+	X(cuStreamWriteValue32, cuStreamWriteValue32, cuStreamWriteValue32_v2, 8000, NO, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
+	X(cuStreamWriteValue32_v2, cuStreamWriteValue32, cuStreamWriteValue32_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
+	X(cuStreamWriteValue64, cuStreamWriteValue64, cuStreamWriteValue64_v2, 9000, NO, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
+	X(cuStreamWriteValue64_v2, cuStreamWriteValue64, cuStreamWriteValue64_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4)
+
+#define DCU_MODULE(X) \
+	X(cuFuncGetAttribute, cuFuncGetAttribute, cuFuncGetAttribute, 2020, NO, LATER, P3(int *, int, struct func *), A3) \
+	X(cuFuncGetModule, cuFuncGetModule, cuFuncGetModule, 11000, NO, LATER, P2(struct module **, struct func *), A2) \
+	X(cuFuncGetName, cuFuncGetName, cuFuncGetName, 12030, NO, LATER, P2(const char **, struct func *), A2) \
+	X(cuFuncGetParamInfo, cuFuncGetParamInfo, cuFuncGetParamInfo, 12040, NO, LATER, P4(struct func *, size_t, size_t *, size_t *), A4) \
+	X(cuFuncIsLoaded, cuFuncIsLoaded, cuFuncIsLoaded, 12040, NO, LATER, P2(int *, struct func *), A2) \
+	X(cuFuncLoad, cuFuncLoad, cuFuncLoad, 12040, NO, LATER, P1(struct func *), A1) \
+	X(cuFuncSetAttribute, cuFuncSetAttribute, cuFuncSetAttribute, 9000, NO, LATER, P3(struct func *, int, int), A3) \
+	X(cuFuncSetCacheConfig, cuFuncSetCacheConfig, cuFuncSetCacheConfig, 3000, NO, LATER, P2(struct func *, int), A2) \
+	X(cuKernelGetAttribute, cuKernelGetAttribute, cuKernelGetAttribute, 12000, NO, LATER, P4(int *, int, struct func *, int), A4) \
+	X(cuKernelGetFunction, cuKernelGetFunction, cuKernelGetFunction, 12000, NO, LATER, P2(struct func **, struct func *), A2) \
+	X(cuKernelGetLibrary, cuKernelGetLibrary, cuKernelGetLibrary, 12050, NO, LATER, P2(struct module **, struct func *), A2) \
+	X(cuKernelGetName, cuKernelGetName, cuKernelGetName, 12030, NO, LATER, P2(const char **, struct func *), A2) \
+	X(cuKernelGetParamInfo, cuKernelGetParamInfo, cuKernelGetParamInfo, 12040, NO, LATER, P4(struct func *, size_t, size_t *, size_t *), A4) \
+	X(cuKernelSetAttribute, cuKernelSetAttribute, cuKernelSetAttribute, 12000, NO, LATER, P4(int, int, struct func *, int), A4) \
+	X(cuLibraryGetKernel, cuLibraryGetKernel, cuLibraryGetKernel, 12000, NO, LATER, P3(struct func **, struct module *, const char *), A3) \
+	X(cuLibraryGetKernelCount, cuLibraryGetKernelCount, cuLibraryGetKernelCount, 12040, NO, LATER, P2(unsigned *, struct module *), A2) \
+	X(cuLibraryGetModule, cuLibraryGetModule, cuLibraryGetModule, 12000, NO, LATER, P2(struct module **, struct module *), A2) \
+	X(cuLibraryLoadData, cuLibraryLoadData, cuLibraryLoadData, 12000, NO, LATER, P8(struct module **, const void *, int *, void **, unsigned, int *, void **, unsigned), A8) \
+	X(cuLibraryLoadFromFile, cuLibraryLoadFromFile, cuLibraryLoadFromFile, 12000, NO, LATER, P8(struct module **, const char *, int *, void **, unsigned, int *, void **, unsigned), A8) \
+	X(cuLibraryUnload, cuLibraryUnload, cuLibraryUnload, 12000, NO, LATER, P1(struct module *), A1) \
+	X(cuModuleGetFunction, cuModuleGetFunction, cuModuleGetFunction, 2000, NO, LATER, P3(struct func **, struct module *, const char *), A3) \
+	X(cuModuleGetFunctionCount, cuModuleGetFunctionCount, cuModuleGetFunctionCount, 12040, NO, LATER, P2(unsigned *, struct module *), A2) \
+	X(cuModuleGetGlobal_v2, cuModuleGetGlobal, cuModuleGetGlobal_v2, 3020, NO, LATER, P4(uint64_t *, size_t *, struct module *, const char *), A4) \
+	X(cuModuleGetLoadingMode, cuModuleGetLoadingMode, cuModuleGetLoadingMode, 11070, NO, LATER, P1(int *), A1) \
+	X(cuModuleLoad, cuModuleLoad, cuModuleLoad, 2000, NO, LATER, P2(struct module **, const char *), A2) \
+	X(cuModuleLoadData, cuModuleLoadData, cuModuleLoadData, 2000, NO, LATER, P2(struct module **, const void *), A2) \
+	X(cuModuleLoadDataEx, cuModuleLoadDataEx, cuModuleLoadDataEx, 2010, NO, LATER, P5(struct module **, const void *, unsigned, int *, void **), A5) \
+	X(cuModuleLoadFatBinary, cuModuleLoadFatBinary, cuModuleLoadFatBinary, 2000, NO, LATER, P2(struct module **, const void *), A2) \
+	X(cuModuleUnload, cuModuleUnload, cuModuleUnload, 2000, NO, LATER, P1(struct module *), A1) \
+	X(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, NO, LATER, P4(int *, struct func *, int, size_t), A4) \
+	X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000, NO, LATER, P5(int *, struct func *, int, size_t, unsigned), A5) \
+	X(cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, 6050, NO, LATER, P6(int *, int *, struct func *, smem_fn, size_t, int), A6)
+
+#define DCU_PROC(X) \
+	X(cuGetExportTable, cuGetExportTable, cuGetExportTable, 3000, NO, ANYTIME, P2(const void **, const struct uuid *), A2) \
+	X(cuGetProcAddress, cuGetProcAddress, cuGetProcAddress, 11030, NO, ANYTIME, P4(const char *, void **, int, uint64_t), A4) \
+	X(cuGetProcAddress_v2, cuGetProcAddress, cuGetProcAddress_v2, 12000, NO, ANYTIME, P5(const char *, void **, int, uint64_t, int *), A5)
+
+#define DCU_STREAM(X) \
+	X(cuStreamCreate, cuStreamCreate, cuStreamCreate, 2000, NO, LATER, P2(struct stream **, unsigned), A2) \
+	X(cuStreamCreateWithPriority, cuStreamCreateWithPriority, cuStreamCreateWithPriority, 5050, NO, LATER, P3(struct stream **, unsigned, int), A3) \
+	X(cuStreamDestroy, cuStreamDestroy, cuStreamDestroy_v2, 2000, NO, LATER, P1(struct stream *), A1) \
+	X(cuStreamDestroy_v2, cuStreamDestroy, cuStreamDestroy_v2, 4000, NO, LATER, P1(struct stream *), A1) \
+	X(cuStreamGetCtx, cuStreamGetCtx, cuStreamGetCtx, 9020, SZ, LATER, P2(struct stream *, struct ctx **), A2) \
+	X(cuStreamGetDevice, cuStreamGetDevice, cuStreamGetDevice, 12080, SZ, LATER, P2(struct stream *, int *), A2) \
+	X(cuStreamGetFlags, cuStreamGetFlags, cuStreamGetFlags, 5050, SZ, LATER, P2(struct stream *, unsigned *), A2) \
+	X(cuStreamGetId, cuStreamGetId, cuStreamGetId, 12000, SZ, LATER, P2(struct stream *, unsigned long long *), A2) \
+	X(cuStreamGetPriority, cuStreamGetPriority, cuStreamGetPriority, 5050, SZ, LATER, P2(struct stream *, int *), A2) \
+	X(cuStreamQuery, cuStreamQuery, cuStreamQuery, 2000, SZ, LATER, P1(struct stream *), A1) \
+	X(cuStreamSynchronize, cuStreamSynchronize, cuStreamSynchronize, 2000, SZ, LATER, P1(struct stream *), A1)
+
+#define DCU_ALL(X) \
+	DCU_ALLOC(X) \
+	DCU_CONTEXT(X) \
+	DCU_COPY(X) \
+	DCU_DEVICE(X) \
+	DCU_ERROR(X) \
+	DCU_EVENT(X) \
+	DCU_LAUNCH(X) \
+	DCU_MODULE(X) \
+	DCU_PROC(X) \
+	DCU_STREAM(X)
+/* clang-format on */
+
+#define DCU_PROTOTYPE(                                                         \
+	symbol, base, function, version, streams, when, parameters, arguments) \
+	int dcu_##function parameters;
+DCU_ALL(DCU_PROTOTYPE)

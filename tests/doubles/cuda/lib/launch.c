@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch.h"
+#include "capture.h"
+#include "functions.h"
+#include "helper.h"
+#include "memory.h"
+#include "module.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The ways to launch a function, and to have one of the program's called in between. */
+
+static void read_buffer(struct launch *l, const char *buffer, size_t bytes)
+{
+	if (bytes >= 8)
+		memcpy(&l->first, buffer, 8);
+	if (bytes >= 12)
+		memcpy(&l->second, buffer + 8, 4);
+}
+
+static bool read_extra(struct launch *l, void **extra)
+{
+	const char *buffer = NULL;
+	size_t bytes = 0;
+
+	for (; *extra != DCU_EXTRA_END; extra += 2) {
+		if (*extra == (void *)DCU_EXTRA_POINTER)
+			buffer = extra[1];
+		else if (*extra == (void *)DCU_EXTRA_BYTES)
+			bytes = *(size_t *)extra[1];
+		else
+			return false;
+	}
+	if (buffer)
+		read_buffer(l, buffer, bytes);
+	return true;
+}
+
+static bool has_shape(const struct launch *l)
+{
+	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+
+	return l->grid[0] && l->grid[1] && l->grid[2] && threads && threads <= 1024;
+}
+
+int dcu_launch_prepare(struct launch *l, void **params, void **extra)
+{
+	if (!l->func || l->func->magic != DCU_IS_FUNC)
+		return DCU_INVALID_HANDLE;
+	if (!has_shape(l) || l->shared_bytes > 232448)
+		return DCU_INVALID_VALUE;
+	if (l->func->kind != DCU_PARAM && l->func->kind != DCU_STORE)
+		return 0;
+	if (params) {
+		memcpy(&l->first, params[0], 8);
+		if (l->func->kind == DCU_STORE)
+			memcpy(&l->second, params[1], 4);
+	} else if (!extra || !read_extra(l, extra)) {
+		return DCU_INVALID_VALUE;
+	}
+	if (l->func->kind == DCU_STORE && !dcu_resolve(l->first, 4))
+		return DCU_INVALID_VALUE;
+	return 0;
+}
+
+static uint64_t length_of(const struct launch *l)
+{
+	uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+
+	switch (l->func->kind) {
+	case DCU_PARAM:
+		return l->first;
+	case DCU_SCALED:
+		return l->func->ns * blocks;
+	case DCU_FIXED:
+	case DCU_STORE:
+		break;
+	}
+	return l->func->ns;
+}
+
+struct dcu_cmd dcu_launch_cmd(const struct launch *l)
+{
+	struct dcu_cmd cmd = {
+		.kind = DCU_KERNEL, .ns = length_of(l), .name = l->func->name_number};
+
+	if (l->func->kind != DCU_STORE)
+		return cmd;
+	cmd.effect = (uint64_t)(uintptr_t)dcu_effect_fill(
+		dcu_resolve(l->first, 4), l->second, 4, 1);
+	cmd.waits_for_host = !dcu_is_device_address(l->first) && dcu_helper_start();
+	return cmd;
+}
+
+int dcu_launch_push(struct stream *stream, const struct launch *l)
+{
+	struct dcu_cmd cmd;
+	int r;
+
+	if (stream->capture)
+		return dcu_capture_launch(stream, l);
+	r = dcu_func_load(l->func, stream->ctx);
+	if (r)
+		return r;
+	cmd = dcu_launch_cmd(l);
+	return dcu_stream_push(stream, &cmd, NULL);
+}
+
+static int launch(struct launch *l, struct stream *handle, void **params, void **extra)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	if (!s)
+		return r;
+	r = dcu_launch_prepare(l, params, extra);
+	return r ? r : dcu_launch_push(s, l);
+}
+
+int dcu_cuLaunchKernel(struct func *func, unsigned gx, unsigned gy, unsigned gz,
+	unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
+	struct stream *stream, void **params, void **extra)
+{
+	struct launch l = {.func = func,
+		.grid = {gx, gy, gz},
+		.block = {bx, by, bz},
+		.shared_bytes = shared_bytes};
+
+	return launch(&l, stream, params, extra);
+}
+
+int dcu_cuLaunchKernelEx(
+	const struct launch_config *c, struct func *func, void **params, void **extra)
+{
+	struct launch l = {.func = func};
+
+	if (!c)
+		return DCU_INVALID_VALUE;
+	memcpy(l.grid, c->grid, sizeof(l.grid));
+	memcpy(l.block, c->block, sizeof(l.block));
+	l.shared_bytes = c->shared_bytes;
+	return launch(&l, c->stream, params, extra);
+}
+
+int dcu_cuLaunchCooperativeKernel(struct func *func, unsigned gx, unsigned gy,
+	unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
+	struct stream *stream, void **params)
+{
+	return dcu_cuLaunchKernel(
+		func, gx, gy, gz, bx, by, bz, shared_bytes, stream, params, NULL);
+}
+
+int dcu_cuLaunchCooperativeKernelMultiDevice(
+	struct launch_params *all, unsigned n, unsigned flags)
+{
+	int r = all && n ? 0 : DCU_INVALID_VALUE;
+
+	for (unsigned i = 0; i < n && !r; i++) {
+		struct launch l = {
+			.func = all[i].func, .shared_bytes = all[i].shared_bytes};
+		struct stream *s = all[i].stream;
+
+		/* Each has the stream's own context; a default stream has none. */
+		if ((uintptr_t)s <= DCU_STREAM_IS_PER_THREAD || s->magic != DCU_IS_STREAM)
+			return DCU_INVALID_VALUE;
+		memcpy(l.grid, all[i].grid, sizeof(l.grid));
+		memcpy(l.block, all[i].block, sizeof(l.block));
+		r = dcu_launch_prepare(&l, all[i].params, NULL);
+		r = r ? r : dcu_launch_push(s, &l);
+	}
+	return r;
+}
+
+/* --- The oldest way: the function remembers its parameters --- */
+
+static bool is_func(const struct func *f)
+{
+	return f && f->magic == DCU_IS_FUNC;
+}
+
+int dcu_cuFuncSetBlockShape(struct func *f, int x, int y, int z)
+{
+	if (!is_func(f))
+		return DCU_INVALID_HANDLE;
+	if (x < 1 || y < 1 || z < 1)
+		return DCU_INVALID_VALUE;
+	f->block[0] = (unsigned)x;
+	f->block[1] = (unsigned)y;
+	f->block[2] = (unsigned)z;
+	return 0;
+}
+
+int dcu_cuFuncSetSharedSize(struct func *f, unsigned bytes)
+{
+	if (!is_func(f))
+		return DCU_INVALID_HANDLE;
+	f->shared_bytes = bytes;
+	return 0;
+}
+
+int dcu_cuParamSetSize(struct func *f, unsigned bytes)
+{
+	if (!is_func(f))
+		return DCU_INVALID_HANDLE;
+	if (bytes > sizeof(f->params))
+		return DCU_INVALID_VALUE;
+	f->param_bytes = bytes;
+	return 0;
+}
+
+int dcu_cuParamSetv(struct func *f, int offset, void *value, unsigned bytes)
+{
+	if (!is_func(f))
+		return DCU_INVALID_HANDLE;
+	if (offset < 0 || (size_t)offset + bytes > sizeof(f->params))
+		return DCU_INVALID_VALUE;
+	memcpy(f->params + offset, value, bytes);
+	return 0;
+}
+
+int dcu_cuParamSeti(struct func *f, int offset, unsigned value)
+{
+	return dcu_cuParamSetv(f, offset, &value, sizeof(value));
+}
+
+int dcu_cuParamSetf(struct func *f, int offset, float value)
+{
+	return dcu_cuParamSetv(f, offset, &value, sizeof(value));
+}
+
+int dcu_cuLaunchGridAsync(struct func *f, int x, int y, struct stream *stream)
+{
+	void *extra[] = {(void *)DCU_EXTRA_POINTER, NULL, (void *)DCU_EXTRA_BYTES, NULL,
+		DCU_EXTRA_END};
+
+	if (!is_func(f))
+		return DCU_INVALID_HANDLE;
+	if (x < 1 || y < 1)
+		return DCU_INVALID_VALUE;
+	extra[1] = f->params;
+	extra[3] = &f->param_bytes;
+	return dcu_cuLaunchKernel(f, (unsigned)x, (unsigned)y, 1, f->block[0],
+		f->block[1], f->block[2], f->shared_bytes, stream, NULL, extra);
+}
+
+int dcu_cuLaunchGrid(struct func *f, int x, int y)
+{
+	return dcu_cuLaunchGridAsync(f, x, y, NULL);
+}
+
+int dcu_cuLaunch(struct func *f)
+{
+	return dcu_cuLaunchGridAsync(f, 1, 1, NULL);
+}
+
+/* --- The program's own functions --- */
+
+static void call_host_fn(struct host_task *task)
+{
+	((host_fn)(uintptr_t)task->fn)(task->user);
+}
+
+static void call_stream_fn(struct host_task *task)
+{
+	((stream_fn)(uintptr_t)task->fn)(task->handle, 0, task->user);
+}
+
+static int push_task(struct stream *s, const struct host_task *task)
+{
+	struct host_task *copy = malloc(sizeof(*copy));
+	struct dcu_cmd cmd = {.kind = DCU_HOST, .waits_for_host = 1};
+
+	*copy = *task;
+	cmd.effect = (uint64_t)(uintptr_t)copy;
+	if (!dcu_helper_start())
+		return DCU_OUT_OF_MEMORY;
+	return dcu_stream_push(s, &cmd, NULL);
+}
+
+int dcu_cuLaunchHostFunc(struct stream *handle, host_fn fn, void *user)
+{
+	struct host_task task = {
+		.call = call_host_fn, .fn = (void *)(uintptr_t)fn, .user = user};
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	if (!s)
+		return r;
+	if (!fn)
+		return DCU_INVALID_VALUE;
+	return s->capture ? dcu_capture_host(s, &task) : push_task(s, &task);
+}
+
+int dcu_cuStreamAddCallback(
+	struct stream *handle, stream_fn fn, void *user, unsigned flags)
+{
+	struct host_task task = {.call = call_stream_fn,
+		.fn = (void *)(uintptr_t)fn,
+		.user = user,
+		.handle = handle};
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	r = s ? dcu_capture_forbids(s) : r;
+	if (r)
+		return r;
+	return fn && !flags ? push_task(s, &task) : DCU_INVALID_VALUE;
+}
+
+/* --- Values in memory --- */
+
+static int wait_value(struct stream *handle, uint64_t address, uint64_t value,
+	unsigned how, unsigned bytes)
+{
+	struct host_task task = {.value = value, .how = how, .bytes = bytes};
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	r = s ? dcu_capture_forbids(s) : r;
+	if (r)
+		return r;
+	task.value_at = dcu_resolve(address, bytes);
+	return task.value_at ? push_task(s, &task) : DCU_INVALID_VALUE;
+}
+
+static int write_value(
+	struct stream *handle, uint64_t address, uint64_t value, unsigned bytes)
+{
+	struct dcu_cmd cmd = {.kind = DCU_KERNEL};
+	struct effect *effect;
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+	char *at;
+
+	r = s ? dcu_capture_forbids(s) : r;
+	if (r)
+		return r;
+	at = dcu_resolve(address, bytes);
+	if (!at)
+		return DCU_INVALID_VALUE;
+	effect = dcu_effect_new();
+	effect->dst = at;
+	effect->width = bytes;
+	effect->owned = malloc(sizeof(value));
+	memcpy(effect->owned, &value, sizeof(value));
+	effect->src = effect->owned;
+	cmd.effect = (uint64_t)(uintptr_t)effect;
+	/* Another stream may wait for it. */
+	cmd.waits_for_host = dcu_helper_start();
+	return dcu_stream_push(s, &cmd, NULL);
+}
+
+int dcu_cuStreamWaitValue32_v2(
+	struct stream *stream, uint64_t address, uint32_t value, unsigned flags)
+{
+	return wait_value(stream, address, value, flags, 4);
+}
+
+int dcu_cuStreamWaitValue64_v2(
+	struct stream *stream, uint64_t address, uint64_t value, unsigned flags)
+{
+	return wait_value(stream, address, value, flags, 8);
+}
+
+int dcu_cuStreamWriteValue32_v2(
+	struct stream *stream, uint64_t address, uint32_t value, unsigned flags)
+{
+	return write_value(stream, address, value, 4);
+}
+
+int dcu_cuStreamWriteValue64_v2(
+	struct stream *stream, uint64_t address, uint64_t value, unsigned flags)
+{
+	return write_value(stream, address, value, 8);
+}

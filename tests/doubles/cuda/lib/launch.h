@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "effect.h"
+#include "objects.h"
+
+/* One launch of a function. */
+struct launch {
+	struct func *func;
+	unsigned grid[3], block[3], shared_bytes;
+	uint64_t first; /* the function's parameters */
+	uint32_t second;
+};
+
+/* Fills in the parameters; a CUresult, which is not 0 for what cannot be launched. */
+int dcu_launch_prepare(struct launch *launch, void **params, void **extra);
+
+/* The command, and how long it takes; its effect is the caller's until it is pushed. */
+struct dcu_cmd dcu_launch_cmd(const struct launch *launch);
+int dcu_launch_push(struct stream *stream, const struct launch *launch);

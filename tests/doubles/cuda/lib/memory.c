@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "memory.h"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* The table of blocks, by address, and the arena that device memory lies in. */
+
+#define PAGE 4096ULL
+#define GRANULE 512ULL /* what small allocations are rounded up to */
+#define LARGE (2ULL << 20)
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static struct block *blocks;
+static size_t n_blocks, room;
+
+static uint64_t round_up(uint64_t n, uint64_t unit)
+{
+	return (n + unit - 1) / unit * unit;
+}
+
+/* The first block that ends behind the address. */
+static size_t place(uint64_t address)
+{
+	size_t low = 0, high = n_blocks;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (blocks[middle].address + blocks[middle].bytes <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool dcu_block_find(uint64_t address, struct block *ret)
+{
+	bool found;
+	size_t i;
+
+	pthread_rwlock_rdlock(&lock);
+	i = place(address);
+	found = i < n_blocks && blocks[i].address <= address;
+	if (found)
+		*ret = blocks[i];
+	pthread_rwlock_unlock(&lock);
+	return found;
+}
+
+bool dcu_block_add(const struct block *block)
+{
+	size_t i;
+	bool is_free;
+
+	pthread_rwlock_wrlock(&lock);
+	i = place(block->address);
+	is_free = i == n_blocks || blocks[i].address >= block->address + block->bytes;
+	if (is_free) {
+		if (n_blocks == room) {
+			room = room * 2 + 64;
+			blocks = realloc(blocks, room * sizeof(*blocks));
+		}
+		memmove(blocks + i + 1, blocks + i, (n_blocks - i) * sizeof(*blocks));
+		blocks[i] = *block;
+		n_blocks++;
+	}
+	pthread_rwlock_unlock(&lock);
+	return is_free;
+}
+
+bool dcu_block_remove(uint64_t address, struct block *ret)
+{
+	bool found;
+	size_t i;
+
+	pthread_rwlock_wrlock(&lock);
+	i = place(address);
+	found = i < n_blocks && blocks[i].address == address;
+	if (found) {
+		*ret = blocks[i];
+		memmove(blocks + i, blocks + i + 1, (n_blocks - i - 1) * sizeof(*blocks));
+		n_blocks--;
+	}
+	pthread_rwlock_unlock(&lock);
+	return found;
+}
+
+/* --- The arena --- */
+
+/* Holes that were given back; what lies behind `arena_end` was never used. */
+static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct hole {
+	uint64_t offset, bytes;
+	struct hole *next;
+} * holes;
+static uint64_t arena_end;
+
+static uint64_t take_offset(uint64_t bytes)
+{
+	uint64_t offset;
+
+	pthread_mutex_lock(&arena_lock);
+	for (struct hole **at = &holes; *at; at = &(*at)->next) {
+		struct hole *hole = *at;
+
+		if (hole->bytes != bytes)
+			continue;
+		*at = hole->next;
+		offset = hole->offset;
+		free(hole);
+		pthread_mutex_unlock(&arena_lock);
+		return offset;
+	}
+	offset = arena_end;
+	arena_end += bytes;
+	pthread_mutex_unlock(&arena_lock);
+	return offset;
+}
+
+static void give_offset(uint64_t offset, uint64_t bytes)
+{
+	struct hole *hole = malloc(sizeof(*hole));
+
+	fallocate(dcu_arena(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+		(off_t)bytes);
+	pthread_mutex_lock(&arena_lock);
+	*hole = (struct hole){offset, bytes, holes};
+	holes = hole;
+	pthread_mutex_unlock(&arena_lock);
+}
+
+int dcu_take(const struct device *device, uint64_t bytes)
+{
+	struct dcu_message message = {.request = DCU_TAKE, .a = device->gpu, .b = bytes};
+
+	return dcu_request(&message);
+}
+
+void dcu_give(const struct device *device, uint64_t bytes)
+{
+	struct dcu_message message = {.request = DCU_GIVE, .a = device->gpu, .b = bytes};
+
+	dcu_request(&message);
+}
+
+int dcu_block_new(struct ctx *ctx, size_t bytes, struct block *ret)
+{
+	uint64_t mapped = round_up(bytes, PAGE);
+	int r;
+
+	if (bytes > ctx->device->info.memory_bytes)
+		return DCU_OUT_OF_MEMORY;
+	*ret = (struct block){.bytes = bytes,
+		.taken = round_up(bytes, bytes >= LARGE ? LARGE : GRANULE),
+		.kind = DCU_BLOCK_DEVICE,
+		.ctx = ctx,
+		.device = ctx->device,
+		.id = dcu_new_id()};
+	r = dcu_take(ret->device, ret->taken);
+	if (r)
+		return r;
+	ret->offset = take_offset(mapped);
+	ret->address = DCU_DEVICE_BASE + ret->offset;
+	ret->host = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		dcu_arena(), (off_t)ret->offset);
+	if (ret->host == MAP_FAILED) {
+		give_offset(ret->offset, mapped);
+		dcu_give(ret->device, ret->taken);
+		return DCU_OUT_OF_MEMORY;
+	}
+	return 0;
+}
+
+void dcu_block_free(const struct block *block)
+{
+	uint64_t mapped = round_up(block->bytes, PAGE);
+
+	munmap(block->host, mapped);
+	give_offset(block->offset, mapped);
+	dcu_give(block->device, block->taken);
+}
+
+static bool pop_of(const struct ctx *ctx, struct block *ret)
+{
+	bool found = false;
+
+	pthread_rwlock_wrlock(&lock);
+	for (size_t i = 0; i < n_blocks && !found; i++) {
+		if (blocks[i].ctx != ctx || blocks[i].kind == DCU_BLOCK_REGISTERED)
+			continue;
+		found = true;
+		*ret = blocks[i];
+		memmove(blocks + i, blocks + i + 1, (n_blocks - i - 1) * sizeof(*blocks));
+		n_blocks--;
+	}
+	pthread_rwlock_unlock(&lock);
+	return found;
+}
+
+void dcu_memory_leave(struct ctx *ctx)
+{
+	struct block block;
+
+	while (pop_of(ctx, &block))
+		if (block.kind == DCU_BLOCK_DEVICE)
+			dcu_block_free(&block);
+		else
+			munmap(block.host, round_up(block.bytes, PAGE));
+}
+
+/* --- Addresses --- */
+
+bool dcu_is_device_address(uint64_t address)
+{
+	return address >= DCU_DEVICE_BASE && address < DCU_DEVICE_END;
+}
+
+char *dcu_resolve(uint64_t address, size_t bytes)
+{
+	struct block block;
+
+	if (!dcu_is_device_address(address))
+		return address ? (char *)(uintptr_t)address : NULL;
+	if (!dcu_block_find(address, &block) ||
+		address - block.address + bytes > block.bytes)
+		return NULL;
+	return block.host + (address - block.address);
+}
+
+bool dcu_is_pageable(uint64_t address)
+{
+	struct block block;
+
+	return !dcu_is_device_address(address) && !dcu_block_find(address, &block);
+}

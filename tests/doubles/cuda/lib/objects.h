@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "process.h"
+#include "queue.h"
+
+/* What programs have handles of.  A handle that was destroyed stays readable, so that its
+ * use is an error and not a crash. */
+
+enum magic {
+	DCU_DEAD = 0,
+	DCU_IS_CTX = 0x637478,
+	DCU_IS_STREAM,
+	DCU_IS_EVENT,
+	DCU_IS_MODULE,
+	DCU_IS_FUNC,
+};
+
+struct capture;
+
+struct stream {
+	uint32_t magic;
+	struct ctx *ctx;
+	int slot, priority;
+	unsigned flags;
+	uint64_t id;
+	struct capture *capture;
+	struct stream *next;
+};
+
+struct ctx {
+	uint32_t magic;
+	struct device *device;
+	uint32_t number, flags, version;
+	bool is_primary;
+	uint64_t id;
+	size_t limits[8];
+	struct order order;
+	pthread_mutex_t lock; /* of the list */
+	struct stream legacy, *streams;
+};
+
+struct event {
+	uint32_t magic;
+	struct ctx *ctx;
+	unsigned flags;
+	uint16_t number; /* where the machine puts its time */
+	bool recorded;
+	int slot;
+	uint64_t seq;
+	pthread_mutex_t lock;
+};
+
+enum func_kind { DCU_FIXED, DCU_PARAM, DCU_SCALED, DCU_STORE };
+
+struct func {
+	uint32_t magic;
+	struct module *module;
+	char name[DCU_NAME_BYTES];
+	uint16_t name_number;
+	enum func_kind kind;
+	uint64_t ns, bytes;
+	_Atomic bool loaded;
+	/* What the oldest way to launch has set before. */
+	unsigned block[3], shared_bytes;
+	size_t param_bytes;
+	char params[256];
+	struct func *next;
+};
+
+struct module {
+	uint32_t magic;
+	struct ctx *ctx; /* NULL: a library, whose device is that of its first launch */
+	struct device *device;
+	struct func *funcs;
+	uint64_t bytes; /* taken from the device */
+	pthread_mutex_t lock;
+};
+
+/* The thread's contexts, the current one last. */
+struct thread {
+	struct ctx *stack[64];
+	int n;
+	bool per_thread; /* the call's NULL stream is the thread's own */
+	int capture_mode;
+};
+extern __thread struct thread dcu_thread __attribute__((tls_model("initial-exec")));
+
+struct ctx *dcu_current(void);
+/* The stream that a handle means in the current context, or NULL and a CUresult. */
+struct stream *dcu_stream(struct stream *handle, int *ret);
+int dcu_ctx_await(struct ctx *ctx);
+int dcu_primary(struct device *device, struct ctx **ret);
+int dcu_stream_open(struct ctx *ctx, unsigned flags, int priority, struct stream **ret);
+int dcu_stream_push(struct stream *stream, struct dcu_cmd *cmd, uint64_t *ret_seq);
+uint64_t dcu_new_id(void);
+/* Frees what the context still has of memory. */
+void dcu_memory_leave(struct ctx *ctx);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "capture.h"
+#include "functions.h"
+#include "objects.h"
+#include <stdlib.h>
+
+/* Streams, the two default ones included. */
+
+#define GREATEST (-5)
+
+/* Each thread has a stream of its own in each context that it uses one in. */
+static __thread struct {
+	struct ctx *ctx;
+	uint64_t ctx_id;
+	struct stream *stream;
+} own[16];
+
+int dcu_stream_open(struct ctx *ctx, unsigned flags, int priority, struct stream **ret)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+	uint32_t slot_flags = flags & DCU_STREAM_NON_BLOCKING ? 0 : DCU_SLOT_BLOCKING;
+
+	*s = (struct stream){.magic = DCU_IS_STREAM,
+		.ctx = ctx,
+		.flags = flags,
+		.priority = priority < GREATEST ? GREATEST
+			    : priority > 0      ? 0
+						: priority,
+		.id = dcu_new_id()};
+	s->slot = dcu_slot_open(ctx->number, slot_flags, s->priority);
+	if (s->slot < 0) {
+		free(s);
+		return DCU_OUT_OF_MEMORY;
+	}
+	pthread_mutex_lock(&ctx->lock);
+	s->next = ctx->streams;
+	ctx->streams = s;
+	pthread_mutex_unlock(&ctx->lock);
+	*ret = s;
+	return 0;
+}
+
+static struct stream *own_stream(struct ctx *ctx, int *ret)
+{
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+		if (own[i].ctx == ctx && own[i].ctx_id == ctx->id)
+			return own[i].stream;
+		if (own[i].ctx && own[i].ctx->magic == DCU_IS_CTX)
+			continue;
+		*ret = dcu_stream_open(ctx, 0, 0, &own[i].stream);
+		if (*ret)
+			return NULL;
+		own[i].ctx = ctx;
+		own[i].ctx_id = ctx->id;
+		return own[i].stream;
+	}
+	*ret = DCU_OUT_OF_MEMORY;
+	return NULL;
+}
+
+struct stream *dcu_stream(struct stream *handle, int *ret)
+{
+	struct ctx *ctx = dcu_current();
+	bool per_thread = handle == (struct stream *)DCU_STREAM_IS_PER_THREAD ||
+			  (!handle && dcu_thread.per_thread);
+
+	*ret = DCU_INVALID_CONTEXT;
+	if (!ctx)
+		return NULL;
+	*ret = 0;
+	if (per_thread)
+		return own_stream(ctx, ret);
+	if (!handle || handle == (struct stream *)DCU_STREAM_IS_LEGACY)
+		return &ctx->legacy;
+	if (handle->magic == DCU_IS_STREAM && handle->ctx->magic == DCU_IS_CTX)
+		return handle;
+	*ret = DCU_INVALID_HANDLE;
+	return NULL;
+}
+
+int dcu_stream_push(struct stream *stream, struct dcu_cmd *cmd, uint64_t *ret_seq)
+{
+	return dcu_push(stream->slot, &stream->ctx->order, cmd, ret_seq);
+}
+
+int dcu_cuStreamCreateWithPriority(struct stream **ret, unsigned flags, int priority)
+{
+	struct ctx *ctx = dcu_current();
+
+	if (!ctx)
+		return DCU_INVALID_CONTEXT;
+	if (!ret || flags & ~DCU_STREAM_NON_BLOCKING)
+		return DCU_INVALID_VALUE;
+	return dcu_stream_open(ctx, flags, priority, ret);
+}
+
+int dcu_cuStreamCreate(struct stream **ret, unsigned flags)
+{
+	return dcu_cuStreamCreateWithPriority(ret, flags, 0);
+}
+
+int dcu_cuStreamDestroy_v2(struct stream *stream)
+{
+	struct stream **at;
+
+	if ((uintptr_t)stream <= DCU_STREAM_IS_PER_THREAD ||
+		stream->magic != DCU_IS_STREAM || stream == &stream->ctx->legacy)
+		return DCU_INVALID_HANDLE;
+	pthread_mutex_lock(&stream->ctx->lock);
+	for (at = &stream->ctx->streams; *at && *at != stream; at = &(*at)->next)
+		;
+	if (*at)
+		*at = stream->next;
+	stream->magic = DCU_DEAD;
+	pthread_mutex_unlock(&stream->ctx->lock);
+	dcu_slot_close(stream->slot);
+	return 0;
+}
+
+int dcu_cuStreamSynchronize(struct stream *handle)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	r = s ? dcu_capture_forbids(s) : r;
+	return r ? r : dcu_await(s->slot, dcu_slot_tail(s->slot));
+}
+
+int dcu_cuStreamQuery(struct stream *handle)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	r = s ? dcu_capture_forbids(s) : r;
+	if (r)
+		return r;
+	return dcu_is_done(s->slot, dcu_slot_tail(s->slot)) ? 0 : DCU_NOT_READY;
+}
+
+int dcu_cuStreamGetFlags(struct stream *handle, unsigned *ret)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	if (s)
+		*ret = s->flags;
+	return r;
+}
+
+int dcu_cuStreamGetPriority(struct stream *handle, int *ret)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	if (s)
+		*ret = s->priority;
+	return r;
+}
+
+int dcu_cuStreamGetId(struct stream *handle, unsigned long long *ret)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	if (s)
+		*ret = s->id;
+	return r;
+}
+
+int dcu_cuStreamGetCtx(struct stream *handle, struct ctx **ret)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	if (s)
+		*ret = s->ctx;
+	return r;
+}
+
+int dcu_cuStreamGetDevice(struct stream *handle, int *ret)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	if (s)
+		*ret = (int)(s->ctx->device - dcu_devices);
+	return r;
+}

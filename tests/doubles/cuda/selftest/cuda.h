@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+/* The self-test's own declarations of the interface. */
+
+typedef uint64_t dptr;
+typedef void *handle; /* of anything */
+
+int cuInit(unsigned flags);
+int cuDriverGetVersion(int *version);
+int cuDeviceGetCount(int *n);
+int cuDeviceGetName(char *name, int bytes, int device);
+int cuDeviceGetUuid_v2(void *uuid, int device);
+int cuDeviceGetPCIBusId(char *text, int bytes, int device);
+int cuDeviceTotalMem_v2(size_t *bytes, int device);
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuGetErrorName(int code, const char **name);
+int cuGetProcAddress(const char *name, void **f, int version, uint64_t flags);
+int cuGetProcAddress_v2(
+	const char *name, void **f, int version, uint64_t flags, int *status);
+int cuGetExportTable(const void **table, const void *uuid);
+
+int cuDevicePrimaryCtxRetain(handle *ctx, int device);
+int cuDevicePrimaryCtxRelease_v2(int device);
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active);
+int cuCtxCreate_v2(handle *ctx, unsigned flags, int device);
+int cuCtxDestroy_v2(handle ctx);
+int cuCtxSetCurrent(handle ctx);
+int cuCtxGetCurrent(handle *ctx);
+int cuCtxPushCurrent_v2(handle ctx);
+int cuCtxPopCurrent_v2(handle *ctx);
+int cuCtxSynchronize(void);
+
+int cuModuleLoadData(handle *module, const void *image);
+int cuModuleUnload(handle module);
+int cuModuleGetFunction(handle *function, handle module, const char *name);
+int cuLibraryLoadData(handle *library, const void *image, void *a, void *b, unsigned c,
+	void *d, void *e, unsigned f);
+int cuLibraryGetKernel(handle *kernel, handle library, const char *name);
+
+int cuLaunchKernel(handle f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+	unsigned by, unsigned bz, unsigned shared, handle stream, void **params,
+	void **extra);
+int cuLaunchKernel_ptsz(handle f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+	unsigned by, unsigned bz, unsigned shared, handle stream, void **params,
+	void **extra);
+int cuLaunchKernelEx(const void *config, handle f, void **params, void **extra);
+int cuLaunchHostFunc(handle stream, void (*f)(void *), void *user);
+int cuFuncSetBlockShape(handle f, int x, int y, int z);
+int cuParamSetSize(handle f, unsigned bytes);
+int cuParamSetv(handle f, int offset, void *value, unsigned bytes);
+int cuLaunch(handle f);
+
+int cuStreamCreate(handle *stream, unsigned flags);
+int cuStreamDestroy_v2(handle stream);
+int cuStreamSynchronize(handle stream);
+int cuStreamQuery(handle stream);
+int cuStreamWaitEvent(handle stream, handle event, unsigned flags);
+int cuStreamWaitValue32_v2(handle stream, dptr at, uint32_t value, unsigned flags);
+int cuStreamWriteValue32_v2(handle stream, dptr at, uint32_t value, unsigned flags);
+int cuEventCreate(handle *event, unsigned flags);
+int cuEventDestroy_v2(handle event);
+int cuEventRecord(handle event, handle stream);
+int cuEventQuery(handle event);
+int cuEventSynchronize(handle event);
+int cuEventElapsedTime(float *ms, handle start, handle end);
+
+int cuMemAlloc_v2(dptr *p, size_t bytes);
+int cuMemAllocPitch_v2(dptr *p, size_t *pitch, size_t width, size_t height, unsigned e);
+int cuMemAllocManaged(dptr *p, size_t bytes, unsigned flags);
+int cuMemHostAlloc(void **p, size_t bytes, unsigned flags);
+int cuMemFree_v2(dptr p);
+int cuMemFreeHost(void *p);
+int cuMemGetInfo_v2(size_t *free, size_t *total);
+int cuMemcpyHtoD_v2(dptr dst, const void *src, size_t bytes);
+int cuMemcpyDtoH_v2(void *dst, dptr src, size_t bytes);
+int cuMemcpyDtoD_v2(dptr dst, dptr src, size_t bytes);
+int cuMemcpyHtoDAsync_v2(dptr dst, const void *src, size_t bytes, handle stream);
+int cuMemcpyDtoHAsync_v2(void *dst, dptr src, size_t bytes, handle stream);
+int cuMemcpy2D_v2(const void *copy);
+int cuMemsetD8_v2(dptr p, unsigned char value, size_t n);
+int cuMemsetD32_v2(dptr p, unsigned value, size_t n);
+int cuMemsetD2D16_v2(dptr p, size_t pitch, unsigned short v, size_t w, size_t h);
+int cuPointerGetAttribute(void *value, int attribute, dptr p);
