@@ -43,7 +43,7 @@ struct dcu_cmd {
 	uint64_t value;
 	uint16_t kind, engine, target, name;
 	uint32_t waits_for_host; /* whether the process must be woken for the effect */
-	uint32_t blocks;
+	uint32_t launches;       /* as many does it count for; 0: one */
 };
 
 enum dcu_slot_flag {

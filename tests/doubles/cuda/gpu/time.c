@@ -50,7 +50,8 @@ static void count(struct machine *m, struct stream *s, const struct dcu_cmd *cmd
 	if (!s->context)
 		return;
 	if (cmd->kind == DCU_KERNEL)
-		s->process->usage[s->context->gpu->index].launches++;
+		s->process->usage[s->context->gpu->index].launches +=
+			cmd->launches ? cmd->launches : 1;
 	if (m->options.trace && (cmd->kind == DCU_KERNEL || cmd->kind == DCU_COPY))
 		dcu_trace_add(m, s, cmd, m->now_ns);
 }

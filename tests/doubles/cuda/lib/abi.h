@@ -60,10 +60,20 @@ enum {
 };
 
 struct array;
+struct capture;
 struct ctx;
+struct desc;
+struct external;
+struct mipmap;
+struct phys;
+struct pool;
 struct event;
+struct exec;
 struct func;
+struct graph;
+struct green;
 struct module;
+struct node;
 struct stream;
 
 typedef void (*host_fn)(void *user);
@@ -138,7 +148,222 @@ struct create_params {
 	void *cig;
 };
 
+/* Formats are numbers of the vendor's; the bits below 0x40 tell how long an element is.
+ */
+struct array_shape {
+	size_t width, height;
+	uint32_t format, channels;
+};
+
+struct array3d_shape {
+	size_t width, height, depth;
+	uint32_t format, channels, flags;
+};
+
+#define DCU_ARRAY_LAYERED 1U
+#define DCU_ARRAY_DEFERRED 0x80U /* memory is mapped to it later */
+
+struct requirements {
+	size_t bytes, alignment;
+	uint32_t reserved[4];
+};
+
+enum { DCU_AT_DEVICE = 1, DCU_AT_HOST = 2, DCU_AT_HOST_NUMA = 3, DCU_AT_HOST_HERE = 4 };
+#define DCU_HANDLE_FD 1U
+
+struct allocation_prop {
+	int type;
+	uint32_t handle_types;
+	struct location location;
+	void *win32;
+	unsigned char flags[8];
+};
+
+struct access {
+	struct location location;
+	int flags;
+};
+
+struct pool_props {
+	int type;
+	uint32_t handle_types;
+	struct location location;
+	void *win32;
+	size_t max_bytes;
+	uint16_t usage;
+	unsigned char reserved[54];
+};
+
+struct multicast_prop {
+	uint32_t n_devices;
+	size_t bytes;
+	unsigned long long handle_types, flags;
+};
+
+struct external_handle {
+	int type;
+	union {
+		int fd;
+		void *two[2];
+	} handle;
+	unsigned long long bytes;
+	uint32_t flags, reserved[16];
+};
+
+struct external_buffer {
+	unsigned long long offset, bytes;
+	uint32_t flags, reserved[16];
+};
+
+/* A handle, or a pointer's data, that goes to another process. */
+struct shared_bytes {
+	char bytes[64];
+};
+
+union batch_op {
+	uint32_t operation;
+	struct {
+		uint32_t operation;
+		uint64_t address, value;
+		uint32_t flags;
+		uint64_t alias;
+	} value;
+	uint64_t whole[6];
+};
+
+enum {
+	DCU_OP_WAIT_32 = 1,
+	DCU_OP_WRITE_32,
+	DCU_OP_FLUSH,
+	DCU_OP_WAIT_64,
+	DCU_OP_WRITE_64
+};
+
+enum {
+	DCU_POOL_THRESHOLD = 4,
+	DCU_POOL_RESERVED,
+	DCU_POOL_RESERVED_HIGH,
+	DCU_POOL_USED,
+	DCU_POOL_USED_HIGH,
+};
+
+_Static_assert(sizeof(struct pool_props) == 88, "as the vendor's");
+_Static_assert(sizeof(struct allocation_prop) == 32, "as the vendor's");
+_Static_assert(sizeof(struct external_handle) == 104, "as the vendor's");
+_Static_assert(sizeof(union batch_op) == 48, "as the vendor's");
 _Static_assert(sizeof(struct copy_2d) == 128, "as the vendor's");
 _Static_assert(sizeof(struct copy_3d) == 200, "as the vendor's");
 _Static_assert(sizeof(struct launch_attribute) == 72, "as the vendor's");
 _Static_assert(sizeof(struct launch_config) == 56, "as the vendor's");
+
+/* --- Graphs --- */
+
+enum {
+	DCU_NODE_KERNEL,
+	DCU_NODE_COPY,
+	DCU_NODE_SET,
+	DCU_NODE_HOST,
+	DCU_NODE_GRAPH,
+	DCU_NODE_EMPTY,
+	DCU_NODE_WAIT_EVENT,
+	DCU_NODE_RECORD_EVENT,
+	DCU_NODE_ALLOC = 10,
+	DCU_NODE_FREE,
+	DCU_NODE_CONDITIONAL = 13,
+};
+
+#define DCU_INSTANTIATE_AUTO_FREE 1U
+#define DCU_INSTANTIATE_UPLOAD 2U
+#define DCU_INSTANTIATE_DEVICE_LAUNCH 4U
+#define DCU_CONDITION_ASSIGN_DEFAULT 1U
+
+struct edge {
+	unsigned char from_port, to_port, type, reserved[5];
+};
+
+/* The last two are of the second form alone. */
+struct kernel_params {
+	struct func *func;
+	unsigned grid[3], block[3], shared_bytes;
+	void **params, **extra;
+	struct func *kernel;
+	struct ctx *ctx;
+};
+#define DCU_KERNEL_PARAMS_V1 offsetof(struct kernel_params, kernel)
+
+struct set_params {
+	uint64_t dst;
+	size_t pitch;
+	uint32_t value, element;
+	size_t width, height;
+};
+
+struct host_params {
+	host_fn fn;
+	void *user;
+};
+
+struct alloc_params {
+	struct pool_props pool;
+	const struct access *access;
+	size_t n_access, bytes;
+	uint64_t address;
+};
+
+struct conditional_params {
+	uint64_t handle;
+	int type; /* 0: if, 1: while, 2: switch */
+	uint32_t n_bodies;
+	struct graph **bodies;
+	struct ctx *ctx;
+};
+
+struct node_params {
+	int type, reserved[3];
+	union {
+		long long whole[29];
+		struct kernel_params kernel;
+		struct {
+			int flags, reserved;
+			struct ctx *ctx;
+			struct copy_3d copy;
+		} copy;
+		struct set_params set;
+		struct host_params host;
+		struct graph *graph;
+		struct event *event;
+		struct alloc_params alloc;
+		uint64_t freed;
+		struct conditional_params conditional;
+	};
+	long long last;
+};
+
+struct instantiate_params {
+	uint64_t flags;
+	struct stream *upload;
+	struct node *failed;
+	int result;
+};
+
+struct update_result {
+	int result;
+	struct node *node, *from;
+};
+
+_Static_assert(sizeof(struct edge) == 8, "as the vendor's");
+_Static_assert(sizeof(struct kernel_params) == 72, "as the vendor's");
+_Static_assert(sizeof(struct node_params) == 256, "as the vendor's");
+
+/* --- Parts of a GPU --- */
+
+struct resource {
+	int type; /* 1: multiprocessors */
+	unsigned char padding[92];
+	union {
+		uint32_t sms;
+		unsigned char room[48];
+	};
+};
+
+_Static_assert(sizeof(struct resource) == 144, "as the vendor's");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "capture.h"
 #include "functions.h"
 #include "memory.h"
+#include "pool.h"
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -16,7 +18,8 @@ int dcu_cuMemAlloc_v2(uint64_t *ret, size_t bytes)
 		return DCU_INVALID_CONTEXT;
 	if (!ret || !bytes)
 		return DCU_INVALID_VALUE;
-	r = dcu_block_new(ctx, bytes, &block);
+	r = dcu_capture_is_unsafe();
+	r = r ? r : dcu_block_new(ctx, bytes, &block);
 	if (r)
 		return r;
 	dcu_block_add(&block);
@@ -47,6 +50,8 @@ static int add_host(struct ctx *ctx, size_t bytes, enum block_kind kind, unsigne
 		.device = ctx->device,
 		.flags = flags,
 		.id = dcu_new_id()};
+	if (dcu_capture_is_unsafe())
+		return DCU_CAPTURE_UNSUPPORTED;
 	ret->host = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (ret->host == MAP_FAILED)
@@ -101,15 +106,20 @@ static int free_block(uint64_t address, bool is_host)
 	if (!dcu_current())
 		return DCU_INVALID_CONTEXT;
 	if (!dcu_block_find(address, &block) || block.address != address ||
-		block.kind == DCU_BLOCK_REGISTERED ||
+		block.kind == DCU_BLOCK_REGISTERED || block.kind == DCU_BLOCK_MAPPED ||
+		block.kind == DCU_BLOCK_FOREIGN || block.is_freed ||
 		(block.kind == DCU_BLOCK_HOST) != is_host)
 		return DCU_INVALID_VALUE;
+	if (dcu_capture_is_unsafe())
+		return DCU_CAPTURE_UNSUPPORTED;
 	if (block.ctx->magic == DCU_IS_CTX)
 		dcu_ctx_await(block.ctx);
 	if (!dcu_block_remove(address, &block))
 		return DCU_INVALID_VALUE;
 	if (block.kind == DCU_BLOCK_DEVICE)
 		dcu_block_free(&block);
+	else if (block.kind == DCU_BLOCK_POOL)
+		dcu_pool_give(&block);
 	else
 		munmap(block.host, (block.bytes + 4095) / 4096 * 4096);
 	return 0;
@@ -165,7 +175,7 @@ int dcu_cuMemHostGetDevicePointer_v2(uint64_t *ret, void *host, unsigned flags)
 	if (!dcu_current())
 		return DCU_INVALID_CONTEXT;
 	if (!ret || flags || !dcu_block_find((uint64_t)(uintptr_t)host, &block) ||
-		block.kind == DCU_BLOCK_DEVICE)
+		dcu_is_device_address(block.address))
 		return DCU_INVALID_VALUE;
 	*ret = (uint64_t)(uintptr_t)host;
 	return 0;
@@ -219,6 +229,9 @@ int dcu_cuMemGetAddressRange_v2(uint64_t *base, size_t *bytes, uint64_t address)
 static const int types[] = {
 	[DCU_BLOCK_DEVICE] = DCU_MEMORY_DEVICE,
 	[DCU_BLOCK_MANAGED] = DCU_MEMORY_DEVICE,
+	[DCU_BLOCK_POOL] = DCU_MEMORY_DEVICE,
+	[DCU_BLOCK_MAPPED] = DCU_MEMORY_DEVICE,
+	[DCU_BLOCK_FOREIGN] = DCU_MEMORY_DEVICE,
 	[DCU_BLOCK_HOST] = DCU_MEMORY_HOST,
 	[DCU_BLOCK_REGISTERED] = DCU_MEMORY_HOST,
 };
@@ -237,7 +250,7 @@ static int pointer_attribute(
 		*(uint64_t *)ret = address;
 		return 0;
 	case 4: /* address in the process */
-		if (block->kind == DCU_BLOCK_DEVICE)
+		if (dcu_is_device_address(address))
 			return DCU_INVALID_VALUE;
 		*(uint64_t *)ret = address;
 		return 0;

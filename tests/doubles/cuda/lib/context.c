@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "capture.h"
 #include "functions.h"
 #include "objects.h"
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct ctx *dcu_current(void)
 	return ctx && ctx->magic == DCU_IS_CTX ? ctx : NULL;
 }
 
-static int new_ctx(struct device *device, uint64_t permille, struct ctx **ret)
+int dcu_ctx_new(struct device *device, uint64_t permille, struct ctx **ret)
 {
 	struct dcu_message message = {
 		.request = DCU_CONTEXT_NEW, .a = device->gpu, .b = permille};
@@ -58,7 +59,7 @@ int dcu_ctx_await(struct ctx *ctx)
 	return r;
 }
 
-static void end_ctx(struct ctx *ctx)
+void dcu_ctx_end(struct ctx *ctx)
 {
 	struct dcu_message message = {.request = DCU_CONTEXT_FREE, .a = ctx->number};
 
@@ -79,7 +80,7 @@ int dcu_primary(struct device *device, struct ctx **ret)
 
 	pthread_mutex_lock(&device->lock);
 	if (!device->primary) {
-		r = new_ctx(device, 0, &device->primary);
+		r = dcu_ctx_new(device, 0, &device->primary);
 		if (!r) {
 			device->primary->is_primary = true;
 			device->primary->flags = device->primary_flags;
@@ -105,7 +106,7 @@ int dcu_cuDevicePrimaryCtxRetain(struct ctx **ret, int ordinal)
 static void end_primary(struct device *device)
 {
 	if (device->primary)
-		end_ctx(device->primary);
+		dcu_ctx_end(device->primary);
 	device->primary = NULL;
 	device->primary_refs = 0;
 }
@@ -185,7 +186,7 @@ static int create(struct ctx **ret, unsigned flags, int ordinal, uint32_t versio
 		return DCU_INVALID_VALUE;
 	if (!device)
 		return DCU_INVALID_DEVICE;
-	r = new_ctx(device, permille, ret);
+	r = dcu_ctx_new(device, permille, ret);
 	if (r)
 		return r;
 	(*ret)->flags = flags;
@@ -233,7 +234,7 @@ int dcu_cuCtxDestroy_v2(struct ctx *ctx)
 		return DCU_INVALID_CONTEXT;
 	if (t->n && t->stack[t->n - 1] == ctx)
 		t->n--;
-	end_ctx(ctx);
+	dcu_ctx_end(ctx);
 	return 0;
 }
 
@@ -289,6 +290,10 @@ int dcu_cuCtxSynchronize(void)
 {
 	struct ctx *ctx = dcu_current();
 
+	int r = dcu_capture_is_unsafe();
+
+	if (r)
+		return r;
 	return ctx ? dcu_ctx_await(ctx) : DCU_INVALID_CONTEXT;
 }
 

@@ -8,7 +8,11 @@ struct transfer {
 	struct effect *effect;
 	bool from_device, to_device;
 	bool pageable; /* one side is memory that only the process knows */
-	uint64_t bytes, host_address;
+	uint64_t bytes;
+	/* As it was asked for. */
+	bool is_set;
+	struct copy_3d copy;
+	struct set_params set;
 };
 
 /* These return a CUresult. */

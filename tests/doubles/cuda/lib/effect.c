@@ -57,21 +57,27 @@ static void fill_row(char *row, const struct effect *e)
 		memcpy(row + at, &e->value, e->element);
 }
 
+static void do_rows(const struct effect *e)
+{
+	for (size_t z = 0; z < e->depth; z++)
+		for (size_t y = 0; y < e->height; y++) {
+			char *dst = e->dst + z * e->dst_slice + y * e->dst_pitch;
+			const char *src = e->src + z * e->src_slice + y * e->src_pitch;
+
+			if (e->src)
+				memmove(dst, src, e->width);
+			else
+				fill_row(dst, e);
+		}
+}
+
 void dcu_effect_do(const struct effect *effect)
 {
 	for (const struct effect *e = effect; e; e = e->next)
-		for (size_t z = 0; z < e->depth; z++)
-			for (size_t y = 0; y < e->height; y++) {
-				char *dst = e->dst + z * e->dst_slice + y * e->dst_pitch;
-
-				if (!e->src)
-					fill_row(dst, e);
-				else
-					memmove(dst,
-						e->src + z * e->src_slice +
-							y * e->src_pitch,
-						e->width);
-			}
+		if (e->call)
+			e->call(e->user);
+		else
+			do_rows(e);
 }
 
 void dcu_effects_apply(void)

@@ -12,9 +12,11 @@ struct effect {
 	const char *src;             /* NULL: fill */
 	size_t width, height, depth; /* bytes, rows, slices */
 	size_t dst_pitch, src_pitch, dst_slice, src_slice;
-	uint32_t value, element; /* of a fill: bytes */
-	void *owned;             /* freed with it */
-	struct effect *next;     /* of the same command */
+	uint32_t value, element;  /* of a fill: bytes */
+	void *owned;              /* freed with it */
+	void (*call)(void *user); /* instead of bytes: done in the same order */
+	void *user;
+	struct effect *next; /* of the same command */
 };
 
 struct effect *dcu_effect_new(void);

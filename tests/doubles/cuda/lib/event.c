@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "capture.h"
 #include "functions.h"
 #include "objects.h"
 #include <stdlib.h>
@@ -78,6 +79,9 @@ int dcu_cuEventRecordWithFlags(struct event *e, struct stream *handle, unsigned 
 		return DCU_INVALID_HANDLE;
 	if (flags > 1)
 		return DCU_INVALID_VALUE;
+	if (s->capture)
+		return dcu_capture_record(s, e, flags == 1);
+	e->capture = NULL;
 	cmd.target = e->number;
 	pthread_mutex_lock(&e->lock);
 	r = dcu_stream_push(s, &cmd, &e->seq);
@@ -106,11 +110,14 @@ static void last_record(struct event *e, bool *recorded, int *slot, uint64_t *se
 int dcu_cuEventQuery(struct event *e)
 {
 	bool recorded;
-	int slot;
+	int slot, r;
 	uint64_t seq;
 
 	if (!is_event(e))
 		return DCU_INVALID_HANDLE;
+	r = dcu_capture_event_forbids(e);
+	if (r)
+		return r;
 	last_record(e, &recorded, &slot, &seq);
 	return !recorded || dcu_is_done(slot, seq) ? 0 : DCU_NOT_READY;
 }
@@ -118,11 +125,14 @@ int dcu_cuEventQuery(struct event *e)
 int dcu_cuEventSynchronize(struct event *e)
 {
 	bool recorded;
-	int slot;
+	int slot, r;
 	uint64_t seq;
 
 	if (!is_event(e))
 		return DCU_INVALID_HANDLE;
+	r = dcu_capture_event_forbids(e);
+	if (r)
+		return r;
 	last_record(e, &recorded, &slot, &seq);
 	return recorded ? dcu_await(slot, seq) : 0;
 }
@@ -159,6 +169,8 @@ int dcu_cuStreamWaitEvent(struct stream *handle, struct event *e, unsigned flags
 		return DCU_INVALID_HANDLE;
 	if (flags > 1)
 		return DCU_INVALID_VALUE;
+	if (s->capture || e->capture)
+		return dcu_capture_wait(s, e, flags == 1);
 	last_record(e, &recorded, &slot, &cmd.value);
 	cmd.target = (uint16_t)slot;
 	return recorded ? dcu_stream_push(s, &cmd, NULL) : 0;

@@ -40,5 +40,7 @@ DCU_ALL(SYMBOL)
 const struct dcu_export dcu_exports[] = {
 #define ROW(symbol, base, function, version, streams, when, parameters, arguments) \
 	{#base, version, (void *)symbol, OWN_##streams(symbol)},
-	DCU_ALL(ROW)};
+	DCU_ALL(ROW)
+#define SYNONYM(base, version, symbol) {#base, version, (void *)symbol, NULL},
+		DCU_SYNONYMS(SYNONYM)};
 const size_t dcu_n_exports = sizeof(dcu_exports) / sizeof(dcu_exports[0]);

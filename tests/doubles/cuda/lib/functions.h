@@ -63,6 +63,49 @@
 	X(cuPointerGetAttributes, cuPointerGetAttributes, cuPointerGetAttributes, 7000, NO, LATER, P4(unsigned, int *, void **, uint64_t), A4) \
 	X(cuPointerSetAttribute, cuPointerSetAttribute, cuPointerSetAttribute, 6000, NO, LATER, P3(const void *, int, uint64_t), A3)
 
+#define DCU_ARRAY(X) \
+	X(cuArray3DCreate_v2, cuArray3DCreate, cuArray3DCreate_v2, 3020, NO, LATER, P2(struct array **, const struct array3d_shape *), A2) \
+	X(cuArray3DGetDescriptor_v2, cuArray3DGetDescriptor, cuArray3DGetDescriptor_v2, 3020, NO, LATER, P2(struct array3d_shape *, struct array *), A2) \
+	X(cuArrayCreate_v2, cuArrayCreate, cuArrayCreate_v2, 3020, NO, LATER, P2(struct array **, const struct array_shape *), A2) \
+	X(cuArrayDestroy, cuArrayDestroy, cuArrayDestroy, 2000, NO, LATER, P1(struct array *), A1) \
+	X(cuArrayGetDescriptor_v2, cuArrayGetDescriptor, cuArrayGetDescriptor_v2, 3020, NO, LATER, P2(struct array_shape *, struct array *), A2) \
+	X(cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, 11060, NO, LATER, P3(struct requirements *, struct array *, int), A3) \
+	X(cuMemcpyAtoA_v2, cuMemcpyAtoA, cuMemcpyAtoA_v2, 3020, DS, LATER, P5(struct array *, size_t, struct array *, size_t, size_t), A5) \
+	X(cuMemcpyAtoD_v2, cuMemcpyAtoD, cuMemcpyAtoD_v2, 3020, DS, LATER, P4(uint64_t, struct array *, size_t, size_t), A4) \
+	X(cuMemcpyAtoHAsync_v2, cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_v2, 3020, SZ, LATER, P5(void *, struct array *, size_t, size_t, struct stream *), A5) \
+	X(cuMemcpyAtoH_v2, cuMemcpyAtoH, cuMemcpyAtoH_v2, 3020, DS, LATER, P4(void *, struct array *, size_t, size_t), A4) \
+	X(cuMemcpyDtoA_v2, cuMemcpyDtoA, cuMemcpyDtoA_v2, 3020, DS, LATER, P4(struct array *, size_t, uint64_t, size_t), A4) \
+	X(cuMemcpyHtoAAsync_v2, cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_v2, 3020, SZ, LATER, P5(struct array *, size_t, const void *, size_t, struct stream *), A5) \
+	X(cuMemcpyHtoA_v2, cuMemcpyHtoA, cuMemcpyHtoA_v2, 3020, DS, LATER, P4(struct array *, size_t, const void *, size_t), A4) \
+	X(cuMipmappedArrayCreate, cuMipmappedArrayCreate, cuMipmappedArrayCreate, 5000, NO, LATER, P3(struct mipmap **, const struct array3d_shape *, unsigned), A3) \
+	X(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, 5000, NO, LATER, P1(struct mipmap *), A1) \
+	X(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, 5000, NO, LATER, P3(struct array **, struct mipmap *, unsigned), A3) \
+	X(cuMipmappedArrayGetMemoryRequirements, cuMipmappedArrayGetMemoryRequirements, cuMipmappedArrayGetMemoryRequirements, 11060, NO, LATER, P3(struct requirements *, struct mipmap *, int), A3)
+
+#define DCU_BATCH(X) \
+	X(cuMemAdvise, cuMemAdvise, cuMemAdvise, 8000, NO, LATER, P4(uint64_t, size_t, int, int), A4) \
+	X(cuMemAdvise_v2, cuMemAdvise, cuMemAdvise_v2, 12020, NO, LATER, P4(uint64_t, size_t, int, struct location), A4) \
+	X(cuMemPrefetchAsync, cuMemPrefetchAsync, cuMemPrefetchAsync, 8000, SZ, LATER, P4(uint64_t, size_t, int, struct stream *), A4) \
+	X(cuMemPrefetchAsync_v2, cuMemPrefetchAsync, cuMemPrefetchAsync_v2, 12020, SZ, LATER, P5(uint64_t, size_t, struct location, unsigned, struct stream *), A5) \
+	X(cuMemcpyBatchAsync, cuMemcpyBatchAsync, cuMemcpyBatchAsync, 12080, SZ, LATER, P9(uint64_t *, uint64_t *, size_t *, size_t, void *, size_t *, size_t, size_t *, struct stream *), A9) \
+	X(cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, 13000, SZ, LATER, P8(uint64_t *, uint64_t *, size_t *, size_t, void *, size_t *, size_t, struct stream *), A8) \
+	X(cuStreamAttachMemAsync, cuStreamAttachMemAsync, cuStreamAttachMemAsync, 6000, SZ, LATER, P4(struct stream *, uint64_t, size_t, unsigned), A4) \
+	X(cuStreamBatchMemOp, cuStreamBatchMemOp, cuStreamBatchMemOp_v2, 8000, SZ, LATER, P4(struct stream *, unsigned, union batch_op *, unsigned), A4) \
+	X(cuStreamBatchMemOp_v2, cuStreamBatchMemOp, cuStreamBatchMemOp_v2, 11070, SZ, LATER, P4(struct stream *, unsigned, union batch_op *, unsigned), A4)
+
+#define DCU_CAPTURE(X) \
+	X(cuStreamBeginCapture, cuStreamBeginCapture, cuStreamBeginCapture, 10000, SZ, LATER, P1(struct stream *), A1) \
+	X(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030, SZ, LATER, P6(struct stream *, struct graph *, struct node *const*, const struct edge *, size_t, int), A6) \
+	X(cuStreamBeginCapture_v2, cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, SZ, LATER, P2(struct stream *, int), A2) \
+	X(cuStreamEndCapture, cuStreamEndCapture, cuStreamEndCapture, 10000, SZ, LATER, P2(struct stream *, struct graph **), A2) \
+	X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo, 10010, SZ, LATER, P3(struct stream *, int *, uint64_t *), A3) \
+	X(cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2, 11030, SZ, LATER, P6(struct stream *, int *, uint64_t *, struct graph **, struct node *const**, size_t *), A6) \
+	X(cuStreamGetCaptureInfo_v3, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v3, 12030, SZ, LATER, P7(struct stream *, int *, uint64_t *, struct graph **, struct node *const**, const struct edge **, size_t *), A7) \
+	X(cuStreamIsCapturing, cuStreamIsCapturing, cuStreamIsCapturing, 10000, SZ, LATER, P2(struct stream *, int *), A2) \
+	X(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies, 11030, SZ, LATER, P4(struct stream *, struct node **, size_t, unsigned), A4) \
+	X(cuStreamUpdateCaptureDependencies_v2, cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_v2, 12030, SZ, LATER, P5(struct stream *, struct node **, const struct edge *, size_t, unsigned), A5) \
+	X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010, NO, LATER, P1(int *), A1)
+
 #define DCU_CONTEXT(X) \
 	X(cuCtxCreate_v2, cuCtxCreate, cuCtxCreate_v2, 3020, NO, LATER, P3(struct ctx **, unsigned, int), A3) \
 	X(cuCtxCreate_v3, cuCtxCreate, cuCtxCreate_v3, 11040, NO, LATER, P5(struct ctx **, struct affinity *, int, unsigned, int), A5) \
@@ -161,6 +204,81 @@
 	X(cuEventSynchronize, cuEventSynchronize, cuEventSynchronize, 2000, NO, LATER, P1(struct event *), A1) \
 	X(cuStreamWaitEvent, cuStreamWaitEvent, cuStreamWaitEvent, 3020, SZ, LATER, P3(struct stream *, struct event *, unsigned), A3)
 
+#define DCU_EXEC(X) \
+	X(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, 11010, NO, LATER, P3(struct exec *, struct node *, struct graph *), A3) \
+	X(cuGraphExecDestroy, cuGraphExecDestroy, cuGraphExecDestroy, 10000, NO, LATER, P1(struct exec *), A1) \
+	X(cuGraphExecGetFlags, cuGraphExecGetFlags, cuGraphExecGetFlags, 12000, NO, LATER, P2(struct exec *, uint64_t *), A2) \
+	X(cuGraphExecHostNodeSetParams, cuGraphExecHostNodeSetParams, cuGraphExecHostNodeSetParams, 10020, NO, LATER, P3(struct exec *, struct node *, const struct host_params *), A3) \
+	X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, 10010, NO, LATER, P3(struct exec *, struct node *, const struct kernel_params *), A3) \
+	X(cuGraphExecKernelNodeSetParams_v2, cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2, 12000, NO, LATER, P3(struct exec *, struct node *, const struct kernel_params *), A3) \
+	X(cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams, 10020, NO, LATER, P4(struct exec *, struct node *, const struct copy_3d *, struct ctx *), A4) \
+	X(cuGraphExecMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams, 10020, NO, LATER, P4(struct exec *, struct node *, const struct set_params *, struct ctx *), A4) \
+	X(cuGraphExecNodeSetParams, cuGraphExecNodeSetParams, cuGraphExecNodeSetParams, 12020, NO, LATER, P3(struct exec *, struct node *, struct node_params *), A3) \
+	X(cuGraphExecUpdate, cuGraphExecUpdate, cuGraphExecUpdate, 10020, NO, LATER, P4(struct exec *, struct graph *, struct node **, int *), A4) \
+	X(cuGraphExecUpdate_v2, cuGraphExecUpdate, cuGraphExecUpdate_v2, 12000, NO, LATER, P3(struct exec *, struct graph *, struct update_result *), A3) \
+	X(cuGraphInstantiate, cuGraphInstantiate, cuGraphInstantiate_v2, 10000, NO, LATER, P5(struct exec **, struct graph *, struct node **, char *, size_t), A5) \
+	X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, NO, LATER, P3(struct exec **, struct graph *, unsigned long long), A3) \
+	X(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, 12000, SZ, LATER, P3(struct exec **, struct graph *, struct instantiate_params *), A3) \
+	X(cuGraphInstantiate_v2, cuGraphInstantiate, cuGraphInstantiate_v2, 11000, NO, LATER, P5(struct exec **, struct graph *, struct node **, char *, size_t), A5) \
+	X(cuGraphLaunch, cuGraphLaunch, cuGraphLaunch, 10000, SZ, LATER, P2(struct exec *, struct stream *), A2) \
+	X(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, 11060, NO, LATER, P3(struct exec *, struct node *, unsigned *), A3) \
+	X(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, 11060, NO, LATER, P3(struct exec *, struct node *, unsigned), A3) \
+	X(cuGraphUpload, cuGraphUpload, cuGraphUpload, 11010, SZ, LATER, P2(struct exec *, struct stream *), A2)
+
+#define DCU_GRAPH_API(X) \
+	X(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, 10000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct graph *), A5) \
+	X(cuGraphAddDependencies, cuGraphAddDependencies, cuGraphAddDependencies, 10000, NO, LATER, P4(struct graph *, struct node *const*, struct node *const*, size_t), A4) \
+	X(cuGraphAddDependencies_v2, cuGraphAddDependencies, cuGraphAddDependencies_v2, 12030, NO, LATER, P5(struct graph *, struct node *const*, struct node *const*, const struct edge *, size_t), A5) \
+	X(cuGraphAddEmptyNode, cuGraphAddEmptyNode, cuGraphAddEmptyNode, 10000, NO, LATER, P4(struct node **, struct graph *, struct node *const*, size_t), A4) \
+	X(cuGraphAddEventRecordNode, cuGraphAddEventRecordNode, cuGraphAddEventRecordNode, 11010, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct event *), A5) \
+	X(cuGraphAddEventWaitNode, cuGraphAddEventWaitNode, cuGraphAddEventWaitNode, 11010, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct event *), A5) \
+	X(cuGraphAddHostNode, cuGraphAddHostNode, cuGraphAddHostNode, 10000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct host_params *), A5) \
+	X(cuGraphAddKernelNode, cuGraphAddKernelNode, cuGraphAddKernelNode, 10000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct kernel_params *), A5) \
+	X(cuGraphAddKernelNode_v2, cuGraphAddKernelNode, cuGraphAddKernelNode_v2, 12000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct kernel_params *), A5) \
+	X(cuGraphAddMemAllocNode, cuGraphAddMemAllocNode, cuGraphAddMemAllocNode, 11040, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct alloc_params *), A5) \
+	X(cuGraphAddMemFreeNode, cuGraphAddMemFreeNode, cuGraphAddMemFreeNode, 11040, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, uint64_t), A5) \
+	X(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, 10000, NO, LATER, P6(struct node **, struct graph *, struct node *const*, size_t, const struct copy_3d *, struct ctx *), A6) \
+	X(cuGraphAddMemsetNode, cuGraphAddMemsetNode, cuGraphAddMemsetNode, 10000, NO, LATER, P6(struct node **, struct graph *, struct node *const*, size_t, const struct set_params *, struct ctx *), A6) \
+	X(cuGraphAddNode, cuGraphAddNode, cuGraphAddNode, 12020, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct node_params *), A5) \
+	X(cuGraphAddNode_v2, cuGraphAddNode, cuGraphAddNode_v2, 12030, NO, LATER, P6(struct node **, struct graph *, struct node *const*, const struct edge *, size_t, struct node_params *), A6) \
+	X(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, 10000, NO, LATER, P2(struct node *, struct graph **), A2) \
+	X(cuGraphClone, cuGraphClone, cuGraphClone, 10000, NO, LATER, P2(struct graph **, struct graph *), A2) \
+	X(cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate, 12030, NO, LATER, P5(uint64_t *, struct graph *, struct ctx *, unsigned, unsigned), A5) \
+	X(cuGraphCreate, cuGraphCreate, cuGraphCreate, 10000, NO, LATER, P2(struct graph **, unsigned), A2) \
+	X(cuGraphDestroy, cuGraphDestroy, cuGraphDestroy, 10000, NO, LATER, P1(struct graph *), A1) \
+	X(cuGraphDestroyNode, cuGraphDestroyNode, cuGraphDestroyNode, 10000, NO, LATER, P1(struct node *), A1) \
+	X(cuGraphGetEdges, cuGraphGetEdges, cuGraphGetEdges, 10000, NO, LATER, P4(struct graph *, struct node **, struct node **, size_t *), A4) \
+	X(cuGraphGetEdges_v2, cuGraphGetEdges, cuGraphGetEdges_v2, 12030, NO, LATER, P5(struct graph *, struct node **, struct node **, struct edge *, size_t *), A5) \
+	X(cuGraphGetNodes, cuGraphGetNodes, cuGraphGetNodes, 10000, NO, LATER, P3(struct graph *, struct node **, size_t *), A3) \
+	X(cuGraphGetRootNodes, cuGraphGetRootNodes, cuGraphGetRootNodes, 10000, NO, LATER, P3(struct graph *, struct node **, size_t *), A3) \
+	X(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams, 10000, NO, LATER, P2(struct node *, struct kernel_params *), A2) \
+	X(cuGraphKernelNodeGetParams_v2, cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2, 12000, NO, LATER, P2(struct node *, struct kernel_params *), A2) \
+	X(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams, 10000, NO, LATER, P2(struct node *, const struct kernel_params *), A2) \
+	X(cuGraphKernelNodeSetParams_v2, cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams_v2, 12000, NO, LATER, P2(struct node *, const struct kernel_params *), A2) \
+	X(cuGraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, 11040, NO, LATER, P2(struct node *, struct alloc_params *), A2) \
+	X(cuGraphMemFreeNodeGetParams, cuGraphMemFreeNodeGetParams, cuGraphMemFreeNodeGetParams, 11040, NO, LATER, P2(struct node *, uint64_t *), A2) \
+	X(cuGraphNodeFindInClone, cuGraphNodeFindInClone, cuGraphNodeFindInClone, 10000, NO, LATER, P3(struct node **, struct node *, struct graph *), A3) \
+	X(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, 10000, NO, LATER, P3(struct node *, struct node **, size_t *), A3) \
+	X(cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2, 12030, NO, LATER, P4(struct node *, struct node **, struct edge *, size_t *), A4) \
+	X(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes, 10000, NO, LATER, P3(struct node *, struct node **, size_t *), A3) \
+	X(cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2, 12030, NO, LATER, P4(struct node *, struct node **, struct edge *, size_t *), A4) \
+	X(cuGraphNodeGetType, cuGraphNodeGetType, cuGraphNodeGetType, 10000, NO, LATER, P2(struct node *, int *), A2) \
+	X(cuGraphNodeSetParams, cuGraphNodeSetParams, cuGraphNodeSetParams, 12020, NO, LATER, P2(struct node *, struct node_params *), A2) \
+	X(cuGraphRemoveDependencies, cuGraphRemoveDependencies, cuGraphRemoveDependencies, 10000, NO, LATER, P4(struct graph *, struct node *const*, struct node *const*, size_t), A4) \
+	X(cuGraphRemoveDependencies_v2, cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2, 12030, NO, LATER, P5(struct graph *, struct node *const*, struct node *const*, const struct edge *, size_t), A5)
+
+#define DCU_GREEN(X) \
+	X(cuCtxFromGreenCtx, cuCtxFromGreenCtx, cuCtxFromGreenCtx, 12040, NO, LATER, P2(struct ctx **, struct green *), A2) \
+	X(cuCtxGetDevResource, cuCtxGetDevResource, cuCtxGetDevResource, 12040, NO, LATER, P3(struct ctx *, struct resource *, int), A3) \
+	X(cuDevResourceGenerateDesc, cuDevResourceGenerateDesc, cuDevResourceGenerateDesc, 12040, NO, LATER, P3(struct desc **, struct resource *, unsigned), A3) \
+	X(cuDevSmResourceSplitByCount, cuDevSmResourceSplitByCount, cuDevSmResourceSplitByCount, 12040, NO, LATER, P6(struct resource *, unsigned *, const struct resource *, struct resource *, unsigned, unsigned), A6) \
+	X(cuDeviceGetDevResource, cuDeviceGetDevResource, cuDeviceGetDevResource, 12040, NO, LATER, P3(int, struct resource *, int), A3) \
+	X(cuGreenCtxCreate, cuGreenCtxCreate, cuGreenCtxCreate, 12040, NO, LATER, P4(struct green **, struct desc *, int, unsigned), A4) \
+	X(cuGreenCtxDestroy, cuGreenCtxDestroy, cuGreenCtxDestroy, 12040, NO, LATER, P1(struct green *), A1) \
+	X(cuGreenCtxGetDevResource, cuGreenCtxGetDevResource, cuGreenCtxGetDevResource, 12040, NO, LATER, P3(struct green *, struct resource *, int), A3) \
+	X(cuGreenCtxStreamCreate, cuGreenCtxStreamCreate, cuGreenCtxStreamCreate, 12050, NO, LATER, P4(struct stream **, struct green *, unsigned, int), A4) \
+	X(cuStreamGetGreenCtx, cuStreamGetGreenCtx, cuStreamGetGreenCtx, 12040, NO, LATER, P2(struct stream *, struct green **), A2)
+
 #define DCU_LAUNCH(X) \
 	X(cuFuncSetBlockShape, cuFuncSetBlockShape, cuFuncSetBlockShape, 2000, NO, LATER, P4(struct func *, int, int, int), A4) \
 	X(cuFuncSetSharedSize, cuFuncSetSharedSize, cuFuncSetSharedSize, 2000, NO, LATER, P2(struct func *, unsigned), A2) \
@@ -177,13 +295,13 @@
 	X(cuParamSeti, cuParamSeti, cuParamSeti, 2000, NO, LATER, P3(struct func *, int, unsigned), A3) \
 	X(cuParamSetv, cuParamSetv, cuParamSetv, 2000, NO, LATER, P4(struct func *, int, void *, unsigned), A4) \
 	X(cuStreamAddCallback, cuStreamAddCallback, cuStreamAddCallback, 5000, SZ, LATER, P4(struct stream *, stream_fn, void *, unsigned), A4) \
-	X(cuStreamWaitValue32, cuStreamWaitValue32, cuStreamWaitValue32_v2, 8000, NO, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
+	X(cuStreamWaitValue32, cuStreamWaitValue32, cuStreamWaitValue32_v2, 8000, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
 	X(cuStreamWaitValue32_v2, cuStreamWaitValue32, cuStreamWaitValue32_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
-	X(cuStreamWaitValue64, cuStreamWaitValue64, cuStreamWaitValue64_v2, 9000, NO, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
+	X(cuStreamWaitValue64, cuStreamWaitValue64, cuStreamWaitValue64_v2, 9000, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
 	X(cuStreamWaitValue64_v2, cuStreamWaitValue64, cuStreamWaitValue64_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
-	X(cuStreamWriteValue32, cuStreamWriteValue32, cuStreamWriteValue32_v2, 8000, NO, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
+	X(cuStreamWriteValue32, cuStreamWriteValue32, cuStreamWriteValue32_v2, 8000, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
 	X(cuStreamWriteValue32_v2, cuStreamWriteValue32, cuStreamWriteValue32_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
-	X(cuStreamWriteValue64, cuStreamWriteValue64, cuStreamWriteValue64_v2, 9000, NO, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
+	X(cuStreamWriteValue64, cuStreamWriteValue64, cuStreamWriteValue64_v2, 9000, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
 	X(cuStreamWriteValue64_v2, cuStreamWriteValue64, cuStreamWriteValue64_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4)
 
 #define DCU_MODULE(X) \
@@ -220,10 +338,41 @@
 	X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000, NO, LATER, P5(int *, struct func *, int, size_t, unsigned), A5) \
 	X(cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, 6050, NO, LATER, P6(int *, int *, struct func *, smem_fn, size_t, int), A6)
 
+#define DCU_POOL(X) \
+	X(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, 11020, NO, LATER, P2(struct pool **, int), A2) \
+	X(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, 11040, NO, LATER, P3(int, int, void *), A3) \
+	X(cuDeviceGetMemPool, cuDeviceGetMemPool, cuDeviceGetMemPool, 11020, NO, LATER, P2(struct pool **, int), A2) \
+	X(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, 11040, NO, LATER, P1(int), A1) \
+	X(cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute, 11040, NO, LATER, P3(int, int, void *), A3) \
+	X(cuDeviceSetMemPool, cuDeviceSetMemPool, cuDeviceSetMemPool, 11020, NO, LATER, P2(int, struct pool *), A2) \
+	X(cuMemAllocAsync, cuMemAllocAsync, cuMemAllocAsync, 11020, SZ, LATER, P3(uint64_t *, size_t, struct stream *), A3) \
+	X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, 11020, SZ, LATER, P4(uint64_t *, size_t, struct pool *, struct stream *), A4) \
+	X(cuMemFreeAsync, cuMemFreeAsync, cuMemFreeAsync, 11020, SZ, LATER, P2(uint64_t, struct stream *), A2) \
+	X(cuMemPoolCreate, cuMemPoolCreate, cuMemPoolCreate, 11020, NO, LATER, P2(struct pool **, const struct pool_props *), A2) \
+	X(cuMemPoolDestroy, cuMemPoolDestroy, cuMemPoolDestroy, 11020, NO, LATER, P1(struct pool *), A1) \
+	X(cuMemPoolGetAccess, cuMemPoolGetAccess, cuMemPoolGetAccess, 11020, NO, LATER, P3(int *, struct pool *, struct location *), A3) \
+	X(cuMemPoolGetAttribute, cuMemPoolGetAttribute, cuMemPoolGetAttribute, 11020, NO, LATER, P3(struct pool *, int, void *), A3) \
+	X(cuMemPoolSetAccess, cuMemPoolSetAccess, cuMemPoolSetAccess, 11020, NO, LATER, P3(struct pool *, const struct access *, size_t), A3) \
+	X(cuMemPoolSetAttribute, cuMemPoolSetAttribute, cuMemPoolSetAttribute, 11020, NO, LATER, P3(struct pool *, int, void *), A3) \
+	X(cuMemPoolTrimTo, cuMemPoolTrimTo, cuMemPoolTrimTo, 11020, NO, LATER, P2(struct pool *, size_t), A2)
+
 #define DCU_PROC(X) \
 	X(cuGetExportTable, cuGetExportTable, cuGetExportTable, 3000, NO, ANYTIME, P2(const void **, const struct uuid *), A2) \
 	X(cuGetProcAddress, cuGetProcAddress, cuGetProcAddress, 11030, NO, ANYTIME, P4(const char *, void **, int, uint64_t), A4) \
 	X(cuGetProcAddress_v2, cuGetProcAddress, cuGetProcAddress_v2, 12000, NO, ANYTIME, P5(const char *, void **, int, uint64_t, int *), A5)
+
+#define DCU_SHARE(X) \
+	X(cuDestroyExternalMemory, cuDestroyExternalMemory, cuDestroyExternalMemory, 10000, NO, LATER, P1(struct external *), A1) \
+	X(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer, 10000, NO, LATER, P3(uint64_t *, struct external *, const struct external_buffer *), A3) \
+	X(cuImportExternalMemory, cuImportExternalMemory, cuImportExternalMemory, 10000, NO, LATER, P2(struct external **, const struct external_handle *), A2) \
+	X(cuIpcCloseMemHandle, cuIpcCloseMemHandle, cuIpcCloseMemHandle, 4010, NO, LATER, P1(uint64_t), A1) \
+	X(cuIpcGetMemHandle, cuIpcGetMemHandle, cuIpcGetMemHandle, 4010, NO, LATER, P2(struct shared_bytes *, uint64_t), A2) \
+	X(cuIpcOpenMemHandle, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, 4010, NO, LATER, P3(uint64_t *, struct shared_bytes, unsigned), A3) \
+	X(cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, 11000, NO, LATER, P3(uint64_t *, struct shared_bytes, unsigned), A3) \
+	X(cuMemPoolExportPointer, cuMemPoolExportPointer, cuMemPoolExportPointer, 11020, NO, LATER, P2(struct shared_bytes *, uint64_t), A2) \
+	X(cuMemPoolExportToShareableHandle, cuMemPoolExportToShareableHandle, cuMemPoolExportToShareableHandle, 11020, NO, LATER, P4(void *, struct pool *, uint32_t, unsigned long long), A4) \
+	X(cuMemPoolImportFromShareableHandle, cuMemPoolImportFromShareableHandle, cuMemPoolImportFromShareableHandle, 11020, NO, LATER, P4(struct pool **, void *, uint32_t, unsigned long long), A4) \
+	X(cuMemPoolImportPointer, cuMemPoolImportPointer, cuMemPoolImportPointer, 11020, NO, LATER, P3(uint64_t *, struct pool *, struct shared_bytes *), A3)
 
 #define DCU_STREAM(X) \
 	X(cuStreamCreate, cuStreamCreate, cuStreamCreate, 2000, NO, LATER, P2(struct stream **, unsigned), A2) \
@@ -238,18 +387,51 @@
 	X(cuStreamQuery, cuStreamQuery, cuStreamQuery, 2000, SZ, LATER, P1(struct stream *), A1) \
 	X(cuStreamSynchronize, cuStreamSynchronize, cuStreamSynchronize, 2000, SZ, LATER, P1(struct stream *), A1)
 
+#define DCU_VMM(X) \
+	X(cuMemAddressFree, cuMemAddressFree, cuMemAddressFree, 10020, NO, LATER, P2(uint64_t, size_t), A2) \
+	X(cuMemAddressReserve, cuMemAddressReserve, cuMemAddressReserve, 10020, NO, LATER, P5(uint64_t *, size_t, size_t, uint64_t, unsigned long long), A5) \
+	X(cuMemCreate, cuMemCreate, cuMemCreate, 10020, NO, LATER, P4(struct phys **, size_t, const struct allocation_prop *, unsigned long long), A4) \
+	X(cuMemExportToShareableHandle, cuMemExportToShareableHandle, cuMemExportToShareableHandle, 10020, NO, LATER, P4(void *, struct phys *, uint32_t, unsigned long long), A4) \
+	X(cuMemGetAccess, cuMemGetAccess, cuMemGetAccess, 10020, NO, LATER, P3(unsigned long long *, const struct location *, uint64_t), A3) \
+	X(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity, cuMemGetAllocationGranularity, 10020, NO, LATER, P3(size_t *, const struct allocation_prop *, int), A3) \
+	X(cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle, 10020, NO, LATER, P2(struct allocation_prop *, struct phys *), A2) \
+	X(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, 10020, NO, LATER, P3(struct phys **, void *, uint32_t), A3) \
+	X(cuMemMap, cuMemMap, cuMemMap, 10020, NO, LATER, P5(uint64_t, size_t, size_t, struct phys *, unsigned long long), A5) \
+	X(cuMemRelease, cuMemRelease, cuMemRelease, 10020, NO, LATER, P1(struct phys *), A1) \
+	X(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle, cuMemRetainAllocationHandle, 11000, NO, LATER, P2(struct phys **, void *), A2) \
+	X(cuMemSetAccess, cuMemSetAccess, cuMemSetAccess, 10020, NO, LATER, P4(uint64_t, size_t, const struct access *, size_t), A4) \
+	X(cuMemUnmap, cuMemUnmap, cuMemUnmap, 10020, NO, LATER, P2(uint64_t, size_t), A2) \
+	X(cuMulticastAddDevice, cuMulticastAddDevice, cuMulticastAddDevice, 12010, NO, LATER, P2(struct phys *, int), A2) \
+	X(cuMulticastBindAddr, cuMulticastBindAddr, cuMulticastBindAddr, 12010, NO, LATER, P5(struct phys *, size_t, uint64_t, size_t, unsigned long long), A5) \
+	X(cuMulticastBindMem, cuMulticastBindMem, cuMulticastBindMem, 12010, NO, LATER, P6(struct phys *, size_t, struct phys *, size_t, size_t, unsigned long long), A6) \
+	X(cuMulticastCreate, cuMulticastCreate, cuMulticastCreate, 12010, NO, LATER, P2(struct phys **, const struct multicast_prop *), A2) \
+	X(cuMulticastGetGranularity, cuMulticastGetGranularity, cuMulticastGetGranularity, 12010, NO, LATER, P3(size_t *, const struct multicast_prop *, int), A3) \
+	X(cuMulticastUnbind, cuMulticastUnbind, cuMulticastUnbind, 12010, NO, LATER, P4(struct phys *, int, size_t, size_t), A4)
+
 #define DCU_ALL(X) \
 	DCU_ALLOC(X) \
+	DCU_ARRAY(X) \
+	DCU_BATCH(X) \
+	DCU_CAPTURE(X) \
 	DCU_CONTEXT(X) \
 	DCU_COPY(X) \
 	DCU_DEVICE(X) \
 	DCU_ERROR(X) \
 	DCU_EVENT(X) \
+	DCU_EXEC(X) \
+	DCU_GRAPH_API(X) \
+	DCU_GREEN(X) \
 	DCU_LAUNCH(X) \
 	DCU_MODULE(X) \
+	DCU_POOL(X) \
 	DCU_PROC(X) \
-	DCU_STREAM(X)
+	DCU_SHARE(X) \
+	DCU_STREAM(X) \
+	DCU_VMM(X)
 /* clang-format on */
+
+/* Names that mean a symbol of another name from some version on. */
+#define DCU_SYNONYMS(Y) Y(cuGraphInstantiate, 12000, cuGraphInstantiateWithFlags)
 
 #define DCU_PROTOTYPE(                                                         \
 	symbol, base, function, version, streams, when, parameters, arguments) \

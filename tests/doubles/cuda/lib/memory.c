@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* The table of blocks, by address, and the arena that device memory lies in. */
 
@@ -146,9 +147,54 @@ void dcu_give(const struct device *device, uint64_t bytes)
 	dcu_request(&message);
 }
 
+uint64_t dcu_addresses_take(uint64_t bytes)
+{
+	return take_offset(round_up(bytes, PAGE));
+}
+
+void dcu_addresses_give(uint64_t offset, uint64_t bytes)
+{
+	give_offset(offset, round_up(bytes, PAGE));
+}
+
+int dcu_arena_map(size_t bytes, uint64_t offset, char **ret_host)
+{
+	char *host = mmap(NULL, round_up(bytes, PAGE), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_NORESERVE, dcu_arena(), (off_t)offset);
+
+	if (host == MAP_FAILED)
+		return DCU_OUT_OF_MEMORY;
+	*ret_host = host;
+	return 0;
+}
+
+int dcu_arena_new(size_t bytes, uint64_t *ret_offset, char **ret_host)
+{
+	uint64_t offset = dcu_addresses_take(bytes);
+	int r = dcu_arena_map(bytes, offset, ret_host);
+
+	if (r)
+		dcu_addresses_give(offset, bytes);
+	else
+		*ret_offset = offset;
+	return r;
+}
+
+void dcu_arena_unmap(uint64_t offset, char *host, size_t bytes)
+{
+	munmap(host, round_up(bytes, PAGE));
+	fallocate(dcu_arena(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+		(off_t)round_up(bytes, PAGE));
+}
+
+void dcu_arena_free(uint64_t offset, char *host, size_t bytes)
+{
+	munmap(host, round_up(bytes, PAGE));
+	dcu_addresses_give(offset, bytes);
+}
+
 int dcu_block_new(struct ctx *ctx, size_t bytes, struct block *ret)
 {
-	uint64_t mapped = round_up(bytes, PAGE);
 	int r;
 
 	if (bytes > ctx->device->info.memory_bytes)
@@ -162,25 +208,49 @@ int dcu_block_new(struct ctx *ctx, size_t bytes, struct block *ret)
 	r = dcu_take(ret->device, ret->taken);
 	if (r)
 		return r;
-	ret->offset = take_offset(mapped);
-	ret->address = DCU_DEVICE_BASE + ret->offset;
-	ret->host = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-		dcu_arena(), (off_t)ret->offset);
-	if (ret->host == MAP_FAILED) {
-		give_offset(ret->offset, mapped);
+	r = dcu_arena_new(bytes, &ret->offset, &ret->host);
+	if (r)
 		dcu_give(ret->device, ret->taken);
-		return DCU_OUT_OF_MEMORY;
-	}
-	return 0;
+	ret->address = DCU_DEVICE_BASE + ret->offset;
+	return r;
 }
 
 void dcu_block_free(const struct block *block)
 {
-	uint64_t mapped = round_up(block->bytes, PAGE);
+	dcu_arena_free(block->offset, block->host, block->bytes);
+	if (block->taken)
+		dcu_give(block->device, block->taken);
+}
 
-	munmap(block->host, mapped);
-	give_offset(block->offset, mapped);
-	dcu_give(block->device, block->taken);
+/* --- Other processes' --- */
+
+int dcu_foreign_map(uint32_t process, uint64_t offset, size_t bytes, struct block *ret)
+{
+	struct dcu_message message = {.request = DCU_ARENA, .a = process};
+	uint64_t mapped = round_up(bytes, PAGE), addresses;
+	int fd, r = dcu_request_file(&message, -1, &fd);
+	char *host;
+
+	if (r || fd < 0)
+		return r ? r : DCU_INVALID_HANDLE;
+	host = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+		(off_t)offset);
+	close(fd);
+	if (host == MAP_FAILED)
+		return DCU_OUT_OF_MEMORY;
+	addresses = take_offset(mapped);
+	*ret = (struct block){.address = DCU_DEVICE_BASE + addresses,
+		.bytes = bytes,
+		.host = host,
+		.kind = DCU_BLOCK_FOREIGN,
+		.offset = addresses,
+		.id = dcu_new_id()};
+	return 0;
+}
+
+void dcu_foreign_unmap(const struct block *block)
+{
+	dcu_arena_free(block->offset, block->host, block->bytes);
 }
 
 static bool pop_of(const struct ctx *ctx, struct block *ret)
@@ -189,7 +259,8 @@ static bool pop_of(const struct ctx *ctx, struct block *ret)
 
 	pthread_rwlock_wrlock(&lock);
 	for (size_t i = 0; i < n_blocks && !found; i++) {
-		if (blocks[i].ctx != ctx || blocks[i].kind == DCU_BLOCK_REGISTERED)
+		if (blocks[i].ctx != ctx || blocks[i].kind == DCU_BLOCK_REGISTERED ||
+			blocks[i].kind == DCU_BLOCK_MAPPED)
 			continue;
 		found = true;
 		*ret = blocks[i];
@@ -205,9 +276,9 @@ void dcu_memory_leave(struct ctx *ctx)
 	struct block block;
 
 	while (pop_of(ctx, &block))
-		if (block.kind == DCU_BLOCK_DEVICE)
+		if (block.kind == DCU_BLOCK_DEVICE || block.kind == DCU_BLOCK_FOREIGN)
 			dcu_block_free(&block);
-		else
+		else if (block.kind != DCU_BLOCK_POOL)
 			munmap(block.host, round_up(block.bytes, PAGE));
 }
 
@@ -218,16 +289,68 @@ bool dcu_is_device_address(uint64_t address)
 	return address >= DCU_DEVICE_BASE && address < DCU_DEVICE_END;
 }
 
+/* Neighbours count as one where the process has them side by side, too. */
+static char *resolve_in_table(uint64_t address, size_t bytes)
+{
+	size_t i = place(address);
+	char *at = NULL;
+
+	while (i < n_blocks && blocks[i].address <= address && !blocks[i].no_access) {
+		const struct block *b = &blocks[i++];
+		char *here = b->host + (address - b->address);
+		size_t left = b->bytes - (address - b->address);
+
+		if (!at)
+			at = here;
+		if (bytes <= left)
+			return at;
+		if (i == n_blocks || blocks[i].host != here + left)
+			return NULL;
+		bytes -= left;
+		address += left;
+	}
+	return NULL;
+}
+
 char *dcu_resolve(uint64_t address, size_t bytes)
 {
-	struct block block;
+	char *at;
 
 	if (!dcu_is_device_address(address))
 		return address ? (char *)(uintptr_t)address : NULL;
-	if (!dcu_block_find(address, &block) ||
-		address - block.address + bytes > block.bytes)
-		return NULL;
-	return block.host + (address - block.address);
+	pthread_rwlock_rdlock(&lock);
+	at = resolve_in_table(address, bytes);
+	pthread_rwlock_unlock(&lock);
+	return at;
+}
+
+bool dcu_block_change(uint64_t address, void (*change)(struct block *block))
+{
+	bool found;
+	size_t i;
+
+	pthread_rwlock_wrlock(&lock);
+	i = place(address);
+	found = i < n_blocks && blocks[i].address <= address;
+	if (found)
+		change(&blocks[i]);
+	pthread_rwlock_unlock(&lock);
+	return found;
+}
+
+static void allow(struct block *block)
+{
+	block->no_access = false;
+}
+
+static void forbid(struct block *block)
+{
+	block->no_access = true;
+}
+
+bool dcu_block_set_access(uint64_t address, bool no_access)
+{
+	return dcu_block_change(address, no_access ? forbid : allow);
 }
 
 bool dcu_is_pageable(uint64_t address)

@@ -12,6 +12,13 @@
 
 /* --- Reading --- */
 
+static bool read_relaunch(struct func *f, char *const *words, int n)
+{
+	f->relaunches = n > 1 ? strtoull(words[1], NULL, 0) : 0;
+	f->ns = n > 2 ? strtoull(words[2], NULL, 0) : 0;
+	return f->relaunches > 0;
+}
+
 static bool read_kind(struct func *f, char *const *words, int n)
 {
 	static const struct {
@@ -32,6 +39,8 @@ static bool read_kind(struct func *f, char *const *words, int n)
 		f->ns = n > 1 ? strtoull(words[1], NULL, 0) : 0;
 		return n > 1 || !kinds[i].needs_number;
 	}
+	if (strcmp(words[0], "relaunch") == 0)
+		return read_relaunch(f, words, n);
 	f->ns = strtoull(words[0], &end, 0);
 	f->bytes = n > 1 ? strtoull(words[1], NULL, 0) : 0;
 	return end != words[0] && !*end;

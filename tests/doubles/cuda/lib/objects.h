@@ -13,9 +13,18 @@ enum magic {
 	DCU_IS_EVENT,
 	DCU_IS_MODULE,
 	DCU_IS_FUNC,
+	DCU_IS_POOL,
+	DCU_IS_PHYS,
+	DCU_IS_ARRAY,
+	DCU_IS_MIPMAP,
+	DCU_IS_EXTERNAL,
+	DCU_IS_GRAPH,
+	DCU_IS_NODE,
+	DCU_IS_EXEC,
+	DCU_IS_GREEN,
+	DCU_IS_CONDITION,
+	DCU_IS_DESC,
 };
-
-struct capture;
 
 struct stream {
 	uint32_t magic;
@@ -24,6 +33,9 @@ struct stream {
 	unsigned flags;
 	uint64_t id;
 	struct capture *capture;
+	struct node **tips; /* of the capture: what comes next comes after these */
+	size_t n_tips;
+	struct green *green;
 	struct stream *next;
 };
 
@@ -48,6 +60,9 @@ struct event {
 	int slot;
 	uint64_t seq;
 	pthread_mutex_t lock;
+	struct capture *capture; /* that it was last recorded in */
+	struct node **tips;
+	size_t n_tips;
 };
 
 enum func_kind { DCU_FIXED, DCU_PARAM, DCU_SCALED, DCU_STORE };
@@ -58,7 +73,7 @@ struct func {
 	char name[DCU_NAME_BYTES];
 	uint16_t name_number;
 	enum func_kind kind;
-	uint64_t ns, bytes;
+	uint64_t ns, bytes, relaunches;
 	_Atomic bool loaded;
 	/* What the oldest way to launch has set before. */
 	unsigned block[3], shared_bytes;
@@ -88,6 +103,9 @@ extern __thread struct thread dcu_thread __attribute__((tls_model("initial-exec"
 struct ctx *dcu_current(void);
 /* The stream that a handle means in the current context, or NULL and a CUresult. */
 struct stream *dcu_stream(struct stream *handle, int *ret);
+/* permille: of the device's multiprocessors; 0: all. */
+int dcu_ctx_new(struct device *device, uint64_t permille, struct ctx **ret);
+void dcu_ctx_end(struct ctx *ctx);
 int dcu_ctx_await(struct ctx *ctx);
 int dcu_primary(struct device *device, struct ctx **ret);
 int dcu_stream_open(struct ctx *ctx, unsigned flags, int priority, struct stream **ret);

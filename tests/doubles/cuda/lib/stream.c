@@ -80,7 +80,9 @@ struct stream *dcu_stream(struct stream *handle, int *ret)
 
 int dcu_stream_push(struct stream *stream, struct dcu_cmd *cmd, uint64_t *ret_seq)
 {
-	return dcu_push(stream->slot, &stream->ctx->order, cmd, ret_seq);
+	int r = dcu_capture_forbids_legacy(stream);
+
+	return r ? r : dcu_push(stream->slot, &stream->ctx->order, cmd, ret_seq);
 }
 
 int dcu_cuStreamCreateWithPriority(struct stream **ret, unsigned flags, int priority)

@@ -16,7 +16,11 @@ static void note_sides(struct transfer *t, uint64_t dst, uint64_t src)
 	t->to_device = dcu_is_device_address(dst);
 	t->from_device = dcu_is_device_address(src);
 	t->pageable = dcu_is_pageable(dst) || dcu_is_pageable(src);
-	t->host_address = t->to_device ? src : dst;
+}
+
+static struct copy_3d_side at_address(uint64_t address)
+{
+	return (struct copy_3d_side){.type = DCU_MEMORY_UNIFIED, .device = address};
 }
 
 int dcu_transfer_1d(uint64_t dst, uint64_t src, size_t bytes, struct transfer *ret)
@@ -27,6 +31,7 @@ int dcu_transfer_1d(uint64_t dst, uint64_t src, size_t bytes, struct transfer *r
 		return DCU_INVALID_VALUE;
 	*ret = (struct transfer){
 		.effect = dcu_effect_copy(to, from, bytes), .bytes = bytes};
+	ret->copy = (struct copy_3d){at_address(src), at_address(dst), bytes, 1, 1};
 	note_sides(ret, dst, src);
 	return 0;
 }
@@ -47,6 +52,8 @@ int dcu_transfer_fill(uint64_t dst, size_t pitch, uint32_t value, unsigned eleme
 	ret->effect->height = height;
 	ret->effect->dst_pitch = pitch;
 	ret->to_device = ret->from_device = true;
+	ret->is_set = true;
+	ret->set = (struct set_params){dst, pitch, value, element, width, height};
 	return 0;
 }
 
@@ -88,7 +95,7 @@ int dcu_transfer_3d(const struct copy_3d *c, struct transfer *ret)
 
 	if (!c)
 		return DCU_INVALID_VALUE;
-	*ret = (struct transfer){0};
+	*ret = (struct transfer){.copy = *c};
 	if (!c->width || !c->height || !c->depth) {
 		ret->effect = dcu_effect_new();
 		ret->to_device = ret->from_device = true;

@@ -84,3 +84,79 @@ int cuMemsetD8_v2(dptr p, unsigned char value, size_t n);
 int cuMemsetD32_v2(dptr p, unsigned value, size_t n);
 int cuMemsetD2D16_v2(dptr p, size_t pitch, unsigned short v, size_t w, size_t h);
 int cuPointerGetAttribute(void *value, int attribute, dptr p);
+
+int cuDeviceGetDefaultMemPool(handle *pool, int device);
+int cuMemAllocAsync(dptr *p, size_t bytes, handle stream);
+int cuMemFreeAsync(dptr p, handle stream);
+int cuMemPoolCreate(handle *pool, const void *props);
+int cuMemPoolDestroy(handle pool);
+int cuMemPoolTrimTo(handle pool, size_t keep);
+int cuMemPoolGetAttribute(handle pool, int attribute, void *value);
+int cuMemPoolSetAttribute(handle pool, int attribute, void *value);
+int cuMemAllocFromPoolAsync(dptr *p, size_t bytes, handle pool, handle stream);
+int cuMemPoolExportToShareableHandle(void *fd, handle pool, int type, uint64_t flags);
+int cuMemPoolImportFromShareableHandle(handle *pool, handle fd, int type, uint64_t flags);
+int cuMemPoolExportPointer(void *data, dptr p);
+int cuMemPoolImportPointer(dptr *p, handle pool, void *data);
+
+int cuMemAddressReserve(dptr *p, size_t bytes, size_t align, dptr wish, uint64_t flags);
+int cuMemAddressFree(dptr p, size_t bytes);
+int cuMemCreate(handle *memory, size_t bytes, const void *prop, uint64_t flags);
+int cuMemRelease(handle memory);
+int cuMemMap(dptr p, size_t bytes, size_t offset, handle memory, uint64_t flags);
+int cuMemUnmap(dptr p, size_t bytes);
+int cuMemSetAccess(dptr p, size_t bytes, const void *access, size_t n);
+int cuMemExportToShareableHandle(void *fd, handle memory, int type, uint64_t flags);
+int cuMemImportFromShareableHandle(handle *memory, handle fd, int type);
+
+struct ipc {
+	char bytes[64];
+};
+int cuIpcGetMemHandle(struct ipc *ipc, dptr p);
+int cuIpcOpenMemHandle_v2(dptr *p, struct ipc ipc, unsigned flags);
+int cuIpcCloseMemHandle(dptr p);
+
+int cuArray3DCreate_v2(handle *array, const void *shape);
+int cuArrayDestroy(handle array);
+int cuArrayGetMemoryRequirements(void *requirements, handle array, int device);
+int cuMipmappedArrayCreate(handle *mipmap, const void *shape, unsigned levels);
+int cuMipmappedArrayDestroy(handle mipmap);
+int cuMemcpyHtoA_v2(handle array, size_t offset, const void *src, size_t bytes);
+int cuMemcpyAtoH_v2(void *dst, handle array, size_t offset, size_t bytes);
+
+int cuStreamBeginCapture_v2(handle stream, int mode);
+int cuStreamEndCapture(handle stream, handle *graph);
+int cuStreamIsCapturing(handle stream, int *status);
+int cuStreamGetCaptureInfo_v2(handle stream, int *status, uint64_t *id, handle *graph,
+	const handle **tips, size_t *n);
+int cuThreadExchangeStreamCaptureMode(int *mode);
+int cuGraphCreate(handle *graph, unsigned flags);
+int cuGraphDestroy(handle graph);
+int cuGraphAddKernelNode_v2(
+	handle *node, handle graph, const handle *after, size_t n, const void *params);
+int cuGraphAddNode(
+	handle *node, handle graph, const handle *after, size_t n, void *params);
+int cuGraphAddChildGraphNode(
+	handle *node, handle graph, const handle *after, size_t n, handle child);
+int cuGraphAddMemFreeNode(
+	handle *node, handle graph, const handle *after, size_t n, dptr p);
+int cuGraphAddDependencies(handle graph, const handle *from, const handle *to, size_t n);
+int cuGraphGetNodes(handle graph, handle *nodes, size_t *n);
+int cuGraphGetRootNodes(handle graph, handle *nodes, size_t *n);
+int cuGraphConditionalHandleCreate(
+	uint64_t *c, handle graph, handle ctx, unsigned value, unsigned flags);
+int cuGraphInstantiateWithFlags(handle *exec, handle graph, unsigned long long flags);
+int cuGraphExecKernelNodeSetParams_v2(handle exec, handle node, const void *params);
+int cuGraphExecUpdate_v2(handle exec, handle graph, void *result);
+int cuGraphLaunch(handle exec, handle stream);
+int cuGraphExecDestroy(handle exec);
+int cuDeviceGraphMemTrim(int device);
+
+int cuDeviceGetDevResource(int device, void *resource, int type);
+int cuDevSmResourceSplitByCount(void *parts, unsigned *n, const void *from, void *rest,
+	unsigned flags, unsigned least);
+int cuDevResourceGenerateDesc(handle *desc, void *resources, unsigned n);
+int cuGreenCtxCreate(handle *green, handle desc, int device, unsigned flags);
+int cuGreenCtxDestroy(handle green);
+int cuGreenCtxStreamCreate(handle *stream, handle green, unsigned flags, int priority);
+int cuCtxFromGreenCtx(handle *ctx, handle green);

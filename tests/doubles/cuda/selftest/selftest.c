@@ -11,9 +11,9 @@
 /* A machine and a process for each case, TAP on stdout.  With a name: that case only. */
 
 extern const struct case_of_test basic_cases[], time_cases[], memory_cases[],
-	process_cases[];
+	process_cases[], graph_cases[], pool_cases[];
 static const struct case_of_test *const all[] = {
-	basic_cases, time_cases, memory_cases, process_cases};
+	basic_cases, time_cases, memory_cases, process_cases, graph_cases, pool_cases};
 
 static const char *server;
 const char *test_folder;
@@ -25,7 +25,8 @@ static const char image[] = "cleave-double-module\n"
 			    "kernel spin param\n"
 			    "kernel blocks scaled 1000\n"
 			    "kernel store store\n"
-			    "kernel big 1000 67108864\n";
+			    "kernel big 1000 67108864\n"
+			    "kernel again relaunch 3 1000\n";
 
 void check(bool condition, const char *file, int line, const char *what)
 {

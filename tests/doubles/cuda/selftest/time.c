@@ -113,6 +113,7 @@ static void cost(void)
 		best = start < best ? start : best;
 	}
 	printf("# a launch costs %llu ns\n", (unsigned long long)best);
+	fflush(stdout);
 	CHECK(best < 2000);
 	OK(cuCtxSynchronize());
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "copy.h"
+#include "functions.h"
+#include "memory.h"
+
+/* Several operations in one call, and advice about managed memory. */
+
+int dcu_cuMemcpyBatchAsync_v2(uint64_t *dsts, uint64_t *srcs, size_t *sizes, size_t n,
+	void *attributes, size_t *indexes, size_t n_attributes, struct stream *handle)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	if (!s)
+		return r;
+	/* Not for the default streams, as the vendor has it. */
+	if (!dsts || !srcs || !sizes || !n || s == &s->ctx->legacy)
+		return DCU_INVALID_VALUE;
+	for (size_t i = 0; i < n && !r; i++) {
+		struct transfer t;
+
+		r = dcu_transfer_1d(dsts[i], srcs[i], sizes[i], &t);
+		r = r ? r : dcu_transfer_push(s, &t, true);
+	}
+	return r;
+}
+
+int dcu_cuMemcpyBatchAsync(uint64_t *dsts, uint64_t *srcs, size_t *sizes, size_t n,
+	void *attributes, size_t *indexes, size_t n_attributes, size_t *ret_failed,
+	struct stream *stream)
+{
+	int r = dcu_cuMemcpyBatchAsync_v2(
+		dsts, srcs, sizes, n, attributes, indexes, n_attributes, stream);
+
+	if (r && ret_failed)
+		*ret_failed = SIZE_MAX;
+	return r;
+}
+
+int dcu_cuStreamBatchMemOp_v2(
+	struct stream *stream, unsigned n, union batch_op *ops, unsigned flags)
+{
+	int r = 0;
+
+	if (!ops || n > 256 || flags)
+		return DCU_INVALID_VALUE;
+	for (unsigned i = 0; i < n && !r; i++) {
+		uint64_t at = ops[i].value.address, value = ops[i].value.value;
+		unsigned how = ops[i].value.flags;
+
+		if (ops[i].operation == DCU_OP_WAIT_32)
+			r = dcu_cuStreamWaitValue32_v2(stream, at, (uint32_t)value, how);
+		else if (ops[i].operation == DCU_OP_WRITE_32)
+			r = dcu_cuStreamWriteValue32_v2(stream, at, (uint32_t)value, how);
+		else if (ops[i].operation == DCU_OP_WAIT_64)
+			r = dcu_cuStreamWaitValue64_v2(stream, at, value, how);
+		else if (ops[i].operation == DCU_OP_WRITE_64)
+			r = dcu_cuStreamWriteValue64_v2(stream, at, value, how);
+	}
+	return r;
+}
+
+static int managed(uint64_t address)
+{
+	struct block block;
+
+	if (!dcu_block_find(address, &block) || block.kind != DCU_BLOCK_MANAGED)
+		return DCU_INVALID_VALUE;
+	return 0;
+}
+
+/* Moving pages is a copy between host and device, of bytes that are everywhere. */
+static int prefetch(uint64_t address, size_t bytes, bool to_device, struct stream *handle)
+{
+	struct dcu_cmd cmd = {.kind = DCU_COPY,
+		.engine = to_device ? DCU_TO_DEVICE : DCU_TO_HOST,
+		.ns = bytes * 1000 / dcu_host_mb_s,
+		.name = dcu_name("[prefetch]")};
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	r = s ? managed(address) : r;
+	return r ? r : dcu_stream_push(s, &cmd, NULL);
+}
+
+int dcu_cuMemPrefetchAsync(
+	uint64_t address, size_t bytes, int ordinal, struct stream *stream)
+{
+	if (ordinal != -1 && !dcu_device_at(ordinal))
+		return DCU_INVALID_DEVICE;
+	return prefetch(address, bytes, ordinal != -1, stream);
+}
+
+int dcu_cuMemPrefetchAsync_v2(uint64_t address, size_t bytes, struct location location,
+	unsigned flags, struct stream *stream)
+{
+	if (flags)
+		return DCU_INVALID_VALUE;
+	if (location.type == DCU_AT_DEVICE && !dcu_device_at(location.id))
+		return DCU_INVALID_DEVICE;
+	return prefetch(address, bytes, location.type == DCU_AT_DEVICE, stream);
+}
+
+int dcu_cuMemAdvise(uint64_t address, size_t bytes, int advice, int ordinal)
+{
+	return advice < 1 || advice > 6 ? DCU_INVALID_VALUE : managed(address);
+}
+
+int dcu_cuMemAdvise_v2(
+	uint64_t address, size_t bytes, int advice, struct location location)
+{
+	return advice < 1 || advice > 6 ? DCU_INVALID_VALUE : managed(address);
+}
+
+int dcu_cuStreamAttachMemAsync(
+	struct stream *handle, uint64_t address, size_t bytes, unsigned flags)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	return s ? managed(address) : r;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "share.h"
+#include "functions.h"
+#include "pool.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Memory that two processes see.  It stays the exporter's: it is counted there, and gone
+ * when that one gives it back. */
+
+int dcu_share_file(const struct shared *shared)
+{
+	int fd = memfd_create("cuda-double-shared", MFD_CLOEXEC);
+
+	if (fd >= 0 &&
+		pwrite(fd, shared, sizeof(*shared), 0) != (ssize_t)sizeof(*shared)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+bool dcu_share_read(int fd, uint64_t magic, struct shared *ret)
+{
+	return pread(fd, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret) &&
+	       ret->magic == magic;
+}
+
+struct device *dcu_device_of_gpu(uint32_t gpu)
+{
+	for (int i = 0; i < dcu_n_devices; i++)
+		if (dcu_devices[i].gpu == gpu)
+			return &dcu_devices[i];
+	return NULL;
+}
+
+static struct shared describe(const struct block *block)
+{
+	return (struct shared){.magic = DCU_SHARED_BLOCK,
+		.process = dcu_number,
+		.gpu = block->device->gpu,
+		.offset = block->offset,
+		.bytes = block->bytes,
+		.address = block->address};
+}
+
+static int map(const struct shared *shared, uint64_t *ret)
+{
+	struct ctx *ctx = dcu_current();
+	struct block block;
+	int r;
+
+	if (!ctx)
+		return DCU_INVALID_CONTEXT;
+	r = dcu_foreign_map(shared->process, shared->offset, shared->bytes, &block);
+	if (r)
+		return r;
+	block.ctx = ctx;
+	block.device = dcu_device_of_gpu(shared->gpu);
+	if (!block.device)
+		block.device = ctx->device;
+	dcu_block_add(&block);
+	*ret = block.address;
+	return 0;
+}
+
+/* --- Handles of allocations --- */
+
+int dcu_cuIpcGetMemHandle(struct shared_bytes *ret, uint64_t address)
+{
+	struct block block;
+	struct shared shared;
+
+	if (!ret || !dcu_block_find(address, &block) || block.kind != DCU_BLOCK_DEVICE)
+		return DCU_INVALID_VALUE;
+	shared = describe(&block);
+	memset(ret, 0, sizeof(*ret));
+	memcpy(ret, &shared, sizeof(shared));
+	return 0;
+}
+
+int dcu_cuIpcOpenMemHandle_v2(uint64_t *ret, struct shared_bytes handle, unsigned flags)
+{
+	struct shared shared;
+
+	memcpy(&shared, &handle, sizeof(shared));
+	if (!ret || flags != 1 || shared.magic != DCU_SHARED_BLOCK)
+		return DCU_INVALID_VALUE;
+	if (shared.process == dcu_number)
+		return DCU_INVALID_CONTEXT;
+	return map(&shared, ret);
+}
+
+int dcu_cuIpcCloseMemHandle(uint64_t address)
+{
+	struct block block;
+
+	if (!dcu_block_find(address, &block) || block.address != address ||
+		block.kind != DCU_BLOCK_FOREIGN)
+		return DCU_INVALID_VALUE;
+	if (block.ctx->magic == DCU_IS_CTX)
+		dcu_ctx_await(block.ctx);
+	if (dcu_block_remove(address, &block))
+		dcu_foreign_unmap(&block);
+	return 0;
+}
+
+/* --- Pools --- */
+
+static bool is_pool(const struct pool *pool)
+{
+	return pool && pool->magic == DCU_IS_POOL;
+}
+
+int dcu_cuMemPoolExportToShareableHandle(
+	void *ret, struct pool *pool, uint32_t type, unsigned long long flags)
+{
+	struct shared shared = {.magic = DCU_SHARED_POOL, .process = dcu_number};
+
+	if (!ret || !is_pool(pool) || type != DCU_HANDLE_FD || flags ||
+		!(pool->handle_types & DCU_HANDLE_FD))
+		return DCU_INVALID_VALUE;
+	shared.gpu = pool->device->gpu;
+	shared.pool = pool->id;
+	*(int *)ret = dcu_share_file(&shared);
+	return *(int *)ret < 0 ? DCU_OUT_OF_MEMORY : 0;
+}
+
+int dcu_cuMemPoolImportFromShareableHandle(
+	struct pool **ret, void *handle, uint32_t type, unsigned long long flags)
+{
+	struct shared shared;
+	struct pool *pool;
+
+	if (!ret || type != DCU_HANDLE_FD || flags ||
+		!dcu_share_read((int)(intptr_t)handle, DCU_SHARED_POOL, &shared))
+		return DCU_INVALID_VALUE;
+	pool = calloc(1, sizeof(*pool));
+	pool->magic = DCU_IS_POOL;
+	pool->device = dcu_device_of_gpu(shared.gpu);
+	pool->is_foreign = true;
+	pool->process = shared.process;
+	pool->id = shared.pool;
+	pthread_mutex_init(&pool->lock, NULL);
+	*ret = pool;
+	return 0;
+}
+
+int dcu_cuMemPoolExportPointer(struct shared_bytes *ret, uint64_t address)
+{
+	struct block block;
+	struct shared shared;
+
+	if (!ret || !dcu_block_find(address, &block) || block.kind != DCU_BLOCK_POOL ||
+		!(block.pool->handle_types & DCU_HANDLE_FD))
+		return DCU_INVALID_VALUE;
+	shared = describe(&block);
+	shared.pool = block.pool->id;
+	memset(ret, 0, sizeof(*ret));
+	memcpy(ret, &shared, sizeof(shared));
+	return 0;
+}
+
+int dcu_cuMemPoolImportPointer(
+	uint64_t *ret, struct pool *pool, struct shared_bytes *data)
+{
+	struct shared shared;
+
+	if (!ret || !data || !is_pool(pool) || !pool->is_foreign)
+		return DCU_INVALID_VALUE;
+	memcpy(&shared, data, sizeof(shared));
+	if (shared.magic != DCU_SHARED_BLOCK || shared.pool != pool->id ||
+		shared.process != pool->process)
+		return DCU_INVALID_VALUE;
+	return map(&shared, ret);
+}
+
+/* --- Memory of other interfaces: any file will do --- */
+
+struct external {
+	uint32_t magic;
+	struct ctx *ctx;
+	uint64_t bytes;
+	struct block block; /* what it takes */
+};
+
+int dcu_cuImportExternalMemory(
+	struct external **ret, const struct external_handle *handle)
+{
+	struct ctx *ctx = dcu_current();
+	struct external *e;
+	int r;
+
+	if (!ctx)
+		return DCU_INVALID_CONTEXT;
+	if (!ret || !handle || handle->type != 1 || !handle->bytes)
+		return DCU_INVALID_VALUE;
+	e = calloc(1, sizeof(*e));
+	r = dcu_block_new(ctx, handle->bytes, &e->block);
+	if (r) {
+		free(e);
+		return r;
+	}
+	e->magic = DCU_IS_EXTERNAL;
+	e->ctx = ctx;
+	e->bytes = handle->bytes;
+	/* From here on it is the driver's. */
+	close(handle->handle.fd);
+	dcu_block_add(&e->block);
+	*ret = e;
+	return 0;
+}
+
+int dcu_cuExternalMemoryGetMappedBuffer(
+	uint64_t *ret, struct external *e, const struct external_buffer *buffer)
+{
+	if (!e || e->magic != DCU_IS_EXTERNAL)
+		return DCU_INVALID_HANDLE;
+	if (!ret || !buffer || buffer->offset + buffer->bytes > e->bytes)
+		return DCU_INVALID_VALUE;
+	*ret = e->block.address + buffer->offset;
+	return 0;
+}
+
+int dcu_cuDestroyExternalMemory(struct external *e)
+{
+	struct block block;
+
+	if (!e || e->magic != DCU_IS_EXTERNAL)
+		return DCU_INVALID_HANDLE;
+	e->magic = DCU_DEAD;
+	if (e->ctx->magic == DCU_IS_CTX)
+		dcu_ctx_await(e->ctx);
+	if (dcu_block_remove(e->block.address, &block))
+		dcu_block_free(&block);
+	return 0;
+}
