@@ -82,10 +82,10 @@ int clv_device_from_json(
 	const json_t *json, struct clv_device *ret, struct clv_error *err)
 {
 	const char *backend = json_string_value(json_object_get(json, "backend"));
-	bool is_gated = !backend || strcmp(backend, "opencl") == 0;
+	const char *name = clv_node_backend_name(backend ? backend : "opencl");
 	struct clv_device device = {
-		.backend = clv_node_backend_name(backend ? backend : "opencl"),
-		.executor = is_gated ? "gate" : "none",
+		.backend = name,
+		.executor = clv_node_backend_executor(name),
 	};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(texts); i++) {

@@ -165,7 +165,7 @@ static void add_problem(struct clv_devices *devices, const char *text)
 static void complete(const struct clv_devices *devices, struct clv_agent_device *device,
 	const struct clv_device *info)
 {
-	if (strcmp(device->info.executor, "none") != 0)
+	if (device->info.locator.platform[0] != '\0')
 		return;
 	for (size_t i = 0; i < devices->n_items; i++) {
 		struct clv_agent_device *each = devices->items[i];

@@ -36,6 +36,7 @@ struct connection {
 	int fd;
 	sd_event_source *io, *timer;
 	struct clv_attached *process; /* NULL until attached */
+	uint32_t api;                 /* enum clv_attach_api */
 	/* A hello that waits until the adopted lease is settled. */
 	bool is_parked;
 	uint32_t old_slot;
@@ -139,23 +140,36 @@ static int check_peer(
 	return 0;
 }
 
+/* Which device it is, as the API of the gate names it. */
+static void locate(const struct connection *connection, struct clv_attach_reply *reply)
+{
+	const struct clv_lease *lease = connection->server->lease;
+	const struct clv_device *info = &lease->device->info;
+	const struct clv_device_locator *locator = &info->locator;
+
+	static_assert(sizeof(reply->platform) == sizeof(locator->platform), "as it is");
+	static_assert(sizeof(reply->model) == sizeof(locator->model), "as it is");
+	if (connection->api == CLV_ATTACH_API_OPENCL) {
+		reply->ordinal = locator->ordinal;
+		memcpy(reply->platform, locator->platform, sizeof(reply->platform));
+		memcpy(reply->model, locator->model, sizeof(reply->model));
+	} else if (!clv_lease_device(lease, 1)) {
+		snprintf(reply->model, sizeof(reply->model), "%s", info->uuid);
+	}
+}
+
 static int send_reply(struct connection *connection, const struct clv_attached *process)
 {
 	const struct clv_lease *lease = connection->server->lease;
-	const struct clv_device_locator *locator = &lease->device->info.locator;
 	struct clv_attach_reply reply = {
 		.magic = CLV_ATTACH_MAGIC,
 		.version = CLV_ATTACH_VERSION,
 		.slot = process->record.slot,
-		.ordinal = locator->ordinal,
 	};
 	struct clv_arbiter_fds pages;
 	int fds[CLV_ATTACH_FDS];
 
-	static_assert(sizeof(reply.platform) == sizeof(locator->platform), "as it is");
-	static_assert(sizeof(reply.model) == sizeof(locator->model), "as it is");
-	memcpy(reply.platform, locator->platform, sizeof(reply.platform));
-	memcpy(reply.model, locator->model, sizeof(reply.model));
+	locate(connection, &reply);
 	clv_arbiter_get_fds(lease->arbiter_lease, &pages);
 	fds[CLV_ATTACH_FD_CONTROL] = pages.control;
 	fds[CLV_ATTACH_FD_REPORT] = pages.report;
@@ -226,6 +240,7 @@ static void on_hello(struct connection *connection)
 		goto done;
 	}
 	memcpy(&hello, message, sizeof(hello));
+	connection->api = hello.api;
 	if (server->lease->settle_timer && n_fds == 0) {
 		/* Others of this lease are about to bring its report page. */
 		connection->is_parked = true;

@@ -107,7 +107,8 @@ static void remove_namespace(int fd)
 		unlinkat(inner, entries[i][1], 0);
 		unlinkat(fd, entries[i][0], AT_REMOVEDIR);
 	}
-	unlinkat(fd, "libcleave-opencl.so", 0);
+	unlinkat(fd, CLV_GATE_OPENCL, 0);
+	unlinkat(fd, CLV_GATE_CUDA, 0);
 }
 
 void clv_lease_remove_folder(const struct clv_lease *lease)

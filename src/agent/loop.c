@@ -112,16 +112,10 @@ static void tell_backends(const struct clv_agent *agent)
 	setenv("CLEAVE_AMD_RELOAD", path, 1);
 }
 
-/* Asking drivers takes time that a user's own agent spends only when there is something
- * to be found: a node that has been divided before, or none but a simulated one.  They
- * answer while leases are adopted. */
+/* The drivers answer while leases are adopted. */
 static void start_hardware(struct clv_agent *agent)
 {
-	const char *cores = getenv("CLEAVE_CORES");
-
-	if (agent->config.is_system || agent->config.sim[0] != '\0' ||
-		(cores && access(cores, F_OK) == 0))
-		agent->first_survey = clv_hardware_survey(agent->hardware);
+	agent->first_survey = clv_hardware_survey(agent->hardware);
 	clv_hardware_begin(agent->hardware);
 }
 

@@ -485,15 +485,33 @@ static int read_cores(const json_t *json, struct clv_cores_state *ret)
 	return 0;
 }
 
+/* And by what shares of its devices are held. */
+static const struct {
+	const char *name, *executor;
+} backends[] = {
+	{"amd", "none"},
+	{"nvidia", "gate"},
+	{"opencl", "gate"},
+	{"sim", "none"},
+	{"sriov", "none"},
+};
+
 const char *clv_node_backend_name(const char *name)
 {
-	static const char *const names[] = {"amd", "nvidia", "opencl", "sim", "sriov"};
-
-	for (size_t i = 0; name && i < CLV_ARRAY_SIZE(names); i++) {
-		if (strcmp(names[i], name) == 0)
-			return names[i];
+	for (size_t i = 0; name && i < CLV_ARRAY_SIZE(backends); i++) {
+		if (strcmp(backends[i].name, name) == 0)
+			return backends[i].name;
 	}
 	return "";
+}
+
+const char *clv_node_backend_executor(const char *name)
+{
+	for (size_t i = 0; name && i < CLV_ARRAY_SIZE(backends); i++) {
+		if (strcmp(backends[i].name, name) == 0)
+			return backends[i].executor;
+	}
+	return "none";
 }
 
 static int read_device(
@@ -504,9 +522,9 @@ static int read_device(
 	size_t i;
 	int r = clv_json_read(json, FIELDS(device_fields), ret, err);
 
-	ret->info.executor = "none";
 	ret->info.backend = clv_node_backend_name(
 		json_string_value(json_object_get(json, "backend")));
+	ret->info.executor = clv_node_backend_executor(ret->info.backend);
 	ret->scheme = clv_scheme_from_string(scheme ? scheme : "");
 	if (r >= 0 && ret->scheme == _CLV_SCHEME_INVALID)
 		r = clv_error_set(err, -EINVAL, "a scheme is not understood");

@@ -29,3 +29,6 @@ json_t *clv_holders_to_json(const struct clv_holders *holders);
 
 /* The name of a backend as a text that lives for ever; "" for what is none. */
 const char *clv_node_backend_name(const char *name);
+
+/* What holds shares of its devices: "gate", "none". */
+const char *clv_node_backend_executor(const char *name);

@@ -8,6 +8,7 @@
 #include "agent/ledger.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/paths.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -23,32 +24,32 @@
 #define ROOTS_S 2u
 #define PROCESSES_MAX 4096u
 
-/* What drivers load when a program uses the API, not the loader that anybody may link. A
- * gate for the API takes its row out. */
+/* What drivers load when a program uses the API, not the loader that anybody may link. */
 static const struct {
 	const char *api;
 	const char *library; /* the file's name begins so */
+	const char *gate; /* what holds it where it is mapped too; NULL: there is none */
 } libraries[] = {
-	{"level-zero", "libze_intel_gpu.so"},
-	{"vulkan", "libvulkan_radeon.so"},
-	{"vulkan", "libvulkan_intel"},
-	{"vulkan", "libvulkan_nouveau.so"},
-	{"vulkan", "libvulkan_lvp.so"},
-	{"vulkan", "amdvlk"},
-	{"vulkan", "libnvidia-glvkspirv.so"},
-	{"opengl", "libEGL_nvidia.so"},
-	{"opengl", "libGLX_nvidia.so"},
-	{"opengl", "radeonsi_dri.so"},
-	{"opengl", "iris_dri.so"},
-	{"video", "libnvcuvid.so"},
-	{"video", "libnvidia-encode.so"},
-	{"video", "libvdpau_nvidia.so"},
-	{"video", "radeonsi_drv_video.so"},
-	{"video", "iHD_drv_video.so"},
-	{"video", "i965_drv_video.so"},
-	{"video", "libmfxhw64.so"},
-	{"cuda", "libcuda.so"},
-	{"hip", "libamdhip64.so"},
+	{"level-zero", "libze_intel_gpu.so", NULL},
+	{"vulkan", "libvulkan_radeon.so", NULL},
+	{"vulkan", "libvulkan_intel", NULL},
+	{"vulkan", "libvulkan_nouveau.so", NULL},
+	{"vulkan", "libvulkan_lvp.so", NULL},
+	{"vulkan", "amdvlk", NULL},
+	{"vulkan", "libnvidia-glvkspirv.so", NULL},
+	{"opengl", "libEGL_nvidia.so", NULL},
+	{"opengl", "libGLX_nvidia.so", NULL},
+	{"opengl", "radeonsi_dri.so", NULL},
+	{"opengl", "iris_dri.so", NULL},
+	{"video", "libnvcuvid.so", NULL},
+	{"video", "libnvidia-encode.so", NULL},
+	{"video", "libvdpau_nvidia.so", NULL},
+	{"video", "radeonsi_drv_video.so", NULL},
+	{"video", "iHD_drv_video.so", NULL},
+	{"video", "i965_drv_video.so", NULL},
+	{"video", "libmfxhw64.so", NULL},
+	{"cuda", "libcuda.so", CLV_GATE_CUDA},
+	{"hip", "libamdhip64.so", NULL},
 };
 
 struct entry {
@@ -80,12 +81,24 @@ static uint32_t bit_of(size_t row)
 	return UINT32_C(1) << (bit - 1);
 }
 
+static bool begins_with(const char *file, const char *name)
+{
+	return name && strncmp(file, name, strlen(name)) == 0;
+}
+
 static uint32_t find_api(const char *file)
 {
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries); i++) {
-		const char *library = libraries[i].library;
+		if (begins_with(file, libraries[i].library))
+			return bit_of(i);
+	}
+	return 0;
+}
 
-		if (strncmp(file, library, strlen(library)) == 0)
+static uint32_t find_gated(const char *file)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries); i++) {
+		if (begins_with(file, libraries[i].gate))
 			return bit_of(i);
 	}
 	return 0;
@@ -203,7 +216,7 @@ static void note_roots(struct clv_ungated *ungated)
 static uint32_t read_apis(pid_t pid)
 {
 	_cleanup_free_ char *line = NULL;
-	uint32_t apis = 0;
+	uint32_t apis = 0, gated = 0;
 	size_t room = 0;
 	char path[40];
 	FILE *maps;
@@ -213,12 +226,14 @@ static uint32_t read_apis(pid_t pid)
 	while (maps && getline(&line, &room, maps) > 0) {
 		const char *slash = strrchr(line, '/');
 
-		if (slash)
-			apis |= find_api(slash + 1);
+		if (!slash)
+			continue;
+		apis |= find_api(slash + 1);
+		gated |= find_gated(slash + 1);
 	}
 	if (maps)
 		fclose(maps);
-	return apis;
+	return apis & ~gated;
 }
 
 static void report(struct clv_lease *lease, pid_t pid, uint32_t apis)

@@ -24,6 +24,7 @@
 
 enum clv_attach_api {
 	CLV_ATTACH_API_OPENCL = 1,
+	CLV_ATTACH_API_CUDA,
 };
 
 enum { /* order of the file descriptors in a reply */
@@ -47,7 +48,9 @@ struct clv_attach_reply {
 	uint32_t version;
 	int32_t status; /* 0 or a negative errno; then there are no file descriptors */
 	uint32_t slot;
-	char platform[128]; /* which device: see struct clv_device_locator */
+	/* Which device: for OpenCL as struct clv_device_locator has it; for CUDA the UUID
+	 * in model, "" where the lease has several. */
+	char platform[128];
 	char model[128];
 	uint32_t ordinal;
 	uint32_t reserved;

@@ -13,6 +13,10 @@ struct clv_error;
 #define CLV_PATH_LOCKS "/run/lock"
 #define CLV_PATH_MAX 4096
 
+/* The gates' files. */
+#define CLV_GATE_OPENCL "libcleave-opencl.so"
+#define CLV_GATE_CUDA "libcleave-cuda.so"
+
 /* The calling user's runtime folder: $XDG_RUNTIME_DIR/cleave, else /run/user/UID/cleave
  * if /run/user/UID is ours, else /tmp/cleave-UID.  With make, it is created (0700).
  * Refuses

@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #define SYSTEM_VENDORS "/etc/OpenCL/vendors"
-#define GATE_NAME "libcleave-opencl.so"
 #define ICD_NAME "cleave.icd"
 
 static_assert(CLV_NAMESPACE_PATH_MAX == CLV_PATH_MAX, "joined paths fit");
@@ -118,6 +117,23 @@ static int choose_folder(
 	return 0;
 }
 
+/* The other gates lie beside that of OpenCL. */
+static int link_gates(const char *folder, const char *gate_path, struct clv_error *err)
+{
+	static const char *const names[] = {CLV_GATE_OPENCL, CLV_GATE_CUDA};
+	int n_folder = (int)(strrchr(gate_path, '/') - gate_path);
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(names); i++) {
+		char from[CLV_PATH_MAX + 32], to[CLV_PATH_MAX + 32];
+
+		snprintf(to, sizeof(to), "%s/%s", folder, names[i]);
+		snprintf(from, sizeof(from), "%.*s/%s", n_folder, gate_path, names[i]);
+		if (symlink(from, to) < 0 && errno != EEXIST)
+			return clv_error_errno(err, errno, "cannot make %s", to);
+	}
+	return 0;
+}
+
 int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	struct clv_namespace *ret, struct clv_error *err)
 {
@@ -135,9 +151,10 @@ int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 		(mkdir(ret->vendors_real, 0755) < 0 && errno != EEXIST))
 		return clv_error_errno(
 			err, errno, "cannot make folders in %s", ret->folder);
-	snprintf(path, sizeof(path), "%s/%s", ret->folder, GATE_NAME);
-	if (symlink(gate_path, path) < 0 && errno != EEXIST)
-		return clv_error_errno(err, errno, "cannot make %s", path);
+	r = link_gates(ret->folder, gate_path, err);
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), "%s/" CLV_GATE_OPENCL, ret->folder);
 	snprintf(line, sizeof(line), "%s\n", path);
 	snprintf(path, sizeof(path), "%s/%s", ret->vendors, ICD_NAME);
 	r = write_file(path, line, err);
@@ -300,7 +317,8 @@ void clv_namespace_remove(const struct clv_namespace *ns)
 	static const char *const files[] = {
 		"vendors/cleave.icd",
 		"vendors.real/chosen.icd",
-		"libcleave-opencl.so",
+		CLV_GATE_OPENCL,
+		CLV_GATE_CUDA,
 	};
 	char path[CLV_PATH_MAX + 32];
 

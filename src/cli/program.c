@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts the program inside its lease: the loader is told of the gate through
- * OPENCL_LAYERS, the gate of the lease through CLEAVE_LEASE.  The program gets the rest
+/* Starts the program inside its lease: OpenCL's loader is told of the gate through
+ * OPENCL_LAYERS, the system's through LD_PRELOAD where the lease is on a GPU with CUDA,
+ * and the gates of the lease through CLEAVE_LEASE.  The program gets the rest
  * of the environment, its file descriptors and its process group as they are. */
 #include "cli/program.h"
 
@@ -19,7 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GATE_NAME "libcleave-opencl.so"
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 struct status {
@@ -89,7 +89,7 @@ int clv_program_find_gate(char *ret_path, size_t ret_bytes, struct clv_error *er
 	char *slash;
 
 	if (chosen && chosen[0]) {
-		snprintf(path, sizeof(path), "%s/%s", chosen, GATE_NAME);
+		snprintf(path, sizeof(path), "%s/%s", chosen, CLV_GATE_OPENCL);
 		if (realpath(path, self)) {
 			snprintf(ret_path, ret_bytes, "%s", self);
 			return 0;
@@ -97,7 +97,7 @@ int clv_program_find_gate(char *ret_path, size_t ret_bytes, struct clv_error *er
 		return clv_error_set(err, -ENOENT,
 			"the gate %.300s (from CLEAVE_GATE_DIR) is not there: name the "
 			"folder of %s, or unset it",
-			path, GATE_NAME);
+			path, CLV_GATE_OPENCL);
 	}
 	self[n > 0 ? n : 0] = '\0';
 	slash = strrchr(self, '/');
@@ -106,13 +106,14 @@ int clv_program_find_gate(char *ret_path, size_t ret_bytes, struct clv_error *er
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(beside); i++) {
 		char real[CLV_PATH_MAX];
 
-		snprintf(path, sizeof(path), "%s/%s/%s", self, beside[i], GATE_NAME);
+		snprintf(
+			path, sizeof(path), "%s/%s/%s", self, beside[i], CLV_GATE_OPENCL);
 		if (realpath(path, real)) {
 			snprintf(ret_path, ret_bytes, "%s", real);
 			return 0;
 		}
 	}
-	snprintf(ret_path, ret_bytes, "%s/%s", CLV_GATE_DIR, GATE_NAME);
+	snprintf(ret_path, ret_bytes, "%s/%s", CLV_GATE_DIR, CLV_GATE_OPENCL);
 	if (access(ret_path, R_OK) == 0)
 		return 0;
 	return clv_error_set(err, -ENOENT,
@@ -121,33 +122,80 @@ int clv_program_find_gate(char *ret_path, size_t ret_bytes, struct clv_error *er
 		ret_path);
 }
 
-static bool is_gate(const char *entry, size_t n)
+static bool is_of_name(const char *entry, size_t n, const char *name)
 {
-	size_t n_name = sizeof(GATE_NAME) - 1;
+	size_t n_name = strlen(name);
 
-	return n >= n_name && memcmp(entry + n - n_name, GATE_NAME, n_name) == 0;
+	return n >= n_name && memcmp(entry + n - n_name, name, n_name) == 0;
 }
 
-/* The gate comes first; the caller's own layers stay, an outer lease's gate does not. */
-static int set_layers(const char *gate_path)
+/* The gate comes first in the list; the caller's own entries stay, an outer lease's gate
+ * does not. */
+static int put_first(const char *variable, const char *gate_path, const char *name,
+	const char *separators)
 {
-	const char *old = getenv("OPENCL_LAYERS");
+	const char *old = getenv(variable);
 	size_t room = strlen(gate_path) + (old ? strlen(old) : 0) + 3;
-	_cleanup_free_ char *layers = malloc(room);
+	_cleanup_free_ char *list = malloc(room);
 	size_t used;
 
-	if (!layers)
+	if (!list)
 		return -ENOMEM;
-	used = (size_t)snprintf(layers, room, "%s", gate_path);
+	used = (size_t)snprintf(list, room, "%s", gate_path);
 	while (old && *old) {
-		size_t n = strcspn(old, ":");
+		size_t n = strcspn(old, separators);
 
-		if (n > 0 && !is_gate(old, n))
+		if (n > 0 && !is_of_name(old, n, name))
 			used += (size_t)snprintf(
-				layers + used, room - used, ":%.*s", (int)n, old);
-		old += n + (old[n] == ':');
+				list + used, room - used, ":%.*s", (int)n, old);
+		old += n + (old[n] != '\0');
 	}
-	return setenv("OPENCL_LAYERS", layers, 1) < 0 ? -errno : 0;
+	return setenv(variable, list, 1) < 0 ? -errno : 0;
+}
+
+static bool has_cuda(const json_t *devices)
+{
+	const json_t *device;
+	size_t i;
+
+	json_array_foreach (devices, i, device) {
+		if (strcasecmp(clv_json_text(device, "vendor"), "nvidia") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Beside the other gate, or in the lease's own folder, where it finds the lease even if
+ * the environment is lost. */
+static int preload(const struct clv_program *program, struct clv_error *err)
+{
+	const char *other = program->ns ? program->ns->folder : program->gate_path;
+	int n = (int)strlen(other);
+	char path[CLV_PATH_MAX + 32];
+
+	if (!program->ns) {
+		const char *slash = strrchr(other, '/');
+
+		n = slash ? (int)(slash - other) : 0;
+	}
+	snprintf(path, sizeof(path), "%.*s/" CLV_GATE_CUDA, n, other);
+	if (access(path, R_OK) < 0)
+		return clv_error_set(err, -ENOENT,
+			"the gate %.300s is not there, and nothing else would hold a "
+			"CUDA program: install cleave-gate-cuda",
+			path);
+	if (put_first("LD_PRELOAD", path, CLV_GATE_CUDA, ": ") < 0)
+		return clv_error_errno(err, ENOMEM, "cannot set LD_PRELOAD");
+	return 0;
+}
+
+static int set_gates(const struct clv_program *program, struct clv_error *err)
+{
+	if (put_first("OPENCL_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0)
+		return clv_error_errno(err, ENOMEM, "cannot set OPENCL_LAYERS");
+	if (setenv("CLEAVE_LEASE", program->lease_socket, 1) < 0)
+		return clv_error_errno(err, ENOMEM, "cannot set CLEAVE_LEASE");
+	return has_cuda(program->devices) ? preload(program, err) : 0;
 }
 
 static void __attribute__((noreturn))
@@ -166,9 +214,8 @@ void clv_program_become(const struct clv_program *program, int status_fd)
 	int exit_code;
 
 	if (program->gate_path) {
-		if (set_layers(program->gate_path) < 0 ||
-			setenv("CLEAVE_LEASE", program->lease_socket, 1) < 0)
-			give_up(status_fd, CLV_EXIT_FAILED, "out of memory");
+		if (set_gates(program, &err) < 0)
+			give_up(status_fd, CLV_EXIT_FAILED, err.msg);
 		if (program->if_no_agent)
 			setenv("CLEAVE_IF_NO_AGENT", program->if_no_agent, 1);
 		else

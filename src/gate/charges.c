@@ -11,6 +11,7 @@
 struct charge_record {
 	struct charge_record *next;
 	const void *address;
+	const void *owner;
 	uint64_t n_bytes;
 	uint32_t epoch;
 };
@@ -53,6 +54,7 @@ void clv_charge_pointer(const struct clv_charge *charge, const void *address)
 		return;
 	*record = (struct charge_record){
 		.address = address,
+		.owner = charge->owner,
 		.n_bytes = charge->n_bytes,
 		.epoch = charge->epoch,
 	};
@@ -82,6 +84,7 @@ struct clv_charge clv_charge_withdraw(const void *address)
 		.n_bytes = found->n_bytes,
 		.epoch = found->epoch,
 		.charged = true,
+		.owner = found->owner,
 	};
 	free(found);
 	return charge;
@@ -92,6 +95,33 @@ void clv_release_pointer(const void *address)
 	struct clv_charge charge = clv_charge_withdraw(address);
 
 	clv_charge_undo(&charge);
+}
+
+static struct charge_record *take_of_owner(struct charge_record **link, const void *owner)
+{
+	for (; *link; link = &(*link)->next) {
+		struct charge_record *record = *link;
+
+		if (record->owner == owner) {
+			*link = record->next;
+			return record;
+		}
+	}
+	return NULL;
+}
+
+void clv_charges_drop(const void *owner)
+{
+	pthread_mutex_lock(&address_lock);
+	for (size_t i = 0; i < N_BUCKETS; i++) {
+		struct charge_record *record;
+
+		while ((record = take_of_owner(&buckets[i], owner))) {
+			clv_ledger_release(record->n_bytes, record->epoch);
+			free(record);
+		}
+	}
+	pthread_mutex_unlock(&address_lock);
 }
 
 void clv_charges_forget_parent(void)

@@ -10,7 +10,8 @@ struct clv_charge {
 	uint64_t n_bytes;
 	uint32_t epoch;
 	bool charged;
-	bool refused; /* over quota, or the process is in no lease */
+	bool refused;      /* over quota, or the process is in no lease */
+	const void *owner; /* what it goes with (a context), or NULL */
 };
 
 /* Whether n_bytes may be asked of the vendor. */
@@ -24,5 +25,8 @@ void clv_release_pointer(const void *address);
 /* The same in two steps, where the vendor may refuse to free: taken before its call, for
  * afterwards the address may be another thread's; then undone, or charged again. */
 struct clv_charge clv_charge_withdraw(const void *address);
+
+/* The owner is gone, and with it what it had. */
+void clv_charges_drop(const void *owner);
 
 void clv_charges_forget_parent(void);

@@ -25,6 +25,17 @@ enum clv_cost_operation {
 
 #define CLV_COST_MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
 
+/* A kernel over so much in each dimension. */
+static inline __attribute__((always_inline)) uint64_t clv_cost_key_kernel(
+	const void *kernel, uint64_t x, uint64_t y, uint64_t z)
+{
+	uint64_t key = (uint64_t)(uintptr_t)kernel + 1 + x * CLV_COST_MULTIPLIER;
+
+	key = (key ^ y) * CLV_COST_MULTIPLIER;
+	key = (key ^ z) * CLV_COST_MULTIPLIER;
+	return key | 1;
+}
+
 static inline uint64_t clv_cost_key_bytes(
 	enum clv_cost_operation operation, size_t n_bytes)
 {

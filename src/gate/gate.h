@@ -126,3 +126,4 @@ void clv_ledger_release(uint64_t n_bytes, uint32_t epoch);
 void clv_ledger_correct(uint64_t charged_bytes, uint64_t real_bytes);
 uint32_t clv_ledger_epoch(void);
 uint64_t clv_ledger_quota_bytes(void); /* UINT64_MAX: ungated */
+uint64_t clv_ledger_used_bytes(void);  /* by all processes of the lease */

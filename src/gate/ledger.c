@@ -64,6 +64,13 @@ void clv_ledger_correct(uint64_t charged_bytes, uint64_t real_bytes)
 		atomic_fetch_add(&view->slot->memory_bytes, real_bytes - charged_bytes);
 }
 
+uint64_t clv_ledger_used_bytes(void)
+{
+	struct clv_view *view = clv_gate_peek();
+
+	return view ? sum_slots(view) : 0;
+}
+
 uint64_t clv_ledger_quota_bytes(void)
 {
 	struct clv_view *view = clv_gate_peek();

@@ -116,8 +116,10 @@ static bool place_marker(struct clv_queue *queue)
 
 static bool can_be_marked(const struct clv_queue *queue)
 {
+	const struct clv_queue_ops *ops = clv_gate.api->queues;
+
 	return !atomic_load(&queue->released) && atomic_load(&queue->n_held) == 0 &&
-	       !ring_is_nearly_full();
+	       !ring_is_nearly_full() && (!ops->can_mark || ops->can_mark(queue));
 }
 
 /* A callback may run inside the vendor's calls below, on the thread that has a queue's
@@ -206,7 +208,7 @@ void clv_queue_hold(struct clv_queue *queue)
 /* From here on nobody touches the handle: after the program's release it may be gone. */
 void clv_queue_release(const void *handle)
 {
-	struct clv_queue *queue = clv_queue_find(handle);
+	struct clv_queue *queue = clv_queue_find_known(handle);
 	bool placed = false;
 
 	if (!queue || atomic_fetch_sub(&queue->application_references, 1) != 1)
@@ -254,6 +256,19 @@ bool clv_queues_mark_tails(bool lingering)
 		placed |= clv_queue_mark(queue);
 	}
 	return placed;
+}
+
+void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64_t kind,
+	const void *event, uint64_t packed)
+{
+	uint64_t unmarked;
+
+	clv_queue_note_kind(queue, kind);
+	unmarked = clv_queue_submitted(queue, event, packed);
+	if (CLV_FLIGHT_NS(packed) == 0 || clv_flight_fills_marker(view, unmarked) ||
+		clv_flight_wants_marker_now(view, atomic_load(&queue->n_markers),
+			atomic_load(&queue->sync_style)))
+		clv_queue_mark(queue);
 }
 
 void clv_queue_mark_with_event(

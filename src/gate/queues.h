@@ -43,6 +43,8 @@ struct clv_queue_ops {
 	size_t record_bytes; /* a struct clv_queue, followed by the API's own */
 	/* A new record: its handle is set, the rest is zero. */
 	void (*begin)(struct clv_queue *queue);
+	/* Whether nothing forbids it now; NULL: nothing ever does. */
+	bool (*can_mark)(const struct clv_queue *queue);
 	/* Puts an event behind all that was submitted to it.  NULL: that failed. */
 	void *(*mark)(struct clv_queue *queue);
 	/* What was submitted would not start without it; NULL: there is no such thing. */
@@ -54,6 +56,9 @@ struct clv_queue_ops {
 /* NULL only when memory ran out.  A released record has no handle, so what a thread
  * remembers is never taken for its successor. */
 struct clv_queue *clv_queue_find(const void *handle);
+
+/* NULL: nothing was ever submitted to it. */
+struct clv_queue *clv_queue_find_known(const void *handle);
 
 void clv_queue_retain(const void *handle);
 
@@ -97,6 +102,10 @@ CLV_HOT uint64_t clv_queue_submitted(
 			&queue->unmarked_since_ns, clv_clock_ns(), memory_order_relaxed);
 	return before + packed;
 }
+
+/* After the vendor took a command that did not go in the quick way. */
+void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64_t kind,
+	const void *event, uint64_t packed);
 
 /* A command's own event (reference taken over) serves as its marker. */
 void clv_queue_mark_with_event(

@@ -26,7 +26,7 @@ static uint32_t hash(const void *handle)
 	return (uint32_t)(((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
 }
 
-static struct clv_queue *look_up(const void *handle)
+struct clv_queue *clv_queue_find_known(const void *handle)
 {
 	struct clv_table *table = atomic_load_explicit(&current, memory_order_acquire);
 	struct clv_queue *queue;
@@ -109,7 +109,7 @@ static struct clv_queue *new_record(const void *handle)
 
 struct clv_queue *clv_queue_find(const void *handle)
 {
-	struct clv_queue *queue = look_up(handle);
+	struct clv_queue *queue = clv_queue_find_known(handle);
 
 	if (CLV_LIKELY(queue != NULL)) {
 		if (clv_gate_thread.callback_depth == 0)
@@ -118,7 +118,7 @@ struct clv_queue *clv_queue_find(const void *handle)
 	}
 
 	pthread_mutex_lock(&change_lock);
-	queue = look_up(handle);
+	queue = clv_queue_find_known(handle);
 	if (!queue && make_room()) {
 		queue = new_record(handle);
 		if (queue)

@@ -44,7 +44,7 @@ def check_type(devices, kind, mig, driver, table):
     device = devices[0]
     info, state = device["info"], device["mig"]
     expect(info["vendor"] == "nvidia" and info["backend"] == "nvidia" and
-           info["type"] == "gpu" and info["executor"] == "none", info)
+           info["type"] == "gpu" and info["executor"] == "gate", info)
     expect(info["uuid"].startswith("GPU-") and info["driver"].startswith(driver[1:]), info)
     expect(info["compute_units"] > 0 and info["memory_bytes"] > 0, info)
     expect(device["pci_address"] == "0000:3b:00.0", device["pci_address"])

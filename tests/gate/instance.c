@@ -35,6 +35,7 @@
 #define clv_ledger_correct OWN(clv_ledger_correct)
 #define clv_ledger_epoch OWN(clv_ledger_epoch)
 #define clv_ledger_quota_bytes OWN(clv_ledger_quota_bytes)
+#define clv_ledger_used_bytes OWN(clv_ledger_used_bytes)
 
 #include "instance.h"
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import confine
 import manager
 
-OWN = ("cleave", "cleave-agent", "cleave-gate-opencl", "libcleave-dev", "libcleave0")
+OWN = ("cleave", "cleave-agent", "cleave-gate-opencl", "cleave-gate-cuda",
+       "libcleave-dev", "libcleave0")
 FOR_PROGRAMS = ("ocl-icd-libopencl1", "pocl-opencl-icd")
 ELSEWHERE = ("proc", "sys", "dev")
 # Not chroot: whoever is in one may make no namespaces, and cleave run does.

@@ -64,7 +64,7 @@ static void read_identity(const struct clv_nvidia_backend *backend, uint32_t ind
 
 	device->index = index;
 	info->backend = "nvidia";
-	info->executor = "none";
+	info->executor = "gate";
 	snprintf(info->type, sizeof(info->type), "gpu");
 	snprintf(info->vendor, sizeof(info->vendor), "nvidia");
 	snprintf(info->driver, sizeof(info->driver), "%s", backend->driver);

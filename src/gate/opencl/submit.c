@@ -173,20 +173,13 @@ static void book_held(struct clv_submission *submission, cl_int result)
 
 static void book_submitted(struct clv_submission *submission)
 {
-	struct clv_queue *queue = submission->queue;
 	bool is_own = submission->own_event != NULL;
-	uint64_t unmarked;
 
 	if (is_own)
 		clv_real.clReleaseEvent(submission->own_event);
-	clv_queue_note_kind(queue, submission->kind);
-	unmarked = clv_queue_submitted(
-		queue, is_own ? NULL : submission->event, submission->packed);
-	if (CLV_FLIGHT_NS(submission->packed) == 0 ||
-		clv_flight_fills_marker(submission->view, unmarked) ||
-		clv_flight_wants_marker_now(submission->view,
-			atomic_load(&queue->n_markers), atomic_load(&queue->sync_style)))
-		clv_queue_mark(queue);
+	clv_queue_book(submission->queue, submission->view, submission->kind,
+		is_own || !submission->event ? NULL : *submission->event,
+		submission->packed);
 }
 
 cl_int clv_submission_end(struct clv_submission *submission, cl_int result)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The look-ups that lead past exported symbols: dlsym and dlvsym, whatever the handle.
+ * They jump to the C library's own, so that RTLD_NEXT and RTLD_DEFAULT go on meaning what
+ * they mean for the caller. */
+#include "gate/cuda/elf.h"
+#include "gate/cuda/library.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+#define HIDDEN __attribute__((visibility("hidden"), used))
+
+#define NOT_THERE ((void *)-1) /* as the stubs below have it */
+
+typedef void *(*find_function)(void *handle, const char *symbol);
+
+/* What the stubs below jump to, and how they ask. */
+HIDDEN void *clv_libc_dlsym;
+HIDDEN void *clv_libc_dlvsym;
+HIDDEN void *clv_find_for_dlsym(void *handle, const char *symbol);
+
+static void find_libc(void)
+{
+	if (__atomic_load_n(&clv_libc_dlsym, __ATOMIC_ACQUIRE))
+		return;
+	clv_libc_dlvsym = clv_elf_find_in_libc("dlvsym");
+	__atomic_store_n(
+		&clv_libc_dlsym, clv_elf_find_in_libc("dlsym"), __ATOMIC_RELEASE);
+}
+
+void *clv_real_dlsym(void *handle, const char *symbol)
+{
+	find_libc();
+	return ((find_function)clv_libc_dlsym)(handle, symbol);
+}
+
+static bool driver_has(const char *symbol)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	bool has = driver && clv_real_dlsym(driver, symbol);
+
+	if (driver)
+		dlclose(driver);
+	return has;
+}
+
+/* This very library exports the name too, so a global look-up finds it where the driver
+ * has none.  dlerror() shall have something to say. */
+static void *deny(void *handle)
+{
+	clv_real_dlsym(handle, "(of libcuda.so.1)");
+	return NOT_THERE;
+}
+
+/* The wrapper in place of what the handle has by that name; NOT_THERE; or NULL: the C
+ * library shall answer. */
+void *clv_find_for_dlsym(void *handle, const char *symbol)
+{
+	const struct clv_cuda_hook *hook;
+	void *real, *wrapper;
+
+	find_libc();
+	hook = symbol ? clv_cuda_find_symbol(symbol) : NULL;
+	if (!hook)
+		return NULL;
+	wrapper = (void *)(uintptr_t)hook->wrapper;
+	real = clv_real_dlsym(handle, symbol);
+	if (real && real != wrapper)
+		return wrapper;
+	return driver_has(symbol) ? NULL : deny(handle);
+}
+
+/* dlsym(handle, symbol), dlvsym(handle, symbol, version): ask above, else go on to libc's
+ * with the caller's return address untouched. */
+#if defined(__x86_64__)
+#define LOOK_UP(name, libc)                         \
+	__asm__(".text\n"                           \
+		".globl " name "\n"                 \
+		".type " name ", @function\n"       \
+		".p2align 4\n" name ":\n"           \
+		"	endbr64\n"                        \
+		"	push %rdi\n"                      \
+		"	push %rsi\n"                      \
+		"	push %rdx\n"                      \
+		"	call clv_find_for_dlsym\n"        \
+		"	pop %rdx\n"                       \
+		"	pop %rsi\n"                       \
+		"	pop %rdi\n"                       \
+		"	test %rax, %rax\n"                \
+		"	jnz 1f\n"                         \
+		"	mov " libc "(%rip), %rax\n" \
+		"	jmp *%rax\n"                      \
+		"1:	cmp $-1, %rax\n"                \
+		"	jne 2f\n"                         \
+		"	xor %eax, %eax\n"                 \
+		"2:	ret\n"                          \
+		".size " name ", . - " name "\n")
+#elif defined(__aarch64__)
+#define LOOK_UP(name, libc)                             \
+	__asm__(".text\n"                               \
+		".globl " name "\n"                     \
+		".type " name ", %function\n"           \
+		".p2align 4\n" name ":\n"               \
+		"	stp x29, x30, [sp, #-48]!\n"          \
+		"	mov x29, sp\n"                        \
+		"	stp x0, x1, [sp, #16]\n"              \
+		"	str x2, [sp, #32]\n"                  \
+		"	bl clv_find_for_dlsym\n"              \
+		"	mov x9, x0\n"                         \
+		"	ldp x0, x1, [sp, #16]\n"              \
+		"	ldr x2, [sp, #32]\n"                  \
+		"	ldp x29, x30, [sp], #48\n"            \
+		"	cbnz x9, 1f\n"                        \
+		"	adrp x9, " libc "\n"            \
+		"	ldr x9, [x9, :lo12:" libc "]\n" \
+		"	br x9\n"                              \
+		"1:	cmn x9, #1\n"                       \
+		"	csel x0, xzr, x9, eq\n"               \
+		"	ret\n"                                \
+		".size " name ", . - " name "\n")
+#else
+#error "the look-up of symbols has no code for this processor"
+#endif
+
+LOOK_UP("dlsym", "clv_libc_dlsym");
+LOOK_UP("dlvsym", "clv_libc_dlvsym");

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gate/charges.h"
+
+/* Charges n_bytes of device memory, after settling what pools gave back meanwhile if it
+ * does not fit at once.  False: the program gets CLV_CUDA_OUT_OF_MEMORY. */
+bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret);
+
+/* After the driver's call: ties the charge to what was made (an address or a handle), or
+ * takes it back.  Returns the call's result. */
+int clv_cuda_settle(struct clv_charge *charge, uint64_t made, int result);
+
+/* Gives back what the driver frees: made is gone if the call succeeds. */
+#define CLV_CUDA_FREE(made, call)                                                  \
+	({                                                                         \
+		struct clv_charge withdrawn_ =                                     \
+			clv_charge_withdraw((const void *)(uintptr_t)(made));      \
+		int result_ = (call);                                              \
+		clv_cuda_freed(&withdrawn_, (uint64_t)(uintptr_t)(made), result_); \
+		result_;                                                           \
+	})
+void clv_cuda_freed(struct clv_charge *withdrawn, uint64_t made, int result);

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the common part cannot know of a stream.  Markers are events without timing; each
+ * stream keeps a few, since making one costs more than recording it. */
+#include "gate/cuda/stream.h"
+
+#include "gate/cuda/library.h"
+#include "gate/table.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define N_SPARE_EVENTS 8
+#define DRAIN_LOOK_NS (100 * CLV_NS_PER_US)
+
+struct stream {
+	struct clv_queue common; /* first */
+	void *stream;            /* what the driver calls it by */
+	pthread_t owner;         /* of a per-thread stream */
+	bool is_per_thread;
+	pthread_mutex_t spare_lock;
+	void *spare[N_SPARE_EVENTS];
+	uint32_t n_spare;
+};
+
+/* A per-thread default stream; by its address the gate knows it. */
+struct thread_stream {
+	void *context;
+	struct thread_stream *next;
+};
+
+_Atomic uint32_t clv_cuda_n_captures;
+
+static __thread struct thread_stream *thread_streams
+	__attribute__((tls_model("initial-exec")));
+static pthread_key_t thread_key;
+static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
+
+static struct stream *stream_of(struct clv_queue *queue)
+{
+	return (struct stream *)queue;
+}
+
+void *clv_cuda_current_context(void)
+{
+	void *context = NULL;
+
+	if (clv_cuda.cuCtxGetCurrent)
+		clv_cuda.cuCtxGetCurrent(&context);
+	return context;
+}
+
+/* Default streams. */
+
+static void forget_thread(void *userdata)
+{
+	struct thread_stream *each = userdata;
+
+	while (each) {
+		struct thread_stream *next = each->next;
+
+		clv_queue_release(each);
+		free(each);
+		each = next;
+	}
+}
+
+static void make_thread_key(void)
+{
+	pthread_key_create(&thread_key, forget_thread);
+}
+
+static const void *thread_stream(void *context)
+{
+	struct thread_stream *each = thread_streams;
+
+	while (each && each->context != context)
+		each = each->next;
+	if (each)
+		return each;
+	each = malloc(sizeof(*each));
+	if (!each)
+		return CLV_CUDA_NO_QUEUE;
+	*each = (struct thread_stream){context, thread_streams};
+	thread_streams = each;
+	pthread_once(&thread_once, make_thread_key);
+	pthread_setspecific(thread_key, each);
+	return each;
+}
+
+static bool means_per_thread(const void *stream, bool is_per_thread)
+{
+	return stream == CLV_CUDA_STREAM_PER_THREAD || (!stream && is_per_thread);
+}
+
+const void *clv_cuda_default_queue_handle(const void *stream, bool is_per_thread)
+{
+	char *context = clv_cuda_current_context();
+
+	if (!context)
+		return CLV_CUDA_NO_QUEUE;
+	if (means_per_thread(stream, is_per_thread))
+		return thread_stream(context);
+	return context + 1; /* contexts are structures of the driver's: never odd */
+}
+
+const void *clv_cuda_queue_handle_now(const void *stream, bool is_per_thread)
+{
+	return (uintptr_t)stream > 2
+		       ? stream
+		       : clv_cuda_default_queue_handle(stream, is_per_thread);
+}
+
+bool clv_cuda_is_capturing(void *stream, bool is_per_thread)
+{
+	int status = CLV_CUDA_CAPTURE_STATUS_NONE;
+
+	if (atomic_load(&clv_cuda_n_captures) == 0)
+		return false;
+	if (means_per_thread(stream, is_per_thread))
+		stream = CLV_CUDA_STREAM_PER_THREAD;
+	/* An error: of a legacy stream beside a capture, which the program gets from its
+	 * own call. */
+	return clv_cuda.cuStreamIsCapturing(stream, &status) != CLV_CUDA_SUCCESS ||
+	       status != CLV_CUDA_CAPTURE_STATUS_NONE;
+}
+
+/* Events. */
+
+static void *take_spare(struct stream *stream)
+{
+	void *event = NULL;
+
+	pthread_mutex_lock(&stream->spare_lock);
+	if (stream->n_spare > 0)
+		event = stream->spare[--stream->n_spare];
+	pthread_mutex_unlock(&stream->spare_lock);
+	return event;
+}
+
+static bool keep_spare(struct stream *stream, void *event)
+{
+	bool is_kept = false;
+
+	pthread_mutex_lock(&stream->spare_lock);
+	if (stream->n_spare < N_SPARE_EVENTS && !atomic_load(&stream->common.released)) {
+		stream->spare[stream->n_spare++] = event;
+		is_kept = true;
+	}
+	pthread_mutex_unlock(&stream->spare_lock);
+	return is_kept;
+}
+
+static void drop_spares(struct stream *stream)
+{
+	void *event;
+
+	while ((event = take_spare(stream)))
+		clv_cuda.cuEventDestroy_v2(event);
+}
+
+/* Calls of this thread are no part of any capture, and disturb none.  The context stays
+ * current: it is the helper's thread, or one that has it current already. */
+static void enter_context(void *context)
+{
+	static __thread bool is_relaxed __attribute__((tls_model("initial-exec")));
+	int mode = CLV_CUDA_CAPTURE_MODE_RELAXED;
+
+	if (!is_relaxed) {
+		clv_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+		is_relaxed = true;
+	}
+	if (clv_cuda_current_context() != context)
+		clv_cuda.cuCtxSetCurrent(context);
+}
+
+/* The queue's operations. */
+
+static void begin_queue(struct clv_queue *queue)
+{
+	struct stream *stream = stream_of(queue);
+	const struct thread_stream *of_thread = thread_streams;
+
+	pthread_mutex_init(&stream->spare_lock, NULL);
+	while (of_thread && (const void *)of_thread != queue->handle)
+		of_thread = of_thread->next;
+	queue->context = clv_cuda_current_context();
+	if (of_thread) {
+		stream->is_per_thread = true;
+		stream->owner = pthread_self();
+		stream->stream = CLV_CUDA_STREAM_PER_THREAD;
+	} else if ((uintptr_t)queue->handle & 1) {
+		stream->stream = CLV_CUDA_STREAM_LEGACY;
+	} else {
+		stream->stream = (void *)queue->handle;
+		clv_cuda.cuStreamGetCtx(stream->stream, &queue->context);
+	}
+}
+
+static void *record(struct stream *stream)
+{
+	void *event = take_spare(stream);
+
+	if (!event && clv_cuda.cuEventCreate(&event,
+			      CLV_CUDA_EVENT_BLOCKING_SYNC |
+				      CLV_CUDA_EVENT_DISABLE_TIMING) != CLV_CUDA_SUCCESS)
+		return NULL;
+	if (clv_cuda.cuEventRecord(event, stream->stream) == CLV_CUDA_SUCCESS)
+		return event;
+	clv_cuda.cuEventDestroy_v2(event);
+	return NULL;
+}
+
+/* Another thread's default stream cannot be named: its whole context stands for it. */
+static bool is_out_of_reach(const struct stream *stream)
+{
+	return stream->is_per_thread && !pthread_equal(stream->owner, pthread_self());
+}
+
+static void *mark(struct clv_queue *queue)
+{
+	struct stream *stream = stream_of(queue);
+	void *context = clv_cuda_current_context(), *event;
+
+	if (is_out_of_reach(stream))
+		return queue->context;
+	if (context == queue->context)
+		return record(stream);
+	clv_cuda.cuCtxSetCurrent(queue->context);
+	event = record(stream);
+	clv_cuda.cuCtxSetCurrent(context);
+	return event;
+}
+
+static void wait_for_event(struct clv_queue *queue, void *event)
+{
+	enter_context(queue->context);
+	if (event == queue->context)
+		clv_cuda.cuCtxSynchronize();
+	else
+		clv_cuda.cuEventSynchronize(event);
+}
+
+static void release_event(struct clv_queue *queue, void *event)
+{
+	if (event != queue->context && !keep_spare(stream_of(queue), event))
+		clv_cuda.cuEventDestroy_v2(event);
+}
+
+/* The legacy stream may not be touched while others are captured. */
+static bool can_mark(const struct clv_queue *queue)
+{
+	const struct stream *stream = (const struct stream *)queue;
+
+	return atomic_load(&clv_cuda_n_captures) == 0 ||
+	       (stream->stream != CLV_CUDA_STREAM_LEGACY && !is_out_of_reach(stream) &&
+		       !clv_cuda_is_capturing(stream->stream, false));
+}
+
+const struct clv_queue_ops clv_cuda_queue_ops = {
+	.record_bytes = sizeof(struct stream),
+	.begin = begin_queue,
+	.can_mark = can_mark,
+	.mark = mark,
+	.wait_for_event = wait_for_event,
+	.release_event = release_event,
+};
+
+/* The end of a stream, and of a context. */
+
+void clv_cuda_stream_end(void *handle)
+{
+	struct clv_queue *queue = clv_queue_find_known(handle);
+
+	if (!queue)
+		return;
+	drop_spares(stream_of(queue));
+	clv_queue_release(handle);
+}
+
+static bool is_busy(const void *context)
+{
+	struct clv_table_walk walk = {0};
+	struct clv_queue *queue;
+
+	while ((queue = clv_table_next(&walk))) {
+		if ((!context || queue->context == context) &&
+			atomic_load(&queue->n_markers) > 0)
+			return true;
+	}
+	return false;
+}
+
+void clv_cuda_streams_drain(const void *context)
+{
+	struct timespec pause = {.tv_nsec = DRAIN_LOOK_NS};
+	struct clv_table_walk walk = {0};
+	struct clv_queue *queue;
+
+	while ((queue = clv_table_next(&walk))) {
+		if (!context || queue->context == context)
+			clv_queue_mark(queue);
+	}
+	while (is_busy(context))
+		nanosleep(&pause, NULL);
+	walk = (struct clv_table_walk){0};
+	while ((queue = clv_table_next(&walk))) {
+		if (context && queue->context != context)
+			continue;
+		drop_spares(stream_of(queue));
+		clv_queue_release(queue->handle);
+	}
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every call that gives a stream work goes through.  Its arguments are the driver's
+ * business; here it is only counted and timed, and waits for its turn before the driver
+ * sees it, so that no order between commands can change. */
+#include "gate/cuda/submit.h"
+
+#include "gate/cuda/library.h"
+
+/* A process that never said cuInit, or a lease that ended. */
+static int find_view(struct clv_cuda_submission *submission)
+{
+	bool is_refused = false;
+
+	clv_cuda_load();
+	submission->view = clv_gate_view(&is_refused);
+	return is_refused ? CLV_CUDA_NO_DEVICE : CLV_CUDA_SUCCESS;
+}
+
+/* CUDA allows no call in a callback; one that comes all the same passes and is paid for.
+ */
+static void enter(struct clv_cuda_submission *submission, uint64_t estimate_ns)
+{
+	if (!clv_flight_enter(submission->view, estimate_ns))
+		clv_flight_enter_as_debt(submission->view, submission->packed);
+}
+
+int clv_cuda_submission_begin(struct clv_cuda_submission *submission, void *stream,
+	bool is_per_thread, uint64_t kind, bool is_blocking)
+{
+	uint64_t estimate_ns = clv_cost_estimate(kind);
+	int r = CLV_CUDA_SUCCESS;
+	const void *handle;
+
+	*submission = (struct clv_cuda_submission){
+		.view = clv_gate_peek(),
+		.packed = CLV_FLIGHT_PACK(estimate_ns),
+		.kind = kind,
+		.is_blocking = is_blocking,
+	};
+	if (CLV_UNLIKELY(!submission->view))
+		r = find_view(submission);
+	if (!submission->view)
+		return r;
+	handle = clv_cuda_queue_handle_now(stream, is_per_thread);
+	if (handle != CLV_CUDA_NO_QUEUE && !clv_cuda_is_capturing(stream, is_per_thread))
+		submission->queue = clv_queue_find(handle);
+	if (!submission->queue) {
+		submission->view = NULL;
+		return CLV_CUDA_SUCCESS;
+	}
+	enter(submission, estimate_ns);
+	/* Before the call: what others submit meanwhile need not be complete after it. */
+	if (is_blocking) {
+		submission->custody = clv_custody_take(submission->queue);
+		clv_gate_wait_begin();
+	}
+	return CLV_CUDA_SUCCESS;
+}
+
+static void book_complete(const struct clv_cuda_submission *submission)
+{
+	clv_flight_leave(submission->packed);
+	clv_custody_book(&submission->custody);
+}
+
+int clv_cuda_submission_end(struct clv_cuda_submission *submission, int result)
+{
+	if (!submission->view)
+		return result;
+	if (result != CLV_CUDA_SUCCESS) {
+		clv_custody_return(&submission->custody);
+		clv_flight_leave(submission->packed);
+	} else if (submission->is_blocking) {
+		book_complete(submission);
+	} else {
+		clv_queue_book(submission->queue, submission->view, submission->kind,
+			NULL, submission->packed);
+	}
+	if (submission->is_blocking)
+		clv_gate_wait_end();
+	return result;
+}

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a CUDA program in a lease finds, sees and may allocate.
+
+usage: test_gate.py --build BUILD [unittest arguments]
+"""
+import sys
+import unittest
+
+import machine
+import worlds
+
+
+class Names(machine.Case):
+    def test_every_way_leads_to_the_gate(self):
+        self.begin()
+        self.assertEqual(self.run_in_lease(machine.program("cuda-names")), "0 failed\n")
+
+
+class Memory(machine.Case):
+    def test_quota(self):
+        self.begin()
+        names = machine.subprocess.run([machine.program("cuda-memory")], text=True,
+                                       capture_output=True, check=True,
+                                       env=self.agent.env).stdout.split()
+        self.assertGreater(len(names), 4)
+        for name in names:
+            with self.subTest(name):
+                self.run_in_lease(machine.program("cuda-memory"), name,
+                                  options=("--share", "0.5", "--memory", "1G"))
+        self.assertEqual(max(p["peak"] // machine.MIB for p in self.world.stats()[1].values()),
+                         1024 + 300, "with the context, what the GPU has seen")
+
+
+class Devices(machine.Case):
+    def test_the_leases_device_alone(self):
+        """Whatever the program says of itself; a number is of the lease's devices."""
+        self.begin(node="gpu H100-80GB\ngpu A100-40GB")
+        for said, seen in ((None, "1"), ("0", "1"), ("1", "0"), ("GPU-", "0")):
+            script = "" if said is None else f"export CUDA_VISIBLE_DEVICES={said}; "
+            out = self.run_in_lease("sh", "-c", f"{script}exec {machine.program('cuda-count')}")
+            self.assertEqual(out.strip(), seen, said)
+
+
+if __name__ == "__main__":
+    worlds.set_build(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares of a GPU that programs use through CUDA, measured by the GPU itself.
+
+usage: test_shares.py --build BUILD [unittest arguments]
+"""
+import sys
+import time
+import unittest
+
+import machine
+import worlds
+from harness import wait_until
+
+SECONDS = 3
+
+
+class Shares(machine.Case):
+    def launch(self, share, style, kernel_ns):
+        """A tenant that is at work; its process as the GPU sees it."""
+        name = f"t{len(self.started)}"
+        process = self.start(machine.program("cuda-tenant"), style, str(kernel_ns), "60",
+                             options=("--share", str(share), "--name", name))
+        self.assertEqual(process.stdout.readline(), "ready\n", process.poll())
+        lease = self.agent.get(f"/v1/leases/{name}")
+        return process, lease["processes"][0]["pid"]
+
+    def busy(self, pids, seconds):
+        """The part of the time for which the GPU ran each."""
+        time.sleep(.3)
+        before = self.world.stats()
+        time.sleep(seconds)
+        after = self.world.stats()
+        return [(after[1][pid]["run_ns"] - before[1][pid]["run_ns"]) / (after[0] - before[0])
+                for pid in pids]
+
+    def alone(self, style, kernel_ns):
+        """What such a tenant makes of a GPU that it has to itself."""
+        process, pid = self.launch(1, style, kernel_ns)
+        part, = self.busy([pid], 1)
+        process.terminate()
+        process.wait()
+        return part
+
+    def tenants(self, *wanted):
+        """(share, style, kernel_ns) each.  Their parts of what they could do alone."""
+        self.begin()
+        could = [self.alone(*kind) for _, *kind in wanted]
+        pids = [self.launch(*tenant)[1] for tenant in wanted]
+        did = [part / alone for part, alone in zip(self.busy(pids, SECONDS), could)]
+        self.assertGreater(sum(did), .6, "the GPU was mostly idle")
+        return [part / sum(did) for part in did]
+
+    def assert_parts(self, tenants, points=2):
+        parts = self.tenants(*tenants)
+        for (share, *_), part in zip(tenants, parts):
+            self.assertAlmostEqual(part, share, delta=points / 100, msg=(tenants, parts))
+
+    def test_queues(self):
+        self.assert_parts([(.2, "queue", 100_000), (.5, "queue", 100_000), (.3, "queue", 100_000)])
+
+    def test_short_kernels(self):
+        self.assert_parts([(.2, "queue", 20_000), (.8, "queue", 20_000)])
+
+    def test_long_beside_short(self):
+        """What passes until somebody hears of the end of a kernel is the lease's own time."""
+        self.assert_parts([(.5, "queue", 5_000_000), (.5, "queue", 50_000)], 6)
+
+    def test_who_waits_for_each_kernel(self):
+        self.assert_parts([(.3, "sync", 200_000), (.7, "queue", 200_000)], 4)
+
+    def test_legacy_default_stream(self):
+        self.assert_parts([(.25, "legacy", 100_000), (.75, "queue", 100_000)])
+
+    def test_per_thread_default_stream(self):
+        self.assert_parts([(.25, "thread", 100_000), (.75, "queue", 100_000)])
+
+    def test_several_streams(self):
+        self.assert_parts([(.4, "streams", 100_000), (.6, "queue", 100_000)])
+
+
+class Life(machine.Case):
+    def test_a_killed_program_leaves_nothing(self):
+        self.begin()
+        process = self.start(machine.program("cuda-tenant"), "queue", "100000", "60")
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        lease = self.agent.get("/v1/leases")["items"][0]
+        machine.os.kill(lease["processes"][0]["pid"], 9)
+        process.wait(10)
+        self.assertTrue(wait_until(lambda: not self.agent.get("/v1/leases")["items"], 5))
+        self.run_in_lease(machine.program("cuda-tenant"), "queue", "100000", "1",
+                          options=("--share", "1"))
+
+    def test_no_lease_no_device(self):
+        """A process that has the gate and no lease sees no GPU."""
+        self.begin()
+        gate = worlds.built("src/gate/libcleave-cuda.so")
+        done = machine.subprocess.run(
+            [machine.program("cuda-tenant"), "queue", "100000", "1"], text=True,
+            capture_output=True, check=False,
+            env={**self.agent.env, "LD_PRELOAD": gate, "CLEAVE_LEASE": "/nonexistent"})
+        self.assertIn("cuInit(0): 100", done.stderr)
+
+    def test_who_has_the_gate_is_gated(self):
+        self.begin()
+        process = self.start(machine.program("cuda-tenant"), "queue", "100000", "60")
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        time.sleep(3)
+        lease = self.agent.get("/v1/leases")["items"][0]
+        self.assertEqual(lease["uses_ungated"], [])
+
+
+if __name__ == "__main__":
+    worlds.set_build(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
