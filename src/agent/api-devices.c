@@ -16,6 +16,7 @@
 #include <string.h>
 
 /* A little more than the drivers' own time-out. */
+#define DEVICES_WAIT_MS 15000u
 
 /* A device that was there and is lost is not to vanish without a word. */
 static bool is_shown(const struct clv_agent_device *device)
@@ -39,13 +40,11 @@ int clv_api_get_devices(
 {
 	struct clv_agent *agent = request->agent;
 	json_t *items;
-	int r;
 
 	if (request->is_first_run)
 		clv_devices_refresh(agent->devices);
-	r = clv_api_await_devices(request);
-	if (r < 0)
-		return r;
+	if (clv_devices_is_pending(agent->devices) && !request->is_late)
+		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
 
 	items = json_array();
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define PAGE 100u
+#define DEVICES_WAIT_MS 15000u
 #define FORCE_WAIT_MS 10000u
 
 /* Which leases of a list are wanted; NULL: any. */
@@ -154,9 +155,8 @@ int clv_api_post_lease(
 		return r;
 	if (request->is_first_run)
 		clv_devices_refresh(agent->devices);
-	r = clv_api_await_devices(request);
-	if (r < 0)
-		return r;
+	if (clv_devices_is_pending(agent->devices) && !request->is_late)
+		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
 	if (wanted.is_isolated)
 		r = clv_made_get(agent->made, request, &wanted, err);
 	if (r < 0)

@@ -5,7 +5,6 @@
 
 #include "agent/agent.h"
 #include "agent/audit.h"
-#include "agent/devices.h"
 #include "agent/hardware.h"
 #include "agent/hide.h"
 #include "agent/metrics.h"
@@ -23,8 +22,6 @@
 
 #define WAIT_MAX_MS 600000u
 #define PAGE_MAX 10000u
-#define DEVICES_WAIT_MS 15000u
-#define SURVEY_WAIT_MS 2000u
 
 static int get_health(
 	struct clv_request *request, const char *argument, struct clv_error *err)
@@ -36,26 +33,6 @@ static int get_health(
 static bool is_surveyed(const struct clv_agent *agent)
 {
 	return clv_hardware_surveyed(agent->hardware) >= agent->first_survey;
-}
-
-/* A driver that hangs must not hide the devices of others for longer. */
-static bool is_starting(const struct clv_agent *agent)
-{
-	return clv_clock_real_ns() - agent->started_real_ns <
-	       SURVEY_WAIT_MS * CLV_NS_PER_MS;
-}
-
-int clv_api_await_devices(struct clv_request *request)
-{
-	const struct clv_agent *agent = request->agent;
-
-	if (request->is_late)
-		return 0;
-	if (clv_devices_is_pending(agent->devices))
-		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
-	if (!is_surveyed(agent) && is_starting(agent))
-		return clv_request_wait(request, CLV_TOPIC_HARDWARE, SURVEY_WAIT_MS);
-	return 0;
 }
 
 bool clv_api_is_ready(const struct clv_agent *agent)

@@ -15,10 +15,6 @@ void clv_api_leave(struct clv_request *request);
 /* Whether a caller that nobody knows may ask this. */
 bool clv_api_is_public(const struct clv_request *request);
 
-/* -EINPROGRESS (clv_request_wait): drivers have still to say what devices there are, and
- * the handler runs again then; 0: go on. */
-int clv_api_await_devices(struct clv_request *request);
-
 /* Whether leases can be had.  A state file that cannot be written is not ready. */
 bool clv_api_is_ready(const struct clv_agent *agent);
 

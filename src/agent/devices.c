@@ -27,6 +27,7 @@
 #define MAX_DEVICES 16384u /* partitions too; they are never forgotten */
 /* Drivers that showed nothing are asked again, but not by every request. */
 #define RETRY_NS (5 * CLV_NS_PER_S)
+#define SURVEY_WAIT_NS (5 * CLV_NS_PER_S)
 
 struct clv_devices {
 	struct clv_agent *agent;
@@ -73,10 +74,17 @@ struct clv_devices *clv_devices_free(struct clv_devices *devices)
 	return NULL;
 }
 
+/* The drivers that divide devices are waited for while the agent starts: one that hangs
+ * must not hide the others' devices for longer. */
+static bool is_survey_pending(const struct clv_agent *agent)
+{
+	return clv_hardware_surveyed(agent->hardware) < agent->first_survey &&
+	       clv_clock_real_ns() - agent->started_real_ns < SURVEY_WAIT_NS;
+}
+
 bool clv_devices_is_pending(const struct clv_devices *devices)
 {
-	return devices->is_pending || clv_hardware_surveyed(devices->agent->hardware) <
-					      devices->agent->first_survey;
+	return devices->is_pending || is_survey_pending(devices->agent);
 }
 
 size_t clv_devices_count(const struct clv_devices *devices)

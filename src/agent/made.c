@@ -221,7 +221,8 @@ static void destroy(struct clv_made *made, const struct item *item)
 void clv_made_tick(struct clv_made *made)
 {
 	if (clv_apply_is_busy(made->agent->apply) ||
-		clv_devices_is_pending(made->agent->devices))
+		clv_devices_is_pending(made->agent->devices) ||
+		clv_hardware_surveyed(made->agent->hardware) < made->agent->first_survey)
 		return;
 	for (size_t i = 0; i < made->n; i++) {
 		struct item *item = &made->items[i];
