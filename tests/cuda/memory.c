@@ -2,13 +2,9 @@
 /* What a program with a quota of 1 GiB can allocate, and what it sees.
  *
  * usage: cuda-memory CASE */
-#include "tenant.h"
+#include "memory.h"
 
 #include <string.h>
-
-#define MIB ((size_t)1 << 20)
-#define QUOTA (1024 * MIB)
-#define OUT_OF_MEMORY 2
 
 int cuMemAllocManaged(dptr *address, size_t bytes, unsigned flags);
 int cuMemAllocPitch_v2(
@@ -17,16 +13,7 @@ int cuDevicePrimaryCtxReset_v2(int device);
 int cuCtxCreate_v2(handle *context, unsigned flags, int device);
 int cuCtxDestroy_v2(handle context);
 
-#define CHECK(condition)                                                           \
-	do {                                                                       \
-		if (!(condition)) {                                                \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, \
-				#condition);                                       \
-			exit(1);                                                   \
-		}                                                                  \
-	} while (0)
-
-static size_t free_bytes(void)
+size_t free_bytes(void)
 {
 	size_t left, total;
 
@@ -109,6 +96,12 @@ static const struct {
 	{"pitch", pitch},
 	{"size", size_of_device},
 	{"contexts", contexts},
+	{"async", async},
+	{"pools", pools},
+	{"mapped", mapped},
+	{"imported", imported},
+	{"arrays", arrays},
+	{"graphs", graphs},
 };
 
 int main(int argc, char **argv)

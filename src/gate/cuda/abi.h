@@ -97,14 +97,9 @@ struct clv_cuda_array_3d {
 	uint32_t flags;
 };
 
+#define CLV_CUDA_ARRAY_LAYERED 0x01u
 #define CLV_CUDA_ARRAY_SPARSE 0x40u
 #define CLV_CUDA_ARRAY_DEFERRED 0x80u /* its memory is mapped later */
-
-/* CUDA_ARRAY_MEMORY_REQUIREMENTS */
-struct clv_cuda_array_needs {
-	size_t n_bytes, alignment;
-	uint32_t reserved[4];
-};
 
 /* CUmemAllocationProp */
 struct clv_cuda_memory_properties {

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays: charged by what their elements need at least before the driver is asked, and by
- * what the driver says that they take afterwards. */
+/* Arrays.  The driver says how much one takes only for those whose memory is mapped by
+ * hand; of others it is worked out: blocks of 64 bytes by 8 rows, and pages of 64 KiB
+ * (as drivers lay arrays out; the ledger may be off by what a driver rounds up further).
+ */
 #include "gate/cuda/library.h"
 #include "gate/cuda/memory.h"
 
 #include "base/cleanup.h"
+
+#define ROW_BYTES 64u
+#define ROWS 8u
+#define PAGE_BYTES 65536u
 
 /* Bytes of an element's channel by CUarray_format, in sixteenths: compressed formats have
  * less than one.  What is not here (planes of video) counts as four bytes. */
@@ -21,57 +27,43 @@ static const struct {
 	{0x9b, 4}, {0x9c, 4}, {0x9d, 4}, {0x9e, 4},            /* BC6H, 7 */
 };
 
-static uint64_t bytes_of(const struct clv_cuda_array_3d *array)
+static uint64_t round_up(uint64_t n, uint64_t to)
 {
-	uint64_t sixteenths = 64, n = array->width;
+	return (n + to - 1) / to * to;
+}
+
+static uint64_t half_of(uint64_t n)
+{
+	return n > 1 ? n / 2 : n;
+}
+
+static uint64_t bytes_of(const struct clv_cuda_array_3d *array, uint32_t n_levels)
+{
+	uint64_t width = array->width, height = array->height, depth = array->depth;
+	uint64_t sixteenths = 64, bytes = 0;
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(channel_sizes); i++) {
 		if (channel_sizes[i].format == array->format)
 			sixteenths = channel_sizes[i].sixteenths;
 	}
-	n *= array->height ? array->height : 1;
-	n *= array->depth ? array->depth : 1;
+	sixteenths *= array->n_channels;
 	if (array->flags & (CLV_CUDA_ARRAY_SPARSE | CLV_CUDA_ARRAY_DEFERRED))
 		return 0;
-	return n * array->n_channels * sixteenths / 16;
-}
+	for (uint32_t i = 0; i < n_levels; i++) {
+		uint64_t row = round_up(width * sixteenths / 16, ROW_BYTES);
+		uint64_t n_rows = height ? round_up(height, ROWS) : 1;
 
-typedef int needs_function(void *ret_needs, void *array, int device);
-
-/* What the driver says of it, or what was charged. */
-static uint64_t real_bytes(needs_function *ask, void *array, uint64_t charged_bytes)
-{
-	struct clv_cuda_array_needs needs = {0};
-	int device = 0;
-
-	if (charged_bytes == 0 || clv_cuda.cuCtxGetDevice(&device) != CLV_CUDA_SUCCESS ||
-		ask(&needs, array, device) != CLV_CUDA_SUCCESS ||
-		needs.n_bytes < charged_bytes)
-		return charged_bytes;
-	return needs.n_bytes;
-}
-
-/* The rest of what it really takes.  False: that is over the quota. */
-static bool charge_rest(struct clv_charge *charge, uint64_t bytes)
-{
-	struct clv_charge rest;
-
-	if (!charge->charged || bytes <= charge->n_bytes)
-		return true;
-	if (!clv_cuda_charge(bytes - charge->n_bytes, &rest))
-		return false;
-	charge->n_bytes = bytes;
-	return true;
-}
-
-static int settle(struct clv_charge *charge, void **made, int result, needs_function *ask,
-	int (*destroy)(void *array))
-{
-	if (result == CLV_CUDA_SUCCESS &&
-		!charge_rest(charge, real_bytes(ask, *made, charge->n_bytes))) {
-		destroy(*made);
-		result = CLV_CUDA_OUT_OF_MEMORY;
+		bytes += round_up(row * n_rows * (depth ? depth : 1), PAGE_BYTES);
+		width = half_of(width);
+		height = half_of(height);
+		if (!(array->flags & CLV_CUDA_ARRAY_LAYERED))
+			depth = half_of(depth);
 	}
+	return bytes;
+}
+
+static int settle(struct clv_charge *charge, void **made, int result)
+{
 	return clv_cuda_settle(charge,
 		result == CLV_CUDA_SUCCESS ? (uint64_t)(uintptr_t)*made : 0, result);
 }
@@ -89,10 +81,9 @@ int clv_own_cuArrayCreate_v2(
 	array.height = flat->height;
 	array.format = flat->format;
 	array.n_channels = flat->n_channels;
-	if (!clv_cuda_charge(bytes_of(&array), &charge))
+	if (!clv_cuda_charge(bytes_of(&array, 1), &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
-	return settle(&charge, p_handle, real(p_handle, p_allocate_array),
-		clv_cuda.cuArrayGetMemoryRequirements, clv_cuda.cuArrayDestroy);
+	return settle(&charge, p_handle, real(p_handle, p_allocate_array));
 }
 
 int clv_own_cuArray3DCreate_v2(
@@ -102,13 +93,11 @@ int clv_own_cuArray3DCreate_v2(
 
 	if (!p_allocate_array || !p_handle)
 		return real(p_handle, p_allocate_array);
-	if (!clv_cuda_charge(bytes_of(p_allocate_array), &charge))
+	if (!clv_cuda_charge(bytes_of(p_allocate_array, 1), &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
-	return settle(&charge, p_handle, real(p_handle, p_allocate_array),
-		clv_cuda.cuArrayGetMemoryRequirements, clv_cuda.cuArrayDestroy);
+	return settle(&charge, p_handle, real(p_handle, p_allocate_array));
 }
 
-/* Its levels are a third more than the first at most. */
 int clv_own_cuMipmappedArrayCreate(clv_fn_cuMipmappedArrayCreate *real, void *p_handle,
 	void *p_mipmapped_array_desc, uint32_t num_mipmap_levels)
 {
@@ -116,12 +105,11 @@ int clv_own_cuMipmappedArrayCreate(clv_fn_cuMipmappedArrayCreate *real, void *p_
 
 	if (!p_mipmapped_array_desc || !p_handle)
 		return real(p_handle, p_mipmapped_array_desc, num_mipmap_levels);
-	if (!clv_cuda_charge(bytes_of(p_mipmapped_array_desc), &charge))
+	if (!clv_cuda_charge(
+		    bytes_of(p_mipmapped_array_desc, num_mipmap_levels), &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
 	return settle(&charge, p_handle,
-		real(p_handle, p_mipmapped_array_desc, num_mipmap_levels),
-		clv_cuda.cuMipmappedArrayGetMemoryRequirements,
-		clv_cuda.cuMipmappedArrayDestroy);
+		real(p_handle, p_mipmapped_array_desc, num_mipmap_levels));
 }
 
 int clv_own_cuArrayDestroy(clv_fn_cuArrayDestroy *real, void *h_array)

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory that is got in other ways than by an address. */
+#include "memory.h"
+
+#include <string.h>
+#include <unistd.h>
+
+int cuMemAllocAsync(dptr *address, size_t bytes, handle stream);
+int cuMemFreeAsync(dptr address, handle stream);
+int cuMemAllocFromPoolAsync(dptr *address, size_t bytes, handle pool, handle stream);
+int cuMemPoolCreate(handle *pool, const void *properties);
+int cuMemPoolDestroy(handle pool);
+int cuMemPoolSetAttribute(handle pool, int attribute, void *value);
+int cuDeviceGetMemPool(handle *pool, int device);
+
+int cuMemCreate(uint64_t *piece, size_t size, const void *properties, uint64_t flags);
+int cuMemRelease(uint64_t piece);
+int cuMemAddressReserve(
+	dptr *address, size_t size, size_t alignment, dptr wanted, uint64_t flags);
+int cuMemMap(dptr address, size_t size, size_t offset, uint64_t piece, uint64_t flags);
+int cuMemUnmap(dptr address, size_t size);
+int cuMemRetainAllocationHandle(uint64_t *piece, void *address);
+int cuMemExportToShareableHandle(void *shared, uint64_t piece, int type, uint64_t flags);
+int cuMemImportFromShareableHandle(uint64_t *piece, void *shared, int type);
+
+int cuArrayCreate_v2(handle *array, const void *descriptor);
+int cuArray3DCreate_v2(handle *array, const void *descriptor);
+int cuArrayDestroy(handle array);
+int cuMipmappedArrayCreate(handle *array, const void *descriptor, unsigned levels);
+int cuMipmappedArrayDestroy(handle array);
+
+int cuStreamBeginCapture_v2(handle stream, int mode);
+int cuStreamEndCapture(handle stream, handle *graph);
+int cuGraphInstantiateWithFlags(handle *exec, handle graph, uint64_t flags);
+int cuGraphLaunch(handle exec, handle stream);
+int cuGraphExecDestroy(handle exec);
+
+struct location {
+	int type, id;
+};
+
+struct properties {
+	int type, handle_types;
+	struct location location;
+	void *reserved;
+	unsigned char flags[8];
+};
+
+struct pool_properties {
+	int type, handle_types;
+	struct location location;
+	void *reserved;
+	size_t most;
+	unsigned char rest[56];
+};
+
+static const struct properties on_device = {1, 1, {1, 0}, NULL, {0}};
+static const struct properties on_host = {1, 0, {2, 0}, NULL, {0}};
+
+/* A pool keeps what was freed until the program waits, and that counts. */
+void async(void)
+{
+	dptr a, b;
+
+	OK(cuMemAllocAsync(&a, 600 * MIB, NULL));
+	CHECK(free_bytes() <= 424 * MIB);
+	CHECK(cuMemAllocAsync(&b, 600 * MIB, NULL) == OUT_OF_MEMORY);
+	CHECK(cuMemAlloc_v2(&b, 600 * MIB) == OUT_OF_MEMORY);
+	OK(cuMemFreeAsync(a, NULL));
+	OK(cuStreamSynchronize(NULL));
+	OK(cuMemAlloc_v2(&b, 1000 * MIB));
+	OK(cuMemFree_v2(b));
+	OK(cuMemAllocAsync(&a, 600 * MIB, NULL));
+	OK(cuMemFree_v2(a));
+}
+
+/* One that keeps all for itself takes from the same room again and again. */
+void pools(void)
+{
+	struct pool_properties properties = {.type = 1, .location = {1, 0}};
+	uint64_t keep = UINT64_MAX;
+	handle pool;
+	dptr a, b;
+
+	OK(cuMemPoolCreate(&pool, &properties));
+	OK(cuMemPoolSetAttribute(pool, 4, &keep));
+	for (int i = 0; i < 4; i++) {
+		OK(cuMemAllocFromPoolAsync(&a, 700 * MIB, pool, NULL));
+		CHECK(cuMemAlloc_v2(&b, 400 * MIB) == OUT_OF_MEMORY);
+		OK(cuMemFreeAsync(a, NULL));
+		OK(cuStreamSynchronize(NULL));
+	}
+	CHECK(cuMemAlloc_v2(&b, 400 * MIB) == OUT_OF_MEMORY);
+	OK(cuMemPoolDestroy(pool));
+	OK(cuMemAlloc_v2(&b, 1000 * MIB));
+}
+
+/* It lives as long as its handle or a mapping. */
+void mapped(void)
+{
+	uint64_t piece, other, again;
+	dptr at;
+
+	CHECK(cuMemCreate(&piece, 2048 * MIB, &on_device, 0) == OUT_OF_MEMORY);
+	OK(cuMemCreate(&piece, 600 * MIB, &on_device, 0));
+	CHECK(cuMemCreate(&other, 600 * MIB, &on_device, 0) == OUT_OF_MEMORY);
+	OK(cuMemCreate(&other, 2048 * MIB, &on_host, 0));
+	OK(cuMemAddressReserve(&at, 600 * MIB, 0, 0, 0));
+	OK(cuMemMap(at, 600 * MIB, 0, piece, 0));
+	OK(cuMemRelease(piece));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	OK(cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)at));
+	OK(cuMemUnmap(at, 600 * MIB));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	OK(cuMemRelease(again));
+	CHECK(free_bytes() == QUOTA);
+}
+
+/* What came from elsewhere is charged to whoever maps it. */
+void imported(void)
+{
+	uint64_t piece, other;
+	dptr at;
+	int fd;
+
+	OK(cuMemCreate(&piece, 600 * MIB, &on_device, 0));
+	OK(cuMemExportToShareableHandle(&fd, piece, 1, 0));
+	OK(cuMemImportFromShareableHandle(&other, (void *)(intptr_t)fd, 1));
+	OK(cuMemAddressReserve(&at, 600 * MIB, 0, 0, 0));
+	if (other != piece) {
+		CHECK(cuMemMap(at, 600 * MIB, 0, other, 0) == OUT_OF_MEMORY);
+		OK(cuMemRelease(piece));
+	}
+	OK(cuMemMap(at, 600 * MIB, 0, other, 0));
+	CHECK(free_bytes() <= QUOTA - 600 * MIB);
+	close(fd);
+}
+
+void arrays(void)
+{
+	struct {
+		size_t width, height;
+		int format;
+		unsigned channels;
+	} flat = {8192, 8192, 0x20, 2};
+	struct {
+		size_t width, height, depth;
+		int format;
+		unsigned channels, flags;
+	} deep = {512, 512, 512, 0x10, 4, 0};
+	handle a, b;
+
+	OK(cuArrayCreate_v2(&a, &flat));
+	CHECK(free_bytes() <= QUOTA - 512 * MIB);
+	CHECK(cuArray3DCreate_v2(&b, &deep) == OUT_OF_MEMORY);
+	OK(cuArrayDestroy(a));
+	CHECK(free_bytes() == QUOTA);
+	deep.depth = 256;
+	OK(cuArray3DCreate_v2(&b, &deep));
+	CHECK(free_bytes() <= QUOTA - 512 * MIB);
+	OK(cuArrayDestroy(b));
+	deep.depth = 0;
+	deep.width = deep.height = 4096;
+	OK(cuMipmappedArrayCreate(&b, &deep, 4));
+	CHECK(free_bytes() < QUOTA - 128 * MIB);
+	OK(cuMipmappedArrayDestroy(b));
+	CHECK(free_bytes() == QUOTA);
+}
+
+/* Allocated when the graph is launched, not when it is captured. */
+void graphs(void)
+{
+	handle stream, graph, exec;
+	dptr in_graph, a;
+
+	OK(cuStreamCreate(&stream, 1));
+	OK(cuStreamBeginCapture_v2(stream, 0));
+	OK(cuMemAllocAsync(&in_graph, 600 * MIB, stream));
+	OK(cuMemFreeAsync(in_graph, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CHECK(free_bytes() == QUOTA);
+	OK(cuMemAlloc_v2(&a, 600 * MIB));
+	CHECK(cuGraphLaunch(exec, stream) == OUT_OF_MEMORY);
+	OK(cuMemFree_v2(a));
+	OK(cuGraphLaunch(exec, stream));
+	OK(cuStreamSynchronize(stream));
+	CHECK(cuMemAlloc_v2(&a, 600 * MIB) == OUT_OF_MEMORY);
+	OK(cuGraphExecDestroy(exec));
+}
