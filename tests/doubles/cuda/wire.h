@@ -100,6 +100,8 @@ enum dcu_request {
 	DCU_MEMORY,       /* a: GPU; gives a: free, b: total */
 	DCU_ASK,          /* text: what; comes back with a file */
 	DCU_ARENA,        /* a: the process's number; comes back with its arena */
+	DCU_RM_OPEN,      /* this socket is an open device file; a: its minor, or 255 */
+	DCU_RM, /* an ioctl on it; the answer goes to the socket that comes with it */
 	_DCU_REQUEST_MAX
 };
 
@@ -107,6 +109,15 @@ struct dcu_gpu_info {
 	char name[96], uuid[48];
 	uint32_t domain, bus, device, sms, capability[2];
 	uint64_t memory_bytes;
+};
+
+#define DCU_RM_BYTES 560 /* of an ioctl's parameters */
+
+/* What the ioctls of the kernel driver's resource manager have in common. */
+struct dcu_rm_call {
+	uint32_t number; /* of the ioctl */
+	uint32_t client, parent, object, what, bytes, status;
+	unsigned char params[DCU_RM_BYTES];
 };
 
 struct dcu_message {
@@ -121,5 +132,6 @@ struct dcu_message {
 			uint32_t host_mb_s, device_mb_s;
 		} hello;
 		char text[64];
+		struct dcu_rm_call rm;
 	};
 };

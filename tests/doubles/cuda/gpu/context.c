@@ -80,7 +80,10 @@ void dcu_context_free(struct machine *m, struct context *c)
 	*at = c->next;
 	remove_group(c->gpu, &c->group);
 	leave_streams(c);
-	dcu_memory_give(m, c->process, c->gpu->index, m->options.context_mib << 20);
+	dcu_rm_forget(c);
+	if (!c->process->is_held)
+		dcu_memory_give(
+			m, c->process, c->gpu->index, m->options.context_mib << 20);
 	free(c);
 }
 

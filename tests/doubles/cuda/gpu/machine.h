@@ -33,6 +33,7 @@ struct group {
 	uint32_t n_ready;
 	struct stream *current; /* keeps its place when the group is preempted */
 	struct group *next;     /* of the same GPU, by age */
+	uint32_t interleave;
 };
 
 struct context {
@@ -62,10 +63,12 @@ struct process {
 	uint32_t number;
 	int pid, fd, pidfd, arena;
 	bool gone;
+	bool is_file; /* an open device file: it ends with its socket alone */
 	uint32_t host_word_seen;
 	struct dcu_area *area;
 	struct context *contexts;
 	struct usage usage[DCU_GPUS_MAX];
+	bool is_held; /* its memory, by a file that somebody else has, too */
 	struct stream streams[DCU_SLOTS];
 	struct process *next;
 };
@@ -115,6 +118,18 @@ void dcu_memory_give(
 struct process *dcu_process_new(struct machine *m, int fd, int pid);
 void dcu_process_end(struct machine *m, struct process *process);
 void dcu_process_answer(struct machine *m, struct process *process);
+
+/* Its contexts' device files are still open somewhere: its memory is not free yet. */
+void dcu_process_release(struct machine *m, struct process *process);
+
+/* rm.c */
+struct dcu_rm_call;
+void dcu_rm_call(struct machine *m, struct process *file, struct dcu_rm_call *call);
+void dcu_rm_file_end(struct machine *m, struct process *file);
+/* The context goes; its objects stay, and are no group's. */
+void dcu_rm_forget(const struct context *context);
+/* Whether a file that is open still has objects of the process's contexts. */
+bool dcu_rm_holds(const struct process *process);
 
 /* trace.c */
 void dcu_trace_add(struct machine *m, const struct stream *stream,

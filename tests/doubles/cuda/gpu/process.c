@@ -29,21 +29,37 @@ struct process *dcu_process_new(struct machine *m, int fd, int pid)
 	return p;
 }
 
-void dcu_process_end(struct machine *m, struct process *p)
+void dcu_process_release(struct machine *m, struct process *p)
 {
-	while (p->contexts)
-		dcu_context_free(m, p->contexts);
+	p->is_held = false;
 	for (uint32_t i = 0; i < m->node.n_gpus; i++)
 		dcu_memory_give(m, p, i, p->usage[i].bytes);
+}
+
+static void close_all(struct process *p)
+{
+	close(p->fd);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	if (p->arena >= 0)
+		close(p->arena);
+	p->fd = p->pidfd = p->arena = -1;
+}
+
+void dcu_process_end(struct machine *m, struct process *p)
+{
+	p->is_held = dcu_rm_holds(p);
+	while (p->contexts)
+		dcu_context_free(m, p->contexts);
+	if (p->is_file)
+		dcu_rm_file_end(m, p);
+	if (!p->is_held)
+		dcu_process_release(m, p);
 	if (p->area)
 		munmap(p->area, sizeof(*p->area));
 	p->area = NULL;
 	p->gone = true;
-	close(p->fd);
-	close(p->pidfd);
-	if (p->arena >= 0)
-		close(p->arena);
-	p->fd = p->pidfd = p->arena = -1;
+	close_all(p);
 }
 
 /* --- Requests --- */
@@ -54,6 +70,7 @@ struct exchange {
 	struct dcu_message message;
 	struct dcu_files in, out;
 	bool out_is_mine; /* to be closed when it is sent */
+	bool is_answered;
 };
 
 static void answer_hello(struct exchange *x)
@@ -178,6 +195,25 @@ static void answer_arena(struct exchange *x)
 	x->message.result = 400;
 }
 
+static void answer_rm_open(struct exchange *x)
+{
+	x->p->is_file = true;
+	close(x->p->pidfd);
+	x->p->pidfd = -1;
+	x->message.result = 0;
+}
+
+/* Whoever has the file may ask at the same time, so each brings a socket along. */
+static void answer_rm(struct exchange *x)
+{
+	if (x->in.n == 1 && x->p->is_file) {
+		dcu_rm_call(x->m, x->p, &x->message.rm);
+		x->message.result = 0;
+		dcu_link_send(x->in.fds[0], &x->message, NULL);
+	}
+	x->is_answered = true;
+}
+
 static const struct {
 	void (*answer)(struct exchange *x);
 	bool names_gpu; /* in a */
@@ -191,6 +227,8 @@ static const struct {
 	[DCU_MEMORY] = {answer_memory, true},
 	[DCU_ASK] = {answer_ask, false},
 	[DCU_ARENA] = {answer_arena, false},
+	[DCU_RM_OPEN] = {answer_rm_open, false},
+	[DCU_RM] = {answer_rm, false},
 };
 
 void dcu_process_answer(struct machine *m, struct process *p)
@@ -208,7 +246,10 @@ void dcu_process_answer(struct machine *m, struct process *p)
 		x.message.result = 101;
 	else
 		requests[x.message.request].answer(&x);
-	if (!dcu_link_send(p->fd, &x.message, &x.out))
+	/* Who hears that it has memory finds it in the file. */
+	if (m->memory_changed)
+		dcu_tell_nvml(m);
+	if (!x.is_answered && !dcu_link_send(p->fd, &x.message, &x.out))
 		dcu_process_end(m, p);
 	for (int i = 0; i < x.in.n; i++)
 		close(x.in.fds[i]);

@@ -2,6 +2,7 @@
 #include "capture.h"
 #include "functions.h"
 #include "objects.h"
+#include "rm.h"
 #include <stdlib.h>
 
 /* Contexts, and the stack of them that each thread has. */
@@ -43,6 +44,7 @@ int dcu_ctx_new(struct device *device, uint64_t permille, struct ctx **ret)
 	pthread_mutex_init(&ctx->lock, NULL);
 	ctx->legacy =
 		(struct stream){.magic = DCU_IS_STREAM, .ctx = ctx, .id = dcu_new_id()};
+	ctx->rm_object = dcu_rm_open(device, ctx->number);
 	ctx->legacy.slot = dcu_slot_open(ctx->number, DCU_SLOT_LEGACY, 0);
 	*ret = ctx;
 	return ctx->legacy.slot < 0 ? DCU_OUT_OF_MEMORY : 0;
@@ -69,6 +71,7 @@ void dcu_ctx_end(struct ctx *ctx)
 	dcu_slot_close(ctx->legacy.slot);
 	dcu_memory_leave(ctx);
 	ctx->magic = DCU_DEAD;
+	dcu_rm_close(ctx->rm_object);
 	dcu_request(&message);
 }
 

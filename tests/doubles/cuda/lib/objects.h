@@ -42,7 +42,7 @@ struct stream {
 struct ctx {
 	uint32_t magic;
 	struct device *device;
-	uint32_t number, flags, version;
+	uint32_t number, flags, version, rm_object;
 	bool is_primary;
 	uint64_t id;
 	size_t limits[8];

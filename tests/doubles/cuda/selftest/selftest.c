@@ -11,9 +11,22 @@
 /* A machine and a process for each case, TAP on stdout.  With a name: that case only. */
 
 extern const struct case_of_test basic_cases[], time_cases[], memory_cases[],
-	process_cases[], graph_cases[], pool_cases[];
+	process_cases[], graph_cases[], pool_cases[], rm_cases[];
+
+/* With the kernel driver's double behind it, this is another program. */
 static const struct case_of_test *const all[] = {
-	basic_cases, time_cases, memory_cases, process_cases, graph_cases, pool_cases};
+#ifdef WITH_RM
+	rm_cases,
+	process_cases,
+#else
+	basic_cases,
+	time_cases,
+	memory_cases,
+	process_cases,
+	graph_cases,
+	pool_cases,
+#endif
+};
 
 static const char *server;
 const char *test_folder;

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../../nvml/text.h"
+#include "../rm/abi.h"
+#include "machine.h"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The kernel driver's resource manager, as far as it concerns channel groups.  A client
+ * is the open file's that made it: whoever has that file may use it, however he got it,
+ * and nobody else, whoever he is. */
+
+struct object {
+	const struct process *file;
+	uint32_t client, handle, parent, class;
+	struct context *context; /* of a group and of a channel; NULL when it is gone */
+	const struct process *owner;
+	bool is_compute;
+	bool is_enabled;
+	struct object *next;
+};
+
+static struct object *objects;
+static uint32_t last_client = 0xc1d00000, last_handle = 0xcaf00000;
+
+static struct object *find(uint32_t client, uint32_t handle)
+{
+	struct object *o = objects;
+
+	while (o && (o->client != client || o->handle != handle))
+		o = o->next;
+	return o;
+}
+
+static bool is_channel(const struct object *o)
+{
+	return o->class != DCU_RM_GROUP && (o->class & 0xff) == 0x6f;
+}
+
+/* --- Making and freeing --- */
+
+static void bind_group(struct machine *m, struct object *o, const unsigned char *params)
+{
+	struct dcu_rm_group_params p;
+
+	memcpy(&p, params, sizeof(p));
+	o->is_compute = p.engine == DCU_RM_ENGINE_COMPUTE;
+	for (struct process *process = m->processes; process; process = process->next)
+		for (struct context *c = process->contexts; c; c = c->next) {
+			if (c->number != p.address_space)
+				continue;
+			o->context = c;
+			o->owner = process;
+		}
+}
+
+static uint32_t make(struct machine *m, struct process *file, struct dcu_rm_call *call)
+{
+	bool is_root = call->what == DCU_RM_CLIENT;
+	struct object *o, *parent;
+
+	if (!call->object)
+		call->object = is_root ? ++last_client : ++last_handle;
+	if (is_root)
+		call->client = call->object;
+	parent = find(call->client, call->parent);
+	o = find(call->client, call->client);
+	if (!is_root && (!o || o->file != file))
+		return DCU_RM_INVALID_CLIENT;
+	if (!is_root && !parent)
+		return DCU_RM_INVALID_OBJECT;
+	if (find(call->client, call->object))
+		return DCU_RM_DUPLICATE;
+	o = calloc(1, sizeof(*o));
+	*o = (struct object){.file = file,
+		.client = call->client,
+		.handle = call->object,
+		.parent = call->parent,
+		.class = call->what,
+		.is_enabled = true};
+	if (call->what == DCU_RM_GROUP)
+		bind_group(m, o, call->params);
+	if (is_channel(o)) {
+		o->context = parent->context;
+		o->owner = parent->owner;
+		o->is_compute = parent->is_compute;
+	}
+	o->next = objects;
+	objects = o;
+	return 0;
+}
+
+static void drop(struct object **at)
+{
+	struct object *o = *at;
+
+	*at = o->next;
+	free(o);
+}
+
+/* With its children, and theirs. */
+static void drop_tree(uint32_t client, uint32_t handle)
+{
+	for (struct object **at = &objects; *at;) {
+		struct object *o = *at;
+
+		if (o->client != client || (o->handle != handle && o->parent != handle &&
+						   handle != client)) {
+			at = &o->next;
+			continue;
+		}
+		if (o->handle != handle && o->handle != client) {
+			uint32_t child = o->handle;
+
+			o->parent = 0;
+			drop(at);
+			drop_tree(client, child);
+			at = &objects;
+			continue;
+		}
+		drop(at);
+	}
+}
+
+void dcu_rm_file_end(struct machine *m, struct process *file)
+{
+	for (struct object **at = &objects; *at;)
+		if ((*at)->file == file)
+			drop(at);
+		else
+			at = &(*at)->next;
+	for (struct process *p = m->processes; p; p = p->next)
+		if (p->is_held && !dcu_rm_holds(p))
+			dcu_process_release(m, p);
+}
+
+void dcu_rm_forget(const struct context *context)
+{
+	for (struct object *o = objects; o; o = o->next)
+		if (o->context == context)
+			o->context = NULL;
+}
+
+bool dcu_rm_holds(const struct process *process)
+{
+	for (const struct object *o = objects; o; o = o->next)
+		if (o->owner == process && !o->file->gone)
+			return true;
+	return false;
+}
+
+/* --- Controls --- */
+
+/* A group runs if it may and one of its channels may. */
+static void set_enabled(struct context *c)
+{
+	bool group = true, channel = false, has_channel = false;
+
+	for (const struct object *o = objects; o; o = o->next) {
+		if (o->context != c || !o->is_compute)
+			continue;
+		if (!is_channel(o)) {
+			group &= o->is_enabled;
+			continue;
+		}
+		has_channel = true;
+		channel |= o->is_enabled;
+	}
+	c->group.enabled = group && (channel || !has_channel);
+}
+
+static uint32_t schedule(struct machine *m, struct object *o, void *params)
+{
+	const unsigned char *p = params;
+
+	o->is_enabled = p[0];
+	if (o->context && o->is_compute)
+		set_enabled(o->context);
+	return 0;
+}
+
+static uint32_t set_timeslice(struct machine *m, struct object *o, void *params)
+{
+	uint64_t us;
+
+	memcpy(&us, params, sizeof(us));
+	/* What none at all would mean is not public; here it is the shortest. */
+	if (o->context && o->is_compute)
+		o->context->group.slice_ns = us ? us * 1000 : 1000;
+	return 0;
+}
+
+static uint32_t get_timeslice(struct machine *m, struct object *o, void *params)
+{
+	uint64_t us = o->context ? o->context->group.slice_ns / 1000 : 0;
+
+	memcpy(params, &us, sizeof(us));
+	return 0;
+}
+
+static uint32_t preempt(struct machine *m, struct object *o, void *params)
+{
+	struct gpu *gpu = o->context ? o->context->gpu : NULL;
+
+	if (gpu && o->is_compute && gpu->running == &o->context->group)
+		gpu->running = NULL;
+	return 0;
+}
+
+static uint32_t get_info(struct machine *m, struct object *o, void *params)
+{
+	uint32_t id = o->context ? o->context->number : 0;
+
+	memcpy(params, &id, sizeof(id));
+	return 0;
+}
+
+static uint32_t set_interleave(struct machine *m, struct object *o, void *params)
+{
+	uint32_t level;
+
+	memcpy(&level, params, sizeof(level));
+	if (level > 2)
+		return DCU_RM_INVALID_ARGUMENT;
+	if (o->context)
+		o->context->group.interleave = level;
+	return 0;
+}
+
+static uint32_t disable_channels(struct machine *m, struct object *o, void *params)
+{
+	struct dcu_rm_disable p;
+
+	memcpy(&p, params, sizeof(p));
+	if (p.n > DCU_RM_DISABLE_MAX)
+		return DCU_RM_INVALID_ARGUMENT;
+	for (uint32_t i = 0; i < p.n; i++) {
+		struct object *channel = find(p.clients[i], p.channels[i]);
+
+		if (!channel || !is_channel(channel))
+			return DCU_RM_INVALID_OBJECT;
+		channel->is_enabled = !p.disable;
+		if (channel->context && channel->is_compute)
+			set_enabled(channel->context);
+	}
+	return 0;
+}
+
+static uint32_t refuse(struct machine *m, struct object *o, void *params)
+{
+	return DCU_RM_NOT_PERMITTED;
+}
+
+static const struct {
+	uint32_t command, bytes;
+	uint32_t class; /* 0: a channel's */
+	uint32_t (*control)(struct machine *m, struct object *o, void *params);
+} controls[] = {
+	{0xa06c0101, 3, DCU_RM_GROUP, schedule},
+	{0xa06c0103, 8, DCU_RM_GROUP, set_timeslice},
+	{0xa06c0104, 8, DCU_RM_GROUP, get_timeslice},
+	{0xa06c0105, 8, DCU_RM_GROUP, preempt},
+	{0xa06c0106, 4, DCU_RM_GROUP, get_info},
+	{0xa06c0107, 4, DCU_RM_GROUP, set_interleave},
+	{0xa06f0103, 3, 0, schedule},
+	{0x2080110b, sizeof(struct dcu_rm_disable), DCU_RM_SUBDEVICE, disable_channels},
+	{0x20800194, 0, DCU_RM_SUBDEVICE, refuse},
+	{0x20801119, 0, DCU_RM_SUBDEVICE, refuse},
+};
+
+/* The file `policy`: lines of COMMAND STATUS, for drivers that refuse. */
+static uint32_t refused(uint32_t command)
+{
+	int dirfd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char *text = dnv_text_read(dirfd, "policy"), *rest = text;
+	struct dnv_line line = {0};
+	uint64_t number, status;
+	uint32_t found = 0;
+
+	while (dnv_text_next(&rest, &line)) {
+		if (line.n_words != 2 ||
+			!dnv_text_number(line.words[0], 0, UINT32_MAX, &number) ||
+			!dnv_text_number(line.words[1], 0, UINT32_MAX, &status))
+			dnv_text_die("policy", &line);
+		if (number == command)
+			found = (uint32_t)status;
+	}
+	free(text);
+	close(dirfd);
+	return found;
+}
+
+static uint32_t control(struct machine *m, struct process *file, struct dcu_rm_call *call)
+{
+	const struct object *client = find(call->client, call->client);
+	struct object *o = find(call->client, call->object);
+	uint32_t status = refused(call->what);
+
+	if (!client || client->file != file)
+		return DCU_RM_INVALID_CLIENT;
+	if (!o)
+		return DCU_RM_INVALID_OBJECT;
+	for (size_t i = 0; i < sizeof(controls) / sizeof(controls[0]); i++) {
+		if (controls[i].command != call->what)
+			continue;
+		if (controls[i].class ? o->class != controls[i].class : !is_channel(o))
+			return DCU_RM_INVALID_OBJECT;
+		if (controls[i].bytes && call->bytes != controls[i].bytes)
+			return DCU_RM_INVALID_PARAMS;
+		return status ? status : controls[i].control(m, o, call->params);
+	}
+	return status ? status : DCU_RM_NOT_SUPPORTED;
+}
+
+void dcu_rm_call(struct machine *m, struct process *file, struct dcu_rm_call *call)
+{
+	const struct object *client = find(call->client, call->client);
+
+	if (call->number == DCU_RM_IOCTL_ALLOC)
+		call->status = make(m, file, call);
+	else if (call->number == DCU_RM_IOCTL_CONTROL)
+		call->status = control(m, file, call);
+	else if (!client || client->file != file)
+		call->status = DCU_RM_INVALID_CLIENT;
+	else
+		drop_tree(call->client, call->object);
+}

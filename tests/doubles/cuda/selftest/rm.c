@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "selftest.h"
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The kernel driver's side.  This program stands between the library and the driver: it
+ * defines ioctl, and so sees what a gate would see. */
+
+static struct {
+	int fd;
+	uint32_t client, compute, copy, subdevice, channels[8], n_channels;
+} seen;
+
+struct alloc {
+	uint32_t client, parent, object, class;
+	uint64_t params, rights;
+	uint32_t bytes, flags, status, padding;
+};
+
+struct control {
+	uint32_t client, object, command, flags;
+	uint64_t params;
+	uint32_t bytes, status;
+};
+
+static void learn(int fd, const struct alloc *a)
+{
+	seen.fd = fd;
+	seen.client = a->client;
+	if (a->class == 0x2080)
+		seen.subdevice = a->object;
+	else if (a->class == 0xa06c && !seen.compute)
+		seen.compute = a->object;
+	else if (a->class == 0xa06c)
+		seen.copy = a->object;
+	else if (a->class == 0xc86f && !seen.copy)
+		seen.channels[seen.n_channels++] = a->object;
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	static int (*next)(int, unsigned long, ...);
+	va_list rest;
+	void *arg;
+	int r;
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "ioctl");
+	va_start(rest, request);
+	arg = va_arg(rest, void *);
+	va_end(rest);
+	r = next(fd, request, arg);
+	if (_IOC_TYPE(request) == 'F' && _IOC_NR(request) == 0x2b && r == 0)
+		learn(fd, arg);
+	return r;
+}
+
+static uint32_t control_by(
+	int fd, uint32_t object, uint32_t command, void *params, uint32_t bytes)
+{
+	struct control c = {.client = seen.client,
+		.object = object,
+		.command = command,
+		.params = (uint64_t)(uintptr_t)params,
+		.bytes = bytes};
+
+	CHECK(ioctl(fd, _IOWR('F', 0x2a, struct control), &c) == 0);
+	return c.status;
+}
+
+static uint32_t control(uint32_t object, uint32_t command, void *params, uint32_t bytes)
+{
+	return control_by(seen.fd, object, command, params, bytes);
+}
+
+static void handles(void)
+{
+	uint64_t us = 0;
+	uint32_t id;
+
+	begin();
+	CHECK(seen.client && seen.compute && seen.copy && seen.n_channels == 8);
+	CHECK(control(seen.compute, 0xa06c0104, &us, 8) == 0 && us == 1024);
+	us = 300;
+	CHECK(control(seen.compute, 0xa06c0103, &us, 8) == 0);
+	CHECK(stat_of("group 1 ", "slice_us") == 300);
+	CHECK(control(seen.compute, 0xa06c0106, &id, 4) == 0 && id == 1);
+	CHECK(control(seen.compute, 0xa06c0103, &us, 4) == 0x3a);
+	CHECK(control(seen.compute + 99, 0xa06c0103, &us, 8) == 0x33);
+	CHECK(control(seen.compute, 0xa06c0999, &us, 8) == 0x56);
+	CHECK(control(seen.subdevice, 0x20800194, NULL, 0) == 0x1b);
+}
+
+/* A group that is switched off stands still; the time goes on in the others. */
+static void schedule(void)
+{
+	unsigned char off[3] = {0}, on[3] = {1}, now[8] = {1};
+	long long before;
+	handle s;
+
+	begin();
+	OK(cuStreamCreate(&s, 1));
+	launch(kernel("spin"), s, 60000000, 0);
+	sleep_ms(5);
+	CHECK(control(seen.compute, 0xa06c0105, now, 8) == 0);
+	CHECK(control(seen.compute, 0xa06c0101, off, 3) == 0);
+	CHECK(stat_of("group 1 ", "enabled") == 0);
+	before = stat_of("group 1 ", "run_ns");
+	CHECK(before > 1000000);
+	sleep_ms(30);
+	CHECK(stat_of("group 1 ", "run_ns") == before);
+	IS(600, cuStreamQuery(s));
+	CHECK(control(seen.compute, 0xa06c0101, on, 3) == 0);
+	OK(cuStreamSynchronize(s));
+	CHECK(stat_of("group 1 ", "run_ns") == 60000000);
+}
+
+static void channels(void)
+{
+	struct {
+		unsigned char disable, padding[3];
+		uint32_t n;
+		unsigned char more[8];
+		uint64_t event;
+		uint32_t clients[64], channels[64];
+	} p = {.disable = 1, .n = 7};
+
+	begin();
+	for (int i = 0; i < 8; i++) {
+		p.clients[i] = seen.client;
+		p.channels[i] = seen.channels[i];
+	}
+	CHECK(control(seen.subdevice, 0x2080110b, &p, sizeof(p)) == 0);
+	CHECK(stat_of("group 1 ", "enabled") == 1);
+	p.n = 8;
+	CHECK(control(seen.subdevice, 0x2080110b, &p, sizeof(p)) == 0);
+	CHECK(stat_of("group 1 ", "enabled") == 0);
+	p.disable = 0;
+	CHECK(control(seen.subdevice, 0x2080110b, &p, sizeof(p)) == 0);
+	launch(kernel("us20"), NULL, 0, 0);
+	OK(cuCtxSynchronize());
+}
+
+/* The client is the open file's: a file of one's own does not help, that one does, in
+ * whatever process. */
+static void owner(void)
+{
+	uint64_t us = 77;
+	int status, own;
+	pid_t pid;
+
+	begin();
+	own = open("/dev/nvidiactl", O_RDWR);
+	CHECK(own >= 0);
+	CHECK(control_by(own, seen.compute, 0xa06c0103, &us, 8) == 0x23);
+	CHECK(control_by(dup(seen.fd), seen.compute, 0xa06c0103, &us, 8) == 0);
+	pid = fork();
+	if (pid == 0) {
+		us = 88;
+		CHECK(control(seen.compute, 0xa06c0103, &us, 8) == 0);
+		own = open("/dev/nvidiactl", O_RDWR);
+		CHECK(control_by(own, seen.compute, 0xa06c0103, &us, 8) == 0x23);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK(status == 0 && stat_of("group 1 ", "slice_us") == 88);
+}
+
+static void refused(void)
+{
+	unsigned char off[3] = {0};
+	uint64_t us = 5;
+	char path[256];
+	FILE *to;
+
+	begin();
+	snprintf(path, sizeof(path), "%s/policy", test_folder);
+	to = fopen(path, "w");
+	fputs("0xa06c0101 0x56  # as some drivers say\n0xa06c0103 0x1b\n", to);
+	fclose(to);
+	CHECK(control(seen.compute, 0xa06c0101, off, 3) == 0x56);
+	CHECK(control(seen.compute, 0xa06c0103, &us, 8) == 0x1b);
+	CHECK(stat_of("group 1 ", "enabled") == 1);
+}
+
+/* Who keeps the file keeps a dead process's memory. */
+static void held(void)
+{
+	int pair[2];
+	pid_t pid;
+	struct msghdr m = {0};
+	struct iovec part;
+	char c = 0, space[CMSG_SPACE(sizeof(int))] = {0};
+	int fd;
+
+	CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0);
+	part = (struct iovec){&c, 1};
+	m = (struct msghdr){.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = space,
+		.msg_controllen = sizeof(space)};
+	pid = fork();
+	if (pid == 0) {
+		begin();
+		CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
+		CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
+		CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &seen.fd, sizeof(int));
+		CHECK(sendmsg(pair[1], &m, 0) == 1);
+		pause();
+	}
+	CHECK(recvmsg(pair[0], &m, 0) == 1);
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	sleep_ms(20);
+	CHECK(stat_of("group", "enabled") == -1);
+	CHECK(stat_of("gpu 0", "used") == 300LL << 20);
+	close(fd);
+	sleep_ms(20);
+	CHECK(stat_of("gpu 0", "used") == 0);
+}
+
+static void other_files(void)
+{
+	char text[8] = "";
+	int fd = open("/proc/self/comm", O_RDONLY), n = 0;
+
+	CHECK(fd >= 0 && read(fd, text, 6) == 6 && strncmp(text, "double", 6) == 0);
+	CHECK(ioctl(fd, FIONREAD, &n) == 0 || n == 0);
+	unsetenv("CLV_CUDA_DOUBLE");
+	CHECK(open("/dev/nvidiactl", O_RDWR) < 0);
+}
+
+const struct case_of_test rm_cases[] = {
+	{"rm-handles", handles, NULL, NULL},
+	{"rm-schedule", schedule, NULL, NULL},
+	{"rm-channels", channels, NULL, NULL},
+	{"rm-owner", owner, NULL, NULL},
+	{"rm-refused", refused, NULL, NULL},
+	{"rm-held", held, NULL, NULL},
+	{"rm-other-files", other_files, NULL, NULL},
+	{0},
+};
