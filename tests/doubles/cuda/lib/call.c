@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call.h"
+#include "faults.h"
 #include "objects.h"
 
 int dcu_call_anytime(const char *symbol)
 {
-	return 0;
+	return dcu_fault_due(symbol);
 }
 
 int dcu_call_begin(const char *symbol, bool is_own)
@@ -12,5 +13,5 @@ int dcu_call_begin(const char *symbol, bool is_own)
 	if (!dcu_initialized || dcu_forked)
 		return DCU_NOT_INITIALIZED;
 	dcu_thread.per_thread = is_own;
-	return 0;
+	return dcu_fault_due(symbol);
 }

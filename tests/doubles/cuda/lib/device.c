@@ -17,7 +17,7 @@ int dcu_cuDriverGetVersion(int *ret)
 		return DCU_INVALID_VALUE;
 	/* Programs ask before they initialize. */
 	dcu_process_init();
-	*ret = (int)dcu_version;
+	*ret = DCU_CUDA == 11 ? 11030 : (int)dcu_version;
 	return 0;
 }
 

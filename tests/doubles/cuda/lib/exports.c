@@ -31,7 +31,10 @@
 
 #define SYMBOL(symbol, base, function, version, streams, when, parameters, arguments) \
 	DEFINE_##streams(symbol, function, MAY_##when, parameters, arguments)
-DCU_ALL(SYMBOL)
+DCU_SINCE_11(SYMBOL)
+#if DCU_CUDA >= 12
+DCU_SINCE_12(SYMBOL)
+#endif
 
 #define OWN_NO(symbol) NULL
 #define OWN_DS(symbol) (void *)symbol##_ptds
@@ -40,7 +43,11 @@ DCU_ALL(SYMBOL)
 const struct dcu_export dcu_exports[] = {
 #define ROW(symbol, base, function, version, streams, when, parameters, arguments) \
 	{#base, version, (void *)symbol, OWN_##streams(symbol)},
-	DCU_ALL(ROW)
+	DCU_SINCE_11(ROW)
+#if DCU_CUDA >= 12
+		DCU_SINCE_12(ROW)
 #define SYNONYM(base, version, symbol) {#base, version, (void *)symbol, NULL},
-		DCU_SYNONYMS(SYNONYM)};
+			DCU_SYNONYMS(SYNONYM)
+#endif
+};
 const size_t dcu_n_exports = sizeof(dcu_exports) / sizeof(dcu_exports[0]);

@@ -69,7 +69,6 @@
 	X(cuArrayCreate_v2, cuArrayCreate, cuArrayCreate_v2, 3020, NO, LATER, P2(struct array **, const struct array_shape *), A2) \
 	X(cuArrayDestroy, cuArrayDestroy, cuArrayDestroy, 2000, NO, LATER, P1(struct array *), A1) \
 	X(cuArrayGetDescriptor_v2, cuArrayGetDescriptor, cuArrayGetDescriptor_v2, 3020, NO, LATER, P2(struct array_shape *, struct array *), A2) \
-	X(cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, 11060, NO, LATER, P3(struct requirements *, struct array *, int), A3) \
 	X(cuMemcpyAtoA_v2, cuMemcpyAtoA, cuMemcpyAtoA_v2, 3020, DS, LATER, P5(struct array *, size_t, struct array *, size_t, size_t), A5) \
 	X(cuMemcpyAtoD_v2, cuMemcpyAtoD, cuMemcpyAtoD_v2, 3020, DS, LATER, P4(uint64_t, struct array *, size_t, size_t), A4) \
 	X(cuMemcpyAtoHAsync_v2, cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_v2, 3020, SZ, LATER, P5(void *, struct array *, size_t, size_t, struct stream *), A5) \
@@ -79,37 +78,42 @@
 	X(cuMemcpyHtoA_v2, cuMemcpyHtoA, cuMemcpyHtoA_v2, 3020, DS, LATER, P4(struct array *, size_t, const void *, size_t), A4) \
 	X(cuMipmappedArrayCreate, cuMipmappedArrayCreate, cuMipmappedArrayCreate, 5000, NO, LATER, P3(struct mipmap **, const struct array3d_shape *, unsigned), A3) \
 	X(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, 5000, NO, LATER, P1(struct mipmap *), A1) \
-	X(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, 5000, NO, LATER, P3(struct array **, struct mipmap *, unsigned), A3) \
+	X(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, 5000, NO, LATER, P3(struct array **, struct mipmap *, unsigned), A3)
+
+#define DCU_ARRAY_12(X) \
+	X(cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, 11060, NO, LATER, P3(struct requirements *, struct array *, int), A3) \
 	X(cuMipmappedArrayGetMemoryRequirements, cuMipmappedArrayGetMemoryRequirements, cuMipmappedArrayGetMemoryRequirements, 11060, NO, LATER, P3(struct requirements *, struct mipmap *, int), A3)
 
 #define DCU_BATCH(X) \
 	X(cuMemAdvise, cuMemAdvise, cuMemAdvise, 8000, NO, LATER, P4(uint64_t, size_t, int, int), A4) \
-	X(cuMemAdvise_v2, cuMemAdvise, cuMemAdvise_v2, 12020, NO, LATER, P4(uint64_t, size_t, int, struct location), A4) \
 	X(cuMemPrefetchAsync, cuMemPrefetchAsync, cuMemPrefetchAsync, 8000, SZ, LATER, P4(uint64_t, size_t, int, struct stream *), A4) \
+	X(cuStreamAttachMemAsync, cuStreamAttachMemAsync, cuStreamAttachMemAsync, 6000, SZ, LATER, P4(struct stream *, uint64_t, size_t, unsigned), A4) \
+	X(cuStreamBatchMemOp, cuStreamBatchMemOp, cuStreamBatchMemOp_v2, 8000, SZ, LATER, P4(struct stream *, unsigned, union batch_op *, unsigned), A4)
+
+#define DCU_BATCH_12(X) \
+	X(cuMemAdvise_v2, cuMemAdvise, cuMemAdvise_v2, 12020, NO, LATER, P4(uint64_t, size_t, int, struct location), A4) \
 	X(cuMemPrefetchAsync_v2, cuMemPrefetchAsync, cuMemPrefetchAsync_v2, 12020, SZ, LATER, P5(uint64_t, size_t, struct location, unsigned, struct stream *), A5) \
 	X(cuMemcpyBatchAsync, cuMemcpyBatchAsync, cuMemcpyBatchAsync, 12080, SZ, LATER, P9(uint64_t *, uint64_t *, size_t *, size_t, void *, size_t *, size_t, size_t *, struct stream *), A9) \
 	X(cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2, 13000, SZ, LATER, P8(uint64_t *, uint64_t *, size_t *, size_t, void *, size_t *, size_t, struct stream *), A8) \
-	X(cuStreamAttachMemAsync, cuStreamAttachMemAsync, cuStreamAttachMemAsync, 6000, SZ, LATER, P4(struct stream *, uint64_t, size_t, unsigned), A4) \
-	X(cuStreamBatchMemOp, cuStreamBatchMemOp, cuStreamBatchMemOp_v2, 8000, SZ, LATER, P4(struct stream *, unsigned, union batch_op *, unsigned), A4) \
 	X(cuStreamBatchMemOp_v2, cuStreamBatchMemOp, cuStreamBatchMemOp_v2, 11070, SZ, LATER, P4(struct stream *, unsigned, union batch_op *, unsigned), A4)
 
 #define DCU_CAPTURE(X) \
 	X(cuStreamBeginCapture, cuStreamBeginCapture, cuStreamBeginCapture, 10000, SZ, LATER, P1(struct stream *), A1) \
-	X(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030, SZ, LATER, P6(struct stream *, struct graph *, struct node *const*, const struct edge *, size_t, int), A6) \
 	X(cuStreamBeginCapture_v2, cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, SZ, LATER, P2(struct stream *, int), A2) \
 	X(cuStreamEndCapture, cuStreamEndCapture, cuStreamEndCapture, 10000, SZ, LATER, P2(struct stream *, struct graph **), A2) \
 	X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo, 10010, SZ, LATER, P3(struct stream *, int *, uint64_t *), A3) \
 	X(cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2, 11030, SZ, LATER, P6(struct stream *, int *, uint64_t *, struct graph **, struct node *const**, size_t *), A6) \
-	X(cuStreamGetCaptureInfo_v3, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v3, 12030, SZ, LATER, P7(struct stream *, int *, uint64_t *, struct graph **, struct node *const**, const struct edge **, size_t *), A7) \
 	X(cuStreamIsCapturing, cuStreamIsCapturing, cuStreamIsCapturing, 10000, SZ, LATER, P2(struct stream *, int *), A2) \
 	X(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies, 11030, SZ, LATER, P4(struct stream *, struct node **, size_t, unsigned), A4) \
-	X(cuStreamUpdateCaptureDependencies_v2, cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_v2, 12030, SZ, LATER, P5(struct stream *, struct node **, const struct edge *, size_t, unsigned), A5) \
 	X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010, NO, LATER, P1(int *), A1)
+
+#define DCU_CAPTURE_12(X) \
+	X(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030, SZ, LATER, P6(struct stream *, struct graph *, struct node *const*, const struct edge *, size_t, int), A6) \
+	X(cuStreamGetCaptureInfo_v3, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v3, 12030, SZ, LATER, P7(struct stream *, int *, uint64_t *, struct graph **, struct node *const**, const struct edge **, size_t *), A7) \
+	X(cuStreamUpdateCaptureDependencies_v2, cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_v2, 12030, SZ, LATER, P5(struct stream *, struct node **, const struct edge *, size_t, unsigned), A5)
 
 #define DCU_CONTEXT(X) \
 	X(cuCtxCreate_v2, cuCtxCreate, cuCtxCreate_v2, 3020, NO, LATER, P3(struct ctx **, unsigned, int), A3) \
-	X(cuCtxCreate_v3, cuCtxCreate, cuCtxCreate_v3, 11040, NO, LATER, P5(struct ctx **, struct affinity *, int, unsigned, int), A5) \
-	X(cuCtxCreate_v4, cuCtxCreate, cuCtxCreate_v4, 12050, NO, LATER, P4(struct ctx **, struct create_params *, unsigned, int), A4) \
 	X(cuCtxDestroy, cuCtxDestroy, cuCtxDestroy_v2, 2000, NO, LATER, P1(struct ctx *), A1) \
 	X(cuCtxDestroy_v2, cuCtxDestroy, cuCtxDestroy_v2, 4000, NO, LATER, P1(struct ctx *), A1) \
 	X(cuCtxGetApiVersion, cuCtxGetApiVersion, cuCtxGetApiVersion, 3020, NO, LATER, P2(struct ctx *, unsigned *), A2) \
@@ -117,7 +121,6 @@
 	X(cuCtxGetCurrent, cuCtxGetCurrent, cuCtxGetCurrent, 4000, NO, LATER, P1(struct ctx **), A1) \
 	X(cuCtxGetDevice, cuCtxGetDevice, cuCtxGetDevice, 2000, NO, LATER, P1(int *), A1) \
 	X(cuCtxGetFlags, cuCtxGetFlags, cuCtxGetFlags, 7000, NO, LATER, P1(unsigned *), A1) \
-	X(cuCtxGetId, cuCtxGetId, cuCtxGetId, 12000, NO, LATER, P2(struct ctx *, unsigned long long *), A2) \
 	X(cuCtxGetLimit, cuCtxGetLimit, cuCtxGetLimit, 3010, NO, LATER, P2(size_t *, int), A2) \
 	X(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, 5050, NO, LATER, P2(int *, int *), A2) \
 	X(cuCtxPopCurrent, cuCtxPopCurrent, cuCtxPopCurrent_v2, 2000, NO, LATER, P1(struct ctx **), A1) \
@@ -126,7 +129,6 @@
 	X(cuCtxPushCurrent_v2, cuCtxPushCurrent, cuCtxPushCurrent_v2, 4000, NO, LATER, P1(struct ctx *), A1) \
 	X(cuCtxSetCacheConfig, cuCtxSetCacheConfig, cuCtxSetCacheConfig, 3020, NO, LATER, P1(int), A1) \
 	X(cuCtxSetCurrent, cuCtxSetCurrent, cuCtxSetCurrent, 4000, NO, LATER, P1(struct ctx *), A1) \
-	X(cuCtxSetFlags, cuCtxSetFlags, cuCtxSetFlags, 12010, NO, LATER, P1(unsigned), A1) \
 	X(cuCtxSetLimit, cuCtxSetLimit, cuCtxSetLimit, 3010, NO, LATER, P2(int, size_t), A2) \
 	X(cuCtxSynchronize, cuCtxSynchronize, cuCtxSynchronize, 2000, NO, LATER, P0, A0) \
 	X(cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState, 7000, NO, LATER, P3(int, unsigned *, int *), A3) \
@@ -137,6 +139,12 @@
 	X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, NO, LATER, P2(struct ctx **, int), A2) \
 	X(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, 7000, NO, LATER, P2(int, unsigned), A2) \
 	X(cuDevicePrimaryCtxSetFlags_v2, cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, 11000, NO, LATER, P2(int, unsigned), A2)
+
+#define DCU_CONTEXT_12(X) \
+	X(cuCtxCreate_v3, cuCtxCreate, cuCtxCreate_v3, 11040, NO, LATER, P5(struct ctx **, struct affinity *, int, unsigned, int), A5) \
+	X(cuCtxCreate_v4, cuCtxCreate, cuCtxCreate_v4, 12050, NO, LATER, P4(struct ctx **, struct create_params *, unsigned, int), A4) \
+	X(cuCtxGetId, cuCtxGetId, cuCtxGetId, 12000, NO, LATER, P2(struct ctx *, unsigned long long *), A2) \
+	X(cuCtxSetFlags, cuCtxSetFlags, cuCtxSetFlags, 12010, NO, LATER, P1(unsigned), A1)
 
 #define DCU_COPY(X) \
 	X(cuMemcpy, cuMemcpy, cuMemcpy, 4000, DS, LATER, P3(uint64_t, uint64_t, size_t), A3) \
@@ -183,10 +191,12 @@
 	X(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute, 8000, NO, LATER, P4(int *, int, int, int), A4) \
 	X(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, 4010, NO, LATER, P3(char *, int, int), A3) \
 	X(cuDeviceGetUuid, cuDeviceGetUuid, cuDeviceGetUuid_v2, 9020, NO, LATER, P2(struct uuid *, int), A2) \
-	X(cuDeviceGetUuid_v2, cuDeviceGetUuid, cuDeviceGetUuid_v2, 11040, NO, LATER, P2(struct uuid *, int), A2) \
 	X(cuDeviceTotalMem_v2, cuDeviceTotalMem, cuDeviceTotalMem_v2, 3020, NO, LATER, P2(size_t *, int), A2) \
 	X(cuDriverGetVersion, cuDriverGetVersion, cuDriverGetVersion, 2020, NO, ANYTIME, P1(int *), A1) \
 	X(cuInit, cuInit, cuInit, 2000, NO, ANYTIME, P1(unsigned), A1)
+
+#define DCU_DEVICE_12(X) \
+	X(cuDeviceGetUuid_v2, cuDeviceGetUuid, cuDeviceGetUuid_v2, 11040, NO, LATER, P2(struct uuid *, int), A2)
 
 #define DCU_ERROR(X) \
 	X(cuGetErrorName, cuGetErrorName, cuGetErrorName, 6000, NO, ANYTIME, P2(int, const char **), A2) \
@@ -197,77 +207,83 @@
 	X(cuEventDestroy, cuEventDestroy, cuEventDestroy_v2, 2000, NO, LATER, P1(struct event *), A1) \
 	X(cuEventDestroy_v2, cuEventDestroy, cuEventDestroy_v2, 4000, NO, LATER, P1(struct event *), A1) \
 	X(cuEventElapsedTime, cuEventElapsedTime, cuEventElapsedTime_v2, 2000, NO, LATER, P3(float *, struct event *, struct event *), A3) \
-	X(cuEventElapsedTime_v2, cuEventElapsedTime, cuEventElapsedTime_v2, 12080, NO, LATER, P3(float *, struct event *, struct event *), A3) \
 	X(cuEventQuery, cuEventQuery, cuEventQuery, 2000, NO, LATER, P1(struct event *), A1) \
 	X(cuEventRecord, cuEventRecord, cuEventRecord, 2000, SZ, LATER, P2(struct event *, struct stream *), A2) \
 	X(cuEventRecordWithFlags, cuEventRecordWithFlags, cuEventRecordWithFlags, 11010, SZ, LATER, P3(struct event *, struct stream *, unsigned), A3) \
 	X(cuEventSynchronize, cuEventSynchronize, cuEventSynchronize, 2000, NO, LATER, P1(struct event *), A1) \
 	X(cuStreamWaitEvent, cuStreamWaitEvent, cuStreamWaitEvent, 3020, SZ, LATER, P3(struct stream *, struct event *, unsigned), A3)
 
+#define DCU_EVENT_12(X) \
+	X(cuEventElapsedTime_v2, cuEventElapsedTime, cuEventElapsedTime_v2, 12080, NO, LATER, P3(float *, struct event *, struct event *), A3)
+
 #define DCU_EXEC(X) \
 	X(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, 11010, NO, LATER, P3(struct exec *, struct node *, struct graph *), A3) \
 	X(cuGraphExecDestroy, cuGraphExecDestroy, cuGraphExecDestroy, 10000, NO, LATER, P1(struct exec *), A1) \
-	X(cuGraphExecGetFlags, cuGraphExecGetFlags, cuGraphExecGetFlags, 12000, NO, LATER, P2(struct exec *, uint64_t *), A2) \
 	X(cuGraphExecHostNodeSetParams, cuGraphExecHostNodeSetParams, cuGraphExecHostNodeSetParams, 10020, NO, LATER, P3(struct exec *, struct node *, const struct host_params *), A3) \
 	X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, 10010, NO, LATER, P3(struct exec *, struct node *, const struct kernel_params *), A3) \
-	X(cuGraphExecKernelNodeSetParams_v2, cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2, 12000, NO, LATER, P3(struct exec *, struct node *, const struct kernel_params *), A3) \
 	X(cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams, 10020, NO, LATER, P4(struct exec *, struct node *, const struct copy_3d *, struct ctx *), A4) \
 	X(cuGraphExecMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams, 10020, NO, LATER, P4(struct exec *, struct node *, const struct set_params *, struct ctx *), A4) \
-	X(cuGraphExecNodeSetParams, cuGraphExecNodeSetParams, cuGraphExecNodeSetParams, 12020, NO, LATER, P3(struct exec *, struct node *, struct node_params *), A3) \
 	X(cuGraphExecUpdate, cuGraphExecUpdate, cuGraphExecUpdate, 10020, NO, LATER, P4(struct exec *, struct graph *, struct node **, int *), A4) \
-	X(cuGraphExecUpdate_v2, cuGraphExecUpdate, cuGraphExecUpdate_v2, 12000, NO, LATER, P3(struct exec *, struct graph *, struct update_result *), A3) \
 	X(cuGraphInstantiate, cuGraphInstantiate, cuGraphInstantiate_v2, 10000, NO, LATER, P5(struct exec **, struct graph *, struct node **, char *, size_t), A5) \
-	X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, NO, LATER, P3(struct exec **, struct graph *, unsigned long long), A3) \
-	X(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, 12000, SZ, LATER, P3(struct exec **, struct graph *, struct instantiate_params *), A3) \
 	X(cuGraphInstantiate_v2, cuGraphInstantiate, cuGraphInstantiate_v2, 11000, NO, LATER, P5(struct exec **, struct graph *, struct node **, char *, size_t), A5) \
 	X(cuGraphLaunch, cuGraphLaunch, cuGraphLaunch, 10000, SZ, LATER, P2(struct exec *, struct stream *), A2) \
-	X(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, 11060, NO, LATER, P3(struct exec *, struct node *, unsigned *), A3) \
-	X(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, 11060, NO, LATER, P3(struct exec *, struct node *, unsigned), A3) \
 	X(cuGraphUpload, cuGraphUpload, cuGraphUpload, 11010, SZ, LATER, P2(struct exec *, struct stream *), A2)
+
+#define DCU_EXEC_12(X) \
+	X(cuGraphExecGetFlags, cuGraphExecGetFlags, cuGraphExecGetFlags, 12000, NO, LATER, P2(struct exec *, uint64_t *), A2) \
+	X(cuGraphExecKernelNodeSetParams_v2, cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2, 12000, NO, LATER, P3(struct exec *, struct node *, const struct kernel_params *), A3) \
+	X(cuGraphExecNodeSetParams, cuGraphExecNodeSetParams, cuGraphExecNodeSetParams, 12020, NO, LATER, P3(struct exec *, struct node *, struct node_params *), A3) \
+	X(cuGraphExecUpdate_v2, cuGraphExecUpdate, cuGraphExecUpdate_v2, 12000, NO, LATER, P3(struct exec *, struct graph *, struct update_result *), A3) \
+	X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, NO, LATER, P3(struct exec **, struct graph *, unsigned long long), A3) \
+	X(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, 12000, SZ, LATER, P3(struct exec **, struct graph *, struct instantiate_params *), A3) \
+	X(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, 11060, NO, LATER, P3(struct exec *, struct node *, unsigned *), A3) \
+	X(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, 11060, NO, LATER, P3(struct exec *, struct node *, unsigned), A3)
 
 #define DCU_GRAPH_API(X) \
 	X(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, 10000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct graph *), A5) \
 	X(cuGraphAddDependencies, cuGraphAddDependencies, cuGraphAddDependencies, 10000, NO, LATER, P4(struct graph *, struct node *const*, struct node *const*, size_t), A4) \
-	X(cuGraphAddDependencies_v2, cuGraphAddDependencies, cuGraphAddDependencies_v2, 12030, NO, LATER, P5(struct graph *, struct node *const*, struct node *const*, const struct edge *, size_t), A5) \
 	X(cuGraphAddEmptyNode, cuGraphAddEmptyNode, cuGraphAddEmptyNode, 10000, NO, LATER, P4(struct node **, struct graph *, struct node *const*, size_t), A4) \
 	X(cuGraphAddEventRecordNode, cuGraphAddEventRecordNode, cuGraphAddEventRecordNode, 11010, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct event *), A5) \
 	X(cuGraphAddEventWaitNode, cuGraphAddEventWaitNode, cuGraphAddEventWaitNode, 11010, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct event *), A5) \
 	X(cuGraphAddHostNode, cuGraphAddHostNode, cuGraphAddHostNode, 10000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct host_params *), A5) \
 	X(cuGraphAddKernelNode, cuGraphAddKernelNode, cuGraphAddKernelNode, 10000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct kernel_params *), A5) \
-	X(cuGraphAddKernelNode_v2, cuGraphAddKernelNode, cuGraphAddKernelNode_v2, 12000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct kernel_params *), A5) \
-	X(cuGraphAddMemAllocNode, cuGraphAddMemAllocNode, cuGraphAddMemAllocNode, 11040, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct alloc_params *), A5) \
-	X(cuGraphAddMemFreeNode, cuGraphAddMemFreeNode, cuGraphAddMemFreeNode, 11040, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, uint64_t), A5) \
 	X(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, 10000, NO, LATER, P6(struct node **, struct graph *, struct node *const*, size_t, const struct copy_3d *, struct ctx *), A6) \
 	X(cuGraphAddMemsetNode, cuGraphAddMemsetNode, cuGraphAddMemsetNode, 10000, NO, LATER, P6(struct node **, struct graph *, struct node *const*, size_t, const struct set_params *, struct ctx *), A6) \
-	X(cuGraphAddNode, cuGraphAddNode, cuGraphAddNode, 12020, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct node_params *), A5) \
-	X(cuGraphAddNode_v2, cuGraphAddNode, cuGraphAddNode_v2, 12030, NO, LATER, P6(struct node **, struct graph *, struct node *const*, const struct edge *, size_t, struct node_params *), A6) \
 	X(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, 10000, NO, LATER, P2(struct node *, struct graph **), A2) \
 	X(cuGraphClone, cuGraphClone, cuGraphClone, 10000, NO, LATER, P2(struct graph **, struct graph *), A2) \
-	X(cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate, 12030, NO, LATER, P5(uint64_t *, struct graph *, struct ctx *, unsigned, unsigned), A5) \
 	X(cuGraphCreate, cuGraphCreate, cuGraphCreate, 10000, NO, LATER, P2(struct graph **, unsigned), A2) \
 	X(cuGraphDestroy, cuGraphDestroy, cuGraphDestroy, 10000, NO, LATER, P1(struct graph *), A1) \
 	X(cuGraphDestroyNode, cuGraphDestroyNode, cuGraphDestroyNode, 10000, NO, LATER, P1(struct node *), A1) \
 	X(cuGraphGetEdges, cuGraphGetEdges, cuGraphGetEdges, 10000, NO, LATER, P4(struct graph *, struct node **, struct node **, size_t *), A4) \
-	X(cuGraphGetEdges_v2, cuGraphGetEdges, cuGraphGetEdges_v2, 12030, NO, LATER, P5(struct graph *, struct node **, struct node **, struct edge *, size_t *), A5) \
 	X(cuGraphGetNodes, cuGraphGetNodes, cuGraphGetNodes, 10000, NO, LATER, P3(struct graph *, struct node **, size_t *), A3) \
 	X(cuGraphGetRootNodes, cuGraphGetRootNodes, cuGraphGetRootNodes, 10000, NO, LATER, P3(struct graph *, struct node **, size_t *), A3) \
 	X(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams, 10000, NO, LATER, P2(struct node *, struct kernel_params *), A2) \
-	X(cuGraphKernelNodeGetParams_v2, cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2, 12000, NO, LATER, P2(struct node *, struct kernel_params *), A2) \
 	X(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams, 10000, NO, LATER, P2(struct node *, const struct kernel_params *), A2) \
+	X(cuGraphNodeFindInClone, cuGraphNodeFindInClone, cuGraphNodeFindInClone, 10000, NO, LATER, P3(struct node **, struct node *, struct graph *), A3) \
+	X(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, 10000, NO, LATER, P3(struct node *, struct node **, size_t *), A3) \
+	X(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes, 10000, NO, LATER, P3(struct node *, struct node **, size_t *), A3) \
+	X(cuGraphNodeGetType, cuGraphNodeGetType, cuGraphNodeGetType, 10000, NO, LATER, P2(struct node *, int *), A2) \
+	X(cuGraphRemoveDependencies, cuGraphRemoveDependencies, cuGraphRemoveDependencies, 10000, NO, LATER, P4(struct graph *, struct node *const*, struct node *const*, size_t), A4)
+
+#define DCU_GRAPH_API_12(X) \
+	X(cuGraphAddDependencies_v2, cuGraphAddDependencies, cuGraphAddDependencies_v2, 12030, NO, LATER, P5(struct graph *, struct node *const*, struct node *const*, const struct edge *, size_t), A5) \
+	X(cuGraphAddKernelNode_v2, cuGraphAddKernelNode, cuGraphAddKernelNode_v2, 12000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct kernel_params *), A5) \
+	X(cuGraphAddMemAllocNode, cuGraphAddMemAllocNode, cuGraphAddMemAllocNode, 11040, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct alloc_params *), A5) \
+	X(cuGraphAddMemFreeNode, cuGraphAddMemFreeNode, cuGraphAddMemFreeNode, 11040, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, uint64_t), A5) \
+	X(cuGraphAddNode, cuGraphAddNode, cuGraphAddNode, 12020, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct node_params *), A5) \
+	X(cuGraphAddNode_v2, cuGraphAddNode, cuGraphAddNode_v2, 12030, NO, LATER, P6(struct node **, struct graph *, struct node *const*, const struct edge *, size_t, struct node_params *), A6) \
+	X(cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate, 12030, NO, LATER, P5(uint64_t *, struct graph *, struct ctx *, unsigned, unsigned), A5) \
+	X(cuGraphGetEdges_v2, cuGraphGetEdges, cuGraphGetEdges_v2, 12030, NO, LATER, P5(struct graph *, struct node **, struct node **, struct edge *, size_t *), A5) \
+	X(cuGraphKernelNodeGetParams_v2, cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2, 12000, NO, LATER, P2(struct node *, struct kernel_params *), A2) \
 	X(cuGraphKernelNodeSetParams_v2, cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams_v2, 12000, NO, LATER, P2(struct node *, const struct kernel_params *), A2) \
 	X(cuGraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, 11040, NO, LATER, P2(struct node *, struct alloc_params *), A2) \
 	X(cuGraphMemFreeNodeGetParams, cuGraphMemFreeNodeGetParams, cuGraphMemFreeNodeGetParams, 11040, NO, LATER, P2(struct node *, uint64_t *), A2) \
-	X(cuGraphNodeFindInClone, cuGraphNodeFindInClone, cuGraphNodeFindInClone, 10000, NO, LATER, P3(struct node **, struct node *, struct graph *), A3) \
-	X(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, 10000, NO, LATER, P3(struct node *, struct node **, size_t *), A3) \
 	X(cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2, 12030, NO, LATER, P4(struct node *, struct node **, struct edge *, size_t *), A4) \
-	X(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes, 10000, NO, LATER, P3(struct node *, struct node **, size_t *), A3) \
 	X(cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2, 12030, NO, LATER, P4(struct node *, struct node **, struct edge *, size_t *), A4) \
-	X(cuGraphNodeGetType, cuGraphNodeGetType, cuGraphNodeGetType, 10000, NO, LATER, P2(struct node *, int *), A2) \
 	X(cuGraphNodeSetParams, cuGraphNodeSetParams, cuGraphNodeSetParams, 12020, NO, LATER, P2(struct node *, struct node_params *), A2) \
-	X(cuGraphRemoveDependencies, cuGraphRemoveDependencies, cuGraphRemoveDependencies, 10000, NO, LATER, P4(struct graph *, struct node *const*, struct node *const*, size_t), A4) \
 	X(cuGraphRemoveDependencies_v2, cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2, 12030, NO, LATER, P5(struct graph *, struct node *const*, struct node *const*, const struct edge *, size_t), A5)
 
-#define DCU_GREEN(X) \
+#define DCU_GREEN_12(X) \
 	X(cuCtxFromGreenCtx, cuCtxFromGreenCtx, cuCtxFromGreenCtx, 12040, NO, LATER, P2(struct ctx **, struct green *), A2) \
 	X(cuCtxGetDevResource, cuCtxGetDevResource, cuCtxGetDevResource, 12040, NO, LATER, P3(struct ctx *, struct resource *, int), A3) \
 	X(cuDevResourceGenerateDesc, cuDevResourceGenerateDesc, cuDevResourceGenerateDesc, 12040, NO, LATER, P3(struct desc **, struct resource *, unsigned), A3) \
@@ -289,30 +305,44 @@
 	X(cuLaunchGridAsync, cuLaunchGridAsync, cuLaunchGridAsync, 2000, NO, LATER, P4(struct func *, int, int, struct stream *), A4) \
 	X(cuLaunchHostFunc, cuLaunchHostFunc, cuLaunchHostFunc, 10000, SZ, LATER, P3(struct stream *, host_fn, void *), A3) \
 	X(cuLaunchKernel, cuLaunchKernel, cuLaunchKernel, 4000, SZ, LATER, P11(struct func *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, struct stream *, void **, void **), A11) \
-	X(cuLaunchKernelEx, cuLaunchKernelEx, cuLaunchKernelEx, 11060, SZ, LATER, P4(const struct launch_config *, struct func *, void **, void **), A4) \
 	X(cuParamSetSize, cuParamSetSize, cuParamSetSize, 2000, NO, LATER, P2(struct func *, unsigned), A2) \
 	X(cuParamSetf, cuParamSetf, cuParamSetf, 2000, NO, LATER, P3(struct func *, int, float), A3) \
 	X(cuParamSeti, cuParamSeti, cuParamSeti, 2000, NO, LATER, P3(struct func *, int, unsigned), A3) \
 	X(cuParamSetv, cuParamSetv, cuParamSetv, 2000, NO, LATER, P4(struct func *, int, void *, unsigned), A4) \
 	X(cuStreamAddCallback, cuStreamAddCallback, cuStreamAddCallback, 5000, SZ, LATER, P4(struct stream *, stream_fn, void *, unsigned), A4) \
 	X(cuStreamWaitValue32, cuStreamWaitValue32, cuStreamWaitValue32_v2, 8000, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
-	X(cuStreamWaitValue32_v2, cuStreamWaitValue32, cuStreamWaitValue32_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
 	X(cuStreamWaitValue64, cuStreamWaitValue64, cuStreamWaitValue64_v2, 9000, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
-	X(cuStreamWaitValue64_v2, cuStreamWaitValue64, cuStreamWaitValue64_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
 	X(cuStreamWriteValue32, cuStreamWriteValue32, cuStreamWriteValue32_v2, 8000, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
+	X(cuStreamWriteValue64, cuStreamWriteValue64, cuStreamWriteValue64_v2, 9000, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4)
+
+#define DCU_LAUNCH_12(X) \
+	X(cuLaunchKernelEx, cuLaunchKernelEx, cuLaunchKernelEx, 11060, SZ, LATER, P4(const struct launch_config *, struct func *, void **, void **), A4) \
+	X(cuStreamWaitValue32_v2, cuStreamWaitValue32, cuStreamWaitValue32_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
+	X(cuStreamWaitValue64_v2, cuStreamWaitValue64, cuStreamWaitValue64_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
 	X(cuStreamWriteValue32_v2, cuStreamWriteValue32, cuStreamWriteValue32_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
-	X(cuStreamWriteValue64, cuStreamWriteValue64, cuStreamWriteValue64_v2, 9000, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4) \
 	X(cuStreamWriteValue64_v2, cuStreamWriteValue64, cuStreamWriteValue64_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4)
 
 #define DCU_MODULE(X) \
 	X(cuFuncGetAttribute, cuFuncGetAttribute, cuFuncGetAttribute, 2020, NO, LATER, P3(int *, int, struct func *), A3) \
 	X(cuFuncGetModule, cuFuncGetModule, cuFuncGetModule, 11000, NO, LATER, P2(struct module **, struct func *), A2) \
+	X(cuFuncSetAttribute, cuFuncSetAttribute, cuFuncSetAttribute, 9000, NO, LATER, P3(struct func *, int, int), A3) \
+	X(cuFuncSetCacheConfig, cuFuncSetCacheConfig, cuFuncSetCacheConfig, 3000, NO, LATER, P2(struct func *, int), A2) \
+	X(cuModuleGetFunction, cuModuleGetFunction, cuModuleGetFunction, 2000, NO, LATER, P3(struct func **, struct module *, const char *), A3) \
+	X(cuModuleGetGlobal_v2, cuModuleGetGlobal, cuModuleGetGlobal_v2, 3020, NO, LATER, P4(uint64_t *, size_t *, struct module *, const char *), A4) \
+	X(cuModuleLoad, cuModuleLoad, cuModuleLoad, 2000, NO, LATER, P2(struct module **, const char *), A2) \
+	X(cuModuleLoadData, cuModuleLoadData, cuModuleLoadData, 2000, NO, LATER, P2(struct module **, const void *), A2) \
+	X(cuModuleLoadDataEx, cuModuleLoadDataEx, cuModuleLoadDataEx, 2010, NO, LATER, P5(struct module **, const void *, unsigned, int *, void **), A5) \
+	X(cuModuleLoadFatBinary, cuModuleLoadFatBinary, cuModuleLoadFatBinary, 2000, NO, LATER, P2(struct module **, const void *), A2) \
+	X(cuModuleUnload, cuModuleUnload, cuModuleUnload, 2000, NO, LATER, P1(struct module *), A1) \
+	X(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, NO, LATER, P4(int *, struct func *, int, size_t), A4) \
+	X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000, NO, LATER, P5(int *, struct func *, int, size_t, unsigned), A5) \
+	X(cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, 6050, NO, LATER, P6(int *, int *, struct func *, smem_fn, size_t, int), A6)
+
+#define DCU_MODULE_12(X) \
 	X(cuFuncGetName, cuFuncGetName, cuFuncGetName, 12030, NO, LATER, P2(const char **, struct func *), A2) \
 	X(cuFuncGetParamInfo, cuFuncGetParamInfo, cuFuncGetParamInfo, 12040, NO, LATER, P4(struct func *, size_t, size_t *, size_t *), A4) \
 	X(cuFuncIsLoaded, cuFuncIsLoaded, cuFuncIsLoaded, 12040, NO, LATER, P2(int *, struct func *), A2) \
 	X(cuFuncLoad, cuFuncLoad, cuFuncLoad, 12040, NO, LATER, P1(struct func *), A1) \
-	X(cuFuncSetAttribute, cuFuncSetAttribute, cuFuncSetAttribute, 9000, NO, LATER, P3(struct func *, int, int), A3) \
-	X(cuFuncSetCacheConfig, cuFuncSetCacheConfig, cuFuncSetCacheConfig, 3000, NO, LATER, P2(struct func *, int), A2) \
 	X(cuKernelGetAttribute, cuKernelGetAttribute, cuKernelGetAttribute, 12000, NO, LATER, P4(int *, int, struct func *, int), A4) \
 	X(cuKernelGetFunction, cuKernelGetFunction, cuKernelGetFunction, 12000, NO, LATER, P2(struct func **, struct func *), A2) \
 	X(cuKernelGetLibrary, cuKernelGetLibrary, cuKernelGetLibrary, 12050, NO, LATER, P2(struct module **, struct func *), A2) \
@@ -325,20 +355,10 @@
 	X(cuLibraryLoadData, cuLibraryLoadData, cuLibraryLoadData, 12000, NO, LATER, P8(struct module **, const void *, int *, void **, unsigned, int *, void **, unsigned), A8) \
 	X(cuLibraryLoadFromFile, cuLibraryLoadFromFile, cuLibraryLoadFromFile, 12000, NO, LATER, P8(struct module **, const char *, int *, void **, unsigned, int *, void **, unsigned), A8) \
 	X(cuLibraryUnload, cuLibraryUnload, cuLibraryUnload, 12000, NO, LATER, P1(struct module *), A1) \
-	X(cuModuleGetFunction, cuModuleGetFunction, cuModuleGetFunction, 2000, NO, LATER, P3(struct func **, struct module *, const char *), A3) \
 	X(cuModuleGetFunctionCount, cuModuleGetFunctionCount, cuModuleGetFunctionCount, 12040, NO, LATER, P2(unsigned *, struct module *), A2) \
-	X(cuModuleGetGlobal_v2, cuModuleGetGlobal, cuModuleGetGlobal_v2, 3020, NO, LATER, P4(uint64_t *, size_t *, struct module *, const char *), A4) \
-	X(cuModuleGetLoadingMode, cuModuleGetLoadingMode, cuModuleGetLoadingMode, 11070, NO, LATER, P1(int *), A1) \
-	X(cuModuleLoad, cuModuleLoad, cuModuleLoad, 2000, NO, LATER, P2(struct module **, const char *), A2) \
-	X(cuModuleLoadData, cuModuleLoadData, cuModuleLoadData, 2000, NO, LATER, P2(struct module **, const void *), A2) \
-	X(cuModuleLoadDataEx, cuModuleLoadDataEx, cuModuleLoadDataEx, 2010, NO, LATER, P5(struct module **, const void *, unsigned, int *, void **), A5) \
-	X(cuModuleLoadFatBinary, cuModuleLoadFatBinary, cuModuleLoadFatBinary, 2000, NO, LATER, P2(struct module **, const void *), A2) \
-	X(cuModuleUnload, cuModuleUnload, cuModuleUnload, 2000, NO, LATER, P1(struct module *), A1) \
-	X(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, NO, LATER, P4(int *, struct func *, int, size_t), A4) \
-	X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000, NO, LATER, P5(int *, struct func *, int, size_t, unsigned), A5) \
-	X(cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, 6050, NO, LATER, P6(int *, int *, struct func *, smem_fn, size_t, int), A6)
+	X(cuModuleGetLoadingMode, cuModuleGetLoadingMode, cuModuleGetLoadingMode, 11070, NO, LATER, P1(int *), A1)
 
-#define DCU_POOL(X) \
+#define DCU_POOL_12(X) \
 	X(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, 11020, NO, LATER, P2(struct pool **, int), A2) \
 	X(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, 11040, NO, LATER, P3(int, int, void *), A3) \
 	X(cuDeviceGetMemPool, cuDeviceGetMemPool, cuDeviceGetMemPool, 11020, NO, LATER, P2(struct pool **, int), A2) \
@@ -358,7 +378,9 @@
 
 #define DCU_PROC(X) \
 	X(cuGetExportTable, cuGetExportTable, cuGetExportTable, 3000, NO, ANYTIME, P2(const void **, const struct uuid *), A2) \
-	X(cuGetProcAddress, cuGetProcAddress, cuGetProcAddress, 11030, NO, ANYTIME, P4(const char *, void **, int, uint64_t), A4) \
+	X(cuGetProcAddress, cuGetProcAddress, cuGetProcAddress, 11030, NO, ANYTIME, P4(const char *, void **, int, uint64_t), A4)
+
+#define DCU_PROC_12(X) \
 	X(cuGetProcAddress_v2, cuGetProcAddress, cuGetProcAddress_v2, 12000, NO, ANYTIME, P5(const char *, void **, int, uint64_t, int *), A5)
 
 #define DCU_SHARE(X) \
@@ -380,14 +402,16 @@
 	X(cuStreamDestroy, cuStreamDestroy, cuStreamDestroy_v2, 2000, NO, LATER, P1(struct stream *), A1) \
 	X(cuStreamDestroy_v2, cuStreamDestroy, cuStreamDestroy_v2, 4000, NO, LATER, P1(struct stream *), A1) \
 	X(cuStreamGetCtx, cuStreamGetCtx, cuStreamGetCtx, 9020, SZ, LATER, P2(struct stream *, struct ctx **), A2) \
-	X(cuStreamGetDevice, cuStreamGetDevice, cuStreamGetDevice, 12080, SZ, LATER, P2(struct stream *, int *), A2) \
 	X(cuStreamGetFlags, cuStreamGetFlags, cuStreamGetFlags, 5050, SZ, LATER, P2(struct stream *, unsigned *), A2) \
-	X(cuStreamGetId, cuStreamGetId, cuStreamGetId, 12000, SZ, LATER, P2(struct stream *, unsigned long long *), A2) \
 	X(cuStreamGetPriority, cuStreamGetPriority, cuStreamGetPriority, 5050, SZ, LATER, P2(struct stream *, int *), A2) \
 	X(cuStreamQuery, cuStreamQuery, cuStreamQuery, 2000, SZ, LATER, P1(struct stream *), A1) \
 	X(cuStreamSynchronize, cuStreamSynchronize, cuStreamSynchronize, 2000, SZ, LATER, P1(struct stream *), A1)
 
-#define DCU_VMM(X) \
+#define DCU_STREAM_12(X) \
+	X(cuStreamGetDevice, cuStreamGetDevice, cuStreamGetDevice, 12080, SZ, LATER, P2(struct stream *, int *), A2) \
+	X(cuStreamGetId, cuStreamGetId, cuStreamGetId, 12000, SZ, LATER, P2(struct stream *, unsigned long long *), A2)
+
+#define DCU_VMM_12(X) \
 	X(cuMemAddressFree, cuMemAddressFree, cuMemAddressFree, 10020, NO, LATER, P2(uint64_t, size_t), A2) \
 	X(cuMemAddressReserve, cuMemAddressReserve, cuMemAddressReserve, 10020, NO, LATER, P5(uint64_t *, size_t, size_t, uint64_t, unsigned long long), A5) \
 	X(cuMemCreate, cuMemCreate, cuMemCreate, 10020, NO, LATER, P4(struct phys **, size_t, const struct allocation_prop *, unsigned long long), A4) \
@@ -408,7 +432,8 @@
 	X(cuMulticastGetGranularity, cuMulticastGetGranularity, cuMulticastGetGranularity, 12010, NO, LATER, P3(size_t *, const struct multicast_prop *, int), A3) \
 	X(cuMulticastUnbind, cuMulticastUnbind, cuMulticastUnbind, 12010, NO, LATER, P4(struct phys *, int, size_t, size_t), A4)
 
-#define DCU_ALL(X) \
+/* What a driver of CUDA 11 has, without pools and virtual memory, and what came later. */
+#define DCU_SINCE_11(X) \
 	DCU_ALLOC(X) \
 	DCU_ARRAY(X) \
 	DCU_BATCH(X) \
@@ -420,14 +445,28 @@
 	DCU_EVENT(X) \
 	DCU_EXEC(X) \
 	DCU_GRAPH_API(X) \
-	DCU_GREEN(X) \
 	DCU_LAUNCH(X) \
 	DCU_MODULE(X) \
-	DCU_POOL(X) \
 	DCU_PROC(X) \
 	DCU_SHARE(X) \
-	DCU_STREAM(X) \
-	DCU_VMM(X)
+	DCU_STREAM(X)
+
+#define DCU_SINCE_12(X) \
+	DCU_ARRAY_12(X) \
+	DCU_BATCH_12(X) \
+	DCU_CAPTURE_12(X) \
+	DCU_CONTEXT_12(X) \
+	DCU_DEVICE_12(X) \
+	DCU_EVENT_12(X) \
+	DCU_EXEC_12(X) \
+	DCU_GRAPH_API_12(X) \
+	DCU_GREEN_12(X) \
+	DCU_LAUNCH_12(X) \
+	DCU_MODULE_12(X) \
+	DCU_POOL_12(X) \
+	DCU_PROC_12(X) \
+	DCU_STREAM_12(X) \
+	DCU_VMM_12(X)
 /* clang-format on */
 
 /* Names that mean a symbol of another name from some version on. */
@@ -436,4 +475,5 @@
 #define DCU_PROTOTYPE(                                                         \
 	symbol, base, function, version, streams, when, parameters, arguments) \
 	int dcu_##function parameters;
-DCU_ALL(DCU_PROTOTYPE)
+DCU_SINCE_11(DCU_PROTOTYPE)
+DCU_SINCE_12(DCU_PROTOTYPE)

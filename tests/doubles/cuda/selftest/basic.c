@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "selftest.h"
 #include <dlfcn.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -155,6 +156,11 @@ static void private_table(void)
 	CHECK(stat_of("process", "launches") == 1);
 }
 
+static void leave(int signal_number)
+{
+	_exit(0);
+}
+
 static void forked(void)
 {
 	int n, status;
@@ -174,6 +180,67 @@ static void forked(void)
 	OK(cuCtxSynchronize());
 }
 
+static void fault(const char *text)
+{
+	char path[256];
+	FILE *to;
+
+	snprintf(path, sizeof(path), "%s/cuda-faults", test_folder);
+	to = fopen(path, "w");
+	fputs(text, to);
+	fclose(to);
+}
+
+static void faults(void)
+{
+	size_t bytes;
+	pid_t pid;
+	dptr p;
+
+	fault("cuInit 1 999\n");
+	IS(999, cuInit(0));
+	begin();
+	fault("cuMemAlloc_v2 2 2\ncuMemGetInfo_v2 * 46\n");
+	IS(2, cuMemAlloc_v2(&p, 4));
+	IS(2, cuMemAlloc_v2(&p, 4));
+	OK(cuMemAlloc_v2(&p, 4));
+	IS(46, cuMemGetInfo_v2(&bytes, &bytes));
+	IS(46, cuMemGetInfo_v2(&bytes, &bytes));
+	sleep_ms(5);
+	fault("cuDeviceGetCount 1 hang\n");
+	pid = fork();
+	if (pid == 0) {
+		alarm(1);
+		CHECK(cuCtxSynchronize() == 3);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	alarm(1);
+	signal(SIGALRM, leave);
+	cuDeviceGetCount((int *)&bytes);
+	CHECK(!"it came back");
+}
+
+/* An older driver: some symbols are not there, and cannot be asked for. */
+static void older(void)
+{
+	void *cuda = dlopen(getenv("DOUBLE_CUDA_11"), RTLD_NOW | RTLD_LOCAL), *f;
+	int (*get)(const char *, void **, int, uint64_t);
+	int (*get_version)(int *), version;
+
+	CHECK(cuda && dlsym(cuda, "cuMemAlloc_v2") && dlsym(cuda, "cuGraphLaunch_ptsz"));
+	CHECK(!dlsym(cuda, "cuMemAllocAsync") && !dlsym(cuda, "cuMemCreate"));
+	CHECK(!dlsym(cuda, "cuGraphAddMemAllocNode"));
+	CHECK(!dlsym(cuda, "cuGetProcAddress_v2"));
+	*(void **)&get = dlsym(cuda, "cuGetProcAddress");
+	*(void **)&get_version = dlsym(cuda, "cuDriverGetVersion");
+	IS(0, get("cuMemAlloc", &f, 11030, 0));
+	CHECK(f == dlsym(cuda, "cuMemAlloc_v2"));
+	IS(500, get("cuMemAllocAsync", &f, 12000, 0));
+	IS(0, get_version(&version));
+	CHECK(version == 11030);
+}
+
 #define TWO                                                                    \
 	"gpu H100-80GB\ngpu T4 uuid=GPU-11223344-5566-7788-99aa-bbccddeeeeff " \
 	"pci=00000000:3B:00.0\n"
@@ -188,5 +255,7 @@ const struct case_of_test basic_cases[] = {
 	{"names", names, NULL, NULL},
 	{"private-table", private_table, NULL, NULL},
 	{"forked", forked, NULL, NULL},
+	{"faults", faults, NULL, NULL},
+	{"older", older, NULL, NULL},
 	{0},
 };
