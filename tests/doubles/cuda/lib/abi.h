@@ -73,6 +73,7 @@ struct func;
 struct graph;
 struct green;
 struct module;
+struct object;
 struct node;
 struct stream;
 
@@ -229,6 +230,29 @@ union batch_op {
 		uint64_t alias;
 	} value;
 	uint64_t whole[6];
+};
+
+/* Of a copy in a batch: a pointer with its rows, or a place in an array. */
+struct batch_operand {
+	int type; /* 1: pointer, 2: array */
+	union {
+		struct {
+			uint64_t address;
+			size_t row, rows;
+			struct location location;
+		} pointer;
+		struct {
+			struct array *array;
+			size_t offset[3];
+		} array;
+	};
+};
+
+struct batch_copy {
+	struct batch_operand src, dst;
+	size_t extent[3];
+	int order;
+	uint32_t flags;
 };
 
 enum {

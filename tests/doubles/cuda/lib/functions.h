@@ -177,6 +177,20 @@
 	X(cuMemsetD8Async, cuMemsetD8Async, cuMemsetD8Async, 3020, SZ, LATER, P4(uint64_t, unsigned char, size_t, struct stream *), A4) \
 	X(cuMemsetD8_v2, cuMemsetD8, cuMemsetD8_v2, 3020, DS, LATER, P3(uint64_t, unsigned char, size_t), A3)
 
+#define DCU_CUDA_13(X) \
+	X(cuMemMapArrayAsync, cuMemMapArrayAsync, cuMemMapArrayAsync, 11010, SZ, LATER, P3(void *, unsigned, struct stream *), A3)
+
+#define DCU_CUDA_13_12(X) \
+	X(cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync, 13000, SZ, LATER, P8(uint64_t *, size_t *, size_t, struct location *, size_t *, size_t, unsigned long long, struct stream *), A8) \
+	X(cuMemDiscardBatchAsync, cuMemDiscardBatchAsync, cuMemDiscardBatchAsync, 13000, SZ, LATER, P5(uint64_t *, size_t *, size_t, unsigned long long, struct stream *), A5) \
+	X(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, 13000, NO, LATER, P3(struct pool **, struct location *, int), A3) \
+	X(cuMemGetMemPool, cuMemGetMemPool, cuMemGetMemPool, 13000, NO, LATER, P3(struct pool **, struct location *, int), A3) \
+	X(cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync, 13000, SZ, LATER, P8(uint64_t *, size_t *, size_t, struct location *, size_t *, size_t, unsigned long long, struct stream *), A8) \
+	X(cuMemSetMemPool, cuMemSetMemPool, cuMemSetMemPool, 13000, NO, LATER, P3(struct location *, int, struct pool *), A3) \
+	X(cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync, 12080, SZ, LATER, P5(size_t, struct batch_copy *, size_t *, unsigned long long, struct stream *), A5) \
+	X(cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_v2, 13000, SZ, LATER, P4(size_t, struct batch_copy *, unsigned long long, struct stream *), A4) \
+	X(cuStreamGetCtx_v2, cuStreamGetCtx, cuStreamGetCtx_v2, 12050, SZ, LATER, P3(struct stream *, struct ctx **, struct green **), A3)
+
 #define DCU_DEVICE(X) \
 	X(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, 4000, NO, LATER, P1(struct ctx *), A1) \
 	X(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, 4000, NO, LATER, P2(struct ctx *, unsigned), A2) \
@@ -358,6 +372,31 @@
 	X(cuModuleGetFunctionCount, cuModuleGetFunctionCount, cuModuleGetFunctionCount, 12040, NO, LATER, P2(unsigned *, struct module *), A2) \
 	X(cuModuleGetLoadingMode, cuModuleGetLoadingMode, cuModuleGetLoadingMode, 11070, NO, LATER, P1(int *), A1)
 
+#define DCU_PARAMS(X) \
+	X(cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeGetEvent, 11010, NO, LATER, P2(struct node *, struct event **), A2) \
+	X(cuGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent, 11010, NO, LATER, P2(struct node *, struct event *), A2) \
+	X(cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent, 11010, NO, LATER, P2(struct node *, struct event **), A2) \
+	X(cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent, 11010, NO, LATER, P2(struct node *, struct event *), A2) \
+	X(cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent, 11010, NO, LATER, P3(struct exec *, struct node *, struct event *), A3) \
+	X(cuGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent, 11010, NO, LATER, P3(struct exec *, struct node *, struct event *), A3) \
+	X(cuGraphHostNodeGetParams, cuGraphHostNodeGetParams, cuGraphHostNodeGetParams, 10000, NO, LATER, P2(struct node *, struct host_params *), A2) \
+	X(cuGraphHostNodeSetParams, cuGraphHostNodeSetParams, cuGraphHostNodeSetParams, 10000, NO, LATER, P2(struct node *, const struct host_params *), A2) \
+	X(cuGraphKernelNodeCopyAttributes, cuGraphKernelNodeCopyAttributes, cuGraphKernelNodeCopyAttributes, 11000, NO, LATER, P2(struct node *, struct node *), A2) \
+	X(cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute, 11000, NO, LATER, P3(struct node *, int, void *), A3) \
+	X(cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute, 11000, NO, LATER, P3(struct node *, int, const void *), A3) \
+	X(cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeGetParams, 10000, NO, LATER, P2(struct node *, struct copy_3d *), A2) \
+	X(cuGraphMemcpyNodeSetParams, cuGraphMemcpyNodeSetParams, cuGraphMemcpyNodeSetParams, 10000, NO, LATER, P2(struct node *, const struct copy_3d *), A2) \
+	X(cuGraphMemsetNodeGetParams, cuGraphMemsetNodeGetParams, cuGraphMemsetNodeGetParams, 10000, NO, LATER, P2(struct node *, struct set_params *), A2) \
+	X(cuGraphMemsetNodeSetParams, cuGraphMemsetNodeSetParams, cuGraphMemsetNodeSetParams, 10000, NO, LATER, P2(struct node *, const struct set_params *), A2) \
+	X(cuGraphReleaseUserObject, cuGraphReleaseUserObject, cuGraphReleaseUserObject, 11030, NO, LATER, P3(struct graph *, struct object *, unsigned), A3) \
+	X(cuGraphRetainUserObject, cuGraphRetainUserObject, cuGraphRetainUserObject, 11030, NO, LATER, P4(struct graph *, struct object *, unsigned, unsigned), A4) \
+	X(cuStreamCopyAttributes, cuStreamCopyAttributes, cuStreamCopyAttributes, 11000, SZ, LATER, P2(struct stream *, struct stream *), A2) \
+	X(cuStreamGetAttribute, cuStreamGetAttribute, cuStreamGetAttribute, 11000, SZ, LATER, P3(struct stream *, int, void *), A3) \
+	X(cuStreamSetAttribute, cuStreamSetAttribute, cuStreamSetAttribute, 11000, SZ, LATER, P3(struct stream *, int, const void *), A3) \
+	X(cuUserObjectCreate, cuUserObjectCreate, cuUserObjectCreate, 11030, NO, LATER, P5(struct object **, void *, host_fn, unsigned, unsigned), A5) \
+	X(cuUserObjectRelease, cuUserObjectRelease, cuUserObjectRelease, 11030, NO, LATER, P2(struct object *, unsigned), A2) \
+	X(cuUserObjectRetain, cuUserObjectRetain, cuUserObjectRetain, 11030, NO, LATER, P2(struct object *, unsigned), A2)
+
 #define DCU_POOL_12(X) \
 	X(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, 11020, NO, LATER, P2(struct pool **, int), A2) \
 	X(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, 11040, NO, LATER, P3(int, int, void *), A3) \
@@ -440,6 +479,7 @@
 	DCU_CAPTURE(X) \
 	DCU_CONTEXT(X) \
 	DCU_COPY(X) \
+	DCU_CUDA_13(X) \
 	DCU_DEVICE(X) \
 	DCU_ERROR(X) \
 	DCU_EVENT(X) \
@@ -447,6 +487,7 @@
 	DCU_GRAPH_API(X) \
 	DCU_LAUNCH(X) \
 	DCU_MODULE(X) \
+	DCU_PARAMS(X) \
 	DCU_PROC(X) \
 	DCU_SHARE(X) \
 	DCU_STREAM(X)
@@ -456,6 +497,7 @@
 	DCU_BATCH_12(X) \
 	DCU_CAPTURE_12(X) \
 	DCU_CONTEXT_12(X) \
+	DCU_CUDA_13_12(X) \
 	DCU_DEVICE_12(X) \
 	DCU_EVENT_12(X) \
 	DCU_EXEC_12(X) \

@@ -24,6 +24,7 @@ enum magic {
 	DCU_IS_GREEN,
 	DCU_IS_CONDITION,
 	DCU_IS_DESC,
+	DCU_IS_OBJECT,
 };
 
 struct stream {

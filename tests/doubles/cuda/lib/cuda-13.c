@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "copy.h"
+#include "functions.h"
+#include "memory.h"
+#include "pool.h"
+#include <string.h>
+
+/* What came with CUDA 13, and batches of copies of more dimensions. */
+
+/* --- Pools by place --- */
+
+static int ordinal_of(const struct location *location, int type, int *ret)
+{
+	if (!location || type != 1 || location->type != DCU_AT_DEVICE)
+		return DCU_INVALID_VALUE;
+	*ret = location->id;
+	return 0;
+}
+
+int dcu_cuMemGetDefaultMemPool(struct pool **ret, struct location *location, int type)
+{
+	int ordinal, r = ordinal_of(location, type, &ordinal);
+
+	return r ? r : dcu_cuDeviceGetDefaultMemPool(ret, ordinal);
+}
+
+int dcu_cuMemGetMemPool(struct pool **ret, struct location *location, int type)
+{
+	int ordinal, r = ordinal_of(location, type, &ordinal);
+
+	return r ? r : dcu_cuDeviceGetMemPool(ret, ordinal);
+}
+
+int dcu_cuMemSetMemPool(struct location *location, int type, struct pool *pool)
+{
+	int ordinal, r = ordinal_of(location, type, &ordinal);
+
+	return r ? r : dcu_cuDeviceSetMemPool(ordinal, pool);
+}
+
+/* --- Managed memory in batches --- */
+
+int dcu_cuMemPrefetchBatchAsync(uint64_t *addresses, size_t *sizes, size_t n,
+	struct location *locations, size_t *indexes, size_t n_locations,
+	unsigned long long flags, struct stream *stream)
+{
+	size_t at = 0;
+	int r = 0;
+
+	if (!addresses || !sizes || !n || !locations || !indexes || !n_locations || flags)
+		return DCU_INVALID_VALUE;
+	for (size_t i = 0; i < n && !r; i++) {
+		while (at + 1 < n_locations && indexes[at + 1] <= i)
+			at++;
+		r = dcu_cuMemPrefetchAsync_v2(
+			addresses[i], sizes[i], locations[at], 0, stream);
+	}
+	return r;
+}
+
+int dcu_cuMemDiscardBatchAsync(uint64_t *addresses, size_t *sizes, size_t n,
+	unsigned long long flags, struct stream *stream)
+{
+	int r = 0;
+
+	if (!addresses || !sizes || !n || flags || !dcu_stream(stream, &r))
+		return r ? r : DCU_INVALID_VALUE;
+	for (size_t i = 0; i < n && !r; i++)
+		r = dcu_cuMemAdvise(addresses[i], sizes[i], 1, 0);
+	return r;
+}
+
+int dcu_cuMemDiscardAndPrefetchBatchAsync(uint64_t *addresses, size_t *sizes, size_t n,
+	struct location *locations, size_t *indexes, size_t n_locations,
+	unsigned long long flags, struct stream *stream)
+{
+	return dcu_cuMemPrefetchBatchAsync(
+		addresses, sizes, n, locations, indexes, n_locations, flags, stream);
+}
+
+/* --- Batches of three-dimensional copies --- */
+
+static struct copy_3d_side side_of(const struct batch_operand *o)
+{
+	struct copy_3d_side s = {.type = DCU_MEMORY_ARRAY};
+
+	if (o->type == 2) {
+		s.array = o->array.array;
+		s.x = o->array.offset[0];
+		s.y = o->array.offset[1];
+		s.z = o->array.offset[2];
+		return s;
+	}
+	s.type = DCU_MEMORY_UNIFIED;
+	s.device = o->pointer.address;
+	s.pitch = o->pointer.row;
+	s.height = o->pointer.rows;
+	return s;
+}
+
+int dcu_cuMemcpy3DBatchAsync_v2(size_t n, struct batch_copy *copies,
+	unsigned long long flags, struct stream *handle)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	if (!s)
+		return r;
+	if (!n || !copies || flags || s == &s->ctx->legacy)
+		return DCU_INVALID_VALUE;
+	for (size_t i = 0; i < n && !r; i++) {
+		struct copy_3d c = {side_of(&copies[i].src), side_of(&copies[i].dst),
+			copies[i].extent[0], copies[i].extent[1], copies[i].extent[2]};
+		struct transfer t;
+
+		r = dcu_transfer_3d(&c, &t);
+		r = r ? r : dcu_transfer_push(s, &t, true);
+	}
+	return r;
+}
+
+int dcu_cuMemcpy3DBatchAsync(size_t n, struct batch_copy *copies, size_t *ret_failed,
+	unsigned long long flags, struct stream *stream)
+{
+	int r = dcu_cuMemcpy3DBatchAsync_v2(n, copies, flags, stream);
+
+	if (r && ret_failed)
+		*ret_failed = SIZE_MAX;
+	return r;
+}
+
+/* --- Arrays whose memory comes later: it is looked at and nothing is put there --- */
+
+int dcu_cuMemMapArrayAsync(void *list, unsigned n, struct stream *handle)
+{
+	int r;
+
+	if (!dcu_stream(handle, &r))
+		return r;
+	return list && n ? 0 : DCU_INVALID_VALUE;
+}
+
+/* --- Streams of green contexts --- */
+
+int dcu_cuStreamGetCtx_v2(
+	struct stream *handle, struct ctx **ret, struct green **ret_green)
+{
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	if (!s)
+		return r;
+	if (s->green)
+		*ret_green = s->green;
+	*ret = s->green ? NULL : s->ctx;
+	return 0;
+}
