@@ -29,11 +29,9 @@ enum clv_cost_operation {
 static inline __attribute__((always_inline)) uint64_t clv_cost_key_kernel(
 	const void *kernel, uint64_t x, uint64_t y, uint64_t z)
 {
-	uint64_t key = (uint64_t)(uintptr_t)kernel + 1 + x * CLV_COST_MULTIPLIER;
+	uint64_t key = ((uint64_t)(uintptr_t)kernel << 16) + x * CLV_COST_MULTIPLIER;
 
-	key = (key ^ y) * CLV_COST_MULTIPLIER;
-	key = (key ^ z) * CLV_COST_MULTIPLIER;
-	return key | 1;
+	return (key ^ (y << 32 | z)) * CLV_COST_MULTIPLIER | 1;
 }
 
 static inline uint64_t clv_cost_key_bytes(

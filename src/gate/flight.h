@@ -51,6 +51,25 @@ CLV_HOT bool clv_flight_quick_enter(struct clv_view *view, uint64_t packed)
 	return false;
 }
 
+/* The same where something is in flight already; calls nothing. */
+CLV_HOT bool clv_flight_quick_join(struct clv_view *view, uint64_t packed)
+{
+	const struct clv_control_page *control = view->control;
+	uint32_t phase;
+	uint64_t flight;
+
+	atomic_fetch_add(&view->slot->entered, 1);
+	phase = CLV_PHASE_OF(atomic_load(&control->phase));
+	if (CLV_LIKELY(phase - CLV_PHASE_OPEN <= CLV_PHASE_SHARED - CLV_PHASE_OPEN)) {
+		flight = atomic_fetch_add(&clv_gate.flight, packed);
+		if (CLV_LIKELY(flight > 0 && clv_flight_has_room(control, flight)))
+			return true;
+		atomic_fetch_sub(&clv_gate.flight, packed);
+	}
+	atomic_fetch_add(&view->slot->done, 1);
+	return false;
+}
+
 /* Whether what was submitted since the last marker is enough for the next one. */
 CLV_HOT bool clv_flight_fills_marker(const struct clv_view *view, uint64_t unmarked)
 {

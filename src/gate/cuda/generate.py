@@ -100,34 +100,29 @@ def hash_of(name):
 
 def gate_wrapper(hook):
     per_thread = str(hook.per_thread).lower()
-    slow = "noinline" if hook.blocking else "noinline, cold"
+    call = f"clv_cuda.{hook.symbol}({hook.passed()})"
+    again = "" if hook.blocking else f"""
+	if (clv_quick_pass(clv_cuda_default_handle({hook.stream}, {per_thread}), {hook.kind}))
+		return {call};"""
     yield f"""
-static __attribute__(({slow})) int slow_{hook.symbol}({hook.declared()})
+static __attribute__((noinline)) int slow_{hook.symbol}({hook.declared()})
 {{
 	struct clv_cuda_submission submission;
-	int r = clv_cuda_submission_begin(&submission, {hook.stream}, {per_thread}, {hook.kind},
+	int r;
+{again}
+	r = clv_cuda_submission_begin(&submission, {hook.stream}, {per_thread}, {hook.kind},
 		{str(hook.blocking).lower()});
-
 	if (r == CLV_CUDA_SUCCESS)
-		r = clv_cuda_submission_end(&submission, clv_cuda.{hook.symbol}({hook.passed()}));
+		r = clv_cuda_submission_end(&submission, {call});
 	return r;
 }}
 
 int {hook.symbol}({hook.declared()})
 {{"""
-    if hook.blocking:
-        yield f"\treturn slow_{hook.symbol}({hook.passed()});\n}}"
-        return
-    yield f"""	struct clv_quick quick;
-	int r;
-
-	if (CLV_UNLIKELY(!clv_quick_begin(&quick, clv_cuda_queue_handle({hook.stream}, {per_thread}),
-		    {hook.kind})))
-		return slow_{hook.symbol}({hook.passed()});
-	r = clv_cuda.{hook.symbol}({hook.passed()});
-	clv_quick_end(&quick, r == CLV_CUDA_SUCCESS, NULL);
-	return r;
-}}"""
+    if not hook.blocking:
+        yield f"""	if (CLV_LIKELY(clv_quick_pass(clv_cuda_stream_handle({hook.stream}), {hook.kind})))
+		return {call};"""
+    yield f"\treturn slow_{hook.symbol}({hook.passed()});\n}}"
 
 
 def own_wrapper(hook):

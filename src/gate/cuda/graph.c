@@ -173,18 +173,13 @@ int clv_own_cuGraphLaunch(
 	clv_fn_cuGraphLaunch *real, bool is_per_thread, void *graph, void *stream)
 {
 	uint64_t kind = clv_cost_key_kernel(graph, 0, 0, 0), n_bytes;
-	struct clv_quick quick;
-	int r;
 
 	n_bytes = bytes_to_allocate(graph);
 	if (CLV_UNLIKELY(n_bytes > 0))
 		return launch_allocating(real, graph, stream, is_per_thread, n_bytes);
-	if (CLV_UNLIKELY(!clv_quick_begin(
-		    &quick, clv_cuda_queue_handle(stream, is_per_thread), kind)))
+	if (CLV_UNLIKELY(!clv_quick_pass(clv_cuda_stream_handle(stream), kind)))
 		return launch(real, graph, stream, is_per_thread);
-	r = real(graph, stream);
-	clv_quick_end(&quick, r == CLV_CUDA_SUCCESS, NULL);
-	return r;
+	return real(graph, stream);
 }
 
 /* One kernel on several devices at once, of which the lease has one. */

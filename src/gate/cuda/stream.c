@@ -92,7 +92,7 @@ static bool means_per_thread(const void *stream, bool is_per_thread)
 	return stream == CLV_CUDA_STREAM_PER_THREAD || (!stream && is_per_thread);
 }
 
-const void *clv_cuda_default_queue_handle(const void *stream, bool is_per_thread)
+static const void *default_queue_handle(const void *stream, bool is_per_thread)
 {
 	char *context = clv_cuda_current_context();
 
@@ -103,11 +103,17 @@ const void *clv_cuda_default_queue_handle(const void *stream, bool is_per_thread
 	return context + 1; /* contexts are structures of the driver's: never odd */
 }
 
-const void *clv_cuda_queue_handle_now(const void *stream, bool is_per_thread)
+const void *clv_cuda_queue_handle(const void *stream, bool is_per_thread)
 {
-	return (uintptr_t)stream > 2
-		       ? stream
-		       : clv_cuda_default_queue_handle(stream, is_per_thread);
+	return (uintptr_t)stream > 2 ? stream
+				     : default_queue_handle(stream, is_per_thread);
+}
+
+const void *clv_cuda_default_handle(const void *stream, bool is_per_thread)
+{
+	if ((uintptr_t)stream > 2 || atomic_load(&clv_cuda_n_captures) > 0)
+		return CLV_CUDA_NO_QUEUE;
+	return default_queue_handle(stream, is_per_thread);
 }
 
 bool clv_cuda_is_capturing(void *stream, bool is_per_thread)

@@ -17,21 +17,20 @@ extern _Atomic uint32_t clv_cuda_n_captures __attribute__((visibility("hidden"))
 /* What no queue has. */
 #define CLV_CUDA_NO_QUEUE ((const void *)-1)
 
-const void *clv_cuda_default_queue_handle(const void *stream, bool is_per_thread);
-
-/* By what the gate knows a stream of the program's. */
-CLV_HOT const void *clv_cuda_queue_handle(const void *stream, bool is_per_thread)
+/* By what the gate knows a stream that has a handle; calls nothing. */
+CLV_HOT const void *clv_cuda_stream_handle(const void *stream)
 {
-	if (CLV_UNLIKELY(
-		    atomic_load_explicit(&clv_cuda_n_captures, memory_order_relaxed) > 0))
-		return CLV_CUDA_NO_QUEUE;
-	if (CLV_LIKELY((uintptr_t)stream > 2))
-		return stream;
-	return clv_cuda_default_queue_handle(stream, is_per_thread);
+	return (uintptr_t)stream > 2 && atomic_load_explicit(&clv_cuda_n_captures,
+						memory_order_relaxed) == 0
+		       ? stream
+		       : CLV_CUDA_NO_QUEUE;
 }
 
-/* The same while something is captured. */
-const void *clv_cuda_queue_handle_now(const void *stream, bool is_per_thread);
+/* By what it knows a default stream, which has none. */
+const void *clv_cuda_default_handle(const void *stream, bool is_per_thread);
+
+/* By what it knows any. */
+const void *clv_cuda_queue_handle(const void *stream, bool is_per_thread);
 
 /* Whether what is submitted to the stream now becomes part of a graph instead. */
 bool clv_cuda_is_capturing(void *stream, bool is_per_thread);

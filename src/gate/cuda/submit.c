@@ -41,7 +41,7 @@ int clv_cuda_submission_begin(struct clv_cuda_submission *submission, void *stre
 		r = find_view(submission);
 	if (!submission->view)
 		return r;
-	handle = clv_cuda_queue_handle_now(stream, is_per_thread);
+	handle = clv_cuda_queue_handle(stream, is_per_thread);
 	if (handle != CLV_CUDA_NO_QUEUE && !clv_cuda_is_capturing(stream, is_per_thread))
 		submission->queue = clv_queue_find(handle);
 	if (!submission->queue) {

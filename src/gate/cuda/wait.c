@@ -14,7 +14,7 @@ static struct clv_custody custody_of(void *stream, bool is_per_thread)
 
 	if (!clv_gate_peek() || atomic_load(&clv_cuda_n_captures) > 0)
 		return none;
-	handle = clv_cuda_queue_handle_now(stream, is_per_thread);
+	handle = clv_cuda_queue_handle(stream, is_per_thread);
 	return clv_custody_take(clv_queue_find_known(handle));
 }
 
