@@ -9,15 +9,14 @@
 int main(int argc, char **argv)
 {
 	unsigned long n = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
-	handle context, module, function, stream = NULL;
+	handle context, function, stream = NULL;
 	uint64_t ns = 1;
 	void *parameters[] = {&ns};
 
 	OK(cuInit(0));
 	OK(cuDevicePrimaryCtxRetain(&context, 0));
 	OK(cuCtxSetCurrent(context));
-	OK(cuModuleLoadData(&module, "cleave-double-module\nkernel spin param\n"));
-	OK(cuModuleGetFunction(&function, module, "spin"));
+	function = load_spin();
 	if (argc < 3)
 		OK(cuStreamCreate(&stream, 1));
 	for (unsigned long i = 0; i < n; i++) {

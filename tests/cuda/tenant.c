@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that keeps a GPU busy in one of several ways.
  *
- * usage: cuda-tenant STYLE KERNEL_NS SECONDS
+ * usage: cuda-tenant STYLE KERNEL_NS SECONDS [BEGIN_NS END_NS]
  *
- * Says "ready" when it begins, and at its end how many times it submitted. */
+ * Says "ready" when it begins, and at its end how many times it submitted, between the
+ * two times of CLOCK_MONOTONIC where they are given. */
 #include "tenant.h"
 
 #include <string.h>
@@ -33,6 +34,7 @@ struct program {
 	handle function, streams[N_STREAMS], graph;
 	dptr from, to;
 	uint64_t kernel_ns, n;
+	uint64_t begin_ns, end_ns; /* of what counts */
 };
 
 static uint64_t now_ns(void)
@@ -186,10 +188,11 @@ static void run(struct program *program, const struct style *style, uint64_t unt
 	while (now_ns() < until_ns) {
 		for (unsigned i = 0; i < style->ahead; i++) {
 			style->submit(program, program->streams[i % n_streams]);
-			program->n++;
 		}
 		for (unsigned i = 0; i < n_streams; i++)
 			OK(style->synchronize(program->streams[i]));
+		if (now_ns() >= program->begin_ns && now_ns() < program->end_ns)
+			program->n += style->ahead;
 		if (style->computes)
 			compute_for(program->kernel_ns);
 	}
@@ -198,20 +201,21 @@ static void run(struct program *program, const struct style *style, uint64_t unt
 int main(int argc, char **argv)
 {
 	struct program program = {0};
-	handle context, module;
+	handle context;
 	const struct style *style;
 
-	if (argc != 4)
+	if (argc != 4 && argc != 6)
 		return 64;
 	style = find_style(argv[1]);
 	OK(cuInit(0));
 	OK(cuDevicePrimaryCtxRetain(&context, 0));
 	OK(cuCtxSetCurrent(context));
-	OK(cuModuleLoadData(&module, "cleave-double-module\nkernel spin param\n"));
-	OK(cuModuleGetFunction(&program.function, module, "spin"));
+	program.function = load_spin();
 	for (unsigned i = 0; i < style->n_streams; i++)
 		OK(cuStreamCreate(&program.streams[i], 1));
 	program.kernel_ns = strtoull(argv[2], NULL, 10);
+	program.begin_ns = argc == 6 ? strtoull(argv[4], NULL, 10) : 0;
+	program.end_ns = argc == 6 ? strtoull(argv[5], NULL, 10) : UINT64_MAX;
 	printf("ready\n");
 	fflush(stdout);
 	run(&program, style, now_ns() + strtoull(argv[3], NULL, 10) * 1000000000u);

@@ -42,3 +42,23 @@ int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes);
 			exit(1);                                                      \
 		}                                                                     \
 	} while (0)
+
+/* A kernel that runs for as many nanoseconds as its parameter, a u64, says: as the double
+ * of the driver has it, and for GPUs. */
+static inline handle load_spin(void)
+{
+	static const char of_double[] = "cleave-double-module\nkernel spin param\n";
+	static const char of_gpu[] =
+		".version 7.0\n.target sm_70\n.address_size 64\n"
+		".visible .entry spin(.param .u64 ns)\n{\n"
+		".reg .u64 %n, %t0, %t1;\n.reg .pred %p;\n"
+		"ld.param.u64 %n, [ns];\nmov.u64 %t0, %globaltimer;\n"
+		"again:\nmov.u64 %t1, %globaltimer;\nsub.u64 %t1, %t1, %t0;\n"
+		"setp.lt.u64 %p, %t1, %n;\n@%p bra again;\nret;\n}\n";
+	handle module, function;
+
+	if (cuModuleLoadData(&module, of_double) != 0)
+		OK(cuModuleLoadData(&module, of_gpu));
+	OK(cuModuleGetFunction(&function, module, "spin"));
+	return function;
+}

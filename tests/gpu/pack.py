@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 TOP = "cleave-gpu"
 MOST_BYTES = 60 << 20
 PROGRAMS = ("src/agent/cleaved", "src/cli/cleave", "src/gate/libcleave-opencl.so",
-            "tests/core/mig-solve", "tests/gpu/gpu-types", "bench/tenant", "bench/launch")
+            "src/gate/libcleave-cuda.so", "tests/core/mig-solve", "tests/gpu/gpu-types",
+            "tests/gpu/gpu-channel-groups", "tests/cuda/cuda-tenant", "tests/cuda/cuda-names",
+            "tests/cuda/cuda-memory", "tests/cuda/cuda-launches", "bench/tenant", "bench/launch")
 # Found beside the programs, through their run path.
 OWN_LIBRARIES = ("src/client/libcleave.so.0",)
 FILES = ("dev", "LICENSE", "bench/*.py", "bench/targets.tsv", "tests/gpu/*.py",
