@@ -109,6 +109,10 @@ int cuMemSetAccess(dptr p, size_t bytes, const void *access, size_t n);
 int cuMemExportToShareableHandle(void *fd, handle memory, int type, uint64_t flags);
 int cuMemImportFromShareableHandle(handle *memory, handle fd, int type);
 
+struct location {
+	int type, id;
+};
+
 struct ipc {
 	char bytes[64];
 };
@@ -160,3 +164,23 @@ int cuGreenCtxCreate(handle *green, handle desc, int device, unsigned flags);
 int cuGreenCtxDestroy(handle green);
 int cuGreenCtxStreamCreate(handle *stream, handle green, unsigned flags, int priority);
 int cuCtxFromGreenCtx(handle *ctx, handle green);
+
+int cuGraphAddMemsetNode(handle *node, handle graph, const handle *after, size_t n,
+	const void *params, handle ctx);
+int cuGraphMemsetNodeGetParams(handle node, void *params);
+int cuGraphMemsetNodeSetParams(handle node, const void *params);
+int cuGraphAddEventRecordNode(
+	handle *node, handle graph, const handle *after, size_t n, handle event);
+int cuGraphExecEventRecordNodeSetEvent(handle exec, handle node, handle event);
+int cuUserObjectCreate(
+	handle *object, void *user, void (*destroy)(void *), unsigned n, unsigned flags);
+int cuUserObjectRelease(handle object, unsigned n);
+int cuGraphRetainUserObject(handle graph, handle object, unsigned n, unsigned flags);
+int cuMemGetDefaultMemPool(handle *pool, void *location, int type);
+int cuMemcpyBatchAsync_v2(dptr *dsts, dptr *srcs, size_t *sizes, size_t n,
+	void *attributes, size_t *indexes, size_t n_attributes, handle stream);
+int cuMemcpy3DBatchAsync_v2(
+	size_t n, void *copies, unsigned long long flags, handle stream);
+int cuMemPrefetchAsync_v2(
+	dptr p, size_t bytes, struct location location, unsigned flags, handle stream);
+int cuStreamBatchMemOp_v2(handle stream, unsigned n, void *ops, unsigned flags);

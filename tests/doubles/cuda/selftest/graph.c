@@ -275,12 +275,58 @@ static void forbidden(void)
 	OK(cuMemsetD8_v2(p, 0, 4));
 }
 
+static int n_destroyed;
+
+static void destroyed(void *user)
+{
+	n_destroyed++;
+}
+
+static void parameters(void)
+{
+	struct {
+		dptr dst;
+		size_t pitch;
+		uint32_t value, element;
+		size_t width, height;
+	} set = {0, 0, 3, 1, 4, 1}, back;
+	handle graph, node, exec, record, a, b, object;
+	unsigned char seen[4];
+
+	start();
+	OK(cuMemAlloc_v2(&set.dst, 4));
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddMemsetNode(&node, graph, NULL, 0, &set, NULL));
+	set.value = 9;
+	OK(cuGraphMemsetNodeSetParams(node, &set));
+	OK(cuGraphMemsetNodeGetParams(node, &back));
+	CHECK(back.value == 9 && back.dst == set.dst);
+	set.dst = 0x1000000000;
+	OK(cuEventCreate(&a, 0));
+	OK(cuEventCreate(&b, 0));
+	OK(cuGraphAddEventRecordNode(&record, graph, &node, 1, a));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphExecEventRecordNodeSetEvent(exec, record, b));
+	OK(cuEventRecord(a, stream));
+	OK(cuGraphLaunch(exec, stream));
+	OK(cuEventSynchronize(b));
+	OK(cuMemcpyDtoH_v2(seen, back.dst, 4));
+	CHECK(seen[0] == 9 && seen[3] == 9);
+	OK(cuUserObjectCreate(&object, NULL, destroyed, 1, 1));
+	OK(cuGraphRetainUserObject(graph, object, 1, 0));
+	OK(cuUserObjectRelease(object, 1));
+	CHECK(n_destroyed == 0);
+	OK(cuUserObjectRelease(object, 1));
+	CHECK(n_destroyed == 1);
+}
+
 const struct case_of_test graph_cases[] = {
 	{"graph-nodes", nodes, NULL, NULL},
 	{"graph-changes", changes, NULL, NULL},
 	{"graph-conditions", conditions, NULL, NULL},
 	{"graph-relaunched", relaunched, NULL, NULL},
 	{"graph-memory", memory, NULL, NULL},
+	{"graph-parameters", parameters, NULL, NULL},
 	{"capture", capture, NULL, NULL},
 	{"capture-unjoined", unjoined, NULL, NULL},
 	{"capture-forbidden", forbidden, NULL, NULL},

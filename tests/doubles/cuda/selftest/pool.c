@@ -274,11 +274,69 @@ static void green(void)
 	CHECK(stat_of("gpu 0", "used") == (long long)(300 * MIB));
 }
 
+/* Several at once, in both forms that there are of such calls. */
+static void batches(void)
+{
+	struct {
+		uint32_t operation;
+		uint64_t at, value;
+		uint32_t flags;
+		uint64_t alias;
+		uint64_t room;
+	} ops[2] = {{2, 0, 41, 0, 0, 0}, {1, 0, 41, 1, 0, 0}};
+	struct location location = {1, 0};
+	size_t sizes[2] = {4, 4};
+	struct operand {
+		int type;
+		dptr at;
+		size_t row, rows;
+		struct location where;
+	};
+	struct {
+		struct operand src, dst;
+		size_t extent[3];
+		int order;
+		unsigned flags;
+	} copy = {.extent = {2, 2, 1}};
+	char text[] = "abcdefgh", back[9] = "";
+	handle s, pool, same;
+	dptr p, managed, from[2], to[2];
+
+	begin();
+	OK(cuStreamCreate(&s, 1));
+	OK(cuDeviceGetDefaultMemPool(&pool, 0));
+	OK(cuMemGetDefaultMemPool(&same, &location, 1));
+	CHECK(pool == same);
+	OK(cuMemAlloc_v2(&p, 64));
+	from[0] = (dptr)(uintptr_t)text;
+	from[1] = from[0] + 4;
+	to[0] = p + 4;
+	to[1] = p;
+	OK(cuMemcpyBatchAsync_v2(to, from, sizes, 2, NULL, NULL, 0, s));
+	IS(1, cuMemcpyBatchAsync_v2(to, from, sizes, 2, NULL, NULL, 0, NULL));
+	copy.src = (struct operand){1, p, 4, 2, location};
+	copy.dst = (struct operand){1, p + 16, 2, 2, location};
+	OK(cuMemcpy3DBatchAsync_v2(1, &copy, 0, s));
+	OK(cuStreamSynchronize(s));
+	OK(cuMemcpyDtoH_v2(back, p, 8));
+	CHECK(strcmp(back, "efghabcd") == 0);
+	OK(cuMemcpyDtoH_v2(back, p + 16, 4));
+	CHECK(strncmp(back, "efab", 4) == 0);
+	ops[0].at = ops[1].at = p + 32;
+	OK(cuStreamBatchMemOp_v2(s, 2, ops, 0));
+	OK(cuMemAllocManaged(&managed, 20000000, 1));
+	OK(cuMemPrefetchAsync_v2(managed, 20000000, location, 0, s));
+	IS(1, cuMemPrefetchAsync_v2(p, 4, location, 0, s));
+	OK(cuStreamSynchronize(s));
+	CHECK(stat_of("process", "copy_ns") == 1000000);
+}
+
 const struct case_of_test pool_cases[] = {
 	{"pools", pools, NULL, NULL},
 	{"virtual-memory", virtual_memory, NULL, NULL},
 	{"arrays", arrays, NULL, NULL},
 	{"shared", shared, NULL, NULL},
+	{"batches", batches, NULL, NULL},
 	{"green", green, NULL, NULL},
 	{0},
 };
