@@ -153,13 +153,14 @@ static int put_first(const char *variable, const char *gate_path, const char *na
 	return setenv(variable, list, 1) < 0 ? -errno : 0;
 }
 
+/* On a simulated GPU nothing can run. */
 static bool has_cuda(const json_t *devices)
 {
 	const json_t *device;
 	size_t i;
 
 	json_array_foreach (devices, i, device) {
-		if (strcasecmp(clv_json_text(device, "vendor"), "nvidia") == 0)
+		if (strcmp(clv_json_text(device, "backend"), "nvidia") == 0)
 			return true;
 	}
 	return false;
