@@ -120,7 +120,7 @@ class Attachment:
 
 def serve_holder(api_path):
     """The body of a Holder's process."""
-    attachments = []
+    attachments, many = [], []
     connection = UnixConnection(api_path)
     for line in sys.stdin:
         order = json.loads(line)
@@ -153,6 +153,15 @@ def serve_holder(api_path):
                 for fd in a.fds:
                     os.close(fd)
                 attachments.append(a)
+        elif do == "connect_many":
+            for _ in range(order["n"]):
+                many.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+                many[-1].connect(api_path)
+            many[-1].settimeout(1)
+            try:
+                result = many[-1].recv(1) == b""  # the agent wants no more of them
+            except OSError as error:
+                result = not isinstance(error, TimeoutError)
         elif do == "memory":
             result = attachments[-1].memory(order.get("value"))
         elif do == "commands":

@@ -4,6 +4,7 @@
 usage: as harness.py says
 """
 import os
+import resource
 import tempfile
 import unittest
 
@@ -102,6 +103,16 @@ class Cgroups(WebCase):
         mine = self.inside("team-a")
         self.assertEqual(mine.request("POST", "/v1/devices/gpu0/cordon")[0], 403)
         self.refused(self.want(mine, share=.3, overcommit=True), 403, "not_permitted")
+
+    def test_his_connections_are_counted_as_his(self):
+        """Though he is root, root is not kept out."""
+        greedy = self.inside("lab")
+        self.assertEqual(greedy.request("GET", "/v1/whoami")[0], 200)
+        resource.prlimit(greedy.pid, resource.RLIMIT_NOFILE, (4096, 4096))
+        self.assertFalse(greedy.do("connect_many", n=1000))
+        self.assertTrue(greedy.do("connect_many", n=100))
+        self.assertEqual(self.inside("team-a").request("GET", "/v1/whoami")[0], 200)
+        self.assertEqual(self.agent.get("/v1/whoami")["scope"], "admin")
 
     def test_the_next_agent_knows_him(self):
         mine = self.inside("team-a")
