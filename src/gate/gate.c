@@ -19,7 +19,10 @@
 
 struct clv_gate_state clv_gate;
 
-struct clv_forkless *clv_forkless;
+/* Until the first call that loads what is behind the gate, and where there is no memory.
+ */
+static struct clv_forkless unattached;
+struct clv_forkless *clv_forkless = &unattached;
 static pthread_once_t forkless_once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t last_epoch;
 
@@ -27,14 +30,11 @@ __thread struct clv_gate_thread clv_gate_thread = {.last_queue = &clv_no_queue};
 
 static void map_forkless(void)
 {
-	static struct clv_forkless fallback;
 	void *page = mmap(
 		NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (page == MAP_FAILED) {
-		clv_forkless = &fallback;
+	if (page == MAP_FAILED)
 		return;
-	}
 	madvise(page, 4096, MADV_WIPEONFORK);
 	clv_forkless = page;
 }

@@ -14,6 +14,7 @@
 #define N_THREADS 16
 #define N_LAUNCHES 300
 #define NOT_INITIALIZED 3
+#define NO_CONTEXT 201
 
 static handle function;
 
@@ -159,6 +160,25 @@ static int signals(void)
 	return 0;
 }
 
+/* A program in the wrong order gets the driver's own error, whatever it calls first. */
+static int unready(void)
+{
+	uint64_t ns = 1;
+	void *parameters[] = {&ns};
+	size_t left, total;
+	dptr a;
+
+	CHECK(cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL) ==
+		NOT_INITIALIZED);
+	CHECK(cuMemAlloc_v2(&a, MIB) == NOT_INITIALIZED);
+	CHECK(cuMemGetInfo_v2(&left, &total) == NOT_INITIALIZED);
+	CHECK(cuStreamSynchronize(NULL) == NOT_INITIALIZED);
+	OK(cuInit(0));
+	CHECK(cuMemAlloc_v2(&a, MIB) == NO_CONTEXT);
+	CHECK(cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL) != 0);
+	return 0;
+}
+
 /* Holds so many MiB until its input ends; says whether it got them. */
 static int hold(const char *mib)
 {
@@ -187,6 +207,8 @@ int main(int argc, char **argv)
 		return race();
 	if (strcmp(name, "signals") == 0)
 		return signals();
+	if (strcmp(name, "unready") == 0)
+		return unready();
 	if (strcmp(name, "hold") == 0 && argc == 3)
 		return hold(argv[2]);
 	return 64;

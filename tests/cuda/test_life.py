@@ -20,7 +20,7 @@ class Life(machine.Case):
     def test_what_programs_do(self):
         self.begin()
         for words in (("forks",), ("execs", machine.program("cuda-count")), ("threads",),
-                      ("race",), ("signals",)):
+                      ("race",), ("signals",), ("unready",)):
             with self.subTest(words[0]):
                 self.run_in_lease(machine.program(LIFE), *words, options=QUOTA)
 
