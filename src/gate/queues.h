@@ -153,7 +153,7 @@ CLV_HOT bool clv_quick_begin(struct clv_quick *quick, const void *handle, uint64
 		    !quick->view || quick->queue->handle != handle ||
 		    atomic_load_explicit(&quick->queue->has_held, memory_order_relaxed)))
 		return false;
-	if (CLV_UNLIKELY(!clv_flight_quick_enter(quick->view, quick->packed)))
+	if (CLV_UNLIKELY(!clv_flight_quick_enter(quick->view, quick->packed, true)))
 		return false;
 	clv_queue_note_kind(quick->queue, kind);
 	return true;
@@ -201,7 +201,7 @@ CLV_HOT bool clv_quick_pass(const void *handle, uint64_t kind)
 		return false;
 	packed = CLV_FLIGHT_PACK(
 		(uint64_t)atomic_load_explicit(&cost->estimate_ns, memory_order_relaxed));
-	if (CLV_UNLIKELY(!clv_flight_quick_join(view, packed)))
+	if (CLV_UNLIKELY(!clv_flight_quick_enter(view, packed, false)))
 		return false;
 	atomic_fetch_add(&queue->unmarked, packed);
 	return true;

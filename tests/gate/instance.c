@@ -186,7 +186,7 @@ static void submit(uint64_t duration_ns)
 	uint32_t n_markers;
 	bool is_sync;
 
-	if (!clv_flight_quick_enter(&view, CLV_FLIGHT_PACK(duration_ns)))
+	if (!clv_flight_quick_enter(&view, CLV_FLIGHT_PACK(duration_ns), true))
 		clv_flight_enter(&view, duration_ns);
 	atomic_fetch_add(&on_device[lease_index], 1);
 	for (uint32_t i = 0; i < N_LEASES; i++)
