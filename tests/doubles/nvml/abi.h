@@ -96,6 +96,51 @@ struct dnv_process {
 };
 DNV_SIZE(struct dnv_process, 24);
 
+struct dnv_process_utilization {
+	uint32_t pid;
+	uint64_t time_us;                      /* since 1970 */
+	uint32_t sm, memory, encoder, decoder; /* percent */
+};
+DNV_SIZE(struct dnv_process_utilization, 32);
+
+struct dnv_process_detail {
+	struct dnv_process process;
+	uint64_t protected_bytes;
+};
+DNV_SIZE(struct dnv_process_detail, 32);
+
+struct dnv_detail_list {
+	uint32_t version, mode, n;
+	struct dnv_process_detail *items;
+};
+DNV_SIZE(struct dnv_detail_list, 24);
+
+struct dnv_process_use_info {
+	uint64_t time_us;
+	uint32_t pid, sm, memory, encoder, decoder, jpeg, ofa;
+};
+DNV_SIZE(struct dnv_process_use_info, 40);
+
+struct dnv_use_list {
+	uint32_t version, n;
+	uint64_t since_us;
+	struct dnv_process_use_info *items;
+};
+DNV_SIZE(struct dnv_use_list, 24);
+
+struct dnv_accounting {
+	uint32_t gpu, memory;
+	uint64_t most_bytes, time_ms, start_us;
+	uint32_t is_running, reserved[5];
+};
+DNV_SIZE(struct dnv_accounting, 56);
+
+struct dnv_limits {
+	const char *cgroup;
+	uint64_t soft, hard, used;
+};
+DNV_SIZE(struct dnv_limits, 32);
+
 struct dnv_placement {
 	uint32_t start, size;
 };

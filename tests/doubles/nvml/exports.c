@@ -26,6 +26,9 @@ DNV_SINCE_470(SYMBOL)
 #if DNV_DRIVER >= 580
 DNV_SINCE_580(SYMBOL)
 #endif
+#if DNV_DRIVER >= 615
+DNV_SINCE_615(SYMBOL)
+#endif
 
 /* clang-format off */
 static const struct { int code; const char *text; } texts[] = {

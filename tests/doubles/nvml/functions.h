@@ -55,6 +55,7 @@
 	F(nvmlComputeInstanceGetInfo, (struct dnv_handle *ci, struct dnv_ci_info_v1 *info), (ci, info)) \
 	F(nvmlDeviceGetComputeRunningProcesses, (struct dnv_handle *device, uint32_t *count, struct dnv_process_v1 *ret), (device, count, ret)) \
 	F(nvmlDeviceGetGraphicsRunningProcesses, (struct dnv_handle *device, uint32_t *count, struct dnv_process_v1 *ret), (device, count, ret)) \
+	F(nvmlDeviceGetProcessUtilization, (struct dnv_handle *device, struct dnv_process_utilization *ret, uint32_t *count, uint64_t after_us), (device, ret, count, after_us)) \
 	F(nvmlDeviceGetVirtualizationMode, (struct dnv_handle *device, uint32_t *mode), (device, mode)) \
 	F(nvmlDeviceGetHostVgpuMode, (struct dnv_handle *device, uint32_t *mode), (device, mode)) \
 	F(nvmlDeviceGetSupportedVgpus, (struct dnv_handle *device, uint32_t *count, uint32_t *ret), (device, count, ret)) \
@@ -70,6 +71,10 @@
 	F(nvmlDeviceGetDecoderUtilization, (struct dnv_handle *device, uint32_t *percent, uint32_t *period), (device, percent, period)) \
 	F(nvmlDeviceGetTotalEccErrors, (struct dnv_handle *device, uint32_t type, uint32_t counter, uint64_t *count), (device, type, counter, count)) \
 	F(nvmlDeviceGetRetiredPagesPendingStatus, (struct dnv_handle *device, uint32_t *pending), (device, pending)) \
+	F(nvmlDeviceSetPowerManagementLimit, (struct dnv_handle *device, uint32_t milliwatts), (device, milliwatts)) \
+	F(nvmlDeviceGetTopologyNearestGpus, (struct dnv_handle *device, uint32_t level, uint32_t *count, struct dnv_handle **ret), (device, level, count, ret)) \
+	F(nvmlDeviceGetAccountingPids, (struct dnv_handle *device, uint32_t *count, uint32_t *ret), (device, count, ret)) \
+	F(nvmlDeviceGetAccountingStats, (struct dnv_handle *device, uint32_t pid, struct dnv_accounting *ret), (device, pid, ret)) \
 	F(nvmlEventSetCreate, (struct dnv_event_set **ret), (ret)) \
 	F(nvmlEventSetFree, (struct dnv_event_set *set), (set)) \
 	F(nvmlDeviceRegisterEvents, (struct dnv_handle *device, uint64_t types, struct dnv_event_set *set), (device, types, set)) \
@@ -95,10 +100,19 @@
 	F(nvmlGpuInstanceGetComputeInstancePossiblePlacements, (struct dnv_handle *gi, uint32_t profile_id, struct dnv_placement *ret, uint32_t *count), (gi, profile_id, ret, count)) \
 	F(nvmlGpuInstanceCreateComputeInstanceWithPlacement, (struct dnv_handle *gi, uint32_t profile_id, const struct dnv_placement *at, struct dnv_handle **ret), (gi, profile_id, at, ret)) \
 	F(nvmlDeviceGetComputeRunningProcesses_v3, (struct dnv_handle *device, uint32_t *count, struct dnv_process *ret), (device, count, ret)) \
-	F(nvmlDeviceGetGraphicsRunningProcesses_v3, (struct dnv_handle *device, uint32_t *count, struct dnv_process *ret), (device, count, ret))
+	F(nvmlDeviceGetGraphicsRunningProcesses_v3, (struct dnv_handle *device, uint32_t *count, struct dnv_process *ret), (device, count, ret)) \
+	F(nvmlDeviceGetMPSComputeRunningProcesses_v3, (struct dnv_handle *device, uint32_t *count, struct dnv_process *ret), (device, count, ret)) \
+	F(nvmlDeviceGetRunningProcessDetailList, (struct dnv_handle *device, struct dnv_detail_list *list), (device, list)) \
+	F(nvmlDeviceGetProcessesUtilizationInfo, (struct dnv_handle *device, struct dnv_use_list *list), (device, list))
+
+/* Between R580 and R615. */
+#define DNV_SINCE_615(F) \
+	F(nvmlDeviceGetMemoryLimits_v1, (struct dnv_handle *device, struct dnv_limits *limits), (device, limits)) \
+	F(nvmlDeviceSetMemoryLimits_v1, (struct dnv_handle *device, struct dnv_limits *limits), (device, limits))
 /* clang-format on */
 
-#define DNV_ALL(F) DNV_ANYTIME(F) DNV_SINCE_450(F) DNV_SINCE_470(F) DNV_SINCE_580(F)
+#define DNV_ALL(F) \
+	DNV_ANYTIME(F) DNV_SINCE_450(F) DNV_SINCE_470(F) DNV_SINCE_580(F) DNV_SINCE_615(F)
 
 /* The same numbers in every build, since the builds share their counters. */
 enum dnv_function {

@@ -10,7 +10,8 @@
 
 static const char *const driver_version = DNV_DRIVER < 470   ? "450.248.02"
 					  : DNV_DRIVER < 580 ? "470.256.02"
-							     : "580.82.07";
+					  : DNV_DRIVER < 615 ? "580.82.07"
+							     : "615.71.09";
 
 static uint64_t hash(const char *text, uint64_t h)
 {

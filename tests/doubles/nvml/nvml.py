@@ -2,7 +2,7 @@
 """libnvidia-ml.so.1 for ctypes, declared anew: what the double's own header says of the
 layouts must not be repeated by what checks it."""
 import ctypes
-from ctypes import byref, c_char, c_uint, c_ulonglong, c_void_p
+from ctypes import byref, c_char, c_char_p, c_uint, c_ulonglong, c_void_p
 
 SUCCESS = 0
 UNINITIALIZED = 1
@@ -63,6 +63,38 @@ class Process(Struct):
     _fields_ = [("pid", c_uint), ("bytes", c_ulonglong), ("gi", c_uint), ("ci", c_uint)]
 
 
+class Detail(Struct):
+    _fields_ = Process._fields_ + [("protected_bytes", c_ulonglong)]
+
+
+class DetailList(Struct):
+    _fields_ = fields(c_uint, "version mode n") + [("items", ctypes.POINTER(Detail))]
+
+
+class Use(Struct):
+    _fields_ = [("pid", c_uint), ("time_us", c_ulonglong)] + fields(
+        c_uint, "sm memory encoder decoder")
+
+
+class UseInfo(Struct):
+    _fields_ = [("time_us", c_ulonglong)] + fields(
+        c_uint, "pid sm memory encoder decoder jpeg ofa")
+
+
+class UseList(Struct):
+    _fields_ = fields(c_uint, "version n") + [("since_us", c_ulonglong),
+                                              ("items", ctypes.POINTER(UseInfo))]
+
+
+class Limits(Struct):
+    _fields_ = [("cgroup", c_char_p)] + fields(c_ulonglong, "soft hard used")
+
+
+class Accounting(Struct):
+    _fields_ = (fields(c_uint, "gpu memory") + fields(c_ulonglong, "most_bytes time_ms start_us")
+                + [("is_running", c_uint), ("reserved", c_uint * 5)])
+
+
 class Placement(Struct):
     _fields_ = fields(c_uint, "start size")
 
@@ -110,6 +142,7 @@ class CiProfileV3(Struct):
 
 # As the vendor's header comes out of a compiler for x86-64.
 SIZES = {PciInfo: 68, Memory: 24, MemoryV2: 40, Attributes: 40, ProcessV1: 16, Process: 24,
+         Detail: 32, DetailList: 24, Use: 32, UseInfo: 40, UseList: 24, Limits: 32, Accounting: 56,
          GiInfo: 24, CiInfoV1: 24, CiInfo: 32, GiProfile: 48, GiProfileV2: 152,
          GiProfileV3: 152, CiProfile: 36, CiProfileV2: 136, CiProfileV3: 140}
 

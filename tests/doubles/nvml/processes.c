@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROCESSES_MAX 64
-
 struct process {
 	struct dnv_process info;
 	uint32_t gpu;
@@ -15,7 +13,7 @@ struct process {
 };
 
 struct processes {
-	struct process items[PROCESSES_MAX];
+	struct process items[DNV_PROCESSES_MAX];
 	uint32_t n;
 };
 
@@ -35,7 +33,7 @@ static bool read_process(const struct dnv_line *line, struct process *ret)
 		.gpu = (uint32_t)gpu,
 		.kind = line->words[5] ? line->words[5][0] : 'C',
 	};
-	return strchr("CGX", ret->kind);
+	return strchr("CGMX", ret->kind);
 }
 
 static void read_processes(struct processes *ret)
@@ -45,7 +43,8 @@ static void read_processes(struct processes *ret)
 
 	ret->n = 0;
 	while (dnv_text_next(&rest, &line)) {
-		if (ret->n == PROCESSES_MAX || !read_process(&line, &ret->items[ret->n]))
+		if (ret->n == DNV_PROCESSES_MAX ||
+			!read_process(&line, &ret->items[ret->n]))
 			dnv_text_die("processes", &line);
 		ret->n++;
 	}
@@ -88,9 +87,8 @@ uint64_t dnv_processes_bytes(const struct dnv_target *target)
 	return sum;
 }
 
-/* The processes of a kind, of a whole GPU or of one MIG device. */
-static int find_processes(
-	struct dnv_handle *device, char kind, struct dnv_process *ret, uint32_t *n)
+int dnv_processes_find(struct dnv_handle *device, const char *kinds,
+	struct dnv_process *ret, uint32_t *n)
 {
 	struct dnv_target target;
 	struct processes all;
@@ -105,26 +103,28 @@ static int find_processes(
 	read_processes(&all);
 	*n = 0;
 	for (uint32_t i = 0; i < all.n; i++)
-		if (all.items[i].kind == kind && concerns(&all.items[i], &target))
+		if (strchr(kinds, all.items[i].kind) && concerns(&all.items[i], &target))
 			ret[(*n)++] = all.items[i].info;
 	return DNV_SUCCESS;
 }
 
-static int answer(struct dnv_handle *device, char kind, uint32_t *count, void *ret)
+static int answer(
+	struct dnv_handle *device, const char *kinds, uint32_t *count, void *ret)
 {
-	struct dnv_process found[PROCESSES_MAX] = {0};
+	struct dnv_process found[DNV_PROCESSES_MAX] = {0};
 	uint32_t n;
-	int r = find_processes(device, kind, found, &n);
+	int r = dnv_processes_find(device, kinds, found, &n);
 
 	return r ? r : dnv_answer_array(ret, count, found, n, sizeof(found[0]));
 }
 
-static int answer_v1(struct dnv_handle *device, char kind, uint32_t *count, void *ret)
+static int answer_v1(
+	struct dnv_handle *device, const char *kinds, uint32_t *count, void *ret)
 {
-	struct dnv_process found[PROCESSES_MAX] = {0};
-	struct dnv_process_v1 old[PROCESSES_MAX] = {0};
+	struct dnv_process found[DNV_PROCESSES_MAX] = {0};
+	struct dnv_process_v1 old[DNV_PROCESSES_MAX] = {0};
 	uint32_t n;
-	int r = find_processes(device, kind, found, &n);
+	int r = dnv_processes_find(device, kinds, found, &n);
 
 	if (r)
 		return r;
@@ -138,35 +138,41 @@ static int answer_v1(struct dnv_handle *device, char kind, uint32_t *count, void
 int dnv_nvmlDeviceGetComputeRunningProcesses(
 	struct dnv_handle *device, uint32_t *count, struct dnv_process_v1 *ret)
 {
-	return answer_v1(device, 'C', count, ret);
+	return answer_v1(device, "C", count, ret);
 }
 
 int dnv_nvmlDeviceGetGraphicsRunningProcesses(
 	struct dnv_handle *device, uint32_t *count, struct dnv_process_v1 *ret)
 {
-	return answer_v1(device, 'G', count, ret);
+	return answer_v1(device, "G", count, ret);
 }
 
 int dnv_nvmlDeviceGetComputeRunningProcesses_v2(
 	struct dnv_handle *device, uint32_t *count, struct dnv_process *ret)
 {
-	return answer(device, 'C', count, ret);
+	return answer(device, "C", count, ret);
 }
 
 int dnv_nvmlDeviceGetGraphicsRunningProcesses_v2(
 	struct dnv_handle *device, uint32_t *count, struct dnv_process *ret)
 {
-	return answer(device, 'G', count, ret);
+	return answer(device, "G", count, ret);
 }
 
 int dnv_nvmlDeviceGetComputeRunningProcesses_v3(
 	struct dnv_handle *device, uint32_t *count, struct dnv_process *ret)
 {
-	return answer(device, 'C', count, ret);
+	return answer(device, "C", count, ret);
 }
 
 int dnv_nvmlDeviceGetGraphicsRunningProcesses_v3(
 	struct dnv_handle *device, uint32_t *count, struct dnv_process *ret)
 {
-	return answer(device, 'G', count, ret);
+	return answer(device, "G", count, ret);
+}
+
+int dnv_nvmlDeviceGetMPSComputeRunningProcesses_v3(
+	struct dnv_handle *device, uint32_t *count, struct dnv_process *ret)
+{
+	return answer(device, "M", count, ret);
 }

@@ -3,9 +3,16 @@
 #include "handles.h"
 
 /* Who uses the GPUs, as the file `processes` of the node says: a line each, of
- *   PID GPU GI|- CI|- BYTES|- [C|G|X]
- * with the instances' ids; C computes, G draws, X is not listed and is there all the
- * same. It is read anew for every call. */
+ *   PID GPU GI|- CI|- BYTES|- [C|G|M|X]
+ * with the instances' ids; C computes, G draws, M computes through MPS, X is not listed
+ * and is there all the same. It is read anew for every call. */
+
+#define DNV_PROCESSES_MAX 64
+
+/* The processes of these kinds, of a whole GPU or of one MIG device; ret has room for
+ * DNV_PROCESSES_MAX. */
+int dnv_processes_find(struct dnv_handle *device, const char *kinds,
+	struct dnv_process *ret, uint32_t *n);
 
 /* Somebody uses the target or a part of it. */
 bool dnv_processes_use(const struct dnv_target *target);

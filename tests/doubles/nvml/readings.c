@@ -14,6 +14,7 @@ static const char *const words[] = {
 	"busy",          /* percent */
 	"encoder",       /* percent */
 	"decoder",       /* percent */
+	"limit",         /* bytes that a cgroup may have; none is set without it */
 	"ecc",           /* uncorrectable errors since then */
 	"pages-pending", /* 0 or 1, as are the next two */
 	"rows-pending",

@@ -10,7 +10,7 @@ import unittest
 import harness
 
 MODULES = ("test_devices", "test_instances", "test_compute", "test_mode", "test_tables",
-           "test_versions", "test_faults", "test_processes")
+           "test_versions", "test_faults", "test_processes", "test_watch")
 
 
 def main():

@@ -13,13 +13,15 @@ SINCE = {
           "nvmlGpuInstanceGetComputeInstanceProfileInfoV", "nvmlDeviceGetNumGpuCores",
           "nvmlGpuInstanceCreateComputeInstanceWithPlacement",
           "nvmlGpuInstanceGetComputeInstancePossiblePlacements",
-          "nvmlDeviceGetComputeRunningProcesses_v3"),
+          "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetRunningProcessDetailList",
+          "nvmlDeviceGetProcessesUtilizationInfo"),
+    615: ("nvmlDeviceGetMemoryLimits_v1", "nvmlDeviceSetMemoryLimits_v1"),
 }
 
 
 class Versions(Case):
     def test_symbols(self):
-        for driver in (450, 470, 580):
+        for driver in (450, 470, 580, 615):
             lib = Setup.library(driver)
             for since, names in SINCE.items():
                 for name in names:
@@ -48,7 +50,8 @@ class Versions(Case):
         for driver, name, text, api in (
                 (450, "A100-SXM4-40GB", "450.248.02", "11.450.248.02"),
                 (470, "NVIDIA A100-SXM4-40GB", "470.256.02", "11.470.256.02"),
-                (580, "NVIDIA A100-SXM4-40GB", "580.82.07", "13.580.82.07")):
+                (580, "NVIDIA A100-SXM4-40GB", "580.82.07", "13.580.82.07"),
+                (615, "NVIDIA A100-SXM4-40GB", "615.71.09", "13.615.71.09")):
             lib, device = self.restart("gpu A100-40GB", driver=driver)
             self.assertEqual(lib.text("nvmlDeviceGetName", device), name)
             self.assertEqual(lib.text("nvmlSystemGetDriverVersion"), text)

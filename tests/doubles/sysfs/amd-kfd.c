@@ -157,6 +157,9 @@ static void build_processes(const struct sy_function *f)
 		for (unsigned part = 0; part < parts_of(f); part++) {
 			sy_print(name, sizeof(name), "vram_%u", gpu_id(f, part));
 			sy_fixed(process, name, "%" PRIu64 "\n", part ? 0 : h->bytes);
+			sy_print(name, sizeof(name), "stats_%u", gpu_id(f, part));
+			sy_fixed(sy_dir(process, name), "cu_occupancy", "%u\n",
+				part ? 0 : h->units);
 		}
 	}
 }

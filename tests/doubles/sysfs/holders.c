@@ -56,7 +56,8 @@ static void read_line(struct list *list, const char *line)
 	int pid = 0, fields;
 
 	*row = (struct sy_holder){0};
-	fields = sscanf(line, "%31s %63s %d %" SCNu64, kind, subject, &pid, &row->bytes);
+	fields = sscanf(line, "%31s %63s %d %" SCNu64 " %u", kind, subject, &pid,
+		&row->bytes, &row->units);
 	if (fields < 1 || kind[0] == '#')
 		return;
 	if (fields < 2 || list->n + 1 == MOST_HOLDERS)

@@ -5,9 +5,10 @@
 #include <sys/types.h>
 
 /* Who holds what, and what is wrong: the files "holders" and "conditions" of the control
- * folder.  A line is KIND SUBJECT [PID [BYTES]].  The subject is a PCI address, a UUID, a
- * module or * for all.  A line whose process is gone counts no more; without a process
- * it counts while it stands there. */
+ * folder.  A line is KIND SUBJECT [PID [BYTES [UNITS]]]: UNITS are compute units with
+ * work of the process.  The subject is a PCI address, a UUID, a module or * for all.  A
+ * line whose process is gone counts no more; without a process it counts while it stands
+ * there. */
 enum sy_holding {
 	SY_HOLDS_KFD,      /* holders: a process that uses the compute driver */
 	SY_HOLDS_DRM,      /* ... has a card or render node open */
@@ -26,6 +27,7 @@ struct sy_holder {
 	char subject[64];
 	pid_t pid;
 	uint64_t bytes;
+	unsigned units;
 };
 
 void sy_holders_init(const char *control);

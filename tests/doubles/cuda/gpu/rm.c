@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "rm.h"
+#include "../../gpu/machine.h"
 #include "../../nvml/text.h"
 #include "../rm/abi.h"
-#include "machine.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static void bind_group(struct machine *m, struct object *o, const unsigned char 
 		}
 }
 
-static uint32_t make(struct machine *m, struct process *file, struct dcu_rm_call *call)
+static uint32_t make(struct machine *m, struct process *file, struct dgp_rm_call *call)
 {
 	bool is_root = call->what == DCU_RM_CLIENT;
 	struct object *o, *parent;
@@ -123,26 +124,7 @@ static void drop_tree(uint32_t client, uint32_t handle)
 	}
 }
 
-void dcu_rm_file_end(struct machine *m, struct process *file)
-{
-	for (struct object **at = &objects; *at;)
-		if ((*at)->file == file)
-			drop(at);
-		else
-			at = &(*at)->next;
-	for (struct process *p = m->processes; p; p = p->next)
-		if (p->is_held && !dcu_rm_holds(p))
-			dcu_process_release(m, p);
-}
-
-void dcu_rm_forget(const struct context *context)
-{
-	for (struct object *o = objects; o; o = o->next)
-		if (o->context == context)
-			o->context = NULL;
-}
-
-bool dcu_rm_holds(const struct process *process)
+static bool holds(const struct process *process)
 {
 	for (const struct object *o = objects; o; o = o->next)
 		if (o->owner == process && !o->file->gone)
@@ -150,12 +132,32 @@ bool dcu_rm_holds(const struct process *process)
 	return false;
 }
 
+static void file_end(struct machine *m, struct process *file)
+{
+	for (struct object **at = &objects; *at;)
+		if ((*at)->file == file)
+			drop(at);
+		else
+			at = &(*at)->next;
+	for (struct process *p = m->processes; p; p = p->next)
+		if (p->is_held && !holds(p))
+			dgp_process_release(m, p);
+}
+
+static void forget(const struct context *context)
+{
+	for (struct object *o = objects; o; o = o->next)
+		if (o->context == context)
+			o->context = NULL;
+}
+
 /* --- Controls --- */
 
 /* A group runs if it may and one of its channels may. */
-static void set_enabled(struct context *c)
+static void set_enabled(struct machine *m, struct context *c)
 {
 	bool group = true, channel = false, has_channel = false;
+	bool was_enabled = c->group.enabled;
 
 	for (const struct object *o = objects; o; o = o->next) {
 		if (o->context != c || !o->is_compute)
@@ -168,6 +170,8 @@ static void set_enabled(struct context *c)
 		channel |= o->is_enabled;
 	}
 	c->group.enabled = group && (channel || !has_channel);
+	if (m->options.trace && c->group.enabled != was_enabled)
+		dgp_trace_switch(m, c);
 }
 
 static uint32_t schedule(struct machine *m, struct object *o, void *params)
@@ -176,7 +180,7 @@ static uint32_t schedule(struct machine *m, struct object *o, void *params)
 
 	o->is_enabled = p[0];
 	if (o->context && o->is_compute)
-		set_enabled(o->context);
+		set_enabled(m, o->context);
 	return 0;
 }
 
@@ -242,7 +246,7 @@ static uint32_t disable_channels(struct machine *m, struct object *o, void *para
 			return DCU_RM_INVALID_OBJECT;
 		channel->is_enabled = !p.disable;
 		if (channel->context && channel->is_compute)
-			set_enabled(channel->context);
+			set_enabled(m, channel->context);
 	}
 	return 0;
 }
@@ -291,7 +295,7 @@ static uint32_t refused(uint32_t command)
 	return found;
 }
 
-static uint32_t control(struct machine *m, struct process *file, struct dcu_rm_call *call)
+static uint32_t control(struct machine *m, struct process *file, struct dgp_rm_call *call)
 {
 	const struct object *client = find(call->client, call->client);
 	struct object *o = find(call->client, call->object);
@@ -313,7 +317,7 @@ static uint32_t control(struct machine *m, struct process *file, struct dcu_rm_c
 	return status ? status : DCU_RM_NOT_SUPPORTED;
 }
 
-void dcu_rm_call(struct machine *m, struct process *file, struct dcu_rm_call *call)
+static void answer_call(struct machine *m, struct process *file, struct dgp_rm_call *call)
 {
 	const struct object *client = find(call->client, call->client);
 
@@ -326,3 +330,5 @@ void dcu_rm_call(struct machine *m, struct process *file, struct dcu_rm_call *ca
 	else
 		drop_tree(call->client, call->object);
 }
+
+const struct dgp_kernel_driver dcu_rm = {answer_call, file_end, forget, holds};

@@ -195,13 +195,13 @@ int dcu_cuMemHostGetFlags(unsigned *ret, void *host)
 int dcu_cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
 {
 	struct ctx *ctx = dcu_current();
-	struct dcu_message message = {.request = DCU_MEMORY};
+	struct dgp_message message = {.request = DGP_MEMORY};
 	int r;
 
 	if (!ctx)
 		return DCU_INVALID_CONTEXT;
 	message.a = ctx->device->gpu;
-	r = dcu_request(&message);
+	r = dgp_request(&message);
 	if (r)
 		return r;
 	if (ret_free)

@@ -72,10 +72,10 @@ static int managed(uint64_t address)
 /* Moving pages is a copy between host and device, of bytes that are everywhere. */
 static int prefetch(uint64_t address, size_t bytes, bool to_device, struct stream *handle)
 {
-	struct dcu_cmd cmd = {.kind = DCU_COPY,
-		.engine = to_device ? DCU_TO_DEVICE : DCU_TO_HOST,
-		.ns = bytes * 1000 / dcu_host_mb_s,
-		.name = dcu_name("[prefetch]")};
+	struct dgp_cmd cmd = {.kind = DGP_COPY,
+		.engine = to_device ? DGP_TO_DEVICE : DGP_TO_HOST,
+		.ns = bytes * 1000 / dgp_hello.host_mb_s,
+		.name = dgp_name("[prefetch]")};
 	int r;
 	struct stream *s = dcu_stream(handle, &r);
 

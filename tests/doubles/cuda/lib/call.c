@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call.h"
-#include "faults.h"
+#include "../../gpu/client/faults.h"
 #include "objects.h"
 
 int dcu_call_anytime(const char *symbol)
 {
-	return dcu_fault_due(symbol);
+	return dgp_fault_due(symbol);
 }
 
 int dcu_call_begin(const char *symbol, bool is_own)
 {
-	if (!dcu_initialized || dcu_forked)
+	if (!dcu_initialized || dgp_forked)
 		return DCU_NOT_INITIALIZED;
 	dcu_thread.per_thread = is_own;
-	return dcu_fault_due(symbol);
+	return dgp_fault_due(symbol);
 }

@@ -107,7 +107,7 @@ int dcu_capture_transfer(struct stream *s, struct transfer *t, bool is_async)
 {
 	struct node_params p = {.type = t->is_set ? DCU_NODE_SET : DCU_NODE_COPY};
 
-	dcu_effect_free(t->effect);
+	dgp_effect_free(t->effect);
 	if (!is_async)
 		return invalidate(s->capture, DCU_CAPTURE_UNSUPPORTED);
 	if (t->is_set)

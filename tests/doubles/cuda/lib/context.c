@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture.h"
 #include "functions.h"
+#include "memory.h"
 #include "objects.h"
 #include "rm.h"
 #include <stdlib.h>
 
 /* Contexts, and the stack of them that each thread has. */
+
+#define HEAP 2 /* the limit of what kernels may allocate themselves */
+#define HEAP_BY_ITSELF (8ULL << 20) /* which is of what a context takes */
 
 __thread struct thread dcu_thread;
 
@@ -26,10 +30,10 @@ struct ctx *dcu_current(void)
 
 int dcu_ctx_new(struct device *device, uint64_t permille, struct ctx **ret)
 {
-	struct dcu_message message = {
-		.request = DCU_CONTEXT_NEW, .a = device->gpu, .b = permille};
+	struct dgp_message message = {
+		.request = DGP_CONTEXT_NEW, .a = device->gpu, .b = permille};
 	struct ctx *ctx;
-	int r = dcu_request(&message);
+	int r = dgp_request(&message);
 
 	if (r)
 		return r;
@@ -39,40 +43,57 @@ int dcu_ctx_new(struct device *device, uint64_t permille, struct ctx **ret)
 		.number = (uint32_t)message.a,
 		.version = 3020,
 		.id = dcu_new_id(),
-		.limits = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0, 0}};
+		.limits = {1024, 1 << 20, HEAP_BY_ITSELF, 2, 2048, 128, 0, 0}};
 	pthread_mutex_init(&ctx->order.lock, NULL);
 	pthread_mutex_init(&ctx->lock, NULL);
 	ctx->legacy =
 		(struct stream){.magic = DCU_IS_STREAM, .ctx = ctx, .id = dcu_new_id()};
 	ctx->rm_object = dcu_rm_open(device, ctx->number);
-	ctx->legacy.slot = dcu_slot_open(ctx->number, DCU_SLOT_LEGACY, 0);
+	ctx->legacy.slot = dgp_slot_open(ctx->number, DGP_SLOT_LEGACY, 0);
 	*ret = ctx;
 	return ctx->legacy.slot < 0 ? DCU_OUT_OF_MEMORY : 0;
 }
 
 int dcu_ctx_await(struct ctx *ctx)
 {
-	int r = dcu_await(ctx->legacy.slot, dcu_slot_tail(ctx->legacy.slot));
+	int r = dgp_await(ctx->legacy.slot, dgp_slot_tail(ctx->legacy.slot));
 
 	pthread_mutex_lock(&ctx->lock);
 	for (struct stream *s = ctx->streams; s && !r; s = s->next)
-		r = dcu_await(s->slot, dcu_slot_tail(s->slot));
+		r = dgp_await(s->slot, dgp_slot_tail(s->slot));
 	pthread_mutex_unlock(&ctx->lock);
 	return r;
 }
 
+/* A larger heap is the device's memory, and taken at once. */
+static int set_heap(struct ctx *ctx, size_t bytes)
+{
+	size_t least = HEAP_BY_ITSELF, before = ctx->limits[HEAP];
+	size_t extra = bytes > least ? bytes - least : 0;
+	size_t extra_before = before > least ? before - least : 0;
+	int r = extra > extra_before ? dcu_take(ctx->device, extra - extra_before) : 0;
+
+	if (r)
+		return r;
+	if (extra < extra_before)
+		dcu_give(ctx->device, extra_before - extra);
+	ctx->limits[HEAP] = bytes;
+	return 0;
+}
+
 void dcu_ctx_end(struct ctx *ctx)
 {
-	struct dcu_message message = {.request = DCU_CONTEXT_FREE, .a = ctx->number};
+	struct dgp_message message = {.request = DGP_CONTEXT_FREE, .a = ctx->number};
 
 	dcu_ctx_await(ctx);
+	set_heap(ctx, 0);
 	for (struct stream *s = ctx->streams; s; s = s->next)
-		dcu_slot_close(s->slot);
-	dcu_slot_close(ctx->legacy.slot);
+		dgp_slot_close(s->slot);
+	dgp_slot_close(ctx->legacy.slot);
 	dcu_memory_leave(ctx);
 	ctx->magic = DCU_DEAD;
 	dcu_rm_close(ctx->rm_object);
-	dcu_request(&message);
+	dgp_request(&message);
 }
 
 /* --- The primary one of a device --- */
@@ -208,7 +229,7 @@ static uint64_t permille_of(const struct affinity *affinity, int n, int ordinal)
 
 	if (!device || !affinity || n < 1 || affinity->sm_count < 1)
 		return 0;
-	return (uint64_t)affinity->sm_count * 1000 / device->info.sms;
+	return (uint64_t)affinity->sm_count * 1000 / device->info.units;
 }
 
 int dcu_cuCtxCreate_v3(
@@ -360,6 +381,8 @@ int dcu_cuCtxSetLimit(int limit, size_t value)
 		return DCU_INVALID_CONTEXT;
 	if (limit < 0 || limit >= 8)
 		return DCU_INVALID_VALUE;
+	if (limit == HEAP)
+		return set_heap(ctx, value);
 	ctx->limits[limit] = value;
 	return 0;
 }

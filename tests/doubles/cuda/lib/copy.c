@@ -18,7 +18,7 @@ static int push(struct stream *handle, struct transfer *t, int r, bool is_async)
 	if (!r && s)
 		return dcu_transfer_push(s, t, is_async);
 	if (!r)
-		dcu_effect_free(t->effect);
+		dgp_effect_free(t->effect);
 	return s ? r : why;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-#include "effect.h"
+#include "../../gpu/client/effect.h"
 #include "objects.h"
 
 /* A copy or a fill, as a command that a stream or a graph may have. */
@@ -23,5 +23,5 @@ int dcu_transfer_fill(uint64_t dst, size_t pitch, uint32_t value, unsigned eleme
 	size_t width, size_t height, struct transfer *ret);
 
 /* The command; takes no memory along that the caller may change. */
-struct dcu_cmd dcu_transfer_cmd(const struct transfer *t);
+struct dgp_cmd dcu_transfer_cmd(const struct transfer *t);
 int dcu_transfer_push(struct stream *stream, struct transfer *t, bool is_async);

@@ -111,7 +111,7 @@ int dcu_cuDeviceGetByPCIBusId(int *ret, const char *text)
 			return DCU_INVALID_VALUE;
 	}
 	for (int i = 0; i < dcu_n_devices; i++) {
-		const struct dcu_gpu_info *info = &dcu_devices[i].info;
+		const struct dgp_gpu_info *info = &dcu_devices[i].info;
 
 		if (info->domain != domain || info->bus != bus || info->device != device)
 			continue;
@@ -188,7 +188,7 @@ static int attribute_of(const struct device *device, int attribute)
 {
 	switch (attribute) {
 	case 16:
-		return (int)device->info.sms;
+		return (int)device->info.units;
 	case 33:
 		return (int)device->info.bus;
 	case 34:

@@ -8,7 +8,7 @@
  */
 
 static pthread_mutex_t numbers_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint16_t free_numbers[DCU_EVENTS];
+static uint16_t free_numbers[DGP_EVENTS];
 static uint32_t n_free, n_used;
 
 static bool take_number(uint16_t *ret)
@@ -16,7 +16,7 @@ static bool take_number(uint16_t *ret)
 	bool found;
 
 	pthread_mutex_lock(&numbers_lock);
-	found = n_free || n_used < DCU_EVENTS;
+	found = n_free || n_used < DGP_EVENTS;
 	if (found)
 		*ret = n_free ? free_numbers[--n_free] : (uint16_t)n_used++;
 	pthread_mutex_unlock(&numbers_lock);
@@ -69,7 +69,7 @@ int dcu_cuEventDestroy_v2(struct event *e)
 
 int dcu_cuEventRecordWithFlags(struct event *e, struct stream *handle, unsigned flags)
 {
-	struct dcu_cmd cmd = {.kind = DCU_RECORD};
+	struct dgp_cmd cmd = {.kind = DGP_RECORD};
 	int r;
 	struct stream *s = dcu_stream(handle, &r);
 
@@ -119,7 +119,7 @@ int dcu_cuEventQuery(struct event *e)
 	if (r)
 		return r;
 	last_record(e, &recorded, &slot, &seq);
-	return !recorded || dcu_is_done(slot, seq) ? 0 : DCU_NOT_READY;
+	return !recorded || dgp_is_done(slot, seq) ? 0 : DCU_NOT_READY;
 }
 
 int dcu_cuEventSynchronize(struct event *e)
@@ -134,7 +134,7 @@ int dcu_cuEventSynchronize(struct event *e)
 	if (r)
 		return r;
 	last_record(e, &recorded, &slot, &seq);
-	return recorded ? dcu_await(slot, seq) : 0;
+	return recorded ? dgp_await(slot, seq) : 0;
 }
 
 int dcu_cuEventElapsedTime_v2(float *ret, struct event *start, struct event *end)
@@ -150,15 +150,15 @@ int dcu_cuEventElapsedTime_v2(float *ret, struct event *start, struct event *end
 	s = dcu_cuEventQuery(end);
 	if (r || s)
 		return r ? r : s;
-	*ret = (float)((double)(int64_t)(dcu_area->event_ns[end->number] -
-					 dcu_area->event_ns[start->number]) /
+	*ret = (float)((double)(int64_t)(dgp_area->event_ns[end->number] -
+					 dgp_area->event_ns[start->number]) /
 		       1e6);
 	return 0;
 }
 
 int dcu_cuStreamWaitEvent(struct stream *handle, struct event *e, unsigned flags)
 {
-	struct dcu_cmd cmd = {.kind = DCU_WAIT_STREAM};
+	struct dgp_cmd cmd = {.kind = DGP_WAIT_STREAM};
 	bool recorded;
 	int r, slot;
 	struct stream *s = dcu_stream(handle, &r);

@@ -118,7 +118,7 @@ int dcu_cuGraphUpload(struct exec *e, struct stream *handle)
 struct run {
 	struct exec *exec;
 	struct stream *stream;
-	struct dcu_cmd cmd; /* of multiprocessors' time */
+	struct dgp_cmd cmd; /* of multiprocessors' time */
 	struct effect *effects, **last;
 	bool is_empty;
 	uint64_t seq;
@@ -138,20 +138,20 @@ static int flush(struct run *run)
 	return r;
 }
 
-static int add(struct run *run, const struct dcu_cmd *cmd)
+static int add(struct run *run, const struct dgp_cmd *cmd)
 {
 	struct effect *effect = (struct effect *)(uintptr_t)cmd->effect;
 	int r;
 
-	if (cmd->kind != DCU_KERNEL) {
-		struct dcu_cmd copy = *cmd;
+	if (cmd->kind != DGP_KERNEL) {
+		struct dgp_cmd copy = *cmd;
 
 		r = flush(run);
 		return r ? r : dcu_stream_push(run->stream, &copy, &run->seq);
 	}
 	if (run->is_empty)
 		run->cmd =
-			(struct dcu_cmd){.kind = DCU_KERNEL, .name = dcu_name("[graph]")};
+			(struct dgp_cmd){.kind = DGP_KERNEL, .name = dgp_name("[graph]")};
 	run->is_empty = false;
 	run->cmd.ns += cmd->ns;
 	run->cmd.launches += cmd->launches ? cmd->launches : 1;
@@ -168,7 +168,7 @@ static int run_transfer(struct run *run, const struct node *n)
 {
 	const struct set_params *s = &n->params.set;
 	struct transfer t;
-	struct dcu_cmd cmd;
+	struct dgp_cmd cmd;
 	int r;
 
 	if (n->params.type == DCU_NODE_COPY)
@@ -191,7 +191,7 @@ static void call_host_fn(struct host_task *task)
 static int run_host(struct run *run, const struct node *n)
 {
 	struct host_task *task = calloc(1, sizeof(*task));
-	struct dcu_cmd cmd = {.kind = DCU_HOST, .waits_for_host = 1};
+	struct dgp_cmd cmd = {.kind = DGP_HOST, .waits_for_host = 1};
 
 	task->call = call_host_fn;
 	task->fn = (void *)(uintptr_t)n->params.host.fn;
@@ -202,7 +202,7 @@ static int run_host(struct run *run, const struct node *n)
 
 static int run_kernel(struct run *run, const struct node *n)
 {
-	struct dcu_cmd cmd;
+	struct dgp_cmd cmd;
 	int r = dcu_func_load(n->launch.func, run->stream->ctx);
 
 	if (r)
@@ -316,7 +316,7 @@ static uint64_t relaunches(const struct exec *e)
 static int launch(struct exec *e, struct stream *s)
 {
 	struct run run = {.exec = e, .stream = s, .is_empty = true};
-	struct dcu_cmd after = {.kind = DCU_WAIT_STREAM};
+	struct dgp_cmd after = {.kind = DGP_WAIT_STREAM};
 	uint64_t turns = relaunches(e) + 1;
 	int r = 0;
 
@@ -330,7 +330,7 @@ static int launch(struct exec *e, struct stream *s)
 		r = run_graph(&run, e->graph);
 	r = r ? r : flush(&run);
 	e->last_slot = s->slot;
-	e->last_seq = dcu_slot_tail(s->slot);
+	e->last_seq = dgp_slot_tail(s->slot);
 	return r;
 }
 

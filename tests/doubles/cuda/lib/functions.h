@@ -146,7 +146,7 @@
 	X(cuCtxGetId, cuCtxGetId, cuCtxGetId, 12000, NO, LATER, P2(struct ctx *, unsigned long long *), A2) \
 	X(cuCtxSetFlags, cuCtxSetFlags, cuCtxSetFlags, 12010, NO, LATER, P1(unsigned), A1)
 
-#define DCU_COPY(X) \
+#define DGP_COPY(X) \
 	X(cuMemcpy, cuMemcpy, cuMemcpy, 4000, DS, LATER, P3(uint64_t, uint64_t, size_t), A3) \
 	X(cuMemcpy2DAsync_v2, cuMemcpy2DAsync, cuMemcpy2DAsync_v2, 3020, SZ, LATER, P2(const struct copy_2d *, struct stream *), A2) \
 	X(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned, cuMemcpy2DUnaligned_v2, 3020, DS, LATER, P1(const struct copy_2d *), A1) \
@@ -478,7 +478,7 @@
 	DCU_BATCH(X) \
 	DCU_CAPTURE(X) \
 	DCU_CONTEXT(X) \
-	DCU_COPY(X) \
+	DGP_COPY(X) \
 	DCU_CUDA_13(X) \
 	DCU_DEVICE(X) \
 	DCU_ERROR(X) \

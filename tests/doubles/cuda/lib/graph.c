@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph.h"
+#include "../../gpu/client/effect.h"
 #include "copy.h"
-#include "effect.h"
 #include "memory.h"
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static int try_transfer(const struct node *n)
 		r = dcu_transfer_fill(s->dst, s->pitch, s->value,
 			s->element ? s->element : 1, s->width, s->height, &t);
 	if (!r)
-		dcu_effect_free(t.effect);
+		dgp_effect_free(t.effect);
 	return r;
 }
 

@@ -40,7 +40,7 @@ int dcu_cuDeviceGetDevResource(int ordinal, struct resource *ret, int type)
 		return DCU_INVALID_DEVICE;
 	if (!ret || type != 1)
 		return DCU_INVALID_VALUE;
-	*ret = of_sms(dcu_device_at(ordinal)->info.sms);
+	*ret = of_sms(dcu_device_at(ordinal)->info.units);
 	return 0;
 }
 
@@ -50,7 +50,7 @@ int dcu_cuCtxGetDevResource(struct ctx *ctx, struct resource *ret, int type)
 		return DCU_INVALID_CONTEXT;
 	if (!ret || type != 1)
 		return DCU_INVALID_VALUE;
-	*ret = of_sms(ctx->device->info.sms);
+	*ret = of_sms(ctx->device->info.units);
 	return 0;
 }
 
@@ -115,8 +115,8 @@ int dcu_cuGreenCtxCreate(
 	g = calloc(1, sizeof(*g));
 	g->magic = DCU_IS_GREEN;
 	g->resource = desc->resource;
-	r = dcu_ctx_new(
-		device, (uint64_t)desc->resource.sms * 1000 / device->info.sms, &g->ctx);
+	r = dcu_ctx_new(device, (uint64_t)desc->resource.sms * 1000 / device->info.units,
+		&g->ctx);
 	if (r) {
 		free(g);
 		return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "helper.h"
-#include "effect.h"
+#include "../../gpu/client/effect.h"
 #include "process.h"
 #include <signal.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ static struct waiting {
 
 static void tell_done(uint32_t slot, uint64_t seq)
 {
-	atomic_store(&dcu_area->slots[slot].host_done, seq);
-	dcu_ring();
+	atomic_store(&dgp_area->slots[slot].host_done, seq);
+	dgp_ring();
 }
 
 static bool has_value(const struct host_task *task)
@@ -58,10 +58,10 @@ static void look_at_values(void)
 
 static void take_task(void)
 {
-	uint64_t at = hosts_head % DCU_EFFECTS;
-	struct host_task *task = (struct host_task *)(uintptr_t)dcu_area->hosts[at].what;
-	uint32_t slot = dcu_area->hosts[at].slot;
-	uint64_t seq = dcu_area->hosts[at].seq;
+	uint64_t at = hosts_head % DGP_EFFECTS;
+	struct host_task *task = (struct host_task *)(uintptr_t)dgp_area->hosts[at].what;
+	uint32_t slot = dgp_area->hosts[at].slot;
+	uint64_t seq = dgp_area->hosts[at].seq;
 
 	hosts_head++;
 	if (task->call) {
@@ -79,18 +79,18 @@ static void take_task(void)
 static void *help(void *unused)
 {
 	for (;;) {
-		uint32_t word = atomic_load(&dcu_area->host_word);
+		uint32_t word = atomic_load(&dgp_area->host_word);
 
-		dcu_effects_apply();
-		while (atomic_load(&dcu_area->hosts_tail) > hosts_head) {
-			dcu_effects_apply();
+		dgp_effects_apply();
+		while (atomic_load(&dgp_area->hosts_tail) > hosts_head) {
+			dgp_effects_apply();
 			take_task();
 		}
 		look_at_values();
 		if (waits)
 			usleep(50);
 		else
-			dcu_sleep_on(&dcu_area->host_word, word);
+			dgp_sleep_on(&dgp_area->host_word, word);
 	}
 	return NULL;
 }

@@ -79,14 +79,14 @@ static uint64_t length_of(const struct launch *l)
 	return l->func->ns;
 }
 
-struct dcu_cmd dcu_launch_cmd(const struct launch *l)
+struct dgp_cmd dcu_launch_cmd(const struct launch *l)
 {
-	struct dcu_cmd cmd = {
-		.kind = DCU_KERNEL, .ns = length_of(l), .name = l->func->name_number};
+	struct dgp_cmd cmd = {
+		.kind = DGP_KERNEL, .ns = length_of(l), .name = l->func->name_number};
 
 	if (l->func->kind != DCU_STORE)
 		return cmd;
-	cmd.effect = (uint64_t)(uintptr_t)dcu_effect_fill(
+	cmd.effect = (uint64_t)(uintptr_t)dgp_effect_fill(
 		dcu_resolve(l->first, 4), l->second, 4, 1);
 	cmd.waits_for_host = !dcu_is_device_address(l->first) && dcu_helper_start();
 	return cmd;
@@ -94,7 +94,7 @@ struct dcu_cmd dcu_launch_cmd(const struct launch *l)
 
 int dcu_launch_push(struct stream *stream, const struct launch *l)
 {
-	struct dcu_cmd cmd;
+	struct dgp_cmd cmd;
 	int r;
 
 	if (stream->capture)
@@ -268,7 +268,7 @@ static void call_stream_fn(struct host_task *task)
 static int push_task(struct stream *s, const struct host_task *task)
 {
 	struct host_task *copy = malloc(sizeof(*copy));
-	struct dcu_cmd cmd = {.kind = DCU_HOST, .waits_for_host = 1};
+	struct dgp_cmd cmd = {.kind = DGP_HOST, .waits_for_host = 1};
 
 	*copy = *task;
 	cmd.effect = (uint64_t)(uintptr_t)copy;
@@ -326,7 +326,7 @@ static int wait_value(struct stream *handle, uint64_t address, uint64_t value,
 static int write_value(
 	struct stream *handle, uint64_t address, uint64_t value, unsigned bytes)
 {
-	struct dcu_cmd cmd = {.kind = DCU_KERNEL};
+	struct dgp_cmd cmd = {.kind = DGP_KERNEL};
 	struct effect *effect;
 	int r;
 	struct stream *s = dcu_stream(handle, &r);
@@ -338,7 +338,7 @@ static int write_value(
 	at = dcu_resolve(address, bytes);
 	if (!at)
 		return DCU_INVALID_VALUE;
-	effect = dcu_effect_new();
+	effect = dgp_effect_new();
 	effect->dst = at;
 	effect->width = bytes;
 	effect->owned = malloc(sizeof(value));

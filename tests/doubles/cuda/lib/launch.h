@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-#include "effect.h"
+#include "../../gpu/client/effect.h"
 #include "objects.h"
 
 /* One launch of a function. */
@@ -15,5 +15,5 @@ struct launch {
 int dcu_launch_prepare(struct launch *launch, void **params, void **extra);
 
 /* The command, and how long it takes; its effect is the caller's until it is pushed. */
-struct dcu_cmd dcu_launch_cmd(const struct launch *launch);
+struct dgp_cmd dcu_launch_cmd(const struct launch *launch);
 int dcu_launch_push(struct stream *stream, const struct launch *launch);

@@ -10,7 +10,7 @@
 
 #define PAGE 4096ULL
 #define GRANULE 512ULL /* what small allocations are rounded up to */
-#define LARGE (2ULL << 20)
+#define MIB (1ULL << 20)
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct block *blocks;
@@ -125,7 +125,7 @@ static void give_offset(uint64_t offset, uint64_t bytes)
 {
 	struct hole *hole = malloc(sizeof(*hole));
 
-	fallocate(dcu_arena(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+	fallocate(dgp_arena(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
 		(off_t)bytes);
 	pthread_mutex_lock(&arena_lock);
 	*hole = (struct hole){offset, bytes, holes};
@@ -135,16 +135,16 @@ static void give_offset(uint64_t offset, uint64_t bytes)
 
 int dcu_take(const struct device *device, uint64_t bytes)
 {
-	struct dcu_message message = {.request = DCU_TAKE, .a = device->gpu, .b = bytes};
+	struct dgp_message message = {.request = DGP_TAKE, .a = device->gpu, .b = bytes};
 
-	return dcu_request(&message);
+	return dgp_request(&message);
 }
 
 void dcu_give(const struct device *device, uint64_t bytes)
 {
-	struct dcu_message message = {.request = DCU_GIVE, .a = device->gpu, .b = bytes};
+	struct dgp_message message = {.request = DGP_GIVE, .a = device->gpu, .b = bytes};
 
-	dcu_request(&message);
+	dgp_request(&message);
 }
 
 uint64_t dcu_addresses_take(uint64_t bytes)
@@ -160,7 +160,7 @@ void dcu_addresses_give(uint64_t offset, uint64_t bytes)
 int dcu_arena_map(size_t bytes, uint64_t offset, char **ret_host)
 {
 	char *host = mmap(NULL, round_up(bytes, PAGE), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_NORESERVE, dcu_arena(), (off_t)offset);
+		MAP_SHARED | MAP_NORESERVE, dgp_arena(), (off_t)offset);
 
 	if (host == MAP_FAILED)
 		return DCU_OUT_OF_MEMORY;
@@ -183,7 +183,7 @@ int dcu_arena_new(size_t bytes, uint64_t *ret_offset, char **ret_host)
 void dcu_arena_unmap(uint64_t offset, char *host, size_t bytes)
 {
 	munmap(host, round_up(bytes, PAGE));
-	fallocate(dcu_arena(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+	fallocate(dgp_arena(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
 		(off_t)round_up(bytes, PAGE));
 }
 
@@ -193,6 +193,13 @@ void dcu_arena_free(uint64_t offset, char *host, size_t bytes)
 	dcu_addresses_give(offset, bytes);
 }
 
+static uint64_t unit_of(size_t bytes)
+{
+	if (bytes > MIB)
+		return 2 * MIB;
+	return bytes > MIB / 2 ? MIB : GRANULE;
+}
+
 int dcu_block_new(struct ctx *ctx, size_t bytes, struct block *ret)
 {
 	int r;
@@ -200,7 +207,7 @@ int dcu_block_new(struct ctx *ctx, size_t bytes, struct block *ret)
 	if (bytes > ctx->device->info.memory_bytes)
 		return DCU_OUT_OF_MEMORY;
 	*ret = (struct block){.bytes = bytes,
-		.taken = round_up(bytes, bytes >= LARGE ? LARGE : GRANULE),
+		.taken = round_up(bytes, unit_of(bytes)),
 		.kind = DCU_BLOCK_DEVICE,
 		.ctx = ctx,
 		.device = ctx->device,
@@ -226,9 +233,9 @@ void dcu_block_free(const struct block *block)
 
 int dcu_foreign_map(uint32_t process, uint64_t offset, size_t bytes, struct block *ret)
 {
-	struct dcu_message message = {.request = DCU_ARENA, .a = process};
+	struct dgp_message message = {.request = DGP_ARENA, .a = process};
 	uint64_t mapped = round_up(bytes, PAGE), addresses;
-	int fd, r = dcu_request_file(&message, -1, &fd);
+	int fd, r = dgp_request_file(&message, -1, &fd);
 	char *host;
 
 	if (r || fd < 0)
@@ -316,6 +323,8 @@ char *dcu_resolve(uint64_t address, size_t bytes)
 {
 	char *at;
 
+	if (address + bytes < address)
+		return NULL;
 	if (!dcu_is_device_address(address))
 		return address ? (char *)(uintptr_t)address : NULL;
 	pthread_rwlock_rdlock(&lock);

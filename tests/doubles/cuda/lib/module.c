@@ -53,7 +53,7 @@ static bool add_kernel(struct module *m, char *const *words, int n)
 	f->magic = DCU_IS_FUNC;
 	f->module = m;
 	snprintf(f->name, sizeof(f->name), "%s", words[0]);
-	f->name_number = dcu_name(f->name);
+	f->name_number = dgp_name(f->name);
 	while (*last)
 		last = &(*last)->next;
 	*last = f;
@@ -76,6 +76,24 @@ static bool read_line(struct module *m, char *line)
 	}
 	return n >= 3 && strcmp(words[0], "kernel") == 0 &&
 	       add_kernel(m, words + 1, n - 1);
+}
+
+/* PTX: an entry whose parameter is called `ns` runs for as long as that says. */
+static bool read_ptx(struct module *m, const char *image)
+{
+	static const char begins[] = ".entry ", parameter[] = "(.param .u64 ns)";
+	const char *at = image;
+
+	while ((at = strstr(at, begins))) {
+		size_t n = strcspn(at += strlen(begins), "(");
+		char name[64], kind[] = "param";
+		char *words[] = {name, kind};
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, at);
+		if (strncmp(at + n, parameter, strlen(parameter)) == 0)
+			add_kernel(m, words, 2);
+	}
+	return m->funcs;
 }
 
 static bool read_image(struct module *m, const char *image)
@@ -115,7 +133,10 @@ static int load(const void *image, struct ctx *ctx, struct module **ret)
 	m->magic = DCU_IS_MODULE;
 	m->ctx = ctx;
 	pthread_mutex_init(&m->lock, NULL);
-	if (strncmp(image, FIRST_LINE, strlen(FIRST_LINE)) != 0 || !read_image(m, image))
+	if (strncmp(image, ".version", 8) == 0
+			? !read_ptx(m, image)
+			: strncmp(image, FIRST_LINE, strlen(FIRST_LINE)) != 0 ||
+				  !read_image(m, image))
 		r = DCU_INVALID_IMAGE;
 	else if (ctx && m->bytes)
 		r = dcu_take(ctx->device, m->bytes);
@@ -438,6 +459,6 @@ int dcu_cuOccupancyMaxPotentialBlockSize(int *grid, int *block, struct func *f,
 	if (!is_func(f))
 		return DCU_INVALID_HANDLE;
 	*block = limit > 0 && limit < 1024 ? limit : 1024;
-	*grid = (int)ctx->device->info.sms * (2048 / *block);
+	*grid = (int)ctx->device->info.units * (2048 / *block);
 	return 0;
 }

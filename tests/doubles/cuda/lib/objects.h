@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
+#include "../../gpu/client/queue.h"
 #include "process.h"
-#include "queue.h"
 
 /* What programs have handles of.  A handle that was destroyed stays readable, so that its
  * use is an error and not a crash. */
@@ -71,7 +71,7 @@ enum func_kind { DCU_FIXED, DCU_PARAM, DCU_SCALED, DCU_STORE };
 struct func {
 	uint32_t magic;
 	struct module *module;
-	char name[DCU_NAME_BYTES];
+	char name[DGP_NAME_BYTES];
 	uint16_t name_number;
 	enum func_kind kind;
 	uint64_t ns, bytes, relaunches;
@@ -110,7 +110,7 @@ void dcu_ctx_end(struct ctx *ctx);
 int dcu_ctx_await(struct ctx *ctx);
 int dcu_primary(struct device *device, struct ctx **ret);
 int dcu_stream_open(struct ctx *ctx, unsigned flags, int priority, struct stream **ret);
-int dcu_stream_push(struct stream *stream, struct dcu_cmd *cmd, uint64_t *ret_seq);
+int dcu_stream_push(struct stream *stream, struct dgp_cmd *cmd, uint64_t *ret_seq);
 uint64_t dcu_new_id(void);
 /* Frees what the context still has of memory. */
 void dcu_memory_leave(struct ctx *ctx);

@@ -114,7 +114,7 @@ int dcu_cuStreamSetAttribute(struct stream *handle, int attribute, const void *v
 		return DCU_INVALID_VALUE;
 	if (attribute == PRIORITY) {
 		s->priority = *(const int *)value;
-		atomic_store(&dcu_area->slots[s->slot].priority, s->priority);
+		atomic_store(&dgp_area->slots[s->slot].priority, s->priority);
 	}
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pool.h"
+#include "../../gpu/client/effect.h"
 #include "capture.h"
-#include "effect.h"
 #include "functions.h"
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static struct pool *new_pool(struct device *device)
 
 	p->magic = DCU_IS_POOL;
 	p->device = device;
-	p->process = dcu_number;
+	p->process = dgp_hello.number;
 	p->id = dcu_new_id();
 	pthread_mutex_init(&p->lock, NULL);
 	return p;
@@ -43,8 +43,8 @@ static struct pool *pool_in(struct pool **pools, struct device *device)
 	return *at;
 }
 
-static struct pool *defaults[DCU_GPUS_MAX], *of_graphs[DCU_GPUS_MAX],
-	*chosen[DCU_GPUS_MAX];
+static struct pool *defaults[DGP_GPUS_MAX], *of_graphs[DGP_GPUS_MAX],
+	*chosen[DGP_GPUS_MAX];
 
 struct pool *dcu_graph_pool(struct device *device)
 {
@@ -241,7 +241,7 @@ static void mark_freed(struct block *block)
 
 int dcu_free_async(uint64_t address, struct stream *stream)
 {
-	struct dcu_cmd cmd = {.kind = DCU_KERNEL, .name = dcu_name("[free]")};
+	struct dgp_cmd cmd = {.kind = DGP_KERNEL, .name = dgp_name("[free]")};
 	struct block *block = calloc(1, sizeof(*block));
 	struct effect *effect;
 
@@ -254,7 +254,7 @@ int dcu_free_async(uint64_t address, struct stream *stream)
 	dcu_block_change(address, mark_freed);
 	if (block->kind == DCU_BLOCK_POOL)
 		uncharge(block->pool, block->taken);
-	effect = dcu_effect_new();
+	effect = dgp_effect_new();
 	effect->call = drop_block;
 	effect->user = effect->owned = block;
 	cmd.effect = (uint64_t)(uintptr_t)effect;
@@ -357,7 +357,7 @@ int dcu_cuMemPoolDestroy(struct pool *pool)
 {
 	if (!is_pool(pool) || pool->is_default)
 		return DCU_INVALID_VALUE;
-	dcu_effects_apply();
+	dgp_effects_apply();
 	pthread_mutex_lock(&pool->lock);
 	shrink(pool, 0);
 	pool->threshold = 0;
@@ -371,7 +371,7 @@ int dcu_cuMemPoolTrimTo(struct pool *pool, size_t keep)
 {
 	if (!is_pool(pool))
 		return DCU_INVALID_VALUE;
-	dcu_effects_apply();
+	dgp_effects_apply();
 	pthread_mutex_lock(&pool->lock);
 	shrink(pool, keep);
 	pthread_mutex_unlock(&pool->lock);

@@ -39,7 +39,7 @@ struct device *dcu_device_of_gpu(uint32_t gpu)
 static struct shared describe(const struct block *block)
 {
 	return (struct shared){.magic = DCU_SHARED_BLOCK,
-		.process = dcu_number,
+		.process = dgp_hello.number,
 		.gpu = block->device->gpu,
 		.offset = block->offset,
 		.bytes = block->bytes,
@@ -88,7 +88,7 @@ int dcu_cuIpcOpenMemHandle_v2(uint64_t *ret, struct shared_bytes handle, unsigne
 	memcpy(&shared, &handle, sizeof(shared));
 	if (!ret || flags != 1 || shared.magic != DCU_SHARED_BLOCK)
 		return DCU_INVALID_VALUE;
-	if (shared.process == dcu_number)
+	if (shared.process == dgp_hello.number)
 		return DCU_INVALID_CONTEXT;
 	return map(&shared, ret);
 }
@@ -117,7 +117,7 @@ static bool is_pool(const struct pool *pool)
 int dcu_cuMemPoolExportToShareableHandle(
 	void *ret, struct pool *pool, uint32_t type, unsigned long long flags)
 {
-	struct shared shared = {.magic = DCU_SHARED_POOL, .process = dcu_number};
+	struct shared shared = {.magic = DCU_SHARED_POOL, .process = dgp_hello.number};
 
 	if (!ret || !is_pool(pool) || type != DCU_HANDLE_FD || flags ||
 		!(pool->handle_types & DCU_HANDLE_FD))

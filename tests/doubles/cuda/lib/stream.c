@@ -18,7 +18,7 @@ static __thread struct {
 int dcu_stream_open(struct ctx *ctx, unsigned flags, int priority, struct stream **ret)
 {
 	struct stream *s = calloc(1, sizeof(*s));
-	uint32_t slot_flags = flags & DCU_STREAM_NON_BLOCKING ? 0 : DCU_SLOT_BLOCKING;
+	uint32_t slot_flags = flags & DCU_STREAM_NON_BLOCKING ? 0 : DGP_SLOT_BLOCKING;
 
 	*s = (struct stream){.magic = DCU_IS_STREAM,
 		.ctx = ctx,
@@ -27,7 +27,7 @@ int dcu_stream_open(struct ctx *ctx, unsigned flags, int priority, struct stream
 			    : priority > 0      ? 0
 						: priority,
 		.id = dcu_new_id()};
-	s->slot = dcu_slot_open(ctx->number, slot_flags, s->priority);
+	s->slot = dgp_slot_open(ctx->number, slot_flags, s->priority);
 	if (s->slot < 0) {
 		free(s);
 		return DCU_OUT_OF_MEMORY;
@@ -78,11 +78,11 @@ struct stream *dcu_stream(struct stream *handle, int *ret)
 	return NULL;
 }
 
-int dcu_stream_push(struct stream *stream, struct dcu_cmd *cmd, uint64_t *ret_seq)
+int dcu_stream_push(struct stream *stream, struct dgp_cmd *cmd, uint64_t *ret_seq)
 {
 	int r = dcu_capture_forbids_legacy(stream);
 
-	return r ? r : dcu_push(stream->slot, &stream->ctx->order, cmd, ret_seq);
+	return r ? r : dgp_push(stream->slot, &stream->ctx->order, cmd, ret_seq);
 }
 
 int dcu_cuStreamCreateWithPriority(struct stream **ret, unsigned flags, int priority)
@@ -115,7 +115,7 @@ int dcu_cuStreamDestroy_v2(struct stream *stream)
 		*at = stream->next;
 	stream->magic = DCU_DEAD;
 	pthread_mutex_unlock(&stream->ctx->lock);
-	dcu_slot_close(stream->slot);
+	dgp_slot_close(stream->slot);
 	return 0;
 }
 
@@ -125,7 +125,7 @@ int dcu_cuStreamSynchronize(struct stream *handle)
 	struct stream *s = dcu_stream(handle, &r);
 
 	r = s ? dcu_capture_forbids(s) : r;
-	return r ? r : dcu_await(s->slot, dcu_slot_tail(s->slot));
+	return r ? r : dgp_await(s->slot, dgp_slot_tail(s->slot));
 }
 
 int dcu_cuStreamQuery(struct stream *handle)
@@ -136,7 +136,7 @@ int dcu_cuStreamQuery(struct stream *handle)
 	r = s ? dcu_capture_forbids(s) : r;
 	if (r)
 		return r;
-	return dcu_is_done(s->slot, dcu_slot_tail(s->slot)) ? 0 : DCU_NOT_READY;
+	return dgp_is_done(s->slot, dgp_slot_tail(s->slot)) ? 0 : DCU_NOT_READY;
 }
 
 int dcu_cuStreamGetFlags(struct stream *handle, unsigned *ret)

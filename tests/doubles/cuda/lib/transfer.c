@@ -30,7 +30,7 @@ int dcu_transfer_1d(uint64_t dst, uint64_t src, size_t bytes, struct transfer *r
 	if (!to || !from)
 		return DCU_INVALID_VALUE;
 	*ret = (struct transfer){
-		.effect = dcu_effect_copy(to, from, bytes), .bytes = bytes};
+		.effect = dgp_effect_copy(to, from, bytes), .bytes = bytes};
 	ret->copy = (struct copy_3d){at_address(src), at_address(dst), bytes, 1, 1};
 	note_sides(ret, dst, src);
 	return 0;
@@ -47,7 +47,7 @@ int dcu_transfer_fill(uint64_t dst, size_t pitch, uint32_t value, unsigned eleme
 	to = dcu_resolve(dst, height ? pitch * (height - 1) + row : 0);
 	if (!to)
 		return DCU_INVALID_VALUE;
-	*ret = (struct transfer){.effect = dcu_effect_fill(to, value, element, width),
+	*ret = (struct transfer){.effect = dgp_effect_fill(to, value, element, width),
 		.bytes = row * height};
 	ret->effect->height = height;
 	ret->effect->dst_pitch = pitch;
@@ -97,7 +97,7 @@ int dcu_transfer_3d(const struct copy_3d *c, struct transfer *ret)
 		return DCU_INVALID_VALUE;
 	*ret = (struct transfer){.copy = *c};
 	if (!c->width || !c->height || !c->depth) {
-		ret->effect = dcu_effect_new();
+		ret->effect = dgp_effect_new();
 		ret->to_device = ret->from_device = true;
 		return 0;
 	}
@@ -106,7 +106,7 @@ int dcu_transfer_3d(const struct copy_3d *c, struct transfer *ret)
 	if (r)
 		return r;
 	ret->bytes = c->width * c->height * c->depth;
-	ret->effect = dcu_effect_copy(dst.at, src.at, c->width);
+	ret->effect = dgp_effect_copy(dst.at, src.at, c->width);
 	ret->effect->height = c->height;
 	ret->effect->depth = c->depth;
 	ret->effect->dst_pitch = dst.pitch;
@@ -141,15 +141,15 @@ int dcu_transfer_2d(const struct copy_2d *c, struct transfer *ret)
 /* --- Into a stream --- */
 
 /* Copies within the device, and fills, are the work of its multiprocessors. */
-struct dcu_cmd dcu_transfer_cmd(const struct transfer *t)
+struct dgp_cmd dcu_transfer_cmd(const struct transfer *t)
 {
 	bool on_device = t->from_device && t->to_device;
-	uint64_t rate = on_device ? dcu_device_mb_s : dcu_host_mb_s;
+	uint64_t rate = on_device ? dgp_hello.device_mb_s : dgp_hello.host_mb_s;
 
-	return (struct dcu_cmd){.kind = on_device ? DCU_KERNEL : DCU_COPY,
-		.engine = t->to_device ? DCU_TO_DEVICE : DCU_TO_HOST,
+	return (struct dgp_cmd){.kind = on_device ? DGP_KERNEL : DGP_COPY,
+		.engine = t->to_device ? DGP_TO_DEVICE : DGP_TO_HOST,
 		.ns = t->bytes * 1000 / rate,
-		.name = dcu_name(on_device      ? t->effect->src ? "[copy]" : "[set]"
+		.name = dgp_name(on_device      ? t->effect->src ? "[copy]" : "[set]"
 				 : t->to_device ? "[to-device]"
 						: "[to-host]"),
 		.effect = (uint64_t)(uintptr_t)t->effect};
@@ -172,7 +172,7 @@ int dcu_transfer_push(struct stream *stream, struct transfer *t, bool is_async)
 {
 	bool on_device = t->from_device && t->to_device;
 	bool awaits = !is_async && !on_device;
-	struct dcu_cmd cmd;
+	struct dgp_cmd cmd;
 	uint64_t seq;
 	int r;
 
@@ -184,6 +184,6 @@ int dcu_transfer_push(struct stream *stream, struct transfer *t, bool is_async)
 	cmd.waits_for_host = !awaits && !t->to_device && dcu_helper_start();
 	r = dcu_stream_push(stream, &cmd, &seq);
 	if (r)
-		dcu_effect_free(t->effect);
-	return r || !awaits ? r : dcu_await(stream->slot, seq);
+		dgp_effect_free(t->effect);
+	return r || !awaits ? r : dgp_await(stream->slot, seq);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_uuid(const struct dcu_gpu_info *all, uint32_t n_all, const char *word)
+static int by_uuid(const struct dgp_gpu_info *all, uint32_t n_all, const char *word)
 {
 	int found = -1;
 
@@ -18,7 +18,7 @@ static int by_uuid(const struct dcu_gpu_info *all, uint32_t n_all, const char *w
 	return found;
 }
 
-static int find(const struct dcu_gpu_info *all, uint32_t n_all, const char *word)
+static int find(const struct dgp_gpu_info *all, uint32_t n_all, const char *word)
 {
 	char *end;
 	long number = strtol(word, &end, 10);
@@ -30,7 +30,7 @@ static int find(const struct dcu_gpu_info *all, uint32_t n_all, const char *word
 	return (int)number;
 }
 
-static int all_of_them(uint32_t n_all, uint32_t ret[DCU_GPUS_MAX])
+static int all_of_them(uint32_t n_all, uint32_t ret[DGP_GPUS_MAX])
 {
 	for (uint32_t i = 0; i < n_all; i++)
 		ret[i] = i;
@@ -38,7 +38,7 @@ static int all_of_them(uint32_t n_all, uint32_t ret[DCU_GPUS_MAX])
 }
 
 int dcu_visible(
-	const struct dcu_gpu_info *all, uint32_t n_all, uint32_t ret[DCU_GPUS_MAX])
+	const struct dgp_gpu_info *all, uint32_t n_all, uint32_t ret[DGP_GPUS_MAX])
 {
 	const char *list = getenv("CUDA_VISIBLE_DEVICES");
 	char copy[1024], *rest = NULL;

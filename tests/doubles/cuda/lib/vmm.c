@@ -17,6 +17,7 @@ struct phys {
 	uint64_t bytes, offset;
 	uint32_t refs;
 	bool is_multicast;
+	struct phys *original; /* which an import of this process's own keeps */
 	struct allocation_prop prop;
 };
 
@@ -114,7 +115,7 @@ static int make(uint64_t bytes, struct device *device, struct phys **ret)
 		return r;
 	}
 	p->magic = DCU_IS_PHYS;
-	p->process = dcu_number;
+	p->process = dgp_hello.number;
 	p->device = device;
 	p->bytes = bytes;
 	p->offset = dcu_addresses_take(bytes);
@@ -149,7 +150,9 @@ static void unref(struct phys *p)
 	if (--p->refs)
 		return;
 	p->magic = DCU_DEAD;
-	if (p->process != dcu_number)
+	if (p->original)
+		unref(p->original);
+	if (p->process != dgp_hello.number)
 		return;
 	dcu_addresses_give(p->offset, p->bytes);
 	if (p->device)
@@ -168,12 +171,12 @@ int dcu_cuMemRelease(struct phys *p)
 
 static int file_of(const struct phys *p)
 {
-	struct dcu_message message = {.request = DCU_ARENA, .a = p->process};
+	struct dgp_message message = {.request = DGP_ARENA, .a = p->process};
 	int fd = -1;
 
-	if (p->process == dcu_number || !p->process)
-		return dup(dcu_arena());
-	dcu_request_file(&message, -1, &fd);
+	if (p->process == dgp_hello.number || !p->process)
+		return dup(dgp_arena());
+	dgp_request_file(&message, -1, &fd);
 	return fd;
 }
 
@@ -313,8 +316,20 @@ int dcu_cuMemExportToShareableHandle(
 	shared.gpu = p->device ? p->device->gpu : 0;
 	shared.offset = p->offset;
 	shared.bytes = p->bytes;
+	shared.address = (uint64_t)(uintptr_t)p;
 	*(int *)ret = dcu_share_file(&shared);
 	return *(int *)ret < 0 ? DCU_OUT_OF_MEMORY : 0;
+}
+
+/* An import is as good as the handle that was exported: the memory lives for either. */
+static void keep_original(struct phys *p, struct phys *original)
+{
+	pthread_mutex_lock(&lock);
+	if (is_phys(original)) {
+		original->refs++;
+		p->original = original;
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 int dcu_cuMemImportFromShareableHandle(struct phys **ret, void *handle, uint32_t type)
@@ -332,8 +347,10 @@ int dcu_cuMemImportFromShareableHandle(struct phys **ret, void *handle, uint32_t
 	p->bytes = shared.bytes;
 	p->offset = shared.offset;
 	p->refs = 1;
-	if (p->process == dcu_number)
+	if (p->process == dgp_hello.number) {
 		p->process = 0; /* never given back twice */
+		keep_original(p, (struct phys *)(uintptr_t)shared.address);
+	}
 	p->prop = (struct allocation_prop){
 		.type = 1, .handle_types = type, .location = {DCU_AT_DEVICE, 0}};
 	*ret = p;

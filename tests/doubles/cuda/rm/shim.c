@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "../link.h"
+#include "../../gpu/link.h"
+#include "../../gpu/vendor.h"
 #include "abi.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +10,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Stands behind whatever else is preloaded, and is the kernel driver: a device file is a
@@ -28,15 +32,15 @@ static bool is_device(const char *path)
 
 static int open_device(const char *path)
 {
-	struct dcu_message message = {.request = DCU_RM_OPEN};
-	struct dcu_files in;
-	int fd = dcu_link_open(getenv("CLV_CUDA_DOUBLE"));
+	struct dgp_message message = {.request = DGP_RM_OPEN};
+	struct dgp_files in;
+	int fd = dgp_link_open(getenv("CLV_CUDA_DOUBLE"));
 	unsigned minor = 255;
 
 	sscanf(path, "/dev/nvidia%u", &minor);
 	message.a = minor;
-	if (fd < 0 || !dcu_link_send(fd, &message, NULL) ||
-		!dcu_link_receive(fd, &message, &in)) {
+	if (fd < 0 || !dgp_link_send(fd, &message, NULL) ||
+		!dgp_link_receive(fd, &message, &in)) {
 		if (fd >= 0)
 			close(fd);
 		errno = ENOENT;
@@ -115,22 +119,53 @@ static bool is_ours(int fd)
 	socklen_t bytes = sizeof(peer);
 
 	return getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0 &&
-	       peer.sun_family == AF_UNIX && strcmp(peer.sun_path, DCU_SOCKET) == 0;
+	       peer.sun_family == AF_UNIX && strcmp(peer.sun_path, DGP_SOCKET) == 0;
 }
 
-static int exchange(int fd, struct dcu_rm_call *call)
+static int ask(int fd, struct stat *ret)
 {
-	struct dcu_message message = {.request = DCU_RM, .rm = *call};
-	struct dcu_files out = {.n = 1}, in;
+	int r = (int)syscall(SYS_newfstatat, fd, "", ret, AT_EMPTY_PATH);
+
+	if (r == 0 && S_ISSOCK(ret->st_mode) && is_ours(fd)) {
+		ret->st_mode = S_IFCHR | 0666;
+		ret->st_rdev = makedev(195, 255);
+	}
+	return r;
+}
+
+EXPORT int fstat(int fd, struct stat *ret)
+{
+	return ask(fd, ret);
+}
+
+/* Where numbers of 64 bits are all there is, the two are one. */
+EXPORT int fstat64(int fd, struct stat64 *ret);
+int fstat64(int fd, struct stat64 *ret)
+{
+	return ask(fd, (struct stat *)(void *)ret);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int exchange(int fd, struct dgp_rm_call *call)
+{
+	struct dgp_message message = {.request = DGP_RM, .a = now_ns(), .rm = *call};
+	struct dgp_files out = {.n = 1}, in;
 	int pair[2];
 	bool answered;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -1;
 	out.fds[0] = pair[1];
-	answered = dcu_link_send(fd, &message, &out);
+	answered = dgp_link_send(fd, &message, &out);
 	close(pair[1]);
-	answered = answered && dcu_link_receive(pair[0], &message, &in);
+	answered = answered && dgp_link_receive(pair[0], &message, &in);
 	close(pair[0]);
 	if (!answered) {
 		errno = EIO;
@@ -145,11 +180,11 @@ static void *at(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
-static int with_params(int fd, struct dcu_rm_call *call, uint64_t params)
+static int with_params(int fd, struct dgp_rm_call *call, uint64_t params)
 {
 	int r;
 
-	if (call->bytes > DCU_RM_BYTES) {
+	if (call->bytes > DGP_RM_BYTES) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -166,7 +201,7 @@ static int do_alloc(int fd, void *arg, size_t bytes)
 	struct dcu_rm_alloc_short *s = arg;
 	struct dcu_rm_alloc *a = arg;
 	bool is_short = bytes == sizeof(*s);
-	struct dcu_rm_call call = {.number = DCU_RM_IOCTL_ALLOC,
+	struct dgp_rm_call call = {.number = DCU_RM_IOCTL_ALLOC,
 		.client = a->client,
 		.parent = a->parent,
 		.object = a->object,
@@ -187,7 +222,7 @@ static int do_alloc(int fd, void *arg, size_t bytes)
 static int do_control(int fd, void *arg, size_t bytes)
 {
 	struct dcu_rm_control *c = arg;
-	struct dcu_rm_call call = {.number = DCU_RM_IOCTL_CONTROL,
+	struct dgp_rm_call call = {.number = DCU_RM_IOCTL_CONTROL,
 		.client = c->client,
 		.object = c->object,
 		.what = c->command,
@@ -202,7 +237,7 @@ static int do_control(int fd, void *arg, size_t bytes)
 static int do_free(int fd, void *arg, size_t bytes)
 {
 	struct dcu_rm_free *f = arg;
-	struct dcu_rm_call call = {.number = DCU_RM_IOCTL_FREE,
+	struct dgp_rm_call call = {.number = DCU_RM_IOCTL_FREE,
 		.client = f->client,
 		.parent = f->parent,
 		.object = f->object};

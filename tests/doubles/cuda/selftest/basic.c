@@ -48,7 +48,7 @@ static void devices(void)
 	OK(cuDeviceGetUuid_v2(uuid, 1));
 	CHECK(uuid[0] == 0x11 && uuid[15] == 0xff);
 	OK(cuDeviceTotalMem_v2(&bytes, 1));
-	CHECK(bytes == (size_t)15360 << 20);
+	CHECK(bytes == T4_BYTES);
 	OK(cuDeviceGetAttribute(&sms, 16, 0));
 	CHECK(sms == 132);
 	IS(101, cuDeviceTotalMem_v2(&bytes, 2));

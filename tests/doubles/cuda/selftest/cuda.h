@@ -32,6 +32,7 @@ int cuCtxGetCurrent(handle *ctx);
 int cuCtxPushCurrent_v2(handle ctx);
 int cuCtxPopCurrent_v2(handle *ctx);
 int cuCtxSynchronize(void);
+int cuCtxSetLimit(int limit, size_t value);
 
 int cuModuleLoadData(handle *module, const void *image);
 int cuModuleUnload(handle module);

@@ -15,7 +15,7 @@ static void full(void)
 
 	begin();
 	OK(cuMemGetInfo_v2(&before, &total));
-	CHECK(total == (size_t)15360 << 20 && total - before == (size_t)300 << 20);
+	CHECK(total == T4_BYTES && total - before == (size_t)300 << 20);
 	OK(cuMemAlloc_v2(&p, 10 * GIB));
 	IS(2, cuMemAlloc_v2(&q, 5 * GIB));
 	OK(cuMemGetInfo_v2(&free_bytes, &total));
@@ -243,6 +243,48 @@ static void other_launches(void)
 	CHECK(stat_of("process", "run_ns") == 100000);
 }
 
+#define HEAP 2
+
+/* What kernels may allocate is taken when it is said how much. */
+static void heap(void)
+{
+	long long before;
+
+	begin();
+	before = stat_of("process", "bytes");
+	OK(cuCtxSetLimit(HEAP, (8 + 100) << 20));
+	CHECK(stat_of("process", "bytes") == before + (100 << 20));
+	OK(cuCtxSetLimit(HEAP, 8 << 20));
+	CHECK(stat_of("process", "bytes") == before);
+	IS(2, cuCtxSetLimit(HEAP, (size_t)1 << 40));
+	OK(cuCtxSetLimit(HEAP, (8 + 100) << 20));
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	CHECK(stat_of("process", "bytes") == 0);
+}
+
+/* Memory lives for an import as for the handle that was exported. */
+static void imported(void)
+{
+	const struct {
+		int type, handle_types, at[2];
+		void *reserved;
+		unsigned char flags[8];
+	} on_device = {1, 1, {1, 0}, NULL, {0}};
+	long long before;
+	handle first, second;
+	int fd;
+
+	begin();
+	before = stat_of("process", "bytes");
+	OK(cuMemCreate(&first, 2 << 20, &on_device, 0));
+	OK(cuMemExportToShareableHandle(&fd, first, 1, 0));
+	OK(cuMemImportFromShareableHandle(&second, (handle)(intptr_t)fd, 1));
+	OK(cuMemRelease(first));
+	CHECK(stat_of("process", "bytes") == before + (2 << 20));
+	OK(cuMemRelease(second));
+	CHECK(stat_of("process", "bytes") == before);
+}
+
 const struct case_of_test memory_cases[] = {
 	{"full", full, NULL, "gpu T4\n"},
 	{"copies", copies, NULL, NULL},
@@ -253,5 +295,7 @@ const struct case_of_test memory_cases[] = {
 	{"lazy", lazy, NULL, NULL},
 	{"bad-handles", bad_handles, NULL, NULL},
 	{"other-launches", other_launches, NULL, NULL},
+	{"heap", heap, NULL, NULL},
+	{"imported", imported, NULL, NULL},
 	{0},
 };

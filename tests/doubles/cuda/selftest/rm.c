@@ -122,6 +122,19 @@ static void schedule(void)
 	CHECK(stat_of("group 1 ", "run_ns") == 60000000);
 }
 
+/* The whole group's going and coming back, and what it ran then. */
+static void check_trace(char *text)
+{
+	unsigned long long off, on, began, ended, t;
+
+	CHECK(sscanf(text,
+		      "%*d 0 1 0 [off] %llu %llu %*d 0 1 0 [on] %llu %llu "
+		      "%*d 0 1 0 us20 %llu %*u",
+		      &began, &off, &t, &on, &ended) == 5);
+	CHECK(began <= off && off <= t && t <= on && on <= ended);
+	free(text);
+}
+
 static void channels(void)
 {
 	struct {
@@ -146,6 +159,7 @@ static void channels(void)
 	CHECK(control(seen.subdevice, 0x2080110b, &p, sizeof(p)) == 0);
 	launch(kernel("us20"), NULL, 0, 0);
 	OK(cuCtxSynchronize());
+	check_trace(ask("trace"));
 }
 
 /* The client is the open file's: a file of one's own does not help, that one does, in
@@ -242,7 +256,7 @@ static void other_files(void)
 const struct case_of_test rm_cases[] = {
 	{"rm-handles", handles, NULL, NULL},
 	{"rm-schedule", schedule, NULL, NULL},
-	{"rm-channels", channels, NULL, NULL},
+	{"rm-channels", channels, "trace\n", NULL},
 	{"rm-owner", owner, NULL, NULL},
 	{"rm-refused", refused, NULL, NULL},
 	{"rm-held", held, NULL, NULL},

@@ -15,6 +15,8 @@ struct case_of_test {
 #define IS(code, call) is(code, call, __FILE__, __LINE__, #call)
 #define OK(call) IS(0, call)
 #define CHECK(condition) check(condition, __FILE__, __LINE__, #condition)
+/* What programs have of a T4: 15,360 MiB less what the driver keeps. */
+#define T4_BYTES ((size_t)(15360 - 266) << 20)
 /* Both ends count. */
 #define BETWEEN(low, value, high) between(low, value, high, __FILE__, __LINE__, #value)
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "wire.h"
+#include <stdbool.h>
+#include <stdio.h>
+
+/* The GPUs of the node, and who is on them.  One thread; all times are CLOCK_MONOTONIC.
+ */
+
+#define DGP_NEVER UINT64_MAX
+
+struct group;
+struct process;
+
+/* A slot of a process as the machine sees it: what is known of its first command. */
+struct stream {
+	struct process *process;
+	struct dgp_slot *slot;
+	struct context *context;
+	uint32_t number;
+	bool ready;   /* nothing but an engine is missing */
+	bool started; /* an engine has run it */
+	bool handed;  /* the process has been told to do it */
+	uint64_t ready_ns, start_ns, left_ns;
+};
+
+/* What the hardware schedules: one runs at a time, each for its slice. */
+struct group {
+	struct context *context;
+	uint64_t slice_ns, run_ns;
+	bool enabled;
+	uint32_t n_ready;
+	struct stream *current; /* keeps its place when the group is preempted */
+	struct group *next;     /* of the same GPU, by age */
+	uint32_t interleave;
+};
+
+struct context {
+	uint32_t number, permille; /* of the GPU's multiprocessors */
+	struct process *process;
+	struct gpu *gpu;
+	struct group group;
+	uint64_t legacy_done; /* the order of the last command of its legacy stream */
+	struct context *next;
+};
+
+struct gpu {
+	uint32_t index;
+	struct dgp_gpu_info info;
+	uint64_t total_bytes, used_bytes, busy_ns, switches;
+	struct group *groups, *running, *last;
+	uint64_t slice_end, switched_at; /* a switch may take time */
+	struct stream *copying[DGP_COPY_ENGINES];
+};
+
+/* What a process has used; outlives it. */
+struct usage {
+	uint64_t bytes, peak_bytes, run_ns, copy_ns, launches, allocations;
+};
+
+struct process {
+	uint32_t number;
+	int pid, fd, pidfd, arena;
+	bool gone;
+	bool is_file; /* an open device file: it ends with its socket alone */
+	uint32_t host_word_seen;
+	struct dgp_area *area;
+	struct context *contexts;
+	struct usage usage[DGP_GPUS_MAX];
+	bool is_held; /* its memory, by a file that somebody else has, too */
+	struct stream streams[DGP_SLOTS];
+	struct process *next;
+};
+
+struct options {
+	uint64_t version, context_mib, switch_ns, slice_us, host_mb_s, device_mb_s;
+	uint64_t tell, trace;
+};
+
+struct machine {
+	struct options options;
+	struct gpu gpus[DGP_GPUS_MAX];
+	uint32_t n_gpus;
+	struct process *processes;
+	struct stream **active;
+	uint32_t n_active, active_room;
+	uint32_t last_number, last_context;
+	uint64_t now_ns;   /* until when all is known */
+	uint64_t asked_ns; /* when the ioctl that is answered began */
+	int epoll, bell, timer, listener;
+	bool memory_changed;
+};
+
+/* machine.c: false where the folder, which is the current one, has no node. */
+bool dgp_machine_init(struct machine *m);
+uint64_t dgp_now(void);
+
+/* time.c: lets the machine's time go on. */
+void dgp_advance(struct machine *m, uint64_t until_ns);
+/* When the next thing happens, if nobody submits anything. */
+uint64_t dgp_next_event(const struct machine *m);
+
+/* signal.c */
+bool dgp_barrier_is_open(struct dgp_area *area, const struct dgp_cmd *cmd);
+void dgp_signal_complete(
+	struct dgp_area *area, uint32_t signal, uint64_t start_ns, uint64_t end_ns);
+void dgp_wake_word(_Atomic uint32_t *word);
+
+/* wake.c: lets the threads go on whose commands are done; returns when to look again. */
+uint64_t dgp_wake(struct machine *m);
+
+/* context.c */
+struct context *dgp_context_new(
+	struct machine *m, struct process *process, uint32_t gpu, uint32_t permille);
+void dgp_context_free(struct machine *m, struct context *context);
+struct context *dgp_context_find(struct process *process, uint32_t number);
+/* A CUresult. */
+int dgp_memory_take(
+	struct machine *m, struct process *process, uint32_t gpu, uint64_t bytes);
+void dgp_memory_give(
+	struct machine *m, struct process *process, uint32_t gpu, uint64_t bytes);
+
+/* process.c */
+struct process *dgp_process_new(struct machine *m, int fd, int pid);
+void dgp_process_end(struct machine *m, struct process *process);
+void dgp_process_answer(struct machine *m, struct process *process);
+
+/* Its contexts' device files are still open somewhere: its memory is not free yet. */
+void dgp_process_release(struct machine *m, struct process *process);
+
+/* The files of a vendor's kernel driver. */
+struct dgp_kernel_driver {
+	void (*call)(struct machine *m, struct process *file, struct dgp_rm_call *call);
+	void (*file_end)(struct machine *m, struct process *file);
+	/* The context goes; its objects stay, and are no group's. */
+	void (*forget)(const struct context *context);
+	/* Whether a file that is open still has objects of the process's contexts. */
+	bool (*holds)(const struct process *process);
+};
+
+/* What one vendor's machine has that another's has not. */
+struct dgp_vendor {
+	uint64_t version, context_mib; /* what the options are without a file */
+	/* Fills the GPUs' info.  False where the folder has no node. */
+	bool (*read_node)(int dirfd, struct machine *m);
+	const char *node_file;
+	/* Who has memory, for another double: the option, its file, a process's line. */
+	const char *tell_option, *tell_file;
+	void (*tell)(const struct process *process, const struct gpu *gpu, FILE *to);
+	const struct dgp_kernel_driver *driver; /* NULL: there are no such files */
+};
+
+extern const struct dgp_vendor dgp_vendor;
+
+/* trace.c */
+void dgp_trace_add(struct machine *m, const struct stream *stream,
+	const struct dgp_cmd *cmd, uint64_t end_ns);
+/* From when somebody asked for it until now, when the group is off or on. */
+void dgp_trace_switch(struct machine *m, const struct context *context);
+void dgp_trace_print(FILE *to);
+
+/* stats.c */
+void dgp_stats_print(struct machine *m, FILE *to);
+void dgp_tell(struct machine *m);

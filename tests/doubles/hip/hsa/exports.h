@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "functions.h"
+
+struct dhs_symbol {
+	const char *name;
+	void *function;
+};
+
+extern const struct dhs_symbol dhs_symbols[];
+
+/* Whether a call may be made. */
+int dhs_begin(const char *name, bool unused);
+int dhs_missing(const char *name);
+
+static inline int dhs_end(int r, bool unused)
+{
+	return r;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "../../gpu/client/effect.h"
+#include "../../gpu/client/process.h"
+#include "../../gpu/client/queue.h"
+#include "hsa-functions.h"
+#include <pthread.h>
+
+/* ROCr upon the machine.  A process has one context, and so one group, on each GPU. */
+
+#define GRANULE 4096
+#define COPY_SLOTS 24
+
+struct agent;
+
+struct pool {
+	struct agent *agent;
+	uint32_t flags;
+};
+
+/* The slots that copies of one kind go through. */
+struct copier {
+	int slots[COPY_SLOTS], n, last;
+};
+
+struct agent {
+	uint32_t kind;
+	uint32_t gpu; /* the machine's number */
+	struct dgp_gpu_info info;
+	uint32_t context; /* 0 until there is something to run */
+	struct pool pools[3];
+	uint32_t n_pools;
+	struct copier copiers[DGP_COPY_ENGINES + 1]; /* the last: within the device */
+	pthread_mutex_t lock;
+};
+
+/* --- agent.c, visible.c --- */
+
+extern struct agent dhs_agents[DGP_GPUS_MAX + 1];
+extern int dhs_n_agents;
+
+void dhs_agents_find(void);
+int dhs_visible(const struct dgp_gpu_info *all, uint32_t n, uint32_t ret[DGP_GPUS_MAX]);
+struct agent *dhs_agent(hsa_agent handle);
+struct pool *dhs_pool(hsa_pool handle);
+static inline hsa_handle dhs_handle(const void *thing)
+{
+	return (hsa_handle)(uintptr_t)thing;
+}
+/* The agent's context; 0 where the GPU has no room for one. */
+uint32_t dhs_context(struct agent *agent);
+/* One attribute as a number or a text. */
+int dhs_give_u32(void *ret, uint32_t value);
+int dhs_give_text(void *ret, const char *text, size_t bytes);
+
+/* --- memory.c --- */
+
+enum block_kind { BLOCK_POOL, BLOCK_LOCKED, BLOCK_MAPPED, BLOCK_FOREIGN };
+
+struct block {
+	char *base;
+	size_t bytes, taken; /* taken: of the device */
+	enum block_kind kind;
+	struct pool *pool;
+	uint64_t offset; /* in the arena */
+	void *user;
+	uint32_t access;       /* of mapped memory */
+	struct physical *phys; /* likewise */
+	uint32_t locks;
+};
+
+bool dhs_block_add(const struct block *block);
+/* Copies the block that the address is in. */
+bool dhs_block_find(const void *p, struct block *ret);
+bool dhs_block_remove(const void *base, struct block *ret);
+bool dhs_block_change(
+	const void *p, void (*change)(struct block *block, void *user), void *user);
+int dhs_take(const struct agent *agent, uint64_t bytes);
+void dhs_give(const struct agent *agent, uint64_t bytes);
+uint64_t dhs_arena_new(size_t bytes);
+void dhs_arena_free(uint64_t offset, size_t bytes);
+
+/* --- signal.c --- */
+
+#define NO_SIGNAL UINT32_MAX
+
+hsa_signal dhs_signal_new(int64_t value);
+/* Its number; NO_SIGNAL for what is none. */
+uint32_t dhs_signal_number(hsa_signal signal);
+struct dgp_signal *dhs_signal_at(uint32_t number);
+bool dhs_compares(int64_t value, int condition, int64_t with);
+/* The command will count the signal down. */
+void dhs_signal_promise(uint32_t number, int slot, uint64_t seq);
+
+/* While somebody waits for a signal, the machine looks in time. */
+struct watch {
+	struct dgp_waiter *waiter;
+	bool exact;
+};
+void dhs_watch_begin(struct watch *watch, uint32_t signal);
+void dhs_watch_end(struct watch *watch);
+
+/* --- packet.c, queue.c --- */
+
+struct queue {
+	struct hsa_amd_queue amd;
+	struct agent *agent; /* NULL: soft */
+	int slot;
+	uint64_t first;     /* the slot's commands before the queue was */
+	uint64_t processed; /* packets */
+	_Atomic int64_t doorbell;
+	pthread_mutex_t lock;
+	hsa_queue_error error;
+	void *user;
+	bool is_inactive;
+	uint32_t mask[32];
+};
+
+/* The doorbell has been rung. */
+void dhs_queue_process(struct queue *queue, int64_t until);
+void dhs_mask_default(const struct agent *agent, uint32_t ret[32]);
+void dhs_mask_apply(struct queue *queue);
+
+/* --- kernel.c --- */
+
+enum kernel_kind {
+	KERNEL_PLAIN,
+	KERNEL_PARAM,
+	KERNEL_SCALED,
+	KERNEL_STORE,
+	KERNEL_FILL,
+	KERNEL_COPY
+};
+
+struct kernel {
+	char name[DGP_NAME_BYTES];
+	enum kernel_kind kind;
+	uint64_t ns;
+	uint16_t name_number;
+	bool lives;
+	struct executable *executable;
+	struct kernel *next;
+};
+
+/* NULL where the object is no kernel's. */
+const struct kernel *dhs_kernel(uint64_t object);
+
+/* --- copy.c --- */
+
+struct copy {
+	struct agent *agent; /* whose engines */
+	int how;             /* DGP_TO_DEVICE, DGP_TO_HOST, or DGP_COPY_ENGINES: within */
+	uint64_t bytes;
+	struct effect *effect;
+	uint32_t n_deps;
+	const hsa_signal *deps;
+	hsa_signal completion;
+};
+
+int dhs_copy(const struct copy *copy);
+/* Commands that wait for more signals than one can. */
+int dhs_push_deps(int slot, uint32_t n, const hsa_signal *deps);

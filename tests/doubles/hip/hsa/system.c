@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../../gpu/client/faults.h"
+#include "exports.h"
+#include "internal.h"
+#include <string.h>
+
+/* The runtime's beginning and end, and what it says of itself. */
+
+static _Atomic int references;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Needed before hsa_init, and where it is too late for it. */
+static bool is_anytime(const char *name)
+{
+	return strcmp(name, "hsa_init") == 0 || strcmp(name, "hsa_status_string") == 0;
+}
+
+int dhs_begin(const char *name, bool unused)
+{
+	if (!is_anytime(name) && (!references || dgp_forked))
+		return HSA_NOT_INITIALIZED;
+	return dgp_fault_due(name);
+}
+
+int dhs_missing(const char *name)
+{
+	return HSA_ERROR;
+}
+
+int dhs_hsa_init(void)
+{
+	int r = 0;
+
+	if (dgp_forked)
+		return HSA_OUT_OF_RESOURCES;
+	pthread_mutex_lock(&lock);
+	if (!dgp_connected) {
+		r = dgp_connect() ? HSA_OUT_OF_RESOURCES : 0;
+		if (!r)
+			dhs_agents_find();
+	}
+	if (!r)
+		references++;
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+/* What is left when the last reference goes stays until the process ends: it is not
+ * known who still looks at it. */
+int dhs_hsa_shut_down(void)
+{
+	references--;
+	return 0;
+}
+
+static const struct {
+	int status;
+	const char *text;
+} texts[] = {
+	{HSA_OK, "HSA_STATUS_SUCCESS: The function has been executed successfully."},
+	{HSA_ERROR, "HSA_STATUS_ERROR: A generic error has occurred."},
+	{HSA_INVALID_ARGUMENT,
+		"HSA_STATUS_ERROR_INVALID_ARGUMENT: One of the actual arguments does "
+		"not meet a precondition."},
+	{HSA_OUT_OF_RESOURCES,
+		"HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate "
+		"the necessary resources."},
+	{HSA_NOT_INITIALIZED,
+		"HSA_STATUS_ERROR_NOT_INITIALIZED: An API other than hsa_init has "
+		"been invoked while the reference count is 0."},
+};
+
+int dhs_hsa_status_string(int status, const char **ret)
+{
+	if (!ret)
+		return HSA_INVALID_ARGUMENT;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (texts[i].status != status)
+			continue;
+		*ret = texts[i].text;
+		return 0;
+	}
+	*ret = "HSA_STATUS_ERROR";
+	return status & 0x1000 || status == HSA_CU_MASK_REDUCED ? 0
+								: HSA_INVALID_ARGUMENT;
+}
+
+int dhs_hsa_system_get_info(int what, void *ret)
+{
+	if (!ret)
+		return HSA_INVALID_ARGUMENT;
+	switch (what) {
+	case HSA_SYSTEM_VERSION_MAJOR:
+	case HSA_SYSTEM_VERSION_MINOR:
+		*(uint16_t *)ret = 1;
+		return 0;
+	case HSA_SYSTEM_TIMESTAMP:
+		*(uint64_t *)ret = dgp_clock();
+		return 0;
+	case HSA_SYSTEM_TIMESTAMP_FREQUENCY:
+		*(uint64_t *)ret = 1000000000;
+		return 0;
+	case HSA_SYSTEM_SIGNAL_MAX_WAIT:
+		*(uint64_t *)ret = UINT64_MAX;
+		return 0;
+	case HSA_SYSTEM_ENDIANNESS:
+		*(uint32_t *)ret = 0;
+		return 0;
+	case HSA_SYSTEM_MACHINE_MODEL:
+		*(uint32_t *)ret = 1;
+		return 0;
+	case HSA_SYSTEM_EXTENSIONS:
+		memset(ret, 0, 128);
+		return 0;
+	}
+	return HSA_INVALID_ARGUMENT;
+}
+
+int dhs_hsa_system_extension_supported(
+	uint16_t extension, uint16_t major, uint16_t minor, bool *ret)
+{
+	*ret = false;
+	return 0;
+}
+
+int dhs_hsa_system_major_extension_supported(
+	uint16_t extension, uint16_t major, uint16_t *minor, bool *ret)
+{
+	*minor = 0;
+	*ret = false;
+	return 0;
+}
+
+/* Faults of the GPU are not played here. */
+int dhs_hsa_amd_register_system_event_handler(hsa_event_fn fn, void *user)
+{
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "functions.h"
+
+struct dhi_symbol {
+	const char *name;
+	void *function;
+};
+
+/* What programs can ask for by name, by name. */
+extern const struct dhi_symbol dhi_symbols[];
+
+/* Whether a call may be made.  is_own: its default stream is the thread's. */
+int dhi_begin(const char *name, bool is_own);
+/* Keeps the error for the thread. */
+int dhi_end(int r, bool is_own);
+int dhi_missing(const char *name);

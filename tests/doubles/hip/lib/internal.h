@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "../hsa/functions.h"
+#include "hip-functions.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* HIP upon ROCr: all that it does to a GPU it does through the functions of
+ * libhsa-runtime64, found as any program finds them. */
+
+#define QUEUE_PACKETS 1024
+#define CHECKPOINTS 4 /* in a queue */
+#define KERNARG_BYTES 256
+#define ARGS_MAX 192
+#define FRONTIER_MAX 64
+
+#define IS_STREAM 0x73747265
+#define IS_EVENT 0x6576656e
+#define IS_MODULE 0x6d6f6475
+#define IS_FUNC 0x66756e63
+#define IS_GRAPH 0x67726170
+#define IS_EXEC 0x65786563
+#define IS_POOL 0x706f6f6c
+#define IS_ARRAY 0x61727261
+
+/* --- runtime.c --- */
+
+struct device {
+	int ordinal;
+	hsa_agent agent;
+	hsa_pool coarse, fine;
+	char name[64], arch[64], uuid[32];
+	uint32_t units, warp, bdf, domain, major;
+	size_t bytes;
+	_Atomic uint64_t taken; /* by this process, as far as HIP knows */
+	struct stream *null;
+	struct module *builtin;
+	struct func *fill, *copy;
+	struct pool *default_pool, *pool;
+	struct stream *streams; /* all of them but the null stream */
+	pthread_mutex_t lock;   /* of that list; before any stream's */
+	unsigned flags;
+};
+
+struct thread {
+	int device, last_error;
+	unsigned per_thread; /* calls whose default stream is the thread's */
+	struct stream *own;
+	int capture_mode;
+};
+
+extern struct device dhi_devices[16];
+extern int dhi_n_devices;
+extern hsa_agent dhi_cpu;
+extern hsa_pool dhi_host_pool, dhi_kernarg_pool;
+extern _Thread_local struct thread dhi_thread;
+
+struct device *dhi_device_at(int ordinal);
+struct device *dhi_current(void);
+/* The HIP error for one of HSA's. */
+int dhi_error_of(int hsa);
+
+/* --- mark.c: signals that stand for "all until here is done" --- */
+
+struct mark {
+	hsa_signal signal;
+	_Atomic int references;
+	struct mark *behind; /* needed as long as this one is not done */
+	struct mark *next;
+};
+
+struct mark *dhi_mark_new(void);
+struct mark *dhi_mark_keep(struct mark *mark);
+void dhi_mark_drop(struct mark *mark);
+bool dhi_mark_is_done(const struct mark *mark);
+void dhi_mark_await(const struct mark *mark);
+
+/* --- stream.c --- */
+
+struct held {
+	struct mark *mark;
+	uint64_t until; /* the queue has read so many packets */
+};
+
+struct stream {
+	uint32_t magic;
+	struct device *device;
+	unsigned flags;
+	int priority;
+	uint32_t mask[32], mask_words;
+	struct hsa_queue *queue; /* NULL until there is something to run */
+	char *kernargs;
+	pthread_mutex_t lock;
+	_Atomic uint64_t n_packets;
+	struct mark *tail;     /* stands for the first tail_packets */
+	uint64_t tail_packets; /* packets */
+	struct mark *pending;  /* not in the queue: what comes next waits for it */
+	struct mark *checkpoints[CHECKPOINTS];
+	struct held *held;
+	uint32_t n_held, held_room;
+	_Atomic uint64_t null_seen;    /* of the null stream's work */
+	_Atomic uint64_t seen_by_null; /* of this stream's work */
+	_Atomic uint64_t n_ops;        /* of any kind */
+	struct capture *capture;
+	struct node *frontier[FRONTIER_MAX]; /* what its next node depends on */
+	int n_frontier;
+	struct stream *next_captured, *next;
+};
+
+#define STREAM_NON_BLOCKING 1
+
+/* The stream that a handle stands for, for the calling thread; NULL: there is none. */
+struct stream *dhi_stream(struct stream *handle);
+struct stream *dhi_stream_new(struct device *device, unsigned flags, int priority,
+	const uint32_t *mask, uint32_t words);
+void dhi_stream_await(struct stream *s);
+void dhi_device_await(struct device *device);
+
+/* What other streams have that must be done before the stream's next work.  Wants no lock
+ * of a stream. */
+struct marks {
+	struct mark **list;
+	uint32_t n;
+};
+
+void dhi_stream_gather(struct stream *s, struct marks *ret);
+
+/* These want the stream's lock.  dhi_stream_ready: it has a queue, and the marks, which
+ * it takes, are waited for in it.  dhi_stream_continue: so is what is not in the queue.
+ */
+int dhi_stream_ready(struct stream *s, struct marks *marks);
+void dhi_stream_continue(struct stream *s);
+struct mark *dhi_stream_mark(
+	struct stream *s); /* to be dropped; NULL: nothing ever was */
+
+/* --- packet.c: these want the stream's lock, too --- */
+
+/* The next packet, to be filled and then given to dhi_packet_ring with its header. */
+union hsa_packet *dhi_packet_next(struct stream *s, uint64_t *ret_index);
+void dhi_packet_ring(
+	struct stream *s, uint64_t index, uint16_t header, struct mark *mark);
+void dhi_barrier(struct stream *s, struct mark *dep, struct mark *completion);
+
+/* --- op.c: what streams and graphs have in them --- */
+
+enum op_kind {
+	OP_EMPTY,
+	OP_KERNEL,
+	OP_COPY,
+	OP_FILL,
+	OP_HOST,
+	OP_RECORD,
+	OP_WAIT,
+	OP_WRITE,
+	OP_AWAIT,
+	OP_FREE,
+	OP_ALLOC,
+	OP_GRAPH
+};
+
+/* As the kernels that do it want it. */
+struct copy_args {
+	char *dst;
+	const char *src;
+	size_t dst_pitch, dst_slice, src_pitch, src_slice, width, height, depth;
+};
+
+struct fill_args {
+	char *dst;
+	size_t pitch, slice, width, height, depth;
+	uint32_t value, element;
+};
+
+struct op {
+	enum op_kind kind;
+	union {
+		struct {
+			struct func *func;
+			uint32_t grid[3], block[3]; /* grid: in threads */
+			uint32_t shared;
+			char args[ARGS_MAX];
+			struct event *start, *stop;
+		} kernel;
+		struct copy_args copy;
+		struct fill_args fill;
+		struct {
+			host_fn fn;
+			stream_fn of_stream;
+			struct stream *stream;
+			void *user;
+		} host;
+		struct {
+			struct event *event;
+			struct mark
+				*mark; /* of a wait: as it was when it was asked for */
+		} event;
+		struct {
+			char *p;
+			uint64_t value, mask;
+			unsigned bytes, how;
+		} value;
+		struct {
+			void *p;
+			size_t bytes;
+		} memory;
+		struct graph *graph;
+	};
+};
+
+/* Puts it into the stream, or into the graph that captures it. */
+int dhi_submit(struct stream *s, const struct op *op);
+/* The same for what the caller waits for. */
+int dhi_submit_sync(struct stream *s, const struct op *op);
+/* host.c: wants the stream's lock. */
+int dhi_host_push(struct stream *s, const struct op *op);
+
+/* --- memory.c --- */
+
+enum memory_kind {
+	MEMORY_DEVICE,
+	MEMORY_HOST,
+	MEMORY_MANAGED,
+	MEMORY_REGISTERED,
+	MEMORY_POOL,
+	MEMORY_FOREIGN,
+	MEMORY_MAPPED
+};
+
+struct memory {
+	char *base;
+	size_t bytes;
+	enum memory_kind kind;
+	struct device *device;
+	unsigned flags;
+	struct pool *pool;
+};
+
+bool dhi_memory_find(const void *p, struct memory *ret);
+bool dhi_memory_add(const struct memory *memory);
+bool dhi_memory_remove(const void *base, struct memory *ret);
+static inline bool dhi_is_device_memory(const struct memory *m)
+{
+	return m->kind == MEMORY_DEVICE || m->kind >= MEMORY_POOL;
+}
+/* Counted by HIP; these return an error of HIP's. */
+int dhi_take(struct device *device, hsa_pool pool, size_t bytes, void **ret);
+void dhi_give(struct device *device, void *p, size_t bytes);
+
+/* --- event.c --- */
+
+struct event {
+	uint32_t magic;
+	unsigned flags;
+	struct device *device;
+	struct mark *mark;       /* NULL: never recorded */
+	struct capture *capture; /* recorded in one */
+	struct node *captured[FRONTIER_MAX];
+	int n_captured;
+	pthread_mutex_t lock;
+};
+
+bool dhi_is_event(const struct event *event);
+/* Takes the mark. */
+void dhi_event_set(struct event *event, struct mark *mark, struct device *device);
+
+/* --- module.c --- */
+
+struct func {
+	uint32_t magic;
+	char name[48];
+	struct module *module;
+	uint64_t object;
+	uint32_t kernarg_bytes;
+	struct func *next;
+};
+
+struct module {
+	uint32_t magic;
+	struct device *device;
+	hsa_handle executable;
+	struct func *funcs;
+	pthread_mutex_t lock;
+};
+
+int dhi_module_load(struct device *device, const void *image, struct module **ret);
+int dhi_builtin(struct device *device);
+void dhi_module_free(struct module *module);
+int dhi_module_get(struct module *module, const char *name, struct func **ret);
+/* The function on a device that a program's stub stands for. */
+struct func *dhi_func_of(const void *host, struct device *device);
+bool dhi_is_func(const struct func *f);
+/* launch.c: the operation of a launch. */
+int dhi_launch_op(struct func *f, const uint32_t grid[3], const uint32_t block[3],
+	size_t shared, void **params, void **extra, struct op *ret);
+
+/* --- capture.c --- */
+
+/* Adds it to the capture of the stream. */
+int dhi_capture_add(struct stream *s, const struct op *op);
+/* 906 where the null stream may not be used now. */
+int dhi_capture_check(const struct stream *s);
+/* Whether the thread may not do what waits or allocates; marks captures as spoilt. */
+int dhi_capture_is_unsafe(void);
+/* What recording and waiting for events does to captures; true: it was that. */
+bool dhi_capture_record(struct stream *s, struct event *event);
+bool dhi_capture_wait(struct stream *s, struct event *event, int *ret);
+
+/* --- pool.c --- */
+
+void dhi_pool_trim(struct device *device);
+int dhi_pool_perform_free(struct stream *s, void *p);
+void dhi_pool_give(const struct memory *memory);
+
+/* --- graph.c --- */
+
+struct node {
+	struct graph *graph; /* NULL: it has gone */
+	struct op op;
+	struct node **deps;
+	size_t n_deps;
+	struct kernel_params kernel; /* as they were given */
+	void *params[ARGS_MAX / 8];
+	struct set_params set;
+	const struct node *original; /* of a clone */
+	bool is_done;                /* while they are put in order */
+	struct node *next;
+};
+
+struct graph {
+	uint32_t magic;
+	struct node *nodes, **order;
+	size_t n;
+	struct graph *owner;         /* of a child */
+	struct graph_memory *memory; /* what its nodes allocate; its clones have it too */
+};
+
+struct graph_memory {
+	_Atomic int references;
+	struct memory *blocks;
+	size_t n;
+};
+
+bool dhi_is_graph(const struct graph *graph);
+struct graph *dhi_graph_new(void);
+void dhi_graph_free(struct graph *graph);
+struct node *dhi_graph_add(
+	struct graph *graph, struct node *const *deps, size_t n, const struct op *op);
+/* With its children; the memory stays the original's. */
+struct graph *dhi_graph_clone(const struct graph *graph);
+/* False where it goes round in circles. */
+bool dhi_graph_order(struct graph *graph);
+struct node *dhi_graph_find(const struct graph *graph, const struct node *original);
+/* Memory that lives as long as the graph does. */
+int dhi_graph_take(struct graph *graph, struct device *device, size_t bytes, void **ret);
+
+/* array.c */
+int dhi_copy_3d_args(const struct copy_3d *copy, struct copy_args *ret);
+
+struct exec {
+	uint32_t magic;
+	struct graph *graph;
+};
+
+bool dhi_is_exec(const struct exec *exec);
+/* capture.c: the graph and the frontier of a stream that is captured. */
+struct graph *dhi_capture_graph(struct stream *s);

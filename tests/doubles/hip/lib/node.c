@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "internal.h"
+#include <string.h>
+
+/* The nodes of graphs, and their parameters. */
+
+#define FIRST_TYPE (DHI_ROCM >= 6 ? 0 : 1)
+
+static int add(struct node **ret, struct graph *graph, struct node *const *deps, size_t n,
+	const struct op *op)
+{
+	if (!ret || !dhi_is_graph(graph) || (n && !deps))
+		return HIP_INVALID_VALUE;
+	for (size_t i = 0; i < n; i++)
+		if (!deps[i] || deps[i]->graph != graph)
+			return HIP_INVALID_VALUE;
+	*ret = dhi_graph_add(graph, deps, n, op);
+	return 0;
+}
+
+static bool is(const struct node *node, enum op_kind kind)
+{
+	return node && node->graph && node->op.kind == kind;
+}
+
+/* The node of the executable graph that was made of this one. */
+static struct node *in_exec(struct exec *exec, const struct node *node, enum op_kind kind)
+{
+	if (!dhi_is_exec(exec) || !is(node, kind))
+		return NULL;
+	return dhi_graph_find(exec->graph, node);
+}
+
+int dhi_hipGraphNodeGetType(struct node *node, int *ret)
+{
+	static const int types[] = {[OP_KERNEL] = 0,
+		[OP_COPY] = 1,
+		[OP_FILL] = 2,
+		[OP_HOST] = 3,
+		[OP_GRAPH] = 4,
+		[OP_EMPTY] = 5,
+		[OP_WAIT] = 6,
+		[OP_RECORD] = 7,
+		[OP_ALLOC] = 10,
+		[OP_FREE] = 11};
+
+	if (!node || !node->graph || !ret)
+		return HIP_INVALID_VALUE;
+	*ret = types[node->op.kind] + FIRST_TYPE;
+	return 0;
+}
+
+int dhi_hipGraphAddEmptyNode(
+	struct node **ret, struct graph *graph, struct node *const *deps, size_t n)
+{
+	return add(ret, graph, deps, n, &(struct op){.kind = OP_EMPTY});
+}
+
+/* --- Kernels, by their stubs --- */
+
+static int kernel_op(const struct kernel_params *p, struct op *ret)
+{
+	uint32_t threads[3], block[3];
+	struct func *f;
+
+	if (!p || !p->function)
+		return HIP_INVALID_VALUE;
+	f = dhi_func_of(p->function, dhi_current());
+	if (!f && dhi_is_func(p->function))
+		f = p->function;
+	if (!f)
+		return HIP_INVALID_DEVICE_FUNCTION;
+	memcpy(block, &p->block, sizeof(block));
+	memcpy(threads, &p->grid, sizeof(threads));
+	for (int i = 0; i < 3; i++)
+		threads[i] *= block[i];
+	return dhi_launch_op(f, threads, block, p->shared, p->params, p->extra, ret);
+}
+
+/* The parameters that are given back are the node's own. */
+static void keep_kernel(
+	struct node *node, const struct kernel_params *p, const struct op *op)
+{
+	node->op = *op;
+	node->kernel = *p;
+	node->kernel.extra = NULL;
+	node->kernel.params = node->params;
+	for (size_t i = 0; i < ARGS_MAX / 8; i++)
+		node->params[i] = node->op.kernel.args + 8 * i;
+}
+
+int dhi_hipGraphAddKernelNode(struct node **ret, struct graph *graph,
+	struct node *const *deps, size_t n, const struct kernel_params *p)
+{
+	struct op op;
+	int r = kernel_op(p, &op);
+
+	r = r ? r : add(ret, graph, deps, n, &op);
+	if (!r)
+		keep_kernel(*ret, p, &op);
+	return r;
+}
+
+int dhi_hipGraphKernelNodeGetParams(struct node *node, struct kernel_params *ret)
+{
+	if (!is(node, OP_KERNEL) || !ret)
+		return HIP_INVALID_VALUE;
+	*ret = node->kernel;
+	return 0;
+}
+
+static int set_kernel(struct node *node, const struct kernel_params *p)
+{
+	struct op op;
+	int r = node ? kernel_op(p, &op) : HIP_INVALID_VALUE;
+
+	if (!r)
+		keep_kernel(node, p, &op);
+	return r;
+}
+
+int dhi_hipGraphKernelNodeSetParams(struct node *node, const struct kernel_params *p)
+{
+	return set_kernel(is(node, OP_KERNEL) ? node : NULL, p);
+}
+
+int dhi_hipGraphExecKernelNodeSetParams(
+	struct exec *exec, struct node *node, const struct kernel_params *p)
+{
+	return set_kernel(in_exec(exec, node, OP_KERNEL), p);
+}
+
+/* --- Copies --- */
+
+static int copy_op(void *dst, const void *src, size_t bytes, int kind, struct op *ret)
+{
+	if (!dst || !src || kind < 0 || kind > 4)
+		return HIP_INVALID_VALUE;
+	*ret = (struct op){.kind = OP_COPY,
+		.copy = {
+			.dst = dst, .src = src, .width = bytes, .height = 1, .depth = 1}};
+	return 0;
+}
+
+int dhi_hipGraphAddMemcpyNode1D(struct node **ret, struct graph *graph,
+	struct node *const *deps, size_t n, void *dst, const void *src, size_t bytes,
+	int kind)
+{
+	struct op op;
+	int r = copy_op(dst, src, bytes, kind, &op);
+
+	return r ? r : add(ret, graph, deps, n, &op);
+}
+
+int dhi_hipGraphAddMemcpyNode(struct node **ret, struct graph *graph,
+	struct node *const *deps, size_t n, const struct copy_3d *copy)
+{
+	struct op op = {.kind = OP_COPY};
+	int r = dhi_copy_3d_args(copy, &op.copy);
+
+	return r ? r : add(ret, graph, deps, n, &op);
+}
+
+static int set_copy(struct node *node, void *dst, const void *src, size_t bytes, int kind)
+{
+	return node ? copy_op(dst, src, bytes, kind, &node->op) : HIP_INVALID_VALUE;
+}
+
+int dhi_hipGraphMemcpyNodeSetParams1D(
+	struct node *node, void *dst, const void *src, size_t bytes, int kind)
+{
+	return set_copy(is(node, OP_COPY) ? node : NULL, dst, src, bytes, kind);
+}
+
+int dhi_hipGraphExecMemcpyNodeSetParams1D(struct exec *exec, struct node *node, void *dst,
+	const void *src, size_t bytes, int kind)
+{
+	return set_copy(in_exec(exec, node, OP_COPY), dst, src, bytes, kind);
+}
+
+/* --- Fills --- */
+
+static int set_op(const struct set_params *p, struct op *ret)
+{
+	if (!p || !p->dst || (p->element != 1 && p->element != 2 && p->element != 4))
+		return HIP_INVALID_VALUE;
+	*ret = (struct op){.kind = OP_FILL,
+		.fill = {p->dst, p->pitch, 0, p->width * p->element, p->height, 1,
+			p->value, p->element}};
+	return 0;
+}
+
+int dhi_hipGraphAddMemsetNode(struct node **ret, struct graph *graph,
+	struct node *const *deps, size_t n, const struct set_params *p)
+{
+	struct op op;
+	int r = set_op(p, &op);
+
+	r = r ? r : add(ret, graph, deps, n, &op);
+	if (!r)
+		(*ret)->set = *p;
+	return r;
+}
+
+int dhi_hipGraphMemsetNodeGetParams(struct node *node, struct set_params *ret)
+{
+	if (!is(node, OP_FILL) || !ret)
+		return HIP_INVALID_VALUE;
+	*ret = node->set;
+	return 0;
+}
+
+static int set_fill(struct node *node, const struct set_params *p)
+{
+	int r = node ? set_op(p, &node->op) : HIP_INVALID_VALUE;
+
+	if (!r)
+		node->set = *p;
+	return r;
+}
+
+int dhi_hipGraphMemsetNodeSetParams(struct node *node, const struct set_params *p)
+{
+	return set_fill(is(node, OP_FILL) ? node : NULL, p);
+}
+
+int dhi_hipGraphExecMemsetNodeSetParams(
+	struct exec *exec, struct node *node, const struct set_params *p)
+{
+	return set_fill(in_exec(exec, node, OP_FILL), p);
+}
+
+/* --- The program's functions --- */
+
+int dhi_hipGraphAddHostNode(struct node **ret, struct graph *graph,
+	struct node *const *deps, size_t n, const struct host_params *p)
+{
+	struct op op = {.kind = OP_HOST};
+
+	if (!p || !p->fn)
+		return HIP_INVALID_VALUE;
+	op.host.fn = p->fn;
+	op.host.user = p->user;
+	return add(ret, graph, deps, n, &op);
+}
+
+int dhi_hipGraphHostNodeGetParams(struct node *node, struct host_params *ret)
+{
+	if (!is(node, OP_HOST) || !ret)
+		return HIP_INVALID_VALUE;
+	*ret = (struct host_params){node->op.host.fn, node->op.host.user};
+	return 0;
+}
+
+int dhi_hipGraphHostNodeSetParams(struct node *node, const struct host_params *p)
+{
+	if (!is(node, OP_HOST) || !p || !p->fn)
+		return HIP_INVALID_VALUE;
+	node->op.host.fn = p->fn;
+	node->op.host.user = p->user;
+	return 0;
+}
+
+/* --- Graphs and events --- */
+
+int dhi_hipGraphAddChildGraphNode(struct node **ret, struct graph *graph,
+	struct node *const *deps, size_t n, struct graph *child)
+{
+	struct op op = {.kind = OP_GRAPH};
+	int r;
+
+	if (!dhi_is_graph(child) || child == graph)
+		return HIP_INVALID_VALUE;
+	op.graph = dhi_graph_clone(child);
+	op.graph->owner = graph;
+	r = add(ret, graph, deps, n, &op);
+	if (r)
+		dhi_graph_free(op.graph);
+	return r;
+}
+
+int dhi_hipGraphChildGraphNodeGetGraph(struct node *node, struct graph **ret)
+{
+	if (!is(node, OP_GRAPH) || !ret)
+		return HIP_INVALID_VALUE;
+	*ret = node->op.graph;
+	return 0;
+}
+
+static int add_event(struct node **ret, struct graph *graph, struct node *const *deps,
+	size_t n, struct event *event, enum op_kind kind)
+{
+	struct op op = {.kind = kind, .event = {event, NULL}};
+
+	return dhi_is_event(event) ? add(ret, graph, deps, n, &op) : HIP_INVALID_VALUE;
+}
+
+int dhi_hipGraphAddEventRecordNode(struct node **ret, struct graph *graph,
+	struct node *const *deps, size_t n, struct event *event)
+{
+	return add_event(ret, graph, deps, n, event, OP_RECORD);
+}
+
+int dhi_hipGraphAddEventWaitNode(struct node **ret, struct graph *graph,
+	struct node *const *deps, size_t n, struct event *event)
+{
+	return add_event(ret, graph, deps, n, event, OP_WAIT);
+}
+
+/* --- Memory: taken when the node is made, and the graph's until it goes --- */
+
+int dhi_hipGraphAddMemAllocNode(struct node **ret, struct graph *graph,
+	struct node *const *deps, size_t n, struct alloc_node *params)
+{
+	struct op op = {.kind = OP_ALLOC};
+	struct device *device;
+	int r;
+
+	if (!params || !params->bytes || !dhi_is_graph(graph))
+		return HIP_INVALID_VALUE;
+	device = dhi_device_at(params->props.location.id);
+	if (!device)
+		return HIP_INVALID_VALUE;
+	r = dhi_graph_take(graph, device, params->bytes, &op.memory.p);
+	r = r ? r : add(ret, graph, deps, n, &op);
+	if (!r)
+		params->p = op.memory.p;
+	return r;
+}
+
+int dhi_hipGraphAddMemFreeNode(struct node **ret, struct graph *graph,
+	struct node *const *deps, size_t n, void *p)
+{
+	struct op op = {.kind = OP_EMPTY};
+	struct memory memory;
+
+	if (!dhi_memory_find(p, &memory))
+		return HIP_INVALID_VALUE;
+	return add(ret, graph, deps, n, &op);
+}

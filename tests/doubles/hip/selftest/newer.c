@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "selftest.h"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What came with ROCm 6, and is not there before. */
+
+#if DHI_ROCM >= 6
+static long long used(void)
+{
+	return stat_of("gpu 0", "used");
+}
+
+static void map(void *at, size_t bytes, struct physical *physical)
+{
+	struct access access = {{1, 0}, 3};
+
+	OK(hipMemMap(at, bytes, 0, physical, 0));
+	OK(hipMemSetAccess(at, bytes, &access, 1));
+}
+
+static void virtual_memory(void)
+{
+	struct alloc_props props = {.type = 1, .handle_type = 1, .location = {1, 0}};
+	struct physical *physical;
+	uint32_t value = 0;
+	size_t piece;
+	void *at;
+
+	OK(hipMemGetAllocationGranularity(&piece, &props, 0));
+	CHECK(piece == 2 * MIB);
+	OK(hipMemAddressReserve(&at, 8 * MIB, 0, NULL, 0));
+	CHECK(used() == 0);
+	OK(hipMemCreate(&physical, 4 * MIB, &props, 0));
+	CHECK(used() == (long long)(4 * MIB));
+	map(at, 4 * MIB, physical);
+	OK(hipMemset(at, 5, 4 * MIB));
+	OK(hipMemcpy(&value, (char *)at + MIB, 4, HIP_TO_HOST));
+	CHECK(value == 0x05050505);
+	/* The piece lives as long as a handle or a mapping does. */
+	OK(hipMemRelease(physical));
+	CHECK(used() == (long long)(4 * MIB));
+	OK(hipMemUnmap(at, 4 * MIB));
+	CHECK(used() == 0);
+	OK(hipMemAddressFree(at, 8 * MIB));
+	IS(HIP_OUT_OF_MEMORY, hipMemCreate(&physical, 100 * GIB, &props, 0));
+	IS(HIP_INVALID_VALUE, hipMemCreate(&physical, 5, &props, 0));
+}
+
+static void import(pid_t from, int number)
+{
+	struct physical *physical;
+	uint32_t value = 0;
+	char path[64];
+	void *at;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", from, number);
+	fd = open(path, O_RDONLY);
+	CHECK(fd >= 0);
+	OK(hipMemImportFromShareableHandle(&physical, (void *)(intptr_t)fd, 1));
+	OK(hipMemAddressReserve(&at, 2 * MIB, 0, NULL, 0));
+	map(at, 2 * MIB, physical);
+	OK(hipMemcpy(&value, at, 4, HIP_TO_HOST));
+	CHECK(value == 0x07070707);
+	CHECK(used() == (long long)(2 * MIB));
+}
+
+static void exported(void)
+{
+	struct alloc_props props = {.type = 1, .handle_type = 1, .location = {1, 0}};
+	struct physical *physical;
+	int fd = -1, ready[2], status;
+	pid_t pid;
+	void *at;
+
+	CHECK(pipe(ready) == 0);
+	pid = fork();
+	if (pid == 0) {
+		CHECK(read(ready[0], &fd, sizeof(fd)) == sizeof(fd));
+		import(getppid(), fd);
+		_exit(0);
+	}
+	OK(hipMemCreate(&physical, 2 * MIB, &props, 0));
+	OK(hipMemAddressReserve(&at, 2 * MIB, 0, NULL, 0));
+	map(at, 2 * MIB, physical);
+	OK(hipMemset(at, 7, 2 * MIB));
+	OK(hipDeviceSynchronize());
+	OK(hipMemExportToShareableHandle(&fd, physical, 1, 0));
+	CHECK(write(ready[1], &fd, sizeof(fd)) == sizeof(fd));
+	waitpid(pid, &status, 0);
+	CHECK(status == 0);
+}
+
+static void *symbol(const char *name, int version, uint64_t flags)
+{
+	int status = 9;
+	void *found = NULL;
+
+	OK(hipGetProcAddress(name, &found, version, flags, &status));
+	CHECK(status == 0 && found);
+	return found;
+}
+
+int hipMemcpy_spt(void *dst, const void *src, size_t bytes, int kind);
+
+static void by_name(void)
+{
+	void *found;
+	int status;
+
+	CHECK(symbol("hipMalloc", 602, 0) == (void *)hipMalloc);
+	CHECK(symbol("hipMemcpy", 602, 2) == (void *)hipMemcpy_spt);
+	CHECK(symbol("hipMalloc", 602, 2) == (void *)hipMalloc);
+	CHECK(symbol("hipGetDeviceProperties", 500, 0) == (void *)hipGetDeviceProperties);
+	CHECK(symbol("hipGetDeviceProperties", 602, 0) ==
+		(void *)hipGetDevicePropertiesR0600);
+	IS(HIP_NOT_FOUND, hipGetProcAddress("hipNothing", &found, 602, 0, &status));
+	CHECK(status == 1);
+}
+
+static void properties(void)
+{
+	static struct props_6 now;
+	static struct props_5 before;
+
+	OK(hipGetDevicePropertiesR0600(&now, 0));
+	OK(hipGetDeviceProperties(&before, 0));
+	CHECK(strcmp(now.name, "AMD Instinct MI300X") == 0 && now.units == 304);
+	CHECK(strcmp(now.arch_name, "gfx942:sramecc+:xnack-") == 0);
+	CHECK(memcmp(now.uuid.bytes, "9a3b000000000500", 16) == 0);
+	CHECK(strcmp(before.name, now.name) == 0 && before.units == 304);
+	CHECK(before.total_bytes == now.total_bytes);
+}
+
+static _Atomic int called;
+
+static void count_call(void *user)
+{
+	called += (int)(intptr_t)user;
+}
+
+static void launches(void)
+{
+	struct drv_launch_config config = {.grid = {100, 1, 1}, .block = {64, 1, 1}};
+	struct event *from, *to;
+
+	OK(hipEventCreate(&from));
+	OK(hipEventCreate(&to));
+	launch(kernel("ms100"), NULL, 0, 0);
+	OK(hipEventRecord(from, NULL));
+	OK(hipDrvLaunchKernelEx(&config, kernel("groups"), NULL, NULL));
+	OK(hipEventRecord(to, NULL));
+	OK(hipLaunchHostFunc(NULL, count_call, (void *)4));
+	OK(hipDeviceSynchronize());
+	CHECK(called == 4);
+	BETWEEN(0.0999, elapsed_ms(from, to), 0.1001);
+}
+
+/* ROCm 6 asks the driver what is left: another process's memory is gone. */
+static void others_memory(void)
+{
+	int ready[2], done[2];
+	size_t left, total;
+	void *p;
+	char c;
+
+	CHECK(pipe(ready) == 0 && pipe(done) == 0);
+	if (fork() == 0) {
+		OK(hipMalloc(&p, 3 * GIB));
+		CHECK(write(ready[1], "", 1) == 1 && read(done[0], &c, 1) == 1);
+		_exit(0);
+	}
+	CHECK(read(ready[0], &c, 1) == 1);
+	OK(hipMemGetInfo(&left, &total));
+	CHECK(left == total - 3 * GIB);
+	CHECK(write(done[1], "", 1) == 1);
+}
+
+const struct case_of_test newer_cases[] = {
+	{"virtual-memory", virtual_memory, NULL, NULL},
+	{"exported", exported, NULL, NULL},
+	{"by-name", by_name, NULL, NULL},
+	{"properties", properties, NULL, "gpu MI300X\n"},
+	{"newer-launches", launches, NULL, NULL},
+	{"others-memory", others_memory, NULL, NULL},
+	{0},
+};
+#else
+/* ROCm 5 has the names, and nothing behind them. */
+static void nothing_virtual(void)
+{
+	void *at;
+
+	IS(HIP_NOT_SUPPORTED, hipMemAddressReserve(&at, 8 * MIB, 0, NULL, 0));
+	IS(HIP_NOT_SUPPORTED, hipMemUnmap(NULL, 0));
+}
+
+static void own_memory(void)
+{
+	size_t left, total;
+	void *p;
+	int ready[2], done[2];
+	char c;
+
+	CHECK(pipe(ready) == 0 && pipe(done) == 0);
+	if (fork() == 0) {
+		OK(hipMalloc(&p, 3 * GIB));
+		CHECK(write(ready[1], "", 1) == 1 && read(done[0], &c, 1) == 1);
+		_exit(0);
+	}
+	CHECK(read(ready[0], &c, 1) == 1);
+	OK(hipMemGetInfo(&left, &total));
+	CHECK(left == total);
+	CHECK(write(done[1], "", 1) == 1);
+}
+
+const struct case_of_test newer_cases[] = {
+	{"nothing-virtual", nothing_virtual, NULL, NULL},
+	{"own-memory", own_memory, NULL, NULL},
+	{0},
+};
+#endif
