@@ -386,15 +386,27 @@ static int read_nodes(struct clv_yaml_value value, void *into, struct clv_error 
 
 /* All of it. */
 
-/* Who has no lease has no gate that could hold him back. */
-static int read_no_lease(struct clv_yaml_value value, void *into, struct clv_error *err)
+/* A gate that is not there, or is walked round, holds nobody back. */
+static int read_without_throttle(struct clv_yaml_value value, const char *why,
+	enum clv_watch_policy *into, struct clv_error *err)
 {
 	int r = read_policy(value, into, err);
 
-	if (r >= 0 && *(enum clv_watch_policy *)into == CLV_WATCH_THROTTLE)
-		return clv_yaml_fail(value, err, -EINVAL,
-			"a process without a lease has no gate: report it or end it");
+	if (r >= 0 && *into == CLV_WATCH_THROTTLE)
+		return clv_yaml_fail(value, err, -EINVAL, "%s: report it or end it", why);
 	return r;
+}
+
+static int read_no_lease(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return read_without_throttle(
+		value, "a process without a lease has no gate", into, err);
+}
+
+static int read_past_gate(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return read_without_throttle(
+		value, "no gate throttles what passes by it", into, err);
 }
 
 static int read_duration(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -447,6 +459,7 @@ static int read_ignored(struct clv_yaml_value value, void *into, struct clv_erro
 static const struct clv_yaml_field watch_fields[] = {
 	{"over-quota", read_policy, false, offsetof(struct clv_config, over_quota)},
 	{"no-lease", read_no_lease, false, offsetof(struct clv_config, no_lease)},
+	{"past-gate", read_past_gate, false, offsetof(struct clv_config, past_gate)},
 	{"tolerance", read_tolerance, false,
 		offsetof(struct clv_config, tolerance_bytes)},
 	{"grace", read_duration, false, offsetof(struct clv_config, grace_ns)},
@@ -460,6 +473,19 @@ static int read_watch(struct clv_yaml_value value, void *into, struct clv_error 
 	return MAP(watch_fields, value, into, err);
 }
 
+static int read_executor(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	static const char *const names[_CLV_EXECUTOR_MAX] = {
+		[CLV_EXECUTOR_AUTO] = "auto",
+		[CLV_EXECUTOR_GATE] = "gate",
+	};
+	int which = clv_yaml_read_choice(value, names, _CLV_EXECUTOR_MAX, err);
+
+	if (which >= 0)
+		*(enum clv_executor_choice *)into = (enum clv_executor_choice)which;
+	return which < 0 ? which : 0;
+}
+
 static const struct clv_yaml_field config_fields[] = {
 	{"version", read_version, true, 0},
 	{"listen", read_listen, false, 0},
@@ -468,6 +494,7 @@ static const struct clv_yaml_field config_fields[] = {
 	{"viewers", read_viewers, false, 0},
 	{"tenants", read_tenants, false, 0},
 	{"overcommit", read_bool, false, offsetof(struct clv_config, allow_overcommit)},
+	{"executor", read_executor, false, offsetof(struct clv_config, executor)},
 	{"watch", read_watch, false, 0},
 	{"nodes", read_nodes, false, 0},
 };

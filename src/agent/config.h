@@ -40,6 +40,12 @@ enum clv_watch_policy {
 	_CLV_WATCH_MAX,
 };
 
+enum clv_executor_choice {
+	CLV_EXECUTOR_AUTO,
+	CLV_EXECUTOR_GATE,
+	_CLV_EXECUTOR_MAX,
+};
+
 struct clv_config {
 	/* Over the network; port 0: not at all. */
 	char address[64];
@@ -55,7 +61,8 @@ struct clv_config {
 	struct clv_config_node *nodes;
 	size_t n_nodes;
 	bool allow_overcommit;
-	enum clv_watch_policy over_quota, no_lease;
+	enum clv_executor_choice executor;
+	enum clv_watch_policy over_quota, no_lease, past_gate;
 	uint64_t tolerance_bytes; /* of each process, that no call shows */
 	uint64_t grace_ns;        /* before anything is said or done */
 	uint64_t hang_ns;         /* that a lease may keep the device from others */

@@ -9,6 +9,7 @@
 #include "agent/device-cache.h"
 #include "agent/device-json.h"
 #include "agent/device-lock.h"
+#include "agent/executor.h"
 #include "agent/hardware.h"
 #include "agent/http.h"
 #include "agent/probe.h"
@@ -63,6 +64,7 @@ struct clv_devices *clv_devices_free(struct clv_devices *devices)
 	for (size_t i = 0; i < devices->n_items; i++) {
 		struct clv_agent_device *device = devices->items[i];
 
+		clv_executor_free(device->executor);
 		clv_arbiter_free(device->arbiter);
 		clv_close_fd(&device->lock_fd);
 		free(device->leases);
@@ -386,6 +388,7 @@ int clv_devices_arbiter(struct clv_devices *devices, struct clv_agent_device *de
 
 		if (r < 0)
 			return r;
+		clv_executor_begin(devices->agent, device);
 	}
 	*ret = device->arbiter;
 	return 0;

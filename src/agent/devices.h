@@ -34,6 +34,7 @@ struct clv_agent_device {
 	char cordon_reason[CLV_REASON_MAX];
 	struct clv_usage usage;
 	struct clv_usage_idle idle;
+	struct clv_executor *executor; /* NULL: nothing was tried */
 	bool is_enforced; /* drivers said something of its leases when it was last read */
 	struct clv_condition *condition; /* of a whole device; NULL: nothing is known */
 	bool is_changing;  /* an apply is about to take it away: nothing new is let in */

@@ -6,6 +6,8 @@
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/ledger.h"
+#include "agent/overhead.h"
+#include "agent/past-gate.h"
 #include "arbiter/arbiter.h"
 #include "base/clock.h"
 #include "base/units.h"
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* A throttled lease runs on, so that it can free what it has too much. */
 #define THROTTLED_PART 10u
@@ -22,6 +25,7 @@ struct pass {
 	struct clv_agent *agent;
 	struct clv_sightings *sightings;
 	uint64_t now_ns;
+	bool has_mean_utilization;
 };
 
 /* Leases over their quota. */
@@ -31,6 +35,9 @@ struct clv_share clv_enforce_share(const struct clv_lease *lease)
 	struct clv_share share = lease->record.share;
 	uint32_t cap_ppm = share.compute_ppm / THROTTLED_PART;
 
+	/* Of several devices it has each whole, and so their own bounds. */
+	if (lease->n_others > 0)
+		share.memory_bytes = UINT64_MAX;
 	if (!lease->truth.is_throttled)
 		return share;
 	if (cap_ppm < THROTTLED_LEAST_PPM)
@@ -49,17 +56,6 @@ static void throttle(struct clv_lease *lease, bool is_wanted)
 	lease->truth.is_throttled = is_wanted;
 	share = clv_enforce_share(lease);
 	clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &share);
-}
-
-static void end_processes(const struct pass *pass, const struct clv_lease *lease)
-{
-	for (size_t i = 0; i < pass->sightings->n; i++) {
-		struct clv_sighting *sighting = &pass->sightings->items[i];
-
-		if (sighting->kind == CLV_SIGHTING_LEASED &&
-			strcmp(sighting->lease, lease->record.id) == 0)
-			clv_sighting_end(sighting, pass->now_ns);
-	}
 }
 
 static const char *say_policy(const struct clv_lease *lease)
@@ -103,7 +99,7 @@ static void act_on_over(const struct pass *pass, struct clv_lease *lease)
 	if (settings->over_quota == CLV_WATCH_THROTTLE)
 		throttle(lease, true);
 	if (settings->over_quota == CLV_WATCH_END)
-		end_processes(pass, lease);
+		clv_sightings_end(pass->sightings, lease, pass->now_ns);
 }
 
 static void act_on_within(const struct pass *pass, struct clv_lease *lease)
@@ -123,25 +119,44 @@ static void act_on_within(const struct pass *pass, struct clv_lease *lease)
 		"the driver says that it is within its quota again");
 }
 
-/* A lease that has whole devices has the device's own bound. */
-static void look_at_lease(const struct pass *pass, struct clv_lease *lease)
+static void look_at_memory(const struct pass *pass, struct clv_lease *lease,
+	const struct clv_sightings_total *total)
 {
 	struct clv_lease_truth *truth = &lease->truth;
-	uint64_t allowed_bytes = lease->record.share.memory_bytes;
-	size_t n;
+	uint64_t allowed_bytes = lease->record.share.memory_bytes +
+				 total->n * pass->agent->settings->tolerance_bytes;
 
-	if (lease->record.is_queued || lease->n_others > 0)
-		return;
-	truth->is_known =
-		clv_sightings_sum(pass->sightings, lease, &truth->memory_bytes, &n);
-	allowed_bytes += n * pass->agent->settings->tolerance_bytes;
+	clv_overhead_take(lease, total);
+	truth->is_known = total->memory_bytes != CLV_READING_UNKNOWN;
+	truth->memory_bytes = total->memory_bytes;
 	if (truth->is_known && truth->memory_bytes > allowed_bytes)
 		act_on_over(pass, lease);
 	else
 		act_on_within(pass, lease);
 }
 
+/* A lease that has whole devices has the device's own bound. */
+static void look_at_lease(const struct pass *pass, struct clv_lease *lease)
+{
+	struct clv_sightings_total total;
+
+	if (lease->record.is_queued || lease->n_others > 0)
+		return;
+	clv_sightings_sum(pass->sightings, lease, &total);
+	look_at_memory(pass, lease, &total);
+	if (pass->has_mean_utilization)
+		clv_past_gate_look(lease, &total, pass->sightings);
+	else
+		clv_past_gate_forget(lease);
+}
+
 /* Processes without a lease. */
+
+/* What the agent itself started: it tries what a driver can do. */
+static bool is_self(void *userdata, const struct clv_process_id *id)
+{
+	return id->pid == getpid();
+}
 
 /* By the file itself: names are what a process likes to be called, and paths are another
  * thing in another mount namespace. */
@@ -178,15 +193,19 @@ static void explain(const struct clv_sighting *sighting, char *ret, size_t ret_b
 
 static void report_stranger(struct clv_agent *agent, struct clv_sighting *sighting)
 {
-	char what[160], why[120], held[32] = "unknown memory";
+	char what[160], why[120], held[32] = "unknown memory", busy[48] = "";
 
 	clv_sighting_describe(sighting, what, sizeof(what));
 	explain(sighting, why, sizeof(why));
 	if (sighting->memory_bytes != CLV_READING_UNKNOWN)
 		clv_units_format_bytes(sighting->memory_bytes, held);
+	if (sighting->utilization > 0)
+		snprintf(busy, sizeof(busy), " and %.0f %% of its compute",
+			100 * sighting->utilization);
 	sighting->is_reported = true;
 	clv_events_emit_for_device(agent, CLV_EVENT_PROCESS_WITHOUT_LEASE,
-		sighting->device->info.name, "%s uses it with %s: %s", what, held, why);
+		sighting->device->info.name, "%s uses it with %s%s: %s", what, held, busy,
+		why);
 }
 
 static void look_at_stranger(const struct pass *pass, struct clv_sighting *sighting)
@@ -195,6 +214,7 @@ static void look_at_stranger(const struct pass *pass, struct clv_sighting *sight
 
 	if (sighting->kind == CLV_SIGHTING_LEASED ||
 		is_ignored(settings, sighting->id.pid) ||
+		clv_process_has_ancestor(sighting->id.pid, is_self, NULL) ||
 		pass->now_ns - sighting->first_ns < settings->grace_ns)
 		return;
 	if (!sighting->is_reported)
@@ -229,17 +249,20 @@ static bool look_at_leases(const struct pass *pass, const struct clv_agent_devic
 			const struct clv_lease_truth *truth = &part->leases[j]->truth;
 
 			look_at_lease(pass, part->leases[j]);
-			is_any |= truth->is_known || truth->is_over || truth->over_ns > 0;
+			is_any |= truth->is_known || truth->work.is_known ||
+				  truth->is_over || truth->over_ns > 0;
 		}
 	}
 	return is_any;
 }
 
 void clv_enforce(struct clv_agent *agent, struct clv_agent_device *device,
-	struct clv_sightings *sightings)
+	struct clv_sightings *sightings, bool has_mean_utilization)
 {
-	struct pass pass = {
-		.agent = agent, .sightings = sightings, .now_ns = clv_clock_ns()};
+	struct pass pass = {.agent = agent,
+		.sightings = sightings,
+		.now_ns = clv_clock_ns(),
+		.has_mean_utilization = has_mean_utilization};
 
 	/* Nobody was there and nobody is: ten thousand leases need not be looked at. */
 	if (device->is_enforced || has_sightings(sightings, device))

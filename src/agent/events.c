@@ -54,6 +54,9 @@ static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_PROCESS_WITHOUT_LEASE] = "process_without_lease",
 	[CLV_EVENT_LEASE_OVER_QUOTA] = "lease_over_quota",
 	[CLV_EVENT_LEASE_WITHIN_QUOTA] = "lease_within_quota",
+	[CLV_EVENT_LEASE_PAST_GATE] = "lease_past_gate",
+	[CLV_EVENT_LEASE_WITHIN_GATE] = "lease_within_gate",
+	[CLV_EVENT_DEVICE_EXECUTOR] = "device_executor",
 	[CLV_EVENT_UNGATED_API] = "ungated_api",
 	[CLV_EVENT_SHARE_MOVED] = "share_moved",
 };

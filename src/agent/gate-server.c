@@ -9,9 +9,11 @@
 #include "agent/attached.h"
 #include "agent/devices.h"
 #include "agent/events.h"
+#include "agent/executor.h"
 #include "agent/hello.h"
 #include "agent/holder.h"
 #include "agent/lease.h"
+#include "agent/watchdog.h"
 #include "arbiter/arbiter.h"
 #include "arbiter/attach.h"
 #include "base/cleanup.h"
@@ -37,6 +39,7 @@ struct connection {
 	sd_event_source *io, *timer;
 	struct clv_attached *process; /* NULL until attached */
 	uint32_t api;                 /* enum clv_attach_api */
+	uint32_t reply_bytes;         /* that the gate can read; 0: the first form */
 	/* A hello that waits until the adopted lease is settled. */
 	bool is_parked;
 	uint32_t old_slot;
@@ -95,7 +98,7 @@ static void refuse(struct connection *connection, const struct clv_peer *peer,
 	uint64_t now_ns = clv_clock_ns();
 
 	snprintf(reply.message, sizeof(reply.message), "%.255s", err->msg);
-	clv_socket_send(connection->fd, &reply, sizeof(reply), NULL, 0);
+	clv_socket_send(connection->fd, &reply, CLV_ATTACH_REPLY_FIRST_BYTES, NULL, 0);
 	drain_input(connection->fd);
 	/* A loop of refusals must not fill the record of events. */
 	if (lease->refusal_event_ns == 0 ||
@@ -158,6 +161,33 @@ static void locate(const struct connection *connection, struct clv_attach_reply 
 	}
 }
 
+static void list_devices(
+	const struct clv_lease *lease, char ret[CLV_ATTACH_DEVICES_BYTES])
+{
+	const struct clv_agent_device *device;
+	size_t used = 0;
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		size_t room = CLV_ATTACH_DEVICES_BYTES - used;
+		int n = snprintf(
+			ret + used, room, "%s%s", i > 0 ? "," : "", device->info.uuid);
+
+		/* Half a name would be another device's, or nobody's. */
+		if (n < 0 || (size_t)n >= room) {
+			ret[used] = '\0';
+			return;
+		}
+		used += (size_t)n;
+	}
+}
+
+static size_t reply_length(const struct connection *connection)
+{
+	return connection->reply_bytes >= sizeof(struct clv_attach_reply)
+		       ? sizeof(struct clv_attach_reply)
+		       : CLV_ATTACH_REPLY_FIRST_BYTES;
+}
+
 static int send_reply(struct connection *connection, const struct clv_attached *process)
 {
 	const struct clv_lease *lease = connection->server->lease;
@@ -165,17 +195,19 @@ static int send_reply(struct connection *connection, const struct clv_attached *
 		.magic = CLV_ATTACH_MAGIC,
 		.version = CLV_ATTACH_VERSION,
 		.slot = process->record.slot,
+		.pid = (uint32_t)process->record.id.pid,
 	};
 	struct clv_arbiter_fds pages;
 	int fds[CLV_ATTACH_FDS];
 
 	locate(connection, &reply);
+	list_devices(lease, reply.devices);
 	clv_arbiter_get_fds(lease->arbiter_lease, &pages);
 	fds[CLV_ATTACH_FD_CONTROL] = pages.control;
 	fds[CLV_ATTACH_FD_REPORT] = pages.report;
 	fds[CLV_ATTACH_FD_DOORBELL] = pages.doorbell;
 	return clv_socket_send(
-		connection->fd, &reply, sizeof(reply), fds, CLV_ATTACH_FDS);
+		connection->fd, &reply, reply_length(connection), fds, CLV_ATTACH_FDS);
 }
 
 /* Ends with the connection attached, parked or freed. */
@@ -207,8 +239,11 @@ static void attach(struct connection *connection, uint32_t old_slot, int report_
 	connection->timer = sd_event_source_disable_unref(connection->timer);
 	connection->process = process;
 	server->n_silent--;
-	/* From now on only its end is of interest; what it sends stays unread. */
-	sd_event_source_set_io_events(connection->io, EPOLLRDHUP);
+	/* What one sends that has nothing to tell stays unread. */
+	sd_event_source_set_io_events(connection->io,
+		connection->api == CLV_ATTACH_API_CUDA ? EPOLLIN | EPOLLRDHUP
+						       : EPOLLRDHUP);
+	clv_watchdog_hurry(lease->agent->watchdog);
 	if (send_reply(connection, process) < 0) {
 		connection_free(connection);
 		clv_attached_disconnected(process);
@@ -241,6 +276,7 @@ static void on_hello(struct connection *connection)
 	}
 	memcpy(&hello, message, sizeof(hello));
 	connection->api = hello.api;
+	connection->reply_bytes = hello.reply_bytes;
 	if (server->lease->settle_timer && n_fds == 0) {
 		/* Others of this lease are about to bring its report page. */
 		connection->is_parked = true;
@@ -256,6 +292,28 @@ done:
 	clv_close_fd(&report_fd);
 }
 
+/* Returns false at the connection's end. */
+static bool on_object(struct connection *connection)
+{
+	struct clv_attach_object message;
+	struct clv_rm_object object;
+	size_t n_fds = 1;
+	int fd = -1;
+	ssize_t got = clv_socket_receive(
+		connection->fd, &message, sizeof(message), &fd, &n_fds);
+
+	if (got == sizeof(message) && message.magic == CLV_ATTACH_MAGIC) {
+		object = (struct clv_rm_object){.client = message.client,
+			.parent = message.parent,
+			.handle = message.handle,
+			.class = message.class};
+		clv_executor_note(connection->process, fd, &object);
+	}
+	if (n_fds > 0)
+		clv_close_fd(&fd);
+	return got > 0 || got == -EAGAIN || got == -EMSGSIZE;
+}
+
 static int on_connection(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct connection *connection = userdata;
@@ -265,6 +323,8 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 		on_hello(connection);
 		return 0;
 	}
+	if (process && (events & EPOLLIN) && on_object(connection))
+		return 0;
 	connection_free(connection);
 	if (process)
 		clv_attached_disconnected(process);

@@ -96,6 +96,10 @@ static void remove_namespace(int fd)
 	static const char *const entries[][2] = {
 		{"vendors", "cleave.icd"},
 		{"vendors.real", "chosen.icd"},
+		{CLV_DRIVERS, CLV_DRIVER_CUDA},
+		{CLV_DRIVERS, CLV_DRIVER_NVML},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_CUDA},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_NVML},
 	};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(entries); i++) {

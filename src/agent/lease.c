@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "agent/attached.h"
 #include "agent/devices.h"
+#include "agent/enforce.h"
 #include "agent/gate-server.h"
 #include "agent/holder.h"
 #include "agent/owner.h"
@@ -164,6 +165,7 @@ static void restore_slots(struct clv_lease *lease)
 
 int clv_lease_open_arbiter(struct clv_lease *lease, int report_fd, struct clv_error *err)
 {
+	struct clv_share share = clv_enforce_share(lease);
 	struct clv_arbiter *arbiter;
 	int r;
 
@@ -172,12 +174,10 @@ int clv_lease_open_arbiter(struct clv_lease *lease, int report_fd, struct clv_er
 	r = clv_devices_arbiter(lease->agent->devices, lease->device, &arbiter, err);
 	if (r < 0)
 		return r;
-	r = clv_arbiter_add(
-		arbiter, &lease->record.share, report_fd, &lease->arbiter_lease, NULL);
+	r = clv_arbiter_add(arbiter, &share, report_fd, &lease->arbiter_lease, NULL);
 	/* An old page that is none of ours is not a reason to refuse the program. */
 	if (r < 0)
-		r = clv_arbiter_add(
-			arbiter, &lease->record.share, -1, &lease->arbiter_lease, err);
+		r = clv_arbiter_add(arbiter, &share, -1, &lease->arbiter_lease, err);
 	if (r < 0)
 		return r;
 	LIST_INSERT_HEAD(&lease->agent->in_use, lease, of_use);

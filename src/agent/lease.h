@@ -66,6 +66,19 @@ struct clv_attached {
 };
 TAILQ_HEAD(clv_attached_list, clv_attached);
 
+/* What a driver says that its processes compute, and what the ledger gave it: parts of
+ * the device's time. */
+struct clv_lease_work {
+	bool is_known;
+	double utilization;
+	double mean_utilization, mean_held; /* over the last looks */
+	uint64_t looked_ns, held_ns;        /* the last look, and its account then */
+	uint64_t over_ns;  /* since when it computes more; 0: it does not */
+	bool is_past_gate; /* for long enough that it was reported */
+};
+
+#define CLV_OVERHEADS 3
+
 /* What the drivers say of a lease, beside what its gates say. */
 struct clv_lease_truth {
 	bool is_known;         /* a driver shows its processes and what they hold */
@@ -74,6 +87,10 @@ struct clv_lease_truth {
 	uint64_t within_ns;    /* since when it is not any more */
 	bool is_over;          /* for long enough that it was reported */
 	bool is_throttled;
+	struct clv_lease_work work;
+	uint64_t noted_bytes; /* that its programs had asked for a second ago or less */
+	uint64_t overheads[CLV_OVERHEADS]; /* what drivers said beyond that, lately */
+	size_t n_overheads;
 	uint32_t ungated; /* APIs in use that no gate holds: bits of ungated.h */
 	/* When it last completed something or had nothing to complete, and its counters
 	 * then; 0: never. */

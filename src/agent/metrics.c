@@ -15,6 +15,7 @@
 #include "agent/ledger.h"
 #include "agent/self.h"
 #include "agent/watchdog.h"
+#include "arbiter/arbiter.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 
@@ -207,6 +208,30 @@ static double get_lease_driver_memory(const struct source *source)
 	const struct clv_lease_truth *truth = &source->lease->truth;
 
 	return truth->is_known ? (double)truth->memory_bytes : NAN;
+}
+
+static double get_lease_driver_utilization(const struct source *source)
+{
+	const struct clv_lease_work *work = &source->lease->truth.work;
+
+	return work->is_known ? work->utilization : NAN;
+}
+
+static double get_past_gate(const struct source *source)
+{
+	const struct clv_lease_work *work = &source->lease->truth.work;
+
+	return work->is_known ? work->is_past_gate : NAN;
+}
+
+static double get_memory_overhead(const struct source *source)
+{
+	struct clv_arbiter_sample sample;
+
+	if (!source->lease->truth.is_known)
+		return NAN;
+	clv_lease_sample(source->lease, &sample);
+	return (double)sample.memory_overhead_bytes;
 }
 
 static double get_over_quota(const struct source *source)
@@ -422,7 +447,10 @@ static const struct metric metrics[] = {
 	{LEASE, GAUGE("share_cap_ratio", "ratio", "The most that it gets; 1 without a cap."), get_cap},
 	{LEASE, GAUGE("debt_seconds", "seconds", "Held time that it is ahead of its share; below 0: behind."), get_debt},
 	{LEASE, GAUGE("driver_memory_bytes", "bytes", "Memory that the driver says its processes hold."), get_lease_driver_memory},
+	{LEASE, GAUGE("memory_overhead_bytes", "bytes", "Memory that only the driver shows: contexts, loaded code; it counts in the quota."), get_memory_overhead},
 	{LEASE, GAUGE("over_quota", "", "Whether that is over its quota, 0 or 1; only where a driver tells it."), get_over_quota},
+	{LEASE, GAUGE("driver_utilization_ratio", "ratio", "Part of the device that the driver says its processes compute on."), get_lease_driver_utilization},
+	{LEASE, GAUGE("past_gate", "", "Whether that is more than its turns, 0 or 1; only where a driver tells it."), get_past_gate},
 	{LEASE, GAUGE("ungated", "", "1, for each lease that uses an API that no gate holds."), get_ungated},
 	{ALL, GAUGE("share_promised_ratio", "ratio", "Compute promised, in devices."), COLUMN(CLV_HISTORY_SHARE_PROMISED)},
 	{ALL, GAUGE("share_used_ratio", "ratio", "Compute held in the last second, in devices."), COLUMN(CLV_HISTORY_SHARE_USED)},

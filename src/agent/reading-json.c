@@ -39,6 +39,9 @@ static json_t *processes_to_json(const struct clv_reading *reading)
 		if (process->memory_bytes != CLV_READING_UNKNOWN)
 			json_object_set_new(object, "memory_bytes",
 				json_integer((json_int_t)process->memory_bytes));
+		if (isfinite(process->utilization))
+			json_object_set_new(
+				object, "utilization", json_real(process->utilization));
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -67,6 +70,8 @@ static json_t *reading_to_json(const struct clv_reading *reading)
 	json_object_set_new(object, "xids", xids);
 	if (reading->has_processes)
 		json_object_set_new(object, "processes", processes_to_json(reading));
+	json_object_set_new(object, "has_mean_utilization",
+		json_boolean(reading->has_mean_utilization));
 	return object;
 }
 
@@ -97,15 +102,20 @@ static int read_processes(
 	ret->has_processes = json_is_array(json);
 	json_array_foreach (json, i, object) {
 		json_int_t pid = json_integer_value(json_object_get(object, "pid"));
+		const json_t *utilization = json_object_get(object, "utilization");
 		const char *partition =
 			json_string_value(json_object_get(object, "partition"));
 
+		if (!partition)
+			partition = "";
 		if (pid <= 0 || pid > INT32_MAX)
 			return clv_error_set(err, -EINVAL, "a process has no number");
 		if (clv_reading_add_process(ret, (uint32_t)pid,
-			    get_bytes(object, "memory_bytes"),
-			    partition ? partition : "") < 0)
+			    get_bytes(object, "memory_bytes"), partition) < 0)
 			return clv_error_errno(err, ENOMEM, "cannot read processes");
+		if (json_is_number(utilization))
+			clv_reading_set_utilization(ret, (uint32_t)pid, partition,
+				json_number_value(utilization));
 	}
 	return 0;
 }
@@ -146,6 +156,8 @@ static int reading_from_json(
 		return clv_error_set(err, -EINVAL, "a reading has no device");
 	read_figures(json, ret);
 	read_signs(json, ret);
+	ret->has_mean_utilization =
+		json_is_true(json_object_get(json, "has_mean_utilization"));
 	return read_processes(json_object_get(json, "processes"), ret, err);
 }
 

@@ -6,6 +6,7 @@
 #include "agent/condition.h"
 #include "agent/devices.h"
 #include "agent/events.h"
+#include "agent/executor.h"
 #include "agent/lease.h"
 #include "agent/ledger.h"
 #include "agent/queue.h"
@@ -72,14 +73,15 @@ static void add_account(const struct clv_lease *lease, json_t *object)
 
 	clv_lease_sample(lease, &sample);
 	json_object_update_new(object,
-		json_pack("{s:f,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o}",
+		json_pack("{s:f,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o}",
 			"share_used", clv_lease_share_used(lease), "held_seconds",
 			seconds((int64_t)sample.held_ns), "busy_seconds",
 			seconds((int64_t)sample.busy_ns), "throttled_seconds",
 			seconds((int64_t)sample.throttled_ns), "waited_seconds",
 			seconds((int64_t)sample.waited_ns), "turns", number(sample.turns),
 			"revocations", number(sample.revocations), "memory_used_bytes",
-			number(sample.memory_used_bytes), "refusals",
+			number(sample.memory_used_bytes), "memory_overhead_bytes",
+			number(sample.memory_overhead_bytes), "refusals",
 			number(sample.refused), "waiting", sample.waiting, "holding",
 			sample.holding, "lag_seconds", seconds(sample.lag_ns), "overdue",
 			number(sample.overdue)));
@@ -122,9 +124,13 @@ static void add_truth(const struct clv_lease *lease, json_t *object)
 	const struct clv_lease_truth *truth = &lease->truth;
 
 	json_object_update_new(object,
-		json_pack("{s:o,s:b,s:b,s:o}", "driver_memory_bytes",
+		json_pack("{s:o,s:o,s:b,s:b,s:b,s:o}", "driver_memory_bytes",
 			truth->is_known ? number(truth->memory_bytes) : json_null(),
-			"over_quota", truth->is_over, "throttled", truth->is_throttled,
+			"driver_utilization",
+			truth->work.is_known ? json_real(truth->work.utilization)
+					     : json_null(),
+			"over_quota", truth->is_over, "past_gate",
+			truth->work.is_past_gate, "throttled", truth->is_throttled,
 			"uses_ungated", clv_ungated_to_json(truth->ungated)));
 }
 
@@ -193,6 +199,7 @@ static uint64_t sum_memory_used(const struct clv_agent_device *device)
 json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device *device)
 {
 	const struct clv_device *info = &device->info;
+	const char *reason = clv_executor_reason(device);
 	struct clv_promised promised;
 	uint64_t n_leases, n_queued = 0;
 	json_t *object;
@@ -204,8 +211,8 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 	object = json_pack("{s:s,s:s,s:o,s:o,s:o,s:s,s:s,s:s,s:o}", "name", info->name,
 		"uuid", info->uuid, "model", text(info->model), "vendor",
 		text(info->vendor), "driver", text(info->driver), "type", info->type,
-		"backend", info->backend, "executor", info->executor, "platform",
-		text(info->locator.platform));
+		"backend", info->backend, "executor", clv_executor_name(device),
+		"platform", text(info->locator.platform));
 	json_object_update_new(
 		object, json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "compute_units",
 				number(info->compute_units), "memory_bytes",
@@ -215,6 +222,8 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 				number(promised.memory_bytes), "memory_used_bytes",
 				number(sum_memory_used(device)), "leases",
 				number(n_leases), "queued", number(n_queued)));
+	json_object_set_new(
+		object, "executor_reason", reason ? text(reason) : json_null());
 	json_object_set_new(object, "parent",
 		device->parent ? text(device->parent->info.name) : json_null());
 	json_object_set_new(object, "partition", render_partition(info));

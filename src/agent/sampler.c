@@ -56,6 +56,7 @@ static void sample(struct clv_lease *lease)
 	lease->samples[0] = lease->samples[1];
 	lease->samples[1].time_ns = clv_clock_ns();
 	lease->samples[1].held_ns = now.held_ns;
+	clv_arbiter_show_used(lease->arbiter_lease, clv_lease_share_used(lease));
 	report_growth(lease, CLV_EVENT_MEMORY_REFUSED, now.refused, &lease->seen_refused,
 		"allocations over the memory quota were refused");
 	report_growth(lease, CLV_EVENT_DRAIN_OVERDUE, now.overdue, &lease->seen_overdue,

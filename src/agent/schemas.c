@@ -71,6 +71,7 @@ static const struct clv_schema_field driver_process[] = {
 	{"has_lease_here", "boolean", "the lease is on this device, and has not ended"},
 	{"reported", "boolean", "as one that needs a lease here, and has none"},
 	{"memory_bytes", "integer?", "as the driver says"},
+	{"utilization", "number?", "part of the device that it computes on, as the driver says"},
 };
 
 static const struct clv_schema_field device[] = {
@@ -82,6 +83,7 @@ static const struct clv_schema_field device[] = {
 	{"type", "string", "gpu, cpu or accelerator"},
 	{"backend", "string", NULL},
 	{"executor", "gate|hardware|none", "what holds shares of it"},
+	{"executor_reason", "string?", "why it is the one or the other, where it was tried"},
 	{"platform", "string", NULL},
 	{"compute_units", "integer", NULL},
 	{"memory_bytes", "integer", NULL},
@@ -160,7 +162,8 @@ static const struct clv_schema_field lease[] = {
 	{"waited_seconds", "number", NULL},
 	{"turns", "integer", NULL},
 	{"revocations", "integer", NULL},
-	{"memory_used_bytes", "integer", NULL},
+	{"memory_used_bytes", "integer", "that its programs asked for, and the overhead"},
+	{"memory_overhead_bytes", "integer", "that only its driver shows: contexts, loaded code"},
 	{"refusals", "integer", NULL},
 	{"waiting", "boolean", NULL},
 	{"holding", "boolean", NULL},
@@ -172,6 +175,8 @@ static const struct clv_schema_field lease[] = {
 	{"processes", "[Process]", NULL},
 	{"driver_memory_bytes", "integer?", "that the driver says its processes hold"},
 	{"over_quota", "boolean", "by that, for longer than the settings' grace"},
+	{"driver_utilization", "number?", "part of the device that its processes compute on, as the driver says"},
+	{"past_gate", "boolean", "by that it computes more than its turns, for longer than the settings' grace"},
 	{"throttled", "boolean", "for being over its quota"},
 	{"uses_ungated", "[string]", "APIs in use that no gate holds"},
 	{"socket", "string", "of its gates"},

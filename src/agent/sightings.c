@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -154,6 +155,7 @@ static void see(struct clv_sightings *sightings, struct clv_agent *agent,
 	read_command(id.pid, sighting->command, sizeof(sighting->command));
 	sighting->uid = read_uid(id.pid);
 	sighting->memory_bytes = process->memory_bytes;
+	sighting->utilization = process->utilization;
 	sighting->is_now = true;
 	find_owner(agent, sighting);
 }
@@ -176,24 +178,34 @@ void clv_sightings_take(struct clv_sightings *sightings, struct clv_agent *agent
 	sightings->n = n;
 }
 
-bool clv_sightings_sum(const struct clv_sightings *sightings,
-	const struct clv_lease *lease, uint64_t *ret_bytes, size_t *ret_n)
+static bool is_of(const struct clv_sighting *sighting, const struct clv_lease *lease)
 {
-	*ret_bytes = 0;
-	*ret_n = 0;
+	return sighting->kind == CLV_SIGHTING_LEASED &&
+	       sighting->device == lease->device &&
+	       strcmp(sighting->lease, lease->record.id) == 0;
+}
+
+void clv_sightings_sum(const struct clv_sightings *sightings,
+	const struct clv_lease *lease, struct clv_sightings_total *ret)
+{
+	struct clv_sightings_total total = {0};
+	bool has_all = true;
+
 	for (size_t i = 0; i < sightings->n; i++) {
 		const struct clv_sighting *sighting = &sightings->items[i];
 
-		if (sighting->kind != CLV_SIGHTING_LEASED ||
-			sighting->device != lease->device ||
-			strcmp(sighting->lease, lease->record.id) != 0)
+		if (!is_of(sighting, lease))
 			continue;
-		if (sighting->memory_bytes == CLV_READING_UNKNOWN)
-			return false;
-		*ret_bytes += sighting->memory_bytes;
-		(*ret_n)++;
+		total.n++;
+		total.memory_bytes += sighting->memory_bytes;
+		total.utilization += sighting->utilization;
+		has_all &= sighting->memory_bytes != CLV_READING_UNKNOWN;
 	}
-	return *ret_n > 0;
+	if (total.n == 0 || !has_all)
+		total.memory_bytes = CLV_READING_UNKNOWN;
+	if (total.n == 0)
+		total.utilization = NAN;
+	*ret = total;
 }
 
 void clv_sighting_end(struct clv_sighting *sighting, uint64_t now_ns)
@@ -211,6 +223,18 @@ void clv_sighting_end(struct clv_sighting *sighting, uint64_t now_ns)
 	sighting->ended_ns = now_ns;
 }
 
+void clv_sightings_end(
+	struct clv_sightings *sightings, const struct clv_lease *lease, uint64_t now_ns)
+{
+	for (size_t i = 0; i < sightings->n; i++) {
+		struct clv_sighting *sighting = &sightings->items[i];
+
+		if (sighting->kind == CLV_SIGHTING_LEASED &&
+			strcmp(sighting->lease, lease->record.id) == 0)
+			clv_sighting_end(sighting, now_ns);
+	}
+}
+
 void clv_sighting_describe(
 	const struct clv_sighting *sighting, char *ret, size_t ret_bytes)
 {
@@ -222,21 +246,30 @@ void clv_sighting_describe(
 		sighting->uid == (uid_t)-1 ? "nobody here" : user);
 }
 
+static json_t *bytes(uint64_t n)
+{
+	return n == CLV_READING_UNKNOWN ? json_null() : json_integer((json_int_t)n);
+}
+
+static json_t *ratio(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
 static json_t *render(const struct clv_sighting *sighting)
 {
-	return json_pack("{s:i,s:s,s:o,s:o,s:o,s:b,s:o}", "pid", (int)sighting->id.pid,
-		"command", sighting->command, "uid",
+	bool is_leased = sighting->kind == CLV_SIGHTING_LEASED;
+
+	return json_pack("{s:i,s:s,s:o,s:o,s:b,s:b,s:o,s:o}", "pid",
+		(int)sighting->id.pid, "command", sighting->command, "uid",
 		sighting->uid == (uid_t)-1 ? json_null() : json_integer(sighting->uid),
 		"lease",
 		sighting->kind == CLV_SIGHTING_STRANGER ? json_null()
 							: json_string(sighting->lease),
-		"has_lease_here", json_boolean(sighting->kind == CLV_SIGHTING_LEASED),
-		"reported",
-		sighting->is_reported && sighting->kind != CLV_SIGHTING_LEASED,
-		"memory_bytes",
-		sighting->memory_bytes == CLV_READING_UNKNOWN
-			? json_null()
-			: json_integer((json_int_t)sighting->memory_bytes));
+		"has_lease_here", is_leased, "reported",
+		sighting->is_reported && !is_leased, "memory_bytes",
+		bytes(sighting->memory_bytes), "utilization",
+		ratio(sighting->utilization));
 }
 
 json_t *clv_sightings_render(const struct clv_sightings *sightings,

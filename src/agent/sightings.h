@@ -32,6 +32,7 @@ struct clv_sighting {
 	char command[32];
 	uid_t uid;
 	uint64_t memory_bytes; /* CLV_READING_UNKNOWN: not said */
+	double utilization;    /* 0 to 1; NAN: not said */
 	uint64_t first_ns;     /* CLOCK_MONOTONIC */
 	uint64_t ended_ns;     /* when it was told to end; 0: it was not */
 	bool is_reported;
@@ -48,14 +49,23 @@ struct clv_sightings {
 void clv_sightings_take(struct clv_sightings *sightings, struct clv_agent *agent,
 	struct clv_agent_device *device, const struct clv_reading *reading);
 
-/* What the driver says that all of a lease's processes hold on its device.  False: none
- * is seen there, or of one it is not said. */
-bool clv_sightings_sum(const struct clv_sightings *sightings,
-	const struct clv_lease *lease, uint64_t *ret_bytes, size_t *ret_n);
+/* What the driver says of all processes of a lease on its device together. */
+struct clv_sightings_total {
+	size_t n;
+	uint64_t memory_bytes; /* CLV_READING_UNKNOWN: of one it is not said, or n is 0 */
+	double utilization;    /* NAN: the same */
+};
+
+void clv_sightings_sum(const struct clv_sightings *sightings,
+	const struct clv_lease *lease, struct clv_sightings_total *ret);
 
 /* SIGTERM, and SIGKILL where that was sent five seconds ago.  Only to the process that
  * was seen, never to one that got its number. */
 void clv_sighting_end(struct clv_sighting *sighting, uint64_t now_ns);
+
+/* The same to all of a lease's, on any device. */
+void clv_sightings_end(
+	struct clv_sightings *sightings, const struct clv_lease *lease, uint64_t now_ns);
 
 /* For people: "process 4711 (python3) of alice". */
 void clv_sighting_describe(

@@ -6,6 +6,7 @@
 #include "agent/config.h"
 #include "agent/devices.h"
 #include "agent/enforce.h"
+#include "agent/executor.h"
 #include "agent/hardware.h"
 #include "agent/ledger.h"
 #include "agent/ungated.h"
@@ -24,6 +25,7 @@ struct clv_watchdog {
 	struct clv_sightings sightings;
 	struct clv_ungated *ungated;
 	unsigned int n_ticks;
+	unsigned int n_hurried; /* ticks at which to look all the same */
 	/* No driver tells anything: until the next survey nobody is asked again. */
 	bool is_silent;
 };
@@ -40,7 +42,8 @@ static void take(struct clv_watchdog *watchdog, const struct clv_reading *readin
 		return;
 	if (reading->has_processes) {
 		clv_sightings_take(&watchdog->sightings, agent, device, reading);
-		clv_enforce(agent, device, &watchdog->sightings);
+		clv_enforce(agent, device, &watchdog->sightings,
+			reading->has_mean_utilization);
 	}
 	/* The processes are in the sightings. */
 	copy.processes = NULL;
@@ -111,6 +114,7 @@ void clv_watchdog_note(struct clv_lease *lease, const struct clv_arbiter_sample 
 	struct clv_lease_truth *truth = &lease->truth;
 	uint64_t now_ns = clv_clock_ns();
 
+	truth->noted_bytes = sample->memory_used_bytes - sample->memory_overhead_bytes;
 	if (!sample->in_flight || sample->done != truth->done ||
 		truth->progress_ns == 0) {
 		truth->done = sample->done;
@@ -151,15 +155,27 @@ void clv_watchdog_tick(struct clv_watchdog *watchdog)
 {
 	struct clv_agent *agent = watchdog->agent;
 	uint32_t every_s = agent->settings->watch_every_s;
+	bool is_due;
 
 	watchdog->n_ticks++;
 	clv_ungated_tick(watchdog->ungated);
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++)
+		clv_executor_tick(clv_devices_at(agent->devices, i));
 	look_for_stuck(agent);
 	if (watchdog->n_ticks % LOOK_EVERY == 0 && is_any_lost(agent))
 		clv_hardware_survey(agent->hardware);
-	if (every_s > 0 && watchdog->n_ticks % every_s == 0 && !watchdog->is_silent &&
-		clv_hardware_surveyed(agent->hardware) > 0)
+	if (every_s == 0)
+		return;
+	is_due = watchdog->n_ticks % every_s == 0 || watchdog->n_hurried > 0;
+	if (watchdog->n_hurried > 0)
+		watchdog->n_hurried--;
+	if (is_due && !watchdog->is_silent && clv_hardware_surveyed(agent->hardware) > 0)
 		clv_hardware_sample(agent->hardware, on_readings, watchdog);
+}
+
+void clv_watchdog_hurry(struct clv_watchdog *watchdog)
+{
+	watchdog->n_hurried = CLV_OVERHEADS + 1;
 }
 
 const struct clv_sightings *clv_watchdog_sightings(const struct clv_watchdog *watchdog)

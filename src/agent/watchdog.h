@@ -15,6 +15,9 @@ int clv_watchdog_new(
 	struct clv_agent *agent, struct clv_watchdog **ret, struct clv_error *err);
 struct clv_watchdog *clv_watchdog_free(struct clv_watchdog *watchdog);
 
+/* A process has just begun to use a device: what it takes is looked at sooner. */
+void clv_watchdog_hurry(struct clv_watchdog *watchdog);
+
 /* Once a second. */
 void clv_watchdog_tick(struct clv_watchdog *watchdog);
 

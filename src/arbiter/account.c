@@ -2,6 +2,8 @@
 /* Reads report pages and charges held time.  It decides nothing and publishes nothing. */
 #include "arbiter/account.h"
 
+#include "arbiter/preempt.h"
+
 /* A turn is uncharged for this part at most. */
 #define FREE_PART 64
 
@@ -109,7 +111,8 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 void clv_account_charge_stray(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
-	if (lease == arbiter->holder || lease->n_in_flight == 0) {
+	if (lease == arbiter->holder || lease->n_in_flight == 0 ||
+		clv_preempt_is_off(lease)) {
 		lease->stray_since_ns = 0;
 		return;
 	}
@@ -125,7 +128,7 @@ void clv_account_charge_stray(
 void clv_account_note_throttling(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
-	bool kept = lease != arbiter->holder && lease->n_waiting > 0 &&
+	bool kept = lease != arbiter->holder && clv_lease_is_in_line(lease) &&
 		    clv_policy_is_throttled(arbiter->policy, lease->policy_lease, now_ns);
 
 	if (lease->throttled_since_ns > 0)
@@ -136,7 +139,7 @@ void clv_account_note_throttling(
 void clv_account_note_waiting(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
-	bool waits = lease != arbiter->holder && lease->n_waiting > 0;
+	bool waits = lease != arbiter->holder && clv_lease_is_in_line(lease);
 
 	if (waits && lease->waiting_since_ns == 0)
 		lease->waiting_since_ns = now_ns;

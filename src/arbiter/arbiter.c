@@ -2,6 +2,7 @@
 /* The arbiter's interface and its thread.  The thread sleeps until a doorbell rings, the
  * agent kicks it, or a turn is due, and then lets turns.c move the device on. */
 #include "arbiter/internal.h"
+#include "arbiter/preempt.h"
 #include "arbiter/publish.h"
 
 #include "base/cleanup.h"
@@ -100,6 +101,7 @@ static void tend_leases(struct clv_arbiter *arbiter)
 		if (lease->beacon_held)
 			pthread_mutex_unlock(&lease->pages.control->beacon.mutex);
 		*link = lease->next;
+		clv_preempt_forget_all(lease);
 		clv_pages_done(&lease->pages);
 		free(lease);
 	}
@@ -220,6 +222,8 @@ struct clv_arbiter *clv_arbiter_free(struct clv_arbiter *arbiter)
 		arbiter->leases = lease->next;
 		/* Who stands in line need not find out by himself that nobody is there.
 		 */
+		clv_preempt_go(arbiter, lease);
+		clv_preempt_forget_all(lease);
 		clv_publish_window(arbiter, lease, CLV_PHASE_OPEN, clv_clock_ns());
 		clv_publish_phase(lease, CLV_PHASE_OPEN);
 		clv_pages_done(&lease->pages);
@@ -276,6 +280,14 @@ static void wait_for_beacon(
 	unlock(arbiter);
 }
 
+static void publish_share(const struct clv_arbiter_lease *lease)
+{
+	struct clv_control_page *control = lease->pages.control;
+
+	atomic_store(&control->memory_quota_bytes, lease->share.memory_bytes);
+	atomic_store(&control->share_ppm, lease->share.compute_ppm);
+}
+
 int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
 	int report_fd, struct clv_arbiter_lease **ret, struct clv_error *err)
 {
@@ -292,8 +304,10 @@ int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
 		free(lease);
 		return r;
 	}
-	atomic_store(&lease->pages.control->memory_quota_bytes, share->memory_bytes);
+	publish_share(lease);
 	lock(arbiter);
+	atomic_store(&lease->pages.control->is_preemptible,
+		arbiter->method != CLV_RM_BY_NOTHING);
 	r = publish_lease(arbiter, lease, err);
 	unlock(arbiter);
 	if (r < 0) {
@@ -326,7 +340,7 @@ void clv_arbiter_update(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 	lock(arbiter);
 	lease->share = *share;
 	clv_policy_update(arbiter->policy, lease->policy_lease, &params, clv_clock_ns());
-	atomic_store(&lease->pages.control->memory_quota_bytes, share->memory_bytes);
+	publish_share(lease);
 	unlock(arbiter);
 	kick(arbiter);
 }
@@ -346,6 +360,7 @@ static void clear_slot(struct clv_slot *slot)
 	atomic_store(&slot->busy_ns, 0);
 	atomic_store(&slot->refused, 0);
 	atomic_store(&slot->waited_ns, 0);
+	atomic_store(&slot->pid, 0);
 }
 
 int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
@@ -381,18 +396,74 @@ int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease 
 	return 0;
 }
 
+void clv_arbiter_show_used(const struct clv_arbiter_lease *lease, double share_used)
+{
+	atomic_store(&lease->pages.control->share_used_ppm, (uint32_t)(share_used * 1e6));
+}
+
 void clv_arbiter_close_slot(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint32_t slot)
 {
 	lock(arbiter);
 	if (slot < CLV_SLOTS && slot_is_open(lease, slot)) {
 		clear_slot(&lease->pages.report->slots[slot]);
+		clv_preempt_forget(lease, slot);
 		lease->open_slots[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
 		lease->n_slots--;
 		lease->rung = true;
 	}
 	unlock(arbiter);
 	kick(arbiter);
+}
+
+void clv_arbiter_set_overhead(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t n_bytes)
+{
+	(void)arbiter;
+	atomic_store(&lease->pages.control->memory_overhead_bytes, n_bytes);
+}
+
+int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint32_t slot, int fd, const struct clv_rm_object *object)
+{
+	int r = 0;
+
+	lock(arbiter);
+	if (slot < CLV_SLOTS && slot_is_open(lease, slot))
+		r = clv_preempt_note(lease, slot, fd, object);
+	unlock(arbiter);
+	return r;
+}
+
+void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method method)
+{
+	lock(arbiter);
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		bool is_off = l->is_stopped;
+
+		clv_preempt_go(arbiter, l);
+		l->rung |= is_off;
+		atomic_store(
+			&l->pages.control->is_preemptible, method != CLV_RM_BY_NOTHING);
+	}
+	arbiter->method = method;
+	arbiter->n_refusals = 0;
+	unlock(arbiter);
+	kick(arbiter);
+}
+
+uint32_t clv_arbiter_tend_stopped(struct clv_arbiter *arbiter)
+{
+	uint32_t refusal;
+
+	lock(arbiter);
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (!l->is_stopped)
+			clv_preempt_go(arbiter, l);
+	}
+	refusal = arbiter->n_refusals >= CLV_PREEMPT_REFUSALS ? arbiter->refusal : 0;
+	unlock(arbiter);
+	return refusal;
 }
 
 void clv_arbiter_get_fds(
@@ -439,5 +510,8 @@ void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 		ret->waiting |= atomic_load(&slot->waiting) > 0;
 	}
 	ret->waiting &= !ret->holding;
+	ret->memory_overhead_bytes =
+		atomic_load(&lease->pages.control->memory_overhead_bytes);
+	ret->memory_used_bytes += ret->memory_overhead_bytes;
 	unlock(arbiter);
 }

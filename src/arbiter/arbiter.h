@@ -3,6 +3,7 @@
 
 #include "base/histogram.h"
 #include "core/share.h"
+#include "rm/channels.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,15 +40,16 @@ struct clv_arbiter_sample {
 	uint64_t overdue;           /* drains that ran into the time-out */
 	struct clv_histogram waits; /* from the first in line to the turn */
 	int64_t lag_ns;
-	uint64_t memory_used_bytes; /* reported */
-	uint64_t busy_ns;           /* reported */
-	uint64_t waited_ns;         /* reported */
-	uint64_t refused;           /* reported */
-	uint64_t done;              /* reported: commands completed */
-	bool in_flight;             /* reported: some are not */
-	uint32_t n_slots;           /* attached processes */
-	bool waiting;               /* has work and no turn */
-	bool holding;               /* has the turn now */
+	uint64_t memory_used_bytes;     /* reported, and the overhead */
+	uint64_t memory_overhead_bytes; /* as set */
+	uint64_t busy_ns;               /* reported */
+	uint64_t waited_ns;             /* reported */
+	uint64_t refused;               /* reported */
+	uint64_t done;                  /* reported: commands completed */
+	bool in_flight;                 /* reported: some are not */
+	uint32_t n_slots;               /* attached processes */
+	bool waiting;                   /* has work and no turn */
+	bool holding;                   /* has the turn now */
 };
 
 int clv_arbiter_new(const struct clv_arbiter_config *config, struct clv_arbiter **ret,
@@ -66,6 +68,9 @@ void clv_arbiter_remove(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 void clv_arbiter_update(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	const struct clv_share *share);
 
+/* What its gates may show of the last second's held time, 0 to 1. */
+void clv_arbiter_show_used(const struct clv_arbiter_lease *lease, double share_used);
+
 /* A process attaches: takes old_slot if it is free (an earlier agent gave it) or the
  * lowest free one.  -ENOSPC when 1,024 processes are attached. */
 int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
@@ -74,6 +79,24 @@ int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease 
 /* The process died: its memory and its work in flight no longer count. */
 void clv_arbiter_close_slot(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint32_t slot);
+
+/* Memory of the lease that only its driver shows; counts in the quota. */
+void clv_arbiter_set_overhead(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t n_bytes);
+
+/* How work of this device is stopped half-way when a turn ends; BY_NOTHING, the
+ * beginning: it is waited for. */
+void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method method);
+
+/* The process in the slot made or freed something on the device, through the file fd
+ * (borrowed; NVIDIA's, which the caller has checked).  -E2BIG, -ENOMEM, -EMFILE. */
+int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint32_t slot, int fd, const struct clv_rm_object *object);
+
+/* Once a second: what a driver did not let go on is tried again.  Returns its status if
+ * it refuses to stop work again and again; 0: it does not.  Once may be chance: a channel
+ * was freed that very moment. */
+uint32_t clv_arbiter_tend_stopped(struct clv_arbiter *arbiter);
 
 void clv_arbiter_get_fds(
 	const struct clv_arbiter_lease *lease, struct clv_arbiter_fds *ret);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The two messages of an attach, over the lease's own SOCK_SEQPACKET socket.
@@ -12,7 +13,13 @@
  * agent went. A gate that had pages from an earlier agent sends its old report page along
  * with the hello, so that the memory ledger goes on without a gap; the new agent then
  * hands out the same report page to all processes of the lease.  The agent never trusts a
- * length or a text of a hello; the gate trusts the agent. */
+ * length or a text of a hello; the gate trusts the agent.  Both may be older than the
+ * other: a reply grows at its end, and fields that were reserved are 0 from who does not
+ * know them.
+ *
+ * The gate of a GPU whose work can be stopped half-way may send on: an object message for
+ * each channel group, channel and subdevice that the process has, with the driver's file
+ * through which it was made, and one for what it freed (class 0, no file). */
 
 #define CLV_ATTACH_MAGIC 0x43564c43u /* "CLVC" */
 #define CLV_ATTACH_VERSION 1u
@@ -40,8 +47,12 @@ struct clv_attach_hello {
 	uint32_t api; /* enum clv_attach_api */
 	uint32_t page_version;
 	uint32_t old_slot; /* with an old report page: the slot in it, else NO_SLOT */
-	uint32_t reserved[3];
+	/* How long a reply the gate can read; 0: FIRST_BYTES, as gates were at first. */
+	uint32_t reply_bytes;
+	uint32_t reserved[2];
 };
+
+#define CLV_ATTACH_DEVICES_BYTES 4096u
 
 struct clv_attach_reply {
 	uint32_t magic;
@@ -53,9 +64,22 @@ struct clv_attach_reply {
 	char platform[128];
 	char model[128];
 	uint32_t ordinal;
-	uint32_t reserved;
+	uint32_t pid; /* the process, as the agent sees it; 0: an agent that says not */
 	char message[256]; /* why it was refused, one line */
+	/* Only for a gate that can read it, and from an agent that has it: the UUIDs of
+	 * the lease's devices in its order, a comma between. */
+	char devices[CLV_ATTACH_DEVICES_BYTES];
 };
 
+#define CLV_ATTACH_REPLY_FIRST_BYTES offsetof(struct clv_attach_reply, devices)
+
+struct clv_attach_object {
+	uint32_t magic;
+	uint32_t client, parent, handle, class; /* as struct clv_rm_object */
+	uint32_t reserved[3];
+};
+
+static_assert(sizeof(struct clv_attach_object) == 32, "the layout is an interface");
 static_assert(sizeof(struct clv_attach_hello) == 32, "the layout is an interface");
-static_assert(sizeof(struct clv_attach_reply) == 536, "the layout is an interface");
+static_assert(CLV_ATTACH_REPLY_FIRST_BYTES == 536, "the layout is an interface");
+static_assert(sizeof(struct clv_attach_reply) == 4632, "the layout is an interface");

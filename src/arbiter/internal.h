@@ -4,11 +4,19 @@
 #include "arbiter/arbiter.h"
 #include "arbiter/pages.h"
 #include "arbiter/policy.h"
+#include "rm/channels.h"
 
 #include <pthread.h>
 
 /* The arbiter's state, shared by arbiter.c (interface and thread) and turns.c (who holds
  * the device).  Everything is guarded by clv_arbiter.lock. */
+
+/* A process whose work can be stopped half-way. */
+struct clv_preempt_process {
+	uint32_t slot;
+	enum clv_rm_method off_by; /* BY_NOTHING: it is on */
+	struct clv_rm_channels *channels;
+};
 
 struct clv_arbiter_lease {
 	struct clv_arbiter_lease *next;
@@ -41,6 +49,12 @@ struct clv_arbiter_lease {
 	/* Its turn ended while it was at work: until then it counts as awake, in line or
 	 * not; 0: it does not linger. */
 	uint64_t lingers_until_ns;
+
+	/* Those of its processes that can be stopped, and whether they are: their work is
+	 * in flight then, and goes on with the next turn. */
+	struct clv_preempt_process *preempt;
+	size_t n_preempt;
+	bool is_stopped;
 
 	/* Habits: how often it comes back. */
 	uint64_t last_wake_ns;
@@ -78,6 +92,10 @@ struct clv_arbiter {
 	uint64_t closing_since_ns;
 	uint64_t decide_at_ns; /* the holder's turn is looked at again */
 	uint64_t retry_at_ns;  /* nobody may run before */
+
+	enum clv_rm_method method; /* of stopping work half-way */
+	uint32_t refusal;          /* the driver's last status that was none */
+	uint32_t n_refusals;       /* one after the other, up to now */
 };
 
 /* A hand-over takes about this long.  Who is back sooner keeps the device, and pays. */
@@ -87,6 +105,12 @@ struct clv_arbiter {
 static inline bool clv_lease_is_relaxed(const struct clv_arbiter_lease *lease)
 {
 	return lease->phase == CLV_PHASE_OPEN || lease->phase == CLV_PHASE_SHARED;
+}
+
+/* It wants a turn: threads stand in line, or work of it was stopped half-way. */
+static inline bool clv_lease_is_in_line(const struct clv_arbiter_lease *lease)
+{
+	return lease->n_waiting > 0 || (lease->is_stopped && lease->n_in_flight > 0);
 }
 
 /* Takes in what the report pages say and moves the device on.  Returns when to be called

@@ -58,7 +58,17 @@ struct clv_control_page {
 	 * that no thread stands in line for.  Where a thread wakes for the turn, a second
 	 * one would only take a processor from it. */
 	_Atomic uint32_t helper_call;
-	uint64_t reserved_words[9];
+	/* Not 0: what is still in flight when a turn ends is stopped half-way, so it need
+	 * not fit into the turn. */
+	_Atomic uint32_t is_preemptible;
+	/* For display, in millionths of the device: what is promised, and what was held
+	 * over the last second.  A promise of 0: the agent does not say. */
+	_Atomic uint32_t share_ppm;
+	_Atomic uint32_t share_used_ppm;
+	uint32_t reserved_half;
+	/* That drivers show and no process has in its slot; counts in the quota. */
+	_Atomic uint64_t memory_overhead_bytes;
+	uint64_t reserved_words[6];
 	/* A robust process-shared mutex that the arbiter's thread holds and nobody else
 	 * ever locks: when that thread dies the kernel sets FUTEX_OWNER_DIED in its first
 	 * word. */
@@ -78,7 +88,7 @@ struct clv_slot {
 	_Atomic uint64_t refused; /* allocations over quota */
 	_Atomic uint64_t waited_ns; /* in line for a turn; for display */
 	_Atomic uint32_t waiting;   /* threads in line for a turn */
-	uint32_t reserved;
+	_Atomic uint32_t pid;       /* as the agent sees it, 0: not known; for display */
 	_Atomic uint64_t
 		busy_since_ns; /* CLOCK_MONOTONIC; counts while work is in flight */
 };
@@ -97,6 +107,7 @@ static_assert(
 static_assert(offsetof(struct clv_control_page, window_ns) == 16, "as above");
 static_assert(offsetof(struct clv_control_page, memory_quota_bytes) == 32, "as above");
 static_assert(offsetof(struct clv_control_page, slots_used) == 48, "as above");
+static_assert(offsetof(struct clv_control_page, share_ppm) == 60, "as above");
 static_assert(offsetof(struct clv_control_page, beacon) == 128, "as above");
 static_assert(sizeof(pthread_mutex_t) <= 64, "the beacon's room");
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "no lock hides behind an atomic");

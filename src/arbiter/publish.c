@@ -63,7 +63,8 @@ void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 	uint32_t commands = 1;
 
 	for (struct clv_arbiter_lease *other = arbiter->leases;
-		other && phase != CLV_PHASE_OPEN; other = other->next) {
+		other && phase != CLV_PHASE_OPEN && arbiter->method == CLV_RM_BY_NOTHING;
+		other = other->next) {
 		if (other == lease || other->n_slots == 0)
 			continue;
 		if (other->share.class == CLV_CLASS_LATENCY) {

@@ -4,6 +4,7 @@
  * when a doorbell rings or the time that it asked for has come. */
 #include "arbiter/account.h"
 #include "arbiter/internal.h"
+#include "arbiter/preempt.h"
 #include "arbiter/publish.h"
 #include "base/clock.h"
 
@@ -12,6 +13,7 @@
 #define SILENT_IDLE_NS (500 * CLV_NS_PER_US)
 
 #define STRAY_POLL_NS (1 * CLV_NS_PER_MS)
+#define FREE_SWITCH_NS (1 * CLV_NS_PER_MS)
 #define MIN_DRAIN_TIMEOUT_NS (20 * CLV_NS_PER_MS)
 
 static uint64_t smooth(uint64_t old, uint64_t sample)
@@ -54,6 +56,23 @@ static uint64_t when_to_decide(const struct clv_arbiter *arbiter,
 	return now_ns + slice_ns / 2;
 }
 
+/* Until now: what a driver takes to stop and resume work is nobody's, as the hand-over
+ * is, unless it has so many channels that it takes long. */
+static uint64_t free_until(uint64_t since_ns)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	return now_ns - since_ns < FREE_SWITCH_NS ? now_ns : since_ns + FREE_SWITCH_NS;
+}
+
+static void resume(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	clv_preempt_go(arbiter, lease);
+	lease->charged_until_ns = free_until(now_ns);
+}
+
 static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	enum clv_phase phase, uint64_t deadline_ns, uint64_t now_ns)
 {
@@ -75,6 +94,8 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 	lease->stray_since_ns = 0;
 	arbiter->closing = false;
 	clv_publish_window(arbiter, lease, phase, now_ns);
+	if (lease->is_stopped)
+		resume(arbiter, lease);
 	atomic_store(&control->deadline_ns, deadline_ns);
 	/* Whoever stands in line must hear of it, also who came just now. */
 	clv_account_observe(lease);
@@ -100,15 +121,29 @@ static void hold_relaxed(
 	arbiter->decide_at_ns = UINT64_MAX;
 }
 
-/* The device is free again once the closed holder has drained; a holder that does not
- * drain in time is left behind, charged on as a stray, and given less time at its next
- * close. */
+static bool stop(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	if (!clv_preempt_can(arbiter, lease))
+		return false;
+	clv_account_charge_holder(arbiter, now_ns);
+	if (!clv_preempt_stop(arbiter, lease))
+		return false;
+	lease->charged_until_ns = free_until(now_ns);
+	return true;
+}
+
+/* The device is free again once the closed holder is stopped half-way, or has drained; a
+ * holder that does not drain in time is left behind, charged on as a stray, and given
+ * less time at its next close. */
 static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
 
 	clv_account_observe(lease);
-	if (lease->n_in_flight > 0) {
+	if (lease->n_in_flight > 0 && stop(arbiter, lease, now_ns)) {
+		now_ns = clv_clock_ns();
+	} else if (lease->n_in_flight > 0) {
 		if (now_ns - arbiter->closing_since_ns < lease->drain_timeout_ns)
 			return;
 		lease->account.overdue++;
@@ -122,7 +157,7 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 	arbiter->holder = NULL;
 	arbiter->closing = false;
 	clv_account_note_waiting(arbiter, lease, now_ns);
-	if (lease->n_waiting == 0 &&
+	if (!clv_lease_is_in_line(lease) &&
 		clv_policy_is_awake(arbiter->policy, lease->policy_lease))
 		lease->lingers_until_ns = now_ns + CLV_HAND_OVER_NS;
 }
@@ -134,7 +169,7 @@ static void end_lingering(
 {
 	if (lease->lingers_until_ns == 0)
 		return;
-	if (lease == arbiter->holder || lease->n_waiting > 0) {
+	if (lease == arbiter->holder || clv_lease_is_in_line(lease)) {
 		lease->lingers_until_ns = 0;
 	} else if (now_ns >= lease->lingers_until_ns) {
 		lease->lingers_until_ns = 0;
@@ -155,7 +190,7 @@ static void close_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 static bool note_wake(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
-	if (lease->n_waiting == 0 ||
+	if (!clv_lease_is_in_line(lease) ||
 		clv_policy_is_awake(arbiter->policy, lease->policy_lease))
 		return false;
 
@@ -283,11 +318,24 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* What runs without a turn, its own or no longer, and can be stopped: it has waited for
+ * long enough. */
+static void stop_stray(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	if (lease == arbiter->holder || lease->n_in_flight == 0 || lease->is_stopped)
+		return;
+	clv_account_charge_stray(arbiter, lease, now_ns);
+	/* It is in line now, which is looked at where bells are. */
+	lease->rung |= clv_preempt_stop(arbiter, lease);
+}
+
 static void take_in(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	if (lease->rung || lease == arbiter->holder || lease->stray_since_ns > 0) {
 		clv_account_observe(lease);
+		stop_stray(arbiter, lease, now_ns);
 		clv_account_charge_stray(arbiter, lease, now_ns);
 	}
 	end_lingering(arbiter, lease, now_ns);

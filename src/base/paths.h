@@ -17,6 +17,13 @@ struct clv_error;
 #define CLV_GATE_OPENCL "libcleave-opencl.so"
 #define CLV_GATE_CUDA "libcleave-cuda.so"
 
+/* The drivers' libraries that a lease's mount namespace covers.  Beside the gate are two
+ * folders: what programs find in place of a library, and what the gate finds. */
+#define CLV_DRIVER_CUDA "libcuda.so.1"
+#define CLV_DRIVER_NVML "libnvidia-ml.so.1"
+#define CLV_DRIVERS "drivers"
+#define CLV_DRIVERS_REAL "drivers.real"
+
 /* The calling user's runtime folder: $XDG_RUNTIME_DIR/cleave, else /run/user/UID/cleave
  * if /run/user/UID is ours, else /tmp/cleave-UID.  With make, it is created (0700).
  * Refuses

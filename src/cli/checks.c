@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/paths.h"
+#include "cli/cover.h"
 #include "cli/namespace.h"
 #include "cli/program.h"
 
@@ -229,6 +230,43 @@ static void ask_gate(struct clv_finding *ret)
 		clv_finding_set(ret, CLV_VERDICT_OK, "", "%s", path);
 }
 
+static bool find_gate_cuda(char *ret_path, size_t ret_bytes)
+{
+	char opencl[CLV_PATH_MAX];
+	const char *slash;
+
+	if (clv_program_find_gate(opencl, sizeof(opencl), NULL) < 0)
+		return false;
+	slash = strrchr(opencl, '/');
+	snprintf(ret_path, ret_bytes, "%.*s/" CLV_GATE_CUDA, (int)(slash - opencl),
+		opencl);
+	return true;
+}
+
+/* It is loaded into programs, and lies in the library's place in their namespace. */
+static void ask_gate_cuda(struct clv_finding *ret)
+{
+	char path[CLV_PATH_MAX * 2] = CLV_GATE_CUDA;
+	struct library gate = {.path = "it is not there"};
+	struct clv_cover driver;
+
+	clv_cover_find(CLV_DRIVER_CUDA, &driver);
+	if (find_gate_cuda(path, sizeof(path)) && driver.n_copies > 0)
+		try_library(path, "cuInit", &gate);
+	if (driver.n_copies == 0)
+		clv_finding_set(ret, CLV_VERDICT_INFO, "",
+			"no " CLV_DRIVER_CUDA ": no program can use CUDA");
+	else if (!gate.is_open || !gate.has_symbol)
+		clv_finding_set(ret, CLV_VERDICT_WARN,
+			"install cleave-gate-cuda, or leave CUDA's GPUs undivided",
+			"%.150s is no working gate: %.150s", path,
+			gate.is_open ? "it lacks cuInit" : gate.path);
+	else
+		clv_finding_set(ret, CLV_VERDICT_OK, "", "%.150s, in front of %.150s",
+			path, driver.original);
+	clv_cover_done(&driver);
+}
+
 static void ask_runtime(struct clv_finding *ret)
 {
 	char path[CLV_PATH_MAX];
@@ -373,6 +411,40 @@ static void ask_nvidia(struct clv_finding *ret)
 		"NVIDIA driver, %s", nvml.is_open ? nvml.path : "without its libraries");
 }
 
+/* RegistryDwords as the module was given them. */
+static bool is_clearing_off(const char *params)
+{
+	const char *at = strcasestr(params, "RMDisableScrubOnFree=");
+
+	return at && strtoul(strchr(at, '=') + 1, NULL, 0) != 0;
+}
+
+static void ask_clearing(struct clv_finding *ret)
+{
+	const char *folder = getenv("CLEAVE_NVIDIA_PROC");
+	char path[CLV_PATH_MAX], params[16384] = "";
+	FILE *file;
+
+	snprintf(
+		path, sizeof(path), "%s/params", folder ? folder : "/proc/driver/nvidia");
+	file = fopen(path, "re");
+	if (!file) {
+		clv_finding_set(ret, CLV_VERDICT_INFO, "", "no NVIDIA driver");
+		return;
+	}
+	params[fread(params, 1, sizeof(params) - 1, file)] = '\0';
+	fclose(file);
+	if (is_clearing_off(params))
+		clv_finding_set(ret, CLV_VERDICT_WARN,
+			"load the nvidia module without RMDisableScrubOnFree",
+			"NVIDIA's driver was told not to clear memory: a program can "
+			"read "
+			"what others left");
+	else
+		clv_finding_set(ret, CLV_VERDICT_OK, "",
+			"NVIDIA's driver clears memory as it is freed");
+}
+
 static void ask_amd(struct clv_finding *ret)
 {
 	clv_finding_set(ret, CLV_VERDICT_INFO, "",
@@ -385,6 +457,7 @@ const struct clv_check clv_checks[] = {
 	{ "opencl-loader",  "the gate is a layer of it",               ask_loader },
 	{ "opencl-vendors", "they are the devices",                    ask_vendors },
 	{ "gate",           "it holds programs to their share",        ask_gate },
+	{ "gate-cuda",      "the same for CUDA",                       ask_gate_cuda },
 	{ "runtime-folder", "sockets are there",                       ask_runtime },
 	{ "locks",          "one agent per device",                    ask_locks },
 	{ "mount-namespace", "holds programs that drop their environment", ask_namespace },
@@ -396,6 +469,7 @@ const struct clv_check clv_checks[] = {
 	{ "cgroup-dmem",    "memory quotas kept by the kernel",        ask_dmem },
 	{ "nvidia",         "partitions and faster hand-overs",        ask_nvidia },
 	{ "amd",            "partitions",                              ask_amd },
+	{ "memory-clearing", "no tenant reads what another left",      ask_clearing },
 	/* clang-format on */
 };
 const size_t clv_n_checks = CLV_ARRAY_SIZE(clv_checks);

@@ -114,6 +114,10 @@ static int prepare_namespace(struct run *run)
 	if (clv_namespace_prepare(clv_json_text(run->lease, "socket"), run->gate_path,
 		    &run->ns, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
+	if (!run->settings->allow_ungated &&
+		clv_program_uses_cuda(json_object_get(run->lease, "devices")) &&
+		clv_namespace_cover_nvidia(&run->ns, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	return 0;
 }
 
@@ -130,6 +134,17 @@ static int supervise(struct run *run, pid_t child)
 	return clv_supervise_watched(child, &ticks);
 }
 
+/* What a lease has whole is held by being that: by the partition, or by admission. */
+static bool is_whole(const struct run *run)
+{
+	const struct clv_settings *settings = run->settings;
+
+	if (settings->isolation && strcmp(settings->isolation, "hardware") == 0)
+		return true;
+	return clv_json_number(run->lease, "share") >= 1 && !settings->memory_bytes &&
+	       !settings->cap.ppm && !settings->share.most_ppm && !settings->in;
+}
+
 /* Returns the exit code. */
 static int run_program(struct run *run)
 {
@@ -141,6 +156,8 @@ static int run_program(struct run *run)
 		.if_no_agent = run->settings->if_no_agent,
 		.devices = json_object_get(run->lease, "devices"),
 		.ns = run->lease && !run->settings->no_namespace ? &run->ns : NULL,
+		.must_preload = !is_whole(run),
+		.allow_ungated = run->settings->allow_ungated,
 	};
 	int status_fds[2], r;
 	sigset_t ignored;

@@ -164,6 +164,18 @@ int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	return find_original(ret, err);
 }
 
+int clv_namespace_cover_nvidia(struct clv_namespace *ns, struct clv_error *err)
+{
+	static const char *const libraries[] = {CLV_DRIVER_CUDA, CLV_DRIVER_NVML};
+	int r = 0;
+
+	static_assert(CLV_ARRAY_SIZE(libraries) == CLV_ARRAY_SIZE(ns->covers), "");
+	for (size_t i = 0; r == 0 && i < CLV_ARRAY_SIZE(libraries); i++)
+		r = clv_cover_prepare(
+			ns->folder, libraries[i], CLV_GATE_CUDA, &ns->covers[i], err);
+	return r;
+}
+
 static int write_proc(const char *path, const char *text, struct clv_error *err)
 {
 	size_t n_bytes = strlen(text);
@@ -230,28 +242,73 @@ static int leave_mounts(struct clv_error *err)
 	return clv_error_errno(err, errno, "mount");
 }
 
-/* What is mounted on `to`, or its underlying folder, as the namespace that folder_fd was
+/* A mount that is to be made.  The folder of `to` is opened before the caller's namespace
+ * is left. */
+struct bind {
+	const char *from, *to;
+	int folder_fd;
+};
+
+struct binds {
+	struct bind items[2 + 2 * (1 + CLV_COVER_COPIES_MAX)];
+	size_t n;
+};
+
+static void add_bind(struct binds *binds, const char *from, const char *to)
+{
+	char folder[CLV_NAMESPACE_PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(to, '/') - to), to);
+	binds->items[binds->n++] =
+		(struct bind){from, to, open(folder, O_PATH | O_CLOEXEC)};
+}
+
+static void close_binds(struct binds *binds)
+{
+	while (binds->n > 0)
+		close(binds->items[--binds->n].folder_fd);
+}
+
+static void add_cover(struct binds *binds, const struct clv_cover *cover)
+{
+	if (cover->n_copies > 0)
+		add_bind(binds, cover->original, cover->real);
+	for (size_t i = 0; i < cover->n_copies; i++)
+		add_bind(binds, cover->shim, cover->copies[i]);
+}
+
+/* In the order in which they are to be made: an original first, then what covers it. */
+static void list_binds(const struct clv_namespace *ns, struct binds *binds)
+{
+	if (ns->original[0])
+		add_bind(binds, ns->original, ns->vendors_real);
+	if (access(SYSTEM_VENDORS, F_OK) == 0)
+		add_bind(binds, ns->vendors, SYSTEM_VENDORS);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->covers); i++)
+		add_cover(binds, &ns->covers[i]);
+}
+
+/* What is mounted on it, or what is underneath, as the namespace that its folder was
  * opened in sees it. */
-static bool is_seen_outside(const char *from, int folder_fd, const char *to)
+static bool is_seen_outside(const struct bind *bind)
 {
 	struct stat inside, outside;
 
-	return stat(from, &inside) == 0 &&
-	       fstatat(folder_fd, strrchr(to, '/') + 1, &outside, 0) == 0 &&
+	return stat(bind->from, &inside) == 0 &&
+	       fstatat(bind->folder_fd, strrchr(bind->to, '/') + 1, &outside, 0) == 0 &&
 	       inside.st_dev == outside.st_dev && inside.st_ino == outside.st_ino;
 }
 
-/* folder_fd is the folder of `to`, opened before the caller's namespace was left. */
-static int bind_inside(
-	const char *from, const char *to, int folder_fd, struct clv_error *err)
+static int bind_inside(const struct bind *bind, struct clv_error *err)
 {
-	if (mount(from, to, NULL, MS_BIND | MS_REC, NULL) < 0)
-		return clv_error_errno(err, errno, "mounting %s on %s", from, to);
-	if (!is_seen_outside(from, folder_fd, to))
+	if (mount(bind->from, bind->to, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return clv_error_errno(
+			err, errno, "mounting %s on %s", bind->from, bind->to);
+	if (!is_seen_outside(bind))
 		return 0;
-	umount2(to, MNT_DETACH);
-	return clv_error_set(
-		err, -EPERM, "a mount on %s would be seen outside of this chroot", to);
+	umount2(bind->to, MNT_DETACH);
+	return clv_error_set(err, -EPERM,
+		"a mount on %s would be seen outside of this chroot", bind->to);
 }
 
 static int fail_namespace(const struct clv_error *why, struct clv_error *err)
@@ -266,15 +323,15 @@ static int fail_namespace(const struct clv_error *why, struct clv_error *err)
 
 int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err)
 {
-	_cleanup_close_ int lease_fd = open(ns->folder, O_PATH | O_CLOEXEC);
-	_cleanup_close_ int system_fd = open(SYSTEM_VENDORS "/..", O_PATH | O_CLOEXEC);
+	struct binds binds = {};
 	struct clv_error why = {};
-	int r = leave_mounts(&why);
+	int r;
 
-	if (r == 0 && ns->original[0])
-		r = bind_inside(ns->original, ns->vendors_real, lease_fd, &why);
-	if (r == 0 && access(SYSTEM_VENDORS, F_OK) == 0)
-		r = bind_inside(ns->vendors, SYSTEM_VENDORS, system_fd, &why);
+	list_binds(ns, &binds);
+	r = leave_mounts(&why);
+	for (size_t i = 0; r == 0 && i < binds.n; i++)
+		r = bind_inside(&binds.items[i], &why);
+	close_binds(&binds);
 	if (r < 0)
 		return fail_namespace(&why, err);
 	if (getenv("OCL_ICD_VENDORS"))
@@ -312,20 +369,30 @@ int clv_namespace_try(struct clv_error *err)
 	return 0;
 }
 
-void clv_namespace_remove(const struct clv_namespace *ns)
+void clv_namespace_remove(struct clv_namespace *ns)
 {
 	static const char *const files[] = {
 		"vendors/cleave.icd",
 		"vendors.real/chosen.icd",
+		CLV_DRIVERS "/" CLV_DRIVER_CUDA,
+		CLV_DRIVERS_REAL "/" CLV_DRIVER_CUDA,
+		CLV_DRIVERS "/" CLV_DRIVER_NVML,
+		CLV_DRIVERS_REAL "/" CLV_DRIVER_NVML,
 		CLV_GATE_OPENCL,
 		CLV_GATE_CUDA,
 	};
+	static const char *const folders[] = {
+		"vendors", "vendors.real", CLV_DRIVERS, CLV_DRIVERS_REAL};
 	char path[CLV_PATH_MAX + 32];
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(files); i++) {
 		snprintf(path, sizeof(path), "%s/%s", ns->folder, files[i]);
 		unlink(path);
 	}
-	rmdir(ns->vendors);
-	rmdir(ns->vendors_real);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(folders); i++) {
+		snprintf(path, sizeof(path), "%s/%s", ns->folder, folders[i]);
+		rmdir(path);
+	}
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->covers); i++)
+		clv_cover_done(&ns->covers[i]);
 }

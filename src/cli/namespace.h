@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "cli/cover.h"
+
 struct clv_error;
 
 #define CLV_NAMESPACE_PATH_MAX 4096
@@ -9,7 +11,8 @@ struct clv_error;
  *
  * A program finds its devices through /etc/OpenCL/vendors, whatever its environment.  In
  * a mount namespace of its own that folder is the lease's, with one entry: the gate,
- * which loads the vendors' libraries in its turn from the original folder.  Made in two
+ * which loads the vendors' libraries in its turn from the original folder.  Libraries
+ * that programs load by name have the gate in their place.  Made in two
  * steps: files before the fork, mounts in the child. */
 struct clv_namespace {
 	char folder[CLV_NAMESPACE_PATH_MAX / 2];   /* the lease's */
@@ -17,11 +20,15 @@ struct clv_namespace {
 	char vendors_real[CLV_NAMESPACE_PATH_MAX]; /* what the gate gets to see */
 	char original[CLV_NAMESPACE_PATH_MAX];     /* mounted on vendors_real; "" when
 						      its entries were written there */
+	struct clv_cover covers[2];                /* none, unless they are asked for */
 };
 
 /* Makes the files for the lease whose socket this is.  gate_path is absolute. */
 int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	struct clv_namespace *ret, struct clv_error *err);
+
+/* On an NVIDIA GPU: holds those too that lose LD_PRELOAD. */
+int clv_namespace_cover_nvidia(struct clv_namespace *ns, struct clv_error *err);
 
 /* In the child: leaves the caller's mount namespace and mounts.  -EPERM with what would
  * work when the system does not allow it. */
@@ -30,5 +37,5 @@ int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err);
 /* Whether the system would allow it; tried in a child process.  0 or -errno. */
 int clv_namespace_try(struct clv_error *err);
 
-/* Removes what prepare made. */
-void clv_namespace_remove(const struct clv_namespace *ns);
+/* Removes what was made for it. */
+void clv_namespace_remove(struct clv_namespace *ns);

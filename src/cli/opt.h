@@ -108,6 +108,7 @@ struct clv_settings {
 	uint64_t interval_ns;
 	const char *scdoc;
 	/* Flags, by their names. */
+	bool allow_ungated;
 	bool dry_run;
 	bool explain;
 	bool follow;

@@ -10,6 +10,7 @@
 #include "base/paths.h"
 #include "cli/cli.h"
 #include "cli/namespace.h"
+#include "cli/preloadable.h"
 #include "cli/visible.h"
 
 #include <errno.h>
@@ -153,8 +154,7 @@ static int put_first(const char *variable, const char *gate_path, const char *na
 	return setenv(variable, list, 1) < 0 ? -errno : 0;
 }
 
-/* On a simulated GPU nothing can run. */
-static bool has_cuda(const json_t *devices)
+bool clv_program_uses_cuda(const json_t *devices)
 {
 	const json_t *device;
 	size_t i;
@@ -196,7 +196,30 @@ static int set_gates(const struct clv_program *program, struct clv_error *err)
 		return clv_error_errno(err, ENOMEM, "cannot set OPENCL_LAYERS");
 	if (setenv("CLEAVE_LEASE", program->lease_socket, 1) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set CLEAVE_LEASE");
-	return has_cuda(program->devices) ? preload(program, err) : 0;
+	return clv_program_uses_cuda(program->devices) ? preload(program, err) : 0;
+}
+
+/* 0, or an exit code with why the gate could not hold the program. */
+static int check_preload(const struct clv_program *program, struct clv_error *err)
+{
+	struct clv_error why = {};
+
+	if (!program->must_preload || !clv_program_uses_cuda(program->devices) ||
+		clv_preloadable_check(program->path, &why) == 0)
+		return 0;
+	if (program->allow_ungated) {
+		clv_cli_fail(0,
+			"%s, so that nothing holds what it does with CUDA; running it "
+			"all the same, as asked",
+			why.msg);
+		return 0;
+	}
+	clv_error_set(err, -EPERM,
+		"%s, so that nothing would hold what it does with CUDA: give it a "
+		"partition or device of its own (--profile, --share 1), or add "
+		"--allow-ungated",
+		why.msg);
+	return CLV_EXIT_NOT_PERMITTED;
 }
 
 static void __attribute__((noreturn))
@@ -226,6 +249,9 @@ void clv_program_become(const struct clv_program *program, int status_fd)
 	}
 	if (program->ns && clv_namespace_enter(program->ns, &err) < 0)
 		give_up(status_fd, CLV_EXIT_FAILED, err.msg);
+	exit_code = check_preload(program, &err);
+	if (exit_code)
+		give_up(status_fd, exit_code, err.msg);
 
 	execv(program->path, program->argv);
 	exit_code = errno == ENOENT ? CLV_EXIT_NOT_FOUND : CLV_EXIT_NOT_EXECUTABLE;

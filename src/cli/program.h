@@ -17,6 +17,10 @@ int clv_program_find(const char *name, char *ret_path, size_t ret_bytes);
 /* Finds the installed gate for OpenCL (or the build tree's).  0 or -errno. */
 int clv_program_find_gate(char *ret_path, size_t ret_bytes, struct clv_error *err);
 
+/* Whether the devices, as the API shows those of a lease, have CUDA.  On a simulated GPU
+ * nothing can run. */
+bool clv_program_uses_cuda(const json_t *devices);
+
 struct clv_program {
 	const char *path;
 	char **argv;
@@ -25,6 +29,9 @@ struct clv_program {
 	const char *if_no_agent;        /* may be NULL */
 	const json_t *devices;          /* of the lease, as the API shows them, or NULL */
 	const struct clv_namespace *ns; /* NULL: none */
+	bool must_preload;  /* others share the device, and nothing else keeps them apart
+			     */
+	bool allow_ungated; /* start it even where no gate can be preloaded */
 };
 
 /* In the child: sets the environment and the namespace and becomes the program; tells the

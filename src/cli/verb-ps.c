@@ -114,6 +114,11 @@ static void cell_note(const json_t *row, char ret[CLV_CELL_MAX])
 	snprintf(ret, CLV_CELL_MAX, "%s%s",
 		clv_json_flag(row, "over_quota") ? "over quota" : "",
 		clv_json_flag(row, "throttled") ? ", throttled" : "");
+	if (clv_json_flag(row, "past_gate")) {
+		used = strlen(ret);
+		snprintf(ret + used, CLV_CELL_MAX - used, "%scomputes past its gate",
+			used ? ", " : "");
+	}
 	json_array_foreach (json_object_get(row, "uses_ungated"), i, api) {
 		used = strlen(ret);
 		snprintf(ret + used, CLV_CELL_MAX - used, "%sungated %s",

@@ -178,6 +178,14 @@ static const struct clv_opt options[] = {
 			"(the default) shows it no device",
 	},
 	{
+		.name = "allow-ungated",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(allow_ungated),
+		.help = "On an NVIDIA GPU, start even a program that no gate can be "
+			"loaded into; it is then not held to the share, nor are those "
+			"that drop their environment",
+	},
+	{
 		.name = "no-namespace",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(no_namespace),

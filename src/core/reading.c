@@ -44,24 +44,42 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static struct clv_reading_process *find_process(
+	struct clv_reading *reading, uint32_t pid, const char *partition)
+{
+	for (size_t i = 0; i < reading->n_processes; i++) {
+		struct clv_reading_process *process = &reading->processes[i];
+
+		if (process->pid == pid && strcmp(process->partition, partition) == 0)
+			return process;
+	}
+	return NULL;
+}
+
 int clv_reading_add_process(struct clv_reading *reading, uint32_t pid,
 	uint64_t memory_bytes, const char *partition)
 {
-	struct clv_reading_process *process;
+	struct clv_reading_process *process = find_process(reading, pid, partition);
 
-	for (size_t i = 0; i < reading->n_processes; i++) {
-		process = &reading->processes[i];
-		if (process->pid == pid && strcmp(process->partition, partition) == 0) {
-			process->memory_bytes =
-				larger(process->memory_bytes, memory_bytes);
-			return 0;
-		}
+	if (process) {
+		process->memory_bytes = larger(process->memory_bytes, memory_bytes);
+		return 0;
 	}
 	process = CLV_APPEND(reading->processes, reading->n_processes);
 	if (!process)
 		return -ENOMEM;
 	process->pid = pid;
 	process->memory_bytes = memory_bytes;
+	process->utilization = NAN;
 	snprintf(process->partition, sizeof(process->partition), "%s", partition);
 	return 0;
+}
+
+void clv_reading_set_utilization(struct clv_reading *reading, uint32_t pid,
+	const char *partition, double utilization)
+{
+	struct clv_reading_process *process = find_process(reading, pid, partition);
+
+	if (process)
+		process->utilization = utilization;
 }

@@ -29,7 +29,8 @@ enum clv_sign {
 /* The driver's own account of one process on a device or on a part of it. */
 struct clv_reading_process {
 	uint32_t pid;
-	uint64_t memory_bytes;                  /* CLV_READING_UNKNOWN: not said */
+	uint64_t memory_bytes; /* CLV_READING_UNKNOWN: not said */
+	double utilization; /* by this process, 0 to 1, as the device's; NAN: not said */
 	char partition[CLV_PARTITION_NAME_MAX]; /* "": the device as a whole */
 };
 
@@ -50,6 +51,9 @@ struct clv_reading {
 	struct clv_reading_process *processes; /* owned */
 	size_t n_processes;
 	bool has_processes; /* the driver tells who uses it */
+	/* The processes' utilization is that of a time, not of the moment of the reading:
+	 * a sum over readings says how much they computed. */
+	bool has_mean_utilization;
 };
 
 struct clv_readings {
@@ -66,3 +70,7 @@ void clv_readings_clear(struct clv_readings *readings);
  * same of it twice: the larger counts.  -ENOMEM */
 int clv_reading_add_process(struct clv_reading *reading, uint32_t pid,
 	uint64_t memory_bytes, const char *partition);
+
+/* What one that was added computes; who was not is left out. */
+void clv_reading_set_utilization(struct clv_reading *reading, uint32_t pid,
+	const char *partition, double utilization);

@@ -103,6 +103,13 @@ static void *map(int fd, size_t n_bytes, int protection)
 	return page;
 }
 
+/* Of an agent of this age, or of an older one. */
+static bool is_length_of_reply(ssize_t n_bytes)
+{
+	return n_bytes == CLV_ATTACH_REPLY_FIRST_BYTES ||
+	       n_bytes == sizeof(struct clv_attach_reply);
+}
+
 static int exchange(int fd, uint32_t api, const struct clv_view *old,
 	struct clv_attach_reply *reply, int fds[CLV_ATTACH_FDS], struct clv_error *err)
 {
@@ -112,9 +119,11 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 		.api = api,
 		.page_version = CLV_PAGE_VERSION,
 		.old_slot = old ? old->slot_index : CLV_ATTACH_NO_SLOT,
+		.reply_bytes = sizeof(*reply),
 	};
 	size_t n_fds = CLV_ATTACH_FDS;
 	bool has_page = old && has_report(old);
+	bool is_reply;
 	ssize_t got;
 	int r;
 
@@ -128,13 +137,14 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 		close(fds[i]);
 	if (got < 0)
 		return clv_error_errno(err, (int)-got, "the agent does not answer");
-	if (got == sizeof(*reply) && reply->magic == CLV_ATTACH_MAGIC &&
-		reply->status == 0 && reply->slot < CLV_SLOTS && n_fds == CLV_ATTACH_FDS)
+	is_reply = is_length_of_reply(got) && reply->magic == CLV_ATTACH_MAGIC;
+	if (is_reply && reply->status == 0 && reply->slot < CLV_SLOTS &&
+		n_fds == CLV_ATTACH_FDS)
 		return 0;
 
 	for (size_t i = 0; i < n_fds; i++)
 		close(fds[i]);
-	if (got != sizeof(*reply) || reply->magic != CLV_ATTACH_MAGIC)
+	if (!is_reply)
 		return clv_error_set(err, -EPROTO,
 			"the agent is of another version: end its leases and start it "
 			"again");
@@ -163,7 +173,9 @@ static int build_view(struct clv_view *view, const struct clv_attach_reply *repl
 	remember(view->socket_fd, &view->socket_device, &view->socket_inode);
 	memcpy(view->platform, reply->platform, sizeof(view->platform) - 1);
 	memcpy(view->model, reply->model, sizeof(view->model) - 1);
+	memcpy(view->devices, reply->devices, sizeof(view->devices) - 1);
 	view->ordinal = reply->ordinal;
+	atomic_store(&view->slot->pid, reply->pid);
 	return 0;
 }
 

@@ -5,8 +5,11 @@
 
 #define SETTLED_AFTER 3
 #define MAX_ESTIMATE_NS UINT64_C(4000000000)
+/* So that the shortest are not too many for the count of a flight. */
+#define MIN_ESTIMATE_NS 64u
 
 struct clv_cost clv_costs[1 << CLV_COST_BITS];
+static _Atomic uint8_t samples[1 << CLV_COST_BITS];
 
 /* Samples are intervals between wake-ups of one thread, so a late wake-up makes one too
  * long and the next too short: only a symmetric mean is right.  The first samples hold
@@ -39,17 +42,17 @@ static void learn_one(uint64_t key, uint64_t took_ns)
 	uint64_t old_ns = 0, new_ns;
 
 	if (atomic_load(&cost->key) == key) {
-		n_samples = atomic_load(&cost->n_samples);
-		old_ns = atomic_load(&cost->estimate_ns);
+		n_samples = atomic_load(&samples[place_of(key)]);
+		old_ns = CLV_FLIGHT_NS(atomic_load(&cost->packed));
 	}
 	new_ns = blend(old_ns, took_ns, n_samples);
-	if (new_ns == 0)
-		new_ns = 1;
+	if (new_ns < MIN_ESTIMATE_NS)
+		new_ns = MIN_ESTIMATE_NS;
 	if (new_ns > MAX_ESTIMATE_NS)
 		new_ns = MAX_ESTIMATE_NS;
-	atomic_store(&cost->estimate_ns, (uint32_t)new_ns);
-	atomic_store(
-		&cost->n_samples, n_samples < SETTLED_AFTER ? n_samples + 1 : n_samples);
+	atomic_store(&cost->packed, CLV_FLIGHT_PACK(new_ns));
+	if (n_samples < SETTLED_AFTER)
+		atomic_store(&samples[place_of(key)], (uint8_t)(n_samples + 1));
 	atomic_store(&cost->key, key);
 }
 
@@ -72,8 +75,8 @@ void clv_cost_seed(uint64_t key, uint64_t lasting_key)
 	estimate_ns = clv_cost_estimate(lasting_key);
 	if (estimate_ns == 0)
 		return;
-	atomic_store(&clv_costs[place].estimate_ns, (uint32_t)estimate_ns);
-	atomic_store(&clv_costs[place].n_samples, SETTLED_AFTER);
+	atomic_store(&clv_costs[place].packed, CLV_FLIGHT_PACK(estimate_ns));
+	atomic_store(&samples[place], SETTLED_AFTER);
 	atomic_store(&clv_costs[place].key, key);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "gate/gate.h"
+
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,9 +31,9 @@ enum clv_cost_operation {
 static inline __attribute__((always_inline)) uint64_t clv_cost_key_kernel(
 	const void *kernel, uint64_t x, uint64_t y, uint64_t z)
 {
-	uint64_t key = ((uint64_t)(uintptr_t)kernel << 16) + x * CLV_COST_MULTIPLIER;
+	uint64_t size = x * CLV_COST_MULTIPLIER ^ (y << 32 | z);
 
-	return (key ^ (y << 32 | z)) * CLV_COST_MULTIPLIER | 1;
+	return (size + (uint64_t)(uintptr_t)kernel) * CLV_COST_MULTIPLIER | 1;
 }
 
 static inline uint64_t clv_cost_key_bytes(
@@ -44,8 +46,7 @@ static inline uint64_t clv_cost_key_bytes(
 
 struct clv_cost {
 	_Atomic uint64_t key;
-	_Atomic uint32_t estimate_ns; /* up to 4 s */
-	_Atomic uint32_t n_samples;
+	_Atomic uint64_t packed; /* one such command in flight; up to 4 s */
 };
 
 #define CLV_COST_BITS 12
@@ -64,7 +65,7 @@ static inline __attribute__((always_inline)) uint64_t clv_cost_estimate(uint64_t
 
 	if (atomic_load_explicit(&cost->key, memory_order_relaxed) != key)
 		return 0;
-	return atomic_load_explicit(&cost->estimate_ns, memory_order_relaxed);
+	return CLV_FLIGHT_NS(atomic_load_explicit(&cost->packed, memory_order_relaxed));
 }
 
 /* One command of this kind took about this long. */

@@ -17,6 +17,7 @@
 #define RING_AGAIN_NS (1 * CLV_NS_PER_S)
 #define WINDOW_WAIT_NS (10 * CLV_NS_PER_MS)
 #define PATIENCE_NS (20 * CLV_NS_PER_MS)
+#define PATIENCE_DOUBLED_MAX 6 /* to more than a second */
 
 static bool is_open(const struct clv_control_page *control, enum clv_phase phase)
 {
@@ -33,6 +34,8 @@ static bool fits(const struct clv_control_page *control, enum clv_phase phase,
 {
 	if (CLV_FLIGHT_COUNT(flight) == 0)
 		return true;
+	if (atomic_load(&control->is_preemptible))
+		return clv_flight_has_room(control, flight);
 	if (phase == CLV_PHASE_GRANTED && clv_clock_ns() + CLV_FLIGHT_NS(flight) >=
 						  atomic_load(&control->deadline_ns))
 		return false;
@@ -130,6 +133,24 @@ void clv_line_end(struct clv_line *line)
 	errno = line->saved_errno;
 }
 
+/* How often patience was doubled: each time that somebody had none left, and half of it
+ * is forgotten with each second.  A callback that never returns is no way round turns. */
+static bool is_patience_over(uint64_t since_ns, uint64_t now_ns)
+{
+	static _Atomic uint64_t last_ns;
+	static _Atomic uint32_t n_doubled;
+	uint64_t last = atomic_load(&last_ns), n_seconds;
+	uint32_t n = atomic_load(&n_doubled);
+
+	n_seconds = now_ns > last ? (now_ns - last) / CLV_NS_PER_S : 0;
+	n = n_seconds < n ? n - (uint32_t)n_seconds : 0;
+	if (now_ns - since_ns <= PATIENCE_NS << n ||
+		!atomic_compare_exchange_strong(&last_ns, &last, now_ns))
+		return false;
+	atomic_store(&n_doubled, n < PATIENCE_DOUBLED_MAX ? n + 1 : n);
+	return true;
+}
+
 /* A callback of the program that waits for a lock, which the thread in line holds, keeps
  * its command from completing, and so the lease from draining. */
 static bool is_hopeless(struct clv_line *line)
@@ -142,7 +163,7 @@ static bool is_hopeless(struct clv_line *line)
 		line->flight_since_ns = now_ns;
 		return false;
 	}
-	return now_ns - line->flight_since_ns > PATIENCE_NS;
+	return is_patience_over(line->flight_since_ns, now_ns);
 }
 
 static void wait_for_window(void)

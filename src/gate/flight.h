@@ -30,10 +30,8 @@ CLV_HOT bool clv_flight_has_room(const struct clv_control_page *control, uint64_
 
 /* One attempt of a command of known length while nobody else has work (open or shared).
  * Counts itself in first and looks at the phase afterwards; the arbiter stores the phase
- * first and reads the counts afterwards: one of the two sees the other.  may_be_first:
- * also where nothing is in flight; without it, it calls nothing. */
-CLV_HOT bool clv_flight_quick_enter(
-	struct clv_view *view, uint64_t packed, bool may_be_first)
+ * first and reads the counts afterwards: one of the two sees the other. */
+CLV_HOT bool clv_flight_quick_enter(struct clv_view *view, uint64_t packed)
 {
 	const struct clv_control_page *control = view->control;
 	uint32_t phase;
@@ -43,10 +41,9 @@ CLV_HOT bool clv_flight_quick_enter(
 	phase = CLV_PHASE_OF(atomic_load(&control->phase));
 	if (CLV_LIKELY(phase - CLV_PHASE_OPEN <= CLV_PHASE_SHARED - CLV_PHASE_OPEN)) {
 		flight = atomic_fetch_add(&clv_gate.flight, packed);
-		if (CLV_UNLIKELY(flight == 0) && may_be_first)
+		if (CLV_UNLIKELY(flight == 0))
 			atomic_store(&view->slot->busy_since_ns, clv_clock_ns());
-		if (CLV_LIKELY((flight > 0 || may_be_first) &&
-			       clv_flight_has_room(control, flight)))
+		if (CLV_LIKELY(clv_flight_has_room(control, flight)))
 			return true;
 		atomic_fetch_sub(&clv_gate.flight, packed);
 	}

@@ -35,6 +35,7 @@ struct clv_view {
 	uint64_t socket_inode;
 	char platform[128];
 	char model[128];
+	char devices[CLV_ATTACH_DEVICES_BYTES]; /* all UUIDs; "": an older agent */
 	uint32_t ordinal;
 };
 
@@ -55,13 +56,19 @@ struct clv_gate_api {
 	bool (*mark_tails)(bool lingering);
 	/* Waits for the oldest marker and books it.  Returns false if there is none. */
 	bool (*wait_for_marker)(void);
-	const struct clv_queue_ops *queues; /* for queues.h, whose these two mostly are */
+	/* How soon to call that again though nothing says so; 0: no need.  NULL: never.
+	 */
+	uint64_t (*poll_ns)(void);
+	const struct clv_queue_ops
+		*queues; /* for queues.h, whose these three mostly are */
 	/* Lets go what the vendor has and the gate keeps, as far as turn and room allow.
 	 * Returns whether anything is left that waits for those.  NULL: it keeps nothing.
 	 */
 	bool (*let_go)(void);
 	/* In a forked child, before it attaches: forget what the parent had. */
 	void (*forget_parent)(void);
+	/* Books what the vendor gave back by itself.  NULL: it never does. */
+	bool (*settle_memory)(void);
 };
 
 /* Called once, before anything else. */
@@ -125,5 +132,6 @@ void clv_ledger_release(uint64_t n_bytes, uint32_t epoch);
 /* Books more, or less, once the real size is known.  Never refuses. */
 void clv_ledger_correct(uint64_t charged_bytes, uint64_t real_bytes);
 uint32_t clv_ledger_epoch(void);
-uint64_t clv_ledger_quota_bytes(void); /* UINT64_MAX: ungated */
-uint64_t clv_ledger_used_bytes(void);  /* by all processes of the lease */
+uint64_t clv_ledger_quota_bytes(void);   /* UINT64_MAX: ungated */
+uint64_t clv_ledger_used_bytes(void);    /* by all processes of the lease */
+uint64_t clv_ledger_settled_bytes(void); /* the same, after settle_memory */

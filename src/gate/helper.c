@@ -116,6 +116,14 @@ static uint64_t tend(struct clv_view *view, uint32_t word, enum woken_by woken_b
 	return in_flight ? BUSY_POLL_NS : IDLE_POLL_NS;
 }
 
+/* Not longer than until markers are to be looked at again. */
+static uint64_t bound_by_poll(uint64_t sleep_ns)
+{
+	uint64_t poll_ns = clv_gate.api->poll_ns ? clv_gate.api->poll_ns() : 0;
+
+	return poll_ns > 0 && poll_ns < sleep_ns ? poll_ns : sleep_ns;
+}
+
 static void sleep_until_needed(
 	struct clv_view *view, uint32_t call, uint32_t helper_word, uint64_t sleep_ns)
 {
@@ -168,7 +176,7 @@ static void *run(void *userdata)
 		sleep_ns = tend(view, phase_word, woken_by);
 		if (sleep_ns == 0)
 			continue;
-		sleep_until_needed(view, call, helper_word, sleep_ns);
+		sleep_until_needed(view, call, helper_word, bound_by_poll(sleep_ns));
 		if (atomic_load(&view->control->phase) != phase_word)
 			woken_by = WOKEN_BY_PHASE;
 		else if (atomic_load(&clv_gate.helper_word) == helper_word &&

@@ -4,10 +4,11 @@
  * and no total that a death could leave wrong. */
 #include "gate/state.h"
 
+/* And what only the driver shows. */
 static uint64_t sum_slots(const struct clv_view *view)
 {
 	uint32_t n = atomic_load(&view->control->slots_used);
-	uint64_t sum = 0;
+	uint64_t sum = atomic_load(&view->control->memory_overhead_bytes);
 
 	for (uint32_t i = 0; i < n && i < CLV_SLOTS; i++)
 		sum += atomic_load(&view->report->slots[i].memory_bytes);
@@ -69,6 +70,13 @@ uint64_t clv_ledger_used_bytes(void)
 	struct clv_view *view = clv_gate_peek();
 
 	return view ? sum_slots(view) : 0;
+}
+
+uint64_t clv_ledger_settled_bytes(void)
+{
+	if (clv_gate.api->settle_memory)
+		clv_gate.api->settle_memory();
+	return clv_ledger_used_bytes();
 }
 
 uint64_t clv_ledger_quota_bytes(void)

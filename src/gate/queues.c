@@ -4,24 +4,14 @@
  * was never flushed. */
 #include "gate/queues.h"
 
+#include "gate/markers.h"
 #include "gate/profile.h"
 #include "gate/table.h"
-
-#define MAX_MARKERS 1024
-
-struct marker {
-	void *event;
-	struct clv_queue *queue;
-	uint64_t packed;
-	uint64_t since_ns;
-	uint64_t kind;
-	bool flush_first;
-};
 
 /* First in, first out, for the helper. */
 static struct {
 	pthread_mutex_t lock;
-	struct marker ring[MAX_MARKERS];
+	struct clv_marker ring[CLV_MARKERS_MAX];
 	uint32_t head, tail;
 } markers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -29,26 +19,26 @@ static struct {
  * to run before. */
 static _Atomic uint64_t last_done_ns;
 
-static bool push_marker(const struct marker *marker)
+static bool push_marker(const struct clv_marker *marker)
 {
 	bool room;
 
 	pthread_mutex_lock(&markers.lock);
-	room = markers.tail - markers.head < MAX_MARKERS;
+	room = markers.tail - markers.head + clv_polled_n() < CLV_MARKERS_MAX;
 	if (room)
-		markers.ring[markers.tail++ % MAX_MARKERS] = *marker;
+		markers.ring[markers.tail++ % CLV_MARKERS_MAX] = *marker;
 	pthread_mutex_unlock(&markers.lock);
 	return room;
 }
 
-static bool pop_marker(struct marker *ret)
+bool clv_marker_pop(struct clv_marker *ret)
 {
 	bool any;
 
 	pthread_mutex_lock(&markers.lock);
 	any = markers.tail != markers.head;
 	if (any)
-		*ret = markers.ring[markers.head++ % MAX_MARKERS];
+		*ret = markers.ring[markers.head++ % CLV_MARKERS_MAX];
 	pthread_mutex_unlock(&markers.lock);
 	return any;
 }
@@ -58,7 +48,7 @@ static bool ring_is_nearly_full(void)
 	bool full;
 
 	pthread_mutex_lock(&markers.lock);
-	full = markers.tail - markers.head >= MAX_MARKERS / 2;
+	full = markers.tail - markers.head + clv_polled_n() >= CLV_MARKERS_MAX / 2;
 	pthread_mutex_unlock(&markers.lock);
 	return full;
 }
@@ -86,7 +76,7 @@ static void flush_unlocked(struct clv_queue *queue)
 /* With the queue's mark_lock held. */
 static bool place_marker(struct clv_queue *queue)
 {
-	struct marker marker = {
+	struct clv_marker marker = {
 		.queue = queue,
 		.packed = atomic_exchange(&queue->unmarked, 0),
 		.since_ns = atomic_load(&queue->unmarked_since_ns),
@@ -114,12 +104,17 @@ static bool place_marker(struct clv_queue *queue)
 	return true;
 }
 
-static bool can_be_marked(const struct clv_queue *queue)
+static bool can_have_markers(const struct clv_queue *queue)
 {
 	const struct clv_queue_ops *ops = clv_gate.api->queues;
 
 	return !atomic_load(&queue->released) && atomic_load(&queue->n_held) == 0 &&
-	       !ring_is_nearly_full() && (!ops->can_mark || ops->can_mark(queue));
+	       !atomic_load(&queue->stands) && (!ops->can_mark || ops->can_mark(queue));
+}
+
+static bool can_be_marked(const struct clv_queue *queue)
+{
+	return !ring_is_nearly_full() && can_have_markers(queue);
 }
 
 /* A callback may run inside the vendor's calls below, on the thread that has a queue's
@@ -214,7 +209,9 @@ void clv_queue_release(const void *handle)
 	if (!queue || atomic_fetch_sub(&queue->application_references, 1) != 1)
 		return;
 	pthread_mutex_lock(&queue->mark_lock);
-	if (can_be_marked(queue))
+	clv_polled_take_back(queue);
+	/* Also of the places that are left for this. */
+	if (can_have_markers(queue))
 		placed = place_marker(queue);
 	atomic_store(&queue->released, 1);
 	abandon(atomic_exchange(&queue->unmarked, 0));
@@ -224,6 +221,19 @@ void clv_queue_release(const void *handle)
 		clv_helper_wake();
 	}
 	clv_table_remove(queue);
+}
+
+void clv_queue_forget(struct clv_queue *queue)
+{
+	bool is_first;
+
+	pthread_mutex_lock(&queue->mark_lock);
+	clv_polled_take_back(queue);
+	is_first = atomic_exchange(&queue->released, 1) == 0;
+	abandon(atomic_exchange(&queue->unmarked, 0));
+	pthread_mutex_unlock(&queue->mark_lock);
+	if (is_first)
+		clv_table_remove(queue);
 }
 
 /* When the last marker is in, the tail behind it gets one at once if somebody else may be
@@ -258,6 +268,34 @@ bool clv_queues_mark_tails(bool lingering)
 	return placed;
 }
 
+/* So long, or with the shortest estimates so many, between two markers. */
+#define QUICK_NS_MAX (8 * CLV_NS_PER_MS)
+
+static void set_quick_limit(struct clv_queue *queue, const struct clv_view *view)
+{
+	const struct clv_queue_ops *ops = clv_gate.api->queues;
+	uint64_t ns =
+		atomic_load(&view->control->window_ns) / CLV_FLIGHT_MARKS_PER_WINDOW;
+
+	if (!ops->may_be_quick)
+		return;
+	if (ns > QUICK_NS_MAX)
+		ns = QUICK_NS_MAX;
+	atomic_store(&queue->quick_limit, ns << CLV_FLIGHT_COUNT_BITS);
+	/* It may have been forbidden just before. */
+	if (!ops->may_be_quick())
+		atomic_store(&queue->quick_limit, 0);
+}
+
+void clv_queues_forbid_quick(void)
+{
+	struct clv_table_walk walk = {0};
+	struct clv_queue *queue;
+
+	while ((queue = clv_table_next(&walk)))
+		atomic_store(&queue->quick_limit, 0);
+}
+
 void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64_t kind,
 	const void *event, uint64_t packed)
 {
@@ -269,12 +307,13 @@ void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64
 		clv_flight_wants_marker_now(view, atomic_load(&queue->n_markers),
 			atomic_load(&queue->sync_style)))
 		clv_queue_mark(queue);
+	set_quick_limit(queue, view);
 }
 
 void clv_queue_mark_with_event(
 	struct clv_queue *queue, void *event, uint64_t packed, uint64_t kind)
 {
-	struct marker marker = {
+	struct clv_marker marker = {
 		.event = event,
 		.queue = queue,
 		.packed = packed,
@@ -315,11 +354,25 @@ static void learn(uint64_t packed, uint64_t since_ns, uint64_t kind)
 		clv_cost_forget();
 }
 
+void clv_marker_book(const struct clv_marker *marker)
+{
+	clv_gate.api->queues->release_event(marker->queue, marker->event);
+	if (!marker->is_parked)
+		learn(marker->packed, marker->since_ns, marker->kind);
+	if (atomic_fetch_sub(&marker->queue->n_markers, 1) == 1)
+		mark_if_contended(marker->queue);
+	if (!marker->is_parked)
+		clv_flight_leave(marker->packed);
+	clv_table_recycle(marker->queue);
+}
+
 bool clv_queues_wait_for_marker(void)
 {
-	struct marker marker;
+	struct clv_marker marker;
 
-	if (!pop_marker(&marker))
+	if (clv_polled_are_meant())
+		return clv_polled_look();
+	if (!clv_marker_pop(&marker))
 		return false;
 
 	if (marker.flush_first) {
@@ -327,12 +380,7 @@ bool clv_queues_wait_for_marker(void)
 		flush(marker.queue);
 	}
 	clv_gate.api->queues->wait_for_event(marker.queue, marker.event);
-	clv_gate.api->queues->release_event(marker.queue, marker.event);
-	learn(marker.packed, marker.since_ns, marker.kind);
-	if (atomic_fetch_sub(&marker.queue->n_markers, 1) == 1)
-		mark_if_contended(marker.queue);
-	clv_flight_leave(marker.packed);
-	clv_table_recycle(marker.queue);
+	clv_marker_book(&marker);
 	return true;
 }
 
@@ -342,6 +390,11 @@ struct clv_custody clv_custody_take(struct clv_queue *queue)
 
 	if (!queue || atomic_load(&queue->n_held) > 0)
 		return custody;
+	/* It may take as long as the program likes: then a marker tells more. */
+	if (clv_polled_are_meant()) {
+		clv_queue_mark(queue);
+		return custody;
+	}
 	custody.packed = atomic_exchange(&queue->unmarked, 0);
 	custody.since_ns = atomic_load(&queue->unmarked_since_ns);
 	custody.kind = atomic_exchange(&queue->unmarked_kind, 0);
@@ -373,5 +426,6 @@ void clv_queues_forget_parent(void)
 {
 	pthread_mutex_init(&markers.lock, NULL);
 	markers.head = markers.tail = 0;
+	clv_polled_forget();
 	clv_table_forget();
 }

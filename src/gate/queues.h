@@ -22,6 +22,8 @@ struct clv_queue {
 	_Atomic uint64_t unmarked;
 	_Atomic uint64_t unmarked_since_ns;
 	_Atomic uint64_t unmarked_kind; /* cost key, or CLV_COST_MIXED; 0: none */
+	_Atomic uint64_t
+		quick_limit; /* from so much unmarked on nothing passes quickly */
 	_Atomic uint32_t unflushed;
 	_Atomic uint32_t n_markers;
 
@@ -34,6 +36,14 @@ struct clv_queue {
 	_Atomic uint32_t n_held;
 	_Atomic uint32_t has_held; /* it had one once */
 
+	/* It stands still (queue_ops.stands): what is behind that is not in flight, and
+	 * counted here as far as it has no marker. */
+	_Atomic uint32_t stands;
+	_Atomic uint64_t parked;
+	uint64_t stands_since_ns; /* the helper's, as is what follows */
+	uint32_t let_go_in_look;
+	uint32_t busy_in_look;
+
 	pthread_mutex_t mark_lock;
 	struct clv_queue *next_free;
 };
@@ -45,12 +55,24 @@ struct clv_queue_ops {
 	void (*begin)(struct clv_queue *queue);
 	/* Whether nothing forbids it now; NULL: nothing ever does. */
 	bool (*can_mark)(const struct clv_queue *queue);
+	/* Whether commands may pass quickly, that is uncounted by anything but the
+	 * queue's own record (clv_quick_pass); NULL: none ever does. */
+	bool (*may_be_quick)(void);
 	/* Puts an event behind all that was submitted to it.  NULL: that failed. */
 	void *(*mark)(struct clv_queue *queue);
 	/* What was submitted would not start without it; NULL: there is no such thing. */
 	void (*flush)(struct clv_queue *queue);
 	void (*wait_for_event)(struct clv_queue *queue, void *event);
 	void (*release_event)(struct clv_queue *queue, void *event);
+	/* Whether anything may stand still now; NULL: nothing ever does, and the rest of
+	 * these is not called.  While something may, the helper asks instead of waiting.
+	 */
+	bool (*may_stand)(void);
+	bool (*is_complete)(struct clv_queue *queue, void *event);
+	/* Whether nothing of the queue runs until the program, or somebody else, lets it
+	 * go on.  *ret_went_on: it has gone on since the last time, and may have done
+	 * some of its work. */
+	bool (*stands)(struct clv_queue *queue, bool *ret_went_on);
 };
 
 /* NULL only when memory ran out.  A released record has no handle, so what a thread
@@ -64,6 +86,9 @@ void clv_queue_retain(const void *handle);
 
 /* Before the program's release: marks the tail if it is the last one. */
 void clv_queue_release(const void *handle);
+
+/* What it is a part of has gone, and all its work with it. */
+void clv_queue_forget(struct clv_queue *queue);
 
 /* One more command will be held: what is before it gets its marker now. */
 void clv_queue_hold(struct clv_queue *queue);
@@ -125,8 +150,12 @@ void clv_custody_book(const struct clv_custody *custody);
 /* Nothing was observed after all. */
 void clv_custody_return(const struct clv_custody *custody);
 
-/* Waits for the oldest marker and books it.  False: there is none. */
+/* Waits for the oldest marker and books it, or, while something may stand still, books
+ * what is complete.  False: there is none. */
 bool clv_queues_wait_for_marker(void);
+
+/* How soon that is to be called again though nothing says so; 0: it need not. */
+uint64_t clv_queues_poll_ns(void);
 void clv_queues_forget_parent(void);
 
 /* The common case of a submission, inline: an attached process that nobody contends with,
@@ -147,13 +176,12 @@ CLV_HOT bool clv_quick_begin(struct clv_quick *quick, const void *handle, uint64
 		return false;
 	quick->view = clv_gate_peek();
 	quick->queue = clv_gate_thread.last_queue;
-	quick->packed = CLV_FLIGHT_PACK(
-		(uint64_t)atomic_load_explicit(&cost->estimate_ns, memory_order_relaxed));
+	quick->packed = atomic_load_explicit(&cost->packed, memory_order_relaxed);
 	if (CLV_UNLIKELY(
 		    !quick->view || quick->queue->handle != handle ||
 		    atomic_load_explicit(&quick->queue->has_held, memory_order_relaxed)))
 		return false;
-	if (CLV_UNLIKELY(!clv_flight_quick_enter(quick->view, quick->packed, true)))
+	if (CLV_UNLIKELY(!clv_flight_quick_enter(quick->view, quick->packed)))
 		return false;
 	clv_queue_note_kind(quick->queue, kind);
 	return true;
@@ -174,35 +202,53 @@ CLV_HOT void clv_quick_end(
 		clv_queue_mark(quick->queue);
 }
 
+/* From now on nothing passes quickly until it took the long way once. */
+void clv_queues_forbid_quick(void);
+
 /* All of it in one, before the vendor's call, so that the call can be a jump: for queues
- * of which none is ever held back.  Calls nothing, so that the call's own arguments stay
- * where they are; what needs a clock or a marker takes the long way.
+ * of which none is ever held back.  It calls nothing and needs no clock: the first
+ * command after a marker, and one that fills the next, take the long way, which also says
+ * up to where others may pass (quick_limit).
  *
  * A marker that another thread places just now covers the command before it is there;
  * that can only happen where the gate closes within these few instructions, and lets that
  * one command run beside whoever comes next.  A command that the vendor then refuses is
- * complete with the next marker.  True: counted in, make the call.  False: nothing
- * happened, take the long way. */
+ * complete with the next marker.  Kinds that are mixed teach nothing, but are told as
+ * such only after the fact: then one sample is of two kinds.  True: counted in, make the
+ * call. False: nothing happened, take the long way. */
 CLV_HOT bool clv_quick_pass(const void *handle, uint64_t kind)
 {
 	const struct clv_cost *cost = clv_cost_of(kind);
 	struct clv_queue *queue = clv_gate_thread.last_queue;
 	struct clv_view *view = clv_gate_peek();
-	uint64_t unmarked, packed;
+	uint64_t packed, flight;
 
 	if (CLV_UNLIKELY(atomic_load_explicit(&cost->key, memory_order_relaxed) != kind ||
-			 !view || queue->handle != handle))
+			 queue->handle != handle || !view))
 		return false;
-	unmarked = atomic_load_explicit(&queue->unmarked, memory_order_relaxed);
-	if (CLV_UNLIKELY(unmarked == 0 ||
+	/* Nothing unmarked wraps round, and is over every limit. */
+	if (CLV_UNLIKELY(
+		    atomic_load_explicit(&queue->unmarked, memory_order_relaxed) - 1 >=
+		    atomic_load_explicit(&queue->quick_limit, memory_order_relaxed)))
+		return false;
+	packed = atomic_load_explicit(&cost->packed, memory_order_relaxed);
+	atomic_fetch_add(&view->slot->entered, 1);
+	if (CLV_UNLIKELY(
+		    CLV_PHASE_OF(atomic_load(&view->control->phase)) - CLV_PHASE_OPEN >
+		    CLV_PHASE_SHARED - CLV_PHASE_OPEN)) {
+		atomic_fetch_add(&view->slot->done, 1);
+		return false;
+	}
+	flight = atomic_fetch_add(&clv_gate.flight, packed);
+	/* Of other queues too: the next one waits for room. */
+	if (CLV_UNLIKELY(CLV_FLIGHT_NS(flight) >=
 			 atomic_load_explicit(
-				 &queue->unmarked_kind, memory_order_relaxed) != kind ||
-			 clv_flight_fills_marker(view, unmarked)))
-		return false;
-	packed = CLV_FLIGHT_PACK(
-		(uint64_t)atomic_load_explicit(&cost->estimate_ns, memory_order_relaxed));
-	if (CLV_UNLIKELY(!clv_flight_quick_enter(view, packed, false)))
-		return false;
+				 &view->control->window_ns, memory_order_relaxed)))
+		atomic_store_explicit(&queue->quick_limit, 0, memory_order_relaxed);
 	atomic_fetch_add(&queue->unmarked, packed);
+	if (CLV_UNLIKELY(atomic_load_explicit(
+				 &queue->unmarked_kind, memory_order_relaxed) != kind))
+		atomic_store_explicit(
+			&queue->unmarked_kind, CLV_COST_MIXED, memory_order_relaxed);
 	return true;
 }

@@ -36,6 +36,9 @@ extern struct clv_gate_state clv_gate __attribute__((visibility("hidden")));
  * that the quick way need not ask. */
 struct clv_gate_thread {
 	struct clv_queue *last_queue; /* never NULL; has no handle where none is known */
+	/* The handles of the default queues as far as they are known: of the context that
+	 * is current, and this thread's own in it. */
+	const void *default_handle, *own_default_handle;
 	uint32_t callback_depth;
 	uint32_t n_marking; /* it is inside the vendor's calls that place a marker */
 };

@@ -444,7 +444,7 @@ def attempt(referee, name, wanted):
 
 def main():
     options = parse()
-    rows = {row.name: row for row in table.read()}
+    rows = {row.name: row for row in table.read() if row.api == "opencl"}
     if set(rows) != set(CHECKS):
         sys.exit(f"table.tsv and the checks differ: {sorted(set(rows) ^ set(CHECKS))}")
     names = chosen(options, rows)

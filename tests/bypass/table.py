@@ -13,34 +13,38 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 DOCUMENT = HERE.parent.parent / "docs/isolation.md"
 BEGIN, END = "<!-- bypass table: begin -->\n", "<!-- bypass table: end -->"
-VERDICTS = ("held", "detected", "open")
-WORDS = {"held": "held", "detected": "detected within 1 s", "open": "**open**"}
+VERDICTS = ("held", "charged", "detected", "open")
+APIS = (("opencl", "OpenCL"), ("cuda", "CUDA"))
+WORDS = {"held": "held", "charged": "charged", "detected": "detected", "open": "**open**"}
 
-Row = namedtuple("Row", "name tries verdict level note")
+Row = namedtuple("Row", "api name tries verdict level note")
 
 
 def read():
     rows = []
     for line in (HERE / "table.tsv").read_text().splitlines()[1:]:
-        row = Row(*(line.split("\t") + [""])[:5])
-        if row.verdict not in VERDICTS:
-            sys.exit(f"table.tsv: {row.name} has the verdict '{row.verdict}'")
+        row = Row(*(line.split("\t") + ["", ""])[:6])
+        if row.verdict not in VERDICTS or row.api not in dict(APIS):
+            sys.exit(f"table.tsv: {row.name} is of '{row.api}' with the verdict '{row.verdict}'")
         rows.append(row)
-    twice = [name for name, n in Counter(row.name for row in rows).items() if n > 1]
+    twice = [name for name, n in Counter((row.api, row.name) for row in rows).items() if n > 1]
     if twice or not rows:
         sys.exit(f"table.tsv: no rows, or rows of one name: {twice}")
     return rows
 
 
 def picture():
-    rows = read()
-    count = Counter(row.verdict for row in rows)
-    lines = ["", f"{count['held']} held, {count['detected']} detected, {count['open']} open.",
-             "", "| way | what it tries | verdict | by, or stopped only by | note |",
-             "|---|---|---|---|---|"]
-    lines += [f"| `{r.name}` | {r.tries} | {WORDS[r.verdict]} | {r.level} | {r.note} |"
-              for r in rows]
-    return "\n".join(lines) + "\n\n"
+    lines = [""]
+    for api, title in APIS:
+        rows = [row for row in read() if row.api == api]
+        count = Counter(row.verdict for row in rows)
+        lines += [f"**{title}**: {', '.join(f'{count[v]} {v}' for v in VERDICTS)}.", "",
+                  "| way | what it tries | verdict | by, or stopped only by | note |",
+                  "|---|---|---|---|---|"]
+        lines += [f"| `{r.name}` | {r.tries} | {WORDS[r.verdict]} | {r.level} | {r.note} |"
+                  for r in rows]
+        lines.append("")
+    return "\n".join(lines) + "\n"
 
 
 def main():

@@ -16,6 +16,7 @@ import sys
 
 PREFIX = re.compile(r"PFN_(cu\w+?)_v(\d+)(_pt[ds][sz])?\)")
 DECLARED = re.compile(r"^CUresult CUDAAPI\s+(cu[A-Z]\w+)\s*\(", re.MULTILINE)
+POLICIES = ("gate", "own", "refuse", "use", "pass")
 RENAMED = re.compile(r"#\s*define\s+(cu[A-Z]\w+)\s+(?:__CUDA_API_PT[DS][SZ]\()?(cu[A-Z]\w+)")
 
 
@@ -25,7 +26,7 @@ def read_list(path):
     with open(path, encoding="utf-8") as file:
         for line in file:
             words = line.split()
-            if not words or words[0][0] in "#[":
+            if not words or words[0] not in POLICIES:
                 continue
             if words[0] == "pass":
                 names.update(words[1:])

@@ -4,7 +4,7 @@
  * usage: cuda-launches N [default]   on a stream, or on the default one */
 #include "tenant.h"
 
-#define AHEAD 500
+#define AHEAD 200
 
 int main(int argc, char **argv)
 {

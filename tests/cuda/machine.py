@@ -18,8 +18,16 @@ MIB = 1 << 20
 class Cuda(worlds.Nvml):
     """The GPUs compute: cuda-double-gpu plays them."""
 
-    def __init__(self, node="gpu H100-80GB", cuda="tell-nvml 1"):
-        super().__init__(node)
+    def __init__(self, node="gpu H100-80GB", cuda="tell-nvml 1", kernel=False, config=None,
+                 driver="r580"):
+        """kernel: with the resource manager of its kernel driver, which lets go of channels.
+        config: the agent's settings.  driver: NVML's."""
+        super().__init__(node, driver)
+        if config:
+            path = os.path.join(self.folder, "cleaved.yaml")
+            worlds.write_whole(path, config)
+            self.arguments = ("--config", path)
+        self.kernel = kernel
         self.put("cuda", cuda)
         self.gpu = worlds.built("tests/doubles/cuda/cuda-double-gpu")
         self.player = subprocess.Popen([self.gpu, "--with-parent", self.folder],
@@ -29,8 +37,11 @@ class Cuda(worlds.Nvml):
     def environment(self):
         env = super().environment()
         libraries = worlds.built("tests/doubles/cuda/driver")
-        return {**env, "CLV_CUDA_DOUBLE": self.folder,
-                "LD_LIBRARY_PATH": f"{env['LD_LIBRARY_PATH']}:{libraries}"}
+        env = {**env, "CLV_CUDA_DOUBLE": self.folder,
+               "LD_LIBRARY_PATH": f"{env['LD_LIBRARY_PATH']}:{libraries}"}
+        if self.kernel:
+            env["LD_PRELOAD"] = worlds.built("tests/doubles/cuda/libnvidia-rm-double.so")
+        return env
 
     def close(self):
         self.player.kill()
@@ -68,19 +79,25 @@ class Case(unittest.TestCase):
         for process in self.started:
             process.kill()
             process.wait()
-            for pipe in (process.stdout, process.stderr):
+            for pipe in (process.stdin, process.stdout, process.stderr):
                 pipe.close()
         self.assertEqual(self.agent.close(), 0)
 
-    def start(self, *command, options=("--share", "0.5"), env=None):
+    def start(self, *command, options=("--share", "0.5"), env=None, device="gpu0"):
         """A program in a lease of its own."""
+        place = ("--device", device) if device else ()
         process = subprocess.Popen(
             [worlds.built("src/cli/cleave"), "run", "--socket", self.agent.api, *options,
-             "--device", "gpu0", "--", *command],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+             *place, "--", *command],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**self.agent.env, **(env or {})})
         self.started.append(process)
         return process
+
+    def static_program(self, name):
+        if not os.path.exists(program(name)):
+            self.skipTest("no static C library")
+        return program(name)
 
     def run_in_lease(self, *command, **more):
         """What it printed; it must succeed."""

@@ -10,6 +10,8 @@ int cuMemFreeAsync(dptr address, handle stream);
 int cuMemAllocFromPoolAsync(dptr *address, size_t bytes, handle pool, handle stream);
 int cuMemPoolCreate(handle *pool, const void *properties);
 int cuMemPoolDestroy(handle pool);
+int cuMemPoolTrimTo(handle pool, size_t keep);
+int cuDeviceSetMemPool(int device, handle pool);
 int cuMemPoolSetAttribute(handle pool, int attribute, void *value);
 int cuDeviceGetMemPool(handle *pool, int device);
 
@@ -29,6 +31,8 @@ int cuArrayDestroy(handle array);
 int cuMipmappedArrayCreate(handle *array, const void *descriptor, unsigned levels);
 int cuMipmappedArrayDestroy(handle array);
 
+int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
+int cuStreamWaitValue32_v2(handle stream, dptr at, uint32_t value, unsigned flags);
 int cuStreamBeginCapture_v2(handle stream, int mode);
 int cuStreamEndCapture(handle stream, handle *graph);
 int cuGraphInstantiateWithFlags(handle *exec, handle graph, uint64_t flags);
@@ -74,6 +78,36 @@ void async(void)
 	OK(cuMemFree_v2(a));
 }
 
+/* What is freed behind work is there until the work is done. */
+void behind_work(void)
+{
+	handle stream, graph;
+	uint32_t *word;
+	dptr a, b;
+
+	OK(cuStreamCreate(&stream, 1));
+	OK(cuMemHostAlloc((void **)(void *)&word, 4096, 0));
+	OK(cuStreamWaitValue32_v2(stream, (dptr)(uintptr_t)word, 1, 1));
+	OK(cuMemAlloc_v2(&a, 600 * MIB));
+	OK(cuMemFreeAsync(a, stream));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	CHECK(cuMemAlloc_v2(&b, 600 * MIB) == OUT_OF_MEMORY);
+	*(volatile uint32_t *)word = 1;
+	OK(cuStreamSynchronize(stream));
+	OK(cuMemAlloc_v2(&b, 600 * MIB));
+	OK(cuMemFreeAsync(b, NULL));
+	OK(cuStreamSynchronize(NULL));
+	CHECK(free_bytes() == QUOTA);
+	/* In a capture nothing is freed yet. */
+	OK(cuMemAlloc_v2(&a, 600 * MIB));
+	OK(cuStreamBeginCapture_v2(stream, 2));
+	OK(cuMemFreeAsync(a, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	OK(cuMemFree_v2(a));
+	CHECK(free_bytes() == QUOTA);
+}
+
 /* One that keeps all for itself takes from the same room again and again. */
 void pools(void)
 {
@@ -91,8 +125,39 @@ void pools(void)
 		OK(cuStreamSynchronize(NULL));
 	}
 	CHECK(cuMemAlloc_v2(&b, 400 * MIB) == OUT_OF_MEMORY);
+	OK(cuMemPoolTrimTo(pool, 0));
+	CHECK(free_bytes() == QUOTA);
+	OK(cuMemAllocFromPoolAsync(&a, 700 * MIB, pool, NULL));
 	OK(cuMemPoolDestroy(pool));
+	CHECK(cuMemPoolDestroy(pool) != 0);
+	CHECK(cuMemAlloc_v2(&b, 400 * MIB) == OUT_OF_MEMORY);
+	OK(cuMemFree_v2(a));
+	CHECK(free_bytes() == QUOTA);
 	OK(cuMemAlloc_v2(&b, 1000 * MIB));
+}
+
+/* No pool of the driver's, and no charge that stays. */
+void pools_again(void)
+{
+	struct pool_properties properties = {.type = 1, .location = {1, 0}};
+	handle pool, of_device;
+	dptr a;
+
+	OK(cuDeviceGetMemPool(&of_device, 0));
+	OK(cuMemAllocAsync(&a, 100 * MIB, NULL));
+	CHECK(cuMemPoolDestroy(of_device) != 0);
+	OK(cuMemFreeAsync(a, NULL));
+	for (int i = 0; i < 20; i++) {
+		OK(cuMemPoolCreate(&pool, &properties));
+		OK(cuDeviceSetMemPool(0, pool));
+		OK(cuMemAllocAsync(&a, 200 * MIB, NULL));
+		OK(cuMemFreeAsync(a, NULL));
+		OK(cuMemPoolDestroy(pool));
+		OK(cuDeviceGetMemPool(&pool, 0));
+		CHECK(pool == of_device);
+	}
+	OK(cuStreamSynchronize(NULL));
+	CHECK(free_bytes() == QUOTA);
 }
 
 /* It lives as long as its handle or a mapping. */
@@ -116,24 +181,40 @@ void mapped(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
-/* What came from elsewhere is charged to whoever maps it. */
+/* Exported and imported again it is still one piece, which lives as long as any handle, a
+ * mapping, or the file. */
 void imported(void)
 {
 	uint64_t piece, other;
 	dptr at;
-	int fd;
+	int fd, copy;
 
 	OK(cuMemCreate(&piece, 600 * MIB, &on_device, 0));
 	OK(cuMemExportToShareableHandle(&fd, piece, 1, 0));
 	OK(cuMemImportFromShareableHandle(&other, (void *)(intptr_t)fd, 1));
+	OK(cuMemRelease(piece));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
 	OK(cuMemAddressReserve(&at, 600 * MIB, 0, 0, 0));
-	if (other != piece) {
-		CHECK(cuMemMap(at, 600 * MIB, 0, other, 0) == OUT_OF_MEMORY);
-		OK(cuMemRelease(piece));
-	}
 	OK(cuMemMap(at, 600 * MIB, 0, other, 0));
-	CHECK(free_bytes() <= QUOTA - 600 * MIB);
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	OK(cuMemUnmap(at, 600 * MIB));
+	OK(cuMemRelease(other));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
 	close(fd);
+	CHECK(free_bytes() == QUOTA);
+	/* Through a file that may be anybody's: charged again where it is mapped, and
+	 * what was exported is not given back before. */
+	OK(cuMemCreate(&piece, 600 * MIB, &on_device, 0));
+	OK(cuMemExportToShareableHandle(&fd, piece, 1, 0));
+	copy = dup(fd);
+	OK(cuMemImportFromShareableHandle(&other, (void *)(intptr_t)copy, 1));
+	close(fd);
+	OK(cuMemRelease(piece));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	CHECK(cuMemMap(at, 600 * MIB, 0, other, 0) == OUT_OF_MEMORY);
+	OK(cuMemRelease(other));
+	CHECK(free_bytes() == QUOTA);
+	close(copy);
 }
 
 void arrays(void)

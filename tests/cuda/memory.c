@@ -12,6 +12,13 @@ int cuMemAllocPitch_v2(
 int cuDevicePrimaryCtxReset_v2(int device);
 int cuCtxCreate_v2(handle *context, unsigned flags, int device);
 int cuCtxDestroy_v2(handle context);
+int cuCtxGetLimit(size_t *value, int limit);
+int cuCtxSetLimit(int limit, size_t value);
+int cuLaunchKernelEx(
+	const void *config, handle function, void **parameters, void **extra);
+int cuMemCreate(uint64_t *piece, size_t size, const void *properties, uint64_t flags);
+int cuMipmappedArrayCreate(handle *array, const void *descriptor, unsigned levels);
+int cuImportExternalMemory(handle *memory, const void *description);
 
 size_t free_bytes(void)
 {
@@ -38,6 +45,33 @@ static void plain(void)
 	CHECK(free_bytes() == 600 * MIB);
 }
 
+/* As much as the GPU takes for it, be it more than was asked for. */
+static void odd_sizes(void)
+{
+	static const struct {
+		size_t asked, taken;
+	} sizes[] = {
+		{1, 512},
+		{513, 1024},
+		{512 * 1024, 512 * 1024},
+		{512 * 1024 + 1, MIB},
+		{MIB, MIB},
+		{MIB + 1, 2 * MIB},
+		{2 * MIB, 2 * MIB},
+		{2 * MIB + 1, 4 * MIB},
+	};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t before = free_bytes();
+		dptr a;
+
+		OK(cuMemAlloc_v2(&a, sizes[i].asked));
+		CHECK(before - free_bytes() == sizes[i].taken);
+		OK(cuMemFree_v2(a));
+		CHECK(free_bytes() == before);
+	}
+}
+
 static void managed(void)
 {
 	dptr a, b;
@@ -54,7 +88,8 @@ static void pitch(void)
 	dptr a, b;
 
 	OK(cuMemAllocPitch_v2(&a, &width, 1000, 1000, 4));
-	CHECK(before - free_bytes() == width * 1000);
+	CHECK(before - free_bytes() == MIB);
+	CHECK(width * 1000 <= MIB);
 	CHECK(cuMemAllocPitch_v2(&b, &width, 1 << 20, 2048, 4) == OUT_OF_MEMORY);
 	OK(cuMemFree_v2(a));
 	CHECK(free_bytes() == before);
@@ -87,17 +122,71 @@ static void contexts(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
+/* What kernels may allocate and print, beyond what each context has. */
+static void heap(void)
+{
+	size_t printf_bytes, heap_bytes, now;
+	handle primary, context;
+
+	OK(cuCtxGetLimit(&printf_bytes, 1));
+	OK(cuCtxGetLimit(&heap_bytes, 2));
+	OK(cuCtxSetLimit(2, heap_bytes + 600 * MIB));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	CHECK(cuCtxSetLimit(2, heap_bytes + 1025 * MIB) == OUT_OF_MEMORY);
+	OK(cuCtxGetLimit(&now, 2));
+	CHECK(now == heap_bytes + 600 * MIB);
+	OK(cuCtxSetLimit(1, printf_bytes + 64 * MIB));
+	CHECK(free_bytes() == QUOTA - 664 * MIB);
+	OK(cuCtxSetLimit(2, heap_bytes + 100 * MIB));
+	CHECK(free_bytes() == QUOTA - 164 * MIB);
+	OK(cuCtxSetLimit(1, 0));
+	OK(cuCtxSetLimit(2, 0));
+	CHECK(free_bytes() == QUOTA);
+	OK(cuCtxGetCurrent(&primary));
+	OK(cuCtxCreate_v2(&context, 0, 0));
+	OK(cuCtxSetLimit(2, 600 * MIB));
+	CHECK(free_bytes() < QUOTA - 500 * MIB);
+	OK(cuCtxDestroy_v2(context));
+	OK(cuCtxSetCurrent(primary));
+	CHECK(free_bytes() == QUOTA);
+}
+
+/* The driver's own answers to what nobody should ask; bad is neither NULL nor memory. */
+static void forged(void)
+{
+	void *bad = (void *)(uintptr_t)-1;
+	struct {
+		size_t width, height, depth;
+		int format;
+		unsigned channels, flags;
+	} shape = {1024, 1024, 0, 0x20, 4, 0};
+	handle array;
+
+	OK(cuMemGetInfo_v2(NULL, NULL));
+	CHECK(cuLaunchKernelEx(NULL, NULL, NULL, NULL) != 0);
+	CHECK(cuMemCreate(bad, (size_t)-1, bad, UINT64_MAX) != 0);
+	CHECK(cuMipmappedArrayCreate(&array, bad, UINT32_MAX) != 0);
+	CHECK(cuMipmappedArrayCreate(&array, &shape, UINT32_MAX) != 0);
+	CHECK(cuImportExternalMemory(&array, NULL) != 0);
+	CHECK(free_bytes() == QUOTA);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
 	{"plain", plain},
+	{"odd-sizes", odd_sizes},
 	{"managed", managed},
 	{"pitch", pitch},
 	{"size", size_of_device},
 	{"contexts", contexts},
+	{"heap", heap},
+	{"forged", forged},
 	{"async", async},
+	{"behind-work", behind_work},
 	{"pools", pools},
+	{"pools-again", pools_again},
 	{"mapped", mapped},
 	{"imported", imported},
 	{"arrays", arrays},

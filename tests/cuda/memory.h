@@ -20,7 +20,9 @@
 size_t free_bytes(void);
 
 void async(void);
+void behind_work(void);
 void pools(void);
+void pools_again(void);
 void mapped(void);
 void imported(void);
 void arrays(void);

@@ -40,6 +40,43 @@ class Devices(machine.Case):
             out = self.run_in_lease("sh", "-c", f"{script}exec {machine.program('cuda-count')}")
             self.assertEqual(out.strip(), seen, said)
 
+    def test_the_leases_devices_alone(self):
+        self.begin(node="gpu H100-80GB\ngpu H100-80GB\ngpu A100-40GB")
+        for said, seen in ((None, "2"), ("0", "1"), ("1", "1"), ("1,0", "2"), ("2", "0"),
+                           ("1,2", "1"), ("0,0", "1")):
+            script = "" if said is None else f"export CUDA_VISIBLE_DEVICES={said}; "
+            out = self.run_in_lease("sh", "-c", f"{script}exec {machine.program('cuda-count')}",
+                                    options=("--count", "2"), device=None)
+            self.assertEqual(out.strip(), seen, said)
+
+
+
+TAKE_ALL = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+cuda.cuInit(0)
+for device in range(2):
+    context, total, address = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_uint64()
+    cuda.cuDeviceTotalMem_v2(ctypes.byref(total), device)
+    assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) == 0
+    assert cuda.cuCtxSetCurrent(context) == 0
+    print(total.value >> 20, [cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(n << 20))
+                              for n in (60000, 60000)])
+"""
+
+
+class Several(machine.Case):
+    def test_two_whole_devices(self):
+        """Each with its own memory."""
+        self.begin(node="gpu H100-80GB\ngpu H100-80GB")
+        done = machine.subprocess.run(
+            [worlds.built("src/cli/cleave"), "run", "--socket", self.agent.api, "--count", "2", "--",
+             sys.executable, "-c", TAKE_ALL], text=True, capture_output=True, check=True,
+            env=self.agent.env)
+        sizes = [line.split(" ", 1) for line in done.stdout.splitlines()]
+        self.assertEqual([answers for _, answers in sizes], ["[0, 2]", "[0, 2]"], done)
+        self.assertEqual(sizes[0][0], sizes[1][0])
+
 
 if __name__ == "__main__":
     worlds.set_build(sys.argv[2])

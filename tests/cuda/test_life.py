@@ -65,7 +65,7 @@ class Life(machine.Case):
     def test_who_loses_the_gate_is_seen(self):
         self.begin()
         process = self.start("env", "-u", "LD_PRELOAD", machine.program("cuda-tenant"), "queue",
-                             "100000", "30")
+                             "100000", "30", options=("--share", "0.5", "--no-namespace"))
         self.assertEqual(process.stdout.readline(), "ready\n")
         self.assertTrue(wait_until(lambda: self.agent.events("ungated_api"), 10))
         self.assertEqual(self.agent.get("/v1/leases")["items"][0]["uses_ungated"], ["cuda"])

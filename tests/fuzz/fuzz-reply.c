@@ -35,6 +35,7 @@ static void drop_view(struct clv_view *view)
 	CLV_MUST(view->slot == &view->report->slots[view->slot_index]);
 	CLV_MUST(view->platform[sizeof(view->platform) - 1] == '\0');
 	CLV_MUST(view->model[sizeof(view->model) - 1] == '\0');
+	CLV_MUST(view->devices[sizeof(view->devices) - 1] == '\0');
 	munmap(view->control, CLV_CONTROL_PAGE_BYTES);
 	munmap(view->report, CLV_REPORT_PAGE_BYTES);
 	close(view->socket_fd);

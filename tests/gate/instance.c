@@ -36,6 +36,7 @@
 #define clv_ledger_epoch OWN(clv_ledger_epoch)
 #define clv_ledger_quota_bytes OWN(clv_ledger_quota_bytes)
 #define clv_ledger_used_bytes OWN(clv_ledger_used_bytes)
+#define clv_ledger_settled_bytes OWN(clv_ledger_settled_bytes)
 
 #include "instance.h"
 
@@ -186,7 +187,7 @@ static void submit(uint64_t duration_ns)
 	uint32_t n_markers;
 	bool is_sync;
 
-	if (!clv_flight_quick_enter(&view, CLV_FLIGHT_PACK(duration_ns), true))
+	if (!clv_flight_quick_enter(&view, CLV_FLIGHT_PACK(duration_ns)))
 		clv_flight_enter(&view, duration_ns);
 	atomic_fetch_add(&on_device[lease_index], 1);
 	for (uint32_t i = 0; i < N_LEASES; i++)

@@ -27,6 +27,7 @@ PROGRAMS = {}  # "cleaved", "driver": paths, from the command line
 MAGIC, VERSION, NO_SLOT = 0x43564C43, 1, 0xFFFFFFFF
 HELLO = struct.Struct("=8I")
 REPLY = struct.Struct("=IIiI128s128sII256s")
+DEVICES_BYTES = 4096  # that a longer reply has behind it
 SLOT_BYTES, MEMORY_OFFSET, WAITING_OFFSET, REPORT_BYTES = 64, 16, 48, 65536
 
 
@@ -77,12 +78,13 @@ def attach(path, old_slot=NO_SLOT, report_fd=None, raw=None, timeout=8):
         else:
             s.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                                 array.array("i", [report_fd]))])
-    message, fds, _, _ = socket.recv_fds(s, 1024, 4)
-    if len(message) != REPLY.size:
+    message, fds, _, _ = socket.recv_fds(s, 8192, 4)
+    if len(message) not in (REPLY.size, REPLY.size + DEVICES_BYTES):
         s.close()
         return {"status": None, "bytes": len(message)}, None, []
-    (_, version, status, slot, platform, model, ordinal, _, text) = REPLY.unpack(message)
-    reply = {"version": version, "status": status, "slot": slot, "ordinal": ordinal,
+    (_, version, status, slot, platform, model, ordinal, pid, text) = REPLY.unpack_from(message)
+    reply = {"version": version, "status": status, "slot": slot, "ordinal": ordinal, "pid": pid,
+             "devices": message[REPLY.size:].split(b"\0")[0].decode(), "bytes": len(message),
              "platform": platform.split(b"\0")[0].decode(),
              "model": model.split(b"\0")[0].decode(),
              "message": text.split(b"\0")[0].decode(), "n_fds": len(fds)}

@@ -10,7 +10,8 @@ import subprocess
 import sys
 import time
 
-from harness import HELLO, HERE, MAGIC, Case, main, wait_until
+from harness import (DEVICES_BYTES, HELLO, HERE, MAGIC, NO_SLOT, REPLY, Case, attach, main,
+                     wait_until)
 
 
 class Attach(Case):
@@ -72,6 +73,22 @@ class Attach(Case):
             self.assertEqual(reply["status"], -93, reply)  # EPROTONOSUPPORT
             for word in words:
                 self.assertIn(word, reply["message"])
+
+    def test_longer_reply(self):
+        """Only for who says that it can read it; a refusal has the first form."""
+        holder, lease = self.start_lease()
+        device = self.agent.get("/v1/devices")["items"][0]
+        first = REPLY.size
+        for room, length in ((0, first), (first, first), (first + DEVICES_BYTES - 1, first),
+                             (first + DEVICES_BYTES, first + DEVICES_BYTES),
+                             (1 << 31, first + DEVICES_BYTES)):
+            hello = HELLO.pack(MAGIC, 1, 1, 1, NO_SLOT, room, 0, 0)
+            reply = holder.do("attach_raw", socket=lease["socket"], hex=hello.hex())
+            self.assertEqual((reply["status"], reply["bytes"]), (0, length), room)
+            self.assertEqual(reply["pid"], holder.pid)
+            self.assertEqual(reply["devices"], device["uuid"] if length > first else "")
+        reply, _, _ = attach(lease["socket"], raw=hello)
+        self.assertEqual((reply["status"], reply["bytes"]), (-1, first))
 
     def test_garbage(self):
         holder, lease = self.start_lease()

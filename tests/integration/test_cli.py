@@ -162,6 +162,20 @@ class WithoutAgent(Sandbox):
                 self.assertTrue(each["remedy"], each)
 
 
+    def test_doctor_says_where_memory_is_not_cleared(self):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        for words, verdict in (("Foo=1;RMDisableScrubOnFree=1", "warning"),
+                               ("RMDisableScrubOnFree=0x1;Foo=2", "warning"),
+                               ("RMDisableScrubOnFree=0", "ok"), ("", "ok")):
+            with open(os.path.join(folder, "params"), "w") as file:
+                file.write(f'Mobile: 4294967295\nRegistryDwords: "{words}"\n')
+            result = self.cleave("doctor", "-o", "json",
+                                 env={"CLEAVE_SOCKET": "/no/such.sock",
+                                      "CLEAVE_NVIDIA_PROC": folder})
+            found = next(each for each in json.loads(result.stdout)["items"]
+                         if each["check"] == "memory-clearing")
+            self.assertEqual(found["verdict"], verdict, (words, found))
+
     def vendors(self, files):
         folder = tempfile.mkdtemp(dir=self.folder)
         for name, text in files.items():

@@ -19,7 +19,9 @@ class Rules(unittest.TestCase):
                 ("gate", "arbiter/page.h", True), ("gate", "arbiter/policy.h", False),
                 ("gate", "core/share.h", False), ("core", "base/error.h", True),
                 ("base", "core/share.h", False), ("cli", "agent/api.h", False),
-                ("agent", "arbiter/arbiter.h", True), ("client", "core/share.h", False)):
+                ("agent", "arbiter/arbiter.h", True), ("client", "core/share.h", False),
+                ("gate/cuda", "gate/preload/library.h", True), ("gate", "gate/cuda/abi.h", False),
+                ("gate/preload", "gate/gate.h", False)):
             self.assertIs(includes.may_include(room, included), allowed, (room, included))
 
     def test_offending_include(self):

@@ -9,7 +9,7 @@ import tree
 
 SKIP = 77
 # Right here, wrong elsewhere: names of OpenCL, of C, or of this code.
-KNOWN = "fro,inout,nd,ot,te,datas,parms,ans,fo,ba,clen,ue,hist,renderd,nce,nde"
+KNOWN = "fro,inout,nd,ot,te,datas,parms,ans,fo,ba,clen,ue,hist,renderd,nce,nde,hsa"
 
 
 def main():

@@ -283,9 +283,12 @@ class Amd(Case):
         self.agent.get("/v1/node")
         holder = self.holder()
         lease = holder.lease(device="gpu0/CPX/NPS1@0", share=1)
-        self.world.double.put("holders", [f"kfd {self.BDF} {holder.pid} {70 * MIB}"])
+        self.world.double.put("holders", [f"kfd {self.BDF} {holder.pid} {70 * MIB} 19"])
         self.until(lambda: self.agent.get(f"/v1/leases/{lease['id']}")["driver_memory_bytes"],
                    "it is seen")
+        process = self.device(lease["device"])["processes"][0]
+        self.assertEqual(process["utilization"], 19 / 38, "units of its part of 38")
+        self.assertEqual(self.agent.events("lease_past_gate"), [], "it is of a moment")
 
 
 class Sim(Case):
@@ -297,7 +300,7 @@ class Sim(Case):
             count: 2
             readings: [{power: 350, temperature: 66, utilization: 80, memory: 12G}, {ecc-errors: 3}]
         holders:
-          - {on: gpu0, process: python3, pid: 4194001, memory: 4G}
+          - {on: gpu0, process: python3, pid: 4194001, memory: 4G, utilization: 70}
     """
 
     def test_a_simulated_node_has_readings_too(self):
@@ -309,6 +312,7 @@ class Sim(Case):
         device = self.device()
         self.assertEqual((device["temperature_celsius"], device["utilization"]), (66, .8))
         self.assertEqual(device["processes"][0]["memory_bytes"], 4 << 30)
+        self.assertEqual(device["processes"][0]["utilization"], .7)
         self.assertEqual(self.device("gpu1")["health"]["state"], "degraded")
 
 
@@ -322,6 +326,10 @@ class Truth(Case):
         """(pid, bytes) or (pid, gpu, gi, ci, bytes)"""
         rows = [line if len(line) > 2 else (line[0], 0, "-", "-", line[1]) for line in lines]
         self.world.put("processes", "\n".join(" ".join(map(str, row)) for row in rows))
+
+    def compute(self, *lines):
+        """(pid, percent)"""
+        self.world.put("utilization", "\n".join(f"{pid} 0 {percent}" for pid, percent in lines))
 
     def lease(self, lease):
         return self.agent.get(f"/v1/leases/{lease['id']}")
@@ -344,12 +352,116 @@ class Truth(Case):
                          ['cleave_device_processes_without_lease{device="gpu0"} 1'])
         self.assertIsNone(stranger.poll(), "nobody said that it should be ended")
 
+    def test_what_they_compute(self):
+        self.begin()
+        holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
+        child = holder.do("attach_in_child", socket=lease["socket"])[0]
+        stranger = self.program()
+        self.see((holder.pid, 9 * MIB), (child, 9 * MIB), (stranger.pid, 9 * MIB))
+        self.compute((holder.pid, 15), (stranger.pid, 40))
+        self.until(lambda: len(self.device()["processes"]) == 3, "all")
+        self.assertEqual({each["pid"]: each["utilization"] for each in self.device()["processes"]},
+                         {holder.pid: .15, child: 0, stranger.pid: .4})
+        self.assertEqual(self.lease(lease)["driver_utilization"], .15)
+        self.assertEqual([line.split()[-1] for line in
+                          self.metric("cleave_lease_driver_utilization_ratio{")], ["0.15"])
+        self.until_event("process_without_lease", str(stranger.pid), "40 % of its compute")
+        time.sleep(2.5)
+        self.assertEqual(self.agent.events("lease_past_gate"), [], "within the tolerance")
+
+    def test_computing_past_the_gate(self):
+        """It was given no turn, and the driver says that it computes."""
+        self.begin()
+        holder, lease = self.leased(share=.3, memory_bytes=1024 * MIB, name="sly")
+        self.see((holder.pid, 9 * MIB))
+        self.compute((holder.pid, 90))
+        event = self.until_event("lease_past_gate", "its turns were 0 %", "only reported")[0]
+        self.assertEqual((event["lease"], event["name"]), (lease["id"], "sly"))
+        self.assertTrue(self.lease(lease)["past_gate"])
+        self.assertEqual([line.split()[-1] for line in
+                          self.metric("cleave_lease_past_gate{")], ["1"])
+        self.compute()
+        self.until_event("lease_within_gate")
+        self.assertFalse(self.lease(lease)["past_gate"])
+        self.assertEqual(len(self.agent.events("lease_past_gate")), 1)
+        self.assertIsNone(holder.process.poll())
+
+    def test_computing_in_its_turns(self):
+        """The same figure of one that has the turn is as it should be."""
+        self.begin()
+        holder, lease = self.leased(share=.3, memory_bytes=1024 * MIB)
+        self.assertEqual(holder.do("attach", socket=lease["socket"])["status"], 0)
+        holder.do("commands", entered=1, done=0)
+        holder.do("stand_in_line", threads=1)
+        self.until(lambda: self.lease(lease)["share_used"] > .9, "it has the turn")
+        self.see((holder.pid, 9 * MIB))
+        self.compute((holder.pid, 100))
+        self.until(lambda: self.lease(lease)["driver_utilization"] == 1, "it is told")
+        time.sleep(5)
+        self.assertEqual(self.agent.events("lease_past_gate"), [])
+
+    def test_computing_past_the_gate_is_ended(self):
+        self.begin(watch="past-gate: end")
+        holder, _ = self.leased(share=.3)
+        honest, _ = self.leased(share=.3)
+        stranger = self.program()
+        self.see((holder.pid, MIB), (honest.pid, MIB), (stranger.pid, MIB))
+        self.compute((holder.pid, 90), (stranger.pid, 10))
+        self.until(lambda: holder.process.poll() is not None, "it is ended")
+        self.assertIsNone(honest.process.poll())
+        self.assertIsNone(stranger.poll(), "it is not known to be a tenant's")
+
+    def test_a_driver_that_tells_no_utilization(self):
+        """Of MIG devices NVIDIA's tells none."""
+        self.begin(MIG)
+        stranger = self.program()
+        self.see((stranger.pid, 10 * MIB))
+        self.compute((stranger.pid, 90))
+        self.until(lambda: self.device()["processes"], "it is seen")
+        self.assertIsNone(self.device()["processes"][0]["utilization"])
+
     def test_a_child_is_the_leases_too(self):
         self.begin()
         holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
         child = holder.do("attach_in_child", socket=lease["socket"])[0]
         self.see((child, 100 * MIB), (holder.pid, 50 * MIB))
         self.until(lambda: self.lease(lease)["driver_memory_bytes"] == 150 * MIB, "the sum")
+
+    def overhead(self, lease):
+        return self.lease(lease)["memory_overhead_bytes"] // MIB
+
+    def test_what_no_call_shows_counts(self):
+        """A context: the driver has it, and nobody asked for it."""
+        self.begin()
+        holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
+        self.assertEqual(holder.do("attach", socket=lease["socket"])["status"], 0)
+        holder.do("memory", value=100 * MIB)
+        self.see((holder.pid, 350 * MIB))
+        self.until(lambda: self.overhead(lease) == 250, "the difference")
+        self.assertEqual(self.lease(lease)["memory_used_bytes"], 350 * MIB)
+        self.assertEqual([line.split()[-1] for line in
+                          self.metric("cleave_lease_memory_overhead_bytes{")], [str(250 * MIB)])
+        holder.do("memory", value=200 * MIB)
+        self.until(lambda: self.overhead(lease) == 150, "less at once")
+        self.see((holder.pid, 190 * MIB))
+        self.until(lambda: self.overhead(lease) == 0, "never less than nothing")
+
+    def test_what_was_just_freed_is_no_overhead(self):
+        """The driver's figure may be of before."""
+        self.begin()
+        holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
+        self.assertEqual(holder.do("attach", socket=lease["socket"])["status"], 0)
+        holder.do("memory", value=300 * MIB)
+        self.see((holder.pid, 300 * MIB))
+        self.until(lambda: self.lease(lease)["driver_memory_bytes"], "it is seen")
+        time.sleep(3)
+        holder.do("memory", value=0)
+        most = 0
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            most = max(most, self.overhead(lease))
+        self.assertEqual(most, 0)
+        self.until(lambda: self.overhead(lease) == 300, "it has it still: that counts")
 
     def test_over_quota_is_reported(self):
         self.begin(watch="tolerance: 64M")

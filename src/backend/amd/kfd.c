@@ -96,6 +96,18 @@ static bool has_queue(const char *pid, uint32_t gpu_id)
 	return false;
 }
 
+/* Linux 5.9 and newer, on GPUs whose waves can be counted. */
+static bool read_busy_units(const char *pid, uint32_t gpu_id, uint32_t *ret)
+{
+	uint64_t n = 0;
+
+	if (clv_file_read_number(&n, PROCESSES "/%s/stats_%u/cu_occupancy", pid, gpu_id) <
+		0)
+		return false;
+	*ret = (uint32_t)n;
+	return true;
+}
+
 /* The files vram_ID of a process say which nodes it was given. */
 static int add_uses(struct clv_kfd *kfd, const char *pid)
 {
@@ -117,6 +129,7 @@ static int add_uses(struct clv_kfd *kfd, const char *pid)
 		use->gpu_id = gpu_id;
 		clv_file_read_number(&bytes, PROCESSES "/%s/%s", pid, files.items[i]);
 		use->memory_bytes = bytes;
+		use->has_busy_units = read_busy_units(pid, gpu_id, &use->busy_units);
 		use->is_active = bytes > 0 || has_queue(pid, gpu_id);
 	}
 	return 0;

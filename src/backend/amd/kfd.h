@@ -25,7 +25,9 @@ struct clv_kfd_use {
 	uint32_t pid;
 	uint32_t gpu_id;
 	uint64_t memory_bytes;
-	bool is_active; /* has memory or a queue on it */
+	uint32_t busy_units; /* compute units with work of it at this moment */
+	bool has_busy_units; /* that is said */
+	bool is_active;      /* has memory or a queue on it */
 };
 
 struct clv_kfd {

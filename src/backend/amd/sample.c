@@ -64,6 +64,17 @@ static void read_bad_pages(const char *address, struct clv_reading *ret)
 	}
 }
 
+static int add_process(struct clv_reading *ret, const struct clv_kfd_node *node,
+	const struct clv_kfd_use *use, const char *partition)
+{
+	int r = clv_reading_add_process(ret, use->pid, use->memory_bytes, partition);
+
+	if (r == 0 && use->has_busy_units && node->compute_units > 0)
+		clv_reading_set_utilization(ret, use->pid, partition,
+			(double)use->busy_units / node->compute_units);
+	return r;
+}
+
 static int read_processes(const struct clv_kfd *kfd, const struct clv_node_device *device,
 	struct clv_reading *ret)
 {
@@ -80,8 +91,7 @@ static int read_processes(const struct clv_kfd *kfd, const struct clv_node_devic
 			const struct clv_kfd_use *use = &kfd->uses[j];
 
 			if (use->gpu_id == node->gpu_id && use->is_active)
-				r = clv_reading_add_process(
-					ret, use->pid, use->memory_bytes, partition);
+				r = add_process(ret, node, use, partition);
 		}
 	}
 	return r;

@@ -47,8 +47,8 @@ static int start(struct clv_nvidia_backend *backend, struct clv_error *err)
 	return 0;
 }
 
-/* What nobody was told yet. */
-static void carry_xids(
+/* What nobody was told yet, and what somebody was. */
+static void carry_told(
 	const struct clv_nvidia_backend *backend, struct clv_nvidia_gpu *gpus, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -59,6 +59,7 @@ static void carry_xids(
 				continue;
 			memcpy(gpus[i].xids, before->xids, sizeof(gpus[i].xids));
 			gpus[i].n_xids = before->n_xids;
+			gpus[i].utilization_us = before->utilization_us;
 		}
 	}
 }
@@ -83,7 +84,7 @@ int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_er
 	for (uint32_t i = 0; i < n; i++)
 		look_up(nvml, i, &gpus[i]);
 	clv_nvidia_xids_stop(backend);
-	carry_xids(backend, gpus, n);
+	carry_told(backend, gpus, n);
 	free(backend->gpus);
 	backend->gpus = gpus;
 	backend->n_gpus = n;

@@ -13,6 +13,7 @@ struct clv_nvidia_gpu {
 	/* What went wrong on it and nobody was told yet. */
 	uint32_t xids[CLV_READING_XIDS];
 	size_t n_xids;
+	uint64_t utilization_us; /* the newest sample of its processes that was taken */
 };
 
 struct clv_nvidia_backend {

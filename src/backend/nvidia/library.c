@@ -63,6 +63,7 @@ static const struct symbol symbols[] = {
 	{ CLV_NVIDIA_OPTIONAL, AT(list_compute_processes), "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2" },
 	{ CLV_NVIDIA_OPTIONAL, AT(list_graphics_processes), "nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v2" },
 	{ CLV_NVIDIA_OPTIONAL, AT(list_mps_processes), "nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_process_utilization), "nvmlDeviceGetProcessUtilization" },
 	{ CLV_NVIDIA_OPTIONAL, AT(list_vgpu_types), "nvmlDeviceGetSupportedVgpus" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_vgpu_name), "nvmlVgpuTypeGetName" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_vgpu_memory), "nvmlVgpuTypeGetFramebufferSize" },

@@ -88,6 +88,8 @@ struct clv_nvidia_library {
 	clv_nvml_list_processes *list_compute_processes;
 	clv_nvml_list_processes *list_graphics_processes;
 	clv_nvml_list_processes *list_mps_processes;
+	int (*get_process_utilization)(struct clv_nvml_device *,
+		struct clv_nvml_process_utilization *, uint32_t *, uint64_t after_us);
 	int (*list_vgpu_types)(struct clv_nvml_device *, uint32_t *, uint32_t *);
 	int (*get_vgpu_name)(uint32_t, char *, uint32_t *);
 	int (*get_vgpu_memory)(uint32_t, uint64_t *);

@@ -192,6 +192,18 @@ struct clv_nvml_utilization {
 };
 static_assert(sizeof(struct clv_nvml_utilization) == 8, "nvmlUtilization_t");
 
+/* What a process computed in the driver's last period, in percent of the GPU. */
+struct clv_nvml_process_utilization {
+	uint32_t pid;
+	uint64_t time_us;
+	uint32_t compute;
+	uint32_t memory;
+	uint32_t encoder;
+	uint32_t decoder;
+};
+static_assert(sizeof(struct clv_nvml_process_utilization) == 32,
+	"nvmlProcessUtilizationSample_t");
+
 #define CLV_NVML_TEMPERATURE_GPU 0u    /* nvmlTemperatureSensors_t */
 #define CLV_NVML_ERROR_UNCORRECTED 1u  /* nvmlMemoryErrorType_t */
 #define CLV_NVML_ECC_VOLATILE 0u       /* nvmlEccCounterType_t: since the driver's load */

@@ -6,6 +6,7 @@
 #include "backend/nvidia/error.h"
 #include "backend/nvidia/handles.h"
 #include "backend/nvidia/holders.h"
+#include "backend/nvidia/utilization.h"
 #include "backend/nvidia/xids.h"
 #include "base/error.h"
 
@@ -97,5 +98,6 @@ int clv_nvidia_sample(struct clv_backend *base, const struct clv_node_device *de
 	if (clv_nvidia_holders_sample(
 		    &backend->nvml, backend->gpus[index].handle, device, ret) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot list the processes");
+	clv_nvidia_utilization_sample(&backend->nvml, &backend->gpus[index], ret);
 	return 0;
 }

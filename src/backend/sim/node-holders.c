@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,7 @@ static const struct clv_yaml_field holder_fields[] = {
 	{"lease", read_lease, false, ENTRY(holder.holder.lease)},
 	{"text", read_text, false, ENTRY(holder.holder.text)},
 	{"memory", clv_sim_read_bytes, false, ENTRY(holder.memory_bytes)},
+	{"utilization", clv_sim_read_percent, false, ENTRY(holder.utilization)},
 };
 
 static void describe(struct entry *entry)
@@ -77,7 +79,7 @@ static void describe(struct entry *entry)
 int clv_sim_read_holder(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	struct clv_sim *sim = into;
-	struct entry entry = {.sim = sim};
+	struct entry entry = {.sim = sim, .holder.utilization = NAN};
 	struct clv_sim_holder *holder;
 	int r = clv_yaml_read_map(
 		value, holder_fields, CLV_ARRAY_SIZE(holder_fields), &entry, err);

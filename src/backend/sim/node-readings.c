@@ -21,7 +21,7 @@ static int read_figure(struct clv_yaml_value value, void *into, struct clv_error
 	return r;
 }
 
-static int read_percent(struct clv_yaml_value value, void *into, struct clv_error *err)
+int clv_sim_read_percent(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	uint64_t number;
 	int r = clv_yaml_read_number(value, 0, PERCENT_MAX, &number, err);
@@ -42,9 +42,9 @@ static const struct clv_yaml_field reading_fields[] = {
 	{"power", read_figure, false, READING(power_watts)},
 	{"temperature", read_figure, false, READING(temperature_celsius)},
 	{"energy", read_figure, false, READING(energy_joules)},
-	{"utilization", read_percent, false, READING(utilization)},
-	{"encoder", read_percent, false, READING(encoder)},
-	{"decoder", read_percent, false, READING(decoder)},
+	{"utilization", clv_sim_read_percent, false, READING(utilization)},
+	{"encoder", clv_sim_read_percent, false, READING(encoder)},
+	{"decoder", clv_sim_read_percent, false, READING(decoder)},
 	{"memory", clv_sim_read_bytes, false, READING(memory_used_bytes)},
 	{"lost", read_sign, false, READING(signs[CLV_SIGN_LOST])},
 	{"ecc-errors", read_sign, false, READING(signs[CLV_SIGN_ECC])},
@@ -75,6 +75,19 @@ static const char *find_partition(
 	return "";
 }
 
+static int add_holder(struct clv_reading *ret, const struct clv_sim_holder *holder,
+	const char *partition)
+{
+	uint32_t pid = holder->holder.pid;
+	int r = clv_reading_add_process(ret, pid,
+		holder->memory_bytes ? holder->memory_bytes : CLV_READING_UNKNOWN,
+		partition);
+
+	if (r == 0)
+		clv_reading_set_utilization(ret, pid, partition, holder->utilization);
+	return r;
+}
+
 int clv_sim_sample(const struct clv_sim *sim, const struct clv_sim_device *device,
 	const struct clv_node_device *seen, struct clv_reading *ret)
 {
@@ -85,14 +98,12 @@ int clv_sim_sample(const struct clv_sim *sim, const struct clv_sim_device *devic
 	*ret = device->reading;
 	memcpy(ret->uuid, uuid, sizeof(uuid));
 	ret->has_processes = true;
+	ret->has_mean_utilization = true;
 	for (size_t i = 0; r == 0 && i < sim->n_holders; i++) {
 		const struct clv_sim_holder *holder = &sim->holders[i];
 
 		if (holder->device == device->index && holder->holder.pid > 0)
-			r = clv_reading_add_process(ret, holder->holder.pid,
-				holder->memory_bytes ? holder->memory_bytes
-						     : CLV_READING_UNKNOWN,
-				find_partition(seen, holder));
+			r = add_holder(ret, holder, find_partition(seen, holder));
 	}
 	return r;
 }

@@ -140,6 +140,7 @@ struct clv_sim_holder {
 	char part[CLV_PARTITION_NAME_MAX]; /* "3g.40gb@4/1c@0"; "": the device */
 	struct clv_holder holder;
 	uint64_t memory_bytes; /* 0: not said */
+	double utilization;    /* NAN: not said */
 };
 
 struct clv_sim {
@@ -164,7 +165,8 @@ int clv_sim_read_sriov(struct clv_yaml_value value, void *into, struct clv_error
 
 /* --- node-readings.c --- */
 
-/* Into a struct clv_reading that was begun. */
+/* Into a double, 0 to 1, and into a struct clv_reading that was begun. */
+int clv_sim_read_percent(struct clv_yaml_value value, void *into, struct clv_error *err);
 int clv_sim_read_reading(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* As the member of the vtable; the reading was begun.  -ENOMEM */
 int clv_sim_sample(const struct clv_sim *sim, const struct clv_sim_device *device,

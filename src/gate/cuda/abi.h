@@ -13,6 +13,8 @@ enum {
 	CLV_CUDA_OUT_OF_MEMORY = 2,
 	CLV_CUDA_NO_DEVICE = 100,
 	CLV_CUDA_NOT_FOUND = 500,
+	CLV_CUDA_NOT_READY = 600,
+	CLV_CUDA_NOT_PERMITTED = 800,
 	CLV_CUDA_NOT_SUPPORTED = 801,
 };
 
@@ -50,6 +52,12 @@ struct clv_cuda_launch_of_several {
 	uint32_t shared_bytes;
 	void *stream;
 	void **parameters;
+};
+
+/* CUstreamBatchMemOpParams */
+struct clv_cuda_batch_operation {
+	int operation;
+	uint64_t rest[5];
 };
 
 struct clv_cuda_copy_end_2d {
@@ -101,6 +109,8 @@ struct clv_cuda_array_3d {
 #define CLV_CUDA_ARRAY_SPARSE 0x40u
 #define CLV_CUDA_ARRAY_DEFERRED 0x80u /* its memory is mapped later */
 
+#define CLV_CUDA_HANDLE_FILE 1 /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
+
 /* CUmemAllocationProp */
 struct clv_cuda_memory_properties {
 	int type, handle_types;
@@ -119,10 +129,14 @@ struct clv_cuda_pool_properties {
 	uint8_t reserved_bytes[54];
 };
 
+#define CLV_CUDA_POOL_RELEASE_THRESHOLD 4
 #define CLV_CUDA_POOL_RESERVED_BYTES 5  /* CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT */
 #define CLV_CUDA_POOL_USED_BYTES 7      /* CU_MEMPOOL_ATTR_USED_MEM_CURRENT */
 #define CLV_CUDA_GRAPH_USED_BYTES 0     /* CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT */
 #define CLV_CUDA_GRAPH_RESERVED_BYTES 2 /* CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT */
+
+#define CLV_CUDA_LIMIT_PRINTF 1 /* CU_LIMIT_PRINTF_FIFO_SIZE */
+#define CLV_CUDA_LIMIT_HEAP 2   /* CU_LIMIT_MALLOC_HEAP_SIZE */
 
 #define CLV_CUDA_NODE_GRAPH 4
 #define CLV_CUDA_NODE_ALLOCATE 10

@@ -2,12 +2,11 @@
 /* cuGetProcAddress: by (name, version, default stream), as the driver answers, and then
  * with the gate's wrapper in its place. */
 #include "gate/cuda/library.h"
-#include "gate/hooks.h"
 
 #include <string.h>
 
 /* What the driver has by that name and version, in what the list knows. */
-static void *real_of_known(const struct clv_cuda_hook *hook, uint64_t flags)
+static void *real_of_known(const struct clv_hook *hook, uint64_t flags)
 {
 	void *real = NULL;
 
@@ -21,24 +20,24 @@ static void *real_of_known(const struct clv_cuda_hook *hook, uint64_t flags)
 /* A later toolkit may mean another function by the name, with other arguments: that one
  * the gate does not know, and what it does not know is not there. */
 static bool is_newer_than_known(
-	const struct clv_cuda_hook *hook, const void *real, int version, uint64_t flags)
+	const struct clv_hook *hook, const void *real, int version, uint64_t flags)
 {
 	return version > CLV_CUDA_VERSION_KNOWN && real != real_of_known(hook, flags);
 }
 
-static const struct clv_cuda_hook *hook_of(const char *name, int version, uint64_t flags)
+static const struct clv_hook *hook_of(const char *name, int version, uint64_t flags)
 {
-	const struct clv_cuda_hook *hook = clv_cuda_find_version(
-		name, (uint32_t)version, flags & CLV_CUDA_PROC_PER_THREAD);
+	const struct clv_hook *hook = clv_hook_of_version(&clv_cuda_library, name,
+		(uint32_t)version, flags & CLV_CUDA_PROC_PER_THREAD);
 
 	/* By its exported name, as some programs ask. */
-	return hook ? hook : clv_cuda_find_symbol(name);
+	return hook ? hook : clv_hook_of_symbol(&clv_cuda_library, name);
 }
 
 static int answer(const char *name, void **function, int version, uint64_t flags,
 	int *status, int r)
 {
-	const struct clv_cuda_hook *hook;
+	const struct clv_hook *hook;
 
 	if (r != CLV_CUDA_SUCCESS || !name || !function || !*function)
 		return r;

@@ -11,6 +11,7 @@
 #define ROW_BYTES 64u
 #define ROWS 8u
 #define PAGE_BYTES 65536u
+#define LEVELS_MAX 64u
 
 /* Bytes of an element's channel by CUarray_format, in sixteenths: compressed formats have
  * less than one.  What is not here (planes of video) counts as four bytes. */
@@ -49,7 +50,8 @@ static uint64_t bytes_of(const struct clv_cuda_array_3d *array, uint32_t n_level
 	sixteenths *= array->n_channels;
 	if (array->flags & (CLV_CUDA_ARRAY_SPARSE | CLV_CUDA_ARRAY_DEFERRED))
 		return 0;
-	for (uint32_t i = 0; i < n_levels; i++) {
+	/* A driver makes no more levels than halve the largest side to one. */
+	for (uint32_t i = 0; i < n_levels && i < LEVELS_MAX; i++) {
 		uint64_t row = round_up(width * sixteenths / 16, ROW_BYTES);
 		uint64_t n_rows = height ? round_up(height, ROWS) : 1;
 
@@ -75,7 +77,7 @@ int clv_own_cuArrayCreate_v2(
 	struct clv_cuda_array_3d array = {0};
 	struct clv_charge charge;
 
-	if (!flat || !p_handle)
+	if (!p_handle || !clv_cuda_is_readable(flat, sizeof(*flat)))
 		return real(p_handle, p_allocate_array);
 	array.width = flat->width;
 	array.height = flat->height;
@@ -91,7 +93,8 @@ int clv_own_cuArray3DCreate_v2(
 {
 	struct clv_charge charge;
 
-	if (!p_allocate_array || !p_handle)
+	if (!p_handle ||
+		!clv_cuda_is_readable(p_allocate_array, sizeof(struct clv_cuda_array_3d)))
 		return real(p_handle, p_allocate_array);
 	if (!clv_cuda_charge(bytes_of(p_allocate_array, 1), &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
@@ -103,7 +106,8 @@ int clv_own_cuMipmappedArrayCreate(clv_fn_cuMipmappedArrayCreate *real, void *p_
 {
 	struct clv_charge charge;
 
-	if (!p_mipmapped_array_desc || !p_handle)
+	if (!p_handle || !clv_cuda_is_readable(p_mipmapped_array_desc,
+				 sizeof(struct clv_cuda_array_3d)))
 		return real(p_handle, p_mipmapped_array_desc, num_mipmap_levels);
 	if (!clv_cuda_charge(
 		    bytes_of(p_mipmapped_array_desc, num_mipmap_levels), &charge))

@@ -3,13 +3,12 @@
  * graphs, launches from the device.  How long one takes is learned as for a kernel.
  * Memory that their nodes allocate is charged when they are launched. */
 #include "gate/cuda/library.h"
+#include "gate/cuda/memory.h"
 #include "gate/cuda/pool.h"
 #include "gate/cuda/submit.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-
-#define MAX_DEPTH 16 /* of graphs in graphs */
 
 /* Executable graphs that allocate, which few do. */
 struct allocating {
@@ -22,41 +21,67 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct allocating *allocating;
 static _Atomic uint32_t n_allocating;
 
-static uint64_t bytes_of_graph(void *graph, int depth);
+/* Graphs in graphs, as deep as the program likes: a list instead of calls in calls. */
+struct search {
+	void **graphs; /* still to be looked into */
+	size_t n, room;
+	uint64_t n_bytes;
+};
 
-static uint64_t bytes_of_node(void *node, int depth)
+static void add(struct search *search, void *graph)
+{
+	if (search->n == search->room) {
+		size_t room = 2 * search->room + 8;
+		void **graphs = realloc(search->graphs, room * sizeof(*graphs));
+
+		if (!graphs)
+			return;
+		search->graphs = graphs;
+		search->room = room;
+	}
+	search->graphs[search->n++] = graph;
+}
+
+static void look_at_node(struct search *search, void *node)
 {
 	struct clv_cuda_node_allocation allocation = {0};
 	void *child = NULL;
 	int type = 0;
 
 	if (clv_cuda.cuGraphNodeGetType(node, &type) != CLV_CUDA_SUCCESS)
-		return 0;
+		return;
 	if (type == CLV_CUDA_NODE_ALLOCATE && clv_cuda.cuGraphMemAllocNodeGetParams(node,
 						      &allocation) == CLV_CUDA_SUCCESS)
-		return allocation.n_bytes;
+		search->n_bytes += allocation.n_bytes;
 	if (type == CLV_CUDA_NODE_GRAPH &&
 		clv_cuda.cuGraphChildGraphNodeGetGraph(node, &child) == CLV_CUDA_SUCCESS)
-		return bytes_of_graph(child, depth + 1);
-	return 0;
+		add(search, child);
 }
 
-static uint64_t bytes_of_graph(void *graph, int depth)
+static void look_at_graph(struct search *search, void *graph)
 {
 	size_t n = 0;
-	uint64_t bytes = 0;
 	void **nodes;
 
-	if (depth > MAX_DEPTH ||
-		clv_cuda.cuGraphGetNodes(graph, NULL, &n) != CLV_CUDA_SUCCESS || n == 0)
-		return 0;
+	if (clv_cuda.cuGraphGetNodes(graph, NULL, &n) != CLV_CUDA_SUCCESS || n == 0)
+		return;
 	nodes = calloc(n, sizeof(*nodes));
 	if (nodes && clv_cuda.cuGraphGetNodes(graph, nodes, &n) == CLV_CUDA_SUCCESS) {
 		for (size_t i = 0; i < n; i++)
-			bytes += bytes_of_node(nodes[i], depth);
+			look_at_node(search, nodes[i]);
 	}
 	free(nodes);
-	return bytes;
+}
+
+static uint64_t bytes_of_graph(void *graph)
+{
+	struct search search = {0};
+
+	add(&search, graph);
+	while (search.n > 0)
+		look_at_graph(&search, search.graphs[--search.n]);
+	free(search.graphs);
+	return search.n_bytes;
 }
 
 static int instantiated(void *const *graph_exec, void *graph, int result)
@@ -66,7 +91,7 @@ static int instantiated(void *const *graph_exec, void *graph, int result)
 
 	if (result != CLV_CUDA_SUCCESS || !clv_gate_peek())
 		return result;
-	n_bytes = bytes_of_graph(graph, 0);
+	n_bytes = bytes_of_graph(graph);
 	record = n_bytes > 0 ? malloc(sizeof(*record)) : NULL;
 	if (!record)
 		return result;
@@ -177,7 +202,8 @@ int clv_own_cuGraphLaunch(
 	n_bytes = bytes_to_allocate(graph);
 	if (CLV_UNLIKELY(n_bytes > 0))
 		return launch_allocating(real, graph, stream, is_per_thread, n_bytes);
-	if (CLV_UNLIKELY(!clv_quick_pass(clv_cuda_stream_handle(stream), kind)))
+	if (CLV_UNLIKELY(
+		    !clv_quick_pass(clv_cuda_stream_handle(stream, is_per_thread), kind)))
 		return launch(real, graph, stream, is_per_thread);
 	return real(graph, stream);
 }
@@ -191,7 +217,7 @@ int clv_own_cuLaunchCooperativeKernelMultiDevice(
 	struct clv_cuda_submission submission;
 	int r;
 
-	if (!launches || num_devices == 0)
+	if (num_devices == 0 || !clv_cuda_is_readable(launches, sizeof(*launches)))
 		return real(launch_params_list, num_devices, flags);
 	r = clv_cuda_submission_begin(&submission, launches[0].stream, false,
 		clv_cost_key_kernel(launches[0].function, launches[0].grid[0],

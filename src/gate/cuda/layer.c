@@ -1,25 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/cuda/layer.h"
-
+/* What the gate for CUDA supplies to the part that all APIs have in common. */
 #include "gate/charges.h"
+#include "gate/cuda/capture.h"
+#include "gate/cuda/channels.h"
+#include "gate/cuda/memory.h"
 #include "gate/cuda/stream.h"
+#include "gate/preload/library.h"
+
+#include <pthread.h>
 
 static void forget_parent(void)
 {
 	clv_queues_forget_parent();
 	clv_charges_forget_parent();
-	atomic_store(&clv_cuda_n_captures, 0);
+	clv_cuda_captures_forget_parent();
+	clv_cuda_stand_forget_parent();
+	clv_cuda_channels_forget_parent();
 }
 
 static const struct clv_gate_api api = {
 	.attach_api = CLV_ATTACH_API_CUDA,
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
+	.poll_ns = clv_queues_poll_ns,
 	.queues = &clv_cuda_queue_ops,
 	.forget_parent = forget_parent,
+	.settle_memory = clv_cuda_memory_settle,
 };
 
-void clv_cuda_layer_begin(void)
+static void begin(void)
 {
 	clv_gate_init(&api);
+}
+
+void clv_preload_begin(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, begin);
 }

@@ -2,17 +2,69 @@
 /* Memory that is allocated and freed by an address. */
 #include "gate/cuda/memory.h"
 
+#include "gate/cuda/freed.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/pool.h"
 #include "gate/cuda/stream.h"
 
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
 /* What a row may be widened to; the driver says by how much only afterwards. */
 #define PITCH_ALIGNMENT 512u
+#define MIB (UINT64_C(1) << 20)
+
+#define UNLIKELY_WORD 0x9d2c5681u
+
+/* A futex that has another value than is waited for, or is waited for in vain, ends at
+ * once; only where there is no memory does it end with EFAULT.  A private one, for memory
+ * that nobody may write is memory too. */
+static bool is_word_readable(uintptr_t address)
+{
+	static const struct timespec at_once;
+
+	return syscall(SYS_futex, address & ~(uintptr_t)3, FUTEX_WAIT_PRIVATE,
+		       UNLIKELY_WORD, &at_once, NULL, 0) == 0 ||
+	       errno != EFAULT;
+}
+
+bool clv_cuda_is_readable(const void *description, size_t n_bytes)
+{
+	uintptr_t first = (uintptr_t)description, last = first + n_bytes - 1;
+	int error = errno;
+	bool is_readable = description && last > first && is_word_readable(first) &&
+			   is_word_readable(last);
+
+	errno = error;
+	return is_readable;
+}
+
+bool clv_cuda_memory_settle(void)
+{
+	bool is_less = clv_cuda_freed_settle();
+
+	is_less |= clv_cuda_exports_settle();
+	return clv_cuda_pools_settle() || is_less;
+}
+
+/* As the driver takes it from the device, measured by cuMemGetInfo on drivers since 500:
+ * pages of 2 MiB above a mebibyte, one of a mebibyte above half of it.  Smaller ones
+ * share pages, in steps of at least 512 bytes; what more a page takes, the agent sees. */
+static uint64_t taken_bytes(uint64_t n_bytes)
+{
+	uint64_t unit = n_bytes > MIB ? 2 * MIB : n_bytes > MIB / 2 ? MIB : 512;
+
+	return n_bytes > UINT64_MAX - unit ? n_bytes : (n_bytes + unit - 1) / unit * unit;
+}
 
 bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret)
 {
+	n_bytes = taken_bytes(n_bytes);
 	*ret = clv_charge_take(n_bytes);
-	if (ret->refused && clv_cuda_pools_settle())
+	if (ret->refused && clv_cuda_memory_settle())
 		*ret = clv_charge_take(n_bytes);
 	ret->owner = clv_cuda_current_context();
 	return !ret->refused;
@@ -20,10 +72,13 @@ bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret)
 
 int clv_cuda_settle(struct clv_charge *charge, uint64_t made, int result)
 {
-	if (result == CLV_CUDA_SUCCESS)
-		clv_charge_pointer(charge, (const void *)(uintptr_t)made);
-	else
+	if (result != CLV_CUDA_SUCCESS) {
 		clv_charge_undo(charge);
+		return result;
+	}
+	/* What was there has been freed in a way that nobody saw. */
+	clv_release_pointer((const void *)(uintptr_t)made);
+	clv_charge_pointer(charge, (const void *)(uintptr_t)made);
 	return result;
 }
 
@@ -61,16 +116,19 @@ int clv_own_cuMemAllocManaged(
 int clv_own_cuMemAllocPitch_v2(clv_fn_cuMemAllocPitch_v2 *real, void *dptr, void *p_pitch,
 	size_t width_in_bytes, size_t height, uint32_t element_size_bytes)
 {
-	size_t widest = (width_in_bytes + PITCH_ALIGNMENT - 1) / PITCH_ALIGNMENT *
-			PITCH_ALIGNMENT;
+	size_t widest = width_in_bytes + (PITCH_ALIGNMENT - 1), n_bytes;
 	struct clv_charge charge;
 	int r;
 
-	if (!clv_cuda_charge(widest * height, &charge))
+	if (widest < width_in_bytes ||
+		__builtin_mul_overflow(
+			widest / PITCH_ALIGNMENT * PITCH_ALIGNMENT, height, &n_bytes))
+		n_bytes = SIZE_MAX;
+	if (!clv_cuda_charge(n_bytes, &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
 	r = real(dptr, p_pitch, width_in_bytes, height, element_size_bytes);
 	if (r == CLV_CUDA_SUCCESS && charge.charged) {
-		uint64_t real_bytes = *(size_t *)p_pitch * height;
+		uint64_t real_bytes = taken_bytes(*(size_t *)p_pitch * height);
 
 		clv_ledger_correct(charge.n_bytes, real_bytes);
 		charge.n_bytes = real_bytes;
@@ -81,7 +139,13 @@ int clv_own_cuMemAllocPitch_v2(clv_fn_cuMemAllocPitch_v2 *real, void *dptr, void
 /* What a pool has is the pool's charge; the rest hangs on the address. */
 int clv_own_cuMemFree_v2(clv_fn_cuMemFree_v2 *real, uint64_t dptr)
 {
-	return CLV_CUDA_FREE(dptr, real(dptr));
+	struct clv_charge withdrawn = clv_charge_withdraw((const void *)(uintptr_t)dptr);
+	int r = real(dptr);
+
+	clv_cuda_freed(&withdrawn, dptr, r);
+	if (!withdrawn.charged)
+		clv_cuda_pools_settle();
+	return r;
 }
 
 int clv_own_cuMemFree(clv_fn_cuMemFree *real, uint32_t dptr)
@@ -97,8 +161,10 @@ int clv_own_cuImportExternalMemory(
 	struct clv_charge charge;
 	int r;
 
-	if (!memory || !clv_cuda_charge(memory->n_bytes, &charge))
-		return memory ? CLV_CUDA_OUT_OF_MEMORY : CLV_CUDA_INVALID_VALUE;
+	if (!clv_cuda_is_readable(memory, sizeof(*memory)))
+		return real(ext_mem_out, mem_handle_desc);
+	if (!clv_cuda_charge(memory->n_bytes, &charge))
+		return CLV_CUDA_OUT_OF_MEMORY;
 	r = real(ext_mem_out, mem_handle_desc);
 	return clv_cuda_settle(&charge,
 		r == CLV_CUDA_SUCCESS ? (uint64_t)(uintptr_t) * (void **)ext_mem_out : 0,

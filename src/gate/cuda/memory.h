@@ -3,9 +3,21 @@
 
 #include "gate/charges.h"
 
-/* Charges n_bytes of device memory, after settling what pools gave back meanwhile if it
- * does not fit at once.  False: the program gets CLV_CUDA_OUT_OF_MEMORY. */
+#include <stddef.h>
+
+/* Takes back the charges of what the driver has got back unasked.  Whether any. */
+bool clv_cuda_memory_settle(void);
+
+/* Of these, pieces that only a file kept that is closed now. */
+bool clv_cuda_exports_settle(void);
+
+/* Charges n_bytes of device memory, after settling what came back meanwhile if it does
+ * not fit at once.  False: the program gets CLV_CUDA_OUT_OF_MEMORY. */
 bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret);
+
+/* Whether a description that the program gave can be read.  If not, the driver sees it as
+ * it is and says its own error. */
+bool clv_cuda_is_readable(const void *description, size_t n_bytes);
 
 /* After the driver's call: ties the charge to what was made (an address or a handle), or
  * takes it back.  Returns the call's result. */

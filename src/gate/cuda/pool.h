@@ -11,7 +11,8 @@
 /* Brings the charges to what pools have reserved now.  Whether anything came back. */
 bool clv_cuda_pools_settle(void);
 
-/* The same, when something was freed since. */
+/* The program has freed something; and what that gave back, if it has since. */
+void clv_cuda_pools_freed(void);
 void clv_cuda_pools_settle_freed(void);
 
 /* An allocation of n_bytes from a pool, around the driver's call.  handle NULL: the pool

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How big the device is: as big as the quota, wherever a program looks. */
 #include "gate/cuda/library.h"
-#include "gate/cuda/pool.h"
 #include "gate/gate.h"
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -17,10 +16,11 @@ int clv_own_cuMemGetInfo_v2(clv_fn_cuMemGetInfo_v2 *real, void *ret_free, void *
 
 	if (r != CLV_CUDA_SUCCESS || quota == UINT64_MAX)
 		return r;
-	clv_cuda_pools_settle();
-	used = clv_ledger_used_bytes();
-	*free_bytes = least(*free_bytes, used < quota ? quota - used : 0);
-	*total_bytes = least(*total_bytes, quota);
+	used = clv_ledger_settled_bytes();
+	if (free_bytes)
+		*free_bytes = least(*free_bytes, used < quota ? quota - used : 0);
+	if (total_bytes)
+		*total_bytes = least(*total_bytes, quota);
 	return r;
 }
 
@@ -28,14 +28,17 @@ int clv_own_cuMemGetInfo_v2(clv_fn_cuMemGetInfo_v2 *real, void *ret_free, void *
 int clv_own_cuMemGetInfo(clv_fn_cuMemGetInfo *real, void *ret_free, void *ret_total)
 {
 	size_t free_bytes = 0, total_bytes = 0;
-	int r;
+	int r = real(ret_free, ret_total);
 
-	(void)real;
-	if (!ret_free || !ret_total)
-		return CLV_CUDA_INVALID_VALUE;
-	r = clv_own_cuMemGetInfo_v2(clv_cuda.cuMemGetInfo_v2, &free_bytes, &total_bytes);
-	*(uint32_t *)ret_free = (uint32_t)least(free_bytes, UINT32_MAX);
-	*(uint32_t *)ret_total = (uint32_t)least(total_bytes, UINT32_MAX);
+	if (r == CLV_CUDA_SUCCESS)
+		r = clv_own_cuMemGetInfo_v2(
+			clv_cuda.cuMemGetInfo_v2, &free_bytes, &total_bytes);
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
+	if (ret_free)
+		*(uint32_t *)ret_free = (uint32_t)least(free_bytes, UINT32_MAX);
+	if (ret_total)
+		*(uint32_t *)ret_total = (uint32_t)least(total_bytes, UINT32_MAX);
 	return r;
 }
 
@@ -43,7 +46,7 @@ int clv_own_cuDeviceTotalMem_v2(clv_fn_cuDeviceTotalMem_v2 *real, void *bytes, i
 {
 	int r = real(bytes, device);
 
-	if (r == CLV_CUDA_SUCCESS)
+	if (r == CLV_CUDA_SUCCESS && bytes)
 		*(size_t *)bytes = least(*(size_t *)bytes, clv_ledger_quota_bytes());
 	return r;
 }
@@ -51,12 +54,12 @@ int clv_own_cuDeviceTotalMem_v2(clv_fn_cuDeviceTotalMem_v2 *real, void *bytes, i
 int clv_own_cuDeviceTotalMem(clv_fn_cuDeviceTotalMem *real, void *bytes, int device)
 {
 	size_t n_bytes = 0;
-	int r;
+	int r = real(bytes, device);
 
-	(void)real;
-	if (!bytes)
-		return CLV_CUDA_INVALID_VALUE;
-	r = clv_own_cuDeviceTotalMem_v2(clv_cuda.cuDeviceTotalMem_v2, &n_bytes, device);
-	*(uint32_t *)bytes = (uint32_t)least(n_bytes, UINT32_MAX);
+	if (r == CLV_CUDA_SUCCESS)
+		r = clv_own_cuDeviceTotalMem_v2(
+			clv_cuda.cuDeviceTotalMem_v2, &n_bytes, device);
+	if (r == CLV_CUDA_SUCCESS && bytes)
+		*(uint32_t *)bytes = (uint32_t)least(n_bytes, UINT32_MAX);
 	return r;
 }

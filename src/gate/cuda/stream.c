@@ -17,6 +17,7 @@ struct stream {
 	void *stream;            /* what the driver calls it by */
 	pthread_t owner;         /* of a per-thread stream */
 	bool is_per_thread;
+	struct clv_cuda_stand stand;
 	pthread_mutex_t spare_lock;
 	void *spare[N_SPARE_EVENTS];
 	uint32_t n_spare;
@@ -28,8 +29,6 @@ struct thread_stream {
 	struct thread_stream *next;
 };
 
-_Atomic uint32_t clv_cuda_n_captures;
-
 static __thread struct thread_stream *thread_streams
 	__attribute__((tls_model("initial-exec")));
 static pthread_key_t thread_key;
@@ -38,6 +37,11 @@ static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
 static struct stream *stream_of(struct clv_queue *queue)
 {
 	return (struct stream *)queue;
+}
+
+struct clv_cuda_stand *clv_cuda_stand_of(struct clv_queue *queue)
+{
+	return &stream_of(queue)->stand;
 }
 
 void *clv_cuda_current_context(void)
@@ -96,11 +100,15 @@ static const void *default_queue_handle(const void *stream, bool is_per_thread)
 {
 	char *context = clv_cuda_current_context();
 
+	clv_cuda_forget_context();
 	if (!context)
 		return CLV_CUDA_NO_QUEUE;
-	if (means_per_thread(stream, is_per_thread))
-		return thread_stream(context);
-	return context + 1; /* contexts are structures of the driver's: never odd */
+	/* Contexts are structures of the driver's: never odd. */
+	clv_gate_thread.default_handle = context + 1;
+	if (!means_per_thread(stream, is_per_thread))
+		return context + 1;
+	clv_gate_thread.own_default_handle = thread_stream(context);
+	return clv_gate_thread.own_default_handle;
 }
 
 const void *clv_cuda_queue_handle(const void *stream, bool is_per_thread)
@@ -109,13 +117,8 @@ const void *clv_cuda_queue_handle(const void *stream, bool is_per_thread)
 				     : default_queue_handle(stream, is_per_thread);
 }
 
-const void *clv_cuda_default_handle(const void *stream, bool is_per_thread)
-{
-	if ((uintptr_t)stream > 2 || atomic_load(&clv_cuda_n_captures) > 0)
-		return CLV_CUDA_NO_QUEUE;
-	return default_queue_handle(stream, is_per_thread);
-}
-
+/* An error: of a legacy stream beside a capture.  What the program submits there is no
+ * part of that, and mostly gets the same error. */
 bool clv_cuda_is_capturing(void *stream, bool is_per_thread)
 {
 	int status = CLV_CUDA_CAPTURE_STATUS_NONE;
@@ -124,9 +127,7 @@ bool clv_cuda_is_capturing(void *stream, bool is_per_thread)
 		return false;
 	if (means_per_thread(stream, is_per_thread))
 		stream = CLV_CUDA_STREAM_PER_THREAD;
-	/* An error: of a legacy stream beside a capture, which the program gets from its
-	 * own call. */
-	return clv_cuda.cuStreamIsCapturing(stream, &status) != CLV_CUDA_SUCCESS ||
+	return clv_cuda.cuStreamIsCapturing(stream, &status) == CLV_CUDA_SUCCESS &&
 	       status != CLV_CUDA_CAPTURE_STATUS_NONE;
 }
 
@@ -187,6 +188,7 @@ static void begin_queue(struct clv_queue *queue)
 	const struct thread_stream *of_thread = thread_streams;
 
 	pthread_mutex_init(&stream->spare_lock, NULL);
+	clv_cuda_stand_begin(&stream->stand);
 	while (of_thread && (const void *)of_thread != queue->handle)
 		of_thread = of_thread->next;
 	queue->context = clv_cuda_current_context();
@@ -246,32 +248,79 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 		clv_cuda.cuEventSynchronize(event);
 }
 
+/* A context that stands for a stream cannot be asked. */
+static bool is_complete(struct clv_queue *queue, void *event)
+{
+	if (event == queue->context) {
+		if (clv_cuda_any_stands())
+			return false;
+		wait_for_event(queue, event);
+		return true;
+	}
+	enter_context(queue->context);
+	return clv_cuda.cuEventQuery(event) != CLV_CUDA_NOT_READY;
+}
+
+static bool stands(struct clv_queue *queue, bool *ret_went_on)
+{
+	return clv_cuda_stand_look(
+		&stream_of(queue)->stand, queue, is_complete, ret_went_on);
+}
+
 static void release_event(struct clv_queue *queue, void *event)
 {
 	if (event != queue->context && !keep_spare(stream_of(queue), event))
 		clv_cuda.cuEventDestroy_v2(event);
 }
 
-/* The legacy stream may not be touched while others are captured. */
+/* Whether no capture keeps the stream from being touched: one of its own, or, of the
+ * legacy stream, one of a stream that waits for it.  Asking does not harm a capture. */
+static bool is_touchable(const struct stream *stream)
+{
+	void *context = clv_cuda_current_context();
+	int status, r;
+
+	if (context != stream->common.context)
+		clv_cuda.cuCtxSetCurrent(stream->common.context);
+	r = clv_cuda.cuStreamIsCapturing(stream->stream, &status);
+	if (context != stream->common.context)
+		clv_cuda.cuCtxSetCurrent(context);
+	return r == CLV_CUDA_SUCCESS && status == CLV_CUDA_CAPTURE_STATUS_NONE;
+}
+
 static bool can_mark(const struct clv_queue *queue)
 {
 	const struct stream *stream = (const struct stream *)queue;
 
 	return atomic_load(&clv_cuda_n_captures) == 0 ||
-	       (stream->stream != CLV_CUDA_STREAM_LEGACY && !is_out_of_reach(stream) &&
-		       !clv_cuda_is_capturing(stream->stream, false));
+	       (!is_out_of_reach(stream) && is_touchable(stream));
+}
+
+static bool may_be_quick(void)
+{
+	return atomic_load(&clv_cuda_n_captures) == 0;
 }
 
 const struct clv_queue_ops clv_cuda_queue_ops = {
 	.record_bytes = sizeof(struct stream),
 	.begin = begin_queue,
 	.can_mark = can_mark,
+	.may_be_quick = may_be_quick,
 	.mark = mark,
 	.wait_for_event = wait_for_event,
 	.release_event = release_event,
+	.may_stand = clv_cuda_may_stand,
+	.is_complete = is_complete,
+	.stands = stands,
 };
 
 /* The end of a stream, and of a context. */
+
+static void forget_events(struct clv_queue *queue)
+{
+	clv_cuda_stand_end(clv_cuda_stand_of(queue), queue);
+	drop_spares(stream_of(queue));
+}
 
 void clv_cuda_stream_end(void *handle)
 {
@@ -279,7 +328,7 @@ void clv_cuda_stream_end(void *handle)
 
 	if (!queue)
 		return;
-	drop_spares(stream_of(queue));
+	forget_events(queue);
 	clv_queue_release(handle);
 }
 
@@ -289,8 +338,7 @@ static bool is_busy(const void *context)
 	struct clv_queue *queue;
 
 	while ((queue = clv_table_next(&walk))) {
-		if ((!context || queue->context == context) &&
-			atomic_load(&queue->n_markers) > 0)
+		if (queue->context == context && atomic_load(&queue->n_markers) > 0)
 			return true;
 	}
 	return false;
@@ -303,16 +351,26 @@ void clv_cuda_streams_drain(const void *context)
 	struct clv_queue *queue;
 
 	while ((queue = clv_table_next(&walk))) {
-		if (!context || queue->context == context)
+		if (queue->context == context)
 			clv_queue_mark(queue);
 	}
 	while (is_busy(context))
 		nanosleep(&pause, NULL);
 	walk = (struct clv_table_walk){0};
 	while ((queue = clv_table_next(&walk))) {
-		if (context && queue->context != context)
-			continue;
-		drop_spares(stream_of(queue));
-		clv_queue_release(queue->handle);
+		if (queue->context == context)
+			forget_events(queue);
 	}
+}
+
+void clv_cuda_streams_forget(const void *context)
+{
+	struct clv_table_walk walk = {0};
+	struct clv_queue *queue;
+
+	while ((queue = clv_table_next(&walk))) {
+		if (queue->context == context)
+			clv_queue_forget(queue);
+	}
+	clv_cuda_captures_end_with(context);
 }

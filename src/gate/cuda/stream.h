@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "gate/cuda/capture.h"
+#include "gate/cuda/stand.h"
 #include "gate/queues.h"
 
 /* Streams as the gate's queues.  A default stream has no handle of its own: a context's
@@ -10,24 +12,25 @@
 extern const struct clv_queue_ops clv_cuda_queue_ops
 	__attribute__((visibility("hidden")));
 
-/* How many captures are going on: while there are any, each submission asks the driver
- * whether it is part of one. */
-extern _Atomic uint32_t clv_cuda_n_captures __attribute__((visibility("hidden")));
-
 /* What no queue has. */
 #define CLV_CUDA_NO_QUEUE ((const void *)-1)
 
-/* By what the gate knows a stream that has a handle; calls nothing. */
-CLV_HOT const void *clv_cuda_stream_handle(const void *stream)
+/* By what the gate knows a stream, as far as it is known without a call.  The special
+ * handles 1 and 2 are no queue's. */
+CLV_HOT const void *clv_cuda_stream_handle(const void *stream, bool is_per_thread)
 {
-	return (uintptr_t)stream > 2 && atomic_load_explicit(&clv_cuda_n_captures,
-						memory_order_relaxed) == 0
-		       ? stream
-		       : CLV_CUDA_NO_QUEUE;
+	if (CLV_LIKELY(stream))
+		return stream;
+	return is_per_thread ? clv_gate_thread.own_default_handle
+			     : clv_gate_thread.default_handle;
 }
 
-/* By what it knows a default stream, which has none. */
-const void *clv_cuda_default_handle(const void *stream, bool is_per_thread);
+/* Another context is, or may be, current on this thread. */
+static inline void clv_cuda_forget_context(void)
+{
+	clv_gate_thread.default_handle = NULL;
+	clv_gate_thread.own_default_handle = NULL;
+}
 
 /* By what it knows any. */
 const void *clv_cuda_queue_handle(const void *stream, bool is_per_thread);
@@ -37,9 +40,13 @@ bool clv_cuda_is_capturing(void *stream, bool is_per_thread);
 
 void *clv_cuda_current_context(void);
 
+struct clv_cuda_stand *clv_cuda_stand_of(struct clv_queue *queue);
+
 /* The program is about to destroy it. */
 void clv_cuda_stream_end(void *stream);
 
-/* A context is about to go: everything of it is complete and booked afterwards, and its
- * streams are forgotten.  NULL: all contexts. */
+/* A context is about to go: everything of it is complete and booked afterwards. */
 void clv_cuda_streams_drain(const void *context);
+
+/* It has gone, and its streams with it. */
+void clv_cuda_streams_forget(const void *context);

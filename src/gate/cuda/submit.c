@@ -16,8 +16,7 @@ static int find_view(struct clv_cuda_submission *submission)
 	return is_refused ? CLV_CUDA_NO_DEVICE : CLV_CUDA_SUCCESS;
 }
 
-/* CUDA allows no call in a callback; one that comes all the same passes and is paid for.
- */
+/* What a callback may be waiting for does not wait itself: it is paid for. */
 static void enter(struct clv_cuda_submission *submission, uint64_t estimate_ns)
 {
 	if (!clv_flight_enter(submission->view, estimate_ns))
@@ -41,6 +40,9 @@ int clv_cuda_submission_begin(struct clv_cuda_submission *submission, void *stre
 		r = find_view(submission);
 	if (!submission->view)
 		return r;
+	/* CUDA allows no call in a callback, and drivers do not always say so. */
+	if (clv_gate_thread.callback_depth > 0)
+		return CLV_CUDA_NOT_PERMITTED;
 	handle = clv_cuda_queue_handle(stream, is_per_thread);
 	if (handle != CLV_CUDA_NO_QUEUE && !clv_cuda_is_capturing(stream, is_per_thread))
 		submission->queue = clv_queue_find(handle);

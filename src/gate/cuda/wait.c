@@ -81,8 +81,21 @@ int clv_own_cuCtxSynchronize_v2(clv_fn_cuCtxSynchronize_v2 *real, void *context)
 struct host_function {
 	void (*function)(void *userdata);
 	void *userdata;
+	uint64_t serial; /* of the stream */
 	bool is_once;
 };
+
+static void begin_function(uint64_t serial)
+{
+	clv_gate_callback_begin();
+	clv_cuda_function_begin(serial);
+}
+
+static void end_function(uint64_t serial)
+{
+	clv_cuda_function_end(serial);
+	clv_gate_callback_end();
+}
 
 static void run_host_function(void *userdata)
 {
@@ -90,31 +103,45 @@ static void run_host_function(void *userdata)
 
 	if (call.is_once)
 		free(userdata);
-	clv_gate_callback_begin();
+	begin_function(call.serial);
 	call.function(call.userdata);
-	clv_gate_callback_end();
+	end_function(call.serial);
+}
+
+/* A call that was taken may have run already, and be gone. */
+static int submitted(int result, void *call, uint64_t serial)
+{
+	if (result == CLV_CUDA_SUCCESS)
+		return result;
+	clv_cuda_function_refused(serial);
+	free(call);
+	return result;
 }
 
 int clv_own_cuLaunchHostFunc(clv_fn_cuLaunchHostFunc *real, bool is_per_thread,
 	void *stream, void *function, void *userdata)
 {
-	struct host_function *call = function ? malloc(sizeof(*call)) : NULL;
-	int r;
+	struct host_function *call;
+	uint64_t serial;
 
+	if (clv_gate_thread.callback_depth > 0)
+		return CLV_CUDA_NOT_PERMITTED;
+	call = function ? malloc(sizeof(*call)) : NULL;
 	if (!call)
 		return real(stream, function, userdata);
 	call->function = (void (*)(void *))(uintptr_t)function;
 	call->userdata = userdata;
 	call->is_once = !clv_cuda_is_capturing(stream, is_per_thread);
-	r = real(stream, (void *)(uintptr_t)run_host_function, call);
-	if (r != CLV_CUDA_SUCCESS)
-		free(call);
-	return r;
+	serial = call->is_once ? clv_cuda_function_submitted(stream, is_per_thread) : 0;
+	call->serial = serial;
+	return submitted(
+		real(stream, (void *)(uintptr_t)run_host_function, call), call, serial);
 }
 
 struct stream_callback {
 	void (*function)(void *stream, int status, void *userdata);
 	void *userdata;
+	uint64_t serial;
 };
 
 static void run_stream_callback(void *stream, int status, void *userdata)
@@ -122,24 +149,27 @@ static void run_stream_callback(void *stream, int status, void *userdata)
 	struct stream_callback call = *(struct stream_callback *)userdata;
 
 	free(userdata);
-	clv_gate_callback_begin();
+	begin_function(call.serial);
 	call.function(stream, status, call.userdata);
-	clv_gate_callback_end();
+	end_function(call.serial);
 }
 
 int clv_own_cuStreamAddCallback(clv_fn_cuStreamAddCallback *real, bool is_per_thread,
 	void *stream, void *function, void *userdata, uint32_t flags)
 {
-	struct stream_callback *call = function ? malloc(sizeof(*call)) : NULL;
-	int r;
+	struct stream_callback *call;
+	uint64_t serial;
 
-	(void)is_per_thread;
+	if (clv_gate_thread.callback_depth > 0)
+		return CLV_CUDA_NOT_PERMITTED;
+	call = function ? malloc(sizeof(*call)) : NULL;
 	if (!call)
 		return real(stream, function, userdata, flags);
 	call->function = (void (*)(void *, int, void *))(uintptr_t)function;
 	call->userdata = userdata;
-	r = real(stream, (void *)(uintptr_t)run_stream_callback, call, flags);
-	if (r != CLV_CUDA_SUCCESS)
-		free(call);
-	return r;
+	serial = clv_cuda_function_submitted(stream, is_per_thread);
+	call->serial = serial;
+	return submitted(
+		real(stream, (void *)(uintptr_t)run_stream_callback, call, flags), call,
+		serial);
 }

@@ -33,6 +33,7 @@ static const struct clv_gate_api api = {
 	.attach_api = CLV_ATTACH_API_OPENCL,
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
+	.poll_ns = clv_queues_poll_ns,
 	.queues = &clv_cl_queue_ops,
 	.let_go = clv_held_let_go,
 	.forget_parent = forget_parent,

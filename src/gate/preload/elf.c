@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The dynamic symbol table of a loaded object, as the ELF specification and the GNU hash
  * section lay it out. */
-#include "gate/cuda/elf.h"
+#include "gate/preload/elf.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdbool.h>
@@ -118,10 +119,37 @@ static int look(struct dl_phdr_info *object, size_t n_bytes, void *userdata)
 	return search->found != NULL;
 }
 
+/* Where nothing is listed: the C library that this one was bound to. */
+static void look_behind_list(struct search *search)
+{
+	const ElfW(Ehdr) * header;
+	Dl_info libc;
+
+	if (!dladdr((void *)(uintptr_t)dl_iterate_phdr, &libc) || !libc.dli_fbase)
+		return;
+	header = libc.dli_fbase;
+	look(&(struct dl_phdr_info){.dlpi_addr = (ElfW(Addr))header,
+		     .dlpi_name = libc.dli_fname,
+		     .dlpi_phdr = (const void *)((const char *)header + header->e_phoff),
+		     .dlpi_phnum = header->e_phnum},
+		0, search);
+}
+
 void *clv_elf_find_in_libc(const char *symbol)
 {
 	struct search search = {.symbol = symbol};
 
 	dl_iterate_phdr(look, &search);
+	if (!search.found)
+		look_behind_list(&search);
 	return search.found;
+}
+
+/* glibc's list is the loader's, which such a program does not have. */
+bool clv_elf_is_in_static_program(void)
+{
+	struct search search = {.symbol = "dl_iterate_phdr"};
+
+	dl_iterate_phdr(look, &search);
+	return !search.found;
 }

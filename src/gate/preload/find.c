@@ -2,11 +2,12 @@
 /* The look-ups that lead past exported symbols: dlsym and dlvsym, whatever the handle.
  * They jump to the C library's own, so that RTLD_NEXT and RTLD_DEFAULT go on meaning what
  * they mean for the caller. */
-#include "gate/cuda/elf.h"
-#include "gate/cuda/library.h"
+#include "gate/preload/elf.h"
+#include "gate/preload/library.h"
 
 #include <dlfcn.h>
-#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 
 #define HIDDEN __attribute__((visibility("hidden"), used))
 
@@ -34,21 +35,48 @@ void *clv_real_dlsym(void *handle, const char *symbol)
 	return ((find_function)clv_libc_dlsym)(handle, symbol);
 }
 
-static bool driver_has(const char *symbol)
+static const struct clv_hook *find_hook(
+	const char *symbol, const struct clv_hooked_library **ret_library)
 {
-	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	bool has = driver && clv_real_dlsym(driver, symbol);
+	const struct clv_hook *hook = NULL;
 
-	if (driver)
-		dlclose(driver);
+	for (uint32_t i = 0; !hook && clv_hooked_libraries[i]; i++) {
+		*ret_library = clv_hooked_libraries[i];
+		hook = clv_hook_of_symbol(*ret_library, symbol);
+	}
+	return hook;
+}
+
+static bool vendor_has(const struct clv_hooked_library *library, const char *symbol)
+{
+	void *vendor = clv_library_open(library, RTLD_LAZY | RTLD_NOLOAD);
+	bool has = vendor && clv_real_dlsym(vendor, symbol);
+
+	if (vendor)
+		dlclose(vendor);
 	return has;
 }
 
-/* This very library exports the name too, so a global look-up finds it where the driver
- * has none.  dlerror() shall have something to say. */
-static void *deny(void *handle)
+/* In a namespace of the loader's own (dlmopen) there is a gate of its own, in front of
+ * the library there: both or neither. */
+static bool is_of_another_gate(const void *function)
 {
-	clv_real_dlsym(handle, "(of libcuda.so.1)");
+	Dl_info found, self;
+
+	return dladdr(function, &found) &&
+	       dladdr((void *)(uintptr_t)clv_real_dlsym, &self) && found.dli_fname &&
+	       self.dli_fname && found.dli_fbase != self.dli_fbase &&
+	       strcmp(found.dli_fname, self.dli_fname) == 0;
+}
+
+/* This very library exports the name too, so a global look-up finds it where the vendor
+ * has none.  dlerror() shall have something to say. */
+static void *deny(const struct clv_hooked_library *library, void *handle)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "(of %s)", library->soname);
+	clv_real_dlsym(handle, name);
 	return NOT_THERE;
 }
 
@@ -56,18 +84,19 @@ static void *deny(void *handle)
  * library shall answer. */
 void *clv_find_for_dlsym(void *handle, const char *symbol)
 {
-	const struct clv_cuda_hook *hook;
+	const struct clv_hooked_library *library = NULL;
+	const struct clv_hook *hook;
 	void *real, *wrapper;
 
 	find_libc();
-	hook = symbol ? clv_cuda_find_symbol(symbol) : NULL;
+	hook = symbol ? find_hook(symbol, &library) : NULL;
 	if (!hook)
 		return NULL;
 	wrapper = (void *)(uintptr_t)hook->wrapper;
 	real = clv_real_dlsym(handle, symbol);
 	if (real && real != wrapper)
-		return wrapper;
-	return driver_has(symbol) ? NULL : deny(handle);
+		return is_of_another_gate(real) ? NULL : wrapper;
+	return vendor_has(library, symbol) ? NULL : deny(library, handle);
 }
 
 /* dlsym(handle, symbol), dlvsym(handle, symbol, version): ask above, else go on to libc's

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "arbiter/internal.h"
+
+/* Taking a lease off the device in the middle of its work, where the driver lets whoever
+ * has its files do that.  Guarded by clv_arbiter.lock, as all of the arbiter's state. */
+
+/* So many refusals to stop one after the other are no chance. */
+#define CLV_PREEMPT_REFUSALS 8u
+
+/* A process made or freed something on the device, through the file fd (borrowed). */
+int clv_preempt_note(struct clv_arbiter_lease *lease, uint32_t slot, int fd,
+	const struct clv_rm_object *object);
+
+/* The process is gone, or all are. */
+void clv_preempt_forget(struct clv_arbiter_lease *lease, uint32_t slot);
+void clv_preempt_forget_all(struct clv_arbiter_lease *lease);
+
+/* Whether all processes of the lease with work in flight could be stopped. */
+bool clv_preempt_can(
+	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
+
+/* Stops those that have work in flight.  False: one could not be stopped, and all run on.
+ * Idle ones are left alone: what a driver does for them when they allocate or load code
+ * would wait for a turn that nobody asks for. */
+bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease);
+
+/* One of its processes is off the device, also because a driver does not let it go on. */
+bool clv_preempt_is_off(const struct clv_arbiter_lease *lease);
+
+/* They go on where they were.  Also for those that a driver did not let go on before. */
+void clv_preempt_go(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a context has for its kernels' own use: the heap that they allocate from and the
+ * buffer that they print to.  As much as there is by itself comes with the context; what
+ * a program asks for beyond that is charged here and goes with the context.  A driver may
+ * take it later, with the next module. */
+#include "gate/cuda/library.h"
+#include "gate/cuda/memory.h"
+#include "gate/cuda/stream.h"
+
+#include <pthread.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Contexts are structures of the driver's, so that no allocation has these addresses. */
+static const void *place_of(const char *context, int limit)
+{
+	return context + limit;
+}
+
+static uint64_t limit_of(int limit)
+{
+	size_t n_bytes = 0;
+
+	clv_cuda.cuCtxGetLimit(&n_bytes, limit);
+	return n_bytes;
+}
+
+/* The charge is of so many bytes more than it was, or, as far as there are any, less. */
+static bool change(struct clv_charge *charge, uint64_t before, uint64_t after)
+{
+	uint64_t less = before > after ? before - after : 0;
+	struct clv_charge more;
+
+	if (after > before) {
+		if (!clv_cuda_charge(after - before, &more))
+			return false;
+		more.n_bytes += charge->n_bytes;
+		*charge = more;
+	} else if (charge->charged) {
+		less = less < charge->n_bytes ? less : charge->n_bytes;
+		clv_ledger_correct(charge->n_bytes, charge->n_bytes - less);
+		charge->n_bytes -= less;
+	}
+	return true;
+}
+
+/* With the lock held. */
+static int set_limit(
+	clv_fn_cuCtxSetLimit *real, const void *context, int limit, uint64_t n_bytes)
+{
+	const void *place = place_of(context, limit);
+	struct clv_charge charge = clv_charge_withdraw(place);
+	uint64_t before = limit_of(limit);
+	int r = CLV_CUDA_OUT_OF_MEMORY;
+
+	if (n_bytes <= before || change(&charge, before, n_bytes)) {
+		r = real(limit, n_bytes);
+		change(&charge, n_bytes > before ? n_bytes : before, limit_of(limit));
+	}
+	charge.owner = context;
+	clv_charge_pointer(&charge, place);
+	return r;
+}
+
+int clv_own_cuCtxSetLimit(clv_fn_cuCtxSetLimit *real, int limit, size_t value)
+{
+	const void *context = clv_cuda_current_context();
+	int r;
+
+	if (!context || (limit != CLV_CUDA_LIMIT_PRINTF && limit != CLV_CUDA_LIMIT_HEAP))
+		return real(limit, value);
+	pthread_mutex_lock(&lock);
+	r = set_limit(real, context, limit, value);
+	pthread_mutex_unlock(&lock);
+	return r;
+}

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a preloaded gate's tables and wrappers from lists of entry points.
+
+usage: generate.py header|source|map|table OUTPUT LIST...
+
+header and source are of one list, map and table of all that are in one shared object.  A list
+begins with what it is about, in lines of
+
+    library NAME SONAME PREFIX   the gate's name for it, and how all of its names begin
+    include FILE                 what the prototypes and wrappers need
+    lacking CODE                 what an entry point answers that the library has not, or that
+                                 is refused
+    denied CODE                  what those answer that clv_NAME_denies()
+    guarded                      the library's functions may call each other by name
+    type WORD DECLARATION        a type of parameters, beside those below
+    export SYMBOL                what the shared object defines beside the library's
+
+and goes on with lines of POLICY SYMBOL [SINCE VARIANT] (PARAMETERS) WORD=EXPRESSION..., which the
+lists explain.
+"""
+import re
+import sys
+
+TYPES = {
+    "ptr": "void *", "u8": "uint8_t ", "u16": "uint16_t ", "u32": "uint32_t ", "i32": "int ",
+    "u64": "uint64_t ", "usize": "size_t ", "text": "const char *",
+}
+HOOKED = ("gate", "own", "refuse", "deny")
+LINE = re.compile(r"(\w+)\s+(\w+) (?:(\d+) (-|pt[ds][sz]\d+) )?\((.*?)\)((?: .*)?)$")
+
+
+class Library:
+    """What a list is about, and its entry points."""
+
+    def __init__(self):
+        self.name = self.soname = self.prefix = self.lacking = self.denied = None
+        self.types = dict(TYPES)
+        self.includes, self.hooks, self.exports, self.guarded = [], [], [], False
+
+    def describe(self, words):
+        """Whether the line is of the list's beginning."""
+        if words[0] == "library":
+            self.name, self.soname, self.prefix = words[1:]
+        elif words[0] == "include":
+            self.includes.append(words[1])
+        elif words[0] == "export":
+            self.exports.append(words[1])
+        elif words[0] == "guarded":
+            self.guarded = True
+        elif words[0] in ("lacking", "denied"):
+            setattr(self, words[0], words[1])
+        elif words[0] == "type":
+            declared = " ".join(words[2:])
+            self.types[words[1]] = declared + " " * (not declared.endswith("*"))
+        else:
+            return False
+        return True
+
+    @property
+    def place_bits(self):
+        """At most half of the places are taken."""
+        hooked = [hook for hook in self.hooks if hook.policy in HOOKED]
+        return max(4, (2 * len(hooked)).bit_length())
+
+
+class Hook:
+    """One exported symbol."""
+
+    def __init__(self, library, policy, symbol, since, parameters, words, plain=None):
+        self.library = library
+        self.policy, self.symbol, self.since = policy, symbol, since
+        self.per_thread = plain is not None
+        self.plain = plain or symbol
+        self.has_variant = self.per_thread
+        self.base = re.sub(r"(_v\d+)?(_pt[ds][sz])?$", "", symbol)
+        self.parameters = parameters
+        stream = "stream" if "stream" in [name for _, name in parameters] else "NULL"
+        self.stream = words.get("stream", stream)
+        self.kind = words.get("kind", "0")
+        self.blocking = "blocking" in words
+        self.is_launch = "launch" in words
+
+    def declared(self):
+        return ", ".join(f"{self.library.types[kind]}{name}" for kind, name in self.parameters) or "void"
+
+    def passed(self, *before):
+        return ", ".join([*before, *(name for _, name in self.parameters)])
+
+
+def read_words(text):
+    words = {}
+    for match in re.finditer(r"(\w+)(?:=((?:[^ (]|\((?:[^()]|\([^()]*\))*\))+))?", text):
+        words[match[1]] = match[2]
+    return words
+
+
+def read(path):
+    library = Library()
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            words = line.split()
+            if not words or words[0][0] in "#[" or words[0] == "pass" or library.describe(words):
+                continue
+            match = LINE.match(line.strip())
+            if not match:
+                sys.exit(f"{path}:{number}: cannot be read: {line}")
+            policy, symbol, since, variant, parameters, rest = match.groups("0")
+            parameters = [tuple(p.split()) for p in parameters.split(", ") if p]
+            words = read_words(rest)
+            library.hooks.append(Hook(library, policy, symbol, int(since), parameters, words))
+            if variant not in ("-", "0"):
+                library.hooks[-1].has_variant = True
+                library.hooks.append(Hook(library, policy, symbol + "_" + variant[:4],
+                                          int(variant[4:]), parameters, words, symbol))
+    library.hooks.sort(key=lambda hook: (hook.policy not in HOOKED, hook.base, hook.since,
+                                         hook.symbol))
+    return library
+
+
+def header(library):
+    name = library.name
+    yield "#pragma once\n"
+    for include in library.includes[:1]:
+        yield f'#include "{include}"'
+    yield '#include "gate/preload/library.h"\n'
+    yield "#include <stddef.h>\n"
+    for hook in library.hooks:
+        yield f"typedef int clv_fn_{hook.symbol}({hook.declared()});"
+    yield f"\n/* The vendor's own; filled by clv_{name}_load(). */\nstruct clv_{name}_functions {{"
+    for hook in library.hooks:
+        yield f"\tclv_fn_{hook.symbol} *{hook.symbol};"
+    yield "};\n"
+    hidden = '__attribute__((visibility("hidden")))'
+    yield f"extern struct clv_{name}_functions clv_{name} {hidden};"
+    yield f"extern const struct clv_hooked_library clv_{name}_library {hidden};"
+    yield f"void clv_{name}_load(void);"
+    if library.denied:
+        yield f"bool clv_{name}_denies(void);"
+    yield ""
+    for hook in library.hooks:
+        if hook.policy == "own" and not hook.per_thread:
+            declared = [f"clv_fn_{hook.symbol} *real"]
+            declared += ["bool is_per_thread"] * hook.has_variant
+            declared += [hook.declared()] * bool(hook.parameters)
+            yield f"int clv_own_{hook.symbol}({', '.join(declared)});"
+    for hook in library.hooks:
+        if hook.policy in HOOKED:
+            yield f'int {hook.symbol}({hook.declared()}) __attribute__((visibility("default")));'
+
+
+def hash_of(name, n_bits):
+    value = 2166136261
+    for byte in name.encode():
+        value = ((value ^ byte) * 16777619) & 0xFFFFFFFF
+    return value >> (32 - n_bits) ^ value & ((1 << n_bits) - 1)
+
+
+def gate_wrapper(hook):
+    name, per_thread = hook.library.name, str(hook.per_thread).lower()
+    call = f"clv_{name}.{hook.symbol}({hook.passed()})"
+    yield f"""
+__attribute__((visibility("hidden"), noinline, used)) int clv_slow_{hook.symbol}({hook.declared()});
+int clv_slow_{hook.symbol}({hook.declared()})
+{{
+	struct clv_{name}_submission submission;
+	int r = clv_{name}_submission_begin(&submission, {hook.stream}, {per_thread}, {hook.kind},
+		{str(hook.blocking).lower()});
+
+	if (r == 0)
+		r = clv_{name}_submission_end(&submission, {call});
+	return r;
+}}"""
+    if hook.blocking:
+        yield f"\nint {hook.symbol}({hook.declared()})\n{{"
+        yield f"\treturn clv_slow_{hook.symbol}({hook.passed()});\n}}"
+        return
+    handle = f"clv_{name}_stream_handle({hook.stream}, {per_thread})"
+    plain = f"""
+int {hook.symbol}({hook.declared()})
+{{
+	if (CLV_LIKELY(clv_quick_pass({handle}, {hook.kind})))
+		return {call};
+	return clv_slow_{hook.symbol}({hook.passed()});
+}}"""
+    if not hook.is_launch:
+        yield plain
+        return
+    place = 8 * hook.library.hooks.index(hook)
+    yield f"""
+#ifdef CLV_HAS_QUICK_LAUNCH
+LAUNCH({hook.symbol}, "clv_{name}+{place}(%rip)", {8 * hook.per_thread});
+#else{plain}
+#endif"""
+
+
+def own_wrapper(hook):
+    name = hook.library.name
+    before = [f"clv_{name}.{hook.symbol}"] + [str(hook.per_thread).lower()] * hook.has_variant
+    own = f"clv_own_{hook.plain}({hook.passed(*before)})"
+    if hook.library.guarded:
+        own = f"OUTERMOST({own}, clv_{name}.{hook.symbol}({hook.passed()}))"
+    yield f"""
+int {hook.symbol}({hook.declared()})
+{{
+	clv_{name}_load();
+	return {own};
+}}"""
+
+
+def refusal(hook):
+    yield f"\nint {hook.symbol}({hook.declared()})\n{{"
+    for _, name in hook.parameters:
+        yield f"\t(void){name};"
+    yield f"\treturn {hook.library.lacking};\n}}"
+
+
+def denial(hook):
+    library = hook.library
+    yield f"""
+int {hook.symbol}({hook.declared()})
+{{
+	clv_{library.name}_load();
+	if (clv_{library.name}_denies())
+		return {library.denied};
+	return clv_{library.name}.{hook.symbol}({hook.passed()});
+}}"""
+
+
+WRAPPERS = {"gate": gate_wrapper, "own": own_wrapper, "refuse": refusal, "deny": denial}
+
+
+def places(library):
+    slots = [0] * (1 << library.place_bits)
+    for i, hook in enumerate(library.hooks):
+        if hook.policy in HOOKED:
+            slot = hash_of(hook.symbol, library.place_bits)
+            while slots[slot]:
+                slot = (slot + 1) % len(slots)
+            slots[slot] = i + 1
+    return slots
+
+
+def description(library):
+    name, slots = library.name, places(library)
+    yield "\nstatic const struct clv_hook hooks[] = {"
+    for hook in library.hooks:
+        wrapper = f"(clv_function){hook.symbol}" if hook.policy in HOOKED else "NULL"
+        yield (f'\t{{"{hook.symbol}", "{hook.base}", {hook.since}, {str(hook.per_thread).lower()}, '
+               f"{wrapper}, (clv_function *)(void *)&clv_{name}.{hook.symbol}}},")
+    yield "};\n\nstatic const uint16_t places[] = {"
+    for i in range(0, len(slots), 16):
+        yield "\t" + ", ".join(str(slot) for slot in slots[i:i + 16]) + ","
+    yield f"""}};
+
+static int lacking(void)
+{{
+	return {library.lacking};
+}}
+
+const struct clv_hooked_library clv_{name}_library = {{
+	"{library.soname}", "{library.prefix}", hooks, {len(library.hooks)},
+	{library.place_bits}, places, (clv_function)lacking,
+}};
+
+static void load(void)
+{{
+	clv_library_fill(&clv_{name}_library);
+	clv_preload_begin();
+}}
+
+void clv_{name}_load(void)
+{{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, load);
+}}"""
+
+
+GUARD = """
+static __thread bool is_inside __attribute__((tls_model("initial-exec")));
+
+/* own, unless it is the library itself that calls. */
+#define OUTERMOST(own, real)               \\
+	({                                 \\
+		int result_;               \\
+		if (is_inside)             \\
+			return real;       \\
+		is_inside = true;          \\
+		result_ = own;             \\
+		is_inside = false;         \\
+		result_;                   \\
+	})
+"""
+
+
+def source(library):
+    yield f'#include "gate/{library.name}-hooks.h"\n'
+    yield from (f'#include "{include}"' for include in library.includes)
+    yield "#include <pthread.h>\n"
+    yield "#define KERNEL(function, x, y, z) clv_cost_key_kernel(function, x, y, z)"
+    yield "#define BYTES(operation, n) clv_cost_key_bytes(CLV_COST_##operation, n)\n"
+    if any(hook.is_launch for hook in library.hooks):
+        yield "/* For the quick way, which has no register to spare for them. */"
+        for declared in ("const uint64_t clv_quick_multiplier = CLV_COST_MULTIPLIER",
+                         "const struct clv_cost *const clv_quick_costs = clv_costs"):
+            yield f'__attribute__((visibility("hidden"), used)) {declared};'
+    if library.guarded:
+        yield GUARD
+    yield f"struct clv_{library.name}_functions clv_{library.name};"
+    for hook in library.hooks:
+        if hook.policy in WRAPPERS:
+            yield from WRAPPERS[hook.policy](hook)
+    yield from description(library)
+
+
+def version_map(*libraries):
+    yield "{\n\tglobal:\n\t\tdlsym;\n\t\tdlvsym;"
+    for library in libraries:
+        yield from (f"\t\t{symbol};" for symbol in library.exports)
+        for hook in library.hooks:
+            if hook.policy in HOOKED:
+                yield f"\t\t{hook.symbol};"
+    yield "\tlocal:\n\t\t*;\n};"
+
+
+def table(*libraries):
+    yield '#include "gate/preload/library.h"\n\n#include <stddef.h>\n'
+    names = [f"clv_{library.name}_library" for library in libraries]
+    for name in names:
+        yield f'extern const struct clv_hooked_library {name} __attribute__((visibility("hidden")));'
+    yield "\nconst struct clv_hooked_library *const clv_hooked_libraries[] = {"
+    yield from (f"\t&{name}," for name in names)
+    yield "\tNULL,\n};"
+
+
+def main():
+    make = {"header": header, "source": source, "map": version_map, "table": table}[sys.argv[1]]
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        if make is not version_map:
+            file.write("/* Made by generate.py. */\n")
+        file.write("\n".join(make(*map(read, sys.argv[3:]))) + "\n")
+
+
+if __name__ == "__main__":
+    main()

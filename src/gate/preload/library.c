@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/preload/library.h"
+
+#include "base/paths.h"
+#include "gate/preload/elf.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+/* cleave run mounts it beside the gate, by the path that the gate was loaded from. */
+static void *open_behind(const struct clv_hooked_library *library, int flags)
+{
+	char path[CLV_PATH_MAX];
+	const char *slash;
+	Dl_info self;
+
+	if (!dladdr((void *)(uintptr_t)clv_library_open, &self) || !self.dli_fname)
+		return NULL;
+	slash = strrchr(self.dli_fname, '/');
+	if (!slash)
+		return NULL;
+	snprintf(path, sizeof(path), "%.*s/" CLV_DRIVERS_REAL "/%s",
+		(int)(slash - self.dli_fname), self.dli_fname, library->soname);
+	return dlopen(path, flags);
+}
+
+/* By its name first, even where that leads back here: what is in its place must be loaded
+ * before it, for both have the name, and who asks for it later gets the earlier one. */
+void *clv_library_open(const struct clv_hooked_library *library, int flags)
+{
+	const struct clv_hook *hook = &library->hooks[0];
+	void *vendor = dlopen(library->soname, flags);
+
+	if (!vendor ||
+		clv_real_dlsym(vendor, hook->symbol) != (void *)(uintptr_t)hook->wrapper)
+		return vendor;
+	dlclose(vendor);
+	return open_behind(library, flags);
+}
+
+/* A gate cannot work there; so the program has no device. */
+static bool is_refused(const struct clv_hooked_library *library)
+{
+	if (!clv_elf_is_in_static_program())
+		return false;
+	fprintf(stderr,
+		"cleave: a program that is linked statically cannot be held to a share, "
+		"so %s finds no device: link it dynamically, or start it by cleave run "
+		"--allow-ungated\n",
+		library->soname);
+	return true;
+}
+
+void clv_library_fill(const struct clv_hooked_library *library)
+{
+	void *vendor = is_refused(library)
+			       ? NULL
+			       : clv_library_open(library, RTLD_LAZY | RTLD_LOCAL);
+
+	for (uint32_t i = 0; i < library->n_hooks; i++) {
+		const struct clv_hook *hook = &library->hooks[i];
+		void *real = vendor ? clv_real_dlsym(vendor, hook->symbol) : NULL;
+
+		*hook->real = real ? (clv_function)(uintptr_t)real : library->lacking;
+	}
+}
+
+/* As generate.py's. */
+static uint32_t hash_of(const char *name, uint32_t n_bits)
+{
+	uint32_t value = 2166136261u;
+
+	for (; *name; name++)
+		value = (value ^ (unsigned char)*name) * 16777619u;
+	return value >> (32 - n_bits) ^ (value & ((1u << n_bits) - 1));
+}
+
+const struct clv_hook *clv_hook_of_symbol(
+	const struct clv_hooked_library *library, const char *symbol)
+{
+	uint32_t mask = (1u << library->place_bits) - 1, place;
+
+	if (strncmp(symbol, library->prefix, strlen(library->prefix)) != 0)
+		return NULL;
+	for (place = hash_of(symbol, library->place_bits); library->places[place];
+		place = (place + 1) & mask) {
+		const struct clv_hook *hook = &library->hooks[library->places[place] - 1];
+
+		if (strcmp(hook->symbol, symbol) == 0)
+			return hook;
+	}
+	return NULL;
+}
+
+const struct clv_hook *clv_hook_of_version(const struct clv_hooked_library *library,
+	const char *base, uint32_t version, bool is_per_thread)
+{
+	const struct clv_hook *best = NULL, *plain = NULL;
+
+	for (uint32_t i = 0; i < library->n_hooks && library->hooks[i].wrapper; i++) {
+		const struct clv_hook *hook = &library->hooks[i];
+
+		if (hook->since > version || strcmp(hook->base, base) != 0)
+			continue;
+		if (hook->is_per_thread)
+			best = hook;
+		else
+			plain = hook;
+	}
+	return is_per_thread && best ? best : plain;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ways to work that is not counted, or counted as done before it is. */
+#include "cuda.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+int cuLaunchCooperativeKernelMultiDevice(void *launches, unsigned n, unsigned flags);
+
+/* A kernel that was short as long as anybody looked, four thousand times. */
+static int trained(char **arguments)
+{
+	handle stream;
+
+	(void)arguments;
+	open_device();
+	stream = new_stream();
+	train(spin, 2000);
+	say("go\n");
+	for (;;) {
+		for (int i = 0; i < 4000; i++)
+			launch(stream, 2000000);
+		OK(cuStreamSynchronize(stream));
+		train(spin, 2000);
+	}
+}
+
+/* Copies between host and device are complete when the call returns; does one of nothing
+ * say so of what is before it? */
+static int empty_copy(char **arguments)
+{
+	char nothing = 0;
+	dptr to;
+
+	(void)arguments;
+	open_device();
+	OK(cuMemAlloc_v2(&to, 4096));
+	say("go\n");
+	for (;;) {
+		for (int i = 0; i < 16; i++)
+			launch(NULL, KERNEL_NS);
+		OK(cuMemcpyHtoD_v2(to, &nothing, 0));
+	}
+}
+
+/* While a stream is captured the legacy one cannot be marked; when the primary context
+ * loses one of several references the gate lets its streams go. */
+static int let_go_in_capture(char **arguments)
+{
+	handle captured, context;
+
+	(void)arguments;
+	open_device();
+	captured = new_stream();
+	train(spin, KERNEL_NS);
+	OK(cuStreamBeginCapture_v2(captured, 2));
+	say("go\n");
+	for (;;) {
+		launch(NULL, 4 * KERNEL_NS);
+		OK(cuDevicePrimaryCtxRetain(&context, 0));
+		OK(cuDevicePrimaryCtxRelease_v2(0));
+	}
+}
+
+/* The same without a capture. */
+static int let_go(char **arguments)
+{
+	handle context, stream;
+
+	(void)arguments;
+	open_device();
+	stream = new_stream();
+	say("go\n");
+	for (;;) {
+		for (int i = 0; i < 4; i++)
+			launch(stream, KERNEL_NS);
+		OK(cuDevicePrimaryCtxRetain(&context, 0));
+		OK(cuDevicePrimaryCtxRelease_v2(0));
+	}
+}
+
+/* The same through a context that is none. */
+static int destroy_nothing(char **arguments)
+{
+	handle captured;
+
+	(void)arguments;
+	open_device();
+	captured = new_stream();
+	train(spin, KERNEL_NS);
+	OK(cuStreamBeginCapture_v2(captured, 2));
+	say("go\n");
+	for (;;) {
+		launch(NULL, 4 * KERNEL_NS);
+		if (cuCtxDestroy_v2(NULL) == 0)
+			die("cuCtxDestroy(NULL)", 0);
+	}
+}
+
+static void *capture_for_ever(void *userdata)
+{
+	handle stream, graph;
+
+	OK(cuCtxSetCurrent(userdata));
+	stream = new_stream();
+	for (;;) {
+		OK(cuStreamBeginCapture_v2(stream, 0));
+		usleep(200);
+		OK(cuStreamEndCapture(stream, &graph));
+		OK(cuGraphDestroy(graph));
+	}
+	return NULL;
+}
+
+/* Another thread's default stream is waited for by its whole context, which may not be
+ * waited for while one of its streams is captured. */
+static int beside_captures(char **arguments)
+{
+	pthread_t thread;
+	handle context;
+
+	(void)arguments;
+	open_device();
+	OK(cuCtxGetCurrent(&context));
+	pthread_create(&thread, NULL, capture_for_ever, context);
+	say("go\n");
+	for (;;) {
+		for (int i = 0; i < 16; i++)
+			launch((handle)2, KERNEL_NS);
+		while (cuStreamQuery((handle)2) != 0)
+			usleep(100);
+	}
+}
+
+/* A stream joins a capture and is destroyed in it; the gate believes the capture over. */
+static int joined_and_destroyed(char **arguments)
+{
+	handle captured, joined, event, graph, exec;
+
+	(void)arguments;
+	open_device();
+	captured = new_stream();
+	OK(cuEventCreate(&event, 2));
+	say("go\n");
+	for (;;) {
+		joined = new_stream();
+		OK(cuStreamBeginCapture_v2(captured, 2));
+		OK(cuEventRecord(event, captured));
+		OK(cuStreamWaitEvent(joined, event, 0));
+		OK(cuEventRecord(event, joined));
+		OK(cuStreamWaitEvent(captured, event, 0));
+		OK(cuStreamDestroy_v2(joined));
+		for (int i = 0; i < 10; i++)
+			try_launch(captured, KERNEL_NS);
+		if (cuStreamEndCapture(captured, &graph) != 0) {
+			launch(captured, KERNEL_NS);
+			continue;
+		}
+		OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+		for (int i = 0; i < 4; i++)
+			OK(cuGraphLaunch(exec, captured));
+		OK(cuStreamSynchronize(captured));
+		OK(cuGraphExecDestroy(exec));
+		OK(cuGraphDestroy(graph));
+	}
+}
+
+/* Hundreds of kernels that are one call. */
+static int several_at_once(char **arguments)
+{
+	struct of_one {
+		handle function;
+		unsigned grid[3], block[3], shared;
+		handle stream;
+		void **parameters;
+	} all[100];
+	uint64_t ns = KERNEL_NS;
+	void *parameters[] = {&ns};
+	handle stream;
+
+	(void)arguments;
+	open_device();
+	stream = new_stream();
+	for (int i = 0; i < 100; i++)
+		all[i] = (struct of_one){
+			spin, {1, 1, 1}, {32, 1, 1}, 0, stream, parameters};
+	say("go\n");
+	for (;;) {
+		OK(cuLaunchCooperativeKernelMultiDevice(all, 100, 0));
+		OK(cuStreamSynchronize(stream));
+	}
+}
+
+/* The entry of a table that only the vendor's own runtimes know. */
+static int export_table(char **arguments)
+{
+	static const unsigned char id[16] = {0xc1, 0xea, 0x7e, 0xd0, 0x0b, 0x1e, 0x4a,
+		0x11, 0x9c, 0x0d, 0xca, 0xfe, 0xba, 0xbe, 0x00, 0x01};
+	const struct {
+		size_t bytes;
+		int (*launch)(handle function, unsigned gx, unsigned gy, unsigned gz,
+			unsigned bx, unsigned by, unsigned bz, unsigned shared,
+			handle stream, void **parameters, void **extra);
+	} *table = NULL;
+	uint64_t ns = KERNEL_NS;
+	void *parameters[] = {&ns};
+	handle stream;
+
+	(void)arguments;
+	open_device();
+	stream = new_stream();
+	OK(cuGetExportTable((const void **)(void *)&table, id));
+	say("go\n");
+	for (;;) {
+		for (int i = 0; i < 16; i++)
+			OK(table->launch(
+				spin, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+		OK(cuStreamSynchronize(stream));
+	}
+}
+
+const struct way way_counts[] = {
+	{"trained", trained},
+	{"empty-copy", empty_copy},
+	{"let-go-in-capture", let_go_in_capture},
+	{"let-go", let_go},
+	{"destroy-nothing", destroy_nothing},
+	{"beside-captures", beside_captures},
+	{"joined-and-destroyed", joined_and_destroyed},
+	{"several-at-once", several_at_once},
+	{"export-table", export_table},
+	{NULL, NULL},
+};

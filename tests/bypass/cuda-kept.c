@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory that the ledger may believe gone: freed behind work that does not end, in
+ * graphs, in captures, through other handles. */
+#include "cuda.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+int cuImportExternalMemory(handle *memory, const void *description);
+int cuGraphUpload(handle exec, handle stream);
+
+static uint32_t *gate_word;
+
+/* A stream that does not go on. */
+static handle held_stream(void)
+{
+	handle stream = new_stream();
+	void *memory;
+
+	OK(cuMemHostAlloc(&memory, 4096, 0));
+	gate_word = memory;
+	OK(cuStreamWaitValue32_v2(stream, (dptr)(uintptr_t)memory, 1, 1));
+	return stream;
+}
+
+/* What is freed in a stream is there until the stream comes to it. */
+static int freed_in_held_stream(void)
+{
+	static handle stream;
+	dptr piece;
+	int r;
+
+	if (!stream)
+		stream = held_stream();
+	r = cuMemAlloc_v2(&piece, PIECE_BYTES);
+	return r ? r : cuMemFreeAsync(piece, stream);
+}
+
+/* In a capture it becomes a node of a graph, which nobody launches. */
+static int freed_in_capture(void)
+{
+	static handle stream;
+	handle graph;
+	dptr piece;
+	int r;
+
+	if (!stream)
+		stream = new_stream();
+	r = cuMemAlloc_v2(&piece, PIECE_BYTES);
+	if (r)
+		return r;
+	OK(cuStreamBeginCapture_v2(stream, 2));
+	cuMemFreeAsync(piece, stream);
+	cuStreamEndCapture(stream, &graph);
+	return 0;
+}
+
+static int pooled_in_held_stream(void)
+{
+	static handle stream;
+	dptr piece;
+	int r;
+
+	if (!stream)
+		stream = held_stream();
+	r = cuMemAllocAsync(&piece, PIECE_BYTES, stream);
+	return r ? r : cuMemFreeAsync(piece, stream);
+}
+
+static handle capture_allocation(handle stream, bool is_freed)
+{
+	handle graph, exec;
+	dptr piece;
+
+	OK(cuStreamBeginCapture_v2(stream, 2));
+	OK(cuMemAllocAsync(&piece, PIECE_BYTES, stream));
+	if (is_freed)
+		OK(cuMemFreeAsync(piece, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	return exec;
+}
+
+static int graph_nodes(void)
+{
+	static handle stream;
+
+	if (!stream)
+		stream = new_stream();
+	return cuGraphLaunch(capture_allocation(stream, false), stream);
+}
+
+static int graph_uploaded(void)
+{
+	static handle stream;
+	handle exec;
+
+	if (!stream)
+		stream = new_stream();
+	exec = capture_allocation(stream, false);
+	OK(cuGraphUpload(exec, stream));
+	return cuGraphLaunch(exec, stream);
+}
+
+/* Graphs in graphs, deeper than anybody would look. */
+static int graph_nested(void)
+{
+	static handle stream;
+	handle graph, outer, node, exec;
+	dptr piece;
+
+	if (!stream)
+		stream = new_stream();
+	OK(cuStreamBeginCapture_v2(stream, 2));
+	OK(cuMemAllocAsync(&piece, PIECE_BYTES, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	for (int depth = 0; depth < 20; depth++) {
+		OK(cuGraphCreate(&outer, 0));
+		OK(cuGraphAddChildGraphNode(&node, outer, NULL, 0, graph));
+		graph = outer;
+	}
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	return cuGraphLaunch(exec, stream);
+}
+
+/* While another stream is captured. */
+static int beside_capture(void)
+{
+	static handle captured;
+	dptr piece;
+
+	if (!captured) {
+		captured = new_stream();
+		OK(cuStreamBeginCapture_v2(captured, 2));
+	}
+	return cuMemAllocAsync(&piece, PIECE_BYTES, NULL);
+}
+
+/* The same with a stream that the default one waits for. */
+static int beside_blocking_capture(void)
+{
+	static handle captured;
+	dptr piece;
+
+	if (!captured) {
+		OK(cuStreamCreate(&captured, 0));
+		OK(cuStreamBeginCapture_v2(captured, 2));
+	}
+	return cuMemAllocAsync(&piece, PIECE_BYTES, NULL);
+}
+
+struct external {
+	int type;
+	union {
+		int fd;
+		void *two[2];
+	} handle;
+	unsigned long long bytes;
+	uint32_t rest[17];
+};
+
+static int external(void)
+{
+	struct external of_file = {.type = 1, .bytes = PIECE_BYTES};
+	handle memory;
+
+	of_file.handle.fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return cuImportExternalMemory(&memory, &of_file);
+}
+
+/* Of an array's or a piece's handle made an address, and the other way round. */
+static int freed_as_another_kind(void)
+{
+	static handle pool;
+	dptr piece;
+	int r = cuMemAlloc_v2(&piece, PIECE_BYTES);
+
+	if (r)
+		return r;
+	cuMemFreeAsync(piece + 512, NULL);
+	cuMemUnmap(piece, PIECE_BYTES);
+	cuIpcCloseMemHandle(piece);
+	if (!pool)
+		OK(cuDeviceGetDefaultMemPool(&pool, 0));
+	cuMemPoolTrimTo(pool, 0);
+	cuMemPoolDestroy(pool);
+	return 0;
+}
+
+/* The context that seemed to own it ends, and a last reference to it does not. */
+static int retained_primary(void)
+{
+	handle context;
+	int r = take_plain();
+
+	OK(cuDevicePrimaryCtxRetain(&context, 0));
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	return r;
+}
+
+static int freed_twice(void)
+{
+	dptr piece, more;
+	int r = cuMemAlloc_v2(&piece, PIECE_BYTES);
+
+	if (r)
+		return r;
+	OK(cuMemFree_v2(piece));
+	OK(cuMemAlloc_v2(&more, PIECE_BYTES));
+	if (piece != more)
+		cuMemFree_v2(piece);
+	return 0;
+}
+
+const struct taking way_kept_pieces[] = {
+	{"freed-behind-work", freed_in_held_stream},
+	{"freed-in-capture", freed_in_capture},
+	{"pooled-behind-work", pooled_in_held_stream},
+	{"graph-nodes", graph_nodes},
+	{"graph-uploaded", graph_uploaded},
+	{"graph-nested", graph_nested},
+	{"beside-capture", beside_capture},
+	{"beside-blocking-capture", beside_blocking_capture},
+	{"external", external},
+	{"freed-as-another", freed_as_another_kind},
+	{"retained-primary", retained_primary},
+	{"freed-twice", freed_twice},
+	{NULL, NULL},
+};
+
+/* --- Several threads --- */
+
+static void *take_in_thread(void *userdata)
+{
+	size_t n = 0;
+	dptr piece;
+	int r = 0;
+
+	OK(cuCtxSetCurrent(userdata));
+	/* Two that race may both be refused: try again before giving up. */
+	for (int refused = 0; refused < 20 && n < PIECES_MAX;) {
+		r = n % 2 ? cuMemAllocAsync(&piece, PIECE_BYTES, NULL) : take_plain();
+		if (r)
+			refused++;
+		else
+			n++;
+	}
+	say("got %zu code %d\n", n * PIECE_BYTES, r);
+	return NULL;
+}
+
+static int threads(char **arguments)
+{
+	pthread_t all[8];
+	handle context;
+
+	(void)arguments;
+	open_device();
+	OK(cuCtxGetCurrent(&context));
+	for (int i = 0; i < 8; i++)
+		pthread_create(&all[i], NULL, take_in_thread, context);
+	for (int i = 0; i < 8; i++)
+		pthread_join(all[i], NULL);
+	stay();
+	return 0;
+}
+
+static pthread_barrier_t together;
+
+static void *launch_graph(void *userdata)
+{
+	void **both = userdata;
+	handle stream;
+	int r;
+
+	OK(cuCtxSetCurrent(both[0]));
+	stream = new_stream();
+	pthread_barrier_wait(&together);
+	r = cuGraphLaunch(both[1], stream);
+	say("got %zu code %d\n", r ? 0 : PIECE_BYTES, r);
+	return NULL;
+}
+
+/* Graphs that all see the same room left in the graphs' pool. */
+static int graph_threads(char **arguments)
+{
+	void *both[PIECES_MAX][2];
+	pthread_t all[PIECES_MAX];
+	handle stream, first, context;
+
+	(void)arguments;
+	open_device();
+	stream = new_stream();
+	OK(cuCtxGetCurrent(&context));
+	first = capture_allocation(stream, true);
+	OK(cuGraphLaunch(first, stream));
+	OK(cuStreamSynchronize(stream));
+	pthread_barrier_init(&together, NULL, PIECES_MAX);
+	for (int i = 0; i < PIECES_MAX; i++) {
+		both[i][0] = context;
+		both[i][1] = capture_allocation(stream, false);
+	}
+	for (int i = 0; i < PIECES_MAX; i++)
+		pthread_create(&all[i], NULL, launch_graph, both[i]);
+	for (int i = 0; i < PIECES_MAX; i++)
+		pthread_join(all[i], NULL);
+	stay();
+	return 0;
+}
+
+/* Sizes at which a sum of bytes would wrap round. */
+static int wrapped_sizes(char **arguments)
+{
+	static const size_t sizes[] = {
+		SIZE_MAX, SIZE_MAX - PIECE_BYTES, SIZE_MAX / 2 + 1};
+	size_t pitch;
+	dptr piece;
+
+	(void)arguments;
+	open_device();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		cuMemAlloc_v2(&piece, sizes[i]);
+		cuMemAllocManaged(&piece, sizes[i], 1);
+		cuMemAllocAsync(&piece, sizes[i], NULL);
+		cuMemAllocPitch_v2(&piece, &pitch, sizes[i], 2, 4);
+	}
+	take(take_plain);
+	stay();
+	return 0;
+}
+
+/* Half, then a context that ends with other memory, then all that is left. */
+static int ended_context(char **arguments)
+{
+	handle context;
+
+	(void)arguments;
+	open_device();
+	for (int i = 0; i < 20; i++) {
+		OK(cuCtxCreate_v2(&context, 0, 0));
+		OK(take_plain());
+		OK(take_plain());
+		OK(cuCtxDestroy_v2(context));
+	}
+	OK(cuDevicePrimaryCtxRetain(&context, 0));
+	OK(cuCtxSetCurrent(context));
+	take(take_plain);
+	stay();
+	return 0;
+}
+
+/* Accounted once, and freed as often as taken: no false refusal (HAMi-core 96). */
+static int pool_again_and_again(char **arguments)
+{
+	handle stream;
+	dptr piece;
+
+	(void)arguments;
+	open_device();
+	stream = new_stream();
+	for (int i = 0; i < 1000; i++) {
+		OK(cuMemAllocAsync(&piece, 4 * PIECE_BYTES, stream));
+		OK(cuMemFreeAsync(piece, stream));
+		if (i % 10 == 0)
+			OK(cuStreamSynchronize(stream));
+	}
+	OK(cuStreamSynchronize(stream));
+	take(take_plain);
+	stay();
+	return 0;
+}
+
+const struct way way_memory[] = {
+	{"memory-threads", threads},
+	{"graph-threads", graph_threads},
+	{"wrapped-sizes", wrapped_sizes},
+	{"ended-contexts", ended_context},
+	{"pool-again-and-again", pool_again_and_again},
+	{NULL, NULL},
+};

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs one way by its name, and holds what the ways have in common.  It judges nothing:
+ * a way says what it got, and the referee knows what it should have got. */
+#include "cuda.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+handle spin;
+
+void say(const char *format, ...)
+{
+	char line[256];
+	va_list arguments;
+	int n;
+
+	va_start(arguments, format);
+	n = vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	/* In one piece: several processes speak at once. */
+	if (n <= 0 || write(STDOUT_FILENO, line, (size_t)n) != n)
+		_exit(1);
+}
+
+void die(const char *what, int code)
+{
+	say("failed %s: %d\n", what, code);
+	_exit(1);
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t number(const char *name, uint64_t otherwise)
+{
+	const char *said = getenv(name);
+
+	return said ? strtoull(said, NULL, 10) : otherwise;
+}
+
+void open_device(void)
+{
+	handle context;
+	int r = cuInit(0);
+
+	if (r) {
+		say("no-device %d\n", r);
+		exit(EXIT_NO_DEVICE);
+	}
+	OK(cuDevicePrimaryCtxRetain(&context, 0));
+	OK(cuCtxSetCurrent(context));
+	spin = load_kernel("kernel spin param\n");
+}
+
+handle load_kernel(const char *line)
+{
+	char image[256], name[64] = "";
+	handle module, function = NULL;
+
+	snprintf(image, sizeof(image), "cleave-double-module\n%s", line);
+	OK(cuModuleLoadData(&module, image));
+	if (sscanf(line, "kernel %63s", name) == 1)
+		OK(cuModuleGetFunction(&function, module, name));
+	return function;
+}
+
+handle new_stream(void)
+{
+	handle stream;
+
+	OK(cuStreamCreate(&stream, 1));
+	return stream;
+}
+
+int try_launch(handle stream, uint64_t ns)
+{
+	void *parameters[] = {&ns};
+
+	return cuLaunchKernel(spin, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL);
+}
+
+void launch(handle stream, uint64_t ns)
+{
+	OK(try_launch(stream, ns));
+}
+
+void train(handle kernel, uint64_t ns)
+{
+	handle stream = new_stream();
+	void *parameters[] = {&ns};
+
+	for (int i = 0; i < 200; i++) {
+		OK(cuLaunchKernel(
+			kernel, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+		if (i % 20 == 19)
+			OK(cuStreamSynchronize(stream));
+	}
+}
+
+void flood(void (*submit)(handle stream), unsigned ahead)
+{
+	handle stream = new_stream();
+
+	say("go\n");
+	for (;;) {
+		for (unsigned i = 0; i < ahead; i++)
+			submit(stream);
+		OK(cuStreamSynchronize(stream));
+	}
+}
+
+void flood_with_kernels(handle stream, uint64_t ns, unsigned ahead)
+{
+	for (;;) {
+		for (unsigned i = 0; i < ahead; i++)
+			launch(stream, ns);
+		OK(cuStreamSynchronize(stream));
+	}
+}
+
+void stay(void)
+{
+	char byte;
+
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+}
+
+void take(int (*piece)(void))
+{
+	size_t n = 0;
+	int r = 0;
+
+	while (n < PIECES_MAX && (r = piece()) == 0)
+		n++;
+	say("got %zu code %d\n", n * PIECE_BYTES, r);
+}
+
+int take_plain(void)
+{
+	dptr piece;
+
+	return cuMemAlloc_v2(&piece, PIECE_BYTES);
+}
+
+/* --- What is no way round anything --- */
+
+static void *flood_for_ever(void *userdata)
+{
+	handle context = userdata;
+
+	OK(cuCtxSetCurrent(context));
+	flood_with_kernels(new_stream(), KERNEL_NS, 8);
+	return NULL;
+}
+
+/* Keeps the GPU busy until it is killed.  Two threads, so that it always has work ready:
+ * whoever has none gives way, and then the other's share would prove nothing. */
+static int neighbour(char **arguments)
+{
+	pthread_t threads[2];
+	handle context;
+	dptr own;
+
+	(void)arguments;
+	open_device();
+	OK(cuMemAlloc_v2(&own, PIECE_BYTES));
+	OK(cuCtxGetCurrent(&context));
+	say("go\n");
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, flood_for_ever, context);
+	pthread_join(threads[0], NULL);
+	return 0;
+}
+
+static int hold(char **arguments)
+{
+	(void)arguments;
+	open_device();
+	say("go\n");
+	stay();
+	return 0;
+}
+
+/* A piece for each byte of its input. */
+static int step(char **arguments)
+{
+	char byte;
+
+	(void)arguments;
+	open_device();
+	say("go\n");
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		say("step %d\n", take_plain());
+	return 0;
+}
+
+/* When its first kernel was submitted and when it was done. */
+static int first_kernel(char **arguments)
+{
+	handle stream;
+
+	(void)arguments;
+	open_device();
+	stream = new_stream();
+	say("go\n");
+	say("submitted %llu\n", (unsigned long long)now_ns());
+	launch(stream, 100000);
+	OK(cuStreamSynchronize(stream));
+	say("done\n");
+	stay();
+	return 0;
+}
+
+static const struct way way_common[] = {{"neighbour", neighbour}, {"hold", hold},
+	{"step", step}, {"first-kernel", first_kernel}, {NULL, NULL}};
+
+static const struct way *const families[] = {way_common, way_memory, way_streams,
+	way_counts, way_waits, way_processes, way_pages, way_users, way_driver,
+	way_forged};
+static const struct flood *const flood_families[] = {way_floods, way_graph_floods};
+static const struct taking *const piece_families[] = {way_pieces, way_kept_pieces};
+
+static void run_flood(const char *name)
+{
+	for (size_t i = 0; i < sizeof(flood_families) / sizeof(flood_families[0]); i++) {
+		for (const struct flood *each = flood_families[i]; each->name; each++) {
+			if (strcmp(each->name, name) != 0)
+				continue;
+			open_device();
+			if (each->prepare)
+				each->prepare();
+			flood(each->submit, each->ahead);
+		}
+	}
+}
+
+static bool run_taking(const char *name)
+{
+	for (size_t i = 0; i < sizeof(piece_families) / sizeof(piece_families[0]); i++) {
+		for (const struct taking *each = piece_families[i]; each->name; each++) {
+			if (strcmp(each->name, name) != 0)
+				continue;
+			open_device();
+			take(each->piece);
+			stay();
+			return true;
+		}
+	}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "(none)";
+
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		for (const struct way *way = families[i]; way->name; way++) {
+			if (strcmp(way->name, name) == 0)
+				return way->run(argv + 2);
+		}
+	}
+	run_flood(name);
+	if (run_taking(name))
+		return 0;
+	fprintf(stderr, "bypass: no such way: %s\n", name);
+	return 64;
+}

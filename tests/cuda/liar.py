@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attaches to its lease as a gate for CUDA, and tells the agent of channels that it has not, by
+files that are no GPU's."""
+import array
+import os
+import socket
+import struct
+import sys
+
+HELLO = struct.pack("=8I", 0x43564c43, 1, 2, 1, 0xffffffff, 0, 0, 0)
+OBJECT = struct.Struct("=8I")
+GROUP, CHANNEL, SUBDEVICE = 0xa06c, 0xc86f, 0x2080
+
+
+def tell(lease, handle, kind, fd=None, magic=0x43564c43):
+    files = [] if fd is None else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))]
+    lease.sendmsg([OBJECT.pack(magic, handle // 100, 5, handle, kind, 0, 0, 0)], files)
+
+
+def main():
+    lease = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    lease.connect(os.environ["CLEAVE_LEASE"])
+    lease.sendmsg([HELLO])
+    assert len(lease.recv(1024)) == 536
+    null, (out, _) = os.open("/dev/null", os.O_RDWR), os.pipe()
+    for fd in (null, out, lease.fileno(), None):
+        for handle in range(100, 3000, 7):
+            tell(lease, handle, (GROUP, CHANNEL, SUBDEVICE)[handle % 3], fd)
+    tell(lease, 200, 0)
+    tell(lease, 200, 0xffff, null, magic=1)
+    for size in (1, 31, 33, 4096):
+        lease.sendmsg([b"x" * size], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                                       array.array("i", [null, out, null]))])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares of a GPU whose kernel driver lets work be stopped half-way: the hardware executor, on
+the double of its resource manager.
+
+usage: test_hardware.py --build BUILD [unittest arguments]
+"""
+import os
+import signal
+import sys
+import time
+import unittest
+
+import machine
+import worlds
+from harness import wait_until
+
+LONG = 500_000_000
+DISABLE_CHANNELS, SCHEDULE = "0x2080110b", "0xa06c0101"
+NOT_PERMITTED, NOT_SUPPORTED = "0x1b", "0x56"
+
+
+class Case(machine.Case):
+    def begin_machine(self, policy="", **more):
+        self.begin(kernel=True, cuda="tell-nvml 1\ndevice-mb-s 1000", **more)
+        self.world.put("policy", policy)
+
+    def launch(self, share, style, kernel_ns, *options):
+        """A tenant that is at work; its process as the GPU sees it."""
+        name = f"t{len(self.started)}"
+        process = self.start(machine.program("cuda-tenant"), style, str(kernel_ns), "60",
+                             options=("--share", str(share), "--name", name, *options))
+        self.assertEqual(process.stdout.readline(), "ready\n", process.poll())
+        return self.agent.get(f"/v1/leases/{name}")["processes"][0]["pid"]
+
+    def device(self):
+        return self.agent.get("/v1/devices")["items"][0]
+
+    def until(self, condition, what, seconds=15):
+        self.assertTrue(wait_until(condition, seconds), (what, self.agent.log()[-2000:]))
+
+    def launch_all(self, *tenants, word="stopped half-way"):
+        """The others come when it is known how turns end: none has debts from before."""
+        pids = [self.launch(*tenants[0])]
+        self.until_executor("hardware", word)
+        pids += [self.launch(*each) for each in tenants[1:]]
+        time.sleep(.5)
+        return pids
+
+    def until_executor(self, name, word, seconds=30):
+        self.until(lambda: self.device()["executor"] == name and
+                   word in (self.device()["executor_reason"] or ""), (name, word), seconds)
+        self.until(lambda: any(word in e["message"] for e in self.agent.events("device_executor")),
+                   "it is told")
+
+    def run_ns(self, *pids):
+        now, processes = self.world.stats()
+        return now, [processes[pid]["run_ns"] for pid in pids]
+
+    def parts(self, pids, seconds=3):
+        """How the GPU's work was divided."""
+        _, before = self.run_ns(*pids)
+        time.sleep(seconds)
+        _, after = self.run_ns(*pids)
+        did = [b - a for a, b in zip(before, after)]
+        return [each / sum(did) for each in did]
+
+    def assert_parts(self, shares, pids, points=4, seconds=3):
+        parts = self.parts(pids, seconds)
+        for share, part in zip(shares, parts):
+            self.assertAlmostEqual(part, share, delta=points / 100, msg=(shares, parts))
+
+    def open_files(self):
+        return len(os.listdir(f"/proc/{self.agent.process.pid}/fd"))
+
+
+class Executor(Case):
+    def test_long_kernels_beside_short(self):
+        """Half a second each, and nobody waits for their end."""
+        self.begin_machine()
+        pids = self.launch_all((.2, "queue", LONG), (.8, "queue", 50_000), word="by channels")
+        self.assert_parts([.2, .8], pids)
+        self.assertTrue(all(lease["overdue"] <= 1 for lease in self.agent.get("/v1/leases")["items"]))
+
+    def test_only_long_kernels(self):
+        self.begin_machine()
+        pids = self.launch_all(*((share, "queue", LONG) for share in (.2, .5, .3)))
+        self.assert_parts([.2, .5, .3], pids)
+
+    def test_who_waits_for_his_kernel_is_in_line(self):
+        """A program that sleeps in the driver until its kernel is complete has work."""
+        self.begin_machine()
+        pids = self.launch_all((.3, "sync", LONG), (.7, "sync", LONG))
+        self.assert_parts([.3, .7], pids)
+
+    def test_a_cap_stops_what_runs(self):
+        self.begin_machine()
+        pid = self.launch(.3, "queue", LONG, "--cap", "0.3")
+        self.until_executor("hardware", "stopped half-way")
+        time.sleep(1)
+        then, before = self.run_ns(pid)
+        time.sleep(3)
+        now, after = self.run_ns(pid)
+        self.assertAlmostEqual((after[0] - before[0]) / (now - then), .3, delta=.02)
+
+    def test_the_other_way(self):
+        """A driver, or a GPU, that knows only of groups."""
+        self.begin_machine(policy=f"{DISABLE_CHANNELS} {NOT_SUPPORTED}")
+        pids = self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by groups")
+        self.assert_parts([.3, .7], pids)
+
+
+class Fallback(Case):
+    def test_a_driver_that_refuses(self):
+        self.begin_machine(policy=f"{DISABLE_CHANNELS} {NOT_SUPPORTED}\n{SCHEDULE} {NOT_PERMITTED}")
+        pids = [self.launch(.3, "queue", 100_000), self.launch(.7, "queue", 100_000)]
+        self.until_executor("gate", "status 0x1b")
+        self.assert_parts([.3, .7], pids)
+
+    def test_a_machine_without_the_interface(self):
+        self.begin()
+        self.launch(.3, "queue", 100_000)
+        self.until_executor("gate", "no channel group")
+
+    def test_a_driver_that_changes_its_mind(self):
+        self.begin_machine()
+        pids = self.launch_all((.3, "queue", 100_000), (.7, "queue", 100_000))
+        self.world.put("policy", f"{DISABLE_CHANNELS} {NOT_PERMITTED}")
+        self.until_executor("gate", "does not do it any more (status 0x1b)")
+        self.world.put("policy", "")
+        time.sleep(2)
+        self.assertGreater(min(self.parts(pids)), .1, "both run again, and pay for what was")
+
+    def test_a_gpu_that_is_full(self):
+        """Nothing can be tried then."""
+        self.begin(kernel=True, cuda="tell-nvml 1\ncontext-mib 90000")
+        self.start(machine.program("cuda-tenant"), "queue", "100000", "60")
+        self.until_executor("gate", "CUDA error 2")
+
+    def test_the_settings_say_no(self):
+        self.begin_machine(config="version: 1\nexecutor: gate\n")
+        self.launch(.3, "queue", 100_000)
+        self.assertEqual(self.device()["executor"], "gate")
+        self.assertIn("the settings say so", self.device()["executor_reason"])
+        self.assertEqual(self.agent.events("device_executor"), [])
+
+
+class Life(Case):
+    def two_tenants(self):
+        """The second stands still for most of the time."""
+        self.begin_machine()
+        return self.launch_all((.95, "queue", 100_000), (.05, "queue", LONG))
+
+    def test_without_an_agent_all_go_on(self):
+        _, still = self.two_tenants()
+        self.agent.process.send_signal(signal.SIGKILL)
+        self.agent.process.wait()
+        time.sleep(.2)
+        then, before = self.run_ns(still)
+        time.sleep(1)
+        now, after = self.run_ns(still)
+        self.assertGreater((after[0] - before[0]) / (now - then), .3, "nobody holds it back")
+        self.agent.start()
+
+    def test_the_next_agent_takes_up(self):
+        self.begin_machine()
+        pids = self.launch_all((.6, "queue", 100_000), (.4, "queue", LONG))
+        self.agent.process.send_signal(signal.SIGKILL)
+        self.agent.process.wait()
+        self.agent.start()
+        self.until_executor("hardware", "stopped half-way")
+        time.sleep(1)
+        self.assert_parts([.6, .4], pids)
+
+    def test_an_agent_that_is_asked_to_go(self):
+        _, still = self.two_tenants()
+        self.agent.process.send_signal(signal.SIGTERM)
+        self.agent.process.wait(10)
+        time.sleep(.2)
+        then, before = self.run_ns(still)
+        time.sleep(1)
+        now, after = self.run_ns(still)
+        self.assertGreater((after[0] - before[0]) / (now - then), .3)
+        self.agent.start()
+
+    def test_who_is_killed_while_it_stands_still_leaves_nothing(self):
+        """Its files are the agent's too, and they are closed."""
+        _, still = self.two_tenants()
+        os.kill(still, signal.SIGKILL)
+        self.until(lambda: self.world.stats()[1][still]["bytes"] == 0, "its memory is free", 5)
+
+    def test_processes_come_and_go(self):
+        """No file of them stays."""
+        self.begin_machine()
+        self.launch(.2, "queue", LONG)
+        self.until_executor("hardware", "stopped half-way")
+        files = self.open_files()
+        for _ in range(5):
+            self.run_in_lease(machine.program("cuda-tenant"), "queue", "100000", "1",
+                              options=("--share", "0.3"))
+        self.until(lambda: self.open_files() <= files + 2, "files are closed")
+
+
+class Hostile(Case):
+    """A tenant says what it likes on its lease's connection."""
+
+    def test_files_that_are_no_gpus(self):
+        self.begin_machine()
+        pid = self.launch(.5, "queue", 100_000)
+        self.until_executor("hardware", "stopped half-way")
+        files = self.open_files()
+        self.run_in_lease(sys.executable, os.path.join(os.path.dirname(__file__), "liar.py"),
+                          options=("--share", "0.5"))
+        self.until(lambda: self.open_files() <= files + 2, "files are closed")
+        self.assertGreater(self.parts([pid], 1)[0], .99)
+
+
+if __name__ == "__main__":
+    worlds.set_build(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shims in front of libraries that every system has. */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/shim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define NAME "libcleave-test-shim.so.1"
+#define GATE "libm.so.6"
+#define LIBRARY "libc.so.6"
+
+static char path[] = "/tmp/cleave-shim-XXXXXX";
+
+static int make_file(void **state)
+{
+	int fd = mkstemp(path);
+
+	(void)state;
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static void test_loads(void **state)
+{
+	void *shim, *gate;
+
+	(void)state;
+	assert_int_equal(clv_shim_write(path, NAME, GATE, LIBRARY, NULL), 0);
+	shim = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!shim)
+		fail_msg("%s", dlerror());
+	gate = dlopen(GATE, RTLD_NOW | RTLD_LOCAL);
+	assert_non_null(gate);
+	/* Of the gate, of the library, and of neither. */
+	assert_ptr_equal(dlsym(shim, "cos"), dlsym(gate, "cos"));
+	assert_non_null(dlsym(shim, "qsort"));
+	assert_null(dlsym(shim, "cuInit"));
+	/* It goes by its name from now on, closed or not. */
+	dlclose(shim);
+	assert_ptr_equal(dlopen(NAME, RTLD_NOW | RTLD_LOCAL), shim);
+}
+
+static void test_is_read_again(void **state)
+{
+	char library[CLV_PATH_MAX] = "";
+
+	(void)state;
+	assert_int_equal(clv_shim_write(path, NAME, GATE, "/a/library", NULL), 0);
+	assert_true(clv_shim_read(path, library));
+	assert_string_equal(library, "/a/library");
+	assert_false(clv_shim_read("/proc/self/exe", library));
+	assert_false(clv_shim_read("/dev/null", library));
+	assert_false(clv_shim_read("/no/such/file", library));
+	assert_string_equal(library, "/a/library");
+}
+
+/* Whatever is in it, nothing is read behind its end. */
+static void test_is_damaged(void **state)
+{
+	char library[CLV_PATH_MAX];
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(clv_shim_write(path, NAME, GATE, LIBRARY, NULL), 0);
+	assert_int_equal(stat(path, &st), 0);
+	for (off_t at = 0; at < st.st_size; at++) {
+		_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC);
+		uint8_t old, damaged = 0xff;
+
+		assert_int_equal(pread(fd, &old, 1, at), 1);
+		assert_int_equal(pwrite(fd, &damaged, 1, at), 1);
+		if (clv_shim_read(path, library))
+			assert_true(strlen(library) < sizeof(library));
+		assert_int_equal(pwrite(fd, &old, 1, at), 1);
+	}
+}
+
+static void test_what_has_no_room(void **state)
+{
+	struct clv_error err = {};
+	_cleanup_free_ char *name = malloc(4 * CLV_PATH_MAX);
+
+	(void)state;
+	assert_non_null(name);
+	memset(name, 'x', 4 * CLV_PATH_MAX - 1);
+	name[4 * CLV_PATH_MAX - 1] = '\0';
+	assert_int_equal(clv_shim_write(path, NAME, name, LIBRARY, &err), -ENAMETOOLONG);
+	assert_int_equal(clv_shim_write("/dev/full", NAME, GATE, LIBRARY, &err), -ENOSPC);
+	assert_int_equal(
+		clv_shim_write("/no/such/folder/x", NAME, GATE, LIBRARY, &err), -ENOENT);
+	assert_non_null(strstr(err.msg, "/no/such/folder/x"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_loads),
+		cmocka_unit_test(test_is_read_again),
+		cmocka_unit_test(test_is_damaged),
+		cmocka_unit_test(test_what_has_no_room),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, remove_file);
+}
