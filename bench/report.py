@@ -96,12 +96,25 @@ class Result:
     target: str
     ok: bool
     note: str = ""
+    on: str = ""  # what it was measured on, where that is not this machine's processors
+    peer: float = None  # the same of another library in the gate's place
 
     def line(self):
         value = self.value if math.isfinite(self.value) else None
+        more = {"on": self.on} if self.on else {}
+        if self.peer is not None:
+            more["peer"] = self.peer if math.isfinite(self.peer) else None
         return json.dumps({"bench": self.bench, "case": self.case, "metric": self.metric,
                            "value": value, "unit": self.unit, "target": self.target,
-                           "ok": self.ok})
+                           "ok": self.ok, **more})
+
+    def columns(self):
+        """What not every result has: where it was measured, and what a peer did."""
+        return self.on, "" if self.peer is None else shown(self.peer)
+
+
+def rounded_off(value):
+    return float(f"{value:.6g}") if math.isfinite(value) else value
 
 
 class Report:
@@ -114,7 +127,7 @@ class Report:
         self.out = out
         self.results = []
 
-    def add(self, bench, case, metric, value, unit):
+    def add(self, bench, case, metric, value, unit, on="", peer=None):
         target = self.targets.get((bench, case, metric))
         if target and self.quick:
             target = target.loosened(unit)
@@ -122,10 +135,10 @@ class Report:
             ok = None
         else:
             ok = bool(target) and target.met(value)
-        rounded = float(f"{value:.6g}") if math.isfinite(value) else value
+        rounded, peer = rounded_off(value), None if peer is None else rounded_off(peer)
         result = Result(bench, case, metric, rounded, unit,
                         str(target) if target else "no row in targets.tsv", ok,
-                        target.note if target else "")
+                        target.note if target else "", on, peer)
         self.results.append(result)
         self.emit(result)
         return result
@@ -167,15 +180,17 @@ def verdict(result):
 
 
 def table(results, width=None):
-    """Plain columns; the note is dropped when the terminal is narrow."""
+    """Plain columns; the note is dropped when the terminal is narrow, and what no result has
+    always is."""
     width = width or 100
-    header = ("bench", "case", "metric", "value", "unit", "target", "")
-    rows = [(r.bench, r.case, r.metric, shown(r.value), r.unit, r.target, verdict(r))
-            for r in results]
-    columns = list(range(7))
-    sizes = [max(len(row[i]) for row in [header, *rows]) for i in columns]
-    if sum(sizes) + 2 * len(sizes) > width:
-        columns = [1, 2, 3, 5, 6]
+    header = ("bench", "case", "metric", "value", "unit", "target", "", "on", "peer")
+    rows = [(r.bench, r.case, r.metric, shown(r.value), r.unit, r.target, verdict(r),
+             *r.columns()) for r in results]
+    more = [i for i in (7, 8) if any(row[i] for row in rows)]
+    columns = [*range(7), *more]
+    sizes = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    if sum(sizes[i] + 2 for i in columns) > width:
+        columns = [1, 2, 3, 5, 6, *more]
     lines = []
     for row in [header, *rows]:
         lines.append("  ".join(
@@ -206,20 +221,38 @@ HEAD = """# Benchmarks
 `./dev bench` writes this file; each section is replaced when its bench is run again.
 `bench/targets.tsv` holds the targets. Every figure is of paired runs on one machine:
 what is compared stands in the last column. Points are percentage points.
+
+`./dev bench cuda --peer LIB` runs the same CUDA programs with that library preloaded in the
+gate's place, beside each other in one run, and shows both; `--peer-set NAME=VALUE` sets its
+environment, in which `{share}`, `{percent}`, `{bytes}` and `{mebibytes}` stand for a tenant's
+own. Nothing is written then.
 """
+
+
+def title(bench, results):
+    """Nobody is to take a double for what it stands in for."""
+    places = dict.fromkeys(r.on for r in results if r.on)
+    if not places:
+        return bench
+    on = ", and on ".join("a double of the driver, which is no GPU" if place == "double"
+                          else place for place in places)
+    return f"{bench}, on {on}"
 
 
 def section(bench, results, command):
     """One bench as Markdown, between marks that the next run finds again."""
-    lines = [f"<!-- bench {bench} -->", f"## {bench}", "",
+    names = [name for name, i in (("on", 0), ("peer", 1))
+             if any(r.columns()[i] for r in results)]
+    head = ["case", "metric", "measured", *names, "target", "met", "what is compared"]
+    lines = [f"<!-- bench {bench} -->", f"## {title(bench, results)}", "",
              f"`{command}` on {time.strftime('%Y-%m-%d', time.gmtime())}: {machine()}", "",
-             "| case | metric | measured | target | met | what is compared |",
-             "|---|---|---|---|---|---|"]
+             f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for r in results:
         met = {True: "yes", False: "no", None: "not asserted"}[r.ok]
         unit = "" if r.unit in ("", "fraction") else f" {r.unit}"
-        lines.append(f"| {r.case} | {r.metric} | {shown(r.value)}{unit} | {r.target} "
-                     f"| {met} | {r.note} |")
+        more = [dict(zip(("on", "peer"), r.columns()))[name] for name in names]
+        lines.append("| " + " | ".join([r.case, r.metric, shown(r.value) + unit, *more,
+                                        r.target, met, r.note]) + " |")
     lines += [f"<!-- end of {bench} -->", ""]
     return "\n".join(lines)
 

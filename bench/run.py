@@ -11,6 +11,7 @@ from pathlib import Path
 
 import agent
 import console
+import cuda
 import donate
 import latency
 import overhead
@@ -29,6 +30,7 @@ BENCHES = {
     "overhead": overhead.run,
     "donate": donate.run,
     "latency": latency.run,
+    "cuda": cuda.run,
     "scale": scale.run,
     "plan": plan.run,
     "agent": agent.run,
@@ -48,6 +50,8 @@ class Context:
         self.quick = options.quick
         self.with_cleave = options.mode == "cleave"
         self.case = options.case
+        self.peer = options.peer
+        self.peer_settings = options.peer_set
         self.results = results
 
     def wants(self, case):
@@ -58,8 +62,8 @@ class Context:
         folder = self.build / "tests/doubles/opencl/vendors"
         return folder if any(folder.glob("*.icd")) else None
 
-    def add(self, bench, case, metric, value, unit):
-        self.results.add(bench, case, metric, value, unit)
+    def add(self, bench, case, metric, value, unit, on="", peer=None):
+        self.results.add(bench, case, metric, value, unit, on, peer)
 
     @staticmethod
     def tell(text):
@@ -85,6 +89,12 @@ def parse_arguments(arguments):
                         help="a short sample of each: four points, three times the times")
     parser.add_argument("--all", action="store_true",
                         help="in full what the tests sample, where a bench has that: hours")
+    parser.add_argument("--peer", type=Path, metavar="LIB",
+                        help="of cuda: the same programs with this library preloaded in the "
+                        "gate's place, in a column beside")
+    parser.add_argument("--peer-set", action="append", default=[], metavar="NAME=VALUE",
+                        help="environment of those programs; {share}, {percent}, {bytes} and "
+                        "{mebibytes} stand for a tenant's own")
     parser.add_argument("--json", metavar="FILE", help="write the result lines there too")
     parser.add_argument("--write-docs", metavar="FILE",
                         help="replace the sections of these benches in FILE")
@@ -96,6 +106,8 @@ def parse_arguments(arguments):
     if options.write_docs and (options.quick or options.case or options.mode == "none"):
         parser.error("--write-docs takes whole benches with cleave: leave out --quick, "
                      "--case and --mode none")
+    if options.peer and not options.peer.is_file():
+        parser.error(f"--peer takes a library: there is no file {options.peer}")
     options.build = options.build.resolve()
     return options
 

@@ -10,6 +10,9 @@ import types
 import unittest
 from pathlib import Path
 
+import cuda
+import cuda_bed
+import curves
 import demo
 import donate
 import latency
@@ -228,6 +231,69 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(measure.parse_log(data + data[:7]), [(1, 2, 1, 3)])
 
 
+class Curves(unittest.TestCase):
+    @staticmethod
+    def straight(rate, moments=range(0, 3_000_000_001, 50_000_000)):
+        return [(t, rate * t) for t in moments]
+
+    def test_between_two_samples(self):
+        curve = [(10, 0), (20, 10), (30, 10)]
+        self.assertEqual([curves.at(curve, t) for t in (5, 10, 15, 25, 40)], [0, 0, 5, 10, 10])
+
+    def test_exact_shares_have_no_error(self):
+        found = [self.straight(rate) for rate in (.2, .5, .3)]
+        for error in curves.errors(found, [1, 1, 1], [.2, .5, .3]):
+            self.assertAlmostEqual(error, 0, 6)
+
+    def test_own_work_alone_is_what_counts(self):
+        found = [self.straight(.1), self.straight(.5)]
+        self.assertAlmostEqual(curves.errors(found, [.2, 1], [.5, .5])[0], 0, 6)
+        self.assertAlmostEqual(curves.errors(found, [.2, 1], [.4, .6])[0], 10, 6)
+
+    def test_a_bad_second_is_seen_in_a_good_whole(self):
+        moments = range(0, 2_000_000_001, 50_000_000)
+        first = [(t, .6 * min(t, 1e9) + .4 * max(0, t - 1e9)) for t in moments]
+        other = [(t, .4 * min(t, 1e9) + .6 * max(0, t - 1e9)) for t in moments]
+        whole, second = curves.errors([first, other], [1, 1], [.5, .5])
+        self.assertAlmostEqual(whole, 0, 6)
+        self.assertAlmostEqual(second, 10, 6)
+
+
+class Traces(unittest.TestCase):
+    """Of the double: (pid, name, start, end)."""
+
+    ROWS = [(1, "work", 0, 500_000), (1, "[off]", 400_000, 450_000),
+            (2, "work", 520_000, 620_000), (2, "work", 620_000, 700_000),
+            (1, "[on]", 700_000, 710_000)]
+
+    def test_from_the_stop_to_the_next_kernel(self):
+        self.assertEqual(cuda.off_to_start_us([(390_000, 0, 0)], self.ROWS, 2), ([120], [50]))
+        self.assertEqual(cuda.off_to_start_us([(410_000, 0, 0)], self.ROWS, 2), ([], []),
+                         "stopped before anybody asked")
+        self.assertEqual(cuda.submitted_to_start_us([(500_000, 0, 0)], self.ROWS, 2), [20])
+
+    def test_a_gpus_clock_is_another(self):
+        """It is a million ahead and gains one in a thousand."""
+        def started(submitted, took):
+            return submitted, 0, 1_000_000 + 1.001 * (submitted + took)
+
+        before = [started(t, took) for t, took in ((0, 9_000), (10_000, 5_000))]
+        after = [started(t, took) for t, took in ((900_000, 5_000), (950_000, 8_000))]
+        more, = cuda.beyond_quickest_us(before, [started(500_000, 105_000)], after)
+        self.assertAlmostEqual(more, 100, delta=.2)
+        self.assertEqual(cuda.beyond_quickest_us([(1, 2, 0)], [(3, 4, 0)], [(5, 6, 0)]), [],
+                         "nothing was written")
+
+    def test_a_request_ends_with_its_last_kernel(self):
+        self.assertEqual(cuda.exact_ms([(500_000, 0, 0), (1, 1, 1)], self.ROWS, 2, 2), [.2])
+
+    def test_a_peer_is_told_of_the_share(self):
+        peer = cuda_bed.Peer("x.so", ("SM={percent}", "MEM={mebibytes}m", "PLAIN=1"))
+        tenant = cuda_bed.Tenant(.25, None, memory=1 << 30)
+        self.assertEqual(peer.environment(tenant),
+                         {"SM": "25", "MEM": "1024m", "PLAIN": "1"})
+
+
 class Targets(unittest.TestCase):
     def test_bounds(self):
         self.assertTrue(report.Target.parse("<=1.0").met(1.0))
@@ -371,6 +437,15 @@ class Documents(unittest.TestCase):
         self.assertNotIn("| 0.25 ms", text)
         self.assertIn("| 0.75 ms", text)
         self.assertIn("| 0.5 ms", text)
+
+    def test_nobody_takes_a_double_for_a_gpu(self):
+        results = [report.Result("cuda", "c", "m", 1, "ms", "<= 1", True, "note", "double", 2),
+                   report.Result("cuda", "c", "m", 1, "ms", "<= 1", True, "note", "H200")]
+        text = report.section("cuda", results, "x")
+        self.assertIn("## cuda, on a double of the driver, which is no GPU, and on H200", text)
+        self.assertIn("| c | m | 1 ms | double | 2 | <= 1 | yes | note |", text)
+        self.assertIn("| c | m | 1 ms | H200 |  | <= 1 | yes | note |", text)
+        self.assertIn("peer", report.table(results, 40))
 
     def test_a_narrow_table_keeps_the_verdict(self):
         results = [report.Result("shares", "three", "worst_error", 1.5, "points",

@@ -15,11 +15,12 @@ TOP = "cleave-gpu"
 MOST_BYTES = 60 << 20
 PROGRAMS = ("src/agent/cleaved", "src/cli/cleave", "src/gate/libcleave-opencl.so",
             "src/gate/libcleave-cuda.so", "tests/core/mig-solve", "tests/gpu/gpu-types",
-            "tests/gpu/gpu-channel-groups", "tests/cuda/cuda-tenant", "tests/cuda/cuda-names",
-            "tests/cuda/cuda-memory", "tests/cuda/cuda-launches", "bench/tenant", "bench/launch")
+            "tests/gpu/gpu-channel-groups", "tests/cuda/cuda-names", "tests/cuda/cuda-memory",
+            "tests/nvml-gate/nvml-sizes", "src/rm/cleave-try-preempt", "bench/cuda-bench",
+            "bench/tenant", "bench/launch")
 # Found beside the programs, through their run path.
 OWN_LIBRARIES = ("src/client/libcleave.so.0",)
-FILES = ("dev", "LICENSE", "bench/*.py", "bench/targets.tsv", "tests/gpu/*.py",
+FILES = ("dev", "LICENSE", "bench/*.py", "bench/targets.tsv", "tests/gpu/*.py", "tests/gpu/cuda.tsv",
          "tests/integration/harness.py", "src/backend/nvidia/library.c",
          "docs/gpu-verification.md")
 OF_GLIBC = re.compile(r"(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|nsl"

@@ -240,7 +240,9 @@ class Packed(Verified):
                               capture_output=True, text=True, timeout=120)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("same: GPU 0: MIG on True", done.stdout)
-        self.assertFalse((top / "docs").exists())
+        written = Path("docs/gpu-verification.md")
+        self.assertEqual((top / written).read_text(), (HERE.parent.parent / written).read_text(),
+                         "a double is no GPU")
         # Its programs are the packed ones with the packed libraries.
         loaded = subprocess.run(["ldd", top / "build/src/agent/cleaved"], text=True, check=True,
                                 env={**env, "LD_LIBRARY_PATH": str(top / "build/lib")},

@@ -39,6 +39,7 @@ export interface DriverProcess {
   /* As one that should have a lease here: settings may say of some that they need none. */
   reported?: boolean;
   memory_bytes: number | null;
+  utilization?: number | null;
 }
 
 export interface Range {
@@ -127,6 +128,8 @@ export interface Lease {
   share_range?: Range | null;
   driver_memory_bytes?: number | null;
   over_quota?: boolean;
+  driver_utilization?: number | null;
+  past_gate?: boolean;
   throttled?: boolean;
   uses_ungated?: string[];
 }

@@ -14,6 +14,8 @@ const TYPES: Record<string, [string, Tone]> = {
   lease_expired: ["lease's time is over", ""],
   lease_over_quota: ["lease over its quota", "trouble"],
   lease_within_quota: ["lease within its quota again", "good"],
+  lease_past_gate: ["lease computes past its gate", "trouble"],
+  lease_within_gate: ["lease computes in its turns again", "good"],
   share_moved: ["share followed demand", ""],
   process_attached: ["process attached", ""],
   process_refused: ["process refused", "trouble"],
@@ -32,6 +34,7 @@ const TYPES: Record<string, [string, Tone]> = {
   device_degraded: ["device degraded", "trouble"],
   device_lost: ["device lost", "trouble"],
   device_recovered: ["device recovered", "good"],
+  device_executor: ["how turns end on a device", ""],
   device_error: ["error on a device", "trouble"],
 };
 

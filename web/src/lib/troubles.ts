@@ -20,6 +20,9 @@ export function findingsOf(lease: Lease): Finding[] {
   if (lease.over_quota)
     found.push({ words: "Over quota", tone: "bad",
       text: `its driver says that it holds ${held} of a quota of ${bytes(lease.memory_bytes)}` });
+  if (lease.past_gate)
+    found.push({ words: "Past its gate", tone: "bad",
+      text: "its driver says that it computes more than its turns" });
   if (lease.throttled)
     found.push({ words: "Throttled", tone: "warn",
       text: "it is kept to a tenth of its share until it is within its quota" });

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whom a device's driver sees on it, and whose they are. */
 import type { Device, DriverProcess, Lease } from "../api/types";
-import { bytes } from "../lib/format";
+import { bytes, percent } from "../lib/format";
 import { needsLease } from "../lib/troubles";
 import { Badge } from "../ui/badge";
 import { href } from "../ui/hooks";
@@ -33,6 +33,8 @@ export function DeviceProcesses({ device, leases }: { device: Device; leases: Le
         { head: "Pid", isNumber: true, sort: (each) => each.pid, cell: (each) => each.pid },
         { head: "User", isNumber: true, isMinor: true, cell: (each) => each.uid ?? "–" },
         { head: "Lease", cell: (each) => <Whose process={each} leases={leases} /> },
+        { head: "Computes", isNumber: true, sort: (each) => each.utilization ?? -1,
+          cell: (each) => (typeof each.utilization === "number" ? percent(each.utilization) : "–") },
         { head: "Memory", isNumber: true, sort: (each) => each.memory_bytes ?? -1,
           cell: (each) => (each.memory_bytes === null ? "–" : bytes(each.memory_bytes)) },
       ]} />

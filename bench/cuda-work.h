@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The driver API as programs declare it; the numbers are the vendor's header's. */
+
+typedef void *cuda_handle;
+
+int cuInit(unsigned flags);
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDevicePrimaryCtxRetain(cuda_handle *context, int device);
+int cuCtxSetCurrent(cuda_handle context);
+int cuModuleLoadData(cuda_handle *module, const void *image);
+int cuModuleGetFunction(cuda_handle *function, cuda_handle module, const char *name);
+int cuLaunchKernel(cuda_handle function, unsigned gx, unsigned gy, unsigned gz,
+	unsigned bx, unsigned by, unsigned bz, unsigned shared, cuda_handle stream,
+	void **parameters, void **extra);
+int cuStreamCreate(cuda_handle *stream, unsigned flags);
+int cuStreamSynchronize(cuda_handle stream);
+int cuEventCreate(cuda_handle *event, unsigned flags);
+int cuEventRecord(cuda_handle event, cuda_handle stream);
+int cuEventSynchronize(cuda_handle event);
+int cuMemAlloc_v2(uint64_t *at, size_t bytes);
+int cuMemHostAlloc(void **address, uint64_t bytes, unsigned flags);
+int cuMemHostGetDevicePointer_v2(uint64_t *at, void *address, unsigned flags);
+
+#define OK(call)                                                                      \
+	do {                                                                          \
+		int result_ = (call);                                                 \
+		if (result_ != 0) {                                                   \
+			fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, \
+				result_);                                             \
+			exit(1);                                                      \
+		}                                                                     \
+	} while (0)
+
+enum { WORK_STAMPS = 4096 };
+
+/* What the kernels write, in memory that the program reads while they run. */
+struct work_page {
+	volatile uint64_t progress; /* loops that were done, of all kernels together */
+	volatile uint64_t result;
+	volatile uint64_t stamps[WORK_STAMPS]; /* %globaltimer at a kernel's first
+						  instruction */
+};
+
+/* A kernel's length is a number of loops, not a time: a kernel that waits for a time is
+ * over when that time has come, also if it stood still. */
+struct work {
+	cuda_handle function, stream;
+	struct work_page *page;
+	uint64_t page_at; /* as the GPU has it */
+	double loops_per_us;
+	uint64_t launched; /* loops */
+	unsigned blocks;
+	int is_double;
+};
+
+/* blocks: 0 for as many as fill the GPU. */
+void work_open(struct work *work, unsigned blocks);
+
+/* Loops in a microsecond of a GPU that nobody else uses. */
+double work_calibrate(struct work *work);
+
+/* A kernel of so many loops; stamp: which of the stamps it writes, or -1. */
+void work_launch(struct work *work, uint64_t loops, int stamp);
+
+uint64_t work_now_ns(void);
+
+/* Of doubles, for qsort. */
+int work_compare(const void *a, const void *b);
