@@ -17,6 +17,7 @@
 #define RING_AGAIN_NS (1 * CLV_NS_PER_S)
 #define WINDOW_WAIT_NS (10 * CLV_NS_PER_MS)
 #define PATIENCE_NS (20 * CLV_NS_PER_MS)
+#define PATIENCE_AT_FIRST 8    /* times; a lock is held for a few commands */
 #define PATIENCE_DOUBLED_MAX 6 /* to more than a second */
 
 static bool is_open(const struct clv_control_page *control, enum clv_phase phase)
@@ -133,21 +134,27 @@ void clv_line_end(struct clv_line *line)
 	errno = line->saved_errno;
 }
 
-/* How often patience was doubled: each time that somebody had none left, and half of it
- * is forgotten with each second.  A callback that never returns is no way round turns. */
+/* After the first few times patience is doubled each time that somebody had none left and
+ * no callback returned for it, and half of that is forgotten with each second: a callback
+ * that never returns is no way round turns, and one that only waited for a lock of who
+ * stands in line costs little. */
 static bool is_patience_over(uint64_t since_ns, uint64_t now_ns)
 {
 	static _Atomic uint64_t last_ns;
-	static _Atomic uint32_t n_doubled;
+	static _Atomic uint32_t n_times, ends_seen;
 	uint64_t last = atomic_load(&last_ns), n_seconds;
-	uint32_t n = atomic_load(&n_doubled);
+	uint32_t n = atomic_load(&n_times), ends = atomic_load(&clv_gate.n_callback_ends);
+	uint32_t n_doubled;
 
 	n_seconds = now_ns > last ? (now_ns - last) / CLV_NS_PER_S : 0;
-	n = n_seconds < n ? n - (uint32_t)n_seconds : 0;
-	if (now_ns - since_ns <= PATIENCE_NS << n ||
+	n = ends == atomic_load(&ends_seen) && n_seconds < n ? n - (uint32_t)n_seconds
+							     : 0;
+	n_doubled = n > PATIENCE_AT_FIRST ? n - PATIENCE_AT_FIRST : 0;
+	if (now_ns - since_ns <= PATIENCE_NS << n_doubled ||
 		!atomic_compare_exchange_strong(&last_ns, &last, now_ns))
 		return false;
-	atomic_store(&n_doubled, n < PATIENCE_DOUBLED_MAX ? n + 1 : n);
+	atomic_store(&ends_seen, ends);
+	atomic_store(&n_times, n_doubled < PATIENCE_DOUBLED_MAX ? n + 1 : n);
 	return true;
 }
 
@@ -157,6 +164,8 @@ static bool is_hopeless(struct clv_line *line)
 {
 	uint64_t flight = atomic_load(&clv_gate.flight), now_ns = clv_clock_ns();
 
+	if (line->is_patient)
+		return false;
 	if (atomic_load(&clv_gate.n_in_callback) == 0 || CLV_FLIGHT_COUNT(flight) == 0 ||
 		flight != line->flight_seen) {
 		line->flight_seen = flight;
@@ -180,8 +189,9 @@ static void wait_for_window(void)
 
 /* Until the phase word changes, which only a turn's begin is told at once.  Rings first:
  * also if it did before, since its counting itself in, in a try that failed, may be what
- * kept the lease from draining.  While work is out it need not: the end of that rings. */
-static void wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t word)
+ * kept the lease from draining.  While work is out it need not: the end of that rings.
+ * False: it is hopeless. */
+static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t word)
 {
 	uint64_t rang_ns = 0;
 
@@ -199,8 +209,11 @@ static void wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 		clv_futex_wait(&view->control->phase, word,
 			atomic_load(&clv_gate.n_in_callback) > 0 ? WAIT_BESIDE_CALLBACK_NS
 								 : WAIT_NS);
+		if (is_hopeless(line))
+			return false;
 	} while (atomic_load(&view->control->phase) == word && clv_gate_peek() == view &&
-		 !clv_gate_agent_is_dead(view) && !is_hopeless(line));
+		 !clv_gate_agent_is_dead(view));
+	return true;
 }
 
 bool clv_line_wait(struct clv_line *line)
@@ -212,14 +225,12 @@ bool clv_line_wait(struct clv_line *line)
 		stand(line, false);
 		line->slot = view->slot;
 	}
-	if (is_hopeless(line))
-		return false;
 	if (is_open(view->control, CLV_PHASE_OF(word))) {
 		stand(line, false);
 		wait_for_window();
 	} else if (!clv_gate_agent_is_dead(view)) {
 		stand(line, true);
-		wait_for_turn(line, view, word);
+		return wait_for_turn(line, view, word);
 	}
 	return true;
 }

@@ -75,6 +75,7 @@ struct clv_line {
 	uint64_t flight_seen, flight_since_ns;
 	int saved_errno;
 	bool is_in_line;
+	bool is_patient; /* it never gives up */
 };
 void clv_line_begin(struct clv_line *line);
 void clv_line_end(struct clv_line *line);

@@ -185,7 +185,8 @@ void clv_gate_callback_begin(void)
 
 void clv_gate_callback_end(void)
 {
-	atomic_fetch_sub(&clv_gate.n_in_callback, 1);
+	if (atomic_fetch_sub(&clv_gate.n_in_callback, 1) == 1)
+		atomic_fetch_add(&clv_gate.n_callback_ends, 1);
 	clv_gate_thread.callback_depth--;
 }
 

@@ -14,6 +14,7 @@ static void *run(void *userdata)
 		struct clv_line line;
 
 		clv_line_begin(&line);
+		line.is_patient = true;
 		while (clv_gate.api->let_go())
 			clv_line_wait(&line);
 		clv_line_end(&line);
