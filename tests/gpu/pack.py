@@ -20,9 +20,9 @@ PROGRAMS = ("src/agent/cleaved", "src/cli/cleave", "src/gate/libcleave-opencl.so
             "bench/tenant", "bench/launch")
 # Found beside the programs, through their run path.
 OWN_LIBRARIES = ("src/client/libcleave.so.0",)
-FILES = ("dev", "LICENSE", "bench/*.py", "bench/targets.tsv", "tests/gpu/*.py", "tests/gpu/cuda.tsv",
-         "tests/integration/harness.py", "src/backend/nvidia/library.c",
-         "docs/gpu-verification.md")
+FILES = ("dev", "LICENSE", "bench/*.py", "bench/targets.tsv", "tests/gpu/*.py",
+         "tests/gpu/*.sh", "tests/gpu/cuda.tsv", "tests/integration/harness.py",
+         "src/backend/nvidia/library.c", "docs/gpu-verification.md")
 OF_GLIBC = re.compile(r"(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|nsl"
                       r"|nss_.*|BrokenLocale))\.so(\.\d+)?")
 
