@@ -8,6 +8,7 @@ usage: verify_cuda.py --build BUILD [--quick] [--only LOOK,LOOK...] [--write-doc
 """
 import argparse
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -148,6 +149,17 @@ class Look:
         self.find("memory", "ledger_error",
                   abs((ledger1 - ledger0) - (driver1 - driver0)) / (HOLD_MIB << 20), "fraction")
 
+    def remains(self):
+        """Of what a lease wrote, in the next one's memory."""
+        with self.bed(GATE) as bed:
+            quota = bench.QUOTA if self.quick else bed.gpu["memory_bytes"]
+            tenant = Tenant(1, None, memory=quota)
+            program = bed.built("tests/cuda/cuda-remains")
+            bed.run([program, "write"], tenant, CLEAVE)
+            mib, words = re.findall(r"\d+", bed.run([program, "look"], tenant, CLEAVE).stdout)
+        self.find("remains", "looked_at", int(mib), "MiB")
+        self.find("remains", "found", int(words), "words")
+
     def nvml(self):
         """A program of ours, and the vendor's, which may know ways that headers do not tell."""
         held = Tenant(.5, None, memory=bench.QUOTA)
@@ -228,8 +240,8 @@ class Look:
 
 LOOKS = {
     "driver": Look.driver, "try-preempt": Look.try_preempt, "names": Look.names,
-    "memory": Look.memory, "nvml": Look.nvml, "hardware": Look.hardware, "gate": Look.gate,
-    "torch": Look.torch,
+    "memory": Look.memory, "remains": Look.remains, "nvml": Look.nvml,
+    "hardware": Look.hardware, "gate": Look.gate, "torch": Look.torch,
 }
 
 
