@@ -28,7 +28,7 @@
 #define LEAST_REST_PART 4
 
 #define SAVINGS_NS (2 * CLV_NS_PER_MS)
-#define LATENCY_SAVINGS_NS (4 * CLV_NS_PER_MS)
+#define LATENCY_SAVINGS_NS (20 * CLV_NS_PER_MS)
 
 /* Thirteen days: more than any kernel holds a device, and far from any overflow. */
 #define MAX_HELD_NS (UINT64_C(1) << 50)
@@ -89,7 +89,8 @@ static __int128 virtual_slice(const struct clv_runner *runner)
 
 /* What a lease may save up asleep: its part of 2 ms.  What all sleepers together may then
  * claim of one that used their time is 2 ms at most, however many they are.  The latency
- * class may save enough for a short request as a whole. */
+ * class may save enough for a request of 20 ms as a whole, whatever its share: in a
+ * second it gets two points more at most. */
 static __int128 scaled_savings(const struct clv_runner *runner)
 {
 	if (runner->class == CLV_CLASS_LATENCY)

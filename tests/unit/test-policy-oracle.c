@@ -75,7 +75,7 @@ static real slice_of(const struct oracle_lease *l)
 
 static real savings_of(const struct oracle_lease *l)
 {
-	return l->params.class == CLV_CLASS_LATENCY ? 4e6L : 2e6L * share_of(l);
+	return l->params.class == CLV_CLASS_LATENCY ? 20e6L : 2e6L * share_of(l);
 }
 
 static int64_t cap_budget(const struct oracle_lease *l)
@@ -434,8 +434,10 @@ static bool is_good_turn(const struct oracle *o, const struct oracle_lease *l, r
 			continue;
 		if (!first || other->vtime < first->vtime)
 			first = other;
+		/* Of two that are the same rounding makes one the earlier. */
 		if (other->params.class < l->params.class &&
-			other->vdeadline < l->vdeadline &&
+			other->vdeadline <
+				l->vdeadline + TOLERANCE_NS / share_of(other) &&
 			fabsl(slice - turn_until(o, l, other)) <= TOLERANCE_NS)
 			good = true;
 	}
