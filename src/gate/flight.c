@@ -309,6 +309,20 @@ void clv_flight_leave(uint64_t packed)
 	clv_flight_report_idle(view, false);
 }
 
+/* While the program goes on submitting, a marker behind each few commands wakes the
+ * helper and the driver more often than it tells anything, and takes the processor from
+ * who submits: the queue runs dry, which makes the next markers shorter still. */
+bool clv_flight_may_mark_tail(void)
+{
+	static _Atomic uint64_t last_ns;
+	uint64_t now_ns = clv_clock_ns();
+
+	if (now_ns - atomic_load(&last_ns) < CLV_FLIGHT_TAIL_NS)
+		return false;
+	atomic_store(&last_ns, now_ns);
+	return true;
+}
+
 bool clv_flight_wants_marker_now(
 	const struct clv_view *view, uint32_t n_markers, bool sync_style)
 {
@@ -316,7 +330,7 @@ bool clv_flight_wants_marker_now(
 
 	if (CLV_PHASE_OF(word) != CLV_PHASE_GRANTED)
 		return false;
-	if (n_markers == 0 && !sync_style)
+	if (n_markers == 0 && !sync_style && clv_flight_may_mark_tail())
 		return true;
 	have_turn_watched(word);
 	return false;

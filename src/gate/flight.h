@@ -84,6 +84,11 @@ void clv_line_end(struct clv_line *line);
  * waits for may be waiting for this thread. */
 bool clv_line_wait(struct clv_line *line);
 
+/* In a granted turn so long passes at least between two markers that nothing but the end
+ * of work calls for.  Less than the grace that an idle process has. */
+#define CLV_FLIGHT_TAIL_NS (200 * CLV_NS_PER_US)
+bool clv_flight_may_mark_tail(void);
+
 /* In a granted turn the arbiter must learn soon that this process is idle: a marker at
  * once, unless one is out or the program waits for its own work. */
 bool clv_flight_wants_marker_now(

@@ -7,6 +7,7 @@
 #include "base/futex.h"
 #include "base/thread.h"
 #include "gate/attach.h"
+#include "gate/flight.h"
 #include "gate/grace.h"
 #include "gate/state.h"
 
@@ -78,7 +79,7 @@ static uint64_t tend_granted(
 				       clv_gate.api->mark_tails(
 					       woken_by == WOKEN_BY_TIMEOUT)
 			       ? 0
-			       : GRANTED_POLL_NS;
+			       : CLV_FLIGHT_TAIL_NS;
 	/* A turn for which nobody stands in line: somebody may be on the way. */
 	if (woken_by == WOKEN_BY_PHASE)
 		clv_grace_begin();

@@ -247,7 +247,8 @@ static void mark_if_contended(struct clv_queue *queue)
 		return;
 	phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
 	if (phase == CLV_PHASE_CLOSED ||
-		(phase == CLV_PHASE_GRANTED && !atomic_load(&queue->sync_style)))
+		(phase == CLV_PHASE_GRANTED && !atomic_load(&queue->sync_style) &&
+			clv_flight_may_mark_tail()))
 		clv_queue_mark(queue);
 }
 

@@ -15,6 +15,7 @@
 #define clv_line_begin OWN(clv_line_begin)
 #define clv_line_wait OWN(clv_line_wait)
 #define clv_line_end OWN(clv_line_end)
+#define clv_flight_may_mark_tail OWN(clv_flight_may_mark_tail)
 #define clv_flight_wants_marker_now OWN(clv_flight_wants_marker_now)
 #define clv_flight_report_idle OWN(clv_flight_report_idle)
 #define clv_grace_begin OWN(clv_grace_begin)
