@@ -44,7 +44,7 @@ static bool is_frequent_waker(const struct clv_arbiter *arbiter,
 	       clv_policy_lag_ns(arbiter->policy, lease->policy_lease) >= 0;
 }
 
-static uint64_t window_of(enum clv_phase phase)
+static uint64_t window_of(const struct clv_arbiter *arbiter, enum clv_phase phase)
 {
 	switch (phase) {
 	case CLV_PHASE_OPEN:
@@ -52,14 +52,16 @@ static uint64_t window_of(enum clv_phase phase)
 	case CLV_PHASE_GRANTED:
 		return GRANTED_WINDOW_NS;
 	default:
-		return SHARED_WINDOW_NS;
+		/* What can be stopped keeps nobody waiting. */
+		return arbiter->method == CLV_RM_BY_NOTHING ? SHARED_WINDOW_NS
+							    : OPEN_WINDOW_NS;
 	}
 }
 
 void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	enum clv_phase phase, uint64_t now_ns)
 {
-	uint64_t window_ns = window_of(phase);
+	uint64_t window_ns = window_of(arbiter, phase);
 	uint32_t commands = 1;
 
 	for (struct clv_arbiter_lease *other = arbiter->leases;
