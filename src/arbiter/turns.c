@@ -121,12 +121,34 @@ static void hold_relaxed(
 	arbiter->decide_at_ns = UINT64_MAX;
 }
 
+static struct clv_arbiter_lease *lease_by_handle(
+	const struct clv_arbiter *arbiter, uint32_t handle)
+{
+	struct clv_arbiter_lease *lease = arbiter->leases;
+
+	while (lease && lease->policy_lease != handle)
+		lease = lease->next;
+	return lease;
+}
+
+/* Who comes next goes on before the holder is stopped: the calls take long, and the
+ * device would idle between them. */
+static void let_next_go(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	struct clv_policy_decision next = clv_policy_pick(arbiter->policy, now_ns);
+	struct clv_arbiter_lease *lease = lease_by_handle(arbiter, next.lease);
+
+	if (lease && lease != arbiter->holder && lease->is_stopped)
+		clv_preempt_go(arbiter, lease);
+}
+
 static bool stop(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	if (!clv_preempt_can(arbiter, lease))
 		return false;
 	clv_account_charge_holder(arbiter, now_ns);
+	let_next_go(arbiter, now_ns);
 	if (!clv_preempt_stop(arbiter, lease))
 		return false;
 	lease->charged_until_ns = free_until(now_ns);
@@ -220,16 +242,6 @@ static void consider_waker(
 	}
 	holder->account.revocations++;
 	close_holder(arbiter, now_ns);
-}
-
-static struct clv_arbiter_lease *lease_by_handle(
-	const struct clv_arbiter *arbiter, uint32_t handle)
-{
-	struct clv_arbiter_lease *lease = arbiter->leases;
-
-	while (lease && lease->policy_lease != handle)
-		lease = lease->next;
-	return lease;
 }
 
 /* The end of a slice, or of a minimum turn with somebody at the door. */
