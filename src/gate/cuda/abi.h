@@ -18,11 +18,8 @@ enum {
 	CLV_CUDA_NOT_SUPPORTED = 801,
 };
 
-/* Streams that have no handle of their own. */
-#define CLV_CUDA_STREAM_LEGACY ((void *)1)
-#define CLV_CUDA_STREAM_PER_THREAD ((void *)2)
+#define CLV_CUDA_STREAM_LEGACY ((void *)1) /* it has no handle of its own */
 
-#define CLV_CUDA_EVENT_BLOCKING_SYNC 1u
 #define CLV_CUDA_EVENT_DISABLE_TIMING 2u
 
 #define CLV_CUDA_CAPTURE_MODE_RELAXED 2

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which context is current on a thread: its default streams are other ones then. */
 #include "gate/cuda/library.h"
-#include "gate/cuda/stream.h"
+#include "gate/streams/stream.h"
 
 static int changed(int result)
 {
-	clv_cuda_forget_context();
+	clv_stream_forget_context();
 	return result;
 }
 

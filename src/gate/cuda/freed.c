@@ -7,7 +7,8 @@
 #include "gate/cuda/library.h"
 #include "gate/cuda/memory.h"
 #include "gate/cuda/pool.h"
-#include "gate/cuda/stream.h"
+#include "gate/streams/driver.h"
+#include "gate/streams/stream.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static bool look(bool at_all)
 static bool look_undisturbing(bool at_all)
 {
 	int mode = CLV_CUDA_CAPTURE_MODE_RELAXED;
-	bool is_less, is_beside = atomic_load(&clv_cuda_n_captures) > 0;
+	bool is_less, is_beside = atomic_load(&clv_n_captures) > 0;
 
 	if (is_beside)
 		clv_cuda.cuThreadExchangeStreamCaptureMode(&mode);
@@ -110,7 +111,7 @@ static void *record(void *stream)
 /* An event is of the context of its stream, which need not be the current one. */
 static void *record_in_context(void *stream, void **ret_context)
 {
-	void *current = clv_cuda_current_context(), *event;
+	void *current = clv_stream_driver.get_context(), *event;
 
 	*ret_context = current;
 	if ((uintptr_t)stream > 2)
@@ -157,14 +158,14 @@ int clv_own_cuMemFreeAsync(
 	int r;
 
 	clv_cuda_pools_freed();
-	if (clv_cuda_is_capturing(stream, is_per_thread))
+	if (clv_stream_is_capturing(stream, is_per_thread))
 		return real(dptr, stream);
 	charge = clv_charge_withdraw(address);
 	r = real(dptr, stream);
-	if (charge.charged && (r != CLV_CUDA_SUCCESS ||
-				      !await(&charge, !stream && is_per_thread
-							      ? CLV_CUDA_STREAM_PER_THREAD
-							      : stream)))
+	if (charge.charged &&
+		(r != CLV_CUDA_SUCCESS ||
+			!await(&charge, !stream && is_per_thread ? CLV_STREAM_PER_THREAD
+								 : stream)))
 		clv_charge_pointer(&charge, address);
 	return r;
 }

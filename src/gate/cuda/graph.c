@@ -169,12 +169,12 @@ int clv_own_cuGraphExecDestroy(clv_fn_cuGraphExecDestroy *real, void *graph)
 static int launch(
 	clv_fn_cuGraphLaunch *real, void *graph, void *stream, bool is_per_thread)
 {
-	struct clv_cuda_submission submission;
-	int r = clv_cuda_submission_begin(&submission, stream, is_per_thread,
+	struct clv_stream_submission submission;
+	int r = clv_stream_submission_begin(&submission, stream, is_per_thread,
 		clv_cost_key_kernel(graph, 0, 0, 0), false);
 
 	if (r == CLV_CUDA_SUCCESS)
-		r = clv_cuda_submission_end(&submission, real(graph, stream));
+		r = clv_stream_submission_end(&submission, real(graph, stream));
 	return r;
 }
 
@@ -202,8 +202,7 @@ int clv_own_cuGraphLaunch(
 	n_bytes = bytes_to_allocate(graph);
 	if (CLV_UNLIKELY(n_bytes > 0))
 		return launch_allocating(real, graph, stream, is_per_thread, n_bytes);
-	if (CLV_UNLIKELY(
-		    !clv_quick_pass(clv_cuda_stream_handle(stream, is_per_thread), kind)))
+	if (CLV_UNLIKELY(!clv_quick_pass(clv_stream_handle(stream, is_per_thread), kind)))
 		return launch(real, graph, stream, is_per_thread);
 	return real(graph, stream);
 }
@@ -214,17 +213,17 @@ int clv_own_cuLaunchCooperativeKernelMultiDevice(
 	uint32_t num_devices, uint32_t flags)
 {
 	const struct clv_cuda_launch_of_several *launches = launch_params_list;
-	struct clv_cuda_submission submission;
+	struct clv_stream_submission submission;
 	int r;
 
 	if (num_devices == 0 || !clv_cuda_is_readable(launches, sizeof(*launches)))
 		return real(launch_params_list, num_devices, flags);
-	r = clv_cuda_submission_begin(&submission, launches[0].stream, false,
+	r = clv_stream_submission_begin(&submission, launches[0].stream, false,
 		clv_cost_key_kernel(launches[0].function, launches[0].grid[0],
 			launches[0].grid[1], launches[0].grid[2]),
 		false);
 	if (r == CLV_CUDA_SUCCESS)
-		r = clv_cuda_submission_end(
+		r = clv_stream_submission_end(
 			&submission, real(launch_params_list, num_devices, flags));
 	return r;
 }

@@ -5,7 +5,8 @@
  * take it later, with the next module. */
 #include "gate/cuda/library.h"
 #include "gate/cuda/memory.h"
-#include "gate/cuda/stream.h"
+#include "gate/streams/driver.h"
+#include "gate/streams/stream.h"
 
 #include <pthread.h>
 
@@ -64,7 +65,7 @@ static int set_limit(
 
 int clv_own_cuCtxSetLimit(clv_fn_cuCtxSetLimit *real, int limit, size_t value)
 {
-	const void *context = clv_cuda_current_context();
+	const void *context = clv_stream_driver.get_context();
 	int r;
 
 	if (!context || (limit != CLV_CUDA_LIMIT_PRINTF && limit != CLV_CUDA_LIMIT_HEAP))

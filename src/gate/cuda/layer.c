@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the gate for CUDA supplies to the part that all APIs have in common. */
 #include "gate/charges.h"
-#include "gate/cuda/capture.h"
 #include "gate/cuda/channels.h"
 #include "gate/cuda/memory.h"
-#include "gate/cuda/stream.h"
+#include "gate/pieces.h"
 #include "gate/preload/library.h"
+#include "gate/streams/capture.h"
+#include "gate/streams/stream.h"
 
 #include <pthread.h>
 
@@ -13,8 +14,9 @@ static void forget_parent(void)
 {
 	clv_queues_forget_parent();
 	clv_charges_forget_parent();
-	clv_cuda_captures_forget_parent();
-	clv_cuda_stand_forget_parent();
+	clv_pieces_forget_parent();
+	clv_captures_forget_parent();
+	clv_stand_forget_parent();
 	clv_cuda_channels_forget_parent();
 }
 
@@ -23,7 +25,7 @@ static const struct clv_gate_api api = {
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
 	.poll_ns = clv_queues_poll_ns,
-	.queues = &clv_cuda_queue_ops,
+	.queues = &clv_stream_queue_ops,
 	.forget_parent = forget_parent,
 	.settle_memory = clv_cuda_memory_settle,
 };

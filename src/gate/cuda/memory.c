@@ -5,7 +5,9 @@
 #include "gate/cuda/freed.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/pool.h"
-#include "gate/cuda/stream.h"
+#include "gate/pieces.h"
+#include "gate/streams/driver.h"
+#include "gate/streams/stream.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -46,7 +48,7 @@ bool clv_cuda_memory_settle(void)
 {
 	bool is_less = clv_cuda_freed_settle();
 
-	is_less |= clv_cuda_exports_settle();
+	is_less |= clv_pieces_settle();
 	return clv_cuda_pools_settle() || is_less;
 }
 
@@ -66,7 +68,7 @@ bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret)
 	*ret = clv_charge_take(n_bytes);
 	if (ret->refused && clv_cuda_memory_settle())
 		*ret = clv_charge_take(n_bytes);
-	ret->owner = clv_cuda_current_context();
+	ret->owner = clv_stream_driver.get_context();
 	return !ret->refused;
 }
 

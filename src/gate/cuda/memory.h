@@ -8,9 +8,6 @@
 /* Takes back the charges of what the driver has got back unasked.  Whether any. */
 bool clv_cuda_memory_settle(void);
 
-/* Of these, pieces that only a file kept that is closed now. */
-bool clv_cuda_exports_settle(void);
-
 /* Charges n_bytes of device memory, after settling what came back meanwhile if it does
  * not fit at once.  False: the program gets CLV_CUDA_OUT_OF_MEMORY. */
 bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret);

@@ -4,7 +4,9 @@
 #include "gate/cuda/freed.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/memory.h"
-#include "gate/cuda/stream.h"
+#include "gate/pieces.h"
+#include "gate/streams/driver.h"
+#include "gate/streams/stream.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -161,7 +163,7 @@ static bool charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_cha
 	if (charge.refused) {
 		settle_all();
 		clv_cuda_freed_settle();
-		clv_cuda_exports_settle();
+		clv_pieces_settle();
 		charge = clv_charge_take(n_bytes);
 	}
 	if (charge.charged)
@@ -216,7 +218,7 @@ static int allocate(void *pool, void *dptr, uint64_t n_bytes, void *stream,
 	clv_cuda_growth_end(&growth);
 	if (r == CLV_CUDA_SUCCESS && is_over_quota())
 		return undo(growth.pool, dptr,
-			!stream && is_per_thread ? CLV_CUDA_STREAM_PER_THREAD : stream);
+			!stream && is_per_thread ? CLV_STREAM_PER_THREAD : stream);
 	return r;
 }
 
@@ -228,9 +230,9 @@ static bool counts(void *stream, bool is_per_thread)
 
 	if (clv_ledger_quota_bytes() == UINT64_MAX)
 		return false;
-	if (atomic_load(&clv_cuda_n_captures) > 0)
+	if (atomic_load(&clv_n_captures) > 0)
 		clv_cuda.cuStreamIsCapturing(
-			!stream && is_per_thread ? CLV_CUDA_STREAM_PER_THREAD : stream,
+			!stream && is_per_thread ? CLV_STREAM_PER_THREAD : stream,
 			&status);
 	return status == CLV_CUDA_CAPTURE_STATUS_NONE;
 }

@@ -162,19 +162,19 @@ def gate_wrapper(hook):
 __attribute__((visibility("hidden"), noinline, used)) int clv_slow_{hook.symbol}({hook.declared()});
 int clv_slow_{hook.symbol}({hook.declared()})
 {{
-	struct clv_{name}_submission submission;
-	int r = clv_{name}_submission_begin(&submission, {hook.stream}, {per_thread}, {hook.kind},
+	struct clv_stream_submission submission;
+	int r = clv_stream_submission_begin(&submission, {hook.stream}, {per_thread}, {hook.kind},
 		{str(hook.blocking).lower()});
 
 	if (r == 0)
-		r = clv_{name}_submission_end(&submission, {call});
+		r = clv_stream_submission_end(&submission, {call});
 	return r;
 }}"""
     if hook.blocking:
         yield f"\nint {hook.symbol}({hook.declared()})\n{{"
         yield f"\treturn clv_slow_{hook.symbol}({hook.passed()});\n}}"
         return
-    handle = f"clv_{name}_stream_handle({hook.stream}, {per_thread})"
+    handle = f"clv_stream_handle({hook.stream}, {per_thread})"
     plain = f"""
 int {hook.symbol}({hook.declared()})
 {{

@@ -11,12 +11,12 @@
  * event is soon there. */
 
 struct clv_queue;
-struct clv_cuda_wait;
+struct clv_stand_wait;
 
 /* Of one stream. */
-struct clv_cuda_stand {
+struct clv_stand {
 	pthread_mutex_t lock;
-	struct clv_cuda_wait *first, *last;
+	struct clv_stand_wait *first, *last;
 	uint64_t serial; /* that no other stream ever has */
 	/* The helper's: the function that was seen running, and whether the stream
 	 * stands for a reason of its own. */
@@ -24,29 +24,29 @@ struct clv_cuda_stand {
 	bool is_root;
 };
 
-void clv_cuda_stand_begin(struct clv_cuda_stand *stand);
-void clv_cuda_stand_end(struct clv_cuda_stand *stand, struct clv_queue *queue);
-bool clv_cuda_stand_look(struct clv_cuda_stand *stand, struct clv_queue *queue,
+void clv_stand_begin(struct clv_stand *stand);
+void clv_stand_end(struct clv_stand *stand, struct clv_queue *queue);
+bool clv_stand_look(struct clv_stand *stand, struct clv_queue *queue,
 	bool (*is_complete)(struct clv_queue *queue, void *event), bool *ret_went_on);
 
 /* Whether any stream may stand; whether one was seen standing for a reason of its own. */
-bool clv_cuda_may_stand(void);
-bool clv_cuda_any_stands(void);
-void clv_cuda_stand_forget_parent(void);
+bool clv_may_stand(void);
+bool clv_any_stands(void);
+void clv_stand_forget_parent(void);
 
 /* A call by which a stream waits: before it and after it. */
-struct clv_cuda_waiting {
+struct clv_stand_waiting {
 	struct clv_queue *queue; /* NULL: nothing is noted */
 	void *before;
 	bool is_for_event;
 };
-struct clv_cuda_waiting clv_cuda_waiting_begin(
+struct clv_stand_waiting clv_stand_waiting_begin(
 	void *stream, bool is_per_thread, bool is_for_event);
-int clv_cuda_waiting_end(const struct clv_cuda_waiting *waiting, int result);
+int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result);
 
 /* A function of the program's that the stream is going to call: the stream's serial, or
  * 0; then its run; or it was refused. */
-uint64_t clv_cuda_function_submitted(void *stream, bool is_per_thread);
-void clv_cuda_function_begin(uint64_t serial);
-void clv_cuda_function_end(uint64_t serial);
-void clv_cuda_function_refused(uint64_t serial);
+uint64_t clv_stand_function_submitted(void *stream, bool is_per_thread);
+void clv_stand_function_begin(uint64_t serial);
+void clv_stand_function_end(uint64_t serial);
+void clv_stand_function_refused(uint64_t serial);

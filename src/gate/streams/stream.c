@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the common part cannot know of a stream.  Markers are events without timing; each
+/* What queues.c cannot know of a stream.  Markers are events without timing; each
  * stream keeps a few, since making one costs more than recording it. */
-#include "gate/cuda/stream.h"
+#include "gate/streams/stream.h"
 
-#include "gate/cuda/library.h"
+#include "gate/streams/driver.h"
 #include "gate/table.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct stream {
 	void *stream;            /* what the driver calls it by */
 	pthread_t owner;         /* of a per-thread stream */
 	bool is_per_thread;
-	struct clv_cuda_stand stand;
+	struct clv_stand stand;
 	pthread_mutex_t spare_lock;
 	void *spare[N_SPARE_EVENTS];
 	uint32_t n_spare;
@@ -39,18 +39,9 @@ static struct stream *stream_of(struct clv_queue *queue)
 	return (struct stream *)queue;
 }
 
-struct clv_cuda_stand *clv_cuda_stand_of(struct clv_queue *queue)
+struct clv_stand *clv_stream_stand_of(struct clv_queue *queue)
 {
 	return &stream_of(queue)->stand;
-}
-
-void *clv_cuda_current_context(void)
-{
-	void *context = NULL;
-
-	if (clv_cuda.cuCtxGetCurrent)
-		clv_cuda.cuCtxGetCurrent(&context);
-	return context;
 }
 
 /* Default streams. */
@@ -83,7 +74,7 @@ static const void *thread_stream(void *context)
 		return each;
 	each = malloc(sizeof(*each));
 	if (!each)
-		return CLV_CUDA_NO_QUEUE;
+		return CLV_STREAM_NO_QUEUE;
 	*each = (struct thread_stream){context, thread_streams};
 	thread_streams = each;
 	pthread_once(&thread_once, make_thread_key);
@@ -93,17 +84,16 @@ static const void *thread_stream(void *context)
 
 static bool means_per_thread(const void *stream, bool is_per_thread)
 {
-	return stream == CLV_CUDA_STREAM_PER_THREAD || (!stream && is_per_thread);
+	return stream == CLV_STREAM_PER_THREAD || (!stream && is_per_thread);
 }
 
 static const void *default_queue_handle(const void *stream, bool is_per_thread)
 {
-	char *context = clv_cuda_current_context();
+	char *context = clv_stream_driver.get_context();
 
-	clv_cuda_forget_context();
+	clv_stream_forget_context();
 	if (!context)
-		return CLV_CUDA_NO_QUEUE;
-	/* Contexts are structures of the driver's: never odd. */
+		return CLV_STREAM_NO_QUEUE;
 	clv_gate_thread.default_handle = context + 1;
 	if (!means_per_thread(stream, is_per_thread))
 		return context + 1;
@@ -111,7 +101,7 @@ static const void *default_queue_handle(const void *stream, bool is_per_thread)
 	return clv_gate_thread.own_default_handle;
 }
 
-const void *clv_cuda_queue_handle(const void *stream, bool is_per_thread)
+const void *clv_stream_queue_handle(const void *stream, bool is_per_thread)
 {
 	return (uintptr_t)stream > 2 ? stream
 				     : default_queue_handle(stream, is_per_thread);
@@ -119,16 +109,16 @@ const void *clv_cuda_queue_handle(const void *stream, bool is_per_thread)
 
 /* An error: of a legacy stream beside a capture.  What the program submits there is no
  * part of that, and mostly gets the same error. */
-bool clv_cuda_is_capturing(void *stream, bool is_per_thread)
+bool clv_stream_is_capturing(void *stream, bool is_per_thread)
 {
-	int status = CLV_CUDA_CAPTURE_STATUS_NONE;
+	int status = CLV_STREAM_CAPTURE_NONE;
 
-	if (atomic_load(&clv_cuda_n_captures) == 0)
+	if (atomic_load(&clv_n_captures) == 0)
 		return false;
 	if (means_per_thread(stream, is_per_thread))
-		stream = CLV_CUDA_STREAM_PER_THREAD;
-	return clv_cuda.cuStreamIsCapturing(stream, &status) == CLV_CUDA_SUCCESS &&
-	       status != CLV_CUDA_CAPTURE_STATUS_NONE;
+		stream = CLV_STREAM_PER_THREAD;
+	return clv_stream_driver.capture_status(stream, &status) == CLV_STREAM_SUCCESS &&
+	       status != CLV_STREAM_CAPTURE_NONE;
 }
 
 /* Events. */
@@ -162,7 +152,7 @@ static void drop_spares(struct stream *stream)
 	void *event;
 
 	while ((event = take_spare(stream)))
-		clv_cuda.cuEventDestroy_v2(event);
+		clv_stream_driver.destroy(event);
 }
 
 /* Calls of this thread are no part of any capture, and disturb none.  The context stays
@@ -170,14 +160,14 @@ static void drop_spares(struct stream *stream)
 static void enter_context(void *context)
 {
 	static __thread bool is_relaxed __attribute__((tls_model("initial-exec")));
-	int mode = CLV_CUDA_CAPTURE_MODE_RELAXED;
+	int mode = CLV_STREAM_CAPTURE_RELAXED;
 
 	if (!is_relaxed) {
-		clv_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+		clv_stream_driver.exchange_capture_mode(&mode);
 		is_relaxed = true;
 	}
-	if (clv_cuda_current_context() != context)
-		clv_cuda.cuCtxSetCurrent(context);
+	if (clv_stream_driver.get_context() != context)
+		clv_stream_driver.set_context(context);
 }
 
 /* The queue's operations. */
@@ -188,19 +178,19 @@ static void begin_queue(struct clv_queue *queue)
 	const struct thread_stream *of_thread = thread_streams;
 
 	pthread_mutex_init(&stream->spare_lock, NULL);
-	clv_cuda_stand_begin(&stream->stand);
+	clv_stand_begin(&stream->stand);
 	while (of_thread && (const void *)of_thread != queue->handle)
 		of_thread = of_thread->next;
-	queue->context = clv_cuda_current_context();
+	queue->context = clv_stream_driver.get_context();
 	if (of_thread) {
 		stream->is_per_thread = true;
 		stream->owner = pthread_self();
-		stream->stream = CLV_CUDA_STREAM_PER_THREAD;
+		stream->stream = CLV_STREAM_PER_THREAD;
 	} else if ((uintptr_t)queue->handle & 1) {
-		stream->stream = CLV_CUDA_STREAM_LEGACY;
+		stream->stream = clv_stream_driver.legacy;
 	} else {
 		stream->stream = (void *)queue->handle;
-		clv_cuda.cuStreamGetCtx(stream->stream, &queue->context);
+		queue->context = clv_stream_driver.context_of(stream->stream);
 	}
 }
 
@@ -208,13 +198,14 @@ static void *record(struct stream *stream)
 {
 	void *event = take_spare(stream);
 
-	if (!event && clv_cuda.cuEventCreate(&event,
-			      CLV_CUDA_EVENT_BLOCKING_SYNC |
-				      CLV_CUDA_EVENT_DISABLE_TIMING) != CLV_CUDA_SUCCESS)
+	if (!event &&
+		clv_stream_driver.make_event(&event,
+			CLV_STREAM_EVENT_BLOCKING_SYNC |
+				CLV_STREAM_EVENT_DISABLE_TIMING) != CLV_STREAM_SUCCESS)
 		return NULL;
-	if (clv_cuda.cuEventRecord(event, stream->stream) == CLV_CUDA_SUCCESS)
+	if (clv_stream_driver.record(event, stream->stream) == CLV_STREAM_SUCCESS)
 		return event;
-	clv_cuda.cuEventDestroy_v2(event);
+	clv_stream_driver.destroy(event);
 	return NULL;
 }
 
@@ -227,15 +218,15 @@ static bool is_out_of_reach(const struct stream *stream)
 static void *mark(struct clv_queue *queue)
 {
 	struct stream *stream = stream_of(queue);
-	void *context = clv_cuda_current_context(), *event;
+	void *context = clv_stream_driver.get_context(), *event;
 
 	if (is_out_of_reach(stream))
 		return queue->context;
 	if (context == queue->context)
 		return record(stream);
-	clv_cuda.cuCtxSetCurrent(queue->context);
+	clv_stream_driver.set_context(queue->context);
 	event = record(stream);
-	clv_cuda.cuCtxSetCurrent(context);
+	clv_stream_driver.set_context(context);
 	return event;
 }
 
@@ -243,65 +234,66 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 {
 	enter_context(queue->context);
 	if (event == queue->context)
-		clv_cuda.cuCtxSynchronize();
+		clv_stream_driver.wait_for_context();
 	else
-		clv_cuda.cuEventSynchronize(event);
+		clv_stream_driver.wait(event);
 }
 
 /* A context that stands for a stream cannot be asked. */
 static bool is_complete(struct clv_queue *queue, void *event)
 {
 	if (event == queue->context) {
-		if (clv_cuda_any_stands())
+		if (clv_any_stands())
 			return false;
 		wait_for_event(queue, event);
 		return true;
 	}
 	enter_context(queue->context);
-	return clv_cuda.cuEventQuery(event) != CLV_CUDA_NOT_READY;
+	return clv_stream_driver.query(event) != CLV_STREAM_NOT_READY;
 }
 
 static bool stands(struct clv_queue *queue, bool *ret_went_on)
 {
-	return clv_cuda_stand_look(
-		&stream_of(queue)->stand, queue, is_complete, ret_went_on);
+	return clv_stand_look(&stream_of(queue)->stand, queue, is_complete, ret_went_on);
 }
 
 static void release_event(struct clv_queue *queue, void *event)
 {
 	if (event != queue->context && !keep_spare(stream_of(queue), event))
-		clv_cuda.cuEventDestroy_v2(event);
+		clv_stream_driver.destroy(event);
 }
 
 /* Whether no capture keeps the stream from being touched: one of its own, or, of the
  * legacy stream, one of a stream that waits for it.  Asking does not harm a capture. */
 static bool is_touchable(const struct stream *stream)
 {
-	void *context = clv_cuda_current_context();
+	void *context = clv_stream_driver.get_context();
 	int status, r;
 
+	if (stream->stream == clv_stream_driver.legacy && clv_captures_shut_legacy())
+		return false;
 	if (context != stream->common.context)
-		clv_cuda.cuCtxSetCurrent(stream->common.context);
-	r = clv_cuda.cuStreamIsCapturing(stream->stream, &status);
+		clv_stream_driver.set_context(stream->common.context);
+	r = clv_stream_driver.capture_status(stream->stream, &status);
 	if (context != stream->common.context)
-		clv_cuda.cuCtxSetCurrent(context);
-	return r == CLV_CUDA_SUCCESS && status == CLV_CUDA_CAPTURE_STATUS_NONE;
+		clv_stream_driver.set_context(context);
+	return r == CLV_STREAM_SUCCESS && status == CLV_STREAM_CAPTURE_NONE;
 }
 
 static bool can_mark(const struct clv_queue *queue)
 {
 	const struct stream *stream = (const struct stream *)queue;
 
-	return atomic_load(&clv_cuda_n_captures) == 0 ||
+	return atomic_load(&clv_n_captures) == 0 ||
 	       (!is_out_of_reach(stream) && is_touchable(stream));
 }
 
 static bool may_be_quick(void)
 {
-	return atomic_load(&clv_cuda_n_captures) == 0;
+	return atomic_load(&clv_n_captures) == 0;
 }
 
-const struct clv_queue_ops clv_cuda_queue_ops = {
+const struct clv_queue_ops clv_stream_queue_ops = {
 	.record_bytes = sizeof(struct stream),
 	.begin = begin_queue,
 	.can_mark = can_mark,
@@ -309,7 +301,7 @@ const struct clv_queue_ops clv_cuda_queue_ops = {
 	.mark = mark,
 	.wait_for_event = wait_for_event,
 	.release_event = release_event,
-	.may_stand = clv_cuda_may_stand,
+	.may_stand = clv_may_stand,
 	.is_complete = is_complete,
 	.stands = stands,
 };
@@ -318,11 +310,11 @@ const struct clv_queue_ops clv_cuda_queue_ops = {
 
 static void forget_events(struct clv_queue *queue)
 {
-	clv_cuda_stand_end(clv_cuda_stand_of(queue), queue);
+	clv_stand_end(clv_stream_stand_of(queue), queue);
 	drop_spares(stream_of(queue));
 }
 
-void clv_cuda_stream_end(void *handle)
+void clv_stream_end(void *handle)
 {
 	struct clv_queue *queue = clv_queue_find_known(handle);
 
@@ -344,7 +336,7 @@ static bool is_busy(const void *context)
 	return false;
 }
 
-void clv_cuda_streams_drain(const void *context)
+void clv_streams_drain(const void *context)
 {
 	struct timespec pause = {.tv_nsec = DRAIN_LOOK_NS};
 	struct clv_table_walk walk = {0};
@@ -363,7 +355,7 @@ void clv_cuda_streams_drain(const void *context)
 	}
 }
 
-void clv_cuda_streams_forget(const void *context)
+void clv_streams_forget(const void *context)
 {
 	struct clv_table_walk walk = {0};
 	struct clv_queue *queue;
@@ -372,5 +364,5 @@ void clv_cuda_streams_forget(const void *context)
 		if (queue->context == context)
 			clv_queue_forget(queue);
 	}
-	clv_cuda_captures_end_with(context);
+	clv_captures_end_with(context);
 }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CUDA's streams, as streams/ knows them. */
+#include "gate/streams/driver.h"
+
+#include "gate/cuda/library.h"
+
+static void *get_context(void)
+{
+	void *context = NULL;
+
+	if (clv_cuda.cuCtxGetCurrent)
+		clv_cuda.cuCtxGetCurrent(&context);
+	return context;
+}
+
+static void set_context(void *context)
+{
+	clv_cuda.cuCtxSetCurrent(context);
+}
+
+static void wait_for_context(void)
+{
+	clv_cuda.cuCtxSynchronize();
+}
+
+static void *context_of(void *stream)
+{
+	void *context = NULL;
+
+	clv_cuda.cuStreamGetCtx(stream, &context);
+	return context;
+}
+
+static int capture_status(void *stream, int *ret)
+{
+	return clv_cuda.cuStreamIsCapturing(stream, ret);
+}
+
+static void exchange_capture_mode(int *mode)
+{
+	clv_cuda.cuThreadExchangeStreamCaptureMode(mode);
+}
+
+static int make_event(void **ret, unsigned int flags)
+{
+	return clv_cuda.cuEventCreate(ret, flags);
+}
+
+static int record(void *event, void *stream)
+{
+	return clv_cuda.cuEventRecord(event, stream);
+}
+
+static int query(void *event)
+{
+	return clv_cuda.cuEventQuery(event);
+}
+
+static void wait_for(void *event)
+{
+	clv_cuda.cuEventSynchronize(event);
+}
+
+static void destroy(void *event)
+{
+	clv_cuda.cuEventDestroy_v2(event);
+}
+
+const struct clv_stream_driver clv_stream_driver = {
+	.legacy = CLV_CUDA_STREAM_LEGACY,
+	/* CUDA allows no call there. */
+	.in_callback = CLV_CUDA_NOT_PERMITTED,
+	.load = clv_cuda_load,
+	.get_context = get_context,
+	.set_context = set_context,
+	.wait_for_context = wait_for_context,
+	.context_of = context_of,
+	.capture_status = capture_status,
+	.exchange_capture_mode = exchange_capture_mode,
+	.make_event = make_event,
+	.record = record,
+	.query = query,
+	.wait = wait_for,
+	.destroy = destroy,
+};

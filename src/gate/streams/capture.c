@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Captures: what is submitted to a stream meanwhile becomes part of a graph and is no
+ * work yet.  The legacy stream cannot be marked while a stream that waits for it is
+ * captured, so everything gets its marker before. */
+#include "gate/streams/capture.h"
+
+#include "gate/streams/driver.h"
+#include "gate/streams/stream.h"
+
+#include <stdlib.h>
+
+_Atomic uint32_t clv_n_captures;
+
+/* One that is going on.  It ends with its stream and with its context too. */
+struct capture {
+	struct capture *next;
+	const void *handle;
+	void *context;
+	bool shuts_legacy;
+};
+
+static struct capture *captures;
+static _Atomic uint32_t n_legacy_shut;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void add(struct capture *capture)
+{
+	pthread_mutex_lock(&lock);
+	capture->next = captures;
+	captures = capture;
+	atomic_fetch_add(&n_legacy_shut, capture->shuts_legacy);
+	atomic_fetch_add(&clv_n_captures, 1);
+	pthread_mutex_unlock(&lock);
+}
+
+static bool is_of(const struct capture *capture, const void *handle, const void *context)
+{
+	return context ? capture->context == context : capture->handle == handle;
+}
+
+/* Of the stream, one; of the context, all. */
+static void forget(const void *handle, const void *context)
+{
+	pthread_mutex_lock(&lock);
+	for (struct capture **link = &captures; *link;) {
+		struct capture *each = *link;
+
+		if (!is_of(each, handle, context)) {
+			link = &each->next;
+			continue;
+		}
+		*link = each->next;
+		atomic_fetch_sub(&clv_n_captures, 1);
+		atomic_fetch_sub(&n_legacy_shut, each->shuts_legacy);
+		free(each);
+		if (!context)
+			break;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void clv_captures_end_with(const void *context)
+{
+	forget(NULL, context);
+}
+
+void clv_captures_forget_parent(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	captures = NULL;
+	atomic_store(&clv_n_captures, 0);
+	atomic_store(&n_legacy_shut, 0);
+}
+
+bool clv_captures_shut_legacy(void)
+{
+	return atomic_load(&n_legacy_shut) > 0;
+}
+
+const void *clv_capture_begin(void *stream, bool is_per_thread)
+{
+	bool (*shuts)(void *stream) = clv_stream_driver.shuts_legacy;
+	struct capture *capture = malloc(sizeof(*capture));
+	const void *handle = clv_stream_queue_handle(stream, is_per_thread);
+
+	if (!capture)
+		return NULL;
+	*capture = (struct capture){.handle = handle};
+	capture->context = handle == stream ? clv_stream_driver.context_of(stream)
+					    : clv_stream_driver.get_context();
+	if (!stream && is_per_thread)
+		stream = CLV_STREAM_PER_THREAD;
+	capture->shuts_legacy = shuts && shuts(stream);
+	if (clv_gate_peek())
+		clv_queues_mark_tails(false);
+	add(capture);
+	if (clv_gate_peek())
+		clv_queues_forbid_quick();
+	return handle;
+}
+
+int clv_capture_begun(const void *handle, int result)
+{
+	if (result != CLV_STREAM_SUCCESS)
+		forget(handle, NULL);
+	return result;
+}
+
+int clv_capture_end(int (*end)(void *stream, void *ret_graph), bool is_per_thread,
+	void *stream, void *ret_graph)
+{
+	bool was_capturing = clv_stream_is_capturing(stream, is_per_thread);
+	int r = end(stream, ret_graph);
+
+	if (was_capturing && !clv_stream_is_capturing(stream, is_per_thread))
+		forget(clv_stream_queue_handle(stream, is_per_thread), NULL);
+	return r;
+}
+
+/* Of those that joined a capture there is none on the list. */
+int clv_stream_destroy(int (*destroy)(void *stream), void *stream)
+{
+	clv_stream_end(stream);
+	if (stream)
+		forget(stream, NULL);
+	return destroy(stream);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How many captures are going on: while there are any, each submission asks the driver
+ * whether it is part of one. */
+extern _Atomic uint32_t clv_n_captures __attribute__((visibility("hidden")));
+
+/* Whether one of them keeps the legacy stream from being touched, where the driver cannot
+ * be asked that. */
+bool clv_captures_shut_legacy(void);
+
+/* Before the driver's call, and after it: what the first returns, and the call's result,
+ * which is returned.  NULL: there is no memory, make no call. */
+const void *clv_capture_begin(void *stream, bool is_per_thread);
+int clv_capture_begun(const void *handle, int result);
+
+/* Around the calls that end one; a capture that went wrong ends too, with an error. */
+int clv_capture_end(int (*end)(void *stream, void *ret_graph), bool is_per_thread,
+	void *stream, void *ret_graph);
+int clv_stream_destroy(int (*destroy)(void *stream), void *stream);
+
+/* The context has gone. */
+void clv_captures_end_with(const void *context);
+void clv_captures_forget_parent(void);

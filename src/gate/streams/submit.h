@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gate/queues.h"
+#include "gate/streams/stream.h"
+
+/* One call that gives a stream work: begin, the driver's call, end. */
+struct clv_stream_submission {
+	struct clv_view *view; /* NULL: the call just passes */
+	struct clv_queue *queue;
+	struct clv_custody custody;
+	uint64_t packed;
+	uint64_t kind;
+	bool is_blocking; /* complete when the call returns */
+};
+
+/* Waits for the turn.  CLV_STREAM_SUCCESS, or the error that the program gets in place of
+ * its call.  stream is the program's own. */
+int clv_stream_submission_begin(struct clv_stream_submission *submission, void *stream,
+	bool is_per_thread, uint64_t kind, bool is_blocking);
+
+/* Books the outcome and returns it. */
+int clv_stream_submission_end(struct clv_stream_submission *submission, int result);
