@@ -143,6 +143,15 @@ static int check_peer(
 	return 0;
 }
 
+/* ROCm may know partitions of a GPU by their numbers alone. */
+static const char *name_for(
+	const struct connection *connection, const struct clv_device *device)
+{
+	return connection->api == CLV_ATTACH_API_HIP && device->visible[0]
+		       ? device->visible
+		       : device->uuid;
+}
+
 /* Which device it is, as the API of the gate names it. */
 static void locate(const struct connection *connection, struct clv_attach_reply *reply)
 {
@@ -157,20 +166,22 @@ static void locate(const struct connection *connection, struct clv_attach_reply 
 		memcpy(reply->platform, locator->platform, sizeof(reply->platform));
 		memcpy(reply->model, locator->model, sizeof(reply->model));
 	} else if (!clv_lease_device(lease, 1)) {
-		snprintf(reply->model, sizeof(reply->model), "%s", info->uuid);
+		snprintf(reply->model, sizeof(reply->model), "%s",
+			name_for(connection, info));
 	}
 }
 
 static void list_devices(
-	const struct clv_lease *lease, char ret[CLV_ATTACH_DEVICES_BYTES])
+	const struct connection *connection, char ret[CLV_ATTACH_DEVICES_BYTES])
 {
+	const struct clv_lease *lease = connection->server->lease;
 	const struct clv_agent_device *device;
 	size_t used = 0;
 
 	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
 		size_t room = CLV_ATTACH_DEVICES_BYTES - used;
-		int n = snprintf(
-			ret + used, room, "%s%s", i > 0 ? "," : "", device->info.uuid);
+		int n = snprintf(ret + used, room, "%s%s", i > 0 ? "," : "",
+			name_for(connection, &device->info));
 
 		/* Half a name would be another device's, or nobody's. */
 		if (n < 0 || (size_t)n >= room) {
@@ -201,7 +212,7 @@ static int send_reply(struct connection *connection, const struct clv_attached *
 	int fds[CLV_ATTACH_FDS];
 
 	locate(connection, &reply);
-	list_devices(lease, reply.devices);
+	list_devices(connection, reply.devices);
 	clv_arbiter_get_fds(lease->arbiter_lease, &pages);
 	fds[CLV_ATTACH_FD_CONTROL] = pages.control;
 	fds[CLV_ATTACH_FD_REPORT] = pages.report;

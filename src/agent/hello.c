@@ -38,7 +38,7 @@ int clv_attach_hello_check(const void *data, size_t n_bytes, struct clv_error *e
 			"version %u: run the program with the gate of the agent's own "
 			"version",
 			hello.page_version, CLV_VERSION, CLV_PAGE_VERSION);
-	if (hello.api != CLV_ATTACH_API_OPENCL && hello.api != CLV_ATTACH_API_CUDA)
+	if (hello.api < CLV_ATTACH_API_OPENCL || hello.api > CLV_ATTACH_API_HIP)
 		return clv_error_set(err, -EPROTONOSUPPORT,
 			"the gate is for an API (number %u) that the agent (cleave %s) "
 			"does not know: update the agent",

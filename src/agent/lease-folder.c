@@ -98,8 +98,16 @@ static void remove_namespace(int fd)
 		{"vendors.real", "chosen.icd"},
 		{CLV_DRIVERS, CLV_DRIVER_CUDA},
 		{CLV_DRIVERS, CLV_DRIVER_NVML},
+		{CLV_DRIVERS, CLV_DRIVER_HSA},
+		{CLV_DRIVERS, CLV_DRIVER_HIP_5},
+		{CLV_DRIVERS, CLV_DRIVER_HIP_6},
+		{CLV_DRIVERS, CLV_DRIVER_HIP_7},
 		{CLV_DRIVERS_REAL, CLV_DRIVER_CUDA},
 		{CLV_DRIVERS_REAL, CLV_DRIVER_NVML},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_HSA},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_HIP_5},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_HIP_6},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_HIP_7},
 	};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(entries); i++) {
@@ -113,6 +121,7 @@ static void remove_namespace(int fd)
 	}
 	unlinkat(fd, CLV_GATE_OPENCL, 0);
 	unlinkat(fd, CLV_GATE_CUDA, 0);
+	unlinkat(fd, CLV_GATE_HIP, 0);
 }
 
 void clv_lease_remove_folder(const struct clv_lease *lease)

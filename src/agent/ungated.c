@@ -49,7 +49,7 @@ static const struct {
 	{"video", "i965_drv_video.so", NULL},
 	{"video", "libmfxhw64.so", NULL},
 	{"cuda", "libcuda.so", CLV_GATE_CUDA},
-	{"hip", "libamdhip64.so", NULL},
+	{"hip", "libamdhip64.so", CLV_GATE_HIP},
 };
 
 struct entry {

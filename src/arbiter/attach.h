@@ -32,6 +32,7 @@
 enum clv_attach_api {
 	CLV_ATTACH_API_OPENCL = 1,
 	CLV_ATTACH_API_CUDA,
+	CLV_ATTACH_API_HIP,
 };
 
 enum { /* order of the file descriptors in a reply */
@@ -59,14 +60,15 @@ struct clv_attach_reply {
 	uint32_t version;
 	int32_t status; /* 0 or a negative errno; then there are no file descriptors */
 	uint32_t slot;
-	/* Which device: for OpenCL as struct clv_device_locator has it; for CUDA the UUID
-	 * in model, "" where the lease has several. */
+	/* Which device: for OpenCL as struct clv_device_locator has it; for the others its
+	 * name in model, "" where the lease has several: for CUDA the UUID, for HIP as
+	 * ROCR_VISIBLE_DEVICES has it. */
 	char platform[128];
 	char model[128];
 	uint32_t ordinal;
 	uint32_t pid; /* the process, as the agent sees it; 0: an agent that says not */
 	char message[256]; /* why it was refused, one line */
-	/* Only for a gate that can read it, and from an agent that has it: the UUIDs of
+	/* Only for a gate that can read it, and from an agent that has it: these names of
 	 * the lease's devices in its order, a comma between. */
 	char devices[CLV_ATTACH_DEVICES_BYTES];
 };

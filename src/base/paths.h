@@ -16,11 +16,16 @@ struct clv_error;
 /* The gates' files. */
 #define CLV_GATE_OPENCL "libcleave-opencl.so"
 #define CLV_GATE_CUDA "libcleave-cuda.so"
+#define CLV_GATE_HIP "libcleave-hip.so"
 
 /* The drivers' libraries that a lease's mount namespace covers.  Beside the gate are two
  * folders: what programs find in place of a library, and what the gate finds. */
 #define CLV_DRIVER_CUDA "libcuda.so.1"
 #define CLV_DRIVER_NVML "libnvidia-ml.so.1"
+#define CLV_DRIVER_HSA "libhsa-runtime64.so.1"
+#define CLV_DRIVER_HIP_5 "libamdhip64.so.5"
+#define CLV_DRIVER_HIP_6 "libamdhip64.so.6"
+#define CLV_DRIVER_HIP_7 "libamdhip64.so.7"
 #define CLV_DRIVERS "drivers"
 #define CLV_DRIVERS_REAL "drivers.real"
 

@@ -9,6 +9,7 @@
 #include "base/paths.h"
 #include "cli/cover.h"
 #include "cli/namespace.h"
+#include "cli/preloads.h"
 #include "cli/program.h"
 
 #include <dirent.h>
@@ -230,41 +231,55 @@ static void ask_gate(struct clv_finding *ret)
 		clv_finding_set(ret, CLV_VERDICT_OK, "", "%s", path);
 }
 
-static bool find_gate_cuda(char *ret_path, size_t ret_bytes)
+static bool find_preload(
+	const struct clv_preload *preload, char *ret_path, size_t ret_bytes)
 {
 	char opencl[CLV_PATH_MAX];
 	const char *slash;
 
+	snprintf(ret_path, ret_bytes, "%s", preload->gate);
 	if (clv_program_find_gate(opencl, sizeof(opencl), NULL) < 0)
 		return false;
 	slash = strrchr(opencl, '/');
-	snprintf(ret_path, ret_bytes, "%.*s/" CLV_GATE_CUDA, (int)(slash - opencl),
-		opencl);
+	snprintf(ret_path, ret_bytes, "%.*s/%s", (int)(slash - opencl), opencl,
+		preload->gate);
 	return true;
 }
 
 /* It is loaded into programs, and lies in the library's place in their namespace. */
-static void ask_gate_cuda(struct clv_finding *ret)
+static void ask_preload(const struct clv_preload *preload, struct clv_finding *ret)
 {
-	char path[CLV_PATH_MAX * 2] = CLV_GATE_CUDA;
 	struct library gate = {.path = "it is not there"};
+	char path[CLV_PATH_MAX * 2], remedy[128];
 	struct clv_cover driver;
 
-	clv_cover_find(CLV_DRIVER_CUDA, &driver);
-	if (find_gate_cuda(path, sizeof(path)) && driver.n_copies > 0)
-		try_library(path, "cuInit", &gate);
+	clv_cover_find(preload->libraries[0], &driver);
+	snprintf(remedy, sizeof(remedy), "install %s, or leave %s's GPUs undivided",
+		preload->package, preload->api);
+	if (find_preload(preload, path, sizeof(path)) && driver.n_copies > 0)
+		try_library(path, preload->probe, &gate);
 	if (driver.n_copies == 0)
-		clv_finding_set(ret, CLV_VERDICT_INFO, "",
-			"no " CLV_DRIVER_CUDA ": no program can use CUDA");
+		clv_finding_set(ret, CLV_VERDICT_INFO, "", "no %s: no program can use %s",
+			preload->libraries[0], preload->api);
 	else if (!gate.is_open || !gate.has_symbol)
-		clv_finding_set(ret, CLV_VERDICT_WARN,
-			"install cleave-gate-cuda, or leave CUDA's GPUs undivided",
-			"%.150s is no working gate: %.150s", path,
-			gate.is_open ? "it lacks cuInit" : gate.path);
+		clv_finding_set(ret, CLV_VERDICT_WARN, remedy,
+			"%.150s is no working gate: %.150s%s", path,
+			gate.is_open ? "it lacks " : gate.path,
+			gate.is_open ? preload->probe : "");
 	else
 		clv_finding_set(ret, CLV_VERDICT_OK, "", "%.150s, in front of %.150s",
 			path, driver.original);
 	clv_cover_done(&driver);
+}
+
+static void ask_gate_cuda(struct clv_finding *ret)
+{
+	ask_preload(&clv_preloads[CLV_PRELOAD_CUDA], ret);
+}
+
+static void ask_gate_hip(struct clv_finding *ret)
+{
+	ask_preload(&clv_preloads[CLV_PRELOAD_HIP], ret);
 }
 
 static void ask_runtime(struct clv_finding *ret)
@@ -458,6 +473,7 @@ const struct clv_check clv_checks[] = {
 	{ "opencl-vendors", "they are the devices",                    ask_vendors },
 	{ "gate",           "it holds programs to their share",        ask_gate },
 	{ "gate-cuda",      "the same for CUDA",                       ask_gate_cuda },
+	{ "gate-hip",       "the same for HIP",                        ask_gate_hip },
 	{ "runtime-folder", "sockets are there",                       ask_runtime },
 	{ "locks",          "one agent per device",                    ask_locks },
 	{ "mount-namespace", "holds programs that drop their environment", ask_namespace },

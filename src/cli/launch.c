@@ -7,6 +7,7 @@
 #include "base/paths.h"
 #include "cli/cli.h"
 #include "cli/namespace.h"
+#include "cli/preloads.h"
 #include "cli/program.h"
 #include "cli/queue.h"
 #include "cli/signals.h"
@@ -115,8 +116,8 @@ static int prepare_namespace(struct run *run)
 		    &run->ns, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	if (!run->settings->allow_ungated &&
-		clv_program_uses_cuda(json_object_get(run->lease, "devices")) &&
-		clv_namespace_cover_nvidia(&run->ns, &err) < 0)
+		clv_namespace_cover(&run->ns,
+			clv_preload_of(json_object_get(run->lease, "devices")), &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	return 0;
 }

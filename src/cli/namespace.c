@@ -120,7 +120,7 @@ static int choose_folder(
 /* The other gates lie beside that of OpenCL. */
 static int link_gates(const char *folder, const char *gate_path, struct clv_error *err)
 {
-	static const char *const names[] = {CLV_GATE_OPENCL, CLV_GATE_CUDA};
+	static const char *const names[] = {CLV_GATE_OPENCL, CLV_GATE_CUDA, CLV_GATE_HIP};
 	int n_folder = (int)(strrchr(gate_path, '/') - gate_path);
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(names); i++) {
@@ -164,15 +164,16 @@ int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	return find_original(ret, err);
 }
 
-int clv_namespace_cover_nvidia(struct clv_namespace *ns, struct clv_error *err)
+int clv_namespace_cover(struct clv_namespace *ns, const struct clv_preload *preload,
+	struct clv_error *err)
 {
-	static const char *const libraries[] = {CLV_DRIVER_CUDA, CLV_DRIVER_NVML};
 	int r = 0;
 
-	static_assert(CLV_ARRAY_SIZE(libraries) == CLV_ARRAY_SIZE(ns->covers), "");
-	for (size_t i = 0; r == 0 && i < CLV_ARRAY_SIZE(libraries); i++)
-		r = clv_cover_prepare(
-			ns->folder, libraries[i], CLV_GATE_CUDA, &ns->covers[i], err);
+	for (size_t i = 0; preload && r == 0 && i < CLV_ARRAY_SIZE(ns->covers); i++) {
+		if (preload->libraries[i])
+			r = clv_cover_prepare(ns->folder, preload->libraries[i],
+				preload->gate, &ns->covers[i], err);
+	}
 	return r;
 }
 
@@ -250,7 +251,7 @@ struct bind {
 };
 
 struct binds {
-	struct bind items[2 + 2 * (1 + CLV_COVER_COPIES_MAX)];
+	struct bind items[2 + CLV_PRELOAD_LIBRARIES_MAX * (1 + CLV_COVER_COPIES_MAX)];
 	size_t n;
 };
 
@@ -374,12 +375,9 @@ void clv_namespace_remove(struct clv_namespace *ns)
 	static const char *const files[] = {
 		"vendors/cleave.icd",
 		"vendors.real/chosen.icd",
-		CLV_DRIVERS "/" CLV_DRIVER_CUDA,
-		CLV_DRIVERS_REAL "/" CLV_DRIVER_CUDA,
-		CLV_DRIVERS "/" CLV_DRIVER_NVML,
-		CLV_DRIVERS_REAL "/" CLV_DRIVER_NVML,
 		CLV_GATE_OPENCL,
 		CLV_GATE_CUDA,
+		CLV_GATE_HIP,
 	};
 	static const char *const folders[] = {
 		"vendors", "vendors.real", CLV_DRIVERS, CLV_DRIVERS_REAL};
@@ -389,10 +387,15 @@ void clv_namespace_remove(struct clv_namespace *ns)
 		snprintf(path, sizeof(path), "%s/%s", ns->folder, files[i]);
 		unlink(path);
 	}
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->covers); i++) {
+		if (ns->covers[i].n_copies > 0) {
+			unlink(ns->covers[i].shim);
+			unlink(ns->covers[i].real);
+		}
+		clv_cover_done(&ns->covers[i]);
+	}
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(folders); i++) {
 		snprintf(path, sizeof(path), "%s/%s", ns->folder, folders[i]);
 		rmdir(path);
 	}
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->covers); i++)
-		clv_cover_done(&ns->covers[i]);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/cover.h"
+#include "cli/preloads.h"
 
 struct clv_error;
 
@@ -20,15 +21,17 @@ struct clv_namespace {
 	char vendors_real[CLV_NAMESPACE_PATH_MAX]; /* what the gate gets to see */
 	char original[CLV_NAMESPACE_PATH_MAX];     /* mounted on vendors_real; "" when
 						      its entries were written there */
-	struct clv_cover covers[2];                /* none, unless they are asked for */
+	/* None, unless they are asked for. */
+	struct clv_cover covers[CLV_PRELOAD_LIBRARIES_MAX];
 };
 
 /* Makes the files for the lease whose socket this is.  gate_path is absolute. */
 int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	struct clv_namespace *ret, struct clv_error *err);
 
-/* On an NVIDIA GPU: holds those too that lose LD_PRELOAD. */
-int clv_namespace_cover_nvidia(struct clv_namespace *ns, struct clv_error *err);
+/* Holds those too that lose LD_PRELOAD; preload may be NULL. */
+int clv_namespace_cover(struct clv_namespace *ns, const struct clv_preload *preload,
+	struct clv_error *err);
 
 /* In the child: leaves the caller's mount namespace and mounts.  -EPERM with what would
  * work when the system does not allow it. */

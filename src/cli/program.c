@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts the program inside its lease: OpenCL's loader is told of the gate through
- * OPENCL_LAYERS, the system's through LD_PRELOAD where the lease is on a GPU with CUDA,
- * and the gates of the lease through CLEAVE_LEASE.  The program gets the rest
- * of the environment, its file descriptors and its process group as they are. */
+ * OPENCL_LAYERS, the system's through LD_PRELOAD where the lease is on a GPU with CUDA or
+ * HIP, and the gates of the lease through CLEAVE_LEASE.  The program gets the rest of the
+ * environment, its file descriptors and its process group as they are. */
 #include "cli/program.h"
 
 #include "base/cleanup.h"
@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/namespace.h"
 #include "cli/preloadable.h"
+#include "cli/preloads.h"
 #include "cli/visible.h"
 
 #include <errno.h>
@@ -154,21 +155,10 @@ static int put_first(const char *variable, const char *gate_path, const char *na
 	return setenv(variable, list, 1) < 0 ? -errno : 0;
 }
 
-bool clv_program_uses_cuda(const json_t *devices)
-{
-	const json_t *device;
-	size_t i;
-
-	json_array_foreach (devices, i, device) {
-		if (strcmp(clv_json_text(device, "backend"), "nvidia") == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Beside the other gate, or in the lease's own folder, where it finds the lease even if
  * the environment is lost. */
-static int preload(const struct clv_program *program, struct clv_error *err)
+static int preload(const struct clv_program *program, const struct clv_preload *gate,
+	struct clv_error *err)
 {
 	const char *other = program->ns ? program->ns->folder : program->gate_path;
 	int n = (int)strlen(other);
@@ -179,46 +169,49 @@ static int preload(const struct clv_program *program, struct clv_error *err)
 
 		n = slash ? (int)(slash - other) : 0;
 	}
-	snprintf(path, sizeof(path), "%.*s/" CLV_GATE_CUDA, n, other);
+	snprintf(path, sizeof(path), "%.*s/%s", n, other, gate->gate);
 	if (access(path, R_OK) < 0)
 		return clv_error_set(err, -ENOENT,
 			"the gate %.300s is not there, and nothing else would hold a "
-			"CUDA program: install cleave-gate-cuda",
-			path);
-	if (put_first("LD_PRELOAD", path, CLV_GATE_CUDA, ": ") < 0)
+			"%s program: install %s",
+			path, gate->api, gate->package);
+	if (put_first("LD_PRELOAD", path, gate->gate, ": ") < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set LD_PRELOAD");
 	return 0;
 }
 
 static int set_gates(const struct clv_program *program, struct clv_error *err)
 {
+	const struct clv_preload *gate = clv_preload_of(program->devices);
+
 	if (put_first("OPENCL_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set OPENCL_LAYERS");
 	if (setenv("CLEAVE_LEASE", program->lease_socket, 1) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set CLEAVE_LEASE");
-	return clv_program_uses_cuda(program->devices) ? preload(program, err) : 0;
+	return gate ? preload(program, gate, err) : 0;
 }
 
 /* 0, or an exit code with why the gate could not hold the program. */
 static int check_preload(const struct clv_program *program, struct clv_error *err)
 {
+	const struct clv_preload *gate = clv_preload_of(program->devices);
 	struct clv_error why = {};
 
-	if (!program->must_preload || !clv_program_uses_cuda(program->devices) ||
+	if (!program->must_preload || !gate ||
 		clv_preloadable_check(program->path, &why) == 0)
 		return 0;
 	if (program->allow_ungated) {
 		clv_cli_fail(0,
-			"%s, so that nothing holds what it does with CUDA; running it "
+			"%s, so that nothing holds what it does with %s; running it "
 			"all the same, as asked",
-			why.msg);
+			why.msg, gate->api);
 		return 0;
 	}
 	clv_error_set(err, -EPERM,
-		"%s, so that nothing would hold what it does with CUDA: give it a "
+		"%s, so that nothing would hold what it does with %s: give it a "
 		"partition or device of its own (--profile, --share 1), or add "
 		"--allow-ungated",
-		why.msg);
+		why.msg, gate->api);
 	return CLV_EXIT_NOT_PERMITTED;
 }
 

@@ -17,10 +17,6 @@ int clv_program_find(const char *name, char *ret_path, size_t ret_bytes);
 /* Finds the installed gate for OpenCL (or the build tree's).  0 or -errno. */
 int clv_program_find_gate(char *ret_path, size_t ret_bytes, struct clv_error *err);
 
-/* Whether the devices, as the API shows those of a lease, have CUDA.  On a simulated GPU
- * nothing can run. */
-bool clv_program_uses_cuda(const json_t *devices);
-
 struct clv_program {
 	const char *path;
 	char **argv;

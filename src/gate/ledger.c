@@ -85,3 +85,17 @@ uint64_t clv_ledger_quota_bytes(void)
 
 	return view ? atomic_load(&view->control->memory_quota_bytes) : UINT64_MAX;
 }
+
+void clv_ledger_show(size_t *free_bytes, size_t *total_bytes)
+{
+	uint64_t quota = clv_ledger_quota_bytes(), used, left;
+
+	if (quota == UINT64_MAX)
+		return;
+	used = free_bytes ? clv_ledger_settled_bytes() : 0;
+	left = used < quota ? quota - used : 0;
+	if (free_bytes && *free_bytes > left)
+		*free_bytes = left;
+	if (total_bytes && *total_bytes > quota)
+		*total_bytes = quota;
+}

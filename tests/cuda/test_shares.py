@@ -8,52 +8,14 @@ import time
 import unittest
 
 import machine
+import gpus
 import worlds
 from harness import wait_until
 
-SECONDS = 2
 
-
-class Shares(machine.Case):
-    def launch(self, share, style, kernel_ns):
-        """A tenant that is at work; its process as the GPU sees it."""
-        name = f"t{len(self.started)}"
-        process = self.start(machine.program("cuda-tenant"), style, str(kernel_ns), "60",
-                             options=("--share", str(share), "--name", name))
-        self.assertEqual(process.stdout.readline(), "ready\n", process.poll())
-        lease = self.agent.get(f"/v1/leases/{name}")
-        return process, lease["processes"][0]["pid"]
-
-    def busy(self, pids, seconds):
-        """The part of the time for which the GPU ran each."""
-        time.sleep(.3)
-        before = self.world.stats()
-        time.sleep(seconds)
-        after = self.world.stats()
-        return [(after[1][pid]["run_ns"] - before[1][pid]["run_ns"]) / (after[0] - before[0])
-                for pid in pids]
-
-    def alone(self, style, kernel_ns):
-        """What such a tenant makes of a GPU that it has to itself."""
-        process, pid = self.launch(1, style, kernel_ns)
-        part, = self.busy([pid], 1)
-        process.terminate()
-        process.wait()
-        return part
-
-    def tenants(self, *wanted):
-        """(share, style, kernel_ns) each.  Their parts of what they could do alone."""
-        self.begin(cuda="tell-nvml 1\ndevice-mb-s 1000")
-        could = [self.alone(*kind) for _, *kind in wanted]
-        pids = [self.launch(*tenant)[1] for tenant in wanted]
-        did = [part / alone for part, alone in zip(self.busy(pids, SECONDS), could)]
-        self.assertGreater(sum(did), .6, "the GPU was mostly idle")
-        return [part / sum(did) for part in did]
-
-    def assert_parts(self, tenants, points=2):
-        parts = self.tenants(*tenants)
-        for (share, *_), part in zip(tenants, parts):
-            self.assertAlmostEqual(part, share, delta=points / 100, msg=(tenants, parts))
+class Shares(gpus.Tenants, machine.Case):
+    MACHINE = {"cuda": "tell-nvml 1\ndevice-mb-s 1000"}
+    TENANT = "tests/cuda/cuda-tenant"
 
     def test_three_queues(self):
         self.assert_parts([(.2, "queue", 100_000), (.5, "queue", 100_000), (.3, "queue", 100_000)])

@@ -37,6 +37,7 @@
 #define clv_ledger_epoch OWN(clv_ledger_epoch)
 #define clv_ledger_quota_bytes OWN(clv_ledger_quota_bytes)
 #define clv_ledger_used_bytes OWN(clv_ledger_used_bytes)
+#define clv_ledger_show OWN(clv_ledger_show)
 #define clv_ledger_settled_bytes OWN(clv_ledger_settled_bytes)
 
 #include "instance.h"

@@ -51,12 +51,6 @@ struct clv_cuda_launch_of_several {
 	void **parameters;
 };
 
-/* CUstreamBatchMemOpParams */
-struct clv_cuda_batch_operation {
-	int operation;
-	uint64_t rest[5];
-};
-
 struct clv_cuda_copy_end_2d {
 	size_t x_bytes, y;
 	int memory_type;

@@ -10,17 +10,10 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 int clv_own_cuMemGetInfo_v2(clv_fn_cuMemGetInfo_v2 *real, void *ret_free, void *ret_total)
 {
-	size_t *free_bytes = ret_free, *total_bytes = ret_total;
-	uint64_t quota = clv_ledger_quota_bytes(), used;
 	int r = real(ret_free, ret_total);
 
-	if (r != CLV_CUDA_SUCCESS || quota == UINT64_MAX)
-		return r;
-	used = clv_ledger_settled_bytes();
-	if (free_bytes)
-		*free_bytes = least(*free_bytes, used < quota ? quota - used : 0);
-	if (total_bytes)
-		*total_bytes = least(*total_bytes, quota);
+	if (r == CLV_CUDA_SUCCESS)
+		clv_ledger_show(ret_free, ret_total);
 	return r;
 }
 
@@ -46,8 +39,8 @@ int clv_own_cuDeviceTotalMem_v2(clv_fn_cuDeviceTotalMem_v2 *real, void *bytes, i
 {
 	int r = real(bytes, device);
 
-	if (r == CLV_CUDA_SUCCESS && bytes)
-		*(size_t *)bytes = least(*(size_t *)bytes, clv_ledger_quota_bytes());
+	if (r == CLV_CUDA_SUCCESS)
+		clv_ledger_show(NULL, bytes);
 	return r;
 }
 

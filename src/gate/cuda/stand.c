@@ -3,9 +3,6 @@
 #include "gate/streams/stand.h"
 #include "gate/cuda/library.h"
 
-#define OPERATION_WAIT_32 1 /* CU_STREAM_MEM_OP_WAIT_VALUE_32 */
-#define OPERATION_WAIT_64 4
-
 #define WAIT(symbol, type)                                                            \
 	int clv_own_##symbol(clv_fn_##symbol *real, bool is_per_thread, void *stream, \
 		uint64_t addr, type value, uint32_t flags)                            \
@@ -22,27 +19,13 @@ WAIT(cuStreamWaitValue32_v2, uint32_t)
 WAIT(cuStreamWaitValue64, uint64_t)
 WAIT(cuStreamWaitValue64_v2, uint64_t)
 
-/* Of more than that the driver refuses all, and there may not be as many. */
-#define BATCH_MAX 256
-
-static bool has_wait(const struct clv_cuda_batch_operation *operations, uint32_t n)
-{
-	for (uint32_t i = 0; operations && n <= BATCH_MAX && i < n; i++) {
-		if (operations[i].operation == OPERATION_WAIT_32 ||
-			operations[i].operation == OPERATION_WAIT_64)
-			return true;
-	}
-	return false;
-}
-
 #define BATCH(symbol)                                                                    \
 	int clv_own_##symbol(clv_fn_##symbol *real, bool is_per_thread, void *stream,    \
-		uint32_t count, const struct clv_cuda_batch_operation *operations,       \
-		uint32_t flags)                                                          \
+		uint32_t count, const void *operations, uint32_t flags)                  \
 	{                                                                                \
 		struct clv_stand_waiting waiting = {0};                                  \
                                                                                          \
-		if (has_wait(operations, count))                                         \
+		if (clv_stand_has_wait(operations, count))                               \
 			waiting = clv_stand_waiting_begin(stream, is_per_thread, false); \
 		return clv_stand_waiting_end(                                            \
 			&waiting, real(stream, count, operations, flags));               \

@@ -75,7 +75,7 @@ static void *deny(const struct clv_hooked_library *library, void *handle)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "(of %s)", library->soname);
+	snprintf(name, sizeof(name), "(of %s)", library->sonames[0]);
 	clv_real_dlsym(handle, name);
 	return NOT_THERE;
 }

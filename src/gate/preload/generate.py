@@ -6,48 +6,53 @@ usage: generate.py header|source|map|table OUTPUT LIST...
 header and source are of one list, map and table of all that are in one shared object.  A list
 begins with what it is about, in lines of
 
-    library NAME SONAME PREFIX   the gate's name for it, and how all of its names begin
+    library NAME SONAMES PREFIX  the gate's name for it; its versions' names, a comma between,
+                                 of which a process has one; how all of its names begin
     include FILE                 what the prototypes and wrappers need
     lacking CODE                 what an entry point answers that the library has not, or that
                                  is refused
     denied CODE                  what those answer that clv_NAME_denies()
     guarded                      the library's functions may call each other by name
+    inside FUNCTION              whether the call that returns there passes: the library's own
     type WORD DECLARATION        a type of parameters, beside those below
     export SYMBOL                what the shared object defines beside the library's
 
-and goes on with lines of POLICY SYMBOL [SINCE VARIANT] (PARAMETERS) WORD=EXPRESSION..., which the
-lists explain.
+and goes on with lines of POLICY SYMBOL [SINCE VARIANT | spt] (PARAMETERS) WORD=EXPRESSION..., which
+the lists explain.
 """
 import re
 import sys
 
 TYPES = {
     "ptr": "void *", "u8": "uint8_t ", "u16": "uint16_t ", "u32": "uint32_t ", "i32": "int ",
-    "u64": "uint64_t ", "usize": "size_t ", "text": "const char *",
+    "u64": "uint64_t ", "i64": "int64_t ", "usize": "size_t ", "text": "const char *",
 }
 HOOKED = ("gate", "own", "refuse", "deny")
-LINE = re.compile(r"(\w+)\s+(\w+) (?:(\d+) (-|pt[ds][sz]\d+) )?\((.*?)\)((?: .*)?)$")
+CALLER = "__builtin_return_address(0)"
+LINE = re.compile(r"(\w+)\s+(\w+) (?:(\d+) (-|pt[ds][sz]\d+) |(spt) )?\((.*?)\)((?: .*)?)$")
 
 
 class Library:
     """What a list is about, and its entry points."""
 
     def __init__(self):
-        self.name = self.soname = self.prefix = self.lacking = self.denied = None
+        self.name = self.lacking = self.denied = self.inside = None
+        self.sonames, self.prefix = [], ""
         self.types = dict(TYPES)
         self.includes, self.hooks, self.exports, self.guarded = [], [], [], False
 
     def describe(self, words):
         """Whether the line is of the list's beginning."""
         if words[0] == "library":
-            self.name, self.soname, self.prefix = words[1:]
+            self.name, sonames, *prefix = words[1:]
+            self.sonames, self.prefix = sonames.split(","), "".join(prefix)
         elif words[0] == "include":
             self.includes.append(words[1])
         elif words[0] == "export":
             self.exports.append(words[1])
         elif words[0] == "guarded":
             self.guarded = True
-        elif words[0] in ("lacking", "denied"):
+        elif words[0] in ("lacking", "denied", "inside"):
             setattr(self, words[0], words[1])
         elif words[0] == "type":
             declared = " ".join(words[2:])
@@ -72,13 +77,14 @@ class Hook:
         self.per_thread = plain is not None
         self.plain = plain or symbol
         self.has_variant = self.per_thread
-        self.base = re.sub(r"(_v\d+)?(_pt[ds][sz])?$", "", symbol)
+        self.base = re.sub(r"(_v\d+)?(_pt[ds][sz]|_spt)?$", "", symbol)
         self.parameters = parameters
         stream = "stream" if "stream" in [name for _, name in parameters] else "NULL"
         self.stream = words.get("stream", stream)
         self.kind = words.get("kind", "0")
         self.blocking = "blocking" in words
         self.is_launch = "launch" in words
+        self.has_caller = "caller" in words
 
     def declared(self):
         return ", ".join(f"{self.library.types[kind]}{name}" for kind, name in self.parameters) or "void"
@@ -104,14 +110,16 @@ def read(path):
             match = LINE.match(line.strip())
             if not match:
                 sys.exit(f"{path}:{number}: cannot be read: {line}")
-            policy, symbol, since, variant, parameters, rest = match.groups("0")
+            policy, symbol, since, variant, spt, parameters, rest = match.groups("0")
+            variant = "spt0" if spt == "spt" else variant
             parameters = [tuple(p.split()) for p in parameters.split(", ") if p]
             words = read_words(rest)
             library.hooks.append(Hook(library, policy, symbol, int(since), parameters, words))
             if variant not in ("-", "0"):
                 library.hooks[-1].has_variant = True
-                library.hooks.append(Hook(library, policy, symbol + "_" + variant[:4],
-                                          int(variant[4:]), parameters, words, symbol))
+                suffix, version = re.match(r"([a-z]+)(\d+)", variant).groups()
+                library.hooks.append(Hook(library, policy, f"{symbol}_{suffix}", int(version),
+                                          parameters, words, symbol))
     library.hooks.sort(key=lambda hook: (hook.policy not in HOOKED, hook.base, hook.since,
                                          hook.symbol))
     return library
@@ -141,6 +149,7 @@ def header(library):
         if hook.policy == "own" and not hook.per_thread:
             declared = [f"clv_fn_{hook.symbol} *real"]
             declared += ["bool is_per_thread"] * hook.has_variant
+            declared += ["const void *caller"] * hook.has_caller
             declared += [hook.declared()] * bool(hook.parameters)
             yield f"int clv_own_{hook.symbol}({', '.join(declared)});"
     for hook in library.hooks:
@@ -155,9 +164,17 @@ def hash_of(name, n_bits):
     return value >> (32 - n_bits) ^ value & ((1 << n_bits) - 1)
 
 
+def let_pass(hook):
+    """Of a library that calls its own functions by name: those calls go on to it."""
+    if hook.library.inside:
+        yield f"\tif (CLV_UNLIKELY({hook.library.inside}({CALLER})))"
+        yield f"\t\treturn clv_{hook.library.name}.{hook.symbol}({hook.passed()});"
+
+
 def gate_wrapper(hook):
     name, per_thread = hook.library.name, str(hook.per_thread).lower()
     call = f"clv_{name}.{hook.symbol}({hook.passed()})"
+    passing = "\n".join(["", *let_pass(hook)])
     yield f"""
 __attribute__((visibility("hidden"), noinline, used)) int clv_slow_{hook.symbol}({hook.declared()});
 int clv_slow_{hook.symbol}({hook.declared()})
@@ -171,13 +188,13 @@ int clv_slow_{hook.symbol}({hook.declared()})
 	return r;
 }}"""
     if hook.blocking:
-        yield f"\nint {hook.symbol}({hook.declared()})\n{{"
+        yield f"\nint {hook.symbol}({hook.declared()})\n{{{passing}"
         yield f"\treturn clv_slow_{hook.symbol}({hook.passed()});\n}}"
         return
     handle = f"clv_stream_handle({hook.stream}, {per_thread})"
     plain = f"""
 int {hook.symbol}({hook.declared()})
-{{
+{{{passing}
 	if (CLV_LIKELY(clv_quick_pass({handle}, {hook.kind})))
 		return {call};
 	return clv_slow_{hook.symbol}({hook.passed()});
@@ -196,13 +213,15 @@ LAUNCH({hook.symbol}, "clv_{name}+{place}(%rip)", {8 * hook.per_thread});
 def own_wrapper(hook):
     name = hook.library.name
     before = [f"clv_{name}.{hook.symbol}"] + [str(hook.per_thread).lower()] * hook.has_variant
+    before += [CALLER] * hook.has_caller
     own = f"clv_own_{hook.plain}({hook.passed(*before)})"
     if hook.library.guarded:
         own = f"OUTERMOST({own}, clv_{name}.{hook.symbol}({hook.passed()}))"
+    passing = "\n".join(["", *let_pass(hook)])
     yield f"""
 int {hook.symbol}({hook.declared()})
 {{
-	clv_{name}_load();
+	clv_{name}_load();{passing}
 	return {own};
 }}"""
 
@@ -242,6 +261,7 @@ def places(library):
 
 def description(library):
     name, slots = library.name, places(library)
+    sonames = ", ".join(f'"{soname}"' for soname in library.sonames)
     yield "\nstatic const struct clv_hook hooks[] = {"
     for hook in library.hooks:
         wrapper = f"(clv_function){hook.symbol}" if hook.policy in HOOKED else "NULL"
@@ -257,8 +277,10 @@ static int lacking(void)
 	return {library.lacking};
 }}
 
+static const char *const sonames[] = {{{sonames}, NULL}};
+
 const struct clv_hooked_library clv_{name}_library = {{
-	"{library.soname}", "{library.prefix}", hooks, {len(library.hooks)},
+	sonames, "{library.prefix}", hooks, {len(library.hooks)},
 	{library.place_bits}, places, (clv_function)lacking,
 }};
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* cleave run mounts it beside the gate, by the path that the gate was loaded from. */
-static void *open_behind(const struct clv_hooked_library *library, int flags)
+static void *open_behind(const char *soname, int flags)
 {
 	char path[CLV_PATH_MAX];
 	const char *slash;
@@ -21,22 +21,39 @@ static void *open_behind(const struct clv_hooked_library *library, int flags)
 	if (!slash)
 		return NULL;
 	snprintf(path, sizeof(path), "%.*s/" CLV_DRIVERS_REAL "/%s",
-		(int)(slash - self.dli_fname), self.dli_fname, library->soname);
+		(int)(slash - self.dli_fname), self.dli_fname, soname);
 	return dlopen(path, flags);
 }
 
 /* By its name first, even where that leads back here: what is in its place must be loaded
  * before it, for both have the name, and who asks for it later gets the earlier one. */
-void *clv_library_open(const struct clv_hooked_library *library, int flags)
+static void *open_version(
+	const struct clv_hooked_library *library, const char *soname, int flags)
 {
 	const struct clv_hook *hook = &library->hooks[0];
-	void *vendor = dlopen(library->soname, flags);
+	void *vendor = dlopen(soname, flags);
 
 	if (!vendor ||
 		clv_real_dlsym(vendor, hook->symbol) != (void *)(uintptr_t)hook->wrapper)
 		return vendor;
 	dlclose(vendor);
-	return open_behind(library, flags);
+	return open_behind(soname, flags);
+}
+
+static void *open_any(const struct clv_hooked_library *library, int flags)
+{
+	void *vendor = NULL;
+
+	for (uint32_t i = 0; !vendor && library->sonames[i]; i++)
+		vendor = open_version(library, library->sonames[i], flags);
+	return vendor;
+}
+
+void *clv_library_open(const struct clv_hooked_library *library, int flags)
+{
+	void *vendor = open_any(library, flags | RTLD_NOLOAD);
+
+	return vendor || flags & RTLD_NOLOAD ? vendor : open_any(library, flags);
 }
 
 /* A gate cannot work there; so the program has no device. */
@@ -48,7 +65,7 @@ static bool is_refused(const struct clv_hooked_library *library)
 		"cleave: a program that is linked statically cannot be held to a share, "
 		"so %s finds no device: link it dynamically, or start it by cleave run "
 		"--allow-ungated\n",
-		library->soname);
+		library->sonames[0]);
 	return true;
 }
 

@@ -21,8 +21,8 @@ struct clv_hook {
 };
 
 struct clv_hooked_library {
-	const char *soname;
-	const char *prefix; /* of all its names */
+	const char *const *sonames; /* of its versions; NULL ends it */
+	const char *prefix;         /* of all its names */
 	/* By base name, then version; what has no wrapper comes last. */
 	const struct clv_hook *hooks;
 	uint32_t n_hooks;
@@ -38,7 +38,8 @@ extern const struct clv_hooked_library *const clv_hooked_libraries[]
 
 /* The library, opened with these flags of dlopen; NULL: it is not there, or (RTLD_NOLOAD)
  * not loaded yet.  Where the lease's namespace has put the gate in its place, it is the
- * real one behind that. */
+ * real one behind that.  Of several versions it is the one that is loaded, or else the
+ * first that can be. */
 void *clv_library_open(const struct clv_hooked_library *library, int flags);
 
 /* Opens the library and fills in the real functions; what it lacks answers for itself.

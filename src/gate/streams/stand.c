@@ -192,6 +192,27 @@ int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result)
 	return result;
 }
 
+/* Of more than that a driver refuses all, and there may not be as many. */
+#define BATCH_MAX 256
+#define OPERATION_WAIT_32 1
+#define OPERATION_WAIT_64 4
+
+struct operation {
+	int kind;
+	uint64_t rest[5];
+};
+
+bool clv_stand_has_wait(const void *operations, uint32_t n)
+{
+	const struct operation *all = operations;
+
+	for (uint32_t i = 0; all && n <= BATCH_MAX && i < n; i++) {
+		if (all[i].kind == OPERATION_WAIT_32 || all[i].kind == OPERATION_WAIT_64)
+			return true;
+	}
+	return false;
+}
+
 /* Functions. */
 
 uint64_t clv_stand_function_submitted(void *stream, bool is_per_thread)

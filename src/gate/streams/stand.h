@@ -44,6 +44,10 @@ struct clv_stand_waiting clv_stand_waiting_begin(
 	void *stream, bool is_per_thread, bool is_for_event);
 int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result);
 
+/* Whether one of the operations, which are described as CUstreamBatchMemOpParams and
+ * hipStreamBatchMemOpParams are, is such a wait. */
+bool clv_stand_has_wait(const void *operations, uint32_t n);
+
 /* A function of the program's that the stream is going to call: the stream's serial, or
  * 0; then its run; or it was refused. */
 uint64_t clv_stand_function_submitted(void *stream, bool is_per_thread);

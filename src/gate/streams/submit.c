@@ -11,7 +11,6 @@ static int find_view(struct clv_stream_submission *submission)
 {
 	bool is_refused = false;
 
-	clv_stream_driver.load();
 	submission->view = clv_gate_view(&is_refused);
 	return is_refused ? CLV_STREAM_NO_DEVICE : CLV_STREAM_SUCCESS;
 }
@@ -30,6 +29,8 @@ int clv_stream_submission_begin(struct clv_stream_submission *submission, void *
 	int r = CLV_STREAM_SUCCESS;
 	const void *handle;
 
+	/* Other libraries than the streams' may have attached the process. */
+	clv_stream_driver.load();
 	*submission = (struct clv_stream_submission){
 		.view = clv_gate_peek(),
 		.packed = CLV_FLIGHT_PACK(estimate_ns),

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls by which a stream's capture begins and ends. */
+#include "gate/streams/capture.h"
+#include "gate/hip/library.h"
+
+int clv_own_hipStreamBeginCapture(
+	clv_fn_hipStreamBeginCapture *real, bool is_per_thread, void *stream, int mode)
+{
+	const void *handle = clv_capture_begin(stream, is_per_thread);
+
+	return handle ? clv_capture_begun(handle, real(stream, mode))
+		      : CLV_HIP_OUT_OF_MEMORY;
+}
+
+int clv_own_hipStreamBeginCaptureToGraph(clv_fn_hipStreamBeginCaptureToGraph *real,
+	void *stream, void *graph, void *dependencies, void *dependency_data,
+	size_t n_dependencies, int mode)
+{
+	const void *handle = clv_capture_begin(stream, false);
+
+	if (!handle)
+		return CLV_HIP_OUT_OF_MEMORY;
+	return clv_capture_begun(handle,
+		real(stream, graph, dependencies, dependency_data, n_dependencies, mode));
+}
+
+int clv_own_hipStreamEndCapture(clv_fn_hipStreamEndCapture *real, bool is_per_thread,
+	void *stream, void *ret_graph)
+{
+	return clv_capture_end(real, is_per_thread, stream, ret_graph);
+}
+
+int clv_own_hipStreamDestroy(clv_fn_hipStreamDestroy *real, void *stream)
+{
+	return clv_stream_destroy(real, stream);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the gate for HIP supplies to the part that all APIs have in common. */
+#include "gate/charges.h"
+#include "gate/hsa/caller.h"
+#include "gate/pieces.h"
+#include "gate/preload/library.h"
+#include "gate/streams/capture.h"
+#include "gate/streams/stand.h"
+#include "gate/streams/stream.h"
+
+#include <pthread.h>
+
+static void forget_parent(void)
+{
+	clv_queues_forget_parent();
+	clv_charges_forget_parent();
+	clv_pieces_forget_parent();
+	clv_captures_forget_parent();
+	clv_stand_forget_parent();
+}
+
+static const struct clv_gate_api api = {
+	.attach_api = CLV_ATTACH_API_HIP,
+	.mark_tails = clv_queues_mark_tails,
+	.wait_for_marker = clv_queues_wait_for_marker,
+	.poll_ns = clv_queues_poll_ns,
+	.queues = &clv_stream_queue_ops,
+	.forget_parent = forget_parent,
+	.settle_memory = clv_pieces_settle,
+};
+
+static void begin(void)
+{
+	clv_gate_init(&api);
+}
+
+void clv_preload_begin(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, begin);
+	clv_callers_look();
+}

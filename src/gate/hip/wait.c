@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waits and callbacks (streams/wait.h), and the calls by which a stream waits. */
+#include "gate/streams/wait.h"
+#include "gate/hip/library.h"
+#include "gate/streams/stand.h"
+
+int clv_own_hipStreamSynchronize(
+	clv_fn_hipStreamSynchronize *real, bool is_per_thread, void *stream)
+{
+	struct clv_custody custody = clv_stream_wait_begin(stream, is_per_thread);
+
+	return clv_stream_wait_end(&custody, real(stream));
+}
+
+int clv_own_hipDeviceSynchronize(clv_fn_hipDeviceSynchronize *real)
+{
+	struct clv_custody custody = clv_stream_wait_begin(NULL, false);
+
+	return clv_stream_wait_end(&custody, real());
+}
+
+int clv_own_hipCtxSynchronize(clv_fn_hipCtxSynchronize *real)
+{
+	return clv_own_hipDeviceSynchronize(real);
+}
+
+int clv_own_hipEventSynchronize(clv_fn_hipEventSynchronize *real, void *event)
+{
+	struct clv_custody none = clv_stream_wait_begin_other();
+
+	return clv_stream_wait_end(&none, real(event));
+}
+
+int clv_own_hipLaunchHostFunc(clv_fn_hipLaunchHostFunc *real, bool is_per_thread,
+	void *stream, void *function, void *userdata)
+{
+	return clv_stream_host_function(real, is_per_thread, stream, function, userdata);
+}
+
+int clv_own_hipStreamAddCallback(clv_fn_hipStreamAddCallback *real, bool is_per_thread,
+	void *stream, void *function, void *userdata, uint32_t flags)
+{
+	return clv_stream_callback(
+		real, is_per_thread, stream, function, userdata, flags);
+}
+
+int clv_own_hipStreamWaitEvent(clv_fn_hipStreamWaitEvent *real, bool is_per_thread,
+	void *stream, void *event, uint32_t flags)
+{
+	struct clv_stand_waiting waiting = {0};
+
+	if (clv_may_stand())
+		waiting = clv_stand_waiting_begin(stream, is_per_thread, true);
+	return clv_stand_waiting_end(&waiting, real(stream, event, flags));
+}
+
+int clv_own_hipStreamWaitValue32(clv_fn_hipStreamWaitValue32 *real, void *stream,
+	void *word, uint32_t value, uint32_t flags, uint32_t mask)
+{
+	struct clv_stand_waiting waiting = clv_stand_waiting_begin(stream, false, false);
+
+	return clv_stand_waiting_end(&waiting, real(stream, word, value, flags, mask));
+}
+
+int clv_own_hipStreamWaitValue64(clv_fn_hipStreamWaitValue64 *real, void *stream,
+	void *word, uint64_t value, uint32_t flags, uint64_t mask)
+{
+	struct clv_stand_waiting waiting = clv_stand_waiting_begin(stream, false, false);
+
+	return clv_stand_waiting_end(&waiting, real(stream, word, value, flags, mask));
+}
+
+int clv_own_hipStreamBatchMemOp(clv_fn_hipStreamBatchMemOp *real, void *stream,
+	uint32_t count, void *operations, uint32_t flags)
+{
+	struct clv_stand_waiting waiting = {0};
+
+	if (clv_stand_has_wait(operations, count))
+		waiting = clv_stand_waiting_begin(stream, false, false);
+	return clv_stand_waiting_end(&waiting, real(stream, count, operations, flags));
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hsa_init, where a process becomes one of a lease's or sees no device: HIP begins with
+ * it. */
+#include "gate/gate.h"
+#include "gate/hsa/library.h"
+#include "gate/preload/visible.h"
+
+int clv_own_hsa_init(clv_fn_hsa_init *real)
+{
+	bool is_refused;
+	const struct clv_view *view = clv_gate_view(&is_refused);
+
+	if (is_refused)
+		return CLV_HSA_OUT_OF_RESOURCES;
+	/* The list is read here. */
+	if (view)
+		clv_visible_choose("ROCR_VISIBLE_DEVICES",
+			view->devices[0] ? view->devices : view->model);
+	return real();
+}

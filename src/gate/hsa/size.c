@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How big a GPU is: as big as the quota, for whoever asks.  Only HIP is told the truth,
+ * which shows the quota itself as it is when a program looks (hip/size.c). */
+#include "gate/gate.h"
+#include "gate/hsa/caller.h"
+#include "gate/hsa/library.h"
+#include "gate/hsa/pools.h"
+
+int clv_own_hsa_agent_get_info(clv_fn_hsa_agent_get_info *real, const void *caller,
+	uint64_t agent, int what, void *ret)
+{
+	int r = real(agent, what, ret);
+
+	if (r == CLV_HSA_SUCCESS && what == CLV_HSA_AGENT_MEMORY_AVAILABLE &&
+		!clv_caller_is_hip(caller) && clv_hsa_agent_is_gpu(agent))
+		clv_ledger_show(ret, NULL);
+	return r;
+}
+
+static int show(const void *caller, uint64_t pool, void *size, int result)
+{
+	if (result == CLV_HSA_SUCCESS && !clv_caller_is_hip(caller) &&
+		clv_hsa_pool_is_gpus(pool))
+		clv_ledger_show(NULL, size);
+	return result;
+}
+
+int clv_own_hsa_amd_memory_pool_get_info(clv_fn_hsa_amd_memory_pool_get_info *real,
+	const void *caller, uint64_t pool, int what, void *ret)
+{
+	int r = real(pool, what, ret);
+
+	if (what != CLV_HSA_POOL_SIZE && what != CLV_HSA_POOL_ALLOCATION_MAX)
+		return r;
+	return show(caller, pool, ret, r);
+}
+
+int clv_own_hsa_region_get_info(clv_fn_hsa_region_get_info *real, const void *caller,
+	uint64_t region, int what, void *ret)
+{
+	int r = real(region, what, ret);
+
+	if (what != CLV_HSA_POOL_SIZE && what != CLV_HSA_REGION_ALLOCATION_MAX)
+		return r;
+	return show(caller, region, ret, r);
+}

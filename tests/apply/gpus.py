@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPUs that a process plays (cuda-double-gpu, hip-double-gpu), an agent on their node, and programs
+that cleave run starts there."""
+import re
+import subprocess
+import time
+import unittest
+
+import worlds
+
+MIB = 1 << 20
+
+
+class Player:
+    """The process that is the GPUs of a folder."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        self.process = subprocess.Popen([program, "--with-parent", folder],
+                                        stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def stats(self):
+        """(nanoseconds of the machine's clock, {pid: {word: value}})"""
+        text = subprocess.run([self.program, "--ask", self.folder, "stats"], text=True,
+                              capture_output=True, check=True).stdout
+        now, processes = 0, {}
+        for line in text.splitlines():
+            kind, *words = line.split()
+            if kind == "now":
+                now = int(words[0])
+            elif kind == "process":
+                pairs = dict(zip(words[1::2], words[2::2]))
+                processes[int(words[0])] = {
+                    key: int(value) if re.fullmatch(r"\d+", value) else value
+                    for key, value in pairs.items()}
+        return now, processes
+
+
+class Case(unittest.TestCase):
+    WORLD = None  # what begin() makes: a world with a stats()
+
+    def begin(self, **machine):
+        self.world = self.WORLD(**machine)
+        self.addCleanup(self.world.close)
+        self.agent = self.world.agent()
+        self.addCleanup(self.end)
+        self.agent.start()
+        self.started = []
+
+    def end(self):
+        for process in self.started:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                pipe.close()
+        self.assertEqual(self.agent.close(), 0)
+
+    def start(self, *command, options=("--share", "0.5"), env=None, device="gpu0"):
+        """A program in a lease of its own."""
+        place = ("--device", device) if device else ()
+        process = subprocess.Popen(
+            [worlds.built("src/cli/cleave"), "run", "--socket", self.agent.api, *options,
+             *place, "--", *command],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**self.agent.env, **(env or {})})
+        self.started.append(process)
+        return process
+
+    def run_in_lease(self, *command, **more):
+        """What it printed; it must succeed."""
+        process = self.start(*command, **more)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, (out, err, self.agent.log()[-1500:]))
+        return out
+
+
+class Tenants(Case):
+    """Shares, as the GPUs measure them."""
+
+    SECONDS = 2
+    MACHINE = {}
+    TENANT = None  # a program: STYLE KERNEL_NS SECONDS
+
+    def launch(self, share, style, kernel_ns):
+        """A tenant that is at work; its process as the GPU sees it."""
+        name = f"t{len(self.started)}"
+        process = self.start(worlds.built(self.TENANT), style, str(kernel_ns), "60",
+                             options=("--share", str(share), "--name", name))
+        if process.stdout.readline() != "ready\n":
+            self.fail(process.communicate(timeout=10))
+        lease = self.agent.get(f"/v1/leases/{name}")
+        return process, lease["processes"][0]["pid"]
+
+    def busy(self, pids, seconds):
+        """The part of the time for which the GPU ran each."""
+        time.sleep(.3)
+        before = self.world.stats()
+        time.sleep(seconds)
+        after = self.world.stats()
+        return [(after[1][pid]["run_ns"] - before[1][pid]["run_ns"]) / (after[0] - before[0])
+                for pid in pids]
+
+    def alone(self, style, kernel_ns):
+        """What such a tenant makes of a GPU that it has to itself."""
+        process, pid = self.launch(1, style, kernel_ns)
+        part, = self.busy([pid], 1)
+        process.terminate()
+        process.wait()
+        return part
+
+    def tenants(self, *wanted):
+        """(share, style, kernel_ns) each.  Their parts of what they could do alone."""
+        self.begin(**self.MACHINE)
+        could = [self.alone(*kind) for _, *kind in wanted]
+        pids = [self.launch(*tenant)[1] for tenant in wanted]
+        did = [part / alone for part, alone in zip(self.busy(pids, self.SECONDS), could)]
+        self.assertGreater(sum(did), .6, "the GPU was mostly idle")
+        return [part / sum(did) for part in did]
+
+    def assert_parts(self, tenants, points=2):
+        parts = self.tenants(*tenants)
+        for (share, *_), part in zip(tenants, parts):
+            self.assertAlmostEqual(part, share, delta=points / 100, msg=(tenants, parts))
