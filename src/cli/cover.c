@@ -103,7 +103,8 @@ int clv_cover_prepare(const char *folder, const char *soname, const char *gate,
 	if (r == 0)
 		r = make_file(ret->real, err);
 	if (r == 0)
-		r = clv_shim_write(ret->shim, soname, gate_path, ret->real, err);
+		r = clv_shim_write(
+			ret->shim, soname, gate_path, ret->real, ret->original, err);
 	if (r < 0)
 		clv_cover_done(ret);
 	return r;

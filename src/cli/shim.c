@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/versions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MARKER "cleave shim 1"
+#define MARKER "cleave shim 2"
 #define SELF "/proc/self/exe"
 #define PAGE 0x10000 /* of any kernel */
 
@@ -30,7 +31,13 @@ enum {
 enum {
 	NEED_GATE,
 	NEED_LIBRARY,
-	N_ENTRIES = 11,
+	N_ENTRIES = 14,
+};
+
+/* A version that the library has: programs that were linked with it ask for that. */
+struct version {
+	ElfW(Verdef) head;
+	ElfW(Verdaux) name;
 };
 
 struct shim {
@@ -40,6 +47,8 @@ struct shim {
 	ElfW(Sym) symbol;
 	uint32_t hash[4];
 	uint32_t gnu_hash[7];
+	struct version versions[CLV_VERSIONS_MAX];
+	ElfW(Half) symbol_version;
 	char marker[16];
 	uint32_t n_bytes; /* of all of it */
 	char strings[3 * CLV_PATH_MAX];
@@ -104,8 +113,43 @@ static void set_parts(struct shim *shim)
 		(ElfW(Phdr)){.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W};
 }
 
+static uint32_t hash_of(const char *name)
+{
+	uint32_t value = 0;
+
+	for (; *name; name++) {
+		value = (value << 4) + (unsigned char)*name;
+		value ^= (value & 0xf0000000) >> 24;
+		value &= 0x0fffffff;
+	}
+	return value;
+}
+
+/* Returns how many there are; where there is no room for their names, none. */
+static size_t set_versions(struct shim *shim, const struct clv_versions *versions)
+{
+	for (size_t i = 0; i < versions->n; i++) {
+		size_t name = add_string(shim, versions->names[i]);
+		bool is_last = i + 1 == versions->n;
+
+		if (name == SIZE_MAX)
+			return 0;
+		shim->versions[i].head = (ElfW(Verdef)){
+			.vd_version = VER_DEF_CURRENT,
+			.vd_flags = i == 0 ? VER_FLG_BASE : 0,
+			.vd_ndx = (ElfW(Half))(i + 1),
+			.vd_cnt = 1,
+			.vd_hash = hash_of(versions->names[i]),
+			.vd_aux = sizeof(shim->versions[i].head),
+			.vd_next = is_last ? 0 : sizeof(shim->versions[i]),
+		};
+		shim->versions[i].name.vda_name = (ElfW(Word))name;
+	}
+	return versions->n;
+}
+
 /* It stays once it is loaded: the library stays, and has the same name. */
-static void set_dynamic(struct shim *shim, const size_t names[3])
+static void set_dynamic(struct shim *shim, const size_t names[3], size_t n_versions)
 {
 	const struct {
 		ElfW(Sxword) tag;
@@ -121,6 +165,10 @@ static void set_dynamic(struct shim *shim, const size_t names[3])
 		{DT_SYMTAB, AT(symbol)},
 		{DT_SYMENT, sizeof(shim->symbol)},
 		{DT_FLAGS_1, DF_1_NODELETE},
+		/* These last, for there may be none. */
+		{n_versions ? DT_VERDEF : DT_NULL, AT(versions)},
+		{DT_VERDEFNUM, n_versions},
+		{DT_VERSYM, AT(symbol_version)},
 		{DT_NULL, 0},
 	};
 
@@ -151,9 +199,10 @@ static int write_all(const char *path, const struct shim *shim, struct clv_error
 }
 
 int clv_shim_write(const char *path, const char *soname, const char *gate,
-	const char *library, struct clv_error *err)
+	const char *library, const char *original, struct clv_error *err)
 {
 	struct shim shim = {.marker = MARKER, .n_bytes = AT(strings) + 1};
+	struct clv_versions versions;
 	const size_t names[3] = {
 		add_string(&shim, soname),
 		add_string(&shim, gate),
@@ -168,8 +217,10 @@ int clv_shim_write(const char *path, const char *soname, const char *gate,
 			return clv_error_set(
 				err, -ENAMETOOLONG, "the path %.200s is too long", gate);
 	}
+	clv_versions_read(original, &versions);
+	set_dynamic(&shim, names, set_versions(&shim, &versions));
+	/* And their size. */
 	set_parts(&shim);
-	set_dynamic(&shim, names);
 	return write_all(path, &shim, err);
 }
 

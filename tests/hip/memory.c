@@ -330,8 +330,7 @@ static void refused(void)
 	for (int i = 0; i < 10000; i++)
 		CHECK(hipModuleLaunchKernel(function, 1, 1, 1, 100000, 1, 1, 0, NULL,
 			      parameters, NULL) != 0);
-	OK(hipModuleLaunchKernel(
-		function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+	OK(hipModuleLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
 	OK(hipDeviceSynchronize());
 }
 

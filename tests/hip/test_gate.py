@@ -6,20 +6,85 @@ usage: test_gate.py --build BUILD --rocm 5|6 [unittest arguments]
 import subprocess
 
 import machine
+import worlds
+
+QUOTA = ("--share", "0.5", "--memory", "1G")
+
+
+class Names(machine.Case):
+    def test_every_way_leads_to_the_gate(self):
+        self.begin()
+        self.assertEqual(self.run_in_lease(machine.program("hip-names")), "0 failed\n")
 
 
 class Memory(machine.Case):
-    def test_quota(self):
-        self.begin()
+    def cases(self):
         names = subprocess.run([machine.program("hip-memory")], text=True, capture_output=True,
                                check=True, env=self.agent.env).stdout.split()
         self.assertGreater(len(names), 10)
-        for name in names:
+        return names
+
+    def test_quota(self):
+        self.begin()
+        for name in self.cases():
             with self.subTest(name):
-                self.run_in_lease(machine.program("hip-memory"), name,
-                                  options=("--share", "0.5", "--memory", "1G"))
+                self.run_in_lease(machine.program("hip-memory"), name, options=QUOTA)
         self.assertLessEqual(max(p["peak"] // machine.MIB for p in self.world.stats()[1].values()),
                              1024 + 64, "with the context, what the GPU has seen")
+
+    def test_without_an_environment(self):
+        """What finds the gate is what lies in the libraries' place."""
+        self.begin()
+        emptied = ("env", "-i", f"CLV_HIP_DOUBLE={self.world.folder}")
+        for name in self.cases():
+            with self.subTest(name):
+                self.run_in_lease(*emptied, machine.program("hip-memory"), name, options=QUOTA)
+        process = self.start(*emptied, machine.program("hip-names"), "unset")
+        self.assertEqual(process.communicate(timeout=60), ("0 failed\n", ""))
+
+
+class Devices(machine.Case):
+    def test_the_leases_device_alone(self):
+        """Whatever the program says of itself; a number is of the lease's devices."""
+        self.begin(models=("MI300X", "MI210"))
+        for variable in ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
+            for said, seen in ((None, "1"), ("0", "1"), ("2", "0"), ("GPU-", "0")):
+                with self.subTest(variable=variable, said=said):
+                    script = "" if said is None else f"export {variable}={said}; "
+                    out = self.run_in_lease(
+                        "sh", "-c", f"{script}exec {machine.program('hip-count')}", device="gpu1")
+                    self.assertEqual(out.strip(), seen)
+
+    def test_a_list_that_is_lost(self):
+        self.begin(models=("MI300X", "MI210"))
+        out = self.run_in_lease("env", "-u", "ROCR_VISIBLE_DEVICES", machine.program("hip-count"))
+        self.assertEqual(out.strip(), "1")
+
+    def test_two_whole_devices(self):
+        self.begin(models=("MI300X", "MI300X", "MI210"))
+        out = self.run_in_lease(machine.program("hip-count"), options=("--count", "2"), device=None)
+        self.assertEqual(out.strip(), "2")
+
+    def test_no_lease_no_device(self):
+        """A process that has the gate and no lease sees no GPU."""
+        self.begin()
+        done = subprocess.run(
+            [machine.program("hip-tenant"), "queue", "100000", "1"], text=True,
+            capture_output=True, check=False,
+            env={**self.agent.env, "CLEAVE_LEASE": "/nonexistent",
+                 "LD_PRELOAD": worlds.built("src/gate/libcleave-hip.so")})
+        self.assertIn("hipInit(0): 100", done.stderr)
+
+
+class Hsa(machine.Case):
+    def test_who_goes_below_hip(self):
+        """Gets no queue; a copy is complete when the call returns."""
+        self.begin()
+        direct = machine.program("hip-direct")
+        alone = subprocess.run([direct], text=True, capture_output=True, check=True,
+                               env=self.agent.env).stdout
+        self.assertEqual(alone.split()[:4], ["0", "0", "0", "0"])
+        self.assertEqual(self.run_in_lease(direct), "1002 1008 0 0 0\n")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ static void test_loads(void **state)
 	void *shim, *gate;
 
 	(void)state;
-	assert_int_equal(clv_shim_write(path, NAME, GATE, LIBRARY, NULL), 0);
+	assert_int_equal(clv_shim_write(path, NAME, GATE, LIBRARY, "", NULL), 0);
 	shim = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!shim)
 		fail_msg("%s", dlerror());
@@ -64,7 +64,7 @@ static void test_is_read_again(void **state)
 	char library[CLV_PATH_MAX] = "";
 
 	(void)state;
-	assert_int_equal(clv_shim_write(path, NAME, GATE, "/a/library", NULL), 0);
+	assert_int_equal(clv_shim_write(path, NAME, GATE, "/a/library", "", NULL), 0);
 	assert_true(clv_shim_read(path, library));
 	assert_string_equal(library, "/a/library");
 	assert_false(clv_shim_read("/proc/self/exe", library));
@@ -80,7 +80,7 @@ static void test_is_damaged(void **state)
 	struct stat st;
 
 	(void)state;
-	assert_int_equal(clv_shim_write(path, NAME, GATE, LIBRARY, NULL), 0);
+	assert_int_equal(clv_shim_write(path, NAME, GATE, LIBRARY, "", NULL), 0);
 	assert_int_equal(stat(path, &st), 0);
 	for (off_t at = 0; at < st.st_size; at++) {
 		_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -103,10 +103,10 @@ static void test_what_has_no_room(void **state)
 	assert_non_null(name);
 	memset(name, 'x', 4 * CLV_PATH_MAX - 1);
 	name[4 * CLV_PATH_MAX - 1] = '\0';
-	assert_int_equal(clv_shim_write(path, NAME, name, LIBRARY, &err), -ENAMETOOLONG);
-	assert_int_equal(clv_shim_write("/dev/full", NAME, GATE, LIBRARY, &err), -ENOSPC);
+	assert_int_equal(clv_shim_write(path, NAME, name, LIBRARY, "", &err), -ENAMETOOLONG);
+	assert_int_equal(clv_shim_write("/dev/full", NAME, GATE, LIBRARY, "", &err), -ENOSPC);
 	assert_int_equal(
-		clv_shim_write("/no/such/folder/x", NAME, GATE, LIBRARY, &err), -ENOENT);
+		clv_shim_write("/no/such/folder/x", NAME, GATE, LIBRARY, "", &err), -ENOENT);
 	assert_non_null(strstr(err.msg, "/no/such/folder/x"));
 }
 

@@ -47,10 +47,11 @@ static const struct clv_hook *find_hook(
 	return hook;
 }
 
-static bool vendor_has(const struct clv_hooked_library *library, const char *symbol)
+static bool vendor_has(
+	const struct clv_hooked_library *library, const struct clv_hook *hook)
 {
 	void *vendor = clv_library_open(library, RTLD_LAZY | RTLD_NOLOAD);
-	bool has = vendor && clv_real_dlsym(vendor, symbol);
+	bool has = vendor && clv_library_find(vendor, hook);
 
 	if (vendor)
 		dlclose(vendor);
@@ -96,7 +97,8 @@ void *clv_find_for_dlsym(void *handle, const char *symbol)
 	real = clv_real_dlsym(handle, symbol);
 	if (real && real != wrapper)
 		return is_of_another_gate(real) ? NULL : wrapper;
-	return vendor_has(library, symbol) ? NULL : deny(library, handle);
+	/* By a version libc would go past it, for it has none. */
+	return vendor_has(library, hook) ? wrapper : deny(library, handle);
 }
 
 /* dlsym(handle, symbol), dlvsym(handle, symbol, version): ask above, else go on to libc's

@@ -69,6 +69,15 @@ static bool is_refused(const struct clv_hooked_library *library)
 	return true;
 }
 
+/* What a library needs may need the gate, where cleave run has put that before it; then
+ * what the library lacks is found there. */
+void *clv_library_find(void *vendor, const struct clv_hook *hook)
+{
+	void *real = clv_real_dlsym(vendor, hook->symbol);
+
+	return real == (void *)(uintptr_t)hook->wrapper ? NULL : real;
+}
+
 void clv_library_fill(const struct clv_hooked_library *library)
 {
 	void *vendor = is_refused(library)
@@ -77,7 +86,7 @@ void clv_library_fill(const struct clv_hooked_library *library)
 
 	for (uint32_t i = 0; i < library->n_hooks; i++) {
 		const struct clv_hook *hook = &library->hooks[i];
-		void *real = vendor ? clv_real_dlsym(vendor, hook->symbol) : NULL;
+		void *real = vendor ? clv_library_find(vendor, hook) : NULL;
 
 		*hook->real = real ? (clv_function)(uintptr_t)real : library->lacking;
 	}

@@ -42,6 +42,9 @@ extern const struct clv_hooked_library *const clv_hooked_libraries[]
  * first that can be. */
 void *clv_library_open(const struct clv_hooked_library *library, int flags);
 
+/* What the library itself has by the name of the hook, or NULL. */
+void *clv_library_find(void *vendor, const struct clv_hook *hook);
+
 /* Opens the library and fills in the real functions; what it lacks answers for itself.
  * In a program that is linked statically it answers for all of it.
  * Once per library, and never from inside a look-up of a symbol. */
