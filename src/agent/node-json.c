@@ -489,7 +489,7 @@ static int read_cores(const json_t *json, struct clv_cores_state *ret)
 static const struct {
 	const char *name, *executor;
 } backends[] = {
-	{"amd", "none"},
+	{"amd", "gate"},
 	{"nvidia", "gate"},
 	{"opencl", "gate"},
 	{"sim", "none"},

@@ -19,10 +19,12 @@
 #define NEW_PART 0.25  /* of the mean, that is of the last look */
 #define TOLERATED 0.20 /* of the device */
 
-/* One that never attached has a gate to pass as well: its turns were none. */
+/* One that never attached has a gate to pass as well: its turns were none.  What amdgpu
+ * says is of a moment, and of the few that are looked at no mean tells anything. */
 static bool has_gate(const struct clv_agent_device *device)
 {
-	return !device->parent && strcmp(clv_executor_name(device), "none") != 0;
+	return !device->parent && strcmp(clv_executor_name(device), "none") != 0 &&
+	       strcmp(device->info.backend, "amd") != 0;
 }
 
 static double take_held(struct clv_lease *lease, uint64_t now_ns)

@@ -60,9 +60,9 @@ struct clv_attach_reply {
 	uint32_t version;
 	int32_t status; /* 0 or a negative errno; then there are no file descriptors */
 	uint32_t slot;
-	/* Which device: for OpenCL as struct clv_device_locator has it; for the others its
-	 * name in model, "" where the lease has several: for CUDA the UUID, for HIP as
-	 * ROCR_VISIBLE_DEVICES has it. */
+	/* Which device: for OpenCL as struct clv_device_locator has it; for the others
+	 * its name in model, "" where the lease has several: for CUDA the UUID, for HIP
+	 * as ROCR_VISIBLE_DEVICES has it. */
 	char platform[128];
 	char model[128];
 	uint32_t ordinal;

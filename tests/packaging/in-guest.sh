@@ -136,7 +136,8 @@ check "and nobody is refused" [ ! -s /tmp/calls ]
 systemctl --quiet unmask --runtime cleaved.socket
 
 rm -r /etc/systemd/system/cleaved.service.d
-dpkg --purge cleave-agent cleave cleave-gate-opencl cleave-gate-cuda libcleave-dev libcleave0 >/dev/null 2>&1
+dpkg --purge cleave-agent cleave cleave-gate-opencl cleave-gate-cuda cleave-gate-hip libcleave-dev \
+	libcleave0 >/dev/null 2>&1
 check "a purge leaves nothing" is_nothing_left
 echo end
 systemctl poweroff --force

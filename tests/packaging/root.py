@@ -14,7 +14,7 @@ import confine
 import manager
 
 OWN = ("cleave", "cleave-agent", "cleave-gate-opencl", "cleave-gate-cuda",
-       "libcleave-dev", "libcleave0")
+       "cleave-gate-hip", "libcleave-dev", "libcleave0")
 FOR_PROGRAMS = ("ocl-icd-libopencl1", "pocl-opencl-icd")
 ELSEWHERE = ("proc", "sys", "dev")
 # Not chroot: whoever is in one may make no namespaces, and cleave run does.

@@ -70,7 +70,7 @@ def whole_gpu():
     check.equal(device["model"], "AMD Instinct MI300X OAM", "model")
     check.equal([device[k] for k in ("name", "vendor", "driver", "type", "backend",
                                      "executor", "pci_address", "hive", "numa_node")],
-                ["", "amd", "6.12.12", "gpu", "amd", "none", "0000:05:00.0", "", 1],
+                ["", "amd", "6.12.12", "gpu", "amd", "gate", "0000:05:00.0", "", 1],
                 "what it is")
     check.equal(device["memory_bytes"], 192 * GIB, "memory")
     check.equal(device["compute_units"], 304, "compute units")

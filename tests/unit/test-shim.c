@@ -103,10 +103,13 @@ static void test_what_has_no_room(void **state)
 	assert_non_null(name);
 	memset(name, 'x', 4 * CLV_PATH_MAX - 1);
 	name[4 * CLV_PATH_MAX - 1] = '\0';
-	assert_int_equal(clv_shim_write(path, NAME, name, LIBRARY, "", &err), -ENAMETOOLONG);
-	assert_int_equal(clv_shim_write("/dev/full", NAME, GATE, LIBRARY, "", &err), -ENOSPC);
 	assert_int_equal(
-		clv_shim_write("/no/such/folder/x", NAME, GATE, LIBRARY, "", &err), -ENOENT);
+		clv_shim_write(path, NAME, name, LIBRARY, "", &err), -ENAMETOOLONG);
+	assert_int_equal(
+		clv_shim_write("/dev/full", NAME, GATE, LIBRARY, "", &err), -ENOSPC);
+	assert_int_equal(
+		clv_shim_write("/no/such/folder/x", NAME, GATE, LIBRARY, "", &err),
+		-ENOENT);
 	assert_non_null(strstr(err.msg, "/no/such/folder/x"));
 }
 
