@@ -47,6 +47,7 @@ static void read_info(const struct clv_pci *pci, const struct clv_xcp_model *mod
 
 	clv_pci_describe(pci, info);
 	info->backend = "amd";
+	info->executor = "gate";
 	if (read_text(pci, "unique_id", text, sizeof(text)) > 0)
 		clv_amd_make_uuid(
 			strtoull(text, NULL, 16), info->uuid, sizeof(info->uuid));
