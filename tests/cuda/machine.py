@@ -29,7 +29,7 @@ class Cuda(worlds.Nvml):
         self.kernel = kernel
         self.put("cuda", cuda)
         self.player = gpus.Player(worlds.built("tests/doubles/cuda/cuda-double-gpu"), self.folder)
-        self.gpu, self.stats = self.player.program, self.player.stats
+        self.gpu = self.player.program
 
     def environment(self):
         env = super().environment()
@@ -39,6 +39,9 @@ class Cuda(worlds.Nvml):
         if self.kernel:
             env["LD_PRELOAD"] = worlds.built("tests/doubles/cuda/libnvidia-rm-double.so")
         return env
+
+    def stats(self):
+        return self.player.stats()
 
     def close(self):
         self.player.close()

@@ -25,11 +25,13 @@ class Hip(worlds.Sysfs):
             f"gpu {model} bdf={place}\n" for place, model in zip(places, models)))
         worlds.write_whole(f"{self.folder}/hip", hip + "\n")
         self.player = gpus.Player(worlds.built("tests/doubles/hip/hip-double-gpu"), self.folder)
-        self.stats = self.player.stats
 
     def environment(self):
         return {**super().environment(), "CLV_HIP_DOUBLE": self.folder,
                 "LD_LIBRARY_PATH": worlds.built(f"tests/doubles/hip/rocm-{ROCM}")}
+
+    def stats(self):
+        return self.player.stats()
 
     def close(self):
         self.player.close()
