@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 DOCUMENT = HERE.parent.parent / "docs/isolation.md"
 BEGIN, END = "<!-- bypass table: begin -->\n", "<!-- bypass table: end -->"
 VERDICTS = ("held", "charged", "detected", "open")
-APIS = (("opencl", "OpenCL"), ("cuda", "CUDA"))
+APIS = (("opencl", "OpenCL"), ("cuda", "CUDA"), ("hip", "HIP"))
 WORDS = {"held": "held", "charged": "charged", "detected": "detected", "open": "**open**"}
 
 Row = namedtuple("Row", "api name tries verdict level note")

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tries ways round the limits that go through HIP and holds what becomes of them against table.tsv.
+
+usage: hip.py --build BUILD [--sample] [NAME...]
+
+Prints TAP, a line for each row.  What a program takes is what the GPU itself says that it ran, and
+what memory it has.
+"""
+import argparse
+import os
+import shutil
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "hip"))
+
+import machine  # noqa: E402
+import table  # noqa: E402
+import worlds  # noqa: E402
+
+QUOTA_MIB, CONTEXT_MIB = 1024, 1
+SHARE, TOLERATED, SECONDS = .25, .04, 2
+OPTIONS = ("--share", str(SHARE), "--memory", f"{QUOTA_MIB}M")
+LIBRARY = "libamdhip64.so.6"
+
+
+class Session(machine.Case):
+    def runTest(self):
+        pass
+
+    def open(self):
+        self.begin(hip=f"context-mib {CONTEXT_MIB}\ndevice-mb-s 1000")
+
+    def way(self, name, before=(), env=None):
+        return self.start(*before, worlds.built("tests/bypass/bypass-hip"), name, options=OPTIONS,
+                          env=env)
+
+    def mib(self):
+        """What the GPU has given out, and for how many processes."""
+        alive = [p for p in self.world.stats()[1].values() if p["state"] == "alive"]
+        return sum(p["bytes"] for p in alive) / machine.MIB, len(alive)
+
+
+def judge_memory(session):
+    time.sleep(.2)
+    mib, n = session.mib()
+    held = 0 < mib <= QUOTA_MIB + n * CONTEXT_MIB
+    return "held" if held else "open", f"{mib:.0f} MiB of {QUOTA_MIB} in {n} processes"
+
+
+def memory(way=None, before=(), n_lines=1, env=None):
+    def check(session, name):
+        program = session.way(way or name, before(session) if callable(before) else before, env)
+        lines = [program.stdout.readline() for _ in range(n_lines)]
+        if not all(line.startswith("took") for line in lines):
+            raise RuntimeError((lines, program.communicate(timeout=10)))
+        return judge_memory(session)
+    return check
+
+
+def emptied(session):
+    return "env", "-i", f"CLV_HIP_DOUBLE={session.world.folder}"
+
+
+def by_path(copied):
+    def check(session, _):
+        path = worlds.built(f"tests/doubles/hip/rocm-6/{LIBRARY}")
+        if copied:
+            own = os.path.join(session.world.folder, "libother.so")
+            shutil.copy(path, own)
+            path = own
+        return memory("opened", env={"WAY_LIBRARY": path})(session, None)
+    return check
+
+
+def share(way=None):
+    """Beside a neighbour that always has work."""
+    def check(session, name):
+        program = session.way(way or name)
+        neighbour = session.start(worlds.built("tests/hip/hip-tenant-6"), "queue", "100000", "60",
+                                  options=("--share", str(1 - SHARE), "--name", "neighbour"))
+        for each in (program, neighbour):
+            if each.stdout.readline() != "ready\n":
+                raise RuntimeError(each.communicate(timeout=10))
+        own = session.agent.get("/v1/leases/neighbour")["processes"][0]["pid"]
+        time.sleep(.5)
+        before = session.world.stats()
+        time.sleep(SECONDS)
+        after = session.world.stats()
+        ran = {pid: p["run_ns"] - before[1].get(pid, {"run_ns": 0})["run_ns"]
+               for pid, p in after[1].items()}
+        part = 1 - ran[own] / sum(ran.values())
+        return "held" if part <= SHARE + TOLERATED else "open", f"{part:.3f} of {SHARE}"
+    return check
+
+
+def refused(session, name):
+    program = session.way(name)
+    said = program.communicate(timeout=20)[0].split("\n")[1]
+    return "held" if said.startswith("refused") else "open", said
+
+
+CHECKS = {
+    "allocations": memory(),
+    "fine-grained": memory(),
+    "odd-sizes": memory(),
+    "pitched": memory(),
+    "arrays": memory(),
+    "pool-of-device": memory(),
+    "pools-many": memory(),
+    "physical": memory(),
+    "mapped": memory(),
+    "graph-nodes": memory(),
+    "below-hip": memory(),
+    "regions": memory(),
+    "many-processes": memory(n_lines=4),
+    "no-preload": memory("allocations", ("env", "-u", "LD_PRELOAD")),
+    "empty-environment": memory("allocations", emptied),
+    "absolute": by_path(False),
+    "copy-of-library": by_path(True),
+    "waits": share(),
+    "streams-destroyed": share(),
+    "processes": share(),
+    "callbacks": share(),
+    "copies-below": share(),
+    "queue-below": refused,
+}
+
+
+def attempt(name, wanted):
+    """One line of TAP."""
+    session = Session()
+    try:
+        session.open()
+        verdict, facts = CHECKS[name](session, name)
+    except machine.gpus.unittest.SkipTest as reason:
+        return f"ok {{}} {name} # SKIP {reason}"
+    except (RuntimeError, OSError, AssertionError, machine.gpus.subprocess.TimeoutExpired) as trouble:
+        return f"not ok {{}} {name}: {trouble}"
+    finally:
+        session.doCleanups()
+    if verdict == wanted:
+        return f"ok {{}} {name}: {verdict}: {facts}"
+    return f"not ok {{}} {name}: {verdict}, and the table says {wanted}: {facts}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--sample", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    worlds.set_build(options.build)
+    rows = {row.name: row for row in table.read() if row.api == "hip"}
+    if set(rows) != set(CHECKS):
+        sys.exit(f"table.tsv and the checks differ: {sorted(set(rows) ^ set(CHECKS))}")
+    names = options.names or list(rows)[::4 if options.sample else 1]
+    print(f"1..{len(names)}", flush=True)
+    failed = 0
+    for number, name in enumerate(names, 1):
+        # One of work that is to be held may be measured again.
+        lines = [attempt(name, rows[name].verdict)]
+        if lines[0].startswith("not"):
+            lines.append(attempt(name, rows[name].verdict))
+        failed += lines[-1].startswith("not")
+        print(lines[-1].replace("{}", str(number), 1), flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
