@@ -108,6 +108,7 @@ static void remove_namespace(int fd)
 		{CLV_DRIVERS_REAL, CLV_DRIVER_HIP_5},
 		{CLV_DRIVERS_REAL, CLV_DRIVER_HIP_6},
 		{CLV_DRIVERS_REAL, CLV_DRIVER_HIP_7},
+		{CLV_DRIVERS_BELOW, CLV_DRIVER_HSA},
 	};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(entries); i++) {

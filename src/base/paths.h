@@ -18,8 +18,9 @@ struct clv_error;
 #define CLV_GATE_CUDA "libcleave-cuda.so"
 #define CLV_GATE_HIP "libcleave-hip.so"
 
-/* The drivers' libraries that a lease's mount namespace covers.  Beside the gate are two
- * folders: what programs find in place of a library, and what the gate finds. */
+/* The drivers' libraries that a lease's mount namespace covers.  Beside the gate are
+ * folders: what programs find in place of a library, what the gate finds, and, of what
+ * that needs in its turn by looking beside itself, what the gate finds. */
 #define CLV_DRIVER_CUDA "libcuda.so.1"
 #define CLV_DRIVER_NVML "libnvidia-ml.so.1"
 #define CLV_DRIVER_HSA "libhsa-runtime64.so.1"
@@ -28,6 +29,7 @@ struct clv_error;
 #define CLV_DRIVER_HIP_7 "libamdhip64.so.7"
 #define CLV_DRIVERS "drivers"
 #define CLV_DRIVERS_REAL "drivers.real"
+#define CLV_DRIVERS_BELOW "drivers.below"
 
 /* The calling user's runtime folder: $XDG_RUNTIME_DIR/cleave, else /run/user/UID/cleave
  * if /run/user/UID is ours, else /tmp/cleave-UID.  With make, it is created (0700).

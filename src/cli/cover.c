@@ -87,8 +87,8 @@ void clv_cover_find(const char *soname, struct clv_cover *ret)
 	clv_libraries_each(soname, add_copy, ret);
 }
 
-int clv_cover_prepare(const char *folder, const char *soname, const char *gate,
-	struct clv_cover *ret, struct clv_error *err)
+int clv_cover_prepare(const char *folder, const char *real_folder, const char *soname,
+	const char *gate, struct clv_cover *ret, struct clv_error *err)
 {
 	char gate_path[CLV_PATH_MAX];
 	int r;
@@ -99,7 +99,7 @@ int clv_cover_prepare(const char *folder, const char *soname, const char *gate,
 	snprintf(gate_path, sizeof(gate_path), "%s/%s", folder, gate);
 	r = make_folder(folder, CLV_DRIVERS, soname, ret->shim, err);
 	if (r == 0)
-		r = make_folder(folder, CLV_DRIVERS_REAL, soname, ret->real, err);
+		r = make_folder(folder, real_folder, soname, ret->real, err);
 	if (r == 0)
 		r = make_file(ret->real, err);
 	if (r == 0)

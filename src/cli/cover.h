@@ -24,9 +24,9 @@ struct clv_cover {
 void clv_cover_find(const char *soname, struct clv_cover *ret);
 
 /* Finds the library as the caller's programs would and makes the files for it in the
- * lease's folder, where the gate is too. */
-int clv_cover_prepare(const char *folder, const char *soname, const char *gate,
-	struct clv_cover *ret, struct clv_error *err);
+ * lease's folder, where the gate is too; it is going to be in the real_folder of that. */
+int clv_cover_prepare(const char *folder, const char *real_folder, const char *soname,
+	const char *gate, struct clv_cover *ret, struct clv_error *err);
 
 /* Frees what was found; the files stay. */
 void clv_cover_done(struct clv_cover *cover);

@@ -164,17 +164,37 @@ int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	return find_original(ret, err);
 }
 
+/* Beside the others it is the shim of it that they find. */
+static int link_needed(
+	const struct clv_namespace *ns, const char *needed, struct clv_error *err)
+{
+	char from[CLV_PATH_MAX + 32], to[CLV_PATH_MAX + 32];
+
+	snprintf(from, sizeof(from), "../" CLV_DRIVERS "/%s", needed);
+	snprintf(to, sizeof(to), "%s/" CLV_DRIVERS_REAL "/%s", ns->folder, needed);
+	if (symlink(from, to) < 0 && errno != EEXIST && errno != ENOENT)
+		return clv_error_errno(err, errno, "cannot make %s", to);
+	return 0;
+}
+
 int clv_namespace_cover(struct clv_namespace *ns, const struct clv_preload *preload,
 	struct clv_error *err)
 {
+	bool is_needed, has_needed = false;
 	int r = 0;
 
 	for (size_t i = 0; preload && r == 0 && i < CLV_ARRAY_SIZE(ns->covers); i++) {
-		if (preload->libraries[i])
-			r = clv_cover_prepare(ns->folder, preload->libraries[i],
-				preload->gate, &ns->covers[i], err);
+		const char *library = preload->libraries[i];
+
+		if (!library)
+			continue;
+		is_needed = preload->needed && strcmp(library, preload->needed) == 0;
+		r = clv_cover_prepare(ns->folder,
+			is_needed ? CLV_DRIVERS_BELOW : CLV_DRIVERS_REAL, library,
+			preload->gate, &ns->covers[i], err);
+		has_needed |= is_needed && ns->covers[i].n_copies > 0;
 	}
-	return r;
+	return r == 0 && has_needed ? link_needed(ns, preload->needed, err) : r;
 }
 
 static int write_proc(const char *path, const char *text, struct clv_error *err)
@@ -375,12 +395,13 @@ void clv_namespace_remove(struct clv_namespace *ns)
 	static const char *const files[] = {
 		"vendors/cleave.icd",
 		"vendors.real/chosen.icd",
+		CLV_DRIVERS_REAL "/" CLV_DRIVER_HSA,
 		CLV_GATE_OPENCL,
 		CLV_GATE_CUDA,
 		CLV_GATE_HIP,
 	};
-	static const char *const folders[] = {
-		"vendors", "vendors.real", CLV_DRIVERS, CLV_DRIVERS_REAL};
+	static const char *const folders[] = {"vendors", "vendors.real", CLV_DRIVERS,
+		CLV_DRIVERS_REAL, CLV_DRIVERS_BELOW};
 	char path[CLV_PATH_MAX + 32];
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(files); i++) {

@@ -25,6 +25,7 @@ const struct clv_preload clv_preloads[CLV_N_PRELOADS] = {
 			.probe = "hsa_init",
 			.libraries = {CLV_DRIVER_HSA, CLV_DRIVER_HIP_5, CLV_DRIVER_HIP_6,
 				CLV_DRIVER_HIP_7},
+			.needed = CLV_DRIVER_HSA,
 		},
 };
 

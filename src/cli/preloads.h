@@ -15,6 +15,8 @@ struct clv_preload {
 	const char *probe; /* a function that the gate has, and the first library */
 	/* What the lease's mount namespace covers; NULL ends it, if there is room. */
 	const char *libraries[CLV_PRELOAD_LIBRARIES_MAX];
+	/* That of them which the others need, and may look for beside themselves. */
+	const char *needed;
 };
 
 enum {

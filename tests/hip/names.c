@@ -113,8 +113,7 @@ int main(int argc, char **argv)
 	look_up(RTLD_NEXT, "a look-up in the rest");
 	look_up(dlopen(sonames[0], RTLD_LAZY), "a look-up in HIP");
 	function = dlsym(dlopen(sonames[1], RTLD_LAZY), "hsa_init");
-	if (is_preloaded)
-		check("a look-up in HSA", "hsa_init", function, "hsa_init");
+	check("a look-up in HSA", "hsa_init", function, "hsa_init");
 #if ROCM >= 6
 	ask();
 #else

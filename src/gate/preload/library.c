@@ -11,18 +11,21 @@
 /* cleave run mounts it beside the gate, by the path that the gate was loaded from. */
 static void *open_behind(const char *soname, int flags)
 {
+	static const char *const folders[] = {CLV_DRIVERS_BELOW, CLV_DRIVERS_REAL};
 	char path[CLV_PATH_MAX];
+	void *vendor = NULL;
 	const char *slash;
 	Dl_info self;
 
 	if (!dladdr((void *)(uintptr_t)clv_library_open, &self) || !self.dli_fname)
 		return NULL;
 	slash = strrchr(self.dli_fname, '/');
-	if (!slash)
-		return NULL;
-	snprintf(path, sizeof(path), "%.*s/" CLV_DRIVERS_REAL "/%s",
-		(int)(slash - self.dli_fname), self.dli_fname, soname);
-	return dlopen(path, flags);
+	for (int i = 0; slash && !vendor && i < 2; i++) {
+		snprintf(path, sizeof(path), "%.*s/%s/%s", (int)(slash - self.dli_fname),
+			self.dli_fname, folders[i], soname);
+		vendor = dlopen(path, flags);
+	}
+	return vendor;
 }
 
 /* By its name first, even where that leads back here: what is in its place must be loaded
