@@ -3,10 +3,12 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/shim.h"
+#include "cli/versions.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,6 +39,16 @@ static int remove_file(void **state)
 {
 	(void)state;
 	return unlink(path);
+}
+
+/* Where the loader has it from. */
+static const char *path_of_library(void)
+{
+	struct link_map *library = NULL;
+	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, &library), 0);
+	return library->l_name;
 }
 
 static void test_loads(void **state)
@@ -73,14 +85,37 @@ static void test_is_read_again(void **state)
 	assert_string_equal(library, "/a/library");
 }
 
+/* Programs that are linked with a library ask for its versions, in the loader's words. */
+static void test_has_the_librarys_versions(void **state)
+{
+	static struct clv_versions of_library, of_shim;
+	const char *library = path_of_library();
+
+	(void)state;
+	clv_versions_read(library, &of_library);
+	assert_true(of_library.n > 2);
+	assert_string_equal(of_library.names[0], LIBRARY);
+	assert_int_equal(clv_shim_write(path, NAME, GATE, LIBRARY, library, NULL), 0);
+	clv_versions_read(path, &of_shim);
+	assert_int_equal(of_shim.n, of_library.n);
+	for (size_t i = 0; i < of_shim.n; i++)
+		assert_string_equal(of_shim.names[i], of_library.names[i]);
+	clv_versions_read("/dev/null", &of_shim);
+	assert_int_equal(of_shim.n, 0);
+	clv_versions_read("/no/such/file", &of_shim);
+	assert_int_equal(of_shim.n, 0);
+}
+
 /* Whatever is in it, nothing is read behind its end. */
 static void test_is_damaged(void **state)
 {
+	static struct clv_versions versions;
 	char library[CLV_PATH_MAX];
 	struct stat st;
 
 	(void)state;
-	assert_int_equal(clv_shim_write(path, NAME, GATE, LIBRARY, "", NULL), 0);
+	assert_int_equal(
+		clv_shim_write(path, NAME, GATE, LIBRARY, path_of_library(), NULL), 0);
 	assert_int_equal(stat(path, &st), 0);
 	for (off_t at = 0; at < st.st_size; at++) {
 		_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -90,6 +125,8 @@ static void test_is_damaged(void **state)
 		assert_int_equal(pwrite(fd, &damaged, 1, at), 1);
 		if (clv_shim_read(path, library))
 			assert_true(strlen(library) < sizeof(library));
+		clv_versions_read(path, &versions);
+		assert_true(versions.n <= CLV_VERSIONS_MAX);
 		assert_int_equal(pwrite(fd, &old, 1, at), 1);
 	}
 }
@@ -118,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loads),
 		cmocka_unit_test(test_is_read_again),
+		cmocka_unit_test(test_has_the_librarys_versions),
 		cmocka_unit_test(test_is_damaged),
 		cmocka_unit_test(test_what_has_no_room),
 	};
