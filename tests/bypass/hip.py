@@ -61,7 +61,7 @@ def memory(way=None, before=(), n_lines=1, env=None):
 
 
 def emptied(session):
-    return "env", "-i", f"CLV_HIP_DOUBLE={session.world.folder}"
+    return "env", "-i", f"CLV_HIP_DOUBLE={session.world.gpus}"
 
 
 def by_path(copied):

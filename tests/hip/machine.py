@@ -15,19 +15,25 @@ ROCM = "6"
 
 
 class Hip(worlds.Sysfs):
-    """The GPUs compute: hip-double-gpu plays them."""
+    """The GPUs compute: hip-double-gpu plays them, and tells amdgpu's double what memory it gave."""
 
-    def __init__(self, models=("MI300X",), hip=""):
+    def __init__(self, models=("MI300X",), hip="", config=None):
+        """config: the agent's settings."""
         places = [f"0000:{5 + 16 * i:02x}:00.0" for i in range(len(models))]
         super().__init__([{"bdf": place, "model": model}
                           for place, model in zip(places, models)])
-        worlds.write_whole(f"{self.folder}/amd", "".join(
+        if config:
+            path = os.path.join(self.folder, "cleaved.yaml")
+            worlds.write_whole(path, config)
+            self.arguments = ("--config", path)
+        self.gpus = self.double.control
+        worlds.write_whole(f"{self.gpus}/amd", "".join(
             f"gpu {model} bdf={place}\n" for place, model in zip(places, models)))
-        worlds.write_whole(f"{self.folder}/hip", hip + "\n")
-        self.player = gpus.Player(worlds.built("tests/doubles/hip/hip-double-gpu"), self.folder)
+        worlds.write_whole(f"{self.gpus}/hip", f"tell-sysfs 1\n{hip}\n")
+        self.player = gpus.Player(worlds.built("tests/doubles/hip/hip-double-gpu"), self.gpus)
 
     def environment(self):
-        return {**super().environment(), "CLV_HIP_DOUBLE": self.folder,
+        return {**super().environment(), "CLV_HIP_DOUBLE": self.gpus,
                 "LD_LIBRARY_PATH": worlds.built(f"tests/doubles/hip/rocm-{ROCM}")}
 
     def stats(self):

@@ -35,7 +35,7 @@ class Memory(machine.Case):
     def test_without_an_environment(self):
         """What finds the gate is what lies in the libraries' place."""
         self.begin()
-        emptied = ("env", "-i", f"CLV_HIP_DOUBLE={self.world.folder}")
+        emptied = ("env", "-i", f"CLV_HIP_DOUBLE={self.world.gpus}")
         for name in self.cases():
             with self.subTest(name):
                 self.run_in_lease(*emptied, machine.program("hip-memory"), name, options=QUOTA)

@@ -53,6 +53,19 @@ class Life(machine.Case):
             self.assertEqual(status, 200, said)
             self.assertEqual(one_more(), answer, quota)
 
+    def test_what_no_call_shows(self):
+        """What HSA takes for itself counts in the quota, as the driver says it."""
+        self.begin(config="version: 1\nwatch: {every: 1s, grace: 1s}\n")
+        process = self.start(machine.program("hip-tenant"), "copy", "104857600", "60", options=QUOTA)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+
+        def figures():
+            lease = self.agent.get("/v1/leases/own")
+            return (lease["memory_used_bytes"] // machine.MIB,
+                    lease["memory_overhead_bytes"] // machine.MIB)
+
+        self.assertTrue(wait_until(lambda: figures() == (264, 64), 15), figures())
+
     def test_a_killed_program_leaves_nothing(self):
         self.begin()
         process = self.start(machine.program("hip-tenant"), "queue", "100000", "60")
