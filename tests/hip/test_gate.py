@@ -3,7 +3,9 @@
 
 usage: test_gate.py --build BUILD --rocm 5|6 [unittest arguments]
 """
+import ctypes.util
 import subprocess
+import sys
 
 import machine
 import worlds
@@ -74,6 +76,32 @@ class Devices(machine.Case):
             env={**self.agent.env, "CLEAVE_LEASE": "/nonexistent",
                  "LD_PRELOAD": worlds.built("src/gate/libcleave-hip.so")})
         self.assertIn("hipInit(0): 100", done.stderr)
+
+
+CALLS = """
+import ctypes, sys
+hip, n, p, size = ctypes.CDLL(sys.argv[1]), ctypes.c_int(), ctypes.c_void_p(), ctypes.c_size_t()
+print(hip.hipModuleLaunchKernel(None, 1, 1, 1, 1, 1, 1, 0, None, None, None), hip.hipInit(0),
+      hip.hipGetDeviceCount(ctypes.byref(n)), hip.hipMalloc(ctypes.byref(p), ctypes.c_size_t(4096)),
+      hip.hipMemGetInfo(ctypes.byref(size), ctypes.byref(size)), hip.hipMemcpy(None, None, 0, 0),
+      hip.hipStreamSynchronize(None), hip.hipStreamBeginCapture(ctypes.c_void_p(2), 0))
+"""
+
+
+class Installed(machine.Case):
+    def test_the_vendors_own_library(self):
+        """Behind the gate it says what it says alone: without a GPU, that there is none."""
+        library = ctypes.util.find_library("amdhip64")
+        if not library:
+            self.skipTest("no libamdhip64 is installed")
+        self.begin()
+        command = (sys.executable, "-c", CALLS, library)
+        own = {"LD_LIBRARY_PATH": machine.os.environ.get("LD_LIBRARY_PATH", "")}
+        alone = subprocess.run(command, text=True, capture_output=True, check=True,
+                               env={**self.agent.env, **own}).stdout
+        if alone.split()[1] == "0":
+            self.skipTest("there is a GPU")
+        self.assertEqual(self.run_in_lease(*command, env=own), alone)
 
 
 class Hsa(machine.Case):
