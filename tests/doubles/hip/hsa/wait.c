@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "internal.h"
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,15 @@ bool dhs_compares(int64_t value, int condition, int64_t with)
 		return value < with;
 	}
 	return value >= with;
+}
+
+/* As the runtime does when the kernel tells it that a GPU has gone. */
+static bool is_over(void)
+{
+	if (dgp_machine_lives())
+		return false;
+	fputs("HW Exception by GPU node-1, reason: GPU Hang\n", stderr);
+	abort();
 }
 
 /* --- The machine looks in time --- */
@@ -104,7 +114,7 @@ static int64_t wait_for(hsa_signal handle, int condition, int64_t with, uint64_t
 		word = atomic_load(&dgp_area->notes[number].word);
 		value = atomic_load(&dhs_signal_at(number)->value);
 		if (dhs_compares(value, condition, with) || dgp_clock() >= until ||
-			!dgp_machine_lives())
+			is_over())
 			break;
 		sleep_once(number, word, until);
 	}
@@ -172,7 +182,7 @@ uint32_t hsa_amd_signal_wait_any(uint32_t n, hsa_signal *signals, int *condition
 		uint64_t now = dgp_clock();
 
 		found = first_met(n, signals, conditions, values, ret);
-		if (found != UINT32_MAX || now >= until || !dgp_machine_lives())
+		if (found != UINT32_MAX || now >= until || is_over())
 			break;
 		dgp_sleep_for(&dgp_area->host_word, word, until - now);
 	}
@@ -276,6 +286,7 @@ static void *run(void *unused)
 			call(h);
 		}
 		dgp_sleep_on(&dgp_area->host_word, word);
+		is_over();
 	}
 	return NULL;
 }
