@@ -34,15 +34,17 @@ static struct block *find(const void *p)
 bool dhs_block_add(const struct block *block)
 {
 	struct block *copy = malloc(sizeof(*copy)), **there;
+	bool is_new;
 
 	*copy = *block;
 	pthread_rwlock_wrlock(&lock);
 	there = tsearch(copy, &tree, compare);
+	/* Under the lock still: a deletion puts other things into a node. */
+	is_new = *there == copy;
 	pthread_rwlock_unlock(&lock);
-	if (*there == copy)
-		return true;
-	free(copy);
-	return false;
+	if (!is_new)
+		free(copy);
+	return is_new;
 }
 
 bool dhs_block_find(const void *p, struct block *ret)

@@ -40,15 +40,17 @@ bool dhi_memory_find(const void *p, struct memory *ret)
 bool dhi_memory_add(const struct memory *memory)
 {
 	struct memory *copy = malloc(sizeof(*copy)), **there;
+	bool is_new;
 
 	*copy = *memory;
 	pthread_rwlock_wrlock(&lock);
 	there = tsearch(copy, &tree, compare);
+	/* Under the lock still: a deletion puts other things into a node. */
+	is_new = *there == copy;
 	pthread_rwlock_unlock(&lock);
-	if (*there == copy)
-		return true;
-	free(copy);
-	return false;
+	if (!is_new)
+		free(copy);
+	return is_new;
 }
 
 bool dhi_memory_remove(const void *base, struct memory *ret)
