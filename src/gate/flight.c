@@ -209,11 +209,11 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 		clv_futex_wait(&view->control->phase, word,
 			atomic_load(&clv_gate.n_in_callback) > 0 ? WAIT_BESIDE_CALLBACK_NS
 								 : WAIT_NS);
-		if (is_hopeless(line))
-			return false;
-	} while (atomic_load(&view->control->phase) == word && clv_gate_peek() == view &&
-		 !clv_gate_agent_is_dead(view));
-	return true;
+		if (atomic_load(&view->control->phase) != word ||
+			clv_gate_peek() != view || clv_gate_agent_is_dead(view))
+			return true;
+	} while (!is_hopeless(line));
+	return false;
 }
 
 bool clv_line_wait(struct clv_line *line)
@@ -227,6 +227,8 @@ bool clv_line_wait(struct clv_line *line)
 	}
 	if (is_open(view->control, CLV_PHASE_OF(word))) {
 		stand(line, false);
+		if (is_hopeless(line))
+			return false;
 		wait_for_window();
 	} else if (!clv_gate_agent_is_dead(view)) {
 		stand(line, true);

@@ -340,6 +340,30 @@ static void lock_shared_with_callbacks(void)
 	CHECK(clFinish(other));
 }
 
+/* The driver's thread is inside the callback, so nothing completes, and more is submitted
+ * under the lock than may be in flight at once. */
+static void lock_over_a_full_window(void)
+{
+	cl_command_queue queue = open_queue(0), other = open_queue(0);
+	cl_event event;
+
+	for (int i = 0; i < 20; i++)
+		launch(queue, 2000, 0, NULL, NULL);
+	CHECK(clFinish(queue));
+	pthread_mutex_lock(&counted.lock);
+	launch(queue, 200, 0, NULL, &event);
+	CHECK(clSetEventCallback(event, CL_COMPLETE, count_with_lock, other));
+	CHECK(clFlush(queue));
+	usleep(20000);
+	for (int i = 0; i < 40; i++)
+		launch(queue, 2000, 0, NULL, NULL);
+	pthread_mutex_unlock(&counted.lock);
+	CHECK(clFinish(queue));
+	while (atomic_load(&counted.n_called) < 1)
+		usleep(1000);
+	CHECK(clFinish(other));
+}
+
 static void CL_CALLBACK set_user_event(cl_event event, cl_int status, void *userdata)
 {
 	(void)event;
@@ -545,6 +569,7 @@ static const struct {
 	{ "launches_from_callbacks",         launches_from_callbacks },
 	{ "thread_and_callbacks_in_one_queue", thread_and_callbacks_in_one_queue },
 	{ "lock_shared_with_callbacks",      lock_shared_with_callbacks },
+	{ "lock_over_a_full_window",         lock_over_a_full_window },
 	{ "user_event_from_callback",        user_event_from_callback },
 	{ "queue_released_early",            queue_released_early },
 	{ "user_event_thrown_away",          user_event_thrown_away },
