@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that are no programs: first lines, and headers in ELF. */
+/* Programs that are no programs, and libraries that are none: first lines, headers and
+ * versions in ELF. */
 #include "fuzz.h"
 
 #include "base/error.h"
 #include "cli/preloadable.h"
+#include "cli/versions.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+static void read_versions(const char *path)
+{
+	static struct clv_versions versions;
+
+	clv_versions_read(path, &versions);
+	CLV_MUST(versions.n <= CLV_VERSIONS_MAX);
+	for (size_t i = 0; i < versions.n; i++)
+		CLV_MUST(memchr(versions.names[i], '\0', CLV_VERSION_NAME_MAX));
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
@@ -19,6 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	CLV_MUST(fd >= 0 && write(fd, data, n_bytes) == (ssize_t)n_bytes);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	r = clv_preloadable_check(path, &err);
+	read_versions(path);
 	close(fd);
 
 	CLV_MUST(r == (err.msg[0] ? -EPERM : 0));
