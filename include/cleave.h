@@ -73,6 +73,7 @@ struct clv_client_lease_request {
 	bool same_device;        /* with count: partitions of one device */
 	uint64_t time_s;         /* until it is ended; 0: never */
 	uint32_t share_most_ppm; /* of a range, between which the agent moves the share */
+	uint64_t spill_bytes;    /* of the host's memory beyond memory_bytes; 0: none */
 };
 
 struct clv_client_lease_change {
@@ -82,6 +83,8 @@ struct clv_client_lease_change {
 	bool remove_cap;
 	uint64_t memory_bytes;
 	uint32_t share_most_ppm; /* of a range; share_ppm is the least then */
+	uint64_t spill_bytes;
+	bool remove_spill;
 };
 
 /* A layout, in YAML or JSON, and how messages call it. */

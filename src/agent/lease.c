@@ -203,14 +203,20 @@ static void describe_compute(const struct clv_share *share, char ret[40])
 
 void clv_lease_describe_share(const struct clv_share *share, char *ret, size_t ret_bytes)
 {
-	char fraction[40], cap[16] = "none", memory[32];
+	char fraction[40], cap[16] = "none", memory[32], spill[64] = "";
 
 	describe_compute(share, fraction);
 	if (share->cap_ppm > 0)
 		clv_units_format_fraction(share->cap_ppm, cap);
+	if (share->spill_bytes > 0) {
+		char bytes[32];
+
+		clv_units_format_bytes(share->spill_bytes, bytes);
+		snprintf(spill, sizeof(spill), " and %s of the host's", bytes);
+	}
 	clv_units_format_bytes(share->memory_bytes, memory);
-	snprintf(ret, ret_bytes, "share %s, cap %s, memory %s, class %s", fraction, cap,
-		memory, clv_class_to_string(share->class));
+	snprintf(ret, ret_bytes, "share %s, cap %s, memory %s%s, class %s", fraction, cap,
+		memory, spill, clv_class_to_string(share->class));
 }
 
 void clv_lease_describe(const struct clv_lease *lease, char *ret, size_t ret_bytes)

@@ -689,6 +689,8 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 
 	r = clv_share_resolve(&wanted, lease->device->info.memory_bytes, &share, err);
 	if (r >= 0)
+		r = clv_placing_check_spill(&lease->device->info, share.spill_bytes, err);
+	if (r >= 0)
 		r = check_growth(ledger, lease, &share, err);
 	if (r >= 0)
 		r = clv_tenants_check(ledger->agent, clv_tenant_of_lease(lease), lease,

@@ -64,6 +64,17 @@ int clv_placing_try(const struct clv_agent *agent, const struct clv_agent_device
 	return r;
 }
 
+int clv_placing_check_spill(
+	const struct clv_device *device, uint64_t spill_bytes, struct clv_error *err)
+{
+	if (spill_bytes == 0 || strcmp(device->backend, "nvidia") == 0)
+		return 0;
+	return clv_error_set(err, -EINVAL,
+		"nothing spills from %s into the host's memory: that is for CUDA "
+		"programs on NVIDIA GPUs, so ask for more memory and no spill",
+		device->name);
+}
+
 /* 0: goes there now; -EBUSY: could go there later; else: cannot, and *err says why.  The
  * device is claimed in the first two cases. */
 static int consider(struct clv_agent *agent, struct clv_agent_device *device,
@@ -73,6 +84,8 @@ static int consider(struct clv_agent *agent, struct clv_agent_device *device,
 	int r = clv_share_resolve(
 		&request->share, device->info.memory_bytes, &ret->share, err);
 
+	if (r >= 0)
+		r = clv_placing_check_spill(&device->info, ret->share.spill_bytes, err);
 	if (r < 0)
 		return r;
 	r = clv_devices_claim(agent->devices, device, err);

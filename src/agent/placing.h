@@ -23,3 +23,7 @@ struct clv_placing {
  * else (if it may wait) the one with the shortest queue. */
 int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,
 	struct clv_placing *ret, struct clv_error *err);
+
+/* -EINVAL where a lease on the device cannot have spill_bytes of the host's memory. */
+int clv_placing_check_spill(
+	const struct clv_device *device, uint64_t spill_bytes, struct clv_error *err);

@@ -133,6 +133,8 @@ struct clv_share_request clv_ranges_wanted(
 		.cap_ppm = request->has_cap ? request->share.cap_ppm : has->cap_ppm,
 		.memory_bytes = request->has_memory ? request->share.memory_bytes
 						    : has->memory_bytes,
+		.spill_bytes = request->has_spill ? request->share.spill_bytes
+						  : has->spill_bytes,
 		.class = request->has_class ? request->share.class : has->class,
 		.range = request->has_share ? request->share.range : has->range,
 	};

@@ -73,14 +73,15 @@ static void add_account(const struct clv_lease *lease, json_t *object)
 
 	clv_lease_sample(lease, &sample);
 	json_object_update_new(object,
-		json_pack("{s:f,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o}",
+		json_pack("{s:f,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:b,s:b,s:o,s:o}",
 			"share_used", clv_lease_share_used(lease), "held_seconds",
 			seconds((int64_t)sample.held_ns), "busy_seconds",
 			seconds((int64_t)sample.busy_ns), "throttled_seconds",
 			seconds((int64_t)sample.throttled_ns), "waited_seconds",
 			seconds((int64_t)sample.waited_ns), "turns", number(sample.turns),
 			"revocations", number(sample.revocations), "memory_used_bytes",
-			number(sample.memory_used_bytes), "memory_overhead_bytes",
+			number(sample.memory_used_bytes), "spilled_bytes",
+			number(sample.spilled_bytes), "memory_overhead_bytes",
 			number(sample.memory_overhead_bytes), "refusals",
 			number(sample.refused), "waiting", sample.waiting, "holding",
 			sample.holding, "lag_seconds", seconds(sample.lag_ns), "overdue",
@@ -168,6 +169,7 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 			"holder_pid", (int)record->holder.pid, "command",
 			text(record->command)));
 	json_object_set_new(object, "share_range", render_range(&record->share.range));
+	json_object_set_new(object, "spill_bytes", number(record->share.spill_bytes));
 	add_account(lease, object);
 	json_object_set_new(
 		object, "in", record->standing[0] ? text(record->standing) : json_null());

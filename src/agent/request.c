@@ -185,6 +185,19 @@ static int take_memory(
 	return 0;
 }
 
+static int take_spill(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	json_int_t bytes = json_integer_value(value);
+
+	if (!json_is_integer(value) || bytes < 0)
+		return clv_error_set(err, json_is_integer(value) ? -ERANGE : -EINVAL,
+			"spill_bytes must be a whole number of bytes, 0 for none");
+	request->has_spill = true;
+	request->share.spill_bytes = (uint64_t)bytes;
+	return 0;
+}
+
 static int take_class(
 	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
 {
@@ -268,6 +281,7 @@ static const struct {
 	{"share_range", CREATE | RESIZE, take_share_range},
 	{"cap", CREATE | RESIZE, take_cap},
 	{"memory_bytes", CREATE | RESIZE, take_memory},
+	{"spill_bytes", CREATE | RESIZE, take_spill},
 	{"class", CREATE | RESIZE, take_class},
 	{"wait", CREATE, take_wait},
 	{"overcommit", CREATE, take_overcommit},
@@ -294,8 +308,8 @@ static int take_field(enum verb verb, const char *name, const json_t *value,
 	}
 	return clv_error_set(err, -EINVAL,
 		"unknown field \"%.40s\": known are name, device, profile, in, "
-		"isolation, command, share, share_range, cap, memory_bytes, class, wait, "
-		"overcommit, count, same_device and time",
+		"isolation, command, share, share_range, cap, memory_bytes, spill_bytes, "
+		"class, wait, overcommit, count, same_device and time",
 		name);
 }
 
@@ -356,10 +370,12 @@ static int check_several(struct clv_lease_request *request, struct clv_error *er
 		return 0;
 	if ((request->has_share && request->share.compute_ppm != CLV_PPM) ||
 		request->has_range || request->has_cap || request->has_memory ||
-		request->overcommit)
+		request->has_spill || request->overcommit)
 		return clv_error_set(err, -EINVAL,
 			"a lease on several devices has each of them whole: leave out "
-			"share, cap, memory_bytes and overcommit, or ask for one device");
+			"share, cap, memory_bytes, spill_bytes and overcommit, or ask "
+			"for "
+			"one device");
 	if (request->in[0] != '\0' || request->is_isolated)
 		return clv_error_set(err, -EINVAL,
 			"count goes with device and profile, not with in or isolation");
@@ -380,7 +396,8 @@ int clv_request_parse_lease(const char *data, size_t n_bytes,
 		return r;
 	if (request.in[0] != '\0' &&
 		(request.has_share || request.has_cap || request.has_memory ||
-			request.has_class || request.device[0] || request.profile[0]))
+			request.has_spill || request.has_class || request.device[0] ||
+			request.profile[0]))
 		return clv_error_set(err, -EINVAL,
 			"in names a standing share, which has its own size, class and "
 			"place: leave these out");
@@ -401,10 +418,10 @@ int clv_request_parse_resize(const char *data, size_t n_bytes,
 	if (r < 0)
 		return r;
 	if (!request.has_share && !request.has_cap && !request.has_memory &&
-		!request.has_class)
+		!request.has_spill && !request.has_class)
 		return clv_error_set(err, -EINVAL,
-			"nothing to change: give share, share_range, cap, memory_bytes "
-			"or class");
+			"nothing to change: give share, share_range, cap, memory_bytes, "
+			"spill_bytes or class");
 	*ret = request;
 	return 0;
 }

@@ -25,6 +25,7 @@ struct clv_lease_request {
 	struct clv_share_request share;
 	bool has_range; /* share.range is a share too: has_share */
 	bool has_share, has_cap, has_memory, has_class; /* a cap of null: has_cap, 0 */
+	bool has_spill;
 	bool wait;
 	bool overcommit;
 	uint32_t count;  /* of devices, each of them whole; 0: not said, a share of one */

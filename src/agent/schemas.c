@@ -148,6 +148,7 @@ static const struct clv_schema_field lease[] = {
 	{"share_range", "ShareRange?", "between these the agent moves it"},
 	{"cap", "number?", NULL},
 	{"memory_bytes", "integer", "the quota"},
+	{"spill_bytes", "integer", "of the host's memory that it may have beyond it"},
 	{"class", "latency|normal|batch", NULL},
 	{"overcommit", "boolean", NULL},
 	{"queue_position", "integer?", "1 is next"},
@@ -163,6 +164,7 @@ static const struct clv_schema_field lease[] = {
 	{"turns", "integer", NULL},
 	{"revocations", "integer", NULL},
 	{"memory_used_bytes", "integer", "that its programs asked for, and the overhead"},
+	{"spilled_bytes", "integer", "that its programs asked for and have in the host's memory"},
 	{"memory_overhead_bytes", "integer", "that only its driver shows: contexts, loaded code"},
 	{"refusals", "integer", NULL},
 	{"waiting", "boolean", NULL},
@@ -381,6 +383,7 @@ static const struct clv_schema_field lease_request[] = {
 	{"share_range", "ShareRange", "in place of share"},
 	{"cap", "number?", NULL},
 	{"memory_bytes", "integer", NULL},
+	{"spill_bytes", "integer", "of the host's memory beyond it; CUDA programs alone"},
 	{"class", "latency|normal|batch", NULL},
 	{"wait", "boolean", "queue when it does not fit"},
 	{"overcommit", "boolean", NULL},
@@ -395,6 +398,7 @@ static const struct clv_schema_field lease_change[] = {
 	{"share_range", "ShareRange", "in place of share"},
 	{"cap", "number?", NULL},
 	{"memory_bytes", "integer", NULL},
+	{"spill_bytes", "integer", "of the host's memory beyond it; CUDA programs alone"},
 	{"class", "latency|normal|batch", NULL},
 };
 

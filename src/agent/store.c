@@ -17,12 +17,12 @@
 
 static const char *const statements[_STATEMENT_MAX] = {
 	[PUT_LEASE] = "INSERT INTO leases VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-		      "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26) "
+		      "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27) "
 		      "ON CONFLICT(id) DO "
 		      "UPDATE SET compute_ppm=?9,cap_ppm=?10,memory_bytes=?11,class=?12,"
 		      "is_queued=?14,held_ns=?18,throttled_ns=?19,turns=?20,"
 		      "revocations=?21,overdue=?22,expires_ns=?24,least_ppm=?25,"
-		      "most_ppm=?26",
+		      "most_ppm=?26,spill_bytes=?27",
 	[DELETE_LEASE] = "DELETE FROM leases WHERE id=?1",
 	[CLEAR_LEASES] = "DELETE FROM leases",
 	[READ_LEASES] = "SELECT * FROM leases ORDER BY rowid",
@@ -116,9 +116,15 @@ static const char schema_5[] =
 	"PRAGMA user_version=5;"
 	"COMMIT;";
 
+static const char schema_6[] =
+	"BEGIN IMMEDIATE;"
+	"ALTER TABLE leases ADD COLUMN spill_bytes INTEGER DEFAULT 0;"
+	"PRAGMA user_version=6;"
+	"COMMIT;";
+
 /* By the version that each makes of the one before it. */
 static const char *const schemas[CLV_STORE_SCHEMA_VERSION] = {
-	schema, schema_2, schema_3, schema_4, schema_5};
+	schema, schema_2, schema_3, schema_4, schema_5, schema_6};
 
 int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing)
 {
@@ -323,6 +329,7 @@ int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *
 	bind_number(query, 24, lease->expires_real_ns);
 	bind_number(query, 25, lease->share.range.least_ppm);
 	bind_number(query, 26, lease->share.range.most_ppm);
+	bind_number(query, 27, lease->share.spill_bytes);
 	return finish(store, PUT_LEASE, "cannot store the lease", err);
 }
 
@@ -374,6 +381,7 @@ static void read_lease(sqlite3_stmt *row, struct clv_lease_record *ret)
 	ret->expires_real_ns = get_number(row, 23);
 	ret->share.range.least_ppm = (uint32_t)get_number(row, 24);
 	ret->share.range.most_ppm = (uint32_t)get_number(row, 25);
+	ret->share.spill_bytes = get_number(row, 26);
 }
 
 /* Ends a reading that may have been cut short by its callback. */

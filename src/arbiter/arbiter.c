@@ -285,6 +285,7 @@ static void publish_share(const struct clv_arbiter_lease *lease)
 	struct clv_control_page *control = lease->pages.control;
 
 	atomic_store(&control->memory_quota_bytes, lease->share.memory_bytes);
+	atomic_store(&control->spill_bytes, lease->share.spill_bytes);
 	atomic_store(&control->share_ppm, lease->share.compute_ppm);
 }
 
@@ -351,8 +352,11 @@ static bool slot_is_open(const struct clv_arbiter_lease *lease, uint32_t slot)
 }
 
 /* Field by field and atomically: the tenant may be reading it. */
-static void clear_slot(struct clv_slot *slot)
+static void clear_slot(struct clv_report_page *report, uint32_t index)
 {
+	struct clv_slot *slot = &report->slots[index];
+
+	atomic_store(&report->spilled_bytes[index], 0);
 	atomic_store(&slot->waiting, 0);
 	atomic_store(&slot->done, 0);
 	atomic_store(&slot->entered, 0);
@@ -377,7 +381,7 @@ int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease 
 			slot++;
 	if (slot < CLV_SLOTS) {
 		if (slot != old_slot)
-			clear_slot(&lease->pages.report->slots[slot]);
+			clear_slot(lease->pages.report, slot);
 		lease->open_slots[slot / 64] |= UINT64_C(1) << (slot % 64);
 		lease->n_slots++;
 		lease->rung = true;
@@ -406,7 +410,7 @@ void clv_arbiter_close_slot(
 {
 	lock(arbiter);
 	if (slot < CLV_SLOTS && slot_is_open(lease, slot)) {
-		clear_slot(&lease->pages.report->slots[slot]);
+		clear_slot(lease->pages.report, slot);
 		clv_preempt_forget(lease, slot);
 		lease->open_slots[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
 		lease->n_slots--;
@@ -501,6 +505,7 @@ void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 		if (!slot_is_open(lease, i))
 			continue;
 		ret->memory_used_bytes += atomic_load(&slot->memory_bytes);
+		ret->spilled_bytes += atomic_load(&lease->pages.report->spilled_bytes[i]);
 		ret->busy_ns += atomic_load(&slot->busy_ns);
 		ret->waited_ns += atomic_load(&slot->waited_ns);
 		ret->refused += atomic_load(&slot->refused);

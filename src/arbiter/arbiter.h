@@ -41,6 +41,7 @@ struct clv_arbiter_sample {
 	struct clv_histogram waits; /* from the first in line to the turn */
 	int64_t lag_ns;
 	uint64_t memory_used_bytes;     /* reported, and the overhead */
+	uint64_t spilled_bytes;         /* reported; of the host's memory */
 	uint64_t memory_overhead_bytes; /* as set */
 	uint64_t busy_ns;               /* reported */
 	uint64_t waited_ns;             /* reported */

@@ -27,7 +27,7 @@
 #define CLV_PAGE_VERSION 1u
 #define CLV_SLOTS 1024u
 #define CLV_CONTROL_PAGE_BYTES 4096u
-#define CLV_REPORT_PAGE_BYTES 65536u
+#define CLV_REPORT_PAGE_BYTES (65536u + 8192u)
 
 /* CLOSED must be 0: a page that nobody has published yet is closed. */
 enum clv_phase {
@@ -68,7 +68,10 @@ struct clv_control_page {
 	uint32_t reserved_half;
 	/* That drivers show and no process has in its slot; counts in the quota. */
 	_Atomic uint64_t memory_overhead_bytes;
-	uint64_t reserved_words[6];
+	/* How much of the host's memory its processes may have in all, beyond the quota.
+	 */
+	_Atomic uint64_t spill_bytes;
+	uint64_t reserved_words[5];
 	/* A robust process-shared mutex that the arbiter's thread holds and nobody else
 	 * ever locks: when that thread dies the kernel sets FUTEX_OWNER_DIED in its first
 	 * word. */
@@ -95,12 +98,15 @@ struct clv_slot {
 
 struct clv_report_page {
 	struct clv_slot slots[CLV_SLOTS];
+	/* Of each slot, what is in the host's memory as the quota has no room for it. */
+	_Atomic uint64_t spilled_bytes[CLV_SLOTS];
 };
 
 #define CLV_BEACON_DEAD 0x40000000u /* FUTEX_OWNER_DIED, linux/futex.h */
 
 static_assert(sizeof(struct clv_slot) == 64, "one cache line per process");
-static_assert(sizeof(struct clv_report_page) == CLV_REPORT_PAGE_BYTES, "64 KiB");
+static_assert(sizeof(struct clv_report_page) == CLV_REPORT_PAGE_BYTES,
+	"slots, and a word for each");
 static_assert(sizeof(struct clv_control_page) == 192, "the layout is an interface");
 static_assert(
 	offsetof(struct clv_control_page, phase) == 8, "the layout is an interface");

@@ -132,8 +132,8 @@ static struct clv_arbiter_lease *lease_by_handle(
 }
 
 /* Who comes next goes on before the holder is stopped: the calls take long, and the
- * device would idle between them.  Until it holds the device it is watched as a stray: the
- * stop may fail, or another be picked then. */
+ * device would idle between them.  Until it holds the device it is watched as a stray:
+ * the stop may fail, or another be picked then. */
 static void let_next_go(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_policy_decision next = clv_policy_pick(arbiter->policy, now_ns);

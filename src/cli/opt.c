@@ -65,6 +65,19 @@ static int parse_cap(const char *text, struct clv_opt_cap *ret, struct clv_error
 	return 0;
 }
 
+static int parse_spill(const char *text, struct clv_opt_spill *ret, struct clv_error *err)
+{
+	struct clv_opt_spill spill = {};
+
+	if (strcmp(text, "none") == 0)
+		spill.is_none = true;
+	else if (clv_units_parse_bytes(text, &spill.bytes, err) < 0)
+		return -EINVAL;
+
+	*ret = spill;
+	return 0;
+}
+
 static int parse_wait(const char *text, struct clv_opt_wait *ret, struct clv_error *err)
 {
 	struct clv_opt_wait wait = {.is_given = true};
@@ -144,6 +157,8 @@ static int store(const struct clv_opt *opt, const char *text,
 		return parse_share(text, at, err);
 	case CLV_OPT_CAP:
 		return parse_cap(text, at, err);
+	case CLV_OPT_SPILL:
+		return parse_spill(text, at, err);
 	case CLV_OPT_WAIT:
 		return parse_wait(text, at, err);
 	case CLV_OPT_DURATION:

@@ -15,6 +15,7 @@ enum clv_opt_type {
 	CLV_OPT_TEXT,     /* const char * */
 	CLV_OPT_CHOICE,   /* const char *: one of choices */
 	CLV_OPT_BYTES,    /* uint64_t */
+	CLV_OPT_SPILL,    /* struct clv_opt_spill: bytes, or "none" */
 	CLV_OPT_FRACTION, /* uint32_t, parts per million */
 	CLV_OPT_SHARE,    /* struct clv_opt_share: a fraction, or a range of them */
 	CLV_OPT_CAP,      /* struct clv_opt_cap: a fraction, or "none" */
@@ -33,6 +34,11 @@ struct clv_opt_share {
 
 struct clv_opt_cap {
 	uint32_t ppm;
+	bool is_none;
+};
+
+struct clv_opt_spill {
+	uint64_t bytes;
 	bool is_none;
 };
 
@@ -87,6 +93,7 @@ struct clv_settings {
 	struct clv_opt_wait wait;
 	struct clv_opt_cap cap;
 	struct clv_opt_share share;
+	struct clv_opt_spill spill;
 	/* A partition. */
 	struct clv_opt_place start;
 	uint64_t count;
@@ -213,6 +220,12 @@ extern const char *const clv_opt_busy[];
 	{                                                                             \
 		.name = "memory", .letter = 'm', .type = CLV_OPT_BYTES,               \
 		.offset = CLV_OPT_AT(memory_bytes), .argument = "SIZE", .help = about \
+	}
+
+#define CLV_OPT_LEASE_SPILL(values, about)                                           \
+	{                                                                            \
+		.name = "spill", .type = CLV_OPT_SPILL, .offset = CLV_OPT_AT(spill), \
+		.argument = values, .help = about                                    \
 	}
 
 #define CLV_OPT_LEASE_CAP(values, about)                                     \

@@ -108,6 +108,8 @@ static void cell_command(const json_t *row, char ret[CLV_CELL_MAX])
 /* What its owner should know and does not ask for. */
 static void cell_note(const json_t *row, char ret[CLV_CELL_MAX])
 {
+	uint64_t spilled_bytes = clv_json_bytes(row, "spilled_bytes");
+	char spilled[CLV_CELL_MAX];
 	json_t *api;
 	size_t i, used;
 
@@ -118,6 +120,12 @@ static void cell_note(const json_t *row, char ret[CLV_CELL_MAX])
 		used = strlen(ret);
 		snprintf(ret + used, CLV_CELL_MAX - used, "%scomputes past its gate",
 			used ? ", " : "");
+	}
+	if (spilled_bytes > 0) {
+		used = strlen(ret);
+		clv_cell_bytes(spilled_bytes, spilled);
+		snprintf(ret + used, CLV_CELL_MAX - used, "%s%.32s spilled",
+			used ? ", " : "", spilled);
 	}
 	json_array_foreach (json_object_get(row, "uses_ungated"), i, api) {
 		used = strlen(ret);

@@ -14,15 +14,17 @@
 static int check_words(const struct clv_settings *s)
 {
 	bool is_isolated = s->isolation && strcmp(s->isolation, "hardware") == 0;
-	bool is_sized = s->share.ppm || s->cap.ppm || s->memory_bytes;
+	bool is_sized = s->share.ppm || s->cap.ppm || s->memory_bytes || s->spill.bytes;
 
 	if (s->same_device && !s->count)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--same-device is a word about several: add --count=N");
 	if (s->count > 1 && (is_sized || s->overcommit))
-		return clv_cli_fail(CLV_EXIT_USAGE, "--count gives each device whole: "
-						    "leave out --share, --cap, --memory "
-						    "and --overcommit, or ask for one");
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--count gives each device whole: "
+			"leave out --share, --cap, --memory, "
+			"--spill and --overcommit, or ask for "
+			"one");
 	if (s->count > 1 && (s->in || is_isolated))
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--count goes with --device and --profile, not with --in or "
@@ -30,8 +32,8 @@ static int check_words(const struct clv_settings *s)
 	if (s->in && (is_sized || s->class_name || s->device || s->profile))
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--in names a standing share, which has its own size, class and "
-			"place: leave out --share, --cap, --memory, --class, --device "
-			"and --profile");
+			"place: leave out --share, --cap, --memory, --spill, --class, "
+			"--device and --profile");
 	if (is_isolated && (!s->memory_bytes || s->share.ppm))
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--isolation=hardware takes --memory=SIZE and no --share: the "
@@ -73,6 +75,7 @@ static int run_run(const struct clv_settings *s, int argc, char **argv)
 		.share_most_ppm = s->share.most_ppm,
 		.cap_ppm = s->cap.ppm,
 		.memory_bytes = s->memory_bytes,
+		.spill_bytes = s->spill.bytes,
 		.wait = s->wait.is_given,
 		.overcommit = s->overcommit,
 		.count = (uint32_t)s->count,
@@ -94,6 +97,9 @@ static const struct clv_opt options[] = {
 			    "much as the memory is of the device's"),
 	CLV_OPT_LEASE_MEMORY("The memory quota, as 512M or 1.5GiB; without it, the share "
 			     "of the device's memory"),
+	CLV_OPT_LEASE_SPILL("SIZE", "As much of the host's memory for what does not fit "
+				    "the quota, at the bus's speed; CUDA programs on "
+				    "NVIDIA GPUs"),
 	CLV_OPT_LEASE_CAP(
 		"FRACTION", "Never more than this share, even when the device is idle"),
 	CLV_OPT_LEASE_CLASS("How fast it is served, never how much it gets: latency, "

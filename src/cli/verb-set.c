@@ -14,6 +14,8 @@ static int run_set(const struct clv_settings *settings, int argc, char **argv)
 		.cap_ppm = settings->cap.ppm,
 		.remove_cap = settings->cap.is_none,
 		.memory_bytes = settings->memory_bytes,
+		.spill_bytes = settings->spill.bytes,
+		.remove_spill = settings->spill.is_none,
 	};
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *lease = NULL;
@@ -21,10 +23,12 @@ static int run_set(const struct clv_settings *settings, int argc, char **argv)
 	int r;
 
 	if (!change.class_name && !change.share_ppm && !change.cap_ppm &&
-		!change.remove_cap && !change.memory_bytes)
+		!change.remove_cap && !change.memory_bytes && !change.spill_bytes &&
+		!change.remove_spill)
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"nothing to set on '%.40s': add --share, --cap, --memory or "
-			"--class",
+			"nothing to set on '%.40s': add --share, --cap, --memory, "
+			"--spill "
+			"or --class",
 			argv[0]);
 	r = clv_cli_connect(settings, false, &client);
 	if (r)
@@ -44,6 +48,8 @@ static const struct clv_opt options[] = {
 					   "device is idle; none removes the cap"),
 	CLV_OPT_LEASE_MEMORY("The new memory quota, as 512M or 1.5GiB; what is allocated "
 			     "stays, even above it"),
+	CLV_OPT_LEASE_SPILL("SIZE|none", "As much of the host's memory for what does not "
+					 "fit the quota; what is there stays"),
 	CLV_OPT_LEASE_CLASS("How fast it is served, never how much it gets: latency, "
 			    "normal or batch"),
 	CLV_OPT_HELP,

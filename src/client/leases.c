@@ -112,6 +112,7 @@ int clv_client_lease_create(struct clv_client *client,
 	clv_call_set_share(body, request->share_ppm, request->share_most_ppm);
 	clv_call_set_fraction(body, "cap", request->cap_ppm);
 	clv_call_set_number(body, "memory_bytes", request->memory_bytes);
+	clv_call_set_number(body, "spill_bytes", request->spill_bytes);
 	clv_call_set_flag(body, "wait", request->wait);
 	clv_call_set_flag(body, "overcommit", request->overcommit);
 	clv_call_set_number(body, "count", request->count);
@@ -150,6 +151,9 @@ int clv_client_lease_update(struct clv_client *client, const char *id_or_name,
 	if (change->remove_cap)
 		json_object_set_new(body, "cap", json_null());
 	clv_call_set_number(body, "memory_bytes", change->memory_bytes);
+	clv_call_set_number(body, "spill_bytes", change->spill_bytes);
+	if (change->remove_spill)
+		json_object_set_new(body, "spill_bytes", json_integer(0));
 	call.body = body;
 	return clv_call(client, &call, ret, err);
 }

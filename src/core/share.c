@@ -101,6 +101,7 @@ int clv_share_resolve(const struct clv_share_request *request,
 		.memory_bytes = request->memory_bytes,
 		.class = request->class,
 		.range = request->range,
+		.spill_bytes = request->spill_bytes,
 	};
 	int r = check_range(&share.range, err);
 

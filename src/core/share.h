@@ -31,6 +31,7 @@ struct clv_share {
 	uint64_t memory_bytes; /* quota */
 	enum clv_class class;
 	struct clv_share_range range;
+	uint64_t spill_bytes; /* of the host's memory beyond the quota; 0: none */
 };
 
 /* What a person asked for; zero means "not said". */
@@ -40,6 +41,7 @@ struct clv_share_request {
 	uint64_t memory_bytes;
 	enum clv_class class;
 	struct clv_share_range range;
+	uint64_t spill_bytes;
 };
 
 /* What of the compute is promised, and what it may become. */

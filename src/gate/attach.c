@@ -103,6 +103,14 @@ static void *map(int fd, size_t n_bytes, int protection)
 	return page;
 }
 
+/* An older agent's page ends behind the slots. */
+static bool has_all(int report_fd)
+{
+	struct stat st;
+
+	return fstat(report_fd, &st) == 0 && st.st_size >= CLV_REPORT_PAGE_BYTES;
+}
+
 /* Of an agent of this age, or of an older one. */
 static bool is_length_of_reply(ssize_t n_bytes)
 {
@@ -165,6 +173,8 @@ static int build_view(struct clv_view *view, const struct clv_attach_reply *repl
 		return clv_error_errno(err, ENOMEM, "cannot map the lease pages");
 	view->slot_index = reply->slot;
 	view->slot = &view->report->slots[reply->slot];
+	if (has_all(fds[CLV_ATTACH_FD_REPORT]))
+		view->spilled_bytes = &view->report->spilled_bytes[reply->slot];
 	view->socket_fd = move_high(socket_fd);
 	view->report_fd = move_high(fds[CLV_ATTACH_FD_REPORT]);
 	view->doorbell_fd = move_high(fds[CLV_ATTACH_FD_DOORBELL]);

@@ -14,6 +14,7 @@ struct charge_record {
 	const void *owner;
 	uint64_t n_bytes;
 	uint32_t epoch;
+	bool spilled;
 };
 
 static pthread_mutex_t address_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -32,10 +33,27 @@ struct clv_charge clv_charge_take(uint64_t n_bytes)
 	return charge;
 }
 
+bool clv_charge_spill(struct clv_charge *charge)
+{
+	if (!charge->refused || !clv_ledger_spill(charge->n_bytes))
+		return false;
+	charge->charged = charge->spilled = true;
+	charge->refused = false;
+	return true;
+}
+
+static void give_back(uint64_t n_bytes, uint32_t epoch, bool spilled)
+{
+	if (spilled)
+		clv_ledger_unspill(n_bytes, epoch);
+	else
+		clv_ledger_release(n_bytes, epoch);
+}
+
 void clv_charge_undo(const struct clv_charge *charge)
 {
 	if (charge->charged)
-		clv_ledger_release(charge->n_bytes, charge->epoch);
+		give_back(charge->n_bytes, charge->epoch, charge->spilled);
 }
 
 static struct charge_record **bucket_of(const void *address)
@@ -57,6 +75,7 @@ void clv_charge_pointer(const struct clv_charge *charge, const void *address)
 		.owner = charge->owner,
 		.n_bytes = charge->n_bytes,
 		.epoch = charge->epoch,
+		.spilled = charge->spilled,
 	};
 	pthread_mutex_lock(&address_lock);
 	record->next = *bucket_of(address);
@@ -84,6 +103,7 @@ struct clv_charge clv_charge_withdraw(const void *address)
 		.n_bytes = found->n_bytes,
 		.epoch = found->epoch,
 		.charged = true,
+		.spilled = found->spilled,
 		.owner = found->owner,
 	};
 	free(found);
@@ -95,6 +115,26 @@ void clv_release_pointer(const void *address)
 	struct clv_charge charge = clv_charge_withdraw(address);
 
 	clv_charge_undo(&charge);
+}
+
+bool clv_charge_unspill(const void *address)
+{
+	struct charge_record *record;
+	bool is_charged = false;
+
+	pthread_mutex_lock(&address_lock);
+	record = *bucket_of(address);
+	while (record && record->address != address)
+		record = record->next;
+	if (record && record->spilled && record->epoch == clv_ledger_epoch() &&
+		clv_ledger_has_room(record->n_bytes))
+		is_charged = clv_ledger_charge(record->n_bytes);
+	if (is_charged) {
+		clv_ledger_unspill(record->n_bytes, record->epoch);
+		record->spilled = false;
+	}
+	pthread_mutex_unlock(&address_lock);
+	return is_charged;
 }
 
 static struct charge_record *take_of_owner(struct charge_record **link, const void *owner)
@@ -117,7 +157,7 @@ void clv_charges_drop(const void *owner)
 		struct charge_record *record;
 
 		while ((record = take_of_owner(&buckets[i], owner))) {
-			clv_ledger_release(record->n_bytes, record->epoch);
+			give_back(record->n_bytes, record->epoch, record->spilled);
 			free(record);
 		}
 	}

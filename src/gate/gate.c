@@ -109,6 +109,8 @@ static void carry_over(const struct clv_view *old, struct clv_view *view)
 		if (i > 0)
 			nanosleep(&pause, NULL);
 		move(&old->slot->memory_bytes, &view->slot->memory_bytes);
+		if (old->spilled_bytes && view->spilled_bytes)
+			move(old->spilled_bytes, view->spilled_bytes);
 		move(&old->slot->entered, &view->slot->entered);
 		move(&old->slot->done, &view->slot->done);
 	}

@@ -152,6 +152,8 @@ class Several(WithAgent):
                 ("from 1 to", ("--count", "0")),
                 ("from 1 to 64", ("--count", "65")),
                 ("not with --in", ("--count", "2", "--in", "train")),
+                ("--spill", ("--in", "train", "--spill", "1G")),
+                ("--spill", ("--count", "2", "--spill", "1G")),
                 ("leave out --share", ("--in", "train", "--share", "0.5")),
                 ("takes --memory=SIZE", ("--isolation", "hardware", "--share", "0.5")),
                 ("takes --memory=SIZE", ("--isolation", "hardware")),

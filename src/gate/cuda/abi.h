@@ -25,6 +25,13 @@ enum {
 #define CLV_CUDA_CAPTURE_MODE_RELAXED 2
 #define CLV_CUDA_CAPTURE_STATUS_NONE 0
 
+#define CLV_CUDA_DEVICE_HOST (-1) /* as a place of managed memory */
+#define CLV_CUDA_ADVISE_PREFERRED_LOCATION 3
+#define CLV_CUDA_ADVISE_ACCESSED_BY 5
+#define CLV_CUDA_ATTACH_GLOBAL 1u
+#define CLV_CUDA_ATTRIBUTE_CONCURRENT_MANAGED 89
+#define CLV_CUDA_STREAM_NON_BLOCKING 1u
+
 #define CLV_CUDA_LOCATION_DEVICE 1
 struct clv_cuda_location {
 	int type;

@@ -3,6 +3,7 @@
  * contexts, with which goes what was made in them. */
 #include "gate/charges.h"
 #include "gate/cuda/library.h"
+#include "gate/cuda/spill.h"
 #include "gate/gate.h"
 #include "gate/preload/visible.h"
 #include "gate/streams/stream.h"
@@ -25,6 +26,7 @@ int clv_own_cuInit(clv_fn_cuInit *real, uint32_t flags)
 
 static void forget_context(const void *context)
 {
+	clv_cuda_spilled_drop(context);
 	clv_streams_forget(context);
 	clv_charges_drop(context);
 }
@@ -35,6 +37,7 @@ static int end_context(int (*destroy)(void *context), void *context)
 
 	if (!context)
 		return destroy(context);
+	clv_cuda_spilled_drop(context);
 	clv_streams_drain(context);
 	clv_stream_forget_context();
 	r = destroy(context);

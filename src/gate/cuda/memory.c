@@ -5,6 +5,7 @@
 #include "gate/cuda/freed.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/pool.h"
+#include "gate/cuda/spill.h"
 #include "gate/pieces.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/stream.h"
@@ -97,9 +98,10 @@ int clv_own_cuMemAlloc_v2(clv_fn_cuMemAlloc_v2 *real, void *dptr, size_t n_bytes
 	struct clv_charge charge;
 	int r;
 
-	if (!clv_cuda_charge(n_bytes, &charge))
+	if (!clv_cuda_charge_or_spill(n_bytes, &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
-	r = real(dptr, n_bytes);
+	r = charge.spilled ? clv_cuda_spill(dptr, n_bytes, CLV_CUDA_ATTACH_GLOBAL)
+			   : real(dptr, n_bytes);
 	return clv_cuda_settle(&charge, r == CLV_CUDA_SUCCESS ? *(uint64_t *)dptr : 0, r);
 }
 
@@ -109,10 +111,22 @@ int clv_own_cuMemAllocManaged(
 	struct clv_charge charge;
 	int r;
 
-	if (!clv_cuda_charge(n_bytes, &charge))
+	if (!clv_cuda_charge_or_spill(n_bytes, &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
-	r = real(dptr, n_bytes, flags);
+	r = charge.spilled ? clv_cuda_spill(dptr, n_bytes, flags)
+			   : real(dptr, n_bytes, flags);
 	return clv_cuda_settle(&charge, r == CLV_CUDA_SUCCESS ? *(uint64_t *)dptr : 0, r);
+}
+
+/* What the driver made of it may be more than was thought. */
+static void correct(struct clv_charge *charge, uint64_t n_bytes)
+{
+	uint64_t real_bytes = taken_bytes(n_bytes);
+
+	if (!charge->charged)
+		return;
+	clv_ledger_correct(charge->n_bytes, real_bytes);
+	charge->n_bytes = real_bytes;
 }
 
 int clv_own_cuMemAllocPitch_v2(clv_fn_cuMemAllocPitch_v2 *real, void *dptr, void *p_pitch,
@@ -126,14 +140,15 @@ int clv_own_cuMemAllocPitch_v2(clv_fn_cuMemAllocPitch_v2 *real, void *dptr, void
 		__builtin_mul_overflow(
 			widest / PITCH_ALIGNMENT * PITCH_ALIGNMENT, height, &n_bytes))
 		n_bytes = SIZE_MAX;
-	if (!clv_cuda_charge(n_bytes, &charge))
+	if (!clv_cuda_charge_or_spill(n_bytes, &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
-	r = real(dptr, p_pitch, width_in_bytes, height, element_size_bytes);
-	if (r == CLV_CUDA_SUCCESS && charge.charged) {
-		uint64_t real_bytes = taken_bytes(*(size_t *)p_pitch * height);
-
-		clv_ledger_correct(charge.n_bytes, real_bytes);
-		charge.n_bytes = real_bytes;
+	if (charge.spilled && p_pitch) {
+		r = clv_cuda_spill(dptr, n_bytes, CLV_CUDA_ATTACH_GLOBAL);
+		*(size_t *)p_pitch = widest / PITCH_ALIGNMENT * PITCH_ALIGNMENT;
+	} else {
+		r = real(dptr, p_pitch, width_in_bytes, height, element_size_bytes);
+		if (r == CLV_CUDA_SUCCESS)
+			correct(&charge, *(size_t *)p_pitch * height);
 	}
 	return clv_cuda_settle(&charge, r == CLV_CUDA_SUCCESS ? *(uint64_t *)dptr : 0, r);
 }
@@ -142,8 +157,10 @@ int clv_own_cuMemAllocPitch_v2(clv_fn_cuMemAllocPitch_v2 *real, void *dptr, void
 int clv_own_cuMemFree_v2(clv_fn_cuMemFree_v2 *real, uint64_t dptr)
 {
 	struct clv_charge withdrawn = clv_charge_withdraw((const void *)(uintptr_t)dptr);
-	int r = real(dptr);
+	int r;
 
+	clv_cuda_spilled_forget(dptr);
+	r = real(dptr);
 	clv_cuda_freed(&withdrawn, dptr, r);
 	if (!withdrawn.charged)
 		clv_cuda_pools_settle();

@@ -83,6 +83,7 @@ class Hook:
         self.stream = words.get("stream", stream)
         self.kind = words.get("kind", "0")
         self.blocking = "blocking" in words
+        self.unless = words.get("unless")
         self.is_launch = "launch" in words
         self.has_caller = "caller" in words
 
@@ -171,10 +172,15 @@ def let_pass(hook):
         yield f"\t\treturn clv_{hook.library.name}.{hook.symbol}({hook.passed()});"
 
 
+def do_nothing(hook):
+    if hook.unless:
+        yield f"\tif (CLV_UNLIKELY({hook.unless}))\n\t\treturn 0;"
+
+
 def gate_wrapper(hook):
     name, per_thread = hook.library.name, str(hook.per_thread).lower()
     call = f"clv_{name}.{hook.symbol}({hook.passed()})"
-    passing = "\n".join(["", *let_pass(hook)])
+    passing = "\n".join(["", *let_pass(hook), *do_nothing(hook)])
     yield f"""
 __attribute__((visibility("hidden"), noinline, used)) int clv_slow_{hook.symbol}({hook.declared()});
 int clv_slow_{hook.symbol}({hook.declared()})

@@ -74,7 +74,7 @@ struct process {
 
 struct options {
 	uint64_t version, context_mib, switch_ns, slice_us, host_mb_s, device_mb_s;
-	uint64_t tell, trace;
+	uint64_t concurrent_managed, tell, trace;
 };
 
 struct machine {

@@ -95,6 +95,7 @@ static void answer_hello(struct exchange *x)
 	x->message.hello.number = x->p->number;
 	x->message.hello.host_mb_s = (uint32_t)x->m->options.host_mb_s;
 	x->message.hello.device_mb_s = (uint32_t)x->m->options.device_mb_s;
+	x->message.hello.concurrent_managed = (uint32_t)x->m->options.concurrent_managed;
 	x->message.result = 0;
 }
 

@@ -155,7 +155,7 @@ struct dgp_gpu_info {
 struct dgp_hello {
 	uint32_t n_gpus, driver_version;
 	uint32_t number; /* of this process, for other processes */
-	uint32_t host_mb_s, device_mb_s;
+	uint32_t host_mb_s, device_mb_s, concurrent_managed;
 };
 
 #define DGP_RM_BYTES 560 /* of an ioctl's parameters */

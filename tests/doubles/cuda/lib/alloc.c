@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* What programs ask for memory with: device, managed and host memory. */
+/* What programs ask for memory with: device and host memory. */
 
 int dcu_cuMemAlloc_v2(uint64_t *ret, size_t bytes)
 {
@@ -39,7 +39,7 @@ int dcu_cuMemAllocPitch_v2(
 	return dcu_cuMemAlloc_v2(ret, row * height);
 }
 
-static int add_host(struct ctx *ctx, size_t bytes, enum block_kind kind, unsigned flags,
+int dcu_host_new(struct ctx *ctx, size_t bytes, enum block_kind kind, unsigned flags,
 	struct block *ret)
 {
 	size_t mapped = (bytes + 4095) / 4096 * 4096;
@@ -61,22 +61,6 @@ static int add_host(struct ctx *ctx, size_t bytes, enum block_kind kind, unsigne
 	return 0;
 }
 
-int dcu_cuMemAllocManaged(uint64_t *ret, size_t bytes, unsigned flags)
-{
-	struct ctx *ctx = dcu_current();
-	struct block block;
-	int r;
-
-	if (!ctx)
-		return DCU_INVALID_CONTEXT;
-	if (!ret || !bytes || (flags != 1 && flags != 2))
-		return DCU_INVALID_VALUE;
-	r = add_host(ctx, bytes, DCU_BLOCK_MANAGED, flags, &block);
-	if (!r)
-		*ret = block.address;
-	return r;
-}
-
 int dcu_cuMemHostAlloc(void **ret, size_t bytes, unsigned flags)
 {
 	struct ctx *ctx = dcu_current();
@@ -87,7 +71,7 @@ int dcu_cuMemHostAlloc(void **ret, size_t bytes, unsigned flags)
 		return DCU_INVALID_CONTEXT;
 	if (!ret || !bytes || flags > 7)
 		return DCU_INVALID_VALUE;
-	r = add_host(ctx, bytes, DCU_BLOCK_HOST, flags, &block);
+	r = dcu_host_new(ctx, bytes, DCU_BLOCK_HOST, flags, &block);
 	if (!r)
 		*ret = block.host;
 	return r;
@@ -120,6 +104,8 @@ static int free_block(uint64_t address, bool is_host)
 		dcu_block_free(&block);
 	else if (block.kind == DCU_BLOCK_POOL)
 		dcu_pool_give(&block);
+	else if (block.kind == DCU_BLOCK_MANAGED)
+		dcu_managed_free(&block);
 	else
 		munmap(block.host, (block.bytes + 4095) / 4096 * 4096);
 	return 0;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "copy.h"
 #include "functions.h"
-#include "memory.h"
 
-/* Several operations in one call, and advice about managed memory. */
+/* Several operations in one call. */
 
 int dcu_cuMemcpyBatchAsync_v2(uint64_t *dsts, uint64_t *srcs, size_t *sizes, size_t n,
 	void *attributes, size_t *indexes, size_t n_attributes, struct stream *handle)
@@ -58,65 +57,4 @@ int dcu_cuStreamBatchMemOp_v2(
 			r = dcu_cuStreamWriteValue64_v2(stream, at, value, how);
 	}
 	return r;
-}
-
-static int managed(uint64_t address)
-{
-	struct block block;
-
-	if (!dcu_block_find(address, &block) || block.kind != DCU_BLOCK_MANAGED)
-		return DCU_INVALID_VALUE;
-	return 0;
-}
-
-/* Moving pages is a copy between host and device, of bytes that are everywhere. */
-static int prefetch(uint64_t address, size_t bytes, bool to_device, struct stream *handle)
-{
-	struct dgp_cmd cmd = {.kind = DGP_COPY,
-		.engine = to_device ? DGP_TO_DEVICE : DGP_TO_HOST,
-		.ns = bytes * 1000 / dgp_hello.host_mb_s,
-		.name = dgp_name("[prefetch]")};
-	int r;
-	struct stream *s = dcu_stream(handle, &r);
-
-	r = s ? managed(address) : r;
-	return r ? r : dcu_stream_push(s, &cmd, NULL);
-}
-
-int dcu_cuMemPrefetchAsync(
-	uint64_t address, size_t bytes, int ordinal, struct stream *stream)
-{
-	if (ordinal != -1 && !dcu_device_at(ordinal))
-		return DCU_INVALID_DEVICE;
-	return prefetch(address, bytes, ordinal != -1, stream);
-}
-
-int dcu_cuMemPrefetchAsync_v2(uint64_t address, size_t bytes, struct location location,
-	unsigned flags, struct stream *stream)
-{
-	if (flags)
-		return DCU_INVALID_VALUE;
-	if (location.type == DCU_AT_DEVICE && !dcu_device_at(location.id))
-		return DCU_INVALID_DEVICE;
-	return prefetch(address, bytes, location.type == DCU_AT_DEVICE, stream);
-}
-
-int dcu_cuMemAdvise(uint64_t address, size_t bytes, int advice, int ordinal)
-{
-	return advice < 1 || advice > 6 ? DCU_INVALID_VALUE : managed(address);
-}
-
-int dcu_cuMemAdvise_v2(
-	uint64_t address, size_t bytes, int advice, struct location location)
-{
-	return advice < 1 || advice > 6 ? DCU_INVALID_VALUE : managed(address);
-}
-
-int dcu_cuStreamAttachMemAsync(
-	struct stream *handle, uint64_t address, size_t bytes, unsigned flags)
-{
-	int r;
-	struct stream *s = dcu_stream(handle, &r);
-
-	return s ? managed(address) : r;
 }

@@ -38,46 +38,6 @@ int dcu_cuMemSetMemPool(struct location *location, int type, struct pool *pool)
 	return r ? r : dcu_cuDeviceSetMemPool(ordinal, pool);
 }
 
-/* --- Managed memory in batches --- */
-
-int dcu_cuMemPrefetchBatchAsync(uint64_t *addresses, size_t *sizes, size_t n,
-	struct location *locations, size_t *indexes, size_t n_locations,
-	unsigned long long flags, struct stream *stream)
-{
-	size_t at = 0;
-	int r = 0;
-
-	if (!addresses || !sizes || !n || !locations || !indexes || !n_locations || flags)
-		return DCU_INVALID_VALUE;
-	for (size_t i = 0; i < n && !r; i++) {
-		while (at + 1 < n_locations && indexes[at + 1] <= i)
-			at++;
-		r = dcu_cuMemPrefetchAsync_v2(
-			addresses[i], sizes[i], locations[at], 0, stream);
-	}
-	return r;
-}
-
-int dcu_cuMemDiscardBatchAsync(uint64_t *addresses, size_t *sizes, size_t n,
-	unsigned long long flags, struct stream *stream)
-{
-	int r = 0;
-
-	if (!addresses || !sizes || !n || flags || !dcu_stream(stream, &r))
-		return r ? r : DCU_INVALID_VALUE;
-	for (size_t i = 0; i < n && !r; i++)
-		r = dcu_cuMemAdvise(addresses[i], sizes[i], 1, 0);
-	return r;
-}
-
-int dcu_cuMemDiscardAndPrefetchBatchAsync(uint64_t *addresses, size_t *sizes, size_t n,
-	struct location *locations, size_t *indexes, size_t n_locations,
-	unsigned long long flags, struct stream *stream)
-{
-	return dcu_cuMemPrefetchBatchAsync(
-		addresses, sizes, n, locations, indexes, n_locations, flags, stream);
-}
-
 /* --- Batches of three-dimensional copies --- */
 
 static struct copy_3d_side side_of(const struct batch_operand *o)

@@ -165,7 +165,6 @@ static const struct {
 	{81, 233472},     /* shared memory of a multiprocessor */
 	{82, 65536},      /* its registers */
 	{83, 1},          /* managed memory */
-	{89, 1},          /* host and device use managed memory at once */
 	{90, 1},          /* compute preemption */
 	{92, 1},          /* memory operations of streams */
 	{93, 1},          /* 64 bits of them */
@@ -199,6 +198,8 @@ static int attribute_of(const struct device *device, int attribute)
 		return (int)device->info.capability[0];
 	case 76:
 		return (int)device->info.capability[1];
+	case 89: /* host and device use managed memory at once */
+		return (int)dgp_hello.concurrent_managed;
 	}
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
 		if (attributes[i].attribute == attribute)

@@ -102,6 +102,7 @@ int dcu_launch_push(struct stream *stream, const struct launch *l)
 	r = dcu_func_load(l->func, stream->ctx);
 	if (r)
 		return r;
+	dcu_managed_touch(stream->ctx);
 	cmd = dcu_launch_cmd(l);
 	return dcu_stream_push(stream, &cmd, NULL);
 }

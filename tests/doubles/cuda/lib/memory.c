@@ -285,6 +285,8 @@ void dcu_memory_leave(struct ctx *ctx)
 	while (pop_of(ctx, &block))
 		if (block.kind == DCU_BLOCK_DEVICE || block.kind == DCU_BLOCK_FOREIGN)
 			dcu_block_free(&block);
+		else if (block.kind == DCU_BLOCK_MANAGED)
+			dcu_managed_free(&block);
 		else if (block.kind != DCU_BLOCK_POOL)
 			munmap(block.host, round_up(block.bytes, PAGE));
 }
@@ -345,6 +347,14 @@ bool dcu_block_change(uint64_t address, void (*change)(struct block *block))
 		change(&blocks[i]);
 	pthread_rwlock_unlock(&lock);
 	return found;
+}
+
+void dcu_blocks_each(void (*call)(struct block *block, void *user), void *user)
+{
+	pthread_rwlock_wrlock(&lock);
+	for (size_t i = 0; i < n_blocks; i++)
+		call(&blocks[i], user);
+	pthread_rwlock_unlock(&lock);
 }
 
 static void allow(struct block *block)

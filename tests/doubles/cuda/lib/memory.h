@@ -22,7 +22,7 @@ enum block_kind {
 
 struct block {
 	uint64_t address;
-	size_t bytes, taken; /* taken: from the device, rounded up */
+	size_t bytes, taken; /* taken: from the device, rounded up; now, of managed */
 	char *host;          /* where the process has it */
 	enum block_kind kind;
 	struct ctx *ctx;
@@ -32,6 +32,7 @@ struct block {
 	struct pool *pool;
 	struct phys *phys;
 	bool no_access; /* mapped, and nobody may touch it yet */
+	bool at_host;   /* managed, and told to stay there */
 	bool is_freed;  /* a stream will come to its end */
 	uint32_t again; /* how many ends it has lived on after, by being had again */
 };
@@ -43,6 +44,16 @@ void dcu_give(const struct device *device, uint64_t bytes);
 /* New device memory that is counted. */
 int dcu_block_new(struct ctx *ctx, size_t bytes, struct block *ret);
 void dcu_block_free(const struct block *block);
+
+/* Of the process's own pages. */
+int dcu_host_new(struct ctx *ctx, size_t bytes, enum block_kind kind, unsigned flags,
+	struct block *ret);
+
+void dcu_managed_free(const struct block *block);
+/* A kernel comes: it may use all that there is. */
+void dcu_managed_touch(struct ctx *ctx);
+
+void dcu_blocks_each(void (*call)(struct block *block, void *user), void *user);
 
 /* Device memory that is not counted here: a part of the arena, mapped. */
 int dcu_arena_new(size_t bytes, uint64_t *ret_offset, char **ret_host);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/cuda/spill.h"
+
+#include "gate/cuda/library.h"
+#include "gate/cuda/memory.h"
+#include "gate/streams/driver.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct record {
+	struct record *next;
+	struct clv_cuda_spilled it;
+	bool is_back; /* it counts in the quota */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct record *records;
+static _Atomic uint32_t n_spilled;
+
+bool clv_cuda_spilled_any(void)
+{
+	return atomic_load_explicit(&n_spilled, memory_order_relaxed) > 0;
+}
+
+/* Without this all managed memory goes to the device with each kernel. */
+static bool can_reach_host(int device)
+{
+	int is_concurrent = 0;
+
+	return clv_cuda.cuMemAllocManaged && clv_cuda.cuMemAdvise &&
+	       clv_cuda.cuDeviceGetAttribute(&is_concurrent,
+		       CLV_CUDA_ATTRIBUTE_CONCURRENT_MANAGED,
+		       device) == CLV_CUDA_SUCCESS &&
+	       is_concurrent;
+}
+
+static bool get_device(int *ret)
+{
+	return clv_cuda.cuCtxGetDevice(ret) == CLV_CUDA_SUCCESS;
+}
+
+bool clv_cuda_charge_or_spill(uint64_t n_bytes, struct clv_charge *ret)
+{
+	int device;
+
+	return clv_cuda_charge(n_bytes, ret) ||
+	       (get_device(&device) && can_reach_host(device) && clv_charge_spill(ret));
+}
+
+static int stay_at_host(const struct clv_cuda_spilled *it)
+{
+	int r = clv_cuda.cuMemAdvise(it->address, it->n_bytes,
+		CLV_CUDA_ADVISE_PREFERRED_LOCATION, CLV_CUDA_DEVICE_HOST);
+
+	return r == CLV_CUDA_SUCCESS ? clv_cuda.cuMemAdvise(it->address, it->n_bytes,
+					       CLV_CUDA_ADVISE_ACCESSED_BY, it->device)
+				     : r;
+}
+
+int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags)
+{
+	struct record *record;
+	int r;
+
+	if (!dptr || n_bytes == 0)
+		return CLV_CUDA_INVALID_VALUE;
+	record = malloc(sizeof(*record));
+	if (!record)
+		return CLV_CUDA_OUT_OF_MEMORY;
+	*record = (struct record){
+		.it = {.n_bytes = n_bytes, .context = clv_stream_driver.get_context()}};
+	get_device(&record->it.device);
+	r = clv_cuda.cuMemAllocManaged(&record->it.address, n_bytes, flags);
+	if (r == CLV_CUDA_SUCCESS && stay_at_host(&record->it) != CLV_CUDA_SUCCESS) {
+		clv_cuda.cuMemFree_v2(record->it.address);
+		r = CLV_CUDA_OUT_OF_MEMORY;
+	}
+	if (r != CLV_CUDA_SUCCESS) {
+		free(record);
+		return r;
+	}
+	*(uint64_t *)dptr = record->it.address;
+	pthread_mutex_lock(&lock);
+	record->next = records;
+	records = record;
+	atomic_fetch_add(&n_spilled, 1);
+	pthread_mutex_unlock(&lock);
+	clv_cuda_recall_start();
+	return r;
+}
+
+/* Hints. */
+
+static bool touches(const struct record *record, uint64_t address, size_t n_bytes)
+{
+	return !record->is_back && address < record->it.address + record->it.n_bytes &&
+	       address + n_bytes > record->it.address;
+}
+
+bool clv_cuda_is_spilled(uint64_t address, size_t n_bytes)
+{
+	const struct record *record;
+
+	if (!clv_cuda_spilled_any())
+		return false;
+	pthread_mutex_lock(&lock);
+	record = records;
+	while (record && !touches(record, address, n_bytes))
+		record = record->next;
+	pthread_mutex_unlock(&lock);
+	return record;
+}
+
+bool clv_cuda_is_any_spilled(const void *addresses, const void *sizes, size_t n)
+{
+	if (!clv_cuda_spilled_any() || !addresses || !sizes)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (clv_cuda_is_spilled(
+			    ((const uint64_t *)addresses)[i], ((const size_t *)sizes)[i]))
+			return true;
+	}
+	return false;
+}
+
+int clv_own_cuMemAdvise(
+	clv_fn_cuMemAdvise *real, uint64_t dev_ptr, size_t count, int advice, int device)
+{
+	return clv_cuda_is_spilled(dev_ptr, count) ? CLV_CUDA_SUCCESS
+						   : real(dev_ptr, count, advice, device);
+}
+
+int clv_own_cuMemAdvise_v2(clv_fn_cuMemAdvise_v2 *real, uint64_t dev_ptr, size_t count,
+	int advice, struct clv_cuda_location location)
+{
+	return clv_cuda_is_spilled(dev_ptr, count)
+		       ? CLV_CUDA_SUCCESS
+		       : real(dev_ptr, count, advice, location);
+}
+
+/* Ends. */
+
+static void forget_if(
+	bool (*is_meant)(const struct record *record, uint64_t what), uint64_t what)
+{
+	if (!clv_cuda_spilled_any())
+		return;
+	pthread_mutex_lock(&lock);
+	for (struct record **link = &records; *link;) {
+		struct record *record = *link;
+
+		if (!is_meant(record, what)) {
+			link = &record->next;
+			continue;
+		}
+		*link = record->next;
+		free(record);
+		atomic_fetch_sub(&n_spilled, 1);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+static bool is_at(const struct record *record, uint64_t address)
+{
+	return record->it.address == address;
+}
+
+static bool is_of_context(const struct record *record, uint64_t context)
+{
+	return (uint64_t)(uintptr_t)record->it.context == context;
+}
+
+void clv_cuda_spilled_forget(uint64_t address)
+{
+	forget_if(is_at, address);
+}
+
+void clv_cuda_spilled_drop(const void *context)
+{
+	forget_if(is_of_context, (uint64_t)(uintptr_t)context);
+}
+
+void clv_cuda_spilled_forget_parent(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	records = NULL;
+	atomic_store(&n_spilled, 0);
+	clv_cuda_recall_forget_parent();
+}
+
+/* For recall.c. */
+
+bool clv_cuda_spilled_take(struct clv_cuda_spilled *ret)
+{
+	struct record *record;
+
+	pthread_mutex_lock(&lock);
+	record = records;
+	while (record &&
+		(record->is_back ||
+			!clv_charge_unspill((const void *)(uintptr_t)record->it.address)))
+		record = record->next;
+	if (record) {
+		record->is_back = true;
+		*ret = record->it;
+	}
+	pthread_mutex_unlock(&lock);
+	return record;
+}
+
+int clv_cuda_spilled_do(const struct clv_cuda_spilled *spilled,
+	int (*call)(const struct clv_cuda_spilled *spilled, void *userdata),
+	void *userdata)
+{
+	const struct record *record;
+	int r = -1;
+
+	pthread_mutex_lock(&lock);
+	record = records;
+	while (record && !(record->is_back && is_at(record, spilled->address)))
+		record = record->next;
+	if (record)
+		r = call(spilled, userdata);
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+static bool is_back_at(const struct record *record, uint64_t address)
+{
+	return record->is_back && is_at(record, address);
+}
+
+void clv_cuda_spilled_done(const struct clv_cuda_spilled *spilled)
+{
+	forget_if(is_back_at, spilled->address);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gate/charges.h"
+
+#include <stddef.h>
+
+/* Memory that the quota has no room for, in the host's: managed memory that is told to
+ * stay there and that kernels reach through the bus, so that not a byte of it is the
+ * device's.  When the quota has room again it is brought back (recall.c).  Any thread. */
+
+/* clv_cuda_charge(), and where the quota has no room and the lease may spill, a charge of
+ * the host's memory: ret->spilled. */
+bool clv_cuda_charge_or_spill(uint64_t n_bytes, struct clv_charge *ret);
+
+/* What a spilled charge is for: memory with an address at *dptr.  The flags are those of
+ * cuMemAllocManaged. */
+int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags);
+
+/* Whether any of it is spilled: what would move it to the device, or keep a copy there,
+ * is not done then. */
+bool clv_cuda_is_spilled(uint64_t address, size_t n_bytes);
+bool clv_cuda_is_any_spilled(const void *addresses, const void *sizes, size_t n);
+
+/* It is about to be freed, or its context to go. */
+void clv_cuda_spilled_forget(uint64_t address);
+void clv_cuda_spilled_drop(const void *context);
+
+void clv_cuda_spilled_forget_parent(void);
+
+/* For recall.c. */
+
+struct clv_cuda_spilled {
+	uint64_t address;
+	size_t n_bytes;
+	void *context;
+	int device;
+};
+
+/* Some that the quota has room for now, where it counts from here on.  False: none. */
+bool clv_cuda_spilled_take(struct clv_cuda_spilled *ret);
+
+/* Calls it, unless that has been freed meanwhile or its context has gone, which wait for
+ * its end.  The call's result; -1: not called. */
+int clv_cuda_spilled_do(const struct clv_cuda_spilled *spilled,
+	int (*call)(const struct clv_cuda_spilled *spilled, void *userdata),
+	void *userdata);
+
+/* Nothing more is done with it. */
+void clv_cuda_spilled_done(const struct clv_cuda_spilled *spilled);
+
+/* Whether there is any. */
+bool clv_cuda_spilled_any(void);
+
+/* In recall.c: something has been spilled. */
+void clv_cuda_recall_start(void);
+void clv_cuda_recall_forget_parent(void);

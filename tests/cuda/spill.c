@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program with a quota of 1 GiB, and 2 GiB of the host's memory, can allocate.
+ *
+ * usage: cuda-spill CASE */
+#include "memory.h"
+
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SPILL (2048 * MIB)
+
+int cuMemAllocManaged(dptr *address, size_t bytes, unsigned flags);
+int cuMemAllocPitch_v2(
+	dptr *address, size_t *pitch, size_t width, size_t height, unsigned element);
+int cuMemcpyHtoD_v2(dptr to, const void *from, size_t bytes);
+int cuMemcpyDtoH_v2(void *to, dptr from, size_t bytes);
+int cuMemsetD8_v2(dptr to, unsigned char value, size_t n);
+int cuMemPrefetchAsync(dptr address, size_t bytes, int device, handle stream);
+int cuMemPrefetchAsync_v2(
+	dptr address, size_t bytes, uint64_t location, unsigned flags, handle stream);
+int cuMemPrefetchBatchAsync(dptr *addresses, size_t *sizes, size_t n, void *locations,
+	size_t *indexes, size_t n_locations, unsigned long long flags, handle stream);
+int cuMemAdvise(dptr address, size_t bytes, int advice, int device);
+int cuMemAdvise_v2(dptr address, size_t bytes, int advice, uint64_t location);
+int cuCtxCreate_v2(handle *context, unsigned flags, int device);
+int cuCtxDestroy_v2(handle context);
+
+static handle spin;
+
+size_t free_bytes(void)
+{
+	size_t left, total;
+
+	OK(cuMemGetInfo_v2(&left, &total));
+	CHECK(total == QUOTA);
+	return left;
+}
+
+static void begin(void)
+{
+	handle context;
+
+	OK(cuInit(0));
+	OK(cuDevicePrimaryCtxRetain(&context, 0));
+	OK(cuCtxSetCurrent(context));
+	spin = load_spin();
+}
+
+static void launch(uint64_t ns)
+{
+	void *parameters[] = {&ns};
+
+	OK(cuLaunchKernel(spin, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+	OK(cuCtxSynchronize());
+}
+
+static dptr allocate(size_t n_bytes)
+{
+	dptr address;
+
+	OK(cuMemAlloc_v2(&address, n_bytes));
+	return address;
+}
+
+static void is_memory(dptr address, size_t n_bytes)
+{
+	char there[64], back[64];
+
+	memset(there, 0x5a, sizeof(there));
+	OK(cuMemcpyHtoD_v2(address + n_bytes - sizeof(there), there, sizeof(there)));
+	OK(cuMemcpyDtoH_v2(back, address + n_bytes - sizeof(back), sizeof(back)));
+	CHECK(memcmp(there, back, sizeof(there)) == 0);
+	OK(cuMemsetD8_v2(address, 1, n_bytes));
+}
+
+static void beyond(void)
+{
+	dptr beyond, none;
+
+	allocate(600 * MIB);
+	beyond = allocate(600 * MIB);
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	is_memory(beyond, 600 * MIB);
+	launch(100000);
+	CHECK(cuMemAlloc_v2(&none, SPILL) == OUT_OF_MEMORY);
+	is_memory(allocate(SPILL - 600 * MIB), SPILL - 600 * MIB);
+	CHECK(cuMemAlloc_v2(&none, 600 * MIB) == OUT_OF_MEMORY);
+	is_memory(allocate(424 * MIB), 424 * MIB);
+	launch(100000);
+}
+
+static void freed(void)
+{
+	allocate(600 * MIB);
+	for (int i = 0; i < 10; i++)
+		OK(cuMemFree_v2(allocate(SPILL)));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+}
+
+static void managed(void)
+{
+	dptr a, b;
+
+	OK(cuMemAllocManaged(&a, 600 * MIB, 1));
+	OK(cuMemAllocManaged(&b, 600 * MIB, 1));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	launch(100000);
+	*(volatile char *)(uintptr_t)b = 1;
+	OK(cuMemFree_v2(b));
+	OK(cuMemFree_v2(a));
+	CHECK(free_bytes() == QUOTA);
+}
+
+static void pitch(void)
+{
+	size_t width;
+	dptr a;
+
+	allocate(600 * MIB);
+	OK(cuMemAllocPitch_v2(&a, &width, 1000, 600 * 1024, 4));
+	CHECK(width == 1024);
+	is_memory(a, width * 600 * 1024);
+	CHECK(cuMemAllocPitch_v2(NULL, &width, 1000, 600 * 1024, 4) == 1);
+	CHECK(cuMemAllocPitch_v2(&a, NULL, 1000, 600 * 1024, 4) == 1);
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+}
+
+/* None brings what is spilled to the device, nor a copy of it. */
+static void hints(void)
+{
+	static const uint64_t device = 1, host = 2;
+	size_t sizes[] = {MIB, MIB}, index = 0;
+	dptr mine = allocate(600 * MIB), a = allocate(600 * MIB);
+	dptr both[] = {mine, a + 300 * MIB};
+
+	OK(cuMemPrefetchAsync(a, 600 * MIB, 0, NULL));
+	OK(cuMemPrefetchAsync(a + 599 * MIB, MIB, 0, NULL));
+	OK(cuMemPrefetchAsync_v2(a, 600 * MIB, device, 0, NULL));
+	OK(cuMemPrefetchAsync_v2(a, 600 * MIB, host, 0, NULL));
+	OK(cuMemPrefetchBatchAsync(
+		both, sizes, 2, (void *)(uintptr_t)&device, &index, 1, 0, NULL));
+	for (int advice = 1; advice <= 6; advice++) {
+		OK(cuMemAdvise(a, 600 * MIB, advice, 0));
+		OK(cuMemAdvise_v2(a + 300 * MIB, MIB, advice, device));
+	}
+	launch(100000);
+	CHECK(cuMemAdvise(mine, MIB, 3, 0) != 0);
+	CHECK(cuMemPrefetchAsync(mine, MIB, 0, NULL) != 0);
+}
+
+static void wait_for_free(size_t n_bytes)
+{
+	for (int i = 0; i < 500 && free_bytes() != n_bytes; i++)
+		usleep(10000);
+	CHECK(free_bytes() == n_bytes);
+}
+
+static void comes_back(void)
+{
+	dptr a = allocate(600 * MIB), b = allocate(700 * MIB), c = allocate(800 * MIB);
+
+	launch(100000);
+	OK(cuMemFree_v2(a));
+	wait_for_free(QUOTA - 800 * MIB);
+	is_memory(c, 800 * MIB);
+	launch(100000);
+	OK(cuMemFree_v2(c));
+	wait_for_free(QUOTA - 700 * MIB);
+	OK(cuMemPrefetchAsync(b, 700 * MIB, 0, NULL));
+	is_memory(b, 700 * MIB);
+	a = allocate(600 * MIB);
+	OK(cuMemFree_v2(b));
+	wait_for_free(QUOTA - 600 * MIB);
+	OK(cuMemFree_v2(a));
+	CHECK(free_bytes() == QUOTA);
+}
+
+/* Freed, and its context destroyed, while it is on its way. */
+static void is_freed_on_its_way(void)
+{
+	for (int i = 0; i < 20; i++) {
+		dptr a = allocate(600 * MIB), b = allocate(700 * MIB);
+
+		OK(cuMemFree_v2(a));
+		usleep(10000 * (i % 13));
+		OK(cuMemFree_v2(b));
+		CHECK(free_bytes() == QUOTA);
+	}
+	for (int i = 0; i < 20; i++) {
+		handle context;
+		dptr a;
+
+		OK(cuCtxCreate_v2(&context, 0, 0));
+		a = allocate(600 * MIB);
+		allocate(700 * MIB);
+		OK(cuMemFree_v2(a));
+		usleep(10000 * (i % 13));
+		OK(cuCtxDestroy_v2(context));
+	}
+}
+
+static void processes(void)
+{
+	int status, pipes[2];
+	pid_t child;
+	char byte;
+
+	CHECK(pipe(pipes) == 0);
+	child = fork();
+	if (child == 0) {
+		close(pipes[1]);
+		CHECK(read(pipes[0], &byte, 1) == 1);
+		execl("/proc/self/exe", "cuda-spill", "beside", (char *)NULL);
+	}
+	close(pipes[0]);
+	begin();
+	allocate(600 * MIB);
+	allocate(1400 * MIB);
+	CHECK(write(pipes[1], "", 1) == 1);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+/* Beside one that has 600 MiB of the quota and 1400 of the host's. */
+static void beside(void)
+{
+	dptr none;
+
+	CHECK(cuMemAlloc_v2(&none, 700 * MIB) == OUT_OF_MEMORY);
+	allocate(640 * MIB);
+	CHECK(cuMemAlloc_v2(&none, 500 * MIB) == OUT_OF_MEMORY);
+}
+
+/* For whoever looks from outside. */
+static void stays(void)
+{
+	allocate(600 * MIB);
+	allocate(800 * MIB);
+	printf("ready\n");
+	fflush(stdout);
+	while (getchar() != EOF)
+		launch(100000);
+}
+
+static void no_room(void)
+{
+	dptr none;
+
+	allocate(600 * MIB);
+	CHECK(cuMemAlloc_v2(&none, 600 * MIB) == OUT_OF_MEMORY);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{"beyond", beyond},
+	{"freed", freed},
+	{"managed", managed},
+	{"pitch", pitch},
+	{"hints", hints},
+	{"comes-back", comes_back},
+	{"is-freed-on-its-way", is_freed_on_its_way},
+	{"processes", processes},
+	{"beside", beside},
+	{"stays", stays},
+	{"no-room", no_room},
+};
+
+int main(int argc, char **argv)
+{
+	/* That one forks first. */
+	if (argc > 1 && strcmp(argv[1], "processes") != 0)
+		begin();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
+			cases[i].run();
+			return 0;
+		}
+	}
+	fprintf(stderr, "usage: cuda-spill CASE\n");
+	return 2;
+}
