@@ -29,6 +29,7 @@ struct clv_arbiter_lease {
 	bool removed;
 	bool rung;
 	bool has_rung; /* before this step */
+	bool woke;     /* in this step */
 
 	/* As last published. */
 	enum clv_phase phase;

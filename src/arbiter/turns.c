@@ -131,44 +131,66 @@ static struct clv_arbiter_lease *lease_by_handle(
 	return lease;
 }
 
-/* Who comes next goes on before the holder is stopped: the calls take long, and the
- * device would idle between them.  Until it holds the device it is watched as a stray:
- * the stop may fail, or another be picked then. */
-static void let_next_go(struct clv_arbiter *arbiter, uint64_t now_ns)
+static void grant_next(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_policy_decision next = clv_policy_pick(arbiter->policy, now_ns);
-	struct clv_arbiter_lease *lease = lease_by_handle(arbiter, next.lease);
+	struct clv_arbiter_lease *lease;
 
-	if (!lease || lease == arbiter->holder || !lease->is_stopped)
+	arbiter->retry_at_ns = next.retry_at_ns;
+	if (next.lease == CLV_POLICY_NONE)
 		return;
-	clv_preempt_go(arbiter, lease);
-	lease->stray_since_ns = now_ns;
+
+	lease = lease_by_handle(arbiter, next.lease);
+	if (lease->share.cap_ppm == 0 && !others_awake(arbiter, lease))
+		hold_relaxed(arbiter, lease, now_ns);
+	else
+		hold(arbiter, lease, next.slice_ns, now_ns);
 }
 
-static bool stop(
+/* Threads that wait for their work are on their way into the line when its end ends the
+ * turn. */
+static void linger(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
-	if (!clv_preempt_can(arbiter, lease))
-		return false;
-	clv_account_charge_holder(arbiter, now_ns);
-	let_next_go(arbiter, now_ns);
-	if (!clv_preempt_stop(arbiter, lease))
-		return false;
-	lease->charged_until_ns = free_until(now_ns);
-	return true;
+	clv_account_note_waiting(arbiter, lease, now_ns);
+	if (!clv_lease_is_in_line(lease) &&
+		clv_policy_is_awake(arbiter->policy, lease->policy_lease))
+		lease->lingers_until_ns = now_ns + CLV_HAND_OVER_NS;
 }
 
-/* The device is free again once the closed holder is stopped half-way, or has drained; a
- * holder that does not drain in time is left behind, charged on as a stray, and given
- * less time at its next close. */
+/* Who comes next is let in, and goes on, before the holder is stopped half-way: the calls
+ * take long and threads take long to wake, and the device would idle meanwhile.  Whom a
+ * driver does not stop is a stray then. */
+static void stop_for_next(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	struct clv_arbiter_lease *lease = arbiter->holder;
+
+	clv_account_charge_holder(arbiter, now_ns);
+	arbiter->holder = NULL;
+	arbiter->closing = false;
+	grant_next(arbiter, now_ns);
+	if (arbiter->holder == lease)
+		return;
+	if (!clv_preempt_stop(arbiter, lease))
+		lease->stray_since_ns = now_ns;
+	if (arbiter->holder)
+		arbiter->holder->charged_until_ns = free_until(now_ns);
+	linger(arbiter, lease, clv_clock_ns());
+}
+
+/* The device is free again once the closed holder has drained; a holder that does not
+ * drain in time is left behind, charged on as a stray, and given less time at its next
+ * close. */
 static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
 
 	clv_account_observe(lease);
-	if (lease->n_in_flight > 0 && stop(arbiter, lease, now_ns)) {
-		now_ns = clv_clock_ns();
-	} else if (lease->n_in_flight > 0) {
+	if (lease->n_in_flight > 0 && clv_preempt_can(arbiter, lease)) {
+		stop_for_next(arbiter, now_ns);
+		return;
+	}
+	if (lease->n_in_flight > 0) {
 		if (now_ns - arbiter->closing_since_ns < lease->drain_timeout_ns)
 			return;
 		lease->account.overdue++;
@@ -181,10 +203,7 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 	clv_account_charge_holder(arbiter, now_ns);
 	arbiter->holder = NULL;
 	arbiter->closing = false;
-	clv_account_note_waiting(arbiter, lease, now_ns);
-	if (!clv_lease_is_in_line(lease) &&
-		clv_policy_is_awake(arbiter->policy, lease->policy_lease))
-		lease->lingers_until_ns = now_ns + CLV_HAND_OVER_NS;
+	linger(arbiter, lease, now_ns);
 }
 
 /* Threads that were waiting for their work when the turn ended are on their way into the
@@ -292,22 +311,6 @@ static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 		decide(arbiter, now_ns);
 }
 
-static void grant_next(struct clv_arbiter *arbiter, uint64_t now_ns)
-{
-	struct clv_policy_decision next = clv_policy_pick(arbiter->policy, now_ns);
-	struct clv_arbiter_lease *lease;
-
-	arbiter->retry_at_ns = next.retry_at_ns;
-	if (next.lease == CLV_POLICY_NONE)
-		return;
-
-	lease = lease_by_handle(arbiter, next.lease);
-	if (lease->share.cap_ppm == 0 && !others_awake(arbiter, lease))
-		hold_relaxed(arbiter, lease, now_ns);
-	else
-		hold(arbiter, lease, next.slice_ns, now_ns);
-}
-
 /* With one lease attached and nobody at work the device is handed over before it is asked
  * for, so that the first submission costs no wait. */
 static void grant_ahead(struct clv_arbiter *arbiter, uint64_t now_ns)
@@ -361,12 +364,14 @@ static void take_in(
 static void wake_rung(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
-		bool woke =
+		l->woke =
 			l->rung && l != arbiter->holder && note_wake(arbiter, l, now_ns);
-
 		l->has_rung = l->rung;
 		l->rung = false;
-		if (woke && arbiter->holder && !arbiter->closing)
+	}
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (l->woke && l != arbiter->holder && arbiter->holder &&
+			!arbiter->closing)
 			consider_waker(arbiter, l, now_ns);
 	}
 }
