@@ -2,6 +2,7 @@
 /* Ways through what a tenant shares with the agent and the kernel: the lease's pages and
  * its socket.  All of them mean harm. */
 #include "cuda.h"
+#include "mapped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,40 +13,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-struct mapping {
-	unsigned char *at;
-	size_t n_bytes;
-};
-
-/* Where this process has a page mapped whose name says so. */
 static struct mapping find_page(const char *name)
 {
-	struct mapping found = {0};
-	unsigned long begin, end;
-	char line[512];
-	FILE *maps = fopen("/proc/self/maps", "re");
+	struct mapping found = look_for_page(name);
 
-	while (maps && fgets(line, sizeof(line), maps)) {
-		if (strstr(line, name) && sscanf(line, "%lx-%lx", &begin, &end) == 2)
-			found = (struct mapping){(unsigned char *)begin, end - begin};
-	}
-	if (maps)
-		fclose(maps);
 	if (!found.at)
 		die("no such page", 0);
 	return found;
-}
-
-static bool write_through_memory_file(const struct mapping *page)
-{
-	unsigned char byte = page->at[32];
-	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	bool written =
-		fd >= 0 && pwrite(fd, &byte, 1, (off_t)(uintptr_t)page->at + 32) == 1;
-
-	if (fd >= 0)
-		close(fd);
-	return written;
 }
 
 static int control_page(char **arguments)

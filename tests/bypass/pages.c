@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ways through what a tenant shares with the agent: the control page, the report page,
  * the lease's socket, and the agent's process itself.  All of them mean harm. */
+#include "mapped.h"
 #include "way.h"
 
 #include <errno.h>
@@ -16,40 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct mapping {
-	unsigned char *at;
-	size_t n_bytes;
-};
-
-/* Where this process has a page mapped whose name says so. */
 static struct mapping find_page(const char *name)
 {
-	struct mapping found = {0};
-	unsigned long from, to;
-	char line[512];
-	FILE *maps = fopen("/proc/self/maps", "re");
+	struct mapping found = look_for_page(name);
 
-	while (maps && fgets(line, sizeof(line), maps)) {
-		if (strstr(line, name) && sscanf(line, "%lx-%lx", &from, &to) == 2)
-			found = (struct mapping){(unsigned char *)from, to - from};
-	}
-	if (maps)
-		fclose(maps);
 	if (!found.at)
 		way_die("no such page", 0);
 	return found;
-}
-
-static bool write_through_memory_file(const struct mapping *page)
-{
-	unsigned char byte = page->at[32];
-	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-	bool written =
-		fd >= 0 && pwrite(fd, &byte, 1, (off_t)(uintptr_t)page->at + 32) == 1;
-
-	if (fd >= 0)
-		close(fd);
-	return written;
 }
 
 /* The page's file, opened anew through the mapping. */
