@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program's own list of devices leaves of a lease's. */
+#include "gate/preload/visible.h"
+
+#include "base/cleanup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define GPU "GPU-1b6f4c66-02a4-5c4c-8a57-0d2f1a3c5e01"
+#define MIG_A "MIG-9a2c1f38-7d1e-5b3c-8a00-11f0c0ffee01"
+#define MIG_B "MIG-9a2c1f38-7d1e-5b3c-8a00-11f0c0ffee02"
+#define OTHER "MIG-00000000-7d1e-5b3c-8a00-11f0c0ffee09"
+
+static const struct {
+	const char *lease, *said, *left; /* said NULL: nothing */
+} rows[] = {
+	/* clang-format off */
+	{ GPU,               NULL,                GPU },
+	{ GPU,               "0",                 GPU },
+	{ GPU,               "1",                 "" },
+	{ GPU,               "GPU-1b6f",          GPU },
+	{ GPU,               "gpu-1B6F4C66",      GPU },
+	{ GPU,               "GPU-",              "" },
+	{ GPU,               MIG_A,               "" },
+	/* A partition is the lease's; the GPU that it is a part of is not. */
+	{ MIG_A,             NULL,                MIG_A },
+	{ MIG_A,             "0",                 MIG_A },
+	{ MIG_A,             MIG_A,               MIG_A },
+	{ MIG_A,             "MIG-9a2c1f38",      MIG_A },
+	{ MIG_A,             "mig-9a2c",          MIG_A },
+	{ MIG_A,             "MIG-",              "" },
+	{ MIG_A,             MIG_B,               "" },
+	{ MIG_A,             GPU,                 "" },
+	{ MIG_A,             "MIG-" GPU "/1/0",   "" },
+	{ MIG_A,             "",                  "" },
+	{ MIG_A,             "-1",                "" },
+	{ MIG_A,             "all",               "" },
+	{ MIG_A,             MIG_A "," OTHER,     MIG_A },
+	{ MIG_A,             OTHER "," MIG_A,     "" },
+	{ MIG_A,             MIG_A "," MIG_A,     MIG_A },
+	{ MIG_A "," MIG_B,   NULL,                MIG_A "," MIG_B },
+	{ MIG_A "," MIG_B,   "1,0",               MIG_B "," MIG_A },
+	{ MIG_A "," MIG_B,   MIG_B "," MIG_A,     MIG_B "," MIG_A },
+	{ MIG_A "," MIG_B,   MIG_B ",0",          MIG_B "," MIG_A },
+	{ MIG_A "," MIG_B,   MIG_B "," MIG_B,     MIG_B },
+	{ MIG_A "," MIG_B,   MIG_A "x",           "" },
+	/* clang-format on */
+};
+
+static void test_lists(void **state)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		if (rows[i].said)
+			setenv("CUDA_VISIBLE_DEVICES", rows[i].said, 1);
+		else
+			unsetenv("CUDA_VISIBLE_DEVICES");
+		clv_visible_choose("CUDA_VISIBLE_DEVICES", rows[i].lease);
+		assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), rows[i].left);
+	}
+}
+
+/* Chosen again, as by a program that it starts, it stays. */
+static void test_again(void **state)
+{
+	setenv("CUDA_VISIBLE_DEVICES", "1", 1);
+	for (int i = 0; i < 2; i++)
+		clv_visible_choose("CUDA_VISIBLE_DEVICES", MIG_A "," MIG_B);
+	assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), MIG_B);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
