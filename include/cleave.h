@@ -74,6 +74,7 @@ struct clv_client_lease_request {
 	uint64_t time_s;         /* until it is ended; 0: never */
 	uint32_t share_most_ppm; /* of a range, between which the agent moves the share */
 	uint64_t spill_bytes;    /* of the host's memory beyond memory_bytes; 0: none */
+	uint32_t sm_ppm; /* of the multiprocessors or compute units at once; 0: all */
 };
 
 struct clv_client_lease_change {

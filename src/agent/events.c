@@ -59,6 +59,7 @@ static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_DEVICE_EXECUTOR] = "device_executor",
 	[CLV_EVENT_UNGATED_API] = "ungated_api",
 	[CLV_EVENT_SHARE_MOVED] = "share_moved",
+	[CLV_EVENT_SM_NOT_HELD] = "sm_not_held",
 };
 
 const char *clv_event_type_to_string(enum clv_event_type type)

@@ -13,6 +13,7 @@
 #include "agent/hello.h"
 #include "agent/holder.h"
 #include "agent/lease.h"
+#include "agent/sm.h"
 #include "agent/watchdog.h"
 #include "arbiter/arbiter.h"
 #include "arbiter/attach.h"
@@ -221,6 +222,8 @@ static int send_reply(struct connection *connection, const struct clv_attached *
 		connection->fd, &reply, reply_length(connection), fds, CLV_ATTACH_FDS);
 }
 
+static const struct clv_attach_sm_state of_opencl = {.state = CLV_ATTACH_SM_OTHER_API};
+
 /* Ends with the connection attached, parked or freed. */
 static void attach(struct connection *connection, uint32_t old_slot, int report_fd)
 {
@@ -252,8 +255,10 @@ static void attach(struct connection *connection, uint32_t old_slot, int report_
 	server->n_silent--;
 	/* What one sends that has nothing to tell stays unread. */
 	sd_event_source_set_io_events(connection->io,
-		connection->api == CLV_ATTACH_API_CUDA ? EPOLLIN | EPOLLRDHUP
-						       : EPOLLRDHUP);
+		connection->api == CLV_ATTACH_API_OPENCL ? EPOLLRDHUP
+							 : EPOLLIN | EPOLLRDHUP);
+	if (connection->api == CLV_ATTACH_API_OPENCL)
+		clv_sm_note(process, &of_opencl);
 	clv_watchdog_hurry(lease->agent->watchdog);
 	if (send_reply(connection, process) < 0) {
 		connection_free(connection);
@@ -303,23 +308,34 @@ done:
 	clv_close_fd(&report_fd);
 }
 
-/* Returns false at the connection's end. */
-static bool on_object(struct connection *connection)
+static void note_object(
+	struct connection *connection, int fd, const struct clv_attach_object *message)
 {
-	struct clv_attach_object message;
-	struct clv_rm_object object;
+	struct clv_rm_object object = {.client = message->client,
+		.parent = message->parent,
+		.handle = message->handle,
+		.class = message->class};
+
+	clv_executor_note(connection->process, fd, &object);
+}
+
+/* Returns false at the connection's end. */
+static bool on_message(struct connection *connection)
+{
+	union {
+		uint32_t magic;
+		struct clv_attach_object object;
+		struct clv_attach_sm_state sm;
+	} message;
 	size_t n_fds = 1;
 	int fd = -1;
 	ssize_t got = clv_socket_receive(
 		connection->fd, &message, sizeof(message), &fd, &n_fds);
 
-	if (got == sizeof(message) && message.magic == CLV_ATTACH_MAGIC) {
-		object = (struct clv_rm_object){.client = message.client,
-			.parent = message.parent,
-			.handle = message.handle,
-			.class = message.class};
-		clv_executor_note(connection->process, fd, &object);
-	}
+	if (got == sizeof(message) && message.magic == CLV_ATTACH_MAGIC)
+		note_object(connection, fd, &message.object);
+	else if (got == sizeof(message) && message.magic == CLV_ATTACH_SM_MAGIC)
+		clv_sm_note(connection->process, &message.sm);
 	if (n_fds > 0)
 		clv_close_fd(&fd);
 	return got > 0 || got == -EAGAIN || got == -EMSGSIZE;
@@ -334,7 +350,7 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 		on_hello(connection);
 		return 0;
 	}
-	if (process && (events & EPOLLIN) && on_object(connection))
+	if (process && (events & EPOLLIN) && on_message(connection))
 		return 0;
 	connection_free(connection);
 	if (process)

@@ -10,6 +10,7 @@
 #include "agent/gate-server.h"
 #include "agent/holder.h"
 #include "agent/owner.h"
+#include "agent/sm.h"
 #include "arbiter/arbiter.h"
 #include "base/array.h"
 #include "base/clock.h"
@@ -180,6 +181,7 @@ int clv_lease_open_arbiter(struct clv_lease *lease, int report_fd, struct clv_er
 		r = clv_arbiter_add(arbiter, &share, -1, &lease->arbiter_lease, err);
 	if (r < 0)
 		return r;
+	clv_sm_publish(lease);
 	LIST_INSERT_HEAD(&lease->agent->in_use, lease, of_use);
 	lease->agent->n_changes++;
 	lease->samples[1].time_ns = lease->usage.seen_ns = clv_clock_ns();

@@ -5,9 +5,11 @@
 #include "agent/ranges.h"
 #include "agent/request.h"
 #include "agent/usage.h"
+#include "arbiter/attach.h"
 #include "arbiter/page.h"
 #include "core/node.h"
 #include "core/share.h"
+#include "core/sm.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,6 +40,7 @@ struct clv_lease_record {
 	uid_t uid;
 	gid_t gid;
 	struct clv_share share;
+	struct clv_sm sm; /* how much of the device at once */
 	bool overcommit;
 	bool is_queued;
 	uint64_t created_real_ns;
@@ -63,6 +66,9 @@ struct clv_attached {
 	bool has_slot;      /* the arbiter counts record.slot for it */
 	bool is_connected;  /* its gate's connection is open */
 	bool is_reattached; /* spoke to this agent */
+	/* What holds it to the lease's limit in space, and to how many. */
+	enum clv_attach_sm sm;
+	uint32_t sm_count;
 };
 TAILQ_HEAD(clv_attached_list, clv_attached);
 

@@ -21,6 +21,7 @@
 #include "agent/once.h"
 #include "agent/placing.h"
 #include "agent/queue.h"
+#include "agent/sm.h"
 #include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
@@ -481,6 +482,7 @@ static int draft(struct clv_ledger *ledger, const struct clv_lease_request *requ
 		return r;
 
 	record.share = placing->share;
+	record.sm = clv_sm_on(placing->device, request->sm_ppm);
 	record.is_queued = placing->must_wait;
 	if (request->time_s > 0)
 		record.expires_real_ns =
@@ -599,10 +601,12 @@ static int admit(struct clv_ledger *ledger, struct clv_lease *lease)
 	struct clv_error err = {0};
 
 	record.is_queued = false;
+	record.sm = clv_sm_on(lease->device, record.sm.ppm);
 	if (store_lease(ledger->agent, lease, &record, &err) < 0)
 		clv_state_set_stale(ledger->agent, &err);
 	ledger->agent->n_queued -= lease->record.is_queued;
 	lease->record.is_queued = false;
+	lease->record.sm = record.sm;
 	clv_ranges_fit(ledger->agent, lease->device);
 	ledger->ranked_ns = 0;
 	if (activate(lease, &err) >= 0)

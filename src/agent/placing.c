@@ -9,6 +9,7 @@
 #include "agent/devices.h"
 #include "agent/ledger.h"
 #include "agent/placing-internal.h"
+#include "agent/sm.h"
 #include "agent/standing.h"
 #include "base/error.h"
 
@@ -81,9 +82,11 @@ static int consider(struct clv_agent *agent, struct clv_agent_device *device,
 	const struct clv_lease_request *request, struct clv_placing *ret,
 	struct clv_error *err)
 {
-	int r = clv_share_resolve(
-		&request->share, device->info.memory_bytes, &ret->share, err);
+	int r = clv_sm_check(&device->info, request->sm_ppm, err);
 
+	if (r >= 0)
+		r = clv_share_resolve(
+			&request->share, device->info.memory_bytes, &ret->share, err);
 	if (r >= 0)
 		r = clv_placing_check_spill(&device->info, ret->share.spill_bytes, err);
 	if (r < 0)
@@ -225,12 +228,14 @@ bool clv_placing_is_candidate(
 	       (device->parent && is_meant(&device->parent->info, name));
 }
 
-/* What a standing share is, its lease gets: nothing else is asked of it. */
+/* What a standing share is, its lease gets; it may have a limit in space of its own. */
 static int take_standing(struct clv_agent *agent, const struct clv_standing_share *share,
-	struct clv_placing *ret, struct clv_error *err)
+	const struct clv_lease_request *request, struct clv_placing *ret,
+	struct clv_error *err)
 {
 	struct clv_agent_device *device =
 		clv_devices_find(agent->devices, share->device_uuid);
+	int r;
 
 	if (device && clv_devices_root(device)->is_cordoned)
 		return fail_cordoned(clv_devices_root(device), err);
@@ -238,6 +243,9 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 		return clv_error_set(err, -ENODEV,
 			"the share %s is on a part of a device that is not there now",
 			share->name);
+	r = clv_sm_check(&device->info, request->sm_ppm, err);
+	if (r < 0)
+		return r;
 	ret->device = device;
 	ret->share = share->share;
 	snprintf(ret->standing, sizeof(ret->standing), "%s", share->name);
@@ -255,7 +263,7 @@ static int choose_standing(struct clv_agent *agent,
 		if (!clv_standing_is_called(share, request->in))
 			continue;
 		if (!clv_ledger_standing(agent->ledger, share->name))
-			return take_standing(agent, share, ret, err);
+			return take_standing(agent, share, request, ret, err);
 		if (!taken)
 			taken = share;
 	}
@@ -266,7 +274,7 @@ static int choose_standing(struct clv_agent *agent,
 			request->in);
 	if (request->wait) {
 		ret->must_wait = true;
-		return take_standing(agent, taken, ret, err);
+		return take_standing(agent, taken, request, ret, err);
 	}
 	return clv_error_set(err, -EBUSY,
 		"the share %s is taken by another lease: wait behind it with --wait",

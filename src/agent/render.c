@@ -10,6 +10,7 @@
 #include "agent/lease.h"
 #include "agent/ledger.h"
 #include "agent/queue.h"
+#include "agent/sm.h"
 #include "agent/tenants.h"
 #include "agent/ungated.h"
 #include "arbiter/arbiter.h"
@@ -170,6 +171,7 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 			text(record->command)));
 	json_object_set_new(object, "share_range", render_range(&record->share.range));
 	json_object_set_new(object, "spill_bytes", number(record->share.spill_bytes));
+	json_object_set_new(object, "sm", clv_sm_to_json(lease));
 	add_account(lease, object);
 	json_object_set_new(
 		object, "in", record->standing[0] ? text(record->standing) : json_null());

@@ -167,6 +167,12 @@ static int take_cap(
 	return take_fraction("cap", value, &request->share.cap_ppm, err);
 }
 
+static int take_sm(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	return take_fraction("sm", value, &request->sm_ppm, err);
+}
+
 static int take_memory(
 	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
 {
@@ -283,6 +289,7 @@ static const struct {
 	{"memory_bytes", CREATE | RESIZE, take_memory},
 	{"spill_bytes", CREATE | RESIZE, take_spill},
 	{"class", CREATE | RESIZE, take_class},
+	{"sm", CREATE, take_sm},
 	{"wait", CREATE, take_wait},
 	{"overcommit", CREATE, take_overcommit},
 	{"count", CREATE, take_count},
@@ -309,7 +316,7 @@ static int take_field(enum verb verb, const char *name, const json_t *value,
 	return clv_error_set(err, -EINVAL,
 		"unknown field \"%.40s\": known are name, device, profile, in, "
 		"isolation, command, share, share_range, cap, memory_bytes, spill_bytes, "
-		"class, wait, overcommit, count, same_device and time",
+		"class, sm, wait, overcommit, count, same_device and time",
 		name);
 }
 
@@ -370,12 +377,11 @@ static int check_several(struct clv_lease_request *request, struct clv_error *er
 		return 0;
 	if ((request->has_share && request->share.compute_ppm != CLV_PPM) ||
 		request->has_range || request->has_cap || request->has_memory ||
-		request->has_spill || request->overcommit)
+		request->has_spill || request->overcommit || request->sm_ppm)
 		return clv_error_set(err, -EINVAL,
 			"a lease on several devices has each of them whole: leave out "
-			"share, cap, memory_bytes, spill_bytes and overcommit, or ask "
-			"for "
-			"one device");
+			"share, cap, memory_bytes, spill_bytes, sm and overcommit, or "
+			"ask for one device");
 	if (request->in[0] != '\0' || request->is_isolated)
 		return clv_error_set(err, -EINVAL,
 			"count goes with device and profile, not with in or isolation");
@@ -401,9 +407,11 @@ int clv_request_parse_lease(const char *data, size_t n_bytes,
 		return clv_error_set(err, -EINVAL,
 			"in names a standing share, which has its own size, class and "
 			"place: leave these out");
-	if (request.is_isolated && (!request.has_memory || request.has_share))
+	if (request.is_isolated &&
+		(!request.has_memory || request.has_share || request.sm_ppm))
 		return clv_error_set(err, -EINVAL,
-			"isolation by hardware takes memory_bytes and no share: the "
+			"isolation by hardware takes memory_bytes, no share and no sm: "
+			"the "
 			"partition is all the lease's own");
 	*ret = request;
 	return 0;

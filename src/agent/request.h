@@ -28,6 +28,7 @@ struct clv_lease_request {
 	bool has_spill;
 	bool wait;
 	bool overcommit;
+	uint32_t sm_ppm; /* of its multiprocessors or compute units; 0: no limit */
 	uint32_t count;  /* of devices, each of them whole; 0: not said, a share of one */
 	uint64_t time_s; /* until it is ended; 0: never */
 	bool is_same_device; /* all of them partitions of one device */

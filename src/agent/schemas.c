@@ -137,6 +137,14 @@ static const struct clv_schema_field share_range[] = {
 	{"most", "number", NULL},
 };
 
+static const struct clv_schema_field sm[] = {
+	{"fraction", "number", "of the device's multiprocessors or compute units, at once"},
+	{"count", "integer?", "so many"},
+	{"first", "integer?", "of them, where the agent places them"},
+	{"held_by", "mps|green_contexts|masks|nothing?", "null: none of its processes has come to it"},
+	{"reason", "string?", "why nothing holds it"},
+};
+
 static const struct clv_schema_field lease[] = {
 	{"id", "string", NULL},
 	{"name", "string", NULL},
@@ -147,6 +155,7 @@ static const struct clv_schema_field lease[] = {
 	{"share", "number", "at present, of one with a range"},
 	{"share_range", "ShareRange?", "between these the agent moves it"},
 	{"cap", "number?", NULL},
+	{"sm", "SmLimit?", NULL},
 	{"memory_bytes", "integer", "the quota"},
 	{"spill_bytes", "integer", "of the host's memory that it may have beyond it"},
 	{"class", "latency|normal|batch", NULL},
@@ -385,6 +394,7 @@ static const struct clv_schema_field lease_request[] = {
 	{"memory_bytes", "integer", NULL},
 	{"spill_bytes", "integer", "of the host's memory beyond it; CUDA programs alone"},
 	{"class", "latency|normal|batch", NULL},
+	{"sm", "number", "at most this part of the multiprocessors or compute units at once"},
 	{"wait", "boolean", "queue when it does not fit"},
 	{"overcommit", "boolean", NULL},
 	{"count", "integer", "of devices, each whole"},
@@ -437,6 +447,7 @@ static const struct clv_schema schemas[] = {
 	{"Readiness", ALL(readiness)},
 	{"Reason", FIELDS(reason), 0},
 	{"ShareRange", ALL(share_range)},
+	{"SmLimit", ALL(sm)},
 	{"Stage", ALL(stage)},
 	{"Tenant", ALL(tenant)},
 	{"Token", token, CLV_ARRAY_SIZE(token) - 1, CLV_ARRAY_SIZE(token) - 1},

@@ -17,12 +17,13 @@
 
 static const char *const statements[_STATEMENT_MAX] = {
 	[PUT_LEASE] = "INSERT INTO leases VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-		      "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27) "
+		      "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,"
+		      "?28,?29) "
 		      "ON CONFLICT(id) DO "
 		      "UPDATE SET compute_ppm=?9,cap_ppm=?10,memory_bytes=?11,class=?12,"
 		      "is_queued=?14,held_ns=?18,throttled_ns=?19,turns=?20,"
 		      "revocations=?21,overdue=?22,expires_ns=?24,least_ppm=?25,"
-		      "most_ppm=?26,spill_bytes=?27",
+		      "most_ppm=?26,spill_bytes=?27,sm_ppm=?28,sm_first_ppm=?29",
 	[DELETE_LEASE] = "DELETE FROM leases WHERE id=?1",
 	[CLEAR_LEASES] = "DELETE FROM leases",
 	[READ_LEASES] = "SELECT * FROM leases ORDER BY rowid",
@@ -122,9 +123,16 @@ static const char schema_6[] =
 	"PRAGMA user_version=6;"
 	"COMMIT;";
 
+static const char schema_7[] =
+	"BEGIN IMMEDIATE;"
+	"ALTER TABLE leases ADD COLUMN sm_ppm INTEGER DEFAULT 0;"
+	"ALTER TABLE leases ADD COLUMN sm_first_ppm INTEGER DEFAULT 0;"
+	"PRAGMA user_version=7;"
+	"COMMIT;";
+
 /* By the version that each makes of the one before it. */
 static const char *const schemas[CLV_STORE_SCHEMA_VERSION] = {
-	schema, schema_2, schema_3, schema_4, schema_5, schema_6};
+	schema, schema_2, schema_3, schema_4, schema_5, schema_6, schema_7};
 
 int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing)
 {
@@ -330,6 +338,8 @@ int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *
 	bind_number(query, 25, lease->share.range.least_ppm);
 	bind_number(query, 26, lease->share.range.most_ppm);
 	bind_number(query, 27, lease->share.spill_bytes);
+	bind_number(query, 28, lease->sm.ppm);
+	bind_number(query, 29, lease->sm.first_ppm);
 	return finish(store, PUT_LEASE, "cannot store the lease", err);
 }
 
@@ -382,6 +392,8 @@ static void read_lease(sqlite3_stmt *row, struct clv_lease_record *ret)
 	ret->share.range.least_ppm = (uint32_t)get_number(row, 24);
 	ret->share.range.most_ppm = (uint32_t)get_number(row, 25);
 	ret->share.spill_bytes = get_number(row, 26);
+	ret->sm.ppm = (uint32_t)get_number(row, 27);
+	ret->sm.first_ppm = (uint32_t)get_number(row, 28);
 }
 
 /* Ends a reading that may have been cut short by its callback. */

@@ -16,7 +16,7 @@ struct clv_error;
  * nothing.  Loop thread only. */
 struct clv_store;
 
-#define CLV_STORE_SCHEMA_VERSION 6
+#define CLV_STORE_SCHEMA_VERSION 7
 
 /* Opens or makes it.  -EEXIST when it was written by a later version of cleave, -EBUSY
  * when another agent has it. */

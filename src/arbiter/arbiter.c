@@ -289,6 +289,16 @@ static void publish_share(const struct clv_arbiter_lease *lease)
 	atomic_store(&control->share_ppm, lease->share.compute_ppm);
 }
 
+void clv_arbiter_set_sm(
+	struct clv_arbiter_lease *lease, uint32_t ppm, const struct clv_sm_part *part)
+{
+	struct clv_control_page *control = lease->pages.control;
+
+	control->sm_ppm = ppm;
+	control->sm_first = part->first;
+	control->sm_count = part->count;
+}
+
 int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
 	int report_fd, struct clv_arbiter_lease **ret, struct clv_error *err)
 {

@@ -3,6 +3,7 @@
 
 #include "base/histogram.h"
 #include "core/share.h"
+#include "core/sm.h"
 #include "rm/channels.h"
 
 #include <stdbool.h>
@@ -68,6 +69,10 @@ void clv_arbiter_remove(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 /* Live resize. */
 void clv_arbiter_update(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	const struct clv_share *share);
+
+/* The limit in space that its processes find when they attach. */
+void clv_arbiter_set_sm(
+	struct clv_arbiter_lease *lease, uint32_t ppm, const struct clv_sm_part *part);
 
 /* What its gates may show of the last second's held time, 0 to 1. */
 void clv_arbiter_show_used(const struct clv_arbiter_lease *lease, double share_used);

@@ -19,7 +19,8 @@
  *
  * The gate of a GPU whose work can be stopped half-way may send on: an object message for
  * each channel group, channel and subdevice that the process has, with the driver's file
- * through which it was made, and one for what it freed (class 0, no file). */
+ * through which it was made, and one for what it freed (class 0, no file).  Where the
+ * control page has a limit in space, the gate says what holds the process to that. */
 
 #define CLV_ATTACH_MAGIC 0x43564c43u /* "CLVC" */
 #define CLV_ATTACH_VERSION 1u
@@ -81,6 +82,30 @@ struct clv_attach_object {
 	uint32_t reserved[3];
 };
 
+#define CLV_ATTACH_SM_MAGIC 0x53564c43u /* "CLVS" */
+
+/* Of what a process does at a time the later ones count: the worse are behind. */
+enum clv_attach_sm {
+	CLV_ATTACH_SM_UNKNOWN, /* it has not come to it */
+	CLV_ATTACH_SM_MPS,
+	CLV_ATTACH_SM_MASKS,
+	CLV_ATTACH_SM_GREEN,
+	_CLV_ATTACH_SM_HELD = CLV_ATTACH_SM_GREEN, /* from here on nothing holds it */
+	CLV_ATTACH_SM_NO_MEANS,                    /* its driver has none */
+	CLV_ATTACH_SM_OTHER_CONTEXT,               /* work that they do not reach */
+	CLV_ATTACH_SM_OTHER_STREAM,
+	CLV_ATTACH_SM_OTHER_API, /* the agent's own finding */
+	_CLV_ATTACH_SM_MAX,
+};
+
+struct clv_attach_sm_state {
+	uint32_t magic;
+	uint32_t state; /* enum clv_attach_sm */
+	uint32_t count; /* to how many it is held; 0: not known */
+	uint32_t reserved[5];
+};
+
+static_assert(sizeof(struct clv_attach_sm_state) == 32, "the layout is an interface");
 static_assert(sizeof(struct clv_attach_object) == 32, "the layout is an interface");
 static_assert(sizeof(struct clv_attach_hello) == 32, "the layout is an interface");
 static_assert(CLV_ATTACH_REPLY_FIRST_BYTES == 536, "the layout is an interface");

@@ -71,7 +71,11 @@ struct clv_control_page {
 	/* How much of the host's memory its processes may have in all, beyond the quota.
 	 */
 	_Atomic uint64_t spill_bytes;
-	uint64_t reserved_words[5];
+	/* The limit in space (core/sm.h), from the attach on as it is; a ppm of 0: there
+	 * is none.  A count of 0: the agent does not know the device's units. */
+	uint32_t sm_ppm, sm_first, sm_count;
+	uint32_t reserved_other_half;
+	uint64_t reserved_words[3];
 	/* A robust process-shared mutex that the arbiter's thread holds and nobody else
 	 * ever locks: when that thread dies the kernel sets FUTEX_OWNER_DIED in its first
 	 * word. */

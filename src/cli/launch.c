@@ -143,7 +143,8 @@ static bool is_whole(const struct run *run)
 	if (settings->isolation && strcmp(settings->isolation, "hardware") == 0)
 		return true;
 	return clv_json_number(run->lease, "share") >= 1 && !settings->memory_bytes &&
-	       !settings->cap.ppm && !settings->share.most_ppm && !settings->in;
+	       !settings->cap.ppm && !settings->sm_ppm && !settings->share.most_ppm &&
+	       !settings->in;
 }
 
 /* Returns the exit code. */

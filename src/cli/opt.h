@@ -94,6 +94,7 @@ struct clv_settings {
 	struct clv_opt_cap cap;
 	struct clv_opt_share share;
 	struct clv_opt_spill spill;
+	uint32_t sm_ppm;
 	/* A partition. */
 	struct clv_opt_place start;
 	uint64_t count;

@@ -105,6 +105,22 @@ static void cell_command(const json_t *row, char ret[CLV_CELL_MAX])
 	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "command"));
 }
 
+static void cell_sm(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	const json_t *sm = json_object_get(row, "sm");
+
+	if (json_is_object(sm))
+		clv_cell_percent(clv_json_number(sm, "fraction"), ret);
+	else
+		strcpy(ret, "-");
+}
+
+static bool is_sm_in_name_only(const json_t *row)
+{
+	return strcmp(clv_json_text(json_object_get(row, "sm"), "held_by"), "nothing") ==
+	       0;
+}
+
 /* What its owner should know and does not ask for. */
 static void cell_note(const json_t *row, char ret[CLV_CELL_MAX])
 {
@@ -127,6 +143,11 @@ static void cell_note(const json_t *row, char ret[CLV_CELL_MAX])
 		snprintf(ret + used, CLV_CELL_MAX - used, "%s%.32s spilled",
 			used ? ", " : "", spilled);
 	}
+	if (is_sm_in_name_only(row)) {
+		used = strlen(ret);
+		snprintf(ret + used, CLV_CELL_MAX - used, "%snothing holds its SM limit",
+			used ? ", " : "");
+	}
 	json_array_foreach (json_object_get(row, "uses_ungated"), i, api) {
 		used = strlen(ret);
 		snprintf(ret + used, CLV_CELL_MAX - used, "%sungated %s",
@@ -144,6 +165,7 @@ static const struct clv_column columns[] = {
 	{ "SHARE",   cell_share,       true,  false, 0 },
 	{ "USED",    cell_used,        true,  false, 0 },
 	{ "CAP",     cell_cap,         true,  false, 5 },
+	{ "SM",      cell_sm,          true,  false, 5, true },
 	{ "QUOTA",   cell_quota,       true,  false, 0 },
 	{ "MEMORY",  cell_memory_used, true,  false, 0 },
 	{ "CLASS",   cell_class,       false, false, 4 },

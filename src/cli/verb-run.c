@@ -19,12 +19,10 @@ static int check_words(const struct clv_settings *s)
 	if (s->same_device && !s->count)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--same-device is a word about several: add --count=N");
-	if (s->count > 1 && (is_sized || s->overcommit))
+	if (s->count > 1 && (is_sized || s->sm_ppm || s->overcommit))
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"--count gives each device whole: "
-			"leave out --share, --cap, --memory, "
-			"--spill and --overcommit, or ask for "
-			"one");
+			"--count gives each device whole: leave out --share, --cap, "
+			"--memory, --spill, --sm and --overcommit, or ask for one");
 	if (s->count > 1 && (s->in || is_isolated))
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--count goes with --device and --profile, not with --in or "
@@ -34,10 +32,10 @@ static int check_words(const struct clv_settings *s)
 			"--in names a standing share, which has its own size, class and "
 			"place: leave out --share, --cap, --memory, --spill, --class, "
 			"--device and --profile");
-	if (is_isolated && (!s->memory_bytes || s->share.ppm))
+	if (is_isolated && (!s->memory_bytes || s->share.ppm || s->sm_ppm))
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"--isolation=hardware takes --memory=SIZE and no --share: the "
-			"partition is all the lease's own");
+			"--isolation=hardware takes --memory=SIZE, no --share and no "
+			"--sm: the partition is all the lease's own");
 	return 0;
 }
 
@@ -80,6 +78,7 @@ static int run_run(const struct clv_settings *s, int argc, char **argv)
 		.overcommit = s->overcommit,
 		.count = (uint32_t)s->count,
 		.same_device = s->same_device,
+		.sm_ppm = s->sm_ppm,
 		.time_s = (s->time_ns + CLV_NS_PER_S - 1) / CLV_NS_PER_S,
 	};
 	int r = check_request(s);
@@ -104,6 +103,15 @@ static const struct clv_opt options[] = {
 		"FRACTION", "Never more than this share, even when the device is idle"),
 	CLV_OPT_LEASE_CLASS("How fast it is served, never how much it gets: latency, "
 			    "normal (the default) or batch"),
+	{
+		.name = "sm",
+		.type = CLV_OPT_FRACTION,
+		.offset = CLV_OPT_AT(sm_ppm),
+		.argument = "FRACTION",
+		.help = "Beside the share: at most this part, as 25%, of an NVIDIA GPU's "
+			"multiprocessors or an AMD GPU's compute units at once; what "
+			"nothing holds to it is said, in cleave ps and as an event",
+	},
 	{
 		.name = "name",
 		.letter = 'n',

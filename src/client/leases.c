@@ -118,6 +118,7 @@ int clv_client_lease_create(struct clv_client *client,
 	clv_call_set_number(body, "count", request->count);
 	clv_call_set_flag(body, "same_device", request->same_device);
 	clv_call_set_number(body, "time", request->time_s);
+	clv_call_set_fraction(body, "sm", request->sm_ppm);
 	return clv_call(client, &call, ret, err);
 }
 

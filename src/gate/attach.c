@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -284,4 +285,14 @@ bool clv_attach_ring(const struct clv_view *view)
 	if (!has_doorbell(view))
 		return false;
 	return write_quietly(view->doorbell_fd) || errno == EAGAIN;
+}
+
+bool clv_attach_tell(
+	const struct clv_view *view, const void *message, size_t n_bytes, const int *fd)
+{
+	struct pollfd room = {.fd = view->socket_fd, .events = POLLOUT};
+
+	return is_file(view->socket_fd, view->socket_device, view->socket_inode) &&
+	       poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) &&
+	       clv_socket_send(view->socket_fd, message, n_bytes, fd, fd ? 1 : 0) == 0;
 }

@@ -25,6 +25,11 @@ void clv_attach_close(const struct clv_view *view);
 /* Rings the arbiter's doorbell.  False if the descriptor is no longer ours. */
 bool clv_attach_ring(const struct clv_view *view);
 
+/* Sends a message of arbiter/attach.h, with a file or without.  An agent that does not
+ * read must not hold up the program: then it is not told, and this is false. */
+bool clv_attach_tell(
+	const struct clv_view *view, const void *message, size_t n_bytes, const int *fd);
+
 /* After the agent died, or with descriptors lost: a thread attaches to the agent that is
  * there, or tries until there is one; the new view replaces the old one.  Never waits. */
 void clv_gate_seek_agent(struct clv_view *view);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "gate/attach.h"
 #include "gate/profile.h"
+#include "gate/sm.h"
 #include "gate/state.h"
 
 #include <errno.h>
@@ -135,6 +136,7 @@ static bool replace_view(struct clv_view *old)
 		return false;
 	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
 	atomic_store(&clv_gate.rung_for, 0);
+	clv_sm_tell_again(old, view);
 	carry_over(old, view);
 	retire(old);
 	/* It may sleep on the old page. */

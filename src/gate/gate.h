@@ -39,6 +39,8 @@ struct clv_view {
 	char model[128];
 	char devices[CLV_ATTACH_DEVICES_BYTES]; /* all UUIDs; "": an older agent */
 	uint32_t ordinal;
+	/* What the agent was told of the limit in space: gate/sm.h. */
+	_Atomic uint32_t sm_state, sm_count;
 };
 
 /* How many commands, and how long by estimate: one word, so that one locked addition

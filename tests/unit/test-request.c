@@ -24,7 +24,7 @@ static void test_full_request(void **state)
 	static const char body[] =
 		"{\"name\":\"train\",\"device\":\"gpu0\",\"command\":\"/bin/x\","
 		"\"share\":0.3,\"cap\":0.5,\"memory_bytes\":1024,\"class\":\"batch\","
-		"\"wait\":true,\"overcommit\":true}";
+		"\"sm\":0.25,\"wait\":true,\"overcommit\":true}";
 	struct clv_lease_request request;
 
 	assert_int_equal(
@@ -37,6 +37,7 @@ static void test_full_request(void **state)
 	assert_int_equal(request.share.memory_bytes, 1024);
 	assert_int_equal(request.share.class, CLV_CLASS_BATCH);
 	assert_true(request.wait && request.overcommit);
+	assert_int_equal(request.sm_ppm, 250000);
 }
 
 static void test_refused_requests(void **state)
@@ -65,6 +66,11 @@ static void test_refused_requests(void **state)
 		{"{\"share_range\":{\"least\":0,\"most\":0.6}}", -ERANGE},
 		{"{\"share\":0.1,\"share_range\":{\"least\":0.1,\"most\":0.6}}", -EINVAL},
 		{"{\"count\":2,\"share_range\":{\"least\":1,\"most\":1}}", -EINVAL},
+		{"{\"sm\":0}", -ERANGE},
+		{"{\"sm\":1.01}", -ERANGE},
+		{"{\"sm\":\"25%\"}", -EINVAL},
+		{"{\"count\":2,\"sm\":0.5}", -EINVAL},
+		{"{\"isolation\":\"hardware\",\"memory_bytes\":1,\"sm\":0.5}", -EINVAL},
 		{"{\"name\":\"-x\"}", -EINVAL},
 		{"{\"name\":\"l0123456789abcdef\"}", -EINVAL},
 		{"{\"device\":\"\"}", -EINVAL},

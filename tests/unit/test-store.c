@@ -83,6 +83,7 @@ static struct clv_lease_record make_lease(const char *id)
 		.gid = 7,
 		.share = {300000, 500000, UINT64_C(1) << 62, CLV_CLASS_LATENCY,
 			{100000, 400000}, UINT64_C(1) << 61},
+		.sm = {250000, 500000},
 		.overcommit = true,
 		.is_queued = true,
 		.created_real_ns = UINT64_C(1780000000123456789),
@@ -350,10 +351,12 @@ static void test_one_at_a_time(void **state)
 	clv_store_free(store);
 }
 
-/* A file from before there were ranges, and spill. */
+/* A file from before there were ranges, spill and limits in space. */
 static void test_earlier_schema(void **state)
 {
 	static const char *const before[] = {
+		"ALTER TABLE leases DROP COLUMN sm_ppm",
+		"ALTER TABLE leases DROP COLUMN sm_first_ppm",
 		"ALTER TABLE leases DROP COLUMN spill_bytes",
 		"ALTER TABLE leases DROP COLUMN least_ppm",
 		"ALTER TABLE leases DROP COLUMN most_ppm",
@@ -381,10 +384,13 @@ static void test_earlier_schema(void **state)
 	assert_int_equal(found.leases[0].share.compute_ppm, 300000);
 	assert_int_equal(found.leases[0].share.range.most_ppm, 0);
 	assert_int_equal(found.leases[0].share.spill_bytes, 0);
+	assert_int_equal(found.leases[0].sm.ppm, 0);
 	assert_int_equal(clv_store_put_lease(store, &lease, NULL), 0);
 	found.n = 0;
 	clv_store_read_leases(store, find_lease, &found, NULL);
 	assert_int_equal(found.leases[0].share.range.most_ppm, 400000);
+	assert_int_equal(found.leases[0].sm.ppm, 250000);
+	assert_int_equal(found.leases[0].sm.first_ppm, 500000);
 	clv_store_free(store);
 }
 

@@ -6,7 +6,6 @@
 #include "gate/cuda/channels.h"
 
 #include "base/clock.h"
-#include "base/socket.h"
 #include "gate/attach.h"
 #include "gate/flight.h"
 #include "gate/preload/library.h"
@@ -34,8 +33,7 @@ static struct {
 
 /* Telling the agent. */
 
-/* An agent that does not read must not hold up the program: then it is told no more, and
- * stops nothing. */
+/* An agent that was not told of one stops nothing. */
 static bool tell(
 	const struct clv_view *view, const struct clv_rm_object *object, const int *fd)
 {
@@ -46,11 +44,8 @@ static bool tell(
 		.handle = object->handle,
 		.class = object->class,
 	};
-	struct pollfd room = {.fd = view->socket_fd, .events = POLLOUT};
 
-	return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) &&
-	       clv_socket_send(
-		       view->socket_fd, &message, sizeof(message), fd, fd ? 1 : 0) == 0;
+	return clv_attach_tell(view, &message, sizeof(message), fd);
 }
 
 static void tell_all(struct clv_view *view)

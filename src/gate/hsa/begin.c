@@ -3,6 +3,7 @@
  * it. */
 #include "gate/gate.h"
 #include "gate/hsa/library.h"
+#include "gate/hsa/units.h"
 #include "gate/preload/visible.h"
 
 int clv_own_hsa_init(clv_fn_hsa_init *real)
@@ -13,8 +14,10 @@ int clv_own_hsa_init(clv_fn_hsa_init *real)
 	if (is_refused)
 		return CLV_HSA_OUT_OF_RESOURCES;
 	/* The list is read here. */
-	if (view)
+	if (view) {
 		clv_visible_choose("ROCR_VISIBLE_DEVICES",
 			view->devices[0] ? view->devices : view->model);
+		clv_hsa_units_begin();
+	}
 	return real();
 }

@@ -7,6 +7,7 @@
 #include "gate/hsa/caller.h"
 #include "gate/hsa/library.h"
 #include "gate/hsa/pools.h"
+#include "gate/hsa/units.h"
 
 #include "base/clock.h"
 
@@ -56,9 +57,15 @@ int clv_own_hsa_queue_create(clv_fn_hsa_queue_create *real, const void *caller,
 	uint64_t agent, uint32_t size, uint32_t type, void *error, void *userdata,
 	uint32_t private_bytes, uint32_t group_bytes, void *ret)
 {
-	if (is_held(caller) && clv_hsa_agent_is_gpu(agent))
+	bool is_gpus = clv_hsa_agent_is_gpu(agent);
+	int r;
+
+	if (is_held(caller) && is_gpus)
 		return CLV_HSA_INVALID_QUEUE_CREATION;
-	return real(agent, size, type, error, userdata, private_bytes, group_bytes, ret);
+	r = real(agent, size, type, error, userdata, private_bytes, group_bytes, ret);
+	if (r == CLV_HSA_SUCCESS && is_gpus)
+		clv_hsa_units_keep(*(void **)ret);
+	return r;
 }
 
 int clv_own_hsa_memory_copy(clv_fn_hsa_memory_copy *real, const void *caller, void *dst,

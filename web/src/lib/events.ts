@@ -23,6 +23,7 @@ const TYPES: Record<string, [string, Tone]> = {
   process_strayed: ["process strayed from its processors", "warning"],
   process_without_lease: ["process without a lease", "warning"],
   ungated_api: ["API that no gate holds", "warning"],
+  sm_not_held: ["limit of multiprocessors not held", "warning"],
   memory_refused: ["memory refused", "warning"],
   drain_overdue: ["device not given back in time", "trouble"],
   apply_done: ["layout applied", "good"],

@@ -23,6 +23,8 @@ static const struct {
 	{HIP_INVALID_HANDLE, "hipErrorInvalidHandle", "invalid resource handle"},
 	{HIP_NOT_FOUND, "hipErrorNotFound", "named symbol not found"},
 	{HIP_NOT_READY, "hipErrorNotReady", "device not ready"},
+	{HIP_COOPERATIVE_TOO_LARGE, "hipErrorCooperativeLaunchTooLarge",
+		"too many blocks in cooperative launch"},
 	{HIP_NOT_SUPPORTED, "hipErrorNotSupported", "operation not supported"},
 	{HIP_CAPTURE_UNSUPPORTED, "hipErrorStreamCaptureUnsupported",
 		"operation not permitted when stream is capturing"},

@@ -113,12 +113,26 @@ int dhi_hipModuleLaunchKernel(struct func *f, unsigned gx, unsigned gy, unsigned
 		shared, stream, params, extra);
 }
 
+/* All of its blocks are to run at once, on as many units as HSA says that there are. */
+static bool is_too_large(const struct stream *s, struct dim3 grid, struct dim3 block)
+{
+	uint64_t threads = (uint64_t)block.x * block.y * block.z;
+	uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
+	uint64_t room = threads > 0 ? 2048 / threads : 0;
+
+	return blocks > (uint64_t)s->device->units * (room > 32 ? 32 : room);
+}
+
 int dhi_hipModuleLaunchCooperativeKernel(struct func *f, unsigned gx, unsigned gy,
 	unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
 	struct stream *stream, void **params)
 {
-	return launch_blocks(f, (struct dim3){gx, gy, gz}, (struct dim3){bx, by, bz},
-		shared, stream, params, NULL);
+	struct dim3 grid = {gx, gy, gz}, block = {bx, by, bz};
+	struct stream *s = dhi_stream(stream);
+
+	if (s && is_too_large(s, grid, block))
+		return HIP_COOPERATIVE_TOO_LARGE;
+	return launch_blocks(f, grid, block, shared, stream, params, NULL);
 }
 
 int dhi_hipDrvLaunchKernelEx(
@@ -163,6 +177,10 @@ int dhi_hipLaunchKernel(const void *host, struct dim3 grid, struct dim3 block,
 int dhi_hipLaunchCooperativeKernel(const void *host, struct dim3 grid, struct dim3 block,
 	void **args, unsigned shared, struct stream *stream)
 {
+	struct stream *s = dhi_stream(stream);
+
+	if (s && is_too_large(s, grid, block))
+		return HIP_COOPERATIVE_TOO_LARGE;
 	return launch_stub(host, grid, block, args, shared, stream);
 }
 

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Masks of queues.  HSA_CU_MASK holds whatever queue HSA makes, its own and OpenCL's too,
+ * and HSA cuts to it what a program sets; it is set here, so that it does not matter what
+ * became of the environment before.  An HSA that does not know the variable is seen by
+ * the first queue, and gets the mask by the call. */
+#include "gate/hsa/units.h"
+
+#include "gate/hsa/library.h"
+#include "gate/sm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MASK_WORDS 32
+#define MASK_BITS (MASK_WORDS * 32)
+
+struct mask {
+	uint32_t words[MASK_WORDS];
+};
+
+static bool has_unit(const struct mask *mask, uint32_t unit)
+{
+	return unit < MASK_BITS && mask->words[unit / 32] >> unit % 32 & 1;
+}
+
+static void add_unit(struct mask *mask, uint32_t unit)
+{
+	if (unit < MASK_BITS)
+		mask->words[unit / 32] |= UINT32_C(1) << unit % 32;
+}
+
+static bool is_empty(const struct mask *mask)
+{
+	static const struct mask empty;
+
+	return memcmp(mask, &empty, sizeof(empty)) == 0;
+}
+
+/* False: there is no limit. */
+static bool get_limit(struct clv_sm_limit *ret)
+{
+	*ret = clv_sm_limit_get();
+	if (ret->ppm > 0 && ret->count == 0)
+		clv_sm_tell(CLV_ATTACH_SM_NO_MEANS, 0);
+	return ret->count > 0;
+}
+
+void clv_hsa_units_begin(void)
+{
+	struct clv_sm_limit limit;
+	char text[64];
+
+	if (!get_limit(&limit))
+		return;
+	/* The lease has one device. */
+	snprintf(text, sizeof(text), "0:%u-%u", limit.first,
+		limit.first + limit.count - 1);
+	setenv("HSA_CU_MASK", text, 1);
+}
+
+static struct mask all_of(const struct clv_sm_limit *limit)
+{
+	struct mask mask = {0};
+
+	for (uint32_t i = 0; i < limit->count; i++)
+		add_unit(&mask, limit->first + i);
+	return mask;
+}
+
+static bool is_kept(const void *queue, const struct clv_sm_limit *limit)
+{
+	struct mask mask = {0};
+
+	if (clv_hsa.hsa_amd_queue_cu_get_mask(
+		    (void *)(uintptr_t)queue, MASK_BITS, mask.words) != CLV_HSA_SUCCESS)
+		return false;
+	for (uint32_t i = 0; i < MASK_BITS; i++) {
+		if (has_unit(&mask, i) && i - limit->first >= limit->count)
+			return false;
+	}
+	return !is_empty(&mask);
+}
+
+void clv_hsa_units_keep(const void *queue)
+{
+	struct clv_sm_limit limit;
+	struct mask all;
+	int r = CLV_HSA_SUCCESS;
+
+	if (!get_limit(&limit))
+		return;
+	all = all_of(&limit);
+	if (!is_kept(queue, &limit))
+		r = clv_hsa.hsa_amd_queue_cu_set_mask(
+			(void *)(uintptr_t)queue, MASK_BITS, all.words);
+	clv_sm_tell(r == CLV_HSA_SUCCESS || r == CLV_HSA_CU_MASK_REDUCED
+			    ? CLV_ATTACH_SM_MASKS
+			    : CLV_ATTACH_SM_NO_MEANS,
+		limit.count);
+}
+
+void clv_hsa_units_show(uint32_t *n_units)
+{
+	struct clv_sm_limit limit;
+
+	if (get_limit(&limit) && *n_units > limit.count)
+		*n_units = limit.count;
+}
+
+static struct mask read_mask(uint32_t n_bits, const void *words)
+{
+	struct mask mask = {0};
+
+	memcpy(mask.words, words, n_bits / 8 < sizeof(mask) ? n_bits / 8 : sizeof(mask));
+	return mask;
+}
+
+/* Of the lease's units those that the program's word for them means.  None that it has:
+ * all, for a queue without units would never end. */
+static struct mask meant(
+	const struct mask *asked, const struct clv_sm_limit *limit, bool *ret_is_less)
+{
+	struct mask mask = {0};
+
+	*ret_is_less = false;
+	for (uint32_t i = 0; i < MASK_BITS; i++) {
+		if (!has_unit(asked, i))
+			continue;
+		if (i < limit->count)
+			add_unit(&mask, limit->first + i);
+		else
+			*ret_is_less = true;
+	}
+	return is_empty(&mask) ? all_of(limit) : mask;
+}
+
+int clv_own_hsa_amd_queue_cu_set_mask(
+	clv_fn_hsa_amd_queue_cu_set_mask *real, void *queue, uint32_t n_bits, void *words)
+{
+	struct clv_sm_limit limit;
+	struct mask mask = {0};
+	bool is_less = false;
+	int r;
+
+	if (!get_limit(&limit) || (n_bits > 0 && (n_bits % 32 != 0 || !words)))
+		return real(queue, n_bits, words);
+	mask = all_of(&limit);
+	if (n_bits > 0) {
+		struct mask asked = read_mask(n_bits, words);
+
+		mask = meant(&asked, &limit, &is_less);
+	}
+	r = real(queue, MASK_BITS, mask.words);
+	return r == CLV_HSA_SUCCESS && is_less ? CLV_HSA_CU_MASK_REDUCED : r;
+}
+
+int clv_own_hsa_amd_queue_cu_get_mask(
+	clv_fn_hsa_amd_queue_cu_get_mask *real, void *queue, uint32_t n_bits, void *words)
+{
+	struct clv_sm_limit limit;
+	struct mask mask = {0}, shown = {0};
+	int r;
+
+	if (!get_limit(&limit) || n_bits % 32 != 0 || n_bits > MASK_BITS || !words)
+		return real(queue, n_bits, words);
+	r = real(queue, MASK_BITS, mask.words);
+	for (uint32_t i = 0; i < limit.count; i++) {
+		if (has_unit(&mask, limit.first + i))
+			add_unit(&shown, i);
+	}
+	if (r == CLV_HSA_SUCCESS)
+		memcpy(words, shown.words, n_bits / 8);
+	return r;
+}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HIP programs with a limit in space: cleave run --sm.
+
+usage: test_units.py --build BUILD --rocm 5|6 [unittest arguments]
+"""
+import signal
+
+import machine
+import worlds
+from harness import wait_until
+
+QUARTER = ("--share", "0.25", "--sm", "25%")
+UNITS = 304  # of an MI300X
+ALL = "0-303"
+
+
+class Units(machine.Case):
+    def units(self, *words, before=(), options=QUARTER, env=None):
+        """What hip-units says: the GPU's units, and by how much longer each kernel took."""
+        process = self.start(*before, machine.program("hip-units"), *words, options=options,
+                             env=env)
+        line = process.stdout.readline()
+        if not line:
+            self.fail(process.communicate(timeout=10))
+        n, *times = line.split()
+        return int(n), [float(time) for time in times]
+
+    def lease(self):
+        return self.agent.get("/v1/leases")["items"][-1]
+
+    def test_without(self):
+        self.begin()
+        self.assertEqual(self.units("none", ALL, options=("--share", "0.5")),
+                         (UNITS, [1.0, 1.0]))
+        self.assertIsNone(self.lease()["sm"])
+
+    def test_a_quarter(self):
+        """Also where the program asks for more; of less it has that."""
+        self.begin()
+        n, times = self.units("none", "all", ALL, "0-37", "70-90", "100-200")
+        self.assertEqual(n, 76)
+        self.assertEqual(times[:4] + times[5:], [4.0, 4.0, 4.0, 8.0, 4.0])
+        self.assertAlmostEqual(times[4], UNITS / 6, delta=2)
+        self.assertEqual(self.lease()["sm"], {
+            "fraction": .25, "count": 76, "first": 0, "held_by": "masks", "reason": None})
+        self.assertEqual(self.agent.events("sm_not_held"), [])
+
+    def test_an_environment_of_its_own(self):
+        self.begin()
+        library = f"LD_LIBRARY_PATH={self.agent.env['LD_LIBRARY_PATH']}"
+        for before in (("env", "-u", "HSA_CU_MASK"), ("env", f"HSA_CU_MASK=0:{ALL}"),
+                       ("env", "-i", library, f"CLV_HIP_DOUBLE={self.world.gpus}")):
+            with self.subTest(before):
+                self.assertEqual(self.units("none", ALL, before=before), (76, [4.0, 4.0]))
+
+    def test_a_cooperative_launch(self):
+        """As large as the part, and no larger: more would never all run at once."""
+        self.begin()
+        for options, n in ((("--share", "0.5"), UNITS), (QUARTER, 76)):
+            process = self.start(machine.program("hip-units"), "cooperative", options=options)
+            self.assertEqual(process.stdout.readline(), f"{n} 0 720\n")
+
+    def test_parts_of_several_leases(self):
+        self.begin()
+        quarter = ("--share", "0.1", "--sm", "0.25")
+        firsts = []
+        for _ in range(3):
+            self.assertEqual(self.units("none", "0-37", options=quarter), (76, [4.0, 8.0]))
+            firsts.append(self.lease()["sm"]["first"])
+        self.assertEqual(firsts, [0, 76, 152])
+        self.started[1].communicate("\n", timeout=20)
+        self.assertEqual(self.units("none", options=quarter), (76, [4.0]))
+        self.assertEqual(self.lease()["sm"]["first"], 76)
+
+    def test_a_new_agent(self):
+        """Keeps the part where it is, and is told anew what holds it."""
+        self.begin()
+        self.units("none")
+        before = self.lease()["sm"]
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        self.assertTrue(wait_until(lambda: self.lease()["sm"] == before, 10),
+                        (before, self.lease()["sm"]))
+
+    def test_no_masks(self):
+        """A queue that cannot be kept to its part is no secret."""
+        self.begin()
+        worlds.write_whole(f"{self.world.gpus}/hip-faults",
+                           "hsa_amd_queue_cu_get_mask 100 0x1000\n"
+                           "hsa_amd_queue_cu_set_mask 100 0x1000\n")
+        self.units("none")
+        sm = self.lease()["sm"]
+        self.assertEqual((sm["held_by"], sm["count"]), ("nothing", 76))
+        self.assertIn("driver", sm["reason"])
+        self.assertEqual(len(self.agent.events("sm_not_held")), 1)
+        listing = machine.gpus.subprocess.run(
+            [worlds.built("src/cli/cleave"), "ps", "--socket", self.agent.api], text=True,
+            capture_output=True, check=True, env=self.agent.env).stdout
+        self.assertIn("nothing holds its SM limit", listing)
+
+
+class Requests(machine.Case):
+    def refused(self, *options):
+        process = self.start("true", options=options)
+        _, err = process.communicate(timeout=20)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        return process.returncode, err
+
+    def test_nonsense(self):
+        self.begin()
+        for word in ("0", "0%", "101%", "1.5", "-1", "much", "NaN", "25 %"):
+            with self.subTest(word):
+                self.assertEqual(self.refused("--share", "0.5", f"--sm={word}")[0], 64)
+        code, err = self.refused("--count", "1", "--sm", "0.5", "--isolation", "hardware",
+                                 "--memory", "1G")
+        self.assertEqual((code, "leave out" in err or "no --sm" in err), (64, True), err)
+
+
+if __name__ == "__main__":
+    machine.main()

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits in space: where a part goes beside others, and how many units it is. */
+#include "core/sm.h"
+
+#include "base/cleanup.h"
+#include "base/units.h"
+
+/* cmocka.h wants these three before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define PERCENT (CLV_PPM / 100)
+
+static void test_places(void **state)
+{
+	static const struct {
+		struct clv_sm others[3]; /* in per cent */
+		uint32_t percent, first_percent;
+	} rows[] = {
+		/* clang-format off */
+		{ { { 0 } }, 25, 0 },
+		{ { { 0 } }, 100, 0 },
+		{ { { 25, 0 } }, 25, 25 },
+		{ { { 25, 0 }, { 25, 50 } }, 25, 25 },
+		{ { { 25, 0 }, { 25, 25 }, { 25, 75 } }, 25, 50 },
+		/* it fits nowhere: with least in common */
+		{ { { 50, 0 }, { 30, 50 } }, 30, 70 },
+		{ { { 25, 25 } }, 50, 50 },
+		{ { { 50, 0 }, { 50, 50 }, { 50, 0 } }, 50, 50 },
+		{ { { 30, 0 } }, 80, 20 },
+		{ { { 1, 0 } }, 100, 0 },
+		/* clang-format on */
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		struct clv_sm others[3];
+		size_t n = 0;
+
+		while (n < 3 && rows[i].others[n].ppm > 0) {
+			others[n].ppm = rows[i].others[n].ppm * PERCENT;
+			others[n].first_ppm = rows[i].others[n].first_ppm * PERCENT;
+			n++;
+		}
+		assert_int_equal(clv_sm_place(others, n, rows[i].percent * PERCENT),
+			rows[i].first_percent * PERCENT);
+	}
+}
+
+static void test_counts(void **state)
+{
+	static const struct {
+		struct clv_sm sm; /* in per cent */
+		uint32_t n_units, step, first, count;
+	} rows[] = {
+		/* clang-format off */
+		{ { 25, 0 }, 304, 2, 0, 76 },
+		{ { 25, 75 }, 304, 2, 228, 76 },
+		{ { 100, 0 }, 304, 2, 0, 304 },
+		{ { 25, 0 }, 188, 2, 0, 46 },
+		{ { 25, 25 }, 110, 2, 26, 26 },
+		/* never nothing, never beyond the end */
+		{ { 1, 0 }, 20, 2, 0, 2 },
+		{ { 1, 99 }, 20, 2, 18, 2 },
+		{ { 1, 99 }, 7, 2, 4, 2 },
+		{ { 50, 0 }, 132, 8, 0, 64 },
+		/* no limit, or nothing is known */
+		{ { 0, 0 }, 304, 2, 0, 0 },
+		{ { 25, 0 }, 0, 2, 0, 0 },
+		/* clang-format on */
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		struct clv_sm sm = {
+			rows[i].sm.ppm * PERCENT, rows[i].sm.first_ppm * PERCENT};
+		struct clv_sm_part part =
+			clv_sm_count(&sm, rows[i].n_units, rows[i].step);
+
+		assert_int_equal(part.first, rows[i].first);
+		assert_int_equal(part.count, rows[i].count);
+	}
+}
+
+/* Of a device as many as fit, whatever their sizes: none has a unit of another's. */
+static void test_apart(void **state)
+{
+	static const uint32_t ppms[] = {333333, 250000, 166667, 100000, 150000};
+	struct clv_sm parts[CLV_ARRAY_SIZE(ppms)];
+
+	for (uint32_t n_units = 16; n_units < 400; n_units++) {
+		uint32_t end = 0;
+
+		for (size_t i = 0; i < CLV_ARRAY_SIZE(ppms); i++) {
+			struct clv_sm_part part;
+
+			parts[i].ppm = ppms[i];
+			parts[i].first_ppm = clv_sm_place(parts, i, ppms[i]);
+			part = clv_sm_count(&parts[i], n_units, 1);
+			assert_true(part.first >= end);
+			end = part.first + part.count;
+		}
+		assert_true(end <= n_units);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_apart),
+	};
+
+	return cmocka_run_group_tests_name("sm", tests, NULL, NULL);
+}
