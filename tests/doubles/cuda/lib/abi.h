@@ -14,6 +14,7 @@ enum {
 	DCU_INVALID_DEVICE = 101,
 	DCU_INVALID_IMAGE = 200,
 	DCU_INVALID_CONTEXT = 201,
+	DCU_UNSUPPORTED_EXEC_AFFINITY = 224,
 	DCU_ALREADY_MAPPED = 208,
 	DCU_FILE_NOT_FOUND = 301,
 	DCU_INVALID_HANDLE = 400,
@@ -22,6 +23,7 @@ enum {
 	DCU_NOT_READY = 600,
 	DCU_PRIMARY_CONTEXT_ACTIVE = 708,
 	DCU_CONTEXT_IS_DESTROYED = 709,
+	DCU_COOPERATIVE_TOO_LARGE = 720,
 	DCU_NOT_PERMITTED = 800,
 	DCU_NOT_SUPPORTED = 801,
 	DCU_CAPTURE_UNSUPPORTED = 900,
@@ -142,6 +144,8 @@ struct location {
 struct affinity {
 	int type, sm_count;
 };
+
+_Static_assert(sizeof(struct affinity) == 8, "as the vendor's");
 
 struct create_params {
 	struct affinity *affinity;

@@ -2,6 +2,7 @@
 #include "capture.h"
 #include "functions.h"
 #include "memory.h"
+#include "mps.h"
 #include "objects.h"
 #include "rm.h"
 #include <stdlib.h>
@@ -28,10 +29,13 @@ struct ctx *dcu_current(void)
 	return ctx && ctx->magic == DCU_IS_CTX ? ctx : NULL;
 }
 
-int dcu_ctx_new(struct device *device, uint64_t permille, struct ctx **ret)
+int dcu_ctx_new(struct device *device, uint32_t units, struct ctx **ret)
 {
-	struct dgp_message message = {
-		.request = DGP_CONTEXT_NEW, .a = device->gpu, .b = permille};
+	uint32_t all = device->info.units, most = dcu_mps_units(all);
+	uint32_t n = units && units < most ? units : most;
+	struct dgp_message message = {.request = DGP_CONTEXT_NEW,
+		.a = device->gpu,
+		.b = (uint64_t)n * 1000 / all};
 	struct ctx *ctx;
 	int r = dgp_request(&message);
 
@@ -42,6 +46,7 @@ int dcu_ctx_new(struct device *device, uint64_t permille, struct ctx **ret)
 		.device = device,
 		.number = (uint32_t)message.a,
 		.version = 3020,
+		.units = n,
 		.id = dcu_new_id(),
 		.limits = {1024, 1 << 20, HEAP_BY_ITSELF, 2, 2048, 128, 0, 0}};
 	pthread_mutex_init(&ctx->order.lock, NULL);
@@ -52,6 +57,11 @@ int dcu_ctx_new(struct device *device, uint64_t permille, struct ctx **ret)
 	ctx->legacy.slot = dgp_slot_open(ctx->number, DGP_SLOT_LEGACY, 0);
 	*ret = ctx;
 	return ctx->legacy.slot < 0 ? DCU_OUT_OF_MEMORY : 0;
+}
+
+bool dcu_ctx_is_related(const struct ctx *a, const struct ctx *b)
+{
+	return (a->primary ? a->primary : a) == (b->primary ? b->primary : b);
 }
 
 int dcu_ctx_await(struct ctx *ctx)
@@ -200,8 +210,8 @@ static int push(struct ctx *ctx)
 	return 0;
 }
 
-static int create(struct ctx **ret, unsigned flags, int ordinal, uint32_t version,
-	uint64_t permille)
+static int create(
+	struct ctx **ret, unsigned flags, int ordinal, uint32_t version, uint32_t units)
 {
 	struct device *device = dcu_device_at(ordinal);
 	int r;
@@ -210,7 +220,7 @@ static int create(struct ctx **ret, unsigned flags, int ordinal, uint32_t versio
 		return DCU_INVALID_VALUE;
 	if (!device)
 		return DCU_INVALID_DEVICE;
-	r = dcu_ctx_new(device, permille, ret);
+	r = dcu_ctx_new(device, units, ret);
 	if (r)
 		return r;
 	(*ret)->flags = flags;
@@ -223,29 +233,57 @@ int dcu_cuCtxCreate_v2(struct ctx **ret, unsigned flags, int ordinal)
 	return create(ret, flags, ordinal, 3020, 0);
 }
 
-static uint64_t permille_of(const struct affinity *affinity, int n, int ordinal)
+static bool is_affinity(const struct affinity *affinity, int n)
 {
-	const struct device *device = dcu_device_at(ordinal);
+	return affinity && n > 0 && affinity->sm_count > 0;
+}
 
-	if (!device || !affinity || n < 1 || affinity->sm_count < 1)
-		return 0;
-	return (uint64_t)affinity->sm_count * 1000 / device->info.units;
+static int create_with(struct ctx **ret, const struct affinity *affinity, int n,
+	unsigned flags, int ordinal)
+{
+	if (!is_affinity(affinity, n))
+		return create(ret, flags, ordinal, 3020, 0);
+	if (!dcu_mps_is_client())
+		return DCU_UNSUPPORTED_EXEC_AFFINITY;
+	return create(ret, flags, ordinal, 3020, (uint32_t)affinity->sm_count);
+}
+
+int dcu_cuDeviceGetExecAffinitySupport(int *ret, int type, int ordinal)
+{
+	if (!dcu_device_at(ordinal))
+		return DCU_INVALID_DEVICE;
+	if (!ret || type)
+		return DCU_INVALID_VALUE;
+	*ret = dcu_mps_is_client();
+	return 0;
+}
+
+int dcu_cuCtxGetExecAffinity(struct affinity *ret, int type)
+{
+	struct ctx *ctx = dcu_current();
+
+	if (!ctx)
+		return DCU_INVALID_CONTEXT;
+	if (!ret || type)
+		return DCU_INVALID_VALUE;
+	if (!dcu_mps_is_client())
+		return DCU_UNSUPPORTED_EXEC_AFFINITY;
+	*ret = (struct affinity){type, (int)ctx->units};
+	return 0;
 }
 
 int dcu_cuCtxCreate_v3(
 	struct ctx **ret, struct affinity *affinity, int n, unsigned flags, int ordinal)
 {
-	return create(ret, flags, ordinal, 3020, permille_of(affinity, n, ordinal));
+	return create_with(ret, affinity, n, flags, ordinal);
 }
 
 int dcu_cuCtxCreate_v4(
 	struct ctx **ret, struct create_params *params, unsigned flags, int ordinal)
 {
-	uint64_t permille = 0;
-
-	if (params)
-		permille = permille_of(params->affinity, params->n_affinity, ordinal);
-	return create(ret, flags, ordinal, 3020, permille);
+	if (!params)
+		return create(ret, flags, ordinal, 3020, 0);
+	return create_with(ret, params->affinity, params->n_affinity, flags, ordinal);
 }
 
 int dcu_cuCtxDestroy_v2(struct ctx *ctx)
@@ -318,7 +356,10 @@ int dcu_cuCtxSynchronize(void)
 
 	if (r)
 		return r;
-	return ctx ? dcu_ctx_await(ctx) : DCU_INVALID_CONTEXT;
+	if (!ctx)
+		return DCU_INVALID_CONTEXT;
+	r = dcu_ctx_await(ctx);
+	return r || !ctx->is_primary ? r : dcu_green_await(ctx->device);
 }
 
 int dcu_cuCtxGetFlags(unsigned *ret)

@@ -75,7 +75,7 @@ int dcu_cuEventRecordWithFlags(struct event *e, struct stream *handle, unsigned 
 
 	if (!s)
 		return r;
-	if (!is_event(e) || e->ctx != s->ctx)
+	if (!is_event(e) || !dcu_ctx_is_related(e->ctx, s->ctx))
 		return DCU_INVALID_HANDLE;
 	if (flags > 1)
 		return DCU_INVALID_VALUE;

@@ -198,6 +198,8 @@
 	X(cuDeviceComputeCapability, cuDeviceComputeCapability, cuDeviceComputeCapability, 2000, NO, LATER, P3(int *, int *, int), A3) \
 	X(cuDeviceGet, cuDeviceGet, cuDeviceGet, 2000, NO, LATER, P2(int *, int), A2) \
 	X(cuDeviceGetAttribute, cuDeviceGetAttribute, cuDeviceGetAttribute, 2000, NO, LATER, P3(int *, int, int), A3) \
+	X(cuDeviceGetExecAffinitySupport, cuDeviceGetExecAffinitySupport, cuDeviceGetExecAffinitySupport, 11040, NO, LATER, P3(int *, int, int), A3) \
+	X(cuCtxGetExecAffinity, cuCtxGetExecAffinity, cuCtxGetExecAffinity, 11040, NO, LATER, P2(struct affinity *, int), A2) \
 	X(cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId, 4010, NO, LATER, P2(int *, const char *), A2) \
 	X(cuDeviceGetCount, cuDeviceGetCount, cuDeviceGetCount, 2000, NO, LATER, P1(int *), A1) \
 	X(cuDeviceGetLuid, cuDeviceGetLuid, cuDeviceGetLuid, 10000, NO, LATER, P3(char *, unsigned *, int), A3) \

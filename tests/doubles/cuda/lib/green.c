@@ -6,7 +6,8 @@
 
 /* Green contexts: some of the multiprocessors.  Each is a context with a channel group of
  * its own here, and its kernels take longer by as much as it has less; the machine still
- * runs one group at a time. */
+ * runs one group at a time.  It keeps the device's primary context, whose memory and
+ * events are its own; who waits for that one waits for all of these. */
 
 #define SPLIT 8U /* what multiprocessors are had in multiples of */
 
@@ -14,7 +15,11 @@ struct green {
 	uint32_t magic;
 	struct ctx *ctx;
 	struct resource resource;
+	struct green *next;
 };
+
+static struct green *all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct desc {
 	uint32_t magic;
@@ -50,7 +55,7 @@ int dcu_cuCtxGetDevResource(struct ctx *ctx, struct resource *ret, int type)
 		return DCU_INVALID_CONTEXT;
 	if (!ret || type != 1)
 		return DCU_INVALID_VALUE;
-	*ret = of_sms(ctx->device->info.units);
+	*ret = of_sms(ctx->units);
 	return 0;
 }
 
@@ -101,10 +106,43 @@ int dcu_cuDevResourceGenerateDesc(
 	return 0;
 }
 
+static void add(struct green *g)
+{
+	pthread_mutex_lock(&lock);
+	g->next = all;
+	all = g;
+	pthread_mutex_unlock(&lock);
+}
+
+static void take_out(const struct green *g)
+{
+	struct green **at = &all;
+
+	pthread_mutex_lock(&lock);
+	while (*at && *at != g)
+		at = &(*at)->next;
+	if (*at)
+		*at = g->next;
+	pthread_mutex_unlock(&lock);
+}
+
+int dcu_green_await(const struct device *device)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&lock);
+	for (struct green *g = all; g && !r; g = g->next)
+		if (g->ctx->device == device)
+			r = dcu_ctx_await(g->ctx);
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
 int dcu_cuGreenCtxCreate(
 	struct green **ret, struct desc *desc, int ordinal, unsigned flags)
 {
 	struct device *device = dcu_device_at(ordinal);
+	struct ctx *primary = NULL;
 	struct green *g;
 	int r;
 
@@ -115,12 +153,18 @@ int dcu_cuGreenCtxCreate(
 	g = calloc(1, sizeof(*g));
 	g->magic = DCU_IS_GREEN;
 	g->resource = desc->resource;
-	r = dcu_ctx_new(device, (uint64_t)desc->resource.sms * 1000 / device->info.units,
-		&g->ctx);
+	r = dcu_primary(device, &primary);
+	if (!r)
+		r = dcu_ctx_new(device, desc->resource.sms, &g->ctx);
 	if (r) {
+		if (primary)
+			dcu_cuDevicePrimaryCtxRelease_v2(ordinal);
 		free(g);
 		return r;
 	}
+	g->ctx->primary = primary;
+	g->ctx->legacy.green = g;
+	add(g);
 	*ret = g;
 	return 0;
 }
@@ -129,8 +173,10 @@ int dcu_cuGreenCtxDestroy(struct green *g)
 {
 	if (!is_green(g))
 		return DCU_INVALID_CONTEXT;
+	take_out(g);
 	g->magic = DCU_DEAD;
 	dcu_ctx_end(g->ctx);
+	dcu_cuDevicePrimaryCtxRelease_v2((int)(g->ctx->device - dcu_devices));
 	return 0;
 }
 

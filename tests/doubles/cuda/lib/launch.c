@@ -147,6 +147,14 @@ int dcu_cuLaunchCooperativeKernel(struct func *func, unsigned gx, unsigned gy,
 	unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
 	struct stream *stream, void **params)
 {
+	uint64_t threads = (uint64_t)bx * by * bz, blocks = (uint64_t)gx * gy * gz;
+	uint64_t room = threads ? 2048 / threads : 0;
+	int r;
+	const struct stream *s = dcu_stream(stream, &r);
+
+	/* All of its blocks are to run at once. */
+	if (s && blocks > s->ctx->units * (room > 32 ? 32 : room))
+		return DCU_COOPERATIVE_TOO_LARGE;
 	return dcu_cuLaunchKernel(
 		func, gx, gy, gz, bx, by, bz, shared_bytes, stream, params, NULL);
 }

@@ -45,6 +45,8 @@ struct ctx {
 	struct device *device;
 	uint32_t number, flags, version, rm_object;
 	bool is_primary;
+	struct ctx *primary; /* of a green one, whose memory and events are that one's */
+	uint32_t units;
 	uint64_t id;
 	size_t limits[8];
 	struct order order;
@@ -104,11 +106,15 @@ extern __thread struct thread dcu_thread __attribute__((tls_model("initial-exec"
 struct ctx *dcu_current(void);
 /* The stream that a handle means in the current context, or NULL and a CUresult. */
 struct stream *dcu_stream(struct stream *handle, int *ret);
-/* permille: of the device's multiprocessors; 0: all. */
-int dcu_ctx_new(struct device *device, uint64_t permille, struct ctx **ret);
+/* With so many multiprocessors; 0: all that the process has. */
+int dcu_ctx_new(struct device *device, uint32_t units, struct ctx **ret);
+/* The same, or one the other's green context. */
+bool dcu_ctx_is_related(const struct ctx *a, const struct ctx *b);
 void dcu_ctx_end(struct ctx *ctx);
 int dcu_ctx_await(struct ctx *ctx);
 int dcu_primary(struct device *device, struct ctx **ret);
+/* Green contexts of the device. */
+int dcu_green_await(const struct device *device);
 int dcu_stream_open(struct ctx *ctx, unsigned flags, int priority, struct stream **ret);
 int dcu_stream_push(struct stream *stream, struct dgp_cmd *cmd, uint64_t *ret_seq);
 uint64_t dcu_new_id(void);

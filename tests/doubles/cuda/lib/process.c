@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "process.h"
+#include "mps.h"
 #include "visible.h"
 
 struct device dcu_devices[DGP_GPUS_MAX];
@@ -35,6 +36,7 @@ static int begin(void)
 	if (r)
 		return r;
 	dcu_version = dgp_hello.driver_version;
+	dcu_mps_connect();
 	return find_devices();
 }
 
