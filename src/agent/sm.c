@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define MPS_CONTROL "/tmp/nvidia-mps/control"
-#define FIRST_GREEN_DRIVER 550 /* of CUDA 12.4 */
+#define FIRST_GREEN_DRIVER 555 /* of CUDA 12.5 */
 #define MASK_STEP 2            /* masks of newer AMD GPUs switch units in pairs */
 
 static const struct {
@@ -34,9 +34,16 @@ static const struct {
 	[CLV_ATTACH_SM_OTHER_STREAM] = {"nothing",
 		"it uses a default or blocking stream, which only an MPS daemon would "
 		"hold"},
+	[CLV_ATTACH_SM_OTHER_GRAPH] = {"nothing", "it puts kernels into graphs by hand, "
+						  "which only an MPS daemon would hold"},
 	[CLV_ATTACH_SM_OTHER_API] = {"nothing",
 		"it uses OpenCL, of which no gate holds multiprocessors"},
 };
+
+static bool has_masks(const struct clv_device *device)
+{
+	return strcmp(device->backend, "amd") == 0;
+}
 
 /* Without a version it is not known. */
 static bool has_green_contexts(const struct clv_device *device)
@@ -48,7 +55,7 @@ static bool has_green_contexts(const struct clv_device *device)
 
 int clv_sm_check(const struct clv_device *device, uint32_t ppm, struct clv_error *err)
 {
-	if (ppm == 0 || strcmp(device->backend, "amd") == 0)
+	if (ppm == 0 || has_masks(device))
 		return 0;
 	if (strcmp(device->backend, "nvidia") != 0)
 		return clv_error_set(err, -EINVAL,
@@ -83,14 +90,14 @@ struct clv_sm clv_sm_on(const struct clv_agent_device *device, uint32_t ppm)
 	return sm;
 }
 
-/* Of NVIDIA's the driver itself says in which steps parts can be had. */
+/* Of NVIDIA's multiprocessors this is the most; in which steps they can be had, and
+ * where, is the driver's business. */
 static struct clv_sm_part counted(const struct clv_lease *lease)
 {
 	const struct clv_device *info = &lease->device->info;
 
-	return strcmp(info->backend, "amd") == 0
-		       ? clv_sm_count(&lease->record.sm, info->compute_units, MASK_STEP)
-		       : (struct clv_sm_part){0};
+	return clv_sm_count(
+		&lease->record.sm, info->compute_units, has_masks(info) ? MASK_STEP : 1);
 }
 
 void clv_sm_publish(const struct clv_lease *lease)
@@ -142,17 +149,16 @@ json_t *clv_sm_to_json(const struct clv_lease *lease)
 {
 	const struct clv_attached *worst = worst_held(lease);
 	enum clv_attach_sm state = worst ? worst->sm : CLV_ATTACH_SM_UNKNOWN;
+	bool is_placed = has_masks(&lease->device->info);
 	struct clv_sm_part part = counted(lease);
-	uint32_t count = part.count;
+	uint32_t count = is_placed ? part.count : worst ? worst->sm_count : 0;
 
 	if (lease->record.sm.ppm == 0)
 		return json_null();
-	if (count == 0 && worst && state <= _CLV_ATTACH_SM_HELD)
-		count = worst->sm_count;
 	return json_pack("{s:f,s:o,s:o,s:o,s:o}", "fraction",
 		(double)lease->record.sm.ppm / CLV_PPM, "count",
 		count > 0 ? json_integer(count) : json_null(), "first",
-		part.count > 0 ? json_integer(part.first) : json_null(), "held_by",
+		is_placed ? json_integer(part.first) : json_null(), "held_by",
 		text_or_null(states[state].held_by), "reason",
 		text_or_null(states[state].reason));
 }

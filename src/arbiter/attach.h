@@ -94,6 +94,7 @@ enum clv_attach_sm {
 	CLV_ATTACH_SM_NO_MEANS,                    /* its driver has none */
 	CLV_ATTACH_SM_OTHER_CONTEXT,               /* work that they do not reach */
 	CLV_ATTACH_SM_OTHER_STREAM,
+	CLV_ATTACH_SM_OTHER_GRAPH,
 	CLV_ATTACH_SM_OTHER_API, /* the agent's own finding */
 	_CLV_ATTACH_SM_MAX,
 };

@@ -284,7 +284,7 @@ static void set_quick_limit(struct clv_queue *queue, const struct clv_view *view
 		ns = QUICK_NS_MAX;
 	atomic_store(&queue->quick_limit, ns << CLV_FLIGHT_COUNT_BITS);
 	/* It may have been forbidden just before. */
-	if (!ops->may_be_quick())
+	if (!ops->may_be_quick(queue))
 		atomic_store(&queue->quick_limit, 0);
 }
 

@@ -57,7 +57,7 @@ struct clv_queue_ops {
 	bool (*can_mark)(const struct clv_queue *queue);
 	/* Whether commands may pass quickly, that is uncounted by anything but the
 	 * queue's own record (clv_quick_pass); NULL: none ever does. */
-	bool (*may_be_quick)(void);
+	bool (*may_be_quick)(const struct clv_queue *queue);
 	/* Puts an event behind all that was submitted to it.  NULL: that failed. */
 	void *(*mark)(struct clv_queue *queue);
 	/* What was submitted would not start without it; NULL: there is no such thing. */

@@ -7,8 +7,7 @@
 
 struct clv_sm_limit clv_sm_limit_get(void)
 {
-	bool is_refused;
-	const struct clv_view *view = clv_gate_view(&is_refused);
+	const struct clv_view *view = clv_gate_peek();
 
 	if (!view)
 		return (struct clv_sm_limit){0};

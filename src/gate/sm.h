@@ -11,6 +11,7 @@ struct clv_sm_limit {
 	uint32_t first, count; /* a count of 0: the agent does not know */
 };
 
+/* Of a process that is attached. */
 struct clv_sm_limit clv_sm_limit_get(void);
 
 /* Tells the agent what holds this process to it, and to how many.  What is no worse than

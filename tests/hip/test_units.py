@@ -11,6 +11,7 @@ from harness import wait_until
 
 QUARTER = ("--share", "0.25", "--sm", "25%")
 UNITS = 304  # of an MI300X
+PART = 76
 ALL = "0-303"
 
 
@@ -25,24 +26,27 @@ class Units(machine.Case):
         n, *times = line.split()
         return int(n), [float(time) for time in times]
 
+    def assert_units(self, said, n, *times):
+        """Kernels of unknown length go one at a time, so a slow machine shows a little."""
+        self.assertEqual((said[0], len(said[1])), (n, len(times)), said)
+        for got, wanted in zip(said[1], times):
+            self.assertAlmostEqual(got, wanted, delta=max(.4, wanted / 10), msg=said)
+
     def lease(self):
         return self.agent.get("/v1/leases")["items"][-1]
 
     def test_without(self):
         self.begin()
-        self.assertEqual(self.units("none", ALL, options=("--share", "0.5")),
-                         (UNITS, [1.0, 1.0]))
+        self.assert_units(self.units("none", ALL, options=("--share", "0.5")), UNITS, 1, 1)
         self.assertIsNone(self.lease()["sm"])
 
     def test_a_quarter(self):
         """Also where the program asks for more; of less it has that."""
         self.begin()
-        n, times = self.units("none", "all", ALL, "0-37", "70-90", "100-200")
-        self.assertEqual(n, 76)
-        self.assertEqual(times[:4] + times[5:], [4.0, 4.0, 4.0, 8.0, 4.0])
-        self.assertAlmostEqual(times[4], UNITS / 6, delta=2)
+        self.assert_units(self.units("none", "all", ALL, "0-37", "70-90", "100-200"),
+                          PART, 4, 4, 4, 8, UNITS / 6, 4)
         self.assertEqual(self.lease()["sm"], {
-            "fraction": .25, "count": 76, "first": 0, "held_by": "masks", "reason": None})
+            "fraction": .25, "count": PART, "first": 0, "held_by": "masks", "reason": None})
         self.assertEqual(self.agent.events("sm_not_held"), [])
 
     def test_an_environment_of_its_own(self):
@@ -51,12 +55,12 @@ class Units(machine.Case):
         for before in (("env", "-u", "HSA_CU_MASK"), ("env", f"HSA_CU_MASK=0:{ALL}"),
                        ("env", "-i", library, f"CLV_HIP_DOUBLE={self.world.gpus}")):
             with self.subTest(before):
-                self.assertEqual(self.units("none", ALL, before=before), (76, [4.0, 4.0]))
+                self.assert_units(self.units("none", ALL, before=before), PART, 4, 4)
 
     def test_a_cooperative_launch(self):
         """As large as the part, and no larger: more would never all run at once."""
         self.begin()
-        for options, n in ((("--share", "0.5"), UNITS), (QUARTER, 76)):
+        for options, n in ((("--share", "0.5"), UNITS), (QUARTER, PART)):
             process = self.start(machine.program("hip-units"), "cooperative", options=options)
             self.assertEqual(process.stdout.readline(), f"{n} 0 720\n")
 
@@ -65,12 +69,12 @@ class Units(machine.Case):
         quarter = ("--share", "0.1", "--sm", "0.25")
         firsts = []
         for _ in range(3):
-            self.assertEqual(self.units("none", "0-37", options=quarter), (76, [4.0, 8.0]))
+            self.assert_units(self.units("none", "0-37", options=quarter), PART, 4, 8)
             firsts.append(self.lease()["sm"]["first"])
-        self.assertEqual(firsts, [0, 76, 152])
+        self.assertEqual(firsts, [0, PART, 2 * PART])
         self.started[1].communicate("\n", timeout=20)
-        self.assertEqual(self.units("none", options=quarter), (76, [4.0]))
-        self.assertEqual(self.lease()["sm"]["first"], 76)
+        self.assert_units(self.units("none", options=quarter), PART, 4)
+        self.assertEqual(self.lease()["sm"]["first"], PART)
 
     def test_a_new_agent(self):
         """Keeps the part where it is, and is told anew what holds it."""
@@ -90,7 +94,7 @@ class Units(machine.Case):
                            "hsa_amd_queue_cu_set_mask 100 0x1000\n")
         self.units("none")
         sm = self.lease()["sm"]
-        self.assertEqual((sm["held_by"], sm["count"]), ("nothing", 76))
+        self.assertEqual((sm["held_by"], sm["count"]), ("nothing", PART))
         self.assertIn("driver", sm["reason"])
         self.assertEqual(len(self.agent.events("sm_not_held")), 1)
         listing = machine.gpus.subprocess.run(

@@ -133,9 +133,31 @@ struct clv_cuda_pool_properties {
 #define CLV_CUDA_GRAPH_USED_BYTES 0     /* CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT */
 #define CLV_CUDA_GRAPH_RESERVED_BYTES 2 /* CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT */
 
+#define CLV_CUDA_ATTRIBUTE_MULTIPROCESSORS 16
+
+#define CLV_CUDA_STREAM_NON_BLOCKING 1u
+#define CLV_CUDA_GREEN_DEFAULT_STREAM 1u
+
+/* CUexecAffinityParam, of a type that there is one of: so many multiprocessors. */
+#define CLV_CUDA_AFFINITY_MULTIPROCESSORS 0
+struct clv_cuda_affinity {
+	int type;
+	uint32_t count;
+};
+
+/* CUdevResource, of multiprocessors */
+#define CLV_CUDA_RESOURCE_MULTIPROCESSORS 1
+struct clv_cuda_resource {
+	int type;
+	uint8_t inner[92];
+	uint32_t count;
+	uint8_t more[44];
+};
+
 #define CLV_CUDA_LIMIT_PRINTF 1 /* CU_LIMIT_PRINTF_FIFO_SIZE */
 #define CLV_CUDA_LIMIT_HEAP 2   /* CU_LIMIT_MALLOC_HEAP_SIZE */
 
+#define CLV_CUDA_NODE_KERNEL 0
 #define CLV_CUDA_NODE_GRAPH 4
 #define CLV_CUDA_NODE_ALLOCATE 10
 

@@ -3,6 +3,7 @@
  * contexts, with which goes what was made in them. */
 #include "gate/charges.h"
 #include "gate/cuda/library.h"
+#include "gate/cuda/part.h"
 #include "gate/cuda/spill.h"
 #include "gate/gate.h"
 #include "gate/preload/visible.h"
@@ -19,6 +20,7 @@ int clv_own_cuInit(clv_fn_cuInit *real, uint32_t flags)
 	if (view)
 		clv_visible_choose("CUDA_VISIBLE_DEVICES",
 			view->devices[0] ? view->devices : view->model);
+	clv_cuda_part_begin();
 	return real(flags);
 }
 
@@ -56,17 +58,6 @@ int clv_own_cuCtxDestroy_v2(clv_fn_cuCtxDestroy_v2 *real, void *context)
 	return end_context(real, context);
 }
 
-/* The primary context has the same handle for as long as anybody retains it. */
-static void *primary_context(int device)
-{
-	void *context = NULL;
-
-	if (clv_cuda.cuDevicePrimaryCtxRetain(&context, device) != CLV_CUDA_SUCCESS)
-		return NULL;
-	clv_cuda.cuDevicePrimaryCtxRelease_v2(device);
-	return context;
-}
-
 static bool is_primary_active(int device)
 {
 	uint32_t flags;
@@ -77,13 +68,27 @@ static bool is_primary_active(int device)
 	       is_active;
 }
 
+/* It has the same handle for as long as anybody retains it. */
+void *clv_cuda_primary(int device)
+{
+	void *context = NULL;
+
+	if (!is_primary_active(device) ||
+		clv_cuda.cuDevicePrimaryCtxRetain(&context, device) != CLV_CUDA_SUCCESS)
+		return NULL;
+	clv_cuda.cuDevicePrimaryCtxRelease_v2(device);
+	return context;
+}
+
 static int end_primary(int (*end)(int device), int device)
 {
-	void *context = is_primary_active(device) ? primary_context(device) : NULL;
+	void *context = clv_cuda_primary(device);
 	int r;
 
 	if (context)
 		clv_streams_drain(context);
+	/* It would keep the primary one. */
+	clv_cuda_green_end();
 	r = end(device);
 	if (context && r == CLV_CUDA_SUCCESS && !is_primary_active(device))
 		forget_context(context);

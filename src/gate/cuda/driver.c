@@ -3,6 +3,7 @@
 #include "gate/streams/driver.h"
 
 #include "gate/cuda/library.h"
+#include "gate/cuda/part.h"
 
 static void *get_context(void)
 {
@@ -21,14 +22,6 @@ static void set_context(void *context)
 static void wait_for_context(void)
 {
 	clv_cuda.cuCtxSynchronize();
-}
-
-static void *context_of(void *stream)
-{
-	void *context = NULL;
-
-	clv_cuda.cuStreamGetCtx(stream, &context);
-	return context;
 }
 
 static int capture_status(void *stream, int *ret)
@@ -74,7 +67,9 @@ const struct clv_stream_driver clv_stream_driver = {
 	.get_context = get_context,
 	.set_context = set_context,
 	.wait_for_context = wait_for_context,
-	.context_of = context_of,
+	.context_of = clv_cuda_context_of,
+	.is_within = clv_cuda_part_has,
+	.goes_past = clv_cuda_part_past,
 	.capture_status = capture_status,
 	.exchange_capture_mode = exchange_capture_mode,
 	.make_event = make_event,

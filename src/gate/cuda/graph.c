@@ -170,7 +170,7 @@ static int launch(
 	clv_fn_cuGraphLaunch *real, void *graph, void *stream, bool is_per_thread)
 {
 	struct clv_stream_submission submission;
-	int r = clv_stream_submission_begin(&submission, stream, is_per_thread,
+	int r = clv_stream_launch_begin(&submission, stream, is_per_thread,
 		clv_cost_key_kernel(graph, 0, 0, 0), false);
 
 	if (r == CLV_CUDA_SUCCESS)
@@ -218,7 +218,7 @@ int clv_own_cuLaunchCooperativeKernelMultiDevice(
 
 	if (num_devices == 0 || !clv_cuda_is_readable(launches, sizeof(*launches)))
 		return real(launch_params_list, num_devices, flags);
-	r = clv_stream_submission_begin(&submission, launches[0].stream, false,
+	r = clv_stream_launch_begin(&submission, launches[0].stream, false,
 		clv_cost_key_kernel(launches[0].function, launches[0].grid[0],
 			launches[0].grid[1], launches[0].grid[2]),
 		false);

@@ -3,6 +3,7 @@
 #include "gate/charges.h"
 #include "gate/cuda/channels.h"
 #include "gate/cuda/memory.h"
+#include "gate/cuda/part.h"
 #include "gate/cuda/spill.h"
 #include "gate/pieces.h"
 #include "gate/preload/library.h"
@@ -20,6 +21,7 @@ static void forget_parent(void)
 	clv_stand_forget_parent();
 	clv_cuda_channels_forget_parent();
 	clv_cuda_spilled_forget_parent();
+	clv_cuda_green_forget_parent();
 }
 
 static const struct clv_gate_api api = {

@@ -14,7 +14,7 @@ int clv_own__ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv(
 	uint32_t shared, void *stream, void *args)
 {
 	struct clv_stream_submission submission;
-	int r = clv_stream_submission_begin(&submission, stream, false,
+	int r = clv_stream_launch_begin(&submission, stream, false,
 		clv_cost_key_kernel(f, grid->x, grid->y, grid->z), false);
 
 	if (r != CLV_HIP_SUCCESS)
@@ -33,7 +33,7 @@ int clv_own_hipConfigureCall(clv_fn_hipConfigureCall *real, struct clv_hip_dim3 
 int clv_own_hipLaunchByPtr(clv_fn_hipLaunchByPtr *real, void *f)
 {
 	struct clv_stream_submission submission;
-	int r = clv_stream_submission_begin(&submission, configured_stream, false,
+	int r = clv_stream_launch_begin(&submission, configured_stream, false,
 		clv_cost_key_kernel(f, 0, 0, 0), false);
 
 	if (r == CLV_HIP_SUCCESS)
@@ -51,7 +51,7 @@ int clv_own_hipLaunchCooperativeKernelMultiDevice(
 
 	if (!first || n <= 0)
 		return real(launches, n, flags);
-	r = clv_stream_submission_begin(&submission, first->stream, false,
+	r = clv_stream_launch_begin(&submission, first->stream, false,
 		clv_cost_key_kernel(
 			first->function, first->grid.x, first->grid.y, first->grid.z),
 		false);
@@ -77,7 +77,7 @@ int clv_own_hipModuleLaunchCooperativeKernelMultiDevice(
 
 	if (!first || n == 0)
 		return real(launches, n, flags);
-	r = clv_stream_submission_begin(&submission, first->stream, false,
+	r = clv_stream_launch_begin(&submission, first->stream, false,
 		clv_cost_key_kernel(
 			first->function, first->grid[0], first->grid[1], first->grid[2]),
 		false);

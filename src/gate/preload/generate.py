@@ -85,6 +85,7 @@ class Hook:
         self.blocking = "blocking" in words
         self.unless = words.get("unless")
         self.is_launch = "launch" in words
+        self.is_kernel = re.match(r"KERNEL\(|clv_\w+_launch_kind\(", self.kind)
         self.has_caller = "caller" in words
 
     def declared(self):
@@ -180,13 +181,14 @@ def do_nothing(hook):
 def gate_wrapper(hook):
     name, per_thread = hook.library.name, str(hook.per_thread).lower()
     call = f"clv_{name}.{hook.symbol}({hook.passed()})"
+    begin = "clv_stream_launch_begin" if hook.is_kernel else "clv_stream_submission_begin"
     passing = "\n".join(["", *let_pass(hook), *do_nothing(hook)])
     yield f"""
 __attribute__((visibility("hidden"), noinline, used)) int clv_slow_{hook.symbol}({hook.declared()});
 int clv_slow_{hook.symbol}({hook.declared()})
 {{
 	struct clv_stream_submission submission;
-	int r = clv_stream_submission_begin(&submission, {hook.stream}, {per_thread}, {hook.kind},
+	int r = {begin}(&submission, {hook.stream}, {per_thread}, {hook.kind},
 		{str(hook.blocking).lower()});
 
 	if (r == 0)

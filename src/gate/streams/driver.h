@@ -33,6 +33,10 @@ struct clv_stream_driver {
 	void (*wait_for_context)(void); /* for all of the current one */
 	/* Of a stream that has a handle. */
 	void *(*context_of)(void *stream);
+	/* Whether kernels in the stream keep to the lease's limit in space (gate/sm.h),
+	 * and one of a stream that does not.  NULL: all do. */
+	bool (*is_within)(void *stream);
+	void (*goes_past)(void *stream);
 	int (*capture_status)(void *stream, int *ret);
 	/* While it is captured the legacy stream may not be touched, and capture_status
 	 * of that does not say so.  NULL: it does. */

@@ -17,6 +17,7 @@ struct stream {
 	void *stream;            /* what the driver calls it by */
 	pthread_t owner;         /* of a per-thread stream */
 	bool is_per_thread;
+	bool is_within; /* the lease's limit in space */
 	struct clv_stand stand;
 	pthread_mutex_t spare_lock;
 	void *spare[N_SPARE_EVENTS];
@@ -42,6 +43,16 @@ static struct stream *stream_of(struct clv_queue *queue)
 struct clv_stand *clv_stream_stand_of(struct clv_queue *queue)
 {
 	return &stream_of(queue)->stand;
+}
+
+static bool keeps_within(void *stream)
+{
+	return !clv_stream_driver.is_within || clv_stream_driver.is_within(stream);
+}
+
+bool clv_stream_is_within(struct clv_queue *queue, void *stream)
+{
+	return queue ? stream_of(queue)->is_within : keeps_within(stream);
 }
 
 /* Default streams. */
@@ -192,6 +203,7 @@ static void begin_queue(struct clv_queue *queue)
 		stream->stream = (void *)queue->handle;
 		queue->context = clv_stream_driver.context_of(stream->stream);
 	}
+	stream->is_within = keeps_within(stream->stream);
 }
 
 static void *record(struct stream *stream)
@@ -288,9 +300,11 @@ static bool can_mark(const struct clv_queue *queue)
 	       (!is_out_of_reach(stream) && is_touchable(stream));
 }
 
-static bool may_be_quick(void)
+/* A launch that goes past the limit is to be seen. */
+static bool may_be_quick(const struct clv_queue *queue)
 {
-	return atomic_load(&clv_n_captures) == 0;
+	return atomic_load(&clv_n_captures) == 0 &&
+	       ((const struct stream *)queue)->is_within;
 }
 
 const struct clv_queue_ops clv_stream_queue_ops = {

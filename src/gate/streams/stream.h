@@ -40,6 +40,10 @@ bool clv_stream_is_capturing(void *stream, bool is_per_thread);
 
 struct clv_stand *clv_stream_stand_of(struct clv_queue *queue);
 
+/* Whether what is launched there keeps to the lease's limit in space.  queue may be NULL.
+ */
+bool clv_stream_is_within(struct clv_queue *queue, void *stream);
+
 /* The program is about to destroy it. */
 void clv_stream_end(void *stream);
 

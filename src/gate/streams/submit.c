@@ -61,6 +61,18 @@ int clv_stream_submission_begin(struct clv_stream_submission *submission, void *
 	return CLV_STREAM_SUCCESS;
 }
 
+int clv_stream_launch_begin(struct clv_stream_submission *submission, void *stream,
+	bool is_per_thread, uint64_t kind, bool is_blocking)
+{
+	int r = clv_stream_submission_begin(
+		submission, stream, is_per_thread, kind, is_blocking);
+
+	/* What is captured is launched later, and where it was captured. */
+	if (r == CLV_STREAM_SUCCESS && !clv_stream_is_within(submission->queue, stream))
+		clv_stream_driver.goes_past(stream);
+	return r;
+}
+
 static void book_complete(const struct clv_stream_submission *submission)
 {
 	clv_flight_leave(submission->packed);

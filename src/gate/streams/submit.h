@@ -19,5 +19,9 @@ struct clv_stream_submission {
 int clv_stream_submission_begin(struct clv_stream_submission *submission, void *stream,
 	bool is_per_thread, uint64_t kind, bool is_blocking);
 
+/* The same for kernels. */
+int clv_stream_launch_begin(struct clv_stream_submission *submission, void *stream,
+	bool is_per_thread, uint64_t kind, bool is_blocking);
+
 /* Books the outcome and returns it. */
 int clv_stream_submission_end(struct clv_stream_submission *submission, int result);

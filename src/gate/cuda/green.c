@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gate's green context, and the streams in it.  Only non-blocking streams can be
+ * there: the order that a default stream keeps with blocking ones does not reach across
+ * contexts.  The program's own context stays current, and is what its streams seem to be
+ * of: a green context may be current on one thread at a time, and a program has many. */
+#include "gate/cuda/library.h"
+#include "gate/cuda/part.h"
+#include "gate/sm.h"
+
+#include <pthread.h>
+
+#define DEVICE 0
+
+static struct {
+	pthread_mutex_t lock;
+	_Atomic(void *) context;
+	uint32_t count;
+	bool is_refused; /* by the driver */
+} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *make(uint32_t *ret_count)
+{
+	struct clv_cuda_resource part;
+	void *description = NULL, *green = NULL;
+
+	if (!clv_cuda_part_take(&part) ||
+		clv_cuda.cuDevResourceGenerateDesc(&description, &part, 1) !=
+			CLV_CUDA_SUCCESS ||
+		clv_cuda.cuGreenCtxCreate(&green, description, DEVICE,
+			CLV_CUDA_GREEN_DEFAULT_STREAM) != CLV_CUDA_SUCCESS)
+		return NULL;
+	*ret_count = part.count;
+	return green;
+}
+
+void *clv_cuda_green(void)
+{
+	void *context;
+
+	if (clv_sm_limit_get().ppm == 0)
+		return NULL;
+	pthread_mutex_lock(&own.lock);
+	context = own.context;
+	if (!context && !own.is_refused) {
+		context = make(&own.count);
+		own.is_refused = !context;
+		own.context = context;
+	}
+	pthread_mutex_unlock(&own.lock);
+	return context;
+}
+
+void clv_cuda_green_end(void)
+{
+	pthread_mutex_lock(&own.lock);
+	if (own.context)
+		clv_cuda.cuGreenCtxDestroy(own.context);
+	own.context = NULL;
+	pthread_mutex_unlock(&own.lock);
+}
+
+void clv_cuda_green_forget_parent(void)
+{
+	pthread_mutex_init(&own.lock, NULL);
+	own.context = NULL;
+	own.is_refused = false;
+}
+
+static bool is_own(void *stream)
+{
+	void *green = NULL;
+
+	return own.context &&
+	       clv_cuda.cuStreamGetGreenCtx(stream, &green) == CLV_CUDA_SUCCESS &&
+	       green == own.context;
+}
+
+void *clv_cuda_context_of(void *stream)
+{
+	void *context = NULL;
+
+	if (is_own(stream))
+		return clv_cuda_primary(DEVICE);
+	clv_cuda.cuStreamGetCtx(stream, &context);
+	return context;
+}
+
+int clv_own_cuStreamGetCtx(
+	clv_fn_cuStreamGetCtx *real, bool is_per_thread, void *stream, void *ret_context)
+{
+	int r = real(stream, ret_context);
+
+	(void)is_per_thread;
+	if (r == CLV_CUDA_SUCCESS && is_own(stream))
+		*(void **)ret_context = clv_cuda_primary(DEVICE);
+	return r;
+}
+
+static bool is_primary_current(void)
+{
+	void *context = NULL;
+
+	return clv_cuda.cuCtxGetCurrent(&context) == CLV_CUDA_SUCCESS && context &&
+	       context == clv_cuda_primary(DEVICE);
+}
+
+/* False: it is to be made as it was asked for. */
+static bool create_in_part(void *ret, uint32_t flags, int priority)
+{
+	void *green;
+
+	if (clv_sm_limit_get().ppm == 0 || flags != CLV_CUDA_STREAM_NON_BLOCKING ||
+		!is_primary_current() || clv_cuda_part_is_of_mps())
+		return false;
+	green = clv_cuda_green();
+	if (!green || clv_cuda.cuGreenCtxStreamCreate(ret, green, flags, priority) !=
+			      CLV_CUDA_SUCCESS)
+		return false;
+	clv_sm_tell(CLV_ATTACH_SM_GREEN, own.count);
+	return true;
+}
+
+int clv_own_cuStreamCreate(clv_fn_cuStreamCreate *real, void *ret, uint32_t flags)
+{
+	return create_in_part(ret, flags, 0) ? CLV_CUDA_SUCCESS : real(ret, flags);
+}
+
+int clv_own_cuStreamCreateWithPriority(
+	clv_fn_cuStreamCreateWithPriority *real, void *ret, uint32_t flags, int priority)
+{
+	return create_in_part(ret, flags, priority) ? CLV_CUDA_SUCCESS
+						    : real(ret, flags, priority);
+}

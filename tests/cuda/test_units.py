@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA programs with a limit in space: cleave run --sm.
+
+usage: test_units.py --build BUILD [unittest arguments]
+"""
+import os
+import signal
+import socket
+import subprocess
+import sys
+import unittest
+
+import machine
+import worlds
+from harness import wait_until
+
+QUARTER = ("--share", "0.25", "--sm", "25%")
+UNITS = 132  # of an H100
+PART = 32    # of the 33 that a quarter would be; also what an MPS server makes of it
+SLOWER = UNITS / PART
+
+
+class Units(machine.Case):
+    def units(self, *words, before=(), options=QUARTER, env=None):
+        """What cuda-units says, when it has said it."""
+        process = self.start(*before, machine.program("cuda-units"), *words, options=options,
+                             env=env)
+        line = process.stdout.readline()
+        if not line:
+            self.fail(process.communicate(timeout=10))
+        return [float(word) for word in line.split()]
+
+    def assert_units(self, said, n, *times):
+        """Kernels of unknown length go one at a time, so a slow machine shows a little."""
+        self.assertEqual((said[0], len(said)), (n, 1 + len(times)), said)
+        for got, wanted in zip(said[1:], times):
+            self.assertAlmostEqual(got, wanted, delta=.4, msg=said)
+
+    def sm(self):
+        return self.agent.get("/v1/leases")["items"][-1]["sm"]
+
+    def assert_held_by(self, held_by):
+        self.assertTrue(wait_until(lambda: self.sm()["held_by"] == held_by, 5), self.sm())
+        self.assertEqual(len(self.agent.events("sm_not_held")), held_by == "nothing")
+
+
+class Green(Units):
+    """Without an MPS server."""
+
+    def test_without_a_limit(self):
+        self.begin()
+        self.assert_units(self.units("stream", "legacy", "green", options=("--share", "0.5")),
+                          UNITS, 1, 1, 1)
+        self.assertIsNone(self.sm())
+
+    def test_streams(self):
+        self.begin()
+        self.assert_units(self.units("stream", "priority", "thread", "graph", "reset", "stream"),
+                          PART, *[SLOWER] * 6)
+        self.assertEqual(self.sm(), {"fraction": .25, "count": PART, "first": None,
+                                     "held_by": "green_contexts", "reason": None})
+        self.assert_held_by("green_contexts")
+
+    def test_a_green_context_of_its_own(self):
+        self.begin()
+        self.assert_units(self.units("green", "stream"), PART, SLOWER, SLOWER)
+        self.assert_held_by("green_contexts")
+
+    def test_a_cooperative_launch(self):
+        self.begin()
+        self.assertEqual(self.units("cooperative"), [PART, 0, 720])
+
+    def test_what_is_not_held(self):
+        """Is said, once for each process, and stays said."""
+        self.begin()
+        for word, why in (("legacy", "default"), ("blocking", "default"),
+                          ("context", "context of its own")):
+            with self.subTest(word):
+                before = len(self.agent.events("sm_not_held"))
+                self.assert_units(self.units("stream", word, word), PART, SLOWER, 1, 1)
+                self.assertTrue(wait_until(lambda: self.sm()["held_by"] == "nothing", 5))
+                self.assertIn(why, self.sm()["reason"])
+                events = self.agent.events("sm_not_held")[before:]
+                self.assertEqual(len(events), 1, events)
+                self.assertIn(why, events[0]["message"])
+                self.started[-1].communicate("\n", timeout=10)
+                self.assertTrue(wait_until(lambda: not self.agent.get("/v1/leases")["items"]))
+
+    def test_a_launch_that_is_known_elsewhere(self):
+        """A kernel whose length is known passes quickly, but not past the limit unseen."""
+        self.begin()
+        self.units("stream", *["stream"] * 5, "legacy")
+        self.assert_held_by("nothing")
+
+    def test_a_graph_by_hand(self):
+        """Its kernels run where they were loaded; the double runs them where the graph is."""
+        self.begin()
+        self.units("graph")
+        self.assert_held_by("green_contexts")
+        self.units("node")
+        self.assert_held_by("nothing")
+        self.assertIn("by hand", self.sm()["reason"])
+
+    def test_a_driver_that_refuses(self):
+        for call in ("cuDeviceGetDevResource", "cuGreenCtxCreate", "cuGreenCtxStreamCreate"):
+            with self.subTest(call):
+                self.begin()
+                self.world.put("cuda-faults", f"{call} 1000 801")
+                self.assert_units(self.units("stream"), PART, 1)
+                self.assert_held_by("nothing")
+                self.doCleanups()
+
+    def test_a_new_agent(self):
+        self.begin()
+        self.units("stream")
+        before = self.sm()
+        self.assertEqual(before["held_by"], "green_contexts")
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        self.assertTrue(wait_until(lambda: self.sm() == before, 10), (before, self.sm()))
+
+
+class Mps(Units):
+    """With a daemon that answers."""
+
+    def begin(self, **more):
+        super().begin(**more)
+        self.pipes = os.path.join(self.world.folder, "mps")
+        os.mkdir(self.pipes)
+        self.daemon = socket.socket(socket.AF_UNIX)
+        self.addCleanup(self.daemon.close)
+        self.daemon.bind(os.path.join(self.pipes, "control"))
+        self.daemon.listen(64)
+
+    def units(self, *words, env=None, **more):
+        return super().units(*words, env={"CUDA_MPS_PIPE_DIRECTORY": self.pipes, **(env or {})},
+                             **more)
+
+    def test_all_that_it_launches(self):
+        self.begin()
+        self.assert_units(self.units("legacy", "blocking", "stream", "context"),
+                          PART, *[SLOWER] * 4)
+        self.assert_held_by("mps")
+        self.assertEqual(self.sm()["count"], PART)
+
+    def test_an_environment_of_its_own(self):
+        self.begin()
+        variable = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
+        for before in (("env", f"{variable}=100"), ("env", "-u", variable)):
+            with self.subTest(before):
+                self.assert_units(self.units("legacy", before=before), PART, SLOWER)
+        n, slower = self.units("legacy", before=("env", f"{variable}=10"))
+        self.assertEqual(n, PART, "it asks before the driver says so")
+        self.assertGreater(slower, 9, "less than its part it may have")
+        self.assert_held_by("mps")
+
+    def test_a_daemon_that_has_gone(self):
+        """What is left of it answers nobody: green contexts it is."""
+        self.begin()
+        self.daemon.close()
+        self.assert_units(self.units("stream"), PART, SLOWER)
+        self.assert_held_by("green_contexts")
+        self.assert_units(self.units("legacy"), PART, 1)
+        self.assert_held_by("nothing")
+
+
+class Requests(machine.Case):
+    def refused(self, *options):
+        process = self.start("true", options=options)
+        _, err = process.communicate(timeout=20)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        return process.returncode, err
+
+    def test_several_devices(self):
+        self.begin()
+        self.assertEqual(self.refused("--count", "1", "--share", "0.5", "--sm", "2")[0], 64)
+
+    def test_a_driver_without_them(self):
+        self.begin(driver="r470")
+        code, err = self.refused(*QUARTER)
+        self.assertEqual(code, 64, err)
+        self.assertIn("no green contexts", err)
+        self.assertEqual(subprocess.run(
+            [worlds.built("src/cli/cleave"), "run", "--socket", self.agent.api, "--share", "0.5",
+             "--", "true"], env=self.agent.env, check=False).returncode, 0)
+
+
+if __name__ == "__main__":
+    worlds.set_build(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

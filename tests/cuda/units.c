@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many multiprocessors a program gets.
+ *
+ * usage: cuda-units WORD...
+ *
+ * Says how many the GPU has, and for each word by how much longer a kernel takes than it
+ * would on all of them, there where the word says.  cooperative: what becomes of such a
+ * launch that is as large as it can be there, and of one with a block more.  Then it
+ * waits for the end of its input. */
+#include "tenant.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define KERNEL_NS 10000000
+#define MULTIPROCESSORS 16
+#define NON_BLOCKING 1
+
+struct resource {
+	int type;
+	unsigned char padding[92];
+	unsigned count;
+	unsigned char room[44];
+};
+
+struct kernel_node {
+	handle function;
+	unsigned grid[3], block[3], shared;
+	void **parameters, **extra;
+	handle kernel, context;
+};
+
+int cuDeviceGetAttribute(int *ret, int attribute, int device);
+int cuCtxCreate_v2(handle *context, unsigned flags, int device);
+int cuStreamCreateWithPriority(handle *stream, unsigned flags, int priority);
+int cuStreamGetCtx(handle stream, handle *context);
+int cuStreamBeginCapture_v2(handle stream, int mode);
+int cuStreamEndCapture(handle stream, handle *graph);
+int cuGraphInstantiateWithFlags(handle *exec, handle graph, unsigned long long flags);
+int cuGraphLaunch(handle exec, handle stream);
+int cuGraphCreate(handle *graph, unsigned flags);
+int cuGraphAddKernelNode_v2(handle *node, handle graph, const handle *before, size_t n,
+	const struct kernel_node *kernel);
+int cuEventCreate(handle *event, unsigned flags);
+int cuEventRecord(handle event, handle stream);
+int cuEventSynchronize(handle event);
+int cuEventElapsedTime(float *ms, handle begin, handle end);
+int cuLaunchCooperativeKernel(handle function, unsigned gx, unsigned gy, unsigned gz,
+	unsigned bx, unsigned by, unsigned bz, unsigned shared, handle stream,
+	void **parameters);
+int cuDevicePrimaryCtxReset_v2(int device);
+int cuDeviceGetDevResource(int device, struct resource *ret, int type);
+int cuCtxGetDevResource(handle context, struct resource *ret, int type);
+int cuDevResourceGenerateDesc(handle *ret, struct resource *resources, unsigned n);
+int cuGreenCtxCreate(handle *green, handle description, int device, unsigned flags);
+int cuGreenCtxStreamCreate(handle *stream, handle green, unsigned flags, int priority);
+
+static uint64_t kernel_ns = KERNEL_NS;
+static void *parameters[] = {&kernel_ns, NULL};
+static handle primary, function;
+
+static void begin(void)
+{
+	OK(cuDevicePrimaryCtxRetain(&primary, 0));
+	OK(cuCtxSetCurrent(primary));
+	function = load_spin();
+}
+
+static handle made(void)
+{
+	handle stream, context;
+
+	OK(cuStreamCreate(&stream, NON_BLOCKING));
+	OK(cuStreamGetCtx(stream, &context));
+	if (context != primary)
+		printf(" (of another context)");
+	return stream;
+}
+
+static handle with_priority(void)
+{
+	handle stream;
+
+	OK(cuStreamCreateWithPriority(&stream, NON_BLOCKING, -1));
+	return stream;
+}
+
+static void *run_thread(void *userdata)
+{
+	OK(cuCtxSetCurrent(primary));
+	*(handle *)userdata = made();
+	return NULL;
+}
+
+static handle of_a_thread(void)
+{
+	pthread_t thread;
+	handle stream;
+
+	pthread_create(&thread, NULL, run_thread, &stream);
+	pthread_join(thread, NULL);
+	return stream;
+}
+
+static handle after_reset(void)
+{
+	OK(cuDevicePrimaryCtxReset_v2(0));
+	begin();
+	return made();
+}
+
+static handle blocking(void)
+{
+	handle stream;
+
+	OK(cuStreamCreate(&stream, 0));
+	return stream;
+}
+
+static handle legacy(void)
+{
+	return NULL;
+}
+
+static handle of_own_context(void)
+{
+	handle context;
+
+	OK(cuCtxCreate_v2(&context, 0, 0));
+	function = load_spin();
+	return blocking();
+}
+
+/* Over all that it is shown. */
+static handle of_own_green(void)
+{
+	struct resource all, same;
+	handle description, green, stream;
+
+	OK(cuDeviceGetDevResource(0, &all, 1));
+	OK(cuCtxGetDevResource(primary, &same, 1));
+	if (all.count != same.count)
+		printf(" (%u of %u)", all.count, same.count);
+	OK(cuDevResourceGenerateDesc(&description, &all, 1));
+	OK(cuGreenCtxCreate(&green, description, 0, 1));
+	OK(cuGreenCtxStreamCreate(&stream, green, NON_BLOCKING, 0));
+	return stream;
+}
+
+static void launch(handle stream)
+{
+	OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+}
+
+static void launch_graph(handle graph, handle stream)
+{
+	handle exec;
+
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	OK(cuGraphLaunch(exec, stream));
+}
+
+static void launch_captured(handle stream)
+{
+	handle graph;
+
+	OK(cuStreamBeginCapture_v2(stream, 0));
+	launch(stream);
+	OK(cuStreamEndCapture(stream, &graph));
+	launch_graph(graph, stream);
+}
+
+static void launch_node(handle stream)
+{
+	struct kernel_node kernel = {.function = function,
+		.grid = {1, 1, 1},
+		.block = {32, 1, 1},
+		.parameters = parameters};
+	handle graph, node;
+
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &kernel));
+	launch_graph(graph, stream);
+}
+
+static const struct {
+	const char *word;
+	handle (*make)(void);
+	void (*launch)(handle stream); /* NULL: as any kernel is */
+} places[] = {
+	{"stream", made},
+	{"priority", with_priority},
+	{"thread", of_a_thread},
+	{"reset", after_reset},
+	{"blocking", blocking},
+	{"legacy", legacy},
+	{"context", of_own_context},
+	{"green", of_own_green},
+	{"graph", made, launch_captured},
+	{"node", made, launch_node},
+};
+
+static double measure(handle stream, void (*submit)(handle stream))
+{
+	handle from, to;
+	float ms = 0;
+
+	/* The rest is there when this ends, however slow the machine. */
+	launch(stream);
+	OK(cuEventCreate(&from, 0));
+	OK(cuEventCreate(&to, 0));
+	OK(cuEventRecord(from, stream));
+	submit(stream);
+	OK(cuEventRecord(to, stream));
+	OK(cuEventSynchronize(to));
+	OK(cuEventElapsedTime(&ms, from, to));
+	return (double)ms / (KERNEL_NS / 1e6);
+}
+
+static void cooperate(unsigned n)
+{
+	handle stream = made();
+
+	for (unsigned more = 0; more < 2; more++)
+		printf(" %d", cuLaunchCooperativeKernel(function, 2 * n + more, 1, 1,
+				      1024, 1, 1, 0, stream, parameters));
+	OK(cuCtxSynchronize());
+}
+
+static void look_at(const char *word)
+{
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (strcmp(places[i].word, word) == 0)
+			printf(" %.1f",
+				measure(places[i].make(),
+					places[i].launch ? places[i].launch : launch));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int n = 0;
+
+	OK(cuInit(0));
+	OK(cuDeviceGetAttribute(&n, MULTIPROCESSORS, 0));
+	printf("%d", n);
+	begin();
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "cooperative") == 0)
+			cooperate((unsigned)n);
+		else
+			look_at(argv[i]);
+	}
+	printf("\n");
+	fflush(stdout);
+	getchar();
+	return 0;
+}
