@@ -109,10 +109,9 @@ static void cell_sm(const json_t *row, char ret[CLV_CELL_MAX])
 {
 	const json_t *sm = json_object_get(row, "sm");
 
+	ret[0] = '\0';
 	if (json_is_object(sm))
 		clv_cell_percent(clv_json_number(sm, "fraction"), ret);
-	else
-		strcpy(ret, "-");
 }
 
 static bool is_sm_in_name_only(const json_t *row)

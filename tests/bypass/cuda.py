@@ -18,6 +18,8 @@ from cuda_checks import (DRIVER, HARDWARE, MORE_TLS, PIECE, POOL_PIECE, Referee,
                          yes_or_no)
 from cuda_session import Trouble, worlds
 
+import sm_checks
+
 CHECKS = {
     # Memory.
     "allocations": memory(),
@@ -181,6 +183,18 @@ CHECKS = {
     "swings": swings,
     "capped": capped,
     "two-gpus": two_gpus,
+    # Limits in space.
+    "sm-green-context": sm_checks.cuda("green"),
+    "sm-threads": sm_checks.cuda("thread"),
+    "sm-captured": sm_checks.cuda("graph"),
+    "sm-reset": sm_checks.cuda("reset"),
+    "sm-no-preload": sm_checks.cuda("stream", ("env", "-u", "LD_PRELOAD")),
+    "sm-mps-variable": sm_checks.cuda(
+        "legacy", ("env", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=100"), daemon=True),
+    "sm-mps-context": sm_checks.cuda("context", daemon=True),
+    "sm-default-stream": sm_checks.cuda("legacy"),
+    "sm-blocking-stream": sm_checks.cuda("blocking"),
+    "sm-other-context": sm_checks.cuda("context"),
     # Pages.
     "control-page": yes_or_no(),
     "report-memory": memory(),

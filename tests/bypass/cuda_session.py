@@ -22,7 +22,8 @@ from harness import wait_until  # noqa: E402
 # Contexts take next to nothing, so that memory is what a program asked for; copies within the
 # device take a nanosecond a byte.
 GPU = "tell-nvml 1\ncontext-mib 1\ndevice-mb-s 1000"
-NOTICE = ("lease_over_quota", "lease_past_gate", "ungated_api", "device_degraded")
+NOTICE = ("lease_over_quota", "lease_past_gate", "ungated_api", "device_degraded",
+          "sm_not_held")
 WATCH = "every: 1s, grace: 1s"
 
 

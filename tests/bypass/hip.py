@@ -17,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "hip"))
 
 import machine  # noqa: E402
+import sm_checks  # noqa: E402
 import table  # noqa: E402
 import worlds  # noqa: E402
 
@@ -126,6 +127,11 @@ CHECKS = {
     "callbacks": share(),
     "copies-below": share(),
     "queue-below": refused,
+    "sm-wide-mask": sm_checks.hip("all", "0-303"),
+    "sm-other-mask": sm_checks.hip("76-151", "200-303"),
+    "sm-variable": sm_checks.hip("none", before=("env", "HSA_CU_MASK=0:0-303")),
+    "sm-no-preload": sm_checks.hip("none", "all", before=("env", "-u", "LD_PRELOAD")),
+    "sm-empty-environment": sm_checks.hip("none", "all", before=emptied),
 }
 
 
