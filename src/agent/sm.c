@@ -59,8 +59,8 @@ int clv_sm_check(const struct clv_device *device, uint32_t ppm, struct clv_error
 		return 0;
 	if (strcmp(device->backend, "nvidia") != 0)
 		return clv_error_set(err, -EINVAL,
-			"%s is shared through OpenCL alone, of which no gate holds "
-			"multiprocessors: leave out sm, or name an NVIDIA or AMD GPU",
+			"nothing would hold a program to a part of %s at once, as it "
+			"would on an NVIDIA or AMD GPU: leave out sm, or name such a one",
 			device->name);
 	if (has_green_contexts(device) || access(MPS_CONTROL, F_OK) == 0)
 		return 0;

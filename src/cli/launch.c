@@ -157,6 +157,7 @@ static int run_program(struct run *run)
 		.lease_socket = clv_json_text(run->lease, "socket"),
 		.if_no_agent = run->settings->if_no_agent,
 		.devices = json_object_get(run->lease, "devices"),
+		.sm = json_object_get(run->lease, "sm"),
 		.ns = run->lease && !run->settings->no_namespace ? &run->ns : NULL,
 		.must_preload = !is_whole(run),
 		.allow_ungated = run->settings->allow_ungated,

@@ -237,7 +237,8 @@ void clv_program_become(const struct clv_program *program, int status_fd)
 			setenv("CLEAVE_IF_NO_AGENT", program->if_no_agent, 1);
 		else
 			unsetenv("CLEAVE_IF_NO_AGENT");
-		if (clv_visible_set(program->devices, &err) < 0)
+		if (clv_visible_set(program->devices, &err) < 0 ||
+			clv_visible_limit(program->sm, &err) < 0)
 			give_up(status_fd, CLV_EXIT_FAILED, err.msg);
 	}
 	if (program->ns && clv_namespace_enter(program->ns, &err) < 0)

@@ -24,6 +24,7 @@ struct clv_program {
 	const char *lease_socket;       /* with a gate */
 	const char *if_no_agent;        /* may be NULL */
 	const json_t *devices;          /* of the lease, as the API shows them, or NULL */
+	const json_t *sm;               /* the same of its limit in space */
 	const struct clv_namespace *ns; /* NULL: none */
 	bool must_preload;  /* others share the device, and nothing else keeps them apart
 			     */

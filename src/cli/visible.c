@@ -97,3 +97,20 @@ int clv_visible_set(const json_t *devices, struct clv_error *err)
 		setenv("ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1", 1);
 	return variable ? keep_to_devices(devices, variable, err) : 0;
 }
+
+/* Only where the agent says which ones they are, as it does of AMD's. */
+int clv_visible_limit(const json_t *sm, struct clv_error *err)
+{
+	const json_t *first = json_object_get(sm, "first");
+	json_int_t begin = json_integer_value(first);
+	json_int_t n = json_integer_value(json_object_get(sm, "count"));
+	char text[80];
+
+	if (!json_is_integer(first) || n <= 0)
+		return 0;
+	snprintf(text, sizeof(text), "0:%lld-%lld", (long long)begin,
+		(long long)(begin + n - 1));
+	if (setenv("HSA_CU_MASK", text, 1) < 0)
+		return clv_error_errno(err, ENOMEM, "cannot set HSA_CU_MASK");
+	return 0;
+}

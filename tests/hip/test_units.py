@@ -57,6 +57,13 @@ class Units(machine.Case):
             with self.subTest(before):
                 self.assert_units(self.units("none", ALL, before=before), PART, 4, 4)
 
+    def test_what_a_program_finds(self):
+        """For OpenCL's runtime, which HSA keeps to it."""
+        self.begin()
+        print_it = ("printenv", "HSA_CU_MASK")
+        self.assertEqual(self.run_in_lease(*print_it, options=QUARTER), "0:0-75\n")
+        self.assertEqual(self.start(*print_it).wait(20), 1, "without a limit there is none")
+
     def test_a_cooperative_launch(self):
         """As large as the part, and no larger: more would never all run at once."""
         self.begin()

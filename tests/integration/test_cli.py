@@ -75,7 +75,8 @@ class WithoutAgent(Sandbox):
                 ("--share", "0"), ("--share", "0%"), ("--share", "1.1"), ("--share", "-0.3"),
                 ("--share", "nan"), ("--share", "inf"), ("--share", "7/6"), ("--share", "1/0"),
                 ("--share", "a"), ("--share", "0.3x"), ("--share", ""), ("--share", "0x1"),
-                ("--cap", "0"), ("--cap", "2"), ("--memory", "-1"), ("--memory", "0"),
+                ("--cap", "0"), ("--cap", "2"), ("--sm", "0"), ("--sm", "101%"),
+                ("--sm", "nan"), ("--sm", "much"), ("--memory", "-1"), ("--memory", "0"),
                 ("--memory", "nan"), ("--memory", "512X"), ("--memory", "M"),
                 ("--memory", "99999999999999999999"), ("--wait", "-1s"), ("--wait", "soon"),
                 ("--class", "fast"), ("--if-no-agent", "maybe"), ("--name", "")):
@@ -658,6 +659,10 @@ class WithAgent(Sandbox, AgentTests):
         if agent:
             os.kill(agent["pid"], signal.SIGTERM)
             wait_until(lambda: not is_alive(agent["pid"]))
+
+    def test_limit_in_space_of_a_cpu(self):
+        result = self.cleave(*self.run_options("--share=.1", "--sm=25%", "true"))
+        self.assert_refused(result, 64, "leave out sm")
 
     def test_release_of_a_running_program(self):
         holder = self.start_holder(0.3)
