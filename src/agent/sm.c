@@ -19,7 +19,6 @@
 
 #define MPS_CONTROL "/tmp/nvidia-mps/control"
 #define FIRST_GREEN_DRIVER 555 /* of CUDA 12.5 */
-#define MASK_STEP 2            /* masks of newer AMD GPUs switch units in pairs */
 
 static const struct {
 	const char *held_by, *reason;
@@ -94,10 +93,13 @@ struct clv_sm clv_sm_on(const struct clv_agent_device *device, uint32_t ppm)
  * where, is the driver's business. */
 static struct clv_sm_part counted(const struct clv_lease *lease)
 {
+	/* Masks of newer AMD GPUs switch units in pairs.  Those of several dies deal
+	 * units out to up to eight in turn, of which none should be left without. */
+	static const struct clv_sm_steps of_masks = {2, 8}, of_nvidia = {1, 1};
 	const struct clv_device *info = &lease->device->info;
 
-	return clv_sm_count(
-		&lease->record.sm, info->compute_units, has_masks(info) ? MASK_STEP : 1);
+	return clv_sm_count(&lease->record.sm, info->compute_units,
+		has_masks(info) ? &of_masks : &of_nvidia);
 }
 
 void clv_sm_publish(const struct clv_lease *lease)

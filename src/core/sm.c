@@ -62,14 +62,15 @@ static uint32_t counted(uint32_t ppm, uint32_t n_units, uint32_t step)
 	return (uint32_t)((uint64_t)n_units * ppm / CLV_PPM) / step * step;
 }
 
-struct clv_sm_part clv_sm_count(const struct clv_sm *sm, uint32_t n_units, uint32_t step)
+struct clv_sm_part clv_sm_count(
+	const struct clv_sm *sm, uint32_t n_units, const struct clv_sm_steps *steps)
 {
 	struct clv_sm_part part = {0};
-	uint32_t n_whole = n_units / step * step;
+	uint32_t step = steps->step, n_whole = n_units / step * step;
 
-	if (sm->ppm == 0 || n_whole == 0)
+	if (sm->ppm == 0)
 		return part;
-	part.count = most(counted(sm->ppm, n_units, step), step);
+	part.count = least(most(counted(sm->ppm, n_units, step), steps->least), n_whole);
 	part.first = least(counted(sm->first_ppm, n_units, step), n_whole - part.count);
 	return part;
 }

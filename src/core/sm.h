@@ -20,7 +20,12 @@ struct clv_sm_part {
  * and of such places at the first. */
 uint32_t clv_sm_place(const struct clv_sm *others, size_t n_others, uint32_t ppm);
 
-/* In steps of some units, rounded down and at least one step; nothing where there is no
- * limit.  Parts with nothing in common have none counted either, but for the least ones.
- */
-struct clv_sm_part clv_sm_count(const struct clv_sm *sm, uint32_t n_units, uint32_t step);
+/* In which numbers a device's can be had. */
+struct clv_sm_steps {
+	uint32_t step, least; /* a multiple of step */
+};
+
+/* Rounded down, and at least the least; nothing where there is no limit.  Parts with
+ * nothing in common have none counted either, but for the least ones. */
+struct clv_sm_part clv_sm_count(
+	const struct clv_sm *sm, uint32_t n_units, const struct clv_sm_steps *steps);

@@ -66,6 +66,15 @@ class Green(Units):
         self.assert_units(self.units("green", "stream"), PART, SLOWER, SLOWER)
         self.assert_held_by("green_contexts")
 
+    def test_where_the_driver_ends_turns(self):
+        self.begin(kernel=True)
+        busy = self.start(machine.program("cuda-tenant"), "queue", "1000000", "30")
+        self.assertEqual(busy.stdout.readline(), "ready\n")
+        said = self.units("stream", "stream")
+        self.assertEqual(said[0], PART)
+        self.assertGreater(min(said[1:]), 1.5 * SLOWER, "in half of the turns at most")
+        self.assert_held_by("green_contexts")
+
     def test_a_cooperative_launch(self):
         self.begin()
         self.assertEqual(self.units("cooperative"), [PART, 0, 720])

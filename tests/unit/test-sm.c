@@ -53,22 +53,28 @@ static void test_counts(void **state)
 {
 	static const struct {
 		struct clv_sm sm; /* in per cent */
-		uint32_t n_units, step, first, count;
+		uint32_t n_units;
+		struct clv_sm_steps steps;
+		uint32_t first, count;
 	} rows[] = {
 		/* clang-format off */
-		{ { 25, 0 }, 304, 2, 0, 76 },
-		{ { 25, 75 }, 304, 2, 228, 76 },
-		{ { 100, 0 }, 304, 2, 0, 304 },
-		{ { 25, 0 }, 188, 2, 0, 46 },
-		{ { 25, 25 }, 110, 2, 26, 26 },
+		{ { 25, 0 }, 304, { 2, 2 }, 0, 76 },
+		{ { 25, 75 }, 304, { 2, 2 }, 228, 76 },
+		{ { 100, 0 }, 304, { 2, 2 }, 0, 304 },
+		{ { 25, 0 }, 188, { 2, 2 }, 0, 46 },
+		{ { 25, 25 }, 110, { 2, 2 }, 26, 26 },
 		/* never nothing, never beyond the end */
-		{ { 1, 0 }, 20, 2, 0, 2 },
-		{ { 1, 99 }, 20, 2, 18, 2 },
-		{ { 1, 99 }, 7, 2, 4, 2 },
-		{ { 50, 0 }, 132, 8, 0, 64 },
+		{ { 1, 0 }, 20, { 2, 2 }, 0, 2 },
+		{ { 1, 99 }, 20, { 2, 2 }, 18, 2 },
+		{ { 1, 99 }, 7, { 2, 2 }, 4, 2 },
+		{ { 50, 0 }, 132, { 8, 8 }, 0, 64 },
+		/* a die must not be without any */
+		{ { 1, 0 }, 304, { 2, 8 }, 0, 8 },
+		{ { 1, 99 }, 304, { 2, 8 }, 296, 8 },
+		{ { 1, 0 }, 6, { 2, 8 }, 0, 6 },
 		/* no limit, or nothing is known */
-		{ { 0, 0 }, 304, 2, 0, 0 },
-		{ { 25, 0 }, 0, 2, 0, 0 },
+		{ { 0, 0 }, 304, { 2, 2 }, 0, 0 },
+		{ { 25, 0 }, 0, { 2, 2 }, 0, 0 },
 		/* clang-format on */
 	};
 
@@ -76,7 +82,7 @@ static void test_counts(void **state)
 		struct clv_sm sm = {
 			rows[i].sm.ppm * PERCENT, rows[i].sm.first_ppm * PERCENT};
 		struct clv_sm_part part =
-			clv_sm_count(&sm, rows[i].n_units, rows[i].step);
+			clv_sm_count(&sm, rows[i].n_units, &rows[i].steps);
 
 		assert_int_equal(part.first, rows[i].first);
 		assert_int_equal(part.count, rows[i].count);
@@ -87,6 +93,7 @@ static void test_counts(void **state)
 static void test_apart(void **state)
 {
 	static const uint32_t ppms[] = {333333, 250000, 166667, 100000, 150000};
+	static const struct clv_sm_steps steps = {1, 1};
 	struct clv_sm parts[CLV_ARRAY_SIZE(ppms)];
 
 	for (uint32_t n_units = 16; n_units < 400; n_units++) {
@@ -97,7 +104,7 @@ static void test_apart(void **state)
 
 			parts[i].ppm = ppms[i];
 			parts[i].first_ppm = clv_sm_place(parts, i, ppms[i]);
-			part = clv_sm_count(&parts[i], n_units, 1);
+			part = clv_sm_count(&parts[i], n_units, &steps);
 			assert_true(part.first >= end);
 			end = part.first + part.count;
 		}
