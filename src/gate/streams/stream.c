@@ -17,7 +17,7 @@ struct stream {
 	void *stream;            /* what the driver calls it by */
 	pthread_t owner;         /* of a per-thread stream */
 	bool is_per_thread;
-	bool is_within; /* the lease's limit in space */
+	_Atomic bool is_within; /* the lease's limit in space, or it was told */
 	struct clv_stand stand;
 	pthread_mutex_t spare_lock;
 	void *spare[N_SPARE_EVENTS];
@@ -50,9 +50,13 @@ static bool keeps_within(void *stream)
 	return !clv_stream_driver.is_within || clv_stream_driver.is_within(stream);
 }
 
-bool clv_stream_is_within(struct clv_queue *queue, void *stream)
+void clv_stream_note_launch(struct clv_queue *queue, void *stream)
 {
-	return queue ? stream_of(queue)->is_within : keeps_within(stream);
+	if (queue ? atomic_load(&stream_of(queue)->is_within) : keeps_within(stream))
+		return;
+	clv_stream_driver.goes_past(stream);
+	if (queue)
+		atomic_store(&stream_of(queue)->is_within, true);
 }
 
 /* Default streams. */
@@ -203,7 +207,7 @@ static void begin_queue(struct clv_queue *queue)
 		stream->stream = (void *)queue->handle;
 		queue->context = clv_stream_driver.context_of(stream->stream);
 	}
-	stream->is_within = keeps_within(stream->stream);
+	atomic_store(&stream->is_within, keeps_within(stream->stream));
 }
 
 static void *record(struct stream *stream)
@@ -304,7 +308,7 @@ static bool can_mark(const struct clv_queue *queue)
 static bool may_be_quick(const struct clv_queue *queue)
 {
 	return atomic_load(&clv_n_captures) == 0 &&
-	       ((const struct stream *)queue)->is_within;
+	       atomic_load(&((const struct stream *)queue)->is_within);
 }
 
 const struct clv_queue_ops clv_stream_queue_ops = {

@@ -40,9 +40,9 @@ bool clv_stream_is_capturing(void *stream, bool is_per_thread);
 
 struct clv_stand *clv_stream_stand_of(struct clv_queue *queue);
 
-/* Whether what is launched there keeps to the lease's limit in space.  queue may be NULL.
- */
-bool clv_stream_is_within(struct clv_queue *queue, void *stream);
+/* A kernel is launched there; queue may be NULL.  If it does not keep to the lease's
+ * limit in space the driver is told, once for each stream. */
+void clv_stream_note_launch(struct clv_queue *queue, void *stream);
 
 /* The program is about to destroy it. */
 void clv_stream_end(void *stream);

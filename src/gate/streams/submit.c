@@ -68,8 +68,8 @@ int clv_stream_launch_begin(struct clv_stream_submission *submission, void *stre
 		submission, stream, is_per_thread, kind, is_blocking);
 
 	/* What is captured is launched later, and where it was captured. */
-	if (r == CLV_STREAM_SUCCESS && !clv_stream_is_within(submission->queue, stream))
-		clv_stream_driver.goes_past(stream);
+	if (r == CLV_STREAM_SUCCESS)
+		clv_stream_note_launch(submission->queue, stream);
 	return r;
 }
 
