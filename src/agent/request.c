@@ -170,7 +170,12 @@ static int take_cap(
 static int take_sm(
 	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
 {
-	return take_fraction("sm", value, &request->sm_ppm, err);
+	int r = take_fraction("sm", value, &request->sm_ppm, err);
+
+	/* All of them is no limit. */
+	if (r >= 0 && request->sm_ppm == CLV_PPM)
+		request->sm_ppm = 0;
+	return r;
 }
 
 static int take_memory(

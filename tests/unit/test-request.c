@@ -38,6 +38,8 @@ static void test_full_request(void **state)
 	assert_int_equal(request.share.class, CLV_CLASS_BATCH);
 	assert_true(request.wait && request.overcommit);
 	assert_int_equal(request.sm_ppm, 250000);
+	assert_int_equal(clv_request_parse_lease("{\"sm\":1}", 8, &request, NULL), 0);
+	assert_int_equal(request.sm_ppm, 0);
 }
 
 static void test_refused_requests(void **state)
