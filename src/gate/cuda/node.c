@@ -4,41 +4,42 @@
 #include "gate/cuda/library.h"
 #include "gate/cuda/part.h"
 
-static int added(int result, bool is_kernel)
+static int added(int result)
 {
-	if (result == CLV_CUDA_SUCCESS && is_kernel)
+	if (result == CLV_CUDA_SUCCESS)
 		clv_cuda_part_node();
 	return result;
 }
 
-/* Of CUgraphNodeParams, which begins with it. */
-static bool is_kernel(const void *parameters)
+/* What describes it begins with its type. */
+static int added_any(int result, const void *parameters)
 {
-	return parameters && *(const int *)parameters == CLV_CUDA_NODE_KERNEL;
+	if (result == CLV_CUDA_SUCCESS &&
+		*(const int *)parameters == CLV_CUDA_NODE_KERNEL)
+		clv_cuda_part_node();
+	return result;
 }
 
 int clv_own_cuGraphAddKernelNode(clv_fn_cuGraphAddKernelNode *real, void *ret,
 	void *graph, void *dependencies, size_t n, void *parameters)
 {
-	return added(real(ret, graph, dependencies, n, parameters), true);
+	return added(real(ret, graph, dependencies, n, parameters));
 }
 
 int clv_own_cuGraphAddKernelNode_v2(clv_fn_cuGraphAddKernelNode_v2 *real, void *ret,
 	void *graph, void *dependencies, size_t n, void *parameters)
 {
-	return added(real(ret, graph, dependencies, n, parameters), true);
+	return added(real(ret, graph, dependencies, n, parameters));
 }
 
 int clv_own_cuGraphAddNode(clv_fn_cuGraphAddNode *real, void *ret, void *graph,
 	void *dependencies, size_t n, void *parameters)
 {
-	return added(
-		real(ret, graph, dependencies, n, parameters), is_kernel(parameters));
+	return added_any(real(ret, graph, dependencies, n, parameters), parameters);
 }
 
 int clv_own_cuGraphAddNode_v2(clv_fn_cuGraphAddNode_v2 *real, void *ret, void *graph,
 	void *dependencies, void *data, size_t n, void *parameters)
 {
-	return added(real(ret, graph, dependencies, data, n, parameters),
-		is_kernel(parameters));
+	return added_any(real(ret, graph, dependencies, data, n, parameters), parameters);
 }
