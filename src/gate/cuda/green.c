@@ -9,8 +9,6 @@
 
 #include <pthread.h>
 
-#define DEVICE 0
-
 static struct {
 	pthread_mutex_t lock;
 	_Atomic(void *) context;
@@ -26,7 +24,7 @@ static void *make(uint32_t *ret_count)
 	if (!clv_cuda_part_take(&part) ||
 		clv_cuda.cuDevResourceGenerateDesc(&description, &part, 1) !=
 			CLV_CUDA_SUCCESS ||
-		clv_cuda.cuGreenCtxCreate(&green, description, DEVICE,
+		clv_cuda.cuGreenCtxCreate(&green, description, CLV_CUDA_PART_DEVICE,
 			CLV_CUDA_GREEN_DEFAULT_STREAM) != CLV_CUDA_SUCCESS)
 		return NULL;
 	*ret_count = part.count;
@@ -80,7 +78,7 @@ void *clv_cuda_context_of(void *stream)
 	void *context = NULL;
 
 	if (is_own(stream))
-		return clv_cuda_primary(DEVICE);
+		return clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 	clv_cuda.cuStreamGetCtx(stream, &context);
 	return context;
 }
@@ -92,7 +90,7 @@ int clv_own_cuStreamGetCtx(
 
 	(void)is_per_thread;
 	if (r == CLV_CUDA_SUCCESS && is_own(stream))
-		*(void **)ret_context = clv_cuda_primary(DEVICE);
+		*(void **)ret_context = clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 	return r;
 }
 
@@ -101,7 +99,7 @@ static bool is_primary_current(void)
 	void *context = NULL;
 
 	return clv_cuda.cuCtxGetCurrent(&context) == CLV_CUDA_SUCCESS && context &&
-	       context == clv_cuda_primary(DEVICE);
+	       context == clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 }
 
 /* False: it is to be made as it was asked for. */

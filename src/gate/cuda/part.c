@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DEVICE 0 /* the only one that a lease with a limit has */
 #define PPM UINT64_C(1000000)
 #define PPM_OF_PERCENT 10000u
 #define MPS_STEP 2u /* of 188 a quarter is 46 */
@@ -43,7 +42,7 @@ static uint32_t most(const struct clv_sm_limit *limit)
 
 	if (n == 0 &&
 		clv_cuda.cuDeviceGetAttribute(&all, CLV_CUDA_ATTRIBUTE_MULTIPROCESSORS,
-			DEVICE) == CLV_CUDA_SUCCESS)
+			CLV_CUDA_PART_DEVICE) == CLV_CUDA_SUCCESS)
 		n = (uint32_t)((uint64_t)all * limit->ppm / PPM);
 	return n > MPS_STEP ? n : MPS_STEP;
 }
@@ -57,7 +56,7 @@ bool clv_cuda_part_take(struct clv_cuda_resource *ret)
 	uint32_t n = 0;
 
 	if (limit.ppm == 0 ||
-		clv_cuda.cuDeviceGetDevResource(DEVICE, &all,
+		clv_cuda.cuDeviceGetDevResource(CLV_CUDA_PART_DEVICE, &all,
 			CLV_CUDA_RESOURCE_MULTIPROCESSORS) != CLV_CUDA_SUCCESS)
 		return false;
 	for (uint32_t wanted = most(&limit); wanted > 0; wanted--) {
@@ -144,7 +143,7 @@ void clv_cuda_part_past(void *stream)
 	void *context = clv_cuda_context_of(stream);
 	enum clv_attach_sm state = CLV_ATTACH_SM_OTHER_STREAM;
 
-	if (context != clv_cuda_primary(DEVICE))
+	if (context != clv_cuda_primary(CLV_CUDA_PART_DEVICE))
 		state = CLV_ATTACH_SM_OTHER_CONTEXT;
 	else if (!clv_cuda_green())
 		state = CLV_ATTACH_SM_NO_MEANS;

@@ -11,6 +11,8 @@
  * are those of a green context, in whose streams the program's non-blocking ones are
  * made; what it launches elsewhere nothing holds, and the agent is told. */
 
+#define CLV_CUDA_PART_DEVICE 0 /* the only one */
+
 /* Before the driver is begun: it reads the environment then. */
 void clv_cuda_part_begin(void);
 
