@@ -201,7 +201,7 @@ int clv_units_parse_range(const char *text, uint32_t *ret_least_ppm,
 	uint32_t *ret_most_ppm, struct clv_error *err)
 {
 	const char *dots = strstr(text, "..");
-	uint32_t least_ppm, most_ppm;
+	uint32_t least_ppm = 0, most_ppm = 0;
 	char first[32];
 
 	if (!dots || (size_t)(dots - text) >= sizeof(first))

@@ -395,7 +395,7 @@ void clv_namespace_remove(struct clv_namespace *ns)
 	static const char *const files[] = {
 		"vendors/cleave.icd",
 		"vendors.real/chosen.icd",
-		CLV_DRIVERS_REAL "/" CLV_DRIVER_HSA,
+		(CLV_DRIVERS_REAL "/" CLV_DRIVER_HSA),
 		CLV_GATE_OPENCL,
 		CLV_GATE_CUDA,
 		CLV_GATE_HIP,

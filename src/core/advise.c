@@ -115,7 +115,8 @@ static uint64_t fit_memory(
  */
 static enum clv_class fit_class(const struct clv_advise_use *use)
 {
-	bool is_short = use->command_us == 0 || use->command_us <= CLV_ADVISE_REQUEST_US;
+	/* 0: not known. */
+	bool is_short = use->command_us <= CLV_ADVISE_REQUEST_US;
 
 	if (clv_advise_percentile(use, 10) >= CLV_ADVISE_BUSY_PPM)
 		return CLV_CLASS_BATCH;
