@@ -45,6 +45,7 @@ class Tenant:
     kind: Kind
     klass: str = "normal"
     memory: int = MEMORY
+    more: tuple = ()  # of cleave run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Bed:
         if way == CLEAVE:
             return [self.built("src/cli/cleave"), "run", "--socket", self.agent.api,
                     "--share", f"{tenant.share:g}", "--memory", str(tenant.memory),
-                    "--class", tenant.klass, *self.device, "--"], env
+                    "--class", tenant.klass, *tenant.more, *self.device, "--"], env
         if way == PEER:
             env["LD_PRELOAD"] = ":".join(filter(None, (self.peer.path, env.get("LD_PRELOAD"))))
             env.update(self.peer.environment(tenant))

@@ -52,7 +52,10 @@ class OnTheDoubles(unittest.TestCase):
         self.assertIn("slice 1024 us (0x0), set 2000 (0x0), then 2000", out)
 
     def test_memory(self):
-        out = self.look("memory", "remains", "nvml")
+        out = self.look("memory", "remains", "nvml", "spill", "units")
+        self.assertIn("spill: wrong: 0 cases, as it should be", out)
+        self.assertIn("units: shown: 32", out)
+        self.assertIn("units: past: 0, as it should be", out)
         self.assertIn("remains: found: 0 words, as it should be", out)
         self.assertRegex(out, r"remains: looked_at: 1,0\d\d MiB")
         self.assertIn("nvml: wrong: 0, as it should be", out)

@@ -32,6 +32,8 @@ HOLD_MIB = 1024
 PAIRS, TORCH_SECONDS = 3, 2
 QUICK_CASES = ("three-20us", "two-1ms", "three-500ms", "preemption", "launch-open")
 TORCH_LIMIT_S = 280
+SPILL_CASES = ("beyond", "freed", "managed", "pitch", "hints", "comes-back", "is-freed-on-its-way",
+               "processes")
 # Whatever of these is set, there is no GPU behind the driver.
 DOUBLES = ("CLV_CUDA_DOUBLE", *verify.DOUBLES)
 
@@ -160,6 +162,32 @@ class Look:
         self.find("remains", "looked_at", int(mib), "MiB")
         self.find("remains", "found", int(words), "words")
 
+    def spill(self):
+        """Beyond the quota, in the host's memory, which the program sees no difference of."""
+        wrong = 0
+        tenant = Tenant(.5, None, memory=bench.QUOTA, more=("--spill", "2G"))
+        with self.bed(GATE) as bed:
+            for case in SPILL_CASES:
+                done = bed.run([bed.built("tests/cuda/cuda-spill"), case], tenant, CLEAVE,
+                               check=False)
+                wrong += bool(done.returncode)
+                if done.returncode:
+                    self.note(f"spill, {case}: {words_of(done)}")
+        self.find("spill", "wrong", wrong, "cases")
+
+    def units(self):
+        """Of a quarter of the multiprocessors, where a kernel of very many blocks ran."""
+        tenant = Tenant(.5, None, memory=bench.QUOTA, more=("--sm", "25%"))
+        with self.bed(GATE) as bed:
+            done = bed.run([bed.built("tests/gpu/gpu-units")], tenant, CLEAVE, check=False)
+            if done.returncode:
+                self.note(f"units: {words_of(done)}")
+                return
+        shown, in_stream, in_default = (int(word) for word in done.stdout.split())
+        self.find("units", "shown", shown, "")
+        self.find("units", "past", max(0, in_stream - shown), "")
+        self.find("units", "in_default", in_default, "")
+
     def nvml(self):
         """A program of ours, and the vendor's, which may know ways that headers do not tell."""
         held = Tenant(.5, None, memory=bench.QUOTA)
@@ -241,6 +269,7 @@ class Look:
 LOOKS = {
     "driver": Look.driver, "try-preempt": Look.try_preempt, "names": Look.names,
     "memory": Look.memory, "remains": Look.remains, "nvml": Look.nvml,
+    "spill": Look.spill, "units": Look.units,
     "hardware": Look.hardware, "gate": Look.gate, "torch": Look.torch,
 }
 
