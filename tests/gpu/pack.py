@@ -16,7 +16,8 @@ MOST_BYTES = 60 << 20
 PROGRAMS = ("src/agent/cleaved", "src/cli/cleave", "src/gate/libcleave-opencl.so",
             "src/gate/libcleave-cuda.so", "tests/core/mig-solve", "tests/gpu/gpu-types",
             "tests/gpu/gpu-channel-groups", "tests/cuda/cuda-names", "tests/cuda/cuda-memory",
-            "tests/cuda/cuda-remains", "tests/cuda/cuda-spill", "tests/gpu/gpu-units", "tests/nvml-gate/nvml-sizes", "src/rm/cleave-try-preempt",
+            "tests/cuda/cuda-remains", "tests/cuda/cuda-spill", "tests/gpu/gpu-units",
+            "tests/nvml-gate/nvml-sizes", "src/rm/cleave-try-preempt",
             "bench/cuda-bench", "bench/tenant", "bench/launch")
 # Found beside the programs, through their run path.
 OWN_LIBRARIES = ("src/client/libcleave.so.0",)
