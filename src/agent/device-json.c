@@ -38,6 +38,7 @@ static const struct {
 	TEXT("profile", profile),
 	TEXT("address", address),
 	TEXT("visible", visible),
+	TEXT("pci_address", pci_address),
 };
 
 /* Drivers have been seen to return text that is not UTF-8; JSON must be. */

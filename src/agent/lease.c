@@ -9,6 +9,7 @@
 #include "agent/enforce.h"
 #include "agent/gate-server.h"
 #include "agent/holder.h"
+#include "agent/kernel-quota.h"
 #include "agent/owner.h"
 #include "agent/sm.h"
 #include "arbiter/arbiter.h"
@@ -47,10 +48,29 @@ struct clv_lease *clv_lease_free(struct clv_lease *lease)
 		clv_attached_free(TAILQ_FIRST(&lease->processes));
 	clv_holder_forget(lease);
 	free(lease->others);
+	free(lease->kernel_quota);
 	sd_event_source_disable_unref(lease->ending_timer);
 	sd_event_source_disable_unref(lease->settle_timer);
 	free(lease);
 	return NULL;
+}
+
+int clv_lease_activate(struct clv_lease *lease, struct clv_error *err)
+{
+	int r = clv_gate_server_new(lease, &lease->gate, err);
+
+	if (r < 0)
+		clv_lease_remove_folder(lease);
+	else
+		clv_kernel_quota_set(lease);
+	return r;
+}
+
+void clv_lease_deactivate(struct clv_lease *lease)
+{
+	clv_kernel_quota_clear(lease);
+	lease->gate = clv_gate_server_free(lease->gate);
+	clv_lease_remove_folder(lease);
 }
 
 struct clv_agent_device *clv_lease_device(const struct clv_lease *lease, size_t at)

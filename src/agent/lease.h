@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 struct clv_agent;
+struct clv_kernel_quota;
 struct clv_agent_device;
 struct clv_arbiter_lease;
 struct clv_error;
@@ -145,6 +146,7 @@ struct clv_lease {
 	uint64_t refused_before;   /* allocations, over a quota that it no longer has */
 	uint64_t refusal_event_ns; /* the last process_refused, to keep them rare */
 	struct clv_lease_truth truth;
+	struct clv_kernel_quota *kernel_quota; /* NULL: the kernel knows none */
 };
 TAILQ_HEAD(clv_lease_list, clv_lease);
 
@@ -153,6 +155,11 @@ struct clv_lease *clv_lease_new(struct clv_agent *agent, struct clv_agent_device
 	const struct clv_lease_record *record);
 /* Releases everything but the row in the state file and the folder. */
 struct clv_lease *clv_lease_free(struct clv_lease *lease);
+
+/* Opens it for programs, with its quota in the kernel's hands where that takes it; and
+ * the end of that. */
+int clv_lease_activate(struct clv_lease *lease, struct clv_error *err);
+void clv_lease_deactivate(struct clv_lease *lease);
 
 /* Its devices in order; NULL behind the last. */
 struct clv_agent_device *clv_lease_device(const struct clv_lease *lease, size_t at);

@@ -16,6 +16,7 @@
 #include "agent/holder.h"
 #include "agent/http.h"
 #include "agent/idle.h"
+#include "agent/kernel-quota.h"
 #include "agent/lease-index.h"
 #include "agent/naming.h"
 #include "agent/once.h"
@@ -296,15 +297,6 @@ static void unstore_lease(struct clv_agent *agent, const char *id)
 }
 
 /* Opens the lease's socket; its processes may attach from now on. */
-static int activate(struct clv_lease *lease, struct clv_error *err)
-{
-	int r = clv_gate_server_new(lease, &lease->gate, err);
-
-	if (r < 0)
-		clv_lease_remove_folder(lease);
-	return r;
-}
-
 static void take_off(struct clv_agent_device *device, const struct clv_lease *lease)
 {
 	for (size_t i = 0; i < device->n_leases; i++) {
@@ -389,7 +381,7 @@ int clv_ledger_adopt(
 		r = clv_error_set(
 			err, -ESRCH, "its processes ended while no agent was there");
 	if (r >= 0 && is_active && lease->n_processes > 0)
-		r = activate(lease, err);
+		r = clv_lease_activate(lease, err);
 	if (r >= 0)
 		r = insert(ledger, lease, err);
 	if (r < 0) {
@@ -416,7 +408,7 @@ static int on_wake(sd_event_source *source, void *userdata)
 		struct clv_error err = {0};
 
 		set_dormant(ledger, lease, false);
-		if (activate(lease, &err) < 0)
+		if (clv_lease_activate(lease, &err) < 0)
 			clv_ledger_end(ledger, lease, err.msg);
 	}
 	if (!lease)
@@ -527,7 +519,7 @@ static int set_up(struct clv_ledger *ledger, struct clv_lease *lease, int pidfd,
 	if (r < 0)
 		return r;
 	if (!lease->record.is_queued)
-		r = activate(lease, err);
+		r = clv_lease_activate(lease, err);
 	if (r >= 0)
 		r = insert(ledger, lease, err);
 	if (r < 0)
@@ -609,7 +601,7 @@ static int admit(struct clv_ledger *ledger, struct clv_lease *lease)
 	lease->record.sm = record.sm;
 	clv_ranges_fit(ledger->agent, lease->device);
 	ledger->ranked_ns = 0;
-	if (activate(lease, &err) >= 0)
+	if (clv_lease_activate(lease, &err) >= 0)
 		return 0;
 	clv_ledger_end(ledger, lease, err.msg);
 	return -EIO;
@@ -712,6 +704,8 @@ int clv_ledger_resize(struct clv_ledger *ledger, struct clv_lease *lease,
 	lease->refused_before = lease->usage.usage.counts[CLV_USAGE_REFUSED];
 	ledger->ranked_ns = 0;
 	clv_ranges_fit(ledger->agent, lease->device);
+	if (!lease->record.is_queued)
+		clv_kernel_quota_set(lease);
 	held = clv_enforce_share(lease);
 	if (lease->arbiter_lease)
 		clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &held);
@@ -742,8 +736,7 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 	lease->arbiter_lease = NULL;
 	unstore_lease(agent, lease->record.id);
 	clv_events_emit(agent, CLV_EVENT_LEASE_ENDED, lease, "%s", why);
-	lease->gate = clv_gate_server_free(lease->gate);
-	clv_lease_remove_folder(lease);
+	clv_lease_deactivate(lease);
 	clv_lease_free(lease);
 	serve_queue(ledger, had.device);
 	for (size_t i = 0; i < had.n_others; i++)

@@ -100,6 +100,8 @@ static void take_device(struct clv_agent *agent, const struct clv_node_device *d
 		return;
 	whole->is_present = true;
 	whole->numa_node = device->numa_node;
+	memcpy(whole->info.pci_address, device->pci_address,
+		sizeof(whole->info.pci_address));
 	memcpy(whole->info.visible, device->info.visible, sizeof(whole->info.visible));
 	whole->is_divided = is_divided(device);
 	take_partitions(agent, whole, device);

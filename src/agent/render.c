@@ -7,6 +7,7 @@
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/executor.h"
+#include "agent/kernel-quota.h"
 #include "agent/lease.h"
 #include "agent/ledger.h"
 #include "agent/queue.h"
@@ -172,6 +173,8 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 	json_object_set_new(object, "share_range", render_range(&record->share.range));
 	json_object_set_new(object, "spill_bytes", number(record->share.spill_bytes));
 	json_object_set_new(object, "sm", clv_sm_to_json(lease));
+	json_object_set_new(object, "memory_held_by",
+		json_string(clv_kernel_quota_holds(lease) ? "kernel" : "gate"));
 	add_account(lease, object);
 	json_object_set_new(
 		object, "in", record->standing[0] ? text(record->standing) : json_null());

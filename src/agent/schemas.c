@@ -157,6 +157,7 @@ static const struct clv_schema_field lease[] = {
 	{"cap", "number?", NULL},
 	{"sm", "SmLimit?", NULL},
 	{"memory_bytes", "integer", "the quota"},
+	{"memory_held_by", "kernel|gate", "the quota"},
 	{"spill_bytes", "integer", "of the host's memory that it may have beyond it"},
 	{"class", "latency|normal|batch", NULL},
 	{"overcommit", "boolean", NULL},

@@ -30,8 +30,9 @@ struct clv_device {
 	struct clv_device_locator locator;
 	/* Of a partition, which is a device to whoever gets it; all "" for a whole one.
 	 */
-	char parent[96];  /* the UUID of the device that it is a part of */
-	char scheme[8];   /* "mig", "xcp", "vf", "cores" */
-	char profile[40]; /* "1g.10gb" */
-	char address[96]; /* clv_partition's */
+	char parent[96];      /* the UUID of the device that it is a part of */
+	char scheme[8];       /* "mig", "xcp", "vf", "cores" */
+	char profile[40];     /* "1g.10gb" */
+	char address[96];     /* clv_partition's */
+	char pci_address[16]; /* of a whole device; "" where it has none */
 };

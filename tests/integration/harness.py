@@ -56,6 +56,20 @@ def request(path, method, url, body=None, timeout=30):
         connection.close()
 
 
+def writable_cgroups():
+    """Where cgroups can be made here: version 2's, else systemd's of version 1."""
+    found = {}
+    with open("/proc/self/mounts", encoding="utf-8") as mounts:
+        for line in mounts:
+            _, path, kind, options = line.split()[:4]
+            if kind == "cgroup2" or (kind == "cgroup" and "name=systemd" in options):
+                found.setdefault(kind, path)
+    for kind in ("cgroup2", "cgroup"):
+        if kind in found and os.access(found[kind], os.W_OK):
+            return found[kind]
+    return None
+
+
 def wait_until(condition, seconds=10):
     until = time.monotonic() + seconds
     while time.monotonic() < until:

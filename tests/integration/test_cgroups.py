@@ -8,27 +8,13 @@ import resource
 import tempfile
 import unittest
 
-from harness import Holder, main
+from harness import Holder, main, writable_cgroups
 from web_client import WebCase
 
 GIB = 1 << 30
 
 
-def hierarchy():
-    """Where cgroups can be made here: version 2's, else systemd's of version 1."""
-    found = {}
-    with open("/proc/self/mounts", encoding="utf-8") as mounts:
-        for line in mounts:
-            _, path, kind, options = line.split()[:4]
-            if kind == "cgroup2" or (kind == "cgroup" and "name=systemd" in options):
-                found.setdefault(kind, path)
-    for kind in ("cgroup2", "cgroup"):
-        if kind in found and os.access(found[kind], os.W_OK):
-            return found[kind]
-    return None
-
-
-ROOT = hierarchy() if os.geteuid() == 0 else None
+ROOT = writable_cgroups() if os.geteuid() == 0 else None
 
 
 @unittest.skipUnless(ROOT, "needs root and cgroups that can be written")
