@@ -44,6 +44,7 @@ enum kind {
 	SURVEY,
 	STEP,
 	SAMPLE,
+	LIMIT,
 	N_KINDS,
 };
 
@@ -54,6 +55,7 @@ static const struct {
 	[SURVEY] = {"survey", "node"},
 	[STEP] = {"step", "device"},
 	[SAMPLE] = {"sample", "readings"},
+	[LIMIT] = {"limit", "limited"},
 };
 
 /* Somebody's question. */
@@ -63,6 +65,8 @@ struct question {
 	uint64_t survey; /* its number */
 	struct clv_step step;
 	char uuid[sizeof(((struct clv_device *)NULL)->uuid)];
+	char cgroup[CLV_CGROUP_FOLDER_MAX];
+	uint64_t bytes;
 	clv_hardware_fn done;
 	void *userdata;
 };
@@ -266,10 +270,16 @@ static json_t *question_to_json(struct clv_hardware *hw, const struct question *
 	json_t *json = json_pack(
 		"{s:s,s:o}", "do", kinds[question->kind].name, "names", names_of(hw));
 
-	if (question->kind != STEP)
-		return json;
 	json_object_set_new(json, "uuid", json_string(question->uuid));
-	json_object_set_new(json, "step", clv_step_to_json(&question->step));
+	if (question->kind == STEP)
+		json_object_set_new(json, "step", clv_step_to_json(&question->step));
+	if (question->kind == LIMIT) {
+		json_object_set_new(json, "cgroup", json_string(question->cgroup));
+		json_object_set_new(json, "bytes",
+			question->bytes == UINT64_MAX
+				? json_null()
+				: json_integer((json_int_t)question->bytes));
+	}
 	return json;
 }
 
@@ -302,9 +312,11 @@ static uint64_t time_allowed(
 {
 	if (question->kind == SAMPLE && hw->is_warm)
 		return SAMPLE_NS;
-	if (question->kind != STEP)
+	if (question->kind == SURVEY || question->kind == SAMPLE)
 		return SURVEY_NS;
-	return question->step.kind == CLV_STEP_RELOAD ? RELOAD_NS : STEP_NS;
+	return question->kind == STEP && question->step.kind == CLV_STEP_RELOAD
+		       ? RELOAD_NS
+		       : STEP_NS;
 }
 
 static void ask_next(struct clv_hardware *hw)
@@ -408,6 +420,8 @@ static void take_readings(
 static void take(struct clv_hardware *hw, const struct question *question,
 	const json_t *answer, struct clv_error *err)
 {
+	if (question->kind == LIMIT)
+		return;
 	if (question->kind == SAMPLE) {
 		take_readings(hw, answer, err);
 		return;
@@ -500,6 +514,17 @@ void clv_hardware_step(struct clv_hardware *hw, const char *uuid,
 
 	snprintf(question.uuid, sizeof(question.uuid), "%s", uuid);
 	question.step.affected = NULL;
+	append(hw, &question);
+}
+
+void clv_hardware_limit(struct clv_hardware *hw, const char *uuid, const char *cgroup,
+	uint64_t bytes, clv_hardware_fn done, void *userdata)
+{
+	struct question question = {
+		.kind = LIMIT, .bytes = bytes, .done = done, .userdata = userdata};
+
+	snprintf(question.uuid, sizeof(question.uuid), "%s", uuid);
+	snprintf(question.cgroup, sizeof(question.cgroup), "%s", cgroup);
 	append(hw, &question);
 }
 

@@ -42,6 +42,12 @@ void clv_hardware_ask(
  * after. */
 void clv_hardware_step(struct clv_hardware *hardware, const char *uuid,
 	const struct clv_step *step, clv_hardware_fn done, void *userdata);
+#define CLV_CGROUP_FOLDER_MAX 1280
+/* Has the driver of the device hold a cgroup's memory on it, by the path of its folder;
+ * UINT64_MAX: as much as there is.  done may be NULL. */
+void clv_hardware_limit(struct clv_hardware *hardware, const char *uuid,
+	const char *cgroup, uint64_t bytes, clv_hardware_fn done, void *userdata);
+
 /* Has the drivers asked what each device does and how it is, unless they are being asked
  * something already: readings are no reason to let anybody wait.  False: they are; else
  * done is called once, as above, and clv_hardware_readings() has the answer. */

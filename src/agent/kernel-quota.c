@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of dmem, by Documentation/admin-guide/cgroup-v2.rst: lines of REGION BYTES, "max"
+/* dmem's files, by Documentation/admin-guide/cgroup-v2.rst: lines of REGION BYTES, "max"
  * for none; a limit is written as one such line. */
 #include "agent/kernel-quota.h"
 
+#include "agent/agent.h"
 #include "agent/devices.h"
+#include "agent/hardware.h"
 #include "agent/lease.h"
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 
@@ -23,9 +26,18 @@
 #define PROCESSES_MAX 4096u
 
 struct clv_kernel_quota {
-	char file[CLV_CGROUP_MAX + 300]; /* dmem.max of its cgroup */
-	char region[64];                 /* "drm/0000:03:00.0/vram" */
+	char folder[CLV_CGROUP_FOLDER_MAX]; /* of its cgroup */
+	char region[64]; /* "drm/0000:03:00.0/vram"; "": the driver is asked to do it */
+	bool is_held;
 };
+
+void clv_kernel_quota_forget(struct clv_lease *lease)
+{
+	if (lease->agent->hardware)
+		clv_hardware_forget(lease->agent->hardware, lease);
+	free(lease->kernel_quota);
+	lease->kernel_quota = NULL;
+}
 
 /* A test has another folder. */
 static const char *root(void)
@@ -102,38 +114,37 @@ static bool has_folders(const char *folder)
 	return has_some;
 }
 
-static bool find_file(const struct clv_lease *lease, char *ret, size_t ret_bytes)
+static bool find_folder(const struct clv_lease *lease, char ret[CLV_CGROUP_FOLDER_MAX])
 {
-	char cgroup[CLV_CGROUP_MAX], folder[CLV_CGROUP_MAX + 256];
+	char cgroup[CLV_CGROUP_MAX];
 
 	if (clv_process_cgroup(&lease->record.holder, cgroup) < 0)
 		return false;
-	snprintf(folder, sizeof(folder), "%s%s", root(), cgroup);
-	if (has_folders(folder) || !is_its_own(folder, lease->record.holder))
-		return false;
-	snprintf(ret, ret_bytes, "%s/dmem.max", folder);
-	return access(ret, W_OK) == 0;
+	snprintf(ret, CLV_CGROUP_FOLDER_MAX, "%s%s", root(), cgroup);
+	return !has_folders(ret) && is_its_own(ret, lease->record.holder);
 }
+
+/* By files. */
 
 static bool write_limit(const struct clv_kernel_quota *quota, const char *bytes)
 {
-	_cleanup_close_ int fd = open(quota->file, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	char line[128];
+	char path[CLV_CGROUP_FOLDER_MAX + 16], line[128];
+	_cleanup_close_ int fd = -1;
 	int n = snprintf(line, sizeof(line), "%s %s\n", quota->region, bytes);
 
+	snprintf(path, sizeof(path), "%s/dmem.max", quota->folder);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	return fd >= 0 && write(fd, line, (size_t)n) == n;
 }
 
 /* What it says of the region afterwards is what counts. */
 static bool has_limit(const struct clv_kernel_quota *quota, const char *bytes)
 {
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *text = read_text(quota->folder, "dmem.max");
 	char *rest = NULL;
 	size_t n = strlen(quota->region);
 
-	if (clv_file_read_all(quota->file, FILE_BYTES_MAX, &text, NULL, NULL) < 0)
-		return false;
-	for (char *line = strtok_r(text, "\n", &rest); line;
+	for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line;
 		line = strtok_r(NULL, "\n", &rest)) {
 		if (strncmp(line, quota->region, n) == 0 && line[n] == ' ')
 			return strcmp(line + n + 1, bytes) == 0;
@@ -141,12 +152,57 @@ static bool has_limit(const struct clv_kernel_quota *quota, const char *bytes)
 	return false;
 }
 
+static void give_up(struct clv_lease *lease, const char *why)
+{
+	clv_log_warning(0, "lease %s: its gates alone hold its memory: %s",
+		lease->record.name, why);
+	clv_kernel_quota_clear(lease);
+}
+
+static void set_by_file(struct clv_lease *lease)
+{
+	struct clv_kernel_quota *quota = lease->kernel_quota;
+	char bytes[32];
+
+	snprintf(bytes, sizeof(bytes), "%" PRIu64, lease->record.share.memory_bytes);
+	quota->is_held = write_limit(quota, bytes) && has_limit(quota, bytes);
+	if (!quota->is_held)
+		give_up(lease, "its cgroup's dmem.max does not take the limit");
+}
+
+/* By the driver, which says so later. */
+
+static void on_limited(void *userdata, const struct clv_error *err)
+{
+	struct clv_lease *lease = userdata;
+
+	if (!lease->kernel_quota)
+		return;
+	lease->kernel_quota->is_held = err->code == 0;
+	if (err->code == -ENOTSUP)
+		clv_kernel_quota_forget(lease);
+	else if (err->code < 0)
+		give_up(lease, err->msg);
+}
+
+static void ask_driver(struct clv_lease *lease, uint64_t bytes, clv_hardware_fn done)
+{
+	clv_hardware_limit(lease->agent->hardware,
+		clv_devices_root(lease->device)->info.uuid, lease->kernel_quota->folder,
+		bytes, done, done ? lease : NULL);
+}
+
 static bool find(struct clv_lease *lease, struct clv_kernel_quota *ret)
 {
+	const struct clv_device *info = &clv_devices_root(lease->device)->info;
+	/* The driver holds no parts of a GPU that is divided. */
+	bool is_drivers = strcmp(info->backend, "nvidia") == 0 &&
+			  !lease->device->parent && lease->agent->hardware;
+
+	*ret = (struct clv_kernel_quota){0};
 	return lease->n_others == 0 &&
-	       find_region(
-		       clv_devices_root(lease->device)->info.pci_address, ret->region) &&
-	       find_file(lease, ret->file, sizeof(ret->file));
+	       (is_drivers || find_region(info->pci_address, ret->region)) &&
+	       find_folder(lease, ret->folder);
 }
 
 static struct clv_kernel_quota *look_for(struct clv_lease *lease)
@@ -162,32 +218,28 @@ static struct clv_kernel_quota *look_for(struct clv_lease *lease)
 
 void clv_kernel_quota_set(struct clv_lease *lease)
 {
-	char bytes[32];
-
 	if (!lease->kernel_quota)
 		lease->kernel_quota = look_for(lease);
 	if (!lease->kernel_quota)
 		return;
-	snprintf(bytes, sizeof(bytes), "%" PRIu64, lease->record.share.memory_bytes);
-	if (write_limit(lease->kernel_quota, bytes) &&
-		has_limit(lease->kernel_quota, bytes))
-		return;
-	clv_log_warning(0,
-		"lease %s: %s does not take the limit of %s bytes: the gate alone holds "
-		"it",
-		lease->record.name, lease->kernel_quota->file, bytes);
-	clv_kernel_quota_clear(lease);
+	if (lease->kernel_quota->region[0] != '\0')
+		set_by_file(lease);
+	else
+		ask_driver(lease, lease->record.share.memory_bytes, on_limited);
 }
 
 void clv_kernel_quota_clear(struct clv_lease *lease)
 {
-	if (lease->kernel_quota)
-		write_limit(lease->kernel_quota, "max");
-	free(lease->kernel_quota);
-	lease->kernel_quota = NULL;
+	const struct clv_kernel_quota *quota = lease->kernel_quota;
+
+	if (quota && quota->region[0] != '\0')
+		write_limit(quota, "max");
+	else if (quota)
+		ask_driver(lease, UINT64_MAX, NULL);
+	clv_kernel_quota_forget(lease);
 }
 
 bool clv_kernel_quota_holds(const struct clv_lease *lease)
 {
-	return lease->kernel_quota;
+	return lease->kernel_quota && lease->kernel_quota->is_held;
 }

@@ -48,7 +48,7 @@ struct clv_lease *clv_lease_free(struct clv_lease *lease)
 		clv_attached_free(TAILQ_FIRST(&lease->processes));
 	clv_holder_forget(lease);
 	free(lease->others);
-	free(lease->kernel_quota);
+	clv_kernel_quota_forget(lease);
 	sd_event_source_disable_unref(lease->ending_timer);
 	sd_event_source_disable_unref(lease->settle_timer);
 	free(lease);

@@ -356,6 +356,31 @@ static json_t *step(struct worker *w, const json_t *question)
 	return answer;
 }
 
+/* What the driver holds of a cgroup's memory. */
+static json_t *limit(struct worker *w, const json_t *question)
+{
+	const char *uuid = json_string_value(json_object_get(question, "uuid"));
+	const char *cgroup = json_string_value(json_object_get(question, "cgroup"));
+	const json_t *bytes = json_object_get(question, "bytes");
+	const struct clv_node_device *device = clv_node_find(&w->node, uuid ? uuid : "");
+	struct clv_error err = {0};
+	struct clv_backend *backend;
+	int r;
+
+	if (!device || !cgroup)
+		return json_pack("{s:{s:i,s:s}}", "error", "code", -ENODEV, "message",
+			"the device is gone: see the kernel's log");
+	backend = w->open[w->backend_of[device - w->node.devices]];
+	r = backend->ops->limit_memory
+		    ? backend->ops->limit_memory(backend, device, cgroup,
+			      json_is_null(bytes) ? UINT64_MAX
+						  : (uint64_t)json_integer_value(bytes),
+			      &err)
+		    : clv_error_set(&err, -ENOTSUP, "its driver holds no limit");
+	return r < 0 ? json_pack("{s:o}", "error", error_to_json(&err))
+		     : json_pack("{s:b}", "limited", true);
+}
+
 /* Readings. */
 
 static int sample_one(struct worker *w, size_t at, struct clv_readings *readings)
@@ -404,6 +429,8 @@ static json_t *answer(struct worker *w, const json_t *question)
 		return sample(w);
 	if (what && strcmp(what, "step") == 0)
 		return step(w, question);
+	if (what && strcmp(what, "limit") == 0)
+		return limit(w, question);
 	return json_pack("{s:{s:i,s:s}}", "error", "code", -EINVAL, "message",
 		"a question is not understood");
 }

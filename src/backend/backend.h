@@ -61,6 +61,13 @@ struct clv_backend_ops {
 	int (*sample)(struct clv_backend *backend, const struct clv_node_device *device,
 		struct clv_reading *ret, struct clv_error *err);
 
+	/* NULL where no driver holds it.  What the processes of a cgroup may have of the
+	 * device's memory, by the full path of its folder; UINT64_MAX: all.  0: the
+	 * driver says that it is so. */
+	int (*limit_memory)(struct clv_backend *backend,
+		const struct clv_node_device *device, const char *cgroup, uint64_t bytes,
+		struct clv_error *err);
+
 	/* NULL where the vendor has no such thing.  The device is as last read; after the
 	 * call the caller reads it again and compares. */
 	int (*set_mig_mode)(struct clv_backend *backend,

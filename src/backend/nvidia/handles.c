@@ -203,6 +203,7 @@ const struct clv_backend_ops clv_backend_nvidia = {
 	.survey = clv_nvidia_survey,
 	.read = clv_nvidia_read,
 	.sample = clv_nvidia_sample,
+	.limit_memory = clv_nvidia_limit_memory,
 	.set_mig_mode = clv_nvidia_set_mig_mode,
 	.create = clv_nvidia_create,
 	.destroy = clv_nvidia_destroy,

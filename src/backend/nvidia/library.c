@@ -77,6 +77,8 @@ static const struct symbol symbols[] = {
 	{ CLV_NVIDIA_OPTIONAL, AT(get_ecc_errors), "nvmlDeviceGetTotalEccErrors" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_remapped_rows), "nvmlDeviceGetRemappedRows" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_retirement_pending), "nvmlDeviceGetRetiredPagesPendingStatus" },
+	{ CLV_NVIDIA_OPTIONAL, AT(set_limits), "nvmlDeviceSetMemoryLimits_v1" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_limits), "nvmlDeviceGetMemoryLimits_v1" },
 	{ CLV_NVIDIA_OPTIONAL, AT(make_event_set), "nvmlEventSetCreate" },
 	{ CLV_NVIDIA_OPTIONAL, AT(free_event_set), "nvmlEventSetFree" },
 	{ CLV_NVIDIA_OPTIONAL, AT(register_events), "nvmlDeviceRegisterEvents" },

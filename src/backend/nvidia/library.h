@@ -106,6 +106,8 @@ struct clv_nvidia_library {
 	int (*get_remapped_rows)(struct clv_nvml_device *, uint32_t *ret_corrected,
 		uint32_t *ret_uncorrected, uint32_t *ret_pending, uint32_t *ret_failed);
 	int (*get_retirement_pending)(struct clv_nvml_device *, uint32_t *);
+	int (*set_limits)(struct clv_nvml_device *, struct clv_nvml_limits *);
+	int (*get_limits)(struct clv_nvml_device *, struct clv_nvml_limits *);
 	int (*make_event_set)(struct clv_nvml_event_set **);
 	int (*free_event_set)(struct clv_nvml_event_set *);
 	int (*register_events)(

@@ -83,6 +83,14 @@ struct clv_nvml_memory {
 };
 static_assert(sizeof(struct clv_nvml_memory) == 24, "nvmlMemory_t");
 
+/* nvmlGetMemoryLimits_v1_t, of which nvmlSetMemoryLimits_v1_t is the first three
+ * members. */
+struct clv_nvml_limits {
+	const char *cgroup; /* the full path of its folder */
+	uint64_t soft, hard, used;
+};
+static_assert(sizeof(struct clv_nvml_limits) == 32, "nvmlGetMemoryLimits_v1_t");
+
 /* A driver writes these in one of three forms: see processes.c. */
 #define CLV_NVML_NO_INSTANCE UINT32_C(0xffffffff)
 

@@ -73,5 +73,12 @@ class Watch(Case):
         lib.do(*call)
         self.assertEqual((limits.soft, limits.hard, limits.used), (0, 64 * MIB, 4096 + 8192 + 100))
         self.assertEqual(lib.code(*call[:2], None), nvml.INVALID_ARGUMENT)
+        limits.hard = 5 * MIB
         lib.do("nvmlDeviceSetMemoryLimits_v1", device, byref(limits))
+        limits.hard = 0
+        lib.do(*call)
+        self.assertEqual(limits.hard, 5 * MIB)
+        limits.cgroup = b"/sys/fs/cgroup/y"
+        lib.do(*call)
+        self.assertEqual(limits.hard, 64 * MIB)
         lib.do("nvmlDeviceSetPowerManagementLimit", device, c_uint(300000))

@@ -144,35 +144,3 @@ int dnv_nvmlDeviceSetPowerManagementLimit(struct dnv_handle *device, uint32_t mi
 		return r;
 	return dnv_node()->unprivileged ? DNV_NO_PERMISSION : DNV_SUCCESS;
 }
-
-/* The reading `limit` is what any cgroup's processes may have. */
-int dnv_nvmlDeviceGetMemoryLimits_v1(struct dnv_handle *device, struct dnv_limits *limits)
-{
-	struct dnv_target target;
-	uint64_t limit;
-	int r = dnv_resolve(device, DNV_KIND_GPU, &target);
-
-	if (r)
-		return r;
-	if (!limits || !limits->cgroup)
-		return DNV_INVALID_ARGUMENT;
-	limit = dnv_reading(target.gpu, "limit", DNV_UNREADABLE);
-	if (limit == DNV_UNREADABLE)
-		return DNV_NOT_FOUND;
-	limits->soft = 0;
-	limits->hard = limit;
-	limits->used = dnv_processes_bytes(&target);
-	return DNV_SUCCESS;
-}
-
-int dnv_nvmlDeviceSetMemoryLimits_v1(struct dnv_handle *device, struct dnv_limits *limits)
-{
-	struct dnv_target target;
-	int r = dnv_resolve(device, DNV_KIND_GPU, &target);
-
-	if (r)
-		return r;
-	if (!limits || !limits->cgroup)
-		return DNV_INVALID_ARGUMENT;
-	return dnv_node()->unprivileged ? DNV_NO_PERMISSION : DNV_SUCCESS;
-}
