@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fragmentation gradient descent, as published: what the request strands, squeezed into
+ * 0..100 and cut to a whole number.  The cut makes many nodes equal, of which the first
+ * one wins: that packs, and without it the result is worse. */
+#include "core/place/policy.h"
+
+#include <math.h>
+
+static int32_t squeezed(const struct clv_place_view *view, int64_t gain)
+{
+	double devices =
+		(double)gain / (double)clv_frag_weight(view->frag) / CLV_PLACE_WHOLE;
+
+	return (int32_t)(100 / (1 + exp(-devices)));
+}
+
+int32_t clv_place_score_fgd(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request)
+{
+	struct clv_frag_option options[CLV_FRAG_OPTIONS_MAX];
+	unsigned n = clv_frag_options(view->frag, view->fleet, node, request, options);
+	int64_t most = options[0].gain;
+
+	for (unsigned i = 1; i < n; i++)
+		most = options[i].gain > most ? options[i].gain : most;
+	return squeezed(view, most);
+}
+
+void clv_place_choose_fgd(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	struct clv_place_at *ret_at)
+{
+	struct clv_frag_option options[CLV_FRAG_OPTIONS_MAX];
+	unsigned n = clv_frag_options(view->frag, view->fleet, node, request, options);
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < n; i++) {
+		if (squeezed(view, options[i].gain) > squeezed(view, options[best].gain))
+			best = i;
+	}
+	ret_at->devices = options[best].devices;
+	ret_at->start = options[best].start;
+}

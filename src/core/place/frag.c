@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is read from the tables: frag-tables.c makes them. */
+#include "core/place/frag.h"
+
+#include "core/place/fit.h"
+#include "core/place/frag-internal.h"
+#include "core/place/pick.h"
+
+/* A node as the measure sees it. */
+struct look {
+	const struct clv_frag *frag;
+	const int32_t *takes; /* by level: the weight of the shapes that one takes */
+	const int32_t *takes_multi; /* by n_multi: those of several devices */
+	unsigned n_devices;
+	uint32_t amounts[CLV_PLACE_DEVICES_MAX];
+	uint16_t levels[CLV_PLACE_DEVICES_MAX];
+	const int32_t
+		*tables[CLV_PLACE_DEVICES_MAX]; /* by device: of shares, or of units */
+};
+
+static unsigned level_of(
+	const struct clv_frag *frag, const struct clv_fleet_device *device)
+{
+	unsigned level = frag->level_of_milli[device->free_milli] * frag->n_mib_levels;
+
+	for (unsigned i = 0; device->memory_mib && i < frag->n_mib_levels - 1; i++)
+		level += device->free_mib >= frag->mib[i];
+	return device->memory_mib ? level : level + frag->n_mib_levels - 1;
+}
+
+/* What is free of a device, in thousandths: of its compute and, where the workload asks
+ * for memory, of that as much. */
+static uint32_t amount_of(
+	const struct clv_frag *frag, const struct clv_fleet_device *device)
+{
+	if (frag->n_mib_levels == 1 || device->memory_mib == 0 || device->scheme)
+		return device->free_milli;
+	return (device->free_milli + (uint32_t)((uint64_t)device->free_mib *
+						CLV_PLACE_WHOLE / device->memory_mib)) /
+	       2;
+}
+
+static void look_at_row(
+	struct look *look, const struct clv_fleet_node *node, uint32_t cpu_milli)
+{
+	const struct clv_frag *frag = look->frag;
+	unsigned row = 0,
+		 model = node->model < frag->n_models ? node->model : frag->n_models;
+
+	for (unsigned half = frag->cpu_span; half > 0; half /= 2)
+		row += frag->cpu[row + half - 1] <= cpu_milli ? half : 0;
+	row += model * frag->n_cpu_rows;
+	look->takes = &frag->takes[row * frag->n_levels];
+	look->takes_multi = &frag->takes_multi[row * frag->n_multi];
+}
+
+static void look_at_device(
+	struct look *look, unsigned i, const struct clv_fleet_device *device)
+{
+	look->amounts[i] = amount_of(look->frag, device);
+	if (device->scheme && device->scheme <= look->frag->n_schemes) {
+		look->tables[i] = look->frag->takes_units[device->scheme - 1];
+		look->levels[i] = device->units;
+	} else {
+		look->tables[i] = NULL;
+		look->levels[i] = (uint16_t)level_of(look->frag, device);
+	}
+}
+
+static void look_at_node(struct look *look, const struct clv_frag *frag,
+	const struct clv_fleet *fleet, const struct clv_fleet_node *node,
+	uint32_t cpu_milli)
+{
+	look->frag = frag;
+	look->n_devices = node->n_devices;
+	for (unsigned i = 0; i < node->n_devices; i++)
+		look_at_device(look, i, &fleet->devices[node->first_device + i]);
+	look_at_row(look, node, cpu_milli);
+}
+
+static inline int64_t stranded_on(const struct look *look, unsigned i)
+{
+	const int32_t *takes = look->tables[i] ? look->tables[i] : look->takes;
+
+	return (int64_t)look->amounts[i] * (look->frag->weight - takes[look->levels[i]]);
+}
+
+/* Shapes of several devices find all that is free on the devices that would do, or
+ * nothing where these are too few. */
+static int64_t used_by_several(const struct look *look)
+{
+	int64_t used = 0;
+
+	for (unsigned k = 0; k < look->frag->n_multi; k++) {
+		const struct clv_frag_multi *multi = &look->frag->multi[k];
+		uint32_t amount = 0;
+		unsigned n = 0;
+
+		if (look->takes_multi[k] == 0)
+			continue;
+		for (unsigned i = 0; i < look->n_devices; i++) {
+			bool is_fit =
+				!look->tables[i] && multi->fits_level[look->levels[i]];
+
+			n += is_fit;
+			amount += is_fit ? look->amounts[i] : 0;
+		}
+		used += n >= multi->n_devices ? (int64_t)amount * look->takes_multi[k]
+					      : 0;
+	}
+	return used;
+}
+
+static int64_t stranded(const struct look *look)
+{
+	int64_t sum = 0;
+
+	for (unsigned i = 0; i < look->n_devices; i++)
+		sum += stranded_on(look, i);
+	return sum - used_by_several(look);
+}
+
+int64_t clv_frag_node(const struct clv_frag *frag, const struct clv_fleet *fleet,
+	const struct clv_fleet_node *node)
+{
+	struct look look;
+
+	look_at_node(&look, frag, fleet, node, node->free_cpu_milli);
+	return stranded(&look);
+}
+
+double clv_frag_fleet(const struct clv_frag *frag, const struct clv_fleet *fleet)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < fleet->n_nodes; i++) {
+		if (!fleet->nodes[i].is_lost)
+			sum += (double)clv_frag_node(frag, fleet, &fleet->nodes[i]);
+	}
+	return sum / (double)frag->weight / CLV_PLACE_WHOLE;
+}
+
+int64_t clv_frag_weight(const struct clv_frag *frag)
+{
+	return frag->weight;
+}
+
+/* The device as it would be with the request on it. */
+static struct clv_fleet_device with_share(
+	const struct clv_fleet_device *device, const struct clv_place_request *request)
+{
+	struct clv_fleet_device after = *device;
+
+	after.free_milli = (uint16_t)(after.free_milli - request->milli);
+	after.free_mib -= device->memory_mib ? request->device_mib : 0;
+	return after;
+}
+
+static struct clv_fleet_device with_partition(const struct clv_fleet *fleet,
+	const struct clv_fleet_device *device, const struct clv_place_request *request,
+	uint8_t start)
+{
+	const struct clv_mig_model *model = fleet->schemes[device->scheme - 1].model;
+	unsigned size = model->profiles[request->profile - 1].size;
+	struct clv_fleet_device after = *device;
+
+	after.units = (uint16_t)(after.units | ((1u << size) - 1) << start);
+	after.free_milli =
+		(uint16_t)(CLV_PLACE_WHOLE *
+			   (model->grid - (unsigned)__builtin_popcount(after.units)) /
+			   model->grid);
+	return after;
+}
+
+/* What is stranded with one device as it would be, and all others as they are. */
+static int64_t stranded_with(struct look *look, int64_t singles, unsigned i,
+	const struct clv_fleet_device *after)
+{
+	uint32_t amount = look->amounts[i];
+	uint16_t level = look->levels[i];
+
+	singles -= stranded_on(look, i);
+	look_at_device(look, i, after);
+	singles += stranded_on(look, i) - used_by_several(look);
+	look->amounts[i] = amount;
+	look->levels[i] = level;
+	return singles;
+}
+
+static bool is_alike(const struct clv_fleet_device *devices, unsigned i, uint64_t seen)
+{
+	for (; seen; seen &= seen - 1) {
+		const struct clv_fleet_device *other = &devices[__builtin_ctzll(seen)];
+
+		if (other->free_milli == devices[i].free_milli &&
+			other->free_mib == devices[i].free_mib &&
+			other->units == devices[i].units &&
+			other->scheme == devices[i].scheme)
+			return true;
+	}
+	return false;
+}
+
+static unsigned options_of_partition(struct look *look, const struct clv_fleet *fleet,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	unsigned device, struct clv_frag_option *options, unsigned n_max)
+{
+	const struct clv_mig_profile *profile =
+		&fleet->schemes[request->scheme - 1]
+			 .model->profiles[request->profile - 1];
+	uint32_t number = node->first_device + device;
+	unsigned n = 0;
+
+	for (unsigned j = 0; j < profile->n_starts && n < n_max; j++) {
+		struct clv_fleet_device after;
+
+		if (!clv_fit_start(fleet, number, request, profile->starts[j]))
+			continue;
+		after = with_partition(
+			fleet, &fleet->devices[number], request, profile->starts[j]);
+		options[n++] = (struct clv_frag_option){
+			.gain = -stranded_with(look, 0, device, &after),
+			.devices = UINT64_C(1) << device,
+			.start = profile->starts[j],
+		};
+	}
+	return n;
+}
+
+/* All devices of the request at once. */
+static int64_t stranded_with_several(struct look *look, const struct clv_fleet *fleet,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	uint64_t devices)
+{
+	for (uint64_t left = devices; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+		struct clv_fleet_device after =
+			with_share(&fleet->devices[node->first_device + i], request);
+
+		look_at_device(look, i, &after);
+	}
+	return stranded(look);
+}
+
+/* One place for each device that could take it. */
+static unsigned options_of_one(struct look *look, const struct clv_fleet *fleet,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	int64_t before, struct clv_frag_option *options)
+{
+	const struct clv_fleet_device *devices = &fleet->devices[node->first_device];
+	int64_t singles = 0;
+	uint64_t seen = 0;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < look->n_devices; i++)
+		singles += stranded_on(look, i);
+	for (unsigned i = 0; i < node->n_devices && n < CLV_FRAG_OPTIONS_MAX; i++) {
+		unsigned n_before = n;
+
+		if (request->profile) {
+			if (devices[i].scheme != request->scheme ||
+				is_alike(devices, i, seen))
+				continue;
+			n += options_of_partition(look, fleet, node, request, i,
+				&options[n], CLV_FRAG_OPTIONS_MAX - n);
+			for (unsigned k = n_before; k < n; k++)
+				options[k].gain += before - singles;
+		} else {
+			struct clv_fleet_device after;
+
+			if (!clv_fit_device(&devices[i], request) ||
+				is_alike(devices, i, seen))
+				continue;
+			after = with_share(&devices[i], request);
+			options[n++] = (struct clv_frag_option){
+				.gain = before - stranded_with(look, singles, i, &after),
+				.devices = UINT64_C(1) << i,
+			};
+		}
+		if (n > n_before)
+			seen |= UINT64_C(1) << i;
+	}
+	return n;
+}
+
+unsigned clv_frag_options(const struct clv_frag *frag, const struct clv_fleet *fleet,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	struct clv_frag_option options[CLV_FRAG_OPTIONS_MAX])
+{
+	struct clv_place_at at;
+	struct look look;
+	int64_t before;
+
+	look_at_node(&look, frag, fleet, node, node->free_cpu_milli);
+	before = stranded(&look);
+	look_at_row(&look, node, node->free_cpu_milli - request->cpu_milli);
+	if (request->n_devices == 1 &&
+		(request->profile || request->milli < CLV_PLACE_WHOLE))
+		return options_of_one(&look, fleet, node, request, before, options);
+
+	clv_pick_devices(fleet, node, request, CLV_PICK_TIGHTEST, &at);
+	options[0] = (struct clv_frag_option){
+		.gain = before -
+			stranded_with_several(&look, fleet, node, request, at.devices),
+		.devices = at.devices,
+	};
+	return 1;
+}

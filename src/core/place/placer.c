@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding: the ranking of the request's shape is brought up to date and its top taken.
+ * Groups are looked at afterwards, since they change with every lease: only when the top
+ * is no place for the group are the others looked through. */
+#include "core/place/place.h"
+
+#include "core/place/fit.h"
+#include "core/place/prices.h"
+#include "core/place/ranking.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define KEPT_BYTES (UINT64_C(64) << 20)
+#define RANKINGS_MIN 4
+#define RANKINGS_MAX 512
+#define N_SLOTS (4 * RANKINGS_MAX)
+
+struct clv_placer {
+	struct clv_fleet *fleet;
+	const struct clv_place_policy *policy;
+	struct clv_place_view view;
+	struct clv_frag *frag;
+	struct clv_place_prices prices;
+	struct clv_ranking *rankings;
+	unsigned n_rankings, most_rankings;
+	uint16_t
+		slots[N_SLOTS]; /* by a shape's hash: 1 + a ranking that may be its own */
+};
+
+static unsigned count_rankings(const struct clv_fleet *fleet, size_t most_bytes)
+{
+	size_t n =
+		(most_bytes ? most_bytes : KEPT_BYTES) / (clv_ranking_bytes(fleet) + 1);
+
+	return n < RANKINGS_MIN   ? RANKINGS_MIN
+	       : n > RANKINGS_MAX ? RANKINGS_MAX
+				  : (unsigned)n;
+}
+
+static int learn(struct clv_placer *placer, const struct clv_workload *workload)
+{
+	placer->frag = clv_frag_new(placer->fleet, workload);
+	if (!placer->frag)
+		return -ENOMEM;
+	clv_place_prices_init(&placer->prices, placer->fleet, workload);
+	placer->view.frag = placer->frag;
+	placer->view.prices = &placer->prices;
+	return 0;
+}
+
+int clv_placer_new(struct clv_fleet *fleet, const struct clv_place_policy *policy,
+	const struct clv_workload *workload, const struct clv_placer_options *options,
+	struct clv_placer **ret, struct clv_error *err)
+{
+	struct clv_placer *placer;
+
+	if (policy->is_learned && !workload)
+		return clv_error_set(err, -EINVAL,
+			"the policy '%s' needs to know what will be asked for",
+			policy->name);
+	placer = calloc(1, sizeof(*placer));
+	if (!placer)
+		return clv_error_errno(err, ENOMEM, "making a placer");
+	placer->fleet = fleet;
+	placer->policy = policy;
+	placer->view = (struct clv_place_view){
+		.fleet = fleet,
+		.seed = options ? options->seed : 0,
+	};
+	placer->most_rankings =
+		count_rankings(fleet, options ? options->most_kept_bytes : 0);
+	placer->rankings = calloc(placer->most_rankings, sizeof(*placer->rankings));
+	if (!placer->rankings || (policy->is_learned && learn(placer, workload) < 0)) {
+		clv_placer_free(placer);
+		return clv_error_errno(err, ENOMEM, "making a placer");
+	}
+	*ret = placer;
+	return 0;
+}
+
+struct clv_placer *clv_placer_free(struct clv_placer *placer)
+{
+	if (!placer)
+		return NULL;
+	for (unsigned i = 0; i < placer->n_rankings; i++)
+		clv_ranking_done(&placer->rankings[i]);
+	free(placer->rankings);
+	clv_frag_free(placer->frag);
+	free(placer);
+	return NULL;
+}
+
+const struct clv_frag *clv_placer_frag(const struct clv_placer *placer)
+{
+	return placer->frag;
+}
+
+size_t clv_placer_bytes(const struct clv_placer *placer)
+{
+	return sizeof(*placer) + placer->most_rankings * sizeof(*placer->rankings) +
+	       placer->n_rankings * clv_ranking_bytes(placer->fleet);
+}
+
+static unsigned hash_of(const struct clv_place_request *shape)
+{
+	uint64_t x = shape->models ^ (uint64_t)shape->cpu_milli << 32 ^ shape->memory_mib;
+
+	x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	x ^= (uint64_t)shape->milli << 40 ^ (uint64_t)shape->n_devices << 20 ^
+	     shape->device_mib ^ (uint64_t)shape->profile << 56;
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (unsigned)(x >> 48) % N_SLOTS;
+}
+
+/* A new one while there is room, then the one that was not used for longest. */
+static struct clv_ranking *spare_ranking(struct clv_placer *placer)
+{
+	struct clv_ranking *oldest = placer->rankings;
+
+	if (placer->n_rankings < placer->most_rankings &&
+		clv_ranking_init(&placer->rankings[placer->n_rankings], placer->fleet) ==
+			0)
+		return &placer->rankings[placer->n_rankings++];
+	for (unsigned i = 1; i < placer->n_rankings; i++) {
+		if (placer->rankings[i].used < oldest->used)
+			oldest = &placer->rankings[i];
+	}
+	return placer->n_rankings ? oldest : NULL;
+}
+
+static struct clv_ranking *ranking_of(
+	struct clv_placer *placer, const struct clv_place_request *shape)
+{
+	uint16_t *slot = &placer->slots[hash_of(shape)];
+	struct clv_ranking *ranking;
+
+	if (*slot && clv_ranking_is_of(&placer->rankings[*slot - 1], shape))
+		return &placer->rankings[*slot - 1];
+	for (unsigned i = 0; i < placer->n_rankings; i++) {
+		if (clv_ranking_is_of(&placer->rankings[i], shape)) {
+			*slot = (uint16_t)(i + 1);
+			return &placer->rankings[i];
+		}
+	}
+	ranking = spare_ranking(placer);
+	if (!ranking)
+		return NULL;
+	clv_ranking_begin(ranking, shape);
+	*slot = (uint16_t)(ranking - placer->rankings + 1);
+	return ranking;
+}
+
+static bool suits_group(const struct clv_fleet *fleet, uint32_t node,
+	const struct clv_place_request *request, uint32_t home, uint32_t most)
+{
+	switch (request->rule) {
+	case CLV_PLACE_TOGETHER:
+		return home == CLV_FLEET_NONE || home == node;
+	case CLV_PLACE_APART:
+	case CLV_PLACE_SPREAD:
+		return clv_fit_count_group(fleet, node, request->group) <= most;
+	default:
+		return true;
+	}
+}
+
+/* Where the group is already, for those that stay together. */
+static uint32_t home_of(const struct clv_fleet *fleet, uint32_t group)
+{
+	for (uint32_t i = 0; i < fleet->n_leases; i++) {
+		if (fleet->leases[i].is_held && fleet->leases[i].group == group)
+			return fleet->leases[i].node;
+	}
+	return CLV_FLEET_NONE;
+}
+
+static uint32_t best_in_group(const struct clv_placer *placer,
+	const struct clv_ranking *ranking, const struct clv_place_request *request)
+{
+	const struct clv_fleet *fleet = placer->fleet;
+	uint32_t home = request->rule == CLV_PLACE_TOGETHER
+				? home_of(fleet, request->group)
+				: CLV_FLEET_NONE;
+	uint32_t least = 0, best = CLV_FLEET_NONE;
+
+	if (request->rule == CLV_PLACE_SPREAD) {
+		least = UINT32_MAX;
+		for (uint32_t i = 0; i < fleet->n_nodes; i++) {
+			uint32_t n =
+				ranking->scores[i] == CLV_RANKING_UNFIT
+					? UINT32_MAX
+					: clv_fit_count_group(fleet, i, request->group);
+			least = n < least ? n : least;
+		}
+	}
+	for (uint32_t i = 0; i < fleet->n_nodes; i++) {
+		if (ranking->scores[i] == CLV_RANKING_UNFIT ||
+			(best != CLV_FLEET_NONE &&
+				ranking->scores[i] <= ranking->scores[best]))
+			continue;
+		if (suits_group(fleet, i, request, home, least))
+			best = i;
+	}
+	return best;
+}
+
+static void choose(const struct clv_placer *placer,
+	const struct clv_place_request *request, struct clv_place_at *at)
+{
+	const struct clv_fleet_node *node = &placer->fleet->nodes[at->node];
+
+	at->devices = 0;
+	at->start = 0;
+	if (request->n_devices == 0)
+		return;
+	if (placer->policy->choose)
+		placer->policy->choose(&placer->view, node, request, at);
+	else
+		clv_pick_devices(placer->fleet, node, request, placer->policy->pick, at);
+}
+
+int clv_placer_find(struct clv_placer *placer, const struct clv_place_request *request,
+	struct clv_place_at *ret_at)
+{
+	struct clv_place_request shape = clv_ranking_shape(request);
+	struct clv_place_at at = {0};
+	struct clv_ranking *ranking;
+	int r = clv_fleet_check(placer->fleet, request, NULL);
+
+	if (r < 0)
+		return r;
+	ranking = ranking_of(placer, &shape);
+	if (!ranking)
+		return -ENOMEM;
+	ranking->used = ++placer->view.n_decisions;
+	clv_ranking_update(ranking, &placer->view, placer->policy);
+	if (request->group && request->rule != CLV_PLACE_FREE)
+		at.node = best_in_group(placer, ranking, request);
+	else
+		at.node = clv_ranking_top(ranking, placer->fleet);
+	if (at.node == CLV_FLEET_NONE)
+		return -ENOSPC;
+	choose(placer, request, &at);
+	*ret_at = at;
+	return 0;
+}
+
+int clv_placer_place(struct clv_placer *placer, const struct clv_place_request *request,
+	uint32_t *ret_lease)
+{
+	struct clv_place_at at;
+	int r = clv_placer_find(placer, request, &at);
+
+	return r < 0 ? r : clv_fleet_take(placer->fleet, request, &at, ret_lease);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/place/frag.h"
+#include "core/place/pick.h"
+
+/* How a place is chosen: every node that fits is scored, the highest score wins, and of
+ * equal ones the node that is first in the fleet. */
+
+struct clv_place_prices;
+
+/* What a score may depend on besides the node and the request.  Borrowed. */
+struct clv_place_view {
+	const struct clv_fleet *fleet;
+	const struct clv_frag *frag;           /* NULL unless the policy is_learned */
+	const struct clv_place_prices *prices; /* likewise */
+	uint64_t seed;
+	uint64_t n_decisions; /* made so far */
+};
+
+struct clv_place_policy {
+	const char *name;
+	const char *help; /* one line */
+	/* Of a node that the request fits. */
+	int32_t (*score)(const struct clv_place_view *view,
+		const struct clv_fleet_node *node,
+		const struct clv_place_request *request);
+	/* Which devices of the node; NULL: pick. */
+	void (*choose)(const struct clv_place_view *view,
+		const struct clv_fleet_node *node,
+		const struct clv_place_request *request, struct clv_place_at *ret_at);
+	enum clv_pick pick;
+	bool is_learned; /* from a workload */
+	bool is_fickle;  /* a score is good for one decision: never kept */
+};
+
+extern const struct clv_place_policy clv_place_policies[];
+extern const size_t clv_place_n_policies;
+
+/* NULL when there is none of that name. */
+const struct clv_place_policy *clv_place_policy_find(const char *name);
+
+/* "random, first-fit, ...", for messages. */
+void clv_place_list_policies(char *ret, size_t ret_bytes);
+
+int32_t clv_place_score_fgd(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request);
+void clv_place_choose_fgd(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	struct clv_place_at *ret_at);
+int32_t clv_place_score_balance(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request);
+void clv_place_choose_balance(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	struct clv_place_at *ret_at);

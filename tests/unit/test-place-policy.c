@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Policies: every row of their table, and the rules of groups. */
+#include "place-world.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct clv_fleet_node_spec four_devices = {
+	.model = "A", .cpu_milli = 32000, .memory_mib = 64000, .n_devices = 4};
+
+static struct clv_placer *placer_of(struct clv_fleet *fleet, const char *policy)
+{
+	struct clv_place_request half = {.cpu_milli = 4000, .milli = 500, .n_devices = 1};
+	struct clv_place_request whole = {
+		.cpu_milli = 8000, .milli = 1000, .n_devices = 1};
+	struct clv_workload workload = {0};
+	struct clv_placer *placer = NULL;
+
+	assert_int_equal(clv_workload_add(&workload, &half, 10), 0);
+	assert_int_equal(clv_workload_add(&workload, &whole, 10), 0);
+	clv_workload_cut(&workload, 95);
+	assert_int_equal(clv_placer_new(fleet, clv_place_policy_find(policy), &workload,
+				 NULL, &placer, NULL),
+		0);
+	clv_workload_done(&workload);
+	return placer;
+}
+
+/* Places one request and says where. */
+static struct clv_place_at place(struct clv_fleet *fleet, struct clv_placer *placer,
+	const struct clv_place_request *request)
+{
+	struct clv_place_at at = {.node = CLV_FLEET_NONE};
+	uint32_t lease;
+
+	if (clv_placer_find(placer, request, &at) == 0)
+		assert_int_equal(clv_fleet_take(fleet, request, &at, &lease), 0);
+	return at;
+}
+
+static void test_every_policy_fills_a_fleet(void **state)
+{
+	struct clv_place_request request = {
+		.cpu_milli = 2000, .milli = 500, .n_devices = 1};
+
+	(void)state;
+	for (size_t i = 0; i < clv_place_n_policies; i++) {
+		struct clv_fleet *fleet = clv_fleet_new();
+		struct clv_placer *placer;
+
+		place_add_nodes(fleet, 3, four_devices);
+		placer = placer_of(fleet, clv_place_policies[i].name);
+		assert_true(clv_place_policies[i].help[0] != '\0');
+		for (unsigned n = 0; n < 24; n++)
+			assert_int_not_equal(
+				place(fleet, placer, &request).node, CLV_FLEET_NONE);
+		assert_int_equal(place(fleet, placer, &request).node, CLV_FLEET_NONE);
+		assert_int_equal(fleet->held_milli, fleet->milli);
+		clv_placer_free(placer);
+		clv_fleet_free(fleet);
+	}
+}
+
+static void test_where_the_second_goes(void **state)
+{
+	/* After one half on node 1: to it, beside it on the same device, or elsewhere. */
+	/* clang-format off */
+	static const struct { const char *policy; uint32_t node; uint64_t devices; } rows[] = {
+		{"first-fit", 0, 1}, {"best-fit", 1, 2}, {"worst-fit", 0, 1},
+		{"packing", 1, 2}, {"clustering", 1, 2}, {"fgd", 1, 2}, {"balance", 1, 2},
+	};
+	/* clang-format on */
+	struct clv_place_request half = {.cpu_milli = 4000, .milli = 500, .n_devices = 1};
+	struct clv_place_at first = {.node = 1, .devices = 2};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct clv_fleet *fleet = clv_fleet_new();
+		struct clv_placer *placer;
+		struct clv_place_at at;
+		uint32_t lease;
+
+		place_add_nodes(fleet, 2, four_devices);
+		placer = placer_of(fleet, rows[i].policy);
+		assert_int_equal(clv_fleet_take(fleet, &half, &first, &lease), 0);
+		at = place(fleet, placer, &half);
+		if (at.node != rows[i].node || at.devices != rows[i].devices)
+			fail_msg("%s: node %u, devices %x", rows[i].policy, at.node,
+				(unsigned)at.devices);
+		clv_placer_free(placer);
+		clv_fleet_free(fleet);
+	}
+}
+
+/* Those who could go anywhere leave the model that others must have. */
+static void test_scarce_models_are_kept(void **state)
+{
+	struct clv_fleet_node_spec other = four_devices;
+	struct clv_place_request any = {.cpu_milli = 8000, .milli = 1000, .n_devices = 1};
+	struct clv_place_request only_a = any;
+	struct clv_workload workload = {0};
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_placer *placer;
+
+	(void)state;
+	other.model = "B";
+	place_add_nodes(fleet, 1, four_devices);
+	place_add_nodes(fleet, 1, other);
+	only_a.models = 1;
+	assert_int_equal(clv_workload_add(&workload, &any, 1), 0);
+	assert_int_equal(clv_workload_add(&workload, &only_a, 1), 0);
+	clv_workload_cut(&workload, 100);
+	assert_int_equal(clv_placer_new(fleet, clv_place_policy_find("balance"),
+				 &workload, NULL, &placer, NULL),
+		0);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(place(fleet, placer, &any).node, 1);
+	assert_int_equal(place(fleet, placer, &only_a).node, 0);
+	clv_placer_free(placer);
+	clv_workload_done(&workload);
+	clv_fleet_free(fleet);
+}
+
+static void test_rules_of_groups(void **state)
+{
+	/* Where four of a group go on three nodes of four devices. */
+	/* clang-format off */
+	static const struct { enum clv_place_rule rule; uint32_t nodes[4]; } rows[] = {
+		{CLV_PLACE_FREE, {0, 0, 0, 0}},
+		{CLV_PLACE_TOGETHER, {0, 0, 0, 0}},
+		{CLV_PLACE_APART, {0, 1, 2, CLV_FLEET_NONE}},
+		{CLV_PLACE_SPREAD, {0, 1, 2, 0}},
+	};
+	/* clang-format on */
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct clv_place_request request = {
+			.milli = 1000, .n_devices = 1, .rule = rows[i].rule, .group = 7};
+		struct clv_fleet *fleet = clv_fleet_new();
+		struct clv_placer *placer;
+
+		place_add_nodes(fleet, 3, four_devices);
+		placer = placer_of(fleet, "first-fit");
+		for (unsigned n = 0; n < 4; n++)
+			assert_int_equal(
+				place(fleet, placer, &request).node, rows[i].nodes[n]);
+		clv_placer_free(placer);
+		clv_fleet_free(fleet);
+	}
+}
+
+static void test_together_does_not_leave(void **state)
+{
+	struct clv_place_request request = {
+		.milli = 1000, .n_devices = 4, .rule = CLV_PLACE_TOGETHER, .group = 7};
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_placer *placer;
+
+	(void)state;
+	place_add_nodes(fleet, 2, four_devices);
+	placer = placer_of(fleet, "first-fit");
+	assert_int_equal(place(fleet, placer, &request).node, 0);
+	assert_int_equal(place(fleet, placer, &request).node, CLV_FLEET_NONE);
+	request.group = 8;
+	assert_int_equal(place(fleet, placer, &request).node, 1);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+}
+
+static void test_alone_in_class(void **state)
+{
+	struct clv_place_request request = {.milli = 100,
+		.n_devices = 1,
+		.class = CLV_CLASS_LATENCY,
+		.alone_in_class = true};
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_placer *placer;
+	uint64_t devices = 0;
+
+	(void)state;
+	place_add_nodes(fleet, 1, four_devices);
+	placer = placer_of(fleet, "balance");
+	for (unsigned i = 0; i < 4; i++)
+		devices |= place(fleet, placer, &request).devices;
+	assert_int_equal(devices, 15);
+	assert_int_equal(place(fleet, placer, &request).node, CLV_FLEET_NONE);
+	request.class = CLV_CLASS_BATCH;
+	assert_int_equal(place(fleet, placer, &request).node, 0);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+}
+
+static void test_empty_fleet_and_no_workload(void **state)
+{
+	struct clv_place_request request = {.milli = 100, .n_devices = 1};
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_placer *placer = placer_of(fleet, "balance");
+	struct clv_error err = {0};
+	struct clv_place_at at;
+
+	(void)state;
+	assert_int_equal(clv_placer_find(placer, &request, &at), -ENOSPC);
+	clv_placer_free(placer);
+	assert_int_equal(clv_placer_new(fleet, clv_place_policy_find("fgd"), NULL, NULL,
+				 &placer, &err),
+		-EINVAL);
+	assert_null(clv_place_policy_find("none such"));
+	clv_fleet_free(fleet);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_policy_fills_a_fleet),
+		cmocka_unit_test(test_where_the_second_goes),
+		cmocka_unit_test(test_scarce_models_are_kept),
+		cmocka_unit_test(test_rules_of_groups),
+		cmocka_unit_test(test_together_does_not_leave),
+		cmocka_unit_test(test_alone_in_class),
+		cmocka_unit_test(test_empty_fleet_and_no_workload),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
