@@ -15,6 +15,7 @@ import cuda
 import donate
 import latency
 import overhead
+import place
 import plan
 import report
 import scale
@@ -33,6 +34,7 @@ BENCHES = {
     "cuda": cuda.run,
     "scale": scale.run,
     "plan": plan.run,
+    "place": place.run,
     "agent": agent.run,
     "console": console.run,
     "plan-all": plan.run_all,

@@ -218,9 +218,9 @@ int clv_fleet_take(struct clv_fleet *fleet, const struct clv_place_request *requ
 		.device_mib = request->device_mib,
 		.group = request->group,
 		.milli = request->milli,
-		.class = (uint8_t)request->class,
+		.class = request->class & 3,
 		.profile = request->profile,
-		.start = at->start,
+		.start = at->start & 31,
 		.is_held = true,
 	};
 	link_lease(fleet, number);
@@ -269,7 +269,7 @@ int clv_fleet_resize(
 		lease->memory_mib = request->memory_mib;
 		lease->device_mib = request->device_mib;
 		lease->milli = request->milli;
-		lease->class = (uint8_t)request->class;
+		lease->class = request->class & 3;
 	} else {
 		*lease = before;
 	}

@@ -48,7 +48,7 @@ int clv_fleet_grow(void **items, uint32_t *room, size_t item_bytes, uint32_t wan
 	if (wanted <= *room)
 		return 0;
 	while (more < wanted)
-		more *= 2;
+		more += more / 2;
 	grown = realloc(*items, more * item_bytes);
 	if (!grown)
 		return -ENOMEM;
@@ -107,6 +107,18 @@ struct clv_fleet *clv_fleet_copy(const struct clv_fleet *fleet)
 	if (is_failed || copy_log(copy, fleet) < 0)
 		return clv_fleet_free(copy);
 	return copy;
+}
+
+size_t clv_fleet_bytes(const struct clv_fleet *fleet)
+{
+	size_t n_ring = fleet->log.nodes ? (size_t)fleet->log.mask + 1 : 0;
+
+	return sizeof(*fleet) + fleet->room_nodes * sizeof(*fleet->nodes) +
+	       fleet->room_devices * (sizeof(*fleet->devices) +
+					     (fleet->sets ? sizeof(*fleet->sets) : 0)) +
+	       fleet->room_leases * sizeof(*fleet->leases) +
+	       fleet->room_nodes * sizeof(*fleet->log.last) +
+	       n_ring * sizeof(*fleet->log.nodes);
 }
 
 int clv_fleet_add_scheme(struct clv_fleet *fleet, const struct clv_fleet_scheme *scheme)

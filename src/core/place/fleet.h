@@ -52,6 +52,7 @@ struct clv_fleet_node {
 	uint16_t n_leases[CLV_FLEET_SIZES];
 };
 
+/* 40 bytes. */
 struct clv_fleet_lease {
 	uint64_t devices; /* bits, of its node's devices */
 	uint32_t node;
@@ -59,9 +60,10 @@ struct clv_fleet_lease {
 	uint32_t cpu_milli, memory_mib, device_mib;
 	uint32_t group;
 	uint16_t milli;
-	uint8_t class;
-	uint8_t profile, start;
-	bool is_held;
+	uint8_t profile;
+	uint8_t start : 5;
+	uint8_t class : 2;
+	bool is_held : 1;
 };
 
 /* Nodes that changed, in order: whoever keeps something by node catches up from here. */
@@ -145,6 +147,9 @@ int clv_fleet_resize(
 int clv_fleet_lose_node(struct clv_fleet *fleet, uint32_t node,
 	void (*gone)(void *userdata, uint32_t lease), void *userdata);
 int clv_fleet_return_node(struct clv_fleet *fleet, uint32_t node);
+
+/* All that it holds. */
+size_t clv_fleet_bytes(const struct clv_fleet *fleet);
 
 /* Looks at everything and compares it with the leases: NULL, or what is wrong.  For
  * tests. */

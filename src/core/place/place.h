@@ -13,7 +13,7 @@ struct clv_placer;
 
 struct clv_placer_options {
 	uint64_t seed;          /* of policies that draw */
-	size_t most_kept_bytes; /* for scores; 0: 64 MiB */
+	size_t most_kept_bytes; /* for scores, at least 4 MiB; 0: 90 a device */
 };
 
 /* workload: what to expect, copied where the policy learns; may be NULL for others.  0,

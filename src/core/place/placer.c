@@ -13,7 +13,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define KEPT_BYTES (UINT64_C(64) << 20)
+/* For scores, where nothing is said. */
+#define KEPT_BYTES_MIN (UINT64_C(4) << 20)
+#define KEPT_BYTES_PER_DEVICE 90
 #define RANKINGS_MIN 4
 #define RANKINGS_MAX 512
 #define N_SLOTS (4 * RANKINGS_MAX)
@@ -32,9 +34,13 @@ struct clv_placer {
 
 static unsigned count_rankings(const struct clv_fleet *fleet, size_t most_bytes)
 {
-	size_t n =
-		(most_bytes ? most_bytes : KEPT_BYTES) / (clv_ranking_bytes(fleet) + 1);
+	size_t n;
 
+	if (most_bytes == 0)
+		most_bytes = (size_t)fleet->n_devices * KEPT_BYTES_PER_DEVICE;
+	if (most_bytes < KEPT_BYTES_MIN)
+		most_bytes = KEPT_BYTES_MIN;
+	n = most_bytes / (clv_ranking_bytes(fleet) + 1);
 	return n < RANKINGS_MIN   ? RANKINGS_MIN
 	       : n > RANKINGS_MAX ? RANKINGS_MAX
 				  : (unsigned)n;

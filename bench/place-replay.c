@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One replay of a trace in an order that a file says, as bench/place.py wants it: line 1
+ * of the order is counts, line 2 the rows of the trace in the order of arrival, line 3
+ * the rows of the fleet in the order in which ties are broken.  It prints one JSON
+ * object; the clock is read around each decision in a run of its own. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "simulate/replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct input {
+	struct clv_fleet *fleet; /* in the order of ties */
+	struct clv_trace_item *items;
+	size_t n_items;
+	uint32_t *arrivals;
+	size_t n_arrivals;
+	struct clv_workload workload;
+};
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "place-replay: %s\n", what);
+	return 1;
+}
+
+static void must(int r, const struct clv_error *err)
+{
+	if (r >= 0)
+		return;
+	fprintf(stderr, "place-replay: %s\n", err->msg);
+	exit(1);
+}
+
+static FILE *open_or_die(const char *path)
+{
+	FILE *file = fopen(path, "r");
+
+	if (!file) {
+		fprintf(stderr, "place-replay: %s: %s\n", path, strerror(errno));
+		exit(1);
+	}
+	return file;
+}
+
+static uint32_t *read_numbers(FILE *file, size_t n)
+{
+	uint32_t *numbers = calloc(n + 1, sizeof(*numbers));
+
+	for (size_t i = 0; numbers && i < n; i++) {
+		if (fscanf(file, "%" SCNu32, &numbers[i]) != 1)
+			exit(fail("the order ends early"));
+	}
+	return numbers;
+}
+
+/* The same nodes in another order. */
+static struct clv_fleet *ordered(
+	const struct clv_fleet *fleet, const uint32_t *order, size_t n)
+{
+	struct clv_fleet *ret = clv_fleet_new();
+	struct clv_error err = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct clv_fleet_node *node;
+
+		if (order[i] >= fleet->n_nodes)
+			exit(fail("the order names a node that there is not"));
+		node = &fleet->nodes[order[i]];
+		must(clv_fleet_add_node(ret,
+			     &(struct clv_fleet_node_spec){
+				     .model = fleet->models[node->model],
+				     .cpu_milli = node->cpu_milli,
+				     .memory_mib = node->memory_mib,
+				     .n_devices = node->n_devices,
+			     },
+			     &err),
+			&err);
+	}
+	return ret;
+}
+
+static void read_trace(const char *path, struct input *input)
+{
+	_cleanup_free_ struct clv_trace *trace = calloc(1, sizeof(*trace));
+	FILE *file = open_or_die(path);
+	struct clv_error err = {0};
+	size_t room = 0;
+	int r;
+
+	must(clv_trace_begin(trace, file, path, input->fleet, &err), &err);
+	for (;;) {
+		struct clv_trace_item item;
+
+		r = clv_trace_next(trace, &item, &err);
+		must(r, &err);
+		if (r == 0)
+			break;
+		if (input->n_items == room) {
+			room = room ? 2 * room : 1024;
+			input->items = reallocarray(input->items, room, sizeof(item));
+			if (!input->items)
+				exit(fail("out of memory"));
+		}
+		input->items[input->n_items++] = item;
+		if (clv_workload_add(&input->workload, &item.request, 1) < 0)
+			exit(fail("out of memory"));
+	}
+	clv_workload_cut(&input->workload, 95);
+	clv_trace_end(trace);
+	fclose(file);
+}
+
+static void read_input(char **paths, struct input *input)
+{
+	FILE *nodes = open_or_die(paths[0]), *order = open_or_die(paths[2]);
+	struct clv_fleet *fleet = clv_fleet_new();
+	_cleanup_free_ uint32_t *ties = NULL;
+	struct clv_error err = {0};
+	size_t n_ties;
+
+	must(clv_trace_read_fleet(nodes, paths[0], fleet, &err), &err);
+	if (fscanf(order, "%zu %zu", &input->n_arrivals, &n_ties) != 2)
+		exit(fail("the order has no counts"));
+	input->arrivals = read_numbers(order, input->n_arrivals);
+	ties = read_numbers(order, n_ties);
+	input->fleet = ordered(fleet, ties, n_ties);
+	clv_fleet_free(fleet);
+	read_trace(paths[1], input);
+	for (size_t i = 0; i < input->n_arrivals; i++) {
+		if (input->arrivals[i] >= input->n_items)
+			exit(fail("the order names a row that there is not"));
+	}
+	fclose(nodes);
+	fclose(order);
+}
+
+static struct clv_replay *replay_of(
+	const struct input *input, const struct clv_place_policy *policy)
+{
+	struct clv_error err = {0};
+	struct clv_replay *replay = NULL;
+
+	must(clv_replay_new(clv_fleet_copy(input->fleet), policy, &input->workload, 1,
+		     &replay, &err),
+		&err);
+	return replay;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* Nanoseconds of each decision, with a placer that starts cold. */
+static void time_decisions(
+	const struct input *input, const struct clv_place_policy *policy)
+{
+	struct clv_fleet *fleet = clv_fleet_copy(input->fleet);
+	uint32_t *took_ns = calloc(input->n_arrivals + 1, sizeof(*took_ns));
+	struct clv_placer *placer = NULL;
+	uint64_t sum_ns = 0, began_ns = clv_clock_ns();
+	size_t n = input->n_arrivals;
+	struct clv_error err = {0};
+
+	if (!fleet || !took_ns)
+		exit(fail("out of memory"));
+	must(clv_placer_new(fleet, policy, &input->workload, NULL, &placer, &err), &err);
+	for (size_t i = 0; i < n; i++) {
+		const struct clv_trace_item *item = &input->items[input->arrivals[i]];
+		uint64_t from_ns = clv_clock_ns();
+		uint32_t lease;
+
+		if (!item->is_of_no_model)
+			clv_placer_place(placer, &item->request, &lease);
+		took_ns[i] = (uint32_t)(clv_clock_ns() - from_ns);
+		sum_ns += took_ns[i];
+	}
+	printf(", \"seconds\": %.6f", (double)(clv_clock_ns() - began_ns) / 1e9);
+	qsort(took_ns, n, sizeof(*took_ns), compare);
+	printf(", \"mean_us\": %.3f, \"p50_us\": %.3f, \"p99_us\": %.3f",
+		n ? (double)sum_ns / (double)n / 1e3 : 0, took_ns[n / 2] / 1e3,
+		took_ns[n * 99 / 100] / 1e3);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+	free(took_ns);
+}
+
+static void print_curve(const struct clv_replay *replay)
+{
+	const struct clv_replay_point *curve = clv_replay_curve(replay);
+	const char *between = "";
+
+	printf(", \"curve\": {");
+	for (unsigned i = 0; i < CLV_REPLAY_POINTS; i++) {
+		if (curve[i].n == 0)
+			continue;
+		printf("%s\"%u\": [%.5f, %.5f, %" PRIu32 "]", between, i,
+			100 * curve[i].allocated, 100 * curve[i].stranded,
+			curve[i].in_use);
+		between = ", ";
+	}
+	printf("}");
+}
+
+int main(int argc, char **argv)
+{
+	const struct clv_place_policy *policy =
+		argc == 5 ? clv_place_policy_find(argv[4]) : NULL;
+	struct input input = {0};
+	struct clv_replay *replay;
+
+	if (!policy) {
+		fprintf(stderr, "usage: place-replay NODES TRACE ORDER POLICY\n");
+		return 64;
+	}
+	read_input(argv + 1, &input);
+	replay = replay_of(&input, policy);
+	for (size_t i = 0; i < input.n_arrivals; i++) {
+		if (clv_replay_arrive(replay, &input.items[input.arrivals[i]], false) < 0)
+			return fail("out of memory");
+	}
+	printf("{\"policy\": \"%s\", \"arrived\": %zu, \"refused\": %" PRIu64,
+		policy->name, input.n_arrivals, clv_replay_counts(replay)->refused);
+	time_decisions(&input, policy);
+	print_curve(replay);
+	printf("}\n");
+	clv_replay_free(replay);
+	clv_workload_done(&input.workload);
+	clv_fleet_free(input.fleet);
+	free(input.items);
+	free(input.arrivals);
+	return 0;
+}

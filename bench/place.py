@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placement on published traces: what the policies of others did there is reproduced, our
+own is held against it on the same arrivals, and decisions are timed.
+
+The traces are not part of the project.  They are looked for in CLEAVE_TRACES, then in
+../shared/traces: see docs/placement.md for what they are and where they come from.
+"""
+import gzip
+import json
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tenants import BenchError
+
+ROOT = Path(__file__).resolve().parent.parent
+# Our names of the policies and the names of the published table.
+PUBLISHED = {"best-fit": "05-BestFit", "packing": "04-GpuPacking", "dot-product": "02-DotProd",
+             "clustering": "03-GpuClustering", "fgd": "06-FGD"}
+OURS, BASE = "balance", "fgd"
+FIRST_SEED = 42  # of the published list of ten
+TUNED = (42, 43, 44)  # what our policy was looked at with, all on the default trace
+SCALE = (1213, 3000, 10000, 30000, 100000)
+
+
+def traces():
+    """The folder of the traces."""
+    for folder in (os.environ.get("CLEAVE_TRACES"), ROOT.parent / "shared/traces"):
+        if folder and (Path(folder) / "openb").is_dir():
+            return Path(folder)
+    raise BenchError("the traces are not here: set CLEAVE_TRACES to the folder that has "
+                     "openb and parvagpu in it")
+
+
+def program(context, name):
+    path = Path(context.build) / "bench" / name
+    if not path.exists():
+        raise BenchError(f"{name} is not built: build the project, then try again")
+    return path
+
+
+def run_program(*words):
+    try:
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                              timeout=600, check=True)
+    except subprocess.CalledProcessError as error:
+        raise BenchError(error.stderr.strip() or str(error)) from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BenchError(str(error)) from error
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class Replays:
+    """Replays of the openb traces; each is run once."""
+
+    def __init__(self, context, folder):
+        self.context = context
+        self.openb = folder / "openb"
+        self.done = {}
+
+    def seeds(self, trace):
+        names = sorted((self.openb / "orders").glob(f"{trace}_seed*.txt.gz"))
+        return [int(re.search(r"seed(\d+)", name.name)[1]) for name in names]
+
+    def traces(self):
+        return sorted({re.match(r"(.*)_seed", p.name)[1]
+                       for p in (self.openb / "orders").glob("*_seed*.txt.gz")})
+
+    def run(self, trace, seed, policy):
+        key = trace, seed, policy
+        if key not in self.done:
+            packed = self.openb / "orders" / f"{trace}_seed{seed}.txt.gz"
+            with tempfile.NamedTemporaryFile("wb") as order:
+                order.write(gzip.decompress(packed.read_bytes()))
+                order.flush()
+                self.done[key] = run_program(
+                    program(self.context, "place-replay"),
+                    self.openb / "openb_node_list_gpu_node.csv",
+                    self.openb / f"openb_pod_list_{trace}.csv", order.name, policy)[0]
+        return self.done[key]
+
+    def allocated(self, trace, seed, policy, percent):
+        return self.run(trace, seed, policy)["curve"][str(percent)][0]
+
+
+def published_seeds(openb):
+    """{policy: [allocated % at 130 %, by seed from FIRST_SEED on]} of the default trace."""
+    text = (openb / "published_table.txt").read_text()
+    lines = text.split("alloc at 130 seeds default")[1].splitlines()
+    rows = [re.match(r"(\d\d-\w+) .*\[(.*)\]", line) for line in lines]
+    return {row[1]: [float(n) for n in row[2].split(",")] for row in rows if row}
+
+
+def published_means(openb):
+    """{trace: FGD's mean of ten seeds at 130 %}"""
+    rows = re.findall(r"openb_pod_list_(\w+) .*FGD ([0-9.]+) ([0-9.]+)",
+                      (openb / "published_table.txt").read_text())
+    return {trace: float(at_130) for trace, _, at_130 in rows}
+
+
+def reproduce(context, replays):
+    by_seed = published_seeds(replays.openb)
+    for ours, theirs in PUBLISHED.items():
+        differences = [
+            abs(round(replays.allocated("default", seed, ours, 130), 2)
+                - by_seed[theirs][seed - FIRST_SEED])
+            for seed in replays.seeds("default")]
+        context.add("place", "replay-default", ours, max(differences), "%")
+    means = published_means(replays.openb)
+    for trace in replays.traces():
+        if trace == "default":
+            continue
+        mean = statistics.mean(replays.allocated(trace, seed, BASE, 130)
+                               for seed in replays.seeds(trace))
+        context.add("place", f"replay-{trace}", BASE, abs(mean - means[trace]), "%")
+
+
+def compare(context, replays):
+    """Ours against FGD with the same arrivals and the same order of ties."""
+    for trace in replays.traces():
+        seeds = replays.seeds(trace)
+        for percent in (100, 130):
+            ours = [replays.allocated(trace, seed, OURS, percent) for seed in seeds]
+            base = [replays.allocated(trace, seed, BASE, percent) for seed in seeds]
+            case = f"ours-{trace}"
+            context.add("place", case, f"at_{percent}", statistics.mean(ours), "%")
+            context.add("place", case, f"fgd_at_{percent}", statistics.mean(base), "%")
+            context.add("place", case, f"least_above_at_{percent}",
+                        min(a - b for a, b in zip(ours, base)), "%")
+            if trace == "default":
+                unseen = [a for a, seed in zip(ours, seeds) if seed not in TUNED]
+                context.add("place", case, f"unseen_at_{percent}", statistics.mean(unseen),
+                            "%")
+
+
+def time_decisions(context, replays):
+    for policy in (BASE, OURS):
+        rows = [replays.run("default", seed, policy) for seed in replays.seeds("default")]
+        for metric in ("mean_us", "p99_us"):
+            context.add("place", f"speed-{policy}", metric.removesuffix("_us"),
+                        statistics.median(row[metric] for row in rows), "us")
+        context.add("place", f"speed-{policy}", "replay",
+                    max(row["seconds"] for row in rows), "s")
+
+
+def scale(context):
+    sizes = (SCALE[0], SCALE[-1]) if context.quick else SCALE
+    for row in run_program(program(context, "place-scale"), OURS, *sizes):
+        case = f"nodes-{row['nodes']}"
+        context.add("place", case, "mean", row["mean_us"], "us")
+        context.add("place", case, "p99", row["p99_us"], "us")
+        context.add("place", case, "bytes", row["bytes_per_device"], "B")
+
+
+def run(context):
+    if not context.with_cleave:
+        return
+    if context.case is None or context.case.startswith("nodes-"):
+        scale(context)
+    if context.case is not None and context.case.startswith("nodes-"):
+        return
+    replays = Replays(context, traces())
+    reproduce(context, replays)
+    compare(context, replays)
+    time_decisions(context, replays)

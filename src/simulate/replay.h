@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/place/place.h"
+#include "simulate/trace.h"
+
+#include <stdio.h>
+
+/* Arrivals played against a fleet by one policy: what was placed, what was refused and
+ * why, and the curves of it against the load that arrived.  What does not fit when it
+ * arrives is dropped, as in the published experiments.  One thread each. */
+
+/* The curve has a point for each percent of the fleet's compute that was asked for. */
+#define CLV_REPLAY_POINTS 201
+
+struct clv_replay_point {
+	double allocated; /* of the fleet's compute, 0..1; mean over the arrivals here */
+	double stranded;  /* by the workload, 0..1 of the fleet's compute */
+	uint32_t in_use;  /* devices with a lease */
+	uint32_t n;       /* arrivals here; 0: the rest means nothing */
+};
+
+struct clv_replay_counts {
+	uint64_t arrived, placed;
+	uint64_t refused;     /* all of these: */
+	uint64_t of_no_model; /* the fleet has none of the models */
+	uint64_t too_large;   /* for every node, were it empty */
+	uint64_t departed;
+	uint64_t arrived_milli, placed_milli;
+	double busy_device_s; /* with times: devices held, over time */
+};
+
+struct clv_replay;
+
+/* fleet: as it is, and then the replay's own.  workload: what the placer and the curve of
+ * what is stranded are to know; borrowed for the call. */
+int clv_replay_new(struct clv_fleet *fleet, const struct clv_place_policy *policy,
+	const struct clv_workload *workload, uint64_t seed, struct clv_replay **ret,
+	struct clv_error *err);
+struct clv_replay *clv_replay_free(struct clv_replay *replay);
+
+/* One arrival; departures that are due before it happen first.  is_timed: item's times
+ * count.  0, also where it was refused; -ENOMEM. */
+int clv_replay_arrive(
+	struct clv_replay *replay, const struct clv_trace_item *item, bool is_timed);
+/* All departures that are left. */
+void clv_replay_finish(struct clv_replay *replay);
+
+const struct clv_replay_counts *clv_replay_counts(const struct clv_replay *replay);
+const struct clv_replay_point *clv_replay_curve(const struct clv_replay *replay);
+const struct clv_fleet *clv_replay_fleet(const struct clv_replay *replay);
+size_t clv_replay_placer_bytes(const struct clv_replay *replay);

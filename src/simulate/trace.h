@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/place/fleet.h"
+
+#include "simulate/csv.h"
+#include "simulate/names.h"
+
+/* Fleets and traces in the CSV of the openb cluster trace, with columns of our own beside
+ * its: docs/placement.md lists them.  A trace is read a row at a time.  One thread. */
+
+/* Adds the file's nodes to the fleet, in its order.  -EINVAL with the place: a column is
+ * missing, a number is none, a name is there twice, there is no node at all. */
+int clv_trace_read_fleet(
+	FILE *file, const char *name, struct clv_fleet *fleet, struct clv_error *err);
+
+#define CLV_TRACE_FOREVER INT64_MAX
+
+/* One arrival. */
+struct clv_trace_item {
+	struct clv_place_request request;
+	int64_t arrives_s;
+	int64_t stays_s;     /* or CLV_TRACE_FOREVER */
+	bool is_of_no_model; /* it wants models of which the fleet has none */
+};
+
+struct clv_trace {
+	struct clv_csv csv;
+	struct clv_csv_map map;
+	struct clv_names names;
+	const struct clv_fleet *fleet;
+	int64_t latest_s;
+	bool is_timed; /* the times will be used: set it after clv_trace_begin() */
+};
+
+/* Reads the header.  Both files and the fleet are borrowed until clv_trace_end(). */
+int clv_trace_begin(struct clv_trace *trace, FILE *file, const char *name,
+	const struct clv_fleet *fleet, struct clv_error *err);
+/* 1 and the next arrival; 0 at the end; -EINVAL with the place: a number that is none, a
+ * name for the second time, where it is timed an arrival before the one above. */
+int clv_trace_next(
+	struct clv_trace *trace, struct clv_trace_item *ret, struct clv_error *err);
+void clv_trace_end(struct clv_trace *trace);

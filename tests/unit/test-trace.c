@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Traces and fleets as files: what is read, and where a wrong one is wrong. */
+#include "simulate/trace.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NODES "sn,cpu_milli,memory_mib,gpu,model\n"
+#define PODS "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,arrives_s,stays_s\n"
+
+static struct clv_fleet *fleet_of(const char *text, struct clv_error *err)
+{
+	struct clv_fleet *fleet = clv_fleet_new();
+	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+
+	assert_non_null(file);
+	if (clv_trace_read_fleet(file, "nodes.csv", fleet, err) < 0)
+		fleet = clv_fleet_free(fleet);
+	fclose(file);
+	return fleet;
+}
+
+/* Reads all of a trace: how many arrivals, or the error. */
+static int read_all(const char *text, bool is_timed, struct clv_trace_item *ret_last,
+	struct clv_error *err)
+{
+	struct clv_fleet *fleet =
+		fleet_of(NODES "a,1000,1000,2,A\nb,1000,1000,8,B\n", err);
+	FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	static struct clv_trace trace;
+	int n = 0, r;
+
+	assert_non_null(fleet);
+	r = clv_trace_begin(&trace, file, "pods.csv", fleet, err);
+	trace.is_timed = is_timed;
+	while (r == 0 && (r = clv_trace_next(&trace, ret_last, err)) > 0) {
+		n++;
+		r = 0;
+	}
+	clv_trace_end(&trace);
+	fclose(file);
+	clv_fleet_free(fleet);
+	return r < 0 ? r : n;
+}
+
+static void test_fleet(void **state)
+{
+	struct clv_error err = {0};
+	struct clv_fleet *fleet =
+		fleet_of("model,sn,extra,gpu,cpu_milli,memory_mib,gpu_mib\r\n"
+			 "\"A,\"\"1\"\"\",n1,x,2,64000,1024,40960\r\n"
+			 "\n"
+			 "B,n2,,8,96000,2048,",
+			&err);
+
+	(void)state;
+	assert_non_null(fleet);
+	assert_int_equal(fleet->n_nodes, 2);
+	assert_int_equal(fleet->n_devices, 10);
+	assert_string_equal(fleet->models[0], "A,\"1\"");
+	assert_int_equal(fleet->devices[0].memory_mib, 40960);
+	assert_int_equal(fleet->devices[2].memory_mib, 0);
+	assert_int_equal(fleet->nodes[1].cpu_milli, 96000);
+	clv_fleet_free(fleet);
+}
+
+static void test_wrong_fleets(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *text, *message; } rows[] = {
+		{"", "nodes.csv:1:1: the file is empty"},
+		{NODES, "nodes.csv:2:1: the fleet has no nodes"},
+		{"sn,cpu_milli,gpu\n", "nodes.csv:1:1: the column 'memory_mib' is missing"},
+		{"sn,sn,gpu\n", "nodes.csv:1:4: the column 'sn' is there twice"},
+		{NODES "a,1,1,1,A\na,1,1,1,A\n", "nodes.csv:3:1: the name 'a' was there before"},
+		{NODES "a,-5,1,1,A\n", "nodes.csv:2:3: '-5' is less than 0"},
+		{NODES "a,1,1x,1,A\n", "nodes.csv:2:5: '1x' is no whole number"},
+		{NODES "a,1,99999999999999999999,1,A\n",
+			"nodes.csv:2:5: '99999999999999999999' is more than 2147483647"},
+		{NODES "a,1,1,65,A\n", "nodes.csv:2:7: a node has at most 64 devices"},
+		{NODES "a,,1,1,A\n", "nodes.csv:2:3: 'cpu_milli' is empty"},
+		{NODES "a,1\n", "nodes.csv:2:1: the row ends before its column 'memory_mib'"},
+		{NODES "\"a,1\n", "nodes.csv:2:1: the quote is not closed"},
+		{NODES "\"a\"b,1\n", "nodes.csv:2:4: there is a comma between fields"},
+	};
+	/* clang-format on */
+	(void)state;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		struct clv_error err = {0};
+
+		/* An empty file cannot be opened in memory. */
+		assert_null(fleet_of(rows[i].text[0] ? rows[i].text : "\n", &err));
+		if (rows[i].text[0])
+			assert_string_equal(err.msg, rows[i].message);
+	}
+}
+
+static void test_arrivals(void **state)
+{
+	struct clv_trace_item item;
+	struct clv_error err = {0};
+
+	(void)state;
+	assert_int_equal(
+		read_all(PODS "p,500,10,1,460,A|Z,7,50\n", true, &item, &err), 1);
+	assert_int_equal(item.request.models, 1);
+	assert_int_equal(item.request.milli, 460);
+	assert_int_equal(item.request.cpu_milli, 500);
+	assert_int_equal(item.arrives_s, 7);
+	assert_int_equal(item.stays_s, 50);
+	assert_false(item.is_of_no_model);
+	assert_int_equal(read_all(PODS "p,500,10,1,460,Y|Z,,\n", false, &item, &err), 1);
+	assert_true(item.is_of_no_model);
+	assert_true(item.stays_s == CLV_TRACE_FOREVER);
+	/* Processors alone; more than a whole device of several is a whole one. */
+	assert_int_equal(
+		read_all(PODS "p,1,1,0,0,,,\nq,1,1,8,2000,,,\n", false, &item, &err), 2);
+	assert_int_equal(item.request.milli, CLV_PLACE_WHOLE);
+}
+
+static void test_wrong_traces(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *text, *message; } rows[] = {
+		{"name,cpu_milli\n", "pods.csv:1:1: the column 'memory_mib' is missing"},
+		{PODS "p,1,1,1,-1,,,\n", "pods.csv:2:9: '-1' is less than 0"},
+		{PODS "p,1,1,99,1000,,,\n", "pods.csv:2:7: 99 devices: a node has at most 64"},
+		{PODS "p,1,1,2,0,,,\n", "pods.csv:2:7: 2 devices and nothing of them"},
+		{PODS "p,1,1,1,1,,,\np,1,1,1,1,,,\n",
+			"pods.csv:3:1: the name 'p' was there before"},
+		{PODS "p,1,1,1,1,,9,\nq,1,1,1,1,,8,\n",
+			"pods.csv:3:12: it arrives before the one above: sort the file by arrival"},
+		{"name,cpu_milli,memory_mib,num_gpu,gpu_milli,class\np,1,1,1,1,fast\n",
+			"pods.csv:2:11: 'fast' is no class: latency, normal or batch"},
+		{"name,cpu_milli,memory_mib,num_gpu,gpu_milli,rule\np,1,1,1,1,near\n",
+			"pods.csv:2:11: 'near' is no rule: free, together, apart or spread"},
+		{"name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time\n"
+			"p,1,1,1,1,5,4\n", "pods.csv:2:13: it ends before it begins"},
+	};
+	/* clang-format on */
+	(void)state;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		struct clv_trace_item item;
+		struct clv_error err = {0};
+
+		assert_int_equal(read_all(rows[i].text, true, &item, &err), -EINVAL);
+		assert_string_equal(err.msg, rows[i].message);
+	}
+}
+
+static void test_names(void **state)
+{
+	struct clv_names names = {0};
+	char name[16];
+
+	(void)state;
+	for (unsigned round = 0; round < 2; round++) {
+		for (unsigned i = 0; i < 5000; i++) {
+			snprintf(name, sizeof(name), "p%u", i * 7919 % 5000);
+			assert_int_equal(clv_names_add(&names, name), round == 0);
+		}
+	}
+	clv_names_done(&names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fleet),
+		cmocka_unit_test(test_wrong_fleets),
+		cmocka_unit_test(test_arrivals),
+		cmocka_unit_test(test_wrong_traces),
+		cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
