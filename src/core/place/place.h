@@ -31,6 +31,7 @@ int clv_placer_find(struct clv_placer *placer, const struct clv_place_request *r
 int clv_placer_place(struct clv_placer *placer, const struct clv_place_request *request,
 	uint32_t *ret_lease);
 
+struct clv_fleet *clv_placer_fleet(const struct clv_placer *placer);
 /* What its workload makes of the fleet; NULL with policies that do not learn. */
 const struct clv_frag *clv_placer_frag(const struct clv_placer *placer);
 /* All that it holds, without the fleet. */

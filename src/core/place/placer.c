@@ -99,6 +99,11 @@ struct clv_placer *clv_placer_free(struct clv_placer *placer)
 	return NULL;
 }
 
+struct clv_fleet *clv_placer_fleet(const struct clv_placer *placer)
+{
+	return placer->fleet;
+}
+
 const struct clv_frag *clv_placer_frag(const struct clv_placer *placer)
 {
 	return placer->frag;

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search takes leases away from a node, puts the request there and looks for places
+ * for those that were taken away, which may drive out others in turn while moves are
+ * left.  It tries on the fleet itself: a journal of what it took and gave back is run
+ * backwards, and since numbers of leases are given out again in the opposite order of
+ * their return, every lease has its own again. */
+#include "core/place/repack.h"
+
+#include "core/place/fit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define TRIES 1000000
+/* A node's movable leases beyond these stay where they are. */
+#define CANDIDATES_MAX 64
+/* Each move is a release and a take, and the request is one more take. */
+#define STEPS_MAX (2 * CLV_REPACK_MOVES_MAX + 1)
+
+struct step {
+	struct clv_place_request request;
+	struct clv_place_at at;
+	uint32_t lease;
+	bool is_take;
+};
+
+struct search {
+	struct clv_fleet *fleet;
+	struct clv_placer *placer;
+	const struct clv_repack_options *options;
+	struct clv_repack_plan *plan;
+	struct step steps[STEPS_MAX];
+	unsigned n_steps;
+	uint64_t tries_left;
+};
+
+struct clv_place_request clv_repack_request_of(
+	const struct clv_fleet *fleet, uint32_t number)
+{
+	const struct clv_fleet_lease *lease = &fleet->leases[number];
+	const struct clv_fleet_node *node = &fleet->nodes[lease->node];
+	struct clv_place_request request = {
+		.models = UINT64_C(1) << node->model,
+		.cpu_milli = lease->cpu_milli,
+		.memory_mib = lease->memory_mib,
+		.device_mib = lease->device_mib,
+		.milli = lease->milli,
+		.n_devices = (uint8_t)__builtin_popcountll(lease->devices),
+		.profile = lease->profile,
+		.class = (enum clv_class)lease->class,
+	};
+
+	if (lease->profile)
+		request.scheme = fleet->devices[node->first_device +
+						(uint32_t)__builtin_ctzll(lease->devices)]
+					 .scheme;
+	return request;
+}
+
+static int take(struct search *search, const struct clv_place_request *request,
+	const struct clv_place_at *at)
+{
+	struct step *step = &search->steps[search->n_steps];
+	int r = clv_fleet_take(search->fleet, request, at, &step->lease);
+
+	if (r < 0)
+		return r;
+	step->request = *request;
+	step->at = *at;
+	step->is_take = true;
+	search->n_steps++;
+	return 0;
+}
+
+/* Takes a lease from its place and writes the move down. */
+static void take_away(struct search *search, uint32_t number)
+{
+	const struct clv_fleet_lease *lease = &search->fleet->leases[number];
+	struct clv_repack_move *move = &search->plan->moves[search->plan->n_moves++];
+	struct step *step = &search->steps[search->n_steps++];
+
+	*step = (struct step){
+		.request = clv_repack_request_of(search->fleet, number),
+		.at = {.devices = lease->devices,
+			.node = lease->node,
+			.start = lease->start},
+		.lease = number,
+	};
+	*move = (struct clv_repack_move){
+		.request = step->request, .from = step->at, .lease = number};
+	clv_fleet_release(search->fleet, number);
+}
+
+/* Undoes all steps but the first n. */
+static void rewind_to(struct search *search, unsigned n)
+{
+	uint32_t lease;
+
+	while (search->n_steps > n) {
+		const struct step *step = &search->steps[--search->n_steps];
+
+		if (step->is_take) {
+			clv_fleet_release(search->fleet, step->lease);
+		} else {
+			clv_fleet_take(search->fleet, &step->request, &step->at, &lease);
+			search->plan->n_moves--;
+		}
+	}
+}
+
+/* What the search has put somewhere stays there. */
+static bool is_movable(const struct search *search, uint32_t lease)
+{
+	for (unsigned i = 0; i < search->n_steps; i++) {
+		if (search->steps[i].is_take && search->steps[i].lease == lease)
+			return false;
+	}
+	if (search->options->is_movable)
+		return search->options->is_movable(search->options->userdata, lease);
+	return search->fleet->leases[lease].group == 0;
+}
+
+static int make_fit(struct search *search, const struct clv_place_request *request,
+	unsigned n_left, struct clv_place_at *ret_at);
+
+/* Places for the moves from first to last, which may drive out others. */
+static int settle(struct search *search, unsigned first, unsigned last, unsigned n_left)
+{
+	unsigned n_before = search->plan->n_moves;
+	struct clv_place_request request;
+	int r;
+
+	if (first == last)
+		return 0;
+	request = search->plan->moves[first].request;
+	r = make_fit(search, &request, n_left, &search->plan->moves[first].to);
+	if (r < 0)
+		return r;
+	return settle(
+		search, first + 1, last, n_left - (search->plan->n_moves - n_before));
+}
+
+/* Leases of the node are away: whether the request fits there now, and they elsewhere. */
+static int try_node(struct search *search, uint32_t number,
+	const struct clv_place_request *request, unsigned first, unsigned n_left,
+	struct clv_place_at *ret_at)
+{
+	const struct clv_fleet_node *node = &search->fleet->nodes[number];
+	unsigned n_steps = search->n_steps;
+	struct clv_place_at at = {.node = number};
+	int r;
+
+	if (search->tries_left == 0)
+		return -EAGAIN;
+	search->tries_left--;
+	if (!clv_fit_node(search->fleet, node, request))
+		return -ENOSPC;
+	clv_pick_devices(search->fleet, node, request, CLV_PICK_TIGHTEST, &at);
+	r = take(search, request, &at);
+	if (r == 0)
+		r = settle(search, first, search->plan->n_moves, n_left);
+	if (r < 0)
+		rewind_to(search, n_steps);
+	else
+		*ret_at = at;
+	return r;
+}
+
+struct candidates {
+	uint32_t leases[CANDIDATES_MAX];
+	unsigned n;
+};
+
+/* Smallest first, so that of plans with as many moves the least is disturbed. */
+static void sort_candidates(const struct clv_fleet *fleet, struct candidates *candidates)
+{
+	for (unsigned i = 1; i < candidates->n; i++) {
+		uint32_t lease = candidates->leases[i];
+		unsigned at = i;
+
+		while (at > 0 && fleet->leases[candidates->leases[at - 1]].milli >
+					 fleet->leases[lease].milli) {
+			candidates->leases[at] = candidates->leases[at - 1];
+			at--;
+		}
+		candidates->leases[at] = lease;
+	}
+}
+
+static void find_candidates(
+	const struct search *search, uint32_t node, struct candidates *ret)
+{
+	const struct clv_fleet *fleet = search->fleet;
+
+	ret->n = 0;
+	for (uint32_t i = fleet->nodes[node].first_lease;
+		i != CLV_FLEET_NONE && ret->n < CANDIDATES_MAX;
+		i = fleet->leases[i].next) {
+		if (is_movable(search, i))
+			ret->leases[ret->n++] = i;
+	}
+	sort_candidates(fleet, ret);
+}
+
+/* What is sought for one request on one node. */
+struct aim {
+	const struct clv_place_request *request;
+	struct candidates candidates;
+	uint32_t node;
+	unsigned first;  /* of the plan's moves that are made for it */
+	unsigned n_left; /* moves that others may cost */
+};
+
+/* Every set of n_more of the candidates from index next on. */
+static int try_sets(struct search *search, const struct aim *aim, unsigned next,
+	unsigned n_more, struct clv_place_at *ret_at)
+{
+	if (n_more == 0)
+		return try_node(
+			search, aim->node, aim->request, aim->first, aim->n_left, ret_at);
+	for (unsigned i = next; i + n_more <= aim->candidates.n; i++) {
+		unsigned n_steps = search->n_steps;
+		int r;
+
+		take_away(search, aim->candidates.leases[i]);
+		r = try_sets(search, aim, i + 1, n_more - 1, ret_at);
+		if (r == 0)
+			return 0;
+		rewind_to(search, n_steps);
+		if (r != -ENOSPC)
+			return r;
+	}
+	return -ENOSPC;
+}
+
+/* Whether the node could take it if all that is on it were away. */
+static bool is_worth_a_look(const struct clv_fleet *fleet, uint32_t number,
+	const struct clv_place_request *request)
+{
+	const struct clv_fleet_node *node = &fleet->nodes[number];
+
+	return !node->is_lost && node->cpu_milli >= request->cpu_milli &&
+	       node->memory_mib >= request->memory_mib &&
+	       node->n_devices >= request->n_devices &&
+	       (!request->models || request->models >> node->model & 1);
+}
+
+/* As it is if it fits, else with leases of one node out of its way. */
+static int make_fit(struct search *search, const struct clv_place_request *request,
+	unsigned n_left, struct clv_place_at *ret_at)
+{
+	struct aim aim = {.request = request, .first = search->plan->n_moves};
+	int r = clv_placer_find(search->placer, request, ret_at);
+
+	if (r == 0)
+		return take(search, request, ret_at);
+	for (unsigned n_away = 1; r == -ENOSPC && n_away <= n_left; n_away++) {
+		aim.n_left = n_left - n_away;
+		for (aim.node = 0; r == -ENOSPC && aim.node < search->fleet->n_nodes;
+			aim.node++) {
+			if (!is_worth_a_look(search->fleet, aim.node, request))
+				continue;
+			find_candidates(search, aim.node, &aim.candidates);
+			r = try_sets(search, &aim, 0, n_away, ret_at);
+		}
+	}
+	return r;
+}
+
+int clv_repack_find(struct clv_fleet *fleet, struct clv_placer *placer,
+	const struct clv_place_request *request, const struct clv_repack_options *options,
+	struct clv_repack_plan *ret)
+{
+	struct clv_repack_plan plan = {0};
+	struct search search = {
+		.fleet = fleet,
+		.placer = placer,
+		.options = options,
+		.plan = &plan,
+		.tries_left = options->most_tries ? options->most_tries : TRIES,
+	};
+	unsigned most = options->most_moves && options->most_moves < CLV_REPACK_MOVES_MAX
+				? options->most_moves
+				: CLV_REPACK_MOVES_MAX;
+	int r = clv_fleet_check(fleet, request, NULL);
+
+	if (r < 0)
+		return r;
+	/* One move more each time, so that the first plan found has the fewest. */
+	r = -ENOSPC;
+	for (unsigned n = 0; r == -ENOSPC && n <= most; n++)
+		r = make_fit(&search, request, n, &plan.at);
+	if (r == 0)
+		*ret = plan;
+	rewind_to(&search, 0);
+	return r;
+}
+
+static bool is_as_planned(
+	const struct clv_fleet *fleet, const struct clv_repack_move *move)
+{
+	const struct clv_fleet_lease *lease = &fleet->leases[move->lease];
+
+	return move->lease < fleet->n_leases && lease->is_held &&
+	       lease->node == move->from.node && lease->devices == move->from.devices &&
+	       lease->start == move->from.start && lease->milli == move->request.milli;
+}
+
+int clv_repack_apply(struct clv_fleet *fleet, const struct clv_place_request *request,
+	struct clv_repack_plan *plan, uint32_t *ret_lease)
+{
+	struct clv_repack_plan done = {0};
+	struct search search = {.fleet = fleet, .plan = &done};
+	int r = 0;
+
+	for (unsigned i = 0; i < plan->n_moves; i++) {
+		if (!is_as_planned(fleet, &plan->moves[i]))
+			return -ESTALE;
+	}
+	for (unsigned i = 0; i < plan->n_moves; i++)
+		take_away(&search, plan->moves[i].lease);
+	r = take(&search, request, &plan->at);
+	for (unsigned i = 0; r == 0 && i < plan->n_moves; i++)
+		r = take(&search, &plan->moves[i].request, &plan->moves[i].to);
+	if (r < 0) {
+		rewind_to(&search, 0);
+		return r == -ENOMEM ? r : -ESTALE;
+	}
+	*ret_lease = search.steps[plan->n_moves].lease;
+	for (unsigned i = 0; i < plan->n_moves; i++)
+		plan->moves[i].lease = search.steps[plan->n_moves + 1 + i].lease;
+	return 0;
+}
+
+int clv_place_gang(struct clv_placer *placer, const struct clv_place_request *requests,
+	size_t n, uint32_t *ret_leases)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r = clv_placer_place(placer, &requests[i], &ret_leases[i]);
+
+		if (r == 0)
+			continue;
+		while (i-- > 0)
+			clv_fleet_release(clv_placer_fleet(placer), ret_leases[i]);
+		return r;
+	}
+	return 0;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves that make room: the fewest, the fleet untouched by the search, gangs placed
+ * wholly or not at all. */
+#include "place-world.h"
+
+#include "core/place/repack.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define N_NODES 3
+#define N_ROUNDS 400
+
+static const struct clv_fleet_node_spec two_devices = {
+	.model = "A", .cpu_milli = 32000, .memory_mib = 64000, .n_devices = 2};
+
+static struct clv_placer *placer_of(struct clv_fleet *fleet)
+{
+	struct clv_placer *placer = NULL;
+
+	assert_int_equal(clv_placer_new(fleet, clv_place_policy_find("best-fit"), NULL,
+				 NULL, &placer, NULL),
+		0);
+	return placer;
+}
+
+static uint32_t put(
+	struct clv_fleet *fleet, uint32_t node, uint64_t devices, uint16_t milli)
+{
+	struct clv_place_request request = {.milli = milli, .n_devices = 1};
+	struct clv_place_at at = {.devices = devices, .node = node};
+	uint32_t lease = CLV_FLEET_NONE;
+
+	assert_int_equal(clv_fleet_take(fleet, &request, &at, &lease), 0);
+	return lease;
+}
+
+static void check_audit(const struct clv_fleet *fleet)
+{
+	const char *wrong = clv_fleet_audit(fleet);
+
+	if (wrong)
+		fail_msg("%s", wrong);
+}
+
+static void test_one_move_is_enough(void **state)
+{
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_place_request two = {.milli = 1000, .n_devices = 2};
+	struct clv_repack_options options = {0};
+	struct clv_repack_plan plan;
+	struct clv_placer *placer;
+	uint32_t small, lease;
+
+	(void)state;
+	place_add_nodes(fleet, 2, two_devices);
+	put(fleet, 0, 1, 500);
+	put(fleet, 0, 2, 500);
+	small = put(fleet, 1, 1, 300);
+	placer = placer_of(fleet);
+	assert_int_equal(clv_repack_find(fleet, placer, &two, &options, &plan), 0);
+	assert_int_equal(plan.n_moves, 1);
+	assert_int_equal(plan.moves[0].lease, small);
+	assert_int_equal(plan.moves[0].to.node, 0);
+	assert_int_equal(plan.at.node, 1);
+	check_audit(fleet);
+	assert_int_equal(clv_repack_apply(fleet, &two, &plan, &lease), 0);
+	assert_int_equal(fleet->held_milli, 3300);
+	check_audit(fleet);
+	/* Now it is another fleet. */
+	assert_int_equal(clv_fleet_release(fleet, plan.moves[0].lease), 0);
+	assert_int_equal(clv_repack_apply(fleet, &two, &plan, &lease), -ESTALE);
+	check_audit(fleet);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+}
+
+static bool is_never(void *userdata, uint32_t lease)
+{
+	(void)lease;
+	return lease != *(uint32_t *)userdata;
+}
+
+static void test_what_may_not_move_stays(void **state)
+{
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_place_request two = {.milli = 1000, .n_devices = 2};
+	struct clv_repack_options options = {.is_movable = is_never};
+	struct clv_repack_plan plan;
+	struct clv_placer *placer;
+	uint32_t kept;
+
+	(void)state;
+	place_add_nodes(fleet, 2, two_devices);
+	put(fleet, 0, 1, 500);
+	put(fleet, 0, 2, 500);
+	kept = put(fleet, 1, 1, 300);
+	options.userdata = &kept;
+	placer = placer_of(fleet);
+	/* Two moves then: both halves to the other node. */
+	assert_int_equal(clv_repack_find(fleet, placer, &two, &options, &plan), 0);
+	assert_int_equal(plan.n_moves, 2);
+	assert_int_equal(plan.at.node, 0);
+	options.most_moves = 1;
+	assert_int_equal(clv_repack_find(fleet, placer, &two, &options, &plan), -ENOSPC);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+}
+
+/* Every way to give the request (0) and each lease a place: the fewest leases that are
+ * not where they were, where that is less than *best. */
+static void fewest(struct clv_fleet *fleet, const struct clv_place_request *requests,
+	const struct clv_place_at *were, unsigned n, unsigned i, unsigned n_moved,
+	unsigned *best)
+{
+	if (n_moved >= *best)
+		return;
+	if (i == n) {
+		*best = n_moved;
+		return;
+	}
+	for (unsigned place = 0; place < 4; place++) {
+		struct clv_place_at at = {
+			.node = place / 2, .devices = UINT64_C(1) << place % 2};
+		bool is_there = at.node == were[i].node && at.devices == were[i].devices;
+		uint32_t lease;
+
+		if (clv_fleet_take(fleet, &requests[i], &at, &lease) < 0)
+			continue;
+		fewest(fleet, requests, were, n, i + 1, n_moved + (i > 0 && !is_there),
+			best);
+		clv_fleet_release(fleet, lease);
+	}
+}
+
+/* Up to six leases on four devices. */
+static unsigned scatter(struct clv_fleet *fleet, struct clv_place_request *requests,
+	struct clv_place_at *were)
+{
+	static const uint16_t sizes[] = {200, 300, 400, 500, 600};
+	unsigned n = 1;
+
+	for (unsigned tries = 0; n < 7 && tries < 12; tries++) {
+		uint32_t lease;
+
+		requests[n] = (struct clv_place_request){
+			.milli = sizes[place_random(5)], .n_devices = 1};
+		were[n] = (struct clv_place_at){.node = place_random(2),
+			.devices = UINT64_C(1) << place_random(2)};
+		n += clv_fleet_take(fleet, &requests[n], &were[n], &lease) == 0;
+	}
+	return n;
+}
+
+static void test_fewest_by_brute_force(void **state)
+{
+	unsigned n_found = 0;
+
+	(void)state;
+	place_random_begin(7);
+	for (unsigned round = 0; round < N_ROUNDS; round++) {
+		struct clv_fleet *fleet = clv_fleet_new(), *empty = clv_fleet_new();
+		struct clv_place_request requests[8] = {0};
+		struct clv_place_at were[8] = {0};
+		struct clv_repack_options options = {.most_moves = 3};
+		struct clv_repack_plan plan = {0};
+		struct clv_placer *placer;
+		unsigned best = 4;
+		int r;
+
+		place_add_nodes(fleet, 2, two_devices);
+		place_add_nodes(empty, 2, two_devices);
+		requests[0] = (struct clv_place_request){
+			.milli = (uint16_t)(500 + 100 * place_random(6)), .n_devices = 1};
+		fewest(empty, requests, were, scatter(fleet, requests, were), 0, 0,
+			&best);
+		placer = placer_of(fleet);
+		r = clv_repack_find(fleet, placer, &requests[0], &options, &plan);
+		check_audit(fleet);
+		assert_int_equal(r, best <= 3 ? 0 : -ENOSPC);
+		if (r == 0)
+			assert_int_equal(plan.n_moves, best);
+		n_found += r == 0 && best > 0;
+		clv_placer_free(placer);
+		clv_fleet_free(fleet);
+		clv_fleet_free(empty);
+	}
+	assert_true(n_found > N_ROUNDS / 10);
+}
+
+/* On mixed fleets: the search leaves every byte alone, and its plans can be carried
+ * out. */
+static void test_plans_hold(void **state)
+{
+	(void)state;
+	place_random_begin(3);
+	for (unsigned round = 0; round < 60; round++) {
+		struct clv_fleet *fleet = place_fleet_mixed(N_NODES), *before;
+		struct clv_placer *placer = placer_of(fleet);
+		struct clv_repack_options options = {.most_moves = 2, .most_tries = 2000};
+
+		for (unsigned i = 0; i < 60; i++) {
+			struct clv_place_request request = place_random_request(fleet);
+			struct clv_repack_plan plan;
+			uint32_t lease;
+			int r;
+
+			before = clv_fleet_copy(fleet);
+			r = clv_repack_find(fleet, placer, &request, &options, &plan);
+			/* In what order a node's leases are linked means nothing. */
+			for (uint32_t k = 0; k < fleet->n_nodes; k++)
+				before->nodes[k].first_lease =
+					fleet->nodes[k].first_lease;
+			assert_memory_equal(before->nodes, fleet->nodes,
+				fleet->n_nodes * sizeof(*fleet->nodes));
+			assert_memory_equal(before->devices, fleet->devices,
+				fleet->n_devices * sizeof(*fleet->devices));
+			clv_fleet_free(before);
+			if (r == 0)
+				assert_int_equal(
+					clv_repack_apply(fleet, &request, &plan, &lease),
+					0);
+			check_audit(fleet);
+		}
+		clv_placer_free(placer);
+		clv_fleet_free(fleet);
+	}
+}
+
+static void test_gang(void **state)
+{
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_place_request gang[5] = {0};
+	struct clv_placer *placer;
+	uint32_t leases[5];
+
+	(void)state;
+	place_add_nodes(fleet, 2, two_devices);
+	placer = placer_of(fleet);
+	for (unsigned i = 0; i < 5; i++)
+		gang[i] = (struct clv_place_request){.milli = 1000, .n_devices = 1};
+	assert_int_equal(clv_place_gang(placer, gang, 5, leases), -ENOSPC);
+	assert_int_equal(fleet->n_held, 0);
+	assert_int_equal(clv_place_gang(placer, gang, 4, leases), 0);
+	assert_int_equal(fleet->held_milli, 4000);
+	check_audit(fleet);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_move_is_enough),
+		cmocka_unit_test(test_what_may_not_move_stays),
+		cmocka_unit_test(test_fewest_by_brute_force),
+		cmocka_unit_test(test_plans_hold),
+		cmocka_unit_test(test_gang),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
