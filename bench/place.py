@@ -14,6 +14,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import place_models
+import place_serve
 from tenants import BenchError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -155,14 +157,47 @@ def scale(context):
         context.add("place", case, "bytes", row["bytes_per_device"], "B")
 
 
-def run(context):
-    if not context.with_cleave:
-        return
-    if context.case is None or context.case.startswith("nodes-"):
-        scale(context)
-    if context.case is not None and context.case.startswith("nodes-"):
-        return
+def place_mig(context):
+    """Every way to place MIG instances online, against FGD at the same load and mix."""
+    rows = run_program(program(context, "place-mig"))
+    base = {(row["load"], row["mix"]): row["accepted"] for row in rows if row["way"] == BASE}
+    for row in rows:
+        case, way = f"mig-{row['mix']}-{row['load']}", row["way"]
+        if way == BASE:
+            context.add("place", case, BASE, row["accepted"], "%")
+            context.add("place", case, f"{BASE}_held", row["held"], "%")
+        elif way.startswith(OURS):
+            context.add("place", case, f"{way}_above",
+                        row["accepted"] - base[row["load"], row["mix"]], "%")
+        if way == f"{OURS}-admit-moves":
+            context.add("place", case, "held", row["held"], "%")
+            context.add("place", case, "moves", row["moves_per_hundred"], "")
+
+
+def replay(context):
     replays = Replays(context, traces())
     reproduce(context, replays)
     compare(context, replays)
     time_decisions(context, replays)
+
+
+def serve(context):
+    place_serve.run(context, program(context, "place-serve"), traces() / "parvagpu")
+
+
+def models(context):
+    place_models.run(context, program(context, "place-models"))
+
+
+# How the cases of a part begin, and who measures it.
+PARTS = {"nodes": scale, "mig": place_mig, "models": models, "serve": serve,
+         "replay": replay, "ours": replay, "speed": replay}
+
+
+def run(context):
+    if not context.with_cleave:
+        return
+    wanted = [part for name, part in PARTS.items()
+              if context.case is None or context.case.startswith(name)]
+    for part in dict.fromkeys(wanted):
+        part(context)

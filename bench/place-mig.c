@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Online placement of MIG instances: a hundred GPUs of 80 GB, one arrival a slot of a
+ * given mix, lives uniform, acceptance over the last 4,000 of 6,000 slots.  One JSON
+ * object for each load, mix and way of placing. */
+#include "base/cleanup.h"
+#include "core/place/admit.h"
+#include "core/place/repack.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define N_GPUS 100
+#define N_SLOTS 6000
+#define N_WARM 2000
+#define N_SEEDS 5
+#define N_PROFILES 6
+#define MOST_TRIES 1000000
+
+/* clang-format off */
+static const char *const profiles[N_PROFILES] = {
+	"1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"};
+static const double loads[] = {1.0, 1.3};
+static const struct { const char *name; unsigned parts[N_PROFILES]; } mixes[] = {
+	{"uniform",    {10, 10, 10, 10, 10, 10}},
+	{"skew-small", {30, 25, 20, 10, 10, 5}},
+	{"skew-big",   {5, 10, 10, 20, 25, 30}},
+	{"bimodal",    {30, 15, 5, 5, 15, 30}},
+};
+static const struct way { const char *name, *policy; unsigned most_moves; bool has_admit; } ways[] = {
+	{"first-fit",           "first-fit", 0, false},
+	{"best-fit",            "best-fit",  0, false},
+	{"fgd",                 "fgd",       0, false},
+	{"balance",             "balance",   0, false},
+	{"balance-moves",       "balance",   2, false},
+	{"balance-admit",       "balance",   0, true},
+	{"balance-admit-moves", "balance",   2, true},
+};
+/* clang-format on */
+
+struct tally {
+	uint64_t arrived, accepted, moved;
+	double held;
+};
+
+struct world {
+	struct clv_fleet *fleet;
+	struct clv_placer *placer;
+	struct clv_admit admit;
+	int64_t *ends; /* by lease: when; 0: it is none */
+	uint32_t n_ends;
+	struct tally tally;
+};
+
+static uint64_t random_state;
+
+static double random_part(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (double)(random_state >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+static void must(bool good)
+{
+	if (good)
+		return;
+	fprintf(stderr, "place-mig: out of memory, or not what was expected\n");
+	exit(1);
+}
+
+static struct clv_place_request request_of(
+	const struct clv_fleet *fleet, unsigned profile)
+{
+	int found =
+		clv_mig_profile_find(fleet->schemes[0].model, profiles[profile], NULL);
+
+	must(found >= 0);
+	return (struct clv_place_request){
+		.n_devices = 1, .scheme = 1, .profile = (uint8_t)(found + 1)};
+}
+
+static void world_begin(struct world *world, const unsigned *parts, const char *policy)
+{
+	struct clv_fleet_scheme scheme = {.model = clv_mig_model_find("A100-80GB")};
+	struct clv_workload workload = {0};
+
+	*world = (struct world){.fleet = clv_fleet_new()};
+	must(world->fleet && scheme.model &&
+		clv_fleet_add_scheme(world->fleet, &scheme) == 0);
+	for (unsigned i = 0; i < N_GPUS; i++)
+		must(clv_fleet_add_node(world->fleet,
+			     &(struct clv_fleet_node_spec){
+				     .model = "A100", .n_devices = 1, .scheme = 1},
+			     NULL) == 0);
+	for (unsigned i = 0; i < N_PROFILES; i++) {
+		struct clv_place_request request = request_of(world->fleet, i);
+
+		must(clv_workload_add(&workload, &request, parts[i]) == 0);
+	}
+	clv_workload_cut(&workload, 100);
+	must(clv_placer_new(world->fleet, clv_place_policy_find(policy), &workload, NULL,
+		     &world->placer, NULL) == 0);
+	clv_workload_done(&workload);
+	world->n_ends = N_GPUS * 16;
+	world->ends = calloc(world->n_ends, sizeof(*world->ends));
+	must(world->ends);
+}
+
+static void world_end(struct world *world)
+{
+	clv_placer_free(world->placer);
+	clv_fleet_free(world->fleet);
+	free(world->ends);
+}
+
+static void depart(struct world *world, int64_t now)
+{
+	for (uint32_t i = 0; i < world->n_ends; i++) {
+		if (world->ends[i] > 0 && world->ends[i] <= now) {
+			must(clv_fleet_release(world->fleet, i) == 0);
+			world->ends[i] = 0;
+		}
+	}
+}
+
+/* Lives go on where leases go. */
+static void follow_moves(struct world *world, const struct clv_repack_plan *before,
+	const struct clv_repack_plan *after)
+{
+	int64_t ends[CLV_REPACK_MOVES_MAX];
+
+	for (unsigned i = 0; i < before->n_moves; i++) {
+		ends[i] = world->ends[before->moves[i].lease];
+		world->ends[before->moves[i].lease] = 0;
+	}
+	for (unsigned i = 0; i < after->n_moves; i++)
+		world->ends[after->moves[i].lease] = ends[i];
+	world->tally.moved += after->n_moves;
+}
+
+static int place(struct world *world, const struct way *way,
+	const struct clv_place_request *request, uint32_t *ret_lease)
+{
+	struct clv_repack_options options = {
+		.most_moves = way->most_moves, .most_tries = MOST_TRIES};
+	struct clv_repack_plan plan, done;
+	int r = clv_placer_place(world->placer, request, ret_lease);
+
+	if (r != -ENOSPC || way->most_moves == 0)
+		return r;
+	r = clv_repack_find(world->fleet, world->placer, request, &options, &plan);
+	if (r < 0)
+		return r;
+	done = plan;
+	r = clv_repack_apply(world->fleet, request, &done, ret_lease);
+	if (r == 0)
+		follow_moves(world, &plan, &done);
+	return r;
+}
+
+static void arrive(struct world *world, const struct way *way, unsigned profile,
+	int64_t now, int64_t life)
+{
+	struct clv_place_request request = request_of(world->fleet, profile);
+	uint32_t milli = clv_fleet_request_milli(world->fleet, &request), lease;
+	bool is_taken = false;
+
+	clv_admit_see(&world->admit, milli, life);
+	if (!way->has_admit ||
+		clv_admit_is_worth(&world->admit, world->fleet, milli, life))
+		is_taken = place(world, way, &request, &lease) == 0;
+	if (is_taken)
+		world->ends[lease] = now + life;
+	if (now < N_WARM)
+		return;
+	world->tally.arrived++;
+	world->tally.accepted += is_taken;
+	world->tally.held +=
+		(double)world->fleet->held_milli / (double)world->fleet->milli;
+}
+
+static void run(
+	struct world *world, const struct way *way, const unsigned *parts, double load)
+{
+	double size = 0, all = 0, mean_life;
+
+	for (unsigned i = 0; i < N_PROFILES; i++) {
+		struct clv_place_request request = request_of(world->fleet, i);
+
+		all += parts[i];
+		size += parts[i] *
+			(double)clv_fleet_request_milli(world->fleet, &request) / 1000;
+	}
+	mean_life = load * N_GPUS / (size / all);
+	for (int64_t now = 0; now < N_SLOTS; now++) {
+		double draw = random_part() * all;
+		unsigned profile = 0;
+
+		while (profile < N_PROFILES - 1 && draw >= parts[profile])
+			draw -= parts[profile++];
+		depart(world, now);
+		arrive(world, way, profile, now,
+			1 + (int64_t)(random_part() * (2 * mean_life - 1)));
+	}
+}
+
+static void measure(const struct way *way, unsigned mix, double load)
+{
+	struct tally sum = {0};
+
+	for (unsigned seed = 1; seed <= N_SEEDS; seed++) {
+		struct world world;
+
+		random_state = seed * UINT64_C(0x9e3779b97f4a7c15);
+		world_begin(&world, mixes[mix].parts, way->policy);
+		run(&world, way, mixes[mix].parts, load);
+		sum.arrived += world.tally.arrived;
+		sum.accepted += world.tally.accepted;
+		sum.moved += world.tally.moved;
+		sum.held += world.tally.held;
+		world_end(&world);
+	}
+	printf("{\"load\": %.1f, \"mix\": \"%s\", \"way\": \"%s\", \"accepted\": %.3f, "
+	       "\"held\": %.3f, \"moves_per_hundred\": %.2f}\n",
+		load, mixes[mix].name, way->name,
+		100 * (double)sum.accepted / (double)sum.arrived,
+		100 * sum.held / (double)sum.arrived,
+		100 * (double)sum.moved / (double)(N_SEEDS * N_SLOTS));
+	fflush(stdout);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(loads); i++) {
+		for (unsigned mix = 0; mix < CLV_ARRAY_SIZE(mixes); mix++) {
+			for (size_t way = 0; way < CLV_ARRAY_SIZE(ways); way++)
+				measure(&ways[way], mix, loads[i]);
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The fewest GPUs that serve so many requests a second: into which MIG instances services
+ * are cut, and where these sit.  For GPUs of seven compute slices on a grid of eight
+ * (A100, H100 and after), exact. */
+
+/* Sizes of instances in compute slices. */
+enum {
+	CLV_SERVE_1G,
+	CLV_SERVE_2G,
+	CLV_SERVE_3G,
+	CLV_SERVE_4G,
+	CLV_SERVE_7G,
+	_CLV_SERVE_SIZES,
+};
+
+extern const uint8_t clv_serve_slices[_CLV_SERVE_SIZES];
+
+#define CLV_SERVE_GPUS_MAX 64
+#define CLV_SERVE_SERVICES_MAX 256
+
+struct clv_serve_service {
+	double rate; /* requests a second */
+	/* Of an instance of each size, within the service's latency; 0: it cannot be. */
+	double capacity[_CLV_SERVE_SIZES];
+};
+
+struct clv_serve_instance {
+	uint16_t gpu, service;
+	uint8_t size;  /* index of clv_serve_slices */
+	uint8_t start; /* on the grid */
+};
+
+struct clv_serve_plan {
+	struct clv_serve_instance *instances; /* to be freed */
+	size_t n_instances;
+	unsigned n_gpus;
+};
+
+/* 0; -ERANGE: a service that no instance can serve, or more than CLV_SERVE_GPUS_MAX;
+ * -EINVAL: more than CLV_SERVE_SERVICES_MAX; -ENOMEM. */
+int clv_serve_plan(const struct clv_serve_service *services, size_t n_services,
+	struct clv_serve_plan *ret);
