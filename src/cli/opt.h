@@ -115,6 +115,13 @@ struct clv_settings {
 	uint64_t time_ns;
 	uint64_t interval_ns;
 	const char *scdoc;
+	/* Fleets and traces. */
+	const char *policies;
+	const char *svg;
+	uint64_t seed;
+	uint64_t fill_percent;
+	uint64_t most_nodes;
+	uint32_t accept_ppm;
 	/* Flags, by their names. */
 	bool allow_ungated;
 	bool dry_run;
@@ -128,6 +135,7 @@ struct clv_settings {
 	bool same_device;
 	bool shared;
 	bool system;
+	bool times;
 	bool verbose;
 	bool version;
 	bool wanted;
@@ -188,6 +196,14 @@ extern const char *const clv_opt_busy[];
 		.choices = clv_opt_layout_formats,                                  \
 		.help = "How to print: yaml, the layout alone, or json, an object " \
 			"with the layout as a text in it"                           \
+	}
+
+#define CLV_OPT_SEED                                                               \
+	{                                                                          \
+		.name = "seed", .type = CLV_OPT_COUNT, .offset = CLV_OPT_AT(seed), \
+		.argument = "NUMBER",                                              \
+		.help = "What is drawn is drawn by this number (default "          \
+			"0): the same number, the same result"                     \
 	}
 
 #define CLV_OPT_YES                                                       \

@@ -19,6 +19,7 @@ struct clv_replay {
 	struct clv_replay_counts counts;
 	struct clv_replay_point curve[CLV_REPLAY_POINTS];
 	int64_t now_s;
+	int64_t first_s, last_s; /* of a curve over time; equal: it is one over load */
 };
 
 int clv_replay_new(struct clv_fleet *fleet, const struct clv_place_policy *policy,
@@ -103,16 +104,31 @@ static uint32_t count_in_use(const struct clv_fleet *fleet)
 	return n;
 }
 
+void clv_replay_over_time(struct clv_replay *replay, int64_t first_s, int64_t last_s)
+{
+	replay->first_s = first_s;
+	replay->last_s = last_s;
+}
+
+static double percent_of(const struct clv_replay *replay)
+{
+	if (replay->first_s == replay->last_s)
+		return round(100 * (double)replay->counts.arrived_milli /
+			     (double)replay->fleet->milli);
+	return round(100 * (double)(replay->now_s - replay->first_s) /
+		     (double)(replay->last_s - replay->first_s));
+}
+
 /* What takes a look at the whole fleet is looked at once a percent. */
 static void add_point(struct clv_replay *replay)
 {
 	double milli = (double)replay->fleet->milli;
-	double percent;
 	struct clv_replay_point *point;
+	double percent;
 
 	if (replay->fleet->milli == 0)
 		return;
-	percent = round(100 * (double)replay->counts.arrived_milli / milli);
+	percent = percent_of(replay);
 	if (percent >= CLV_REPLAY_POINTS)
 		return;
 	point = &replay->curve[(unsigned)percent];

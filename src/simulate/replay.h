@@ -10,7 +10,8 @@
  * why, and the curves of it against the load that arrived.  What does not fit when it
  * arrives is dropped, as in the published experiments.  One thread each. */
 
-/* The curve has a point for each percent of the fleet's compute that was asked for. */
+/* The curve has a point for each percent of the fleet's compute that was asked for,
+ * unless it is one over time. */
 #define CLV_REPLAY_POINTS 201
 
 struct clv_replay_point {
@@ -39,6 +40,8 @@ int clv_replay_new(struct clv_fleet *fleet, const struct clv_place_policy *polic
 	struct clv_error *err);
 struct clv_replay *clv_replay_free(struct clv_replay *replay);
 
+/* The curve has a point for each percent of this time instead of each percent of load. */
+void clv_replay_over_time(struct clv_replay *replay, int64_t first_s, int64_t last_s);
 /* One arrival; departures that are due before it happen first.  is_timed: item's times
  * count.  0, also where it was refused; -ENOMEM. */
 int clv_replay_arrive(

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/place/fleet.h"
+#include "simulate/trace.h"
+
+/* Fleets and traces in YAML, as people write them: docs/placement.md says what may be in
+ * them.  A trace lists requests, or says how they come: a generator's mix. */
+
+#define CLV_PLAN_MIX_MAX 256
+
+enum clv_plan_life {
+	CLV_PLAN_FIXED,
+	CLV_PLAN_UNIFORM, /* from 0 to twice the mean */
+	CLV_PLAN_EXPONENTIAL,
+	_CLV_PLAN_LIFE_MAX,
+};
+
+/* One entry of a trace: so many requests of a kind. */
+struct clv_plan_entry {
+	struct clv_place_request request;
+	uint64_t at_ns, for_ns; /* of a list; for_ns 0: for ever */
+	uint64_t count;         /* of a list: how many; of a mix: its weight */
+	bool is_of_no_model;
+	char name[64];
+};
+
+struct clv_plan_trace {
+	struct clv_plan_entry *entries;
+	size_t n_entries;
+	/* Of a mix; 0: the entries are a list. */
+	double per_hour;
+	uint64_t until_ns, mean_life_ns;
+	enum clv_plan_life life;
+};
+
+/* Adds what the document describes. -EINVAL with the place. */
+int clv_plan_read_fleet(const char *path, struct clv_fleet *fleet, struct clv_error *err);
+/* entries are to be freed.  A list is sorted by when its requests come. */
+int clv_plan_read_trace(const char *path, const struct clv_fleet *fleet,
+	struct clv_plan_trace *ret, struct clv_error *err);
