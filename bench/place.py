@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PUBLISHED = {"best-fit": "05-BestFit", "packing": "04-GpuPacking", "dot-product": "02-DotProd",
              "clustering": "03-GpuClustering", "fgd": "06-FGD"}
 OURS, BASE = "balance", "fgd"
+CHARTED = "random,dot-product,clustering,packing,best-fit,fgd,balance"
 FIRST_SEED = 42  # of the published list of ten
 TUNED = (42, 43, 44)  # what our policy was looked at with, all on the default trace
 SCALE = (1213, 3000, 10000, 30000, 100000)
@@ -174,8 +175,20 @@ def place_mig(context):
             context.add("place", case, "moves", row["moves_per_hundred"], "")
 
 
+def draw(context, openb):
+    """The chart beside the page, by the command that the page names."""
+    subprocess.run(
+        [Path(context.build) / "src/cli/cleave", "simulate",
+         openb / "openb_node_list_gpu_node.csv", openb / "openb_pod_list_default.csv",
+         "--fill", "130", "--seed", str(FIRST_SEED), "--policy", CHARTED, "--svg",
+         ROOT / "docs/placement.svg", "-o", "name"],
+        stdout=subprocess.DEVNULL, timeout=600, check=True)
+
+
 def replay(context):
     replays = Replays(context, traces())
+    if context.writes_docs:
+        draw(context, replays.openb)
     reproduce(context, replays)
     compare(context, replays)
     time_decisions(context, replays)

@@ -40,6 +40,8 @@ BENCHES = {
     "plan-all": plan.run_all,
     "console-all": console.run_all,
 }
+# Benches whose section is on a page of its own.
+PAGES = {"place": ROOT / "docs/placement.md"}
 # What --all adds to a bench.
 WHOLE = {"plan": "plan-all", "console": "console-all"}
 
@@ -54,6 +56,7 @@ class Context:
         self.case = options.case
         self.peer = options.peer
         self.peer_settings = options.peer_set
+        self.writes_docs = bool(options.write_docs)
         self.results = results
 
     def wants(self, case):
@@ -148,6 +151,13 @@ def run_all(options, results):
     return broken
 
 
+def write_docs(path, results):
+    for page in dict.fromkeys([Path(path), *PAGES.values()]):
+        rows = [r for r in results if PAGES.get(r.bench, Path(path)) == page]
+        if rows:
+            report.write_docs(page, rows, "./dev bench")
+
+
 def interrupted(*_):
     raise KeyboardInterrupt
 
@@ -171,7 +181,7 @@ def main(arguments=None):
     if failed:
         print(f"\n{len(failed)} of {len(results.results)} figures miss their target")
     if options.write_docs:
-        report.write_docs(options.write_docs, results.results, "./dev bench")
+        write_docs(options.write_docs, results.results)
     return 1 if failed or broken else 0
 
 

@@ -5,7 +5,8 @@
 
 /* On an empty fleet a request may cost so many times what the average one does; on a full
  * one nothing, and in between as the root of what is free.  Chosen on pooled capacity,
- * where no placement matters, and flat there from 12 to 20. */
+ * where no placement matters and it is flat from 12 to 20, and then on the mixes of
+ * docs/placement.md. */
 #define MOST_TIMES_MEAN 18.0
 
 void clv_admit_see(struct clv_admit *admit, uint32_t milli, int64_t stays_s)

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`cleave simulate` and `cleave fit`: files in, tables, JSON and charts out, no agent.
+
+Argument: the cleave program.
+"""
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples/placement"
+FLEET, WEEK, WANTED = (EXAMPLES / f"{name}.yaml" for name in ("fleet", "week", "wanted"))
+CLEAVE = "cleave"
+
+NODES = "sn,cpu_milli,memory_mib,gpu,model\na,64000,262144,4,A\nb,64000,262144,4,B\n"
+PODS = ("name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,arrives_s,stays_s\n"
+        "p,4000,1024,4,1000,A,0,10\nq,4000,1024,4,1000,A,5,10\nr,4000,1024,4,1000,A,12,10\n"
+        "s,4000,1024,5,1000,,13,1\nt,4000,1024,1,500,C,14,1\n")
+
+
+def cleave(*words):
+    return subprocess.run([CLEAVE, *map(str, words)], capture_output=True, text=True,
+                          timeout=120, check=False)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def items(self, *words, code=0):
+        done = cleave(*words, "-o", "json")
+        self.assertEqual((done.returncode, done.stderr), (code, ""))
+        return json.loads(done.stdout)["items"]
+
+
+class Simulate(Case):
+    def test_arrivals_and_departures(self):
+        files = self.file("nodes.csv", NODES), self.file("pods.csv", PODS)
+        stay, = self.items("simulate", *files, "-p", "balance")
+        go, = self.items("simulate", *files, "-p", "balance", "--times")
+        self.assertEqual((stay["placed"], stay["too_large"], stay["of_no_model"]), (1, 1, 1))
+        self.assertEqual((go["arrived"], go["placed"], go["refused"]), (5, 2, 3))
+        self.assertAlmostEqual(go["busy_device_hours"], 80 / 3600)
+
+    def test_the_same_seed_is_the_same_result(self):
+        words = ("simulate", FLEET, WEEK, "--times", "-p", "random,balance", "--seed")
+        first, again, other = (self.items(*words, seed) for seed in (1, 1, 2))
+        self.assertEqual(first, again)
+        self.assertNotEqual(first, other)
+
+    def test_policies_side_by_side_and_alone_agree(self):
+        words = ("simulate", FLEET, WEEK, "--fill", 120, "-p")
+        together = self.items(*words, "best-fit,fgd,balance")
+        for row in together:
+            self.assertEqual(self.items(*words, row["policy"]), [row])
+
+    def test_chart(self):
+        path = self.folder / "curves.svg"
+        done = cleave("simulate", FLEET, WEEK, "--fill", 50, "--svg", path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        names = {node.firstChild.data for node in
+                 xml.dom.minidom.parse(str(path)).getElementsByTagName("text")}
+        self.assertLess({"first-fit", "best-fit", "fgd", "balance"}, names)
+
+    def test_capacity(self):
+        nodes = self.file("nodes.csv", NODES)
+        pods = self.file("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n" + "".join(
+            f"p{i},1000,1024,1,1000\n" for i in range(100)))
+        rows = self.items("simulate", nodes, pods, "--accept", "97%")
+        self.assertEqual([(row["model"], row["nodes"]) for row in rows], [("A", 25), ("B", 25)])
+        self.assertEqual(rows[0]["accepted"], 1)
+        counts = [point["nodes"] for point in rows[0]["curve"]]
+        self.assertEqual(counts, sorted(counts))
+        few, _ = self.items("simulate", nodes, pods, "--accept", "97%", "--most-nodes", 10)
+        self.assertEqual((few["nodes"], few["accepted"]), (None, 0.4))
+
+    def test_wrong_files_say_where(self):
+        nodes, bad = self.file("nodes.csv", NODES), self.file("bad.csv", PODS + "p,1,1,1,1,,,\n")
+        for words, code, message in (
+                ((nodes, bad), 78, f"{bad}:7:1: the name 'p' was there before"),
+                ((bad, nodes), 78, f"{bad}:1:1: the column 'sn' is missing"),
+                ((nodes, self.folder / "none.csv"), 78, "No such file"),
+                ((FLEET, self.file("x.yaml", "version: 1\nmix: [{shar: 1}]\n")), 78,
+                 "x.yaml:2:8: "),
+                ((FLEET, WEEK, "-p", "fdg"), 64, "did you mean 'fgd'?"),
+                ((FLEET, WEEK, "--fill", 50, "--accept", "99%"), 64, "one of them")):
+            done = cleave("simulate", *words)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(message, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+
+class Fit(Case):
+    def test_what_fits_says_where(self):
+        items = self.items("fit", FLEET, WANTED)
+        self.assertEqual([item["fits"] for item in items], ["yes"] * 10)
+        self.assertEqual(items[0]["model"], "A100-80GB")
+        places = [(item["node"], item["devices"], item.get("start")) for item in items[1:]]
+        self.assertEqual(len(set(places)), 9)
+
+    def test_what_is_missing(self):
+        wanted = self.file("wanted.yaml", "version: 1\nrequests:\n"
+                           "  - {cpus: 200, devices: 1}\n  - {devices: 1, models: [T4]}\n"
+                           "  - {devices: 9}\n  - {devices: 1, device_memory: 100Gi}\n")
+        items = self.items("fit", FLEET, wanted, code=75)
+        self.assertEqual([item["missing"] for item in items], [
+            "processors beside free devices", "no node has one of its models",
+            "free devices on one node", "memory on devices with free compute"])
+
+
+if __name__ == "__main__":
+    CLEAVE = sys.argv.pop(1)
+    unittest.main(verbosity=2)
