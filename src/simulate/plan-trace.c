@@ -1,199 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulate/plan-file.h"
 
+#include "simulate/plan-read.h"
+
 #include "base/array.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/units.h"
-#include "base/yaml.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define MIB (UINT64_C(1) << 20)
-#define NODES_MAX 1000000
-#define PPM_PER_MILLI 1000
-
-CLV_DEFINE_CLEANUP(struct clv_yaml *, clv_yaml_free)
-
-/* --- scalars --- */
-
-static int read_version(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	uint64_t version;
-
-	(void)into;
-	return clv_yaml_read_number(value, 1, 1, &version, err);
-}
-
-static int read_u64(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	return clv_yaml_read_number(value, 1, NODES_MAX, into, err);
-}
-
-static int read_small(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	uint64_t number;
-	int r = clv_yaml_read_number(value, 0, CLV_PLACE_DEVICES_MAX, &number, err);
-
-	if (r >= 0)
-		*(uint8_t *)into = (uint8_t)number;
-	return r;
-}
-
-static int read_cpus(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	uint64_t number;
-	int r = clv_yaml_read_number(value, 0, 1000000, &number, err);
-
-	if (r >= 0)
-		*(uint32_t *)into = (uint32_t)number * 1000;
-	return r;
-}
-
-static int read_mib(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	uint64_t bytes;
-
-	if (clv_units_parse_bytes(clv_yaml_text(value), &bytes, err) < 0)
-		return clv_yaml_at_fault(value, err);
-	if (bytes / MIB > INT32_MAX)
-		return clv_yaml_fail(value, err, -ERANGE, "that is too much memory");
-	*(uint32_t *)into = (uint32_t)((bytes + MIB - 1) / MIB);
-	return 0;
-}
-
-static int read_share(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	uint32_t ppm;
-
-	if (clv_units_parse_fraction(clv_yaml_text(value), &ppm, err) < 0)
-		return clv_yaml_at_fault(value, err);
-	*(uint16_t *)into = (uint16_t)((ppm + PPM_PER_MILLI - 1) / PPM_PER_MILLI);
-	return 0;
-}
-
-static int read_ns(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	if (clv_units_parse_duration(clv_yaml_text(value), into, err) < 0)
-		return clv_yaml_at_fault(value, err);
-	return 0;
-}
-
-static int read_name(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	return clv_yaml_read_text(value, into, 64, err);
-}
-
-/* --- a fleet --- */
-
-struct node_entry {
-	char model[64];
-	uint64_t count;
-	uint32_t cpu_milli, memory_mib, device_mib;
-	uint8_t n_devices, n_numa;
-	bool is_mig;
-};
-
-static int read_mig(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	return clv_yaml_read_bool(value, into, err);
-}
-
-#define AT(member) offsetof(struct node_entry, member)
-/* clang-format off */
-static const struct clv_yaml_field node_fields[] = {
-	{"model",         read_name,  true,  AT(model)},
-	{"count",         read_u64,   false, AT(count)},
-	{"cpus",          read_cpus,  true,  AT(cpu_milli)},
-	{"memory",        read_mib,   true,  AT(memory_mib)},
-	{"devices",       read_small, true,  AT(n_devices)},
-	{"device_memory", read_mib,   false, AT(device_mib)},
-	{"numa",          read_small, false, AT(n_numa)},
-	{"mig",           read_mig,   false, AT(is_mig)},
-};
-/* clang-format on */
-#undef AT
-
-/* The scheme of a model that is divided by MIG, added where it is new. */
-static int scheme_of(struct clv_fleet *fleet, const char *model)
-{
-	struct clv_fleet_scheme scheme = {.model = clv_mig_model_find(model)};
-	int added;
-
-	if (!scheme.model)
-		return -ENOENT;
-	for (uint32_t i = 0; i < fleet->n_schemes; i++) {
-		if (fleet->schemes[i].model == scheme.model)
-			return (int)i + 1;
-	}
-	added = clv_fleet_add_scheme(fleet, &scheme);
-	return added < 0 ? added : added + 1;
-}
-
-static int read_node(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	struct node_entry entry = {.count = 1};
-	struct clv_fleet *fleet = into;
-	struct clv_fleet_node_spec spec;
-	int r = clv_yaml_read_map(
-		value, node_fields, CLV_ARRAY_SIZE(node_fields), &entry, err);
-	int scheme = 0;
-
-	if (r < 0)
-		return r;
-	if (entry.is_mig)
-		scheme = scheme_of(fleet, entry.model);
-	if (scheme < 0)
-		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.40s' is no model whose MIG profiles are known", entry.model);
-	spec = (struct clv_fleet_node_spec){
-		.model = entry.model,
-		.cpu_milli = entry.cpu_milli,
-		.memory_mib = entry.memory_mib,
-		.device_mib = entry.device_mib,
-		.n_devices = entry.n_devices,
-		.n_numa = entry.n_numa,
-		.scheme = (uint8_t)scheme,
-	};
-	for (uint64_t i = 0; r == 0 && i < entry.count; i++)
-		r = clv_fleet_add_node(fleet, &spec, err);
-	return r < 0 ? clv_yaml_at_fault(value, err) : 0;
-}
-
-static int read_nodes(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	return clv_yaml_read_list(value, read_node, *(struct clv_fleet **)into, err);
-}
-
-struct fleet_document {
-	struct clv_fleet *fleet;
-};
-
-static const struct clv_yaml_field fleet_fields[] = {
-	{"version", read_version, true, 0},
-	{"nodes", read_nodes, true, offsetof(struct fleet_document, fleet)},
-};
-
-int clv_plan_read_fleet(const char *path, struct clv_fleet *fleet, struct clv_error *err)
-{
-	CLV_CLEANUP(clv_yaml_freep) struct clv_yaml *yaml = NULL;
-	struct fleet_document document = {.fleet = fleet};
-	int r = clv_yaml_parse_file(path, &yaml, err);
-
-	if (r == 0)
-		r = clv_yaml_read_map(clv_yaml_root(yaml), fleet_fields,
-			CLV_ARRAY_SIZE(fleet_fields), &document, err);
-	if (r == 0 && fleet->n_nodes == 0)
-		return clv_yaml_fail(
-			clv_yaml_root(yaml), err, -EINVAL, "the fleet has no nodes");
-	return r;
-}
-
-/* --- a trace --- */
 
 struct entry_text {
 	struct clv_plan_entry entry;
@@ -215,19 +29,19 @@ static int read_models(struct clv_yaml_value value, void *into, struct clv_error
 #define AT(member) offsetof(struct entry_text, member)
 /* clang-format off */
 static const struct clv_yaml_field entry_fields[] = {
-	{"name",          read_name,   false, AT(entry.name)},
-	{"count",         read_u64,    false, AT(entry.count)},
-	{"weight",        read_u64,    false, AT(entry.count)},
-	{"cpus",          read_cpus,   false, AT(entry.request.cpu_milli)},
-	{"memory",        read_mib,    false, AT(entry.request.memory_mib)},
-	{"devices",       read_small,  false, AT(entry.request.n_devices)},
-	{"device_memory", read_mib,    false, AT(entry.request.device_mib)},
-	{"share",         read_share,  false, AT(entry.request.milli)},
-	{"profile",       read_name,   false, AT(profile)},
-	{"class",         read_name,   false, AT(class)},
+	{"name",          clv_plan_read_name,   false, AT(entry.name)},
+	{"count",         clv_plan_read_u64,    false, AT(entry.count)},
+	{"weight",        clv_plan_read_u64,    false, AT(entry.count)},
+	{"cpus",          clv_plan_read_cpus,   false, AT(entry.request.cpu_milli)},
+	{"memory",        clv_plan_read_mib,    false, AT(entry.request.memory_mib)},
+	{"devices",       clv_plan_read_small,  false, AT(entry.request.n_devices)},
+	{"device_memory", clv_plan_read_mib,    false, AT(entry.request.device_mib)},
+	{"share",         clv_plan_read_share,  false, AT(entry.request.milli)},
+	{"profile",       clv_plan_read_name,   false, AT(profile)},
+	{"class",         clv_plan_read_name,   false, AT(class)},
 	{"models",        read_models, false, 0},
-	{"at",            read_ns,     false, AT(entry.at_ns)},
-	{"for",           read_ns,     false, AT(entry.for_ns)},
+	{"at",            clv_plan_read_ns,     false, AT(entry.at_ns)},
+	{"for",           clv_plan_read_ns,     false, AT(entry.for_ns)},
 };
 /* clang-format on */
 #undef AT
@@ -358,12 +172,14 @@ static int read_rate(struct clv_yaml_value value, void *into, struct clv_error *
 
 static int read_until(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return read_ns(value, &((struct trace_reader *)into)->trace->until_ns, err);
+	return clv_plan_read_ns(
+		value, &((struct trace_reader *)into)->trace->until_ns, err);
 }
 
 static int read_mean(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return read_ns(value, &((struct trace_reader *)into)->trace->mean_life_ns, err);
+	return clv_plan_read_ns(
+		value, &((struct trace_reader *)into)->trace->mean_life_ns, err);
 }
 
 static int read_life(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -379,7 +195,7 @@ static int read_life(struct clv_yaml_value value, void *into, struct clv_error *
 
 /* clang-format off */
 static const struct clv_yaml_field trace_fields[] = {
-	{"version",   read_version, true,  0},
+	{"version",   clv_plan_read_version, true,  0},
 	{"requests",  read_list,    false, 0},
 	{"mix",       read_mix,     false, 0},
 	{"per_hour",  read_rate,    false, 0},
@@ -419,7 +235,7 @@ static int check_trace(const struct trace_reader *reader, struct clv_yaml_value 
 int clv_plan_read_trace(const char *path, const struct clv_fleet *fleet,
 	struct clv_plan_trace *ret, struct clv_error *err)
 {
-	CLV_CLEANUP(clv_yaml_freep) struct clv_yaml *yaml = NULL;
+	_cleanup_yaml_ struct clv_yaml *yaml = NULL;
 	struct clv_plan_trace trace = {.life = CLV_PLAN_EXPONENTIAL};
 	struct trace_reader reader = {.fleet = fleet, .trace = &trace};
 	int r = clv_yaml_parse_file(path, &yaml, err);
