@@ -32,6 +32,7 @@ const struct clv_verb *const clv_verbs[] = {
 	&clv_verb_uncordon,
 	&clv_verb_simulate,
 	&clv_verb_fit,
+	&clv_verb_defrag,
 	&clv_verb_advise,
 	&clv_verb_profile,
 	&clv_verb_events,

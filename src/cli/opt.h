@@ -121,6 +121,7 @@ struct clv_settings {
 	uint64_t seed;
 	uint64_t fill_percent;
 	uint64_t most_nodes;
+	uint64_t most_moves;
 	uint32_t accept_ppm;
 	/* Flags, by their names. */
 	bool allow_ungated;

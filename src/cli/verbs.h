@@ -23,6 +23,7 @@ extern const struct clv_verb clv_verb_drain;
 extern const struct clv_verb clv_verb_uncordon;
 extern const struct clv_verb clv_verb_simulate;
 extern const struct clv_verb clv_verb_fit;
+extern const struct clv_verb clv_verb_defrag;
 extern const struct clv_verb clv_verb_advise;
 extern const struct clv_verb clv_verb_profile;
 extern const struct clv_verb clv_verb_events;

@@ -23,11 +23,17 @@ struct clv_plan_entry {
 	uint64_t count;         /* of a list: how many; of a mix: its weight */
 	bool is_of_no_model;
 	char name[64];
+	size_t number; /* in its list, from 0 */
+	/* Of what is placed already. */
+	struct clv_place_at at;
+	bool is_fixed; /* it may not be moved */
 };
 
 struct clv_plan_trace {
 	struct clv_plan_entry *entries;
 	size_t n_entries;
+	struct clv_plan_entry *placed; /* already */
+	size_t n_placed;
 	/* Of a mix; 0: the entries are a list. */
 	double per_hour;
 	uint64_t until_ns, mean_life_ns;
@@ -36,6 +42,7 @@ struct clv_plan_trace {
 
 /* Adds what the document describes. -EINVAL with the place. */
 int clv_plan_read_fleet(const char *path, struct clv_fleet *fleet, struct clv_error *err);
-/* entries are to be freed.  A list is sorted by when its requests come. */
+/* For clv_plan_trace_done().  A list is sorted by when its requests come. */
 int clv_plan_read_trace(const char *path, const struct clv_fleet *fleet,
 	struct clv_plan_trace *ret, struct clv_error *err);
+void clv_plan_trace_done(struct clv_plan_trace *trace);

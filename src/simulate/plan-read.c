@@ -34,6 +34,16 @@ int clv_plan_read_small(struct clv_yaml_value value, void *into, struct clv_erro
 	return r;
 }
 
+int clv_plan_read_index(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint64_t number;
+	int r = clv_yaml_read_number(value, 0, COUNT_MAX, &number, err);
+
+	if (r >= 0)
+		*(uint32_t *)into = (uint32_t)number;
+	return r;
+}
+
 int clv_plan_read_cpus(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	uint64_t number;

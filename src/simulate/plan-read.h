@@ -12,6 +12,8 @@ int clv_plan_read_version(struct clv_yaml_value value, void *into, struct clv_er
 int clv_plan_read_u64(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* uint8_t, up to CLV_PLACE_DEVICES_MAX. */
 int clv_plan_read_small(struct clv_yaml_value value, void *into, struct clv_error *err);
+/* uint32_t, from 0 to a million. */
+int clv_plan_read_index(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* uint32_t, in thousandths. */
 int clv_plan_read_cpus(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* uint32_t, rounded up. */

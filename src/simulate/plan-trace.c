@@ -26,6 +26,22 @@ static int read_models(struct clv_yaml_value value, void *into, struct clv_error
 	return 0;
 }
 
+/* Numbers of devices, from 0, as bits. */
+static int read_device(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	uint64_t number, *devices = into;
+	int r = clv_yaml_read_number(value, 0, CLV_PLACE_DEVICES_MAX - 1, &number, err);
+
+	if (r >= 0)
+		*devices |= UINT64_C(1) << number;
+	return r;
+}
+
+static int read_devices(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_device, into, err);
+}
+
 #define AT(member) offsetof(struct entry_text, member)
 /* clang-format off */
 static const struct clv_yaml_field entry_fields[] = {
@@ -39,9 +55,22 @@ static const struct clv_yaml_field entry_fields[] = {
 	{"share",         clv_plan_read_share,  false, AT(entry.request.milli)},
 	{"profile",       clv_plan_read_name,   false, AT(profile)},
 	{"class",         clv_plan_read_name,   false, AT(class)},
-	{"models",        read_models, false, 0},
+	{"models",        read_models,          false, 0},
 	{"at",            clv_plan_read_ns,     false, AT(entry.at_ns)},
 	{"for",           clv_plan_read_ns,     false, AT(entry.for_ns)},
+};
+static const struct clv_yaml_field placed_fields[] = {
+	{"name",          clv_plan_read_name,   false, AT(entry.name)},
+	{"node",          clv_plan_read_index,  true,  AT(entry.at.node)},
+	{"on",            read_devices,         false, AT(entry.at.devices)},
+	{"start",         clv_plan_read_small,  false, AT(entry.at.start)},
+	{"fixed",         clv_plan_read_flag,   false, AT(entry.is_fixed)},
+	{"cpus",          clv_plan_read_cpus,   false, AT(entry.request.cpu_milli)},
+	{"memory",        clv_plan_read_mib,    false, AT(entry.request.memory_mib)},
+	{"device_memory", clv_plan_read_mib,    false, AT(entry.request.device_mib)},
+	{"share",         clv_plan_read_share,  false, AT(entry.request.milli)},
+	{"profile",       clv_plan_read_name,   false, AT(profile)},
+	{"class",         clv_plan_read_name,   false, AT(class)},
 };
 /* clang-format on */
 #undef AT
@@ -140,7 +169,34 @@ static int read_entry(struct clv_yaml_value value, void *into, struct clv_error 
 	if (!entry)
 		return clv_yaml_fail(value, err, -ENOMEM, "out of memory");
 	*entry = text.entry;
+	entry->number = trace->n_entries - 1;
 	return finish_entry(reader, value, &text, entry, err);
+}
+
+static int read_placed_entry(
+	struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct entry_text text = {.entry = {.count = 1}};
+	struct trace_reader *reader = into;
+	struct clv_plan_trace *trace = reader->trace;
+	struct clv_plan_entry *entry;
+	int r = clv_yaml_read_map(
+		value, placed_fields, CLV_ARRAY_SIZE(placed_fields), &text, err);
+
+	if (r < 0)
+		return r;
+	entry = CLV_APPEND(trace->placed, trace->n_placed);
+	if (!entry)
+		return clv_yaml_fail(value, err, -ENOMEM, "out of memory");
+	*entry = text.entry;
+	entry->number = trace->n_placed - 1;
+	entry->request.n_devices = (uint8_t)__builtin_popcountll(entry->at.devices);
+	return finish_entry(reader, value, &text, entry, err);
+}
+
+static int read_placed(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_list(value, read_placed_entry, into, err);
 }
 
 static int read_list(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -197,6 +253,7 @@ static int read_life(struct clv_yaml_value value, void *into, struct clv_error *
 static const struct clv_yaml_field trace_fields[] = {
 	{"version",   clv_plan_read_version, true,  0},
 	{"requests",  read_list,    false, 0},
+	{"placed",    read_placed,  false, 0},
 	{"mix",       read_mix,     false, 0},
 	{"per_hour",  read_rate,    false, 0},
 	{"until",     read_until,   false, 0},
@@ -211,7 +268,7 @@ static int compare_entries(const void *a, const void *b)
 
 	if (one->at_ns != other->at_ns)
 		return one->at_ns < other->at_ns ? -1 : 1;
-	return one < other ? -1 : one > other;
+	return one->number < other->number ? -1 : one->number > other->number;
 }
 
 static int check_trace(const struct trace_reader *reader, struct clv_yaml_value root,
@@ -246,7 +303,7 @@ int clv_plan_read_trace(const char *path, const struct clv_fleet *fleet,
 	if (r == 0)
 		r = check_trace(&reader, clv_yaml_root(yaml), err);
 	if (r < 0) {
-		free(trace.entries);
+		clv_plan_trace_done(&trace);
 		return r;
 	}
 	if (reader.has_list)
@@ -254,4 +311,11 @@ int clv_plan_read_trace(const char *path, const struct clv_fleet *fleet,
 			compare_entries);
 	*ret = trace;
 	return 0;
+}
+
+void clv_plan_trace_done(struct clv_plan_trace *trace)
+{
+	free(trace->entries);
+	free(trace->placed);
+	*trace = (struct clv_plan_trace){0};
 }

@@ -210,6 +210,9 @@ static int open_plan(struct clv_source *source, const char *path, struct clv_err
 	int r = clv_plan_read_trace(path, source->fleet, &source->plan, err);
 
 	source->next = source->plan.per_hour > 0 ? next_of_mix : next_of_list;
+	if (r == 0 && source->plan.n_placed > 0)
+		return clv_error_set(err, -EINVAL,
+			"%.200s: what is placed already is for cleave defrag", path);
 	return r;
 }
 
@@ -250,7 +253,7 @@ struct clv_source *clv_source_close(struct clv_source *source)
 		clv_trace_end(&source->csv);
 		fclose(source->file);
 	}
-	free(source->plan.entries);
+	clv_plan_trace_done(&source->plan);
 	free(source->items);
 	free(source);
 	return NULL;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`cleave simulate` and `cleave fit`: files in, tables, JSON and charts out, no agent.
+"""`cleave simulate`, `cleave fit` and `cleave defrag`: files in, tables, JSON and charts out, no agent.
 
 Argument: the cleave program.
 """
@@ -117,6 +117,28 @@ class Fit(Case):
         self.assertEqual([item["missing"] for item in items], [
             "processors beside free devices", "no node has one of its models",
             "free devices on one node", "memory on devices with free compute"])
+
+
+class Defrag(Case):
+    NODES, CROWDED = EXAMPLES / "nodes.yaml", EXAMPLES / "crowded.yaml"
+
+    def test_one_move(self):
+        self.assertEqual(self.items("defrag", self.NODES, self.CROWDED), [
+            {"for": "training", "do": "move", "lease": "images", "from": "node 1: 0",
+             "to": "node 0: 0"},
+            {"for": "training", "do": "place", "to": "node 1: 0,1"}])
+
+    def test_what_is_fixed_stays(self):
+        text = self.CROWDED.read_text().replace("share: 0.3", "fixed: yes, share: 0.3")
+        items = self.items("defrag", self.NODES, self.file("fixed.yaml", text), code=75)
+        self.assertEqual(items, [{"for": "training", "do": "cannot fit"}])
+
+    def test_what_is_placed_must_have_room(self):
+        text = self.CROWDED.read_text().replace("node: 1", "node: 0")
+        text = text.replace("share: 0.3", "share: 0.6")
+        done = cleave("defrag", self.NODES, self.file("twice.yaml", text))
+        self.assertEqual((done.returncode, done.stdout), (78, ""))
+        self.assertIn("number 3 has no room on node 0: taken", done.stderr)
 
 
 if __name__ == "__main__":
