@@ -132,7 +132,7 @@ static void tell(struct state *state, const struct clv_plan_entry *wanted,
 static void follow(struct state *state, const struct clv_repack_plan *before,
 	const struct clv_repack_plan *after, const struct clv_plan_entry *wanted)
 {
-	const struct clv_plan_entry *moved[CLV_REPACK_MOVES_MAX];
+	const struct clv_plan_entry *moved[CLV_REPACK_MOVES_MAX] = {NULL};
 
 	for (unsigned i = 0; i < before->n_moves; i++) {
 		moved[i] = state->by_lease[before->moves[i].lease];

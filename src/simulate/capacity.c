@@ -88,7 +88,7 @@ int clv_capacity_find(const struct clv_runs *runs, const struct clv_place_policy
 	}
 	while (r == 0 && now >= accepted && high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
-		double there;
+		double there = 0;
 
 		r = try_nodes(runs, policy, kind, middle, &capacity, &there, err);
 		if (there >= accepted)

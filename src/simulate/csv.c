@@ -202,7 +202,7 @@ int clv_csv_read_u64(const struct clv_csv *csv, const struct clv_csv_field *fiel
 int clv_csv_read_u32(const struct clv_csv *csv, const struct clv_csv_field *field,
 	void *into, struct clv_error *err)
 {
-	uint64_t number;
+	uint64_t number = 0;
 	int r = read_number(csv, field, INT32_MAX, &number, err);
 
 	if (r == 0)

@@ -107,6 +107,8 @@ static int next_of_mix(
 		return 0;
 	for (size_t k = 0; k < plan->n_entries; k++)
 		weight += plan->entries[k].count;
+	if (weight == 0)
+		return 0;
 	left = draw(source) % weight;
 	while (left >= plan->entries[i].count)
 		left -= plan->entries[i++].count;

@@ -127,7 +127,7 @@ static bool try_pressure(
 			search->steps_left < TRY_STEPS ? search->steps_left : TRY_STEPS,
 	};
 	uint64_t n_steps = packing.steps_left;
-	uint8_t model[CLV_MODELS_MAX];
+	uint8_t model[CLV_MODELS_MAX] = {0};
 	double spare = search->n_gpus * search->memory -
 		       make_items(search, pressure, &packing, model);
 	/* All bins together leave just what is spare, and sums of parts are rounded. */
