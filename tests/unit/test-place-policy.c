@@ -199,6 +199,27 @@ static void test_alone_in_class(void **state)
 	clv_fleet_free(fleet);
 }
 
+/* Nodes that differ in the classes of their leases alone have scores of their own. */
+static void test_classes_are_part_of_the_state(void **state)
+{
+	struct clv_place_request small = {
+		.milli = 500, .n_devices = 1, .class = CLV_CLASS_BATCH};
+	struct clv_place_request latency = {
+		.milli = 500, .n_devices = 1, .class = CLV_CLASS_LATENCY};
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_place_at at = {.devices = 1};
+	uint32_t lease;
+
+	(void)state;
+	place_add_nodes(fleet, 2, four_devices);
+	assert_true(fleet->nodes[0].state == fleet->nodes[1].state);
+	assert_int_equal(clv_fleet_take(fleet, &small, &at, &lease), 0);
+	at.node = 1;
+	assert_int_equal(clv_fleet_take(fleet, &latency, &at, &lease), 0);
+	assert_true(fleet->nodes[0].state != fleet->nodes[1].state);
+	clv_fleet_free(fleet);
+}
+
 static void test_empty_fleet_and_no_workload(void **state)
 {
 	struct clv_place_request request = {.milli = 100, .n_devices = 1};
@@ -226,6 +247,7 @@ int main(void)
 		cmocka_unit_test(test_rules_of_groups),
 		cmocka_unit_test(test_together_does_not_leave),
 		cmocka_unit_test(test_alone_in_class),
+		cmocka_unit_test(test_classes_are_part_of_the_state),
 		cmocka_unit_test(test_empty_fleet_and_no_workload),
 	};
 

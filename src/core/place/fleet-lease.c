@@ -34,8 +34,14 @@ static uint64_t state_of(const struct clv_fleet *fleet, const struct clv_fleet_n
 		const struct clv_fleet_device *device =
 			&fleet->devices[node->first_device + i];
 
-		hash = mix(hash, (uint64_t)device->free_milli << 32 | device->free_mib);
-		hash = mix(hash, (uint64_t)device->units << 8 | device->scheme);
+		hash = mix(hash, (uint64_t)device->memory_mib << 32 | device->free_mib);
+		hash = mix(hash, (uint64_t)device->free_milli << 48 |
+					 (uint64_t)device->units << 16 |
+					 (uint64_t)device->scheme << 8 | device->numa);
+		hash = mix(
+			hash, (uint64_t)device->n_leases[CLV_CLASS_LATENCY] << 32 |
+				      (uint64_t)device->n_leases[CLV_CLASS_NORMAL] << 16 |
+				      device->n_leases[CLV_CLASS_BATCH]);
 	}
 	for (unsigned i = 0; i < CLV_FLEET_SIZES; i++)
 		hash = mix(hash, node->n_leases[i]);
