@@ -30,15 +30,20 @@ int clv_fleet_check(const struct clv_fleet *fleet,
 	return 0;
 }
 
+uint32_t clv_fleet_profile_milli(
+	const struct clv_fleet *fleet, uint8_t scheme, uint8_t profile)
+{
+	const struct clv_mig_model *model = fleet->schemes[scheme - 1].model;
+
+	return CLV_PLACE_WHOLE * model->profiles[profile - 1].size / model->grid;
+}
+
 uint32_t clv_fleet_request_milli(
 	const struct clv_fleet *fleet, const struct clv_place_request *request)
 {
-	const struct clv_mig_model *model;
-
 	if (!request->profile)
 		return (uint32_t)request->milli * request->n_devices;
-	model = fleet->schemes[request->scheme - 1].model;
-	return CLV_PLACE_WHOLE * model->profiles[request->profile - 1].size / model->grid;
+	return clv_fleet_profile_milli(fleet, request->scheme, request->profile);
 }
 
 /* Of the devices that would do, those of one NUMA node: of the nodes with enough of them

@@ -79,18 +79,15 @@ void clv_fleet_put_partition(struct clv_fleet *fleet, uint32_t number, uint8_t p
 	const struct clv_mig_model *model = fleet->schemes[device->scheme - 1].model;
 	struct clv_mig_instance instance = {.profile = profile, .start = start};
 	struct clv_mig_set *set = &fleet->sets[number];
-	unsigned n_taken;
 
 	if (is_put)
 		clv_mig_set_put(model, set, instance);
 	else
 		clv_mig_set_remove(model, set, instance);
 	device->units = set->units;
-	n_taken = (unsigned)__builtin_popcount(set->units);
 	device->free_milli =
-		(uint16_t)(CLV_PLACE_WHOLE * (model->grid - n_taken) / model->grid);
-	device->free_mib = (uint32_t)((uint64_t)device->memory_mib *
-				      (model->grid - n_taken) / model->grid);
+		(uint16_t)clv_fleet_left_of(model, device->units, CLV_PLACE_WHOLE);
+	device->free_mib = clv_fleet_left_of(model, device->units, device->memory_mib);
 }
 
 static void add_to_device(struct clv_fleet *fleet, uint32_t number,

@@ -106,6 +106,15 @@ struct clv_place_at {
 	uint8_t start; /* of a profile, in units */
 };
 
+/* What a grid with these units taken leaves of a device's amount of anything. */
+static inline uint32_t clv_fleet_left_of(
+	const struct clv_mig_model *model, uint16_t units, uint32_t amount)
+{
+	unsigned n_left = model->grid - (unsigned)__builtin_popcount(units);
+
+	return (uint32_t)((uint64_t)amount * n_left / model->grid);
+}
+
 /* NULL without memory. */
 struct clv_fleet *clv_fleet_new(void);
 struct clv_fleet *clv_fleet_free(struct clv_fleet *fleet);
@@ -128,7 +137,10 @@ int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec
 int clv_fleet_check(const struct clv_fleet *fleet,
 	const struct clv_place_request *request, struct clv_error *err);
 
-/* Compute of all that it asks for; of a profile, its part of the device. */
+/* Its part of a device, in thousandths. */
+uint32_t clv_fleet_profile_milli(
+	const struct clv_fleet *fleet, uint8_t scheme, uint8_t profile);
+/* Compute of all that it asks for. */
 uint32_t clv_fleet_request_milli(
 	const struct clv_fleet *fleet, const struct clv_place_request *request);
 

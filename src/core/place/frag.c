@@ -166,9 +166,7 @@ static struct clv_fleet_device with_partition(const struct clv_fleet *fleet,
 
 	after.units = (uint16_t)(after.units | ((1u << size) - 1) << start);
 	after.free_milli =
-		(uint16_t)(CLV_PLACE_WHOLE *
-			   (model->grid - (unsigned)__builtin_popcount(after.units)) /
-			   model->grid);
+		(uint16_t)clv_fleet_left_of(model, after.units, CLV_PLACE_WHOLE);
 	return after;
 }
 

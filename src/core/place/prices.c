@@ -6,13 +6,8 @@ static uint64_t milli_of(
 {
 	uint64_t milli = shape->milli;
 
-	if (shape->profile && shape->scheme <= fleet->n_schemes) {
-		const struct clv_mig_model *model =
-			fleet->schemes[shape->scheme - 1].model;
-
-		milli = CLV_PLACE_WHOLE * model->profiles[shape->profile - 1].size /
-			model->grid;
-	}
+	if (shape->profile && shape->scheme <= fleet->n_schemes)
+		milli = clv_fleet_profile_milli(fleet, shape->scheme, shape->profile);
 	return milli * shape->n_devices * shape->weight;
 }
 
