@@ -40,6 +40,7 @@ static int try_nodes(const struct clv_runs *like, const struct clv_place_policy 
 	const struct clv_replay_counts *counts;
 	int r = fleet_of(like->runs[0].fleet, kind, n, &run.fleet, err);
 
+	runs.options.was_read = capacity->n_points > 0;
 	if (r == 0)
 		r = clv_runs_learn(&runs, run.fleet, err);
 	if (r == 0)

@@ -28,7 +28,7 @@ static int grow(struct clv_names *names)
 {
 	struct clv_names larger = {.n_slots = names->n_slots ? 2 * names->n_slots : 1024};
 
-	if (2 * names->n_hashes < names->n_slots)
+	if (4 * names->n_hashes < 3 * names->n_slots)
 		return 0;
 	larger.hashes = calloc(larger.n_slots, sizeof(*larger.hashes));
 	if (!larger.hashes)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Names that were met, by a hash of 64 bits each: among a hundred million of them, two
- * that differ are taken for one in one of 3,700 files.  16 bytes or more a name.  Zeroed
+ * that differ are taken for one in one of 3,700 files.  11 bytes or more a name.  Zeroed
  * is empty. */
 struct clv_names {
 	uint64_t *hashes; /* 0 is empty */

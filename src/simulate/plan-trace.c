@@ -78,6 +78,7 @@ static const struct clv_yaml_field placed_fields[] = {
 struct trace_reader {
 	const struct clv_fleet *fleet;
 	struct clv_plan_trace *trace;
+	struct clv_names names;
 	bool has_mix, has_list;
 };
 
@@ -128,8 +129,14 @@ static int finish_entry(struct trace_reader *reader, struct clv_yaml_value value
 	const struct entry_text *text, struct clv_plan_entry *entry,
 	struct clv_error *err)
 {
-	int r = 0;
+	int r = entry->name[0] ? clv_names_add(&reader->names, entry->name) : 1;
 
+	if (r < 0)
+		return clv_yaml_fail(value, err, r, "out of memory");
+	if (r == 0)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"the name '%.60s' was there before", entry->name);
+	r = 0;
 	entry->request.class = CLV_CLASS_NORMAL;
 	if (text->class[0]) {
 		entry->request.class = clv_class_from_string(text->class);
@@ -302,6 +309,7 @@ int clv_plan_read_trace(const char *path, const struct clv_fleet *fleet,
 			CLV_ARRAY_SIZE(trace_fields), &reader, err);
 	if (r == 0)
 		r = check_trace(&reader, clv_yaml_root(yaml), err);
+	clv_names_done(&reader.names);
 	if (r < 0) {
 		clv_plan_trace_done(&trace);
 		return r;

@@ -31,6 +31,7 @@ int clv_runs_learn(
 	clv_source_close(source);
 	if (r < 0)
 		return r;
+	runs->options.was_read = true;
 	clv_workload_cut(&runs->workload, TYPICAL_PERCENT);
 	if (runs->n_arrivals == 0)
 		return clv_error_set(

@@ -203,6 +203,7 @@ static int open_csv(struct clv_source *source, const char *path, struct clv_erro
 		return clv_error_errno(err, errno, "%.200s", path);
 	r = clv_trace_begin(&source->csv, source->file, path, source->fleet, err);
 	source->csv.is_timed = source->options.is_timed;
+	source->csv.was_read = source->options.was_read;
 	source->next = next_of_csv;
 	return r;
 }

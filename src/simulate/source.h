@@ -11,6 +11,8 @@ struct clv_source;
 struct clv_source_options {
 	uint64_t seed;
 	bool is_timed; /* arrivals are told in the order of their times, or refused */
+	bool was_read; /* the same file, to its end: what needs memory is not checked
+			  again */
 	/* Not 0: the trace's arrivals in an order drawn by the seed, each once and then
 	 * again at random, until this much of the fleet's compute (in thousandths of it
 	 * all) has been asked for.  All of the trace is kept in memory then. */

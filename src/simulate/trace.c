@@ -157,6 +157,7 @@ int clv_trace_begin(struct clv_trace *trace, FILE *file, const char *name,
 	trace->fleet = fleet;
 	trace->latest_s = 0;
 	trace->is_timed = false;
+	trace->was_read = false;
 	return read_header(
 		&trace->csv, pod_columns, CLV_ARRAY_SIZE(pod_columns), &trace->map, err);
 }
@@ -282,7 +283,7 @@ int clv_trace_next(
 	if (r <= 0)
 		return r;
 	r = clv_csv_read(&trace->csv, &trace->map, &row, err);
-	if (r == 0)
+	if (r == 0 && !trace->was_read)
 		r = check_name(&trace->csv, &trace->names, &trace->map, row.name, err);
 	if (r == 0)
 		r = make_request(trace, &row, &item.request, err);

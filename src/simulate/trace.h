@@ -30,7 +30,9 @@ struct clv_trace {
 	struct clv_names names;
 	const struct clv_fleet *fleet;
 	int64_t latest_s;
-	bool is_timed; /* the times will be used: set it after clv_trace_begin() */
+	/* Set after clv_trace_begin(). */
+	bool is_timed; /* the times will be used */
+	bool was_read; /* before, as it is: its names are not kept again */
 };
 
 /* Reads the header.  Both files and the fleet are borrowed until clv_trace_end(). */

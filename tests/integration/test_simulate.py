@@ -93,6 +93,9 @@ class Simulate(Case):
                 ((nodes, self.folder / "none.csv"), 78, "No such file"),
                 ((FLEET, self.file("x.yaml", "version: 1\nmix: [{shar: 1}]\n")), 78,
                  "x.yaml:2:8: "),
+                ((FLEET, self.file("y.yaml", "version: 1\nrequests: [{name: a, cpus: 1}, "
+                                   "{name: a, cpus: 2}]\n")), 78,
+                 "y.yaml:2:32: the name 'a' was there before"),
                 ((FLEET, WEEK, "-p", "fdg"), 64, "did you mean 'fgd'?"),
                 ((FLEET, WEEK, "--fill", 50, "--accept", "99%"), 64, "one of them")):
             done = cleave("simulate", *words)
