@@ -6,7 +6,8 @@
 
 /* The fewest GPUs that serve so many requests a second: into which MIG instances services
  * are cut, and where these sit.  For GPUs of seven compute slices on a grid of eight
- * (A100, H100 and after), exact. */
+ * (A100, H100 and after).  Exact for services with at most 4,096 ways to be cut that
+ * waste no more than a GPU. */
 
 /* Sizes of instances in compute slices. */
 enum {
@@ -20,7 +21,7 @@ enum {
 
 extern const uint8_t clv_serve_slices[_CLV_SERVE_SIZES];
 
-#define CLV_SERVE_GPUS_MAX 64
+#define CLV_SERVE_GPUS_MAX 32
 #define CLV_SERVE_SERVICES_MAX 256
 
 struct clv_serve_service {
@@ -41,7 +42,7 @@ struct clv_serve_plan {
 	unsigned n_gpus;
 };
 
-/* 0; -ERANGE: a service that no instance can serve, or more than CLV_SERVE_GPUS_MAX;
- * -EINVAL: more than CLV_SERVE_SERVICES_MAX; -ENOMEM. */
+/* 0; -ERANGE: a service that no instance can serve, or they need more than
+ * CLV_SERVE_GPUS_MAX; -EINVAL: more than CLV_SERVE_SERVICES_MAX; -ENOMEM. */
 int clv_serve_plan(const struct clv_serve_service *services, size_t n_services,
 	struct clv_serve_plan *ret);
