@@ -79,21 +79,9 @@ static bool is_movable(void *userdata, uint32_t lease)
 	       !state->by_lease[lease]->is_fixed;
 }
 
-static int take_placed(struct state *state)
+static void note(void *userdata, const struct clv_plan_entry *entry, uint32_t lease)
 {
-	for (size_t i = 0; i < state->trace.n_placed; i++) {
-		const struct clv_plan_entry *entry = &state->trace.placed[i];
-		uint32_t lease;
-		int r = clv_fleet_take(state->fleet, &entry->request, &entry->at, &lease);
-
-		if (r < 0)
-			return clv_cli_fail(CLV_EXIT_BAD_FILE,
-				"what is placed as number %zu has no room on node %u: %s",
-				i + 1, entry->at.node,
-				r == -EINVAL ? "there is no such place" : "taken");
-		state->by_lease[lease] = entry;
-	}
-	return 0;
+	((struct state *)userdata)->by_lease[lease] = entry;
 }
 
 static int make_placer(struct state *state)
@@ -217,8 +205,9 @@ static int begin(struct state *state, char **argv)
 	state->items = json_array();
 	if (!state->by_lease || !state->items)
 		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
-	r = take_placed(state);
-	return r ? r : make_placer(state);
+	if (clv_plan_take_placed(&state->trace, state->fleet, note, state, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
+	return make_placer(state);
 }
 
 static int run_defrag(const struct clv_settings *settings, int argc, char **argv)

@@ -45,14 +45,16 @@ static const struct clv_listing listing = {
 	.name_key = "request",
 };
 
-static int read_wants(const char *path, const struct clv_fleet *fleet, struct wants *ret,
+static int read_wants(const char *path, struct clv_fleet *fleet, struct wants *ret,
 	struct clv_error *err)
 {
-	struct clv_source_options options = {0};
+	struct clv_source_options options = {.has_placed = true};
 	struct clv_source *source = NULL;
 	struct clv_trace_item item;
 	int r = clv_source_open(path, fleet, &options, &source, err);
 
+	if (r == 0)
+		r = clv_source_take_placed(source, fleet, err);
 	while (r == 0 && (r = clv_source_next(source, &item, err)) > 0) {
 		struct wanted *grown =
 			reallocarray(ret->items, ret->n + 1, sizeof(*grown));

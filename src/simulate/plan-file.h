@@ -45,4 +45,9 @@ int clv_plan_read_fleet(const char *path, struct clv_fleet *fleet, struct clv_er
 /* For clv_plan_trace_done().  A list is sorted by when its requests come. */
 int clv_plan_read_trace(const char *path, const struct clv_fleet *fleet,
 	struct clv_plan_trace *ret, struct clv_error *err);
+/* Puts what is placed already onto the fleet; taken is told of each lease, and may be
+ * NULL.  -EINVAL: it has no room there. */
+int clv_plan_take_placed(const struct clv_plan_trace *trace, struct clv_fleet *fleet,
+	void (*taken)(void *userdata, const struct clv_plan_entry *entry, uint32_t lease),
+	void *userdata, struct clv_error *err);
 void clv_plan_trace_done(struct clv_plan_trace *trace);

@@ -321,6 +321,26 @@ int clv_plan_read_trace(const char *path, const struct clv_fleet *fleet,
 	return 0;
 }
 
+int clv_plan_take_placed(const struct clv_plan_trace *trace, struct clv_fleet *fleet,
+	void (*taken)(void *userdata, const struct clv_plan_entry *entry, uint32_t lease),
+	void *userdata, struct clv_error *err)
+{
+	for (size_t i = 0; i < trace->n_placed; i++) {
+		const struct clv_plan_entry *entry = &trace->placed[i];
+		uint32_t lease;
+		int r = clv_fleet_take(fleet, &entry->request, &entry->at, &lease);
+
+		if (r < 0)
+			return clv_error_set(err, -EINVAL,
+				"what is placed as number %zu has no room on node %u: %s",
+				i + 1, entry->at.node,
+				r == -EINVAL ? "there is no such place" : "taken");
+		if (taken)
+			taken(userdata, entry, lease);
+	}
+	return 0;
+}
+
 void clv_plan_trace_done(struct clv_plan_trace *trace)
 {
 	free(trace->entries);

@@ -213,9 +213,10 @@ static int open_plan(struct clv_source *source, const char *path, struct clv_err
 	int r = clv_plan_read_trace(path, source->fleet, &source->plan, err);
 
 	source->next = source->plan.per_hour > 0 ? next_of_mix : next_of_list;
-	if (r == 0 && source->plan.n_placed > 0)
+	if (r == 0 && source->plan.n_placed > 0 && !source->options.has_placed)
 		return clv_error_set(err, -EINVAL,
-			"%.200s: what is placed already is for cleave defrag", path);
+			"%.200s: what is placed already is for cleave fit and defrag",
+			path);
 	return r;
 }
 
@@ -240,6 +241,12 @@ int clv_source_open(const char *path, const struct clv_fleet *fleet,
 	}
 	*ret = source;
 	return 0;
+}
+
+int clv_source_take_placed(
+	struct clv_source *source, struct clv_fleet *fleet, struct clv_error *err)
+{
+	return clv_plan_take_placed(&source->plan, fleet, NULL, NULL, err);
 }
 
 int clv_source_next(

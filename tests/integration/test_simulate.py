@@ -112,6 +112,11 @@ class Fit(Case):
         places = [(item["node"], item["devices"], item.get("start")) for item in items[1:]]
         self.assertEqual(len(set(places)), 9)
 
+    def test_beside_what_is_placed(self):
+        items = self.items("fit", Defrag.NODES, Defrag.CROWDED, code=75)
+        self.assertEqual(items, [{"request": 1, "fits": "no",
+                                  "missing": "free devices on one node"}])
+
     def test_what_is_missing(self):
         wanted = self.file("wanted.yaml", "version: 1\nrequests:\n"
                            "  - {cpus: 200, devices: 1}\n  - {devices: 1, models: [T4]}\n"
