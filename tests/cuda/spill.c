@@ -25,6 +25,8 @@ int cuMemAdvise(dptr address, size_t bytes, int advice, int device);
 int cuMemAdvise_v2(dptr address, size_t bytes, int advice, uint64_t location);
 int cuCtxCreate_v2(handle *context, unsigned flags, int device);
 int cuCtxDestroy_v2(handle context);
+int cuCtxGetCurrent(handle *context);
+int cuDevicePrimaryCtxReset_v2(int device);
 
 static handle spin;
 
@@ -176,6 +178,26 @@ static void comes_back(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
+/* It is still there, and still the host's. */
+static void is_not_freed(void)
+{
+	dptr a;
+	handle context;
+
+	allocate(600 * MIB);
+	a = allocate(600 * MIB);
+	OK(cuCtxGetCurrent(&context));
+	OK(cuCtxSetCurrent(NULL));
+	CHECK(cuMemFree_v2(a) != 0);
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemPrefetchAsync(a, 600 * MIB, 0, NULL));
+	CHECK(cuCtxDestroy_v2(context) != 0);
+	OK(cuMemPrefetchAsync(a, 600 * MIB, 0, NULL));
+	launch(100000);
+	OK(cuMemFree_v2(a));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+}
+
 /* Freed, and its context destroyed, while it is on its way. */
 static void is_freed_on_its_way(void)
 {
@@ -197,6 +219,19 @@ static void is_freed_on_its_way(void)
 		OK(cuMemFree_v2(a));
 		usleep(10000 * (i % 13));
 		OK(cuCtxDestroy_v2(context));
+	}
+	for (int i = 0; i < 20; i++) {
+		handle context;
+		dptr a;
+
+		OK(cuDevicePrimaryCtxRetain(&context, 0));
+		OK(cuCtxSetCurrent(context));
+		a = allocate(600 * MIB);
+		allocate(700 * MIB);
+		OK(cuMemFree_v2(a));
+		usleep(10000 * (i % 13));
+		OK(cuDevicePrimaryCtxReset_v2(0));
+		OK(cuCtxSetCurrent(NULL));
 	}
 }
 
@@ -259,6 +294,7 @@ static const struct {
 	{"managed", managed},
 	{"pitch", pitch},
 	{"hints", hints},
+	{"is-not-freed", is_not_freed},
 	{"comes-back", comes_back},
 	{"is-freed-on-its-way", is_freed_on_its_way},
 	{"processes", processes},

@@ -28,7 +28,6 @@ int clv_own_cuInit(clv_fn_cuInit *real, uint32_t flags)
 
 static void forget_context(const void *context)
 {
-	clv_cuda_spilled_drop(context);
 	clv_streams_forget(context);
 	clv_charges_drop(context);
 }
@@ -39,10 +38,11 @@ static int end_context(int (*destroy)(void *context), void *context)
 
 	if (!context)
 		return destroy(context);
-	clv_cuda_spilled_drop(context);
+	clv_cuda_spilled_leave_context(context);
 	clv_streams_drain(context);
 	clv_stream_forget_context();
 	r = destroy(context);
+	clv_cuda_spilled_left_context(context, r == CLV_CUDA_SUCCESS);
 	if (r == CLV_CUDA_SUCCESS)
 		forget_context(context);
 	return r;
@@ -83,14 +83,20 @@ void *clv_cuda_primary(int device)
 static int end_primary(int (*end)(int device), int device)
 {
 	void *context = clv_cuda_primary(device);
+	bool is_gone;
 	int r;
 
-	if (context)
+	if (context) {
+		clv_cuda_spilled_leave_context(context);
 		clv_streams_drain(context);
+	}
 	/* It would keep the primary one. */
 	clv_cuda_green_end();
 	r = end(device);
-	if (context && r == CLV_CUDA_SUCCESS && !is_primary_active(device))
+	is_gone = r == CLV_CUDA_SUCCESS && !is_primary_active(device);
+	if (context)
+		clv_cuda_spilled_left_context(context, is_gone);
+	if (context && is_gone)
 		forget_context(context);
 	return r;
 }

@@ -159,8 +159,9 @@ int clv_own_cuMemFree_v2(clv_fn_cuMemFree_v2 *real, uint64_t dptr)
 	struct clv_charge withdrawn = clv_charge_withdraw((const void *)(uintptr_t)dptr);
 	int r;
 
-	clv_cuda_spilled_forget(dptr);
+	clv_cuda_spilled_leave(dptr);
 	r = real(dptr);
+	clv_cuda_spilled_left(dptr, r == CLV_CUDA_SUCCESS);
 	clv_cuda_freed(&withdrawn, dptr, r);
 	if (!withdrawn.charged)
 		clv_cuda_pools_settle();

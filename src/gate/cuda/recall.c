@@ -51,28 +51,26 @@ static int bring(const struct clv_cuda_spilled *spilled, struct piece *piece)
 		&submission, clv_cuda_spilled_do(spilled, prefetch, piece));
 }
 
-static int open_stream(const struct clv_cuda_spilled *spilled, void *ret)
+static int open_stream(void *context, void **ret)
 {
-	clv_stream_driver.set_context(spilled->context);
+	clv_stream_driver.set_context(context);
 	clv_stream_forget_context();
-	return clv_cuda.cuStreamCreate(ret, CLV_CUDA_STREAM_NON_BLOCKING);
+	return clv_cuda.cuStreamCreate((void *)ret, CLV_CUDA_STREAM_NON_BLOCKING);
 }
 
-static int close_stream(const struct clv_cuda_spilled *spilled, void *stream)
+static void close_stream(void *stream)
 {
-	(void)spilled;
 	clv_stream_end(stream);
-	return clv_cuda.cuStreamDestroy_v2(stream);
+	clv_cuda.cuStreamDestroy_v2(stream);
 }
 
-/* With its context it is lost, and its stream too. */
 static void recall(const struct clv_cuda_spilled *spilled)
 {
 	struct piece piece = {0};
 	int r = clv_cuda_spilled_do(spilled, prefer_device, NULL);
 
 	if (r == CLV_CUDA_SUCCESS)
-		r = clv_cuda_spilled_do(spilled, open_stream, &piece.stream);
+		r = open_stream(spilled->context, &piece.stream);
 	while (r == CLV_CUDA_SUCCESS && piece.offset < spilled->n_bytes) {
 		piece.n_bytes = spilled->n_bytes - piece.offset;
 		if (piece.n_bytes > PIECE_BYTES)
@@ -81,8 +79,7 @@ static void recall(const struct clv_cuda_spilled *spilled)
 		piece.offset += piece.n_bytes;
 	}
 	if (piece.stream)
-		clv_cuda_spilled_do(spilled, close_stream, piece.stream);
-	clv_cuda_spilled_done(spilled);
+		close_stream(piece.stream);
 }
 
 static void *run(void *unused)
@@ -93,11 +90,8 @@ static void *run(void *unused)
 	clv_cuda.cuThreadExchangeStreamCaptureMode(&mode);
 	for (;;) {
 		uint32_t seen = atomic_load(&word);
-		struct clv_cuda_spilled spilled;
 
-		if (clv_cuda_spilled_take(&spilled))
-			recall(&spilled);
-		else
+		if (!clv_cuda_spilled_recall(recall))
 			clv_futex_wait(&word, seen, clv_cuda_spilled_any() ? LOOK_NS : 0);
 	}
 	return NULL;

@@ -12,12 +12,16 @@
 struct record {
 	struct record *next;
 	struct clv_cuda_spilled it;
-	bool is_back; /* it counts in the quota */
+	bool is_back;   /* it counts in the quota */
+	bool is_ending; /* the driver is asked to free it, and may refuse */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct record *records;
 static _Atomic uint32_t n_spilled;
+/* Of what is brought back just now; NULL: nothing is.  Guarded by both locks. */
+static void *recalled_context;
+static pthread_mutex_t recall_lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool clv_cuda_spilled_any(void)
 {
@@ -142,12 +146,33 @@ int clv_own_cuMemAdvise_v2(clv_fn_cuMemAdvise_v2 *real, uint64_t dev_ptr, size_t
 
 /* Ends. */
 
+static bool is_at(const struct record *record, uint64_t address)
+{
+	return record->it.address == address;
+}
+
+static bool is_ending_at(const struct record *record, uint64_t address)
+{
+	return record->is_ending && is_at(record, address);
+}
+
+static bool is_of_context(const struct record *record, uint64_t context)
+{
+	return (uint64_t)(uintptr_t)record->it.context == context;
+}
+
+static void mark_if(bool (*is_meant)(const struct record *record, uint64_t what),
+	uint64_t what, bool is_ending)
+{
+	for (struct record *record = records; record; record = record->next) {
+		if (is_meant(record, what))
+			record->is_ending = is_ending;
+	}
+}
+
 static void forget_if(
 	bool (*is_meant)(const struct record *record, uint64_t what), uint64_t what)
 {
-	if (!clv_cuda_spilled_any())
-		return;
-	pthread_mutex_lock(&lock);
 	for (struct record **link = &records; *link;) {
 		struct record *record = *link;
 
@@ -159,32 +184,66 @@ static void forget_if(
 		free(record);
 		atomic_fetch_sub(&n_spilled, 1);
 	}
+}
+
+void clv_cuda_spilled_leave(uint64_t address)
+{
+	if (!clv_cuda_spilled_any())
+		return;
+	pthread_mutex_lock(&lock);
+	mark_if(is_at, address, true);
 	pthread_mutex_unlock(&lock);
 }
 
-static bool is_at(const struct record *record, uint64_t address)
+/* By now the address may be another's. */
+void clv_cuda_spilled_left(uint64_t address, bool is_gone)
 {
-	return record->it.address == address;
+	if (!clv_cuda_spilled_any())
+		return;
+	pthread_mutex_lock(&lock);
+	if (is_gone)
+		forget_if(is_ending_at, address);
+	else
+		mark_if(is_at, address, false);
+	pthread_mutex_unlock(&lock);
 }
 
-static bool is_of_context(const struct record *record, uint64_t context)
+void clv_cuda_spilled_leave_context(const void *context)
 {
-	return (uint64_t)(uintptr_t)record->it.context == context;
+	bool is_recalled;
+
+	if (!clv_cuda_spilled_any())
+		return;
+	pthread_mutex_lock(&lock);
+	mark_if(is_of_context, (uint64_t)(uintptr_t)context, true);
+	is_recalled = recalled_context == context;
+	pthread_mutex_unlock(&lock);
+	/* Its stream is the context's. */
+	if (is_recalled) {
+		pthread_mutex_lock(&recall_lock);
+		pthread_mutex_unlock(&recall_lock);
+	}
 }
 
-void clv_cuda_spilled_forget(uint64_t address)
+void clv_cuda_spilled_left_context(const void *context, bool is_gone)
 {
-	forget_if(is_at, address);
-}
+	uint64_t what = (uint64_t)(uintptr_t)context;
 
-void clv_cuda_spilled_drop(const void *context)
-{
-	forget_if(is_of_context, (uint64_t)(uintptr_t)context);
+	if (!clv_cuda_spilled_any())
+		return;
+	pthread_mutex_lock(&lock);
+	if (is_gone)
+		forget_if(is_of_context, what);
+	else
+		mark_if(is_of_context, what, false);
+	pthread_mutex_unlock(&lock);
 }
 
 void clv_cuda_spilled_forget_parent(void)
 {
 	pthread_mutex_init(&lock, NULL);
+	pthread_mutex_init(&recall_lock, NULL);
+	recalled_context = NULL;
 	records = NULL;
 	atomic_store(&n_spilled, 0);
 	clv_cuda_recall_forget_parent();
@@ -192,22 +251,46 @@ void clv_cuda_spilled_forget_parent(void)
 
 /* For recall.c. */
 
-bool clv_cuda_spilled_take(struct clv_cuda_spilled *ret)
+static bool take(struct clv_cuda_spilled *ret)
 {
 	struct record *record;
 
 	pthread_mutex_lock(&lock);
 	record = records;
 	while (record &&
-		(record->is_back ||
+		(record->is_back || record->is_ending ||
 			!clv_charge_unspill((const void *)(uintptr_t)record->it.address)))
 		record = record->next;
 	if (record) {
 		record->is_back = true;
+		recalled_context = record->it.context;
 		*ret = record->it;
 	}
 	pthread_mutex_unlock(&lock);
 	return record;
+}
+
+static bool is_back_at(const struct record *record, uint64_t address)
+{
+	return record->is_back && is_at(record, address);
+}
+
+bool clv_cuda_spilled_recall(void (*recall)(const struct clv_cuda_spilled *spilled))
+{
+	struct clv_cuda_spilled spilled;
+	bool is_any;
+
+	pthread_mutex_lock(&recall_lock);
+	is_any = take(&spilled);
+	if (is_any) {
+		recall(&spilled);
+		pthread_mutex_lock(&lock);
+		forget_if(is_back_at, spilled.address);
+		recalled_context = NULL;
+		pthread_mutex_unlock(&lock);
+	}
+	pthread_mutex_unlock(&recall_lock);
+	return is_any;
 }
 
 int clv_cuda_spilled_do(const struct clv_cuda_spilled *spilled,
@@ -219,20 +302,10 @@ int clv_cuda_spilled_do(const struct clv_cuda_spilled *spilled,
 
 	pthread_mutex_lock(&lock);
 	record = records;
-	while (record && !(record->is_back && is_at(record, spilled->address)))
+	while (record && !is_back_at(record, spilled->address))
 		record = record->next;
-	if (record)
+	if (record && !record->is_ending)
 		r = call(spilled, userdata);
 	pthread_mutex_unlock(&lock);
 	return r;
-}
-
-static bool is_back_at(const struct record *record, uint64_t address)
-{
-	return record->is_back && is_at(record, address);
-}
-
-void clv_cuda_spilled_done(const struct clv_cuda_spilled *spilled)
-{
-	forget_if(is_back_at, spilled->address);
 }

@@ -22,9 +22,12 @@ int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags);
 bool clv_cuda_is_spilled(uint64_t address, size_t n_bytes);
 bool clv_cuda_is_any_spilled(const void *addresses, const void *sizes, size_t n);
 
-/* It is about to be freed, or its context to go. */
-void clv_cuda_spilled_forget(uint64_t address);
-void clv_cuda_spilled_drop(const void *context);
+/* It is about to be freed, or its context to go, which waits for recall.c; and then it is
+ * gone, or still there, since the driver refused. */
+void clv_cuda_spilled_leave(uint64_t address);
+void clv_cuda_spilled_left(uint64_t address, bool is_gone);
+void clv_cuda_spilled_leave_context(const void *context);
+void clv_cuda_spilled_left_context(const void *context, bool is_gone);
 
 void clv_cuda_spilled_forget_parent(void);
 
@@ -37,17 +40,15 @@ struct clv_cuda_spilled {
 	int device;
 };
 
-/* Some that the quota has room for now, where it counts from here on.  False: none. */
-bool clv_cuda_spilled_take(struct clv_cuda_spilled *ret);
+/* Calls it with some that the quota has room for now, where it counts from here on, and
+ * whose context stays meanwhile.  False: none. */
+bool clv_cuda_spilled_recall(void (*recall)(const struct clv_cuda_spilled *spilled));
 
-/* Calls it, unless that has been freed meanwhile or its context has gone, which wait for
- * its end.  The call's result; -1: not called. */
+/* Calls it, unless that has been freed meanwhile or its context is about to go, which
+ * wait for its end.  The call's result; -1: not called. */
 int clv_cuda_spilled_do(const struct clv_cuda_spilled *spilled,
 	int (*call)(const struct clv_cuda_spilled *spilled, void *userdata),
 	void *userdata);
-
-/* Nothing more is done with it. */
-void clv_cuda_spilled_done(const struct clv_cuda_spilled *spilled);
 
 /* Whether there is any. */
 bool clv_cuda_spilled_any(void);
