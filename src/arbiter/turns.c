@@ -166,6 +166,10 @@ static void stop_for_next(struct clv_arbiter *arbiter, uint64_t now_ns)
 	struct clv_arbiter_lease *lease = arbiter->holder;
 
 	clv_account_charge_holder(arbiter, now_ns);
+	/* It was idle when its turn ended and has submitted since.  No bell tells of what
+	 * stands still. */
+	if (!clv_policy_is_awake(arbiter->policy, lease->policy_lease))
+		clv_policy_wake(arbiter->policy, lease->policy_lease, now_ns);
 	arbiter->holder = NULL;
 	arbiter->closing = false;
 	grant_next(arbiter, now_ns);
