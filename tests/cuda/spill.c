@@ -4,6 +4,9 @@
  * usage: cuda-spill CASE */
 #include "memory.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -151,6 +154,48 @@ static void hints(void)
 	CHECK(cuMemPrefetchAsync(mine, MIB, 0, NULL) != 0);
 }
 
+/* A batch that another thread changes while the first waits for its turn. */
+static dptr batch;
+
+static void *fetch(void *is_over)
+{
+	static const uint64_t device = 1;
+	size_t size = MIB, index = 0;
+
+	while (!atomic_load((atomic_bool *)is_over))
+		cuMemPrefetchBatchAsync(
+			&batch, &size, 1, (void *)(uintptr_t)&device, &index, 1, 0, NULL);
+	return NULL;
+}
+
+static void *fetch_in_context(void *is_over)
+{
+	handle context;
+
+	OK(cuDevicePrimaryCtxRetain(&context, 0));
+	OK(cuCtxSetCurrent(context));
+	return fetch(is_over);
+}
+
+static void changed_batch(void)
+{
+	dptr mine, spilled;
+	pthread_t thread;
+	atomic_bool is_over = false;
+
+	OK(cuMemAllocManaged(&mine, 600 * MIB, 1));
+	OK(cuMemAllocManaged(&spilled, 600 * MIB, 1));
+	batch = mine;
+	CHECK(pthread_create(&thread, NULL, fetch_in_context, &is_over) == 0);
+	for (int i = 0; i < 2000; i++) {
+		*(volatile dptr *)&batch = i % 2 ? mine : spilled;
+		usleep(1000);
+	}
+	atomic_store(&is_over, true);
+	pthread_join(thread, NULL);
+	launch(100000);
+}
+
 static void wait_for_free(size_t n_bytes)
 {
 	for (int i = 0; i < 500 && free_bytes() != n_bytes; i++)
@@ -295,6 +340,7 @@ static const struct {
 	{"pitch", pitch},
 	{"hints", hints},
 	{"is-not-freed", is_not_freed},
+	{"changed-batch", changed_batch},
 	{"comes-back", comes_back},
 	{"is-freed-on-its-way", is_freed_on_its_way},
 	{"processes", processes},

@@ -38,6 +38,17 @@ class Spill(machine.Case):
                 mine = max(p for pid, p in self.peaks().items() if pid not in before)
                 self.assertLessEqual(mine, peak + CONTEXT_MIB)
 
+    def test_a_hint_that_is_changed_in_line(self):
+        """What is asked for is looked at when its turn has come, not before."""
+        self.begin()
+        other = self.start(machine.program("cuda-tenant"), "queue", "5000000", "60",
+                           options=("--share", "0.5", "--memory", "1G"))
+        self.assertEqual(other.stdout.readline(), "ready\n", other.poll())
+        before = self.peaks()
+        self.run_in_lease(machine.program("cuda-spill"), "changed-batch", options=SIZE)
+        mine = max(p for pid, p in self.peaks().items() if pid not in before)
+        self.assertLessEqual(mine, 600 + CONTEXT_MIB)
+
     def test_one_limit_for_all_processes(self):
         self.begin()
         self.run_in_lease(machine.program("cuda-spill"), "processes",

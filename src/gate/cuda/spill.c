@@ -18,6 +18,9 @@ struct record {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct record *records;
+/* Between the look at what a hint is for and the driver's call nothing is spilled there.
+ * Taken before the other. */
+static pthread_rwlock_t hint_lock = PTHREAD_RWLOCK_INITIALIZER;
 static _Atomic uint32_t n_spilled;
 /* Of what is brought back just now; NULL: nothing is.  Guarded by both locks. */
 static void *recalled_context;
@@ -63,6 +66,26 @@ static int stay_at_host(const struct clv_cuda_spilled *it)
 				     : r;
 }
 
+static int allocate(struct record *record, uint32_t flags, uint64_t *ret_address)
+{
+	int r = clv_cuda.cuMemAllocManaged(
+		&record->it.address, record->it.n_bytes, flags);
+
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
+	if (stay_at_host(&record->it) != CLV_CUDA_SUCCESS) {
+		clv_cuda.cuMemFree_v2(record->it.address);
+		return CLV_CUDA_OUT_OF_MEMORY;
+	}
+	*ret_address = record->it.address;
+	pthread_mutex_lock(&lock);
+	record->next = records;
+	records = record;
+	atomic_fetch_add(&n_spilled, 1);
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
 int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags)
 {
 	struct record *record;
@@ -76,26 +99,28 @@ int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags)
 	*record = (struct record){
 		.it = {.n_bytes = n_bytes, .context = clv_stream_driver.get_context()}};
 	get_device(&record->it.device);
-	r = clv_cuda.cuMemAllocManaged(&record->it.address, n_bytes, flags);
-	if (r == CLV_CUDA_SUCCESS && stay_at_host(&record->it) != CLV_CUDA_SUCCESS) {
-		clv_cuda.cuMemFree_v2(record->it.address);
-		r = CLV_CUDA_OUT_OF_MEMORY;
-	}
+	pthread_rwlock_wrlock(&hint_lock);
+	r = allocate(record, flags, dptr);
+	pthread_rwlock_unlock(&hint_lock);
 	if (r != CLV_CUDA_SUCCESS) {
 		free(record);
 		return r;
 	}
-	*(uint64_t *)dptr = record->it.address;
-	pthread_mutex_lock(&lock);
-	record->next = records;
-	records = record;
-	atomic_fetch_add(&n_spilled, 1);
-	pthread_mutex_unlock(&lock);
 	clv_cuda_recall_start();
 	return r;
 }
 
 /* Hints. */
+
+void clv_cuda_hint_begin(void)
+{
+	pthread_rwlock_rdlock(&hint_lock);
+}
+
+void clv_cuda_hint_end(void)
+{
+	pthread_rwlock_unlock(&hint_lock);
+}
 
 static bool touches(const struct record *record, uint64_t address, size_t n_bytes)
 {
@@ -117,31 +142,18 @@ bool clv_cuda_is_spilled(uint64_t address, size_t n_bytes)
 	return record;
 }
 
-bool clv_cuda_is_any_spilled(const void *addresses, const void *sizes, size_t n)
-{
-	if (!clv_cuda_spilled_any() || !addresses || !sizes)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (clv_cuda_is_spilled(
-			    ((const uint64_t *)addresses)[i], ((const size_t *)sizes)[i]))
-			return true;
-	}
-	return false;
-}
-
 int clv_own_cuMemAdvise(
 	clv_fn_cuMemAdvise *real, uint64_t dev_ptr, size_t count, int advice, int device)
 {
-	return clv_cuda_is_spilled(dev_ptr, count) ? CLV_CUDA_SUCCESS
-						   : real(dev_ptr, count, advice, device);
+	return CLV_UNLESS(clv_cuda_is_spilled(dev_ptr, count),
+		real(dev_ptr, count, advice, device));
 }
 
 int clv_own_cuMemAdvise_v2(clv_fn_cuMemAdvise_v2 *real, uint64_t dev_ptr, size_t count,
 	int advice, struct clv_cuda_location location)
 {
-	return clv_cuda_is_spilled(dev_ptr, count)
-		       ? CLV_CUDA_SUCCESS
-		       : real(dev_ptr, count, advice, location);
+	return CLV_UNLESS(clv_cuda_is_spilled(dev_ptr, count),
+		real(dev_ptr, count, advice, location));
 }
 
 /* Ends. */
@@ -243,6 +255,7 @@ void clv_cuda_spilled_forget_parent(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	pthread_mutex_init(&recall_lock, NULL);
+	pthread_rwlock_init(&hint_lock, NULL);
 	recalled_context = NULL;
 	records = NULL;
 	atomic_store(&n_spilled, 0);

@@ -18,9 +18,22 @@ bool clv_cuda_charge_or_spill(uint64_t n_bytes, struct clv_charge *ret);
 int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags);
 
 /* Whether any of it is spilled: what would move it to the device, or keep a copy there,
- * is not done then. */
+ * is not done then.  Of batches none is done while anything is spilled: what stands in
+ * the program's arrays may be another address when the driver reads it. */
 bool clv_cuda_is_spilled(uint64_t address, size_t n_bytes);
-bool clv_cuda_is_any_spilled(const void *addresses, const void *sizes, size_t n);
+
+/* The call, unless that is so.  Nothing becomes so in between. */
+#define CLV_UNLESS(is_spilled, call)    \
+	({                              \
+		int done_ = 0;          \
+		clv_cuda_hint_begin();  \
+		if (!(is_spilled))      \
+			done_ = (call); \
+		clv_cuda_hint_end();    \
+		done_;                  \
+	})
+void clv_cuda_hint_begin(void);
+void clv_cuda_hint_end(void);
 
 /* It is about to be freed, or its context to go, which waits for recall.c; and then it is
  * gone, or still there, since the driver refused. */

@@ -181,6 +181,8 @@ def do_nothing(hook):
 def gate_wrapper(hook):
     name, per_thread = hook.library.name, str(hook.per_thread).lower()
     call = f"clv_{name}.{hook.symbol}({hook.passed()})"
+    if hook.unless:
+        call = f"CLV_UNLESS({hook.unless}, {call})"
     begin = "clv_stream_launch_begin" if hook.is_kernel else "clv_stream_submission_begin"
     passing = "\n".join(["", *let_pass(hook), *do_nothing(hook)])
     yield f"""
