@@ -317,8 +317,6 @@ int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
 	}
 	publish_share(lease);
 	lock(arbiter);
-	atomic_store(&lease->pages.control->is_preemptible,
-		arbiter->method != CLV_RM_BY_NOTHING);
 	r = publish_lease(arbiter, lease, err);
 	unlock(arbiter);
 	if (r < 0) {
@@ -457,8 +455,8 @@ void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method meth
 
 		clv_preempt_go(arbiter, l);
 		l->rung |= is_off;
-		atomic_store(
-			&l->pages.control->is_preemptible, method != CLV_RM_BY_NOTHING);
+		if (method == CLV_RM_BY_NOTHING)
+			atomic_store(&l->pages.control->is_preemptible, 0);
 	}
 	arbiter->method = method;
 	arbiter->n_refusals = 0;

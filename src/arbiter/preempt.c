@@ -77,6 +77,13 @@ static bool has_work(const struct clv_arbiter_lease *lease, uint32_t slot)
 	return is_open(lease, slot) && atomic_load(&s->entered) > done;
 }
 
+static bool is_known(const struct clv_arbiter_lease *lease, uint32_t slot)
+{
+	const struct clv_preempt_process *process = find(lease, slot);
+
+	return process && clv_rm_channels_has_groups(process->channels);
+}
+
 bool clv_preempt_can(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
@@ -85,12 +92,22 @@ bool clv_preempt_can(
 	if (arbiter->method == CLV_RM_BY_NOTHING || lease->n_preempt == 0)
 		return false;
 	for (uint32_t slot = 0; slot < n_used; slot++) {
-		const struct clv_preempt_process *process;
+		if (has_work(lease, slot) && !is_known(lease, slot))
+			return false;
+	}
+	return true;
+}
 
-		if (!has_work(lease, slot))
-			continue;
-		process = find(lease, slot);
-		if (!process || !clv_rm_channels_has_groups(process->channels))
+bool clv_preempt_could(
+	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
+{
+	uint32_t n_used = atomic_load(&lease->pages.control->slots_used);
+
+	if (arbiter->method == CLV_RM_BY_NOTHING || lease->n_preempt == 0)
+		return false;
+	for (uint32_t slot = 0; slot < n_used; slot++) {
+		if (is_open(lease, slot) && !is_known(lease, slot) &&
+			atomic_load(&lease->pages.report->slots[slot].entered) > 0)
 			return false;
 	}
 	return true;

@@ -21,6 +21,10 @@ void clv_preempt_forget_all(struct clv_arbiter_lease *lease);
 bool clv_preempt_can(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
 
+/* Whether it is likely in its next turn: all that ever had work could be. */
+bool clv_preempt_could(
+	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
+
 /* Stops those that have work in flight.  False: one could not be stopped, and all run on.
  * Idle ones are left alone: what a driver does for them when they allocate or load code
  * would wait for a turn that nobody asks for. */

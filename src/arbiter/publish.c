@@ -2,6 +2,8 @@
 /* Writes control pages.  Every store is for a reader that may look at any time. */
 #include "arbiter/publish.h"
 
+#include "arbiter/preempt.h"
+
 #include "base/clock.h"
 #include "base/futex.h"
 
@@ -46,9 +48,9 @@ static bool is_frequent_waker(const struct clv_arbiter *arbiter,
 
 /* What can be stopped keeps nobody waiting, and seems to take longer than it does: the
  * time for which it stood still is learned with it. */
-static uint64_t window_of(const struct clv_arbiter *arbiter, enum clv_phase phase)
+static uint64_t window_of(bool can_stop, enum clv_phase phase)
 {
-	if (phase == CLV_PHASE_OPEN || arbiter->method != CLV_RM_BY_NOTHING)
+	if (phase == CLV_PHASE_OPEN || can_stop)
 		return OPEN_WINDOW_NS;
 	return phase == CLV_PHASE_GRANTED ? GRANTED_WINDOW_NS : SHARED_WINDOW_NS;
 }
@@ -56,12 +58,12 @@ static uint64_t window_of(const struct clv_arbiter *arbiter, enum clv_phase phas
 void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	enum clv_phase phase, uint64_t now_ns)
 {
-	uint64_t window_ns = window_of(arbiter, phase);
+	bool can_stop = clv_preempt_could(arbiter, lease);
+	uint64_t window_ns = window_of(can_stop, phase);
 	uint32_t commands = 1;
 
 	for (struct clv_arbiter_lease *other = arbiter->leases;
-		other && phase != CLV_PHASE_OPEN && arbiter->method == CLV_RM_BY_NOTHING;
-		other = other->next) {
+		other && phase != CLV_PHASE_OPEN && !can_stop; other = other->next) {
 		if (other == lease || other->n_slots == 0)
 			continue;
 		if (other->share.class == CLV_CLASS_LATENCY) {
@@ -76,6 +78,7 @@ void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 	}
 	if (lease->n_working_slots > 1)
 		window_ns /= lease->n_working_slots;
+	atomic_store(&lease->pages.control->is_preemptible, can_stop);
 	atomic_store(&lease->pages.control->window_ns, window_ns);
 	atomic_store(&lease->pages.control->window_commands, commands);
 }
