@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two leases on a device whose driver stops work half-way; the test is their gates, and
+ * the driver. */
+#include "arbiter/internal.h"
+#include "arbiter/publish.h"
+#include "base/error.h"
+#include "rm/abi.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 5000
+
+static struct clv_arbiter *arbiter;
+static struct clv_arbiter_lease *a, *b;
+/* Whose gate submits just before its turn ends. */
+static _Atomic(struct clv_arbiter_lease *) late;
+
+int __wrap_ioctl(int fd, unsigned long request, void *call);
+void __real_clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase);
+void __wrap_clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase);
+
+int __wrap_ioctl(int fd, unsigned long request, void *call)
+{
+	return 0;
+}
+
+static struct clv_slot *slot_of(const struct clv_arbiter_lease *lease)
+{
+	return &lease->pages.report->slots[0];
+}
+
+static enum clv_phase phase_of(const struct clv_arbiter_lease *lease)
+{
+	return CLV_PHASE_OF(atomic_load(&lease->pages.control->phase));
+}
+
+void __wrap_clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase)
+{
+	struct clv_arbiter_lease *expected = lease;
+
+	if (phase == CLV_PHASE_CLOSED &&
+		atomic_compare_exchange_strong(&late, &expected, NULL))
+		atomic_fetch_add(&slot_of(lease)->entered, 1);
+	__real_clv_publish_phase(lease, phase);
+}
+
+static void ring(const struct clv_arbiter_lease *lease)
+{
+	assert_int_equal(write(lease->pages.ring_fd, "", 1), 1);
+}
+
+static void wait_for_turn(const struct clv_arbiter_lease *lease)
+{
+	for (int i = 0; i < PATIENCE_MS * 10 && phase_of(lease) == CLV_PHASE_CLOSED; i++)
+		usleep(100);
+	assert_int_not_equal(phase_of(lease), CLV_PHASE_CLOSED);
+}
+
+static void submit(const struct clv_arbiter_lease *lease)
+{
+	atomic_store(&slot_of(lease)->waiting, 1);
+	ring(lease);
+	wait_for_turn(lease);
+	atomic_fetch_add(&slot_of(lease)->entered, 1);
+	atomic_store(&slot_of(lease)->waiting, 0);
+}
+
+static void complete(const struct clv_arbiter_lease *lease)
+{
+	atomic_fetch_add(&slot_of(lease)->done, 1);
+	ring(lease);
+}
+
+static struct clv_arbiter_lease *add(uint32_t class_of_object)
+{
+	const struct clv_share share = {.compute_ppm = 500000, .memory_bytes = 1 << 30};
+	const struct clv_rm_object object = {
+		.client = 1, .parent = 2, .handle = 3, .class = class_of_object};
+	struct clv_arbiter_lease *lease;
+	struct clv_error err;
+	int fd = eventfd(0, 0);
+	uint32_t slot;
+
+	assert_int_equal(clv_arbiter_add(arbiter, &share, -1, &lease, &err), 0);
+	assert_int_equal(
+		clv_arbiter_open_slot(arbiter, lease, CLV_SLOTS, &slot, &err), 0);
+	if (class_of_object)
+		assert_int_equal(
+			clv_arbiter_note_object(arbiter, lease, slot, fd, &object), 0);
+	close(fd);
+	return lease;
+}
+
+static void begin(uint32_t class_of_a)
+{
+	const struct clv_arbiter_config config = {.device_memory_bytes = 1 << 30};
+	struct clv_error err;
+
+	assert_int_equal(clv_arbiter_new(&config, &arbiter, &err), 0);
+	clv_arbiter_set_method(arbiter, CLV_RM_BY_GROUPS);
+	a = add(class_of_a);
+	b = add(CLV_RM_CLASS_GROUP);
+}
+
+static void end(void)
+{
+	clv_arbiter_remove(arbiter, a);
+	clv_arbiter_remove(arbiter, b);
+	clv_arbiter_free(arbiter);
+}
+
+/* It was idle, and the policy had put it to sleep. */
+static void test_work_that_came_late(void **state)
+{
+	begin(CLV_RM_CLASS_GROUP);
+	submit(a);
+	submit(b);
+	while (phase_of(a) != CLV_PHASE_GRANTED)
+		usleep(20);
+	atomic_store(&late, a);
+	complete(a);
+	for (int i = 0; i < PATIENCE_MS && atomic_load(&late); i++)
+		usleep(1000);
+	assert_null(atomic_load(&late));
+	complete(b);
+	wait_for_turn(a);
+	end();
+}
+
+static void test_who_cannot_be_stopped(void **state)
+{
+	begin(0);
+	submit(a);
+	assert_int_equal(atomic_load(&a->pages.control->is_preemptible), 0);
+	complete(a);
+	submit(b);
+	assert_int_not_equal(atomic_load(&b->pages.control->is_preemptible), 0);
+	complete(b);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_work_that_came_late),
+		cmocka_unit_test(test_who_cannot_be_stopped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
