@@ -29,6 +29,7 @@ int cuMemAdvise_v2(dptr address, size_t bytes, int advice, uint64_t location);
 int cuCtxCreate_v2(handle *context, unsigned flags, int device);
 int cuCtxDestroy_v2(handle context);
 int cuCtxGetCurrent(handle *context);
+int cuMemFreeAsync(dptr address, handle stream);
 int cuDevicePrimaryCtxReset_v2(int device);
 
 static handle spin;
@@ -95,9 +96,12 @@ static void beyond(void)
 	launch(100000);
 }
 
+/* Also in a stream's order, which device memory may be. */
 static void freed(void)
 {
 	allocate(600 * MIB);
+	for (int i = 0; i < 3; i++)
+		OK(cuMemFreeAsync(allocate(SPILL), NULL));
 	for (int i = 0; i < 10; i++)
 		OK(cuMemFree_v2(allocate(SPILL)));
 	CHECK(free_bytes() == QUOTA - 600 * MIB);

@@ -162,6 +162,11 @@ int clv_own_cuMemFreeAsync(
 		return real(dptr, stream);
 	charge = clv_charge_withdraw(address);
 	r = real(dptr, stream);
+	/* What is, or was, spilled is managed memory, which no stream frees. */
+	if (r == CLV_CUDA_INVALID_VALUE && charge.charged) {
+		clv_charge_pointer(&charge, address);
+		return clv_own_cuMemFree_v2(clv_cuda.cuMemFree_v2, dptr);
+	}
 	if (charge.charged &&
 		(r != CLV_CUDA_SUCCESS ||
 			!await(&charge, !stream && is_per_thread ? CLV_STREAM_PER_THREAD
