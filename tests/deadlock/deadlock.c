@@ -340,23 +340,28 @@ static void lock_shared_with_callbacks(void)
 	CHECK(clFinish(other));
 }
 
+/* Of 10 ms each: twice the widest window. */
+#define N_OVER_WINDOW 8
+
 /* The driver's thread is inside the callback, so nothing completes, and more is submitted
- * under the lock than may be in flight at once. */
+ * under the lock than may be in flight at once: by a few, for each of them is waited for.
+ */
 static void lock_over_a_full_window(void)
 {
 	cl_command_queue queue = open_queue(0), other = open_queue(0);
 	cl_event event;
 
-	for (int i = 0; i < 20; i++)
-		launch(queue, 2000, 0, NULL, NULL);
+	for (int i = 0; i < 5; i++)
+		launch(queue, 10000, 0, NULL, NULL);
 	CHECK(clFinish(queue));
-	pthread_mutex_lock(&counted.lock);
-	launch(queue, 200, 0, NULL, &event);
+	launch(queue, 20000, 0, NULL, &event);
 	CHECK(clSetEventCallback(event, CL_COMPLETE, count_with_lock, other));
 	CHECK(clFlush(queue));
-	usleep(20000);
-	for (int i = 0; i < 40; i++)
-		launch(queue, 2000, 0, NULL, NULL);
+	/* A driver may call it from any call that finds the event complete. */
+	pthread_mutex_lock(&counted.lock);
+	usleep(50000);
+	for (int i = 0; i < N_OVER_WINDOW; i++)
+		launch(queue, 10000, 0, NULL, NULL);
 	pthread_mutex_unlock(&counted.lock);
 	CHECK(clFinish(queue));
 	while (atomic_load(&counted.n_called) < 1)
