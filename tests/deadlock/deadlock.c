@@ -340,35 +340,6 @@ static void lock_shared_with_callbacks(void)
 	CHECK(clFinish(other));
 }
 
-/* Of 10 ms each: twice the widest window. */
-#define N_OVER_WINDOW 8
-
-/* The driver's thread is inside the callback, so nothing completes, and more is submitted
- * under the lock than may be in flight at once: by a few, for each of them is waited for.
- */
-static void lock_over_a_full_window(void)
-{
-	cl_command_queue queue = open_queue(0), other = open_queue(0);
-	cl_event event;
-
-	for (int i = 0; i < 5; i++)
-		launch(queue, 10000, 0, NULL, NULL);
-	CHECK(clFinish(queue));
-	launch(queue, 20000, 0, NULL, &event);
-	CHECK(clSetEventCallback(event, CL_COMPLETE, count_with_lock, other));
-	CHECK(clFlush(queue));
-	/* A driver may call it from any call that finds the event complete. */
-	pthread_mutex_lock(&counted.lock);
-	usleep(50000);
-	for (int i = 0; i < N_OVER_WINDOW; i++)
-		launch(queue, 10000, 0, NULL, NULL);
-	pthread_mutex_unlock(&counted.lock);
-	CHECK(clFinish(queue));
-	while (atomic_load(&counted.n_called) < 1)
-		usleep(1000);
-	CHECK(clFinish(other));
-}
-
 static void CL_CALLBACK set_user_event(cl_event event, cl_int status, void *userdata)
 {
 	(void)event;
@@ -574,7 +545,6 @@ static const struct {
 	{ "launches_from_callbacks",         launches_from_callbacks },
 	{ "thread_and_callbacks_in_one_queue", thread_and_callbacks_in_one_queue },
 	{ "lock_shared_with_callbacks",      lock_shared_with_callbacks },
-	{ "lock_over_a_full_window",         lock_over_a_full_window },
 	{ "user_event_from_callback",        user_event_from_callback },
 	{ "queue_released_early",            queue_released_early },
 	{ "user_event_thrown_away",          user_event_thrown_away },
