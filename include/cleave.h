@@ -75,6 +75,11 @@ struct clv_client_lease_request {
 	uint32_t share_most_ppm; /* of a range, between which the agent moves the share */
 	uint64_t spill_bytes;    /* of the host's memory beyond memory_bytes; 0: none */
 	uint32_t sm_ppm; /* of the multiprocessors or compute units at once; 0: all */
+	/* No process holds it: it ends when it is released, or its time is over. */
+	bool keep;
+	const char *admit; /* with keep: "holders" (the default) or "socket" */
+	bool has_user;     /* with keep, by admins: it is this user's */
+	uint32_t user;
 };
 
 struct clv_client_lease_change {
@@ -135,7 +140,7 @@ int clv_client_lease(struct clv_client *client, const char *id_or_name,
 	struct json_t **ret, struct clv_client_error *err);
 
 /* The calling process becomes the lease's holder: when it is dead and no process is
- * attached, the lease ends. */
+ * attached, the lease ends.  Of a lease to keep nobody is the holder. */
 int clv_client_lease_create(struct clv_client *client,
 	const struct clv_client_lease_request *request, struct json_t **ret,
 	struct clv_client_error *err);
@@ -148,6 +153,11 @@ int clv_client_lease_wait(struct clv_client *client, const char *id_or_name,
 int clv_client_lease_update(struct clv_client *client, const char *id_or_name,
 	const struct clv_client_lease_change *change, struct json_t **ret,
 	struct clv_client_error *err);
+
+/* One more process, by its number on the agent's machine, holds the lease: it and what it
+ * starts may attach.  It is the lease's user's, unless an admin says so. */
+int clv_client_lease_join(struct clv_client *client, const char *id_or_name, int pid,
+	struct json_t **ret, struct clv_client_error *err);
 
 /* force ends the attached processes first. */
 int clv_client_lease_release(struct clv_client *client, const char *id_or_name,

@@ -10,6 +10,7 @@
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/gate-server.h"
+#include "agent/holder.h"
 #include "agent/ledger.h"
 #include "agent/state.h"
 #include "agent/store.h"
@@ -134,6 +135,13 @@ static int adopt_device(void *userdata, const char *uuid)
 	return clv_lease_add_device(adoption->lease, device);
 }
 
+static int adopt_holder(void *userdata, const struct clv_process_id *id)
+{
+	struct adoption *adoption = userdata;
+
+	return clv_holder_adopt(adoption->lease, id, adoption->err);
+}
+
 static void claim_all(struct clv_agent *agent, const struct clv_lease *lease)
 {
 	struct clv_agent_device *device;
@@ -152,9 +160,13 @@ static int read_more(
 	int r = clv_store_read_lease_devices(
 		agent->store, lease->record.id, adopt_device, &adoption, err);
 
-	return r < 0 ? r
-		     : clv_store_read_processes(
-			       agent->store, lease->record.id, adopt_process, lease, err);
+	if (r >= 0)
+		r = clv_store_read_processes(
+			agent->store, lease->record.id, adopt_process, lease, err);
+	if (r >= 0)
+		r = clv_store_read_holders(
+			agent->store, lease->record.id, adopt_holder, &adoption, err);
+	return r;
 }
 
 /* Where there are very many, those with nothing attached are summed up. */

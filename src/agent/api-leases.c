@@ -4,6 +4,7 @@
 #include "agent/agent.h"
 #include "agent/api.h"
 #include "agent/devices.h"
+#include "agent/holder.h"
 #include "agent/ledger.h"
 #include "agent/made.h"
 #include "agent/problem.h"
@@ -12,8 +13,10 @@
 #include "agent/request.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PAGE 100u
 #define DEVICES_WAIT_MS 15000u
@@ -137,14 +140,44 @@ int clv_api_get_lease(
 	return 0;
 }
 
+static int find_user(const struct clv_request *request, uid_t uid, struct clv_peer *ret,
+	struct clv_caller *ret_caller, struct clv_error *err)
+{
+	const struct passwd *user = getpwuid(uid);
+
+	if (request->caller.scope != CLV_SCOPE_ADMIN)
+		return clv_error_set(err, -EPERM,
+			"only an admin can make a lease for user %u: leave user out",
+			uid);
+	*ret = (struct clv_peer){.uid = uid, .gid = user ? user->pw_gid : (gid_t)uid};
+	return clv_caller_of_peer(request->agent, ret, NULL, ret_caller, err);
+}
+
+/* Whose a lease is that nobody holds. */
+static int find_owner(struct clv_request *request, const struct clv_lease_request *wanted,
+	struct clv_peer *ret, struct clv_caller *ret_caller, struct clv_error *err)
+{
+	int pidfd, r;
+
+	if (wanted->has_user)
+		return find_user(request, wanted->user, ret, ret_caller, err);
+	r = clv_process_of_socket(request->fd, ret, &pidfd, err);
+	if (r < 0)
+		return r;
+	close(pidfd);
+	ret->id = (struct clv_process_id){0};
+	return 0;
+}
+
 int clv_api_post_lease(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	struct clv_agent *agent = request->agent;
 	struct clv_lease_request wanted;
+	struct clv_caller caller = request->caller;
 	struct clv_lease *lease;
 	struct clv_peer peer;
-	int pidfd, r;
+	int pidfd = -1, r;
 
 	if (!request->is_local)
 		return clv_error_set(err, -EINVAL,
@@ -161,11 +194,11 @@ int clv_api_post_lease(
 		r = clv_made_get(agent->made, request, &wanted, err);
 	if (r < 0)
 		return r;
-	r = clv_process_of_socket(request->fd, &peer, &pidfd, err);
+	r = wanted.keep ? find_owner(request, &wanted, &peer, &caller, err)
+			: clv_process_of_socket(request->fd, &peer, &pidfd, err);
 	if (r < 0)
 		return r;
-	r = clv_ledger_create(
-		agent->ledger, &wanted, &request->caller, &peer, pidfd, &lease, err);
+	r = clv_ledger_create(agent->ledger, &wanted, &caller, &peer, pidfd, &lease, err);
 	if (r < 0)
 		return r;
 
@@ -195,6 +228,33 @@ int clv_api_patch_lease(
 
 	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
 	clv_lease_describe(lease, request->detail, sizeof(request->detail));
+	request->status = 200;
+	request->answer = clv_render_lease(lease);
+	return 0;
+}
+
+int clv_api_post_holder(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_lease *lease =
+		clv_ledger_find(request->agent->ledger, argument, &request->caller, err);
+	int pid, r;
+
+	if (!lease)
+		return err->code;
+	r = clv_request_parse_holder(request->body, request->n_body_bytes, &pid, err);
+	if (r >= 0 && lease->is_ending)
+		r = clv_error_set(err, -EPERM,
+			"the lease %s is being ended: ask for another",
+			lease->record.name);
+	if (r >= 0)
+		r = clv_holder_add(lease, pid, &request->caller, err);
+	if (r < 0)
+		return r;
+
+	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
+	snprintf(request->detail, sizeof(request->detail), "process %d joined %s", pid,
+		lease->record.name);
 	request->status = 200;
 	request->answer = clv_render_lease(lease);
 	return 0;

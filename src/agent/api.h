@@ -66,6 +66,7 @@ CLV_HANDLER(clv_api_get_leases);
 CLV_HANDLER(clv_api_post_lease);
 CLV_HANDLER(clv_api_get_lease);
 CLV_HANDLER(clv_api_patch_lease);
+CLV_HANDLER(clv_api_post_holder);
 CLV_HANDLER(clv_api_delete_lease);
 CLV_HANDLER(clv_api_get_node);
 CLV_HANDLER(clv_api_post_plan);

@@ -26,7 +26,7 @@
 
 #define LOCK_TRIES 500
 #define LOCK_PAUSE_NS 10000000
-#define LONGEST_SOCKET "/lease/l0123456789abcdef/lease.sock"
+#define LONGEST_SOCKET "/lease/l0123456789abcdef/door/lease.sock"
 #define EXIT_CODE_FAILED 125
 
 /* Those that are below 3 are none. */

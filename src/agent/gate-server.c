@@ -115,27 +115,26 @@ static void refuse(struct connection *connection, const struct clv_peer *peer,
 static bool is_of_lease(void *userdata, const struct clv_process_id *id)
 {
 	const struct clv_lease *lease = userdata;
-	const struct clv_process_id *holder = &lease->record.holder;
 
-	if (lease->holder && id->pid == holder->pid &&
-		id->start_ticks == holder->start_ticks)
-		return !clv_holder_is_dead(lease);
-	return clv_attached_is_member(lease, id);
+	return clv_holder_is(lease, id) || clv_attached_is_member(lease, id);
 }
 
 static int check_peer(
 	struct clv_lease *lease, const struct clv_peer *peer, struct clv_error *err)
 {
-	if (peer->uid != lease->record.uid && peer->uid != 0)
-		return clv_error_set(err, -EPERM,
-			"the lease %s belongs to user %u, not to user %u: make one of "
-			"your own with cleave run",
-			lease->record.name, lease->record.uid, peer->uid);
 	if (lease->is_ending)
 		return clv_error_set(err, -EPERM,
 			"the lease %s is being ended: start the program anew with cleave "
 			"run",
 			lease->record.name);
+	/* Its folder lets nobody through but those for whom the socket is mounted. */
+	if (lease->record.admit == CLV_ADMIT_SOCKET)
+		return 0;
+	if (peer->uid != lease->record.uid && peer->uid != 0)
+		return clv_error_set(err, -EPERM,
+			"the lease %s belongs to user %u, not to user %u: make one of "
+			"your own with cleave run",
+			lease->record.name, lease->record.uid, peer->uid);
 	if (!clv_process_has_ancestor(peer->id.pid, is_of_lease, lease))
 		return clv_error_set(err, -EPERM,
 			"process %d was not started inside the lease %s: start it with "
@@ -434,7 +433,8 @@ int clv_gate_server_new(
 	clv_lease_socket(lease, path, sizeof(path));
 	r = clv_lease_make_folder(lease, err);
 	if (r >= 0)
-		r = clv_socket_listen(path, SOCK_SEQPACKET, 0600, err);
+		r = clv_socket_listen(path, SOCK_SEQPACKET,
+			lease->record.admit == CLV_ADMIT_SOCKET ? 0666 : 0600, err);
 	if (r >= 0) {
 		server->listen_fd = r;
 		r = clv_lease_give_folder(lease, err);

@@ -14,16 +14,26 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#define DOOR "door"
+
 void clv_lease_folder(const struct clv_lease *lease, char *ret, size_t ret_bytes)
 {
 	snprintf(ret, ret_bytes, "%s/lease/%s", lease->agent->config.runtime,
 		lease->record.id);
 }
 
+/* Where whoever reaches the socket may attach it is one folder further in: that folder
+ * alone is mounted for others, who cannot enter the one around it. */
+static bool has_door(const struct clv_lease *lease)
+{
+	return lease->record.admit == CLV_ADMIT_SOCKET;
+}
+
 void clv_lease_socket(const struct clv_lease *lease, char *ret, size_t ret_bytes)
 {
-	snprintf(ret, ret_bytes, "%s/lease/%s/%s", lease->agent->config.runtime,
-		lease->record.id, CLV_ATTACH_SOCKET_NAME);
+	snprintf(ret, ret_bytes, "%s/lease/%s/%s%s", lease->agent->config.runtime,
+		lease->record.id, has_door(lease) ? DOOR "/" : "",
+		CLV_ATTACH_SOCKET_NAME);
 }
 
 static int open_folder(const struct clv_lease *lease)
@@ -53,6 +63,16 @@ static int make_parent(const struct clv_agent *agent, struct clv_error *err)
 	return clv_path_make(path, agent->config.is_system ? 0755 : 0700, err);
 }
 
+static int make_door(const struct clv_lease *lease)
+{
+	_cleanup_close_ int fd = open_folder(lease);
+
+	if (fd < 0 || (mkdirat(fd, DOOR, 0755) < 0 && errno != EEXIST) ||
+		fchmodat(fd, DOOR, 0755, 0) < 0)
+		return -errno;
+	return 0;
+}
+
 int clv_lease_make_folder(const struct clv_lease *lease, struct clv_error *err)
 {
 	char path[CLV_FOLDER_MAX + 64];
@@ -69,6 +89,8 @@ int clv_lease_make_folder(const struct clv_lease *lease, struct clv_error *err)
 	if (r < 0 && errno != EEXIST)
 		return clv_error_errno(err, errno, "cannot make %s", path);
 	r = take_back(lease);
+	if (r >= 0 && has_door(lease))
+		r = make_door(lease);
 	return r < 0 ? clv_error_errno(err, -r, "cannot use %s", path) : 0;
 }
 
@@ -76,7 +98,7 @@ int clv_lease_give_folder(const struct clv_lease *lease, struct clv_error *err)
 {
 	_cleanup_close_ int fd = -1;
 
-	if (lease->record.uid == geteuid())
+	if (lease->record.uid == geteuid() || has_door(lease))
 		return 0;
 	fd = open_folder(lease);
 	if (fd < 0 ||
@@ -135,6 +157,8 @@ void clv_lease_remove_folder(const struct clv_lease *lease)
 	fd = open_folder(lease);
 	if (fd >= 0) {
 		unlinkat(fd, CLV_ATTACH_SOCKET_NAME, 0);
+		unlinkat(fd, DOOR "/" CLV_ATTACH_SOCKET_NAME, 0);
+		unlinkat(fd, DOOR, AT_REMOVEDIR);
 		remove_namespace(fd);
 	}
 	clv_lease_folder(lease, path, sizeof(path));

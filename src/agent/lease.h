@@ -23,7 +23,7 @@ struct clv_arbiter_lease;
 struct clv_error;
 struct clv_arbiter_sample;
 struct clv_gate_server;
-struct clv_holder_watch;
+struct clv_holding;
 
 #define CLV_LEASE_ID_MAX 24
 #define CLV_LEASE_SAMPLES 2
@@ -45,8 +45,10 @@ struct clv_lease_record {
 	bool overcommit;
 	bool is_queued;
 	uint64_t created_real_ns;
-	uint64_t expires_real_ns; /* 0: never */
-	struct clv_process_id holder;
+	uint64_t expires_real_ns;     /* 0: never */
+	struct clv_process_id holder; /* who asked for it; of a kept one none */
+	bool is_kept;                 /* until it is released, whoever ends */
+	enum clv_admit admit;
 	/* The account of earlier agents' time. */
 	uint64_t held_ns, throttled_ns, turns, revocations, overdue;
 };
@@ -117,9 +119,8 @@ struct clv_lease {
 	uint32_t position;                /* the same */
 	size_t n_others;
 	struct clv_lease_record record;
-	uid_t owner;                     /* of the tenant: clv_owner_of() */
-	struct clv_holder_watch *holder; /* NULL: dead */
-	LIST_ENTRY(clv_lease) of_holder;
+	uid_t owner;                       /* of the tenant: clv_owner_of() */
+	LIST_HEAD(, clv_holding) holdings; /* by living processes */
 	LIST_ENTRY(clv_lease) of_id, of_name, of_owner; /* in the ledger's index */
 	/* The agent's list while it has an arbiter_lease, the ledger's while it is
 	 * dormant. */

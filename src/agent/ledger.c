@@ -29,6 +29,7 @@
 #include "agent/tenants.h"
 #include "arbiter/arbiter.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -56,7 +57,7 @@ static bool is_over(const struct clv_lease *lease)
 {
 	if (lease->n_processes > 0)
 		return false;
-	return !lease->holder || lease->is_ending;
+	return lease->is_ending || (!lease->record.is_kept && !clv_holder_has(lease));
 }
 
 static struct clv_lease *find_over(const struct clv_ledger *ledger)
@@ -361,21 +362,11 @@ static void take_out(struct clv_ledger *ledger, struct clv_lease *lease)
 	clv_lease_index_remove(lease);
 }
 
-static int watch_again(struct clv_lease *lease, struct clv_error *err)
-{
-	int pidfd;
-
-	if (clv_holder_join(lease))
-		return 0;
-	pidfd = clv_process_open(&lease->record.holder);
-	return pidfd < 0 ? 0 : clv_holder_watch(lease, pidfd, err);
-}
-
 int clv_ledger_adopt(
 	struct clv_ledger *ledger, struct clv_lease *lease, struct clv_error *err)
 {
 	bool is_active = !lease->record.is_queued;
-	int r = watch_again(lease, err);
+	int r = clv_holder_adopt(lease, &lease->record.holder, err);
 
 	if (r >= 0 && is_over(lease))
 		r = clv_error_set(
@@ -446,6 +437,8 @@ static int draft(struct clv_ledger *ledger, const struct clv_lease_request *requ
 		.uid = peer->uid,
 		.gid = peer->gid,
 		.holder = peer->id,
+		.is_kept = request->keep,
+		.admit = request->admit,
 		.overcommit = request->overcommit,
 		.created_real_ns = clv_clock_real_ns(),
 	};
@@ -509,10 +502,12 @@ static void unclaim_all(struct clv_ledger *ledger, const struct clv_placing *pla
 		unclaim_if_free(ledger, placing->others[i]);
 }
 
+/* One that is kept has no pidfd. */
 static int set_up(struct clv_ledger *ledger, struct clv_lease *lease, int pidfd,
 	struct clv_error *err)
 {
-	int r = clv_holder_watch(lease, pidfd, err);
+	int r = pidfd < 0 ? 0
+			  : clv_holder_watch(lease, &lease->record.holder, pidfd, err);
 
 	if (r >= 0)
 		r = store_lease(ledger->agent, lease, &lease->record, err);
@@ -538,12 +533,12 @@ int clv_ledger_create(struct clv_ledger *ledger, const struct clv_lease_request 
 	int r = draft(ledger, request, caller, peer, &record, &placing, err);
 
 	if (r < 0) {
-		close(pidfd);
+		clv_close_fd(&pidfd);
 		return r;
 	}
 	lease = make(ledger->agent, &placing, &record);
 	if (!lease) {
-		close(pidfd);
+		clv_close_fd(&pidfd);
 		r = clv_error_errno(err, ENOMEM, "cannot make a lease");
 	} else {
 		r = set_up(ledger, lease, pidfd, err);

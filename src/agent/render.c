@@ -164,11 +164,15 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 		record->overcommit, "queue_position",
 		position ? number(position) : json_null());
 	json_object_update_new(object,
-		json_pack("{s:o,s:o,s:i,s:o}", "created_at",
+		json_pack("{s:o,s:o,s:o,s:b,s:s,s:o}", "created_at",
 			timestamp(record->created_real_ns), "expires_at",
 			record->expires_real_ns ? timestamp(record->expires_real_ns)
 						: json_null(),
-			"holder_pid", (int)record->holder.pid, "command",
+			"holder_pid",
+			record->holder.pid ? number((uint64_t)record->holder.pid)
+					   : json_null(),
+			"kept", record->is_kept, "admit",
+			clv_admit_to_string(record->admit), "command",
 			text(record->command)));
 	json_object_set_new(object, "share_range", render_range(&record->share.range));
 	json_object_set_new(object, "spill_bytes", number(record->share.spill_bytes));

@@ -276,6 +276,59 @@ static int take_same_device(
 	return take_bool("same_device", value, &request->is_same_device, err);
 }
 
+static const char *const admits[_CLV_ADMIT_MAX] = {
+	[CLV_ADMIT_HOLDERS] = "holders",
+	[CLV_ADMIT_SOCKET] = "socket",
+};
+
+const char *clv_admit_to_string(enum clv_admit admit)
+{
+	return admit >= 0 && admit < _CLV_ADMIT_MAX ? admits[admit] : "none";
+}
+
+enum clv_admit clv_admit_from_string(const char *text)
+{
+	for (int i = 0; i < _CLV_ADMIT_MAX; i++) {
+		if (strcmp(admits[i], text) == 0)
+			return (enum clv_admit)i;
+	}
+	return _CLV_ADMIT_INVALID;
+}
+
+static int take_keep(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	return take_bool("keep", value, &request->keep, err);
+}
+
+static int take_admit(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	const char *text = json_string_value(value);
+	enum clv_admit admit = text ? clv_admit_from_string(text) : _CLV_ADMIT_INVALID;
+
+	if (admit == _CLV_ADMIT_INVALID)
+		return clv_error_set(err, -EINVAL,
+			"admit must be \"holders\" (who holds the lease and what they "
+			"start, the default) or \"socket\" (whoever reaches its socket)");
+	request->admit = admit;
+	return 0;
+}
+
+static int take_user(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	json_int_t user = json_integer_value(value);
+
+	/* The largest number means nobody. */
+	if (!json_is_integer(value) || user < 0 || user >= UINT32_MAX)
+		return clv_error_set(
+			err, -EINVAL, "user must be a user's number, from 0 on");
+	request->has_user = true;
+	request->user = (uid_t)user;
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int verbs;
@@ -300,6 +353,9 @@ static const struct {
 	{"count", CREATE, take_count},
 	{"same_device", CREATE, take_same_device},
 	{"time", CREATE, take_time},
+	{"keep", CREATE, take_keep},
+	{"admit", CREATE, take_admit},
+	{"user", CREATE, take_user},
 };
 
 static int take_field(enum verb verb, const char *name, const json_t *value,
@@ -321,7 +377,8 @@ static int take_field(enum verb verb, const char *name, const json_t *value,
 	return clv_error_set(err, -EINVAL,
 		"unknown field \"%.40s\": known are name, device, profile, in, "
 		"isolation, command, share, share_range, cap, memory_bytes, spill_bytes, "
-		"class, sm, wait, overcommit, count, same_device and time",
+		"class, sm, wait, overcommit, count, same_device, time, keep, admit and "
+		"user",
 		name);
 }
 
@@ -416,8 +473,11 @@ int clv_request_parse_lease(const char *data, size_t n_bytes,
 		(!request.has_memory || request.has_share || request.sm_ppm))
 		return clv_error_set(err, -EINVAL,
 			"isolation by hardware takes memory_bytes, no share and no sm: "
-			"the "
-			"partition is all the lease's own");
+			"the partition is all the lease's own");
+	if (!request.keep && (request.admit != CLV_ADMIT_HOLDERS || request.has_user))
+		return clv_error_set(err, -EINVAL,
+			"a lease that whoever reaches its socket may use, or that is for "
+			"another user, is held by no process: add \"keep\": true");
 	*ret = request;
 	return 0;
 }
@@ -475,5 +535,23 @@ int clv_request_parse_number(const char *name, const char *text, uint64_t most,
 		return clv_error_set(err, -EINVAL,
 			"%s must be a whole number from 0 to %" PRIu64, name, most);
 	*ret = value;
+	return 0;
+}
+
+int clv_request_parse_holder(
+	const char *data, size_t n_bytes, int *ret_pid, struct clv_error *err)
+{
+	json_t *root = json_loadb(data, n_bytes, JSON_REJECT_DUPLICATES, NULL);
+	const json_t *value = json_object_get(root, "pid");
+	json_int_t pid = json_integer_value(value);
+	bool is_right = json_object_size(root) == 1 && json_is_integer(value) &&
+			pid > 0 && pid <= INT32_MAX;
+
+	json_decref(root);
+	if (!is_right)
+		return clv_error_set(err, -EINVAL,
+			"the body must be {\"pid\": N}, the number of a process on the "
+			"agent's machine");
+	*ret_pid = (int)pid;
 	return 0;
 }

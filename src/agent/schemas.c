@@ -164,7 +164,9 @@ static const struct clv_schema_field lease[] = {
 	{"queue_position", "integer?", "1 is next"},
 	{"created_at", "time", NULL},
 	{"expires_at", "time?", NULL},
-	{"holder_pid", "integer", NULL},
+	{"holder_pid", "integer?", "who asked for it; null: it is kept"},
+	{"kept", "boolean", "it ends when it is released, not with a process"},
+	{"admit", "holders|socket", "who may attach: who holds it and what they start, or whoever reaches its socket"},
 	{"command", "string", NULL},
 	{"share_used", "number", "of the last second"},
 	{"held_seconds", "number", NULL},
@@ -402,6 +404,13 @@ static const struct clv_schema_field lease_request[] = {
 	{"same_device", "boolean", NULL},
 	{"time", "integer", "seconds until it is ended"},
 	{"command", "string", "for people"},
+	{"keep", "boolean", "until it is released, held by no process"},
+	{"admit", "holders|socket", "with keep: who may attach"},
+	{"user", "integer", "with keep, by admins: whose it is"},
+};
+
+static const struct clv_schema_field holder_request[] = {
+	{"pid", "integer", "of a process on the agent's machine"},
 };
 
 static const struct clv_schema_field lease_change[] = {
@@ -432,6 +441,7 @@ static const struct clv_schema schemas[] = {
 	{"Lease", ALL(lease)},
 	{"LeaseChange", FIELDS(lease_change), 0},
 	{"LeaseDevice", ALL(lease_device)},
+	{"HolderRequest", ALL(holder_request)},
 	{"LeaseRequest", FIELDS(lease_request), 0},
 	{"NewToken", FIELDS(token), CLV_ARRAY_SIZE(token) - 1},
 	{"Node", ALL(node)},

@@ -9,6 +9,7 @@
 #include "agent/device-json.h"
 #include "agent/devices.h"
 #include "agent/events.h"
+#include "agent/holder.h"
 #include "agent/ledger.h"
 #include "agent/store.h"
 #include "agent/tokens.h"
@@ -196,7 +197,7 @@ static int write_lease(
 			r = clv_store_put_process(
 				agent->store, lease->record.id, &process->record, err);
 	}
-	return r;
+	return r < 0 ? r : clv_holder_store(lease, err);
 }
 
 static int rewrite(struct clv_agent *agent)

@@ -18,7 +18,7 @@
 static const char *const statements[_STATEMENT_MAX] = {
 	[PUT_LEASE] = "INSERT INTO leases VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
 		      "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,"
-		      "?28,?29) "
+		      "?28,?29,?30,?31) "
 		      "ON CONFLICT(id) DO "
 		      "UPDATE SET compute_ppm=?9,cap_ppm=?10,memory_bytes=?11,class=?12,"
 		      "is_queued=?14,held_ns=?18,throttled_ns=?19,turns=?20,"
@@ -32,8 +32,12 @@ static const char *const statements[_STATEMENT_MAX] = {
 			   "start_ticks=?3 AND slot=?4",
 	[READ_PROCESSES] = "SELECT pid,start_ticks,slot,attached_ns FROM processes WHERE "
 			   "lease=?1 ORDER BY rowid",
-	[READ_ATTACHED] = "SELECT DISTINCT lease FROM processes UNION SELECT DISTINCT "
-			  "lease FROM lease_devices ORDER BY 1",
+	[READ_ATTACHED] = "SELECT lease FROM processes UNION SELECT lease FROM "
+			  "lease_devices UNION SELECT lease FROM holders ORDER BY 1",
+	[PUT_HOLDER] = "INSERT OR REPLACE INTO holders VALUES(?1,?2,?3)",
+	[DELETE_HOLDER] =
+		"DELETE FROM holders WHERE lease=?1 AND pid=?2 AND start_ticks=?3",
+	[READ_HOLDERS] = "SELECT pid,start_ticks FROM holders WHERE lease=?1",
 	[PUT_LEASE_DEVICE] = "INSERT OR REPLACE INTO lease_devices VALUES(?1,?2,?3)",
 	[READ_LEASE_DEVICES] = "SELECT device_uuid FROM lease_devices WHERE lease=?1 "
 			       "ORDER BY position",
@@ -130,9 +134,19 @@ static const char schema_7[] =
 	"PRAGMA user_version=7;"
 	"COMMIT;";
 
+/* Who joined a lease, beside who asked for it. */
+static const char schema_8[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE holders(lease TEXT REFERENCES leases(id) ON DELETE CASCADE,"
+	"pid INTEGER,start_ticks INTEGER,PRIMARY KEY(lease,pid,start_ticks));"
+	"ALTER TABLE leases ADD COLUMN is_kept INTEGER DEFAULT 0;"
+	"ALTER TABLE leases ADD COLUMN admit TEXT DEFAULT 'holders';"
+	"PRAGMA user_version=8;"
+	"COMMIT;";
+
 /* By the version that each makes of the one before it. */
 static const char *const schemas[CLV_STORE_SCHEMA_VERSION] = {
-	schema, schema_2, schema_3, schema_4, schema_5, schema_6, schema_7};
+	schema, schema_2, schema_3, schema_4, schema_5, schema_6, schema_7, schema_8};
 
 int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing)
 {
@@ -340,6 +354,8 @@ int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *
 	bind_number(query, 27, lease->share.spill_bytes);
 	bind_number(query, 28, lease->sm.ppm);
 	bind_number(query, 29, lease->sm.first_ppm);
+	bind_number(query, 30, lease->is_kept);
+	bind_text(query, 31, clv_admit_to_string(lease->admit));
 	return finish(store, PUT_LEASE, "cannot store the lease", err);
 }
 
@@ -359,7 +375,7 @@ int clv_store_clear_leases(struct clv_store *store, struct clv_error *err)
 
 static void read_lease(sqlite3_stmt *row, struct clv_lease_record *ret)
 {
-	char class[16];
+	char class[16], admit[16];
 	enum clv_class known;
 
 	*ret = (struct clv_lease_record){0};
@@ -394,6 +410,11 @@ static void read_lease(sqlite3_stmt *row, struct clv_lease_record *ret)
 	ret->share.spill_bytes = get_number(row, 26);
 	ret->sm.ppm = (uint32_t)get_number(row, 27);
 	ret->sm.first_ppm = (uint32_t)get_number(row, 28);
+	ret->is_kept = get_number(row, 29) != 0;
+	get_text(row, 30, admit, sizeof(admit));
+	ret->admit = clv_admit_from_string(admit);
+	if (ret->admit == _CLV_ADMIT_INVALID)
+		ret->admit = CLV_ADMIT_HOLDERS;
 }
 
 /* Ends a reading that may have been cut short by its callback. */
@@ -470,6 +491,48 @@ int clv_store_read_processes(struct clv_store *store, const char *lease_id,
 		r = callback(userdata, &process);
 	}
 	return end_reading(store, READ_PROCESSES, step, r, err);
+}
+
+static void bind_holder(
+	sqlite3_stmt *query, const char *lease_id, const struct clv_process_id *id)
+{
+	bind_text(query, 1, lease_id);
+	bind_number(query, 2, (uint64_t)id->pid);
+	bind_number(query, 3, id->start_ticks);
+}
+
+int clv_store_put_holder(struct clv_store *store, const char *lease_id,
+	const struct clv_process_id *id, struct clv_error *err)
+{
+	clv_store_set_relaxed(store, true);
+	bind_holder(store->prepared[PUT_HOLDER], lease_id, id);
+	return finish(store, PUT_HOLDER, "cannot store who joined the lease", err);
+}
+
+int clv_store_delete_holder(struct clv_store *store, const char *lease_id,
+	const struct clv_process_id *id, struct clv_error *err)
+{
+	clv_store_set_relaxed(store, true);
+	bind_holder(store->prepared[DELETE_HOLDER], lease_id, id);
+	return finish(store, DELETE_HOLDER, "cannot remove who joined the lease", err);
+}
+
+int clv_store_read_holders(struct clv_store *store, const char *lease_id,
+	clv_store_holder_fn callback, void *userdata, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[READ_HOLDERS];
+	int step, r = 0;
+
+	bind_text(query, 1, lease_id);
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		struct clv_process_id id = {
+			.pid = (pid_t)get_number(query, 0),
+			.start_ticks = get_number(query, 1),
+		};
+
+		r = callback(userdata, &id);
+	}
+	return end_reading(store, READ_HOLDERS, step, r, err);
 }
 
 int clv_store_put_lease_device(struct clv_store *store, const char *lease_id,

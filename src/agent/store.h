@@ -16,7 +16,7 @@ struct clv_error;
  * nothing.  Loop thread only. */
 struct clv_store;
 
-#define CLV_STORE_SCHEMA_VERSION 7
+#define CLV_STORE_SCHEMA_VERSION 8
 
 /* Opens or makes it.  -EEXIST when it was written by a later version of cleave, -EBUSY
  * when another agent has it. */
@@ -39,6 +39,15 @@ int clv_store_clear_leases(struct clv_store *store, struct clv_error *err);
 typedef int (*clv_store_lease_fn)(void *userdata, const struct clv_lease_record *lease);
 int clv_store_read_leases(struct clv_store *store, clv_store_lease_fn callback,
 	void *userdata, struct clv_error *err);
+
+/* Processes that joined a lease. */
+int clv_store_put_holder(struct clv_store *store, const char *lease_id,
+	const struct clv_process_id *id, struct clv_error *err);
+int clv_store_delete_holder(struct clv_store *store, const char *lease_id,
+	const struct clv_process_id *id, struct clv_error *err);
+typedef int (*clv_store_holder_fn)(void *userdata, const struct clv_process_id *id);
+int clv_store_read_holders(struct clv_store *store, const char *lease_id,
+	clv_store_holder_fn callback, void *userdata, struct clv_error *err);
 
 /* The devices of a lease behind its first, in order from 1. */
 int clv_store_put_lease_device(struct clv_store *store, const char *lease_id,

@@ -58,6 +58,22 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* This process joins it: what it starts is in it. */
+static int join_lease(struct run *run, struct clv_client *client)
+{
+	struct clv_client_error err;
+
+	if (clv_client_lease_join(
+		    client, run->settings->lease, getpid(), &run->lease, &err) < 0)
+		return fail_lease(run, &err);
+	if (strcmp(clv_json_text(run->lease, "state"), "queued") == 0)
+		return clv_cli_fail(CLV_EXIT_NO_FIT,
+			"the lease %s still waits for its place: see cleave ps, or try "
+			"again later",
+			run->settings->lease);
+	return 0;
+}
+
 static int create_lease(struct run *run, struct clv_client *client)
 {
 	struct clv_client_lease_request request = *run->request;
@@ -90,7 +106,7 @@ static int get_lease(struct run *run)
 		return fail_lease(run, &err);
 	}
 	run->socket_path = strdup(clv_client_get_socket(client));
-	return create_lease(run, client);
+	return run->settings->lease ? join_lease(run, client) : create_lease(run, client);
 }
 
 static void release_lease(const struct run *run)
@@ -98,7 +114,7 @@ static void release_lease(const struct run *run)
 	struct clv_client_options options = {.socket_path = run->socket_path};
 	_cleanup_client_ struct clv_client *client = NULL;
 
-	if (!run->lease || !run->socket_path)
+	if (!run->lease || !run->socket_path || run->settings->lease)
 		return;
 	/* Best effort: the agent ends the lease of a dead holder in any case. */
 	if (clv_client_new(&options, &client, NULL) == 0)
@@ -212,7 +228,8 @@ int clv_launch(const struct clv_settings *settings, char **argv,
 	if (!r)
 		r = run_program(&run);
 
-	if (run.ns.folder[0])
+	/* In a lease that stays others may use it too; it goes with the lease. */
+	if (run.ns.folder[0] && !settings->lease)
 		clv_namespace_remove(&run.ns);
 	release_lease(&run);
 	clv_json_free(run.lease);

@@ -16,6 +16,7 @@
 const struct clv_verb *const clv_verbs[] = {
 	&clv_verb_devices,
 	&clv_verb_run,
+	&clv_verb_reserve,
 	&clv_verb_ps,
 	&clv_verb_top,
 	&clv_verb_set,

@@ -26,12 +26,24 @@
 
 static_assert(CLV_NAMESPACE_PATH_MAX == CLV_PATH_MAX, "joined paths fit");
 
+static bool says_already(const char *path, const char *text, size_t n_bytes)
+{
+	char old[CLV_NAMESPACE_PATH_MAX + 64];
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd >= 0 && read(fd, old, sizeof(old)) == (ssize_t)n_bytes &&
+	       memcmp(old, text, n_bytes) == 0;
+}
+
+/* What is right already is left alone: other programs of the lease may be reading it. */
 static int write_file(const char *path, const char *text, struct clv_error *err)
 {
 	size_t n_bytes = strlen(text);
-	_cleanup_close_ int fd =
-		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	_cleanup_close_ int fd = -1;
 
+	if (says_already(path, text, n_bytes))
+		return 0;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return clv_error_errno(err, errno, "cannot write %s", path);
 	errno = ENOSPC; /* unless a short write has a reason of its own */

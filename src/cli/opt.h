@@ -88,6 +88,9 @@ struct clv_settings {
 	const char *device;
 	const char *profile;
 	const char *in;
+	const char *lease;
+	const char *admit;
+	const char *user;
 	const char *isolation;
 	const char *if_no_agent;
 	struct clv_opt_wait wait;
@@ -265,6 +268,12 @@ extern const char *const clv_opt_busy[];
 		.offset = CLV_OPT_AT(device), .argument = "DEVICE",           \
 		.completes = CLV_COMPLETE_DEVICE,                             \
 		.help = "On this device, by name or UUID; see cleave devices" \
+	}
+
+#define CLV_OPT_LEASE_TIME(about)                                                \
+	{                                                                        \
+		.name = "time", .letter = 't', .type = CLV_OPT_DURATION,         \
+		.offset = CLV_OPT_AT(time_ns), .argument = "TIME", .help = about \
 	}
 
 #define CLV_OPT_LEASE_WAIT(about)                                                \

@@ -185,17 +185,24 @@ static void set_dynamic(struct shim *shim, const size_t names[3], size_t n_versi
 	shim->gnu_hash[2] = 1;
 }
 
+/* Beside it, and then in its place: other programs of the lease may have the file mapped
+ * that is there. */
 static int write_all(const char *path, const struct shim *shim, struct clv_error *err)
 {
-	_cleanup_close_ int fd =
-		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	char beside[CLV_PATH_MAX + 16];
+	_cleanup_close_ int fd = -1;
 
+	snprintf(beside, sizeof(beside), "%s.%d", path, (int)getpid());
+	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 	if (fd < 0)
 		return clv_error_errno(err, errno, "cannot write %s", path);
 	errno = ENOSPC; /* unless a short write has a reason of its own */
-	if (write(fd, shim, shim->n_bytes) != (ssize_t)shim->n_bytes)
-		return clv_error_errno(err, errno, "cannot write %s", path);
-	return 0;
+	if (write(fd, shim, shim->n_bytes) == (ssize_t)shim->n_bytes &&
+		rename(beside, path) == 0)
+		return 0;
+	clv_error_errno(err, errno, "cannot write %s", path);
+	unlink(beside);
+	return err ? err->code : -EIO;
 }
 
 int clv_shim_write(const char *path, const char *soname, const char *gate,

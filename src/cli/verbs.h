@@ -7,6 +7,7 @@ struct clv_verb;
 /* One file per verb; main.c holds the table of them. */
 extern const struct clv_verb clv_verb_devices;
 extern const struct clv_verb clv_verb_run;
+extern const struct clv_verb clv_verb_reserve;
 extern const struct clv_verb clv_verb_ps;
 extern const struct clv_verb clv_verb_top;
 extern const struct clv_verb clv_verb_set;

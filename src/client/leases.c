@@ -119,6 +119,24 @@ int clv_client_lease_create(struct clv_client *client,
 	clv_call_set_flag(body, "same_device", request->same_device);
 	clv_call_set_number(body, "time", request->time_s);
 	clv_call_set_fraction(body, "sm", request->sm_ppm);
+	clv_call_set_flag(body, "keep", request->keep);
+	clv_call_set_text(body, "admit", request->admit);
+	if (request->has_user)
+		json_object_set_new(body, "user", json_integer(request->user));
+	return clv_call(client, &call, ret, err);
+}
+
+int clv_client_lease_join(struct clv_client *client, const char *id_or_name, int pid,
+	json_t **ret, struct clv_client_error *err)
+{
+	_cleanup_json_ json_t *body = json_pack("{s:i}", "pid", pid);
+	struct clv_call call;
+	int r = begin(&call, "POST", id_or_name, err);
+
+	if (r < 0)
+		return r;
+	clv_url_path(&call.url, "/holders");
+	call.body = body;
 	return clv_call(client, &call, ret, err);
 }
 

@@ -75,6 +75,11 @@ class Document(ApiCase):
         self.ask("GET", "/v1/leases/one", status=200)
         self.ask("PATCH", "/v1/leases/one", {"cap": 0.5, "class": "batch"}, 200)
         self.ask("PATCH", "/v1/leases/one", {"cap": 7}, 400)
+        self.ask("POST", "/v1/leases/one/holders", {"pid": os.getpid()}, 200)
+        self.ask("POST", "/v1/leases/one/holders", {"pid": 0}, 400)
+        self.ask("DELETE", "/v1/leases/two", status=204)
+        self.ask("POST", "/v1/leases", {"name": "two", "share": 0.1, "keep": True,
+                                        "admit": "socket", "user": 0}, 201)
         self.ask("DELETE", "/v1/leases/two", status=204)
         self.ask("DELETE", "/v1/leases/two", status=404)
         return one

@@ -107,7 +107,8 @@ export interface Lease {
   overcommit: boolean;
   queue_position: number | null;
   created_at: string;
-  holder_pid: number;
+  holder_pid: number | null;
+  kept: boolean;
   command: string;
   share_used: number;
   held_seconds: number;

@@ -30,6 +30,7 @@ export function byReleasing(lease: Lease): string[] {
     return [`${count(pids.length, "process", "processes")} of ${lease.tenant} ` +
       `${pids.length === 1 ? "is" : "are"} ended (pid ${names(pids)}).`,
     "They get SIGTERM now and SIGKILL after 5 seconds; what they have not saved is lost."];
+  if (lease.kept) return ["It is kept for programs to come, and has none now."];
   return [`${lease.command} (pid ${lease.holder_pid}) holds it and has no process on the ` +
     "device. It runs on, without the device."];
 }

@@ -22,7 +22,7 @@ function factsOf(lease: Lease): [string, string][] {
     ["Id", lease.id],
     ["Tenant", lease.tenant],
     ["Device", lease.devices.map((each) => each.name).join(", ") || lease.device],
-    ["Program", `${lease.command}, pid ${lease.holder_pid}`],
+    ["Program", lease.kept ? "kept until it is released" : `${lease.command}, pid ${lease.holder_pid}`],
     ["Class", lease.class],
     ["Cap", lease.cap === null ? "none" : percent(lease.cap)],
     ["Began", `${clock(lease.created_at)}, ${since(lease.created_at)} ago`],

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leases that no process holds: they stay until they are released, and say who may attach.
+
+usage: as harness.py says
+"""
+import json
+import os
+import signal
+import time
+
+from harness import NOBODY, Case, SystemCase, attach, main, wait_until
+
+
+def attach_as(uid, folder_fd):
+    """The reply to another user, for whom nothing but this folder is there."""
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.setgroups([])
+        os.setgid(uid)
+        os.setuid(uid)
+        try:
+            reply, _socket, _ = attach(f"/proc/self/fd/{folder_fd}/lease.sock")
+        except OSError as error:
+            reply = {"error": str(error)}
+        os.write(w, json.dumps(reply).encode())
+        os._exit(0)
+    os.close(w)
+    with os.fdopen(r) as pipe:
+        reply = json.loads(pipe.read())
+    os.waitpid(pid, 0)
+    return reply
+
+
+class Kept(Case):
+    def keep(self, **wanted):
+        status, lease = self.agent.request("POST", "/v1/leases", {
+            "name": "a", "share": .3, "keep": True, **wanted})
+        self.assertEqual(status, 201, lease)
+        return lease
+
+    def join(self, pid, name="a"):
+        return self.agent.request("POST", f"/v1/leases/{name}/holders", {"pid": pid})
+
+    def test_it_stays_until_released(self):
+        lease = self.keep()
+        self.assertEqual((lease["kept"], lease["admit"], lease["holder_pid"]),
+                         (True, "holders", None))
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        self.assertEqual([each["id"] for each in self.leases()], [lease["id"]])
+        self.assertEqual(self.agent.request("DELETE", "/v1/leases/a")[0], 204)
+        self.assertEqual(self.leases(), [])
+        self.assertFalse(os.path.exists(os.path.dirname(lease["socket"])))
+
+    def test_its_time(self):
+        self.keep(time=1)
+        self.assertTrue(wait_until(lambda: not self.leases(), 5))
+
+    def test_it_may_queue(self):
+        holder = self.holder()
+        holder.lease(share=.9)
+        self.assertEqual(self.keep(share=.5, wait=True)["state"], "queued")
+        holder.kill()
+        self.assertTrue(wait_until(lambda: self.lease("a")["state"] == "active"))
+
+    def test_who_joined_may_attach(self):
+        lease = self.keep()
+        stranger, member = self.holder(), self.holder()
+        self.assertEqual(stranger.do("attach", socket=lease["socket"])["status"], -1)
+        self.assertEqual(self.join(member.pid)[0], 200)
+        self.assertEqual(self.join(member.pid)[0], 200, "twice is once")
+        self.assertEqual(member.do("attach", socket=lease["socket"])["status"], 0)
+        self.assertEqual(member.do("attach_in_child", socket=lease["socket"])[1]["status"], 0)
+        self.assertEqual(stranger.do("attach", socket=lease["socket"])["status"], -1)
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        self.assertEqual(member.do("attach_in_child", socket=lease["socket"])[1]["status"], 0,
+                         "an agent knows who joined at the one before it")
+        member.end()
+        self.assertTrue(wait_until(lambda: not self.lease("a")["processes"]))
+        self.assertEqual(self.lease("a")["state"], "active")
+
+    def test_who_joined_holds_it(self):
+        """Not a kept one: it ends with the last of those who hold it."""
+        first, second = self.holder(), self.holder()
+        first.lease(share=.3, name="b")
+        self.assertEqual(self.join(second.pid, "b")[0], 200)
+        first.kill()
+        time.sleep(.3)
+        self.assertEqual(len(self.leases()), 1)
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        self.assertEqual(len(self.leases()), 1)
+        second.kill()
+        self.assertTrue(wait_until(lambda: not self.leases()))
+
+    def test_wrong_requests(self):
+        post = lambda **body: self.agent.request("POST", "/v1/leases", {"share": .1, **body})
+        self.refused(post(admit="socket"), 400, "bad_request", "keep")
+        self.refused(post(user=0), 400, "bad_request", "keep")
+        self.refused(post(keep=True, admit="all"), 400, "bad_request", "holders", "socket")
+        self.refused(post(keep=1), 400, "bad_request", "keep")
+        for user in (-1, 1.5, "root", 0xFFFFFFFF):
+            self.refused(post(keep=True, user=user), 400, "bad_request", "user")
+        self.keep()
+        for body in ({}, {"pid": 0}, {"pid": "1"}, {"pid": 1 << 40}, [], {"pid": 1, "x": 1}):
+            self.refused(self.agent.request("POST", "/v1/leases/a/holders", body), 400,
+                         "bad_request", "pid")
+        self.refused(self.join(0x7FFFFFFF), 404, "not_found", "process")
+        self.refused(self.join(os.getpid(), "none"), 404, "not_found")
+        self.assertEqual(len(self.leases()), 1)
+
+
+class Others(SystemCase):
+    """Other users, and what only an admin may."""
+
+    def keep(self, **wanted):
+        status, lease = self.agent.request("POST", "/v1/leases", {
+            "name": "a", "share": .3, "keep": True, **wanted})
+        self.assertEqual(status, 201, lease)
+        return lease
+
+    def test_for_a_user(self):
+        user, other = self.other(), self.other(NOBODY - 1)
+        lease = self.keep(user=NOBODY)
+        self.assertEqual((lease["uid"], lease["tenant"]), (NOBODY, "nobody"))
+        join = lambda who, pid: who.request("POST", "/v1/leases/a/holders", {"pid": pid})
+        self.refused(join(other, other.pid), 404, "not_found")
+        self.refused(join(user, other.pid), 403, "not_permitted", str(other.pid))
+        self.assertEqual(join(user, user.pid)[0], 200)
+        self.assertEqual(user.do("attach", socket=lease["socket"])["status"], 0)
+        self.refused(user.request("POST", "/v1/leases", {
+            "share": .1, "keep": True, "user": 0}), 403, "not_permitted")
+        self.assertEqual(other.request("DELETE", "/v1/leases/a?force=true")[0], 404)
+        self.assertEqual(self.agent.request("DELETE", "/v1/leases/a?force=true")[0], 204)
+
+    def test_whoever_reaches_the_socket(self):
+        lease = self.keep(admit="socket")
+        door = os.path.dirname(lease["socket"])
+        self.assertEqual((os.stat(os.path.dirname(door)).st_mode & 0o777, os.path.basename(door)),
+                         (0o700, "door"))
+        with self.assertRaises(AssertionError):  # it dies of the refusal by the file system
+            self.other().do("attach", socket=lease["socket"])
+        folder = os.open(door, os.O_PATH | os.O_DIRECTORY)
+        self.addCleanup(os.close, folder)
+        self.assertEqual(attach_as(NOBODY, folder)["status"], 0)
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        self.assertEqual(attach_as(NOBODY, folder)["status"], 0,
+                         "the folder that was mounted is the one that is served")
+        self.assertEqual(self.agent.request("DELETE", "/v1/leases/a?force=true")[0], 204)
+        self.assertIn("error", attach_as(NOBODY, folder))
+        self.assertFalse(os.path.exists(os.path.dirname(door)))
+
+
+if __name__ == "__main__":
+    main()
