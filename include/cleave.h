@@ -186,6 +186,10 @@ int clv_client_apply(struct clv_client *client, const struct clv_client_layout *
 int clv_client_layout_get(struct clv_client *client, bool wanted, struct json_t **ret,
 	struct clv_client_error *err);
 
+/* Standing shares of the layout, and the leases that are in them. */
+int clv_client_shares(
+	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
+
 /* What a device can be divided into, and how much more of it fits now.  device NULL: of
  * all. */
 int clv_client_profiles(struct clv_client *client, const char *device,

@@ -7,10 +7,12 @@
 #include "agent/apply.h"
 #include "agent/digest.h"
 #include "agent/hardware.h"
+#include "agent/ledger.h"
 #include "agent/node-json.h"
 #include "agent/plan-json.h"
 #include "agent/problem.h"
 #include "agent/profiles.h"
+#include "agent/render.h"
 #include "agent/standing.h"
 #include "agent/state.h"
 #include "agent/store.h"
@@ -462,6 +464,33 @@ int clv_api_get_layout(
 	clv_request_set_header(request, "ETag", "%s", tag);
 	answer(request, 200, json_pack("{s:s}", "layout", text));
 	free(text);
+	return 0;
+}
+
+/* To a tenant, a lease of another's is just somebody's. */
+static void hide_lease(const struct clv_request *request, json_t *item)
+{
+	const char *id = json_string_value(json_object_get(item, "lease"));
+	const struct clv_lease *lease =
+		id ? clv_ledger_find_id(request->agent->ledger, id) : NULL;
+
+	if (lease && !clv_caller_sees(&request->caller, lease->owner))
+		json_object_set_new(item, "lease", json_string("another's"));
+}
+
+int clv_api_get_shares(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	const struct clv_standing_share *share;
+	json_t *items = json_array();
+
+	for (size_t i = 0; (share = clv_standing_at(request->agent->standing, i)); i++) {
+		json_t *item = clv_render_standing(request->agent, share);
+
+		hide_lease(request, item);
+		json_array_append_new(items, item);
+	}
+	answer(request, 200, clv_api_list(items, 0));
 	return 0;
 }
 

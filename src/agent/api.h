@@ -79,6 +79,7 @@ CLV_HANDLER(clv_api_get_operation);
 CLV_HANDLER(clv_api_delete_operation);
 CLV_HANDLER(clv_api_get_layout);
 CLV_HANDLER(clv_api_get_nodes);
+CLV_HANDLER(clv_api_get_shares);
 CLV_HANDLER(clv_api_get_profiles);
 CLV_HANDLER(clv_api_get_openapi);
 CLV_HANDLER(clv_api_get_tenants);

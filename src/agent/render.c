@@ -12,6 +12,7 @@
 #include "agent/ledger.h"
 #include "agent/queue.h"
 #include "agent/sm.h"
+#include "agent/standing.h"
 #include "agent/tenants.h"
 #include "agent/ungated.h"
 #include "arbiter/arbiter.h"
@@ -104,21 +105,26 @@ static json_t *render_partition(const struct clv_device *info)
 		info->profile, "uuid", info->uuid, "address", info->address);
 }
 
+static json_t *render_device_of_lease(struct clv_agent_device *device)
+{
+	const struct clv_device *info = &device->info;
+	const struct clv_device *root = &clv_devices_root(device)->info;
+
+	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o}", "name", info->name,
+		"uuid", info->uuid, "root_uuid", root->uuid, "pci_address",
+		root->pci_address, "visible",
+		info->visible[0] != '\0' ? info->visible : info->uuid, "backend",
+		info->backend, "vendor", text(info->vendor), "numa_node",
+		number_or_null(device->numa_node), "partition", render_partition(info));
+}
+
 static json_t *render_devices(const struct clv_lease *lease)
 {
-	const struct clv_agent_device *device;
+	struct clv_agent_device *device;
 	json_t *array = json_array();
 
 	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++)
-		json_array_append_new(array,
-			json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:o}", "name",
-				device->info.name, "uuid", device->info.uuid, "visible",
-				device->info.visible[0] != '\0' ? device->info.visible
-								: device->info.uuid,
-				"backend", device->info.backend, "vendor",
-				text(device->info.vendor), "numa_node",
-				number_or_null(device->numa_node), "partition",
-				render_partition(&device->info)));
+		json_array_append_new(array, render_device_of_lease(device));
 	return array;
 }
 
@@ -188,6 +194,25 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 	add_truth(lease, object);
 	json_object_set_new(object, "socket", text(socket_path));
 	return object;
+}
+
+json_t *clv_render_standing(
+	struct clv_agent *agent, const struct clv_standing_share *standing)
+{
+	const struct clv_lease *lease =
+		clv_ledger_standing(agent->ledger, standing->name);
+	const struct clv_agent_device *device =
+		clv_devices_find(agent->devices, standing->device_uuid);
+	const struct clv_share *share = &standing->share;
+
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:s,s:o}", "name",
+		text(standing->name), "device",
+		device ? text(device->info.name) : json_null(), "share",
+		fraction(share->compute_ppm), "share_range", render_range(&share->range),
+		"cap", share->cap_ppm ? fraction(share->cap_ppm) : json_null(),
+		"memory_bytes", number(share->memory_bytes), "class",
+		clv_class_to_string(share->class), "lease",
+		lease ? text(lease->record.id) : json_null());
 }
 
 static uint64_t sum_memory_used(const struct clv_agent_device *device)

@@ -54,7 +54,7 @@ static const struct clv_schema_field partition[] = {
 	{"scheme", "mig|xcp|vf|cores", NULL},
 	{"profile", "string", NULL},
 	{"uuid", "string", "as the vendor's runtime knows it"},
-	{"address", "string", "processors, a PCI address or a device node"},
+	{"address", "string", "processors, a PCI address, a device node, or numbers of MIG instances"},
 };
 
 static const struct clv_schema_field health[] = {
@@ -119,6 +119,8 @@ static const struct clv_schema_field device_list[] = {
 static const struct clv_schema_field lease_device[] = {
 	{"name", "string", NULL},
 	{"uuid", "string", NULL},
+	{"root_uuid", "string", "of the device that it is a part of, or its own"},
+	{"pci_address", "string", "of that; empty where it has none"},
 	{"visible", "string", "what its vendor's runtime is told"},
 	{"backend", "string", NULL},
 	{"vendor", "string", NULL},
@@ -385,6 +387,17 @@ static const struct clv_schema_field audit_event[] = {
 	{"result", "string", "ok, or the code of the problem"},
 };
 
+static const struct clv_schema_field standing_share[] = {
+	{"name", "string", "as cleave run --in takes it"},
+	{"device", "string?", "null: it is not there at present"},
+	{"share", "number", NULL},
+	{"share_range", "ShareRange?", NULL},
+	{"cap", "number?", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"class", "latency|normal|batch", NULL},
+	{"lease", "string?", "that is in it; null: it is free"},
+};
+
 static const struct clv_schema_field lease_request[] = {
 	{"name", "string", "one is made without it"},
 	{"device", "string", "by name or UUID"},
@@ -457,6 +470,7 @@ static const struct clv_schema schemas[] = {
 	{"Profile", ALL(profile)},
 	{"Readiness", ALL(readiness)},
 	{"Reason", FIELDS(reason), 0},
+	{"StandingShare", ALL(standing_share)},
 	{"ShareRange", ALL(share_range)},
 	{"SmLimit", ALL(sm)},
 	{"Stage", ALL(stage)},

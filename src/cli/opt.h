@@ -91,6 +91,7 @@ struct clv_settings {
 	const char *lease;
 	const char *admit;
 	const char *user;
+	const char *to;
 	const char *isolation;
 	const char *if_no_agent;
 	struct clv_opt_wait wait;
@@ -136,6 +137,7 @@ struct clv_settings {
 	bool no_namespace;
 	bool once;
 	bool overcommit;
+	bool reserve;
 	bool same_device;
 	bool shared;
 	bool system;

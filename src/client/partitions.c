@@ -55,6 +55,12 @@ int clv_client_layout_get(struct clv_client *client, bool wanted, json_t **ret,
 	return clv_call(client, &call, ret, err);
 }
 
+int clv_client_shares(
+	struct clv_client *client, json_t **ret, struct clv_client_error *err)
+{
+	return clv_call_get(client, "/v1/shares", 0, ret, err);
+}
+
 int clv_client_profiles(struct clv_client *client, const char *device, json_t **ret,
 	struct clv_client_error *err)
 {

@@ -53,9 +53,10 @@ struct clv_holders {
 struct clv_partition {
 	char name[CLV_PARTITION_NAME_MAX];  /* "gpu0/1g.10gb@4" */
 	char profile[CLV_PROFILE_NAME_MAX]; /* "1g.10gb", "CPX/NPS4", "vf:4", "cores:2" */
-	char uuid[96];      /* what a program is told, "" if there is no such thing */
-	char visible[16];   /* the number that it is told then, "" if there is none */
-	char address[96];   /* VF: PCI address; XCP: "renderD129"; cores: "0-1,4" */
+	char uuid[96];    /* what a program is told, "" if there is no such thing */
+	char visible[16]; /* the number that it is told then, "" if there is none */
+	char address[96]; /* VF: PCI address; XCP: "renderD129"; cores: "0-1,4"; MIG: the
+			   * driver's numbers of the instances, "2/0" */
 	uint32_t driver_id; /* MIG: of the instance */
 	uint32_t start;
 	uint32_t size;

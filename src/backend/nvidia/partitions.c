@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MIB UINT64_C(1048576)
 
@@ -43,6 +44,8 @@ static int add_part(const struct clv_nvidia_library *nvml,
 	snprintf(part->profile, sizeof(part->profile), "%uc.%.32s", profile->slices,
 		partition->profile);
 	part->driver_id = info.id;
+	snprintf(part->address, sizeof(part->address), "%u/%u", partition->driver_id,
+		info.id);
 	part->start = info.placement.start;
 	part->size = info.placement.size; /* 0 before R460, which does not tell it */
 	part->compute_units = profile->multiprocessors;
@@ -78,6 +81,8 @@ static int settle_parts(
 {
 	partition->is_half_made = partition->n_parts == 0;
 	if (partition->n_parts == 1 && is_filled) {
+		memcpy(partition->address, partition->parts[0].address,
+			sizeof(partition->address));
 		free(partition->parts);
 		partition->parts = NULL;
 		partition->n_parts = 0;

@@ -4,6 +4,8 @@
  * over it that names this library alone.  Loaded that way it opens the real vendors
  * (named in the folder vendors.real beside it) and switches the layer on: the loader
  * reads OPENCL_LAYERS only after it has read the ICDs (ocl-icd 2.3.1; checked). */
+#include "gate/opencl/layers.h"
+
 #include "base/cleanup.h"
 
 #include <CL/cl_icd.h>
@@ -79,36 +81,6 @@ static int is_icd_file(const struct dirent *entry)
 	return length > 4 && strcmp(entry->d_name + length - 4, ".icd") == 0;
 }
 
-static bool is_gate(const char *entry, size_t n)
-{
-	static const char name[] = "libcleave-opencl.so";
-
-	return n >= sizeof(name) - 1 &&
-	       memcmp(entry + n - (sizeof(name) - 1), name, sizeof(name) - 1) == 0;
-}
-
-/* An entry of the name may be of an installation that is gone: this very library takes
- * its place.  Other layers stay. */
-static void switch_layer_on(const char *self)
-{
-	const char *before = getenv("OPENCL_LAYERS");
-	size_t room = strlen(self) + (before ? strlen(before) : 0) + 3, used;
-	_cleanup_free_ char *layers = malloc(room);
-
-	if (!layers)
-		return;
-	used = (size_t)snprintf(layers, room, "%s", self);
-	while (before && *before) {
-		size_t n = strcspn(before, ":");
-
-		if (n > 0 && !is_gate(before, n))
-			used += (size_t)snprintf(
-				layers + used, room - used, ":%.*s", (int)n, before);
-		before += n + (before[n] == ':');
-	}
-	setenv("OPENCL_LAYERS", layers, 1);
-}
-
 static void search(void)
 {
 	struct dirent **entries = NULL;
@@ -133,7 +105,7 @@ static void search(void)
 		free(entries[i]);
 	}
 	free(entries);
-	switch_layer_on(self.dli_fname);
+	clv_layers_switch_on(self.dli_fname);
 }
 
 cl_int CL_API_CALL clIcdGetPlatformIDsKHR(

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/cdi/spec.h"
+
+#include "base/error.h"
+#include "base/paths.h"
+#include "bridge/cdi/nodes.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define OPENCL_IN_CONTAINER CLV_CDI_GATES "/" CLV_GATE_OPENCL
+
+/* What is loaded into each program of a container: the list of it lies beside the gates.
+ */
+static const struct {
+	const char *backend, *list;
+} preloads[] = {
+	{"nvidia", "preload-cuda"}, {"amd", "preload-hip"},
+	{"", "preload-opencl"}, /* any other */
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+bool clv_cdi_is_for(const json_t *lease)
+{
+	return json_is_true(json_object_get(lease, "kept")) &&
+	       strcmp(text_of(lease, "admit"), "socket") == 0 &&
+	       strcmp(text_of(lease, "state"), "active") == 0;
+}
+
+static bool is_unique(const json_t *leases, const json_t *lease)
+{
+	const json_t *other;
+	size_t i;
+
+	json_array_foreach (leases, i, other) {
+		if (other != lease && clv_cdi_is_for(other) &&
+			strcmp(text_of(other, "name"), text_of(lease, "name")) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Letters, digits and "_-.:", and it ends as it begins. */
+static void make_legal(char *name)
+{
+	for (char *p = name; *p; p++) {
+		if (!isalnum((unsigned char)*p) && !strchr("_-.:", *p))
+			*p = '-';
+	}
+	for (size_t n = strlen(name); n > 0 && !isalnum((unsigned char)name[n - 1]); n--)
+		name[n - 1] = '\0';
+	while (*name && !isalnum((unsigned char)*name))
+		memmove(name, name + 1, strlen(name));
+}
+
+void clv_cdi_name(const json_t *leases, const json_t *lease, char ret[CLV_CDI_NAME_MAX])
+{
+	bool is_alone = is_unique(leases, lease);
+
+	snprintf(ret, CLV_CDI_NAME_MAX, "%s%s%s",
+		is_alone ? "" : text_of(lease, "tenant"), is_alone ? "" : ".",
+		text_of(lease, "name"));
+	make_legal(ret);
+	if (ret[0] == '\0')
+		snprintf(ret, CLV_CDI_NAME_MAX, "%s", text_of(lease, "id"));
+}
+
+static json_t *mount(const char *from, const char *to)
+{
+	return json_pack("{s:s,s:s,s:[s,s,s,s]}", "hostPath", from, "containerPath", to,
+		"options", "rbind", "ro", "nosuid", "nodev");
+}
+
+static const char *preload_of(const json_t *lease)
+{
+	const json_t *device = json_array_get(json_object_get(lease, "devices"), 0);
+
+	for (size_t i = 0;; i++) {
+		const char *backend = preloads[i].backend;
+
+		if (!backend[0] || strcmp(backend, text_of(device, "backend")) == 0)
+			return preloads[i].list;
+	}
+}
+
+/* The folder of the socket, and what loads the gates whatever the environment is. */
+static json_t *mounts_of(const json_t *lease, const struct clv_cdi_host *host)
+{
+	const char *socket = text_of(lease, "socket"), *slash = strrchr(socket, '/');
+	json_t *mounts = json_array();
+	char path[CLV_PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%.*s", slash ? (int)(slash - socket) : 0, socket);
+	json_array_append_new(mounts, mount(path, CLV_CDI_SOCKET_FOLDER));
+	snprintf(path, sizeof(path), "%s/%s", host->gates, preload_of(lease));
+	json_array_append_new(mounts, mount(path, "/etc/ld.so.preload"));
+	return mounts;
+}
+
+static json_t *device_of(
+	const json_t *leases, const json_t *lease, const struct clv_cdi_host *host)
+{
+	char name[CLV_CDI_NAME_MAX];
+	json_t *edits = json_object(), *nodes = clv_cdi_nodes(lease);
+
+	clv_cdi_name(leases, lease, name);
+	json_object_set_new(edits, "mounts", mounts_of(lease, host));
+	if (json_array_size(nodes) > 0)
+		json_object_set_new(edits, "deviceNodes", nodes);
+	else
+		json_decref(nodes);
+	return json_pack("{s:s,s:o}", "name", name, "containerEdits", edits);
+}
+
+/* What all devices have in common, and is made once for a container. */
+static json_t *common_edits(const struct clv_cdi_host *host)
+{
+	return json_pack("{s:[s,s],s:[o],s:[{s:s,s:s,s:[s,s,s]}]}", "env",
+		"CLEAVE_LEASE=" CLV_CDI_SOCKET_FOLDER "/lease.sock",
+		"OPENCL_LAYERS=" OPENCL_IN_CONTAINER, "mounts",
+		mount(host->gates, CLV_CDI_GATES), "hooks", "hookName", "createContainer",
+		"path", host->cleave, "args", "cleave", "cdi", "hook");
+}
+
+/* SPEC.md, "Released versions": from 0.5.0 on a device's name may begin with a digit. */
+static const char *lowest_version(const json_t *devices)
+{
+	const json_t *device;
+	size_t i;
+
+	json_array_foreach (devices, i, device) {
+		if (isdigit((unsigned char)text_of(device, "name")[0]))
+			return "0.5.0";
+	}
+	return "0.3.0";
+}
+
+int clv_cdi_spec(const json_t *leases, const struct clv_cdi_host *host, json_t **ret,
+	struct clv_error *err)
+{
+	json_t *devices = json_array(), *spec;
+	const json_t *lease;
+	size_t i;
+
+	json_array_foreach (leases, i, lease) {
+		if (clv_cdi_is_for(lease))
+			json_array_append_new(devices, device_of(leases, lease, host));
+	}
+	spec = json_pack("{s:s,s:s,s:o,s:o}", "cdiVersion", lowest_version(devices),
+		"kind", CLV_CDI_KIND, "devices", devices, "containerEdits",
+		common_edits(host));
+	if (!spec)
+		return clv_error_errno(err, ENOMEM, "cannot write the specification");
+	*ret = spec;
+	return 0;
+}

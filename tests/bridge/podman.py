@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real containers, by Debian's podman and runc, on the machine's own files: no image is
+pulled.  What a container changes lies on an overlay and goes with it."""
+import os
+import shutil
+import subprocess
+import tempfile
+
+# A container is not given limits that this machine's root may not set.
+LIMITS = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=4096:4096")
+
+
+def why_not():
+    """Why no container can be run here; None: it can."""
+    if os.geteuid() != 0:
+        return "needs root"
+    for program in ("podman", "runc"):
+        if not shutil.which(program):
+            return f"{program} is not installed"
+    with Podman() as podman:
+        tried = podman.run("true")
+        return f"podman cannot run here: {tried.stderr.strip()}" if tried.returncode else None
+
+
+class Podman:
+    """Its state in a folder of its own."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="cleave-podman-")
+        self.specs = os.path.join(self.folder, "cdi")
+        os.mkdir(self.specs)
+        self.started = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        for name in self.started:
+            self.call("rm", "--force", "--time=0", name)
+        self.call("system", "reset", "--force")
+        subprocess.run(["umount", "--lazy", os.path.join(self.folder, "root", "overlay")],
+                       stderr=subprocess.DEVNULL, check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def call(self, *arguments):
+        return subprocess.run(self.command(*arguments), capture_output=True, text=True,
+                              check=False, timeout=120)
+
+    def command(self, *arguments):
+        return ["podman", "--root", os.path.join(self.folder, "root"), "--runroot",
+                os.path.join(self.folder, "run"), "--tmpdir", os.path.join(self.folder, "tmp"),
+                "--runtime=runc", "--cgroup-manager=cgroupfs", "--events-backend=none",
+                *arguments]
+
+    def options(self, devices, rootfs):
+        return ["--network=none", *LIMITS, *(f"--device={each}" for each in devices),
+                "--rootfs", rootfs]
+
+    def run(self, *program, devices=(), rootfs="/:O", options=()):
+        return self.call("run", "--rm", *options, *self.options(devices, rootfs), *program)
+
+    def spawn(self, *program, devices=(), rootfs="/:O"):
+        return subprocess.Popen(
+            self.command("run", "--rm", *self.options(devices, rootfs), *program),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def start(self, name, *program, devices=(), rootfs="/:O"):
+        self.started.append(name)
+        answer = self.call("run", "--detach", "--name", name,
+                           *self.options(devices, rootfs), *program)
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout.strip()
+
+    def inside(self, name, *program):
+        return self.call("exec", name, *program)
