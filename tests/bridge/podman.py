@@ -8,6 +8,10 @@ import tempfile
 
 # A container is not given limits that this machine's root may not set.
 LIMITS = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=4096:4096")
+CONFIG = """[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
+netns = "none"
+"""
 
 
 def why_not():

@@ -5,6 +5,7 @@ usage: test_cdi.py CLEAVE CLEAVED GATES [unittest arguments]
 """
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import tempfile
 import time
 import unittest
 
+import guide
 import podman as podman_here
 
 CLEAVE, CLEAVED, GATES = map(os.path.abspath, sys.argv[1:4])
@@ -299,6 +301,31 @@ class Containers(ContainerCase):
             self.assertEqual(sorted(os.listdir("/etc/OpenCL/vendors")), before)
         with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
             self.assertNotIn("OpenCL", mounts.read())
+
+
+class Guide(ContainerCase):
+    """docs/containers.md, line by line."""
+
+    def test_each_command(self):
+        path = "/var/run/cdi/cleave.json"
+        if os.path.exists(path):
+            self.skipTest(f"{path} is somebody's")
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        config = os.path.join(self.folder, "containers.conf")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(podman_here.CONFIG)
+        env = dict(self.env, CONTAINERS_CONF=config, CLEAVE_SOCKET=self.socket,
+                   PATH=os.path.dirname(CLEAVE) + ":" + self.env["PATH"])
+        wrapper = " ".join(self.podman.command())
+        told = guide.commands("containers.md")
+        self.assertGreater(len(told), 7)
+        for line in told:
+            with self.subTest(line):
+                done = subprocess.run(["sh", "-c", re.sub("^podman", wrapper, line)], env=env,
+                                      capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                if "clinfo" in line:
+                    self.assertIn(str(200 * MIB), done.stdout)
 
 
 class Shares(ContainerCase):
