@@ -26,7 +26,8 @@ ARROWS = {
     "gate/hip": ("base", "gate", "gate/preload", "gate/streams", "gate/hsa", *PAGES),
     "gate/nvml": ("base", "gate", "gate/preload", *PAGES),
     "client": ("base",),
-    "cli": ("base", "core", "import", "simulate", "client", "bridge/cdi"),
+    "cli": ("base", "core", "import", "simulate", "client", "bridge/cdi", "bridge/systemd"),
+    "bridge/systemd": ("base",),
     "bridge/cdi": ("base", "core", "client"),
 }
 # What the two ends of the lease page share must not bring in more than base.
