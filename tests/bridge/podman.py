@@ -13,6 +13,15 @@ default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
 netns = "none"
 """
 
+# In a chroot the root is no mount point, which runc wants it to be: there each podman runs in
+# a mount namespace where it is one.
+AS_A_MOUNT = ('mount --rbind / "$0" && mount --make-rslave "$0" && exec chroot "$0" "$@"')
+
+
+def has_mounted_root():
+    with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
+        return any(line.split()[4] == "/" for line in mounts)
+
 
 def why_not():
     """Why no container can be run here; None: it can."""
@@ -34,6 +43,12 @@ class Podman:
         self.specs = os.path.join(self.folder, "cdi")
         os.mkdir(self.specs)
         self.started = []
+        self.prefix = []
+        if not has_mounted_root():
+            root = os.path.join(self.folder, "as-a-mount")
+            os.mkdir(root)
+            self.prefix = ["unshare", "--mount", "--propagation=slave", "sh", "-c", AS_A_MOUNT,
+                           root]
 
     def __enter__(self):
         return self
@@ -54,7 +69,7 @@ class Podman:
                               check=False, timeout=120)
 
     def command(self, *arguments):
-        return ["podman", "--root", os.path.join(self.folder, "root"), "--runroot",
+        return [*self.prefix, "podman", "--root", os.path.join(self.folder, "root"), "--runroot",
                 os.path.join(self.folder, "run"), "--tmpdir", os.path.join(self.folder, "tmp"),
                 "--runtime=runc", "--cgroup-manager=cgroupfs", "--events-backend=none",
                 *arguments]

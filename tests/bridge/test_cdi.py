@@ -6,6 +6,7 @@ usage: test_cdi.py CLEAVE CLEAVED GATES [unittest arguments]
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -316,12 +317,12 @@ class Guide(ContainerCase):
             file.write(podman_here.CONFIG)
         env = dict(self.env, CONTAINERS_CONF=config, CLEAVE_SOCKET=self.socket,
                    PATH=os.path.dirname(CLEAVE) + ":" + self.env["PATH"])
-        wrapper = " ".join(self.podman.command())
+        wrapper = shlex.join(self.podman.command())
         told = guide.commands("containers.md")
         self.assertGreater(len(told), 7)
         for line in told:
             with self.subTest(line):
-                done = subprocess.run(["sh", "-c", re.sub("^podman", wrapper, line)], env=env,
+                done = subprocess.run(["sh", "-c", re.sub("^podman", lambda _: wrapper, line)], env=env,
                                       capture_output=True, text=True, timeout=60, check=False)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 if "clinfo" in line:
