@@ -43,12 +43,12 @@ class Podman:
         self.specs = os.path.join(self.folder, "cdi")
         os.mkdir(self.specs)
         self.started = []
-        self.prefix = []
+        self.prefix, self.as_a_mount = [], None
         if not has_mounted_root():
-            root = os.path.join(self.folder, "as-a-mount")
-            os.mkdir(root)
-            self.prefix = ["unshare", "--mount", "--propagation=slave", "sh", "-c", AS_A_MOUNT,
-                           root]
+            # Apart from what is removed with all that is in it, should the mount be seen here.
+            self.as_a_mount = tempfile.mkdtemp(prefix="cleave-root-")
+            self.prefix = ["unshare", "--mount", "--propagation=unchanged", "sh", "-c",
+                           AS_A_MOUNT, self.as_a_mount]
 
     def __enter__(self):
         return self
@@ -63,6 +63,10 @@ class Podman:
         subprocess.run(["umount", "--lazy", os.path.join(self.folder, "root", "overlay")],
                        stderr=subprocess.DEVNULL, check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self.as_a_mount:
+            subprocess.run(["umount", "--lazy", "--recursive", self.as_a_mount],
+                           stderr=subprocess.DEVNULL, check=False)
+            os.rmdir(self.as_a_mount)
 
     def call(self, *arguments):
         return subprocess.run(self.command(*arguments), capture_output=True, text=True,
