@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/demand.h"
 #include "agent/store-key.h"
 
 #include <stdbool.h>
@@ -64,6 +65,7 @@ struct clv_agent {
 	struct clv_hardware *hardware;
 	struct clv_apply *apply;
 	struct clv_standing *standing;
+	struct clv_demand demand;
 	struct clv_made *made;
 	struct clv_tokens *tokens;
 	struct clv_key_record current_key; /* of the request that is being handled */

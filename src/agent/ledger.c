@@ -338,6 +338,7 @@ static int insert(
 	ledger->ranked_ns = 0;
 	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
 	clv_lease_index_add(ledger->index, lease);
+	clv_demand_note(&ledger->agent->demand, lease);
 	clv_ranges_fit(ledger->agent, lease->device);
 	return 0;
 }

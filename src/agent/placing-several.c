@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the devices of a lease on several: all alike, each of them whole, as near to
- * each other as can be. */
+ * each other as can be; core/place says which where there is a choice (placing-best.c).
+ * Only partitions that are not to be had on one device are gathered from several. */
 #include "agent/placing-internal.h"
 
 #include "agent/agent.h"
@@ -24,13 +25,8 @@ static const struct {
 	{"vf", "a virtual function is a device to a machine of its own: ask for one"},
 };
 
-struct candidate {
-	struct clv_agent_device *device;
-	bool is_free;
-};
-
 struct several {
-	struct candidate *items;
+	struct clv_placing_option *items;
 	size_t n;
 	uint32_t wanted;
 	bool is_same_device;
@@ -56,13 +52,6 @@ static enum nearness nearness(struct clv_agent_device *a, struct clv_agent_devic
 	return a->numa_node == b->numa_node ? SAME_NODE : SAME_DEVICE;
 }
 
-static bool are_alike(const struct clv_agent_device *a, const struct clv_agent_device *b)
-{
-	return strcmp(a->info.model, b->info.model) == 0 &&
-	       strcmp(a->info.profile, b->info.profile) == 0 &&
-	       a->info.memory_bytes == b->info.memory_bytes;
-}
-
 static const char *why_alone(const struct clv_agent_device *device)
 {
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(alone); i++) {
@@ -80,16 +69,18 @@ static int collect(struct clv_agent *agent, const struct clv_lease_request *requ
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 		const char *why = why_alone(device);
-		struct clv_share share;
+		struct clv_placing_option *item = &ret->items[ret->n];
 
 		if (!clv_placing_is_candidate(device, request))
 			continue;
 		refusal = why ? why : refusal;
 		if (why || clv_share_resolve(&request->share, device->info.memory_bytes,
-				   &share, err) < 0)
+				   &item->share, err) < 0)
 			continue;
-		ret->items[ret->n++] = (struct candidate){
-			device, clv_placing_try(agent, device, &share, false, NULL) >= 0};
+		item->device = device;
+		item->is_open = clv_placing_try(agent, device, &item->share, false,
+					&item->promised, NULL) >= 0;
+		ret->n++;
 	}
 	if (ret->n > 0)
 		return 0;
@@ -106,8 +97,9 @@ static void take(const struct several *several, struct clv_agent_device *first,
 	for (size_t i = 0; i < several->n && choice->n < several->wanted; i++) {
 		struct clv_agent_device *device = several->items[i].device;
 
-		if (nearness(first, device) != near || !are_alike(first, device) ||
-			(must_be_free && !several->items[i].is_free))
+		if (nearness(first, device) != near ||
+			!clv_placing_are_alike(first, device) ||
+			(must_be_free && !several->items[i].is_open))
 			continue;
 		choice->devices[choice->n++] = device;
 		choice->distance += _NEARNESS_MAX - near;
@@ -120,7 +112,8 @@ static bool begins_group(const struct several *several, size_t i)
 	return i == 0 ||
 	       nearness(several->items[i - 1].device, several->items[i].device) !=
 		       SAME_NODE ||
-	       !are_alike(several->items[i - 1].device, several->items[i].device);
+	       !clv_placing_are_alike(
+		       several->items[i - 1].device, several->items[i].device);
 }
 
 /* The most devices, and of as many those that are nearest to each other. */
@@ -142,6 +135,22 @@ static struct choice choose(const struct several *several, bool must_be_free)
 			best = choice;
 	}
 	return best;
+}
+
+/* What is free now: together if that can be, else gathered. */
+static struct choice choose_now(
+	const struct clv_agent *agent, const struct several *several)
+{
+	struct clv_placing_wish wish = {
+		several->items, several->n, several->wanted, several->is_same_device};
+	struct choice choice = {.n = several->wanted};
+	size_t at[CLV_LEASE_DEVICES_MAX];
+
+	if (clv_placing_best(agent, &wish, at) < 0)
+		return choose(several, true);
+	for (uint32_t i = 0; i < choice.n; i++)
+		choice.devices[i] = several->items[at[i]].device;
+	return choice;
 }
 
 static int fail_short(
@@ -179,7 +188,7 @@ int clv_placing_choose_several(struct clv_agent *agent,
 	const struct clv_lease_request *request, struct clv_placing *ret,
 	struct clv_error *err)
 {
-	_cleanup_free_ struct candidate *items =
+	_cleanup_free_ struct clv_placing_option *items =
 		calloc(clv_devices_count(agent->devices) + 1, sizeof(*items));
 	struct several several = {.items = items,
 		.wanted = request->count,
@@ -192,7 +201,7 @@ int clv_placing_choose_several(struct clv_agent *agent,
 	r = collect(agent, request, &several, err);
 	if (r < 0)
 		return r;
-	now = choose(&several, true);
+	now = choose_now(agent, &several);
 	if (now.n == request->count)
 		return claim(agent, request, &now, ret, err);
 	ever = choose(&several, false);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the device of a new lease.  Whoever waits already on a device goes first, so a
+/* Which devices a new lease may go to, and why not; placing-best.c chooses among those
+ * that have room.  Whoever waits already on a device goes first, so a
  * request that would fit beside the queue waits behind it (overcommitting ones do not
  * take what is promised, so they pass). */
 #include "agent/placing.h"
@@ -11,10 +12,12 @@
 #include "agent/placing-internal.h"
 #include "agent/sm.h"
 #include "agent/standing.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static uint32_t count_queued(const struct clv_agent_device *device)
@@ -47,18 +50,18 @@ static void add_standing(const struct clv_agent *agent,
 }
 
 int clv_placing_try(const struct clv_agent *agent, const struct clv_agent_device *device,
-	const struct clv_share *share, bool overcommit, struct clv_error *err)
+	const struct clv_share *share, bool overcommit, struct clv_promised *ret_promised,
+	struct clv_error *err)
 {
 	uint32_t n_queued = overcommit ? 0 : count_queued(device);
-	struct clv_promised promised;
 	int r;
 
+	clv_ledger_promised(agent->ledger, device, NULL, "", ret_promised);
 	if (n_queued > 0)
 		return clv_error_set(err, -EBUSY,
 			"%u %s already for %s: wait behind with --wait", n_queued,
 			n_queued == 1 ? "lease waits" : "leases wait", device->info.name);
-	clv_ledger_promised(agent->ledger, device, NULL, "", &promised);
-	r = clv_admission_check(&promised, share, device->info.memory_bytes,
+	r = clv_admission_check(ret_promised, share, device->info.memory_bytes,
 		device->info.name, overcommit, err);
 	if (r < 0)
 		add_standing(agent, device, err);
@@ -76,27 +79,24 @@ int clv_placing_check_spill(
 		device->name);
 }
 
-/* 0: goes there now; -EBUSY: could go there later; else: cannot, and *err says why.  The
- * device is claimed in the first two cases. */
-static int consider(struct clv_agent *agent, struct clv_agent_device *device,
-	const struct clv_lease_request *request, struct clv_placing *ret,
+/* 0: could go there now; -EBUSY: could go there later; else: cannot, and *err says why.
+ */
+static int consider(const struct clv_agent *agent, struct clv_agent_device *device,
+	const struct clv_lease_request *request, struct clv_placing_option *ret,
 	struct clv_error *err)
 {
 	int r = clv_sm_check(&device->info, request->sm_ppm, err);
 
+	*ret = (struct clv_placing_option){.device = device};
 	if (r >= 0)
 		r = clv_share_resolve(
 			&request->share, device->info.memory_bytes, &ret->share, err);
 	if (r >= 0)
 		r = clv_placing_check_spill(&device->info, ret->share.spill_bytes, err);
-	if (r < 0)
-		return r;
-	r = clv_devices_claim(agent->devices, device, err);
-	if (r < 0)
-		return r;
-	ret->device = device;
-	r = clv_placing_try(agent, device, &ret->share, request->overcommit, err);
-	ret->must_wait = r < 0;
+	if (r >= 0)
+		r = clv_placing_try(agent, device, &ret->share, request->overcommit,
+			&ret->promised, err);
+	ret->is_open = r >= 0;
 	return r;
 }
 
@@ -281,41 +281,114 @@ static int choose_standing(struct clv_agent *agent,
 		taken->name);
 }
 
+/* All that was looked at for one request. */
+struct look {
+	struct clv_placing_option *options;
+	size_t n, n_open;
+	/* Why not, by the first device that could take it later, else by the first. */
+	struct clv_error first;
+	size_t first_at;
+	/* To wait for: the one with the shortest queue. */
+	const struct clv_placing_option *shortest;
+	uint32_t n_queued;
+};
+
+static void note(struct look *look, size_t at, const struct clv_error *why)
+{
+	bool is_better = (why->code == -EBUSY) > (look->first.code == -EBUSY) ||
+			 ((why->code == -EBUSY) == (look->first.code == -EBUSY) &&
+				 at < look->first_at);
+
+	if (look->first.code != 0 && !is_better)
+		return;
+	look->first = *why;
+	look->first_at = at;
+}
+
+static void look_at_all(struct clv_agent *agent, const struct clv_lease_request *request,
+	struct look *look)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+		struct clv_placing_option *option = &look->options[look->n];
+		struct clv_error why = {0};
+		int r;
+
+		if (!clv_placing_is_candidate(device, request))
+			continue;
+		r = consider(agent, device, request, option, &why);
+		if (r < 0)
+			note(look, look->n, &why);
+		if (r < 0 && r != -EBUSY)
+			continue;
+		if (r == -EBUSY &&
+			(!look->shortest || count_queued(device) < look->n_queued)) {
+			look->shortest = option;
+			look->n_queued = count_queued(device);
+		}
+		look->n_open += option->is_open;
+		look->n++;
+	}
+}
+
+static int take(struct clv_agent *agent, const struct clv_placing_option *option,
+	struct clv_placing *ret, struct clv_error *err)
+{
+	int r = clv_devices_claim(agent->devices, option->device, err);
+
+	if (r < 0)
+		return r;
+	ret->device = option->device;
+	ret->share = option->share;
+	ret->must_wait = !option->is_open;
+	return 0;
+}
+
+/* The best that is not another agent's. */
+static int take_best(struct clv_agent *agent, struct look *look, struct clv_placing *ret)
+{
+	struct clv_placing_wish wish = {look->options, look->n, 1, false};
+
+	while (look->n_open > 0) {
+		struct clv_error why = {0};
+		size_t at;
+		int r = clv_placing_best(agent, &wish, &at);
+
+		if (r == 0)
+			r = take(agent, &look->options[at], ret, &why);
+		else
+			return clv_error_errno(
+				&look->first, -r, "cannot choose a device");
+		if (r == 0)
+			return 0;
+		note(look, at, &why);
+		look->options[at].is_open = false;
+		look->n_open--;
+	}
+	return -EBUSY;
+}
+
 int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,
 	struct clv_placing *ret, struct clv_error *err)
 {
-	struct clv_placing best = {0}, placing = {0};
-	struct clv_error first = {0};
-	uint32_t best_queued = UINT32_MAX;
+	_cleanup_free_ struct clv_placing_option *options = NULL;
+	struct look look = {0};
 
 	*ret = (struct clv_placing){0};
 	if (request->in[0] != '\0')
 		return choose_standing(agent, request, ret, err);
 	if (request->count > 1)
 		return clv_placing_choose_several(agent, request, ret, err);
-	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
-		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
-		struct clv_error why = {0};
-		int r;
-
-		if (!clv_placing_is_candidate(device, request))
-			continue;
-		r = consider(agent, device, request, &placing, &why);
-		if (r >= 0) {
-			*ret = placing;
-			return 0;
-		}
-		if (first.code == 0 || (r == -EBUSY && first.code != -EBUSY))
-			first = why;
-		if (r == -EBUSY && count_queued(device) < best_queued) {
-			best_queued = count_queued(device);
-			best = placing;
-		}
-	}
-	if (first.code == 0)
+	options = calloc(clv_devices_count(agent->devices) + 1, sizeof(*options));
+	if (!options)
+		return clv_error_errno(err, ENOMEM, "cannot choose a device");
+	look.options = options;
+	look_at_all(agent, request, &look);
+	if (take_best(agent, &look, ret) == 0)
+		return 0;
+	if (look.first.code == 0)
 		return clv_placing_fail_without_device(agent, request, err);
-	if (!request->wait || !best.device)
-		return clv_error_set(err, first.code, "%s", first.msg);
-	*ret = best;
-	return 0;
+	if (!request->wait || !look.shortest)
+		return clv_error_set(err, look.first.code, "%s", look.first.msg);
+	return take(agent, look.shortest, ret, err);
 }

@@ -19,8 +19,9 @@ struct clv_placing {
 	size_t n_others;
 };
 
-/* Which device a request goes to: the one it names, else the first on which it fits now,
- * else (if it may wait) the one with the shortest queue. */
+/* Which device a request goes to: the one it names, else of those on which it fits now
+ * the one that core/place takes, else (if it may wait) the one with the shortest queue.
+ */
 int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,
 	struct clv_placing *ret, struct clv_error *err);
 

@@ -15,19 +15,30 @@ struct search {
 	uint64_t wanted_bytes;
 	struct clv_fitting best;
 	bool is_best_divided;
+	unsigned best_lost;      /* placements that are open now and were not then */
 	bool is_found, could_be; /* could_be: if what is in use ended */
 	bool is_cordoned;        /* some device takes nothing, and was not looked at */
 };
 
-static void offer(struct search *s, const struct clv_fitting *fitting, bool is_divided)
+static bool is_better(const struct search *s, const struct clv_fitting *fitting,
+	bool is_divided, unsigned lost)
 {
-	if (s->is_found && (fitting->memory_bytes > s->best.memory_bytes ||
-				   (fitting->memory_bytes == s->best.memory_bytes &&
-					   s->is_best_divided >= is_divided)))
+	if (!s->is_found || fitting->memory_bytes != s->best.memory_bytes)
+		return !s->is_found || fitting->memory_bytes < s->best.memory_bytes;
+	if (is_divided != s->is_best_divided)
+		return is_divided;
+	return lost < s->best_lost;
+}
+
+static void offer(struct search *s, const struct clv_fitting *fitting, bool is_divided,
+	unsigned lost)
+{
+	if (!is_better(s, fitting, is_divided, lost))
 		return;
 	s->is_found = true;
 	s->best = *fitting;
 	s->is_best_divided = is_divided;
+	s->best_lost = lost;
 }
 
 static void set_of(const struct clv_node_device *device, struct clv_mig_set *ret)
@@ -42,6 +53,26 @@ static void set_of(const struct clv_node_device *device, struct clv_mig_set *ret
 				(struct clv_mig_instance){(uint8_t)profile,
 					(uint8_t)device->partitions[i].start});
 	}
+}
+
+/* How many other placements go with the profile's best one, where the planner puts it. */
+static unsigned count_lost(
+	const struct clv_mig_model *model, const struct clv_mig_set *set, uint8_t profile)
+{
+	const struct clv_mig_profile *wanted = &model->profiles[profile];
+	unsigned most_left = 0;
+
+	for (unsigned i = 0; i < wanted->n_starts; i++) {
+		struct clv_mig_set with = *set;
+		struct clv_mig_instance instance = {profile, wanted->starts[i]};
+		unsigned left;
+
+		if (clv_mig_set_add(model, &with, instance) != CLV_MIG_FITS)
+			continue;
+		left = clv_mig_set_count_options(model, &with);
+		most_left = left > most_left ? left : most_left;
+	}
+	return clv_mig_set_count_options(model, set) - most_left;
 }
 
 static void try_mig(
@@ -66,7 +97,7 @@ static void try_mig(
 		if (is_blocked || clv_mig_set_capacity(model, &set, i) == 0)
 			continue;
 		snprintf(fitting.profile, sizeof(fitting.profile), "%s", profile->name);
-		offer(s, &fitting, device->mig.is_on);
+		offer(s, &fitting, device->mig.is_on, count_lost(model, &set, i));
 	}
 }
 
@@ -88,7 +119,7 @@ static void try_cores(
 		return;
 	fitting.memory_bytes = each * n;
 	snprintf(fitting.profile, sizeof(fitting.profile), "cores:%" PRIu64, n);
-	offer(s, &fitting, device->n_partitions > 0);
+	offer(s, &fitting, device->n_partitions > 0, 0);
 }
 
 static int fail(const struct search *s, struct clv_error *err)

@@ -15,7 +15,8 @@ struct clv_fitting {
 	uint64_t memory_bytes;
 };
 
-/* Of equally small ones, that of a device which is divided already goes first.  Never one
+/* Of equally small ones, that of a device which is divided already goes first, and of
+ * such devices the one that loses the fewest other placements that are open.  Never one
  * that would need something in use to end.  device "": any, else its name or UUID.
  * -ENODEV: no device can be divided so; -EBUSY: not at present. */
 int clv_fitting_find(const struct clv_node *node, const char *device,

@@ -27,7 +27,12 @@ struct clv_placer *clv_placer_free(struct clv_placer *placer);
  */
 int clv_placer_find(struct clv_placer *placer, const struct clv_place_request *request,
 	struct clv_place_at *ret_at);
-/* The same, and takes it. */
+/* The same where what is asked for depends on the node, as a part of its devices does:
+ * requests[i] is what it is on node i, with n_devices 0 it is not for that node.  No
+ * score is kept: for the few nodes of one machine. */
+int clv_placer_find_each(struct clv_placer *placer,
+	const struct clv_place_request *requests, struct clv_place_at *ret_at);
+/* clv_placer_find(), and takes it. */
 int clv_placer_place(struct clv_placer *placer, const struct clv_place_request *request,
 	uint32_t *ret_lease);
 

@@ -259,6 +259,35 @@ int clv_placer_find(struct clv_placer *placer, const struct clv_place_request *r
 	return 0;
 }
 
+int clv_placer_find_each(struct clv_placer *placer,
+	const struct clv_place_request *requests, struct clv_place_at *ret_at)
+{
+	const struct clv_fleet *fleet = placer->fleet;
+	struct clv_place_at at = {.node = CLV_FLEET_NONE};
+	int32_t best = 0;
+
+	placer->view.n_decisions++;
+	for (uint32_t i = 0; i < fleet->n_nodes; i++) {
+		const struct clv_fleet_node *node = &fleet->nodes[i];
+		int32_t score;
+
+		if (requests[i].n_devices == 0 ||
+			clv_fleet_check(fleet, &requests[i], NULL) < 0 ||
+			!clv_fit_node(fleet, node, &requests[i]))
+			continue;
+		score = placer->policy->score(&placer->view, node, &requests[i]);
+		if (at.node != CLV_FLEET_NONE && score <= best)
+			continue;
+		at.node = i;
+		best = score;
+	}
+	if (at.node == CLV_FLEET_NONE)
+		return -ENOSPC;
+	choose(placer, &requests[at.node], &at);
+	*ret_at = at;
+	return 0;
+}
+
 int clv_placer_place(struct clv_placer *placer, const struct clv_place_request *request,
 	uint32_t *ret_lease)
 {

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Where `cleave run` puts a lease, on nodes that the agent simulates: not on the first device that has
+room, but where what is left is of most use.
+
+usage: test_placing.py CLEAVE CLEAVED [TEST...]
+"""
+import json
+import os
+import subprocess
+
+from cli_sandbox import Paths, wait_until
+from partition_sandbox import WithAgent, run_tests
+
+
+class Placing(WithAgent):
+    def start(self, node, *arguments):
+        """A program that runs until it is told to end; on which devices its lease is."""
+        n = len(self.leases(node))
+        program = subprocess.Popen(
+            [Paths.cleave, "--sim", os.path.join(self.folder, node + ".yaml"), "run", *arguments,
+             "--", "sleep", "60"], env=self.env)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.terminate)
+        self.assertTrue(wait_until(lambda: len(self.leases(node)) > n))
+        return [device["name"] for device in self.leases(node)[-1]["devices"]]
+
+    def leases(self, node):
+        return json.loads(self.on(node, "ps", "-o", "json").stdout)["items"]
+
+    def apply(self, node, layout):
+        path = os.path.join(self.NODES, "layouts", layout + ".yaml")
+        result = self.on(node, "apply", "--yes", path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_compute_that_is_left(self):
+        """The first device would do, and be broken up."""
+        self.start("dgx-a100", "--device", "gpu0", "--share", "0.3")
+        self.start("dgx-a100", "--device", "gpu1", "--share", "0.6")
+        self.assertEqual(self.start("dgx-a100", "--share", "0.4"), ["gpu1"])
+        self.assertEqual(self.start("dgx-a100", "--share", "0.7"), ["gpu0"])
+        self.assertEqual(self.start("dgx-a100", "--share", "0.1"), ["gpu2"])
+
+    def test_memory_that_is_left(self):
+        """As much compute is free on both; by that alone the first would do."""
+        self.start("dgx-a100", "--device", "gpu0", "--share", "0.2", "--memory", "4G")
+        self.start("dgx-a100", "--device", "gpu1", "--share", "0.2", "--memory", "23G")
+        self.assertEqual(self.start("dgx-a100", "--share", "0.1", "--memory", "16G"), ["gpu1"])
+
+    def test_whole_devices_stay_whole(self):
+        self.start("dgx-a100", "--device", "gpu5", "--share", "0.2")
+        self.assertEqual(self.start("dgx-a100", "--share", "0.2"), ["gpu5"])
+        self.assertEqual(len(self.start("dgx-a100", "--count", "7")), 7)
+
+    def test_several_are_near_each_other(self):
+        """gpu0 and gpu1 are on one NUMA node, gpu2 and gpu3 on the next."""
+        self.start("dgx-a100", "--device", "gpu0", "--share", "0.2")
+        self.assertEqual(self.start("dgx-a100", "--count", "2"), ["gpu2", "gpu3"])
+        self.assertEqual(self.start("dgx-a100", "--count", "1"), ["gpu1"])
+
+    def test_several_partitions_fill_a_device(self):
+        self.apply("mi300x", "mi300x-cpx-nps4")
+        profile = "--profile", "CPX/NPS4"
+        self.start("mi300x", *profile, "--device", "gpu0", "--count", "3")
+        self.start("mi300x", *profile, "--device", "gpu1", "--count", "6")
+        self.assertEqual({name.split("/")[0] for name in
+                          self.start("mi300x", *profile, "--count", "2")}, {"gpu1"})
+        self.assertEqual({name.split("/")[0] for name in
+                          self.start("mi300x", *profile, "--count", "5")}, {"gpu0"})
+
+    def test_what_came_before_is_expected(self):
+        """The same request goes elsewhere where others of another size are usual."""
+        self.start("dgx-a100", "--device", "gpu0", "--share", "0.5")
+        self.start("dgx-a100", "--device", "gpu1", "--share", "0.2")
+        for device in ("gpu4", "gpu5", "gpu6"):
+            for _ in range(2):
+                self.start("dgx-a100", "--device", device, "--share", "0.5")
+        # 0.5 beside 0.5, since 0.3 on gpu1 would be too little for another 0.5.
+        self.assertEqual(self.start("dgx-a100", "--share", "0.3"), ["gpu1"])
+        self.assertEqual(self.start("dgx-a100", "--share", "0.5"), ["gpu0"])
+
+    def test_overcommitted_devices(self):
+        path = os.path.join(self.folder, "dgx-a100.yaml")
+        self.on("dgx-a100", "ps")
+        for _ in range(2):
+            result = self.cleave("--sim", path, "run", "--overcommit", "--share", "1", "--", "true")
+            self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_partition_that_is_made(self):
+        """On the GPU where the fewest open placements go."""
+        for device, profile in (("gpu1", "4g.40gb"), ("gpu1", "1g.10gb")):
+            result = self.on("mixed", "partition", "create", device, profile)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        devices = json.loads(self.on("mixed", "devices", "-o", "json").stdout)["items"]
+        for name in [device["name"] for device in devices if device["parent"]]:
+            self.assertEqual(self.start("mixed", "--device", name, "--share", "1"), [name])
+        made, = self.start("mixed", "--isolation", "hardware", "--memory", "9G")
+        self.assertTrue(made.startswith("gpu1/1g.10gb@"), made)
+
+
+if __name__ == "__main__":
+    run_tests(__doc__)
