@@ -120,6 +120,11 @@ class Disk:
         self.took.append(1000 * (time.monotonic() - began))
 
 
+def a_share(n, n_devices):
+    """One of n that fill so many devices."""
+    return {"share": round(n_devices / max(n, n_devices), 6), "memory_bytes": 1 << 20}
+
+
 def create(connection, n, n_devices, disk=None):
     """The milliseconds of each, and their ids; the disk is timed now and then, too."""
     took, ids = [], []
@@ -127,8 +132,7 @@ def create(connection, n, n_devices, disk=None):
         if disk and i % DISK_EVERY == 0:
             disk.write()
         ms, data = connection.timed("POST", "/v1/leases", {
-            "share": round(n_devices / max(n, n_devices), 6), "memory_bytes": 1 << 20,
-            "device": f"gpu{i % n_devices}", "name": f"lease-{i}"})
+            **a_share(n, n_devices), "device": f"gpu{i % n_devices}", "name": f"lease-{i}"})
         took.append(ms)
         ids.append(json.loads(data)["id"])
     return took, ids
@@ -162,6 +166,8 @@ def measure_many(context):
         took = [connection.timed("DELETE", f"/v1/leases/{name}")[0]
                 for name in ids[:min(n, RELEASES)]]
         context.add("agent", "many", "release_p99", percentile(took, 0.99), "ms")
+        took = [connection.timed("POST", "/v1/leases", a_share(n, DEVICES))[0] for _ in took]
+        context.add("agent", "many", "placed_p99", percentile(took, 0.99), "ms")
         connection.close()
 
 
