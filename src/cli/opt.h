@@ -122,6 +122,7 @@ struct clv_settings {
 	/* Fleets and traces. */
 	const char *policies;
 	const char *svg;
+	const char *keep;
 	uint64_t seed;
 	uint64_t fill_percent;
 	uint64_t most_nodes;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave defrag: which leases to move so that wanted requests fit.  It talks to no agent
- * and moves nothing. */
+/* cleave defrag: which leases to move so that wanted requests fit, on a fleet that files
+ * describe or on an agent's node (defrag-live.c).  It moves nothing. */
 #include "cli/verbs.h"
 
 #include "cli/cells.h"
 #include "cli/cli.h"
+#include "cli/defrag-live.h"
 #include "cli/output.h"
 #include "cli/scenario.h"
 #include "core/place/repack.h"
@@ -164,16 +165,12 @@ static int make_room(
 	return 1;
 }
 
-static int make_all(const struct clv_settings *settings, struct state *state)
+static int make_all(
+	const struct clv_settings *settings, struct state *state, unsigned most)
 {
-	unsigned most =
-		settings->most_moves ? (unsigned)settings->most_moves : USUAL_MOVES;
 	_cleanup_json_ json_t *list = json_pack("{s:o}", "items", state->items);
 	bool is_all = true;
 
-	if (most > CLV_REPACK_MOVES_MAX)
-		return clv_cli_fail(
-			CLV_EXIT_USAGE, "--moves takes at most %d", CLV_REPACK_MOVES_MAX);
 	for (size_t i = 0; i < state->trace.n_entries; i++) {
 		for (uint64_t k = 0; k < state->trace.entries[i].count; k++)
 			is_all &= make_room(state, &state->trace.entries[i], most) > 0;
@@ -210,14 +207,42 @@ static int begin(struct state *state, char **argv)
 	return make_placer(state);
 }
 
+static int check_words(const struct clv_settings *settings, int argc)
+{
+	bool is_request = settings->share.ppm || settings->memory_bytes ||
+			  settings->profile || settings->count || settings->keep;
+
+	if (settings->most_moves > CLV_REPACK_MOVES_MAX)
+		return clv_cli_fail(
+			CLV_EXIT_USAGE, "--moves takes at most %d", CLV_REPACK_MOVES_MAX);
+	if (argc == 1)
+		return clv_cli_fail(CLV_EXIT_USAGE, "a FLEET goes with what is WANTED on "
+						    "it: name both files, or none "
+						    "for this node");
+	if (argc > 0 && is_request)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"files say what is wanted and what stays: leave out --share, "
+			"--memory, --profile, --count and --keep");
+	if (settings->count > CLV_PLACE_DEVICES_MAX ||
+		(settings->count && (settings->share.ppm || settings->memory_bytes)))
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--count takes from 1 to %d, and each device whole",
+			CLV_PLACE_DEVICES_MAX);
+	return 0;
+}
+
 static int run_defrag(const struct clv_settings *settings, int argc, char **argv)
 {
+	unsigned most =
+		settings->most_moves ? (unsigned)settings->most_moves : USUAL_MOVES;
 	struct state state = {0};
-	int r = begin(&state, argv);
+	int r = check_words(settings, argc);
 
-	(void)argc;
+	if (r || argc == 0)
+		return r ? r : clv_defrag_live(settings, most);
+	r = begin(&state, argv);
 	if (r == 0)
-		r = make_all(settings, &state);
+		r = make_all(settings, &state, most);
 	else
 		json_decref(state.items);
 	clv_placer_free(state.placer);
@@ -228,8 +253,33 @@ static int run_defrag(const struct clv_settings *settings, int argc, char **argv
 }
 
 static const struct clv_opt options[] = {
-	CLV_OPT_HELP,
-	CLV_OPT_OUTPUT,
+	CLV_OPT_LEASE_SHARE(
+		"Without files: a lease with this share of a device's compute "
+		"is to fit, as 0.3"),
+	CLV_OPT_LEASE_MEMORY("Without files: a lease with this memory, as 8G"),
+	{
+		.name = "profile",
+		.letter = 'p',
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(profile),
+		.argument = "PROFILE",
+		.help = "Without files: in a partition of this shape; alone, a new MIG "
+			"instance of it",
+	},
+	{
+		.name = "count",
+		.type = CLV_OPT_SEVERAL,
+		.offset = CLV_OPT_AT(count),
+		.argument = "N",
+		.help = "Without files: so many devices or partitions, each whole",
+	},
+	{
+		.name = "keep",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(keep),
+		.argument = "LEASE[,LEASE...]",
+		.help = "Without files: leases, by name or id, that are to stay",
+	},
 	{
 		.name = "moves",
 		.type = CLV_OPT_SEVERAL,
@@ -238,21 +288,26 @@ static const struct clv_opt options[] = {
 		.help = "Move at most so many leases for each request (default: 4, at "
 			"most 8)",
 	},
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
 };
 
 const struct clv_verb clv_verb_defrag = {
 	.name = "defrag",
-	.arguments = "FLEET WANTED",
+	.arguments = "[FLEET WANTED]",
 	.summary = "propose the fewest moves of leases that make requests fit",
 	.about =
-		"FLEET is a file as cleave simulate takes it. WANTED, in YAML, says "
-		"under "
-		"placed what is on the fleet and under requests what is to fit. Nothing "
-		"is moved: this is a proposal. The exit code is 75 when something cannot "
-		"be made to fit.",
+		"Without files it looks at an agent's node: which leases stand in the "
+		"way "
+		"of the request that the options are. FLEET is a file as cleave simulate "
+		"takes it. WANTED, in YAML, says under placed what is on the fleet and "
+		"under requests what is to fit. Nothing is moved: this is a proposal. "
+		"The "
+		"exit code is 75 when something cannot be made to fit.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
-	.min_arguments = 2,
+	.min_arguments = 0,
 	.max_arguments = 2,
 	.completes = CLV_COMPLETE_FILE,
 	.run = run_defrag,

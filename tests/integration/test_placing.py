@@ -14,6 +14,12 @@ from partition_sandbox import WithAgent, run_tests
 
 
 class Placing(WithAgent):
+    def defrag(self, node, *arguments, code=0):
+        result = self.on(node, "defrag", *arguments, "-o", "json")
+        self.assertEqual((result.returncode, result.stderr), (code, ""))
+        return [{key: row[key] for key in ("do", "lease", "from", "to") if key in row}
+                for row in json.loads(result.stdout)["items"]]
+
     def start(self, node, *arguments):
         """A program that runs until it is told to end; on which devices its lease is."""
         n = len(self.leases(node))
@@ -96,6 +102,68 @@ class Placing(WithAgent):
             self.assertEqual(self.start("mixed", "--device", name, "--share", "1"), [name])
         made, = self.start("mixed", "--isolation", "hardware", "--memory", "9G")
         self.assertTrue(made.startswith("gpu1/1g.10gb@"), made)
+
+    def fill(self, *more):
+        """Of eight GPUs, six full and two of them with leases in the way of a whole one."""
+        for device in range(2, 8):
+            self.start("dgx-a100", "--device", f"gpu{device}", "--share", "1")
+        self.start("dgx-a100", "--name", "chat", "--device", "gpu0", "--share", "0.3", *more)
+        self.start("dgx-a100", "--name", "train", "--device", "gpu1", "--share", "0.6")
+
+    def test_defrag_of_shares(self):
+        self.fill()
+        self.assertEqual(self.defrag("dgx-a100", "--share", "0.7"), [{"do": "place", "to": "gpu0"}])
+        moves = [{"do": "restart", "lease": "chat", "from": "gpu0", "to": "gpu1"},
+                 {"do": "place", "to": "gpu0"}]
+        self.assertEqual(self.defrag("dgx-a100", "--share", "1"), moves)
+        self.assertEqual(self.defrag("dgx-a100", "--count", "1"), moves)
+        self.assertEqual(self.defrag("dgx-a100", "--share", "0.1", "--memory", "30G"), moves)
+        # What is said is what works, and nothing was done before.
+        self.assertEqual(self.on("dgx-a100", "run", "--share", "1", "--", "true").returncode, 75)
+        self.assertEqual(self.on("dgx-a100", "release", "--force", "chat").returncode, 0)
+        self.assertTrue(wait_until(lambda: len(self.leases("dgx-a100")) == 7))
+        self.assertEqual(self.start("dgx-a100", "--device", "gpu1", "--share", "0.3"), ["gpu1"])
+        self.assertEqual(self.start("dgx-a100", "--share", "1"), ["gpu0"])
+
+    def test_defrag_keeps(self):
+        self.fill()
+        self.assertEqual(self.defrag("dgx-a100", "--share", "1", "--keep", "chat"), [
+            {"do": "restart", "lease": "train", "from": "gpu1", "to": "gpu0"},
+            {"do": "place", "to": "gpu1"}])
+        self.assertEqual(self.defrag("dgx-a100", "--share", "1", "--keep", "x,train,chat", code=75),
+                         [{"do": "cannot fit"}])
+        self.assertEqual(self.defrag("dgx-a100", "--share", "1", "--moves", "1")[0]["lease"], "chat")
+        self.assertEqual(self.on("dgx-a100", "cordon", "gpu1").returncode, 0)
+        self.assertEqual(self.defrag("dgx-a100", "--share", "1", code=75), [{"do": "cannot fit"}])
+
+    def test_defrag_says_what_it_cannot_do(self):
+        self.fill()
+        result = self.on("dgx-a100", "defrag", "--share", "1")
+        self.assertIn("no running program's memory can be moved", result.stderr)
+        self.assertIn("sleep", result.stdout)
+        for words, arguments in (("what is to fit", ()), ("name both files", ("x.yaml",)),
+                                 ("leave out --share", ("a.yaml", "b.yaml", "--share", "1")),
+                                 ("at most 8", ("--share", "1", "--moves", "9")),
+                                 ("each device whole", ("--count", "2", "--share", "1"))):
+            with self.subTest(arguments):
+                self.assert_refused(self.on("dgx-a100", "defrag", *arguments), 64, words)
+
+    def test_defrag_of_instances(self):
+        """Room for the largest one needs one of two instances gone, of which one is in use."""
+        for device, profile in (("gpu0", "1g.10gb"), ("gpu1", "1g.10gb"), ("gpu1", "2g.20gb")):
+            result = self.on("mixed", "partition", "create", device, profile)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.start("mixed", "--name", "chat", "--device", "gpu0/1g.10gb@6", "--share", "1")
+        anew = self.defrag("mixed", "--profile", "7g.80gb")
+        self.assertEqual([move["do"] for move in anew], ["make anew", "make anew", "place"])
+        self.assertEqual(anew[2]["to"], "gpu1/7g.80gb@0")
+        # One is enough, and would end a program.
+        moves = self.defrag("mixed", "--profile", "7g.80gb", "--moves", "1")
+        self.assertEqual([move["do"] for move in moves], ["restart", "place"])
+        self.assertEqual((moves[0]["lease"], moves[0]["from"]), ("chat", "gpu0/1g.10gb@6"))
+        self.assertEqual(moves[1]["to"], "gpu0/7g.80gb@0")
+        self.defrag("mixed", "--profile", "7g.80gb", "--moves", "1", "--keep", "chat", code=75)
+        self.assertEqual(self.defrag("mixed", "--profile", "3g.40gb")[0]["do"], "place")
 
 
 if __name__ == "__main__":
