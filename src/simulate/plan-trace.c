@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulate/plan-file.h"
 
+#include "simulate/names.h"
 #include "simulate/plan-read.h"
 
 #include "base/array.h"

@@ -3,6 +3,8 @@
  * trace (memory of devices, classes, groups, times of our own) has columns beside. */
 #include "simulate/trace.h"
 
+#include "simulate/names.h"
+
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -74,6 +76,13 @@ static unsigned column_of(
 	return 1;
 }
 
+static int fail_name(const struct clv_csv *csv, const struct clv_csv_map *map,
+	const char *name, struct clv_error *err)
+{
+	return clv_csv_fail(csv, column_of(csv, map, map->columns[0].name), err, -EINVAL,
+		"the name '%.60s' was there before", name);
+}
+
 static int check_name(const struct clv_csv *csv, struct clv_names *names,
 	const struct clv_csv_map *map, const char *name, struct clv_error *err)
 {
@@ -81,10 +90,7 @@ static int check_name(const struct clv_csv *csv, struct clv_names *names,
 
 	if (r < 0)
 		return clv_error_errno(err, -r, "%.200s", csv->name);
-	if (r == 0)
-		return clv_csv_fail(csv, column_of(csv, map, map->columns[0].name), err,
-			-EINVAL, "the name '%.60s' was there before", name);
-	return 0;
+	return r == 0 ? fail_name(csv, map, name, err) : 0;
 }
 
 static int add_node(const struct clv_csv *csv, const struct clv_csv_map *map,
@@ -153,7 +159,7 @@ int clv_trace_begin(struct clv_trace *trace, FILE *file, const char *name,
 	const struct clv_fleet *fleet, struct clv_error *err)
 {
 	clv_csv_init(&trace->csv, file, name);
-	trace->names = (struct clv_names){0};
+	trace->repeats = (struct clv_repeats){0};
 	trace->fleet = fleet;
 	trace->latest_s = 0;
 	trace->is_timed = false;
@@ -268,23 +274,75 @@ static int read_times(struct clv_trace *trace, const struct pod_row *row,
 	return 0;
 }
 
-int clv_trace_next(
-	struct clv_trace *trace, struct clv_trace_item *ret, struct clv_error *err)
+static int next_row(struct clv_trace *trace, struct pod_row *ret, struct clv_error *err)
 {
-	struct pod_row row = {
+	int r = clv_csv_next(&trace->csv, err);
+
+	*ret = (struct pod_row){
 		.created_s = UNSAID,
 		.deleted_s = UNSAID,
 		.arrives_s = UNSAID,
 		.stays_s = UNSAID,
 	};
-	struct clv_trace_item item = {0};
-	int r = clv_csv_next(&trace->csv, err);
-
 	if (r <= 0)
 		return r;
-	r = clv_csv_read(&trace->csv, &trace->map, &row, err);
-	if (r == 0 && !trace->was_read)
-		r = check_name(&trace->csv, &trace->names, &trace->map, row.name, err);
+	r = clv_csv_read(&trace->csv, &trace->map, ret, err);
+	return r < 0 ? r : 1;
+}
+
+/* The rows once more, for names that may have come twice. */
+static int confirm_names(struct clv_trace *trace, struct clv_error *err)
+{
+	struct clv_csv *csv = &trace->csv;
+	struct pod_row row;
+	int r;
+
+	if (fseeko(csv->file, 0, SEEK_SET) < 0)
+		return clv_error_set(err, -EINVAL,
+			"%.200s: its names must be looked at twice, so it must be a file",
+			csv->name);
+	clv_csv_init(csv, csv->file, csv->name);
+	r = read_header(csv, pod_columns, CLV_ARRAY_SIZE(pod_columns), &trace->map, err);
+	while (r >= 0 && (r = next_row(trace, &row, err)) > 0) {
+		r = clv_repeats_confirm(&trace->repeats, row.name);
+		if (r < 0)
+			return clv_error_errno(err, -r, "%.200s", csv->name);
+		if (r > 0)
+			return fail_name(csv, &trace->map, row.name, err);
+	}
+	return r;
+}
+
+static int end_of_rows(struct clv_trace *trace, struct clv_error *err)
+{
+	int r = clv_repeats_look(&trace->repeats);
+
+	if (r < 0)
+		clv_error_errno(err, -r, "%.200s", trace->csv.name);
+	if (r > 0)
+		r = confirm_names(trace, err);
+	trace->was_read = true;
+	return r;
+}
+
+static int keep_name(struct clv_trace *trace, const char *name, struct clv_error *err)
+{
+	int r = trace->was_read ? 0 : clv_repeats_add(&trace->repeats, name);
+
+	return r < 0 ? clv_error_errno(err, -r, "%.200s", trace->csv.name) : 0;
+}
+
+int clv_trace_next(
+	struct clv_trace *trace, struct clv_trace_item *ret, struct clv_error *err)
+{
+	struct pod_row row;
+	struct clv_trace_item item = {0};
+	int r = next_row(trace, &row, err);
+
+	if (r == 0)
+		return end_of_rows(trace, err);
+	if (r > 0)
+		r = keep_name(trace, row.name, err);
 	if (r == 0)
 		r = make_request(trace, &row, &item.request, err);
 	if (r == 0)
@@ -300,5 +358,5 @@ int clv_trace_next(
 
 void clv_trace_end(struct clv_trace *trace)
 {
-	clv_names_done(&trace->names);
+	clv_repeats_done(&trace->repeats);
 }

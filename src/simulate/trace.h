@@ -4,7 +4,7 @@
 #include "core/place/fleet.h"
 
 #include "simulate/csv.h"
-#include "simulate/names.h"
+#include "simulate/repeats.h"
 
 /* Fleets and traces in the CSV of the openb cluster trace, with columns of our own beside
  * its: docs/placement.md lists them.  A trace is read a row at a time.  One thread. */
@@ -27,7 +27,7 @@ struct clv_trace_item {
 struct clv_trace {
 	struct clv_csv csv;
 	struct clv_csv_map map;
-	struct clv_names names;
+	struct clv_repeats repeats;
 	const struct clv_fleet *fleet;
 	int64_t latest_s;
 	/* Set after clv_trace_begin(). */
@@ -35,11 +35,12 @@ struct clv_trace {
 	bool was_read; /* before, as it is: its names are not kept again */
 };
 
-/* Reads the header.  Both files and the fleet are borrowed until clv_trace_end(). */
+/* Reads the header.  File and fleet are borrowed until clv_trace_end(). */
 int clv_trace_begin(struct clv_trace *trace, FILE *file, const char *name,
 	const struct clv_fleet *fleet, struct clv_error *err);
-/* 1 and the next arrival; 0 at the end; -EINVAL with the place: a number that is none, a
- * name for the second time, where it is timed an arrival before the one above. */
+/* 1 and the next arrival; 0 at the end; -EINVAL with the place: a number that is none,
+ * where it is timed an arrival before the one above, and at the end a name that was there
+ * for the second time: the file may be gone through again for that. */
 int clv_trace_next(
 	struct clv_trace *trace, struct clv_trace_item *ret, struct clv_error *err);
 void clv_trace_end(struct clv_trace *trace);

@@ -5,9 +5,11 @@
 Argument: the cleave program.
 """
 import json
+import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.dom.minidom
 from pathlib import Path
@@ -84,6 +86,28 @@ class Simulate(Case):
         self.assertEqual(counts, sorted(counts))
         few, _ = self.items("simulate", nodes, pods, "--accept", "97%", "--most-nodes", 10)
         self.assertEqual((few["nodes"], few["accepted"]), (None, 0.4))
+
+    def test_memory_does_not_grow_with_rows(self):
+        """Only names do, at less than eight bytes each."""
+        def peak(rows):
+            pods, most = self.folder / "many.csv", 0
+            with open(pods, "w", encoding="utf-8") as file:
+                file.write("name,cpu_milli,memory_mib,num_gpu,gpu_milli,arrives_s,stays_s\n")
+                file.writelines(f"p{i},4000,1024,1,{1 + i % 1000},{i},9\n" for i in range(rows))
+            with subprocess.Popen(
+                    [CLEAVE, "simulate", self.file("nodes.csv", NODES), pods, "--times", "-p",
+                     "balance"], stdout=subprocess.DEVNULL) as process:
+                while process.poll() is None:
+                    status = Path(f"/proc/{process.pid}/status").read_text()
+                    found = re.search(r"VmHWM:\s+(\d+)", status)
+                    most = max(most, int(found[1]) if found else 0)
+                    time.sleep(0.01)
+            self.assertEqual(process.returncode, 0)
+            return most * 1024
+
+        few, many = peak(100_000), peak(600_000)
+        print(f"{(many - few) / 500_000:.1f} bytes a row")
+        self.assertLess(many - few, 8 * 500_000)
 
     def test_wrong_files_say_where(self):
         nodes, bad = self.file("nodes.csv", NODES), self.file("bad.csv", PODS + "p,1,1,1,1,,,\n")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traces and fleets as files: what is read, and where a wrong one is wrong. */
+#include "simulate/names.h"
 #include "simulate/trace.h"
 
 #include "base/cleanup.h"
@@ -173,6 +174,64 @@ static void test_names(void **state)
 	clv_names_done(&names);
 }
 
+/* However many there are, a little more than four bytes each. */
+static void test_repeats(void **state)
+{
+	enum { N = 1000000, TWICE = 424242 };
+	struct clv_repeats repeats = {0};
+	char name[24];
+
+	(void)state;
+	for (unsigned i = 0; i <= N; i++) {
+		snprintf(name, sizeof(name), "pod-%u", i < N ? i : TWICE);
+		assert_int_equal(clv_repeats_add(&repeats, name), 0);
+	}
+	assert_true(clv_repeats_bytes(&repeats) < N * 13 / 2);
+	assert_int_equal(clv_repeats_look(&repeats), 1);
+	assert_int_equal(repeats.n_suspects, 1);
+	assert_true(clv_repeats_bytes(&repeats) < 100000);
+	for (unsigned i = 0; i <= N; i++) {
+		snprintf(name, sizeof(name), "pod-%u", i < N ? i : TWICE);
+		assert_int_equal(clv_repeats_confirm(&repeats, name), i == N);
+	}
+	clv_repeats_done(&repeats);
+}
+
+/* These two have the same bits kept of them. */
+static void test_names_that_seem_the_same(void **state)
+{
+	struct clv_repeats repeats = {0};
+	struct clv_trace_item item;
+	struct clv_error err = {0};
+
+	(void)state;
+	assert_int_equal(clv_repeats_add(&repeats, "pod-1362401"), 0);
+	assert_int_equal(clv_repeats_add(&repeats, "pod-3836347"), 0);
+	assert_int_equal(clv_repeats_look(&repeats), 1);
+	assert_int_equal(clv_repeats_confirm(&repeats, "pod-1362401"), 0);
+	assert_int_equal(clv_repeats_confirm(&repeats, "pod-3836347"), 0);
+	assert_int_equal(clv_repeats_confirm(&repeats, "pod-1362401"), 1);
+	clv_repeats_done(&repeats);
+	assert_int_equal(read_all(PODS "pod-1362401,1,1,1,1,,,\npod-3836347,1,1,1,1,,,\n",
+				 false, &item, &err),
+		2);
+}
+
+static void test_no_repeats(void **state)
+{
+	struct clv_repeats repeats = {0};
+	char name[16];
+
+	(void)state;
+	assert_int_equal(clv_repeats_look(&repeats), 0);
+	for (unsigned i = 0; i < 10000; i++) {
+		snprintf(name, sizeof(name), "p%u", i);
+		assert_int_equal(clv_repeats_add(&repeats, name), 0);
+	}
+	assert_int_equal(clv_repeats_look(&repeats), 0);
+	clv_repeats_done(&repeats);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +240,9 @@ int main(void)
 		cmocka_unit_test(test_arrivals),
 		cmocka_unit_test(test_wrong_traces),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_repeats),
+		cmocka_unit_test(test_names_that_seem_the_same),
+		cmocka_unit_test(test_no_repeats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -40,6 +41,23 @@ static uint32_t *slot_of(
 	return &workload->slots[i];
 }
 
+/* The rarest go until half of the room is free. */
+static void forget_rare(struct clv_workload *workload)
+{
+	for (uint32_t rare = 1; workload->n_shapes > workload->room / 2; rare *= 2) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < workload->n_shapes; i++) {
+			if (workload->shapes[i].weight > rare)
+				workload->shapes[n++] = workload->shapes[i];
+		}
+		workload->n_shapes = n;
+	}
+	memset(workload->slots, 0, workload->n_slots * sizeof(*workload->slots));
+	for (size_t i = 0; i < workload->n_shapes; i++)
+		*slot_of(workload, &workload->shapes[i]) = (uint32_t)i + 1;
+}
+
 static int grow(struct clv_workload *workload)
 {
 	size_t room = workload->room ? 2 * workload->room : 64;
@@ -48,6 +66,10 @@ static int grow(struct clv_workload *workload)
 
 	if (workload->n_shapes < workload->room)
 		return 0;
+	if (workload->n_shapes >= CLV_WORKLOAD_COUNTED_MAX) {
+		forget_rare(workload);
+		return 0;
+	}
 	shapes = reallocarray(workload->shapes, room, sizeof(*shapes));
 	if (!shapes)
 		return -ENOMEM;
@@ -120,7 +142,8 @@ void clv_workload_cut(struct clv_workload *workload, unsigned percent)
 	if (workload->n_shapes > 0)
 		qsort(workload->shapes, workload->n_shapes, sizeof(*workload->shapes),
 			compare);
-	while (n < workload->n_shapes && kept * 100 < all * percent)
+	while (n < workload->n_shapes && n < CLV_WORKLOAD_TYPICAL_MAX &&
+		kept * 100 < all * percent)
 		kept += workload->shapes[n++].weight;
 	workload->n_shapes = n;
 	workload->weight = kept;

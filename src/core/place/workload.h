@@ -24,8 +24,13 @@ struct clv_workload {
 	size_t n_shapes, room;
 	uint32_t *slots; /* by hash: 1 + index, 0 is empty; NULL once it is cut */
 	size_t n_slots;
-	uint64_t weight; /* of all */
+	uint64_t weight; /* of all that were added; once it is cut, of the shapes */
 };
+
+/* So many different shapes are counted at a time; where there are more, the rarest of
+ * them are forgotten, though not that they came.  Of these, so many can be typical. */
+#define CLV_WORKLOAD_COUNTED_MAX (1u << 17)
+#define CLV_WORKLOAD_TYPICAL_MAX 256u
 
 /* Adds n requests like this one.  0 or -ENOMEM. */
 int clv_workload_add(struct clv_workload *workload,
