@@ -29,6 +29,8 @@ ARROWS = {
     "cli": ("base", "core", "import", "simulate", "client", "bridge/cdi", "bridge/systemd"),
     "bridge/systemd": ("base",),
     "bridge/cdi": ("base", "core", "client"),
+    "bridge/rpc": ("base",),
+    "bridge/kubernetes": ("base", "core", "import", "client", "bridge/cdi", "bridge/rpc"),
 }
 # What the two ends of the lease page share must not bring in more than base.
 LEAVES = PAGES

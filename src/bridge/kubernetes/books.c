@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A lease is released when kubelet has given its ids to somebody else, or has not known
+ * it for a while.  It is never taken from processes that live: the agent refuses that,
+ * and it is tried again. */
+#include "bridge/kubernetes/books.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "bridge/kubernetes/spec.h"
+
+#include <cleave.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+	struct clv_kube_want want;
+	uint64_t held_ns; /* when kubelet last asked for it, or was seen to have it */
+};
+
+struct clv_kube_books {
+	struct clv_kube_settings settings;
+	int interrupt_fd;
+	struct clv_client *client;
+	struct entry *entries;
+	size_t n;
+	uint64_t began_ns;
+};
+
+int clv_kube_books_new(const struct clv_kube_settings *settings, int interrupt_fd,
+	struct clv_kube_books **ret, struct clv_error *err)
+{
+	struct clv_kube_books *books = calloc(1, sizeof(*books));
+
+	if (!books)
+		return clv_error_errno(err, ENOMEM, "cannot start");
+	books->settings = *settings;
+	books->interrupt_fd = interrupt_fd;
+	books->began_ns = clv_clock_ns();
+	*ret = books;
+	return 0;
+}
+
+struct clv_kube_books *clv_kube_books_free(struct clv_kube_books *books)
+{
+	if (!books)
+		return NULL;
+
+	for (size_t i = 0; i < books->n; i++)
+		clv_kube_want_clear(&books->entries[i].want);
+	free(books->entries);
+	clv_client_free(books->client);
+	free(books);
+	return NULL;
+}
+
+const struct clv_kube_settings *clv_kube_books_settings(
+	const struct clv_kube_books *books)
+{
+	return &books->settings;
+}
+
+int clv_kube_books_client(
+	struct clv_kube_books *books, struct clv_client **ret, struct clv_error *err)
+{
+	const struct clv_client_options options = {
+		.socket_path =
+			books->settings.agent[0] != '\0' ? books->settings.agent : NULL,
+		.interrupt_fd = books->interrupt_fd,
+	};
+	struct clv_client_error failure;
+	int r = 0;
+
+	if (!books->client)
+		r = clv_client_new(&options, &books->client, &failure);
+	if (r < 0)
+		return clv_error_set(err, r, "%s", failure.msg);
+	*ret = books->client;
+	return 0;
+}
+
+/* --- What is noted --- */
+
+static struct entry *find(struct clv_kube_books *books, const char *lease)
+{
+	for (size_t i = 0; i < books->n; i++) {
+		if (strcmp(books->entries[i].want.lease, lease) == 0)
+			return &books->entries[i];
+	}
+	return NULL;
+}
+
+static void forget(struct clv_kube_books *books, struct entry *entry)
+{
+	clv_kube_want_clear(&entry->want);
+	*entry = books->entries[--books->n];
+}
+
+static int note(struct clv_kube_books *books, const struct clv_kube_want *want,
+	uint64_t held_ns, struct clv_error *err)
+{
+	struct entry *entry = find(books, want->lease);
+	struct clv_kube_want copy;
+
+	if (entry) {
+		if (entry->held_ns < held_ns)
+			entry->held_ns = held_ns;
+		return 0;
+	}
+	if (clv_kube_want_copy(want, &copy) < 0 ||
+		!(entry = CLV_APPEND(books->entries, books->n)))
+		return clv_error_errno(err, ENOMEM, "cannot note lease %s", want->lease);
+	entry->want = copy;
+	entry->held_ns = held_ns;
+	return 0;
+}
+
+/* --- The agent's leases --- */
+
+int clv_kube_books_release(
+	struct clv_kube_books *books, const char *lease, struct clv_error *err)
+{
+	struct clv_client_error failure;
+	struct clv_client *client;
+	struct entry *entry;
+	int r = clv_kube_books_client(books, &client, err);
+
+	if (r < 0)
+		return r;
+	r = clv_client_lease_release(client, lease, false, &failure);
+	if (r < 0 && strcmp(failure.code, "not_found") != 0)
+		return clv_error_set(err, -EAGAIN, "%s", failure.msg);
+	clv_kube_spec_remove(&books->settings, lease);
+	entry = find(books, lease);
+	if (entry)
+		forget(books, entry);
+	return 0;
+}
+
+static int release_overlapping(struct clv_kube_books *books,
+	const struct clv_kube_want *want, struct clv_error *err)
+{
+	for (size_t i = books->n; i-- > 0;) {
+		struct entry *entry = &books->entries[i];
+		int r;
+
+		if (strcmp(entry->want.lease, want->lease) == 0 ||
+			!clv_kube_want_overlaps(&entry->want, want))
+			continue;
+		r = clv_kube_books_release(books, entry->want.lease, err);
+		if (r < 0)
+			return clv_error_prefix(err, "ids that kubelet gives away anew");
+	}
+	return 0;
+}
+
+static bool is_same_share(const json_t *lease, const struct clv_kube_want *want)
+{
+	double share = json_number_value(json_object_get(lease, "share"));
+	json_int_t memory = json_integer_value(json_object_get(lease, "memory_bytes"));
+
+	if (want->share_ppm && lround(share * 1e6) != want->share_ppm)
+		return false;
+	return want->memory_bytes == 0 || (uint64_t)memory == want->memory_bytes;
+}
+
+/* A lease of ours of this name that is there already, as it should be. */
+static bool is_right(const json_t *lease, const struct clv_kube_want *want)
+{
+	const char *device = json_string_value(json_object_get(lease, "device"));
+
+	return device && strcmp(device, want->device) == 0 &&
+	       json_is_true(json_object_get(lease, "kept")) && is_same_share(lease, want);
+}
+
+static int create(struct clv_client *client, const struct clv_kube_want *want,
+	json_t **ret, struct clv_client_error *failure)
+{
+	const struct clv_client_lease_request request = {
+		.name = want->lease,
+		.device = want->device,
+		.command = want->units.resource,
+		.share_ppm = want->share_ppm,
+		.memory_bytes = want->memory_bytes,
+		.keep = true,
+		.admit = "socket",
+	};
+
+	return clv_client_lease_create(client, &request, ret, failure);
+}
+
+/* 1 and the lease, as it should be; 0: there is none now.  One that is not as it should
+ * be is of an earlier configuration, or of nobody. */
+static int look_up(struct clv_kube_books *books, const struct clv_kube_want *want,
+	json_t **ret, struct clv_error *err)
+{
+	struct clv_client_error failure;
+	json_t *lease = NULL;
+	int r = clv_client_lease(books->client, want->lease, &lease, &failure);
+
+	if (r < 0)
+		return strcmp(failure.code, "not_found") == 0
+			       ? 0
+			       : clv_error_set(err, r, "%s", failure.msg);
+	if (is_right(lease, want)) {
+		*ret = lease;
+		return 1;
+	}
+	json_decref(lease);
+	return clv_kube_books_release(books, want->lease, err);
+}
+
+/* One that was asked for before is probably there, a new one probably not. */
+static int see_to_lease(struct clv_kube_books *books, const struct clv_kube_want *want,
+	json_t **ret, struct clv_error *err)
+{
+	struct clv_client_error failure;
+	struct clv_client *client;
+	int r = clv_kube_books_client(books, &client, err);
+
+	if (r >= 0 && find(books, want->lease))
+		r = look_up(books, want, ret, err);
+	if (r != 0)
+		return r;
+	r = create(client, want, ret, &failure);
+	if (r < 0 && strcmp(failure.code, "name_in_use") == 0) {
+		r = look_up(books, want, ret, err);
+		if (r != 0)
+			return r;
+		r = create(client, want, ret, &failure);
+	}
+	return r < 0 ? clv_error_set(err, r, "%s", failure.msg) : 0;
+}
+
+int clv_kube_books_hold(struct clv_kube_books *books, const struct clv_kube_want *want,
+	struct clv_error *err)
+{
+	json_t *lease = NULL;
+	int r = release_overlapping(books, want, err);
+
+	if (r >= 0)
+		r = see_to_lease(books, want, &lease, err);
+	if (r >= 0)
+		r = clv_kube_spec_write(&books->settings, lease, err);
+	if (r >= 0)
+		r = note(books, want, clv_clock_ns(), err);
+	json_decref(lease);
+	return r;
+}
+
+/* --- Against what kubelet says --- */
+
+static const struct clv_kube_want *find_want(
+	const struct clv_kube_want *wants, size_t n, const char *lease)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(wants[i].lease, lease) == 0)
+			return &wants[i];
+	}
+	return NULL;
+}
+
+static const json_t *find_lease(const json_t *leases, const char *name)
+{
+	const json_t *items = json_object_get(leases, "items"), *lease;
+	size_t i;
+
+	json_array_foreach (items, i, lease) {
+		const char *other = json_string_value(json_object_get(lease, "name"));
+
+		if (other && strcmp(other, name) == 0)
+			return lease;
+	}
+	return NULL;
+}
+
+static int take_up(struct clv_kube_books *books, const json_t *leases,
+	const struct clv_kube_want *want, uint64_t asked_ns, struct clv_error *err)
+{
+	const json_t *lease = find_lease(leases, want->lease);
+	int r;
+
+	/* Its device is not there at present: what there is stays. */
+	if (want->device[0] == '\0')
+		return 0;
+	if (!lease || !is_right(lease, want))
+		return clv_kube_books_hold(books, want, err);
+	r = clv_kube_spec_write(&books->settings, lease, err);
+	return r < 0 ? r : note(books, want, asked_ns, err);
+}
+
+/* Since when nobody has asked for it. */
+static bool is_stale(struct clv_kube_books *books, const char *lease, uint64_t asked_ns)
+{
+	const struct entry *entry = find(books, lease);
+	uint64_t held_ns = entry ? entry->held_ns : books->began_ns;
+
+	return asked_ns > held_ns + books->settings.grace_ms * CLV_NS_PER_MS;
+}
+
+static bool is_ours(const json_t *lease, const char *name)
+{
+	return name && json_is_true(json_object_get(lease, "kept")) &&
+	       strncmp(name, CLV_KUBE_LEASE_PREFIX, strlen(CLV_KUBE_LEASE_PREFIX)) == 0;
+}
+
+static int release_stale(struct clv_kube_books *books, const json_t *leases,
+	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
+	struct clv_error *err)
+{
+	const json_t *items = json_object_get(leases, "items"), *lease;
+	int n_failed = 0;
+	size_t i;
+
+	json_array_foreach (items, i, lease) {
+		const char *name = json_string_value(json_object_get(lease, "name"));
+
+		if (!is_ours(lease, name) || find_want(wants, n_wants, name) ||
+			!is_stale(books, name, asked_ns))
+			continue;
+		if (clv_kube_books_release(books, name, err) < 0)
+			n_failed++;
+		else
+			clv_log_info("released %s, which no container has", name);
+	}
+	return n_failed;
+}
+
+int clv_kube_books_reconcile(struct clv_kube_books *books,
+	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
+	struct clv_error *err)
+{
+	struct clv_client_error failure;
+	struct clv_client *client;
+	json_t *leases = NULL;
+	int n_failed = 0, r = clv_kube_books_client(books, &client, err);
+
+	if (r < 0)
+		return r;
+	r = clv_client_leases(client, &leases, &failure);
+	if (r < 0)
+		return clv_error_set(err, r, "%s", failure.msg);
+	for (size_t i = 0; i < n_wants; i++) {
+		struct clv_error why = {};
+
+		if (take_up(books, leases, &wants[i], asked_ns, &why) >= 0)
+			continue;
+		clv_log_warning(0, "%s of %s: %s", wants[i].lease,
+			wants[i].units.resource, why.msg);
+		*err = why;
+		n_failed++;
+	}
+	n_failed += release_stale(books, leases, wants, n_wants, asked_ns, err);
+	json_decref(leases);
+	return n_failed;
+}

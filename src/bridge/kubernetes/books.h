@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "bridge/kubernetes/want.h"
+
+#include <stdint.h>
+
+struct clv_client;
+struct clv_error;
+struct json_t;
+
+/* The leases that containers have, in the agent's ledger.  Which there should be follows
+ * from kubelet's ids; this sees that they are there, once each, and that there are no
+ * others.  The worker's thread only. */
+struct clv_kube_books;
+
+/* interrupt_fd ends what it waits for; it is borrowed. */
+int clv_kube_books_new(const struct clv_kube_settings *settings, int interrupt_fd,
+	struct clv_kube_books **ret, struct clv_error *err);
+/* The leases stay.  Accepts NULL; returns NULL. */
+struct clv_kube_books *clv_kube_books_free(struct clv_kube_books *books);
+
+/* The agent's client, connected; for other questions. */
+int clv_kube_books_client(
+	struct clv_kube_books *books, struct clv_client **ret, struct clv_error *err);
+const struct clv_kube_settings *clv_kube_books_settings(
+	const struct clv_kube_books *books);
+
+/* Sees that the lease is there, and that none is that has one of its units. */
+int clv_kube_books_hold(struct clv_kube_books *books, const struct clv_kube_want *want,
+	struct clv_error *err);
+
+/* What kubelet says that containers have, as it was at asked_ns: leases that miss are
+ * made, those that nobody has are released.  Returns how many of them could not be. */
+int clv_kube_books_reconcile(struct clv_kube_books *books,
+	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
+	struct clv_error *err);
+
+/* Releases the lease of that name; one that is not there is none. */
+int clv_kube_books_release(
+	struct clv_kube_books *books, const char *lease, struct clv_error *err);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "bridge/kubernetes/inventory.h"
+#include "bridge/kubernetes/settings.h"
+#include "bridge/kubernetes/worker.h"
+
+#include <systemd/sd-event.h>
+
+struct clv_error;
+struct clv_kube_plugin;
+struct clv_kube_pods;
+struct clv_kube_watch;
+
+/* The parts of cleave-kubelet that know each other.  Loop thread only. */
+struct clv_kube {
+	struct clv_kube_settings settings;
+	sd_event *event;
+	struct clv_kube_books *books; /* the worker's */
+	struct clv_kube_worker *worker;
+	struct clv_kube_inventory inventory;
+	bool has_inventory;
+	struct clv_kube_plugin **plugins; /* one for each resource */
+	size_t n_plugins;
+	struct clv_kube_pods *pods;
+	struct clv_kube_watch *watch;
+	struct clv_kube_dra *dra;
+	ino_t kubelet_inode; /* of its socket when the plugins were told to register */
+	uint64_t kubelet_since_ns;
+	sd_event_source *folder, *timer;
+	/* Containers that ask for a share and for memory, each in a call of its own. */
+	struct clv_kube_pair *pair;
+};
+
+/* Takes a new inventory: the plugins tell kubelet. */
+void clv_kube_take_inventory(struct clv_kube *kube, struct clv_kube_inventory *inventory);
+
+/* Watches kubelet's folder: when kubelet is there anew, all plugins register anew. */
+int clv_kube_kubelet_watch(struct clv_kube *kube, struct clv_error *err);
+void clv_kube_kubelet_unwatch(struct clv_kube *kube);
+
+/* A path in kubelet's folder. */
+#define CLV_KUBE_SOCKET_MAX 512
+void clv_kube_path(
+	const struct clv_kube *kube, const char *name, char ret[CLV_KUBE_SOCKET_MAX]);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kubelet should hand out of what it has.  It shows counts of one resource and no
+ * pods, so this is packing: units together on the fullest device that has enough of
+ * them, partitions on devices whose other partitions are in use. */
+#include "base/cleanup.h"
+#include "bridge/kubernetes/want.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct source_of_id {
+	uint32_t source; /* index; of no source: UINT32_MAX */
+	uint32_t unit;
+	uint32_t index; /* among the ids */
+};
+
+static uint32_t source_index(
+	const struct clv_kube_resource *resource, const struct clv_kube_source *source)
+{
+	return source ? (uint32_t)(source - resource->sources) : UINT32_MAX;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct source_of_id *left = a, *right = b;
+
+	if (left->source != right->source)
+		return left->source < right->source ? -1 : 1;
+	return left->unit < right->unit ? -1 : left->unit > right->unit;
+}
+
+/* Free units of each source. */
+static void count(const struct source_of_id *ids, size_t n, uint32_t *n_free)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ids[i].source != UINT32_MAX)
+			n_free[ids[i].source]++;
+	}
+}
+
+/* Of a partition: how many of its device's are free, the fewer the better. */
+static uint32_t count_beside(
+	const struct clv_kube_resource *resource, const uint32_t *n_free, uint32_t source)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < resource->n; i++) {
+		if (strcmp(resource->sources[i].whole, resource->sources[source].whole) ==
+			0)
+			n += n_free[i];
+	}
+	return n;
+}
+
+static bool is_spread(const struct clv_kube_resource *resource)
+{
+	return resource->kind == CLV_KUBE_OF_REPLICA && !resource->is_packed;
+}
+
+static uint64_t rank(const struct clv_kube_resource *resource, const uint32_t *n_free,
+	uint32_t source, size_t n_wanted)
+{
+	uint32_t left = resource->kind == CLV_KUBE_OF_ONE
+				? count_beside(resource, n_free, source)
+				: n_free[source];
+	uint64_t by_room = is_spread(resource) ? UINT32_MAX - left : left;
+
+	/* One that is too small is only taken when none is large enough. */
+	return by_room + ((uint64_t)(n_free[source] < n_wanted) << 32);
+}
+
+static uint32_t choose(const struct clv_kube_resource *resource, const uint32_t *n_free,
+	size_t n_wanted, uint32_t wanted_source)
+{
+	uint32_t best = UINT32_MAX;
+
+	if (wanted_source != UINT32_MAX && n_free[wanted_source] > 0)
+		return wanted_source;
+	for (uint32_t i = 0; i < resource->n; i++) {
+		if (n_free[i] > 0 &&
+			(best == UINT32_MAX ||
+				rank(resource, n_free, i, n_wanted) <
+					rank(resource, n_free, best, n_wanted)))
+			best = i;
+	}
+	return best;
+}
+
+static uint32_t source_wanted(const struct clv_kube_resource *resource,
+	const char *const *must, size_t n_must, const char *near)
+{
+	uint32_t unit;
+
+	if (n_must > 0)
+		return source_index(resource, clv_kube_find_id(resource, must[0], &unit));
+	for (uint32_t i = 0; near && i < resource->n; i++) {
+		if (strcmp(resource->sources[i].device, near) == 0)
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+static bool is_must(const char *id, const char *const *must, size_t n_must)
+{
+	for (size_t i = 0; i < n_must; i++) {
+		if (strcmp(id, must[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct choice {
+	const char *const *available;
+	const char *const *must;
+	size_t n_must, n_wanted, n_taken;
+	uint32_t *indexes;
+};
+
+static void take_musts(struct choice *choice, const struct source_of_id *ids, size_t n)
+{
+	for (size_t i = 0; i < n && choice->n_taken < choice->n_wanted; i++) {
+		if (is_must(choice->available[ids[i].index], choice->must,
+			    choice->n_must))
+			choice->indexes[choice->n_taken++] = ids[i].index;
+	}
+}
+
+static void take_from(
+	struct choice *choice, const struct source_of_id *ids, size_t n, uint32_t source)
+{
+	for (size_t i = 0; i < n && choice->n_taken < choice->n_wanted; i++) {
+		if (ids[i].source == source && !is_must(choice->available[ids[i].index],
+						       choice->must, choice->n_must))
+			choice->indexes[choice->n_taken++] = ids[i].index;
+	}
+}
+
+size_t clv_kube_prefer(const struct clv_kube_resource *resource,
+	const char *const *available, size_t n_available, const char *const *must,
+	size_t n_must, size_t n_wanted, const char *near, uint32_t *ret_indexes)
+{
+	_cleanup_free_ struct source_of_id *ids = calloc(n_available + 1, sizeof(*ids));
+	_cleanup_free_ uint32_t *n_free = calloc(resource->n + 1, sizeof(*n_free));
+	struct choice choice = {.available = available,
+		.must = must,
+		.n_must = n_must,
+		.n_wanted = n_wanted < n_available ? n_wanted : n_available,
+		.indexes = ret_indexes};
+
+	if (!ids || !n_free)
+		return 0;
+	for (uint32_t i = 0; i < n_available; i++) {
+		const struct clv_kube_source *source =
+			clv_kube_find_id(resource, available[i], &ids[i].unit);
+
+		ids[i].source = source_index(resource, source);
+		ids[i].index = i;
+	}
+	qsort(ids, n_available, sizeof(*ids), compare);
+	count(ids, n_available, n_free);
+	take_musts(&choice, ids, n_available);
+	while (choice.n_taken < choice.n_wanted) {
+		uint32_t source = choose(resource, n_free, n_wanted - choice.n_taken,
+			source_wanted(resource, must, n_must, near));
+
+		if (source == UINT32_MAX)
+			break;
+		take_from(&choice, ids, n_available, source);
+		n_free[source] = 0;
+	}
+	return choice.n_taken;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+struct clv_error;
+struct clv_kube;
+
+/* Keeps the inventory that of now: the agent's events say when to look again, and once in
+ * a while it is looked at anyway.  Loop thread only. */
+struct clv_kube_watch;
+
+int clv_kube_watch_new(
+	struct clv_kube *kube, struct clv_kube_watch **ret, struct clv_error *err);
+/* Accepts NULL; returns NULL. */
+struct clv_kube_watch *clv_kube_watch_free(struct clv_kube_watch *watch);
+
+/* Looks now. */
+void clv_kube_watch_refresh(struct clv_kube_watch *watch);

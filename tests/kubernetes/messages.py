@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kubelet's gRPC messages, compiled from text of our own: nothing here is read from src.
+
+Fields that cleave does not use are in it as well, and some that there are not yet, so that
+what it does not know is met."""
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+
+DEVICE_PLUGIN = """
+syntax = "proto3";
+package v1beta1;
+service Registration { rpc Register(RegisterRequest) returns (Empty) {} }
+service DevicePlugin {
+  rpc GetDevicePluginOptions(Empty) returns (DevicePluginOptions) {}
+  rpc ListAndWatch(Empty) returns (stream ListAndWatchResponse) {}
+  rpc GetPreferredAllocation(PreferredAllocationRequest) returns (PreferredAllocationResponse) {}
+  rpc Allocate(AllocateRequest) returns (AllocateResponse) {}
+  rpc PreStartContainer(PreStartContainerRequest) returns (Empty) {}
+  rpc NotThere(Empty) returns (Empty) {}
+}
+message Empty {}
+message DevicePluginOptions {
+  bool pre_start_required = 1;
+  bool get_preferred_allocation_available = 2;
+}
+message RegisterRequest {
+  string version = 1;
+  string endpoint = 2;
+  string resource_name = 3;
+  DevicePluginOptions options = 4;
+}
+message ListAndWatchResponse { repeated Device devices = 1; }
+message TopologyInfo { repeated NUMANode nodes = 1; }
+message NUMANode { int64 ID = 1; }
+message Device { string ID = 1; string health = 2; TopologyInfo topology = 3; }
+message PreStartContainerRequest { repeated string devices_ids = 1; string of_tomorrow = 99; }
+message PreferredAllocationRequest {
+  repeated ContainerPreferredAllocationRequest container_requests = 1;
+}
+message ContainerPreferredAllocationRequest {
+  repeated string available_deviceIDs = 1;
+  repeated string must_include_deviceIDs = 2;
+  int32 allocation_size = 3;
+}
+message PreferredAllocationResponse {
+  repeated ContainerPreferredAllocationResponse container_responses = 1;
+}
+message ContainerPreferredAllocationResponse { repeated string deviceIDs = 1; }
+message AllocateRequest {
+  repeated ContainerAllocateRequest container_requests = 1;
+  bytes of_tomorrow = 77;
+}
+message ContainerAllocateRequest { repeated string devices_ids = 1; int64 of_tomorrow = 50; }
+message CDIDevice { string name = 1; }
+message AllocateResponse { repeated ContainerAllocateResponse container_responses = 1; }
+message ContainerAllocateResponse {
+  map<string, string> envs = 1;
+  repeated Mount mounts = 2;
+  repeated DeviceSpec devices = 3;
+  map<string, string> annotations = 4;
+  repeated CDIDevice cdi_devices = 5;
+}
+message Mount { string container_path = 1; string host_path = 2; bool read_only = 3; }
+message DeviceSpec { string container_path = 1; string host_path = 2; string permissions = 3; }
+"""
+
+POD_RESOURCES = """
+syntax = "proto3";
+package v1;
+service PodResourcesLister {
+  rpc List(ListPodResourcesRequest) returns (ListPodResourcesResponse) {}
+}
+message ListPodResourcesRequest {}
+message ListPodResourcesResponse { repeated PodResources pod_resources = 1; }
+message PodResources {
+  string name = 1;
+  string namespace = 2;
+  repeated ContainerResources containers = 3;
+  repeated int64 cpu_ids = 4;
+}
+message ContainerResources {
+  string name = 1;
+  repeated ContainerDevices devices = 2;
+  repeated int64 cpu_ids = 3;
+}
+message ContainerDevices {
+  string resource_name = 1;
+  repeated string device_ids = 2;
+  TopologyInfo topology = 3;
+}
+message TopologyInfo { repeated NUMANode nodes = 1; }
+message NUMANode { int64 ID = 1; }
+"""
+
+REGISTRATION = """
+syntax = "proto3";
+package pluginregistration;
+service Registration {
+  rpc GetInfo(InfoRequest) returns (PluginInfo) {}
+  rpc NotifyRegistrationStatus(RegistrationStatus) returns (RegistrationStatusResponse) {}
+}
+message PluginInfo {
+  string type = 1;
+  string name = 2;
+  string endpoint = 3;
+  repeated string supported_versions = 4;
+}
+message RegistrationStatus { bool plugin_registered = 1; string error = 2; }
+message RegistrationStatusResponse {}
+message InfoRequest {}
+"""
+
+DRA = """
+syntax = "proto3";
+package k8s.io.kubelet.pkg.apis.dra.v1;
+service DRAPlugin {
+  rpc NodePrepareResources(NodePrepareResourcesRequest) returns (NodePrepareResourcesResponse) {}
+  rpc NodeUnprepareResources(NodeUnprepareResourcesRequest)
+      returns (NodeUnprepareResourcesResponse) {}
+}
+message NodePrepareResourcesRequest { repeated Claim claims = 1; }
+message NodePrepareResourcesResponse { map<string, NodePrepareResourceResponse> claims = 1; }
+message NodePrepareResourceResponse { repeated Device devices = 1; string error = 2; }
+message Device {
+  repeated string request_names = 1;
+  string pool_name = 2;
+  string device_name = 3;
+  repeated string cdi_device_ids = 4;
+  optional string share_id = 5;
+}
+message NodeUnprepareResourcesRequest { repeated Claim claims = 1; }
+message NodeUnprepareResourcesResponse { map<string, NodeUnprepareResourceResponse> claims = 1; }
+message NodeUnprepareResourceResponse { string error = 1; }
+message Claim { string namespace = 1; string uid = 2; string name = 3; }
+"""
+
+TEXTS = {"device_plugin": DEVICE_PLUGIN, "pod_resources": POD_RESOURCES,
+         "registration": REGISTRATION, "dra": DRA}
+folder = None
+
+
+def compiled():
+    """The modules by name, each with its messages, and with services as NAME_grpc."""
+    global folder
+    if not folder:
+        folder = tempfile.TemporaryDirectory(prefix="cleave-proto-")
+        for name, text in TEXTS.items():
+            with open(os.path.join(folder.name, name + ".proto"), "w", encoding="utf-8") as file:
+                file.write(text)
+            subprocess.run(
+                ["protoc", "-I", folder.name, "--python_out", folder.name, "--grpc_out",
+                 folder.name, "--plugin=protoc-gen-grpc=/usr/bin/grpc_python_plugin",
+                 name + ".proto"], check=True, cwd=folder.name)
+        sys.path.insert(0, folder.name)
+    return {name + ending: importlib.import_module(name + ending)
+            for name in TEXTS for ending in ("_pb2", "_pb2_grpc")}
