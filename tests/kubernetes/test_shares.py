@@ -3,24 +3,48 @@
 """Shares for containers, of the CPU as OpenCL sees it.
 
 usage: test_shares.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
+import json
+import os
 import random
+import shutil
 import signal
+import subprocess
 import unittest
 
 import bed
+import grpc
 from bed import Bed, wait_until
-from kubelet import Kubelet, Refused
+from kubelet import Refused, plugin_pb
 
 SHARE, MEMORY = "cleave.dev/gpu-share", "cleave.dev/gpu-memory-64mi"
+PODS = int(os.environ.get("CLEAVE_PODS", "500"))
 
 
-class Shares(Bed):
+class SharesBed(Bed):
+    resources = (SHARE,)
+
     def setUp(self):
         super().setUp()
         self.kubelet.start()
         self.start_bridge()
-        self.plugin = self.kubelet.resource(SHARE)
+        self.plugin = self.kubelet.resource(self.resources[0])
+        for name in self.resources:
+            self.kubelet.resource(name)
 
+    def lease_of(self, pod, container="c"):
+        (name,) = self.kubelet.starts[("default", pod)][container]
+        return self.agent.get("/v1/leases/" + name.removeprefix(bed.CDI))
+
+    def restart_bridge(self, with_signal=signal.SIGTERM, **settings):
+        self.stop_bridge(with_signal)
+        with self.kubelet.lock:
+            self.kubelet.registered = {}
+        self.start_bridge(**settings)
+        for name in self.resources:
+            self.kubelet.resource(name)
+
+
+class Shares(SharesBed):
     def test_list(self):
         self.assertEqual(len(self.plugin.healthy()), 100)
         self.assertEqual(self.plugin.request.version, "v1beta1")
@@ -28,9 +52,8 @@ class Shares(Bed):
 
     def test_one(self):
         names = self.kubelet.admit("p", {"c": {SHARE: 30}})["c"]
-        self.assertEqual(len(names), 1)
         self.check_ledger()
-        lease = self.leases()[names[0].removeprefix(bed.CDI)]
+        lease = self.lease_of("p")
         self.assertEqual(lease["share"], 0.3)
         self.assertTrue(lease["kept"])
         self.assertEqual(lease["admit"], "socket")
@@ -40,12 +63,359 @@ class Shares(Bed):
         self.kubelet.delete("p")
         self.check_ledger()
 
+    def test_spec(self):
+        """The spec mounts the folder of the lease's socket, which is there."""
+        self.kubelet.admit("p", {"c": {SHARE: 30}})
+        lease = self.lease_of("p")
+        with open(os.path.join(self.folder, "cdi", f"cleave-{lease['name']}.json"),
+                  encoding="utf-8") as file:
+            spec = json.load(file)
+        (device,) = spec["devices"]
+        self.assertEqual(f"{spec['kind']}={device['name']}", bed.CDI + lease["name"])
+        mounts = {m["containerPath"]: m["hostPath"] for m in device["containerEdits"]["mounts"]}
+        self.assertEqual(os.path.join(mounts["/run/cleave"], "lease.sock"), lease["socket"])
+        self.assertTrue(os.path.exists(lease["socket"]))
+
     def test_full(self):
         self.kubelet.admit("a", {"c": {SHARE: 60}})
         with self.assertRaises(Refused):
             self.kubelet.admit("b", {"c": {SHARE: 60}})
         self.kubelet.admit("b", {"c": {SHARE: 40}})
         self.check_ledger()
+
+    def test_what_others_have_is_said(self):
+        """A lease beside Kubernetes takes what kubelet does not know of."""
+        status, _ = self.agent.request("POST", "/v1/leases", {
+            "name": "other", "share": 0.5, "keep": True})
+        self.assertEqual(status, 201)
+        with self.assertRaises(Refused) as caught:
+            self.kubelet.admit("a", {"c": {SHARE: 60}})
+        self.assertIn("does not fit", str(caught.exception))
+        self.check_ledger()
+
+    def test_churn(self):
+        """Pods come and go in random order; at each moment their shares fit, and at the end
+        the ledger is what kubelet has."""
+        chance = random.Random(5)
+        alive, refused = [], 0
+        for i in range(PODS):
+            while alive and (len(alive) > 8 or chance.random() < 0.4):
+                self.kubelet.delete(alive.pop(chance.randrange(len(alive))))
+            containers = {f"c{j}": {SHARE: chance.randrange(1, 20)}
+                          for j in range(chance.choice((1, 1, 2)))}
+            try:
+                self.kubelet.admit(f"p{i}", containers)
+                alive.append(f"p{i}")
+                if chance.random() < 0.5:
+                    self.kubelet.start_container(f"p{i}", "c0")
+            except Refused as why:
+                self.assertIn("available", str(why))
+                refused += 1
+            if i % 50 == 0:
+                self.check_ledger()
+        self.check_ledger()
+        self.assertLess(refused, PODS / 2)
+        for name in alive:
+            self.kubelet.delete(name)
+        self.check_ledger()
+        self.assertEqual(self.leases(), {})
+
+    def test_kubelet_restarts(self):
+        for i in range(3):
+            self.kubelet.admit(f"p{i}", {"c": {SHARE: 10}})
+            self.kubelet.restart()
+            self.assertEqual(len(self.kubelet.resource(SHARE).healthy()), 100)
+            self.check_ledger()
+
+    def test_kubelet_that_knows_no_pods_yet(self):
+        """After a restart it learns of its pods late: nothing is released until then."""
+        self.restart_bridge(grace="1s")
+        self.kubelet.admit("p", {"c": {SHARE: 10}})
+        self.kubelet.hidden = {("default", "p")}
+        self.kubelet.restart()
+        before = self.kubelet.n_lists
+        wait_until(lambda: self.kubelet.n_lists > before + 8)
+        self.assertEqual(set(self.leases()), self.wanted())
+        self.kubelet.hidden = set()
+        self.check_ledger()
+
+    def test_bridge_restarts(self):
+        self.kubelet.admit("p", {"c": {SHARE: 10}})
+        before = self.lease_of("p")["id"]
+        for with_signal in (signal.SIGTERM, signal.SIGKILL):
+            self.restart_bridge(with_signal)
+            self.check_ledger()
+            self.assertEqual(self.lease_of("p")["id"], before)
+            self.kubelet.start_container("p", "c")
+
+    def test_agent_restarts(self):
+        self.kubelet.admit("p", {"c": {SHARE: 10}})
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        self.check_ledger()
+        self.kubelet.admit("q", {"c": {SHARE: 10}})
+        self.check_ledger()
+
+    def test_leases_that_were_lost_come_back(self):
+        """As after a restart of the machine: kubelet has its pods, the agent nothing, and
+        Allocate is not called again."""
+        self.kubelet.admit("p", {"c": {SHARE: 10}})
+        self.kubelet.admit("q", {"c": {SHARE: 20}, "d": {SHARE: 30}})
+        self.stop_bridge()
+        self.agent.stop()
+        shutil.rmtree(self.agent.state)
+        shutil.rmtree(os.path.join(self.folder, "cdi"))
+        self.agent.start()
+        self.assertEqual(self.leases(), {})
+        self.restart_bridge_after_loss()
+        self.check_ledger()
+        self.assertEqual(self.lease_of("q", "d")["share"], 0.3)
+
+    def restart_bridge_after_loss(self):
+        with self.kubelet.lock:
+            self.kubelet.registered = {}
+        self.start_bridge()
+        self.kubelet.resource(SHARE)
+
+    def test_start_makes_what_misses(self):
+        """Before it is noticed that a lease is lost its container may start."""
+        self.restart_bridge(reconcile="1h")
+        self.kubelet.admit("p", {"c": {SHARE: 10}})
+        name = self.lease_of("p")["name"]
+        self.assertEqual(self.agent.request("DELETE", f"/v1/leases/{name}")[0], 204)
+        self.kubelet.start_container("p", "c")
+        self.assertEqual(self.lease_of("p")["share"], 0.1)
+
+    def test_killed_at_any_moment(self):
+        chance = random.Random(11)
+        n = 0
+        for _ in range(15):
+            killer = subprocess.Popen(
+                ["sh", "-c", f"sleep {chance.random() * 0.05:.4f}; kill -9 {self.process.pid}"])
+            for _ in range(20):
+                n += 1
+                try:
+                    self.kubelet.admit(f"p{n}", {"c": {SHARE: chance.randrange(1, 9)}})
+                except (Refused, grpc.RpcError, AssertionError):
+                    break
+                if chance.random() < 0.5:
+                    self.kubelet.delete(f"p{n}")
+            killer.wait()
+            self.restart_bridge(signal.SIGKILL)
+            for key in list(self.kubelet.pods):
+                if chance.random() < 0.6:
+                    self.kubelet.delete(key[1])
+            self.check_ledger()
+            total = sum(lease["share"] for lease in self.leases().values())
+            self.assertLessEqual(total, 1.0001)
+
+    def test_pod_killed_before_it_starts(self):
+        self.kubelet.admit("p", {"c": {SHARE: 10}})
+        self.kubelet.delete("p")
+        self.check_ledger()
+        self.assertEqual(self.leases(), {})
+
+    def test_ids_are_given_away_at_once(self):
+        """Kubelet knows that a pod is gone before we do."""
+        self.restart_bridge(reconcile="1h")
+        for i in range(10):
+            self.kubelet.admit(f"p{i}", {"c": {SHARE: 60 + i}})
+            self.kubelet.delete(f"p{i}")
+        self.assertLessEqual(len(self.leases()), 1)
+
+    def test_init_container(self):
+        """Its ids are used again by the containers behind it, while its lease is needed."""
+        first = self.kubelet.admit("p", {"i": {SHARE: 80}})["i"]
+        ids = self.kubelet.pods[("default", "p")]["i"][SHARE]
+        self.kubelet.admit("p", {"a": {SHARE: 30}}, reusable={SHARE: ids})
+        self.kubelet.starts[("default", "p")]["i"] = first
+        second = self.kubelet.starts[("default", "p")]["a"]
+        self.kubelet.start_container("p", "i")
+        self.assertEqual(self.lease_of("p", "i")["share"], 0.8)
+        del self.kubelet.pods[("default", "p")]["i"]  # it has ended
+        self.kubelet.start_container("p", "a")
+        self.assertEqual(self.lease_of("p", "a")["share"], 0.3)
+        self.kubelet.starts[("default", "p")] = {"a": second}
+        self.check_ledger()
+
+    def test_processes_keep_their_lease(self):
+        """What is gone for kubelet and lives is not taken anything from."""
+        self.kubelet.admit("p", {"c": {SHARE: 80}})
+        holder = bed.harness.Holder(self.agent)
+        self.addCleanup(holder.end)
+        reply = holder.do("attach", socket=self.lease_of("p")["socket"])
+        self.assertEqual(reply["status"], 0, reply)
+        self.kubelet.delete("p")
+        with self.assertRaises(Refused):
+            self.kubelet.admit("q", {"c": {SHARE: 80}})
+        self.assertEqual(len(self.leases()), 1)
+        holder.kill()
+        self.check_ledger()
+        self.kubelet.admit("q", {"c": {SHARE: 80}})
+
+    def test_unhealthy(self):
+        for verb, n in (("cordon", 0), ("uncordon", 100)):
+            self.agent.request("POST", f"/v1/devices/gpu0/{verb}")
+            self.plugin.wait(lambda p: len(p.healthy()) == n, 2)
+        self.assertEqual(len(self.plugin.devices), 100)
+
+    def test_two_plugins_for_a_resource(self):
+        """The last one that registers has it; the other one comes back, and not at once."""
+        other = subprocess.run(
+            [bed.PROGRAMS["kubelet"], "--config", self.write_settings()],
+            capture_output=True, text=True, timeout=20)
+        self.assertEqual(other.returncode, 75, other.stderr)
+        self.assertIn(str(self.process.pid), other.stderr)
+        self.kubelet.resource(SHARE).close()  # as kubelet does when another one registers
+        with self.kubelet.lock:
+            self.kubelet.registered = {}
+        self.assertEqual(len(self.kubelet.resource(SHARE, 20).healthy()), 100)
+
+    def test_refused_registration_is_tried_again(self):
+        self.kubelet.refuse = True
+        self.kubelet.restart()
+        wait_until(lambda: "does not take" in self.log())
+        self.kubelet.refuse = False
+        self.assertEqual(len(self.kubelet.resource(SHARE, 20).healthy()), 100)
+
+    def test_wrong_ids(self):
+        for ids in (["x"], [":"], ["::1"], ["no::1"], ["x::1", "y::2"], [""]):
+            with self.assertRaises(Refused):
+                self.kubelet.allocate(self.plugin, ids)
+        some = sorted(self.plugin.devices)[0]
+        for ids in ([some, some], [some + "9999"], []):
+            with self.assertRaises(Refused):
+                self.kubelet.allocate(self.plugin, ids)
+        self.check_ledger()
+
+    def test_more_containers_in_a_call(self):
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.plugin.stub.Allocate(plugin_pb.AllocateRequest(
+                container_requests=[{"devices_ids": ["a"]}] * 2))
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
+
+    def test_agent_away(self):
+        self.kubelet.admit("p", {"c": {SHARE: 10}})
+        self.agent.stop()
+        with self.assertRaises(Refused):
+            self.kubelet.admit("q", {"c": {SHARE: 10}})
+        self.agent.start()
+        self.check_ledger()
+
+
+class Memory(SharesBed):
+    settings = {"undivided": "memory", "memory-unit": "64M"}
+    resources = (MEMORY,)
+
+    def test_memory_alone(self):
+        self.kubelet.admit("p", {"c": {MEMORY: 8}})
+        lease, whole = self.lease_of("p"), self.devices()["gpu0"]["memory_bytes"]
+        self.assertEqual(lease["memory_bytes"], 512 << 20)
+        self.assertAlmostEqual(lease["share"], (512 << 20) / whole, places=5)
+        self.check_ledger()
+
+    def test_mebibytes(self):
+        self.restart_with("1M", "cleave.dev/gpu-memory")
+        plugin = self.kubelet.resource("cleave.dev/gpu-memory")
+        whole = self.devices()["gpu0"]["memory_bytes"]
+        self.assertEqual(len(plugin.healthy()), whole >> 20)
+        self.kubelet.admit("p", {"c": {"cleave.dev/gpu-memory": 1234}})
+        self.assertEqual(self.lease_of("p")["memory_bytes"], 1234 << 20)
+        self.check_ledger()
+
+    def restart_with(self, unit, name):
+        self.stop_bridge()
+        self.resources = (name,)
+        self.start_bridge(**{"memory-unit": unit})
+
+
+class Both(SharesBed):
+    settings = {"undivided": "both", "memory-unit": "64M"}
+    resources = (SHARE, MEMORY)
+
+    def test_one_lease(self):
+        """In whichever order kubelet asks."""
+        for i, order in enumerate(((SHARE, MEMORY), (MEMORY, SHARE)) * 3):
+            wanted = {SHARE: 10 + i, MEMORY: 3 + i}
+            self.kubelet.admit(f"p{i}", {"c": {name: wanted[name] for name in order}}, order=1)
+            lease = self.lease_of(f"p{i}")
+            self.assertEqual(lease["share"], (10 + i) / 100)
+            self.assertEqual(lease["memory_bytes"], (3 + i) * (64 << 20))
+            self.kubelet.start_container(f"p{i}", "c")
+        self.check_ledger()
+        self.restart_bridge()
+        self.check_ledger()
+        for i in range(6):
+            self.kubelet.start_container(f"p{i}", "c")
+
+    def test_one_without_the_other(self):
+        for resource in self.resources:
+            self.kubelet.admit("p", {"c": {resource: 5}})
+            with self.assertRaises(Refused) as caught:
+                self.kubelet.start_container("p", "c")
+            self.assertIn("takes both", str(caught.exception))
+            self.kubelet.delete("p")
+        wait_until(lambda: not self.leases())
+        self.assertEqual(self.leases(), {})
+
+    def test_two_halves_are_no_pair(self):
+        """A container with a share and the next one with memory have nothing together."""
+        self.kubelet.admit("p", {"c": {SHARE: 5}})
+        self.kubelet.admit("q", {"c": {MEMORY: 5}})
+        for pod in "pq":
+            with self.assertRaises(Refused):
+                self.kubelet.start_container(pod, "c")
+            self.kubelet.delete(pod)
+        wait_until(lambda: not self.leases())
+        self.assertEqual(self.leases(), {})
+
+    def test_churn(self):
+        chance = random.Random(3)
+        alive = []
+        for i in range(100):
+            while len(alive) > 6 or (alive and chance.random() < 0.4):
+                self.kubelet.delete(alive.pop(chance.randrange(len(alive))))
+            self.kubelet.admit(f"p{i}", {"c": {SHARE: chance.randrange(1, 12),
+                                               MEMORY: chance.randrange(1, 12)}})
+            self.kubelet.start_container(f"p{i}", "c")
+            alive.append(f"p{i}")
+        self.check_ledger()
+
+
+class Replicas(SharesBed):
+    settings = {"undivided": "replicas",
+                "replicas": {"name": "nvidia.com/gpu.shared", "count": 4}}
+    resources = ("nvidia.com/gpu.shared",)
+
+    def test_replicas(self):
+        self.assertEqual(len(self.plugin.healthy()), 4)
+        for i in range(4):
+            self.kubelet.admit(f"p{i}", {"c": {self.resources[0]: 1}})
+            self.assertEqual(self.lease_of(f"p{i}")["share"], 0.25)
+        with self.assertRaises(Refused):
+            self.kubelet.admit("q", {"c": {self.resources[0]: 1}})
+        self.check_ledger()
+
+
+class Settings(unittest.TestCase):
+    def test_wrong(self):
+        for text, words in (("version: 2", "kubelet.yaml:1:10"),
+                            ("version: 1\nundivide: share", "undivided"),
+                            ("version: 1\nundivided: shares", "share"),
+                            ("version: 1\nmemory-unit: 1K", "mebibytes"),
+                            ("version: 1\nreplicas: {name: gpu, count: 2}", "cleave.dev/"),
+                            ("version: 1\nreplicas: {count: 1}", "2")):
+            path = os.path.join(self.folder, "kubelet.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            done = subprocess.run([bed.PROGRAMS["kubelet"], "--config", path],
+                                  capture_output=True, text=True, timeout=10)
+            self.assertEqual(done.returncode, 78, text)
+            self.assertIn(words, done.stderr)
+
+    def setUp(self):
+        self.folder = bed.tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
 
 
 if __name__ == "__main__":

@@ -144,14 +144,15 @@ int clv_kube_books_release(
 }
 
 static int release_overlapping(struct clv_kube_books *books,
-	const struct clv_kube_want *want, struct clv_error *err)
+	const struct clv_kube_want *want, bool with_itself, struct clv_error *err)
 {
 	for (size_t i = books->n; i-- > 0;) {
 		struct entry *entry = &books->entries[i];
 		int r;
 
-		if (strcmp(entry->want.lease, want->lease) == 0 ||
-			!clv_kube_want_overlaps(&entry->want, want))
+		if (strcmp(entry->want.lease, want->lease) == 0
+				? !with_itself
+				: !clv_kube_want_overlaps(&entry->want, want))
 			continue;
 		r = clv_kube_books_release(books, entry->want.lease, err);
 		if (r < 0)
@@ -198,7 +199,7 @@ static int create(struct clv_client *client, const struct clv_kube_want *want,
 /* 1 and the lease, as it should be; 0: there is none now.  One that is not as it should
  * be is of an earlier configuration, or of nobody. */
 static int look_up(struct clv_kube_books *books, const struct clv_kube_want *want,
-	json_t **ret, struct clv_error *err)
+	bool is_new, json_t **ret, struct clv_error *err)
 {
 	struct clv_client_error failure;
 	json_t *lease = NULL;
@@ -208,7 +209,7 @@ static int look_up(struct clv_kube_books *books, const struct clv_kube_want *wan
 		return strcmp(failure.code, "not_found") == 0
 			       ? 0
 			       : clv_error_set(err, r, "%s", failure.msg);
-	if (is_right(lease, want)) {
+	if (!is_new && is_right(lease, want)) {
 		*ret = lease;
 		return 1;
 	}
@@ -218,19 +219,19 @@ static int look_up(struct clv_kube_books *books, const struct clv_kube_want *wan
 
 /* One that was asked for before is probably there, a new one probably not. */
 static int see_to_lease(struct clv_kube_books *books, const struct clv_kube_want *want,
-	json_t **ret, struct clv_error *err)
+	bool is_new, json_t **ret, struct clv_error *err)
 {
 	struct clv_client_error failure;
 	struct clv_client *client;
 	int r = clv_kube_books_client(books, &client, err);
 
 	if (r >= 0 && find(books, want->lease))
-		r = look_up(books, want, ret, err);
+		r = look_up(books, want, is_new, ret, err);
 	if (r != 0)
 		return r;
 	r = create(client, want, ret, &failure);
 	if (r < 0 && strcmp(failure.code, "name_in_use") == 0) {
-		r = look_up(books, want, ret, err);
+		r = look_up(books, want, is_new, ret, err);
 		if (r != 0)
 			return r;
 		r = create(client, want, ret, &failure);
@@ -239,13 +240,13 @@ static int see_to_lease(struct clv_kube_books *books, const struct clv_kube_want
 }
 
 int clv_kube_books_hold(struct clv_kube_books *books, const struct clv_kube_want *want,
-	struct clv_error *err)
+	bool is_new, struct clv_error *err)
 {
 	json_t *lease = NULL;
-	int r = release_overlapping(books, want, err);
+	int r = release_overlapping(books, want, is_new, err);
 
 	if (r >= 0)
-		r = see_to_lease(books, want, &lease, err);
+		r = see_to_lease(books, want, is_new, &lease, err);
 	if (r >= 0)
 		r = clv_kube_spec_write(&books->settings, lease, err);
 	if (r >= 0)
@@ -288,9 +289,9 @@ static int take_up(struct clv_kube_books *books, const json_t *leases,
 
 	/* Its device is not there at present: what there is stays. */
 	if (want->device[0] == '\0')
-		return 0;
+		return note(books, want, asked_ns, err);
 	if (!lease || !is_right(lease, want))
-		return clv_kube_books_hold(books, want, err);
+		return clv_kube_books_hold(books, want, false, err);
 	r = clv_kube_spec_write(&books->settings, lease, err);
 	return r < 0 ? r : note(books, want, asked_ns, err);
 }
@@ -332,6 +333,18 @@ static int release_stale(struct clv_kube_books *books, const json_t *leases,
 	return n_failed;
 }
 
+/* A spec outlives its lease where we were killed in between. */
+static bool has_entry(const char *lease, const void *userdata)
+{
+	const struct clv_kube_books *books = userdata;
+
+	for (size_t i = 0; i < books->n; i++) {
+		if (strcmp(books->entries[i].want.lease, lease) == 0)
+			return true;
+	}
+	return false;
+}
+
 int clv_kube_books_reconcile(struct clv_kube_books *books,
 	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
 	struct clv_error *err)
@@ -357,6 +370,8 @@ int clv_kube_books_reconcile(struct clv_kube_books *books,
 		n_failed++;
 	}
 	n_failed += release_stale(books, leases, wants, n_wants, asked_ns, err);
+	if (asked_ns > books->began_ns + books->settings.grace_ms * CLV_NS_PER_MS)
+		clv_kube_spec_sweep(&books->settings, has_entry, books);
 	json_decref(leases);
 	return n_failed;
 }

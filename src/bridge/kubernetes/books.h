@@ -26,9 +26,10 @@ int clv_kube_books_client(
 const struct clv_kube_settings *clv_kube_books_settings(
 	const struct clv_kube_books *books);
 
-/* Sees that the lease is there, and that none is that has one of its units. */
+/* Sees that the lease is there, and that none is that has one of its units.  With is_new
+ * it is for a container that has nothing yet: one of that name is a former one's. */
 int clv_kube_books_hold(struct clv_kube_books *books, const struct clv_kube_want *want,
-	struct clv_error *err);
+	bool is_new, struct clv_error *err);
 
 /* What kubelet says that containers have, as it was at asked_ns: leases that miss are
  * made, those that nobody has are released.  Returns how many of them could not be. */

@@ -256,7 +256,7 @@ static void run_hold(struct clv_kube_job *job, struct clv_kube_books *books)
 {
 	struct hold *hold = (struct hold *)job;
 
-	hold->r = clv_kube_books_hold(books, &hold->want, &hold->err);
+	hold->r = clv_kube_books_hold(books, &hold->want, hold->is_allocate, &hold->err);
 }
 
 static void done_hold(struct clv_kube_job *job)

@@ -5,7 +5,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/paths.h"
+#include "bridge/kubernetes/want.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -79,4 +81,39 @@ void clv_kube_spec_remove(const struct clv_kube_settings *settings, const char *
 
 	find_path(settings, lease, path);
 	unlink(path);
+}
+
+#define FILE_PREFIX "cleave-"
+#define FILE_ENDING ".json"
+
+/* Of the file's name; false: it is none of ours. */
+static bool read_name(const char *file, char ret[CLV_KUBE_LEASE_MAX])
+{
+	size_t n_prefix = strlen(FILE_PREFIX), n = strlen(file);
+	size_t n_ending = strlen(FILE_ENDING);
+
+	if (strncmp(file, FILE_PREFIX CLV_KUBE_LEASE_PREFIX,
+		    strlen(FILE_PREFIX CLV_KUBE_LEASE_PREFIX)) != 0 ||
+		n < n_prefix + n_ending ||
+		strcmp(file + n - n_ending, FILE_ENDING) != 0 ||
+		n - n_prefix - n_ending >= CLV_KUBE_LEASE_MAX)
+		return false;
+	snprintf(ret, CLV_KUBE_LEASE_MAX, "%.*s", (int)(n - n_prefix - n_ending),
+		file + n_prefix);
+	return true;
+}
+
+void clv_kube_spec_sweep(const struct clv_kube_settings *settings,
+	bool (*is_wanted)(const char *lease, const void *userdata), const void *userdata)
+{
+	DIR *folder = opendir(settings->cdi);
+	const struct dirent *file;
+	char lease[CLV_KUBE_LEASE_MAX];
+
+	while (folder && (file = readdir(folder))) {
+		if (read_name(file->d_name, lease) && !is_wanted(lease, userdata))
+			clv_kube_spec_remove(settings, lease);
+	}
+	if (folder)
+		closedir(folder);
 }

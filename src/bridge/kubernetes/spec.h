@@ -19,3 +19,6 @@ void clv_kube_spec_name(const char *lease, char ret[CLV_KUBE_NAME_MAX + 32]);
 int clv_kube_spec_write(const struct clv_kube_settings *settings,
 	const struct json_t *lease, struct clv_error *err);
 void clv_kube_spec_remove(const struct clv_kube_settings *settings, const char *lease);
+/* Removes those of leases of containers that are none any more. */
+void clv_kube_spec_sweep(const struct clv_kube_settings *settings,
+	bool (*is_wanted)(const char *lease, const void *userdata), const void *userdata);
