@@ -58,7 +58,8 @@ class Bed(unittest.TestCase):
     def write_settings(self, **more):
         path = os.path.join(self.folder, "kubelet.yaml")
         settings = {"version": 1, "kubelet": self.kubelet.folder, "agent": self.agent.api,
-                    "cdi": os.path.join(self.folder, "cdi"), "reconcile": "100ms",
+                    "cdi": os.path.join(self.folder, "cdi"), "gates": "/usr/lib/cleave",
+                    "cleave": PROGRAMS["cleave"], "reconcile": "100ms",
                     "grace": "200ms", **self.settings, **more}
         with open(path, "w", encoding="utf-8") as file:
             json.dump(settings, file)

@@ -21,6 +21,8 @@ void clv_kube_settings_init(struct clv_kube_settings *settings)
 	*settings = (struct clv_kube_settings){
 		.kubelet = "/var/lib/kubelet",
 		.cdi = "/var/run/cdi",
+		.gates = CLV_GATE_DIR,
+		.cleave = CLV_CLEAVE,
 		.undivided = CLV_KUBE_SHARE,
 		.memory_unit_bytes = MIB,
 		.replicas = {.name = CLV_KUBE_DOMAIN "/gpu-replica", .count = 2},
@@ -187,6 +189,8 @@ static const struct clv_yaml_field fields[] = {
 	{"version", read_version, true, 0},
 	{"kubelet", read_path, false, AT(kubelet)},
 	{"cdi", read_path, false, AT(cdi)},
+	{"gates", read_path, false, AT(gates)},
+	{"cleave", read_path, false, AT(cleave)},
 	{"labels", read_path, false, AT(labels)},
 	{"agent", read_path, false, AT(agent)},
 	{"undivided", read_undivided, false, AT(undivided)},

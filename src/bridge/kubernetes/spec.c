@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/paths.h"
+#include "bridge/cdi/spec.h"
 #include "bridge/kubernetes/want.h"
 
 #include <dirent.h>
@@ -20,27 +21,13 @@
 
 void clv_kube_spec_name(const char *lease, char ret[CLV_KUBE_NAME_MAX + 32])
 {
-	snprintf(ret, CLV_KUBE_NAME_MAX + 32, CLV_KUBE_CDI_KIND "=%s", lease);
+	snprintf(ret, CLV_KUBE_NAME_MAX + 32, CLV_CDI_KIND "=%s", lease);
 }
 
 static void find_path(const struct clv_kube_settings *settings, const char *lease,
 	char ret[PATH_MAX_BYTES])
 {
 	snprintf(ret, PATH_MAX_BYTES, "%s/cleave-%s.json", settings->cdi, lease);
-}
-
-/* The folder with the lease's socket, and nothing of the device: what it takes to reach
- * that is in the node's own specs. */
-static json_t *make_spec(const char *name, const char *socket_path)
-{
-	char door[PATH_MAX_BYTES];
-
-	snprintf(door, sizeof(door), "%s", socket_path);
-	*(strrchr(door, '/') ? strrchr(door, '/') : door) = '\0';
-	return json_pack("{s:s, s:s, s:[{s:s, s:{s:[{s:s, s:s, s:[s,s,s,s]}]}}]}",
-		"cdiVersion", "0.5.0", "kind", CLV_KUBE_CDI_KIND, "devices", "name", name,
-		"containerEdits", "mounts", "hostPath", door, "containerPath",
-		"/run/cleave", "options", "ro", "nosuid", "nodev", "bind");
 }
 
 static bool is_there(const char *path, const char *text)
@@ -55,16 +42,18 @@ int clv_kube_spec_write(const struct clv_kube_settings *settings,
 	const struct json_t *lease, struct clv_error *err)
 {
 	const char *name = json_string_value(json_object_get(lease, "name"));
-	const char *socket = json_string_value(json_object_get(lease, "socket"));
 	_cleanup_free_ char *text = NULL;
 	char path[PATH_MAX_BYTES];
-	json_t *spec;
+	const struct clv_cdi_host host = {settings->gates, settings->cleave};
+	json_t *leases = json_pack("[O]", lease), *spec = NULL;
 	int r;
 
-	if (!name || !socket)
-		return clv_error_set(err, -EBADMSG, "the agent's lease has no socket");
-	spec = make_spec(name, socket);
-	text = spec ? json_dumps(spec, JSON_COMPACT) : NULL;
+	r = name ? clv_cdi_spec(leases, &host, &spec, err)
+		 : clv_error_set(err, -EBADMSG, "the agent's lease has no name");
+	json_decref(leases);
+	if (r < 0)
+		return r;
+	text = json_dumps(spec, JSON_COMPACT);
 	json_decref(spec);
 	if (!text)
 		return clv_error_errno(err, ENOMEM, "cannot write a CDI spec");

@@ -8,9 +8,8 @@
 struct clv_error;
 struct json_t;
 
-/* The CDI device of a lease: what container runtimes put into a container for it. */
-
-#define CLV_KUBE_CDI_KIND CLV_KUBE_DOMAIN "/gpu"
+/* The CDI device of a lease, in a file of its own for each: what container runtimes put
+ * into a container. */
 
 /* "cleave.dev/gpu=k8s-..." */
 void clv_kube_spec_name(const char *lease, char ret[CLV_KUBE_NAME_MAX + 32]);
