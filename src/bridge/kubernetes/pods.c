@@ -168,6 +168,38 @@ static int add_want(struct compare *compare, struct clv_kube_want *want)
 	return 0;
 }
 
+static bool is_served(const struct clv_kube *kube, const char *resource)
+{
+	for (size_t i = 0; i < kube->n_plugins; i++) {
+		if (strcmp(clv_kube_plugin_resource(kube->plugins[i])->name, resource) ==
+			0)
+			return true;
+	}
+	return false;
+}
+
+/* Resources that other settings gave names to: what was made for them stays. */
+static int add_former(struct compare *compare, const Container *container)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < container->n_devices && r >= 0; i++) {
+		const Podresources__V1__ContainerDevices *devices = container->devices[i];
+		struct clv_kube_resource former = {.kind = CLV_KUBE_OF_ONE};
+		struct clv_kube_want want;
+
+		if (devices->n_device_ids == 0 ||
+			is_served(compare->pods->kube, devices->resource_name))
+			continue;
+		if (strstr(devices->device_ids[0], "::"))
+			former.kind = CLV_KUBE_OF_SHARE;
+		snprintf(former.name, sizeof(former.name), "%s", devices->resource_name);
+		if (want_of(container, &former, &want, NULL) > 0)
+			r = add_want(compare, &want);
+	}
+	return r;
+}
+
 /* A container whose ids make no sense keeps nothing: that it has no lease is said where
  * it is started. */
 static int add_container(struct compare *compare, const Container *container)
@@ -188,7 +220,7 @@ static int add_container(struct compare *compare, const Container *container)
 			want_of(container, resource, &want, &err) > 0)
 			r = add_want(compare, &want);
 	}
-	return r;
+	return r < 0 ? r : add_former(compare, container);
 }
 
 static bool is_own(
