@@ -236,6 +236,8 @@ static int see_to_lease(struct clv_kube_books *books, const struct clv_kube_want
 			return r;
 		r = create(client, want, ret, &failure);
 	}
+	if (r < 0 && strcmp(failure.code, "does_not_fit") == 0)
+		r = -EBUSY;
 	return r < 0 ? clv_error_set(err, r, "%s", failure.msg) : 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "bridge/kubernetes/dra.h"
 #include "bridge/kubernetes/plugin.h"
 #include "bridge/kubernetes/resource.h"
 
@@ -22,6 +23,38 @@ void clv_kube_path(
 	const struct clv_kube *kube, const char *name, char ret[CLV_KUBE_SOCKET_MAX])
 {
 	snprintf(ret, CLV_KUBE_SOCKET_MAX, "%s/%s", kube->settings.kubelet, name);
+}
+
+/* --- Its coming and going --- */
+
+/* Its socket is as old as it is itself. */
+static void note_age(struct clv_kube *kube, const struct stat *file)
+{
+	uint64_t made_ns = (uint64_t)file->st_mtim.tv_sec * CLV_NS_PER_S +
+			   (uint64_t)file->st_mtim.tv_nsec;
+	uint64_t real_ns = clv_clock_real_ns(), now_ns = clv_clock_ns();
+	uint64_t age_ns = made_ns < real_ns ? real_ns - made_ns : 0;
+
+	kube->kubelet_since_ns = age_ns < now_ns ? now_ns - age_ns : 0;
+}
+
+static void look(struct clv_kube *kube)
+{
+	char path[CLV_KUBE_SOCKET_MAX];
+	struct stat file = {};
+	ino_t inode;
+	bool is_new;
+
+	clv_kube_path(kube, "device-plugins/kubelet.sock", path);
+	inode = stat(path, &file) == 0 ? file.st_ino : 0;
+	is_new = inode != 0 && inode != kube->kubelet_inode;
+	if (is_new)
+		note_age(kube, &file);
+	kube->kubelet_inode = inode;
+	for (size_t i = 0; i < kube->n_plugins; i++)
+		clv_kube_plugin_look(kube->plugins[i], inode != 0, is_new);
+	if (kube->dra)
+		clv_kube_dra_look(kube->dra);
 }
 
 /* --- Resources --- */
@@ -92,7 +125,10 @@ void clv_kube_take_inventory(struct clv_kube *kube, struct clv_kube_inventory *i
 	kube->inventory = *inventory;
 	kube->has_inventory = true;
 	*inventory = (struct clv_kube_inventory){};
-	r = clv_kube_resources_make(&kube->inventory, &kube->settings, &resources, &err);
+	/* A device is handed out in one way: by claims, or by counting. */
+	r = kube->dra ? 0
+		      : clv_kube_resources_make(
+				&kube->inventory, &kube->settings, &resources, &err);
 	if (r >= 0)
 		empty_missing(kube, &resources);
 	for (size_t i = 0; i < resources.n && r >= 0; i++)
@@ -100,37 +136,12 @@ void clv_kube_take_inventory(struct clv_kube *kube, struct clv_kube_inventory *i
 	if (r < 0)
 		clv_log_error(r, "%s", err.msg);
 	clv_kube_resources_clear(&resources);
+	if (kube->dra)
+		clv_kube_dra_publish(kube->dra);
+	look(kube);
 }
 
-/* --- Its coming and going --- */
-
-/* Its socket is as old as it is itself. */
-static void note_age(struct clv_kube *kube, const struct stat *file)
-{
-	uint64_t made_ns = (uint64_t)file->st_mtim.tv_sec * CLV_NS_PER_S +
-			   (uint64_t)file->st_mtim.tv_nsec;
-	uint64_t real_ns = clv_clock_real_ns(), now_ns = clv_clock_ns();
-	uint64_t age_ns = made_ns < real_ns ? real_ns - made_ns : 0;
-
-	kube->kubelet_since_ns = age_ns < now_ns ? now_ns - age_ns : 0;
-}
-
-static void look(struct clv_kube *kube)
-{
-	char path[CLV_KUBE_SOCKET_MAX];
-	struct stat file = {};
-	ino_t inode;
-	bool is_new;
-
-	clv_kube_path(kube, "device-plugins/kubelet.sock", path);
-	inode = stat(path, &file) == 0 ? file.st_ino : 0;
-	is_new = inode != 0 && inode != kube->kubelet_inode;
-	if (is_new)
-		note_age(kube, &file);
-	kube->kubelet_inode = inode;
-	for (size_t i = 0; i < kube->n_plugins; i++)
-		clv_kube_plugin_look(kube->plugins[i], inode != 0, is_new);
-}
+/* --- When to look --- */
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {

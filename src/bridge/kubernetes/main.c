@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "bridge/kubernetes/books.h"
+#include "bridge/kubernetes/dra.h"
 #include "bridge/kubernetes/kubelet.h"
 #include "bridge/kubernetes/pair.h"
 #include "bridge/kubernetes/plugin.h"
@@ -94,6 +95,8 @@ static int build(struct clv_kube *kube, int interrupt_fd, struct clv_error *err)
 		r = clv_kube_worker_new(kube->event, kube->books, &kube->worker, err);
 	if (r >= 0)
 		r = clv_kube_pods_new(kube, &kube->pods, err);
+	if (r >= 0 && kube->settings.has_dra)
+		r = clv_kube_dra_new(kube, &kube->dra, err);
 	if (r >= 0)
 		r = clv_kube_watch_new(kube, &kube->watch, err);
 	return r < 0 ? r : clv_kube_kubelet_watch(kube, err);
@@ -107,6 +110,7 @@ static void tear_down(struct clv_kube *kube, int interrupt_fd)
 	for (size_t i = 0; i < kube->n_plugins; i++)
 		clv_kube_plugin_free(kube->plugins[i]);
 	free(kube->plugins);
+	clv_kube_dra_free(kube->dra);
 	clv_kube_watch_free(kube->watch);
 	clv_kube_pods_free(kube->pods);
 	clv_kube_books_free(kube->books);

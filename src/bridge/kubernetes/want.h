@@ -9,7 +9,7 @@ struct clv_error;
  * compared with what kubelet says at any time, with nothing kept on the side.  Pure. */
 
 #define CLV_KUBE_LEASE_PREFIX "k8s-"
-#define CLV_KUBE_LEASE_MAX 32
+#define CLV_KUBE_LEASE_MAX 64
 
 /* Some units of one source. */
 struct clv_kube_units {

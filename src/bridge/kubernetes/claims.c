@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/kubernetes/claims.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "bridge/kubernetes/cluster.h"
+#include "bridge/kubernetes/made.h"
+#include "bridge/kubernetes/publish.h"
+#include "bridge/kubernetes/quantity.h"
+#include "bridge/kubernetes/slices.h"
+#include "bridge/kubernetes/spec.h"
+
+#include <cleave.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "dra-"
+#define LEASES_MAX 64u /* of a claim: Kubernetes allocates 32 devices at most */
+
+struct clv_kube_claims {
+	struct clv_kube_settings settings;
+	struct clv_kube_cluster *cluster;
+	struct clv_kube_places places;
+	bool is_apart, knows_server, is_swept;
+};
+
+int clv_kube_claims_new(const struct clv_kube_settings *settings,
+	struct clv_kube_claims **ret, struct clv_error *err)
+{
+	struct clv_kube_claims *claims = calloc(1, sizeof(*claims));
+	int r;
+
+	if (!claims)
+		return clv_error_errno(err, ENOMEM, "cannot start");
+	claims->settings = *settings;
+	r = clv_kube_cluster_new(settings, &claims->cluster, err);
+	if (r < 0) {
+		clv_kube_claims_free(claims);
+		return r;
+	}
+	*ret = claims;
+	return 0;
+}
+
+struct clv_kube_claims *clv_kube_claims_free(struct clv_kube_claims *claims)
+{
+	if (!claims)
+		return NULL;
+
+	clv_kube_cluster_free(claims->cluster);
+	clv_kube_places_clear(&claims->places);
+	free(claims);
+	return NULL;
+}
+
+void clv_kube_claim_clear(struct clv_kube_claim *claim)
+{
+	free(claim->namespace);
+	free(claim->uid);
+	free(claim->name);
+	free(claim->prepared);
+	*claim = (struct clv_kube_claim){};
+}
+
+/* --- What the node has --- */
+
+static int describe(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	const struct clv_kube_inventory *inventory, json_t **ret_specs,
+	struct clv_error *err)
+{
+	struct clv_client_error failure;
+	struct clv_client *client;
+	struct clv_kube_places places;
+	json_t *node = NULL;
+	int r = clv_kube_books_client(books, &client, err);
+
+	if (r < 0)
+		return r;
+	r = clv_client_node(client, &node, &failure);
+	if (r < 0)
+		return clv_error_set(err, r, "%s", failure.msg);
+	r = clv_kube_slices_make(node, inventory, &claims->settings, claims->is_apart,
+		&places, ret_specs, err);
+	json_decref(node);
+	if (r < 0)
+		return r;
+	clv_kube_places_clear(&claims->places);
+	claims->places = places;
+	return 0;
+}
+
+static int find_place(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	const char *name, const struct clv_kube_place **ret, struct clv_error *err)
+{
+	struct clv_kube_inventory inventory = {};
+	struct clv_client *client;
+	json_t *specs = NULL;
+	int r = 0;
+
+	*ret = clv_kube_places_find(&claims->places, name);
+	if (*ret)
+		return 0;
+	/* We may have just been started, or the node changed. */
+	r = clv_kube_books_client(books, &client, err);
+	if (r >= 0)
+		r = clv_kube_inventory_fetch(client, &inventory, err);
+	if (r >= 0)
+		r = describe(claims, books, &inventory, &specs, err);
+	json_decref(specs);
+	clv_kube_inventory_clear(&inventory);
+	if (r < 0)
+		return r;
+	*ret = clv_kube_places_find(&claims->places, name);
+	return *ret ? 0
+		    : clv_error_set(
+			      err, -ENODEV, "this node has no device %.80s now", name);
+}
+
+/* --- Leases of a claim --- */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static int name_lease(const struct clv_kube_claim *claim, size_t i,
+	char ret[CLV_KUBE_LEASE_MAX], struct clv_error *err)
+{
+	int n = snprintf(ret, CLV_KUBE_LEASE_MAX, PREFIX "%s-%zu", claim->uid, i);
+
+	if (n < 0 || n >= CLV_KUBE_LEASE_MAX || claim->uid[0] == '\0')
+		return clv_error_set(
+			err, -EINVAL, "'%.80s' is no claim's uid", claim->uid);
+	return 0;
+}
+
+static int size_share(const struct clv_kube_place *place, const json_t *consumed,
+	struct clv_kube_want *want, struct clv_error *err)
+{
+	const char *share = text_of(consumed, "share");
+	const char *memory = text_of(consumed, "memory");
+	uint64_t hundredths = CLV_KUBE_HUNDREDTHS, bytes = 0;
+
+	if (place->is_shared && share[0] != '\0' &&
+		(clv_kube_parse_quantity(share, &hundredths) < 0 || hundredths < 1 ||
+			hundredths > CLV_KUBE_HUNDREDTHS))
+		return clv_error_set(err, -EINVAL, "a share of %.40s hundredths", share);
+	if (place->is_shared && memory[0] != '\0' &&
+		clv_kube_parse_quantity(memory, &bytes) < 0)
+		return clv_error_set(err, -EINVAL, "%.40s of memory", memory);
+	want->share_ppm = (uint32_t)(hundredths * (CLV_PPM / CLV_KUBE_HUNDREDTHS));
+	want->memory_bytes = bytes;
+	return 0;
+}
+
+/* A partition that is not there yet is made. */
+static int hold(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	const struct clv_kube_place *place, struct clv_kube_want *want,
+	struct clv_error *err)
+{
+	struct clv_client *client;
+	int r;
+
+	if (place->profile[0] == '\0')
+		snprintf(want->device, sizeof(want->device), "%s", place->device);
+	else
+		snprintf(want->device, sizeof(want->device), "%s/%.32s@%" PRIu32,
+			place->device, place->profile, place->start);
+	r = clv_kube_books_hold(books, want, false, err);
+	if (r >= 0 || !place->is_made || r != -ENODEV)
+		return r;
+	r = clv_kube_books_client(books, &client, err);
+	if (r >= 0)
+		r = clv_kube_made_create(&claims->settings, client, place->device,
+			place->profile, place->start, err);
+	return r < 0 ? r : clv_kube_books_hold(books, want, false, err);
+}
+
+static int prepare_result(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	struct clv_kube_claim *claim, const json_t *result, struct clv_error *err)
+{
+	const struct clv_kube_place *place;
+	struct clv_kube_want want = {};
+	struct clv_kube_prepared *prepared;
+	int r = find_place(claims, books, text_of(result, "device"), &place, err);
+
+	if (r >= 0)
+		r = name_lease(claim, claim->n, want.lease, err);
+	if (r >= 0)
+		r = size_share(
+			place, json_object_get(result, "consumedCapacity"), &want, err);
+	if (r < 0)
+		return r;
+	snprintf(want.units.resource, sizeof(want.units.resource), "%s", place->name);
+	r = hold(claims, books, place, &want, err);
+	if (r < 0)
+		return r;
+	prepared = CLV_APPEND(claim->prepared, claim->n);
+	if (!prepared)
+		return clv_error_errno(err, ENOMEM, "cannot note a device");
+	snprintf(prepared->request, sizeof(prepared->request), "%s",
+		text_of(result, "request"));
+	snprintf(prepared->pool, sizeof(prepared->pool), "%s", text_of(result, "pool"));
+	snprintf(prepared->device, sizeof(prepared->device), "%s", place->name);
+	snprintf(prepared->share_id, sizeof(prepared->share_id), "%s",
+		text_of(result, "shareID"));
+	clv_kube_spec_name(want.lease, prepared->cdi);
+	return 0;
+}
+
+/* What makes a path of the API server. */
+static bool is_name(const char *text)
+{
+	for (const char *p = text; *p != '\0'; p++) {
+		if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) &&
+			*p != '-' && *p != '.')
+			return false;
+	}
+	return text[0] != '\0' && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
+}
+
+static int fetch(struct clv_kube_claims *claims, const struct clv_kube_claim *claim,
+	json_t **ret, struct clv_error *err)
+{
+	char path[1024];
+	json_t *object = NULL;
+	int r;
+
+	if (!is_name(claim->namespace) || !is_name(claim->name))
+		return clv_error_set(err, -EINVAL, "'%.80s/%.80s' is no name of a claim",
+			claim->namespace, claim->name);
+	snprintf(path, sizeof(path),
+		"/apis/resource.k8s.io/%s/namespaces/%.300s/resourceclaims/%.300s",
+		claims->settings.version, claim->namespace, claim->name);
+	r = clv_kube_cluster_ask(claims->cluster, "GET", path, NULL, &object, err);
+	if (r < 0)
+		return r;
+	if (strcmp(text_of(json_object_get(object, "metadata"), "uid"), claim->uid) !=
+		0) {
+		json_decref(object);
+		return clv_error_set(err, -ENOENT,
+			"the claim %s/%s is another one by now", claim->namespace,
+			claim->name);
+	}
+	*ret = object;
+	return 0;
+}
+
+static int prepare(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	struct clv_kube_claim *claim, struct clv_error *err)
+{
+	const json_t *results, *result;
+	json_t *object = NULL;
+	size_t i;
+	int r = fetch(claims, claim, &object, err);
+
+	if (r < 0)
+		return r;
+	results = json_object_get(
+		json_object_get(
+			json_object_get(json_object_get(object, "status"), "allocation"),
+			"devices"),
+		"results");
+	if (!json_is_array(results))
+		r = clv_error_set(err, -EINVAL, "the claim %s/%s is not allocated",
+			claim->namespace, claim->name);
+	json_array_foreach (results, i, result) {
+		if (r >= 0 &&
+			strcmp(text_of(result, "driver"), claims->settings.driver) == 0)
+			r = prepare_result(claims, books, claim, result, err);
+	}
+	json_decref(object);
+	return r;
+}
+
+void clv_kube_claims_prepare(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	struct clv_kube_claim *claim)
+{
+	claim->r = prepare(claims, books, claim, &claim->err);
+}
+
+/* --- Back again --- */
+
+/* Leases are made in order and released in reverse, so they are always the first ones. */
+static int count_leases(struct clv_client *client, const struct clv_kube_claim *claim,
+	size_t *ret, struct clv_error *err)
+{
+	struct clv_client_error failure;
+	char lease[CLV_KUBE_LEASE_MAX];
+
+	for (*ret = 0; *ret < LEASES_MAX; ++*ret) {
+		json_t *object = NULL;
+		int r = name_lease(claim, *ret, lease, err);
+
+		if (r < 0)
+			return r;
+		r = clv_client_lease(client, lease, &object, &failure);
+		json_decref(object);
+		if (r < 0 && strcmp(failure.code, "not_found") == 0)
+			return 0;
+		if (r < 0)
+			return clv_error_set(err, r, "%s", failure.msg);
+	}
+	return 0;
+}
+
+static int give_back(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	struct clv_client *client, const char *lease, struct clv_error *err)
+{
+	struct clv_client_error failure;
+	char device[80] = "";
+	json_t *object = NULL;
+	int r = clv_client_lease(client, lease, &object, &failure);
+
+	if (r >= 0)
+		snprintf(device, sizeof(device), "%s", text_of(object, "device"));
+	json_decref(object);
+	r = clv_kube_books_release(books, lease, err);
+	if (r >= 0 && strchr(device, '/'))
+		r = clv_kube_made_destroy(&claims->settings, client, device, err);
+	return r;
+}
+
+static bool is_used(const char *partition, void *userdata)
+{
+	struct clv_client_error failure;
+	json_t *leases = NULL;
+	bool used = true;
+
+	if (clv_client_leases_on(userdata, partition, &leases, &failure) >= 0)
+		used = json_array_size(json_object_get(leases, "items")) > 0;
+	else if (strcmp(failure.code, "no_such_device") == 0)
+		used = false;
+	json_decref(leases);
+	return used;
+}
+
+static int unprepare(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	const struct clv_kube_claim *claim, struct clv_error *err)
+{
+	char lease[CLV_KUBE_LEASE_MAX];
+	struct clv_client *client;
+	size_t n = 0;
+	int r = clv_kube_books_client(books, &client, err);
+
+	if (r >= 0)
+		r = count_leases(client, claim, &n, err);
+	while (r >= 0 && n > 0) {
+		r = name_lease(claim, --n, lease, err);
+		if (r >= 0)
+			r = give_back(claims, books, client, lease, err);
+	}
+	return r;
+}
+
+void clv_kube_claims_unprepare(struct clv_kube_claims *claims,
+	struct clv_kube_books *books, struct clv_kube_claim *claim)
+{
+	claim->r = unprepare(claims, books, claim, &claim->err);
+}
+
+/* --- What can be claimed --- */
+
+int clv_kube_claims_publish(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	const struct clv_kube_inventory *inventory, struct clv_error *err)
+{
+	struct clv_client *client;
+	json_t *specs = NULL;
+	int r = clv_kube_books_client(books, &client, err);
+
+	if (r < 0)
+		return r;
+	/* What we had made when we were stopped. */
+	if (!claims->is_swept)
+		clv_kube_made_sweep(&claims->settings, client, is_used, client);
+	claims->is_swept = true;
+	if (!claims->knows_server) {
+		r = clv_kube_publish_is_apart(claims->cluster, &claims->is_apart, err);
+		claims->knows_server = r >= 0;
+	}
+	if (r >= 0)
+		r = describe(claims, books, inventory, &specs, err);
+	if (r >= 0)
+		r = clv_kube_publish(claims->cluster, &claims->settings, specs, err);
+	if (r > 0)
+		clv_log_info("published %zu slices", json_array_size(specs));
+	json_decref(specs);
+	return r < 0 ? r : 0;
+}

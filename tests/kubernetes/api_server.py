@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A double of the API server, for ResourceSlices and ResourceClaims, by HTTP or HTTPS.  It
+keeps to what Kubernetes holds slices to, as far as it is known here, and refuses others."""
+import json
+import ssl
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+MOST_DEVICES, MOST_SETS = 64, 8
+
+
+def check_slice(slice_, is_apart):
+    """None, or why Kubernetes would refuse it."""
+    spec = slice_["spec"]
+    devices, sets = spec.get("devices", []), spec.get("sharedCounters", [])
+    if len(devices) > MOST_DEVICES or len(sets) > MOST_SETS:
+        return "too many devices or counter sets"
+    if is_apart and devices and sets:
+        return "devices and counters in one slice"
+    if not devices and not sets:
+        return "neither devices nor counters"
+    if any(not s["counters"] for s in sets):
+        return "a counter set without counters"
+    names = [d["name"] for d in devices]
+    if len(set(names)) != len(names):
+        return "a name is there twice"
+    for name in names + [s["name"] for s in sets]:
+        if len(name) > 63 or not all(c.islower() or c.isdigit() or c == "-" for c in name):
+            return f"{name} is no DNS label"
+    known = {s["name"]: s["counters"] for s in sets}
+    for device in devices:
+        for used in device.get("consumesCounters", []):
+            if not is_apart and used["counterSet"] not in known:
+                return "an unknown counter set"
+            for counter in used["counters"]:
+                if not is_apart and counter not in known[used["counterSet"]]:
+                    return f"an unknown counter {counter}"
+    return None
+
+
+class ApiServer:
+    def __init__(self, folder=None, minor="34"):
+        self.slices, self.claims, self.minor = {}, {}, minor
+        self.requests, self.version, self.token, self.down = [], 0, "t0ken", False
+        self.lock = threading.Lock()
+        handler = type("Handler", (Handler,), {"api": self})
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.server.daemon_threads = True
+        self.scheme, self.ca = "http", None
+        if folder:
+            self.scheme, self.ca = "https", f"{folder}/api.crt"
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+                            "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+                            "-keyout", f"{folder}/api.key", "-out", self.ca],
+                           check=True, capture_output=True)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.ca, f"{folder}/api.key")
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def url(self):
+        return f"{self.scheme}://127.0.0.1:{self.server.server_address[1]}"
+
+    def kubeconfig(self, path, inline=False):
+        cluster = {"server": self.url()}
+        if self.ca and inline:
+            import base64
+            with open(self.ca, "rb") as file:
+                cluster["certificate-authority-data"] = base64.b64encode(file.read()).decode()
+        elif self.ca:
+            cluster["certificate-authority"] = self.ca
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "here",
+                       "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
+                       "clusters": [{"name": "c", "cluster": cluster}],
+                       "users": [{"name": "u", "user": {"token": self.token}}]}, file)
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    # --- What is there ---
+
+    def devices(self):
+        with self.lock:
+            return {d["name"]: d for s in self.slices.values()
+                    for d in s["spec"].get("devices", [])}
+
+    def counters(self):
+        with self.lock:
+            return {c["name"]: c["counters"] for s in self.slices.values()
+                    for c in s["spec"].get("sharedCounters", [])}
+
+    def claim(self, name, *results, namespace="default", driver="gpu.cleave.dev", pool="node1"):
+        """An allocated claim; results: (device, consumed capacity or None)."""
+        uid = f"{abs(hash((name, namespace))) % (1 << 32):08x}-1234-4567-89ab-0123456789ab"
+        made = []
+        for i, (device, consumed) in enumerate(results):
+            result = {"request": f"r{i}", "driver": driver, "pool": pool, "device": device}
+            if consumed:
+                result.update(consumedCapacity=consumed, shareID=f"share-{name}-{i}")
+            made.append(result)
+        self.claims[(namespace, name)] = {
+            "metadata": {"name": name, "namespace": namespace, "uid": uid},
+            "status": {"allocation": {"devices": {"results": made}}}}
+        return {"namespace": namespace, "name": name, "uid": uid}
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    api = None
+    disable_nagle_algorithm = True
+
+    def log_message(self, *arguments):
+        pass
+
+    def answer(self, status, body):
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def refuse(self, status, message):
+        self.answer(status, {"kind": "Status", "message": message, "code": status})
+
+    def handle_one(self, method):
+        api = self.api
+        length = int(self.headers.get("Content-Length") or 0)
+        body = json.loads(self.rfile.read(length)) if length else None
+        url = urlsplit(self.path)
+        api.requests.append((method, url.path))
+        if api.down:
+            self.refuse(503, "not now")
+        elif self.headers.get("Authorization") != f"Bearer {api.token}":
+            self.refuse(401, "who are you")
+        elif url.path == "/version":
+            self.answer(200, {"major": "1", "minor": api.minor})
+        elif url.path.startswith(SLICES):
+            with api.lock:
+                self.slices(method, url.path[len(SLICES) + 1:], parse_qs(url.query), body)
+        elif "/resourceclaims/" in url.path:
+            parts = url.path.split("/")
+            claim = api.claims.get((parts[5], parts[7]))
+            self.answer(200, claim) if claim else self.refuse(404, "no such claim")
+        else:
+            self.refuse(404, "no such path")
+
+    def slices(self, method, name, query, body):
+        api = self.api
+        if method == "GET":
+            wanted = dict(part.split("=") for part in query["fieldSelector"][0].split(","))
+            self.answer(200, {"items": [
+                s for s in api.slices.values() if s["spec"]["driver"] == wanted["spec.driver"]
+                and s["spec"]["nodeName"] == wanted["spec.nodeName"]]})
+            return
+        if method == "DELETE":
+            if api.slices.pop(name, None):
+                self.answer(200, {})
+            else:
+                self.refuse(404, "no such slice")
+            return
+        why = check_slice(body, int(api.minor.rstrip("+")) >= 35)
+        old = api.slices.get(body["metadata"]["name"])
+        if why:
+            self.refuse(422, why)
+        elif method == "POST" and old:
+            self.refuse(409, "it exists")
+        elif method == "PUT" and (not old or old["metadata"]["resourceVersion"] !=
+                                  body["metadata"].get("resourceVersion")):
+            self.refuse(409, "it has changed")
+        else:
+            api.version += 1
+            body["metadata"]["resourceVersion"] = str(api.version)
+            api.slices[body["metadata"]["name"]] = body
+            self.answer(200, body)
+
+    def do_GET(self):
+        self.handle_one("GET")
+
+    def do_POST(self):
+        self.handle_one("POST")
+
+    def do_PUT(self):
+        self.handle_one("PUT")
+
+    def do_DELETE(self):
+        self.handle_one("DELETE")

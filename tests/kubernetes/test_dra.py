@@ -1,0 +1,310 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Dynamic resource allocation, with a double of the API server and simulated nodes.
+
+usage: test_dra.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import unittest
+
+import bed
+import grpc
+from api_server import ApiServer
+from bed import Bed, wait_until
+from kubelet import MODULES
+
+dra_pb, dra_grpc = MODULES["dra_pb2"], MODULES["dra_pb2_grpc"]
+reg_pb, reg_grpc = MODULES["registration_pb2"], MODULES["registration_pb2_grpc"]
+
+MIG = """
+version: 1
+name: lab
+devices:
+  - {model: A100-80GB, count: 2, numa: [0, 1], at-start: {mig: on, instances: [
+      {profile: 1g.10gb, start: 6}]}}
+"""
+
+
+class DraBed(Bed):
+    minor = "34"
+    with_tls = False
+
+    def setUp(self):
+        super().setUp()
+        self.kubelet.start()
+        self.api = ApiServer(self.folder if self.with_tls else None, self.minor)
+        self.addCleanup(self.api.close)
+        self.config = os.path.join(self.folder, "kubeconfig")
+        self.api.kubeconfig(self.config, self.with_tls)
+        self.start_driver()
+        self.assertTrue(wait_until(self.api.devices), self.log())
+
+    def start_driver(self, **more):
+        self.start_bridge(dra={"node": "node1", "kubeconfig": self.config}, **more)
+        self.registry = os.path.join(self.kubelet.folder, "plugins_registry",
+                                     "gpu.cleave.dev-reg.sock")
+        self.assertTrue(wait_until(lambda: self.dial()), self.log())
+
+    def dial(self):
+        """As kubelet does when it finds the socket."""
+        try:
+            with grpc.insecure_channel(f"unix://{self.registry}") as channel:
+                stub = reg_grpc.RegistrationStub(channel)
+                info = stub.GetInfo(reg_pb.InfoRequest(), timeout=2)
+                stub.NotifyRegistrationStatus(reg_pb.RegistrationStatus(plugin_registered=True))
+        except grpc.RpcError:
+            return None
+        self.info = info
+        self.channel = grpc.insecure_channel(
+            f"unix://{info.endpoint}", options=[("grpc.use_local_subchannel_pool", 1)])
+        self.stub = dra_grpc.DRAPluginStub(self.channel)
+        return info
+
+    def prepare(self, *claims):
+        answer = self.stub.NodePrepareResources(
+            dra_pb.NodePrepareResourcesRequest(claims=claims), timeout=30)
+        return {uid: (list(one.devices), one.error) for uid, one in answer.claims.items()}
+
+    def unprepare(self, *claims):
+        answer = self.stub.NodeUnprepareResources(
+            dra_pb.NodeUnprepareResourcesRequest(claims=claims), timeout=30)
+        return {uid: one.error for uid, one in answer.claims.items()}
+
+    def prepared(self, claim):
+        devices, error = self.prepare(claim)[claim["uid"]]
+        self.assertEqual(error, "", self.log())
+        return devices
+
+    def claimed(self):
+        items = self.agent.get("/v1/leases")["items"]
+        return {i["name"]: i for i in items if i["name"].startswith("dra-")}
+
+    def partitions(self):
+        return {p["name"] for d in self.agent.get("/v1/node")["devices"]
+                for p in d["partitions"]}
+
+
+class Mig(DraBed):
+    sim = MIG
+
+    def test_registration(self):
+        self.assertEqual(self.info.type, "DRAPlugin")
+        self.assertEqual(self.info.name, "gpu.cleave.dev")
+        self.assertEqual(list(self.info.supported_versions), ["v1.DRAPlugin"])
+        self.assertTrue(os.path.exists(self.info.endpoint))
+
+    def test_slices(self):
+        devices, counters = self.api.devices(), self.api.counters()
+        self.assertEqual(set(counters), {"gpu0", "gpu1"})
+        self.assertEqual(len([c for c in counters["gpu0"] if c.startswith("memory-slice")]), 8)
+        self.assertEqual(counters["gpu0"]["compute-slices"]["value"], "7")
+        one = devices["gpu0-3g-40gb-4"]
+        self.assertEqual(one["attributes"]["profile"]["string"], "3g.40gb")
+        used = one["consumesCounters"][0]
+        self.assertEqual(used["counterSet"], "gpu0")
+        self.assertEqual({c for c in used["counters"] if c.startswith("memory")},
+                         {f"memory-slice-{i}" for i in range(4, 8)})
+        self.assertEqual(used["counters"]["compute-slices"]["value"], "3")
+        self.assertEqual(devices["gpu1-1g-10gb-0"]["attributes"]["numaNode"]["int"], 1)
+        for name in ("gpu0-1g-10gb-6", "gpu0-7g-80gb-0", "gpu0-1g-10gb-me-0"):
+            self.assertIn(name, devices)
+        generations = {s["spec"]["pool"]["generation"] for s in self.api.slices.values()}
+        counts = {s["spec"]["pool"]["resourceSliceCount"] for s in self.api.slices.values()}
+        self.assertEqual((len(generations), counts), (1, {len(self.api.slices)}))
+
+    def test_partition_is_made_and_given_back(self):
+        before = self.partitions()
+        claim = self.api.claim("c", ("gpu0-2g-20gb-2", None))
+        (device,) = self.prepared(claim)
+        self.assertEqual((device.pool_name, device.device_name), ("node1", "gpu0-2g-20gb-2"))
+        self.assertEqual(list(device.request_names), ["r0"])
+        self.assertEqual(self.partitions() - before, {"gpu0/2g.20gb@2"})
+        (lease,) = self.claimed().values()
+        self.assertEqual(list(device.cdi_device_ids), [bed.CDI + lease["name"]])
+        self.assertEqual(lease["device"], "gpu0/2g.20gb@2")
+        self.assertIn(lease["name"], self.specs())
+        self.assertEqual(self.prepared(claim)[0], device)  # again
+        self.assertEqual(self.claimed()[lease["name"]]["id"], lease["id"])
+        for _ in range(2):
+            self.assertEqual(self.unprepare(claim), {claim["uid"]: ""})
+            self.assertEqual(self.partitions(), before)
+            self.assertEqual((self.claimed(), self.specs()), ({}, set()))
+
+    def test_partition_that_was_there_stays(self):
+        claim = self.api.claim("c", ("gpu0-1g-10gb-6", None))
+        self.prepared(claim)
+        self.unprepare(claim)
+        self.assertIn("gpu0/1g.10gb@6", self.partitions())
+
+    def test_partition_in_use(self):
+        status, _ = self.agent.request("POST", "/v1/leases", {
+            "device": "gpu0/1g.10gb@6", "share": 1, "keep": True})
+        self.assertEqual(status, 201)
+        claim = self.api.claim("c", ("gpu0-1g-10gb-6", None))
+        self.assertIn("does not fit", self.prepare(claim)[claim["uid"]][1])
+        other = self.api.claim("d", ("gpu0-7g-80gb-0", None))
+        self.assertNotEqual(self.prepare(other)[other["uid"]][1], "")
+        self.assertEqual(self.claimed(), {})
+        self.assertEqual(self.unprepare(claim, other), {claim["uid"]: "", other["uid"]: ""})
+
+    def test_several_in_a_claim(self):
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None), ("gpu1-1g-10gb-0", None))
+        self.assertEqual(len(self.prepared(claim)), 2)
+        self.assertEqual(len(self.claimed()), 2)
+        self.unprepare(claim)
+        self.assertEqual(self.claimed(), {})
+
+    def test_claims_of_others(self):
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None), driver="gpu.example.com")
+        self.assertEqual(self.prepared(claim), [])
+
+    def test_wrong_claims(self):
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
+        for wrong, words in (({"name": "nobody"}, "404"), ({"uid": "other"}, "another one"),
+                             ({"namespace": "../x"}, "no name"), ({"name": ""}, "no name")):
+            one = {**claim, **wrong}
+            self.assertIn(words, self.prepare(one)[one["uid"]][1])
+        unknown = self.api.claim("u", ("gpu9-1g-10gb-0", None))
+        self.assertIn("no device gpu9", self.prepare(unknown)[unknown["uid"]][1])
+        del self.api.claims[("default", "c")]["status"]
+        self.assertIn("not allocated", self.prepare(claim)[claim["uid"]][1])
+        self.assertEqual(self.claimed(), {})
+
+    def test_killed_at_any_moment(self):
+        chance, before = random.Random(2), self.partitions()
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None), ("gpu1-2g-20gb-2", None))
+        for i in range(12):
+            killer = subprocess.Popen(
+                ["sh", "-c", f"sleep {chance.random() * 0.06:.4f}; kill -9 {self.process.pid}"])
+            act = (self.prepare, self.unprepare)[i % 2]
+            try:
+                act(claim)
+            except grpc.RpcError:
+                pass
+            killer.wait()
+            self.stop_bridge(signal.SIGKILL)
+            self.start_driver()
+            if i % 2 == 0:
+                self.assertEqual(len(self.prepared(claim)), 2)
+                self.assertEqual(len(self.claimed()), 2)
+            else:
+                self.assertEqual(self.unprepare(claim), {claim["uid"]: ""})
+                self.assertEqual(self.claimed(), {})
+                self.assertTrue(wait_until(lambda: self.partitions() == before),
+                                self.partitions())
+
+    def test_restart_changes_nothing(self):
+        versions = {n: s["metadata"]["resourceVersion"] for n, s in self.api.slices.items()}
+        self.stop_bridge()
+        n = len(self.api.requests)
+        self.start_driver()
+        wait_until(lambda: ("GET", "/apis/resource.k8s.io/v1/resourceslices") in
+                   self.api.requests[n:])
+        bed.pause(0.2)
+        self.assertEqual(versions, {n: s["metadata"]["resourceVersion"]
+                                    for n, s in self.api.slices.items()})
+
+    def test_unhealthy_is_not_published(self):
+        self.agent.request("POST", "/v1/devices/gpu0/cordon")
+        self.assertTrue(wait_until(
+            lambda: self.api.devices() and "gpu0-1g-10gb-0" not in self.api.devices()))
+        self.assertIn("gpu1-1g-10gb-0", self.api.devices())
+        self.agent.request("POST", "/v1/devices/gpu0/uncordon")
+        self.assertTrue(wait_until(lambda: "gpu0-1g-10gb-0" in self.api.devices()))
+
+    def test_sockets_come_back(self):
+        os.unlink(self.registry)
+        self.assertTrue(wait_until(lambda: os.path.exists(self.registry)))
+        self.assertTrue(self.dial())
+
+    def test_server_that_is_away(self):
+        self.api.down = True
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
+        self.assertIn("503", self.prepare(claim)[claim["uid"]][1])
+        self.api.down = False
+        self.prepared(claim)
+
+    def test_agent_lost_its_leases(self):
+        """As after a restart of the machine: kubelet prepares its claims again."""
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
+        self.prepared(claim)
+        self.agent.stop()
+        shutil.rmtree(self.agent.state)
+        self.agent.start()
+        wait_until(lambda: self.dial())
+        self.prepared(claim)
+        self.assertEqual(len(self.claimed()), 1)
+
+
+class Apart(DraBed):
+    """Kubernetes 1.35 has counters in slices of their own."""
+    sim = MIG
+    minor = "35+"
+
+    def test_slices(self):
+        self.assertEqual(len(self.api.slices), 3)
+        self.assertEqual(set(self.api.counters()), {"gpu0", "gpu1"})
+
+
+class Xcp(DraBed):
+    sim = """
+version: 1
+name: lab
+devices:
+  - {model: MI300X, at-start: {compute-mode: CPX, memory-mode: NPS4}}
+"""
+
+    def test_partitions(self):
+        devices = self.api.devices()
+        self.assertEqual(len(devices), 8)
+        claim = self.api.claim("c", (sorted(devices)[3], None))
+        self.prepared(claim)
+        self.assertEqual(len(self.claimed()), 1)
+        self.unprepare(claim)
+
+
+class Shares(DraBed):
+    """Consumable capacity, of the CPU as OpenCL sees it, over TLS."""
+    with_tls = True
+
+    def test_shares(self):
+        (device,) = self.api.devices().values()
+        self.assertTrue(device["allowMultipleAllocations"])
+        self.assertEqual(device["capacity"]["share"]["value"], "100")
+        one = self.api.claim("a", ("gpu0", {"share": "30", "memory": "0"}))
+        two = self.api.claim("b", ("gpu0", {"share": "50", "memory": "512Mi"}))
+        answers = self.prepare(one, two)
+        self.assertEqual({error for _, error in answers.values()}, {""})
+        self.assertEqual(answers[two["uid"]][0][0].share_id, "share-b-0")
+        leases = {lease["share"]: lease["memory_bytes"] for lease in self.claimed().values()}
+        self.assertEqual(set(leases), {0.3, 0.5})
+        self.assertEqual(leases[0.5], 512 << 20)
+        three = self.api.claim("d", ("gpu0", {"share": "30", "memory": "0"}))
+        self.assertIn("does not fit", self.prepare(three)[three["uid"]][1])
+        for consumed in ({"share": "0"}, {"share": "101"}, {"share": "-1"}, {"share": "x"},
+                         {"share": "5", "memory": "lots"}):
+            wrong = self.api.claim("w", ("gpu0", consumed))
+            self.assertNotEqual(self.prepare(wrong)[wrong["uid"]][1], "")
+        self.unprepare(one, two, three)
+        self.assertEqual(self.claimed(), {})
+
+
+class NoCluster(unittest.TestCase):
+    def test_outside(self):
+        folder = bed.tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        path = os.path.join(folder, "kubelet.yaml")
+        for dra, words in (({}, "kubeconfig"), ({"kubeconfig": path}, "current-context")):
+            with open(path, "w", encoding="utf-8") as file:
+                bed.json.dump({"version": 1, "kubelet": folder, "dra": dra}, file)
+            done = subprocess.run([bed.PROGRAMS["kubelet"], "--config", path],
+                                  capture_output=True, text=True, timeout=10)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(words, done.stderr)
+
+
+if __name__ == "__main__":
+    bed.main()
