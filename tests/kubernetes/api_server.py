@@ -44,6 +44,7 @@ def check_slice(slice_, is_apart):
 class ApiServer:
     def __init__(self, folder=None, minor="34"):
         self.slices, self.claims, self.minor = {}, {}, minor
+        self.bound = {}  # pods to nodes
         self.requests, self.version, self.token, self.down = [], 0, "t0ken", False
         self.lock = threading.Lock()
         handler = type("Handler", (Handler,), {"api": self})
@@ -143,12 +144,26 @@ class Handler(BaseHTTPRequestHandler):
         elif url.path.startswith(SLICES):
             with api.lock:
                 self.slices(method, url.path[len(SLICES) + 1:], parse_qs(url.query), body)
+        elif url.path.endswith("/binding"):
+            with api.lock:
+                self.bind(url.path.split("/"), body)
         elif "/resourceclaims/" in url.path:
             parts = url.path.split("/")
             claim = api.claims.get((parts[5], parts[7]))
             self.answer(200, claim) if claim else self.refuse(404, "no such claim")
         else:
             self.refuse(404, "no such path")
+
+    def bind(self, parts, body):
+        pod = (parts[4], parts[6])
+        if (body["kind"], body["target"]["kind"], body["metadata"]["name"]) != (
+                "Binding", "Node", pod[1]):
+            self.refuse(422, "no binding")
+        elif pod in self.api.bound:
+            self.refuse(409, f"pod {pod[1]} is already assigned to {self.api.bound[pod]}")
+        else:
+            self.api.bound[pod] = body["target"]["name"]
+            self.answer(201, {"kind": "Status", "status": "Success"})
 
     def slices(self, method, name, query, body):
         api = self.api

@@ -27,6 +27,7 @@ ARROWS = {
     "gate/nvml": ("base", "gate", "gate/preload", *PAGES),
     "client": ("base",),
     "cli": ("base", "core", "import", "simulate", "client", "bridge/cdi", "bridge/systemd"),
+    "bridge/extender": ("base", "core", "bridge/kubernetes"),
     "bridge/systemd": ("base",),
     "bridge/cdi": ("base", "core", "client"),
     "bridge/rpc": ("base",),

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/extender/extender.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BEST 10 /* MaxExtenderPriority */
+
+struct clv_extender {
+	struct clv_extender_options options;
+	pthread_mutex_t lock; /* of places; not held while a pod is bound */
+	struct clv_places *places;
+};
+
+struct clv_extender *clv_extender_new(const struct clv_extender_options *options)
+{
+	struct clv_extender *extender = calloc(1, sizeof(*extender));
+
+	if (!extender)
+		return NULL;
+	extender->options = *options;
+	extender->places = clv_places_new();
+	pthread_mutex_init(&extender->lock, NULL);
+	return extender->places ? extender : clv_extender_free(extender);
+}
+
+struct clv_extender *clv_extender_free(struct clv_extender *extender)
+{
+	if (!extender)
+		return NULL;
+	clv_places_free(extender->places);
+	pthread_mutex_destroy(&extender->lock);
+	free(extender);
+	return NULL;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static const char *name_of(const json_t *node)
+{
+	return text_of(json_object_get(node, "metadata"), "name");
+}
+
+/* The nodes of a question with what was found of each; to be freed. */
+struct question {
+	const json_t *nodes; /* borrowed */
+	struct clv_verdict *verdicts;
+	size_t n;
+};
+
+static int judge(struct clv_extender *extender, const json_t *body, uint64_t now_ns,
+	struct question *ret, struct clv_error *err)
+{
+	const json_t *nodes = json_object_get(json_object_get(body, "nodes"), "items");
+	struct clv_pod pod;
+	int r;
+
+	*ret = (struct question){.nodes = nodes, .n = json_array_size(nodes)};
+	if (!json_is_array(nodes))
+		return clv_error_set(err, -EINVAL,
+			"the scheduler sent no nodes: set nodeCacheCapable: false for "
+			"this "
+			"extender, whose figures are in the nodes' annotations");
+	r = clv_pod_read(
+		json_object_get(body, "pod"), &extender->options.resources, &pod, err);
+	if (r < 0)
+		return r;
+	ret->verdicts = calloc(ret->n + 1, sizeof(*ret->verdicts));
+	if (!ret->verdicts)
+		return clv_error_errno(err, ENOMEM, "cannot judge the nodes");
+	pthread_mutex_lock(&extender->lock);
+	r = clv_places_judge(extender->places, nodes, &pod, now_ns, ret->verdicts, err);
+	pthread_mutex_unlock(&extender->lock);
+	return r;
+}
+
+static json_t *filter(struct clv_extender *extender, const json_t *body, uint64_t now_ns)
+{
+	json_t *fit = json_array(), *failed = json_object();
+	struct question question;
+	struct clv_error err = {0};
+	int r = judge(extender, body, now_ns, &question, &err);
+
+	for (size_t i = 0; r >= 0 && i < question.n; i++) {
+		json_t *node = json_array_get(question.nodes, i);
+
+		if (question.verdicts[i].fits)
+			json_array_append(fit, node);
+		else
+			json_object_set_new(failed, name_of(node),
+				json_string(question.verdicts[i].reason));
+	}
+	free(question.verdicts);
+	return json_pack("{s:{s:o},s:o,s:s}", "nodes", "items", fit, "failedNodes",
+		failed, "error", r < 0 ? err.msg : "");
+}
+
+/* Whole numbers from 0 to BEST are all that there is room for. */
+static int grade(const struct clv_verdict *verdict, int64_t least, int64_t most)
+{
+	if (!verdict->fits)
+		return 0;
+	return most == least ? BEST
+			     : (int)((verdict->score - least) * BEST / (most - least));
+}
+
+static void find_bounds(const struct question *question, int64_t *least, int64_t *most)
+{
+	*least = INT64_MAX;
+	*most = INT64_MIN;
+	for (size_t i = 0; i < question->n; i++) {
+		const struct clv_verdict *verdict = &question->verdicts[i];
+
+		if (verdict->fits && verdict->score < *least)
+			*least = verdict->score;
+		if (verdict->fits && verdict->score > *most)
+			*most = verdict->score;
+	}
+}
+
+/* A question that cannot be answered has no answer of its own form: all are alike then,
+ * and the filter has said why. */
+static json_t *prioritize(
+	struct clv_extender *extender, const json_t *body, uint64_t now_ns)
+{
+	struct question question;
+	json_t *list = json_array();
+	int64_t least, most;
+	int r = judge(extender, body, now_ns, &question, NULL);
+
+	if (r >= 0)
+		find_bounds(&question, &least, &most);
+	for (size_t i = 0; i < question.n; i++)
+		json_array_append_new(list,
+			json_pack("{s:s,s:i}", "host",
+				name_of(json_array_get(question.nodes, i)), "score",
+				r < 0 ? 0 : grade(&question.verdicts[i], least, most)));
+	free(question.verdicts);
+	return list;
+}
+
+/* They become part of a path (apimachinery, pkg/util/validation: DNS subdomains). */
+static bool is_name(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
+
+	return name[0] && name[0] != '.' && strspn(name, allowed) == strlen(name);
+}
+
+/* What is promised is held first, and given back if the pod could not be bound. */
+static json_t *bind(struct clv_extender *extender, const json_t *body, uint64_t now_ns)
+{
+	const struct clv_extender_options *options = &extender->options;
+	const char *uid = text_of(body, "podUID"), *node = text_of(body, "node");
+	const char *namespace = text_of(body, "podNamespace");
+	const char *name = text_of(body, "podName");
+	struct clv_error err = {0};
+	int r;
+
+	if (!is_name(namespace) || !is_name(name) || !is_name(node))
+		return json_pack("{s:s}", "error", "the pod or the node has no name");
+	pthread_mutex_lock(&extender->lock);
+	r = clv_places_hold(extender->places, uid, node, now_ns, &err);
+	pthread_mutex_unlock(&extender->lock);
+	if (r < 0)
+		return json_pack("{s:s}", "error", err.msg);
+	r = options->bind(options->userdata, namespace, name, uid, node, &err);
+	if (r < 0) {
+		pthread_mutex_lock(&extender->lock);
+		clv_places_let_go(extender->places, uid);
+		pthread_mutex_unlock(&extender->lock);
+	}
+	return json_pack("{s:s}", "error", r < 0 ? err.msg : "");
+}
+
+json_t *clv_extender_ask(struct clv_extender *extender, const char *path,
+	const json_t *body, uint64_t now_ns)
+{
+	static const struct {
+		const char *path;
+		json_t *(*answer)(struct clv_extender *extender, const json_t *body,
+			uint64_t now_ns);
+	} questions[] = {
+		{"/filter", filter},
+		{"/prioritize", prioritize},
+		{"/bind", bind},
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(questions); i++) {
+		if (strcmp(questions[i].path, path) == 0)
+			return questions[i].answer(extender, body, now_ns);
+	}
+	return NULL;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave-extender: kube-scheduler asks it where pods with shares of devices should go. */
+#include "base/error.h"
+#include "bridge/extender/bind.h"
+#include "bridge/extender/extender.h"
+#include "bridge/extender/server.h"
+
+#include <getopt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_USAGE = 64, EXIT_FAILED = 125 };
+
+static const char usage_text[] =
+	"Usage: cleave-extender [OPTION...]\n"
+	"Answers kube-scheduler: which nodes have a device with room for a pod, which "
+	"of\n"
+	"them leaves the fewest devices stranded, and binds it there.\n\n"
+	"  --listen=ADDRESS:PORT    where (127.0.0.1:8888); anywhere but on the "
+	"loopback\n"
+	"                           with --client-ca alone\n"
+	"  --certificate=FILE, --key=FILE\n"
+	"                           serve by TLS with these, PEM\n"
+	"  --client-ca=FILE         callers show a certificate of this authority\n"
+	"  --kubeconfig=FILE        how the API server is reached, from outside the "
+	"cluster\n"
+	"  --share=RESOURCE         hundredths of a device (cleave.dev/gpu-share)\n"
+	"  --memory=RESOURCE        memory (cleave.dev/gpu-memory)\n"
+	"  --memory-unit=MIB        that one of it is (1)\n"
+	"  --help, --version\n";
+
+static const struct option long_options[] = {
+	{"listen", required_argument, NULL, 'l'},
+	{"certificate", required_argument, NULL, 'c'},
+	{"key", required_argument, NULL, 'k'},
+	{"client-ca", required_argument, NULL, 'a'},
+	{"kubeconfig", required_argument, NULL, 'f'},
+	{"share", required_argument, NULL, 's'},
+	{"memory", required_argument, NULL, 'm'},
+	{"memory-unit", required_argument, NULL, 'u'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'v'},
+	{NULL, 0, NULL, 0},
+};
+
+struct settings {
+	struct clv_server_options server;
+	struct clv_extender_options extender;
+	const char *kubeconfig;
+	char *listen; /* cut in two */
+};
+
+static int fail_usage(const char *what)
+{
+	fprintf(stderr, "cleave-extender: %s: see --help\n", what);
+	return EXIT_USAGE;
+}
+
+/* "[::1]:8888" too. */
+static int set_listen(struct settings *settings, const char *text)
+{
+	char *colon;
+
+	free(settings->listen);
+	settings->listen = strdup(text);
+	colon = settings->listen ? strrchr(settings->listen, ':') : NULL;
+	if (!colon || colon == settings->listen)
+		return fail_usage("--listen takes ADDRESS:PORT");
+	*colon = '\0';
+	settings->server.port = colon + 1;
+	settings->server.address = settings->listen;
+	if (settings->listen[0] == '[' && colon[-1] == ']') {
+		colon[-1] = '\0';
+		settings->server.address = settings->listen + 1;
+	}
+	return 0;
+}
+
+static int set_unit(struct settings *settings, const char *text)
+{
+	char *end;
+	unsigned long unit = strtoul(text, &end, 10);
+
+	if (end == text || *end || unit == 0 || unit > 1u << 20)
+		return fail_usage("--memory-unit takes a number of MiB");
+	settings->extender.resources.memory_unit_mib = (uint32_t)unit;
+	return 0;
+}
+
+/* 0; an exit code; or -1: all is said. */
+static int take_option(struct settings *settings, int option)
+{
+	switch (option) {
+	case 'l':
+		return set_listen(settings, optarg);
+	case 'c':
+		settings->server.certificate = optarg;
+		return 0;
+	case 'k':
+		settings->server.key = optarg;
+		return 0;
+	case 'a':
+		settings->server.client_ca = optarg;
+		return 0;
+	case 'f':
+		settings->kubeconfig = optarg;
+		return 0;
+	case 's':
+		settings->extender.resources.share = optarg;
+		return 0;
+	case 'm':
+		settings->extender.resources.memory = optarg;
+		return 0;
+	case 'u':
+		return set_unit(settings, optarg);
+	case 'h':
+		fputs(usage_text, stdout);
+		return -1;
+	case 'v':
+		printf("cleave-extender %s\n", CLV_VERSION);
+		return -1;
+	default:
+		return EXIT_USAGE;
+	}
+}
+
+static int serve(struct settings *settings, sigset_t *signals)
+{
+	struct clv_extender *extender;
+	struct clv_server *server;
+	struct clv_error err;
+	int number;
+
+	if (clv_extender_binder_new(
+		    settings->kubeconfig, &settings->extender.userdata, &err) < 0) {
+		fprintf(stderr, "cleave-extender: %s\n", err.msg);
+		return EXIT_FAILED;
+	}
+	settings->extender.bind = clv_extender_bind;
+	extender = clv_extender_new(&settings->extender);
+	if (!extender || clv_server_new(extender, &settings->server, &server, &err) < 0) {
+		fprintf(stderr, "cleave-extender: %s\n",
+			extender ? err.msg : "no memory");
+		clv_extender_free(extender);
+		clv_extender_binder_free(settings->extender.userdata);
+		return EXIT_FAILED;
+	}
+	fprintf(stderr, "cleave-extender: listens on %s port %u\n",
+		settings->server.address, clv_server_port(server));
+	sigwait(signals, &number);
+	clv_server_free(server);
+	clv_extender_free(extender);
+	clv_extender_binder_free(settings->extender.userdata);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {
+		.server = {.address = "127.0.0.1", .port = "8888"},
+		.extender.resources = {.share = "cleave.dev/gpu-share",
+			.memory = "cleave.dev/gpu-memory",
+			.memory_unit_mib = 1},
+	};
+	sigset_t signals;
+	int option, r = 0;
+
+	while (r == 0 && (option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+		r = take_option(&settings, option);
+	if (r == 0 && optind < argc)
+		r = fail_usage("it takes no arguments");
+	if (r == 0) {
+		/* In all threads: sigwait() takes them. */
+		sigemptyset(&signals);
+		sigaddset(&signals, SIGTERM);
+		sigaddset(&signals, SIGINT);
+		pthread_sigmask(SIG_BLOCK, &signals, NULL);
+		r = serve(&settings, &signals);
+	}
+	free(settings.listen);
+	return r < 0 ? 0 : r;
+}

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/extender/places.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "core/place/fit.h"
+#include "core/place/policy.h"
+#include "core/place/prices.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POLICY "balance"
+#define SHAPES_KEPT 32u
+#define PODS_KEPT 512u
+#define HELD_MAX 4096u
+#define NAME_BYTES 256
+
+struct device {
+	char model[32];
+	uint32_t memory_mib, free_mib;
+	uint16_t free_milli;
+};
+
+struct node {
+	char name[NAME_BYTES];
+	uint64_t version; /* of the object that was read last; 0: it had none */
+	struct device devices[CLV_PLACE_DEVICES_MAX];
+	size_t n;
+};
+
+/* What a container of a pod was given on its node. */
+struct held {
+	char uid[64], node[NAME_BYTES];
+	size_t device;
+	uint32_t mib;
+	uint16_t milli;
+	uint64_t until_ns;
+	/* That was free there by the node's own word. */
+	uint16_t then_free_milli;
+};
+
+struct clv_places {
+	struct clv_place_request shapes[SHAPES_KEPT]; /* asked for last */
+	uint64_t n_shapes;
+	struct clv_pod pods[PODS_KEPT]; /* judged last */
+	uint64_t n_pods;
+	struct held held[HELD_MAX];
+	size_t n_held;
+	struct node **nodes; /* as they were told of last; by name */
+	size_t n_nodes;
+};
+
+struct clv_places *clv_places_new(void)
+{
+	return calloc(1, sizeof(struct clv_places));
+}
+
+struct clv_places *clv_places_free(struct clv_places *places)
+{
+	for (size_t i = 0; places && i < places->n_nodes; i++)
+		free(places->nodes[i]);
+	if (places)
+		free(places->nodes);
+	free(places);
+	return NULL;
+}
+
+/* What nodes say. */
+
+static uint32_t number_of(const json_t *object, const char *key, uint32_t most)
+{
+	json_int_t value = json_integer_value(json_object_get(object, key));
+
+	return value < 0 ? 0 : value > most ? most : (uint32_t)value;
+}
+
+static void read_device(const json_t *item, struct device *ret)
+{
+	const char *model = json_string_value(json_object_get(item, "model"));
+
+	snprintf(ret->model, sizeof(ret->model), "%.31s", model ? model : "");
+	ret->memory_mib = number_of(item, "memory_mib", UINT32_MAX);
+	ret->free_mib = number_of(item, "free_mib", ret->memory_mib);
+	ret->free_milli = (uint16_t)number_of(item, "free_milli", CLV_PLACE_WHOLE);
+}
+
+static const char *name_of(const json_t *object)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	const char *name = json_string_value(json_object_get(metadata, "name"));
+
+	return name ? name : "";
+}
+
+/* "resourceVersion": numbers that grow with every change in the cluster. */
+static uint64_t version_of(const json_t *object)
+{
+	const char *text = json_string_value(
+		json_object_get(json_object_get(object, "metadata"), "resourceVersion"));
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static void read_devices(const json_t *object, struct node *node)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	const char *said = json_string_value(json_object_get(
+		json_object_get(metadata, "annotations"), CLV_PLACES_ANNOTATION));
+	json_t *devices = said ? json_loads(said, 0, NULL) : NULL;
+	const json_t *item;
+	size_t i;
+
+	node->n = 0;
+	json_array_foreach (devices, i, item) {
+		if (node->n < CLV_PLACE_DEVICES_MAX)
+			read_device(item, &node->devices[node->n++]);
+	}
+	json_decref(devices);
+}
+
+/* Where the node of this name is, or would be. */
+static size_t seek(const struct clv_places *places, const char *name, bool *ret_is_there)
+{
+	size_t low = 0, high = places->n_nodes;
+
+	*ret_is_there = false;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(places->nodes[middle]->name, name);
+
+		if (order == 0)
+			*ret_is_there = true;
+		if (order >= 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static struct node *find_node(const struct clv_places *places, const char *name)
+{
+	bool is_there;
+	size_t at = seek(places, name, &is_there);
+
+	return is_there ? places->nodes[at] : NULL;
+}
+
+/* NULL without memory. */
+static struct node *find_or_add_node(struct clv_places *places, const char *name)
+{
+	struct node **slot, *node;
+	bool is_there;
+	size_t at = seek(places, name, &is_there);
+
+	if (is_there)
+		return places->nodes[at];
+	node = calloc(1, sizeof(*node));
+	slot = node ? CLV_APPEND(places->nodes, places->n_nodes) : NULL;
+	if (!slot) {
+		free(node);
+		return NULL;
+	}
+	snprintf(node->name, sizeof(node->name), "%s", name);
+	memmove(&places->nodes[at + 1], &places->nodes[at],
+		(places->n_nodes - 1 - at) * sizeof(*slot));
+	places->nodes[at] = node;
+	return node;
+}
+
+/* What is held. */
+
+static void drop_held(struct clv_places *places, size_t at)
+{
+	places->held[at] = places->held[--places->n_held];
+}
+
+/* A node that has less free than when the pod was sent there has the pod in it by now. */
+static bool is_in_its_word(const struct held *held, const struct device *device)
+{
+	return device->free_milli + held->milli <= held->then_free_milli;
+}
+
+static void take_off(const struct held *held, struct device *device)
+{
+	device->free_milli -=
+		held->milli < device->free_milli ? held->milli : device->free_milli;
+	device->free_mib -= held->mib < device->free_mib ? held->mib : device->free_mib;
+}
+
+static struct device *device_of(const struct held *held, struct node *node)
+{
+	return held->device < node->n ? &node->devices[held->device] : NULL;
+}
+
+/* From what the node has just said: first what is in that is left out, by the node's own
+ * figures, and then the rest is taken off them. */
+static void take_held_off(struct clv_places *places, struct node *node)
+{
+	for (size_t i = places->n_held; i-- > 0;) {
+		const struct held *held = &places->held[i];
+		const struct device *device = device_of(held, node);
+
+		if (strcmp(held->node, node->name) == 0 &&
+			(!device || is_in_its_word(held, device)))
+			drop_held(places, i);
+	}
+	for (size_t i = 0; i < places->n_held; i++) {
+		if (strcmp(places->held[i].node, node->name) == 0)
+			take_off(&places->held[i], device_of(&places->held[i], node));
+	}
+}
+
+static void drop_expired(struct clv_places *places, uint64_t now_ns)
+{
+	for (size_t i = places->n_held; i-- > 0;) {
+		if (places->held[i].until_ns <= now_ns)
+			drop_held(places, i);
+	}
+}
+
+/* Those that are asked about, in their order. */
+static int take_nodes(struct clv_places *places, const json_t *nodes, uint64_t now_ns,
+	struct node **ret)
+{
+	const json_t *object;
+	size_t i;
+
+	drop_expired(places, now_ns);
+	json_array_foreach (nodes, i, object) {
+		ret[i] = find_or_add_node(places, name_of(object));
+		if (!ret[i])
+			return -ENOMEM;
+		/* Questions may overtake each other: what is older was known already. */
+		if (version_of(object) < ret[i]->version)
+			continue;
+		ret[i]->version = version_of(object);
+		read_devices(object, ret[i]);
+		take_held_off(places, ret[i]);
+	}
+	return 0;
+}
+
+/* Judging. */
+
+/* What a container asks of a device of this size: memory alone is a share of the same
+ * size, and a share alone as much of the memory. */
+static struct clv_place_request on_device(
+	const struct clv_place_request *request, const struct device *device)
+{
+	struct clv_place_request on = *request;
+
+	if (on.milli == 0 && device->memory_mib > 0) {
+		uint64_t milli = ((uint64_t)on.device_mib * CLV_PLACE_WHOLE +
+					 device->memory_mib - 1) /
+				 device->memory_mib;
+
+		on.milli =
+			milli > CLV_PLACE_WHOLE ? CLV_PLACE_WHOLE + 1 : (uint16_t)milli;
+	}
+	if (on.device_mib == 0)
+		on.device_mib = (uint32_t)((uint64_t)on.milli * device->memory_mib /
+					   CLV_PLACE_WHOLE);
+	return on;
+}
+
+/* A device as a node of its own in core's fleet, with what is taken of it. */
+static int add_device(struct clv_fleet *fleet, const struct device *device)
+{
+	struct clv_fleet_node_spec spec = {
+		.model = device->model[0] ? device->model : "-",
+		.device_mib = device->memory_mib,
+		.n_devices = 1,
+	};
+	struct clv_place_request taken = {
+		.milli = (uint16_t)(CLV_PLACE_WHOLE - device->free_milli),
+		.device_mib = device->memory_mib - device->free_mib,
+		.n_devices = 1,
+	};
+	struct clv_place_at at = {.devices = 1, .node = fleet->n_nodes};
+	uint32_t lease;
+	int r = clv_fleet_add_node(fleet, &spec, NULL);
+
+	if (r < 0 || (taken.milli == 0 && taken.device_mib == 0))
+		return r;
+	return clv_fleet_take(fleet, &taken, &at, &lease);
+}
+
+struct judge {
+	const struct clv_place_policy *policy;
+	struct clv_fleet *fleet;
+	struct clv_workload workload;
+	struct clv_frag *frag;
+	struct clv_place_prices prices;
+	struct clv_place_view view;
+	uint32_t *first; /* by node: its first device in the fleet */
+};
+
+static void judge_done(struct judge *judge)
+{
+	clv_frag_free(judge->frag);
+	clv_workload_done(&judge->workload);
+	clv_fleet_free(judge->fleet);
+	free(judge->first);
+}
+
+/* What is expected is what was asked for, and somebody who wants a whole device. */
+static int expect(const struct clv_places *places, struct judge *judge)
+{
+	struct clv_place_request whole = {.milli = CLV_PLACE_WHOLE, .n_devices = 1};
+	uint64_t n = places->n_shapes < SHAPES_KEPT ? places->n_shapes : SHAPES_KEPT;
+	int r = clv_workload_add(&judge->workload, &whole, 1);
+
+	for (uint64_t i = 0; i < n && r >= 0; i++)
+		r = clv_workload_add(&judge->workload, &places->shapes[i], 1);
+	return r;
+}
+
+static int judge_init(const struct clv_places *places, struct node *const *nodes,
+	size_t n_nodes, struct judge *judge)
+{
+	int r;
+
+	*judge = (struct judge){
+		.policy = clv_place_policy_find(POLICY),
+		.fleet = clv_fleet_new(),
+		.first = calloc(n_nodes + 1, sizeof(*judge->first)),
+	};
+	if (!judge->fleet || !judge->first)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_nodes; i++) {
+		const struct node *node = nodes[i];
+
+		judge->first[i] = judge->fleet->n_nodes;
+		for (size_t k = 0; k < node->n; k++) {
+			r = add_device(judge->fleet, &node->devices[k]);
+			if (r < 0)
+				return r;
+		}
+	}
+	r = expect(places, judge);
+	judge->frag = r < 0 ? NULL : clv_frag_new(judge->fleet, &judge->workload);
+	if (!judge->frag)
+		return -ENOMEM;
+	clv_place_prices_init(&judge->prices, judge->fleet, &judge->workload);
+	judge->view = (struct clv_place_view){
+		.fleet = judge->fleet, .frag = judge->frag, .prices = &judge->prices};
+	return 0;
+}
+
+/* The best device of the node for one container: its number, or -ENOSPC. */
+static int find_device(const struct judge *judge, const struct node *node, uint32_t first,
+	const struct clv_place_request *request, int64_t *ret_score)
+{
+	int best = -ENOSPC;
+
+	for (size_t k = 0; k < node->n; k++) {
+		const struct clv_fleet_node *device = &judge->fleet->nodes[first + k];
+		struct clv_place_request on = on_device(request, &node->devices[k]);
+		int64_t score;
+
+		if (on.milli > CLV_PLACE_WHOLE ||
+			!clv_fit_node(judge->fleet, device, &on))
+			continue;
+		score = judge->policy->score(&judge->view, device, &on);
+		if (best >= 0 && score <= *ret_score)
+			continue;
+		*ret_score = score;
+		best = (int)k;
+	}
+	return best;
+}
+
+/* Seats for all containers; they are given back, for the next node is judged alone. */
+struct seats {
+	int devices[CLV_POD_CONTAINERS_MAX];
+	struct clv_place_request on[CLV_POD_CONTAINERS_MAX];
+	size_t n;
+	int64_t score; /* the sum */
+};
+
+static void find_seats(const struct judge *judge, const struct node *node, uint32_t first,
+	const struct clv_pod *pod, struct seats *ret)
+{
+	uint32_t leases[CLV_POD_CONTAINERS_MAX];
+
+	*ret = (struct seats){0};
+	for (; ret->n < pod->n_requests; ret->n++) {
+		const struct clv_place_request *request = &pod->requests[ret->n];
+		int64_t score = 0;
+		int at = find_device(judge, node, first, request, &score);
+		struct clv_place_at place = {.devices = 1, .node = first + (uint32_t)at};
+
+		if (at < 0)
+			break;
+		ret->on[ret->n] = on_device(request, &node->devices[at]);
+		if (clv_fleet_take(
+			    judge->fleet, &ret->on[ret->n], &place, &leases[ret->n]) < 0)
+			break;
+		ret->devices[ret->n] = at;
+		ret->score += score;
+	}
+	for (size_t i = ret->n; i-- > 0;)
+		clv_fleet_release(judge->fleet, leases[i]);
+}
+
+static void say_why(const struct node *node, const struct clv_pod *pod,
+	const struct seats *seats, char *ret, size_t ret_bytes)
+{
+	const struct clv_place_request *request = &pod->requests[seats->n];
+	uint16_t most_milli = 0;
+	uint32_t most_mib = 0;
+
+	if (node->n == 0) {
+		snprintf(ret, ret_bytes,
+			"no device that cleave shares is free for shares");
+		return;
+	}
+	for (size_t i = 0; i < node->n; i++) {
+		if (node->devices[i].free_milli > most_milli)
+			most_milli = node->devices[i].free_milli;
+		if (node->devices[i].free_mib > most_mib)
+			most_mib = node->devices[i].free_mib;
+	}
+	snprintf(ret, ret_bytes,
+		"no one device has %u%% and %u MiB free (most: %u%%, and %u MiB)",
+		request->milli / 10, request->device_mib, most_milli / 10, most_mib);
+}
+
+static void remember(struct clv_places *places, const struct clv_pod *pod)
+{
+	for (size_t i = 0; i < PODS_KEPT; i++) {
+		if (strcmp(places->pods[i].uid, pod->uid) == 0) {
+			places->pods[i] = *pod;
+			return;
+		}
+	}
+	places->pods[places->n_pods++ % PODS_KEPT] = *pod;
+	for (size_t i = 0; i < pod->n_requests; i++) {
+		struct clv_place_request shape = pod->requests[i];
+
+		/* As a share of some device: half a workload is better than none. */
+		if (shape.milli > 0)
+			places->shapes[places->n_shapes++ % SHAPES_KEPT] = shape;
+	}
+}
+
+static void give_verdict(const struct judge *judge, const struct node *node,
+	uint32_t first, const struct clv_pod *pod, struct clv_verdict *ret)
+{
+	struct seats seats;
+
+	*ret = (struct clv_verdict){0};
+	find_seats(judge, node, first, pod, &seats);
+	ret->fits = seats.n == pod->n_requests;
+	ret->score = seats.score;
+	if (!ret->fits)
+		say_why(node, pod, &seats, ret->reason, sizeof(ret->reason));
+}
+
+int clv_places_judge(struct clv_places *places, const json_t *objects,
+	const struct clv_pod *pod, uint64_t now_ns, struct clv_verdict *verdicts,
+	struct clv_error *err)
+{
+	size_t n = json_array_size(objects);
+	_cleanup_free_ struct node **nodes = calloc(n + 1, sizeof(struct node *));
+	struct judge judge = {0};
+	int r = nodes ? take_nodes(places, objects, now_ns, nodes) : -ENOMEM;
+
+	remember(places, pod);
+	if (r >= 0)
+		r = judge_init(places, nodes, n, &judge);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		give_verdict(&judge, nodes[i], judge.first[i], pod, &verdicts[i]);
+	judge_done(&judge);
+	return r < 0 ? clv_error_errno(err, -r, "cannot judge the nodes") : 0;
+}
+
+/* Holding. */
+
+static const struct clv_pod *find_pod(const struct clv_places *places, const char *uid)
+{
+	for (size_t i = 0; uid[0] && i < PODS_KEPT; i++) {
+		if (strcmp(places->pods[i].uid, uid) == 0)
+			return &places->pods[i];
+	}
+	return NULL;
+}
+
+static void hold_seats(struct clv_places *places, const char *uid, struct node *node,
+	const struct seats *seats, uint64_t now_ns)
+{
+	for (size_t i = 0; i < seats->n; i++) {
+		struct device *device = &node->devices[seats->devices[i]];
+		struct held *held = &places->held[places->n_held++];
+
+		*held = (struct held){
+			.device = (size_t)seats->devices[i],
+			.mib = seats->on[i].device_mib,
+			.milli = seats->on[i].milli,
+			.until_ns = now_ns + CLV_PLACES_HELD_NS,
+			.then_free_milli = device->free_milli,
+		};
+		snprintf(held->uid, sizeof(held->uid), "%s", uid);
+		snprintf(held->node, sizeof(held->node), "%s", node->name);
+		device->free_milli -= held->milli;
+		device->free_mib -= held->mib;
+	}
+}
+
+int clv_places_hold(struct clv_places *places, const char *uid, const char *node_name,
+	uint64_t now_ns, struct clv_error *err)
+{
+	const struct clv_pod *pod = find_pod(places, uid);
+	struct node *node = find_node(places, node_name);
+	struct judge judge = {0};
+	struct seats seats;
+	int r;
+
+	if (!pod || !node)
+		return clv_error_set(err, -ENOENT,
+			"%s was not judged here: let the scheduler try again",
+			pod ? "the node" : "the pod");
+	if (places->n_held + pod->n_requests > HELD_MAX)
+		return clv_error_set(
+			err, -ENOSPC, "too many pods are on their way: try again");
+	clv_places_let_go(places, uid);
+	r = judge_init(places, &node, 1, &judge);
+	if (r >= 0)
+		find_seats(&judge, node, 0, pod, &seats);
+	judge_done(&judge);
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot judge the node");
+	if (seats.n < pod->n_requests) {
+		char why[128];
+
+		say_why(node, pod, &seats, why, sizeof(why));
+		return clv_error_set(err, -ENOSPC, "%s: %s", node_name, why);
+	}
+	hold_seats(places, uid, node, &seats, now_ns);
+	return 0;
+}
+
+void clv_places_let_go(struct clv_places *places, const char *uid)
+{
+	for (size_t i = places->n_held; i-- > 0;) {
+		const struct held *held = &places->held[i];
+		struct node *node = find_node(places, held->node);
+
+		if (strcmp(held->uid, uid) != 0)
+			continue;
+		if (node && held->device < node->n) {
+			node->devices[held->device].free_milli += held->milli;
+			node->devices[held->device].free_mib += held->mib;
+		}
+		drop_held(places, i);
+	}
+}

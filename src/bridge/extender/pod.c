@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/extender/pod.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "bridge/kubernetes/quantity.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MILLI_PER_UNIT 10u /* a hundredth of a device */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* Limits: of an extended resource they are what is requested, too. */
+static int read_amount(const json_t *container, const char *resource, uint64_t *ret,
+	struct clv_error *err)
+{
+	const json_t *limits =
+		json_object_get(json_object_get(container, "resources"), "limits");
+	const json_t *value = json_object_get(limits, resource);
+	const char *text = json_string_value(value);
+
+	*ret = 0;
+	if (!value || (json_is_integer(value) && json_integer_value(value) == 0))
+		return 0;
+	if (json_is_integer(value) && json_integer_value(value) > 0) {
+		*ret = (uint64_t)json_integer_value(value);
+		return 0;
+	}
+	if (text && clv_kube_parse_quantity(text, ret) == 0)
+		return 0;
+	return clv_error_set(err, -EINVAL,
+		"container %.64s: %.64s must be a whole number",
+		text_of(container, "name"), resource);
+}
+
+static int read_container(const json_t *container,
+	const struct clv_pod_resources *resources, struct clv_pod *pod,
+	struct clv_error *err)
+{
+	uint64_t share, memory;
+	int r = read_amount(container, resources->share, &share, err);
+
+	if (r >= 0)
+		r = read_amount(container, resources->memory, &memory, err);
+	if (r < 0 || (share == 0 && memory == 0))
+		return r;
+	if (share * MILLI_PER_UNIT > CLV_PLACE_WHOLE)
+		return clv_error_set(err, -EINVAL,
+			"container %.64s asks for %llu of %s: a device has 100, and a "
+			"share is of "
+			"one device",
+			text_of(container, "name"), (unsigned long long)share,
+			resources->share);
+	if (memory > UINT32_MAX / resources->memory_unit_mib)
+		return clv_error_set(err, -EINVAL,
+			"container %.64s: no device has so much memory",
+			text_of(container, "name"));
+	if (pod->n_requests == CLV_POD_CONTAINERS_MAX)
+		return clv_error_set(err, -EINVAL,
+			"more than %d of its containers ask for devices",
+			CLV_POD_CONTAINERS_MAX);
+	pod->requests[pod->n_requests++] = (struct clv_place_request){
+		.milli = (uint16_t)(share * MILLI_PER_UNIT),
+		.device_mib = (uint32_t)memory * resources->memory_unit_mib,
+		.n_devices = 1,
+	};
+	return 0;
+}
+
+int clv_pod_read(const json_t *pod, const struct clv_pod_resources *resources,
+	struct clv_pod *ret, struct clv_error *err)
+{
+	const json_t *metadata = json_object_get(pod, "metadata"), *container;
+	const json_t *spec = json_object_get(pod, "spec");
+	size_t i;
+	int r = 0;
+
+	*ret = (struct clv_pod){0};
+	if (!json_is_object(metadata) || !json_is_object(spec))
+		return clv_error_set(err, -EINVAL, "there is no pod in the request");
+	snprintf(ret->name, sizeof(ret->name), "%s", text_of(metadata, "name"));
+	snprintf(ret->namespace, sizeof(ret->namespace), "%s",
+		text_of(metadata, "namespace"));
+	snprintf(ret->uid, sizeof(ret->uid), "%s", text_of(metadata, "uid"));
+	json_array_foreach (json_object_get(spec, "containers"), i, container) {
+		if (r >= 0)
+			r = read_container(container, resources, ret, err);
+	}
+	return r;
+}

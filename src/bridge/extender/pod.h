@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/place/request.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct clv_error;
+
+/* What a pod asks of devices: a share and memory of one device for each of its containers
+ * that asks for any.  Partitions and whole devices are counted by Kubernetes itself. */
+
+#define CLV_POD_CONTAINERS_MAX 32
+
+struct clv_pod {
+	char name[256], namespace[256], uid[64];
+	struct clv_place_request requests[CLV_POD_CONTAINERS_MAX];
+	size_t n_requests;
+};
+
+/* The names of the resources, as cleave-kubelet offers them. */
+struct clv_pod_resources {
+	const char *share;        /* "cleave.dev/gpu-share": hundredths of a device */
+	const char *memory;       /* "cleave.dev/gpu-memory" */
+	uint32_t memory_unit_mib; /* of which one is so much */
+};
+
+/* pod: a v1.Pod.  -EINVAL with what is wrong with it. */
+int clv_pod_read(const json_t *pod, const struct clv_pod_resources *resources,
+	struct clv_pod *ret, struct clv_error *err);

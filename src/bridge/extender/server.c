@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/extender/server.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "bridge/extender/extender.h"
+
+#include <errno.h>
+#include <gnutls/gnutls.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define PEM_MAX_BYTES (1u << 20)
+#define BODY_MAX_BYTES (256u << 20) /* thousands of nodes, as whole objects */
+#define CONNECTIONS_MAX 64u
+#define IDLE_S 30u
+
+struct clv_server {
+	struct clv_extender *extender;
+	struct MHD_Daemon *daemon;
+	char *certificate, *key, *client_ca; /* PEM; or NULL */
+	unsigned port;
+};
+
+struct body {
+	char *data;
+	size_t n_bytes;
+};
+
+static enum MHD_Result reply(
+	struct MHD_Connection *connection, unsigned status, char *text, const char *type)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		strlen(text), text, MHD_RESPMEM_MUST_FREE);
+	enum MHD_Result r;
+
+	if (!response) {
+		free(text);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	r = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+static enum MHD_Result say(
+	struct MHD_Connection *connection, unsigned status, const char *words)
+{
+	char *text = strdup(words);
+
+	return text ? reply(connection, status, text, "text/plain") : MHD_NO;
+}
+
+static bool is_known(const struct clv_server *server, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info;
+	unsigned status = 0;
+
+	if (!server->client_ca)
+		return true;
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	return info &&
+	       gnutls_certificate_verify_peers2(
+		       (gnutls_session_t)info->tls_session, &status) == 0 &&
+	       status == 0;
+}
+
+static enum MHD_Result answer(const struct clv_server *server,
+	struct MHD_Connection *connection, const char *path, const struct body *body)
+{
+	json_t *question = json_loadb(body->data ? body->data : "", body->n_bytes,
+		JSON_REJECT_DUPLICATES, NULL);
+	json_t *object = question ? clv_extender_ask(server->extender, path, question,
+					    clv_clock_ns())
+				  : NULL;
+	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	bool is_json = question != NULL;
+
+	json_decref(object);
+	json_decref(question);
+	if (text)
+		return reply(connection, MHD_HTTP_OK, text, "application/json");
+	return is_json ? say(connection, MHD_HTTP_NOT_FOUND,
+				 "ask /filter, /prioritize or /bind\n")
+		       : say(connection, MHD_HTTP_BAD_REQUEST, "the body is no JSON\n");
+}
+
+static bool take(struct body *body, const char *data, size_t n_bytes)
+{
+	char *grown;
+
+	if (n_bytes > BODY_MAX_BYTES - body->n_bytes)
+		return false;
+	grown = realloc(body->data, body->n_bytes + n_bytes);
+	if (!grown)
+		return false;
+	memcpy(grown + body->n_bytes, data, n_bytes);
+	body->data = grown;
+	body->n_bytes += n_bytes;
+	return true;
+}
+
+static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connection,
+	const char *url, const char *method, const char *version, const char *data,
+	size_t *n_bytes, void **state)
+{
+	const struct clv_server *server = userdata;
+	struct body *body = *state;
+
+	if (!body) {
+		*state = calloc(1, sizeof(*body));
+		return *state ? MHD_YES : MHD_NO;
+	}
+	if (*n_bytes > 0) {
+		bool is_taken = take(body, data, *n_bytes);
+
+		*n_bytes = 0;
+		return is_taken ? MHD_YES : MHD_NO;
+	}
+	if (strcmp(url, "/healthz") == 0)
+		return say(connection, MHD_HTTP_OK, "ok\n");
+	if (!is_known(server, connection))
+		return say(connection, MHD_HTTP_UNAUTHORIZED,
+			"show a certificate of the client CA\n");
+	if (strcmp(method, MHD_HTTP_METHOD_POST) != 0)
+		return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+			"POST is all that there is\n");
+	return answer(server, connection, url, body);
+}
+
+static void on_end(void *userdata, struct MHD_Connection *connection, void **state,
+	enum MHD_RequestTerminationCode why)
+{
+	struct body *body = *state;
+
+	if (body)
+		free(body->data);
+	free(body);
+}
+
+static int read_pem(const char *path, char **ret, struct clv_error *err)
+{
+	return path ? clv_file_read_all(path, PEM_MAX_BYTES, ret, NULL, err) : 0;
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)address;
+	const struct sockaddr_in6 *v6 =
+		(const struct sockaddr_in6 *)(const void *)address;
+
+	if (address->sa_family == AF_INET)
+		return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+	return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}
+
+static int check(const struct clv_server_options *options, const struct sockaddr *address,
+	struct clv_error *err)
+{
+	if (!options->certificate != !options->key)
+		return clv_error_set(err, -EINVAL,
+			"--certificate and --key go together: give both files");
+	if (options->client_ca && !options->certificate)
+		return clv_error_set(err, -EINVAL,
+			"--client-ca is a word about TLS: give --certificate and --key "
+			"too");
+	if (options->client_ca || is_loopback(address))
+		return 0;
+	return clv_error_set(err, -EPERM,
+		"whoever reaches %s could have pods bound: give --client-ca, or listen "
+		"on "
+		"127.0.0.1 beside the scheduler",
+		options->address);
+}
+
+static int find_address(const struct clv_server_options *options, struct addrinfo **ret,
+	struct clv_error *err)
+{
+	struct addrinfo wanted = {
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+		.ai_socktype = SOCK_STREAM,
+	};
+	int r = getaddrinfo(options->address, options->port, &wanted, ret);
+
+	return r == 0 ? 0
+		      : clv_error_set(err, -EINVAL,
+				"cannot listen on %s:%s: %s (an address in numbers is "
+				"needed)",
+				options->address, options->port, gai_strerror(r));
+}
+
+static int start(
+	struct clv_server *server, const struct sockaddr *address, struct clv_error *err)
+{
+	struct MHD_OptionItem tls[] = {
+		{MHD_OPTION_HTTPS_MEM_CERT, 0, server->certificate},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0, server->key},
+		{server->client_ca ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0,
+			server->client_ca},
+		{MHD_OPTION_END, 0, NULL},
+	};
+	struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
+	unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD;
+	const union MHD_DaemonInfo *info;
+
+	if (address->sa_family == AF_INET6)
+		flags |= MHD_USE_IPv6;
+	server->daemon = MHD_start_daemon(flags | (server->certificate ? MHD_USE_TLS : 0),
+		0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, address,
+		MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
+		CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_ARRAY,
+		server->certificate ? tls : none, MHD_OPTION_END);
+	if (!server->daemon)
+		return clv_error_set(err, -EADDRINUSE,
+			"cannot listen there: is the port taken, and are certificate and "
+			"key of "
+			"one pair?");
+	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	server->port = info ? info->port : 0;
+	return 0;
+}
+
+int clv_server_new(struct clv_extender *extender,
+	const struct clv_server_options *options, struct clv_server **ret,
+	struct clv_error *err)
+{
+	struct clv_server *server = calloc(1, sizeof(*server));
+	struct addrinfo *address = NULL;
+	int r = server ? find_address(options, &address, err)
+		       : clv_error_errno(err, ENOMEM, "cannot serve");
+
+	if (r >= 0)
+		r = check(options, address->ai_addr, err);
+	if (r >= 0)
+		r = read_pem(options->certificate, &server->certificate, err);
+	if (r >= 0)
+		r = read_pem(options->key, &server->key, err);
+	if (r >= 0)
+		r = read_pem(options->client_ca, &server->client_ca, err);
+	if (r >= 0) {
+		server->extender = extender;
+		r = start(server, address->ai_addr, err);
+	}
+	if (address)
+		freeaddrinfo(address);
+	if (r < 0) {
+		clv_server_free(server);
+		return r;
+	}
+	*ret = server;
+	return 0;
+}
+
+struct clv_server *clv_server_free(struct clv_server *server)
+{
+	if (!server)
+		return NULL;
+	if (server->daemon)
+		MHD_stop_daemon(server->daemon);
+	free(server->certificate);
+	free(server->key);
+	free(server->client_ca);
+	free(server);
+	return NULL;
+}
+
+unsigned clv_server_port(const struct clv_server *server)
+{
+	return server->port;
+}

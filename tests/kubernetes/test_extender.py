@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scheduler's questions, asked by HTTP of the real extender; a double of the API server
+takes its bindings.
+
+usage: test_extender.py EXTENDER [unittest arguments]
+"""
+import http.client
+import json
+import os
+import random
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from api_server import ApiServer
+
+EXTENDER = os.path.abspath(sys.argv[1])
+GIB = 1024  # in MiB
+ANNOTATION = "cleave.dev/devices"
+
+
+def device(free_milli, free_mib=None, memory_mib=80 * GIB, model="H100"):
+    return {"name": "gpu0", "model": model, "memory_mib": memory_mib, "free_milli": free_milli,
+            "free_mib": memory_mib * free_milli // 1000 if free_mib is None else free_mib}
+
+
+def node(name, *devices):
+    return {"metadata": {"name": name,
+                         "annotations": {ANNOTATION: json.dumps(devices), "other": "{}"}}}
+
+
+def pod(name, *containers):
+    """Containers: (share in hundredths, memory in MiB)."""
+    def limits(share, memory):
+        wanted = {"cleave.dev/gpu-share": share, "cleave.dev/gpu-memory": memory, "cpu": "500m"}
+        return {key: str(value) for key, value in wanted.items() if value}
+    return {"metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}"},
+            "spec": {"containers": [{"name": f"c{i}", "resources": {"limits": limits(*each)}}
+                                    for i, each in enumerate(containers)]}}
+
+
+class Case(unittest.TestCase):
+    options = ()
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cleave-extender-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.api = ApiServer()
+        self.addCleanup(self.api.close)
+        self.config = os.path.join(self.folder, "kubeconfig")
+        self.api.kubeconfig(self.config)
+        self.start()
+
+    def start(self, *options):
+        self.process = subprocess.Popen(
+            [EXTENDER, "--listen=127.0.0.1:0", f"--kubeconfig={self.config}", *options],
+            stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.process.stderr.close)
+        self.addCleanup(self.process.wait)
+        self.addCleanup(self.process.kill)
+        line = self.process.stderr.readline()
+        self.assertIn("listens", line)
+        self.port = int(line.split()[-1])
+
+    def post(self, path, body, raw=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request("POST", path, json.dumps(body) if raw is None else raw)
+            answer = connection.getresponse()
+            text = answer.read()
+            return answer.status, json.loads(text) if answer.status == 200 else text.decode()
+        finally:
+            connection.close()
+
+    def ask(self, path, body):
+        status, answer = self.post(path, body)
+        self.assertEqual(status, 200, answer)
+        return answer
+
+    def filter(self, wanted, *nodes):
+        answer = self.ask("/filter", {"pod": wanted, "nodes": {"items": list(nodes)}})
+        self.assertEqual(answer["error"], "")
+        return [each["metadata"]["name"] for each in answer["nodes"]["items"]], \
+            answer["failedNodes"]
+
+    def scores(self, wanted, *nodes):
+        return {each["host"]: each["score"] for each in self.ask(
+            "/prioritize", {"pod": wanted, "nodes": {"items": list(nodes)}})}
+
+    def bind(self, name, to):
+        return self.ask("/bind", {"podName": name, "podNamespace": "ns", "podUID": f"uid-{name}",
+                                  "node": to})["error"]
+
+
+class Answers(Case):
+    def test_which_nodes_will_do(self):
+        """By one device, in compute and in memory; the sum over devices is nobody's."""
+        fit, failed = self.filter(
+            pod("a", (50, 30 * GIB)), node("whole", device(1000)), node("tight", device(500, 30 * GIB)),
+            node("sum", device(400), device(400)), node("no-memory", device(900, 20 * GIB)),
+            node("none"), {"metadata": {"name": "bare"}})
+        self.assertEqual(fit, ["whole", "tight"])
+        self.assertEqual(set(failed), {"sum", "no-memory", "none", "bare"})
+        self.assertIn("40%", failed["sum"])
+        self.assertIn(str(20 * GIB), failed["no-memory"])
+
+    def test_memory_alone_is_a_share_of_that_size(self):
+        fit, _ = self.filter(pod("a", (0, 40 * GIB)), node("half", device(500)),
+                             node("less", device(490, 80 * GIB)))
+        self.assertEqual(fit, ["half"])
+
+    def test_each_container_has_a_device(self):
+        two = pod("a", (60, 0), (60, 0))
+        fit, failed = self.filter(two, node("one", device(1000)),
+                                  node("two", device(1000), device(700)))
+        self.assertEqual((fit, list(failed)), (["two"], ["one"]))
+
+    def test_what_is_left_is_of_use(self):
+        """A device that is filled up is better than one that is broken into."""
+        scores = self.scores(pod("a", (50, 40 * GIB)), node("fills", device(500)),
+                             node("breaks", device(1000)), node("no", device(100)))
+        self.assertEqual((scores["fills"], scores["no"]), (10, 0))
+        self.assertLess(scores["breaks"], 10)
+        self.assertEqual(self.scores(pod("b", (10, 0)), node("x", device(500)))["x"], 10)
+
+    def test_pods_that_ask_for_nothing_of_ours(self):
+        fit, failed = self.filter(pod("a"), node("n", device(0)), node("m"))
+        self.assertEqual((fit, failed), (["n", "m"], {}))
+
+    def test_binding(self):
+        self.filter(pod("a", (30, 0)), node("n", device(500)))
+        self.assertEqual(self.bind("a", "n"), "")
+        self.assertEqual(self.api.bound, {("ns", "a"): "n"})
+
+    def test_two_pods_and_one_place(self):
+        """Both were told that it fits, and one gets it."""
+        half = node("n", device(500))
+        for name in "ab":
+            self.assertEqual(self.filter(pod(name, (50, 0)), half)[0], ["n"])
+        self.assertEqual(self.bind("a", "n"), "")
+        self.assertIn("0%", self.bind("b", "n"))
+        self.assertEqual(self.filter(pod("b", (50, 0)), half)[0], [],
+                         "not before the node has told of the first either")
+        full = node("n", device(0))
+        self.assertEqual(self.filter(pod("b", (50, 0)), full)[0], [])
+        self.assertEqual(self.filter(pod("b", (50, 0)), half)[0], ["n"],
+                         "nor twice, once it has told of it and of its end")
+
+    def test_what_could_not_be_bound_is_given_back(self):
+        half = node("n", device(500))
+        self.api.bound[("ns", "a")] = "elsewhere"
+        self.filter(pod("a", (50, 0)), half)
+        self.assertIn("already assigned", self.bind("a", "n"))
+        self.filter(pod("b", (50, 0)), half)
+        self.assertEqual(self.bind("b", "n"), "")
+
+    def test_between_two_pods_others_are_asked_about(self):
+        """Binding comes late, when other nodes were in question meanwhile."""
+        self.filter(pod("a", (50, 0)), node("n", device(500)))
+        self.filter(pod("b", (50, 0)), node("m", device(500)))
+        self.assertEqual((self.bind("a", "n"), self.bind("b", "m")), ("", ""))
+
+    def test_wrong_questions(self):
+        self.assertEqual(self.post("/filter", None, raw="{")[0], 400)
+        self.assertEqual(self.post("/nothing", {})[0], 404)
+        for body, word in (({}, "nodeCacheCapable"), ({"nodes": {"items": []}}, "pod"),
+                           ({"nodes": {"items": []}, "pod": pod("a", (101, 0))}, "100"),
+                           ({"nodes": {"items": []}, "pod": pod("a", ("x", 0))}, "whole number"),
+                           ({"nodes": {"items": []}, "pod": pod("a", (-5, 0))}, "whole number")):
+            answer = self.ask("/filter", body)
+            self.assertIn(word, answer["error"])
+            self.assertEqual(self.ask("/prioritize", body), [])
+        self.assertIn("judged", self.bind("unknown", "n"))
+        self.filter(pod("a", (10, 0)), node("n", device(500)))
+        self.assertIn("name", self.ask("/bind", {
+            "podName": "../../x", "podNamespace": "ns", "podUID": "uid-a", "node": "n"})["error"])
+        odd = {"metadata": {"name": "odd", "annotations": {ANNOTATION: '[{"free_milli": -1}, 7]'}}}
+        broken = {"metadata": {"name": "broken", "annotations": {ANNOTATION: "{"}}}
+        self.assertEqual(self.filter(pod("a", (10, 0)), odd, broken)[0], [])
+
+    def test_a_thousand_nodes(self):
+        chance = random.Random(1)
+        nodes = [node(f"n{i}", *(device(chance.randrange(0, 1001, 50)) for _ in range(8)))
+                 for i in range(1000)]
+        body = json.dumps({"pod": pod("a", (30, 0)), "nodes": {"items": nodes}})
+        begin = time.monotonic()
+        status, _ = self.post("/filter", None, raw=body)
+        self.assertEqual(status, 200)
+        self.assertLess(time.monotonic() - begin, 3)
+
+    def test_ends_by_a_signal(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.process.wait(10), 0)
+
+
+class ManyPods(Case):
+    """Bound from several threads in a random order, to nodes whose word comes late."""
+
+    def test_nothing_is_given_twice(self):
+        chance, lock = random.Random(7), threading.Lock()
+        free = {f"n{i}": 1000 for i in range(6)}
+        told = {name: (milli, 1) for name, milli in free.items()}  # and in which version
+        versions = iter(range(2, 1000))
+
+        def versioned(name, milli, version):
+            made = node(name, device(milli))
+            made["metadata"]["resourceVersion"] = str(version)
+            return made
+
+        def nodes():
+            with lock:
+                return [versioned(name, *word) for name, word in told.items()]
+
+        def work(numbers):
+            for i in numbers:
+                share = chance.choice((10, 20, 30, 50))
+                fit, _ = self.filter(pod(f"p{i}", (share, 0)), *nodes())
+                if not fit:
+                    continue
+                to = chance.choice(fit)
+                if self.bind(f"p{i}", to) == "":
+                    with lock:
+                        free[to] -= 10 * share
+                        if chance.random() < .5:
+                            told[to] = free[to], next(versions)
+        threads = [threading.Thread(target=work, args=(range(k, 120, 4),)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertTrue(all(milli >= 0 for milli in free.values()), free)
+        self.assertLess(sum(free.values()), 3000, "and most of it is given")
+
+
+class Tls(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="cleave-extender-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.api = ApiServer()
+        self.addCleanup(self.api.close)
+        self.config = os.path.join(self.folder, "kubeconfig")
+        self.api.kubeconfig(self.config)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def make(self, name, *more):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
+                        "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1",
+                        "-keyout", self.path(name + ".key"), "-out", self.path(name + ".crt"), *more],
+                       check=True, capture_output=True)
+
+    def refused(self, *options):
+        answer = subprocess.run([EXTENDER, f"--kubeconfig={self.config}", *options],
+                                capture_output=True, text=True, timeout=20, check=False)
+        self.assertIn(answer.returncode, (64, 125))
+        self.assertEqual(len(answer.stderr.splitlines()), 1, answer.stderr)
+        return answer.stderr
+
+    def test_what_is_refused(self):
+        self.assertIn("--client-ca", self.refused("--listen=0.0.0.0:0"))
+        self.assertIn("--key", self.refused("--certificate=x"))
+        self.assertIn("TLS", self.refused("--client-ca=x"))
+        self.assertIn("numbers", self.refused("--listen=localhost:1"))
+        self.assertIn("ADDRESS:PORT", self.refused("--listen=1"))
+        self.assertIn("no-such-file", self.refused("--kubeconfig=/no-such-file"))
+
+    def test_who_may_ask(self):
+        for name in ("server", "scheduler", "stranger"):
+            self.make(name)
+        process = subprocess.Popen(
+            [EXTENDER, "--listen=127.0.0.1:0", f"--kubeconfig={self.config}",
+             f"--certificate={self.path('server.crt')}", f"--key={self.path('server.key')}",
+             f"--client-ca={self.path('scheduler.crt')}"], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        port = int(process.stderr.readline().split()[-1])
+
+        def status(who):
+            context = ssl.create_default_context(cafile=self.path("server.crt"))
+            if who:
+                context.load_cert_chain(self.path(who + ".crt"), self.path(who + ".key"))
+            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=10,
+                                                     context=context)
+            connection.request("POST", "/filter", "{}")
+            try:
+                return connection.getresponse().status
+            finally:
+                connection.close()
+        self.assertEqual(status("scheduler"), 200)
+        self.assertEqual(status(None), 401)
+        self.assertEqual(status("stranger"), 401)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
