@@ -38,6 +38,7 @@ const struct clv_verb *const clv_verbs[] = {
 	&clv_verb_profile,
 	&clv_verb_cdi,
 	&clv_verb_systemd,
+	&clv_verb_slurm,
 	&clv_verb_events,
 	&clv_verb_tenants,
 	&clv_verb_token,

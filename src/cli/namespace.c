@@ -321,6 +321,17 @@ static void list_binds(const struct clv_namespace *ns, struct binds *binds)
 		add_cover(binds, &ns->covers[i]);
 }
 
+void clv_namespace_each(const struct clv_namespace *ns,
+	void (*each)(void *userdata, const char *from, const char *to), void *userdata)
+{
+	struct binds binds = {};
+
+	list_binds(ns, &binds);
+	for (size_t i = 0; i < binds.n; i++)
+		each(userdata, binds.items[i].from, binds.items[i].to);
+	close_binds(&binds);
+}
+
 /* What is mounted on it, or what is underneath, as the namespace that its folder was
  * opened in sees it. */
 static bool is_seen_outside(const struct bind *bind)

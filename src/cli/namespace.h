@@ -37,6 +37,10 @@ int clv_namespace_cover(struct clv_namespace *ns, const struct clv_preload *prel
  * work when the system does not allow it. */
 int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err);
 
+/* What would be mounted, in the order in which that is to be done. */
+void clv_namespace_each(const struct clv_namespace *ns,
+	void (*each)(void *userdata, const char *from, const char *to), void *userdata);
+
 /* Whether the system would allow it; tried in a child process.  0 or -errno. */
 int clv_namespace_try(struct clv_error *err);
 

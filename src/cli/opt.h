@@ -128,6 +128,13 @@ struct clv_settings {
 	uint64_t most_nodes;
 	uint64_t most_moves;
 	uint32_t accept_ppm;
+	/* Slurm's jobs. */
+	const char *state;
+	const char *kept;
+	const char *node;
+	uint64_t job;
+	uint64_t pid;
+	uint64_t restarts;
 	/* Flags, by their names. */
 	bool allow_ungated;
 	bool dry_run;
@@ -135,6 +142,7 @@ struct clv_settings {
 	bool follow;
 	bool force;
 	bool help;
+	bool hold;
 	bool no_namespace;
 	bool once;
 	bool overcommit;

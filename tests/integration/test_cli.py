@@ -26,8 +26,8 @@ from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, StartedOnDemand, is_aliv
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "api_double.py")
 VERBS = ("devices run reserve ps top set release profiles partition plan apply diff export import "
-         "cordon drain uncordon simulate fit defrag advise profile cdi systemd events tenants "
-         "token audit backup restore doctor version completion help").split()
+         "cordon drain uncordon simulate fit defrag advise profile cdi systemd slurm events "
+         "tenants token audit backup restore doctor version completion help").split()
 
 
 class WithoutAgent(Sandbox):

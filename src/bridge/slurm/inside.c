@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/slurm/inside.h"
+
+#include "base/cleanup.h"
+#include "base/cpus.h"
+#include "base/error.h"
+#include "bridge/slurm/recipe.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#define LIST_MAX_BYTES (64u << 10)
+
+static bool has_binds(const struct clv_slurm_recipe *recipe)
+{
+	for (size_t i = 0; i < recipe->n_steps; i++) {
+		if (recipe->steps[i].kind == CLV_SLURM_BIND)
+			return true;
+	}
+	return false;
+}
+
+int clv_slurm_inside_mount(const struct clv_slurm_recipe *recipe, struct clv_error *err)
+{
+	if (!has_binds(recipe))
+		return 0;
+	if (unshare(CLONE_NEWNS) < 0)
+		return clv_error_errno(err, errno, "cannot make a mount namespace");
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return clv_error_errno(err, errno, "cannot leave the node's mounts");
+	for (size_t i = 0; i < recipe->n_steps; i++) {
+		const struct clv_slurm_step *step = &recipe->steps[i];
+
+		if (step->kind == CLV_SLURM_BIND &&
+			mount(step->value, step->what, NULL, MS_BIND | MS_REC, NULL) < 0)
+			return clv_error_errno(err, errno, "cannot mount %s on %s",
+				step->value, step->what);
+	}
+	return 0;
+}
+
+static bool is_of_name(const char *entry, size_t n, const char *value)
+{
+	const char *slash = strrchr(value, '/'), *name = slash ? slash + 1 : value;
+	size_t n_name = strlen(name);
+
+	return n >= n_name && memcmp(entry + n - n_name, name, n_name) == 0;
+}
+
+int clv_slurm_list_first(const char *list, const char *value, char *ret, size_t ret_bytes)
+{
+	size_t used = (size_t)snprintf(ret, ret_bytes, "%s", value);
+
+	while (*list && used < ret_bytes) {
+		size_t n = strcspn(list, ": ");
+
+		if (n > 0 && !is_of_name(list, n, value))
+			used += (size_t)snprintf(
+				ret + used, ret_bytes - used, ":%.*s", (int)n, list);
+		list += n + (list[n] != '\0');
+	}
+	return used < ret_bytes ? 0 : -ENOSPC;
+}
+
+static int put_first(const struct clv_slurm_environment *environment,
+	const struct clv_slurm_step *step)
+{
+	_cleanup_free_ char *old = calloc(2, LIST_MAX_BYTES);
+	char *list = old ? old + LIST_MAX_BYTES : NULL;
+	int r;
+
+	if (!old)
+		return -ENOMEM;
+	if (environment->get(environment->userdata, step->what, old, LIST_MAX_BYTES) < 0)
+		old[0] = '\0';
+	r = clv_slurm_list_first(old, step->value, list, LIST_MAX_BYTES);
+	return r < 0 ? r : environment->set(environment->userdata, step->what, list);
+}
+
+/* As for `cleave run`: what pins PoCL's workers helps only a task that has all of the
+ * processors, and never goes against the user's own word. */
+static int set_default(const struct clv_slurm_environment *environment,
+	const struct clv_slurm_step *step)
+{
+	cpu_set_t allowed;
+	char old[8];
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) < 0 ||
+		CPU_COUNT(&allowed) != sysconf(_SC_NPROCESSORS_CONF) ||
+		environment->get(environment->userdata, step->what, old, sizeof(old)) >=
+			0)
+		return 0;
+	return environment->set(environment->userdata, step->what, step->value);
+}
+
+static int keep_to(const char *list)
+{
+	cpu_set_t cpus;
+	int r = clv_cpus_parse(list, &cpus);
+
+	if (r < 0)
+		return r;
+	return sched_setaffinity(0, sizeof(cpus), &cpus) < 0 ? -errno : 0;
+}
+
+static int carry_out(const struct clv_slurm_environment *environment,
+	const struct clv_slurm_step *step)
+{
+	switch (step->kind) {
+	case CLV_SLURM_SET:
+		return environment->set(environment->userdata, step->what, step->value);
+	case CLV_SLURM_DEFAULT:
+		return set_default(environment, step);
+	case CLV_SLURM_FIRST:
+		return put_first(environment, step);
+	case CLV_SLURM_CPUS:
+		return keep_to(step->what);
+	default:
+		return 0;
+	}
+}
+
+int clv_slurm_inside_set(const struct clv_slurm_recipe *recipe,
+	const struct clv_slurm_environment *environment, struct clv_error *err)
+{
+	for (size_t i = 0; i < recipe->n_steps; i++) {
+		const struct clv_slurm_step *step = &recipe->steps[i];
+		int r = carry_out(environment, step);
+
+		if (r < 0)
+			return clv_error_errno(err, -r, "cannot set %s", step->what);
+	}
+	return 0;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spank_cleave.so: Slurm's jobs in shares.  Where a job is submitted it reads the
+ * options; in a step's slurmstepd it has the job's lease made or the step joined to it;
+ * in each task, forked but not yet the job's program, it carries out what makes it a part
+ * of the lease; in the epilog it has the lease ended.  What takes the agent is done by
+ * `cleave slurm` (bridge/slurm/helper.h).
+ *
+ * What is refused here is refused in the task, with the exit codes of `cleave run`: a
+ * hook that fails would be ignored where plugstack.conf says "optional", and would drain
+ * the node or requeue the job elsewhere. */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "bridge/slurm/helper.h"
+#include "bridge/slurm/inside.h"
+#include "bridge/slurm/recipe.h"
+#include "bridge/slurm/wanted.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* What Slurm looks for by name. */
+#pragma GCC visibility push(default)
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+SPANK_PLUGIN(cleave, 1)
+#pragma GCC visibility pop
+
+#define EXIT_FAILED 125
+#define EXIT_USAGE 64
+#define EXIT_NO_FIT 75
+#define LINE_BYTES 1024
+
+/* From plugstack.conf. */
+static struct {
+	const char *cleave, *socket, *state;
+	const char *node; /* where a machine is several */
+	const char *full; /* what becomes of a script for which there is no room */
+} settings = {CLV_BIN_DIR "/cleave", NULL, CLV_SLURM_STATE, NULL, "fail"};
+
+static struct clv_slurm_wanted wanted;
+
+/* Of the step, in its slurmstepd. */
+static struct {
+	struct clv_slurm_recipe recipe; /* no lease: the job has none */
+	int exit_code;                  /* of tasks that cannot be inside */
+	char why[LINE_BYTES];
+} step;
+
+static const char *value_of(const char *argument, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(argument, name, n) == 0 && argument[n] == '=' ? argument + n + 1
+								     : NULL;
+}
+
+static void read_settings(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		const char *value;
+
+		if ((value = value_of(argv[i], "cleave")))
+			settings.cleave = value;
+		else if ((value = value_of(argv[i], "socket")))
+			settings.socket = value;
+		else if ((value = value_of(argv[i], "state")))
+			settings.state = value;
+		else if ((value = value_of(argv[i], "node")))
+			settings.node = value;
+		else if ((value = value_of(argv[i], "full")))
+			settings.full = value;
+		else
+			slurm_error("cleave: plugstack.conf: '%.80s' means nothing: "
+				    "write cleave=PROGRAM, socket=PATH, state=FOLDER, "
+				    "node=NAME or full=fail, requeue or hold",
+				argv[i]);
+	}
+}
+
+static int fail_step(int exit_code, const char *why)
+{
+	step.exit_code = exit_code;
+	if (why != step.why)
+		snprintf(step.why, sizeof(step.why), "%s", why);
+	return 0;
+}
+
+/* Where a job is submitted this ends srun or sbatch: the error of a hook counts for
+ * nothing there where plugstack.conf says "optional", and is told in two lines. */
+static int refuse_words(const struct clv_error *err)
+{
+	if (spank_context() != S_CTX_LOCAL && spank_context() != S_CTX_ALLOCATOR)
+		return fail_step(EXIT_USAGE, err->msg);
+	slurm_error("%s", err->msg);
+	exit(EXIT_USAGE);
+}
+
+static int take_option(int which, const char *text, int is_remote)
+{
+	struct clv_error err;
+
+	if (clv_slurm_wanted_set(&wanted, (enum clv_slurm_want)which, text, &err) < 0)
+		return refuse_words(&err);
+	return 0;
+}
+
+static void begin_command(
+	struct clv_slurm_command *command, const char *what, const char *job)
+{
+	clv_slurm_command_add(command, settings.cleave);
+	clv_slurm_command_add(command, "slurm");
+	clv_slurm_command_add(command, what);
+	clv_slurm_command_add(command, "--state");
+	clv_slurm_command_add(command, settings.state);
+	if (settings.socket) {
+		clv_slurm_command_add(command, "--socket");
+		clv_slurm_command_add(command, settings.socket);
+	}
+	if (settings.node) {
+		clv_slurm_command_add(command, "--node");
+		clv_slurm_command_add(command, settings.node);
+	}
+	if (job) {
+		clv_slurm_command_add(command, "--job");
+		clv_slurm_command_add(command, job);
+	}
+}
+
+/* Jobs may have ended while no slurmd was there to run their epilogs. */
+static int start_sweep(void)
+{
+	struct clv_slurm_command command = {};
+
+	begin_command(&command, "sweep", NULL);
+	if (access(settings.state, F_OK) == 0)
+		clv_slurm_command_leave(&command);
+	return 0;
+}
+
+int slurm_spank_init(spank_t sp, int argc, char **argv)
+{
+	int r = 0;
+
+	read_settings(argc, argv);
+	if (spank_context() == S_CTX_SLURMD)
+		return start_sweep();
+	for (int i = 0; r == 0 && i < _CLV_SLURM_WANT_MAX; i++) {
+		const struct clv_slurm_option *from = &clv_slurm_options[i];
+		struct spank_option option = {
+			.name = (char *)(uintptr_t)from->name,
+			.arginfo = (char *)(uintptr_t)from->argument,
+			.usage = (char *)(uintptr_t)from->help,
+			.has_arg = 1,
+			.val = i,
+			.cb = take_option,
+		};
+
+		if (spank_option_register(sp, &option) != ESPANK_SUCCESS)
+			r = -1;
+	}
+	return r;
+}
+
+static bool has_folder(const char *job)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/%s", settings.state, job);
+	return access(path, F_OK) == 0;
+}
+
+static int run_for_job(
+	const char *what, const char *option, const char *job, char line[LINE_BYTES])
+{
+	struct clv_slurm_command command = {};
+
+	begin_command(&command, what, job);
+	if (option)
+		clv_slurm_command_add(&command, option);
+	return clv_slurm_command_run(&command, line, LINE_BYTES);
+}
+
+/* Slurm's RequeueExit would do this too, but also for an srun of its own, which nobody
+ * waits for any more then. */
+static void queue_again(const char *job)
+{
+	char line[LINE_BYTES];
+	bool is_held = strcmp(settings.full, "hold") == 0;
+
+	if (strcmp(settings.full, "requeue") != 0 && !is_held)
+		return;
+	if (run_for_job("again", is_held ? "--hold" : NULL, job, line))
+		slurm_error("cleave: job %s is not queued again: %s", job, line);
+}
+
+static int join(spank_t sp, uint32_t job_id, const char *job)
+{
+	struct clv_slurm_command command = {};
+	char user[16], pid[16], restarts[16] = "0";
+	struct clv_error err;
+	uid_t uid;
+	int code;
+
+	if (spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS)
+		return fail_step(EXIT_FAILED, "Slurm does not say whose job it is");
+	snprintf(user, sizeof(user), "%u", uid);
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	spank_getenv(sp, "SLURM_RESTART_COUNT", restarts, sizeof(restarts));
+	begin_command(&command, "begin", job);
+	clv_slurm_command_add(&command, "--user");
+	clv_slurm_command_add(&command, user);
+	clv_slurm_command_add(&command, "--pid");
+	clv_slurm_command_add(&command, pid);
+	clv_slurm_command_add(&command, "--restarts");
+	clv_slurm_command_add(&command, restarts);
+	for (int i = 0; i < _CLV_SLURM_WANT_MAX; i++) {
+		if (!wanted.texts[i][0])
+			continue;
+		clv_slurm_command_add(&command, clv_slurm_options[i].verb_option);
+		clv_slurm_command_add(&command, wanted.texts[i]);
+	}
+	code = clv_slurm_command_run(&command, step.why, sizeof(step.why));
+	if (code)
+		return fail_step(code, step.why);
+	if (clv_slurm_recipe_load(settings.state, job_id, &step.recipe, &err) < 0)
+		return fail_step(EXIT_FAILED, err.msg);
+	return 0;
+}
+
+int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
+{
+	struct clv_error err;
+	uint32_t job_id, step_id;
+	char job[16];
+
+	if (clv_slurm_wanted_check(&wanted, &err) < 0)
+		return refuse_words(&err);
+	if (spank_context() != S_CTX_REMOTE ||
+		spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
+		spank_get_item(sp, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS ||
+		step_id == SLURM_EXTERN_CONT)
+		return 0;
+	snprintf(job, sizeof(job), "%u", job_id);
+	if (!clv_slurm_wanted_any(&wanted) && !has_folder(job))
+		return 0;
+	join(sp, job_id, job);
+	if (step.exit_code == EXIT_NO_FIT && step_id == SLURM_BATCH_SCRIPT)
+		queue_again(job);
+	/* A daemon that a task leaves behind stays in the step, and so in the lease. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	return 0;
+}
+
+int slurm_spank_task_init_privileged(spank_t sp, int argc, char **argv)
+{
+	struct clv_error err;
+
+	if (!step.exit_code && clv_slurm_inside_mount(&step.recipe, &err) < 0)
+		fail_step(EXIT_FAILED, err.msg);
+	return 0;
+}
+
+static int get_variable(void *userdata, const char *name, char *ret, size_t ret_bytes)
+{
+	return spank_getenv(userdata, name, ret, (int)ret_bytes) == ESPANK_SUCCESS
+		       ? 0
+		       : -ENOENT;
+}
+
+static int set_variable(void *userdata, const char *name, const char *value)
+{
+	return spank_setenv(userdata, name, value, 1) == ESPANK_SUCCESS ? 0 : -ENOMEM;
+}
+
+static void __attribute__((noreturn)) refuse(spank_t sp)
+{
+	int task = 0;
+
+	spank_get_item(sp, S_TASK_ID, &task);
+	if (task == 0)
+		dprintf(STDERR_FILENO, "cleave: %s\n", step.why);
+	_exit(step.exit_code);
+}
+
+int slurm_spank_task_init(spank_t sp, int argc, char **argv)
+{
+	struct clv_slurm_environment environment = {get_variable, set_variable, sp};
+	struct clv_error err;
+
+	if (!step.exit_code && clv_slurm_inside_set(&step.recipe, &environment, &err) < 0)
+		fail_step(EXIT_FAILED, err.msg);
+	if (step.exit_code)
+		refuse(sp);
+	return 0;
+}
+
+/* While the step is not over for slurmctld yet: afterwards it takes no comment. */
+int slurm_spank_exit(spank_t sp, int argc, char **argv)
+{
+	char job[16], line[LINE_BYTES];
+	uint32_t job_id;
+
+	if (spank_context() != S_CTX_REMOTE || !step.recipe.lease[0] || step.exit_code ||
+		spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS)
+		return 0;
+	snprintf(job, sizeof(job), "%u", job_id);
+	/* What this starts is none of the step's. */
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	if (run_for_job("account", NULL, job, line))
+		slurm_info("cleave: the account of job %s: %s", job, line);
+	return 0;
+}
+
+/* A lease that could not be ended is no reason to take the node out of service: it is
+ * tried again with the next job, and when slurmd starts. */
+int slurm_spank_job_epilog(spank_t sp, int argc, char **argv)
+{
+	char job[16], line[LINE_BYTES];
+	uint32_t job_id;
+
+	read_settings(argc, argv);
+	if (spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS)
+		return 0;
+	snprintf(job, sizeof(job), "%u", job_id);
+	if (!has_folder(job))
+		return 0;
+	if (run_for_job("end", NULL, job, line))
+		slurm_error("cleave: the lease of job %s: %s", job, line);
+	else if (line[0])
+		slurm_info("cleave: job %s: %s", job, line);
+	return 0;
+}
