@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slurm's jobs in shares, on a cluster of this machine (slurm_bed.py).
 
-usage: test_slurm.py CLEAVE CLEAVED PLUGIN TENANT DOCUMENT [unittest arguments]
+usage: test_slurm.py CLEAVE CLEAVED PLUGIN TENANT [unittest arguments]
 """
 import os
 import re
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import unittest
 
+import guide
 import slurm_bed
 from slurm_bed import NODES, PROGRAMS, USER, Cluster, wait_until
 
@@ -135,6 +136,54 @@ class Options(Case):
         self.assertNotRegex(result.stdout, "CLEAVE|OPENCL_LAYERS")
         self.assertIn(os.readlink("/proc/self/ns/mnt"), result.stdout)
         self.assertEqual(os.listdir(CLUSTER.folder), before)
+
+
+class Guide(Case):
+    """docs/slurm.md: what is typed there as root ("# ") and as a user ("$ ")."""
+
+    def setUp(self):
+        super().setUp()
+        os.symlink(os.path.join(guide.DOCS, "..", "examples"),
+                   os.path.join(CLUSTER.work, "examples"))
+        with open(os.path.join(guide.DOCS, "slurm.md"), encoding="utf-8") as file:
+            self.text = file.read()
+        script = re.search(r"^\$ cat job\.sh\n(.*?)^\$ ", self.text, re.M | re.S)[1]
+        with open(os.path.join(CLUSTER.work, "job.sh"), "w", encoding="utf-8") as file:
+            file.write(script)
+
+    def test_each_command(self):
+        env = {"CLEAVE_SOCKET": CLUSTER.api, "XDG_STATE_HOME": CLUSTER.work,
+               "XDG_RUNTIME_DIR": os.path.join(CLUSTER.folder, "root"),
+               "PATH": os.path.dirname(PROGRAMS["cleave"]) + ":" + CLUSTER.env["PATH"]}
+        os.mkdir(env["XDG_RUNTIME_DIR"], 0o700)
+        lines = "".join(guide.BLOCK.findall(self.text)).splitlines()
+        told = [(n, line) for n, line in enumerate(lines) if line[:2] in ("# ", "$ ")]
+        self.assertGreater(len(told), 9)
+        for n, line in told:
+            shown = lines[n + 1] if n + 1 < len(lines) else ""
+            with self.subTest(line):
+                if "--sim" in line:
+                    env.pop("CLEAVE_SOCKET", None)
+                done = CLUSTER.run("sh", "-c", line[2:], env=env,
+                                   user=USER if line[0] == "$" else None)
+                if shown.startswith("srun: error"):
+                    self.assertEqual((done.returncode, done.stderr), (64, shown + "\n"))
+                else:
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertNotIn("error", done.stderr)
+                self.follow(line, done.stdout)
+
+    def follow(self, line, said):
+        """What else is to be seen."""
+        if line.endswith("sbatch --wait job.sh"):
+            job = said.split()[-1]
+            self.assertIn("Device #0", CLUSTER.output(job))
+            self.assertIn(str(512 * MIB), CLUSTER.output(job))
+        elif line.endswith("--node n1"):
+            self.assertIn("NodeName=n1 Name=cleave Count=100\n", said)
+        elif line.endswith("--node n2"):
+            self.assertRegex(said, "NodeName=n2 Name=gpu Type=[^ ]+ MultipleFiles=/dev/nvidia0,")
+            self.assertRegex(said, "NodeName=n2 Gres=gpu:[^ ]+\n")
 
 
 class Shares(Case):
@@ -372,8 +421,8 @@ devices:
 """
 
 
-class ZLayouts(Case):
-    """The last: what holds the device must have ended before it can be divided."""
+class UnderALayout(Case):
+    """Almost the last: what holds the device must have ended before it can be divided."""
 
     def setUp(self):
         super().setUp()
@@ -405,6 +454,19 @@ class ZLayouts(Case):
         self.ends(job)
         self.assertEqual(self.partitions(), [])
 
+    def test_a_layout_that_is_wrong(self):
+        """As Slurm has it for every prolog that fails."""
+        with open(self.layout, "w", encoding="utf-8") as file:
+            file.write("version: 1\ndevices: [{frobnicate: 1}]\n")
+        job = self.submit("true", "--exclusive")
+        self.assertTrue(wait_until(lambda: "drain" in CLUSTER.ask("sinfo", "-hN", "-o", "%T")))
+        self.assertTrue(wait_until(lambda: CLUSTER.state(job) == "PENDING"))
+        self.assertRegex(CLUSTER.read("scripts.out"),
+                         r"cleave: [^\n]*layout\.yaml[^\n]*frobnicate")
+        CLUSTER.ask("scancel", job)
+        CLUSTER.ask("scontrol", "update", "NodeName=n1", "State=RESUME")
+        self.assertEqual(os.listdir(os.path.join(CLUSTER.folder, "kept")), [])
+
     def test_what_a_crash_left(self):
         """The next job puts it right, and its own epilog nothing but that."""
         job = self.submit("sleep 30", "--exclusive")
@@ -429,6 +491,6 @@ class TimedOut(Case):
 
 
 if __name__ == "__main__":
-    names = ("cleave", "cleaved", "plugin", "tenant", "document")
-    PROGRAMS.update(zip(names, map(os.path.abspath, sys.argv[1:6])))
-    unittest.main(argv=[sys.argv[0], *sys.argv[6:]])
+    names = ("cleave", "cleaved", "plugin", "tenant")
+    PROGRAMS.update(zip(names, map(os.path.abspath, sys.argv[1:5])))
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

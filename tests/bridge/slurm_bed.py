@@ -13,9 +13,11 @@ import signal
 import socket
 import subprocess
 import tempfile
+import sys
 import time
 
-from harness import request
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../integration"))
+from harness import request  # noqa: E402 (it is over there)
 
 PROGRAMS = {}  # "cleave", "cleaved", "plugin", "tenant": paths
 DAEMONS = ("munged", "slurmctld", "slurmd")
