@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/paths.h"
-#include "bridge/cdi/hook.h"
 #include "bridge/cdi/reserve.h"
 #include "bridge/cdi/spec.h"
 #include "cli/cli.h"
@@ -21,25 +20,36 @@
 #define DEFAULT_FILE "/var/run/cdi/cleave.json"
 #define WAIT_MS 60000
 #define AGENT_PAUSE_MS 500
-#define STATE_MAX_BYTES (1u << 20)
+#define HOOK "cleave-cdi-hook"
 
 struct host {
-	char gates[CLV_PATH_MAX], cleave[CLV_PATH_MAX];
+	char gates[CLV_PATH_MAX], hook[CLV_PATH_MAX + 32];
 	struct clv_cdi_host paths;
 };
 
+/* The hook lies beside the gates, or in its own place in a build tree. */
 static int find_host(struct host *ret)
 {
+	static const char *const places[] = {"", "/../bridge/cdi"};
 	struct clv_error err;
-	ssize_t n = readlink("/proc/self/exe", ret->cleave, sizeof(ret->cleave) - 1);
 
-	if (n < 0 || clv_program_find_gate(ret->gates, sizeof(ret->gates), &err) < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "%s",
-			n < 0 ? "cannot find this program's own file" : err.msg);
-	ret->cleave[n] = '\0';
+	if (clv_program_find_gate(ret->gates, sizeof(ret->gates), &err) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	*strrchr(ret->gates, '/') = '\0';
-	ret->paths = (struct clv_cdi_host){.gates = ret->gates, .cleave = ret->cleave};
-	return 0;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(places); i++) {
+		char path[CLV_PATH_MAX + 64], real[CLV_PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s%s/" HOOK, ret->gates, places[i]);
+		if (!realpath(path, real) || access(real, X_OK) < 0)
+			continue;
+		snprintf(ret->hook, sizeof(ret->hook), "%s", real);
+		ret->paths =
+			(struct clv_cdi_host){.gates = ret->gates, .hook = ret->hook};
+		return 0;
+	}
+	return clv_cli_fail(CLV_EXIT_FAILED,
+		"%s is not beside the gates in %s: install cleave completely", HOOK,
+		ret->gates);
 }
 
 /* Text, to be freed; NULL with an exit code after having said why. */
@@ -207,27 +217,12 @@ static int run_watch(const struct clv_settings *settings)
 	return r;
 }
 
-/* For runtimes: what it says goes into their message. */
-static int run_hook(const struct clv_settings *settings)
-{
-	char *state = NULL;
-	struct clv_error err;
-	size_t n_bytes = 0;
-	int r = clv_file_read_all("/dev/stdin", STATE_MAX_BYTES, &state, &n_bytes, &err);
-
-	if (r >= 0)
-		r = clv_cdi_hook(state, n_bytes, &err);
-	free(state);
-	return r < 0 ? clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg) : CLV_EXIT_OK;
-}
-
 static const struct {
 	const char *name;
 	int (*run)(const struct clv_settings *settings);
 } verbs[] = {
 	{"generate", run_generate},
 	{"watch", run_watch},
-	{"hook", run_hook},
 };
 
 static int run_cdi(const struct clv_settings *settings, int argc, char **argv)

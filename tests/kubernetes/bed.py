@@ -59,7 +59,7 @@ class Bed(unittest.TestCase):
         path = os.path.join(self.folder, "kubelet.yaml")
         settings = {"version": 1, "kubelet": self.kubelet.folder, "agent": self.agent.api,
                     "cdi": os.path.join(self.folder, "cdi"), "gates": "/usr/lib/cleave",
-                    "cleave": PROGRAMS["cleave"], "reconcile": "100ms",
+                    "hook": "/usr/lib/cleave/cleave-cdi-hook", "reconcile": "100ms",
                     "grace": "200ms", **self.settings, **more}
         with open(path, "w", encoding="utf-8") as file:
             json.dump(settings, file)

@@ -21,8 +21,8 @@ struct clv_error;
 
 /* On the host; absolute. */
 struct clv_cdi_host {
-	const char *gates;  /* the folder of the gates' libraries */
-	const char *cleave; /* the program, which is the hook too */
+	const char *gates; /* the folder of the gates' libraries */
+	const char *hook;  /* cleave-cdi-hook */
 };
 
 /* Whether a container can be given this lease, an object of the API: it is kept, active,

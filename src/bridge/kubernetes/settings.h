@@ -41,7 +41,7 @@ struct clv_kube_settings {
 	char kubelet[CLV_KUBE_PATH_MAX]; /* its folder */
 	char cdi[CLV_KUBE_PATH_MAX];
 	char gates[CLV_KUBE_PATH_MAX];  /* on the host: the folder of the gates, */
-	char cleave[CLV_KUBE_PATH_MAX]; /* and the program that is the hook */
+	char hook[CLV_KUBE_PATH_MAX];   /* and the program that is the hook */
 	char labels[CLV_KUBE_PATH_MAX]; /* "": none are written */
 	char agent[CLV_KUBE_PATH_MAX];  /* its socket; "": the usual places */
 	enum clv_kube_undivided undivided;

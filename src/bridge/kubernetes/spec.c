@@ -44,7 +44,7 @@ int clv_kube_spec_write(const struct clv_kube_settings *settings,
 	const char *name = json_string_value(json_object_get(lease, "name"));
 	_cleanup_free_ char *text = NULL;
 	char path[PATH_MAX_BYTES];
-	const struct clv_cdi_host host = {settings->gates, settings->cleave};
+	const struct clv_cdi_host host = {settings->gates, settings->hook};
 	json_t *leases = json_pack("[O]", lease), *spec = NULL;
 	int r;
 
