@@ -45,6 +45,7 @@ class ApiServer:
     def __init__(self, folder=None, minor="34"):
         self.slices, self.claims, self.minor = {}, {}, minor
         self.bound = {}  # pods to nodes
+        self.nodes = {}
         self.requests, self.version, self.token, self.down = [], 0, "t0ken", False
         self.lock = threading.Lock()
         handler = type("Handler", (Handler,), {"api": self})
@@ -144,6 +145,9 @@ class Handler(BaseHTTPRequestHandler):
         elif url.path.startswith(SLICES):
             with api.lock:
                 self.slices(method, url.path[len(SLICES) + 1:], parse_qs(url.query), body)
+        elif url.path.startswith("/api/v1/nodes/"):
+            with api.lock:
+                self.node(method, url.path.rpartition("/")[2], body)
         elif url.path.endswith("/binding"):
             with api.lock:
                 self.bind(url.path.split("/"), body)
@@ -153,6 +157,21 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200, claim) if claim else self.refuse(404, "no such claim")
         else:
             self.refuse(404, "no such path")
+
+    def node(self, method, name, patch):
+        node = self.api.nodes.get(name)
+        if not node:
+            self.refuse(404, f'nodes "{name}" not found')
+        elif method != "PATCH":
+            self.answer(200, node)
+        elif self.headers.get("Content-Type") != "application/merge-patch+json":
+            self.refuse(415, "what kind of patch is this")
+        else:
+            self.api.version += 1
+            node["metadata"].setdefault("annotations", {}).update(
+                patch["metadata"]["annotations"])
+            node["metadata"]["resourceVersion"] = str(self.api.version)
+            self.answer(200, node)
 
     def bind(self, parts, body):
         pod = (parts[4], parts[6])
@@ -202,6 +221,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_PUT(self):
         self.handle_one("PUT")
+
+    def do_PATCH(self):
+        self.handle_one("PATCH")
 
     def do_DELETE(self):
         self.handle_one("DELETE")

@@ -124,10 +124,14 @@ static char *read_token(const struct clv_kube_config *config)
 	return token;
 }
 
-static struct curl_slist *make_headers(const struct clv_kube_config *config)
+/* A PATCH is of the merging kind (RFC 7386). */
+static struct curl_slist *make_headers(
+	const struct clv_kube_config *config, const char *method)
 {
-	struct curl_slist *headers =
-		curl_slist_append(NULL, "Content-Type: application/json");
+	bool is_patch = strcmp(method, "PATCH") == 0;
+	struct curl_slist *headers = curl_slist_append(
+		NULL, is_patch ? "Content-Type: application/merge-patch+json"
+			       : "Content-Type: application/json");
 	_cleanup_free_ char *token = read_token(config), *line = NULL;
 
 	if (token && asprintf(&line, "Authorization: Bearer %s", token) >= 0)
@@ -182,7 +186,7 @@ int clv_kube_cluster_ask(struct clv_kube_cluster *cluster, const char *method,
 
 	if (asprintf(&url, "%s%s", cluster->config.server, path) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot ask the API server");
-	headers = make_headers(&cluster->config);
+	headers = make_headers(&cluster->config, method);
 	curl_easy_reset(cluster->curl);
 	curl_easy_setopt(cluster->curl, CURLOPT_URL, url);
 	curl_easy_setopt(cluster->curl, CURLOPT_CUSTOMREQUEST, method);

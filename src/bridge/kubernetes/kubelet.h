@@ -8,6 +8,7 @@
 #include <systemd/sd-event.h>
 
 struct clv_error;
+struct clv_kube_announcer;
 struct clv_kube_dra;
 struct clv_kube_pair;
 struct clv_kube_plugin;
@@ -26,7 +27,8 @@ struct clv_kube {
 	size_t n_plugins;
 	struct clv_kube_pods *pods;
 	struct clv_kube_watch *watch;
-	struct clv_kube_dra *dra; /* or NULL */
+	struct clv_kube_dra *dra;
+	struct clv_kube_announcer *announcer; /* NULL: it does not */ /* or NULL */
 	ino_t kubelet_inode; /* of its socket when the plugins were told to register */
 	uint64_t kubelet_since_ns;
 	sd_event_source *folder, *timer;

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "bridge/kubernetes/announce.h"
 #include "bridge/kubernetes/books.h"
 #include "bridge/kubernetes/dra.h"
 #include "bridge/kubernetes/kubelet.h"
@@ -97,6 +98,8 @@ static int build(struct clv_kube *kube, int interrupt_fd, struct clv_error *err)
 		r = clv_kube_pods_new(kube, &kube->pods, err);
 	if (r >= 0 && kube->settings.has_dra)
 		r = clv_kube_dra_new(kube, &kube->dra, err);
+	if (r >= 0 && kube->settings.announces)
+		r = clv_kube_announcer_new(&kube->settings, &kube->announcer, err);
 	if (r >= 0)
 		r = clv_kube_watch_new(kube, &kube->watch, err);
 	return r < 0 ? r : clv_kube_kubelet_watch(kube, err);
@@ -110,6 +113,7 @@ static void tear_down(struct clv_kube *kube, int interrupt_fd)
 	for (size_t i = 0; i < kube->n_plugins; i++)
 		clv_kube_plugin_free(kube->plugins[i]);
 	free(kube->plugins);
+	clv_kube_announcer_free(kube->announcer);
 	clv_kube_dra_free(kube->dra);
 	clv_kube_watch_free(kube->watch);
 	clv_kube_pods_free(kube->pods);

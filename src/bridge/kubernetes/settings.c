@@ -134,7 +134,7 @@ static int read_count(struct clv_yaml_value value, void *into, struct clv_error 
 	return r;
 }
 
-static int read_packed(struct clv_yaml_value value, void *into, struct clv_error *err)
+static int read_flag(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	return clv_yaml_read_bool(value, into, err);
 }
@@ -142,7 +142,7 @@ static int read_packed(struct clv_yaml_value value, void *into, struct clv_error
 static const struct clv_yaml_field replica_fields[] = {
 	{"name", read_resource, false, offsetof(struct clv_kube_replicas, name)},
 	{"count", read_count, true, offsetof(struct clv_kube_replicas, count)},
-	{"packed", read_packed, false, offsetof(struct clv_kube_replicas, is_packed)},
+	{"packed", read_flag, false, offsetof(struct clv_kube_replicas, is_packed)},
 };
 
 static int read_replicas(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -199,6 +199,9 @@ static const struct clv_yaml_field fields[] = {
 	{"replicas", read_replicas, false, AT(replicas)},
 	{"reconcile", read_time, false, AT(reconcile_ms)},
 	{"grace", read_time, false, AT(grace_ms)},
+	{"node", read_path, false, AT(node)},
+	{"kubeconfig", read_path, false, AT(kubeconfig)},
+	{"announce", read_flag, false, AT(announces)},
 	{"dra", read_dra, false, 0},
 };
 

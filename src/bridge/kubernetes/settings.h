@@ -50,6 +50,7 @@ struct clv_kube_settings {
 	struct clv_kube_replicas replicas;
 	uint32_t reconcile_ms; /* how often kubelet is asked who has what */
 	uint32_t grace_ms;     /* that a lease may be unknown to it */
+	bool announces;        /* what is free, for cleave-extender */
 	/* Dynamic resource allocation. */
 	bool has_dra;
 	char node[CLV_KUBE_PATH_MAX];

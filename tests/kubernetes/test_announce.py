@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node says to the scheduler's extender of its devices: cleave-kubelet writes it, a
+double of the API server keeps it, the real extender reads it.
+
+usage: test_announce.py KUBELET CLEAVED CLEAVE EXTENDER [unittest arguments]
+"""
+import http.client
+import json
+import os
+import subprocess
+import sys
+
+import bed
+from api_server import ApiServer
+from bed import Bed, wait_until
+
+EXTENDER = os.path.abspath(sys.argv.pop(4))
+GIB = 1 << 30
+TWO = """version: 1
+name: lab
+devices:
+  - {model: H100-80GB, count: 2}
+"""
+
+
+class Announce(Bed):
+    sim = TWO
+
+    def setUp(self):
+        super().setUp()
+        self.api = ApiServer()
+        self.addCleanup(self.api.close)
+        self.api.nodes["node1"] = {"metadata": {"name": "node1"}}
+        self.config = os.path.join(self.folder, "kubeconfig")
+        self.api.kubeconfig(self.config)
+        self.settings = {"announce": True, "node": "node1", "kubeconfig": self.config}
+
+    def said(self):
+        annotations = self.api.nodes["node1"]["metadata"].get("annotations", {})
+        return json.loads(annotations.get("cleave.dev/devices", "[]"))
+
+    def says(self, *free_milli):
+        self.assertTrue(wait_until(
+            lambda: [each["free_milli"] for each in self.said()] == list(free_milli)),
+            (self.said(), self.log()))
+
+    def keep(self, **wanted):
+        status, lease = self.agent.request("POST", "/v1/leases", {"keep": True, **wanted})
+        self.assertEqual(status, 201, lease)
+
+    def test_it_follows_the_ledger(self):
+        self.start_bridge()
+        self.says(1000, 1000)
+        self.keep(name="a", device="gpu0", share=.3, memory_bytes=10 * GIB)
+        self.says(700, 1000)
+        first = self.said()[0]
+        self.assertEqual(first["memory_mib"] - first["free_mib"], 10 * 1024)
+        self.agent.request("POST", "/v1/devices/gpu1/cordon", {"reason": "x"})
+        self.says(700)
+        self.agent.request("DELETE", "/v1/leases/a")
+        self.says(1000)
+
+    def test_a_server_that_is_away(self):
+        self.api.down = True
+        self.start_bridge()
+        self.assertTrue(wait_until(lambda: "does not say what is free" in self.log()))
+        self.api.down = False
+        self.says(1000, 1000)
+
+    def test_the_extender_reads_it(self):
+        extender = subprocess.Popen(
+            [EXTENDER, "--listen=127.0.0.1:0", f"--kubeconfig={self.config}"],
+            stderr=subprocess.PIPE, text=True)
+        self.addCleanup(extender.stderr.close)
+        self.addCleanup(extender.wait)
+        self.addCleanup(extender.kill)
+        port = int(extender.stderr.readline().split()[-1])
+        self.start_bridge()
+        self.keep(name="a", device="gpu0", share=.6)
+        self.keep(name="b", device="gpu1", share=.5)
+        self.says(400, 500)
+
+        def fits(share):
+            pod = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {
+                "containers": [{"resources": {"limits": {"cleave.dev/gpu-share": str(share)}}}]}}
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request("POST", "/filter", json.dumps(
+                {"pod": pod, "nodes": {"items": [self.api.nodes["node1"]]}}))
+            answer = json.loads(connection.getresponse().read())
+            connection.close()
+            return len(answer["nodes"]["items"]) == 1
+        self.assertEqual([fits(40), fits(50), fits(51), fits(90)], [True, True, False, False])
+
+
+if __name__ == "__main__":
+    bed.main()
