@@ -113,6 +113,7 @@ class Cluster:
         os.chmod(self.folder, 0o755)
         self.processes = {}
         self.agent_arguments = list(agent_arguments)
+        self.agent_state = os.path.join(self.folder, "agent")
         self.plugin_arguments = plugin_arguments
         self.runtime = os.path.join(self.folder, "run")
         self.api = os.path.join(self.runtime, "api.sock")
@@ -217,7 +218,7 @@ class Cluster:
         ready, write_end = os.pipe()
         self.spawn("cleaved", [
             PROGRAMS["cleaved"], "--system", "--foreground", f"--ready-fd={write_end}",
-            "--runtime-dir", self.runtime, "--state-dir", os.path.join(self.folder, "agent"),
+            "--runtime-dir", self.runtime, "--state-dir", self.agent_state,
             "--lock-dir", os.path.join(self.folder, "locks"), *self.agent_arguments],
             pass_fds=[write_end])
         os.close(write_end)
