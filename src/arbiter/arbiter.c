@@ -2,6 +2,8 @@
 /* The arbiter's interface and its thread.  The thread sleeps until a doorbell rings, the
  * agent kicks it, or a turn is due, and then lets turns.c move the device on. */
 #include "arbiter/internal.h"
+
+#include "arbiter/account.h"
 #include "arbiter/preempt.h"
 #include "arbiter/publish.h"
 
@@ -416,12 +418,18 @@ void clv_arbiter_show_used(const struct clv_arbiter_lease *lease, double share_u
 void clv_arbiter_close_slot(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint32_t slot)
 {
+	uint64_t now_ns;
+
 	lock(arbiter);
 	if (slot < CLV_SLOTS && slot_is_open(lease, slot)) {
+		/* What it says of its busy time goes with it. */
+		now_ns = clv_clock_ns();
+		clv_turns_charge(arbiter, now_ns);
 		clear_slot(lease->pages.report, slot);
 		clv_preempt_forget(lease, slot);
 		lease->open_slots[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
 		lease->n_slots--;
+		lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
 		lease->rung = true;
 	}
 	unlock(arbiter);
