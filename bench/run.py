@@ -13,6 +13,7 @@ import agent
 import console
 import cuda
 import donate
+import engines
 import latency
 import overhead
 import place
@@ -36,6 +37,7 @@ BENCHES = {
     "plan": plan.run,
     "place": place.run,
     "agent": agent.run,
+    "engines": engines.run,
     "console": console.run,
     "plan-all": plan.run_all,
     "console-all": console.run_all,

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cleave-kubelet with a thousand of what kubelet calls devices, the hundredths of ten simulated
+GPUs: how long kubelet waits for Allocate and for NodePrepareResources, how soon a change is at
+a watcher, and what it costs.
+
+Times are seen by a gRPC client in Python, its own part in them; kubelet and API server are
+the doubles of tests/kubernetes.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from agent import Agent, percentile
+
+ROOT = Path(__file__).resolve().parent.parent
+GPUS, CALLS, QUICK_CALLS = 10, 900, 100
+UPDATES, QUICK_UPDATES = 50, 10
+IDLE_SECONDS, QUICK_IDLE_SECONDS = 20, 3
+MEMORY = Path("/dev/shm")
+SHARE = "cleave.dev/gpu-share"
+
+
+class Bridge:
+    """An agent, a kubelet's double and cleave-kubelet with these settings."""
+
+    def __init__(self, context, **settings):
+        sys.path.insert(0, str(ROOT / "tests/kubernetes"))
+        from kubelet import Kubelet
+        self.folder = tempfile.TemporaryDirectory(
+            prefix="cleave-kube-", dir=MEMORY if MEMORY.is_dir() else None)
+        root = Path(self.folder.name)
+        self.agent = Agent(context.build, GPUS)
+        self.agent.start()
+        self.kubelet = Kubelet(str(root / "kubelet"))
+        self.kubelet.start()
+        config = root / "settings.yaml"
+        config.write_text(json.dumps({
+            "version": 1, "kubelet": self.kubelet.folder, "agent": str(self.agent.socket),
+            "cdi": str(root / "cdi"), "undivided": "share", **settings}))
+        self.process = subprocess.Popen(
+            [str(Path(context.build) / "src/bridge/kubernetes/cleave-kubelet"), "--config",
+             str(config)], stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(20)
+        self.kubelet.stop()
+        self.agent.__exit__()
+        self.folder.cleanup()
+
+    def processor_seconds(self):
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return sum(int(field) for field in fields[11:13]) / os.sysconf("SC_CLK_TCK")
+
+    def resident_mb(self):
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) / 1000 for line in status.splitlines()
+                    if line.startswith("VmRSS"))
+
+
+def timed(call):
+    began = time.monotonic()
+    call()
+    return 1000 * (time.monotonic() - began)
+
+
+def measure_plugin(context):
+    n = QUICK_CALLS if context.quick else CALLS
+    with Bridge(context) as bridge:
+        plugin = bridge.kubelet.resource(SHARE, 60)
+        ids = sorted(plugin.healthy())
+        took = [timed(lambda i=i: bridge.kubelet.allocate(plugin, [i])) for i in ids[:n]]
+        context.add("engines", "kubelet", "allocate_p50", percentile(took, 0.5), "ms")
+        context.add("engines", "kubelet", "allocate_p99", percentile(took, 0.99), "ms")
+        measure_updates(context, bridge, plugin)
+        measure_idle(context, bridge)
+
+
+def measure_updates(context, bridge, plugin):
+    connection, took = bridge.agent.connect(), []
+    for i in range(QUICK_UPDATES if context.quick else UPDATES):
+        verb = "uncordon" if i % 2 else "cordon"
+        before = plugin.updates
+        connection.ask("POST", f"/v1/devices/gpu0/{verb}")
+        began = time.monotonic()
+        plugin.wait(lambda p, before=before: p.updates > before)
+        took.append(1000 * (plugin.changed_at - began))
+    connection.close()
+    context.add("engines", "kubelet", "update_p50", percentile(took, 0.5), "ms")
+    context.add("engines", "kubelet", "update_most", max(took), "ms")
+
+
+def measure_idle(context, bridge):
+    seconds = QUICK_IDLE_SECONDS if context.quick else IDLE_SECONDS
+    before = bridge.processor_seconds()
+    time.sleep(seconds)
+    context.add("engines", "kubelet", "idle_cpu",
+                100 * (bridge.processor_seconds() - before) / seconds, "percent")
+    context.add("engines", "kubelet", "resident", bridge.resident_mb(), "MB")
+
+
+def measure_claims(context):
+    n = QUICK_CALLS if context.quick else CALLS
+    sys.path.insert(0, str(ROOT / "tests/kubernetes"))
+    import grpc
+    from api_server import ApiServer
+    from kubelet import MODULES
+    dra_pb, api = MODULES["dra_pb2"], ApiServer()
+    with tempfile.TemporaryDirectory() as folder:
+        config = f"{folder}/kubeconfig"
+        api.kubeconfig(config)
+        with Bridge(context, dra={"node": "node1", "kubeconfig": config}) as bridge:
+            until = time.monotonic() + 60
+            while len(api.devices()) < GPUS and time.monotonic() < until:
+                time.sleep(0.1)
+            path = Path(bridge.kubelet.folder) / "plugins/gpu.cleave.dev/dra.sock"
+            channel = grpc.insecure_channel(f"unix://{path}")
+            stub = MODULES["dra_pb2_grpc"].DRAPluginStub(channel)
+            claims = [api.claim(f"c{i}", (f"gpu{i % GPUS}", {"share": "1", "memory": "0"}))
+                      for i in range(n)]
+            for name, call, request in (
+                    ("prepare", stub.NodePrepareResources, dra_pb.NodePrepareResourcesRequest),
+                    ("unprepare", stub.NodeUnprepareResources,
+                     dra_pb.NodeUnprepareResourcesRequest)):
+                took = [timed(lambda c=c, call=call, request=request: call(request(claims=[c])))
+                        for c in claims]
+                context.add("engines", "dra", f"{name}_p50", percentile(took, 0.5), "ms")
+                context.add("engines", "dra", f"{name}_p99", percentile(took, 0.99), "ms")
+            context.add("engines", "dra", "resident", bridge.resident_mb(), "MB")
+            channel.close()
+    api.close()
+
+
+CASES = {"kubelet": measure_plugin, "dra": measure_claims}
+
+
+def run(context):
+    if not context.with_cleave:
+        return
+    for name, act in CASES.items():
+        if context.wants(name):
+            act(context)
