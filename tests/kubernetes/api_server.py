@@ -91,6 +91,13 @@ class ApiServer:
             return {d["name"]: d for s in self.slices.values()
                     for d in s["spec"].get("devices", [])}
 
+    def is_whole(self):
+        """There are as many slices as each of them says."""
+        with self.lock:
+            return self.slices and all(
+                s["spec"]["pool"]["resourceSliceCount"] == len(self.slices)
+                for s in self.slices.values())
+
     def counters(self):
         with self.lock:
             return {c["name"]: c["counters"] for s in self.slices.values()

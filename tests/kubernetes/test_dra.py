@@ -40,7 +40,7 @@ class DraBed(Bed):
         self.config = os.path.join(self.folder, "kubeconfig")
         self.api.kubeconfig(self.config, self.with_tls)
         self.start_driver()
-        self.assertTrue(wait_until(self.api.devices), self.log())
+        self.assertTrue(wait_until(self.api.is_whole), self.log())
 
     def start_driver(self, **more):
         self.start_bridge(dra={"node": "node1", "kubeconfig": self.config}, **more)

@@ -9,12 +9,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "bridge/kubernetes/spec.h"
 
 #include <cleave.h>
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct clv_kube_books {
 	struct clv_client *client;
 	struct entry *entries;
 	size_t n;
+	unsigned n_looks; /* until the agent is asked again */
 	uint64_t began_ns;
 };
 
@@ -117,6 +119,9 @@ static int note(struct clv_kube_books *books, const struct clv_kube_want *want,
 		!(entry = CLV_APPEND(books->entries, books->n)))
 		return clv_error_errno(err, ENOMEM, "cannot note lease %s", want->lease);
 	entry->want = copy;
+	/* That of a claim is not there for long. */
+	if (copy.units.n == 0)
+		entry->want.device = "";
 	entry->held_ns = held_ns;
 	return 0;
 }
@@ -166,7 +171,7 @@ static bool is_same_share(const json_t *lease, const struct clv_kube_want *want)
 	double share = json_number_value(json_object_get(lease, "share"));
 	json_int_t memory = json_integer_value(json_object_get(lease, "memory_bytes"));
 
-	if (want->share_ppm && lround(share * 1e6) != want->share_ppm)
+	if (want->share_ppm && (uint32_t)(share * CLV_PPM + 0.5) != want->share_ppm)
 		return false;
 	return want->memory_bytes == 0 || (uint64_t)memory == want->memory_bytes;
 }
@@ -186,7 +191,7 @@ static int create(struct clv_client *client, const struct clv_kube_want *want,
 	const struct clv_client_lease_request request = {
 		.name = want->lease,
 		.device = want->device,
-		.command = want->units.resource,
+		.command = want->units.resource ? want->units.resource : want->device,
 		.share_ppm = want->share_ppm,
 		.memory_bytes = want->memory_bytes,
 		.keep = true,
@@ -259,6 +264,44 @@ int clv_kube_books_hold(struct clv_kube_books *books, const struct clv_kube_want
 
 /* --- Against what kubelet says --- */
 
+/* So often the agent's leases are looked at although nothing seems to have changed. */
+#define LOOKS_MOST 30u
+
+static bool has_number(const struct clv_kube_want *wants, size_t n, uint64_t number)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (wants[i].number == number)
+			return true;
+	}
+	return false;
+}
+
+static bool has_entry_of(const struct clv_kube_books *books, uint64_t number)
+{
+	for (size_t i = 0; i < books->n; i++) {
+		if (books->entries[i].want.number == number)
+			return true;
+	}
+	return false;
+}
+
+/* Each container has its lease, and no other is noted: the agent need not be asked. */
+static bool is_settled(const struct clv_kube_books *books,
+	const struct clv_kube_want *wants, size_t n_wants)
+{
+	for (size_t i = 0; i < n_wants; i++) {
+		if (!has_entry_of(books, wants[i].number))
+			return false;
+	}
+	for (size_t i = 0; i < books->n; i++) {
+		/* Those of claims have none. */
+		if (books->entries[i].want.number != 0 &&
+			!has_number(wants, n_wants, books->entries[i].want.number))
+			return false;
+	}
+	return true;
+}
+
 static const struct clv_kube_want *find_want(
 	const struct clv_kube_want *wants, size_t n, const char *lease)
 {
@@ -313,26 +356,27 @@ static bool is_ours(const json_t *lease, const char *name)
 	       strncmp(name, CLV_KUBE_LEASE_PREFIX, strlen(CLV_KUBE_LEASE_PREFIX)) == 0;
 }
 
+/* Returns how many of ours there still are that no container has. */
 static int release_stale(struct clv_kube_books *books, const json_t *leases,
 	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
 	struct clv_error *err)
 {
 	const json_t *items = json_object_get(leases, "items"), *lease;
-	int n_failed = 0;
+	int n_left = 0;
 	size_t i;
 
 	json_array_foreach (items, i, lease) {
 		const char *name = json_string_value(json_object_get(lease, "name"));
 
-		if (!is_ours(lease, name) || find_want(wants, n_wants, name) ||
-			!is_stale(books, name, asked_ns))
+		if (!is_ours(lease, name) || find_want(wants, n_wants, name))
 			continue;
-		if (clv_kube_books_release(books, name, err) < 0)
-			n_failed++;
+		if (!is_stale(books, name, asked_ns) ||
+			clv_kube_books_release(books, name, err) < 0)
+			n_left++;
 		else
 			clv_log_info("released %s, which no container has", name);
 	}
-	return n_failed;
+	return n_left;
 }
 
 /* A spec outlives its lease where we were killed in between. */
@@ -354,8 +398,13 @@ int clv_kube_books_reconcile(struct clv_kube_books *books,
 	struct clv_client_error failure;
 	struct clv_client *client;
 	json_t *leases = NULL;
-	int n_failed = 0, r = clv_kube_books_client(books, &client, err);
+	int n_failed = 0, r;
 
+	if (books->n_looks > 0 && is_settled(books, wants, n_wants)) {
+		books->n_looks--;
+		return 0;
+	}
+	r = clv_kube_books_client(books, &client, err);
 	if (r < 0)
 		return r;
 	r = clv_client_leases(client, &leases, &failure);
@@ -375,5 +424,13 @@ int clv_kube_books_reconcile(struct clv_kube_books *books,
 	if (asked_ns > books->began_ns + books->settings.grace_ms * CLV_NS_PER_MS)
 		clv_kube_spec_sweep(&books->settings, has_entry, books);
 	json_decref(leases);
+	malloc_trim(0);
+	if (n_failed == 0)
+		books->n_looks = LOOKS_MOST;
 	return n_failed;
+}
+
+void clv_kube_books_doubt(struct clv_kube_books *books)
+{
+	books->n_looks = 0;
 }

@@ -32,10 +32,14 @@ int clv_kube_books_hold(struct clv_kube_books *books, const struct clv_kube_want
 	bool is_new, struct clv_error *err);
 
 /* What kubelet says that containers have, as it was at asked_ns: leases that miss are
- * made, those that nobody has are released.  Returns how many of them could not be. */
+ * made, those that nobody has are released.  Returns how many are not as they should be.
+ */
 int clv_kube_books_reconcile(struct clv_kube_books *books,
 	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
 	struct clv_error *err);
+
+/* The agent may have other leases than it had: it is asked at the next comparison. */
+void clv_kube_books_doubt(struct clv_kube_books *books);
 
 /* Releases the lease of that name; one that is not there is none. */
 int clv_kube_books_release(

@@ -164,26 +164,37 @@ static int size_share(const struct clv_kube_place *place, const json_t *consumed
 }
 
 /* A partition that is not there yet is made. */
-static int hold(struct clv_kube_claims *claims, struct clv_kube_books *books,
-	const struct clv_kube_place *place, struct clv_kube_want *want,
+static int make_and_hold(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	const struct clv_kube_place *place, const struct clv_kube_want *want,
 	struct clv_error *err)
 {
 	struct clv_client *client;
-	int r;
+	int r = clv_kube_books_client(books, &client, err);
 
-	if (place->profile[0] == '\0')
-		snprintf(want->device, sizeof(want->device), "%s", place->device);
-	else
-		snprintf(want->device, sizeof(want->device), "%s/%.32s@%" PRIu32,
-			place->device, place->profile, place->start);
-	r = clv_kube_books_hold(books, want, false, err);
-	if (r >= 0 || !place->is_made || r != -ENODEV)
-		return r;
-	r = clv_kube_books_client(books, &client, err);
 	if (r >= 0)
 		r = clv_kube_made_create(&claims->settings, client, place->device,
 			place->profile, place->start, err);
 	return r < 0 ? r : clv_kube_books_hold(books, want, false, err);
+}
+
+static int hold(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	const struct clv_kube_place *place, struct clv_kube_want *want,
+	struct clv_error *err)
+{
+	char device[160];
+	int r;
+
+	if (place->profile[0] == '\0')
+		snprintf(device, sizeof(device), "%s", place->device);
+	else
+		snprintf(device, sizeof(device), "%s/%s@%" PRIu32, place->device,
+			place->profile, place->start);
+	want->device = device;
+	r = clv_kube_books_hold(books, want, false, err);
+	if (r == -ENODEV && place->is_made)
+		r = make_and_hold(claims, books, place, want, err);
+	want->device = "";
+	return r;
 }
 
 static int prepare_result(struct clv_kube_claims *claims, struct clv_kube_books *books,
@@ -201,7 +212,6 @@ static int prepare_result(struct clv_kube_claims *claims, struct clv_kube_books 
 			place, json_object_get(result, "consumedCapacity"), &want, err);
 	if (r < 0)
 		return r;
-	snprintf(want.units.resource, sizeof(want.units.resource), "%s", place->name);
 	r = hold(claims, books, place, &want, err);
 	if (r < 0)
 		return r;

@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,10 +39,11 @@ int clv_kube_parse_quantity(const char *text, uint64_t *ret)
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(suffixes); i++) {
 		if (strcmp(end, suffixes[i].text) != 0)
 			continue;
-		value = ceil(value * suffixes[i].factor);
+		value *= suffixes[i].factor;
 		if (!(value <= LARGEST))
 			return -EINVAL;
 		*ret = (uint64_t)value;
+		*ret += (double)*ret < value;
 		return 0;
 	}
 	return -EINVAL;

@@ -21,6 +21,29 @@ static uint64_t hash(uint64_t so_far, const void *bytes, size_t n)
 	return so_far;
 }
 
+struct kept_text {
+	struct kept_text *next;
+	char text[];
+};
+
+const char *clv_kube_keep_text(const char *text)
+{
+	static struct kept_text *kept;
+	struct kept_text *one;
+
+	for (one = kept; one; one = one->next) {
+		if (strcmp(one->text, text) == 0)
+			return one->text;
+	}
+	one = malloc(sizeof(*one) + strlen(text) + 1);
+	if (!one)
+		return NULL;
+	strcpy(one->text, text);
+	one->next = kept;
+	kept = one;
+	return one->text;
+}
+
 static void name_lease(struct clv_kube_want *want)
 {
 	uint64_t sum = UINT64_C(0xcbf29ce484222325);
@@ -28,6 +51,7 @@ static void name_lease(struct clv_kube_want *want)
 	sum = hash(sum, want->units.resource, strlen(want->units.resource) + 1);
 	sum = hash(sum, want->units.key, strlen(want->units.key) + 1);
 	sum = hash(sum, want->units.numbers, want->units.n * sizeof(uint32_t));
+	want->number = sum;
 	snprintf(want->lease, sizeof(want->lease), CLV_KUBE_LEASE_PREFIX "%016" PRIx64,
 		sum);
 }
@@ -58,15 +82,15 @@ static int fail_several(
 static int take_ids(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
 {
-	for (size_t i = 0; i < n_ids; i++) {
-		char key[CLV_KUBE_KEY_MAX];
+	char first[CLV_KUBE_KEY_MAX] = "", key[CLV_KUBE_KEY_MAX];
 
+	for (size_t i = 0; i < n_ids; i++) {
 		if (clv_kube_split_id(resource, ids[i], key, &units->numbers[i]) < 0)
 			return clv_error_set(err, -EINVAL, "%s has no id %.80s",
 				resource->name, ids[i]);
 		if (i == 0)
-			memcpy(units->key, key, sizeof(units->key));
-		else if (strcmp(units->key, key) != 0)
+			memcpy(first, key, sizeof(first));
+		else if (strcmp(first, key) != 0)
 			return fail_several(resource, n_ids, err);
 		units->n++;
 	}
@@ -76,8 +100,11 @@ static int take_ids(const struct clv_kube_resource *resource, const char *const 
 			return clv_error_set(err, -EINVAL, "an id of %s is there twice",
 				resource->name);
 	}
-	snprintf(units->resource, sizeof(units->resource), "%s", resource->name);
-	return 0;
+	units->resource = clv_kube_keep_text(resource->name);
+	units->key = clv_kube_keep_text(first);
+	return units->resource && units->key
+		       ? 0
+		       : clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);
 }
 
 static void size_lease(struct clv_kube_want *want,
@@ -108,10 +135,15 @@ int clv_kube_want_know(const struct clv_kube_resource *resource, const char *con
 		clv_kube_want_clear(&want);
 		return r;
 	}
+	want.device = "";
 	source = clv_kube_find_key(resource, want.units.key);
 	if (source && want.units.numbers[n_ids - 1] < source->n_units) {
-		memcpy(want.device, source->device, sizeof(want.device));
+		want.device = clv_kube_keep_text(source->device);
 		size_lease(&want, resource, source);
+	}
+	if (!want.device) {
+		clv_kube_want_clear(&want);
+		return clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);
 	}
 	name_lease(&want);
 	*ret = want;
@@ -147,9 +179,14 @@ int clv_kube_want_join(
 
 static int copy_units(struct clv_kube_units *units)
 {
-	uint32_t *numbers = malloc((units->n + 1) * sizeof(uint32_t));
+	uint32_t *numbers;
 
-	if (numbers && units->n > 0)
+	if (units->n == 0) {
+		units->numbers = NULL;
+		return 0;
+	}
+	numbers = malloc(units->n * sizeof(uint32_t));
+	if (numbers)
 		memcpy(numbers, units->numbers, units->n * sizeof(uint32_t));
 	units->numbers = numbers;
 	return numbers ? 0 : -ENOMEM;
@@ -180,7 +217,8 @@ static bool overlap(const struct clv_kube_units *a, const struct clv_kube_units 
 {
 	size_t i = 0, j = 0;
 
-	if (strcmp(a->resource, b->resource) != 0 || strcmp(a->key, b->key) != 0)
+	/* The same text is at the same place. */
+	if (a->resource != b->resource || a->key != b->key)
 		return false;
 	while (i < a->n && j < b->n) {
 		if (a->numbers[i] == b->numbers[j])

@@ -9,26 +9,30 @@ struct clv_error;
  * compared with what kubelet says at any time, with nothing kept on the side.  Pure. */
 
 #define CLV_KUBE_LEASE_PREFIX "k8s-"
-#define CLV_KUBE_LEASE_MAX 64
+#define CLV_KUBE_LEASE_MAX 48
 
-/* Some units of one source. */
+/* Some units of one source.  There are many of these and few texts in them, so that the
+ * texts are there once, for good. */
 struct clv_kube_units {
-	char resource[CLV_KUBE_NAME_MAX];
-	char key[CLV_KUBE_KEY_MAX];
-	uint32_t *numbers; /* ascending */
+	const char *resource, *key; /* NULL: no units */
+	uint32_t *numbers;          /* ascending */
 	size_t n;
 };
 
 struct clv_kube_want {
 	char lease[CLV_KUBE_LEASE_MAX];
+	uint64_t number; /* of the name: what differs in it differs in that */
 	/* No two leases that live have a unit in common. */
 	struct clv_kube_units units;
 	struct clv_kube_units
-		memory; /* of a share that has memory of its own; else none */
-	char device[72];
+		memory;        /* of a share that has memory of its own; else none */
+	const char *device;    /* "": it is not there at present.  Once, as those */
 	uint32_t share_ppm;    /* 0: what the memory is of the device */
 	uint64_t memory_bytes; /* 0: the share of the device's */
 };
+
+/* The text, as it stays.  The loop's thread alone. */
+const char *clv_kube_keep_text(const char *text);
 
 /* -EINVAL: no such ids, or of several devices; the message is for who wrote the pod. */
 int clv_kube_want_make(const struct clv_kube_resource *resource, const char *const *ids,

@@ -12,9 +12,11 @@
 #include "bridge/kubernetes/inventory.h"
 #include "bridge/kubernetes/kubelet.h"
 #include "bridge/kubernetes/pods.h"
+#include "bridge/kubernetes/shed.h"
 
 #include <cleave.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +48,7 @@ struct clv_kube_watch {
 struct refresh {
 	struct clv_kube_job job;
 	struct clv_kube_watch *watch;
+	bool is_doubtful; /* the agent was away, and may be another one */
 	struct clv_kube_inventory inventory;
 	char socket[CLV_KUBE_SOCKET_MAX];
 	int r;
@@ -56,6 +59,9 @@ static void run_refresh(struct clv_kube_job *job, struct clv_kube_books *books)
 {
 	struct refresh *refresh = (struct refresh *)job;
 	struct clv_client *client = NULL;
+
+	if (refresh->is_doubtful)
+		clv_kube_books_doubt(books);
 
 	refresh->r = clv_kube_books_client(books, &client, &refresh->err);
 	if (refresh->r < 0)
@@ -161,8 +167,10 @@ static void take_answer(struct clv_kube_watch *watch, struct refresh *refresh)
 	watch->seen_ns = clv_clock_ns();
 	watch->is_missing = false;
 	clv_kube_take_inventory(watch->kube, &refresh->inventory);
-	if (is_first)
+	if (is_first) {
 		clv_kube_pods_look(watch->kube->pods);
+		clv_kube_shed();
+	}
 	if (watch->fd < 0)
 		open_stream(watch, refresh->socket);
 }
@@ -181,6 +189,8 @@ static void done_refresh(struct clv_kube_job *job)
 		tell_missing(watch, refresh->err.msg);
 	}
 	look_later(watch, refresh->r < 0 ? AGAIN_US : ANYWAY_US);
+	/* What it took to read the answer is not needed until there is another. */
+	malloc_trim(0);
 	clv_kube_inventory_clear(&refresh->inventory);
 	free(refresh);
 	if (watch->is_stale)
@@ -200,6 +210,7 @@ void clv_kube_watch_refresh(struct clv_kube_watch *watch)
 	refresh->job.run = run_refresh;
 	refresh->job.done = done_refresh;
 	refresh->watch = watch;
+	refresh->is_doubtful = watch->fd < 0;
 	watch->refresh = refresh;
 	clv_kube_worker_submit(watch->kube->worker, &refresh->job);
 }
