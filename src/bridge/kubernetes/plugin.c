@@ -330,6 +330,7 @@ static void on_container(
 		finish_hold(hold);
 		return;
 	}
+	clv_kube_want_clear(&hold->want);
 	hold->want = *want;
 	*want = (struct clv_kube_want){};
 	submit_hold(hold);

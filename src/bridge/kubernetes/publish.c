@@ -153,8 +153,8 @@ static json_t *make_slice(const struct publication *p, size_t i, const json_t *o
 		"ResourceSlice", "metadata", "name", name, "annotations", MADE_OF, mark,
 		"spec", spec);
 	if (version)
-		json_object_set(json_object_get(slice, "metadata"), "resourceVersion",
-			json_incref((json_t *)(uintptr_t)version));
+		json_object_set_new(json_object_get(slice, "metadata"), "resourceVersion",
+			json_deep_copy(version));
 	return slice;
 }
 

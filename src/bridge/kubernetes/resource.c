@@ -190,25 +190,20 @@ static int add_undivided(struct clv_kube_resources *resources,
 	const struct clv_kube_device *device, const struct clv_kube_settings *settings,
 	struct clv_error *err)
 {
+	enum clv_kube_undivided undivided = settings->undivided;
+	bool is_both = undivided == CLV_KUBE_BOTH;
 	int r = 0;
 
-	switch (settings->undivided) {
-	case CLV_KUBE_WHOLE:
-		return add_one(resources, device, settings, err);
-	case CLV_KUBE_REPLICAS:
-		return add_replicas(resources, device, &settings->replicas, err);
-	case CLV_KUBE_BOTH:
-	case CLV_KUBE_SHARE:
+	if (undivided == CLV_KUBE_WHOLE)
+		r = add_one(resources, device, settings, err);
+	else if (undivided == CLV_KUBE_REPLICAS)
+		r = add_replicas(resources, device, &settings->replicas, err);
+	if (undivided == CLV_KUBE_SHARE || is_both)
 		r = add(resources, CLV_KUBE_DOMAIN "/gpu-share", CLV_KUBE_OF_SHARE,
 			device, CLV_KUBE_HUNDREDTHS, err);
-		if (r < 0 || settings->undivided == CLV_KUBE_SHARE)
-			return r;
-		/* fall through */
-	case CLV_KUBE_MEMORY:
-		return add_memory(resources, device, settings, err);
-	default:
-		return 0;
-	}
+	if (r >= 0 && (undivided == CLV_KUBE_MEMORY || is_both))
+		r = add_memory(resources, device, settings, err);
+	return r;
 }
 
 int clv_kube_resources_make(const struct clv_kube_inventory *inventory,
