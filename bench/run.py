@@ -18,6 +18,7 @@ import latency
 import overhead
 import place
 import plan
+import predict
 import report
 import scale
 import shares
@@ -36,6 +37,7 @@ BENCHES = {
     "scale": scale.run,
     "plan": plan.run,
     "place": place.run,
+    "predict": predict.run,
     "agent": agent.run,
     "engines": engines.run,
     "console": console.run,
@@ -43,7 +45,7 @@ BENCHES = {
     "console-all": console.run_all,
 }
 # Benches whose section is on a page of its own.
-PAGES = {"place": ROOT / "docs/placement.md"}
+PAGES = {"place": ROOT / "docs/placement.md", "predict": ROOT / "docs/placement.md"}
 # What --all adds to a bench.
 WHOLE = {"plan": "plan-all", "console": "console-all"}
 

@@ -16,6 +16,7 @@
 #define SAMPLES_LEAST 5u
 #define PROFILES_MAX 64u
 #define CHOICES_STEP 4u
+#define IDLE_BELOW_PPM 10000u
 
 void clv_measured_add(struct clv_measured *measured, uint64_t now_ns, const json_t *lease)
 {
@@ -226,6 +227,34 @@ static json_t *proposal(const struct clv_advise_use *use, const json_t *lease,
 	return object;
 }
 
+/* From when it began to compute until it ended to: what its start and end take says
+ * nothing of how it works. */
+static json_t *at_work_to_json(const struct clv_measured *measured)
+{
+	const struct clv_lengths *lengths = &measured->lengths;
+	size_t first = 1, last = measured->n - 1;
+	const struct clv_measured_sample *from, *to;
+	uint64_t n = clv_lengths_count(lengths);
+	double s;
+
+	while (first < last && part(&measured->samples[first - 1],
+				       &measured->samples[first]) < IDLE_BELOW_PPM)
+		first++;
+	while (last > first && part(&measured->samples[last - 1],
+				       &measured->samples[last]) < IDLE_BELOW_PPM)
+		last--;
+	/* The window in which it began is not whole, nor that of its end. */
+	if (last > first + 2)
+		last--;
+	from = &measured->samples[first];
+	to = &measured->samples[last];
+	s = (double)(to->time_ns - from->time_ns) / (double)CLV_NS_PER_S;
+	return json_pack("{s:f,s:f,s:f,s:f}", "seconds", s, "part",
+		(double)part(from, to) / CLV_PPM, "pauses_per_second",
+		s > 0 ? (double)atomic_load(&lengths->n_pauses) / s : 0.0,
+		"command_seconds", n ? in_s(atomic_load(&lengths->sum_ns) / n) : 0.0);
+}
+
 json_t *clv_measured_report(const struct clv_measured *measured, const json_t *lease,
 	const json_t *profiles, char *const *argv)
 {
@@ -244,15 +273,15 @@ json_t *clv_measured_report(const struct clv_measured *measured, const json_t *l
 	fine.pauses =
 		(double)atomic_load(&measured->lengths.n_pauses) / seconds(measured);
 	fine.command_us = clv_lengths_percentile(&measured->lengths, 95) / CLV_NS_PER_US;
-	object = json_pack("{s:s,s:f,s:b,s:{s:I,s:I,s:I},s:{s:o,s:o},s:o,s:o}", "device",
-		clv_json_text(lease, "device"), "seconds", seconds(measured), "disturbed",
-		last->waited_s > 0.01 * seconds(measured), "memory", "peak_bytes",
-		(json_int_t)fine.memory_peak_bytes, "steady_bytes",
+	object = json_pack("{s:s,s:f,s:b,s:{s:I,s:I,s:I},s:{s:o,s:o},s:o,s:o,s:o}",
+		"device", clv_json_text(lease, "device"), "seconds", seconds(measured),
+		"disturbed", last->waited_s > 0.01 * seconds(measured), "memory",
+		"peak_bytes", (json_int_t)fine.memory_peak_bytes, "steady_bytes",
 		(json_int_t)fine.memory_steady_bytes, "refusals",
 		(json_int_t)last->n_refused, "compute", "of_100ms",
 		windows_to_json(&fine), "of_1s", windows_to_json(&coarse), "commands",
-		lengths_to_json(&measured->lengths), "proposal",
-		proposal(&fine, lease, profiles, argv));
+		lengths_to_json(&measured->lengths), "at_work", at_work_to_json(measured),
+		"proposal", proposal(&fine, lease, profiles, argv));
 	free(fine.wanted_ppm);
 	free(coarse.wanted_ppm);
 	return object;

@@ -147,6 +147,7 @@ struct clv_settings {
 	bool once;
 	bool overcommit;
 	bool reserve;
+	bool predict;
 	bool same_device;
 	bool shared;
 	bool system;

@@ -195,8 +195,14 @@ static int begin(struct state *state, char **argv)
 			"%.200s: a mix is for cleave simulate, not what is wanted now",
 			argv[1]);
 	n_leases = state->trace.n_placed;
-	for (size_t i = 0; i < state->trace.n_entries; i++)
+	for (size_t i = 0; i < state->trace.n_entries; i++) {
+		if (state->trace.entries[i].n_gang > 0)
+			return clv_cli_fail(CLV_EXIT_BAD_FILE,
+				"%.200s: room is made for single requests, not for a "
+				"gang",
+				argv[1]);
 		n_leases += state->trace.entries[i].count;
+	}
 	state->n_leases = (uint32_t)n_leases;
 	state->by_lease = calloc(n_leases + 1, sizeof(*state->by_lease));
 	state->items = json_array();

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave fit: would these requests fit a fleet, where, and if not, what is missing.  It
- * talks to no agent. */
+/* cleave fit: would these requests fit a fleet, where, and if not, what is missing; or
+ * how would these programs fare together (predict.c).  It talks to no agent. */
 #include "cli/verbs.h"
 
 #include "cli/cells.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/predict.h"
 #include "cli/scenario.h"
 #include "core/place/fit.h"
 
@@ -224,9 +225,15 @@ static int run_fit(const struct clv_settings *settings, int argc, char **argv)
 	_cleanup_fleet_ struct clv_fleet *fleet = NULL;
 	struct wants wants = {0};
 	struct clv_error err;
-	int n = clv_scenario_policies(settings->policies, "balance", policies), r;
+	int n, r;
 
-	(void)argc;
+	if (settings->predict)
+		return clv_predict_show(settings, argc, argv);
+	if (argc != 2)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"a FLEET and REQUESTS, or with --predict reports "
+			"of cleave profile");
+	n = clv_scenario_policies(settings->policies, "balance", policies);
 	if (n < 0)
 		return -n;
 	r = clv_scenario_read_fleet(argv[0], &fleet);
@@ -255,20 +262,30 @@ static const struct clv_opt options[] = {
 		.argument = "NAME",
 		.help = "Place by this policy (default: balance)",
 	},
+	{
+		.name = "predict",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(predict),
+		.help = "Say how much slower each of the programs would be, of which "
+			"these "
+			"are reports of cleave profile, together on one device",
+	},
 };
 
 const struct clv_verb clv_verb_fit = {
 	.name = "fit",
-	.arguments = "FLEET REQUESTS",
+	.arguments = "FLEET REQUESTS|REPORT[=SHARE[,CLASS]]...",
 	.summary =
 		"say whether requests fit a fleet together, where, and what is missing",
 	.about = "FLEET and REQUESTS are files as cleave simulate takes them. The "
 		 "largest are "
-		 "placed first. The exit code is 75 when not all of them fit.",
+		 "placed first. The exit code is 75 when not all of them fit. With "
+		 "--predict, each REPORT is a file that cleave profile --report wrote; "
+		 "without a SHARE and a CLASS the program has those that were proposed.",
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
-	.min_arguments = 2,
-	.max_arguments = 2,
+	.min_arguments = 1,
+	.max_arguments = -1,
 	.completes = CLV_COMPLETE_FILE,
 	.run = run_fit,
 };

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/scenario.h"
+#include "core/place/repack.h"
 #include "simulate/capacity.h"
 #include "simulate/chart.h"
 
@@ -37,6 +38,15 @@ static void cell_stranded(const json_t *row, char ret[CLV_CELL_MAX])
 	snprintf(ret, CLV_CELL_MAX, "%.2f %%", 100 * clv_json_number(row, "stranded"));
 }
 
+static void cell_gangs(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	ret[0] = '\0';
+	if (json_object_get(row, "gangs"))
+		snprintf(ret, CLV_CELL_MAX, "%.0f of %.0f",
+			clv_json_number(row, "gangs_placed"),
+			clv_json_number(row, "gangs"));
+}
+
 static const struct clv_column columns[] = {
 	/* clang-format off */
 	/* header       cell            right  trunc  rank   rare   key */
@@ -48,6 +58,8 @@ static const struct clv_column columns[] = {
 	{ "IN USE",     NULL,           true,  false, 1,     false, "devices_in_use" },
 	{ "TOO LARGE",  NULL,           true,  false, 3,     false, "too_large" },
 	{ "NO MODEL",   NULL,           true,  false, 3,     false, "of_no_model" },
+	{ "GANGS",      cell_gangs,     true,  false, 1,     true,  NULL },
+	{ "MOVED",      NULL,           true,  false, 1,     true,  "moved" },
 	/* clang-format on */
 };
 
@@ -86,13 +98,26 @@ static const struct clv_replay_point *fullest(const struct clv_replay_point *poi
 	return best;
 }
 
-static json_t *row_of(const struct clv_run *run, bool is_timed)
+/* What only some replays have. */
+static void add_rare(json_t *row, const struct clv_replay_counts *counts, bool may_move)
+{
+	if (counts->gangs > 0) {
+		json_object_set_new(
+			row, "gangs", json_integer((json_int_t)counts->gangs));
+		json_object_set_new(row, "gangs_placed",
+			json_integer((json_int_t)counts->gangs_placed));
+	}
+	if (may_move)
+		json_object_set_new(
+			row, "moved", json_integer((json_int_t)counts->moved));
+}
+
+static json_t *row_of(const struct clv_run *run, const struct clv_runs *runs)
 {
 	const struct clv_replay_counts *counts = clv_replay_counts(run->replay);
 	const struct clv_replay_point *points = clv_replay_curve(run->replay);
 	const struct clv_replay_point *full = fullest(points);
-
-	return json_pack(
+	json_t *row = json_pack(
 		"{s:s, s:I, s:I, s:f, s:I, s:I, s:I, s:f, s:f, s:i, s:i, s:f, s:o}",
 		"policy", run->policy->name, "arrived", (json_int_t)counts->arrived,
 		"placed", (json_int_t)counts->placed, "accepted",
@@ -103,7 +128,10 @@ static json_t *row_of(const struct clv_run *run, bool is_timed)
 		(int)full->in_use, "devices",
 		(int)clv_replay_fleet(run->replay)->n_devices, "busy_device_hours",
 		counts->busy_device_s / 3600, "curve",
-		curve_of(points, is_timed ? "time" : "load"));
+		curve_of(points, runs->options.is_timed ? "time" : "load"));
+
+	add_rare(row, counts, runs->most_moves > 0);
+	return row;
 }
 
 static int write_svg(const char *path, const struct clv_runs *runs)
@@ -134,8 +162,7 @@ static int show_runs(const struct clv_settings *settings, const struct clv_runs 
 	_cleanup_json_ json_t *list = json_pack("{s:o}", "items", items);
 
 	for (size_t i = 0; i < runs->n_runs; i++)
-		json_array_append_new(
-			items, row_of(&runs->runs[i], runs->options.is_timed));
+		json_array_append_new(items, row_of(&runs->runs[i], runs));
 	if (clv_output_list(&listing, settings->output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
 	return settings->svg ? write_svg(settings->svg, runs) : CLV_EXIT_OK;
@@ -253,6 +280,9 @@ static int check_settings(const struct clv_settings *settings)
 	if (settings->times && settings->fill_percent)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--fill draws an order of its own: leave out --times");
+	if (settings->most_moves > CLV_REPACK_MOVES_MAX)
+		return clv_cli_fail(CLV_EXIT_USAGE, "--defrag takes at most %d",
+			CLV_REPACK_MOVES_MAX);
 	if (settings->fill_percent > MOST_FILL)
 		return clv_cli_fail(CLV_EXIT_USAGE, "--fill takes at most %d", MOST_FILL);
 	return 0;
@@ -283,6 +313,7 @@ static int run_simulate(const struct clv_settings *settings, int argc, char **ar
 		.fill_milli = (uint32_t)settings->fill_percent * 10,
 	};
 	runs.n_runs = (size_t)n;
+	runs.most_moves = (unsigned)settings->most_moves;
 	for (int i = 0; i < n; i++) {
 		items[i].policy = policies[i];
 		items[i].fleet = clv_fleet_copy(fleet);
@@ -327,6 +358,14 @@ static const struct clv_opt options[] = {
 		.help = "Draw the requests in an order by the seed, again and again, "
 			"until so "
 			"much of the fleet's compute has been asked for",
+	},
+	{
+		.name = "defrag",
+		.type = CLV_OPT_SEVERAL,
+		.offset = CLV_OPT_AT(most_moves),
+		.argument = "COUNT",
+		.help = "Where a request does not fit, move at most so many leases for "
+			"it (at most 8); without it none",
 	},
 	{
 		.name = "svg",

@@ -36,6 +36,7 @@ static int try_nodes(const struct clv_runs *like, const struct clv_place_policy 
 		.options = like->options,
 		.runs = &run,
 		.n_runs = 1,
+		.most_moves = like->most_moves,
 	};
 	const struct clv_replay_counts *counts;
 	int r = fleet_of(like->runs[0].fleet, kind, n, &run.fleet, err);

@@ -4,10 +4,32 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Moves for one request. */
+#define FOLLOWED_MAX 16
+
 static bool is_before(const struct clv_departure *one, const struct clv_departure *other)
 {
 	return one->at_s != other->at_s ? one->at_s < other->at_s
 					: one->lease < other->lease;
+}
+
+static int know_lease(struct clv_departures *departures, uint32_t lease)
+{
+	uint32_t n = departures->n_leases ? departures->n_leases : 256;
+	int64_t *grown;
+
+	if (lease < departures->n_leases)
+		return 0;
+	while (n <= lease)
+		n += n / 2;
+	grown = reallocarray(departures->ends, n, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	for (uint32_t i = departures->n_leases; i < n; i++)
+		grown[i] = CLV_DEPARTURES_NEVER;
+	departures->ends = grown;
+	departures->n_leases = n;
+	return 0;
 }
 
 int clv_departures_add(struct clv_departures *departures, int64_t at_s, uint32_t lease)
@@ -15,6 +37,8 @@ int clv_departures_add(struct clv_departures *departures, int64_t at_s, uint32_t
 	struct clv_departure added = {.at_s = at_s, .lease = lease};
 	size_t i = departures->n;
 
+	if (know_lease(departures, lease) < 0)
+		return -ENOMEM;
 	if (departures->n == departures->room) {
 		size_t room = departures->room ? 2 * departures->room : 256;
 		struct clv_departure *grown =
@@ -30,10 +54,33 @@ int clv_departures_add(struct clv_departures *departures, int64_t at_s, uint32_t
 		departures->items[i] = departures->items[(i - 1) / 2];
 	departures->items[i] = added;
 	departures->n++;
+	departures->ends[lease] = at_s;
 	return 0;
 }
 
-bool clv_departures_take(
+int clv_departures_follow(struct clv_departures *departures, const uint32_t *from,
+	const uint32_t *to, unsigned n)
+{
+	int64_t ends[FOLLOWED_MAX];
+	int r = 0;
+
+	if (n > FOLLOWED_MAX)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++) {
+		ends[i] = CLV_DEPARTURES_NEVER;
+		if (from[i] >= departures->n_leases)
+			continue;
+		ends[i] = departures->ends[from[i]];
+		departures->ends[from[i]] = CLV_DEPARTURES_NEVER;
+	}
+	for (unsigned i = 0; r == 0 && i < n; i++) {
+		if (ends[i] != CLV_DEPARTURES_NEVER)
+			r = clv_departures_add(departures, ends[i], to[i]);
+	}
+	return r;
+}
+
+static bool take_first(
 	struct clv_departures *departures, int64_t until_s, struct clv_departure *ret)
 {
 	struct clv_departure *items = departures->items, last;
@@ -56,8 +103,22 @@ bool clv_departures_take(
 	return true;
 }
 
+/* What has moved is in the heap under its old number too. */
+bool clv_departures_take(
+	struct clv_departures *departures, int64_t until_s, struct clv_departure *ret)
+{
+	while (take_first(departures, until_s, ret)) {
+		if (departures->ends[ret->lease] != ret->at_s)
+			continue;
+		departures->ends[ret->lease] = CLV_DEPARTURES_NEVER;
+		return true;
+	}
+	return false;
+}
+
 void clv_departures_done(struct clv_departures *departures)
 {
 	free(departures->items);
+	free(departures->ends);
 	*departures = (struct clv_departures){0};
 }

@@ -21,6 +21,7 @@ struct clv_plan_entry {
 	struct clv_place_request request;
 	uint64_t at_ns, for_ns; /* of a list; for_ns 0: for ever */
 	uint64_t count;         /* of a list: how many; of a mix: its weight */
+	uint64_t n_gang;        /* so many of it at once or none; 0: one */
 	bool is_of_no_model;
 	char name[64];
 	size_t number; /* in its list, from 0 */

@@ -43,12 +43,18 @@ static int read_devices(struct clv_yaml_value value, void *into, struct clv_erro
 	return clv_yaml_read_list(value, read_device, into, err);
 }
 
+static int read_gang(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return clv_yaml_read_number(value, 1, CLV_TRACE_GANG_MAX, into, err);
+}
+
 #define AT(member) offsetof(struct entry_text, member)
 /* clang-format off */
 static const struct clv_yaml_field entry_fields[] = {
 	{"name",          clv_plan_read_name,   false, AT(entry.name)},
 	{"count",         clv_plan_read_u64,    false, AT(entry.count)},
 	{"weight",        clv_plan_read_u64,    false, AT(entry.count)},
+	{"gang",          read_gang,            false, AT(entry.n_gang)},
 	{"cpus",          clv_plan_read_cpus,   false, AT(entry.request.cpu_milli)},
 	{"memory",        clv_plan_read_mib,    false, AT(entry.request.memory_mib)},
 	{"devices",       clv_plan_read_small,  false, AT(entry.request.n_devices)},

@@ -2,7 +2,7 @@
 #include "simulate/replay.h"
 
 #include "core/place/fit.h"
-#include "simulate/departures.h"
+#include "simulate/settle.h"
 
 #include "base/error.h"
 
@@ -16,6 +16,13 @@ struct clv_replay {
 	struct clv_frag *frag;
 	struct clv_placer *placer;
 	struct clv_departures departures;
+	struct clv_settle settle;
+	/* A gang that is not known to its end. */
+	struct clv_trace_item *gang;
+	struct clv_place_request *requests;
+	uint32_t *leases;
+	size_t n_gang;
+	bool is_timed;
 	struct clv_replay_counts counts;
 	struct clv_replay_point curve[CLV_REPLAY_POINTS];
 	int64_t now_s;
@@ -46,8 +53,17 @@ int clv_replay_new(struct clv_fleet *fleet, const struct clv_place_policy *polic
 		clv_replay_free(replay);
 		return r;
 	}
+	replay->settle = (struct clv_settle){.fleet = fleet,
+		.placer = replay->placer,
+		.departures = &replay->departures};
 	*ret = replay;
 	return 0;
+}
+
+void clv_replay_allow_moves(struct clv_replay *replay, unsigned most_moves)
+{
+	replay->settle.most_moves =
+		most_moves < CLV_REPACK_MOVES_MAX ? most_moves : CLV_REPACK_MOVES_MAX;
 }
 
 struct clv_replay *clv_replay_free(struct clv_replay *replay)
@@ -59,6 +75,9 @@ struct clv_replay *clv_replay_free(struct clv_replay *replay)
 	clv_fleet_free(replay->empty);
 	clv_fleet_free(replay->fleet);
 	clv_departures_done(&replay->departures);
+	free(replay->gang);
+	free(replay->requests);
+	free(replay->leases);
 	free(replay);
 	return NULL;
 }
@@ -142,54 +161,122 @@ static void add_point(struct clv_replay *replay)
 		((double)replay->fleet->held_milli / milli - point->allocated) / point->n;
 }
 
-static int place(
-	struct clv_replay *replay, const struct clv_trace_item *item, bool is_timed)
+/* -ENOSPC too where some of them can have no model. */
+static int settle(struct clv_replay *replay, const struct clv_trace_item *items, size_t n,
+	uint32_t *ret_leases)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (items[i].is_of_no_model)
+			return -ENOSPC;
+		if (n > 1)
+			replay->requests[i] = items[i].request;
+	}
+	return clv_settle(&replay->settle, n > 1 ? replay->requests : &items->request, n,
+		ret_leases);
+}
+
+static void refuse(struct clv_replay *replay, const struct clv_trace_item *item)
+{
+	replay->counts.refused++;
+	if (item->is_of_no_model)
+		replay->counts.of_no_model++;
+	else if (is_too_large(replay, &item->request))
+		replay->counts.too_large++;
+}
+
+static int book(struct clv_replay *replay, const struct clv_trace_item *item,
+	int64_t now_s, uint32_t lease)
+{
+	replay->counts.placed++;
+	replay->counts.placed_milli +=
+		clv_fleet_request_milli(replay->fleet, &item->request);
+	if (!replay->is_timed || item->stays_s == CLV_TRACE_FOREVER)
+		return 0;
+	return clv_departures_add(&replay->departures, now_s + item->stays_s, lease);
+}
+
+/* One, or a gang. */
+static int play(struct clv_replay *replay, const struct clv_trace_item *items, size_t n,
+	uint32_t *leases)
 {
 	struct clv_replay_counts *counts = &replay->counts;
-	uint32_t lease;
-	int r = item->is_of_no_model
-			? -ENOSPC
-			: clv_placer_place(replay->placer, &item->request, &lease);
+	int64_t now_s = items[n - 1].arrives_s;
+	int r, settled;
 
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0) {
-		counts->refused++;
-		if (item->is_of_no_model)
-			counts->of_no_model++;
-		else if (is_too_large(replay, &item->request))
-			counts->too_large++;
-		return 0;
+	if (replay->is_timed) {
+		depart_until(replay, now_s);
+		pass_time(replay, now_s);
 	}
-	counts->placed++;
-	counts->placed_milli += clv_fleet_request_milli(replay->fleet, &item->request);
-	if (!is_timed || item->stays_s == CLV_TRACE_FOREVER)
+	settled = settle(replay, items, n, leases);
+	r = settled == -ENOMEM ? -ENOMEM : 0;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		counts->arrived++;
+		counts->arrived_milli +=
+			clv_fleet_request_milli(replay->fleet, &items[i].request);
+		if (settled < 0)
+			refuse(replay, &items[i]);
+		else
+			r = book(replay, &items[i], now_s, leases[i]);
+		if (r == 0)
+			add_point(replay);
+	}
+	counts->moved = replay->settle.n_moved;
+	return r;
+}
+
+static int play_gang(struct clv_replay *replay)
+{
+	size_t n = replay->n_gang;
+	uint64_t placed = replay->counts.placed;
+	int r;
+
+	if (n == 0)
 		return 0;
-	return clv_departures_add(
-		&replay->departures, item->arrives_s + item->stays_s, lease);
+	replay->n_gang = 0;
+	r = play(replay, replay->gang, n, replay->leases);
+	replay->counts.gangs++;
+	replay->counts.gangs_placed += replay->counts.placed > placed;
+	return r;
+}
+
+static int add_to_gang(struct clv_replay *replay, const struct clv_trace_item *item)
+{
+	int r = 0;
+
+	if (!replay->gang) {
+		replay->gang = calloc(CLV_TRACE_GANG_MAX, sizeof(*replay->gang));
+		replay->requests = calloc(CLV_TRACE_GANG_MAX, sizeof(*replay->requests));
+		replay->leases = calloc(CLV_TRACE_GANG_MAX, sizeof(*replay->leases));
+	}
+	if (!replay->gang || !replay->requests || !replay->leases)
+		return -ENOMEM;
+	if (replay->n_gang > 0 && (replay->gang[0].gang != item->gang ||
+					  replay->n_gang == CLV_TRACE_GANG_MAX))
+		r = play_gang(replay);
+	replay->gang[replay->n_gang++] = *item;
+	return r;
 }
 
 int clv_replay_arrive(
 	struct clv_replay *replay, const struct clv_trace_item *item, bool is_timed)
 {
+	uint32_t lease;
 	int r;
 
-	if (is_timed) {
-		depart_until(replay, item->arrives_s);
-		pass_time(replay, item->arrives_s);
-	}
-	replay->counts.arrived++;
-	replay->counts.arrived_milli +=
-		clv_fleet_request_milli(replay->fleet, &item->request);
-	r = place(replay, item, is_timed);
-	if (r == 0)
-		add_point(replay);
-	return r;
+	replay->is_timed = is_timed;
+	if (item->gang)
+		return add_to_gang(replay, item);
+	r = play_gang(replay);
+	return r < 0 ? r : play(replay, item, 1, &lease);
 }
 
-void clv_replay_finish(struct clv_replay *replay)
+int clv_replay_finish(struct clv_replay *replay)
 {
-	depart_until(replay, INT64_MAX - 1);
+	int r = play_gang(replay);
+
+	if (r == 0)
+		depart_until(replay, INT64_MAX - 1);
+	return r;
 }
 
 const struct clv_replay_counts *clv_replay_counts(const struct clv_replay *replay)

@@ -27,6 +27,8 @@ struct clv_replay_counts {
 	uint64_t of_no_model; /* the fleet has none of the models */
 	uint64_t too_large;   /* for every node, were it empty */
 	uint64_t departed;
+	uint64_t gangs, gangs_placed; /* their requests are counted above */
+	uint64_t moved;               /* leases, to make room for others */
 	uint64_t arrived_milli, placed_milli;
 	double busy_device_s; /* with times: devices held, over time */
 };
@@ -42,12 +44,15 @@ struct clv_replay *clv_replay_free(struct clv_replay *replay);
 
 /* The curve has a point for each percent of this time instead of each percent of load. */
 void clv_replay_over_time(struct clv_replay *replay, int64_t first_s, int64_t last_s);
+/* Where a request, or a gang, does not fit, so many leases at most are moved for it. */
+void clv_replay_allow_moves(struct clv_replay *replay, unsigned most_moves);
 /* One arrival; departures that are due before it happen first.  is_timed: item's times
- * count.  0, also where it was refused; -ENOMEM. */
+ * count.  Those of a gang are played when the last of them is known: with the next
+ * arrival, or at the end.  0, also where it was refused; -ENOMEM. */
 int clv_replay_arrive(
 	struct clv_replay *replay, const struct clv_trace_item *item, bool is_timed);
-/* All departures that are left. */
-void clv_replay_finish(struct clv_replay *replay);
+/* A gang that waits, and all departures that are left.  0 or -ENOMEM. */
+int clv_replay_finish(struct clv_replay *replay);
 
 const struct clv_replay_counts *clv_replay_counts(const struct clv_replay *replay);
 const struct clv_replay_point *clv_replay_curve(const struct clv_replay *replay);

@@ -50,6 +50,8 @@ static int play(struct clv_runs *runs, struct clv_run *run)
 	if (r == 0)
 		r = clv_source_open(runs->trace_path, clv_replay_fleet(run->replay),
 			&runs->options, &source, &run->err);
+	if (r == 0)
+		clv_replay_allow_moves(run->replay, runs->most_moves);
 	if (r == 0 && runs->options.is_timed)
 		clv_replay_over_time(run->replay, runs->first_s, runs->last_s);
 	while (r == 0 && (r = clv_source_next(source, &item, &run->err)) > 0) {
@@ -60,7 +62,7 @@ static int play(struct clv_runs *runs, struct clv_run *run)
 	}
 	clv_source_close(source);
 	if (r == 0)
-		clv_replay_finish(run->replay);
+		r = clv_replay_finish(run->replay);
 	return r;
 }
 

@@ -25,6 +25,7 @@ struct clv_runs {
 	struct clv_source_options options;
 	struct clv_run *runs;
 	size_t n_runs;
+	unsigned most_moves; /* of leases, where a request does not fit; 0: none */
 	/* Arrivals played in all runs together, for a progress bar: any thread may look.
 	 */
 	_Atomic uint64_t n_done;

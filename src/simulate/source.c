@@ -23,6 +23,10 @@ struct clv_source {
 	size_t at;
 	uint64_t n_told;
 	double now_s; /* of a generator */
+	/* Of a gang in YAML: what is told again, and how often. */
+	struct clv_trace_item member;
+	uint64_t n_members_left;
+	uint32_t last_gang;
 	/* Filling: all of the trace, in its drawn order. */
 	struct clv_trace_item *items;
 	size_t n_items;
@@ -62,6 +66,17 @@ static struct clv_trace_item item_of(const struct clv_plan_entry *entry)
 	};
 }
 
+/* The first of it is told, the others follow. */
+static void begin_gang(struct clv_source *source, const struct clv_plan_entry *entry,
+	struct clv_trace_item *item)
+{
+	if (entry->n_gang == 0)
+		return;
+	item->gang = ++source->last_gang;
+	source->member = *item;
+	source->n_members_left = entry->n_gang - 1;
+}
+
 static int next_of_list(
 	struct clv_source *source, struct clv_trace_item *ret, struct clv_error *err)
 {
@@ -72,6 +87,7 @@ static int next_of_list(
 		if (source->n_told < entry->count) {
 			source->n_told++;
 			*ret = item_of(entry);
+			begin_gang(source, entry, ret);
 			return 1;
 		}
 		source->n_told = 0;
@@ -115,6 +131,7 @@ static int next_of_mix(
 	*ret = item_of(&plan->entries[i]);
 	ret->arrives_s = (int64_t)source->now_s;
 	ret->stays_s = draw_life(source);
+	begin_gang(source, &plan->entries[i], ret);
 	return 1;
 }
 
@@ -148,6 +165,11 @@ static int gather(struct clv_source *source, struct clv_error *err)
 		r = source->next(source, &item, err);
 		if (r <= 0)
 			break;
+		if (item.gang)
+			return clv_error_set(err, -EINVAL,
+				"a fleet is filled up with single requests: the trace "
+				"has "
+				"gangs");
 		if (source->n_items == room) {
 			struct clv_trace_item *grown;
 
@@ -252,7 +274,11 @@ int clv_source_take_placed(
 int clv_source_next(
 	struct clv_source *source, struct clv_trace_item *ret, struct clv_error *err)
 {
-	return source->next(source, ret, err);
+	if (source->n_members_left == 0)
+		return source->next(source, ret, err);
+	source->n_members_left--;
+	*ret = source->member;
+	return 1;
 }
 
 struct clv_source *clv_source_close(struct clv_source *source)

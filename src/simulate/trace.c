@@ -32,7 +32,7 @@ static const struct clv_csv_column node_columns[] = {
 
 struct pod_row {
 	const char *name, *models, *class, *rule;
-	uint32_t cpu_milli, memory_mib, n_devices, milli, device_mib, group;
+	uint32_t cpu_milli, memory_mib, n_devices, milli, device_mib, group, gang;
 	uint64_t created_s, deleted_s, arrives_s, stays_s;
 };
 
@@ -50,6 +50,7 @@ static const struct clv_csv_column pod_columns[] = {
 	{"class",         clv_csv_read_text, AT(class),      false},
 	{"group",         clv_csv_read_u32,  AT(group),      false},
 	{"rule",          clv_csv_read_text, AT(rule),       false},
+	{"gang",          clv_csv_read_u32,  AT(gang),       false},
 	{"creation_time", clv_csv_read_u64,  AT(created_s),  false},
 	{"deletion_time", clv_csv_read_u64,  AT(deleted_s),  false},
 	{"arrives_s",     clv_csv_read_u64,  AT(arrives_s),  false},
@@ -162,6 +163,7 @@ int clv_trace_begin(struct clv_trace *trace, FILE *file, const char *name,
 	trace->repeats = (struct clv_repeats){0};
 	trace->fleet = fleet;
 	trace->latest_s = 0;
+	trace->gang = trace->n_in_gang = 0;
 	trace->is_timed = false;
 	trace->was_read = false;
 	return read_header(
@@ -325,6 +327,17 @@ static int end_of_rows(struct clv_trace *trace, struct clv_error *err)
 	return r;
 }
 
+/* Rows that follow each other are one gang. */
+static int count_gang(struct clv_trace *trace, uint32_t gang, struct clv_error *err)
+{
+	trace->n_in_gang = gang && gang == trace->gang ? trace->n_in_gang + 1 : 1;
+	trace->gang = gang;
+	if (trace->n_in_gang <= CLV_TRACE_GANG_MAX)
+		return 0;
+	return clv_csv_fail(&trace->csv, column_of(&trace->csv, &trace->map, "gang"), err,
+		-EINVAL, "a gang has at most %d requests", CLV_TRACE_GANG_MAX);
+}
+
 static int keep_name(struct clv_trace *trace, const char *name, struct clv_error *err)
 {
 	int r = trace->was_read ? 0 : clv_repeats_add(&trace->repeats, name);
@@ -344,6 +357,8 @@ int clv_trace_next(
 	if (r > 0)
 		r = keep_name(trace, row.name, err);
 	if (r == 0)
+		r = count_gang(trace, row.gang, err);
+	if (r == 0)
 		r = make_request(trace, &row, &item.request, err);
 	if (r == 0)
 		r = read_times(trace, &row, &item, err);
@@ -352,6 +367,7 @@ int clv_trace_next(
 	if (row.models)
 		item.is_of_no_model =
 			!read_models(trace->fleet, row.models, &item.request.models);
+	item.gang = row.gang;
 	*ret = item;
 	return 1;
 }

@@ -16,6 +16,8 @@ import unittest
 
 from tenants_case import BUILD, DEEP, Case, Share
 
+import predict  # of bench/, which the line above makes known
+
 LONG_BURSTS = ["--mode", "bursts", "--kernel", 1000, "--burst", 60000, "--idle", 60000]
 REQUESTS = ["--mode", "request", "--kernel", 1000, "--request", 1000, "--hz", 10]
 LEAST, MOST = 0.6, 1.6  # measured over expected
@@ -124,6 +126,48 @@ class Profile(Case):
         done = self.profile("--shared", program=["sleep", "1"])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("proposed", done.stderr)
+
+
+class Predict(Case):
+    """A sample of `./dev bench predict`, within bounds for a machine that others use, too."""
+    MOST = 1.3
+
+    def test_a_pair(self):
+        session = self.session
+        habits = {name: [*predict.HABITS[name], "--cal", self.calibration]
+                  for name in ("long", "train")}
+        reports = {name: predict.profile(session, name, words, 4)
+                   for name, words in habits.items()}
+        expected = predict.predict(session, f"{reports['long']}=0.3,normal",
+                                   f"{reports['train']}=70%,normal")
+        self.assertGreater(expected[0], 1.5)
+        tenants = [self.spawn("one", "0.3", predict.HABITS["long"]),
+                   self.spawn("other", "0.7", predict.HABITS["train"])]
+        measured = predict.run_pair(session, tenants, 2, 1.5)
+        for said, seen in zip(expected, measured):
+            print(f"{seen:.2f} times as slow, {said:.2f} expected")
+            self.assertLess(max(said / seen, seen / said), self.MOST)
+
+    def test_inputs(self):
+        report = {"device": "gpu0", "disturbed": False,
+                  "at_work": {"part": 0.5, "pauses_per_second": 10, "command_seconds": 0.001},
+                  "proposal": {"share": 0.6, "class": "latency"}}
+        good, bad = self.session.folder / "chat.json", self.session.folder / "bad.json"
+        good.write_text(json.dumps(report))
+        bad.write_text("{}")
+        rows = json.loads(self.cleave("fit", "--predict", str(good), f"{good}=0.1,batch",
+                                      "-o", "json").stdout)["items"]
+        self.assertEqual([(row["program"], row["share"], row["class"]) for row in rows],
+                         [("chat", 0.6, "latency"), ("chat", 0.1, "batch")])
+        self.assertTrue(all(row["slowdown"] > 1 for row in rows), rows)
+        for words, code, message in (
+                ((good, good), 75, "1.2 of a device together"),
+                ((f"{good}=0",), 64, "0"), ((f"{good}=0.5,fast",), 64, "'fast' is no class"),
+                ((bad,), 78, "bad.json: it is no report"), (("none.json",), 78, "none.json: "),
+                ((), 64, "")):
+            done = self.cleave("fit", "--predict", *map(str, words))
+            self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+            self.assertIn(message, done.stderr)
 
 
 class Advise(Case):

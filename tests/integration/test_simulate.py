@@ -55,6 +55,30 @@ class Simulate(Case):
         self.assertEqual((go["arrived"], go["placed"], go["refused"]), (5, 2, 3))
         self.assertAlmostEqual(go["busy_device_hours"], 80 / 3600)
 
+    def test_gangs_and_moves(self):
+        nodes = self.file("nodes.csv", NODES)
+        pods = self.file("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gang\n"
+                         + "".join(f"p{i},1000,1024,1,600,\n" for i in range(8))
+                         + "".join(f"g{i},1000,1024,1,1000,1\n" for i in range(2))
+                         + "s,1000,1024,1,400,\n")
+        row, = self.items("simulate", nodes, pods, "-p", "balance")
+        self.assertEqual((row["placed"], row["refused"], row["gangs"], row["gangs_placed"]),
+                         (9, 2, 1, 0))
+        self.assertNotIn("moved", row)
+        # Where 0.3 lies on two devices, a whole one is free after one of them has moved.
+        pods = self.file("pods.yaml", "version: 1\nrequests:\n"
+                         "  - {name: a, count: 8, share: 0.3}\n"
+                         "  - {name: b, gang: 2, devices: 1}\n")
+        for budget, placed, moved in ((0, 8, None), (2, 10, 2)):
+            row, = self.items("simulate", nodes, pods, "-p", "worst-fit",
+                              *(("--defrag", budget) if budget else ()))
+            self.assertEqual((row["placed"], row.get("moved")), (placed, moved))
+        done = cleave("simulate", nodes, pods, "--fill", 100)
+        self.assertEqual((done.returncode, done.stdout), (78, ""))
+        self.assertIn("the trace has gangs", done.stderr)
+        done = cleave("simulate", nodes, pods, "--defrag", 9)
+        self.assertEqual(done.returncode, 64)
+
     def test_the_same_seed_is_the_same_result(self):
         words = ("simulate", FLEET, WEEK, "--times", "-p", "random,balance", "--seed")
         first, again, other = (self.items(*words, seed) for seed in (1, 1, 2))

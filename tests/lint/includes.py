@@ -12,7 +12,7 @@ ARROWS = {
     "base": (),
     "core": ("base",),
     "rm": ("base",),
-    "simulate": ("base", "core"),
+    "simulate": ("base", "core", "arbiter/policy.h"),
     "arbiter": ("base", "core", "rm"),
     "backend": ("base", "core"),
     "import": ("base", "core"),

@@ -121,6 +121,114 @@ static void test_curve(void **state)
 	clv_replay_free(replay);
 }
 
+static struct clv_trace_item part_of(uint16_t milli, uint32_t gang, int64_t arrives_s)
+{
+	return (struct clv_trace_item){
+		.request = {.milli = milli, .n_devices = 1},
+		.gang = gang,
+		.arrives_s = arrives_s,
+		.stays_s = 100,
+	};
+}
+
+static void arrive(struct clv_replay *replay, uint16_t milli, uint32_t gang, unsigned n)
+{
+	struct clv_trace_item item = part_of(milli, gang, 0);
+
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(clv_replay_arrive(replay, &item, true), 0);
+}
+
+static void test_gangs(void **state)
+{
+	struct clv_replay *replay = replay_of(one_node(), "balance");
+	const struct clv_replay_counts *counts = clv_replay_counts(replay);
+
+	(void)state;
+	arrive(replay, 800, 7, 3); /* one too many */
+	assert_int_equal(counts->arrived, 0);
+	arrive(replay, 300, 8, 2);
+	assert_int_equal(counts->arrived, 3);
+	assert_int_equal(counts->refused, 3);
+	assert_int_equal(clv_replay_fleet(replay)->held_milli, 0);
+	arrive(replay, 100, 0, 1); /* none of a gang */
+	assert_int_equal(counts->gangs, 2);
+	assert_int_equal(counts->gangs_placed, 1);
+	assert_int_equal(counts->placed, 3);
+	arrive(replay, 900, 9, 1);
+	assert_int_equal(clv_replay_finish(replay), 0);
+	assert_int_equal(counts->gangs, 3);
+	assert_int_equal(counts->placed, 4);
+	assert_int_equal(counts->departed, 4);
+	clv_replay_free(replay);
+}
+
+/* 0.6 and 0.3 beside each other leave no room for 0.7 unless one goes to the other. */
+static void test_moves(void **state)
+{
+	struct clv_replay *replay = replay_of(one_node(), "worst-fit");
+	const struct clv_replay_counts *counts = clv_replay_counts(replay);
+	struct clv_trace_item late = part_of(1000, 0, 100);
+
+	(void)state;
+	arrive(replay, 600, 0, 1);
+	arrive(replay, 350, 0, 1);
+	arrive(replay, 1000, 0, 1);
+	assert_int_equal(counts->refused, 1);
+	clv_replay_allow_moves(replay, 1);
+	/* One of the gang has room after a move, and none of it comes. */
+	arrive(replay, 1000, 5, 2);
+	arrive(replay, 10, 0, 1);
+	assert_int_equal(counts->refused, 3);
+	assert_int_equal(counts->moved, 0);
+	assert_int_equal(clv_replay_fleet(replay)->held_milli, 960);
+	assert_null(clv_fleet_audit(clv_replay_fleet(replay)));
+	arrive(replay, 1000, 0, 1);
+	assert_int_equal(counts->refused, 3);
+	assert_int_equal(counts->moved, 1);
+	/* Who moved leaves when it was to. */
+	assert_int_equal(clv_replay_arrive(replay, &late, true), 0);
+	assert_int_equal(counts->departed, 4);
+	assert_int_equal(clv_replay_finish(replay), 0);
+	assert_int_equal(clv_replay_fleet(replay)->held_milli, 0);
+	clv_replay_free(replay);
+}
+
+/* Whatever comes, goes and moves: nothing is lost, and all leave. */
+static void test_random_moves(void **state)
+{
+	static const uint16_t sizes[] = {100, 300, 450, 700, 1000};
+	uint64_t n_moved = 0;
+
+	(void)state;
+	for (unsigned seed = 0; seed < 20; seed++) {
+		struct clv_fleet *fleet = clv_fleet_new();
+		struct clv_replay *replay;
+
+		place_random_begin(seed);
+		place_add_nodes(fleet, 6,
+			(struct clv_fleet_node_spec){.model = "A", .n_devices = 2});
+		replay = replay_of(fleet, "first-fit");
+		clv_replay_allow_moves(replay, seed % 4);
+		for (unsigned i = 0; i < 400; i++) {
+			struct clv_trace_item item = part_of(sizes[place_random(5)],
+				place_random(3) ? 0 : i / 4 + 1, i);
+
+			item.stays_s = 1 + place_random(30);
+			assert_int_equal(clv_replay_arrive(replay, &item, true), 0);
+			assert_null(clv_fleet_audit(clv_replay_fleet(replay)));
+		}
+		assert_int_equal(clv_replay_finish(replay), 0);
+		assert_int_equal(clv_replay_counts(replay)->departed,
+			clv_replay_counts(replay)->placed);
+		assert_int_equal(clv_replay_fleet(replay)->n_held, 0);
+		assert_true(seed % 4 > 0 || clv_replay_counts(replay)->moved == 0);
+		n_moved += clv_replay_counts(replay)->moved;
+		clv_replay_free(replay);
+	}
+	assert_true(n_moved > 100);
+}
+
 /* What comes out of the heap is sorted, whatever went in. */
 static void test_departures_are_sorted(void **state)
 {
@@ -148,6 +256,9 @@ int main(void)
 		cmocka_unit_test(test_refusals_are_counted),
 		cmocka_unit_test(test_departures_make_room),
 		cmocka_unit_test(test_curve),
+		cmocka_unit_test(test_gangs),
+		cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_random_moves),
 		cmocka_unit_test(test_departures_are_sorted),
 	};
 

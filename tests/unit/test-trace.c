@@ -159,6 +159,29 @@ static void test_wrong_traces(void **state)
 	}
 }
 
+/* One more than there may be. */
+static void test_gang_rows(void **state)
+{
+	static char text[CLV_TRACE_GANG_MAX * 24 + 200];
+	struct clv_trace_item item;
+	struct clv_error err = {0};
+	size_t used = (size_t)snprintf(
+		text, sizeof(text), "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gang\n");
+
+	(void)state;
+	for (unsigned i = 0; i < CLV_TRACE_GANG_MAX; i++)
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "p%u,1,1,1,1,3\n", i);
+	assert_int_equal(read_all(text, false, &item, &err), CLV_TRACE_GANG_MAX);
+	assert_int_equal(item.gang, 3);
+	snprintf(text + used, sizeof(text) - used, "q,1,1,1,1,3\n");
+	assert_int_equal(read_all(text, false, &item, &err), -EINVAL);
+	assert_string_equal(
+		err.msg, "pods.csv:1026:11: a gang has at most 1024 requests");
+	snprintf(text + used, sizeof(text) - used, "q,1,1,1,1,4\n");
+	assert_int_equal(read_all(text, false, &item, &err), CLV_TRACE_GANG_MAX + 1);
+}
+
 static void test_names(void **state)
 {
 	struct clv_names names = {0};
@@ -239,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_fleets),
 		cmocka_unit_test(test_arrivals),
 		cmocka_unit_test(test_wrong_traces),
+		cmocka_unit_test(test_gang_rows),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_repeats),
 		cmocka_unit_test(test_names_that_seem_the_same),

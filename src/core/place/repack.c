@@ -332,6 +332,17 @@ int clv_repack_apply(struct clv_fleet *fleet, const struct clv_place_request *re
 	return 0;
 }
 
+void clv_repack_undo(
+	struct clv_fleet *fleet, struct clv_repack_plan *plan, uint32_t lease)
+{
+	clv_fleet_release(fleet, lease);
+	for (unsigned i = 0; i < plan->n_moves; i++)
+		clv_fleet_release(fleet, plan->moves[i].lease);
+	for (unsigned i = 0; i < plan->n_moves; i++)
+		clv_fleet_take(fleet, &plan->moves[i].request, &plan->moves[i].from,
+			&plan->moves[i].lease);
+}
+
 int clv_place_gang(struct clv_placer *placer, const struct clv_place_request *requests,
 	size_t n, uint32_t *ret_leases)
 {

@@ -42,6 +42,11 @@ int clv_repack_find(struct clv_fleet *fleet, struct clv_placer *placer,
 int clv_repack_apply(struct clv_fleet *fleet, const struct clv_place_request *request,
 	struct clv_repack_plan *plan, uint32_t *ret_lease);
 
+/* Takes back what clv_repack_apply() did, if nothing else changed since; the lease ends,
+ * and those that had moved have new numbers again. */
+void clv_repack_undo(
+	struct clv_fleet *fleet, struct clv_repack_plan *plan, uint32_t lease);
+
 /* Places all of them, or none: -ENOSPC and the fleet is as before. */
 int clv_place_gang(struct clv_placer *placer, const struct clv_place_request *requests,
 	size_t n, uint32_t *ret_leases);

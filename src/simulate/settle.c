@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "simulate/settle.h"
+
+#include <errno.h>
+
+/* Places that are looked at for one request: a full fleet refuses many. */
+#define MOST_TRIES 20000
+
+/* A request of the gang that made others move. */
+struct moved {
+	struct clv_repack_plan plan;
+	size_t member;
+};
+
+struct gang {
+	struct moved moved[CLV_REPACK_MOVES_MAX];
+	unsigned n_moved, n_moves_left;
+};
+
+/* Departures, and those of the gang that have a place already, go on under new numbers.
+ */
+static int follow(struct clv_settle *settle, const struct clv_repack_plan *before,
+	const struct clv_repack_plan *after, uint32_t *leases, size_t n)
+{
+	uint32_t from[CLV_REPACK_MOVES_MAX], to[CLV_REPACK_MOVES_MAX];
+
+	for (unsigned i = 0; i < before->n_moves; i++) {
+		from[i] = before->moves[i].lease;
+		to[i] = after->moves[i].lease;
+	}
+	for (size_t k = 0; k < n; k++) {
+		for (unsigned i = 0; i < before->n_moves; i++) {
+			if (leases[k] != from[i])
+				continue;
+			leases[k] = to[i];
+			break;
+		}
+	}
+	return clv_departures_follow(settle->departures, from, to, before->n_moves);
+}
+
+static int make_room(struct clv_settle *settle, struct gang *gang,
+	const struct clv_place_request *request, size_t member, uint32_t *leases)
+{
+	struct clv_repack_options options = {
+		.most_moves = gang->n_moves_left, .most_tries = MOST_TRIES};
+	struct moved *moved = &gang->moved[gang->n_moved];
+	struct clv_repack_plan found;
+	int r = clv_repack_find(settle->fleet, settle->placer, request, &options, &found);
+
+	if (r < 0)
+		return r == -EAGAIN ? -ENOSPC : r;
+	*moved = (struct moved){.plan = found, .member = member};
+	r = clv_repack_apply(settle->fleet, request, &moved->plan, &leases[member]);
+	if (r < 0)
+		return r;
+	gang->n_moved++;
+	gang->n_moves_left -= found.n_moves;
+	return follow(settle, &found, &moved->plan, leases, member);
+}
+
+static int place(struct clv_settle *settle, struct gang *gang,
+	const struct clv_place_request *request, size_t member, uint32_t *leases)
+{
+	int r = clv_placer_place(settle->placer, request, &leases[member]);
+
+	if (r != -ENOSPC || gang->n_moves_left == 0)
+		return r;
+	return make_room(settle, gang, request, member, leases);
+}
+
+/* The last one first, so that each finds the fleet as it left it. */
+static void give_back(
+	struct clv_settle *settle, struct gang *gang, uint32_t *leases, size_t n)
+{
+	while (n-- > 0) {
+		struct clv_repack_plan applied;
+		struct moved *moved;
+
+		if (gang->n_moved == 0 || gang->moved[gang->n_moved - 1].member != n) {
+			clv_fleet_release(settle->fleet, leases[n]);
+			continue;
+		}
+		moved = &gang->moved[--gang->n_moved];
+		applied = moved->plan;
+		clv_repack_undo(settle->fleet, &moved->plan, leases[n]);
+		follow(settle, &applied, &moved->plan, leases, n);
+	}
+}
+
+int clv_settle(struct clv_settle *settle, const struct clv_place_request *requests,
+	size_t n, uint32_t *ret_leases)
+{
+	struct gang gang = {.n_moves_left = settle->most_moves};
+
+	for (size_t i = 0; i < n; i++) {
+		int r = place(settle, &gang, &requests[i], i, ret_leases);
+
+		if (r == 0)
+			continue;
+		give_back(settle, &gang, ret_leases, i);
+		return r;
+	}
+	settle->n_moved += settle->most_moves - gang.n_moves_left;
+	return 0;
+}
