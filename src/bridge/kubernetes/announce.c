@@ -10,7 +10,6 @@
 #include <cleave.h>
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -51,18 +50,22 @@ static bool takes_leases(const json_t *device)
 	       strcmp(state, "ok") == 0;
 }
 
-/* Rounded down: what fits by these fits. */
+/* Rounded down: what fits by these fits.  More may be promised than there is. */
+static json_int_t whole(double number)
+{
+	return number < 0 ? 0 : (json_int_t)number;
+}
+
 static json_t *announce_device(const json_t *device)
 {
 	double memory = number_of(device, "memory_bytes");
-	double free_bytes = fmax(0, memory - number_of(device, "memory_promised_bytes"));
-	double free_share = fmax(0, 1 - number_of(device, "share_promised"));
+	double free_bytes = memory - number_of(device, "memory_promised_bytes");
+	double free_share = 1 - number_of(device, "share_promised");
 
 	return json_pack("{s:O,s:O,s:I,s:I,s:I}", "name", json_object_get(device, "name"),
 		"model", json_object_get(device, "model"), "memory_mib",
-		(json_int_t)floor(memory / MIB), "free_milli",
-		(json_int_t)floor(1000 * free_share + 1e-6), "free_mib",
-		(json_int_t)floor(free_bytes / MIB));
+		whole(memory / MIB), "free_milli", whole(1000 * free_share + 1e-6),
+		"free_mib", whole(free_bytes / MIB));
 }
 
 char *clv_kube_announcement(const json_t *devices)
