@@ -3,6 +3,7 @@
 """Partitions for containers, on simulated nodes.
 
 usage: test_partitions.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
+import os
 import time
 
 import bed
@@ -130,6 +131,26 @@ class Mig(PartitionsBed):
 class VendorNames(PartitionsBed):
     sim = MIG
     settings = {"names": "vendor"}
+
+    def test_labels(self):
+        self.kubelet.resource("nvidia.com/mig-1g.10gb")
+        self.stop_bridge()
+        folder = os.path.join(self.folder, "features.d")
+        os.mkdir(folder)
+        self.start_bridge(labels=folder)
+        path = os.path.join(folder, "cleave")
+        self.assertTrue(wait_until(lambda: os.path.exists(path)), self.log())
+        with open(path, encoding="utf-8") as file:
+            labels = dict(line.rstrip("\n").split("=") for line in file)
+        for name, value in (("nvidia.com/gpu.count", "2"), ("nvidia.com/mig.capable", "true"),
+                            ("nvidia.com/mig.strategy", "mixed"),
+                            ("nvidia.com/gpu.memory", "80384"),
+                            ("nvidia.com/mig-1g.10gb.count", "4")):
+            self.assertEqual(labels.get(name), value, labels)
+        for name, value in labels.items():
+            self.assertRegex(name, r"^[a-z.]+/[A-Za-z0-9][-A-Za-z0-9_.]{0,62}$")
+            self.assertRegex(value, r"^([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$")
+        self.assertEqual(os.listdir(folder), ["cleave"])
 
     def test_names(self):
         for name in ("nvidia.com/mig-1g.10gb", "nvidia.com/mig-1g.10gb.me",

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "bridge/kubernetes/dra.h"
+#include "bridge/kubernetes/labels.h"
 #include "bridge/kubernetes/plugin.h"
 #include "bridge/kubernetes/resource.h"
 
@@ -129,6 +130,9 @@ void clv_kube_take_inventory(struct clv_kube *kube, struct clv_kube_inventory *i
 	r = kube->dra ? 0
 		      : clv_kube_resources_make(
 				&kube->inventory, &kube->settings, &resources, &err);
+	if (r >= 0 && clv_kube_labels_write(
+			      &kube->settings, &kube->inventory, &resources, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
 	if (r >= 0)
 		empty_missing(kube, &resources);
 	for (size_t i = 0; i < resources.n && r >= 0; i++)
