@@ -5,8 +5,10 @@ usage: test_slurm.py CLEAVE CLEAVED PLUGIN TENANT [unittest arguments]
 """
 import os
 import re
+import struct
 import subprocess
 import sys
+import time
 import unittest
 
 import guide
@@ -14,6 +16,7 @@ import slurm_bed
 from slurm_bed import NODES, PROGRAMS, USER, Cluster, wait_until
 
 MIB = 1 << 20
+RECORD = struct.Struct("=QQII")  # of bench/tenant.h: when a kernel ran
 POINTS = 0.05  # of the device, over two seconds on a machine with other work
 CLUSTER = None
 CALIBRATION = ""
@@ -43,7 +46,7 @@ def write_drive():
     path = os.path.join(CLUSTER.work, "drive")
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"""#!/bin/bash
-coproc T {{ exec {PROGRAMS['tenant']} --cal {CALIBRATION}; }}
+coproc T {{ exec {PROGRAMS['tenant']} --cal {CALIBRATION} --log {CLUSTER.work}/log-$SLURM_JOB_ID; }}
 read -ru "${{T[0]}}" line || exit 1
 for order in "$@"; do
 	case $order in
@@ -188,19 +191,32 @@ class Guide(Case):
 
 class Shares(Case):
     def test_two_jobs_have_what_they_asked_for(self):
-        """Two seconds of both at work, which begin once both are there."""
-        script = drive("run", "@begin", "pause", "run", 2, "pause")
+        """Of two seconds of both at work: by when the device ran their kernels."""
+        script = drive("run", "@enough", "pause")
         small = self.submit(script, "--gpu-share=0.2", user=USER)
         large = self.submit(script, "--gpu-share=0.6")
         leases = wait_until(lambda: self.both_at_work(small, large))
         self.assertEqual([(e["share"], e["tenant"], e["kept"]) for e in leases],
                          [(.2, USER, True), (.6, "root", True)])
-        CLUSTER.touch("begin")
-        done = [int(re.findall(r"paused (\d+)", self.ends(job))[1]) for job in (small, large)]
-        self.assertAlmostEqual(done[0] / sum(done), .25, delta=POINTS)
+        began = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        time.sleep(2)
+        ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        CLUSTER.touch("enough")
         for job in (small, large):
+            self.ends(job)
             self.assertRegex(CLUSTER.comment(job), r"\Agpu_seconds\[n1\]=[\d.]+\Z")
-            self.assertGreater(float(CLUSTER.comment(job).partition("=")[2]), .4)
+            self.assertGreater(float(CLUSTER.comment(job).partition("=")[2]), .3)
+        ran = [self.ran_ns(job, began, ended) for job in (small, large)]
+        self.assertAlmostEqual(ran[0] / sum(ran), .25, delta=POINTS, msg=ran)
+
+    def ran_ns(self, job, began, ended):
+        """By its own record of its kernels."""
+        with open(f"{CLUSTER.work}/log-{job}.0", "rb") as file:
+            data = file.read()
+        whole = data[:len(data) // RECORD.size * RECORD.size]
+        return sum(min(end, ended) - max(start, began)
+                   for start, end, _, _ in RECORD.iter_unpack(whole)
+                   if start < ended and end > began)
 
     def both_at_work(self, *jobs):
         leases = list(map(CLUSTER.lease, jobs))
@@ -235,6 +251,29 @@ class Shares(Case):
         self.assertEqual(len(lines), 4, text)
         self.assertEqual(len(set(lines)), 2, text)
         self.assertEqual(text.count("Device #0"), 2, text)
+
+    def test_salloc(self):
+        """Its shell is where it was typed; its steps are in the share."""
+        result = CLUSTER.run("salloc", "-Q", "--gpu-share=0.3", "--gpu-memory=300M", "srun", "-Q",
+                             "clinfo", user=USER)
+        self.assertIn(f"{300 * MIB} (300MiB)", result.stdout, result)
+
+    def test_an_array_of_jobs(self):
+        """Each is a job of its own, with a lease of its own."""
+        array = self.submit("clinfo -l; while [ ! -e array ]; do sleep 0.05; done",
+                            "--gpu-share=0.2", "--array=1-3", f"--output={CLUSTER.work}/array-%a",
+                            user=USER)
+        self.assertEqual(len(wait_until(lambda: self.jobs_with_leases(3))), 3)
+        CLUSTER.touch("array")
+        self.assertTrue(wait_until(lambda: not self.jobs_with_leases(1)))
+        for n in (1, 2, 3):
+            with open(f"{CLUSTER.work}/array-{n}", encoding="utf-8") as file:
+                self.assertIn("Device #0", file.read())
+        self.assertTrue(wait_until(lambda: CLUSTER.is_clean(array)))
+
+    def jobs_with_leases(self, least):
+        names = {e["name"] for e in CLUSTER.leases() if e["name"].endswith("-n1")}
+        return names if len(names) >= least else None
 
     def test_without_an_environment(self):
         result = self.srun("--gpu-share=0.3", "--gpu-memory=300M", "env", "-i", "PATH=/usr/bin",

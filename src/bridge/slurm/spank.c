@@ -202,7 +202,8 @@ static void queue_again(const char *job)
 static int join(spank_t sp, uint32_t job_id, const char *job)
 {
 	struct clv_slurm_command command = {};
-	char user[16], pid[16], restarts[16] = "0";
+	char user[16], pid[16], again[16];
+	uint32_t restarts = 0;
 	struct clv_error err;
 	uid_t uid;
 	int code;
@@ -211,14 +212,16 @@ static int join(spank_t sp, uint32_t job_id, const char *job)
 		return fail_step(EXIT_FAILED, "Slurm does not say whose job it is");
 	snprintf(user, sizeof(user), "%u", uid);
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	spank_getenv(sp, "SLURM_RESTART_COUNT", restarts, sizeof(restarts));
+	/* Not by the environment, which is the user's. */
+	spank_get_item(sp, S_SLURM_RESTART_COUNT, &restarts);
+	snprintf(again, sizeof(again), "%u", restarts);
 	begin_command(&command, "begin", job);
 	clv_slurm_command_add(&command, "--user");
 	clv_slurm_command_add(&command, user);
 	clv_slurm_command_add(&command, "--pid");
 	clv_slurm_command_add(&command, pid);
 	clv_slurm_command_add(&command, "--restarts");
-	clv_slurm_command_add(&command, restarts);
+	clv_slurm_command_add(&command, again);
 	for (int i = 0; i < _CLV_SLURM_WANT_MAX; i++) {
 		if (!wanted.texts[i][0])
 			continue;
