@@ -5,6 +5,7 @@ usage: test_slurm.py CLEAVE CLEAVED PLUGIN TENANT [unittest arguments]
 """
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -415,6 +416,25 @@ class Ends(Case):
         self.assertTrue(CLUSTER.lease(job))
         CLUSTER.revive("n1")
         self.assertTrue(wait_until(lambda: CLUSTER.is_clean(job), 20), CLUSTER.logs())
+
+    def test_held(self):
+        """What full=hold does."""
+        job = self.submit("sleep 30", "--gpu-share=0.3", user=USER)
+        self.assertTrue(wait_until(lambda: CLUSTER.lease(job)))
+        result = CLUSTER.run(PROGRAMS["cleave"], "slurm", "again", "--hold", f"--job={job}")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertTrue(wait_until(lambda: CLUSTER.state(job) == "PENDING"))
+        self.assertIn("held", CLUSTER.job(job)["Reason"].lower())
+
+    def test_slurmstepd_is_killed(self):
+        """Its tasks are nobody's then; the lease stays as long as the job, and ends them."""
+        job = self.submit(f"exec {drive('run', 60)}", "--gpu-share=0.3", "--no-requeue", user=USER)
+        attached = wait_until(lambda: (CLUSTER.lease(job) or {}).get("processes"))
+        for pid in CLUSTER.ask("pgrep", "-f", rf"slurmstepd: \[{job}\.batch\]").split():
+            os.kill(int(pid), signal.SIGKILL)
+        CLUSTER.ask("scancel", job)
+        self.assertTrue(wait_until(lambda: CLUSTER.is_clean(job), 20), CLUSTER.logs())
+        self.assertTrue(wait_until(lambda: not os.path.exists(f"/proc/{attached[0]['pid']}"), 8))
 
     def test_a_lease_whose_job_nobody_knows(self):
         """As after a slurmd that was away until the controller had forgotten the job."""
