@@ -26,9 +26,6 @@ SLOW = None  # the job that is going to be timed out
 
 def setUpModule():
     global CLUSTER, CALIBRATION, SLOW
-    reason = slurm_bed.missing()
-    if reason:
-        raise unittest.SkipTest(reason)
     words = subprocess.run([PROGRAMS["tenant"], "--calibrate"], capture_output=True, text=True,
                            check=True).stdout.split()
     CALIBRATION = f"{words[1]},{words[2]}"
@@ -552,4 +549,8 @@ class TimedOut(Case):
 if __name__ == "__main__":
     names = ("cleave", "cleaved", "plugin", "tenant")
     PROGRAMS.update(zip(names, map(os.path.abspath, sys.argv[1:5])))
+    why_not = slurm_bed.missing()
+    if why_not:
+        print(f"skipped: {why_not}")
+        sys.exit(77)  # as meson knows it
     unittest.main(argv=[sys.argv[0], *sys.argv[5:]])
