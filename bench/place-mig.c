@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Online placement of MIG instances: a hundred GPUs of 80 GB, one arrival a slot of a
  * given mix, lives uniform, acceptance over the last 4,000 of 6,000 slots.  One JSON
- * object for each load, mix and way of placing. */
+ * object for each mix and way of placing, at one load, over so many seeds. */
 #include "base/cleanup.h"
 #include "core/place/admit.h"
 #include "core/place/repack.h"
@@ -14,14 +14,13 @@
 #define N_GPUS 100
 #define N_SLOTS 6000
 #define N_WARM 2000
-#define N_SEEDS 5
+#define SEEDS_MAX 5
 #define N_PROFILES 6
 #define MOST_TRIES 1000000
 
 /* clang-format off */
 static const char *const profiles[N_PROFILES] = {
 	"1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"};
-static const double loads[] = {1.0, 1.3};
 static const struct { const char *name; unsigned parts[N_PROFILES]; } mixes[] = {
 	{"uniform",    {10, 10, 10, 10, 10, 10}},
 	{"skew-small", {30, 25, 20, 10, 10, 5}},
@@ -207,11 +206,11 @@ static void run(
 	}
 }
 
-static void measure(const struct way *way, unsigned mix, double load)
+static void measure(const struct way *way, unsigned mix, double load, unsigned n_seeds)
 {
 	struct tally sum = {0};
 
-	for (unsigned seed = 1; seed <= N_SEEDS; seed++) {
+	for (unsigned seed = 1; seed <= n_seeds; seed++) {
 		struct world world;
 
 		random_state = seed * UINT64_C(0x9e3779b97f4a7c15);
@@ -228,17 +227,22 @@ static void measure(const struct way *way, unsigned mix, double load)
 		load, mixes[mix].name, way->name,
 		100 * (double)sum.accepted / (double)sum.arrived,
 		100 * sum.held / (double)sum.arrived,
-		100 * (double)sum.moved / (double)(N_SEEDS * N_SLOTS));
+		100 * (double)sum.moved / (double)(n_seeds * N_SLOTS));
 	fflush(stdout);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(loads); i++) {
-		for (unsigned mix = 0; mix < CLV_ARRAY_SIZE(mixes); mix++) {
-			for (size_t way = 0; way < CLV_ARRAY_SIZE(ways); way++)
-				measure(&ways[way], mix, loads[i]);
-		}
+	double load = argc == 3 ? strtod(argv[1], NULL) : 0;
+	unsigned n_seeds = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+
+	if (load <= 0 || n_seeds == 0 || n_seeds > SEEDS_MAX) {
+		fprintf(stderr, "usage: place-mig LOAD SEEDS (1 to %d)\n", SEEDS_MAX);
+		return 64;
+	}
+	for (unsigned mix = 0; mix < CLV_ARRAY_SIZE(mixes); mix++) {
+		for (size_t way = 0; way < CLV_ARRAY_SIZE(ways); way++)
+			measure(&ways[way], mix, load, n_seeds);
 	}
 	return 0;
 }

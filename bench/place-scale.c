@@ -2,6 +2,8 @@
 /* The cost of a decision against the size of the fleet: nodes of the kinds that the openb
  * trace has, in its proportions, five devices each on average, filled to 98 % with the
  * trace's own mix and then kept there by departures.  One JSON object a size. */
+#include "random.h"
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -11,16 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t random_state = UINT64_C(0x9e3779b97f4a7c15);
-
-static uint32_t random_below(uint32_t limit)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)((random_state >> 32) % limit);
-}
 
 /* clang-format off */
 static const struct { struct clv_fleet_node_spec spec; unsigned n; } kinds[] = {
@@ -56,7 +48,7 @@ static struct clv_fleet *fleet_of(unsigned n_nodes)
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(kinds); i++)
 		all += kinds[i].n;
 	for (unsigned i = 0; i < n_nodes; i++) {
-		uint32_t left = random_below(all);
+		uint32_t left = bench_random_below(all);
 		size_t kind = 0;
 
 		while (left >= kinds[kind].n)
@@ -74,12 +66,12 @@ static struct clv_place_request request_of_mix(void)
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(sizes); i++)
 		all += sizes[i].n;
-	left = random_below(all);
+	left = bench_random_below(all);
 	while (left >= sizes[size].n)
 		left -= sizes[size++].n;
 	request.milli = sizes[size].milli;
 	request.n_devices = sizes[size].n_devices;
-	request.cpu_milli = cpus[random_below(CLV_ARRAY_SIZE(cpus))];
+	request.cpu_milli = cpus[bench_random_below(CLV_ARRAY_SIZE(cpus))];
 	if (request.n_devices > 1)
 		request.cpu_milli *= request.n_devices;
 	request.memory_mib = request.cpu_milli * 2;
@@ -120,7 +112,7 @@ static void decide(
 	times_add(times, clv_clock_ns() - began_ns);
 	/* Full: as many go as come. */
 	if (fleet->held_milli * 100 > fleet->milli * 98) {
-		uint32_t gone = random_below(fleet->n_leases);
+		uint32_t gone = bench_random_below(fleet->n_leases);
 
 		clv_fleet_release(fleet, gone);
 	}

@@ -3,22 +3,14 @@
  * lease is awake, each decision is one pick and one charge.  It only runs them and prints
  * how long they took; instructions are counted from outside, as the difference between
  * two runs of different length under valgrind, so that the start does not count. */
+#include "random.h"
+
 #include "arbiter/policy.h"
 #include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static uint64_t random_state = UINT64_C(0x9e3779b97f4a7c15);
-
-static uint32_t random_below(uint32_t limit)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)((random_state >> 32) % limit);
-}
 
 static struct clv_policy *crowd_new(uint32_t n_leases)
 {
@@ -28,7 +20,7 @@ static struct clv_policy *crowd_new(uint32_t n_leases)
 		return NULL;
 	for (uint32_t i = 0; i < n_leases; i++) {
 		struct clv_policy_params params = {
-			.weight_ppm = 1000 + random_below(20000),
+			.weight_ppm = 1000 + bench_random_below(20000),
 			.class = (enum clv_class)(i % 3),
 		};
 		uint32_t lease;
@@ -60,7 +52,7 @@ int main(int argc, char **argv)
 	began_ns = clv_clock_ns();
 	for (uint64_t i = 0; i < n_decisions; i++) {
 		struct clv_policy_decision d = clv_policy_pick(policy, now_ns);
-		uint64_t held_ns = d.slice_ns + random_below(100000);
+		uint64_t held_ns = d.slice_ns + bench_random_below(100000);
 
 		now_ns += held_ns;
 		clv_policy_charge(policy, d.lease, held_ns, now_ns);

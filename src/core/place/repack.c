@@ -211,22 +211,112 @@ struct aim {
 	unsigned n_left; /* moves that others may cost */
 };
 
-/* Every set of n_more of the candidates from index next on. */
-static int try_sets(struct search *search, const struct aim *aim, unsigned next,
-	unsigned n_more, struct clv_place_at *ret_at)
+/* What a device would have free without some of a node's leases. */
+static bool could_take(const struct clv_fleet *fleet, uint32_t number, unsigned bit,
+	const struct clv_place_request *request, const uint32_t *away, unsigned n_away)
 {
-	if (n_more == 0)
-		return try_node(
-			search, aim->node, aim->request, aim->first, aim->n_left, ret_at);
-	for (unsigned i = next; i + n_more <= aim->candidates.n; i++) {
-		unsigned n_steps = search->n_steps;
+	const struct clv_fleet_device *device = &fleet->devices[number];
+	uint32_t milli = device->free_milli, mib = device->free_mib;
+
+	if (device->scheme)
+		return false;
+	for (unsigned i = 0; i < n_away; i++) {
+		const struct clv_fleet_lease *lease = &fleet->leases[away[i]];
+
+		if (lease->devices >> bit & 1) {
+			milli += lease->milli;
+			mib += lease->device_mib;
+		}
+	}
+	return milli >= request->milli &&
+	       (device->memory_mib == 0 || mib >= request->device_mib);
+}
+
+static bool could_start(const struct clv_fleet *fleet, uint32_t number, unsigned bit,
+	const struct clv_place_request *request, const uint32_t *away, unsigned n_away)
+{
+	const struct clv_fleet_device *device = &fleet->devices[number];
+	const struct clv_mig_model *model;
+	const struct clv_mig_profile *profile;
+	struct clv_mig_set without;
+
+	if (device->scheme != request->scheme)
+		return false;
+	model = fleet->schemes[device->scheme - 1].model;
+	profile = &model->profiles[request->profile - 1];
+	without = fleet->sets[number];
+	for (unsigned i = 0; i < n_away; i++) {
+		const struct clv_fleet_lease *lease = &fleet->leases[away[i]];
+
+		if (lease->devices >> bit & 1)
+			clv_mig_set_remove(model, &without,
+				(struct clv_mig_instance){
+					lease->profile - 1, lease->start});
+	}
+	for (unsigned i = 0; i < profile->n_starts; i++) {
+		struct clv_mig_set with = without;
+		struct clv_mig_instance instance = {
+			request->profile - 1, profile->starts[i]};
+
+		if (clv_mig_set_add(model, &with, instance) == CLV_MIG_FITS)
+			return true;
+	}
+	return false;
+}
+
+/* Whether it is worth taking these leases away: what can be told without doing so. */
+static bool could_fit(const struct clv_fleet *fleet, uint32_t number,
+	const struct clv_place_request *request, const uint32_t *away, unsigned n_away)
+{
+	const struct clv_fleet_node *node = &fleet->nodes[number];
+	uint64_t cpu_milli = node->free_cpu_milli, memory_mib = node->free_memory_mib;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < n_away; i++) {
+		cpu_milli += fleet->leases[away[i]].cpu_milli;
+		memory_mib += fleet->leases[away[i]].memory_mib;
+	}
+	if (cpu_milli < request->cpu_milli || memory_mib < request->memory_mib)
+		return false;
+	for (unsigned i = 0; i < node->n_devices && n < request->n_devices; i++)
+		n += (request->profile ? could_start : could_take)(
+			fleet, node->first_device + i, i, request, away, n_away);
+	return n >= request->n_devices;
+}
+
+/* These leases are away, if that can be of use. */
+static int try_away(struct search *search, const struct aim *aim, const uint32_t *away,
+	unsigned n_away, struct clv_place_at *ret_at)
+{
+	unsigned n_steps = search->n_steps;
+	int r;
+
+	if (search->tries_left == 0)
+		return -EAGAIN;
+	if (!could_fit(search->fleet, aim->node, aim->request, away, n_away)) {
+		search->tries_left--;
+		return -ENOSPC;
+	}
+	for (unsigned i = 0; i < n_away; i++)
+		take_away(search, away[i]);
+	r = try_node(search, aim->node, aim->request, aim->first, aim->n_left, ret_at);
+	if (r < 0)
+		rewind_to(search, n_steps);
+	return r;
+}
+
+/* Every set that has n_away, and the others from index next of the candidates on, until
+ * it is n_all. */
+static int try_sets(struct search *search, const struct aim *aim, uint32_t *away,
+	unsigned n_away, unsigned next, unsigned n_all, struct clv_place_at *ret_at)
+{
+	if (n_away == n_all)
+		return try_away(search, aim, away, n_away, ret_at);
+	for (unsigned i = next; i + n_all - n_away <= aim->candidates.n; i++) {
 		int r;
 
-		take_away(search, aim->candidates.leases[i]);
-		r = try_sets(search, aim, i + 1, n_more - 1, ret_at);
-		if (r == 0)
-			return 0;
-		rewind_to(search, n_steps);
+		away[n_away] = aim->candidates.leases[i];
+		r = try_sets(search, aim, away, n_away + 1, i + 1, n_all, ret_at);
 		if (r != -ENOSPC)
 			return r;
 	}
@@ -250,6 +340,7 @@ static int make_fit(struct search *search, const struct clv_place_request *reque
 	unsigned n_left, struct clv_place_at *ret_at)
 {
 	struct aim aim = {.request = request, .first = search->plan->n_moves};
+	uint32_t away[CLV_REPACK_MOVES_MAX];
 	int r = clv_placer_find(search->placer, request, ret_at);
 
 	if (r == 0)
@@ -261,7 +352,7 @@ static int make_fit(struct search *search, const struct clv_place_request *reque
 			if (!is_worth_a_look(search->fleet, aim.node, request))
 				continue;
 			find_candidates(search, aim.node, &aim.candidates);
-			r = try_sets(search, &aim, 0, n_away, ret_at);
+			r = try_sets(search, &aim, away, 0, 0, n_away, ret_at);
 		}
 	}
 	return r;
