@@ -190,7 +190,8 @@ static int book(struct clv_replay *replay, const struct clv_trace_item *item,
 	replay->counts.placed++;
 	replay->counts.placed_milli +=
 		clv_fleet_request_milli(replay->fleet, &item->request);
-	if (!replay->is_timed || item->stays_s == CLV_TRACE_FOREVER)
+	/* To the end of time, and beyond. */
+	if (!replay->is_timed || item->stays_s >= CLV_TRACE_FOREVER - now_s)
 		return 0;
 	return clv_departures_add(&replay->departures, now_s + item->stays_s, lease);
 }

@@ -55,6 +55,18 @@ class Simulate(Case):
         self.assertEqual((go["arrived"], go["placed"], go["refused"]), (5, 2, 3))
         self.assertAlmostEqual(go["busy_device_hours"], 80 / 3600)
 
+    def test_what_cannot_fit_is_counted(self):
+        """Models that the fleet has not, and sizes that no node has: nothing of it counts as placed."""
+        pods = self.file("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n"
+                         "a,64001,1,1,1000,\nb,1,262145,1,1000,\nc,1,1,5,1000,\nd,1,1,1,1000,Z\n"
+                         "e,1,1,1,1000,Y|Z\nf,1,1,1,1000,B|Z\n")
+        for row in self.items("simulate", self.file("nodes.csv", NODES), pods,
+                              "-p", "random,first-fit,best-fit,worst-fit,packing,dot-product,"
+                              "clustering,fgd,balance"):
+            self.assertEqual((row["arrived"], row["placed"], row["refused"], row["too_large"],
+                              row["of_no_model"]), (6, 1, 5, 3, 2), row["policy"])
+            self.assertEqual(row["devices_in_use"], 1)
+
     def test_gangs_and_moves(self):
         nodes = self.file("nodes.csv", NODES)
         pods = self.file("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gang\n"
@@ -78,6 +90,12 @@ class Simulate(Case):
         self.assertIn("the trace has gangs", done.stderr)
         done = cleave("simulate", nodes, pods, "--defrag", 9)
         self.assertEqual(done.returncode, 64)
+
+    def test_who_stays_beyond_the_end_of_time(self):
+        pods = self.file("pods.csv", PODS.partition("\n")[0] + "\n"
+                         + f"p,1,1,4,1000,A,{1 << 62},{(1 << 63) - 1}\nq,1,1,4,1000,A,{1 << 62},0\n")
+        row, = self.items("simulate", self.file("nodes.csv", NODES), pods, "--times", "-p", "fgd")
+        self.assertEqual((row["placed"], row["refused"]), (1, 1))
 
     def test_the_same_seed_is_the_same_result(self):
         words = ("simulate", FLEET, WEEK, "--times", "-p", "random,balance", "--seed")
@@ -144,6 +162,16 @@ class Simulate(Case):
                 ((FLEET, self.file("y.yaml", "version: 1\nrequests: [{name: a, cpus: 1}, "
                                    "{name: a, cpus: 2}]\n")), 78,
                  "y.yaml:2:32: the name 'a' was there before"),
+                ((nodes, self.file("minus.csv", PODS + "u,1,-5,1,1,,,\n")), 78,
+                 "minus.csv:7:5: '-5' is less than 0"),
+                ((nodes, self.file("late.csv", PODS + f"u,1,5,1,1,,{1 << 63},\n")), 78,
+                 "late.csv:7:12: "),
+                ((nodes, self.file("nobody.csv", PODS.partition("\n")[0] + "\n")), 78,
+                 "nothing arrives"),
+                ((self.file("empty.csv", NODES.partition("\n")[0] + "\n"), WEEK), 78,
+                 "empty.csv:2:1: the fleet has no nodes"),
+                ((self.file("empty.yaml", "version: 1\nnodes: []\n"), WEEK), 78,
+                 "the fleet has no nodes"),
                 ((FLEET, WEEK, "-p", "fdg"), 64, "did you mean 'fgd'?"),
                 ((FLEET, WEEK, "--fill", 50, "--accept", "99%"), 64, "one of them")):
             done = cleave("simulate", *words)

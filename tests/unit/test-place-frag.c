@@ -183,9 +183,43 @@ static void test_nothing_is_asked_for(void **state)
 	clv_fleet_free(fleet);
 }
 
+/* However many shapes there are: those that are usual are known, and all are counted. */
+static void test_many_shapes(void **state)
+{
+	struct clv_workload workload = {0};
+	struct clv_fleet *fleet = place_fleet_mixed(4);
+	struct clv_frag *frag;
+	uint64_t n = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 400000; i++) {
+		struct clv_place_request request = {
+			.cpu_milli = i % 8 == 0 ? 4000 : i,
+			.device_mib = i % 8 == 0 ? 0 : i % 977,
+			.milli = (uint16_t)(i % 8 == 0 ? 500 : 1 + i % 1000),
+			.n_devices = 1,
+		};
+
+		assert_int_equal(clv_workload_add(&workload, &request, 1), 0);
+		n++;
+		assert_in_range(workload.n_shapes, 1, CLV_WORKLOAD_COUNTED_MAX);
+	}
+	assert_true(workload.weight == n);
+	clv_workload_cut(&workload, 95);
+	assert_int_equal(workload.n_shapes, CLV_WORKLOAD_TYPICAL_MAX);
+	assert_int_equal(workload.shapes[0].cpu_milli, 4000);
+	assert_int_equal(workload.shapes[0].weight, 50000);
+	frag = clv_frag_new(fleet, &workload);
+	assert_non_null(frag);
+	clv_frag_free(frag);
+	clv_workload_done(&workload);
+	clv_fleet_free(fleet);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_many_shapes),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_most_frequent_first),
 		cmocka_unit_test(test_nothing_is_asked_for),

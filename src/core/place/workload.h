@@ -30,7 +30,7 @@ struct clv_workload {
 /* So many different shapes are counted at a time; where there are more, the rarest of
  * them are forgotten, though not that they came.  Of these, so many can be typical. */
 #define CLV_WORKLOAD_COUNTED_MAX (1u << 17)
-#define CLV_WORKLOAD_TYPICAL_MAX 256u
+#define CLV_WORKLOAD_TYPICAL_MAX 144u
 
 /* Adds n requests like this one.  0 or -ENOMEM. */
 int clv_workload_add(struct clv_workload *workload,
