@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@
 
 void clv_kube_settings_init(struct clv_kube_settings *settings)
 {
+	const char *node = getenv("NODE_NAME");
+
 	*settings = (struct clv_kube_settings){
 		.kubelet = "/var/lib/kubelet",
 		.cdi = "/var/run/cdi",
@@ -31,7 +34,11 @@ void clv_kube_settings_init(struct clv_kube_settings *settings)
 		.driver = "gpu." CLV_KUBE_DOMAIN,
 		.version = "v1",
 	};
-	gethostname(settings->node, sizeof(settings->node) - 1);
+	/* In a pod, the node's name is not the host's. */
+	if (node)
+		snprintf(settings->node, sizeof(settings->node), "%s", node);
+	else
+		gethostname(settings->node, sizeof(settings->node) - 1);
 }
 
 static int read_version(struct clv_yaml_value value, void *into, struct clv_error *err)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chart and the manifests: that they are one, that Kubernetes' own client takes them, that
+they ask for no more rights than are used, and that the settings in them are settings.
+
+usage: test_chart.py KUBELET CLEAVED CLEAVE [unittest arguments]
+"""
+import json
+import os
+import shutil
+import subprocess
+import threading
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import yaml
+
+import bed
+import chart
+from api_server import ApiServer
+from bed import Bed, wait_until
+
+KINDS = {
+    "v1": [("namespaces", "Namespace", False), ("serviceaccounts", "ServiceAccount", True),
+           ("configmaps", "ConfigMap", True)],
+    "apps/v1": [("daemonsets", "DaemonSet", True)],
+    "rbac.authorization.k8s.io/v1": [("clusterroles", "ClusterRole", False),
+                                     ("clusterrolebindings", "ClusterRoleBinding", False)],
+    "resource.k8s.io/v1": [("deviceclasses", "DeviceClass", False)],
+}
+# Of the types of k8s.io/api that are used: the fields that they have, as far as they are used.
+FIELDS = {
+    "pod": {"serviceAccountName", "priorityClassName", "hostPID", "hostNetwork", "nodeSelector",
+            "tolerations", "initContainers", "containers", "volumes"},
+    "container": {"name", "image", "command", "env", "securityContext", "readinessProbe",
+                  "livenessProbe", "resources", "volumeMounts"},
+    "securityContext": {"privileged", "allowPrivilegeEscalation", "readOnlyRootFilesystem",
+                        "capabilities", "runAsNonRoot", "runAsUser", "seccompProfile"},
+    "mount": {"name", "mountPath", "readOnly"},
+    "toleration": {"key", "operator", "effect"},
+}
+
+
+class Discovery(BaseHTTPRequestHandler):
+    """What kubectl has to know of an API server before it looks at a file."""
+
+    def log_message(self, *arguments):
+        pass
+
+    def groups(self):
+        return [{"name": group.split("/")[0],
+                 "versions": [{"groupVersion": group, "version": "v1"}],
+                 "preferredVersion": {"groupVersion": group, "version": "v1"}}
+                for group in KINDS if "/" in group]
+
+    def resources(self, group):
+        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group,
+                "resources": [{"name": name, "singularName": "", "kind": kind,
+                               "namespaced": inside, "verbs": ["get", "create", "patch"]}
+                              for name, kind, inside in KINDS[group]]}
+
+    def do_GET(self):
+        path = self.path.split("?")[0]
+        known = {"/api": {"kind": "APIVersions", "versions": ["v1"]},
+                 "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": self.groups()},
+                 "/api/v1": self.resources("v1"),
+                 **{f"/apis/{group}": self.resources(group) for group in KINDS if "/" in group}}
+        body = json.dumps(known.get(path, {})).encode()
+        self.send_response(200 if path in known else 404)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def documents(**other):
+    return list(yaml.safe_load_all(chart.render_all(chart.values(**other))))
+
+
+def containers(objects):
+    for each in objects:
+        if each["kind"] == "DaemonSet":
+            pod = each["spec"]["template"]["spec"]
+            yield from pod.get("initContainers", [])
+            yield from pod["containers"]
+
+
+class Chart(unittest.TestCase):
+    def test_the_manifests_are_the_chart(self):
+        with open(os.path.join(chart.FOLDER, "cleave.yaml"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), chart.HEAD + "---\n" + chart.render_all(chart.values()),
+                             "run tests/kubernetes/chart.py > packaging/kubernetes/cleave.yaml")
+
+    def test_each_choice(self):
+        for other, kinds in (({}, 9), ({"dra": True}, 10), ({"extender": False}, 5)):
+            objects = documents(**other)
+            self.assertEqual(len(objects), kinds)
+            inside = {kind for group in KINDS.values() for _, kind, is_in in group if is_in}
+            for each in objects:
+                self.assertIn(each["kind"], {kind for _, kind, _ in KINDS[each["apiVersion"]]})
+                self.assertEqual("namespace" in each["metadata"], each["kind"] in inside)
+
+    def test_fields(self):
+        for each in documents(dra=True):
+            if each["kind"] != "DaemonSet":
+                continue
+            pod = each["spec"]["template"]["spec"]
+            self.assertLessEqual(set(pod), FIELDS["pod"])
+            volumes = {volume["name"] for volume in pod["volumes"]} if "volumes" in pod else set()
+            for container in pod.get("initContainers", []) + pod["containers"]:
+                self.assertLessEqual(set(container), FIELDS["container"])
+                self.assertLessEqual(set(container["securityContext"]), FIELDS["securityContext"])
+                for mount in container.get("volumeMounts", []):
+                    self.assertLessEqual(set(mount), FIELDS["mount"])
+                    self.assertIn(mount["name"], volumes)
+            for toleration in pod["tolerations"]:
+                self.assertLessEqual(set(toleration), FIELDS["toleration"])
+            labels = each["spec"]["template"]["metadata"]["labels"]
+            self.assertEqual(each["spec"]["selector"]["matchLabels"], labels)
+
+    def test_rights(self):
+        """Those that the programs use, each by its verb, and no others."""
+        roles = {each["metadata"]["name"]: {(r, v) for rule in each["rules"]
+                                            for r in rule["resources"] for v in rule["verbs"]}
+                 for each in documents(dra=True) if each["kind"] == "ClusterRole"}
+        self.assertEqual(roles, {
+            "cleave-node": {("nodes", "patch"), ("resourceclaims", "get")} | {
+                ("resourceslices", verb) for verb in ("list", "create", "update", "delete")},
+            "cleave-extender": {("pods/binding", "create")}})
+        bare = {(r, v) for each in documents() if each["metadata"]["name"] == "cleave-node" and
+                each["kind"] == "ClusterRole" for rule in each["rules"]
+                for r in rule["resources"] for v in rule["verbs"]}
+        self.assertEqual(bare, {("nodes", "patch")})
+
+    def test_privileges(self):
+        for container in containers(documents(dra=True)):
+            context = container["securityContext"]
+            with self.subTest(container["name"]):
+                if container["name"] == "agent":
+                    self.assertTrue(context["privileged"])
+                    continue
+                self.assertEqual(context["capabilities"], {"drop": ["ALL"]})
+                self.assertFalse(context["allowPrivilegeEscalation"])
+                self.assertTrue(context["readOnlyRootFilesystem"])
+                self.assertNotIn("privileged", context)
+
+    @unittest.skipUnless(shutil.which("kubectl"), "no kubectl here")
+    def test_kubectl_takes_them(self):
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Discovery)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, args=(.05,), daemon=True).start()
+        text = chart.HEAD + "---\n" + chart.render_all(chart.values(dra=True))
+        answer = subprocess.run(
+            ["kubectl", "--kubeconfig=/dev/null",
+             f"--server=http://127.0.0.1:{server.server_address[1]}", "apply", "--dry-run=client",
+             "--validate=false", "-f", "-"], input=text, capture_output=True, text=True,
+            timeout=60, check=False)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertEqual(answer.stdout.count("(dry run)"), 11, answer.stdout)
+
+
+class Settings(Bed):
+    """The settings in the chart, but for its paths, are what the program reads."""
+
+    def test_they_are_read(self):
+        api = ApiServer()
+        self.addCleanup(api.close)
+        api.nodes["node1"] = {"metadata": {"name": "node1"}}
+        config = os.path.join(self.folder, "kubeconfig")
+        api.kubeconfig(config)
+        text = next(each["data"]["kubelet.yaml"] for each in documents(dra=True)
+                    if each["kind"] == "ConfigMap")
+        path = os.path.join(self.folder, "kubelet.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace("dra: {}", "") + "\n".join((
+                "", f"kubelet: {self.kubelet.folder}", f"agent: {self.agent.api}",
+                f"cdi: {self.folder}/cdi", "node: node1", f"kubeconfig: {config}")) + "\n")
+        self.kubelet.start()
+        self.log_path = os.path.join(self.folder, "bridge.log")
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen([bed.PROGRAMS["kubelet"], "--config", path],
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.assertTrue(self.kubelet.resource("cleave.dev/gpu-share").healthy())
+        self.assertTrue(wait_until(lambda: "annotations" in api.nodes["node1"]["metadata"]))
+
+
+if __name__ == "__main__":
+    bed.main()
