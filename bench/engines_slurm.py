@@ -2,10 +2,7 @@
 """What cleave adds to the start of a job of Slurm, on the cluster of tests/bridge.
 
 From srun's own start to the task's first word, with a share and without, one after the other so
-that both see the same machine.  Rows for targets.tsv, once a bench calls this:
-
-engines	slurm-start	added_p50	<=20	...
-engines	slurm-start	bare_p50	-	...
+that both see the same machine.
 """
 import statistics
 import sys
@@ -33,7 +30,7 @@ def start_ms(cluster, *options):
     return took
 
 
-def measure(context):
+def run(context):
     slurm_bed.PROGRAMS.update(
         cleave=str(context.build / "src/cli/cleave"), cleaved=str(context.build / "src/agent/cleaved"),
         plugin=str(context.build / "src/bridge/slurm/spank_cleave.so"),
