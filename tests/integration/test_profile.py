@@ -13,10 +13,13 @@ import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 
 from tenants_case import BUILD, DEEP, Case, Share
 
-import predict  # of bench/, which the line above makes known
+# Of bench/, which the line above makes known.
+import predict
+import tenants
 
 LONG_BURSTS = ["--mode", "bursts", "--kernel", 1000, "--burst", 60000, "--idle", 60000]
 REQUESTS = ["--mode", "request", "--kernel", 1000, "--request", 1000, "--hz", 10]
@@ -168,6 +171,36 @@ class Predict(Case):
             done = self.cleave("fit", "--predict", *map(str, words))
             self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
             self.assertIn(message, done.stderr)
+
+
+class PredictOnDouble(Case):
+    """The same on a device whose kernels take time and no processor: nothing else disturbs it, and
+    what is said must be right."""
+    MOST = 1.15
+    PAIR = ("long", 0.3), ("train", 0.7)  # kernels of a millisecond, all of them
+
+    def setUp(self):
+        vendors = Path(BUILD[0]) / "tests/doubles/opencl/vendors"
+        if not any(vendors.glob("*.icd")):
+            self.skipTest("the double is not built")
+        self.session = tenants.Session(BUILD[0], True, vendors)
+        self.addCleanup(self.session.close)
+        self.session.environment.update(
+            CLEAVE_DOUBLE_KERNEL_US="1000", CLEAVE_DOUBLE_DEVICE=str(self.session.folder / "device"))
+        self.start_agent()
+        self.calibration = "0,1"
+
+    def test_a_pair(self):
+        words = [[*predict.HABITS[habit], "--cal", self.calibration] for habit, _ in self.PAIR]
+        reports = [predict.profile(self.session, habit, each, 4)
+                   for (habit, _), each in zip(self.PAIR, words)]
+        expected = predict.predict(self.session, *(
+            f"{report}={share},normal" for report, (_, share) in zip(reports, self.PAIR)))
+        pair = [self.spawn(habit, f"{share:g}", predict.HABITS[habit])
+                for habit, share in self.PAIR]
+        for said, seen in zip(expected, predict.run_pair(self.session, pair, 2, 2)):
+            print(f"{seen:.2f} times as slow, {said:.2f} expected")
+            self.assertLess(max(said / seen, seen / said), self.MOST)
 
 
 class Advise(Case):
