@@ -4,6 +4,7 @@
 #include "bridge/kubernetes/plugin.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "bridge/kubernetes/books.h"
@@ -23,9 +24,9 @@
 
 #define VERSION "v1beta1"
 #define REGISTER_TIMEOUT_MS 5000u
-/* Between attempts to register; of more than one plugin for a resource the last one that
- * registered has it, and a quarrel must not be a busy one. */
-#define PAUSE_FIRST 1u
+/* Seconds between attempts to register; of more than one plugin for a resource the last
+ * one that registered has it, and a quarrel must not be a busy one. */
+#define PAUSE_FIRST 2u
 #define PAUSE_MOST 64u
 
 struct watcher {
@@ -42,7 +43,8 @@ struct clv_kube_plugin {
 	struct watcher *watchers;
 	struct clv_rpc_client *registering; /* while it does */
 	bool is_registered;
-	unsigned pause, looks; /* looks until the next attempt */
+	unsigned pause;
+	uint64_t next_ns; /* when it may try to register again: kubelet takes its time */
 };
 
 /* --- What kubelet watches --- */
@@ -495,7 +497,7 @@ void clv_kube_plugin_look(struct clv_kube_plugin *plugin, bool is_there, bool is
 
 	if (is_new) {
 		plugin->pause = PAUSE_FIRST;
-		plugin->looks = 0;
+		plugin->next_ns = 0;
 		plugin->is_registered = false;
 		plugin->registering = clv_rpc_client_free(plugin->registering);
 	}
@@ -503,11 +505,9 @@ void clv_kube_plugin_look(struct clv_kube_plugin *plugin, bool is_there, bool is
 		r = serve(plugin, &err);
 	if (r < 0 || !is_there || plugin->is_registered || plugin->registering)
 		return;
-	if (plugin->looks > 0) {
-		plugin->looks--;
+	if (clv_clock_ns() < plugin->next_ns)
 		return;
-	}
-	plugin->looks = plugin->pause;
+	plugin->next_ns = clv_clock_ns() + plugin->pause * CLV_NS_PER_S;
 	plugin->pause = plugin->pause < PAUSE_MOST ? 2 * plugin->pause : PAUSE_MOST;
 	r = send_register(plugin, &err);
 	if (r < 0)
