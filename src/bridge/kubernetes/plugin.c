@@ -28,6 +28,7 @@
  * one that registered has it, and a quarrel must not be a busy one. */
 #define PAUSE_FIRST 2u
 #define PAUSE_MOST 64u
+#define LASTING_NS (60 * CLV_NS_PER_S)
 
 struct watcher {
 	struct watcher *next;
@@ -43,6 +44,7 @@ struct clv_kube_plugin {
 	struct watcher *watchers;
 	struct clv_rpc_client *registering; /* while it does */
 	bool is_registered;
+	uint64_t since_ns; /* kubelet watches */
 	unsigned pause;
 	uint64_t next_ns; /* when it may try to register again: kubelet takes its time */
 };
@@ -59,6 +61,8 @@ static void drop_watcher(void *userdata)
 	/* Kubelet left, or has the resource from another plugin now. */
 	if (!watcher->plugin->watchers)
 		watcher->plugin->is_registered = false;
+	if (clv_clock_ns() > watcher->plugin->since_ns + LASTING_NS)
+		watcher->plugin->pause = PAUSE_FIRST;
 	free(watcher);
 }
 
@@ -95,7 +99,7 @@ static void list_and_watch(
 	*watcher = (struct watcher){plugin->watchers, plugin, call};
 	plugin->watchers = watcher;
 	plugin->is_registered = true;
-	plugin->pause = PAUSE_FIRST;
+	plugin->since_ns = clv_clock_ns();
 	clv_rpc_on_end(call, drop_watcher, watcher);
 	send_list(plugin, call);
 }
