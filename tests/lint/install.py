@@ -18,6 +18,7 @@ ALWAYS = ("bin/cleave", "bin/cleaved", "include/cleave.h", "lib/systemd/system/c
           "{libdir}/libcleave.so.0", "{libdir}/cleave/libcleave-opencl.so",
           "{libdir}/pkgconfig/libcleave.pc",
           "share/man/man1/cleave.1", "share/man/man1/cleave-run.1", "share/man/man8/cleaved.8",
+          "bin/cleave-kubelet", "share/man/man8/cleave-kubelet.8",
           "share/bash-completion/completions/cleave", "share/zsh/site-functions/_cleave",
           "share/fish/vendor_completions.d/cleave.fish", "share/cleave/cleave.json",
           "share/cleave/cleave.rules.yml")
@@ -34,12 +35,12 @@ def main():
             if not (root / name.format(libdir=libdir)).exists():
                 wrong.append(f"{name.format(libdir=libdir)} is not installed")
         environment = dict(os.environ, LD_LIBRARY_PATH=str(root / libdir))
-        for program in ("bin/cleave", "bin/cleaved"):
+        for program in ("bin/cleave", "bin/cleaved", "bin/cleave-kubelet"):
             done = subprocess.run([root / program, "--version"], env=environment,
                                   capture_output=True, text=True)
             if done.returncode or not done.stdout.startswith("cleave"):
                 wrong.append(f"{program} --version: {done.stdout}{done.stderr}".strip())
-    tree.finish(wrong, len(ALWAYS) + 2)
+    tree.finish(wrong, len(ALWAYS) + 3)
 
 
 if __name__ == "__main__":
