@@ -1,0 +1,70 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""From kubelet's call to a program in a container: what Allocate answers is given to podman,
+and the program sees the device with the pod's part of its memory.
+
+usage: test_container.py CLEAVE-KUBELET CLEAVED CLEAVE GATES HOOK [unittest arguments]"""
+import os
+import sys
+
+import bed
+from bed import Bed, wait_until
+
+sys.path.insert(0, os.path.join(bed.ROOT, "tests/bridge"))
+import podman  # noqa: E402
+
+SHARE, SPECS = "cleave.dev/gpu-share", "/etc/cdi"
+GATES, HOOK = map(os.path.abspath, sys.argv[4:6])
+del sys.argv[4:6]
+
+
+class Containers(Bed):
+    settings = {"cdi": SPECS, "gates": GATES, "hook": HOOK}
+
+    def setUp(self):
+        why = podman.why_not()
+        if why:
+            self.skipTest(why)
+        super().setUp()
+        self.podman = podman.Podman()
+        self.addCleanup(self.podman.close)
+        self.kubelet.start()
+        self.start_bridge()
+        self.kubelet.resource(SHARE)
+        self.addCleanup(self.remove_specs)
+
+    def remove_specs(self):
+        for name in os.listdir(SPECS):
+            if name.startswith("cleave-k8s-"):
+                os.unlink(os.path.join(SPECS, name))
+
+    def memory(self, names):
+        ran = self.podman.run("clinfo", "--raw", "--prop", "CL_DEVICE_GLOBAL_MEM_SIZE",
+                              devices=names)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return int(ran.stdout.split()[-1])
+
+    def test_pods(self):
+        for pod, share in (("small", 10), ("large", 40)):
+            self.kubelet.admit(pod, {"c": {SHARE: share}})
+            names = self.kubelet.start_container(pod, "c")
+            lease = self.leases()[names[0].removeprefix(bed.CDI)]
+            self.assertEqual(self.memory(names), lease["memory_bytes"])
+
+    def test_pod_that_is_gone(self):
+        names = self.kubelet.admit("p", {"c": {SHARE: 10}})["c"]
+        self.kubelet.delete("p")
+        wait_until(lambda: not self.leases())
+        self.assertNotEqual(self.podman.run("true", devices=names).returncode, 0)
+
+    def test_leases_lost_while_the_container_waits(self):
+        """The lease that is made before the start is the one that the container finds."""
+        self.kubelet.admit("p", {"c": {SHARE: 10}})
+        (name,) = self.leases()
+        self.assertEqual(self.agent.request("DELETE", f"/v1/leases/{name}")[0], 204)
+        names = self.kubelet.start_container("p", "c")
+        self.assertEqual(self.memory(names), self.leases()[name]["memory_bytes"])
+
+
+if __name__ == "__main__":
+    bed.main()
