@@ -29,13 +29,13 @@ class Guide(Bed):
 
     def settings_of(self, block):
         """As they are there, but for the machine's folders."""
-        ours = {"kubelet", "cdi", "agent", "labels", "version", "reconcile", "grace"}
+        ours = {"kubelet", "cdi", "agent", "labels", "version", "reconcile", "grace", "kubeconfig"}
         return {k: v for k, v in block.items() if k not in ours}
 
     def test_settings(self):
         self.assertEqual(set(COUNTED), {
             "version", "undivided", "names", "memory-unit", "replicas", "labels", "kubelet", "cdi",
-            "gates", "hook", "agent", "reconcile", "grace"})
+            "gates", "hook", "agent", "reconcile", "grace", "announce", "node", "kubeconfig"})
         self.start_bridge(**self.settings_of(COUNTED))
         self.kubelet.resource("cleave.dev/gpu-share")
 
