@@ -74,6 +74,8 @@ struct clv_client_lease_request {
 	uint64_t time_s;         /* until it is ended; 0: never */
 	uint32_t share_most_ppm; /* of a range, between which the agent moves the share */
 	uint64_t spill_bytes;    /* of the host's memory beyond memory_bytes; 0: none */
+	const char *const *devices; /* those alone, all of them whole; NULL: not said */
+	size_t n_devices;           /* 0, or from 2 on */
 	uint32_t sm_ppm; /* of the multiprocessors or compute units at once; 0: all */
 	/* No process holds it: it ends when it is released, or its time is over. */
 	bool keep;

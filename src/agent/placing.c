@@ -211,6 +211,14 @@ static bool is_well(
 	       (state == CLV_HEALTH_DEGRADED && request->device[0] != '\0');
 }
 
+static bool is_listed(const char *devices, const char *name)
+{
+	char between_commas[128];
+
+	snprintf(between_commas, sizeof(between_commas), ",%s,", name);
+	return strstr(devices, between_commas) != NULL;
+}
+
 bool clv_placing_is_candidate(
 	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
@@ -224,6 +232,9 @@ bool clv_placing_is_candidate(
 	if (request->profile[0] != '\0' &&
 		strcmp(device->info.profile, request->profile) != 0)
 		return false;
+	if (request->devices[0] != '\0')
+		return is_listed(request->devices, device->info.name) ||
+		       is_listed(request->devices, device->info.uuid);
 	return name[0] == '\0' || is_meant(&device->info, name) ||
 	       (device->parent && is_meant(&device->parent->info, name));
 }

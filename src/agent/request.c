@@ -75,6 +75,30 @@ static int take_device(
 	return r;
 }
 
+static int take_devices(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	size_t n_devices = json_array_size(value), n = 0, i;
+	const json_t *item;
+
+	if (n_devices < 2 || n_devices > CLV_LEASE_DEVICES_MAX)
+		return clv_error_set(err, -EINVAL,
+			"devices must be a list of 2 to %u names: for one there is "
+			"device",
+			CLV_LEASE_DEVICES_MAX);
+	json_array_foreach (value, i, item) {
+		const char *name = json_string_value(item);
+
+		if (!name || name[0] == '\0' || strchr(name, ',') ||
+			json_string_length(item) != strlen(name) ||
+			n + strlen(name) + 3 > sizeof(request->devices))
+			return clv_error_set(err, -EINVAL,
+				"devices must be a list of names or UUIDs of devices");
+		n += (size_t)sprintf(request->devices + n, n > 0 ? "%s," : ",%s,", name);
+	}
+	return 0;
+}
+
 static int take_in(
 	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
 {
@@ -337,6 +361,7 @@ static const struct {
 } fields[] = {
 	{"name", CREATE, take_name},
 	{"device", CREATE, take_device},
+	{"devices", CREATE, take_devices},
 	{"profile", CREATE, take_profile},
 	{"in", CREATE, take_in},
 	{"isolation", CREATE, take_isolation},
@@ -375,7 +400,7 @@ static int take_field(enum verb verb, const char *name, const json_t *value,
 			return clv_error_set(err, -EINVAL, "the body has unknown fields");
 	}
 	return clv_error_set(err, -EINVAL,
-		"unknown field \"%.40s\": known are name, device, profile, in, "
+		"unknown field \"%.40s\": known are name, device, devices, profile, in, "
 		"isolation, command, share, share_range, cap, memory_bytes, spill_bytes, "
 		"class, sm, wait, overcommit, count, same_device, time, keep, admit and "
 		"user",
@@ -428,6 +453,25 @@ static int parse(enum verb verb, const char *data, size_t n_bytes,
 	return 0;
 }
 
+/* Which ones says how many as well. */
+static int settle_devices(struct clv_lease_request *request, struct clv_error *err)
+{
+	uint32_t n = 0;
+
+	if (request->devices[0] == '\0')
+		return 0;
+	if (request->device[0] != '\0' || request->profile[0] != '\0' ||
+		request->count != 0 || request->is_same_device)
+		return clv_error_set(err, -EINVAL,
+			"devices says which ones and how many: leave out device, "
+			"profile, "
+			"count and same_device");
+	for (const char *p = request->devices + 1; *p != '\0'; p++)
+		n += *p == ',';
+	request->count = n;
+	return 0;
+}
+
 /* Several devices are each given whole, for nothing grants parts of several at the same
  * time yet: two programs that wait for each other's parts would wait for ever. */
 static int check_several(struct clv_lease_request *request, struct clv_error *err)
@@ -458,6 +502,8 @@ int clv_request_parse_lease(const char *data, size_t n_bytes,
 	struct clv_lease_request request;
 	int r = parse(CREATE, data, n_bytes, &request, err);
 
+	if (r >= 0)
+		r = settle_devices(&request, err);
 	if (r >= 0)
 		r = check_several(&request, err);
 	if (r < 0)

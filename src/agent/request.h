@@ -14,6 +14,7 @@ struct clv_error;
 #define CLV_LEASE_NAME_MAX 64
 #define CLV_LEASE_COMMAND_MAX 256
 #define CLV_LEASE_DEVICES_MAX 64u
+#define CLV_REQUEST_DEVICES_MAX 4096
 
 /* Which processes may attach to a lease. */
 enum clv_admit {
@@ -30,6 +31,8 @@ enum clv_admit clv_admit_from_string(const char *text);
 struct clv_lease_request {
 	char name[CLV_LEASE_NAME_MAX];
 	char device[96];
+	/* Those alone: ",gpu0,gpu2,", names or UUIDs; then count says how many. */
+	char devices[CLV_REQUEST_DEVICES_MAX];
 	char profile[40]; /* of a partition */
 	bool is_isolated; /* by hardware: a partition of its own, made if need be */
 	char in[136];     /* a standing share */

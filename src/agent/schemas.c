@@ -401,6 +401,7 @@ static const struct clv_schema_field standing_share[] = {
 static const struct clv_schema_field lease_request[] = {
 	{"name", "string", "one is made without it"},
 	{"device", "string", "by name or UUID"},
+	{"devices", "[string]", "two or more, all of them whole"},
 	{"profile", "string", "inside a partition of this shape"},
 	{"in", "string", "inside this standing share"},
 	{"isolation", "hardware|gate", NULL},

@@ -93,6 +93,17 @@ int clv_client_lease(struct clv_client *client, const char *id_or_name, json_t *
 	return r < 0 ? r : clv_call(client, &call, ret, err);
 }
 
+static void set_devices(json_t *body, const struct clv_client_lease_request *request)
+{
+	json_t *devices = json_array();
+
+	for (size_t i = 0; i < request->n_devices; i++)
+		json_array_append_new(devices, json_string(request->devices[i]));
+	if (request->n_devices > 0)
+		json_object_set(body, "devices", devices);
+	json_decref(devices);
+}
+
 int clv_client_lease_create(struct clv_client *client,
 	const struct clv_client_lease_request *request, json_t **ret,
 	struct clv_client_error *err)
@@ -117,6 +128,7 @@ int clv_client_lease_create(struct clv_client *client,
 	clv_call_set_flag(body, "overcommit", request->overcommit);
 	clv_call_set_number(body, "count", request->count);
 	clv_call_set_flag(body, "same_device", request->same_device);
+	set_devices(body, request);
 	clv_call_set_number(body, "time", request->time_s);
 	clv_call_set_fraction(body, "sm", request->sm_ppm);
 	clv_call_set_flag(body, "keep", request->keep);

@@ -89,7 +89,7 @@ class Mig(PartitionsBed):
     def test_two_in_a_container(self):
         with self.assertRaises(Refused) as caught:
             self.kubelet.admit("p", {"c": {SMALL: 2}})
-        self.assertIn("at most", str(caught.exception))
+        self.assertIn("one MIG instance", str(caught.exception))
         self.check_ledger()
 
     def test_layout_changes(self):
@@ -177,8 +177,37 @@ class Whole(PartitionsBed):
         self.check_ledger()
 
 
+    def test_several(self):
+        """Pods that are there ask for several GPUs; they are one lease, and whole."""
+        names = self.kubelet.admit("p", {"c": {"nvidia.com/gpu": 3}})["c"]
+        self.assertEqual(len(names), 1)
+        lease = self.lease_of("p")
+        self.assertEqual(len({d["name"] for d in lease["devices"]}), 3)
+        self.check_ledger()
+        self.kubelet.start_container("p", "c")
+        self.assertEqual(self.lease_of("p")["id"], lease["id"])
+        with self.assertRaises(Refused):
+            self.kubelet.admit("q", {"c": {"nvidia.com/gpu": 2}})
+        self.kubelet.admit("q", {"c": {"nvidia.com/gpu": 1}})
+        self.check_ledger()
+        self.stop_bridge()
+        self.start_bridge()
+        self.kubelet.resource("nvidia.com/gpu")
+        self.check_ledger()
+        self.kubelet.delete("p")
+        self.check_ledger()
+        self.kubelet.admit("r", {"c": {"nvidia.com/gpu": 2}})
+        self.check_ledger()
+
+
 class Xcp(PartitionsBed):
     sim = XCP
+
+    def test_several(self):
+        self.kubelet.admit("p", {"c": {"cleave.dev/cpx-nps4": 5}})
+        self.assertEqual(len(self.lease_of("p")["devices"]), 5)
+        self.kubelet.admit("q", {"c": {"cleave.dev/cpx-nps4": 3}})
+        self.check_ledger()
 
     def test_names(self):
         self.assertEqual(len(self.kubelet.resource("cleave.dev/cpx-nps4").healthy()), 8)

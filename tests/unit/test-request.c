@@ -42,6 +42,18 @@ static void test_full_request(void **state)
 	assert_int_equal(request.sm_ppm, 0);
 }
 
+static void test_devices_by_name(void **state)
+{
+	static const char body[] = "{\"devices\":[\"gpu0\",\"GPU-2\"]}";
+	struct clv_lease_request request;
+
+	assert_int_equal(
+		clv_request_parse_lease(body, sizeof(body) - 1, &request, NULL), 0);
+	assert_string_equal(request.devices, ",gpu0,GPU-2,");
+	assert_int_equal(request.count, 2);
+	assert_int_equal(request.share.compute_ppm, 1000000);
+}
+
 static void test_refused_requests(void **state)
 {
 	static const struct {
@@ -55,6 +67,13 @@ static void test_refused_requests(void **state)
 		{"{\"share\":-0.0}", -ERANGE},
 		{"{\"share\":0.0000001}", -ERANGE},
 		{"{\"share\":null}", -EINVAL},
+		{"{\"devices\":\"gpu0\"}", -EINVAL},
+		{"{\"devices\":[\"gpu0\"]}", -EINVAL},
+		{"{\"devices\":[\"gpu0\",\"\"]}", -EINVAL},
+		{"{\"devices\":[\"gpu0\",\"a,b\"]}", -EINVAL},
+		{"{\"devices\":[\"gpu0\",1]}", -EINVAL},
+		{"{\"devices\":[\"gpu0\",\"gpu1\"],\"count\":2}", -EINVAL},
+		{"{\"devices\":[\"gpu0\",\"gpu1\"],\"share\":0.5}", -EINVAL},
 		{"{\"share\":[0.3]}", -EINVAL},
 		{"{\"memory_bytes\":1.0}", -EINVAL},
 		{"{\"memory_bytes\":-9223372036854775808}", -ERANGE},
@@ -204,6 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full_request),
+		cmocka_unit_test(test_devices_by_name),
 		cmocka_unit_test(test_refused_requests),
 		cmocka_unit_test(test_smallest_share),
 		cmocka_unit_test(test_command_is_cut_between_characters),

@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CLV_KUBE_LIST_MAX 65 /* of names: more than the agent takes */
+
 struct entry {
 	struct clv_kube_want want;
 	uint64_t held_ns; /* when kubelet last asked for it, or was seen to have it */
@@ -176,28 +178,68 @@ static bool is_same_share(const json_t *lease, const struct clv_kube_want *want)
 	return want->memory_bytes == 0 || (uint64_t)memory == want->memory_bytes;
 }
 
+/* Whether the lease has the devices of the list and no other. */
+static bool has_devices(const json_t *lease, const char *names)
+{
+	const json_t *devices = json_object_get(lease, "devices"), *device;
+	size_t i, n = 1;
+
+	for (const char *p = names; *p != '\0'; p++)
+		n += *p == ',';
+	json_array_foreach (devices, i, device) {
+		const char *name = json_string_value(json_object_get(device, "name"));
+		size_t n_name = name ? strlen(name) : 0;
+		const char *at = name ? strstr(names, name) : NULL;
+
+		while (at && ((at != names && at[-1] != ',') ||
+				     (at[n_name] != ',' && at[n_name] != '\0')))
+			at = strstr(at + 1, name);
+		if (!at)
+			return false;
+	}
+	return json_array_size(devices) == n;
+}
+
 /* A lease of ours of this name that is there already, as it should be. */
 static bool is_right(const json_t *lease, const struct clv_kube_want *want)
 {
-	const char *device = json_string_value(json_object_get(lease, "device"));
+	return json_is_true(json_object_get(lease, "kept")) &&
+	       has_devices(lease, want->device) && is_same_share(lease, want);
+}
 
-	return device && strcmp(device, want->device) == 0 &&
-	       json_is_true(json_object_get(lease, "kept")) && is_same_share(lease, want);
+/* names is cut into pieces. */
+static size_t split(char *names, const char *ret[CLV_KUBE_LIST_MAX])
+{
+	char *rest = names, *name;
+	size_t n = 0;
+
+	while (n < CLV_KUBE_LIST_MAX && (name = strsep(&rest, ",")))
+		ret[n++] = name;
+	return n;
 }
 
 static int create(struct clv_client *client, const struct clv_kube_want *want,
 	json_t **ret, struct clv_client_error *failure)
 {
-	const struct clv_client_lease_request request = {
+	struct clv_client_lease_request request = {
 		.name = want->lease,
-		.device = want->device,
 		.command = want->units.resource ? want->units.resource : want->device,
-		.share_ppm = want->share_ppm,
 		.memory_bytes = want->memory_bytes,
 		.keep = true,
 		.admit = "socket",
 	};
+	const char *devices[CLV_KUBE_LIST_MAX];
+	char names[CLV_KUBE_DEVICES_MAX];
 
+	snprintf(names, sizeof(names), "%s", want->device);
+	request.n_devices = split(names, devices);
+	request.devices = devices;
+	/* Of several each is whole, which need not be said. */
+	if (request.n_devices < 2) {
+		request.n_devices = 0;
+		request.device = want->device;
+		request.share_ppm = want->share_ppm;
+	}
 	return clv_client_lease_create(client, &request, ret, failure);
 }
 

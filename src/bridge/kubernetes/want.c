@@ -2,6 +2,7 @@
 #include "bridge/kubernetes/want.h"
 
 #include "base/cleanup.h"
+#include "base/crc32.h"
 #include "base/error.h"
 #include "base/units.h"
 
@@ -63,23 +64,21 @@ static int compare_numbers(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static int fail_several(
-	const struct clv_kube_resource *resource, size_t n_ids, struct clv_error *err)
+/* What comes one at a time has no numbers of its own. */
+static int take_keys(const struct clv_kube_resource *resource, const char *const *ids,
+	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
 {
-	if (resource->kind == CLV_KUBE_OF_ONE)
-		return clv_error_set(err, -EINVAL,
-			"a container has one %s at most: ask for a larger one, or for "
-			"several containers",
-			resource->name);
-	return clv_error_set(err, -EINVAL,
-		"no device has %zu of %s left, and a container's are of one device: ask "
-		"for "
-		"less",
-		n_ids, resource->name);
+	for (size_t i = 0; i < n_ids; i++) {
+		if (ids[i][0] == '\0' || strlen(ids[i]) >= CLV_KUBE_KEY_MAX)
+			return clv_error_set(err, -EINVAL, "%s has no id '%.80s'",
+				resource->name, ids[i]);
+		units->numbers[units->n++] = clv_crc32(0, ids[i], strlen(ids[i]));
+	}
+	return 0;
 }
 
 /* All of them have the key of the first. */
-static int take_ids(const struct clv_kube_resource *resource, const char *const *ids,
+static int take_units(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
 {
 	char first[CLV_KUBE_KEY_MAX] = "", key[CLV_KUBE_KEY_MAX];
@@ -91,9 +90,25 @@ static int take_ids(const struct clv_kube_resource *resource, const char *const 
 		if (i == 0)
 			memcpy(first, key, sizeof(first));
 		else if (strcmp(first, key) != 0)
-			return fail_several(resource, n_ids, err);
+			return clv_error_set(err, -EINVAL,
+				"no device has %zu of %s left, and a container's are of "
+				"one device: ask for less",
+				n_ids, resource->name);
 		units->n++;
 	}
+	units->key = clv_kube_keep_text(first);
+	return 0;
+}
+
+static int take_ids(const struct clv_kube_resource *resource, const char *const *ids,
+	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
+{
+	bool is_of_ones = resource->kind == CLV_KUBE_OF_ONE;
+	int r = is_of_ones ? take_keys(resource, ids, n_ids, units, err)
+			   : take_units(resource, ids, n_ids, units, err);
+
+	if (r < 0)
+		return r;
 	qsort(units->numbers, n_ids, sizeof(uint32_t), compare_numbers);
 	for (size_t i = 1; i < n_ids; i++) {
 		if (units->numbers[i] == units->numbers[i - 1])
@@ -101,7 +116,8 @@ static int take_ids(const struct clv_kube_resource *resource, const char *const 
 				resource->name);
 	}
 	units->resource = clv_kube_keep_text(resource->name);
-	units->key = clv_kube_keep_text(first);
+	if (is_of_ones)
+		units->key = clv_kube_keep_text("");
 	return units->resource && units->key
 		       ? 0
 		       : clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);
@@ -114,15 +130,53 @@ static void size_lease(struct clv_kube_want *want,
 
 	if (resource->kind == CLV_KUBE_OF_MEMORY)
 		want->memory_bytes = n * resource->unit_bytes;
+	else if (resource->kind == CLV_KUBE_OF_ONE)
+		want->share_ppm = CLV_PPM;
 	else
 		want->share_ppm = (uint32_t)(n * CLV_PPM / source->n_units);
+}
+
+/* The devices of several ids; "": one of them is not there. */
+static const char *name_devices(
+	const struct clv_kube_resource *resource, const char *const *ids, size_t n_ids)
+{
+	char names[CLV_KUBE_DEVICES_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_ids; i++) {
+		const struct clv_kube_source *source =
+			clv_kube_find_key(resource, ids[i]);
+
+		if (!source || n + strlen(source->device) + 2 > sizeof(names))
+			return "";
+		n += (size_t)sprintf(names + n, n > 0 ? ",%s" : "%s", source->device);
+	}
+	return clv_kube_keep_text(names);
+}
+
+/* Where the ids are, and how much that is. */
+static void find_device(struct clv_kube_want *want,
+	const struct clv_kube_resource *resource, const char *const *ids, size_t n_ids)
+{
+	const struct clv_kube_source *source;
+
+	want->device = "";
+	if (resource->kind == CLV_KUBE_OF_ONE) {
+		want->device = name_devices(resource, ids, n_ids);
+		size_lease(want, resource, NULL);
+		return;
+	}
+	source = clv_kube_find_key(resource, want->units.key);
+	if (!source || want->units.numbers[n_ids - 1] >= source->n_units)
+		return;
+	want->device = clv_kube_keep_text(source->device);
+	size_lease(want, resource, source);
 }
 
 int clv_kube_want_know(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_want *ret, struct clv_error *err)
 {
 	struct clv_kube_want want = {};
-	const struct clv_kube_source *source;
 	int r;
 
 	if (n_ids == 0)
@@ -135,12 +189,7 @@ int clv_kube_want_know(const struct clv_kube_resource *resource, const char *con
 		clv_kube_want_clear(&want);
 		return r;
 	}
-	want.device = "";
-	source = clv_kube_find_key(resource, want.units.key);
-	if (source && want.units.numbers[n_ids - 1] < source->n_units) {
-		want.device = clv_kube_keep_text(source->device);
-		size_lease(&want, resource, source);
-	}
+	find_device(&want, resource, ids, n_ids);
 	if (!want.device) {
 		clv_kube_want_clear(&want);
 		return clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);

@@ -10,9 +10,11 @@ struct clv_error;
 
 #define CLV_KUBE_LEASE_PREFIX "k8s-"
 #define CLV_KUBE_LEASE_MAX 48
+#define CLV_KUBE_DEVICES_MAX 4096 /* names with commas between them */
 
-/* Some units of one source.  There are many of these and few texts in them, so that the
- * texts are there once, for good. */
+/* Some units of one source, or of what comes one at a time: a number made of each key.
+ * There are many of these and few texts in them, so that the texts are there once, for
+ * good. */
 struct clv_kube_units {
 	const char *resource, *key; /* NULL: no units */
 	uint32_t *numbers;          /* ascending */
@@ -25,8 +27,9 @@ struct clv_kube_want {
 	/* No two leases that live have a unit in common. */
 	struct clv_kube_units units;
 	struct clv_kube_units
-		memory;        /* of a share that has memory of its own; else none */
-	const char *device;    /* "": it is not there at present.  Once, as those */
+		memory; /* of a share that has memory of its own; else none */
+	/* "": it is not there at present; "gpu0,gpu2": several.  Once, as those. */
+	const char *device;
 	uint32_t share_ppm;    /* 0: what the memory is of the device */
 	uint64_t memory_bytes; /* 0: the share of the device's */
 };
@@ -34,7 +37,8 @@ struct clv_kube_want {
 /* The text, as it stays.  The loop's thread alone. */
 const char *clv_kube_keep_text(const char *text);
 
-/* -EINVAL: no such ids, or of several devices; the message is for who wrote the pod. */
+/* -EINVAL: no such ids, or units of several devices; the message is for who wrote the
+ * pod. */
 int clv_kube_want_make(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_want *ret, struct clv_error *err);
 /* The same of ids that may be of devices that are not there at present: then device is
