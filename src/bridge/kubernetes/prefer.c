@@ -100,27 +100,21 @@ static uint32_t source_wanted(const struct clv_kube_resource *resource,
 	return UINT32_MAX;
 }
 
-static bool is_must(const char *id, const char *const *must, size_t n_must)
-{
-	for (size_t i = 0; i < n_must; i++) {
-		if (strcmp(id, must[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 struct choice {
-	const char *const *available;
-	const char *const *must;
-	size_t n_must, n_wanted, n_taken;
+	const struct source_of_id *musts; /* sorted */
+	size_t n_musts, n_wanted, n_taken;
 	uint32_t *indexes;
 };
+
+static bool is_must(const struct choice *choice, const struct source_of_id *id)
+{
+	return bsearch(id, choice->musts, choice->n_musts, sizeof(*id), compare);
+}
 
 static void take_musts(struct choice *choice, const struct source_of_id *ids, size_t n)
 {
 	for (size_t i = 0; i < n && choice->n_taken < choice->n_wanted; i++) {
-		if (is_must(choice->available[ids[i].index], choice->must,
-			    choice->n_must))
+		if (is_must(choice, &ids[i]))
 			choice->indexes[choice->n_taken++] = ids[i].index;
 	}
 }
@@ -129,34 +123,44 @@ static void take_from(
 	struct choice *choice, const struct source_of_id *ids, size_t n, uint32_t source)
 {
 	for (size_t i = 0; i < n && choice->n_taken < choice->n_wanted; i++) {
-		if (ids[i].source == source && !is_must(choice->available[ids[i].index],
-						       choice->must, choice->n_must))
+		if (ids[i].source == source && !is_must(choice, &ids[i]))
 			choice->indexes[choice->n_taken++] = ids[i].index;
 	}
+}
+
+/* Of each id where it is from, sorted; NULL without memory. */
+static struct source_of_id *resolve(
+	const struct clv_kube_resource *resource, const char *const *names, size_t n)
+{
+	struct source_of_id *ids = calloc(n + 1, sizeof(*ids));
+
+	for (uint32_t i = 0; ids && i < n; i++) {
+		const struct clv_kube_source *source =
+			clv_kube_find_id(resource, names[i], &ids[i].unit);
+
+		ids[i].source = source_index(resource, source);
+		ids[i].index = i;
+	}
+	if (ids)
+		qsort(ids, n, sizeof(*ids), compare);
+	return ids;
 }
 
 size_t clv_kube_prefer(const struct clv_kube_resource *resource,
 	const char *const *available, size_t n_available, const char *const *must,
 	size_t n_must, size_t n_wanted, const char *near, uint32_t *ret_indexes)
 {
-	_cleanup_free_ struct source_of_id *ids = calloc(n_available + 1, sizeof(*ids));
+	_cleanup_free_ struct source_of_id *ids =
+		resolve(resource, available, n_available);
+	_cleanup_free_ struct source_of_id *musts = resolve(resource, must, n_must);
 	_cleanup_free_ uint32_t *n_free = calloc(resource->n + 1, sizeof(*n_free));
-	struct choice choice = {.available = available,
-		.must = must,
-		.n_must = n_must,
+	struct choice choice = {.musts = musts,
+		.n_musts = n_must,
 		.n_wanted = n_wanted < n_available ? n_wanted : n_available,
 		.indexes = ret_indexes};
 
-	if (!ids || !n_free)
+	if (!ids || !musts || !n_free)
 		return 0;
-	for (uint32_t i = 0; i < n_available; i++) {
-		const struct clv_kube_source *source =
-			clv_kube_find_id(resource, available[i], &ids[i].unit);
-
-		ids[i].source = source_index(resource, source);
-		ids[i].index = i;
-	}
-	qsort(ids, n_available, sizeof(*ids), compare);
 	count(ids, n_available, n_free);
 	take_musts(&choice, ids, n_available);
 	while (choice.n_taken < choice.n_wanted) {

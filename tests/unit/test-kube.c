@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What cleave-kubelet makes of ids, quantities and texts. */
+#include "base/error.h"
+#include "bridge/kubernetes/kubeconfig.h"
+#include "bridge/kubernetes/pair.h"
+#include "bridge/kubernetes/quantity.h"
+#include "bridge/kubernetes/want.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct clv_kube_source sources[] = {
+	{.key = "a", .device = "gpu0", .whole = "gpu0", .n_units = 100},
+	{.key = "b", .device = "gpu1", .whole = "gpu1", .n_units = 100},
+};
+static const struct clv_kube_resource shares = {
+	.name = "x/share", .kind = CLV_KUBE_OF_SHARE, .sources = sources, .n = 2};
+static const struct clv_kube_resource memory = {.name = "x/memory",
+	.kind = CLV_KUBE_OF_MEMORY,
+	.unit_bytes = 1 << 20,
+	.sources = sources,
+	.n = 2};
+
+static void test_quantities(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t value;
+	} good[] = {{"0", 0}, {"30", 30}, {"8Gi", UINT64_C(8) << 30}, {"1.5k", 1500},
+		{"250m", 1}, {"1e3", 1000}, {"80Gi", UINT64_C(80) << 30}};
+	static const char *const bad[] = {
+		"", "x", "-1", "1Pi ", "nan", "inf", "0x10", "1 Gi", "Gi", "1e30", "+1"};
+	uint64_t value;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(clv_kube_parse_quantity(good[i].text, &value), 0);
+		assert_int_equal(value, good[i].value);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(clv_kube_parse_quantity(bad[i], &value), -EINVAL);
+}
+
+static void test_base64(void **state)
+{
+	struct clv_kube_blob blob;
+
+	assert_int_equal(clv_kube_decode_base64("aGVsbG8=", &blob), 0);
+	assert_int_equal(blob.n_bytes, 5);
+	assert_memory_equal(blob.data, "hello", 5);
+	free(blob.data);
+	assert_int_equal(clv_kube_decode_base64("a_b", &blob), -EINVAL);
+}
+
+/* In whatever order the ids come, it is the same lease. */
+static void test_names(void **state)
+{
+	static const char *const one[] = {"a::3", "a::1", "a::2"};
+	static const char *const same[] = {"a::1", "a::2", "a::3"};
+	static const char *const other[] = {"a::1", "a::2", "a::4"};
+	static const char *const apart[] = {"b::1", "b::2", "b::3"};
+	struct clv_kube_want w[4];
+
+	assert_int_equal(clv_kube_want_make(&shares, one, 3, &w[0], NULL), 0);
+	assert_int_equal(clv_kube_want_make(&shares, same, 3, &w[1], NULL), 0);
+	assert_int_equal(clv_kube_want_make(&shares, other, 3, &w[2], NULL), 0);
+	assert_int_equal(clv_kube_want_make(&shares, apart, 3, &w[3], NULL), 0);
+	assert_string_equal(w[0].lease, w[1].lease);
+	assert_string_not_equal(w[0].lease, w[2].lease);
+	assert_int_equal(w[0].share_ppm, 30000);
+	assert_true(clv_kube_want_overlaps(&w[0], &w[2]));
+	assert_false(clv_kube_want_overlaps(&w[0], &w[3]));
+	for (size_t i = 0; i < 4; i++)
+		clv_kube_want_clear(&w[i]);
+}
+
+static void test_wrong_ids(void **state)
+{
+	static const char *const wrong[][2] = {{"a::1", "b::1"}, {"a::1", "a::1"},
+		{"a::1", "a::x"}, {"a::1", "a"}, {"a::1", "a::100"}, {"c::1", "c::2"}};
+	struct clv_kube_want want;
+	struct clv_error err;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_true(clv_kube_want_make(&shares, wrong[i], 2, &want, &err) < 0);
+		assert_true(err.msg[0] != '\0');
+	}
+	/* Of a device that is not there its name is known. */
+	assert_int_equal(clv_kube_want_know(&shares, wrong[5], 2, &want, NULL), 0);
+	assert_string_equal(want.device, "");
+	clv_kube_want_clear(&want);
+}
+
+static struct clv_kube_want make(const struct clv_kube_resource *resource, const char *id)
+{
+	struct clv_kube_want want;
+
+	assert_int_equal(clv_kube_want_make(resource, &id, 1, &want, NULL), 0);
+	return want;
+}
+
+static void test_pairs(void **state)
+{
+	struct clv_kube_want share = make(&shares, "a::1"), bytes = make(&memory, "a::7");
+	struct clv_kube_want both;
+	struct clv_kube_pair pair = {};
+
+	assert_int_equal(clv_kube_pair_take(&pair, &bytes, true, &both, NULL), 0);
+	assert_string_equal(clv_kube_pair_device(&pair, false), "gpu0");
+	assert_null(clv_kube_pair_device(&pair, true));
+	assert_int_equal(clv_kube_pair_take(&pair, &share, false, &both, NULL), 1);
+	assert_int_equal(both.share_ppm, 10000);
+	assert_int_equal(both.memory_bytes, 1 << 20);
+	clv_kube_want_clear(&both);
+	share = make(&shares, "a::1");
+	bytes = make(&memory, "b::7");
+	assert_int_equal(clv_kube_pair_take(&pair, &share, false, &both, NULL), 0);
+	assert_int_equal(clv_kube_pair_take(&pair, &bytes, true, &both, NULL), -EBUSY);
+	assert_null(clv_kube_pair_device(&pair, true));
+	clv_kube_pair_clear(&pair);
+}
+
+/* Of 10 on a and 4 on b, three come from b, five from a, and what must be is there. */
+static void test_preference(void **state)
+{
+	char texts[14][8];
+	const char *ids[14], *const must[] = {"a::9"};
+	uint32_t indexes[14];
+
+	for (unsigned i = 0; i < 14; i++) {
+		snprintf(
+			texts[i], sizeof(texts[i]), "%s::%u", i < 10 ? "a" : "b", i % 10);
+		ids[i] = texts[i];
+	}
+	assert_int_equal(clv_kube_prefer(&shares, ids, 14, NULL, 0, 3, NULL, indexes), 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(ids[indexes[i]][0], 'b');
+	assert_int_equal(clv_kube_prefer(&shares, ids, 14, NULL, 0, 5, NULL, indexes), 5);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(ids[indexes[i]][0], 'a');
+	assert_int_equal(
+		clv_kube_prefer(&shares, ids, 14, NULL, 0, 3, "gpu0", indexes), 3);
+	assert_int_equal(ids[indexes[0]][0], 'a');
+	assert_int_equal(clv_kube_prefer(&shares, ids, 14, must, 1, 3, NULL, indexes), 3);
+	assert_string_equal(ids[indexes[0]], "a::9");
+	assert_int_equal(ids[indexes[1]][0], 'a');
+	assert_string_not_equal(ids[indexes[1]], "a::9");
+	assert_int_equal(
+		clv_kube_prefer(&shares, ids, 14, NULL, 0, 99, NULL, indexes), 14);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_quantities),
+		cmocka_unit_test(test_base64),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_wrong_ids),
+		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_preference),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
