@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint64_t hash_of(const char *name)
+uint64_t clv_names_hash(const char *name)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -12,6 +12,14 @@ static uint64_t hash_of(const char *name)
 		hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
 	hash = (hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15);
 	hash ^= hash >> 29;
+	return hash;
+}
+
+/* 0 is empty. */
+static uint64_t hash_of(const char *name)
+{
+	uint64_t hash = clv_names_hash(name);
+
 	return hash ? hash : 1;
 }
 

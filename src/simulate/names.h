@@ -13,6 +13,9 @@ struct clv_names {
 	size_t n_hashes, n_slots;
 };
 
+/* A hash of all 64 bits, the same in every run. */
+uint64_t clv_names_hash(const char *name);
+
 /* 1: new; 0: it was there; -ENOMEM. */
 int clv_names_add(struct clv_names *names, const char *name);
 void clv_names_done(struct clv_names *names);

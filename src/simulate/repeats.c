@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "simulate/names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,13 +24,7 @@ struct clv_repeats_chunk {
 /* 44 bits, of which the upper ones are the bucket. */
 static uint64_t hash_of(const char *name)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-	hash = (hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15);
-	hash ^= hash >> 29;
-	return hash & ((UINT64_C(1) << BUCKET_BITS) * N_BUCKETS - 1);
+	return clv_names_hash(name) & ((UINT64_C(1) << BUCKET_BITS) * N_BUCKETS - 1);
 }
 
 int clv_repeats_add(struct clv_repeats *repeats, const char *name)

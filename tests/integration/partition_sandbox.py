@@ -146,6 +146,20 @@ class WithAgent(Sandbox):
             shutil.copy(os.path.join(self.NODES, os.path.basename(path)), path)
         return self.cleave("--sim", path, *arguments)
 
+    def start(self, node, *arguments):
+        """A program that runs until it is told to end; its lease is there on return."""
+        n = len(self.leases(node))
+        program = subprocess.Popen(
+            [Paths.cleave, "--sim", os.path.join(self.folder, node + ".yaml"), "run", *arguments,
+             "--", "sleep", "60"], env=self.env)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.terminate)
+        self.assertTrue(wait_until(lambda: len(self.leases(node)) > n))
+        return program
+
+    def leases(self, node):
+        return json.loads(self.on(node, "ps", "-o", "json").stdout)["items"]
+
 
 class WithDouble(Sandbox):
     """A double that answers by a script."""

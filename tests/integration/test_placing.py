@@ -7,9 +7,8 @@ usage: test_placing.py CLEAVE CLEAVED [TEST...]
 """
 import json
 import os
-import subprocess
 
-from cli_sandbox import Paths, wait_until
+from cli_sandbox import wait_until
 from partition_sandbox import WithAgent, run_tests
 
 
@@ -21,18 +20,9 @@ class Placing(WithAgent):
                 for row in json.loads(result.stdout)["items"]]
 
     def start(self, node, *arguments):
-        """A program that runs until it is told to end; on which devices its lease is."""
-        n = len(self.leases(node))
-        program = subprocess.Popen(
-            [Paths.cleave, "--sim", os.path.join(self.folder, node + ".yaml"), "run", *arguments,
-             "--", "sleep", "60"], env=self.env)
-        self.addCleanup(program.wait)
-        self.addCleanup(program.terminate)
-        self.assertTrue(wait_until(lambda: len(self.leases(node)) > n))
+        """On which devices the lease of a program is that runs until it is told to end."""
+        super().start(node, *arguments)
         return [device["name"] for device in self.leases(node)[-1]["devices"]]
-
-    def leases(self, node):
-        return json.loads(self.on(node, "ps", "-o", "json").stdout)["items"]
 
     def apply(self, node, layout):
         path = os.path.join(self.NODES, "layouts", layout + ".yaml")

@@ -27,20 +27,6 @@ class Several(WithAgent):
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout.strip().split(",")
 
-    def start(self, node, *arguments):
-        """A program that runs until it is told to end; its lease is there on return."""
-        n = len(self.leases(node))
-        program = subprocess.Popen(
-            [Paths.cleave, "--sim", os.path.join(self.folder, node + ".yaml"), "run", *arguments,
-             "--", "sleep", "60"], env=self.env)
-        self.addCleanup(program.wait)
-        self.addCleanup(program.terminate)
-        self.assertTrue(wait_until(lambda: len(self.leases(node)) > n))
-        return program
-
-    def leases(self, node):
-        return json.loads(self.on(node, "ps", "-o", "json").stdout)["items"]
-
     def names(self, node):
         return [[d["name"] for d in lease["devices"]] for lease in self.leases(node)]
 

@@ -45,8 +45,8 @@ def pod(name, *containers):
                                     for i, each in enumerate(containers)]}}
 
 
-class Case(unittest.TestCase):
-    options = ()
+class WithServer(unittest.TestCase):
+    """An API server's double, and how it is reached."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="cleave-extender-")
@@ -55,6 +55,11 @@ class Case(unittest.TestCase):
         self.addCleanup(self.api.close)
         self.config = os.path.join(self.folder, "kubeconfig")
         self.api.kubeconfig(self.config)
+
+
+class Case(WithServer):
+    def setUp(self):
+        super().setUp()
         self.start()
 
     def start(self, *options):
@@ -238,15 +243,7 @@ class ManyPods(Case):
         self.assertLess(sum(free.values()), 3000, "and most of it is given")
 
 
-class Tls(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="cleave-extender-")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.api = ApiServer()
-        self.addCleanup(self.api.close)
-        self.config = os.path.join(self.folder, "kubeconfig")
-        self.api.kubeconfig(self.config)
-
+class Tls(WithServer):
     def path(self, name):
         return os.path.join(self.folder, name)
 

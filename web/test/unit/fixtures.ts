@@ -14,7 +14,7 @@ export const device = (name: string, more: Partial<Device> = {}): Device => ({
 export const lease = (name: string, on: string, more: Partial<Lease> = {}): Lease => ({
   id: `l${name}`, name, tenant: "bob", uid: 1000, device: on, state: "active", share: 0.5,
   cap: null, memory_bytes: 10 * GIB, class: "normal", overcommit: false, queue_position: null,
-  created_at: "2026-01-31T12:00:00.000Z", holder_pid: 42, command: "python3", share_used: 0,
+  created_at: "2026-01-31T12:00:00.000Z", holder_pid: 42, kept: false, command: "python3", share_used: 0,
   held_seconds: 0, busy_seconds: 0, throttled_seconds: 0, waited_seconds: 0, turns: 0,
   revocations: 0, memory_used_bytes: 0, refusals: 0, waiting: false, holding: false, in: null,
   partition: null, devices: [{ name: on }], processes: [], ...more,
