@@ -159,6 +159,11 @@ static int find_owner(struct clv_request *request, const struct clv_lease_reques
 {
 	int pidfd, r;
 
+	if (wanted->admit == CLV_ADMIT_SOCKET && request->caller.scope != CLV_SCOPE_ADMIN)
+		return clv_error_set(err, -EPERM,
+			"only an admin can mount the socket of such a lease for others: "
+			"ask "
+			"one, or start an agent of your own");
 	if (wanted->has_user)
 		return find_user(request, wanted->user, ret, ret_caller, err);
 	r = clv_process_of_socket(request->fd, ret, &pidfd, err);

@@ -130,8 +130,9 @@ class Others(SystemCase):
         self.refused(join(user, other.pid), 403, "not_permitted", str(other.pid))
         self.assertEqual(join(user, user.pid)[0], 200)
         self.assertEqual(user.do("attach", socket=lease["socket"])["status"], 0)
-        self.refused(user.request("POST", "/v1/leases", {
-            "share": .1, "keep": True, "user": 0}), 403, "not_permitted")
+        for more in ({"user": 0}, {"admit": "socket"}):
+            self.refused(user.request("POST", "/v1/leases", {
+                "share": .1, "keep": True, **more}), 403, "not_permitted", "admin")
         self.assertEqual(other.request("DELETE", "/v1/leases/a?force=true")[0], 404)
         self.assertEqual(self.agent.request("DELETE", "/v1/leases/a?force=true")[0], 204)
 
