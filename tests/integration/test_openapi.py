@@ -86,6 +86,7 @@ class Document(ApiCase):
 
     def use_partitions(self):
         self.ask("GET", "/v1/node", status=200)
+        self.ask("GET", "/v1/shares", status=200)
         self.ask("GET", "/v1/profiles", status=200)
         self.ask("GET", "/v1/profiles?device=gpu0", status=200)
         self.ask("GET", "/v1/layout", status=200)
