@@ -415,23 +415,26 @@ void clv_arbiter_show_used(const struct clv_arbiter_lease *lease, double share_u
 	atomic_store(&lease->pages.control->share_used_ppm, (uint32_t)(share_used * 1e6));
 }
 
+void clv_arbiter_close_slot_at(struct clv_arbiter *arbiter,
+	struct clv_arbiter_lease *lease, uint32_t slot, uint64_t now_ns)
+{
+	if (slot >= CLV_SLOTS || !slot_is_open(lease, slot))
+		return;
+	/* What it says of its busy time goes with it. */
+	clv_turns_charge(arbiter, now_ns);
+	clear_slot(lease->pages.report, slot);
+	clv_preempt_forget(lease, slot);
+	lease->open_slots[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
+	lease->n_slots--;
+	lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
+	lease->rung = true;
+}
+
 void clv_arbiter_close_slot(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint32_t slot)
 {
-	uint64_t now_ns;
-
 	lock(arbiter);
-	if (slot < CLV_SLOTS && slot_is_open(lease, slot)) {
-		/* What it says of its busy time goes with it. */
-		now_ns = clv_clock_ns();
-		clv_turns_charge(arbiter, now_ns);
-		clear_slot(lease->pages.report, slot);
-		clv_preempt_forget(lease, slot);
-		lease->open_slots[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
-		lease->n_slots--;
-		lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
-		lease->rung = true;
-	}
+	clv_arbiter_close_slot_at(arbiter, lease, slot, clv_clock_ns());
 	unlock(arbiter);
 	kick(arbiter);
 }

@@ -121,6 +121,10 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns);
 /* Brings the account up to now_ns. */
 void clv_turns_charge(struct clv_arbiter *arbiter, uint64_t now_ns);
 
+/* clv_arbiter_close_slot() with the lock held, at a time of the caller's. */
+void clv_arbiter_close_slot_at(struct clv_arbiter *arbiter,
+	struct clv_arbiter_lease *lease, uint32_t slot, uint64_t now_ns);
+
 /* The lease loses the device for good; charges what it held. */
 void clv_turns_forget(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);

@@ -142,7 +142,7 @@ static void reopen(struct world *world, uint64_t where)
 	struct clv_arbiter_lease *lease = world->leases[where % N_LIARS];
 	uint32_t slot = where / N_LIARS % N_SLOTS, got;
 
-	clv_arbiter_close_slot(&world->arbiter, lease, slot);
+	clv_arbiter_close_slot_at(&world->arbiter, lease, slot, world->now_ns);
 	if (where & 0x80)
 		return;
 	CLV_MUST(clv_arbiter_open_slot(&world->arbiter, lease, slot, &got, NULL) == 0);

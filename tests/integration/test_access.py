@@ -23,6 +23,7 @@ MATRIX = {
     "POST /v1/devices/{device}/drain": ADMIN, "POST /v1/devices/{device}/uncordon": ADMIN,
     "GET /v1/leases": ALL, "POST /v1/leases": CHANGE, "GET /v1/leases/{lease}": ALL,
     "PATCH /v1/leases/{lease}": CHANGE, "DELETE /v1/leases/{lease}": CHANGE,
+    "POST /v1/leases/{lease}/holders": CHANGE, "GET /v1/shares": ALL,
     "GET /v1/events": ALL, "GET /v1/events/stream": ALL, "GET /v1/node": ALL,
     "POST /v1/plan": ALL, "POST /v1/apply": ADMIN, "GET /v1/layout": ALL,
     "PUT /v1/layout": ADMIN, "GET /v1/profiles": ALL, "POST /v1/partitions": ADMIN,
