@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/mounts.h"
 #include "base/paths.h"
 
 #include <assert.h>
@@ -246,60 +247,27 @@ static int unshare_mounts(struct clv_error *err)
 	return r;
 }
 
-/* In a chroot the root is a folder inside a mount that has no name here: all that can be
- * named is made a slave, and bind_inside() looks whether the rest is shared. */
-static int make_slaves_of_chroot(struct clv_error *err)
-{
-	FILE *mounts = fopen("/proc/self/mountinfo", "re");
-	char point[CLV_NAMESPACE_PATH_MAX];
-
-	if (!mounts)
-		return clv_error_errno(err, errno, "reading the list of mounts");
-	while (fscanf(mounts, "%*s %*s %*s %*s %4095s%*[^\n]", point) == 1)
-		mount(NULL, point, NULL, MS_SLAVE, NULL);
-	fclose(mounts);
-	return 0;
-}
-
 static int leave_mounts(struct clv_error *err)
 {
 	int r = unshare_mounts(err);
 
-	if (r < 0)
-		return r;
-	/* Mounts made outside go on appearing inside, never the other way. */
-	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0)
-		return 0;
-	if (errno == EINVAL)
-		return make_slaves_of_chroot(err);
-	return clv_error_errno(err, errno, "mount");
+	return r < 0 ? r : clv_mounts_make_slaves(err);
 }
 
-/* A mount that is to be made.  The folder of `to` is opened before the caller's namespace
- * is left. */
-struct bind {
-	const char *from, *to;
-	int folder_fd;
-};
-
 struct binds {
-	struct bind items[2 + CLV_PRELOAD_LIBRARIES_MAX * (1 + CLV_COVER_COPIES_MAX)];
+	struct clv_bind items[2 + CLV_PRELOAD_LIBRARIES_MAX * (1 + CLV_COVER_COPIES_MAX)];
 	size_t n;
 };
 
 static void add_bind(struct binds *binds, const char *from, const char *to)
 {
-	char folder[CLV_NAMESPACE_PATH_MAX];
-
-	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(to, '/') - to), to);
-	binds->items[binds->n++] =
-		(struct bind){from, to, open(folder, O_PATH | O_CLOEXEC)};
+	binds->items[binds->n++] = clv_bind_make(from, to);
 }
 
 static void close_binds(struct binds *binds)
 {
 	while (binds->n > 0)
-		close(binds->items[--binds->n].folder_fd);
+		clv_bind_done(&binds->items[--binds->n]);
 }
 
 static void add_cover(struct binds *binds, const struct clv_cover *cover)
@@ -332,29 +300,6 @@ void clv_namespace_each(const struct clv_namespace *ns,
 	close_binds(&binds);
 }
 
-/* What is mounted on it, or what is underneath, as the namespace that its folder was
- * opened in sees it. */
-static bool is_seen_outside(const struct bind *bind)
-{
-	struct stat inside, outside;
-
-	return stat(bind->from, &inside) == 0 &&
-	       fstatat(bind->folder_fd, strrchr(bind->to, '/') + 1, &outside, 0) == 0 &&
-	       inside.st_dev == outside.st_dev && inside.st_ino == outside.st_ino;
-}
-
-static int bind_inside(const struct bind *bind, struct clv_error *err)
-{
-	if (mount(bind->from, bind->to, NULL, MS_BIND | MS_REC, NULL) < 0)
-		return clv_error_errno(
-			err, errno, "mounting %s on %s", bind->from, bind->to);
-	if (!is_seen_outside(bind))
-		return 0;
-	umount2(bind->to, MNT_DETACH);
-	return clv_error_set(err, -EPERM,
-		"a mount on %s would be seen outside of this chroot", bind->to);
-}
-
 static int fail_namespace(const struct clv_error *why, struct clv_error *err)
 {
 	return clv_error_set(err, -EPERM,
@@ -374,7 +319,7 @@ int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err)
 	list_binds(ns, &binds);
 	r = leave_mounts(&why);
 	for (size_t i = 0; r == 0 && i < binds.n; i++)
-		r = bind_inside(&binds.items[i], &why);
+		r = clv_bind_mount(&binds.items[i], &why);
 	close_binds(&binds);
 	if (r < 0)
 		return fail_namespace(&why, err);

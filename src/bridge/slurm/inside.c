@@ -4,44 +4,53 @@
 #include "base/cleanup.h"
 #include "base/cpus.h"
 #include "base/error.h"
+#include "base/mounts.h"
 #include "bridge/slurm/recipe.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
 #define LIST_MAX_BYTES (64u << 10)
 
-static bool has_binds(const struct clv_slurm_recipe *recipe)
+static int mount_all(struct clv_bind *binds, size_t n, struct clv_error *err)
 {
-	for (size_t i = 0; i < recipe->n_steps; i++) {
-		if (recipe->steps[i].kind == CLV_SLURM_BIND)
-			return true;
-	}
-	return false;
+	int r = 0;
+
+	if (unshare(CLONE_NEWNS) < 0)
+		return clv_error_errno(err, errno, "cannot make a mount namespace");
+	if (clv_mounts_make_slaves(err) < 0)
+		return clv_error_prefix(err, "cannot leave the node's mounts");
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = clv_bind_mount(&binds[i], err);
+	return r;
 }
 
 int clv_slurm_inside_mount(const struct clv_slurm_recipe *recipe, struct clv_error *err)
 {
-	if (!has_binds(recipe))
-		return 0;
-	if (unshare(CLONE_NEWNS) < 0)
-		return clv_error_errno(err, errno, "cannot make a mount namespace");
-	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-		return clv_error_errno(err, errno, "cannot leave the node's mounts");
+	_cleanup_free_ struct clv_bind *binds =
+		calloc(recipe->n_steps + 1, sizeof(*binds));
+	size_t n = 0;
+	int r;
+
+	if (!binds)
+		return clv_error_errno(err, ENOMEM, "cannot mount");
+
 	for (size_t i = 0; i < recipe->n_steps; i++) {
 		const struct clv_slurm_step *step = &recipe->steps[i];
 
-		if (step->kind == CLV_SLURM_BIND &&
-			mount(step->value, step->what, NULL, MS_BIND | MS_REC, NULL) < 0)
-			return clv_error_errno(err, errno, "cannot mount %s on %s",
-				step->value, step->what);
+		if (step->kind == CLV_SLURM_BIND)
+			binds[n++] = clv_bind_make(step->value, step->what);
 	}
-	return 0;
+	r = n > 0 ? mount_all(binds, n, err) : 0;
+	while (n > 0)
+		clv_bind_done(&binds[--n]);
+	return r;
 }
 
 static bool is_of_name(const char *entry, size_t n, const char *value)
