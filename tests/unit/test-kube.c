@@ -16,8 +16,16 @@
 #include <cmocka.h>
 
 static struct clv_kube_source sources[] = {
-	{.key = "a", .device = "gpu0", .whole = "gpu0", .n_units = 100},
-	{.key = "b", .device = "gpu1", .whole = "gpu1", .n_units = 100},
+	{.key = "a",
+		.device = "gpu0",
+		.whole = "gpu0",
+		.memory_bytes = 100 << 20,
+		.n_units = 100},
+	{.key = "b",
+		.device = "gpu1",
+		.whole = "gpu1",
+		.memory_bytes = 100 << 20,
+		.n_units = 100},
 };
 static const struct clv_kube_resource shares = {
 	.name = "x/share", .kind = CLV_KUBE_OF_SHARE, .sources = sources, .n = 2};
@@ -125,27 +133,57 @@ static void test_pairs(void **state)
 	clv_kube_pair_clear(&pair);
 }
 
-/* Of 10 on a and 4 on b, three come from b, five from a, and what must be is there. */
+/* Fills texts and ids with the first n units of a and m of b. */
+static void name_units(char (*texts)[8], const char **ids, unsigned n, unsigned m)
+{
+	for (unsigned i = 0; i < n + m; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "%s::%u", i < n ? "a" : "b",
+			i < n ? i : i - n);
+		ids[i] = texts[i];
+	}
+}
+
+/* Where n_wanted of n on a and m on b come from: a letter, and all from there. */
+static char source_of(const struct clv_kube_resource *resource, unsigned n, unsigned m,
+	unsigned n_wanted)
+{
+	char texts[200][8];
+	const char *ids[200];
+	uint32_t indexes[200];
+
+	name_units(texts, ids, n, m);
+	assert_int_equal(
+		clv_kube_prefer(resource, ids, n + m, NULL, 0, n_wanted, NULL, indexes),
+		n_wanted);
+	for (unsigned i = 0; i < n_wanted; i++)
+		assert_int_equal(ids[indexes[i]][0], ids[indexes[0]][0]);
+	return ids[indexes[0]][0];
+}
+
+/* A device that is whole stays so; and of two that are in use the one is taken where what
+ * is left is of use to another of that size, even though the other is fuller. */
+static void test_place(void **state)
+{
+	assert_int_equal(source_of(&shares, 100, 40, 30), 'b');
+	assert_int_equal(source_of(&shares, 40, 100, 30), 'a');
+	assert_int_equal(source_of(&shares, 45, 60, 30), 'b');
+	assert_int_equal(source_of(&shares, 60, 45, 30), 'a');
+	assert_int_equal(source_of(&shares, 60, 45, 50), 'a');
+	assert_int_equal(source_of(&memory, 45, 60, 30), 'b');
+	assert_int_equal(source_of(&memory, 100, 40, 40), 'b');
+}
+
+/* What must be is there, what is near comes first, and of too much all there is. */
 static void test_preference(void **state)
 {
 	char texts[14][8];
 	const char *ids[14], *const must[] = {"a::9"};
 	uint32_t indexes[14];
 
-	for (unsigned i = 0; i < 14; i++) {
-		snprintf(
-			texts[i], sizeof(texts[i]), "%s::%u", i < 10 ? "a" : "b", i % 10);
-		ids[i] = texts[i];
-	}
-	assert_int_equal(clv_kube_prefer(&shares, ids, 14, NULL, 0, 3, NULL, indexes), 3);
-	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(ids[indexes[i]][0], 'b');
-	assert_int_equal(clv_kube_prefer(&shares, ids, 14, NULL, 0, 5, NULL, indexes), 5);
-	for (size_t i = 0; i < 5; i++)
-		assert_int_equal(ids[indexes[i]][0], 'a');
+	name_units(texts, ids, 10, 4);
 	assert_int_equal(
-		clv_kube_prefer(&shares, ids, 14, NULL, 0, 3, "gpu0", indexes), 3);
-	assert_int_equal(ids[indexes[0]][0], 'a');
+		clv_kube_prefer(&shares, ids, 14, NULL, 0, 3, "gpu1", indexes), 3);
+	assert_int_equal(ids[indexes[0]][0], 'b');
 	assert_int_equal(clv_kube_prefer(&shares, ids, 14, must, 1, 3, NULL, indexes), 3);
 	assert_string_equal(ids[indexes[0]], "a::9");
 	assert_int_equal(ids[indexes[1]][0], 'a');
@@ -162,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_wrong_ids),
 		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_preference),
 	};
 

@@ -4,31 +4,22 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/place/fit.h"
-#include "core/place/policy.h"
-#include "core/place/prices.h"
+#include "core/place/singles.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define POLICY "balance"
 #define SHAPES_KEPT 32u
 #define PODS_KEPT 512u
 #define HELD_MAX 4096u
 #define NAME_BYTES 256
 
-struct device {
-	char model[32];
-	uint32_t memory_mib, free_mib;
-	uint16_t free_milli;
-};
-
 struct node {
 	char name[NAME_BYTES];
 	uint64_t version; /* of the object that was read last; 0: it had none */
-	struct device devices[CLV_PLACE_DEVICES_MAX];
+	struct clv_single devices[CLV_PLACE_DEVICES_MAX];
 	size_t n;
 };
 
@@ -78,7 +69,7 @@ static uint32_t number_of(const json_t *object, const char *key, uint32_t most)
 	return value < 0 ? 0 : value > most ? most : (uint32_t)value;
 }
 
-static void read_device(const json_t *item, struct device *ret)
+static void read_device(const json_t *item, struct clv_single *ret)
 {
 	const char *model = json_string_value(json_object_get(item, "model"));
 
@@ -180,19 +171,19 @@ static void drop_held(struct clv_places *places, size_t at)
 }
 
 /* A node that has less free than when the pod was sent there has the pod in it by now. */
-static bool is_in_its_word(const struct held *held, const struct device *device)
+static bool is_in_its_word(const struct held *held, const struct clv_single *device)
 {
 	return device->free_milli + held->milli <= held->then_free_milli;
 }
 
-static void take_off(const struct held *held, struct device *device)
+static void take_off(const struct held *held, struct clv_single *device)
 {
 	device->free_milli -=
 		held->milli < device->free_milli ? held->milli : device->free_milli;
 	device->free_mib -= held->mib < device->free_mib ? held->mib : device->free_mib;
 }
 
-static struct device *device_of(const struct held *held, struct node *node)
+static struct clv_single *device_of(const struct held *held, struct node *node)
 {
 	return held->device < node->n ? &node->devices[held->device] : NULL;
 }
@@ -203,7 +194,7 @@ static void take_held_off(struct clv_places *places, struct node *node)
 {
 	for (size_t i = places->n_held; i-- > 0;) {
 		const struct held *held = &places->held[i];
-		const struct device *device = device_of(held, node);
+		const struct clv_single *device = device_of(held, node);
 
 		if (strcmp(held->node, node->name) == 0 &&
 			(!device || is_in_its_word(held, device)))
@@ -247,143 +238,51 @@ static int take_nodes(struct clv_places *places, const json_t *nodes, uint64_t n
 
 /* Judging. */
 
-/* What a container asks of a device of this size: memory alone is a share of the same
- * size, and a share alone as much of the memory. */
-static struct clv_place_request on_device(
-	const struct clv_place_request *request, const struct device *device)
-{
-	struct clv_place_request on = *request;
-
-	if (on.milli == 0 && device->memory_mib > 0) {
-		uint64_t milli = ((uint64_t)on.device_mib * CLV_PLACE_WHOLE +
-					 device->memory_mib - 1) /
-				 device->memory_mib;
-
-		on.milli =
-			milli > CLV_PLACE_WHOLE ? CLV_PLACE_WHOLE + 1 : (uint16_t)milli;
-	}
-	if (on.device_mib == 0)
-		on.device_mib = (uint32_t)((uint64_t)on.milli * device->memory_mib /
-					   CLV_PLACE_WHOLE);
-	return on;
-}
-
-/* A device as a node of its own in core's fleet, with what is taken of it. */
-static int add_device(struct clv_fleet *fleet, const struct device *device)
-{
-	struct clv_fleet_node_spec spec = {
-		.model = device->model[0] ? device->model : "-",
-		.device_mib = device->memory_mib,
-		.n_devices = 1,
-	};
-	struct clv_place_request taken = {
-		.milli = (uint16_t)(CLV_PLACE_WHOLE - device->free_milli),
-		.device_mib = device->memory_mib - device->free_mib,
-		.n_devices = 1,
-	};
-	struct clv_place_at at = {.devices = 1, .node = fleet->n_nodes};
-	uint32_t lease;
-	int r = clv_fleet_add_node(fleet, &spec, NULL);
-
-	if (r < 0 || (taken.milli == 0 && taken.device_mib == 0))
-		return r;
-	return clv_fleet_take(fleet, &taken, &at, &lease);
-}
-
+/* All devices of the nodes, one after the other. */
 struct judge {
-	const struct clv_place_policy *policy;
-	struct clv_fleet *fleet;
-	struct clv_workload workload;
-	struct clv_frag *frag;
-	struct clv_place_prices prices;
-	struct clv_place_view view;
-	uint32_t *first; /* by node: its first device in the fleet */
+	struct clv_singles *singles;
+	size_t *first; /* by node: its first device in there */
 };
 
 static void judge_done(struct judge *judge)
 {
-	clv_frag_free(judge->frag);
-	clv_workload_done(&judge->workload);
-	clv_fleet_free(judge->fleet);
+	clv_singles_free(judge->singles);
 	free(judge->first);
-}
-
-/* What is expected is what was asked for, and somebody who wants a whole device. */
-static int expect(const struct clv_places *places, struct judge *judge)
-{
-	struct clv_place_request whole = {.milli = CLV_PLACE_WHOLE, .n_devices = 1};
-	uint64_t n = places->n_shapes < SHAPES_KEPT ? places->n_shapes : SHAPES_KEPT;
-	int r = clv_workload_add(&judge->workload, &whole, 1);
-
-	for (uint64_t i = 0; i < n && r >= 0; i++)
-		r = clv_workload_add(&judge->workload, &places->shapes[i], 1);
-	return r;
 }
 
 static int judge_init(const struct clv_places *places, struct node *const *nodes,
 	size_t n_nodes, struct judge *judge)
 {
-	int r;
+	uint64_t n_shapes =
+		places->n_shapes < SHAPES_KEPT ? places->n_shapes : SHAPES_KEPT;
+	_cleanup_free_ struct clv_single *devices = NULL;
+	size_t n = 0;
 
-	*judge = (struct judge){
-		.policy = clv_place_policy_find(POLICY),
-		.fleet = clv_fleet_new(),
-		.first = calloc(n_nodes + 1, sizeof(*judge->first)),
-	};
-	if (!judge->fleet || !judge->first)
+	*judge = (struct judge){.first = calloc(n_nodes + 1, sizeof(*judge->first))};
+	if (!judge->first)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_nodes; i++) {
-		const struct node *node = nodes[i];
-
-		judge->first[i] = judge->fleet->n_nodes;
-		for (size_t k = 0; k < node->n; k++) {
-			r = add_device(judge->fleet, &node->devices[k]);
-			if (r < 0)
-				return r;
-		}
+		judge->first[i] = n;
+		n += nodes[i]->n;
 	}
-	r = expect(places, judge);
-	judge->frag = r < 0 ? NULL : clv_frag_new(judge->fleet, &judge->workload);
-	if (!judge->frag)
+	devices = calloc(n + 1, sizeof(*devices));
+	if (!devices)
 		return -ENOMEM;
-	clv_place_prices_init(&judge->prices, judge->fleet, &judge->workload);
-	judge->view = (struct clv_place_view){
-		.fleet = judge->fleet, .frag = judge->frag, .prices = &judge->prices};
-	return 0;
-}
-
-/* The best device of the node for one container: its number, or -ENOSPC. */
-static int find_device(const struct judge *judge, const struct node *node, uint32_t first,
-	const struct clv_place_request *request, int64_t *ret_score)
-{
-	int best = -ENOSPC;
-
-	for (size_t k = 0; k < node->n; k++) {
-		const struct clv_fleet_node *device = &judge->fleet->nodes[first + k];
-		struct clv_place_request on = on_device(request, &node->devices[k]);
-		int64_t score;
-
-		if (on.milli > CLV_PLACE_WHOLE ||
-			!clv_fit_node(judge->fleet, device, &on))
-			continue;
-		score = judge->policy->score(&judge->view, device, &on);
-		if (best >= 0 && score <= *ret_score)
-			continue;
-		*ret_score = score;
-		best = (int)k;
-	}
-	return best;
+	for (size_t i = 0; i < n_nodes; i++)
+		memcpy(&devices[judge->first[i]], nodes[i]->devices,
+			nodes[i]->n * sizeof(*devices));
+	return clv_singles_new(devices, n, places->shapes, n_shapes, &judge->singles);
 }
 
 /* Seats for all containers; they are given back, for the next node is judged alone. */
 struct seats {
-	int devices[CLV_POD_CONTAINERS_MAX];
+	size_t devices[CLV_POD_CONTAINERS_MAX]; /* of the node */
 	struct clv_place_request on[CLV_POD_CONTAINERS_MAX];
 	size_t n;
 	int64_t score; /* the sum */
 };
 
-static void find_seats(const struct judge *judge, const struct node *node, uint32_t first,
+static void find_seats(const struct judge *judge, const struct node *node, size_t first,
 	const struct clv_pod *pod, struct seats *ret)
 {
 	uint32_t leases[CLV_POD_CONTAINERS_MAX];
@@ -392,20 +291,18 @@ static void find_seats(const struct judge *judge, const struct node *node, uint3
 	for (; ret->n < pod->n_requests; ret->n++) {
 		const struct clv_place_request *request = &pod->requests[ret->n];
 		int64_t score = 0;
-		int at = find_device(judge, node, first, request, &score);
-		struct clv_place_at place = {.devices = 1, .node = first + (uint32_t)at};
+		int at =
+			clv_singles_find(judge->singles, first, node->n, request, &score);
 
-		if (at < 0)
+		if (at < 0 || clv_singles_take(judge->singles, (size_t)at, request,
+				      &leases[ret->n]) < 0)
 			break;
-		ret->on[ret->n] = on_device(request, &node->devices[at]);
-		if (clv_fleet_take(
-			    judge->fleet, &ret->on[ret->n], &place, &leases[ret->n]) < 0)
-			break;
-		ret->devices[ret->n] = at;
+		ret->on[ret->n] = clv_singles_on(judge->singles, (size_t)at, request);
+		ret->devices[ret->n] = (size_t)at - first;
 		ret->score += score;
 	}
 	for (size_t i = ret->n; i-- > 0;)
-		clv_fleet_release(judge->fleet, leases[i]);
+		clv_singles_release(judge->singles, leases[i]);
 }
 
 static void say_why(const struct node *node, const struct clv_pod *pod,
@@ -441,16 +338,16 @@ static void remember(struct clv_places *places, const struct clv_pod *pod)
 	}
 	places->pods[places->n_pods++ % PODS_KEPT] = *pod;
 	for (size_t i = 0; i < pod->n_requests; i++) {
-		struct clv_place_request shape = pod->requests[i];
+		const struct clv_place_request *shape = &pod->requests[i];
 
-		/* As a share of some device: half a workload is better than none. */
-		if (shape.milli > 0)
-			places->shapes[places->n_shapes++ % SHAPES_KEPT] = shape;
+		/* Memory alone is another share on each size of device. */
+		if (shape->milli > 0)
+			places->shapes[places->n_shapes++ % SHAPES_KEPT] = *shape;
 	}
 }
 
-static void give_verdict(const struct judge *judge, const struct node *node,
-	uint32_t first, const struct clv_pod *pod, struct clv_verdict *ret)
+static void give_verdict(const struct judge *judge, const struct node *node, size_t first,
+	const struct clv_pod *pod, struct clv_verdict *ret)
 {
 	struct seats seats;
 
@@ -495,11 +392,11 @@ static void hold_seats(struct clv_places *places, const char *uid, struct node *
 	const struct seats *seats, uint64_t now_ns)
 {
 	for (size_t i = 0; i < seats->n; i++) {
-		struct device *device = &node->devices[seats->devices[i]];
+		struct clv_single *device = &node->devices[seats->devices[i]];
 		struct held *held = &places->held[places->n_held++];
 
 		*held = (struct held){
-			.device = (size_t)seats->devices[i],
+			.device = seats->devices[i],
 			.mib = seats->on[i].device_mib,
 			.milli = seats->on[i].milli,
 			.until_ns = now_ns + CLV_PLACES_HELD_NS,

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kubelet should hand out of what it has.  It shows counts of one resource and no
- * pods, so this is packing: units together on the fullest device that has enough of
- * them, partitions on devices whose other partitions are in use. */
+ * pods: a share goes where core/place would put it, what there is of one thing, memory
+ * or compute, being taken for what there is of the other.  Replicas are spread or
+ * packed, and partitions go to devices whose other partitions are in use. */
 #include "base/cleanup.h"
 #include "bridge/kubernetes/want.h"
+#include "core/place/singles.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define MIB (UINT64_C(1) << 20)
 
 struct source_of_id {
 	uint32_t source; /* index; of no source: UINT32_MAX */
@@ -69,13 +73,71 @@ static uint64_t rank(const struct clv_kube_resource *resource, const uint32_t *n
 	return by_room + ((uint64_t)(n_free[source] < n_wanted) << 32);
 }
 
-static uint32_t choose(const struct clv_kube_resource *resource, const uint32_t *n_free,
-	size_t n_wanted, uint32_t wanted_source)
+/* Thousandths of a device, of all that it has. */
+static uint16_t milli_of(const struct clv_kube_source *source, uint64_t n_units)
+{
+	uint64_t milli = source->n_units
+				 ? (n_units * CLV_PLACE_WHOLE + source->n_units - 1) /
+					   source->n_units
+				 : CLV_PLACE_WHOLE;
+
+	return milli > CLV_PLACE_WHOLE ? CLV_PLACE_WHOLE : (uint16_t)milli;
+}
+
+static struct clv_place_request request_of(
+	const struct clv_kube_resource *resource, size_t n_wanted)
+{
+	struct clv_place_request request = {.n_devices = 1};
+	uint64_t mib = n_wanted * resource->unit_bytes / MIB;
+
+	if (resource->kind == CLV_KUBE_OF_MEMORY)
+		request.device_mib = mib < UINT32_MAX ? (uint32_t)mib : UINT32_MAX;
+	else if (n_wanted <= CLV_KUBE_HUNDREDTHS)
+		request.milli =
+			(uint16_t)(n_wanted * CLV_PLACE_WHOLE / CLV_KUBE_HUNDREDTHS);
+	else
+		request.milli = CLV_PLACE_WHOLE + 1;
+	return request;
+}
+
+static struct clv_single *singles_of(
+	const struct clv_kube_resource *resource, const uint32_t *n_free)
+{
+	struct clv_single *devices = calloc(resource->n + 1, sizeof(*devices));
+
+	for (size_t i = 0; devices && i < resource->n; i++) {
+		uint64_t mib = resource->sources[i].memory_bytes / MIB;
+		uint16_t milli = milli_of(&resource->sources[i], n_free[i]);
+
+		devices[i].memory_mib = (uint32_t)mib;
+		devices[i].free_mib = (uint32_t)(mib * milli / CLV_PLACE_WHOLE);
+		devices[i].free_milli = milli;
+	}
+	return devices;
+}
+
+/* UINT32_MAX: no one device has so much. */
+static uint32_t choose_by_place(
+	const struct clv_kube_resource *resource, const uint32_t *n_free, size_t n_wanted)
+{
+	struct clv_place_request request = request_of(resource, n_wanted);
+	_cleanup_free_ struct clv_single *devices = singles_of(resource, n_free);
+	struct clv_singles *singles;
+	int64_t score;
+	int at;
+
+	if (!devices || clv_singles_new(devices, resource->n, &request, 1, &singles) < 0)
+		return UINT32_MAX;
+	at = clv_singles_find(singles, 0, resource->n, &request, &score);
+	clv_singles_free(singles);
+	return at < 0 ? UINT32_MAX : (uint32_t)at;
+}
+
+static uint32_t choose_by_rank(
+	const struct clv_kube_resource *resource, const uint32_t *n_free, size_t n_wanted)
 {
 	uint32_t best = UINT32_MAX;
 
-	if (wanted_source != UINT32_MAX && n_free[wanted_source] > 0)
-		return wanted_source;
 	for (uint32_t i = 0; i < resource->n; i++) {
 		if (n_free[i] > 0 &&
 			(best == UINT32_MAX ||
@@ -84,6 +146,18 @@ static uint32_t choose(const struct clv_kube_resource *resource, const uint32_t 
 			best = i;
 	}
 	return best;
+}
+
+static uint32_t choose(const struct clv_kube_resource *resource, const uint32_t *n_free,
+	size_t n_wanted, uint32_t wanted_source)
+{
+	uint32_t best = UINT32_MAX;
+
+	if (wanted_source != UINT32_MAX && n_free[wanted_source] > 0)
+		return wanted_source;
+	if (resource->kind == CLV_KUBE_OF_SHARE || resource->kind == CLV_KUBE_OF_MEMORY)
+		best = choose_by_place(resource, n_free, n_wanted);
+	return best == UINT32_MAX ? choose_by_rank(resource, n_free, n_wanted) : best;
 }
 
 static uint32_t source_wanted(const struct clv_kube_resource *resource,

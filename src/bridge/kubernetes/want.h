@@ -55,9 +55,10 @@ void clv_kube_want_clear(struct clv_kube_want *want);
 /* Whether they have a unit in common. */
 bool clv_kube_want_overlaps(const struct clv_kube_want *a, const struct clv_kube_want *b);
 
-/* Which of the ids a container should get: units of one device, partitions of devices
- * that are in use already.  Stores indexes of available, at most n_wanted, and returns
- * how many.  near: a device that is to be preferred, or NULL. */
+/* Which of the ids a container should get: of shares and memory units of the device that
+ * core/place chooses, partitions of devices that are in use already.  Stores indexes of
+ * available, at most n_wanted, and returns how many.  near: a device that is to be
+ * preferred, or NULL. */
 size_t clv_kube_prefer(const struct clv_kube_resource *resource,
 	const char *const *available, size_t n_available, const char *const *must,
 	size_t n_must, size_t n_wanted, const char *near, uint32_t *ret_indexes);
