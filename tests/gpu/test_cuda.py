@@ -13,11 +13,12 @@ import unittest
 from pathlib import Path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "cuda"))
+sys.path[:0] = [os.path.join(HERE, "..", folder) for folder in ("cuda", "integration")]
 
 import cuda_table  # noqa: E402
 import machine  # noqa: E402
 import worlds  # noqa: E402
+from slow import slow  # noqa: E402
 
 VERIFICATION = Path(HERE).parent.parent / "docs/gpu-verification.md"
 
@@ -63,6 +64,7 @@ class OnTheDoubles(unittest.TestCase):
         self.assertIn("memory: not_told: 300 MiB", out)
         self.assertIn("memory: ledger_error: 0, as it should be", out)
 
+    @slow
     def test_benches(self):
         out = self.look("hardware", "gate", "torch")
         for line in ("hardware: turns end by the hardware: ", "gate: turns end by the gate: ",

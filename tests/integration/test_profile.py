@@ -15,6 +15,7 @@ import time
 import unittest
 from pathlib import Path
 
+from slow import slow
 from tenants_case import BUILD, DEEP, Case, Share
 
 # Of bench/, which the line above makes known.
@@ -81,6 +82,7 @@ class Profile(Case):
         self.assertEqual(proposal["memory_bytes"], 16 << 20)
         self.check(report, DEEP, 0.5)
 
+    @slow
     def test_long_bursts(self):
         report = self.profile_tenant(LONG_BURSTS)
         # One a burst, of some forty; fewer where another program keeps it from its processor.
@@ -135,6 +137,7 @@ class Predict(Case):
     """A sample of `./dev bench predict`, within bounds for a machine that others use, too."""
     MOST = 1.3
 
+    @slow
     def test_a_pair(self):
         session = self.session
         habits = {name: [*predict.HABITS[name], "--cal", self.calibration]

@@ -15,6 +15,7 @@ import sys
 import time
 import unittest
 
+from slow import slow
 from tenants_case import BUILD, Case
 
 RISES_IN_S, FALLS_IN_S = 15, 25  # 3 and 10 seconds, a step a second, and a slow machine
@@ -61,6 +62,7 @@ class Demand(Case):
         held = {name: now - before[name] for name, now in self.session.ledger().items()}
         self.assertAlmostEqual(held["moving"] / sum(held.values()), 0.4, delta=0.05)
 
+    @slow
     def test_a_range_outlives_the_agent(self):
         one, other = self.spawn("one", "0.1..0.9"), self.spawn("other", "0.1..0.9")
         self.session.start([one, other])
