@@ -172,11 +172,15 @@ def measure_many(context):
 
 
 def measure_idle(context, agent):
-    seconds = QUICK_IDLE_SECONDS if context.quick else IDLE_SECONDS
-    before = agent.processor_seconds()
+    context.add("agent", "many", "idle_cpu", idle_percent(
+        agent, QUICK_IDLE_SECONDS if context.quick else IDLE_SECONDS), "percent")
+
+
+def idle_percent(program, seconds):
+    """Of one processor."""
+    before = program.processor_seconds()
     time.sleep(seconds)
-    context.add("agent", "many", "idle_cpu",
-                100 * (agent.processor_seconds() - before) / seconds, "percent")
+    return 100 * (program.processor_seconds() - before) / seconds
 
 
 def measure_few(context):

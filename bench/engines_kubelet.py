@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from agent import Agent, percentile
+from agent import Agent, idle_percent, percentile
 
 ROOT = Path(__file__).resolve().parent.parent
 GPUS, CALLS, QUICK_CALLS = 10, 900, 100
@@ -101,11 +101,8 @@ def measure_updates(context, bridge, plugin):
 
 
 def measure_idle(context, bridge):
-    seconds = QUICK_IDLE_SECONDS if context.quick else IDLE_SECONDS
-    before = bridge.processor_seconds()
-    time.sleep(seconds)
-    context.add("engines", "kubelet", "idle_cpu",
-                100 * (bridge.processor_seconds() - before) / seconds, "percent")
+    context.add("engines", "kubelet", "idle_cpu", idle_percent(
+        bridge, QUICK_IDLE_SECONDS if context.quick else IDLE_SECONDS), "percent")
     context.add("engines", "kubelet", "resident", bridge.resident_mb(), "MB")
 
 

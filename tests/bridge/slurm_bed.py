@@ -329,7 +329,11 @@ class Cluster:
                        for node in NODES)
 
     def output(self, job):
-        with open(self.job(job)["StdOut"], encoding="utf-8", errors="replace") as file:
+        """Of a job that ended before it began there is none."""
+        path = self.job(job)["StdOut"]
+        if not os.path.exists(path):
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
 
     def ended(self, job, seconds=30):

@@ -13,6 +13,7 @@ import tenants  # noqa: E402
 
 BUILD = []
 DEEP = ["--kernel", 1000, "--depth", 8]
+REQUESTS = ["--mode", "request", "--kernel", 1000, "--request", 1000, "--hz", 10]
 
 
 class Share:
@@ -26,13 +27,22 @@ class Share:
 
 
 class Case(unittest.TestCase):
+    VENDORS = None  # the machine's own
+
     def setUp(self):
-        self.session = tenants.Session(BUILD[0], True)
+        self.session = tenants.Session(BUILD[0], True, self.VENDORS)
         self.addCleanup(self.session.close)
+        self.prepare()
         self.start_agent()
-        self.calibration = self.session.calibrate()
+        self.calibration = self.calibrate()
         self.holders = []
         self.addCleanup(self.end_holders)
+
+    def prepare(self):
+        pass
+
+    def calibrate(self):
+        return self.session.calibrate()
 
     def start_agent(self):
         """Where `cleave` looks for it, with locks of its own: the device is a processor,
@@ -100,3 +110,22 @@ class Case(unittest.TestCase):
             [self.session.cleave(), "run", "--share", share, "--memory", "16M", "--name",
              name, "--no-namespace", "--", "sleep", "600"], env=self.session.environment))
         self.wait_for(lambda now: name in now, 10, f"there is {name}")
+
+
+class OnDouble(Case):
+    """On a device whose kernels take a millisecond each and no processor: others do not disturb
+    it."""
+
+    def setUp(self):
+        self.VENDORS = Path(BUILD[0]) / "tests/doubles/opencl/vendors"
+        if not any(self.VENDORS.glob("*.icd")):
+            self.skipTest("the double is not built")
+        super().setUp()
+
+    def prepare(self):
+        self.session.environment.update(
+            CLEAVE_DOUBLE_KERNEL_US="1000",
+            CLEAVE_DOUBLE_DEVICE=str(self.session.folder / "device"))
+
+    def calibrate(self):
+        return "0,1"

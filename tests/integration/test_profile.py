@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Right-sizing: `cleave profile` and `cleave advise` of programs on PoCL.
+"""Right-sizing: `cleave profile` and `cleave fit --predict` of programs on PoCL.
 
 usage: test_profile.py BUILD [unittest arguments]
 
@@ -16,14 +16,13 @@ import unittest
 from pathlib import Path
 
 from slow import slow
-from tenants_case import BUILD, DEEP, Case, Share
+from tenants_case import BUILD, DEEP, REQUESTS, Case, OnDouble, Share
 
 # Of bench/, which the line above makes known.
 import predict
 import tenants
 
 LONG_BURSTS = ["--mode", "bursts", "--kernel", 1000, "--burst", 60000, "--idle", 60000]
-REQUESTS = ["--mode", "request", "--kernel", 1000, "--request", 1000, "--hz", 10]
 LEAST, MOST = 0.6, 1.6  # measured over expected
 BLOCK_S = 4
 
@@ -176,22 +175,10 @@ class Predict(Case):
             self.assertIn(message, done.stderr)
 
 
-class PredictOnDouble(Case):
-    """The same on a device whose kernels take time and no processor: nothing else disturbs it, and
-    what is said must be right."""
+class PredictOnDouble(OnDouble):
+    """The same where nothing else disturbs it: what is said must be right."""
     MOST = 1.15
     PAIR = ("long", 0.3), ("train", 0.7)  # kernels of a millisecond, all of them
-
-    def setUp(self):
-        vendors = Path(BUILD[0]) / "tests/doubles/opencl/vendors"
-        if not any(vendors.glob("*.icd")):
-            self.skipTest("the double is not built")
-        self.session = tenants.Session(BUILD[0], True, vendors)
-        self.addCleanup(self.session.close)
-        self.session.environment.update(
-            CLEAVE_DOUBLE_KERNEL_US="1000", CLEAVE_DOUBLE_DEVICE=str(self.session.folder / "device"))
-        self.start_agent()
-        self.calibration = "0,1"
 
     def test_a_pair(self):
         words = [[*predict.HABITS[habit], "--cal", self.calibration] for habit, _ in self.PAIR]
@@ -204,33 +191,6 @@ class PredictOnDouble(Case):
         for said, seen in zip(expected, predict.run_pair(self.session, pair, 2, 2)):
             print(f"{seen:.2f} times as slow, {said:.2f} expected")
             self.assertLess(max(said / seen, seen / said), self.MOST)
-
-
-class Advise(Case):
-    def test_a_wrong_split(self):
-        small, other = self.spawn("small", "0.1"), self.spawn("other", "0.3")
-        large = self.session.spawn(
-            "large", [*REQUESTS, "--cal", self.calibration], Share("0.6"))
-        self.assertEqual(json.loads(self.cleave("advise", "-o", "json").stdout)["items"], [])
-        self.session.start([small, other, large])
-        time.sleep(36)
-        items = json.loads(self.cleave("advise", "-o", "json").stdout)["items"]
-        found = {(item["name"], item["kind"]): item for item in items}
-        self.assertIn(("large", "too_large"), found)
-        self.assertLess(found["large", "too_large"]["proposed"]["share"], 0.4)
-        self.assertIn(("small", "imbalanced"), found)
-        advice = found["small", "imbalanced"]
-        self.assertGreater(advice["proposed"]["share"], 0.5)
-        self.assertIn("while large uses 0.", advice["text"])
-        self.assertGreaterEqual(advice["observed_seconds"], 30)
-        self.assertEqual(advice["confidence"], "low")
-        self.assertEqual(advice["current"]["share"], 0.1)
-        self.assertTrue(all(item["expected_slowdown"] >= 1 for item in items))
-        one = json.loads(self.cleave("advise", "small", "-o", "json").stdout)["items"]
-        self.assertEqual({item["name"] for item in one}, {"small"})
-        table = self.cleave("advise").stdout
-        self.assertIn("too_large", table)
-        self.assertEqual(self.cleave("advise", "nobody").returncode, 64)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`cleave advise` of programs that were given the wrong shares.
+
+usage: test_advise.py BUILD [unittest arguments]
+"""
+import json
+import sys
+import time
+import unittest
+
+from tenants_case import BUILD, REQUESTS, OnDouble, Share
+
+
+class Advise(OnDouble):
+    def test_a_wrong_split(self):
+        small, other = self.spawn("small", "0.1"), self.spawn("other", "0.3")
+        large = self.session.spawn(
+            "large", [*REQUESTS, "--cal", self.calibration], Share("0.6"))
+        self.assertEqual(json.loads(self.cleave("advise", "-o", "json").stdout)["items"], [])
+        self.session.start([small, other, large])
+        time.sleep(36)
+        items = json.loads(self.cleave("advise", "-o", "json").stdout)["items"]
+        found = {(item["name"], item["kind"]): item for item in items}
+        self.assertIn(("large", "too_large"), found)
+        self.assertLess(found["large", "too_large"]["proposed"]["share"], 0.4)
+        self.assertIn(("small", "imbalanced"), found)
+        advice = found["small", "imbalanced"]
+        self.assertGreater(advice["proposed"]["share"], 0.5)
+        self.assertIn("while large uses 0.", advice["text"])
+        self.assertGreaterEqual(advice["observed_seconds"], 30)
+        self.assertEqual(advice["confidence"], "low")
+        self.assertEqual(advice["current"]["share"], 0.1)
+        self.assertTrue(all(item["expected_slowdown"] >= 1 for item in items))
+        one = json.loads(self.cleave("advise", "small", "-o", "json").stdout)["items"]
+        self.assertEqual({item["name"] for item in one}, {"small"})
+        table = self.cleave("advise").stdout
+        self.assertIn("too_large", table)
+        self.assertEqual(self.cleave("advise", "nobody").returncode, 64)
+
+
+if __name__ == "__main__":
+    BUILD.append(sys.argv.pop(1))
+    unittest.main(verbosity=2)
