@@ -13,3 +13,9 @@ def commands(name):
         blocks = BLOCK.findall(file.read())
     return [line[2:] for block in blocks for line in block.splitlines()
             if line.startswith(("# ", "$ "))]
+
+
+def block(name, kind):
+    """The first block of this kind: a file that the reader is to write."""
+    with open(os.path.join(DOCS, name), encoding="utf-8") as file:
+        return re.search(rf"^```{kind}\n(.*?)^```", file.read(), re.M | re.S)[1]

@@ -82,8 +82,8 @@ class Podman:
         return ["--network=none", *LIMITS, *(f"--device={each}" for each in devices),
                 "--rootfs", rootfs]
 
-    def run(self, *program, devices=(), rootfs="/:O", options=()):
-        return self.call("run", "--rm", *options, *self.options(devices, rootfs), *program)
+    def run(self, *program, devices=(), rootfs="/:O", user=0):
+        return self.call("run", "--rm", f"--user={user}", *self.options(devices, rootfs), *program)
 
     def spawn(self, *program, devices=(), rootfs="/:O"):
         return subprocess.Popen(
@@ -99,3 +99,6 @@ class Podman:
 
     def inside(self, name, *program):
         return self.call("exec", name, *program)
+
+    def kill(self, name):
+        return self.call("kill", "--signal=KILL", name)

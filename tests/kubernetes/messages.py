@@ -137,8 +137,66 @@ message NodeUnprepareResourceResponse { string error = 1; }
 message Claim { string namespace = 1; string uid = 2; string name = 3; }
 """
 
+# Of what kubelet asks a container runtime, what a container of one pod takes.
+CRI = """
+syntax = "proto3";
+package runtime.v1;
+service RuntimeService {
+  rpc RunPodSandbox(RunPodSandboxRequest) returns (RunPodSandboxResponse) {}
+  rpc StopPodSandbox(PodSandbox) returns (Empty) {}
+  rpc RemovePodSandbox(PodSandbox) returns (Empty) {}
+  rpc CreateContainer(CreateContainerRequest) returns (CreateContainerResponse) {}
+  rpc StartContainer(Container) returns (Empty) {}
+  rpc StopContainer(Container) returns (Empty) {}
+  rpc ExecSync(ExecSyncRequest) returns (ExecSyncResponse) {}
+}
+message Empty {}
+message PodSandbox { string pod_sandbox_id = 1; }
+message Container { string container_id = 1; int64 timeout = 2; }
+message RunPodSandboxRequest { PodSandboxConfig config = 1; }
+message RunPodSandboxResponse { string pod_sandbox_id = 1; }
+message PodSandboxMetadata { string name = 1; string uid = 2; string namespace = 3; }
+message PodSandboxConfig {
+  PodSandboxMetadata metadata = 1;
+  string log_directory = 3;
+  LinuxPodSandboxConfig linux = 8;
+}
+message LinuxPodSandboxConfig {
+  string cgroup_parent = 1;
+  LinuxSandboxSecurityContext security_context = 2;
+}
+message LinuxSandboxSecurityContext { NamespaceOption namespace_options = 1; }
+enum NamespaceMode { POD = 0; CONTAINER = 1; NODE = 2; }
+message NamespaceOption { NamespaceMode network = 1; NamespaceMode pid = 2; }
+message CreateContainerRequest {
+  string pod_sandbox_id = 1;
+  ContainerConfig config = 2;
+  PodSandboxConfig sandbox_config = 3;
+}
+message CreateContainerResponse { string container_id = 1; }
+message ContainerMetadata { string name = 1; }
+message ImageSpec { string image = 1; }
+message ContainerConfig {
+  ContainerMetadata metadata = 1;
+  ImageSpec image = 2;
+  repeated string command = 3;
+  string log_path = 11;
+  LinuxContainerConfig linux = 15;
+  repeated CDIDevice CDI_devices = 17;
+}
+message CDIDevice { string name = 1; }
+message LinuxContainerConfig { LinuxContainerSecurityContext security_context = 2; }
+message Int64Value { int64 value = 1; }
+message LinuxContainerSecurityContext {
+  NamespaceOption namespace_options = 3;
+  Int64Value run_as_user = 5;
+}
+message ExecSyncRequest { string container_id = 1; repeated string cmd = 2; int64 timeout = 3; }
+message ExecSyncResponse { bytes stdout = 1; bytes stderr = 2; int32 exit_code = 3; }
+"""
+
 TEXTS = {"device_plugin": DEVICE_PLUGIN, "pod_resources": POD_RESOURCES,
-         "registration": REGISTRATION, "dra": DRA}
+         "registration": REGISTRATION, "dra": DRA, "cri": CRI}
 folder = None
 
 

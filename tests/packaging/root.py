@@ -51,16 +51,18 @@ def depends(files):
     return sorted(names - set(OWN) - {""})
 
 
-def make_base(folder, include):
-    """A plain Debian of this machine's release; remade when more has to be in it."""
+def make_base(folder, include, release=None):
+    """A plain Debian, of this machine's release if none is named; remade when more has to be in
+    it."""
+    if not release:
+        release = re.search(r"^VERSION_CODENAME=(\w+)", Path("/etc/os-release").read_text(), re.M)[1]
     marker = Path(folder) / "made-with"
     wanted = " ".join(include)
     if marker.exists() and marker.read_text() == wanted:
         return
     shutil.rmtree(folder, ignore_errors=True)
-    release = re.search(r"^VERSION_CODENAME=(\w+)", Path("/etc/os-release").read_text(), re.M)
     subprocess.run(["debootstrap", "--variant=minbase", f"--include={','.join(include)}",
-                    release[1], folder], check=True, stdin=subprocess.DEVNULL)
+                    release, folder], check=True, stdin=subprocess.DEVNULL)
     marker.write_text(wanted)
 
 
