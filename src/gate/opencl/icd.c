@@ -27,20 +27,36 @@ EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(
 EXPORT void *CL_API_CALL clGetExtensionFunctionAddress(const char *name);
 EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform,
 	cl_platform_info what, size_t room, void *value, size_t *ret_bytes);
-
-static cl_platform_id platforms_found[MAX_PLATFORMS];
-static cl_uint n_platforms_found;
-static bool searched;
+/* cl_khr_icd 2.0.0: a vendor whose table says so is skipped by newer loaders (ocl-icd
+ * 2.3.4 with PoCL 7) if the library has not got these two. */
+EXPORT void *CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(
+	cl_platform_id platform, const char *name);
+EXPORT cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(
+	cl_platform_id platform, void *data);
 
 typedef cl_int(CL_API_CALL *get_platforms_function)(cl_uint, cl_platform_id *, cl_uint *);
 typedef void *(CL_API_CALL *get_address_function)(const char *);
+typedef void *(CL_API_CALL *get_function_function)(cl_platform_id, const char *);
+typedef cl_int(CL_API_CALL *set_data_function)(cl_platform_id, void *);
+
+/* Of the vendor that the platform is of; NULL: it is older than that. */
+struct vendor {
+	get_function_function get_function;
+	set_data_function set_data;
+};
+
+static cl_platform_id platforms_found[MAX_PLATFORMS];
+static struct vendor vendors_found[MAX_PLATFORMS]; /* of the platforms */
+static cl_uint n_platforms_found;
+static bool searched;
 
 static void take_platforms_of(const char *library)
 {
 	void *handle = dlopen(library, RTLD_NOW);
 	get_address_function get_address;
 	get_platforms_function get_platforms;
-	cl_uint n = 0;
+	struct vendor vendor;
+	cl_uint first = n_platforms_found, n = 0;
 
 	if (!handle)
 		return;
@@ -56,6 +72,12 @@ static void take_platforms_of(const char *library)
 		n_platforms_found += n;
 	if (n_platforms_found > MAX_PLATFORMS)
 		n_platforms_found = MAX_PLATFORMS;
+	vendor.get_function = (get_function_function)get_address(
+		"clIcdGetFunctionAddressForPlatformKHR");
+	vendor.set_data =
+		(set_data_function)get_address("clIcdSetPlatformDispatchDataKHR");
+	for (cl_uint i = first; i < n_platforms_found; i++)
+		vendors_found[i] = vendor;
 }
 
 static void read_icd_file(const char *folder, const char *name)
@@ -121,10 +143,49 @@ cl_int CL_API_CALL clIcdGetPlatformIDsKHR(
 	return CL_SUCCESS;
 }
 
+static const struct vendor *vendor_of(cl_platform_id platform)
+{
+	for (cl_uint i = 0; i < n_platforms_found; i++) {
+		if (platforms_found[i] == platform)
+			return &vendors_found[i];
+	}
+	return NULL;
+}
+
+void *CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(
+	cl_platform_id platform, const char *name)
+{
+	const struct vendor *vendor = vendor_of(platform);
+
+	return vendor && vendor->get_function ? vendor->get_function(platform, name)
+					      : NULL;
+}
+
+cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id platform, void *data)
+{
+	const struct vendor *vendor = vendor_of(platform);
+
+	return vendor && vendor->set_data ? vendor->set_data(platform, data)
+					  : CL_INVALID_PLATFORM;
+}
+
 void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
 {
-	if (strcmp(name, "clIcdGetPlatformIDsKHR") == 0)
-		return (void *)(uintptr_t)clIcdGetPlatformIDsKHR;
+	static const struct {
+		const char *name;
+		void *function;
+	} ours[] = {
+#define OURS(function) {#function, (void *)(uintptr_t)(function)}
+		OURS(clIcdGetPlatformIDsKHR),
+		OURS(clIcdGetFunctionAddressForPlatformKHR),
+		OURS(clIcdSetPlatformDispatchDataKHR),
+#undef OURS
+	};
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		if (strcmp(name, ours[i].name) == 0)
+			return ours[i].function;
+	}
 	return NULL;
 }
 
