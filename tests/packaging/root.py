@@ -61,8 +61,9 @@ def make_base(folder, include, release=None):
     if marker.exists() and marker.read_text() == wanted:
         return
     shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run(["debootstrap", "--variant=minbase", f"--include={','.join(include)}",
-                    release, folder], check=True, stdin=subprocess.DEVNULL)
+    more = [f"--include={','.join(include)}"] if include else []
+    subprocess.run(["debootstrap", "--variant=minbase", *more, release, folder], check=True,
+                   stdin=subprocess.DEVNULL)
     marker.write_text(wanted)
 
 
