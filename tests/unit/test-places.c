@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the extender remembers of nodes and of pods on their way, by a clock of our own.
+ */
+#include "base/error.h"
+#include "bridge/extender/places.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define AT_THE_END CLV_PLACES_HELD_NS
+
+/* A list of one node with one device, of which so much is free by its word. */
+static json_t *nodes_of(unsigned free_milli, unsigned version)
+{
+	char devices[128], text[16];
+
+	snprintf(devices, sizeof(devices),
+		"[{\"memory_mib\": 1000, \"free_mib\": %u, \"free_milli\": %u}]",
+		free_milli, free_milli);
+	snprintf(text, sizeof(text), "%u", version);
+	return json_pack("[{s:{s:s,s:s,s:{s:s}}}]", "metadata", "name", "n1",
+		"resourceVersion", text, "annotations", CLV_PLACES_ANNOTATION, devices);
+}
+
+static struct clv_pod pod_of(const char *uid, uint16_t milli)
+{
+	struct clv_pod pod = {.n_requests = 1};
+
+	snprintf(pod.uid, sizeof(pod.uid), "%s", uid);
+	pod.requests[0] = (struct clv_place_request){.milli = milli, .n_devices = 1};
+	return pod;
+}
+
+static bool fits(struct clv_places *places, const char *uid, unsigned free_milli,
+	unsigned version, uint64_t now_ns)
+{
+	const struct clv_pod pod = pod_of(uid, 600);
+	json_t *nodes = nodes_of(free_milli, version);
+	struct clv_verdict verdict;
+
+	assert_int_equal(
+		clv_places_judge(places, nodes, &pod, now_ns, &verdict, NULL), 0);
+	json_decref(nodes);
+	return verdict.fits;
+}
+
+static int set_up(void **state)
+{
+	struct clv_places *places = clv_places_new();
+
+	*state = places;
+	assert_true(fits(places, "one", 1000, 1, 0));
+	return clv_places_hold(places, "one", "n1", 0, NULL);
+}
+
+static int tear_down(void **state)
+{
+	clv_places_free(*state);
+	return 0;
+}
+
+/* A pod that never started is given up. */
+static void test_held_for_so_long(void **state)
+{
+	assert_false(fits(*state, "two", 1000, 1, AT_THE_END - 1));
+	assert_int_equal(
+		clv_places_hold(*state, "two", "n1", AT_THE_END - 1, NULL), -ENOSPC);
+	assert_true(fits(*state, "two", 1000, 1, AT_THE_END));
+	assert_int_equal(clv_places_hold(*state, "two", "n1", AT_THE_END, NULL), 0);
+}
+
+/* Once the node counts it itself it is not counted twice. */
+static void test_until_the_node_knows(void **state)
+{
+	assert_false(fits(*state, "two", 400, 2, 1));
+	assert_true(fits(*state, "two", 1000, 3, 2));
+}
+
+/* An answer that was overtaken says nothing new. */
+static void test_what_is_older(void **state)
+{
+	assert_false(fits(*state, "two", 500, 5, 1));
+	assert_false(fits(*state, "two", 1000, 4, AT_THE_END));
+	assert_true(fits(*state, "two", 1000, 6, AT_THE_END));
+}
+
+static void test_let_go(void **state)
+{
+	clv_places_let_go(*state, "one");
+	assert_true(fits(*state, "two", 1000, 1, 1));
+	assert_int_equal(clv_places_hold(*state, "nobody", "n1", 1, NULL), -ENOENT);
+	assert_int_equal(clv_places_hold(*state, "two", "n2", 1, NULL), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_held_for_so_long, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_until_the_node_knows, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_is_older, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_let_go, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
