@@ -7,8 +7,10 @@
 #include "agent/holder.h"
 #include "agent/ledger.h"
 #include "agent/made.h"
+#include "agent/placing.h"
 #include "agent/problem.h"
 #include "agent/queue.h"
+#include "agent/recount.h"
 #include "agent/render.h"
 #include "agent/request.h"
 
@@ -134,6 +136,10 @@ int clv_api_get_lease(
 	if (while_queued && wait_ms > 0 && lease->record.is_queued && !request->is_late &&
 		clv_queue_position(ledger, lease) == request->number)
 		return clv_request_wait(request, CLV_TOPIC_LEASES, wait_ms);
+	/* Who is on this machine may be about to start a program in it. */
+	if (request->is_local && !lease->record.is_queued && !request->is_late &&
+		clv_recount_is_under_way(request->agent, lease->device))
+		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
 
 	request->status = 200;
 	request->answer = clv_render_lease(lease);
@@ -199,6 +205,8 @@ int clv_api_post_lease(
 		r = clv_made_get(agent->made, request, &wanted, err);
 	if (r < 0)
 		return r;
+	if (clv_placing_awaits_numbers(agent, &wanted) && !request->is_late)
+		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
 	r = wanted.keep ? find_owner(request, &wanted, &peer, &caller, err)
 			: clv_process_of_socket(request->fd, &peer, &pidfd, err);
 	if (r < 0)

@@ -174,7 +174,6 @@ static void emit_end(struct clv_operation *op, enum clv_event_type type)
 
 static void end(struct clv_operation *op, enum state state)
 {
-	struct clv_hardware *hardware = op->apply->agent->hardware;
 	bool was_begun = op->before != NULL;
 	struct clv_error err = {0};
 
@@ -191,8 +190,6 @@ static void end(struct clv_operation *op, enum state state)
 			op->error.code ? ": " : "", op->error.msg);
 	if (was_begun || state != DONE)
 		emit_end(op, end_events[state]);
-	if (was_begun && clv_node_is_numbered(clv_hardware_node(hardware)))
-		clv_hardware_survey(hardware);
 	tell(op);
 }
 

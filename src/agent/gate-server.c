@@ -13,6 +13,7 @@
 #include "agent/hello.h"
 #include "agent/holder.h"
 #include "agent/lease.h"
+#include "agent/recount.h"
 #include "agent/sm.h"
 #include "agent/watchdog.h"
 #include "arbiter/arbiter.h"
@@ -41,7 +42,7 @@ struct connection {
 	struct clv_attached *process; /* NULL until attached */
 	uint32_t api;                 /* enum clv_attach_api */
 	uint32_t reply_bytes;         /* that the gate can read; 0: the first form */
-	/* A hello that waits until the adopted lease is settled. */
+	/* A hello that waits until the adopted lease is settled, or its numbers known. */
 	bool is_parked;
 	uint32_t old_slot;
 };
@@ -265,6 +266,22 @@ static void attach(struct connection *connection, uint32_t old_slot, int report_
 	}
 }
 
+static bool waits_for_numbers(const struct connection *connection)
+{
+	const struct clv_lease *lease = connection->server->lease;
+
+	return connection->api == CLV_ATTACH_API_HIP &&
+	       clv_recount_is_under_way(lease->agent, lease->device);
+}
+
+static void park(struct connection *connection, uint32_t old_slot)
+{
+	connection->is_parked = true;
+	connection->old_slot = old_slot;
+	sd_event_source_set_io_events(connection->io, EPOLLRDHUP);
+	sd_event_source_set_enabled(connection->timer, SD_EVENT_OFF);
+}
+
 static void on_hello(struct connection *connection)
 {
 	struct clv_gate_server *server = connection->server;
@@ -292,12 +309,10 @@ static void on_hello(struct connection *connection)
 	memcpy(&hello, message, sizeof(hello));
 	connection->api = hello.api;
 	connection->reply_bytes = hello.reply_bytes;
-	if (server->lease->settle_timer && n_fds == 0) {
-		/* Others of this lease are about to bring its report page. */
-		connection->is_parked = true;
-		connection->old_slot = hello.old_slot;
-		sd_event_source_set_io_events(connection->io, EPOLLRDHUP);
-		sd_event_source_set_enabled(connection->timer, SD_EVENT_OFF);
+	/* Others of an adopted lease are about to bring its report page. */
+	if (n_fds == 0 &&
+		(server->lease->settle_timer || waits_for_numbers(connection))) {
+		park(connection, hello.old_slot);
 		goto done;
 	}
 	attach(connection, hello.old_slot, report_fd);
@@ -494,7 +509,7 @@ static struct connection *find_parked(struct clv_gate_server *server)
 
 	TAILQ_FOREACH(connection, &server->connections, entry)
 	{
-		if (connection->is_parked)
+		if (connection->is_parked && !waits_for_numbers(connection))
 			return connection;
 	}
 	return NULL;

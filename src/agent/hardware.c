@@ -6,6 +6,7 @@
 #include "agent/node-json.h"
 #include "agent/partitions.h"
 #include "agent/reading-json.h"
+#include "agent/recount.h"
 #include "agent/watchdog.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -76,6 +77,7 @@ struct clv_hardware {
 	struct clv_node node;
 	struct clv_readings readings;
 	uint64_t asked, surveyed;
+	bool is_recounting;
 	TAILQ_HEAD(question_list, question) questions; /* the first is being answered */
 	bool is_asking;
 	pid_t pid;    /* of the worker; 0: none */
@@ -417,6 +419,31 @@ static void take_readings(
 			json_object_get(answer, "readings"), &hw->readings, err);
 }
 
+static bool has_steps(const struct clv_hardware *hw)
+{
+	const struct question *question;
+
+	TAILQ_FOREACH(question, &hw->questions, entry)
+	{
+		if (question->kind == STEP)
+			return true;
+	}
+	return false;
+}
+
+/* A step shows one device, and those behind it have other numbers now. */
+static void recount(struct clv_hardware *hw, enum kind done)
+{
+	bool was_recounting = hw->is_recounting;
+
+	hw->is_recounting =
+		(done == STEP || has_steps(hw)) && clv_node_is_numbered(&hw->node);
+	if (hw->is_recounting && done == STEP)
+		clv_hardware_survey(hw);
+	if (was_recounting && !hw->is_recounting)
+		clv_recount_ended(hw->agent);
+}
+
 static void take(struct clv_hardware *hw, const struct question *question,
 	const json_t *answer, struct clv_error *err)
 {
@@ -433,6 +460,7 @@ static void take(struct clv_hardware *hw, const struct question *question,
 		take_device(hw, question, answer, err);
 	}
 	clv_partitions_take_node(hw->agent, &hw->node);
+	recount(hw, question->kind);
 	if (hw->agent->watchdog)
 		clv_watchdog_surveyed(hw->agent->watchdog);
 	if (hw->agent->http)
@@ -515,6 +543,12 @@ void clv_hardware_step(struct clv_hardware *hw, const char *uuid,
 	snprintf(question.uuid, sizeof(question.uuid), "%s", uuid);
 	question.step.affected = NULL;
 	append(hw, &question);
+	hw->is_recounting = hw->is_recounting || clv_node_is_numbered(&hw->node);
+}
+
+bool clv_hardware_is_recounting(const struct clv_hardware *hw)
+{
+	return hw->is_recounting;
 }
 
 void clv_hardware_limit(struct clv_hardware *hw, const char *uuid, const char *cgroup,

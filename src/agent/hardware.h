@@ -42,6 +42,10 @@ void clv_hardware_ask(
  * after. */
 void clv_hardware_step(struct clv_hardware *hardware, const char *uuid,
 	const struct clv_step *step, clv_hardware_fn done, void *userdata);
+/* A step has changed the numbers that programs know devices by, or is about to, and no
+ * survey has read them since: see agent/recount.h. */
+bool clv_hardware_is_recounting(const struct clv_hardware *hardware);
+
 #define CLV_CGROUP_FOLDER_MAX 1280
 /* Has the driver of the device hold a cgroup's memory on it, by the path of its folder;
  * UINT64_MAX: as much as there is.  done may be NULL. */

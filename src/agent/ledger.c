@@ -22,6 +22,7 @@
 #include "agent/once.h"
 #include "agent/placing.h"
 #include "agent/queue.h"
+#include "agent/recount.h"
 #include "agent/sm.h"
 #include "agent/standing.h"
 #include "agent/state.h"
@@ -572,7 +573,8 @@ static bool fits_now(const struct clv_ledger *ledger, const struct clv_lease *le
 	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
 		struct clv_promised promised;
 
-		if (clv_devices_root(device)->is_cordoned)
+		if (clv_devices_root(device)->is_cordoned ||
+			clv_recount_is_under_way(ledger->agent, device))
 			return false;
 		clv_ledger_promised(ledger, device, lease, record->standing, &promised);
 		if (clv_admission_check(&promised, &record->share,

@@ -7,7 +7,7 @@
 /* What the files of placing share. */
 
 /* Whether the request may go to the device, as to what it names. */
-bool clv_placing_is_candidate(
+bool clv_placing_is_candidate(const struct clv_agent *agent,
 	const struct clv_agent_device *device, const struct clv_lease_request *request);
 
 /* 0, or -EBUSY: the share does not fit now, or others wait there already.  ret_promised:

@@ -71,7 +71,7 @@ static int collect(struct clv_agent *agent, const struct clv_lease_request *requ
 		const char *why = why_alone(device);
 		struct clv_placing_option *item = &ret->items[ret->n];
 
-		if (!clv_placing_is_candidate(device, request))
+		if (!clv_placing_is_candidate(agent, device, request))
 			continue;
 		refusal = why ? why : refusal;
 		if (why || clv_share_resolve(&request->share, device->info.memory_bytes,

@@ -10,6 +10,7 @@
 #include "agent/devices.h"
 #include "agent/ledger.h"
 #include "agent/placing-internal.h"
+#include "agent/recount.h"
 #include "agent/sm.h"
 #include "agent/standing.h"
 #include "base/cleanup.h"
@@ -108,7 +109,8 @@ static bool is_changing(
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 		const struct clv_agent_device *whole = clv_devices_root(device);
 
-		if ((device->is_changing || whole->is_changing) &&
+		if ((device->is_changing || whole->is_changing ||
+			    clv_recount_is_under_way(agent, device)) &&
 			(request->device[0] == '\0' ||
 				strcmp(device->info.name, request->device) == 0 ||
 				strcmp(whole->info.name, request->device) == 0) &&
@@ -219,7 +221,7 @@ static bool is_listed(const char *devices, const char *name)
 	return strstr(devices, between_commas) != NULL;
 }
 
-bool clv_placing_is_candidate(
+static bool may_have(
 	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
 	const char *name = request->device;
@@ -239,6 +241,24 @@ bool clv_placing_is_candidate(
 	       (device->parent && is_meant(&device->parent->info, name));
 }
 
+bool clv_placing_is_candidate(const struct clv_agent *agent,
+	const struct clv_agent_device *device, const struct clv_lease_request *request)
+{
+	return may_have(device, request) && !clv_recount_is_under_way(agent, device);
+}
+
+bool clv_placing_awaits_numbers(
+	const struct clv_agent *agent, const struct clv_lease_request *request)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (clv_recount_is_under_way(agent, device) && may_have(device, request))
+			return true;
+	}
+	return false;
+}
+
 /* What a standing share is, its lease gets; it may have a limit in space of its own. */
 static int take_standing(struct clv_agent *agent, const struct clv_standing_share *share,
 	const struct clv_lease_request *request, struct clv_placing *ret,
@@ -250,6 +270,9 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 
 	if (device && clv_devices_root(device)->is_cordoned)
 		return fail_cordoned(clv_devices_root(device), err);
+	if (device && clv_recount_is_under_way(agent, device))
+		return clv_error_set(err, -EBUSY,
+			"devices are being divided anew: try again when that has ended");
 	if (!device || !device->is_present || device->is_changing)
 		return clv_error_set(err, -ENODEV,
 			"the share %s is on a part of a device that is not there now",
@@ -325,7 +348,7 @@ static void look_at_all(struct clv_agent *agent, const struct clv_lease_request 
 		struct clv_error why = {0};
 		int r;
 
-		if (!clv_placing_is_candidate(device, request))
+		if (!clv_placing_is_candidate(agent, device, request))
 			continue;
 		r = consider(agent, device, request, option, &why);
 		if (r < 0)

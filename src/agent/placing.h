@@ -25,6 +25,10 @@ struct clv_placing {
 int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,
 	struct clv_placing *ret, struct clv_error *err);
 
+/* A device that the request may go to has no number for now (agent/recount.h). */
+bool clv_placing_awaits_numbers(
+	const struct clv_agent *agent, const struct clv_lease_request *request);
+
 /* -EINVAL where a lease on the device cannot have spill_bytes of the host's memory. */
 int clv_placing_check_spill(
 	const struct clv_device *device, uint64_t spill_bytes, struct clv_error *err);
