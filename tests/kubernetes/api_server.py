@@ -47,6 +47,7 @@ class ApiServer:
         self.bound = {}  # pods to nodes
         self.nodes = {}
         self.requests, self.version, self.token, self.down = [], 0, "t0ken", False
+        self.is_without_claims = False
         self.lock = threading.Lock()
         handler = type("Handler", (Handler,), {"api": self})
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -158,6 +159,8 @@ class Handler(BaseHTTPRequestHandler):
         elif url.path.endswith("/binding"):
             with api.lock:
                 self.bind(url.path.split("/"), body)
+        elif "/resourceclaims/" in url.path and api.is_without_claims:
+            self.send_error(404, "404 page not found")  # no JSON, as of any unknown path
         elif "/resourceclaims/" in url.path:
             parts = url.path.split("/")
             claim = api.claims.get((parts[5], parts[7]))

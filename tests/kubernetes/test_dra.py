@@ -227,6 +227,59 @@ class Mig(DraBed):
         self.api.down = False
         self.prepared(claim)
 
+    def look_again(self):
+        """The node has changed: what can be claimed is published, and claims are looked at."""
+        bed.pause(0.3)
+        n = len(self.api.requests)
+        self.is_cordoned = not getattr(self, "is_cordoned", False)
+        self.agent.request("POST", "/v1/devices/gpu1/" +
+                           ("cordon" if self.is_cordoned else "uncordon"))
+        self.assertTrue(wait_until(lambda: any("resourceslices" in path
+                                               for _, path in self.api.requests[n:])))
+
+    def test_claim_that_kubelet_forgot(self):
+        before = self.partitions()
+        claim = self.api.claim("c", ("gpu0-2g-20gb-2", None), ("gpu0-1g-10gb-0", None))
+        stays = self.api.claim("s", ("gpu0-1g-10gb-6", None))
+        self.prepared(claim)
+        (kept,) = [device.cdi_device_ids[0].removeprefix(bed.CDI)
+                   for device in self.prepared(stays)]
+        gone = self.api.claims.pop(("default", "c"))
+        self.stop_bridge(signal.SIGKILL)
+        self.start_driver()
+        self.look_again()
+        self.assertTrue(wait_until(lambda: set(self.claimed()) == {kept}), self.log())
+        self.assertTrue(wait_until(lambda: self.partitions() == before))
+        self.assertEqual(self.specs(), {kept})
+        self.assertIn("default/c is gone", self.log())
+        self.api.claims[("default", "c")] = gone
+        self.assertEqual(len(self.prepared(claim)), 2)
+
+    def test_claim_that_was_half_prepared(self):
+        """And is not allocated any more, of which kubelet knows nothing."""
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None), ("gpu9-1g-10gb-0", None))
+        self.assertIn("no device gpu9", self.prepare(claim)[claim["uid"]][1])
+        self.assertEqual(len(self.claimed()), 1)
+        del self.api.claims[("default", "c")]["status"]
+        self.look_again()
+        self.look_again()
+        self.assertTrue(wait_until(lambda: not self.claimed()), self.log())
+
+    def test_claim_that_may_be_there(self):
+        """What the API server does not say, or says of a path that it does not serve, ends none."""
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
+        self.prepared(claim)
+        for key, value in (("down", True), ("token", "another"), ("is_without_claims", True)):
+            with self.subTest(key):
+                before = getattr(self.api, key)
+                setattr(self.api, key, value)
+                for _ in range(3):
+                    self.look_again()
+                setattr(self.api, key, before)
+                self.assertEqual(len(self.claimed()), 1, self.log())
+        self.look_again()
+        self.assertEqual(len(self.claimed()), 1, self.log())
+
     def test_agent_lost_its_leases(self):
         """As after a restart of the machine: kubelet prepares its claims again."""
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))

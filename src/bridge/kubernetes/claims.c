@@ -2,12 +2,13 @@
 #include "bridge/kubernetes/claims.h"
 
 #include "base/array.h"
-#include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "bridge/kubernetes/cluster.h"
 #include "bridge/kubernetes/made.h"
+#include "bridge/kubernetes/notes.h"
 #include "bridge/kubernetes/publish.h"
 #include "bridge/kubernetes/quantity.h"
 #include "bridge/kubernetes/slices.h"
@@ -23,13 +24,15 @@
 #include <string.h>
 
 #define PREFIX "dra-"
+#define NOTES "claims" /* by uid: namespace/name */
 #define LEASES_MAX 64u /* of a claim: Kubernetes allocates 32 devices at most */
 
 struct clv_kube_claims {
 	struct clv_kube_settings settings;
 	struct clv_kube_cluster *cluster;
 	struct clv_kube_places places;
-	bool is_apart, knows_server, is_swept;
+	bool is_apart, knows_server;
+	uint64_t swept_ns; /* 0: never */
 };
 
 int clv_kube_claims_new(const struct clv_kube_settings *settings,
@@ -266,6 +269,19 @@ static int fetch(struct clv_kube_claims *claims, const struct clv_kube_claim *cl
 	return 0;
 }
 
+/* Before anything is its own. */
+static int note(struct clv_kube_claims *claims, const struct clv_kube_claim *claim,
+	struct clv_error *err)
+{
+	char text[CLV_KUBE_NOTE_MAX], lease[CLV_KUBE_LEASE_MAX];
+	int r = name_lease(claim, 0, lease, err);
+
+	if (r < 0 || clv_kube_note_is_there(&claims->settings, NOTES, claim->uid))
+		return r;
+	snprintf(text, sizeof(text), "%.300s/%.300s", claim->namespace, claim->name);
+	return clv_kube_note_write(&claims->settings, NOTES, claim->uid, text, err);
+}
+
 static int prepare(struct clv_kube_claims *claims, struct clv_kube_books *books,
 	struct clv_kube_claim *claim, struct clv_error *err)
 {
@@ -284,6 +300,8 @@ static int prepare(struct clv_kube_claims *claims, struct clv_kube_books *books,
 	if (!json_is_array(results))
 		r = clv_error_set(err, -EINVAL, "the claim %s/%s is not allocated",
 			claim->namespace, claim->name);
+	if (r >= 0)
+		r = note(claims, claim, err);
 	json_array_foreach (results, i, result) {
 		if (r >= 0 &&
 			strcmp(text_of(result, "driver"), claims->settings.driver) == 0)
@@ -341,20 +359,6 @@ static int give_back(struct clv_kube_claims *claims, struct clv_kube_books *book
 	return r;
 }
 
-static bool is_used(const char *partition, void *userdata)
-{
-	struct clv_client_error failure;
-	json_t *leases = NULL;
-	bool used = true;
-
-	if (clv_client_leases_on(userdata, partition, &leases, &failure) >= 0)
-		used = json_array_size(json_object_get(leases, "items")) > 0;
-	else if (strcmp(failure.code, "no_such_device") == 0)
-		used = false;
-	json_decref(leases);
-	return used;
-}
-
 static int unprepare(struct clv_kube_claims *claims, struct clv_kube_books *books,
 	const struct clv_kube_claim *claim, struct clv_error *err)
 {
@@ -365,11 +369,16 @@ static int unprepare(struct clv_kube_claims *claims, struct clv_kube_books *book
 
 	if (r >= 0)
 		r = count_leases(client, claim, &n, err);
+	/* One whose lease went and which we were stopped before. */
+	if (r >= 0 && name_lease(claim, n, lease, err) >= 0)
+		clv_kube_spec_remove(&claims->settings, lease);
 	while (r >= 0 && n > 0) {
 		r = name_lease(claim, --n, lease, err);
 		if (r >= 0)
 			r = give_back(claims, books, client, lease, err);
 	}
+	if (r >= 0)
+		clv_kube_note_remove(&claims->settings, NOTES, claim->uid);
 	return r;
 }
 
@@ -377,6 +386,74 @@ void clv_kube_claims_unprepare(struct clv_kube_claims *claims,
 	struct clv_kube_books *books, struct clv_kube_claim *claim)
 {
 	claim->r = unprepare(claims, books, claim, &claim->err);
+}
+
+/* --- Claims that kubelet forgot --- */
+
+/* It was stopped before it had noted them, or its state was lost (kubernetes/kubernetes
+ * issue 116411).  Such a claim is let go of when the API server has said for a while that
+ * it is gone. */
+
+struct sweep {
+	struct clv_kube_claims *claims;
+	struct clv_kube_books *books;
+	bool is_over;
+};
+
+static bool is_allocated(const json_t *object)
+{
+	return json_is_object(
+		json_object_get(json_object_get(object, "status"), "allocation"));
+}
+
+static void let_go(struct sweep *sweep, const struct clv_kube_claim *claim)
+{
+	struct clv_error err = {};
+
+	if (unprepare(sweep->claims, sweep->books, claim, &err) < 0)
+		clv_log_warning(0, "claim %s/%s, which is gone: %s", claim->namespace,
+			claim->name, err.msg);
+	else
+		clv_log_info("claim %s/%s is gone: what it had is free", claim->namespace,
+			claim->name);
+}
+
+static void look(const char *uid, const char *text, void *userdata)
+{
+	char id[CLV_KUBE_NOTE_MAX], namespace[CLV_KUBE_NOTE_MAX],
+		name[CLV_KUBE_NOTE_MAX] = "";
+	struct clv_kube_claim claim = {.uid = id, .namespace = namespace, .name = name};
+	struct sweep *sweep = userdata;
+	const struct clv_kube_settings *settings = &sweep->claims->settings;
+	struct clv_error err = {};
+	json_t *object = NULL;
+	bool is_there;
+	int r;
+
+	snprintf(id, sizeof(id), "%s", uid);
+	sscanf(text, "%639[^/]/%639s", namespace, name);
+	r = sweep->is_over ? -EAGAIN : fetch(sweep->claims, &claim, &object, &err);
+	is_there = r >= 0 && is_allocated(object);
+	json_decref(object);
+	/* It does not answer, or not to us: it may be there. */
+	if (r < 0 && r != -ENOENT)
+		sweep->is_over = true;
+	else if (is_there)
+		clv_kube_note_refresh(settings, NOTES, uid);
+	else if (clv_kube_note_age_ms(settings, NOTES, uid) >= settings->grace_ms)
+		let_go(sweep, &claim);
+}
+
+static void sweep(struct clv_kube_claims *claims, struct clv_kube_books *books)
+{
+	uint64_t now_ns = clv_clock_ns();
+	struct sweep state = {.claims = claims, .books = books};
+
+	if (claims->swept_ns != 0 &&
+		now_ns - claims->swept_ns < claims->settings.grace_ms * CLV_NS_PER_MS)
+		return;
+	claims->swept_ns = now_ns;
+	clv_kube_notes_look(&claims->settings, NOTES, look, &state);
 }
 
 /* --- What can be claimed --- */
@@ -391,9 +468,9 @@ int clv_kube_claims_publish(struct clv_kube_claims *claims, struct clv_kube_book
 	if (r < 0)
 		return r;
 	/* What we had made when we were stopped. */
-	if (!claims->is_swept)
-		clv_kube_made_sweep(&claims->settings, client, is_used, client);
-	claims->is_swept = true;
+	if (claims->swept_ns == 0)
+		clv_kube_made_sweep(&claims->settings, client);
+	sweep(claims, books);
 	if (!claims->knows_server) {
 		r = clv_kube_publish_is_apart(claims->cluster, &claims->is_apart, err);
 		claims->knows_server = r >= 0;

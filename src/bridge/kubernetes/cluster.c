@@ -143,7 +143,8 @@ static int fail(long status, const json_t *answer, const char *method, const cha
 	struct clv_error *err)
 {
 	const char *message = json_string_value(json_object_get(answer, "message"));
-	int code = status == 404                    ? -ENOENT
+	/* Of a path that it does not serve it says so in other words than JSON's. */
+	int code = status == 404 && answer          ? -ENOENT
 		   : status == 409                  ? -EEXIST
 		   : status == 401 || status == 403 ? -EPERM
 						    : -EPROTO;

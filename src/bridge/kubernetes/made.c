@@ -1,43 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bridge/kubernetes/made.h"
 
-#include "base/cleanup.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/log.h"
-#include "base/paths.h"
+#include "bridge/kubernetes/notes.h"
 
 #include <cleave.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define PATH_MAX_BYTES (2 * CLV_KUBE_PATH_MAX)
+#define FOLDER "made"
 #define WAIT_MS 60000u
-
-static void find_folder(
-	const struct clv_kube_settings *settings, char ret[PATH_MAX_BYTES])
-{
-	snprintf(ret, PATH_MAX_BYTES, "%s/plugins/%s/made", settings->kubelet,
-		settings->driver);
-}
-
-/* "gpu0/1g.10gb@4" is "gpu0%1g.10gb@4" there. */
-static void find_path(const struct clv_kube_settings *settings, const char *partition,
-	char ret[PATH_MAX_BYTES])
-{
-	char folder[PATH_MAX_BYTES], name[80];
-
-	find_folder(settings, folder);
-	snprintf(name, sizeof(name), "%s", partition);
-	for (char *p = name; *p != '\0'; p++)
-		*p = *p == '/' ? '%' : *p;
-	snprintf(ret, PATH_MAX_BYTES, "%s/%s", folder, name);
-}
 
 /* Until the operation has ended. */
 static int wait_for(struct clv_client *client, json_t *operation, struct clv_error *err)
@@ -82,17 +58,13 @@ int clv_kube_made_create(const struct clv_kube_settings *settings,
 		.has_start = true,
 		.start = start,
 		.count = 1};
-	char path[PATH_MAX_BYTES], partition[80];
 	struct clv_client_error failure = {};
 	json_t *operation = NULL;
+	char partition[80];
 	int r;
 
 	snprintf(partition, sizeof(partition), "%s/%s@%" PRIu32, device, profile, start);
-	find_folder(settings, path);
-	r = clv_path_make(path, 0700, err);
-	find_path(settings, partition, path);
-	if (r >= 0)
-		r = clv_file_replace(path, partition, err);
+	r = clv_kube_note_write(settings, FOLDER, partition, partition, err);
 	if (r < 0)
 		return r;
 	r = clv_client_partition_create(client, &request, &operation, &failure);
@@ -102,7 +74,7 @@ int clv_kube_made_create(const struct clv_kube_settings *settings,
 		r = wait_for(client, operation, err);
 	/* Where the agent did not say that it is not there, it may be. */
 	if (r == -EAGAIN || (r < 0 && failure.status != 0))
-		unlink(path);
+		clv_kube_note_remove(settings, FOLDER, partition);
 	return r;
 }
 
@@ -111,11 +83,9 @@ int clv_kube_made_destroy(const struct clv_kube_settings *settings,
 {
 	struct clv_client_error failure;
 	json_t *operation = NULL;
-	char path[PATH_MAX_BYTES];
 	int r;
 
-	find_path(settings, partition, path);
-	if (access(path, F_OK) < 0)
+	if (!clv_kube_note_is_there(settings, FOLDER, partition))
 		return 0;
 	r = clv_client_partition_destroy(client, partition, &operation, &failure);
 	if (r < 0 && strcmp(failure.code, "not_found") != 0 &&
@@ -126,31 +96,44 @@ int clv_kube_made_destroy(const struct clv_kube_settings *settings,
 	else
 		r = 0;
 	if (r >= 0)
-		unlink(path);
+		clv_kube_note_remove(settings, FOLDER, partition);
 	return r;
 }
 
-void clv_kube_made_sweep(const struct clv_kube_settings *settings,
-	struct clv_client *client, bool (*is_used)(const char *partition, void *userdata),
-	void *userdata)
+struct sweep {
+	const struct clv_kube_settings *settings;
+	struct clv_client *client;
+};
+
+static bool is_used(struct clv_client *client, const char *partition)
 {
-	char path[PATH_MAX_BYTES], partition[80];
-	const struct dirent *file;
-	DIR *folder;
+	struct clv_client_error failure;
+	json_t *leases = NULL;
+	bool used = true;
 
-	find_folder(settings, path);
-	folder = opendir(path);
-	while (folder && (file = readdir(folder))) {
-		struct clv_error err = {};
+	if (clv_client_leases_on(client, partition, &leases, &failure) >= 0)
+		used = json_array_size(json_object_get(leases, "items")) > 0;
+	else if (strcmp(failure.code, "no_such_device") == 0)
+		used = false;
+	json_decref(leases);
+	return used;
+}
 
-		snprintf(partition, sizeof(partition), "%.79s", file->d_name);
-		for (char *p = partition; *p != '\0'; p++)
-			*p = *p == '%' ? '/' : *p;
-		if (!strchr(partition, '/') || is_used(partition, userdata))
-			continue;
-		if (clv_kube_made_destroy(settings, client, partition, &err) < 0)
-			clv_log_warning(0, "%s: %s", partition, err.msg);
-	}
-	if (folder)
-		closedir(folder);
+static void look(const char *partition, const char *text, void *userdata)
+{
+	const struct sweep *sweep = userdata;
+	struct clv_error err = {};
+
+	if (!strchr(partition, '/') || is_used(sweep->client, partition))
+		return;
+	if (clv_kube_made_destroy(sweep->settings, sweep->client, partition, &err) < 0)
+		clv_log_warning(0, "%s: %s", partition, err.msg);
+}
+
+void clv_kube_made_sweep(
+	const struct clv_kube_settings *settings, struct clv_client *client)
+{
+	struct sweep sweep = {settings, client};
+
+	clv_kube_notes_look(settings, FOLDER, look, &sweep);
 }

@@ -3,15 +3,13 @@
 
 #include "bridge/kubernetes/settings.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct clv_client;
 struct clv_error;
 
 /* Partitions that were made for a claim, to be given back with it; others stay.  Which
- * they are is in a folder, a file for each, written before the partition is made and
- * removed after it is gone, so that none is left over wherever we were stopped. */
+ * they are is noted. */
 
 /* The partition, as the agent calls it, is made where it is missing. */
 int clv_kube_made_create(const struct clv_kube_settings *settings,
@@ -21,6 +19,5 @@ int clv_kube_made_create(const struct clv_kube_settings *settings,
 int clv_kube_made_destroy(const struct clv_kube_settings *settings,
 	struct clv_client *client, const char *partition, struct clv_error *err);
 /* All that no lease is on. */
-void clv_kube_made_sweep(const struct clv_kube_settings *settings,
-	struct clv_client *client, bool (*is_used)(const char *partition, void *userdata),
-	void *userdata);
+void clv_kube_made_sweep(
+	const struct clv_kube_settings *settings, struct clv_client *client);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/kubernetes/notes.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/paths.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_MAX_BYTES (2 * CLV_KUBE_PATH_MAX + CLV_KUBE_NOTE_MAX)
+#define MS_PER_S 1000u
+
+static void find_folder(const struct clv_kube_settings *settings, const char *folder,
+	char ret[PATH_MAX_BYTES])
+{
+	snprintf(ret, PATH_MAX_BYTES, "%s/plugins/%s/%s", settings->kubelet,
+		settings->driver, folder);
+}
+
+/* "gpu0/1g.10gb@4" is "gpu0%1g.10gb@4" there. */
+static void find_path(const struct clv_kube_settings *settings, const char *folder,
+	const char *name, char ret[PATH_MAX_BYTES])
+{
+	size_t n_folder;
+
+	find_folder(settings, folder, ret);
+	n_folder = strlen(ret);
+	snprintf(ret + n_folder, PATH_MAX_BYTES - n_folder, "/%s", name);
+	for (char *p = ret + n_folder + 1; *p != '\0'; p++)
+		*p = *p == '/' ? '%' : *p;
+}
+
+int clv_kube_note_write(const struct clv_kube_settings *settings, const char *folder,
+	const char *name, const char *text, struct clv_error *err)
+{
+	char path[PATH_MAX_BYTES];
+	int r;
+
+	find_folder(settings, folder, path);
+	r = clv_path_make(path, 0700, err);
+	find_path(settings, folder, name, path);
+	return r < 0 ? r : clv_file_replace(path, text, err);
+}
+
+bool clv_kube_note_is_there(
+	const struct clv_kube_settings *settings, const char *folder, const char *name)
+{
+	char path[PATH_MAX_BYTES];
+
+	find_path(settings, folder, name, path);
+	return access(path, F_OK) == 0;
+}
+
+void clv_kube_note_remove(
+	const struct clv_kube_settings *settings, const char *folder, const char *name)
+{
+	char path[PATH_MAX_BYTES];
+
+	find_path(settings, folder, name, path);
+	unlink(path);
+}
+
+uint64_t clv_kube_note_age_ms(
+	const struct clv_kube_settings *settings, const char *folder, const char *name)
+{
+	uint64_t now_ms = clv_clock_real_ns() / CLV_NS_PER_MS, then_ms;
+	char path[PATH_MAX_BYTES];
+	struct stat st;
+
+	find_path(settings, folder, name, path);
+	if (stat(path, &st) < 0)
+		return 0;
+	then_ms = (uint64_t)st.st_mtim.tv_sec * MS_PER_S +
+		  (uint64_t)st.st_mtim.tv_nsec / CLV_NS_PER_MS;
+	return now_ms > then_ms ? now_ms - then_ms : 0;
+}
+
+void clv_kube_note_refresh(
+	const struct clv_kube_settings *settings, const char *folder, const char *name)
+{
+	char path[PATH_MAX_BYTES];
+
+	find_path(settings, folder, name, path);
+	utimensat(AT_FDCWD, path, NULL, 0);
+}
+
+void clv_kube_notes_look(const struct clv_kube_settings *settings, const char *folder,
+	void (*look)(const char *name, const char *text, void *userdata), void *userdata)
+{
+	char path[PATH_MAX_BYTES], name[CLV_KUBE_NOTE_MAX];
+	const struct dirent *file;
+	DIR *files;
+
+	find_folder(settings, folder, path);
+	files = opendir(path);
+	while (files && (file = readdir(files))) {
+		_cleanup_free_ char *text = NULL;
+
+		if (file->d_name[0] == '.')
+			continue;
+		snprintf(name, sizeof(name), "%s", file->d_name);
+		for (char *p = name; *p != '\0'; p++)
+			*p = *p == '%' ? '/' : *p;
+		find_path(settings, folder, name, path);
+		if (clv_file_read_all(path, CLV_KUBE_NOTE_MAX, &text, NULL, NULL) >= 0)
+			look(name, text, userdata);
+	}
+	if (files)
+		closedir(files);
+}

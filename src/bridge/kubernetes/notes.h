@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "bridge/kubernetes/settings.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clv_error;
+
+/* What is to be given back, in folders beside the driver's socket: a file for each,
+ * written before the thing is made and removed after it is gone, so that nothing is left
+ * over wherever we were stopped.  Folders are "made", the partitions that were made for a
+ * claim, and "claims".  Names may have slashes. */
+
+#define CLV_KUBE_NOTE_MAX 640u /* a name or text, with its NUL */
+
+int clv_kube_note_write(const struct clv_kube_settings *settings, const char *folder,
+	const char *name, const char *text, struct clv_error *err);
+bool clv_kube_note_is_there(
+	const struct clv_kube_settings *settings, const char *folder, const char *name);
+void clv_kube_note_remove(
+	const struct clv_kube_settings *settings, const char *folder, const char *name);
+
+/* How long ago it was written or refreshed. */
+uint64_t clv_kube_note_age_ms(
+	const struct clv_kube_settings *settings, const char *folder, const char *name);
+void clv_kube_note_refresh(
+	const struct clv_kube_settings *settings, const char *folder, const char *name);
+
+/* Each that is there; look may remove it. */
+void clv_kube_notes_look(const struct clv_kube_settings *settings, const char *folder,
+	void (*look)(const char *name, const char *text, void *userdata), void *userdata);
