@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
-MOST_DEVICES, MOST_SETS = 64, 8
+MOST_DEVICES, MOST_SETS, MOST_COUNTERS = 64, 8, 32
 
 
 def check_slice(slice_, is_apart):
@@ -22,6 +22,9 @@ def check_slice(slice_, is_apart):
         return "devices and counters in one slice"
     if not devices and not sets:
         return "neither devices nor counters"
+    sizes = [len(s["counters"]) for s in sets]
+    if (max(sizes, default=0) if is_apart else sum(sizes)) > MOST_COUNTERS:
+        return "too many counters"
     if any(not s["counters"] for s in sets):
         return "a counter set without counters"
     names = [d["name"] for d in devices]

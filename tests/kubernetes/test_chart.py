@@ -172,7 +172,7 @@ class Settings(Bed):
                     if each["kind"] == "ConfigMap")
         path = os.path.join(self.folder, "kubelet.yaml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace("dra: {}", "") + "\n".join((
+            file.write(text.replace("dra: {modes: false}", "") + "\n".join((
                 "", f"kubelet: {self.kubelet.folder}", f"agent: {self.agent.api}",
                 f"cdi: {self.folder}/cdi", "node: node1", f"kubeconfig: {config}")) + "\n")
         self.kubelet.start()

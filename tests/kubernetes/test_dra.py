@@ -43,7 +43,8 @@ class DraBed(Bed):
         self.assertTrue(wait_until(self.api.is_whole), self.log())
 
     def start_driver(self, **more):
-        self.start_bridge(dra={"node": "node1", "kubeconfig": self.config}, **more)
+        """more: of the section on dra."""
+        self.start_bridge(dra={"node": "node1", "kubeconfig": self.config, **more})
         self.registry = os.path.join(self.kubelet.folder, "plugins_registry",
                                      "gpu.cleave.dev-reg.sock")
         self.assertTrue(wait_until(lambda: self.dial()), self.log())
@@ -317,6 +318,108 @@ devices:
         self.prepared(claim)
         self.assertEqual(len(self.claimed()), 1)
         self.unprepare(claim)
+
+
+class Modes(DraBed):
+    """Claims decide on the modes of AMD's GPUs."""
+    sim = """
+version: 1
+name: lab
+devices:
+  - {model: MI300X, count: 2}
+  - {model: MI300A}
+"""
+
+    def start_driver(self, **more):
+        super().start_driver(modes=True, **more)
+
+    def mode(self, name="gpu0"):
+        return {d["name"]: d["xcp"]["compute"] for d in self.agent.get("/v1/node")["devices"]}[name]
+
+    def fits(self, *names):
+        """As the scheduler counts."""
+        left = {name: {c: int(v["value"]) for c, v in counters.items()}
+                for name, counters in self.api.counters().items()}
+        for name in names:
+            for used in self.api.devices()[name]["consumesCounters"]:
+                for counter, number in used["counters"].items():
+                    left[used["counterSet"]][counter] -= int(number["value"])
+        return all(number >= 0 for counters in left.values() for number in counters.values())
+
+    def test_counters_say_what_modes_allow(self):
+        """Partitions go together when and only when they are of one mode."""
+        for gpu, modes in (("gpu1", {"spx": 1, "dpx": 2, "qpx": 4, "cpx": 8}),
+                           ("gpu2", {"spx": 1, "tpx": 3, "cpx": 6})):
+            names = {f"{gpu}-{mode}-nps1-{i}": mode for mode, n in modes.items() for i in range(n)}
+            self.assertEqual({n for n in self.api.devices() if n.startswith(gpu)}, set(names))
+            for one, mode in names.items():
+                self.assertTrue(self.fits(one))
+                for other, its_mode in names.items():
+                    if one != other:
+                        self.assertEqual(self.fits(one, other), mode == its_mode, (one, other))
+            for mode in modes:
+                self.assertTrue(self.fits(*(n for n in names if names[n] == mode)))
+        memory = self.api.devices()["gpu1-qpx-nps1-0"]["capacity"]["memory"]["value"]
+        self.assertEqual(int(memory), (192 << 30) // 4)
+
+    def test_mode_is_made_and_given_back(self):
+        one = self.api.claim("c", ("gpu0-cpx-nps1-3", None))
+        two = self.api.claim("d", ("gpu0-cpx-nps1-5", None), ("gpu1-qpx-nps1-0", None))
+        self.prepared(one)
+        self.assertEqual(self.mode(), "CPX")
+        self.assertEqual(len(self.prepared(two)), 2)
+        self.assertEqual({lease["device"] for lease in self.claimed().values()},
+                         {"gpu0/CPX/NPS1@3", "gpu0/CPX/NPS1@5", "gpu1/QPX/NPS1@0"})
+        other = self.api.claim("e", ("gpu0-dpx-nps1-0", None))
+        self.assertIn("in use", self.prepare(other)[other["uid"]][1])
+        whole = self.api.claim("w", ("gpu0-spx-nps1-0", None))
+        self.assertIn("in use", self.prepare(whole)[whole["uid"]][1])
+        self.unprepare(one, other, whole)
+        self.assertEqual((self.mode(), self.mode("gpu1")), ("CPX", "QPX"))
+        self.unprepare(two)
+        self.assertEqual((self.mode(), self.mode("gpu1")), ("SPX", "SPX"))
+        self.assertEqual(self.prepared(other)[0].device_name, "gpu0-dpx-nps1-0")
+        self.unprepare(other)
+        (device,) = self.prepared(whole)
+        (lease,) = self.claimed().values()
+        self.assertEqual((lease["device"], lease["share"]), ("gpu0", 1))
+
+    def test_mode_that_an_admin_gave_stays(self):
+        claim = self.api.claim("c", ("gpu2-tpx-nps1-1", None))
+        self.prepared(claim)
+        (lease,) = self.claimed()
+        self.agent.request("DELETE", "/v1/leases/" + lease)
+        status, _ = self.agent.request("POST", "/v1/partitions",
+                                       {"device": "gpu2", "profile": "CPX/NPS1"})
+        self.assertEqual(status, 202)
+        self.assertTrue(wait_until(lambda: self.mode("gpu2") == "CPX"))
+        self.unprepare(claim)
+        self.stop_bridge()
+        self.start_driver()
+        bed.pause(0.5)
+        self.assertEqual(self.mode("gpu2"), "CPX")
+
+    def test_killed_at_any_moment(self):
+        chance = random.Random(3)
+        claim = self.api.claim("c", ("gpu0-cpx-nps1-7", None), ("gpu1-dpx-nps1-1", None))
+        for i in range(8):
+            killer = subprocess.Popen(
+                ["sh", "-c", f"sleep {chance.random() * 0.06:.4f}; kill -9 {self.process.pid}"])
+            try:
+                (self.prepare, self.unprepare)[i % 2](claim)
+            except grpc.RpcError:
+                pass
+            killer.wait()
+            self.stop_bridge(signal.SIGKILL)
+            self.start_driver()
+            if i % 2 == 0:
+                self.assertEqual(len(self.prepared(claim)), 2)
+                self.assertEqual((self.mode(), self.mode("gpu1")), ("CPX", "DPX"))
+            else:
+                self.assertEqual(self.unprepare(claim), {claim["uid"]: ""})
+                self.assertEqual(self.claimed(), {})
+                self.assertTrue(wait_until(
+                    lambda: (self.mode(), self.mode("gpu1")) == ("SPX", "SPX")), self.log())
 
 
 class Shares(DraBed):

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "bridge/kubernetes/cluster.h"
 #include "bridge/kubernetes/made.h"
+#include "bridge/kubernetes/modes.h"
 #include "bridge/kubernetes/notes.h"
 #include "bridge/kubernetes/publish.h"
 #include "bridge/kubernetes/quantity.h"
@@ -180,14 +181,27 @@ static int make_and_hold(struct clv_kube_claims *claims, struct clv_kube_books *
 	return r < 0 ? r : clv_kube_books_hold(books, want, false, err);
 }
 
+static int set_mode(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	const struct clv_kube_place *place, struct clv_error *err)
+{
+	struct clv_client *client;
+	int r = clv_kube_books_client(books, &client, err);
+
+	return r < 0 ? r
+		     : clv_kube_mode_set(&claims->settings, client, place->device,
+			       place->profile, err);
+}
+
 static int hold(struct clv_kube_claims *claims, struct clv_kube_books *books,
 	const struct clv_kube_place *place, struct clv_kube_want *want,
 	struct clv_error *err)
 {
 	char device[160];
-	int r;
+	int r = place->is_mode ? set_mode(claims, books, place, err) : 0;
 
-	if (place->profile[0] == '\0')
+	if (r < 0)
+		return r;
+	if (place->profile[0] == '\0' || (place->is_mode && !place->is_divided))
 		snprintf(device, sizeof(device), "%s", place->device);
 	else
 		snprintf(device, sizeof(device), "%s/%s@%" PRIu32, place->device,
@@ -356,7 +370,8 @@ static int give_back(struct clv_kube_claims *claims, struct clv_kube_books *book
 	r = clv_kube_books_release(books, lease, err);
 	if (r >= 0 && strchr(device, '/'))
 		r = clv_kube_made_destroy(&claims->settings, client, device, err);
-	return r;
+	device[strcspn(device, "/")] = '\0';
+	return r < 0 ? r : clv_kube_mode_back(&claims->settings, client, device, err);
 }
 
 static int unprepare(struct clv_kube_claims *claims, struct clv_kube_books *books,
@@ -388,11 +403,12 @@ void clv_kube_claims_unprepare(struct clv_kube_claims *claims,
 	claim->r = unprepare(claims, books, claim, &claim->err);
 }
 
-/* --- Claims that kubelet forgot --- */
+/* --- What was left over --- */
 
-/* It was stopped before it had noted them, or its state was lost (kubernetes/kubernetes
- * issue 116411).  Such a claim is let go of when the API server has said for a while that
- * it is gone. */
+/* What we had made, and could not give back.  And claims that kubelet forgot: it was
+ * stopped before it had noted them, or its state was lost (kubernetes/kubernetes issue
+ * 116411).  Such a claim is let go of when the API server has said for a while that it is
+ * gone. */
 
 struct sweep {
 	struct clv_kube_claims *claims;
@@ -444,7 +460,8 @@ static void look(const char *uid, const char *text, void *userdata)
 		let_go(sweep, &claim);
 }
 
-static void sweep(struct clv_kube_claims *claims, struct clv_kube_books *books)
+static void sweep(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	struct clv_client *client)
 {
 	uint64_t now_ns = clv_clock_ns();
 	struct sweep state = {.claims = claims, .books = books};
@@ -453,6 +470,8 @@ static void sweep(struct clv_kube_claims *claims, struct clv_kube_books *books)
 		now_ns - claims->swept_ns < claims->settings.grace_ms * CLV_NS_PER_MS)
 		return;
 	claims->swept_ns = now_ns;
+	clv_kube_made_sweep(&claims->settings, client);
+	clv_kube_modes_sweep(&claims->settings, client);
 	clv_kube_notes_look(&claims->settings, NOTES, look, &state);
 }
 
@@ -467,10 +486,7 @@ int clv_kube_claims_publish(struct clv_kube_claims *claims, struct clv_kube_book
 
 	if (r < 0)
 		return r;
-	/* What we had made when we were stopped. */
-	if (claims->swept_ns == 0)
-		clv_kube_made_sweep(&claims->settings, client);
-	sweep(claims, books);
+	sweep(claims, books, client);
 	if (!claims->knows_server) {
 		r = clv_kube_publish_is_apart(claims->cluster, &claims->is_apart, err);
 		claims->knows_server = r >= 0;

@@ -15,8 +15,8 @@
 #define FOLDER "made"
 #define WAIT_MS 60000u
 
-/* Until the operation has ended. */
-static int wait_for(struct clv_client *client, json_t *operation, struct clv_error *err)
+int clv_kube_made_wait(
+	struct clv_client *client, json_t *operation, struct clv_error *err)
 {
 	for (;;) {
 		const char *id = json_string_value(json_object_get(operation, "id"));
@@ -71,7 +71,7 @@ int clv_kube_made_create(const struct clv_kube_settings *settings,
 	if (r < 0)
 		clv_error_set(err, r, "%s", failure.msg);
 	else
-		r = wait_for(client, operation, err);
+		r = clv_kube_made_wait(client, operation, err);
 	/* Where the agent did not say that it is not there, it may be. */
 	if (r == -EAGAIN || (r < 0 && failure.status != 0))
 		clv_kube_note_remove(settings, FOLDER, partition);
@@ -92,7 +92,7 @@ int clv_kube_made_destroy(const struct clv_kube_settings *settings,
 		strcmp(failure.code, "no_such_device") != 0)
 		return clv_error_set(err, -EAGAIN, "%s", failure.msg);
 	if (r >= 0)
-		r = wait_for(client, operation, err);
+		r = clv_kube_made_wait(client, operation, err);
 	else
 		r = 0;
 	if (r >= 0)

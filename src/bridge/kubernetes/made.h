@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct clv_client;
+struct json_t;
 struct clv_error;
 
 /* Partitions that were made for a claim, to be given back with it; others stay.  Which
@@ -18,6 +19,9 @@ int clv_kube_made_create(const struct clv_kube_settings *settings,
 /* Destroys it if it was made for a claim.  -EAGAIN: somebody has it. */
 int clv_kube_made_destroy(const struct clv_kube_settings *settings,
 	struct clv_client *client, const char *partition, struct clv_error *err);
+/* Until the operation, which is taken over, has ended.  -EAGAIN: it failed. */
+int clv_kube_made_wait(
+	struct clv_client *client, struct json_t *operation, struct clv_error *err);
 /* All that no lease is on. */
 void clv_kube_made_sweep(
 	const struct clv_kube_settings *settings, struct clv_client *client);

@@ -48,6 +48,16 @@ int clv_kube_note_write(const struct clv_kube_settings *settings, const char *fo
 	return r < 0 ? r : clv_file_replace(path, text, err);
 }
 
+char *clv_kube_note_read(
+	const struct clv_kube_settings *settings, const char *folder, const char *name)
+{
+	char path[PATH_MAX_BYTES], *text = NULL;
+
+	find_path(settings, folder, name, path);
+	return clv_file_read_all(path, CLV_KUBE_NOTE_MAX, &text, NULL, NULL) < 0 ? NULL
+										 : text;
+}
+
 bool clv_kube_note_is_there(
 	const struct clv_kube_settings *settings, const char *folder, const char *name)
 {
@@ -107,8 +117,8 @@ void clv_kube_notes_look(const struct clv_kube_settings *settings, const char *f
 		snprintf(name, sizeof(name), "%s", file->d_name);
 		for (char *p = name; *p != '\0'; p++)
 			*p = *p == '%' ? '/' : *p;
-		find_path(settings, folder, name, path);
-		if (clv_file_read_all(path, CLV_KUBE_NOTE_MAX, &text, NULL, NULL) >= 0)
+		text = clv_kube_note_read(settings, folder, name);
+		if (text)
 			look(name, text, userdata);
 	}
 	if (files)

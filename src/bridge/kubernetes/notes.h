@@ -10,13 +10,15 @@ struct clv_error;
 
 /* What is to be given back, in folders beside the driver's socket: a file for each,
  * written before the thing is made and removed after it is gone, so that nothing is left
- * over wherever we were stopped.  Folders are "made", the partitions that were made for a
- * claim, and "claims".  Names may have slashes. */
+ * over wherever we were stopped.  Names may have slashes. */
 
 #define CLV_KUBE_NOTE_MAX 640u /* a name or text, with its NUL */
 
 int clv_kube_note_write(const struct clv_kube_settings *settings, const char *folder,
 	const char *name, const char *text, struct clv_error *err);
+/* Its text, to be freed, or NULL. */
+char *clv_kube_note_read(
+	const struct clv_kube_settings *settings, const char *folder, const char *name);
 bool clv_kube_note_is_there(
 	const struct clv_kube_settings *settings, const char *folder, const char *name);
 void clv_kube_note_remove(

@@ -181,6 +181,7 @@ static const struct clv_yaml_field dra_fields[] = {
 	{"kubeconfig", read_path, false, AT(kubeconfig)},
 	{"driver", read_driver, false, AT(driver)},
 	{"version", read_api, false, AT(version)},
+	{"modes", read_flag, false, AT(has_modes)},
 };
 
 static int read_dra(struct clv_yaml_value value, void *into, struct clv_error *err)

@@ -53,6 +53,7 @@ struct clv_kube_settings {
 	bool announces;        /* what is free, for cleave-extender */
 	/* Dynamic resource allocation. */
 	bool has_dra;
+	bool has_modes; /* claims decide on AMD's compute modes */
 	char node[CLV_KUBE_PATH_MAX];
 	char kubeconfig[CLV_KUBE_PATH_MAX]; /* "": the cluster's own, from inside */
 	char driver[CLV_KUBE_NAME_MAX];

@@ -2,15 +2,14 @@
 /* A GPU with MIG has a set of counters: one for each memory slice of its grid, which no
  * two instances can have both, and one of compute slices.  Each place where an instance
  * may be is a device that takes its own.  So the scheduler sees what the hardware allows,
- * and nothing has to be there before it is wanted.
- *
- * Compute partitions of AMD's GPUs all change together, so that no sum of counters says
- * which ones go with each other: those are devices that there are. */
+ * and nothing has to be there before it is wanted.  Where AMD's modes are claimed, it is
+ * the same with them (slices-modes.c); else their partitions are those that there are. */
 #include "bridge/kubernetes/slices.h"
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "bridge/kubernetes/slices-internal.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -21,15 +20,6 @@
 
 #define ATTRIBUTE_MAX 64
 #define COMPUTE "compute-slices"
-
-struct maker {
-	const struct clv_kube_inventory *inventory;
-	const struct clv_kube_settings *settings;
-	bool is_apart;
-	struct clv_kube_places places;
-	json_t *specs, *sets; /* sets: of a slice of their own that is being filled */
-	json_t *plain;        /* devices without counters */
-};
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -50,8 +40,8 @@ static void make_label(char *name)
 		*p = isalnum((unsigned char)*p) ? (char)tolower((unsigned char)*p) : '-';
 }
 
-static struct clv_kube_place *add_place(
-	struct maker *maker, const char *device, const char *profile, uint32_t start)
+struct clv_kube_place *clv_kube_slice_place(struct clv_kube_maker *maker,
+	const char *device, const char *profile, uint32_t start)
 {
 	struct clv_kube_place *place = CLV_APPEND(maker->places.items, maker->places.n);
 
@@ -71,7 +61,7 @@ static struct clv_kube_place *add_place(
 
 /* --- What devices say of themselves --- */
 
-static json_t *value(uint64_t number)
+json_t *clv_kube_slice_value(uint64_t number)
 {
 	char text[32];
 
@@ -106,18 +96,70 @@ static json_t *make_attributes(
 	return attributes;
 }
 
-static json_t *make_device(
-	const struct clv_kube_place *place, json_t *attributes, uint64_t memory_bytes)
+json_t *clv_kube_slice_device(const struct clv_kube_place *place, const json_t *device,
+	const char *type, const char *uuid)
 {
 	return json_pack("{s:s,s:o,s:{s:o}}", "name", place->name, "attributes",
-		attributes, "capacity", "memory", value(memory_bytes));
+		make_attributes(device, type, place->profile, uuid), "capacity", "memory",
+		clv_kube_slice_value(place->memory_bytes));
+}
+
+/* --- Counters --- */
+
+static void end_sets(struct clv_kube_maker *maker)
+{
+	if (maker->sets && json_array_size(maker->sets) > 0)
+		json_array_append_new(
+			maker->specs, json_pack("{s:o}", "sharedCounters", maker->sets));
+	else
+		json_decref(maker->sets);
+	maker->sets = NULL;
+}
+
+static void add_set(struct clv_kube_maker *maker, json_t *set)
+{
+	if (maker->sets && json_array_size(maker->sets) == CLV_KUBE_SLICE_SETS_MAX)
+		end_sets(maker);
+	if (!maker->sets)
+		maker->sets = json_array();
+	json_array_append_new(maker->sets, set);
+}
+
+static void name_set(const json_t *device, char ret[CLV_KUBE_DRA_NAME_MAX])
+{
+	snprintf(ret, CLV_KUBE_DRA_NAME_MAX, "%s", text_of(device, "name"));
+	make_label(ret);
+}
+
+void clv_kube_slice_consume(json_t *one, const json_t *device, json_t *counters)
+{
+	char set[CLV_KUBE_DRA_NAME_MAX];
+
+	name_set(device, set);
+	json_object_set_new(one, "consumesCounters",
+		json_pack("[{s:s,s:o}]", "counterSet", set, "counters", counters));
+}
+
+void clv_kube_slice_end(struct clv_kube_maker *maker, const json_t *device,
+	json_t *devices, json_t *counters)
+{
+	json_t *spec = json_pack("{s:o}", "devices", devices), *set;
+	char name[CLV_KUBE_DRA_NAME_MAX];
+
+	name_set(device, name);
+	set = json_pack("{s:s,s:o}", "name", name, "counters", counters);
+	if (maker->is_apart)
+		add_set(maker, set);
+	else
+		json_object_set_new(spec, "sharedCounters", json_pack("[o]", set));
+	json_array_append_new(maker->specs, spec);
 }
 
 /* --- MIG --- */
 
 static void count(json_t *counters, const char *name, uint64_t number)
 {
-	json_object_set_new(counters, name, value(number));
+	json_object_set_new(counters, name, clv_kube_slice_value(number));
 }
 
 static void count_slice(json_t *counters, uint32_t slice)
@@ -146,7 +188,7 @@ static void count_limit(json_t *counters, const json_t *profile, uint64_t number
 		count(counters, name, number);
 }
 
-static json_t *make_set(const char *name, const json_t *model)
+static json_t *make_counters(const json_t *model)
 {
 	const json_t *profiles = json_object_get(model, "profiles"), *profile;
 	json_t *counters = json_object();
@@ -158,84 +200,53 @@ static json_t *make_set(const char *name, const json_t *model)
 	json_array_foreach (profiles, i, profile)
 		count_limit(
 			counters, profile, (uint64_t)number_of(profile, "max_instances"));
-	return json_pack("{s:s,s:o}", "name", name, "counters", counters);
+	return counters;
 }
 
-static int add_instance(struct maker *maker, const json_t *device, const char *set,
+static int add_instance(struct clv_kube_maker *maker, const json_t *device,
 	const json_t *profile, uint32_t start, json_t *devices)
 {
-	uint64_t memory = (uint64_t)number_of(profile, "memory_mib") << 20;
 	json_t *counters = json_object(), *one;
-	struct clv_kube_place *place = add_place(
+	struct clv_kube_place *place = clv_kube_slice_place(
 		maker, text_of(device, "name"), text_of(profile, "name"), start);
 
 	if (!place || !counters)
 		return -ENOMEM;
 	place->is_made = true;
-	place->memory_bytes = memory;
+	place->memory_bytes = (uint64_t)number_of(profile, "memory_mib") << 20;
 	for (uint32_t i = 0; i < number_of(profile, "size"); i++)
 		count_slice(counters, start + i);
 	count(counters, COMPUTE, (uint64_t)number_of(profile, "slices"));
 	count_limit(counters, profile, 1);
-	one = make_device(place,
-		make_attributes(device, "mig", text_of(profile, "name"), ""), memory);
-	json_object_set_new(one, "consumesCounters",
-		json_pack("[{s:s,s:o}]", "counterSet", set, "counters", counters));
+	one = clv_kube_slice_device(place, device, "mig", "");
+	clv_kube_slice_consume(one, device, counters);
 	json_array_append_new(devices, one);
 	return 0;
 }
 
-static void end_sets(struct maker *maker)
-{
-	if (maker->sets && json_array_size(maker->sets) > 0)
-		json_array_append_new(
-			maker->specs, json_pack("{s:o}", "sharedCounters", maker->sets));
-	else
-		json_decref(maker->sets);
-	maker->sets = NULL;
-}
-
-static void add_set(struct maker *maker, json_t *set)
-{
-	if (maker->sets && json_array_size(maker->sets) == CLV_KUBE_SLICE_SETS_MAX)
-		end_sets(maker);
-	if (!maker->sets)
-		maker->sets = json_array();
-	json_array_append_new(maker->sets, set);
-}
-
-static int add_mig(struct maker *maker, const json_t *device)
+static int add_mig(struct clv_kube_maker *maker, const json_t *device)
 {
 	const json_t *model = json_object_get(json_object_get(device, "mig"), "model");
 	const json_t *profiles = json_object_get(model, "profiles"), *profile, *start;
-	json_t *devices = json_array(), *spec, *set;
-	char name[CLV_KUBE_DRA_NAME_MAX];
+	json_t *devices = json_array();
 	size_t i, j;
 	int r = 0;
 
-	snprintf(name, sizeof(name), "%s", text_of(device, "name"));
-	make_label(name);
 	json_array_foreach (profiles, i, profile) {
 		json_array_foreach (json_object_get(profile, "starts"), j, start) {
 			if (r >= 0 &&
 				json_array_size(devices) < CLV_KUBE_SLICE_DEVICES_MAX)
-				r = add_instance(maker, device, name, profile,
+				r = add_instance(maker, device, profile,
 					(uint32_t)json_integer_value(start), devices);
 		}
 	}
-	spec = json_pack("{s:o}", "devices", devices);
-	set = make_set(name, model);
-	if (maker->is_apart)
-		add_set(maker, set);
-	else
-		json_object_set_new(spec, "sharedCounters", json_pack("[o]", set));
-	json_array_append_new(maker->specs, spec);
+	clv_kube_slice_end(maker, device, devices, make_counters(model));
 	return r;
 }
 
 /* --- What has no counters --- */
 
-static void end_plain(struct maker *maker)
+static void end_plain(struct clv_kube_maker *maker)
 {
 	if (json_array_size(maker->plain) > 0)
 		json_array_append_new(
@@ -244,31 +255,30 @@ static void end_plain(struct maker *maker)
 	maker->plain = json_array();
 }
 
-static void add_plain(struct maker *maker, json_t *device)
+static void add_plain(struct clv_kube_maker *maker, json_t *device)
 {
 	if (json_array_size(maker->plain) == CLV_KUBE_SLICE_DEVICES_MAX)
 		end_plain(maker);
 	json_array_append_new(maker->plain, device);
 }
 
-static int add_partitions(struct maker *maker, const json_t *device)
+static int add_partitions(struct clv_kube_maker *maker, const json_t *device)
 {
 	const json_t *partitions = json_object_get(device, "partitions"), *partition;
 	size_t i;
 
 	json_array_foreach (partitions, i, partition) {
 		const char *profile = text_of(partition, "profile");
-		struct clv_kube_place *place = add_place(maker, text_of(device, "name"),
-			profile, (uint32_t)number_of(partition, "start"));
+		struct clv_kube_place *place =
+			clv_kube_slice_place(maker, text_of(device, "name"), profile,
+				(uint32_t)number_of(partition, "start"));
 
 		if (!place)
 			return -ENOMEM;
 		place->memory_bytes = (uint64_t)number_of(partition, "memory_bytes");
-		add_plain(
-			maker, make_device(place,
-				       make_attributes(device, text_of(device, "scheme"),
-					       profile, text_of(partition, "uuid")),
-				       place->memory_bytes));
+		add_plain(maker,
+			clv_kube_slice_device(place, device, text_of(device, "scheme"),
+				text_of(partition, "uuid")));
 	}
 	return 0;
 }
@@ -289,7 +299,7 @@ static void share(json_t *one, uint64_t memory_bytes)
 			"min", "0", "max", most));
 }
 
-static int add_whole(struct maker *maker, const json_t *device)
+static int add_whole(struct clv_kube_maker *maker, const json_t *device)
 {
 	enum clv_kube_undivided undivided = maker->settings->undivided;
 	struct clv_kube_place *place;
@@ -297,14 +307,12 @@ static int add_whole(struct maker *maker, const json_t *device)
 
 	if (undivided == CLV_KUBE_NOTHING)
 		return 0;
-	place = add_place(maker, text_of(device, "name"), "", 0);
+	place = clv_kube_slice_place(maker, text_of(device, "name"), "", 0);
 	if (!place)
 		return -ENOMEM;
 	place->memory_bytes = (uint64_t)number_of(device, "memory_bytes");
 	place->is_shared = undivided != CLV_KUBE_WHOLE;
-	one = make_device(place,
-		make_attributes(device, "gpu", "", text_of(device, "uuid")),
-		place->memory_bytes);
+	one = clv_kube_slice_device(place, device, "gpu", text_of(device, "uuid"));
 	if (place->is_shared)
 		share(one, place->memory_bytes);
 	add_plain(maker, one);
@@ -313,7 +321,7 @@ static int add_whole(struct maker *maker, const json_t *device)
 
 /* --- The node --- */
 
-static bool is_healthy(const struct maker *maker, const char *name)
+static bool is_healthy(const struct clv_kube_maker *maker, const char *name)
 {
 	for (size_t i = 0; i < maker->inventory->n; i++) {
 		if (strcmp(maker->inventory->items[i].name, name) == 0)
@@ -322,7 +330,7 @@ static bool is_healthy(const struct maker *maker, const char *name)
 	return false;
 }
 
-static int add_device(struct maker *maker, const json_t *device)
+static int add_device(struct clv_kube_maker *maker, const json_t *device)
 {
 	const json_t *mig = json_object_get(device, "mig");
 
@@ -331,6 +339,8 @@ static int add_device(struct maker *maker, const json_t *device)
 	if (json_is_true(json_object_get(mig, "on")) &&
 		json_is_object(json_object_get(mig, "model")))
 		return add_mig(maker, device);
+	if (maker->settings->has_modes && clv_kube_slices_has_modes(device))
+		return clv_kube_slices_add_modes(maker, device);
 	if (json_array_size(json_object_get(device, "partitions")) > 0)
 		return add_partitions(maker, device);
 	return add_whole(maker, device);
@@ -342,7 +352,7 @@ int clv_kube_slices_make(const struct json_t *node,
 	struct clv_kube_places *ret_places, struct json_t **ret_specs,
 	struct clv_error *err)
 {
-	struct maker maker = {
+	struct clv_kube_maker maker = {
 		inventory, settings, is_apart, {}, json_array(), NULL, json_array()};
 	const json_t *devices = json_object_get(node, "devices"), *device;
 	size_t i;

@@ -24,7 +24,9 @@ struct clv_kube_place {
 	char device[72];  /* the whole one */
 	char profile[40]; /* "": all of it, or a share of it */
 	uint32_t start;
-	bool is_made; /* the partition is made when it is wanted */
+	bool is_made;    /* the partition is made when it is wanted */
+	bool is_mode;    /* the GPU is brought into the mode of the profile, */
+	bool is_divided; /* which is more than one partition */
 	bool is_shared;
 	uint64_t memory_bytes;
 };
