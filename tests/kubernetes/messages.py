@@ -195,8 +195,28 @@ message ExecSyncRequest { string container_id = 1; repeated string cmd = 2; int6
 message ExecSyncResponse { bytes stdout = 1; bytes stderr = 2; int32 exit_code = 3; }
 """
 
+HEALTH = """
+syntax = "proto3";
+package v1;
+service DRAResourceHealth {
+  rpc NodeWatchResources(NodeWatchResourcesRequest) returns (stream NodeWatchResourcesResponse) {}
+}
+message NodeWatchResourcesRequest {}
+enum HealthStatus { UNKNOWN = 0; HEALTHY = 1; UNHEALTHY = 2; }
+message DeviceIdentifier { string pool_name = 1; string device_name = 2; }
+message DeviceHealth {
+  DeviceIdentifier device = 1;
+  HealthStatus health = 2;
+  int64 last_updated_time = 3;
+  int64 health_check_timeout_seconds = 4;
+  string message = 5;
+}
+message NodeWatchResourcesResponse { repeated DeviceHealth devices = 1; }
+"""
+
 TEXTS = {"device_plugin": DEVICE_PLUGIN, "pod_resources": POD_RESOURCES,
-         "registration": REGISTRATION, "dra": DRA, "cri": CRI}
+         "registration": REGISTRATION, "dra": DRA, "health": HEALTH,
+         "cri": CRI}
 folder = None
 
 

@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import subprocess
+import time
 import unittest
 
 import bed
@@ -16,6 +17,7 @@ from api_server import ApiServer
 from bed import Bed, wait_until
 from kubelet import MODULES
 
+health_pb = MODULES["health_pb2"]
 dra_pb, dra_grpc = MODULES["dra_pb2"], MODULES["dra_pb2_grpc"]
 reg_pb, reg_grpc = MODULES["registration_pb2"], MODULES["registration_pb2_grpc"]
 
@@ -94,8 +96,68 @@ class Mig(DraBed):
     def test_registration(self):
         self.assertEqual(self.info.type, "DRAPlugin")
         self.assertEqual(self.info.name, "gpu.cleave.dev")
-        self.assertEqual(list(self.info.supported_versions), ["v1.DRAPlugin"])
+        self.assertEqual(list(self.info.supported_versions), [
+            "v1.DRAPlugin", "v1beta1.DRAPlugin", "v1.DRAResourceHealth",
+            "v1beta1.DRAResourceHealth", "v1alpha1.DRAResourceHealth"])
         self.assertTrue(os.path.exists(self.info.endpoint))
+
+    def test_kubelets_of_before(self):
+        """The same messages, of a service that was called otherwise."""
+        claim = self.api.claim("c", ("gpu0-2g-20gb-2", None))
+        for package in ("v1beta1", "k8s.io.kubelet.pkg.apis.dra.v1beta1"):
+            for method, kind in (("Prepare", "Prepare"), ("Unprepare", "Unprepare")):
+                call = self.channel.unary_unary(
+                    f"/{package}.DRAPlugin/Node{method}Resources",
+                    getattr(dra_pb, f"Node{kind}ResourcesRequest").SerializeToString,
+                    getattr(dra_pb, f"Node{kind}ResourcesResponse").FromString)
+                request = getattr(dra_pb, f"Node{kind}ResourcesRequest")(claims=[claim])
+                self.assertEqual(call(request, timeout=30).claims[claim["uid"]].error, "")
+                self.assertEqual(len(self.claimed()), method == "Prepare")
+
+    def test_slices_that_kubelet_deleted(self):
+        """As it does when it starts: we are registered, and then there are no slices."""
+        with self.api.lock:
+            self.api.slices.clear()
+        self.dial()
+        self.assertTrue(wait_until(self.api.is_whole, 4), self.log())
+        with self.api.lock:
+            self.api.slices.clear()
+        self.assertTrue(wait_until(self.api.is_whole, 15), self.log())
+
+    def watch_health(self, version):
+        watch = self.channel.unary_stream(
+            f"/{version}.DRAResourceHealth/NodeWatchResources",
+            health_pb.NodeWatchResourcesRequest.SerializeToString,
+            health_pb.NodeWatchResourcesResponse.FromString)
+        stream = watch(health_pb.NodeWatchResourcesRequest(), timeout=60)
+        self.addCleanup(stream.cancel)
+        return stream
+
+    def until(self, stream, health, name="gpu0-1g-10gb-0"):
+        """The next message that says this of the device; the devices of all messages are whole."""
+        for message in stream:
+            rows = {row.device.device_name: row for row in message.devices}
+            self.assertEqual({row.device.pool_name for row in message.devices}, {"node1"})
+            self.assertTrue({"gpu0-7g-80gb-0", "gpu1-7g-80gb-0"} <= set(rows))
+            if rows[name].health == health:
+                return rows
+        self.fail("the stream has ended")
+
+    def test_health(self):
+        for version in ("v1", "v1beta1", "v1alpha1"):
+            stream = self.watch_health(version)
+            rows = self.until(stream, health_pb.HEALTHY)
+            self.assertTrue(wait_until(lambda: set(rows) == set(self.api.devices())))
+            self.assertLess(abs(rows["gpu0-1g-10gb-0"].last_updated_time - time.time()), 5)
+            self.agent.request("POST", "/v1/devices/gpu0/cordon")
+            rows = self.until(stream, health_pb.UNHEALTHY)
+            self.assertIn("cordoned", rows["gpu0-1g-10gb-0"].message)
+            self.assertEqual(rows["gpu1-1g-10gb-0"].health, health_pb.HEALTHY)
+            self.agent.request("POST", "/v1/devices/gpu0/uncordon")
+            self.until(stream, health_pb.HEALTHY)
+        first = self.until(stream, health_pb.HEALTHY)["gpu0-1g-10gb-0"].last_updated_time
+        next_ = self.until(stream, health_pb.HEALTHY)["gpu0-1g-10gb-0"]
+        self.assertLess(next_.last_updated_time - first, next_.health_check_timeout_seconds)
 
     def test_slices(self):
         devices, counters = self.api.devices(), self.api.counters()

@@ -76,9 +76,32 @@ void clv_kube_claim_clear(struct clv_kube_claim *claim)
 
 /* --- What the node has --- */
 
-static int describe(struct clv_kube_claims *claims, struct clv_kube_books *books,
-	const struct clv_kube_inventory *inventory, json_t **ret_specs,
+/* As if nothing were wrong with anything. */
+static int find_all(struct clv_kube_claims *claims, const json_t *node,
+	const struct clv_kube_inventory *inventory, struct clv_kube_places *ret,
 	struct clv_error *err)
+{
+	struct clv_kube_inventory well = {.n = inventory->n};
+	json_t *specs = NULL;
+	int r;
+
+	well.items = calloc(well.n + 1, sizeof(*well.items));
+	if (!well.items)
+		return clv_error_errno(err, ENOMEM, "cannot describe the node");
+	memcpy(well.items, inventory->items, well.n * sizeof(*well.items));
+	for (size_t i = 0; i < well.n; i++)
+		well.items[i].is_healthy = true;
+	r = clv_kube_slices_make(
+		node, &well, &claims->settings, claims->is_apart, ret, &specs, err);
+	json_decref(specs);
+	clv_kube_inventory_clear(&well);
+	return r;
+}
+
+/* ret_all may be NULL. */
+static int describe(struct clv_kube_claims *claims, struct clv_kube_books *books,
+	const struct clv_kube_inventory *inventory, struct clv_kube_places *ret_all,
+	json_t **ret_specs, struct clv_error *err)
 {
 	struct clv_client_error failure;
 	struct clv_client *client;
@@ -93,6 +116,8 @@ static int describe(struct clv_kube_claims *claims, struct clv_kube_books *books
 		return clv_error_set(err, r, "%s", failure.msg);
 	r = clv_kube_slices_make(node, inventory, &claims->settings, claims->is_apart,
 		&places, ret_specs, err);
+	if (r >= 0 && ret_all)
+		find_all(claims, node, inventory, ret_all, err);
 	json_decref(node);
 	if (r < 0)
 		return r;
@@ -117,7 +142,7 @@ static int find_place(struct clv_kube_claims *claims, struct clv_kube_books *boo
 	if (r >= 0)
 		r = clv_kube_inventory_fetch(client, &inventory, err);
 	if (r >= 0)
-		r = describe(claims, books, &inventory, &specs, err);
+		r = describe(claims, books, &inventory, NULL, &specs, err);
 	json_decref(specs);
 	clv_kube_inventory_clear(&inventory);
 	if (r < 0)
@@ -478,7 +503,8 @@ static void sweep(struct clv_kube_claims *claims, struct clv_kube_books *books,
 /* --- What can be claimed --- */
 
 int clv_kube_claims_publish(struct clv_kube_claims *claims, struct clv_kube_books *books,
-	const struct clv_kube_inventory *inventory, struct clv_error *err)
+	const struct clv_kube_inventory *inventory, struct clv_kube_places *ret_all,
+	struct clv_error *err)
 {
 	struct clv_client *client;
 	json_t *specs = NULL;
@@ -492,7 +518,7 @@ int clv_kube_claims_publish(struct clv_kube_claims *claims, struct clv_kube_book
 		claims->knows_server = r >= 0;
 	}
 	if (r >= 0)
-		r = describe(claims, books, inventory, &specs, err);
+		r = describe(claims, books, inventory, ret_all, &specs, err);
 	if (r >= 0)
 		r = clv_kube_publish(claims->cluster, &claims->settings, specs, err);
 	if (r > 0)

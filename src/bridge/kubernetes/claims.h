@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "bridge/kubernetes/books.h"
 #include "bridge/kubernetes/inventory.h"
+#include "bridge/kubernetes/slices.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +42,9 @@ void clv_kube_claims_prepare(struct clv_kube_claims *claims, struct clv_kube_boo
 void clv_kube_claims_unprepare(struct clv_kube_claims *claims,
 	struct clv_kube_books *books, struct clv_kube_claim *claim);
 
-/* Brings the API server's slices of this node up to date. */
+/* Brings the API server's slices of this node up to date.  ret_all: the places that there
+ * are, also those that are not published since they are not healthy; set where the node
+ * could be looked at, whatever is returned. */
 int clv_kube_claims_publish(struct clv_kube_claims *claims, struct clv_kube_books *books,
-	const struct clv_kube_inventory *inventory, struct clv_error *err);
+	const struct clv_kube_inventory *inventory, struct clv_kube_places *ret_all,
+	struct clv_error *err);

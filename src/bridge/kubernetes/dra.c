@@ -2,11 +2,13 @@
 #include "bridge/kubernetes/dra.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "bridge/kubernetes/claims.h"
 #include "bridge/kubernetes/dra.pb-c.h"
+#include "bridge/kubernetes/health.h"
 #include "bridge/kubernetes/kubelet.h"
 #include "bridge/kubernetes/message.h"
 #include "bridge/kubernetes/registration.pb-c.h"
@@ -18,18 +20,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERVICE "/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/"
-#define VERSION "v1.DRAPlugin"
 #define CLAIMS_MAX 256
 #define AGAIN_US 5000000
 #define ANYWAY_US 60000000
+/* Kubelet deletes the node's slices when it starts, as soon as it can. */
+#define NEW_NS (30 * CLV_NS_PER_S)
+
+/* Kubelet takes the first that it knows. */
+static const char *const versions[] = {"v1.DRAPlugin", "v1beta1.DRAPlugin",
+	"v1.DRAResourceHealth", "v1beta1.DRAResourceHealth",
+	"v1alpha1.DRAResourceHealth"};
 
 struct clv_kube_dra {
 	struct clv_kube *kube;
 	struct clv_kube_claims *claims; /* the worker's */
 	struct clv_rpc_server *registration, *driver;
 	char driver_path[CLV_KUBE_SOCKET_MAX], registration_path[CLV_KUBE_SOCKET_MAX];
+	struct clv_kube_health *health;
 	sd_event_source *timer;
+	uint64_t registered_ns;
 	bool is_publishing, is_stale;
 };
 
@@ -38,8 +47,7 @@ struct clv_kube_dra {
 static void get_info(
 	struct clv_rpc_call *call, const uint8_t *data, size_t n_bytes, void *userdata)
 {
-	static char type[] = "DRAPlugin", version[] = VERSION;
-	char *versions[] = {version};
+	static char type[] = "DRAPlugin";
 	struct clv_kube_dra *dra = userdata;
 	Pluginregistration__PluginInfo info = PLUGINREGISTRATION__PLUGIN_INFO__INIT;
 
@@ -47,7 +55,7 @@ static void get_info(
 	info.name = dra->kube->settings.driver;
 	info.endpoint = dra->driver_path;
 	info.n_supported_versions = CLV_ARRAY_SIZE(versions);
-	info.supported_versions = versions;
+	info.supported_versions = (char **)(uintptr_t)versions;
 	clv_kube_answer(call, &info.base);
 }
 
@@ -62,9 +70,11 @@ static void notify_status(
 
 	if (!status)
 		return;
-	if (status->plugin_registered)
+	if (status->plugin_registered) {
 		clv_log_info("registered %s", dra->kube->settings.driver);
-	else
+		dra->registered_ns = clv_clock_ns();
+		clv_kube_dra_publish(dra);
+	} else
 		clv_log_warning(0, "kubelet does not take %s: %s",
 			dra->kube->settings.driver, status->error);
 	pluginregistration__registration_status__free_unpacked(status, NULL);
@@ -296,12 +306,21 @@ static void unprepare(
 	dra__node_unprepare_resources_request__free_unpacked(request, NULL);
 }
 
+static void watch_health(
+	struct clv_rpc_call *call, const uint8_t *data, size_t n_bytes, void *userdata)
+{
+	struct clv_kube_dra *dra = userdata;
+
+	clv_kube_health_add(dra->health, call);
+}
+
 /* --- Slices --- */
 
 struct publish_job {
 	struct clv_kube_job job;
 	struct clv_kube_dra *dra;
 	struct clv_kube_inventory inventory;
+	struct clv_kube_places places;
 	int r;
 	struct clv_error err;
 };
@@ -311,7 +330,12 @@ static void run_publish(struct clv_kube_job *base, struct clv_kube_books *books)
 	struct publish_job *job = (struct publish_job *)base;
 
 	job->r = clv_kube_claims_publish(
-		job->dra->claims, books, &job->inventory, &job->err);
+		job->dra->claims, books, &job->inventory, &job->places, &job->err);
+}
+
+static bool is_new(const struct clv_kube_dra *dra)
+{
+	return dra->registered_ns != 0 && clv_clock_ns() - dra->registered_ns < NEW_NS;
 }
 
 static void done_publish(struct clv_kube_job *base)
@@ -322,7 +346,10 @@ static void done_publish(struct clv_kube_job *base)
 	if (job->r < 0)
 		clv_log_warning(0, "cannot publish what there is: %s", job->err.msg);
 	dra->is_publishing = false;
-	sd_event_source_set_time_relative(dra->timer, job->r < 0 ? AGAIN_US : ANYWAY_US);
+	if (job->places.n > 0)
+		clv_kube_health_take(dra->health, &job->places);
+	sd_event_source_set_time_relative(
+		dra->timer, job->r < 0 || is_new(dra) ? AGAIN_US : ANYWAY_US);
 	sd_event_source_set_enabled(dra->timer, SD_EVENT_ONESHOT);
 	clv_kube_inventory_clear(&job->inventory);
 	free(job);
@@ -335,6 +362,7 @@ void clv_kube_dra_publish(struct clv_kube_dra *dra)
 	const struct clv_kube_inventory *now = &dra->kube->inventory;
 	struct publish_job *job;
 
+	clv_kube_health_tell(dra->health);
 	dra->is_stale = dra->is_publishing;
 	if (dra->is_publishing || !dra->kube->has_inventory)
 		return;
@@ -364,9 +392,18 @@ static const struct clv_rpc_method registration_methods[] = {
 	{"/pluginregistration.Registration/GetInfo", get_info},
 	{"/pluginregistration.Registration/NotifyRegistrationStatus", notify_status},
 };
+/* The package of v1beta1 was renamed on the way. */
 static const struct clv_rpc_method driver_methods[] = {
-	{SERVICE "NodePrepareResources", prepare},
-	{SERVICE "NodeUnprepareResources", unprepare},
+	{"/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources", prepare},
+	{"/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodeUnprepareResources", unprepare},
+	{"/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/NodePrepareResources", prepare},
+	{"/k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin/NodeUnprepareResources",
+		unprepare},
+	{"/v1beta1.DRAPlugin/NodePrepareResources", prepare},
+	{"/v1beta1.DRAPlugin/NodeUnprepareResources", unprepare},
+	{"/v1.DRAResourceHealth/NodeWatchResources", watch_health},
+	{"/v1beta1.DRAResourceHealth/NodeWatchResources", watch_health},
+	{"/v1alpha1.DRAResourceHealth/NodeWatchResources", watch_health},
 };
 
 static void serve(struct clv_kube_dra *dra, const char *path,
@@ -412,6 +449,8 @@ int clv_kube_dra_new(
 	clv_kube_path(kube, name, dra->registration_path);
 	r = clv_kube_claims_new(&kube->settings, &dra->claims, err);
 	if (r >= 0)
+		r = clv_kube_health_new(kube, &dra->health, err);
+	if (r >= 0)
 		r = clv_path_make(folder, 0750, err);
 	if (r >= 0) {
 		r = sd_event_add_time_relative(kube->event, &dra->timer, CLOCK_MONOTONIC,
@@ -434,6 +473,7 @@ struct clv_kube_dra *clv_kube_dra_free(struct clv_kube_dra *dra)
 
 	clv_rpc_server_free(dra->registration);
 	clv_rpc_server_free(dra->driver);
+	clv_kube_health_free(dra->health);
 	sd_event_source_disable_unref(dra->timer);
 	clv_kube_claims_free(dra->claims);
 	free(dra);

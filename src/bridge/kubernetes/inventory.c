@@ -115,6 +115,16 @@ void clv_kube_inventory_clear(struct clv_kube_inventory *inventory)
 }
 
 /* They are zeroed before they are filled, so bytes tell. */
+const struct clv_kube_device *clv_kube_inventory_find(
+	const struct clv_kube_inventory *inventory, const char *name)
+{
+	for (size_t i = 0; i < inventory->n; i++) {
+		if (strcmp(inventory->items[i].name, name) == 0)
+			return &inventory->items[i];
+	}
+	return NULL;
+}
+
 bool clv_kube_inventory_equals(
 	const struct clv_kube_inventory *a, const struct clv_kube_inventory *b)
 {

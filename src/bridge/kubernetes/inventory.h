@@ -43,5 +43,8 @@ int clv_kube_inventory_parse(const struct json_t *devices, struct clv_kube_inven
 int clv_kube_inventory_fetch(
 	struct clv_client *client, struct clv_kube_inventory *ret, struct clv_error *err);
 void clv_kube_inventory_clear(struct clv_kube_inventory *inventory);
+/* NULL: it has none of that name. */
+const struct clv_kube_device *clv_kube_inventory_find(
+	const struct clv_kube_inventory *inventory, const char *name);
 bool clv_kube_inventory_equals(
 	const struct clv_kube_inventory *a, const struct clv_kube_inventory *b);

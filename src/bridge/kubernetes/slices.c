@@ -323,11 +323,10 @@ static int add_whole(struct clv_kube_maker *maker, const json_t *device)
 
 static bool is_healthy(const struct clv_kube_maker *maker, const char *name)
 {
-	for (size_t i = 0; i < maker->inventory->n; i++) {
-		if (strcmp(maker->inventory->items[i].name, name) == 0)
-			return maker->inventory->items[i].is_healthy;
-	}
-	return false;
+	const struct clv_kube_device *device =
+		clv_kube_inventory_find(maker->inventory, name);
+
+	return device && device->is_healthy;
 }
 
 static int add_device(struct clv_kube_maker *maker, const json_t *device)

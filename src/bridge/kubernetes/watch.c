@@ -147,8 +147,11 @@ static void tell_missing(struct clv_kube_watch *watch, const char *why)
 		return;
 	memcpy(gone.items, now->items, now->n * sizeof(*gone.items));
 	gone.n = now->n;
-	for (size_t i = 0; i < gone.n; i++)
+	for (size_t i = 0; i < gone.n; i++) {
 		gone.items[i].is_healthy = false;
+		snprintf(gone.items[i].why, sizeof(gone.items[i].why),
+			"the agent does not answer");
+	}
 	clv_kube_take_inventory(watch->kube, &gone);
 }
 
