@@ -123,7 +123,7 @@ class Chart(unittest.TestCase):
                                             for r in rule["resources"] for v in rule["verbs"]}
                  for each in documents(dra=True) if each["kind"] == "ClusterRole"}
         self.assertEqual(roles, {
-            "cleave-node": {("nodes", "patch"), ("resourceclaims", "get")} | {
+            "cleave-node": {("nodes", "get"), ("nodes", "patch"), ("resourceclaims", "get")} | {
                 ("resourceslices", verb) for verb in ("list", "create", "update", "delete")},
             "cleave-extender": {("pods/binding", "create")}})
         bare = {(r, v) for each in documents() if each["metadata"]["name"] == "cleave-node" and

@@ -124,6 +124,18 @@ class Mig(DraBed):
             self.api.slices.clear()
         self.assertTrue(wait_until(self.api.is_whole, 15), self.log())
 
+    def test_slices_go_with_their_node(self):
+        owners = [s["metadata"].get("ownerReferences") for s in self.api.slices.values()]
+        self.assertEqual(set(map(str, owners)), {"None"})  # the node is not to be read
+        for uid in ("one", "another"):
+            with self.api.lock:
+                self.api.nodes["node1"] = {"metadata": {"name": "node1", "uid": uid}}
+                self.api.slices.clear()
+            self.dial()
+            self.assertTrue(wait_until(self.api.is_whole), self.log())
+            self.assertEqual({(o["kind"], o["name"], o["uid"]) for s in self.api.slices.values()
+                              for o in s["metadata"]["ownerReferences"]}, {("Node", "node1", uid)})
+
     def watch_health(self, version):
         watch = self.channel.unary_stream(
             f"/{version}.DRAResourceHealth/NodeWatchResources",

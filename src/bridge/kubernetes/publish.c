@@ -40,6 +40,7 @@ struct publication {
 	const json_t *specs;
 	json_t *there; /* slices that the server has */
 	json_int_t generation;
+	json_t *owners; /* the node, with which slices go; NULL: it may not be read */
 };
 
 static void make_path(
@@ -80,6 +81,30 @@ static int list(struct publication *p, struct clv_error *err)
 	return json_is_array(p->there)
 		       ? 0
 		       : clv_error_set(err, -EPROTO, "the API server lists no slices");
+}
+
+/* Of a node that is removed or renamed nobody else would delete them. */
+static int find_owner(struct publication *p, struct clv_error *err)
+{
+	char path[PATH_MAX_BYTES];
+	json_t *node = NULL;
+	const char *uid;
+	int r;
+
+	snprintf(path, sizeof(path), "/api/v1/nodes/%s", p->settings->node);
+	r = clv_kube_cluster_ask(p->cluster, "GET", path, NULL, &node, err);
+	if (r == -EPERM || r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	uid = json_string_value(
+		json_object_get(json_object_get(node, "metadata"), "uid"));
+	if (uid)
+		p->owners = json_pack("[{s:s,s:s,s:s,s:s,s:b}]", "apiVersion", "v1",
+			"kind", "Node", "name", p->settings->node, "uid", uid,
+			"controller", true);
+	json_decref(node);
+	return 0;
 }
 
 static const json_t *find(const struct publication *p, const char *name)
@@ -152,6 +177,9 @@ static json_t *make_slice(const struct publication *p, size_t i, const json_t *o
 	slice = json_pack("{s:s,s:s,s:{s:s,s:{s:s}},s:o}", "apiVersion", api, "kind",
 		"ResourceSlice", "metadata", "name", name, "annotations", MADE_OF, mark,
 		"spec", spec);
+	if (p->owners)
+		json_object_set(
+			json_object_get(slice, "metadata"), "ownerReferences", p->owners);
 	if (version)
 		json_object_set_new(json_object_get(slice, "metadata"), "resourceVersion",
 			json_deep_copy(version));
@@ -214,7 +242,7 @@ int clv_kube_publish(struct clv_kube_cluster *cluster,
 	const struct clv_kube_settings *settings, const struct json_t *specs,
 	struct clv_error *err)
 {
-	struct publication p = {cluster, settings, specs, NULL, 0};
+	struct publication p = {.cluster = cluster, .settings = settings, .specs = specs};
 	const json_t *slice;
 	size_t i;
 	int r = list(&p, err);
@@ -228,10 +256,12 @@ int clv_kube_publish(struct clv_kube_cluster *cluster,
 			p.generation = generation_of(slice);
 	}
 	p.generation++;
+	r = find_owner(&p, err);
 	for (i = 0; i < json_array_size(specs) && r >= 0; i++)
 		r = write_slice(&p, i, err);
 	if (r >= 0)
 		r = remove_others(&p, err);
+	json_decref(p.owners);
 	json_decref(p.there);
 	return r < 0 ? r : 1;
 }
