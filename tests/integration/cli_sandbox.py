@@ -16,6 +16,12 @@ import unittest
 
 SYSTEM_SOCKET = "/run/cleave/api.sock"
 
+# A shell lets what it runs in the background ignore some, and programs under test would too.
+for number in (signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(number, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 class Paths:
     """Set by the main program."""

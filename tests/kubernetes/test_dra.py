@@ -302,9 +302,26 @@ class Mig(DraBed):
         self.api.down = False
         self.prepared(claim)
 
+    def test_agent_lost_its_leases(self):
+        """As after a restart of the machine: kubelet prepares its claims again."""
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
+        self.prepared(claim)
+        self.agent.stop()
+        shutil.rmtree(self.agent.state)
+        self.agent.start()
+        wait_until(lambda: self.dial())
+        self.prepared(claim)
+        self.assertEqual(len(self.claimed()), 1)
+
+
+class Forgotten(DraBed):
+    """Claims that kubelet does not unprepare: of each the API server is asked every 0.3 s here."""
+    sim = MIG
+    settings = {"grace": "10ms"}
+
     def look_again(self):
         """The node has changed: what can be claimed is published, and claims are looked at."""
-        bed.pause(0.3)
+        bed.pause(0.4)
         n = len(self.api.requests)
         self.is_cordoned = not getattr(self, "is_cordoned", False)
         self.agent.request("POST", "/v1/devices/gpu1/" +
@@ -320,6 +337,7 @@ class Mig(DraBed):
         (kept,) = [device.cdi_device_ids[0].removeprefix(bed.CDI)
                    for device in self.prepared(stays)]
         gone = self.api.claims.pop(("default", "c"))
+        self.look_again()
         self.stop_bridge(signal.SIGKILL)
         self.start_driver()
         self.look_again()
@@ -348,23 +366,22 @@ class Mig(DraBed):
             with self.subTest(key):
                 before = getattr(self.api, key)
                 setattr(self.api, key, value)
-                for _ in range(3):
+                for _ in range(4):
                     self.look_again()
                 setattr(self.api, key, before)
                 self.assertEqual(len(self.claimed()), 1, self.log())
         self.look_again()
         self.assertEqual(len(self.claimed()), 1, self.log())
 
-    def test_agent_lost_its_leases(self):
-        """As after a restart of the machine: kubelet prepares its claims again."""
+    def test_claim_that_was_away_for_a_moment(self):
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
         self.prepared(claim)
-        self.agent.stop()
-        shutil.rmtree(self.agent.state)
-        self.agent.start()
-        wait_until(lambda: self.dial())
-        self.prepared(claim)
-        self.assertEqual(len(self.claimed()), 1)
+        gone = self.api.claims.pop(("default", "c"))
+        self.look_again()
+        self.api.claims[("default", "c")] = gone
+        for _ in range(4):
+            self.look_again()
+        self.assertEqual(len(self.claimed()), 1, self.log())
 
 
 class Apart(DraBed):

@@ -432,8 +432,11 @@ void clv_kube_claims_unprepare(struct clv_kube_claims *claims,
 
 /* What we had made, and could not give back.  And claims that kubelet forgot: it was
  * stopped before it had noted them, or its state was lost (kubernetes/kubernetes issue
- * 116411).  Such a claim is let go of when the API server has said for a while that it is
- * gone. */
+ * 116411).  Of each the API server is asked now and then; one that it does not have any
+ * more is marked, and let go of if that is so a while later too. */
+
+#define LOOK_GRACES 30 /* ten minutes, as grace is by itself */
+#define GONE " gone"
 
 struct sweep {
 	struct clv_kube_claims *claims;
@@ -459,30 +462,53 @@ static void let_go(struct sweep *sweep, const struct clv_kube_claim *claim)
 			claim->name);
 }
 
-static void look(const char *uid, const char *text, void *userdata)
+/* The note is as old as what it says. */
+static void mark(struct sweep *sweep, const struct clv_kube_claim *claim, bool is_gone)
 {
-	char id[CLV_KUBE_NOTE_MAX], namespace[CLV_KUBE_NOTE_MAX],
-		name[CLV_KUBE_NOTE_MAX] = "";
-	struct clv_kube_claim claim = {.uid = id, .namespace = namespace, .name = name};
-	struct sweep *sweep = userdata;
-	const struct clv_kube_settings *settings = &sweep->claims->settings;
+	char text[CLV_KUBE_NOTE_MAX];
+	struct clv_error err = {};
+
+	snprintf(text, sizeof(text), "%.300s/%.300s%s", claim->namespace, claim->name,
+		is_gone ? GONE : "");
+	if (clv_kube_note_write(&sweep->claims->settings, NOTES, claim->uid, text, &err) <
+		0)
+		clv_log_warning(0, "%s", err.msg);
+}
+
+static void look_at(
+	struct sweep *sweep, const struct clv_kube_claim *claim, bool was_gone)
+{
 	struct clv_error err = {};
 	json_t *object = NULL;
-	bool is_there;
-	int r;
+	int r = fetch(sweep->claims, claim, &object, &err);
+	bool is_gone = r == -ENOENT || (r >= 0 && !is_allocated(object));
 
+	json_decref(object);
+	/* It does not answer, or not to us: any may be there. */
+	if (r < 0 && r != -ENOENT)
+		sweep->is_over = r != -EINVAL;
+	else if (is_gone && was_gone)
+		let_go(sweep, claim);
+	else
+		mark(sweep, claim, is_gone);
+}
+
+static void look(const char *uid, const char *text, void *userdata)
+{
+	char id[CLV_KUBE_NOTE_MAX], namespace[CLV_KUBE_NOTE_MAX] = "",
+				    name[CLV_KUBE_NOTE_MAX] = "";
+	const struct clv_kube_claim claim = {
+		.uid = id, .namespace = namespace, .name = name};
+	struct sweep *sweep = userdata;
+	const struct clv_kube_settings *settings = &sweep->claims->settings;
+	bool was_gone = strstr(text, GONE) != NULL;
+	uint64_t most_ms = (was_gone ? 1 : LOOK_GRACES) * (uint64_t)settings->grace_ms;
+
+	if (sweep->is_over || clv_kube_note_age_ms(settings, NOTES, uid) < most_ms)
+		return;
 	snprintf(id, sizeof(id), "%s", uid);
 	sscanf(text, "%639[^/]/%639s", namespace, name);
-	r = sweep->is_over ? -EAGAIN : fetch(sweep->claims, &claim, &object, &err);
-	is_there = r >= 0 && is_allocated(object);
-	json_decref(object);
-	/* It does not answer, or not to us: it may be there. */
-	if (r < 0 && r != -ENOENT)
-		sweep->is_over = true;
-	else if (is_there)
-		clv_kube_note_refresh(settings, NOTES, uid);
-	else if (clv_kube_note_age_ms(settings, NOTES, uid) >= settings->grace_ms)
-		let_go(sweep, &claim);
+	look_at(sweep, &claim, was_gone);
 }
 
 static void sweep(struct clv_kube_claims *claims, struct clv_kube_books *books,

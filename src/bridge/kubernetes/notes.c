@@ -7,7 +7,6 @@
 #include "base/paths.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -89,15 +88,6 @@ uint64_t clv_kube_note_age_ms(
 	then_ms = (uint64_t)st.st_mtim.tv_sec * MS_PER_S +
 		  (uint64_t)st.st_mtim.tv_nsec / CLV_NS_PER_MS;
 	return now_ms > then_ms ? now_ms - then_ms : 0;
-}
-
-void clv_kube_note_refresh(
-	const struct clv_kube_settings *settings, const char *folder, const char *name)
-{
-	char path[PATH_MAX_BYTES];
-
-	find_path(settings, folder, name, path);
-	utimensat(AT_FDCWD, path, NULL, 0);
 }
 
 void clv_kube_notes_look(const struct clv_kube_settings *settings, const char *folder,

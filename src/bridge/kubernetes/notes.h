@@ -24,10 +24,8 @@ bool clv_kube_note_is_there(
 void clv_kube_note_remove(
 	const struct clv_kube_settings *settings, const char *folder, const char *name);
 
-/* How long ago it was written or refreshed. */
+/* How long ago it was written. */
 uint64_t clv_kube_note_age_ms(
-	const struct clv_kube_settings *settings, const char *folder, const char *name);
-void clv_kube_note_refresh(
 	const struct clv_kube_settings *settings, const char *folder, const char *name);
 
 /* Each that is there; look may remove it. */
