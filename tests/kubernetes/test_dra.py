@@ -81,6 +81,18 @@ class DraBed(Bed):
         self.assertEqual(error, "", self.log())
         return devices
 
+    def kill_during(self, act, claim, chance):
+        """At any moment of it; the driver is there again on return."""
+        killer = subprocess.Popen(
+            ["sh", "-c", f"sleep {chance.random() * 0.06:.4f}; kill -9 {self.process.pid}"])
+        try:
+            act(claim)
+        except grpc.RpcError:
+            pass
+        killer.wait()
+        self.stop_bridge(signal.SIGKILL)
+        self.start_driver()
+
     def claimed(self):
         items = self.agent.get("/v1/leases")["items"]
         return {i["name"]: i for i in items if i["name"].startswith("dra-")}
@@ -252,16 +264,7 @@ class Mig(DraBed):
         chance, before = random.Random(2), self.partitions()
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None), ("gpu1-2g-20gb-2", None))
         for i in range(12):
-            killer = subprocess.Popen(
-                ["sh", "-c", f"sleep {chance.random() * 0.06:.4f}; kill -9 {self.process.pid}"])
-            act = (self.prepare, self.unprepare)[i % 2]
-            try:
-                act(claim)
-            except grpc.RpcError:
-                pass
-            killer.wait()
-            self.stop_bridge(signal.SIGKILL)
-            self.start_driver()
+            self.kill_during((self.prepare, self.unprepare)[i % 2], claim, chance)
             if i % 2 == 0:
                 self.assertEqual(len(self.prepared(claim)), 2)
                 self.assertEqual(len(self.claimed()), 2)
@@ -494,15 +497,7 @@ devices:
         chance = random.Random(3)
         claim = self.api.claim("c", ("gpu0-cpx-nps1-7", None), ("gpu1-dpx-nps1-1", None))
         for i in range(8):
-            killer = subprocess.Popen(
-                ["sh", "-c", f"sleep {chance.random() * 0.06:.4f}; kill -9 {self.process.pid}"])
-            try:
-                (self.prepare, self.unprepare)[i % 2](claim)
-            except grpc.RpcError:
-                pass
-            killer.wait()
-            self.stop_bridge(signal.SIGKILL)
-            self.start_driver()
+            self.kill_during((self.prepare, self.unprepare)[i % 2], claim, chance)
             if i % 2 == 0:
                 self.assertEqual(len(self.prepared(claim)), 2)
                 self.assertEqual((self.mode(), self.mode("gpu1")), ("CPX", "DPX"))
