@@ -110,6 +110,14 @@ static int wants_queued(struct clv_request *request, bool *ret, struct clv_error
 	return 0;
 }
 
+/* Who is on this machine may be about to start a program in it. */
+static bool awaits_number(
+	const struct clv_request *request, const struct clv_lease *lease)
+{
+	return request->is_local && !lease->record.is_queued && !request->is_late &&
+	       clv_recount_is_under_way(request->agent, lease->device);
+}
+
 int clv_api_get_lease(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
@@ -136,9 +144,7 @@ int clv_api_get_lease(
 	if (while_queued && wait_ms > 0 && lease->record.is_queued && !request->is_late &&
 		clv_queue_position(ledger, lease) == request->number)
 		return clv_request_wait(request, CLV_TOPIC_LEASES, wait_ms);
-	/* Who is on this machine may be about to start a program in it. */
-	if (request->is_local && !lease->record.is_queued && !request->is_late &&
-		clv_recount_is_under_way(request->agent, lease->device))
+	if (awaits_number(request, lease))
 		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
 
 	request->status = 200;
@@ -255,6 +261,8 @@ int clv_api_post_holder(
 
 	if (!lease)
 		return err->code;
+	if (awaits_number(request, lease))
+		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
 	r = clv_request_parse_holder(request->body, request->n_body_bytes, &pid, err);
 	if (r >= 0 && lease->is_ending)
 		r = clv_error_set(err, -EPERM,

@@ -30,6 +30,8 @@
 #include <sys/socket.h>
 
 #define HELLO_TIMEOUT_US 2000000u
+/* Gates wait 30 s for their answer (gate/attach.c), and take none for no agent. */
+#define PARK_TIMEOUT_US 25000000u
 #define PAUSE_US 200000u /* when there is no descriptor for one more connection */
 #define MAX_SILENT 64u   /* connections that have not attached */
 #define REFUSAL_EVENT_NS CLV_NS_PER_S
@@ -55,6 +57,13 @@ struct clv_gate_server {
 	unsigned int n_silent;
 };
 
+/* There may be room for one more who waits in the queue. */
+static void take_more(struct clv_gate_server *server)
+{
+	if (server->n_silent < MAX_SILENT && !server->pause_timer)
+		sd_event_source_set_enabled(server->io, SD_EVENT_ON);
+}
+
 static struct connection *connection_free(struct connection *connection)
 {
 	struct clv_gate_server *server = connection->server;
@@ -66,9 +75,7 @@ static struct connection *connection_free(struct connection *connection)
 	sd_event_source_disable_unref(connection->timer);
 	close(connection->fd);
 	free(connection);
-	/* Room for one more who waits in the queue. */
-	if (server->n_silent < MAX_SILENT && !server->pause_timer)
-		sd_event_source_set_enabled(server->io, SD_EVENT_ON);
+	take_more(server);
 	return NULL;
 }
 
@@ -253,6 +260,7 @@ static void attach(struct connection *connection, uint32_t old_slot, int report_
 	connection->timer = sd_event_source_disable_unref(connection->timer);
 	connection->process = process;
 	server->n_silent--;
+	take_more(server);
 	/* What one sends that has nothing to tell stays unread. */
 	sd_event_source_set_io_events(connection->io,
 		connection->api == CLV_ATTACH_API_OPENCL ? EPOLLRDHUP
@@ -279,7 +287,8 @@ static void park(struct connection *connection, uint32_t old_slot)
 	connection->is_parked = true;
 	connection->old_slot = old_slot;
 	sd_event_source_set_io_events(connection->io, EPOLLRDHUP);
-	sd_event_source_set_enabled(connection->timer, SD_EVENT_OFF);
+	sd_event_source_set_time_relative(connection->timer, PARK_TIMEOUT_US);
+	sd_event_source_set_enabled(connection->timer, SD_EVENT_ONESHOT);
 }
 
 static void on_hello(struct connection *connection)
@@ -374,10 +383,17 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 
 static int on_silence(sd_event_source *source, uint64_t now_us, void *userdata)
 {
+	struct connection *connection = userdata;
 	struct clv_error err;
 
-	clv_error_set(&err, -ETIMEDOUT, "no hello of a cleave gate came within 2 s");
-	refuse(userdata, NULL, &err);
+	if (connection->is_parked)
+		clv_error_set(&err, -EBUSY,
+			"devices are being divided anew, and which number each has is "
+			"not known: start the program again when that has ended");
+	else
+		clv_error_set(
+			&err, -ETIMEDOUT, "no hello of a cleave gate came within 2 s");
+	refuse(connection, NULL, &err);
 	return 0;
 }
 

@@ -583,6 +583,8 @@ int clv_hardware_new(
 		return clv_error_errno(err, ENOMEM, "cannot look after hardware");
 	hw->agent = agent;
 	hw->fd = -1;
+	/* The numbers that leases were stored with are an earlier agent's. */
+	hw->is_recounting = true;
 	TAILQ_INIT(&hw->questions);
 	r = sd_event_add_defer(agent->event, &hw->soon, on_soon, hw);
 	if (r < 0) {

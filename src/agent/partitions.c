@@ -113,8 +113,11 @@ void clv_partitions_take_node(struct clv_agent *agent, const struct clv_node *no
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
 		if (device->parent || device->info.parent[0] != '\0' ||
-			strcmp(device->info.backend, "opencl") != 0)
+			strcmp(device->info.backend, "opencl") != 0) {
 			device->is_present = false;
+			/* It may be another's by now. */
+			device->info.visible[0] = '\0';
+		}
 		device->is_divided = false;
 	}
 	for (size_t i = 0; i < node->n_devices; i++)

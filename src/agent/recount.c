@@ -24,7 +24,8 @@ void clv_recount_ended(struct clv_agent *agent)
 		if (lease->gate && !lease->settle_timer)
 			clv_gate_server_resume(lease->gate);
 	}
-	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+	for (size_t i = 0; i < clv_devices_count(agent->devices) && agent->n_queued > 0;
+		i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
 		if (!device->parent)

@@ -11,6 +11,7 @@
 #include "agent/lease.h"
 #include "agent/ledger.h"
 #include "agent/queue.h"
+#include "agent/recount.h"
 #include "agent/sm.h"
 #include "agent/standing.h"
 #include "agent/tenants.h"
@@ -105,16 +106,18 @@ static json_t *render_partition(const struct clv_device *info)
 		info->profile, "uuid", info->uuid, "address", info->address);
 }
 
-static json_t *render_device_of_lease(struct clv_agent_device *device)
+static json_t *render_device_of_lease(
+	const struct clv_agent *agent, struct clv_agent_device *device)
 {
 	const struct clv_device *info = &device->info;
 	const struct clv_device *root = &clv_devices_root(device)->info;
+	bool has_number =
+		info->visible[0] != '\0' && !clv_recount_is_under_way(agent, device);
 
 	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o}", "name", info->name,
 		"uuid", info->uuid, "root_uuid", root->uuid, "pci_address",
-		root->pci_address, "visible",
-		info->visible[0] != '\0' ? info->visible : info->uuid, "backend",
-		info->backend, "vendor", text(info->vendor), "numa_node",
+		root->pci_address, "visible", has_number ? info->visible : info->uuid,
+		"backend", info->backend, "vendor", text(info->vendor), "numa_node",
 		number_or_null(device->numa_node), "partition", render_partition(info));
 }
 
@@ -124,7 +127,8 @@ static json_t *render_devices(const struct clv_lease *lease)
 	json_t *array = json_array();
 
 	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++)
-		json_array_append_new(array, render_device_of_lease(device));
+		json_array_append_new(
+			array, render_device_of_lease(lease->agent, device));
 	return array;
 }
 

@@ -24,8 +24,8 @@
 
 /* What clv_visible_set() may say. */
 static const char *const visible[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
-	"ZE_AFFINITY_MASK", "ZE_ENABLE_PCI_ID_DEVICE_ORDER", "HSA_CU_MASK",
-	"POCL_MAX_PTHREAD_COUNT"};
+	"ZE_AFFINITY_MASK", "ZE_ENABLE_PCI_ID_DEVICE_ORDER", "CLEAVE_VISIBLE",
+	"HSA_CU_MASK", "POCL_MAX_PTHREAD_COUNT"};
 
 /* What would speak for the caller and not for the job. */
 static const char *const foreign[] = {"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH",

@@ -74,7 +74,9 @@ static int keep_to_devices(
 		return clv_error_errno(err, ENOMEM, "cannot start the program");
 	json_array_foreach (devices, i, device)
 		fprintf(out, "%s%s", i > 0 ? "," : "", clv_json_text(device, "visible"));
-	if (fclose(out) != 0 || setenv(variable, list, 1) < 0)
+	/* The gate tells by the second what is the program's own word in the first. */
+	if (fclose(out) != 0 || setenv(variable, list, 1) < 0 ||
+		setenv("CLEAVE_VISIBLE", list, 1) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot start the program");
 	return 0;
 }

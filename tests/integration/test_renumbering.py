@@ -42,7 +42,7 @@ class Renumbering(Case):
 
     def wait(self, name, *states):
         operation = self.agent.get("/v1/operations/" + name)
-        while operation["state"] not in (*states, "failed", "rolled-back"):
+        while operation["state"] not in (*states, "failed", "rolled_back"):
             operation = self.agent.get("/v1/operations/%s?after=%d&wait_ms=10000" %
                                        (name, operation["revision"]))
         self.assertIn(operation["state"], states, operation)
@@ -123,6 +123,21 @@ class Renumbering(Case):
             self.assertEqual((status, lease["state"]), (200, "active"))
             self.assertEqual(lease["devices"][0]["visible"], number)
             first, second = second, self.holder()
+
+    def test_agent_that_starts(self):
+        """What it has noted of a lease is an earlier number."""
+        holder = self.holder()
+        name = holder.lease(device=LAST, share=0.5)["id"]
+        self.apply({0: "CPX"})
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        for url in ("/v1/leases", "/v1/leases/" + name):
+            status, answer = holder.request("GET", url)
+            self.assertEqual(status, 200)
+            (lease,) = answer.get("items", [answer])
+            (device,) = lease["devices"]
+            self.assertIn(device["visible"], ("15", device["uuid"]))
+        self.assertEqual(device["visible"], "15")
 
     def test_process(self):
         """That begins in a lease which there was before."""

@@ -376,6 +376,23 @@ class Forgotten(DraBed):
         self.look_again()
         self.assertEqual(len(self.claimed()), 1, self.log())
 
+    def test_claim_that_is_another_node_s_now(self):
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
+        self.prepared(claim)
+        self.api.claim("c", ("gpu0-1g-10gb-0", None), pool="node2")
+        for _ in range(2):
+            self.look_again()
+        self.assertTrue(wait_until(lambda: not self.claimed()), self.log())
+        self.assertEqual(self.prepared(claim), [])
+
+    def test_claim_of_which_somebody_ended_a_lease(self):
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None), ("gpu1-1g-10gb-0", None))
+        self.prepared(claim)
+        self.agent.request("DELETE", "/v1/leases/" + min(self.claimed()))
+        self.assertEqual(len(self.claimed()), 1)
+        self.unprepare(claim)
+        self.assertEqual(self.claimed(), {})
+
     def test_claim_that_was_away_for_a_moment(self):
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
         self.prepared(claim)

@@ -61,6 +61,7 @@ static void test_lists(void **state)
 			setenv("CUDA_VISIBLE_DEVICES", rows[i].said, 1);
 		else
 			unsetenv("CUDA_VISIBLE_DEVICES");
+		unsetenv(CLV_VISIBLE_TOLD);
 		clv_visible_choose("CUDA_VISIBLE_DEVICES", rows[i].lease);
 		assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), rows[i].left);
 	}
@@ -69,10 +70,32 @@ static void test_lists(void **state)
 /* Chosen again, as by a program that it starts, it stays. */
 static void test_again(void **state)
 {
+	unsetenv(CLV_VISIBLE_TOLD);
 	setenv("CUDA_VISIBLE_DEVICES", "1", 1);
 	for (int i = 0; i < 2; i++)
 		clv_visible_choose("CUDA_VISIBLE_DEVICES", MIG_A "," MIG_B);
 	assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), MIG_B);
+}
+
+/* A partition's number has become another one since the program, or the one that started
+ * it, was told. */
+static void test_other_numbers(void **state)
+{
+	static const char *const numbers[] = {"22", "30,31", "0"};
+
+	setenv("ROCR_VISIBLE_DEVICES", "9", 1);
+	setenv(CLV_VISIBLE_TOLD, "9", 1);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(numbers); i++) {
+		clv_visible_choose("ROCR_VISIBLE_DEVICES", numbers[i]);
+		assert_string_equal(getenv("ROCR_VISIBLE_DEVICES"), numbers[i]);
+	}
+	/* Its own word hides more, and shows nothing else. */
+	setenv("ROCR_VISIBLE_DEVICES", "31", 1);
+	clv_visible_choose("ROCR_VISIBLE_DEVICES", "30,31");
+	assert_string_equal(getenv("ROCR_VISIBLE_DEVICES"), "31");
+	setenv("ROCR_VISIBLE_DEVICES", "9", 1);
+	clv_visible_choose("ROCR_VISIBLE_DEVICES", "30,31");
+	assert_string_equal(getenv("ROCR_VISIBLE_DEVICES"), "");
 }
 
 int main(void)
@@ -80,6 +103,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_other_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

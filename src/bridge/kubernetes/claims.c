@@ -2,6 +2,7 @@
 #include "bridge/kubernetes/claims.h"
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -308,17 +309,71 @@ static int fetch(struct clv_kube_claims *claims, const struct clv_kube_claim *cl
 	return 0;
 }
 
+/* A note says which claim it is, how many leases it has at most, and whether it was gone
+ * when it was looked at last. */
+struct note {
+	char namespace[CLV_KUBE_NOTE_MAX], name[CLV_KUBE_NOTE_MAX];
+	unsigned int n;
+	bool is_gone;
+};
+
+static int write_note(struct clv_kube_claims *claims, const struct clv_kube_claim *claim,
+	unsigned int n, bool is_gone, struct clv_error *err)
+{
+	char text[CLV_KUBE_NOTE_MAX];
+
+	snprintf(text, sizeof(text), "%.300s/%.300s %u%s", claim->namespace, claim->name,
+		n, is_gone ? " gone" : "");
+	return clv_kube_note_write(&claims->settings, NOTES, claim->uid, text, err);
+}
+
+static bool parse_note(const char *text, struct note *ret)
+{
+	char gone[8] = "";
+
+	*ret = (struct note){};
+	if (sscanf(text, "%639[^/]/%639s %u %7s", ret->namespace, ret->name, &ret->n,
+		    gone) < 3)
+		return false;
+	ret->is_gone = strcmp(gone, "gone") == 0;
+	return true;
+}
+
 /* Before anything is its own. */
 static int note(struct clv_kube_claims *claims, const struct clv_kube_claim *claim,
-	struct clv_error *err)
+	size_t n, struct clv_error *err)
 {
-	char text[CLV_KUBE_NOTE_MAX], lease[CLV_KUBE_LEASE_MAX];
+	char lease[CLV_KUBE_LEASE_MAX];
 	int r = name_lease(claim, 0, lease, err);
 
 	if (r < 0 || clv_kube_note_is_there(&claims->settings, NOTES, claim->uid))
 		return r;
-	snprintf(text, sizeof(text), "%.300s/%.300s", claim->namespace, claim->name);
-	return clv_kube_note_write(&claims->settings, NOTES, claim->uid, text, err);
+	return write_note(claims, claim, (unsigned int)n, false, err);
+}
+
+/* Claims have been allocated on other nodes since. */
+static bool is_ours(const struct clv_kube_claims *claims, const json_t *result)
+{
+	return strcmp(text_of(result, "driver"), claims->settings.driver) == 0 &&
+	       strcmp(text_of(result, "pool"), claims->settings.node) == 0;
+}
+
+static const json_t *results_of(const json_t *object)
+{
+	const json_t *status = json_object_get(object, "status");
+	const json_t *allocation = json_object_get(status, "allocation");
+
+	return json_object_get(json_object_get(allocation, "devices"), "results");
+}
+
+static size_t count_ours(const struct clv_kube_claims *claims, const json_t *object)
+{
+	const json_t *result;
+	size_t i, n = 0;
+
+	json_array_foreach (results_of(object), i, result)
+		n += is_ours(claims, result);
+	return n;
 }
 
 static int prepare(struct clv_kube_claims *claims, struct clv_kube_books *books,
@@ -331,19 +386,14 @@ static int prepare(struct clv_kube_claims *claims, struct clv_kube_books *books,
 
 	if (r < 0)
 		return r;
-	results = json_object_get(
-		json_object_get(
-			json_object_get(json_object_get(object, "status"), "allocation"),
-			"devices"),
-		"results");
+	results = results_of(object);
 	if (!json_is_array(results))
 		r = clv_error_set(err, -EINVAL, "the claim %s/%s is not allocated",
 			claim->namespace, claim->name);
 	if (r >= 0)
-		r = note(claims, claim, err);
+		r = note(claims, claim, count_ours(claims, object), err);
 	json_array_foreach (results, i, result) {
-		if (r >= 0 &&
-			strcmp(text_of(result, "driver"), claims->settings.driver) == 0)
+		if (r >= 0 && is_ours(claims, result))
 			r = prepare_result(claims, books, claim, result, err);
 	}
 	json_decref(object);
@@ -358,17 +408,26 @@ void clv_kube_claims_prepare(struct clv_kube_claims *claims, struct clv_kube_boo
 
 /* --- Back again --- */
 
-/* Leases are made in order and released in reverse, so they are always the first ones. */
-static int count_leases(struct clv_client *client, const struct clv_kube_claim *claim,
-	size_t *ret, struct clv_error *err)
+/* Leases are made in order.  Where somebody has ended one of them others may be behind
+ * it, as many as the note says. */
+static int count_leases(struct clv_kube_claims *claims, struct clv_client *client,
+	const struct clv_kube_claim *claim, size_t *ret, struct clv_error *err)
 {
+	_cleanup_free_ char *text =
+		clv_kube_note_read(&claims->settings, NOTES, claim->uid);
 	struct clv_client_error failure;
 	char lease[CLV_KUBE_LEASE_MAX];
+	struct note note = {};
+	int r = 0;
 
+	if (text && parse_note(text, &note) && note.n <= LEASES_MAX) {
+		*ret = note.n;
+		return name_lease(claim, 0, lease, err);
+	}
 	for (*ret = 0; *ret < LEASES_MAX; ++*ret) {
 		json_t *object = NULL;
-		int r = name_lease(claim, *ret, lease, err);
 
+		r = name_lease(claim, *ret, lease, err);
 		if (r < 0)
 			return r;
 		r = clv_client_lease(client, lease, &object, &failure);
@@ -396,7 +455,9 @@ static int give_back(struct clv_kube_claims *claims, struct clv_kube_books *book
 	if (r >= 0 && strchr(device, '/'))
 		r = clv_kube_made_destroy(&claims->settings, client, device, err);
 	device[strcspn(device, "/")] = '\0';
-	return r < 0 ? r : clv_kube_mode_back(&claims->settings, client, device, err);
+	if (r >= 0 && device[0] != '\0')
+		clv_kube_mode_back(&claims->settings, client, device);
+	return r;
 }
 
 static int unprepare(struct clv_kube_claims *claims, struct clv_kube_books *books,
@@ -408,7 +469,7 @@ static int unprepare(struct clv_kube_claims *claims, struct clv_kube_books *book
 	int r = clv_kube_books_client(books, &client, err);
 
 	if (r >= 0)
-		r = count_leases(client, claim, &n, err);
+		r = count_leases(claims, client, claim, &n, err);
 	/* One whose lease went and which we were stopped before. */
 	if (r >= 0 && name_lease(claim, n, lease, err) >= 0)
 		clv_kube_spec_remove(&claims->settings, lease);
@@ -436,19 +497,12 @@ void clv_kube_claims_unprepare(struct clv_kube_claims *claims,
  * more is marked, and let go of if that is so a while later too. */
 
 #define LOOK_GRACES 30 /* ten minutes, as grace is by itself */
-#define GONE " gone"
 
 struct sweep {
 	struct clv_kube_claims *claims;
 	struct clv_kube_books *books;
 	bool is_over;
 };
-
-static bool is_allocated(const json_t *object)
-{
-	return json_is_object(
-		json_object_get(json_object_get(object, "status"), "allocation"));
-}
 
 static void let_go(struct sweep *sweep, const struct clv_kube_claim *claim)
 {
@@ -462,53 +516,39 @@ static void let_go(struct sweep *sweep, const struct clv_kube_claim *claim)
 			claim->name);
 }
 
-/* The note is as old as what it says. */
-static void mark(struct sweep *sweep, const struct clv_kube_claim *claim, bool is_gone)
-{
-	char text[CLV_KUBE_NOTE_MAX];
-	struct clv_error err = {};
-
-	snprintf(text, sizeof(text), "%.300s/%.300s%s", claim->namespace, claim->name,
-		is_gone ? GONE : "");
-	if (clv_kube_note_write(&sweep->claims->settings, NOTES, claim->uid, text, &err) <
-		0)
-		clv_log_warning(0, "%s", err.msg);
-}
-
 static void look_at(
-	struct sweep *sweep, const struct clv_kube_claim *claim, bool was_gone)
+	struct sweep *sweep, const struct clv_kube_claim *claim, const struct note *was)
 {
 	struct clv_error err = {};
 	json_t *object = NULL;
 	int r = fetch(sweep->claims, claim, &object, &err);
-	bool is_gone = r == -ENOENT || (r >= 0 && !is_allocated(object));
+	bool is_gone = r == -ENOENT || (r >= 0 && count_ours(sweep->claims, object) == 0);
 
 	json_decref(object);
 	/* It does not answer, or not to us: any may be there. */
 	if (r < 0 && r != -ENOENT)
 		sweep->is_over = r != -EINVAL;
-	else if (is_gone && was_gone)
+	else if (is_gone && was->is_gone)
 		let_go(sweep, claim);
-	else
-		mark(sweep, claim, is_gone);
+	else if (write_note(sweep->claims, claim, was->n, is_gone, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
 }
 
+/* The note is as old as what it says. */
 static void look(const char *uid, const char *text, void *userdata)
 {
-	char id[CLV_KUBE_NOTE_MAX], namespace[CLV_KUBE_NOTE_MAX] = "",
-				    name[CLV_KUBE_NOTE_MAX] = "";
+	char id[CLV_KUBE_NOTE_MAX];
+	struct note note;
 	const struct clv_kube_claim claim = {
-		.uid = id, .namespace = namespace, .name = name};
+		.uid = id, .namespace = note.namespace, .name = note.name};
 	struct sweep *sweep = userdata;
 	const struct clv_kube_settings *settings = &sweep->claims->settings;
-	bool was_gone = strstr(text, GONE) != NULL;
-	uint64_t most_ms = (was_gone ? 1 : LOOK_GRACES) * (uint64_t)settings->grace_ms;
+	uint64_t age_ms = clv_kube_note_age_ms(settings, NOTES, uid);
 
-	if (sweep->is_over || clv_kube_note_age_ms(settings, NOTES, uid) < most_ms)
-		return;
 	snprintf(id, sizeof(id), "%s", uid);
-	sscanf(text, "%639[^/]/%639s", namespace, name);
-	look_at(sweep, &claim, was_gone);
+	if (!sweep->is_over && parse_note(text, &note) &&
+		age_ms >= (note.is_gone ? 1 : LOOK_GRACES) * (uint64_t)settings->grace_ms)
+		look_at(sweep, &claim, &note);
 }
 
 static void sweep(struct clv_kube_claims *claims, struct clv_kube_books *books,

@@ -98,6 +98,16 @@ static int write_note(const struct clv_kube_settings *settings, const char *devi
 	return clv_kube_note_write(settings, FOLDER, device, text, err);
 }
 
+/* What it takes to change how the memory is divided is not a claim's to decide. */
+static int check_memory(
+	const char *device, const char *now, const char *wanted, struct clv_error *err)
+{
+	if (strcmp(now + strcspn(now, "/"), wanted + strcspn(wanted, "/")) == 0)
+		return 0;
+	return clv_error_set(
+		err, -ENODEV, "%s is in %s now: %s cannot be had", device, now, wanted);
+}
+
 int clv_kube_mode_set(const struct clv_kube_settings *settings, struct clv_client *client,
 	const char *device, const char *profile, struct clv_error *err)
 {
@@ -106,6 +116,9 @@ int clv_kube_mode_set(const struct clv_kube_settings *settings, struct clv_clien
 	int r = profile_now(client, device, now, err);
 
 	if (r < 0 || strcmp(now, profile) == 0)
+		return r;
+	r = check_memory(device, now, profile, err);
+	if (r < 0)
 		return r;
 	/* Of several changes the first one's mode is the one to go back to. */
 	if (!read_note(settings, device, &note) || !is_ours(&note, now))
@@ -127,8 +140,8 @@ static bool is_used(struct clv_client *client, const char *device)
 	return used;
 }
 
-int clv_kube_mode_back(const struct clv_kube_settings *settings,
-	struct clv_client *client, const char *device, struct clv_error *err)
+static int go_back(const struct clv_kube_settings *settings, struct clv_client *client,
+	const char *device, struct clv_error *err)
 {
 	char now[PROFILE_MAX];
 	struct note note;
@@ -144,6 +157,15 @@ int clv_kube_mode_back(const struct clv_kube_settings *settings,
 	return r;
 }
 
+void clv_kube_mode_back(const struct clv_kube_settings *settings,
+	struct clv_client *client, const char *device)
+{
+	struct clv_error err = {};
+
+	if (go_back(settings, client, device, &err) < 0)
+		clv_log_warning(0, "%s keeps its mode for now: %s", device, err.msg);
+}
+
 struct sweep {
 	const struct clv_kube_settings *settings;
 	struct clv_client *client;
@@ -152,10 +174,8 @@ struct sweep {
 static void look(const char *device, const char *text, void *userdata)
 {
 	const struct sweep *sweep = userdata;
-	struct clv_error err = {};
 
-	if (clv_kube_mode_back(sweep->settings, sweep->client, device, &err) < 0)
-		clv_log_warning(0, "%s: %s", device, err.msg);
+	clv_kube_mode_back(sweep->settings, sweep->client, device);
 }
 
 void clv_kube_modes_sweep(

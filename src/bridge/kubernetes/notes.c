@@ -14,6 +14,7 @@
 
 #define PATH_MAX_BYTES (2 * CLV_KUBE_PATH_MAX + CLV_KUBE_NOTE_MAX)
 #define MS_PER_S 1000u
+#define UNFINISHED ".new"
 
 static void find_folder(const struct clv_kube_settings *settings, const char *folder,
 	char ret[PATH_MAX_BYTES])
@@ -90,6 +91,14 @@ uint64_t clv_kube_note_age_ms(
 	return now_ms > then_ms ? now_ms - then_ms : 0;
 }
 
+/* clv_file_replace() was stopped: what it would have said was not done yet. */
+static bool is_unfinished(const char *file)
+{
+	size_t n = strlen(file), n_ending = strlen(UNFINISHED);
+
+	return n > n_ending && strcmp(file + n - n_ending, UNFINISHED) == 0;
+}
+
 void clv_kube_notes_look(const struct clv_kube_settings *settings, const char *folder,
 	void (*look)(const char *name, const char *text, void *userdata), void *userdata)
 {
@@ -102,7 +111,7 @@ void clv_kube_notes_look(const struct clv_kube_settings *settings, const char *f
 	while (files && (file = readdir(files))) {
 		_cleanup_free_ char *text = NULL;
 
-		if (file->d_name[0] == '.')
+		if (file->d_name[0] == '.' || is_unfinished(file->d_name))
 			continue;
 		snprintf(name, sizeof(name), "%s", file->d_name);
 		for (char *p = name; *p != '\0'; p++)
