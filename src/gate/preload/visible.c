@@ -95,27 +95,22 @@ static void set(const char *variable, const char *list)
 	(libcs ? libcs : setenv)(variable, list, 1);
 }
 
-/* What was said for the program, when names may have been others, is no word of its
- * own. */
-static bool is_own_word(const char *said)
-{
-	const char *told = getenv(CLV_VISIBLE_TOLD);
-
-	return said && (!told || strcmp(said, told) != 0);
-}
-
 void clv_visible_choose(const char *variable, const char *names)
 {
 	struct devices devices = read_devices(names);
-	const char *said = getenv(variable);
-	bool is_own = is_own_word(said);
+	const char *said = getenv(variable), *told = getenv(CLV_VISIBLE_TOLD);
+	/* What was said for the program, when names may have been others, is no word of
+	 * its own. */
+	bool is_own = said && (!told || strcmp(said, told) != 0);
 	char *list = calloc(1, strlen(names) + 1);
 
 	if (devices.n > 0 && list) {
 		choose_devices(&devices, is_own ? said : names, list);
 		if (!said || strcmp(said, list) != 0)
 			set(variable, list);
-		if (!is_own)
+		/* Never added: the list of variables would move while other threads
+		 * read it. */
+		if (!is_own && told && strcmp(told, list) != 0)
 			set(CLV_VISIBLE_TOLD, list);
 	}
 	free(list);
