@@ -3,6 +3,8 @@
  * what a lease pays for is held time, which the arbiter measures itself. */
 #include "gate/costs.h"
 
+#include "base/clock.h"
+
 #define SETTLED_AFTER 3
 #define MAX_ESTIMATE_NS UINT64_C(4000000000)
 /* So that the shortest are not too many for the count of a flight. */
@@ -35,34 +37,65 @@ static size_t place_of(uint64_t key)
 	return (size_t)(clv_cost_of(key) - clv_costs);
 }
 
-static void learn_one(uint64_t key, uint64_t took_ns)
+/* The length of some kernels depends on their arguments, which a key does not have.
+ * Commands that together took so much longer than expected had far too much in flight at
+ * once: for a while they count as long as they were then. */
+#define SURPRISE_NS (100 * CLV_NS_PER_MS)
+#define SURPRISE_RATIO 8
+#define SURPRISE_LASTS_NS (2 * CLV_NS_PER_S)
+
+static _Atomic uint64_t surprised_until_ns[1 << CLV_COST_BITS];
+
+static bool is_surprise(uint64_t old_ns, uint64_t took_ns, uint64_t n)
+{
+	return took_ns > SURPRISE_RATIO * old_ns * n && took_ns > SURPRISE_NS;
+}
+
+static uint64_t next_estimate(size_t place, uint64_t old_ns, uint64_t took_ns, uint64_t n)
+{
+	uint32_t n_samples = atomic_load(&samples[place]);
+	uint64_t each_ns = took_ns / n, now_ns = clv_clock_ns();
+
+	if (n_samples >= SETTLED_AFTER && is_surprise(old_ns, took_ns, n)) {
+		atomic_store(&surprised_until_ns[place], now_ns + SURPRISE_LASTS_NS);
+		return each_ns;
+	}
+	if (now_ns < atomic_load(&surprised_until_ns[place]))
+		return each_ns > old_ns ? each_ns : old_ns;
+	return blend(old_ns, each_ns, n_samples);
+}
+
+static void learn_one(uint64_t key, uint64_t took_ns, uint64_t n)
 {
 	struct clv_cost *cost = clv_cost_of(key);
-	uint32_t n_samples = 0;
-	uint64_t old_ns = 0, new_ns;
+	size_t place = place_of(key);
+	uint32_t n_samples;
+	uint64_t new_ns;
 
-	if (atomic_load(&cost->key) == key) {
-		n_samples = atomic_load(&samples[place_of(key)]);
-		old_ns = CLV_FLIGHT_NS(atomic_load(&cost->packed));
+	if (atomic_load(&cost->key) != key) {
+		atomic_store(&samples[place], 0);
+		atomic_store(&surprised_until_ns[place], 0);
 	}
-	new_ns = blend(old_ns, took_ns, n_samples);
+	n_samples = atomic_load(&samples[place]);
+	new_ns = next_estimate(
+		place, CLV_FLIGHT_NS(atomic_load(&cost->packed)), took_ns, n);
 	if (new_ns < MIN_ESTIMATE_NS)
 		new_ns = MIN_ESTIMATE_NS;
 	if (new_ns > MAX_ESTIMATE_NS)
 		new_ns = MAX_ESTIMATE_NS;
 	atomic_store(&cost->packed, CLV_FLIGHT_PACK(new_ns));
 	if (n_samples < SETTLED_AFTER)
-		atomic_store(&samples[place_of(key)], (uint8_t)(n_samples + 1));
+		atomic_store(&samples[place], (uint8_t)(n_samples + 1));
 	atomic_store(&cost->key, key);
 }
 
-void clv_cost_learn(uint64_t key, uint64_t took_ns)
+void clv_cost_learn(uint64_t key, uint64_t took_ns, uint64_t n)
 {
 	size_t place = place_of(key);
 
-	learn_one(key, took_ns);
+	learn_one(key, took_ns, n);
 	if (atomic_load(&aliases[place].key) == key)
-		learn_one(atomic_load(&aliases[place].lasting_key), took_ns);
+		learn_one(atomic_load(&aliases[place].lasting_key), took_ns, n);
 }
 
 void clv_cost_seed(uint64_t key, uint64_t lasting_key)

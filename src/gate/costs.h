@@ -68,8 +68,8 @@ static inline __attribute__((always_inline)) uint64_t clv_cost_estimate(uint64_t
 	return CLV_FLIGHT_NS(atomic_load_explicit(&cost->packed, memory_order_relaxed));
 }
 
-/* One command of this kind took about this long. */
-void clv_cost_learn(uint64_t key, uint64_t took_ns);
+/* n commands of this kind, one after the other, took so long in all. */
+void clv_cost_learn(uint64_t key, uint64_t took_ns, uint64_t n);
 
 /* A kind that is also known by another key, which lives longer: what is known by that one
  * is known by this one from now on, and both learn. */

@@ -19,6 +19,18 @@
 #define PATIENCE_NS (20 * CLV_NS_PER_MS)
 #define PATIENCE_AT_FIRST 8    /* times; a lock is held for a few commands */
 #define PATIENCE_DOUBLED_MAX 6 /* to more than a second */
+/* So many commands of a queue are in flight whatever they take where nobody has to wait
+ * for their end: as many as CUDA's own queues hold. */
+#define FREE_DEPTH 1024
+/* So many queues may have work in flight whatever the others have: as many as NVIDIA's
+ * GPUs have connections for (CUDA_DEVICE_MAX_CONNECTIONS), so that no program relies on
+ * more of them to run beside each other. */
+#define FREE_QUEUES 32
+/* Beyond twice what the work in flight should take: for each command of it, and where it
+ * may be that others run beside it (arbiter.c's limit for a drain). */
+#define STALL_NS (20 * CLV_NS_PER_MS)
+#define STALL_COMMANDS_MAX 50
+#define STALL_CLOSED_NS (1 * CLV_NS_PER_S)
 
 static bool is_open(const struct clv_control_page *control, enum clv_phase phase)
 {
@@ -27,28 +39,38 @@ static bool is_open(const struct clv_control_page *control, enum clv_phase phase
 	return phase != CLV_PHASE_CLOSED;
 }
 
-/* In a granted turn only what will start before the deadline may join, so that a turn is
- * overrun by part of one command.  Unknown commands (estimate 0) go alone while somebody
- * else may be waiting. */
-static bool fits(const struct clv_control_page *control, enum clv_phase phase,
-	uint64_t flight, uint64_t estimate_ns)
+/* Queues that stand still (polled.c) have markers out and nothing in flight. */
+static bool are_too_many_busy(uint64_t all_flight)
 {
+	return CLV_FLIGHT_COUNT(all_flight) >= FREE_QUEUES &&
+	       atomic_load(&clv_gate.n_busy_queues) >= FREE_QUEUES;
+}
+
+/* A command waits for commands of its own queue only, which it could not overtake, so
+ * that the program keeps whatever overlap of queues it has.  With very many queues at
+ * work a further one waits for any of them.  In a granted turn only what will start
+ * before the deadline may join, so that a queue overruns a turn by part of one command.
+ * Unknown commands (estimate 0) go one at a time while somebody else may be waiting. */
+static bool fits(const struct clv_control_page *control, enum clv_phase phase,
+	uint64_t all_flight, uint64_t flight, uint64_t estimate_ns)
+{
+	if (phase == CLV_PHASE_OPEN || atomic_load(&control->is_preemptible))
+		return CLV_FLIGHT_COUNT(flight) < FREE_DEPTH ||
+		       clv_flight_has_room(control, flight);
 	if (CLV_FLIGHT_COUNT(flight) == 0)
-		return true;
-	if (atomic_load(&control->is_preemptible))
-		return clv_flight_has_room(control, flight);
+		return !are_too_many_busy(all_flight);
 	if (phase == CLV_PHASE_GRANTED && clv_clock_ns() + CLV_FLIGHT_NS(flight) >=
 						  atomic_load(&control->deadline_ns))
 		return false;
 	if (CLV_FLIGHT_COUNT(flight) < atomic_load(&control->window_commands))
 		return true;
-	return clv_flight_has_room(control, flight) &&
-	       (estimate_ns > 0 || phase == CLV_PHASE_OPEN);
+	return clv_flight_has_room(control, flight) && estimate_ns > 0;
 }
 
 /* One attempt, of any command in any phase: the order of steps is
  * clv_flight_quick_enter's. */
-static bool try_enter(struct clv_view *view, uint64_t packed)
+static bool try_enter(
+	struct clv_view *view, const struct clv_backlog *backlog, uint64_t packed)
 {
 	enum clv_phase phase;
 	uint64_t flight;
@@ -61,7 +83,9 @@ static bool try_enter(struct clv_view *view, uint64_t packed)
 			atomic_store(&view->slot->busy_since_ns, clv_clock_ns());
 			clv_grace_came_back();
 		}
-		if (fits(view->control, phase, flight, CLV_FLIGHT_NS(packed)))
+		if (!(flight & CLV_FLIGHT_MAX_IN_FLIGHT) &&
+			fits(view->control, phase, flight, clv_backlog_in_flight(backlog),
+				CLV_FLIGHT_NS(packed)))
 			return true;
 		atomic_fetch_sub(&clv_gate.flight, packed);
 	}
@@ -90,14 +114,14 @@ void clv_flight_enter_as_debt(struct clv_view *view, uint64_t packed)
 		clv_attach_ring(view);
 }
 
-bool clv_flight_try(uint64_t packed)
+bool clv_flight_try(const struct clv_backlog *backlog, uint64_t packed)
 {
 	struct clv_view *view = clv_gate_peek();
 
 	if (!view)
 		return false;
 	if (!clv_gate_agent_is_dead(view))
-		return try_enter(view, packed);
+		return try_enter(view, backlog, packed);
 	clv_gate_seek_agent(view);
 	enter_unasked(view, packed);
 	return true;
@@ -175,6 +199,41 @@ static bool is_hopeless(struct clv_line *line)
 	return is_patience_over(line->flight_since_ns, now_ns);
 }
 
+/* What is in flight may wait for something that this very thread does next: a kernel that
+ * looks at a word of memory until another kernel, or the program, has written it.  No
+ * call tells of such a wait; that nothing was complete for far longer than expected does.
+ * since_ns: the last time that something was. */
+static bool is_stalled(uint64_t flight, uint64_t since_ns, uint64_t more_ns)
+{
+	uint64_t now_ns = clv_clock_ns(), n = CLV_FLIGHT_COUNT(flight);
+
+	if (n > STALL_COMMANDS_MAX)
+		n = STALL_COMMANDS_MAX;
+	return n > 0 && now_ns > since_ns &&
+	       now_ns - since_ns > 2 * CLV_FLIGHT_NS(flight) + n * STALL_NS + more_ns;
+}
+
+/* Of the queue, or of all if the queue has nothing in flight. */
+static bool is_queue_stalled(
+	const struct clv_view *view, const struct clv_backlog *backlog)
+{
+	uint64_t flight = clv_backlog_in_flight(backlog);
+
+	if (CLV_FLIGHT_COUNT(flight) > 0)
+		return is_stalled(flight, atomic_load(&backlog->progress_ns), 0);
+	return is_stalled(atomic_load(&clv_gate.flight),
+		atomic_load(&view->slot->busy_since_ns), 0);
+}
+
+/* A closed lease gets its next turn when it has drained; one whose work waits for the
+ * thread in line never does.  Work that was stopped half-way goes on with that turn. */
+static bool is_lease_stalled(const struct clv_view *view)
+{
+	return !atomic_load(&view->control->is_preemptible) &&
+	       is_stalled(atomic_load(&clv_gate.flight),
+		       atomic_load(&view->slot->busy_since_ns), STALL_CLOSED_NS);
+}
+
 static void wait_for_window(void)
 {
 	uint32_t sequence;
@@ -212,11 +271,11 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 		if (atomic_load(&view->control->phase) != word ||
 			clv_gate_peek() != view || clv_gate_agent_is_dead(view))
 			return true;
-	} while (!is_hopeless(line));
+	} while (!is_hopeless(line) && (line->is_patient || !is_lease_stalled(view)));
 	return false;
 }
 
-bool clv_line_wait(struct clv_line *line)
+bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog)
 {
 	struct clv_view *view = clv_gate_peek();
 	uint32_t word = atomic_load(&view->control->phase);
@@ -227,7 +286,8 @@ bool clv_line_wait(struct clv_line *line)
 	}
 	if (is_open(view->control, CLV_PHASE_OF(word))) {
 		stand(line, false);
-		if (is_hopeless(line))
+		if (is_hopeless(line) ||
+			(!line->is_patient && is_queue_stalled(view, backlog)))
 			return false;
 		wait_for_window();
 	} else if (!clv_gate_agent_is_dead(view)) {
@@ -237,26 +297,29 @@ bool clv_line_wait(struct clv_line *line)
 	return true;
 }
 
-static bool enter_slowly(uint64_t packed)
+static bool enter_slowly(struct clv_backlog *backlog, uint64_t packed)
 {
 	struct clv_line line;
 	bool entered;
 
 	clv_line_begin(&line);
 	do {
-		entered = clv_flight_try(packed);
-	} while (!entered && clv_line_wait(&line));
+		entered = clv_flight_try(backlog, packed);
+	} while (!entered && clv_line_wait(&line, backlog));
 	clv_line_end(&line);
+	if (!entered && backlog)
+		atomic_store(&backlog->was_forced, 1);
 	return entered;
 }
 
-bool clv_flight_enter(struct clv_view *view, uint64_t estimate_ns)
+bool clv_flight_enter(
+	struct clv_view *view, struct clv_backlog *backlog, uint64_t estimate_ns)
 {
 	uint64_t packed = CLV_FLIGHT_PACK(estimate_ns);
 
-	if (CLV_LIKELY(try_enter(view, packed)))
+	if (CLV_LIKELY(try_enter(view, backlog, packed)))
 		return true;
-	return clv_gate_thread.callback_depth == 0 && enter_slowly(packed);
+	return clv_gate_thread.callback_depth == 0 && enter_slowly(backlog, packed);
 }
 
 /* A grant does not wake the helper.  The first in a turn that leaves work, or idleness,

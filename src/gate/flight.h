@@ -12,13 +12,30 @@
 #define CLV_FLIGHT_MAX_IN_FLIGHT (UINT64_C(1) << 18)
 #define CLV_FLIGHT_MAX_UNMARKED (UINT64_C(1) << 12)
 #define CLV_FLIGHT_MARKS_PER_WINDOW 2
+#define CLV_FLIGHT_MARK_NS_MAX (20 * CLV_NS_PER_MS)
 
 /* Inlined whatever the compiler thinks: the cost of a call shows in the benchmark. */
 #define CLV_HOT static inline __attribute__((always_inline))
 #define CLV_LIKELY(x) __builtin_expect(!!(x), 1)
 #define CLV_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* Whether one more command may join what is in flight.  The window may be passed by the
+/* The work of one queue that is in flight: what one more command of the queue is measured
+ * against.  Work of other queues of the process never keeps a command back. */
+struct clv_backlog {
+	_Atomic uint64_t unmarked;    /* submitted since the last marker; packed */
+	_Atomic uint64_t awaited;     /* has a marker, or a thread waits for it; packed */
+	_Atomic uint64_t progress_ns; /* when last some of it was complete, or the first
+				       * was submitted */
+	_Atomic uint32_t was_forced;  /* a command went in for lack of progress */
+};
+
+static inline uint64_t clv_backlog_in_flight(const struct clv_backlog *backlog)
+{
+	return backlog ? atomic_load(&backlog->unmarked) + atomic_load(&backlog->awaited)
+		       : 0;
+}
+
+/* Whether `flight` is less than the window.  The window may be passed by the
  * last one that starts inside it, so a device is not left idle between two kernels that
  * are longer than the window together. */
 CLV_HOT bool clv_flight_has_room(const struct clv_control_page *control, uint64_t flight)
@@ -28,7 +45,9 @@ CLV_HOT bool clv_flight_has_room(const struct clv_control_page *control, uint64_
 	       !(flight & CLV_FLIGHT_MAX_IN_FLIGHT);
 }
 
-/* One attempt of a command of known length while nobody else has work (open or shared).
+/* One attempt of a command of known length while nobody else has work (open or shared)
+ * and all queues together are within the window; else the command takes the long way,
+ * which looks at its own queue.
  * Counts itself in first and looks at the phase afterwards; the arbiter stores the phase
  * first and reads the counts afterwards: one of the two sees the other. */
 CLV_HOT bool clv_flight_quick_enter(struct clv_view *view, uint64_t packed)
@@ -54,16 +73,18 @@ CLV_HOT bool clv_flight_quick_enter(struct clv_view *view, uint64_t packed)
 /* Whether what was submitted since the last marker is enough for the next one. */
 CLV_HOT bool clv_flight_fills_marker(const struct clv_view *view, uint64_t unmarked)
 {
-	uint64_t window_ns =
-		atomic_load_explicit(&view->control->window_ns, memory_order_relaxed);
+	uint64_t part_ns =
+		atomic_load_explicit(&view->control->window_ns, memory_order_relaxed) /
+		CLV_FLIGHT_MARKS_PER_WINDOW;
 
-	return CLV_FLIGHT_NS(unmarked) >= window_ns / CLV_FLIGHT_MARKS_PER_WINDOW ||
-	       (unmarked & CLV_FLIGHT_MAX_UNMARKED);
+	if (part_ns > CLV_FLIGHT_MARK_NS_MAX)
+		part_ns = CLV_FLIGHT_MARK_NS_MAX;
+	return CLV_FLIGHT_NS(unmarked) >= part_ns || (unmarked & CLV_FLIGHT_MAX_UNMARKED);
 }
 
 /* One attempt, without waiting, of a command that may go in at any time.  With no agent
  * left to ask it goes in. */
-bool clv_flight_try(uint64_t packed);
+bool clv_flight_try(const struct clv_backlog *backlog, uint64_t packed);
 
 /* Goes in whatever the phase, and pays for it. */
 void clv_flight_enter_as_debt(struct clv_view *view, uint64_t packed);
@@ -80,9 +101,10 @@ struct clv_line {
 void clv_line_begin(struct clv_line *line);
 void clv_line_end(struct clv_line *line);
 
-/* Waits once, for the turn or for room.  False: what this thread
- * waits for may be waiting for this thread. */
-bool clv_line_wait(struct clv_line *line);
+/* Waits once, for the turn or for room in the queue (NULL: in any).  False: what this
+ * thread waits for may be waiting for this thread, since nothing was complete for far
+ * longer than expected. */
+bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog);
 
 /* In a granted turn so long passes at least between two markers that nothing but the end
  * of work calls for.  Less than the grace that an idle process has. */

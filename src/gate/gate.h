@@ -102,10 +102,13 @@ static inline struct clv_view *clv_gate_peek(void)
 /* Work in flight. ---------------------------------------------------------------------
  */
 
-/* Enters one command that will take about estimate_ns (0: unknown), and waits for the
- * turn and for room in the window.  False: it did not go in, and this thread must not
- * wait, because it runs a callback or keeps one from ending. */
-bool clv_flight_enter(struct clv_view *view, uint64_t estimate_ns);
+/* Enters one command of a queue (NULL: of none) that will take about estimate_ns (0:
+ * unknown), and waits for the turn and for room in the queue.  False: it did not go in,
+ * and this thread must not wait any longer: it runs a callback, or what is in flight may
+ * be waiting for it. */
+struct clv_backlog;
+bool clv_flight_enter(
+	struct clv_view *view, struct clv_backlog *backlog, uint64_t estimate_ns);
 
 /* Commands that went in but were refused by the vendor, or are known to be complete. */
 void clv_flight_leave(uint64_t packed);

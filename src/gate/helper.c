@@ -225,6 +225,7 @@ void clv_helper_wake(void)
 void clv_gate_forget_parent(void)
 {
 	atomic_store(&clv_gate.flight, 0);
+	atomic_store(&clv_gate.n_busy_queues, 0);
 	atomic_store(&clv_gate.n_window_waiters, 0);
 	atomic_store(&clv_gate.n_in_callback, 0);
 	atomic_store(&clv_gate.n_in_wait, 0);

@@ -73,14 +73,16 @@ void clv_polled_take_back(struct clv_queue *queue)
 	if (CLV_FLIGHT_COUNT(packed) == 0)
 		return;
 	atomic_store(&queue->unmarked_kind, CLV_COST_MIXED);
-	atomic_store(&queue->unmarked_since_ns, clv_clock_ns());
-	atomic_fetch_add(&queue->unmarked, packed);
+	clv_queue_note_first(queue);
+	atomic_fetch_add(&queue->backlog.unmarked, packed);
 }
 
 static void take_back_marker(struct clv_marker *marker)
 {
 	marker->is_parked = false;
 	marker->since_ns = clv_clock_ns();
+	atomic_fetch_add(&marker->queue->backlog.awaited, marker->packed);
+	atomic_store(&marker->queue->backlog.progress_ns, marker->since_ns);
 	enter_again(marker->packed);
 }
 
@@ -113,9 +115,10 @@ static void park(struct clv_queue *queue)
 			ops()->is_complete(queue, marker->event))
 			continue;
 		marker->is_parked = true;
+		atomic_fetch_sub(&queue->backlog.awaited, marker->packed);
 		leave(marker->packed);
 	}
-	packed = atomic_exchange(&queue->unmarked, 0);
+	packed = atomic_exchange(&queue->backlog.unmarked, 0);
 	atomic_fetch_add(&queue->parked, packed);
 	leave(packed);
 }

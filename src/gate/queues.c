@@ -15,10 +15,6 @@ static struct {
 	uint32_t head, tail;
 } markers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* When the last batch of this process was seen complete: the next one cannot have started
- * to run before. */
-static _Atomic uint64_t last_done_ns;
-
 static bool push_marker(const struct clv_marker *marker)
 {
 	bool room;
@@ -67,37 +63,87 @@ static void abandon(uint64_t packed)
 		clv_flight_leave(packed);
 }
 
+/* Takes over what has no marker: it gets one now, or a thread waits for it. */
+static uint64_t take_unmarked(struct clv_queue *queue)
+{
+	uint64_t packed = atomic_exchange(&queue->backlog.unmarked, 0);
+
+	atomic_fetch_add(&queue->backlog.awaited, packed);
+	return packed;
+}
+
+/* It got none after all. */
+static void put_back_unmarked(struct clv_queue *queue, uint64_t packed)
+{
+	clv_queue_note_kind(queue, CLV_COST_MIXED);
+	atomic_fetch_add(&queue->backlog.unmarked, packed);
+	atomic_fetch_sub(&queue->backlog.awaited, packed);
+}
+
+static void abandon_awaited(struct clv_queue *queue, uint64_t packed)
+{
+	atomic_fetch_sub(&queue->backlog.awaited, packed);
+	abandon(packed);
+}
+
 static void flush_unlocked(struct clv_queue *queue)
 {
 	if (clv_gate.api->queues->flush)
 		clv_gate.api->queues->flush(queue);
 }
 
-/* With the queue's mark_lock held. */
+static void add_marker(struct clv_queue *queue)
+{
+	if (atomic_fetch_add(&queue->n_markers, 1) == 0)
+		atomic_fetch_add(&clv_gate.n_busy_queues, 1);
+}
+
+/* Whether it was the last. */
+static bool drop_marker(struct clv_queue *queue)
+{
+	if (atomic_fetch_sub(&queue->n_markers, 1) != 1)
+		return false;
+	atomic_fetch_sub(&clv_gate.n_busy_queues, 1);
+	return true;
+}
+
+/* A driver that refuses a marker may take the next one, which then says the same and
+ * more. One that never does, as after a fault of the device, would leave the lease busy
+ * for ever: after so many refusals the work counts as complete. */
+#define REFUSALS_MAX 16
+
+/* With the queue's mark_lock held, as the next. */
+static void note_refused(struct clv_queue *queue, uint64_t packed)
+{
+	if (++queue->n_refused < REFUSALS_MAX)
+		put_back_unmarked(queue, packed);
+	else
+		abandon_awaited(queue, packed);
+}
+
 static bool place_marker(struct clv_queue *queue)
 {
 	struct clv_marker marker = {
 		.queue = queue,
-		.packed = atomic_exchange(&queue->unmarked, 0),
+		.packed = take_unmarked(queue),
 		.since_ns = atomic_load(&queue->unmarked_since_ns),
 		.kind = atomic_exchange(&queue->unmarked_kind, 0),
 	};
 
 	if (CLV_FLIGHT_COUNT(marker.packed) == 0)
 		return false;
-	/* Without a marker its completion would never be known: let it count as
-	 * complete. */
 	marker.event = clv_gate.api->queues->mark(queue);
 	if (!marker.event) {
-		abandon(marker.packed);
+		note_refused(queue, marker.packed);
 		return false;
 	}
-	atomic_fetch_add(&queue->n_markers, 1);
+	queue->n_refused = 0;
+	add_marker(queue);
 	atomic_store(&queue->unflushed, 0);
 	if (!push_marker(&marker)) {
 		clv_gate.api->queues->release_event(queue, marker.event);
-		atomic_fetch_sub(&queue->n_markers, 1);
-		abandon(marker.packed);
+		drop_marker(queue);
+		abandon_awaited(queue, marker.packed);
 		return false;
 	}
 	flush_unlocked(queue);
@@ -167,23 +213,33 @@ static void follow_up(struct clv_queue *marked)
 	clv_helper_wake();
 }
 
-bool clv_queue_mark(struct clv_queue *queue)
+static bool mark(struct clv_queue *queue, bool (*can_mark)(const struct clv_queue *queue))
 {
 	bool placed = false;
 
-	if (CLV_FLIGHT_COUNT(atomic_load(&queue->unmarked)) == 0)
+	if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
 		return false;
 	if (!lock_to_mark(queue)) {
 		clv_helper_start();
 		clv_helper_wake();
 		return false;
 	}
-	if (can_be_marked(queue))
+	if (can_mark(queue))
 		placed = place_marker(queue);
 	unlock_marked(queue);
 	if (placed)
 		follow_up(queue);
 	return placed;
+}
+
+bool clv_queue_mark(struct clv_queue *queue)
+{
+	return mark(queue, can_be_marked);
+}
+
+bool clv_queue_mark_at_once(struct clv_queue *queue)
+{
+	return mark(queue, can_have_markers);
 }
 
 void clv_queue_hold(struct clv_queue *queue)
@@ -214,7 +270,7 @@ void clv_queue_release(const void *handle)
 	if (can_have_markers(queue))
 		placed = place_marker(queue);
 	atomic_store(&queue->released, 1);
-	abandon(atomic_exchange(&queue->unmarked, 0));
+	abandon(atomic_exchange(&queue->backlog.unmarked, 0));
 	pthread_mutex_unlock(&queue->mark_lock);
 	if (placed) {
 		clv_helper_start();
@@ -230,14 +286,14 @@ void clv_queue_forget(struct clv_queue *queue)
 	pthread_mutex_lock(&queue->mark_lock);
 	clv_polled_take_back(queue);
 	is_first = atomic_exchange(&queue->released, 1) == 0;
-	abandon(atomic_exchange(&queue->unmarked, 0));
+	abandon(atomic_exchange(&queue->backlog.unmarked, 0));
 	pthread_mutex_unlock(&queue->mark_lock);
 	if (is_first)
 		clv_table_remove(queue);
 }
 
 /* When the last marker is in, the tail behind it gets one at once if somebody else may be
- * waiting for this process to drain. */
+ * waiting for this process to drain, or if there was no place for it before. */
 static void mark_if_contended(struct clv_queue *queue)
 {
 	const struct clv_view *view = clv_gate_peek();
@@ -247,9 +303,21 @@ static void mark_if_contended(struct clv_queue *queue)
 		return;
 	phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
 	if (phase == CLV_PHASE_CLOSED ||
+		clv_flight_fills_marker(view, atomic_load(&queue->backlog.unmarked)) ||
 		(phase == CLV_PHASE_GRANTED && !atomic_load(&queue->sync_style) &&
 			clv_flight_may_mark_tail()))
 		clv_queue_mark(queue);
+}
+
+/* A marker would block this thread, which may not be the one that fills the queue. A
+ * marker that is out is booked first then, and the tail gets one behind it. */
+static bool is_nearly_full(const struct clv_queue *queue)
+{
+	uint32_t depth = clv_gate.api->queues->depth;
+	uint64_t n = CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog));
+
+	return depth > 0 && atomic_load(&queue->n_markers) > 0 &&
+	       n + atomic_load(&queue->n_markers) >= depth;
 }
 
 bool clv_queues_mark_tails(bool lingering)
@@ -259,7 +327,8 @@ bool clv_queues_mark_tails(bool lingering)
 	bool placed = false;
 
 	while ((queue = clv_table_next(&walk))) {
-		if (CLV_FLIGHT_COUNT(atomic_load(&queue->unmarked)) == 0)
+		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0 ||
+			is_nearly_full(queue))
 			continue;
 		/* It does not wait for its own work after all. */
 		if (lingering)
@@ -284,7 +353,8 @@ static void set_quick_limit(struct clv_queue *queue, const struct clv_view *view
 		ns = QUICK_NS_MAX;
 	atomic_store(&queue->quick_limit, ns << CLV_FLIGHT_COUNT_BITS);
 	/* It may have been forbidden just before. */
-	if (!ops->may_be_quick(queue))
+	if (!ops->may_be_quick(queue) ||
+		(ops->marks_at_once && ops->marks_at_once(queue, CLV_PHASE_SHARED)))
 		atomic_store(&queue->quick_limit, 0);
 }
 
@@ -300,13 +370,17 @@ void clv_queues_forbid_quick(void)
 void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64_t kind,
 	const void *event, uint64_t packed)
 {
+	const struct clv_queue_ops *ops = clv_gate.api->queues;
+	enum clv_phase phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
 	uint64_t unmarked;
 
 	clv_queue_note_kind(queue, kind);
 	unmarked = clv_queue_submitted(queue, event, packed);
-	if (CLV_FLIGHT_NS(packed) == 0 || clv_flight_fills_marker(view, unmarked) ||
-		clv_flight_wants_marker_now(view, atomic_load(&queue->n_markers),
-			atomic_load(&queue->sync_style)))
+	if (ops->marks_at_once && ops->marks_at_once(queue, phase))
+		clv_queue_mark_at_once(queue);
+	else if (CLV_FLIGHT_NS(packed) == 0 || clv_flight_fills_marker(view, unmarked) ||
+		 clv_flight_wants_marker_now(view, atomic_load(&queue->n_markers),
+			 atomic_load(&queue->sync_style)))
 		clv_queue_mark(queue);
 	set_quick_limit(queue, view);
 }
@@ -323,21 +397,25 @@ void clv_queue_mark_with_event(
 		.flush_first = true,
 	};
 
-	atomic_fetch_add(&queue->n_markers, 1);
+	atomic_fetch_add(&queue->backlog.awaited, packed);
+	add_marker(queue);
 	if (!push_marker(&marker)) {
-		atomic_fetch_sub(&queue->n_markers, 1);
+		drop_marker(queue);
 		clv_gate.api->queues->release_event(queue, event);
-		abandon(packed);
+		abandon_awaited(queue, packed);
 		return;
 	}
 	clv_helper_start();
 	clv_helper_wake();
 }
 
-static void learn(uint64_t packed, uint64_t since_ns, uint64_t kind)
+/* By the queue's own time: what runs beside it in other queues has its own, and is
+ * complete when it is. */
+static void learn(
+	struct clv_queue *queue, uint64_t packed, uint64_t since_ns, uint64_t kind)
 {
 	uint64_t now_ns = clv_clock_ns();
-	uint64_t before_ns = atomic_exchange(&last_done_ns, now_ns);
+	uint64_t before_ns = atomic_exchange(&queue->last_done_ns, now_ns);
 	uint64_t count = CLV_FLIGHT_COUNT(packed), expected_ns = CLV_FLIGHT_NS(packed);
 	uint64_t took_ns, idle_ns;
 
@@ -347,24 +425,36 @@ static void learn(uint64_t packed, uint64_t since_ns, uint64_t kind)
 	took_ns = now_ns > since_ns ? now_ns - since_ns : 0;
 	if (CLV_UNLIKELY(clv_profile))
 		clv_profile_add(count, took_ns, idle_ns);
-	if (count == 0 || kind == 0)
+	/* A wait for a thread of the program that the gate kept waiting. */
+	if (atomic_exchange(&queue->backlog.was_forced, 0) || count == 0 || kind == 0)
 		return;
 	if (kind != CLV_COST_MIXED)
-		clv_cost_learn(kind, took_ns / count);
+		clv_cost_learn(kind, took_ns, count);
 	else if (took_ns > 4 * expected_ns && took_ns > CLV_NS_PER_MS)
 		clv_cost_forget();
 }
 
+/* It is complete, as far as it was in flight. */
+static void book(
+	struct clv_queue *queue, uint64_t packed, uint64_t since_ns, uint64_t kind)
+{
+	learn(queue, packed, since_ns, kind);
+	atomic_store(&queue->backlog.progress_ns, clv_clock_ns());
+	atomic_fetch_sub(&queue->backlog.awaited, packed);
+}
+
 void clv_marker_book(const struct clv_marker *marker)
 {
-	clv_gate.api->queues->release_event(marker->queue, marker->event);
+	struct clv_queue *queue = marker->queue;
+
+	clv_gate.api->queues->release_event(queue, marker->event);
 	if (!marker->is_parked)
-		learn(marker->packed, marker->since_ns, marker->kind);
-	if (atomic_fetch_sub(&marker->queue->n_markers, 1) == 1)
-		mark_if_contended(marker->queue);
+		book(queue, marker->packed, marker->since_ns, marker->kind);
+	if (drop_marker(queue))
+		mark_if_contended(queue);
 	if (!marker->is_parked)
 		clv_flight_leave(marker->packed);
-	clv_table_recycle(marker->queue);
+	clv_table_recycle(queue);
 }
 
 bool clv_queues_wait_for_marker(void)
@@ -396,7 +486,7 @@ struct clv_custody clv_custody_take(struct clv_queue *queue)
 		clv_queue_mark(queue);
 		return custody;
 	}
-	custody.packed = atomic_exchange(&queue->unmarked, 0);
+	custody.packed = take_unmarked(queue);
 	custody.since_ns = atomic_load(&queue->unmarked_since_ns);
 	custody.kind = atomic_exchange(&queue->unmarked_kind, 0);
 	return custody;
@@ -411,7 +501,7 @@ void clv_custody_book(const struct clv_custody *custody)
 		return;
 	}
 	atomic_store_explicit(&custody->queue->sync_style, 1, memory_order_relaxed);
-	learn(custody->packed, custody->since_ns, custody->kind);
+	book(custody->queue, custody->packed, custody->since_ns, custody->kind);
 	clv_flight_leave(custody->packed);
 }
 
@@ -419,8 +509,7 @@ void clv_custody_return(const struct clv_custody *custody)
 {
 	if (CLV_FLIGHT_COUNT(custody->packed) == 0)
 		return;
-	clv_queue_note_kind(custody->queue, CLV_COST_MIXED);
-	atomic_fetch_add(&custody->queue->unmarked, custody->packed);
+	put_back_unmarked(custody->queue, custody->packed);
 }
 
 void clv_queues_forget_parent(void)

@@ -14,16 +14,15 @@
 struct clv_queue {
 	const void *handle; /* what the API calls it by; unique in the process */
 	void *context;
-	bool out_of_order;
-	_Atomic uint32_t application_references;
-	_Atomic uint32_t released;
-
-	/* Submitted since the last marker: packed as in gate.h. */
-	_Atomic uint64_t unmarked;
-	_Atomic uint64_t unmarked_since_ns;
 	_Atomic uint64_t unmarked_kind; /* cost key, or CLV_COST_MIXED; 0: none */
 	_Atomic uint64_t
 		quick_limit; /* from so much unmarked on nothing passes quickly */
+	struct clv_backlog backlog;
+	_Atomic uint64_t unmarked_since_ns;
+
+	bool out_of_order;
+	_Atomic uint32_t application_references;
+	_Atomic uint32_t released;
 	_Atomic uint32_t unflushed;
 	_Atomic uint32_t n_markers;
 
@@ -40,6 +39,10 @@ struct clv_queue {
 	 * counted here as far as it has no marker. */
 	_Atomic uint32_t stands;
 	_Atomic uint64_t parked;
+	/* When the last batch of it was seen complete: the next one cannot have started
+	 * to run before. */
+	_Atomic uint64_t last_done_ns;
+	uint32_t n_refused;       /* markers, one after the other; under mark_lock */
 	uint64_t stands_since_ns; /* the helper's, as is what follows */
 	uint32_t let_go_in_look;
 	uint32_t busy_in_look;
@@ -51,6 +54,9 @@ struct clv_queue {
 /* What the API's gate does for them. */
 struct clv_queue_ops {
 	size_t record_bytes; /* a struct clv_queue, followed by the API's own */
+	/* From so many commands in a queue on the API's calls may block until one of them
+	 * is complete; 0: there is no such bound. */
+	uint32_t depth;
 	/* A new record: its handle is set, the rest is zero. */
 	void (*begin)(struct clv_queue *queue);
 	/* Whether nothing forbids it now; NULL: nothing ever does. */
@@ -58,6 +64,9 @@ struct clv_queue_ops {
 	/* Whether commands may pass quickly, that is uncounted by anything but the
 	 * queue's own record (clv_quick_pass); NULL: none ever does. */
 	bool (*may_be_quick)(const struct clv_queue *queue);
+	/* Whether what was submitted needs its marker before anything else happens; NULL:
+	 * it never does. */
+	bool (*marks_at_once)(const struct clv_queue *queue, enum clv_phase phase);
 	/* Puts an event behind all that was submitted to it.  NULL: that failed. */
 	void *(*mark)(struct clv_queue *queue);
 	/* What was submitted would not start without it; NULL: there is no such thing. */
@@ -96,6 +105,9 @@ void clv_queue_hold(struct clv_queue *queue);
 /* Puts a marker behind what has none.  False: nothing to mark, or not possible now. */
 bool clv_queue_mark(struct clv_queue *queue);
 
+/* The same, also in the last places for markers. */
+bool clv_queue_mark_at_once(struct clv_queue *queue);
+
 /* All queues.  lingering: the program did not come back to them in time. */
 bool clv_queues_mark_tails(bool lingering);
 
@@ -110,6 +122,17 @@ CLV_HOT void clv_queue_note_kind(struct clv_queue *queue, uint64_t kind)
 			before ? CLV_COST_MIXED : kind, memory_order_relaxed);
 }
 
+/* The first command since the last marker. */
+CLV_HOT void clv_queue_note_first(struct clv_queue *queue)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	atomic_store_explicit(&queue->unmarked_since_ns, now_ns, memory_order_relaxed);
+	if (atomic_load_explicit(&queue->backlog.awaited, memory_order_relaxed) == 0)
+		atomic_store_explicit(
+			&queue->backlog.progress_ns, now_ns, memory_order_relaxed);
+}
+
 /* Books a command that the vendor accepted, with its event where it has one.  Returns all
  * that has no marker now. */
 CLV_HOT uint64_t clv_queue_submitted(
@@ -120,11 +143,10 @@ CLV_HOT uint64_t clv_queue_submitted(
 	/* First, so that whoever takes this command into custody sees that it is the
 	 * last. */
 	atomic_store_explicit(&queue->tail_event, event, memory_order_relaxed);
-	before = atomic_fetch_add(&queue->unmarked, packed);
+	before = atomic_fetch_add(&queue->backlog.unmarked, packed);
 	atomic_store_explicit(&queue->unflushed, 1, memory_order_relaxed);
 	if (CLV_UNLIKELY(CLV_FLIGHT_COUNT(before) == 0))
-		atomic_store_explicit(
-			&queue->unmarked_since_ns, clv_clock_ns(), memory_order_relaxed);
+		clv_queue_note_first(queue);
 	return before + packed;
 }
 
@@ -228,7 +250,8 @@ CLV_HOT bool clv_quick_pass(const void *handle, uint64_t kind)
 		return false;
 	/* Nothing unmarked wraps round, and is over every limit. */
 	if (CLV_UNLIKELY(
-		    atomic_load_explicit(&queue->unmarked, memory_order_relaxed) - 1 >=
+		    atomic_load_explicit(&queue->backlog.unmarked, memory_order_relaxed) -
+			    1 >=
 		    atomic_load_explicit(&queue->quick_limit, memory_order_relaxed)))
 		return false;
 	packed = atomic_load_explicit(&cost->packed, memory_order_relaxed);
@@ -240,12 +263,13 @@ CLV_HOT bool clv_quick_pass(const void *handle, uint64_t kind)
 		return false;
 	}
 	flight = atomic_fetch_add(&clv_gate.flight, packed);
-	/* Of other queues too: the next one waits for room. */
+	/* Of other queues too: the next one takes the long way, which looks at its own.
+	 */
 	if (CLV_UNLIKELY(CLV_FLIGHT_NS(flight) >=
 			 atomic_load_explicit(
 				 &view->control->window_ns, memory_order_relaxed)))
 		atomic_store_explicit(&queue->quick_limit, 0, memory_order_relaxed);
-	atomic_fetch_add(&queue->unmarked, packed);
+	atomic_fetch_add(&queue->backlog.unmarked, packed);
 	if (CLV_UNLIKELY(atomic_load_explicit(
 				 &queue->unmarked_kind, memory_order_relaxed) != kind))
 		atomic_store_explicit(

@@ -22,9 +22,9 @@ CLV_AT(struct clv_gate_thread, last_queue, 0);
 CLV_AT(struct clv_gate_thread, default_handle, 8);
 CLV_AT(struct clv_gate_thread, own_default_handle, 16);
 CLV_AT(struct clv_queue, handle, 0);
-CLV_AT(struct clv_queue, unmarked, 32);
-CLV_AT(struct clv_queue, unmarked_kind, 48);
-CLV_AT(struct clv_queue, quick_limit, 56);
+CLV_AT(struct clv_queue, unmarked_kind, 16);
+CLV_AT(struct clv_queue, quick_limit, 24);
+CLV_AT(struct clv_queue, backlog.unmarked, 32);
 CLV_AT(struct clv_cost, key, 0);
 CLV_AT(struct clv_cost, packed, 8);
 CLV_AT(struct clv_forkless, view, 0);
@@ -59,7 +59,7 @@ static_assert(CLV_COST_MIXED == UINT64_MAX, "quick.h has it");
 		"	jne clv_slow_" #symbol "\n"                                  \
 		"	mov 32(%r11), %rax\n"            /* unmarked */              \
 		"	dec %rax\n"                                                  \
-		"	cmp 56(%r11), %rax\n"            /* quick_limit */           \
+		"	cmp 24(%r11), %rax\n"            /* quick_limit */           \
 		"	jae clv_slow_" #symbol "\n"                                  \
 		"	mov %edx, %eax\n"                /* clv_cost_key_kernel() */ \
 		"	shl $32, %rax\n"                                             \
@@ -78,7 +78,7 @@ static_assert(CLV_COST_MIXED == UINT64_MAX, "quick.h has it");
 		"	cmp %r10, (%rax)\n"              /* key */                   \
 		"	jne clv_slow_" #symbol "\n"                                  \
 		"	mov 8(%rax), %rax\n"             /* packed */                \
-		"	cmp %r10, 48(%r11)\n"            /* unmarked_kind */         \
+		"	cmp %r10, 16(%r11)\n"            /* unmarked_kind */         \
 		"	jne 5f\n"                                                    \
 		"2:	mov clv_forkless(%rip), %r10\n"                            \
 		"	mov (%r10), %r10\n"              /* the view */              \
@@ -102,7 +102,7 @@ static_assert(CLV_COST_MIXED == UINT64_MAX, "quick.h has it");
 		"3:	jmp *" real "\n"                                           \
 		"4:	mov %fs:8+" #own "(%r10), %rax\n" /* what no stream means */ \
 		"	jmp 1b\n"                                                    \
-		"5:	movq $-1, 48(%r11)\n"            /* CLV_COST_MIXED */      \
+		"5:	movq $-1, 16(%r11)\n"            /* CLV_COST_MIXED */      \
 		"	jmp 2b\n"                                                    \
 		"6:	mov clv_forkless(%rip), %r10\n"    /* closed meanwhile */  \
 		"	mov (%r10), %r10\n"                                          \
@@ -110,7 +110,7 @@ static_assert(CLV_COST_MIXED == UINT64_MAX, "quick.h has it");
 		"	lock incq 8(%rdi)\n"             /* done */                  \
 		"	pop %rdi\n"                                                  \
 		"	jmp clv_slow_" #symbol "\n"                                  \
-		"7:	movq $0, 56(%r11)\n"             /* the window is full */  \
+		"7:	movq $0, 24(%r11)\n"             /* the window is full */  \
 		"	jmp 3b\n"                                                    \
 		".size " #symbol ", . - " #symbol "\n")
 /* clang-format on */

@@ -12,6 +12,7 @@ extern struct clv_queue clv_no_queue __attribute__((visibility("hidden")));
 struct clv_gate_state {
 	const struct clv_gate_api *api;
 	_Atomic uint64_t flight;          /* packed: all that is in flight or held back */
+	_Atomic uint32_t n_busy_queues;   /* that have a marker out */
 	_Atomic uint32_t flight_sequence; /* a futex: bumped when the window moves */
 	_Atomic uint32_t n_window_waiters;
 	_Atomic uint32_t n_in_callback;   /* callbacks of the program that run now */

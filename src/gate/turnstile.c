@@ -16,7 +16,7 @@ static void *run(void *userdata)
 		clv_line_begin(&line);
 		line.is_patient = true;
 		while (clv_gate.api->let_go())
-			clv_line_wait(&line);
+			clv_line_wait(&line, NULL);
 		clv_line_end(&line);
 		clv_futex_wait(&clv_gate.turnstile_word, word, IDLE_NS);
 	}

@@ -75,6 +75,7 @@ static struct clv_forkless forkless = {.view = &view};
 struct clv_forkless *clv_forkless = &forkless;
 
 static uint32_t lease_index;
+static struct clv_backlog backlog;
 
 static struct {
 	pthread_mutex_t lock;
@@ -147,6 +148,8 @@ static bool place_marker(bool lingering)
 static void leave(uint64_t packed)
 {
 	atomic_fetch_sub(&on_device[lease_index], (uint32_t)CLV_FLIGHT_COUNT(packed));
+	atomic_fetch_sub(&backlog.awaited, packed);
+	atomic_store(&backlog.progress_ns, clv_clock_ns());
 	clv_flight_leave(packed);
 }
 
@@ -193,7 +196,7 @@ static void submit(uint64_t duration_ns)
 	bool is_sync;
 
 	if (!clv_flight_quick_enter(&view, CLV_FLIGHT_PACK(duration_ns)))
-		clv_flight_enter(&view, duration_ns);
+		clv_flight_enter(&view, &backlog, duration_ns);
 	atomic_fetch_add(&on_device[lease_index], 1);
 	for (uint32_t i = 0; i < N_LEASES; i++)
 		if (i != lease_index && atomic_load(&on_device[i]) > 0)
@@ -201,6 +204,9 @@ static void submit(uint64_t duration_ns)
 
 	pthread_mutex_lock(&queue.lock);
 	queue.complete_ns = device_take(duration_ns);
+	if (CLV_FLIGHT_COUNT(atomic_fetch_add(
+		    &backlog.awaited, CLV_FLIGHT_PACK(duration_ns))) == 0)
+		atomic_store(&backlog.progress_ns, clv_clock_ns());
 	queue.unmarked += CLV_FLIGHT_PACK(duration_ns);
 	unmarked = queue.unmarked;
 	n_markers = queue.tail - queue.head;

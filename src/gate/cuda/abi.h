@@ -135,7 +135,6 @@ struct clv_cuda_pool_properties {
 
 #define CLV_CUDA_ATTRIBUTE_MULTIPROCESSORS 16
 
-#define CLV_CUDA_STREAM_NON_BLOCKING 1u
 #define CLV_CUDA_GREEN_DEFAULT_STREAM 1u
 
 /* CUexecAffinityParam, of a type that there is one of: so many multiprocessors. */

@@ -24,6 +24,14 @@ static void wait_for_context(void)
 	clv_cuda.cuCtxSynchronize();
 }
 
+static bool is_blocking(void *stream)
+{
+	uint32_t flags = 0;
+
+	return clv_cuda.cuStreamGetFlags(stream, &flags) != CLV_CUDA_SUCCESS ||
+	       !(flags & CLV_CUDA_STREAM_NON_BLOCKING);
+}
+
 static int capture_status(void *stream, int *ret)
 {
 	return clv_cuda.cuStreamIsCapturing(stream, ret);
@@ -70,6 +78,7 @@ const struct clv_stream_driver clv_stream_driver = {
 	.context_of = clv_cuda_context_of,
 	.is_within = clv_cuda_part_has,
 	.goes_past = clv_cuda_part_past,
+	.is_blocking = is_blocking,
 	.capture_status = capture_status,
 	.exchange_capture_mode = exchange_capture_mode,
 	.make_event = make_event,

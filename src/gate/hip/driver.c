@@ -54,8 +54,7 @@ static int capture_status(void *stream, int *ret)
 	return clv_hip.hipStreamIsCapturing(stream, ret);
 }
 
-/* One that waits for the legacy stream. */
-static bool shuts_legacy(void *stream)
+static bool is_blocking(void *stream)
 {
 	uint32_t flags = 0;
 
@@ -102,7 +101,7 @@ const struct clv_stream_driver clv_stream_driver = {
 	.wait_for_context = wait_for_context,
 	.context_of = context_of,
 	.capture_status = capture_status,
-	.shuts_legacy = shuts_legacy,
+	.is_blocking = is_blocking,
 	.exchange_capture_mode = exchange_capture_mode,
 	.make_event = make_event,
 	.record = record,

@@ -36,7 +36,7 @@ static int turn_begin(struct turn *turn, const void *caller, size_t n_bytes)
 		return is_refused ? CLV_HSA_OUT_OF_RESOURCES : CLV_HSA_SUCCESS;
 	turn->kind = clv_cost_key_bytes(CLV_COST_COPY, n_bytes);
 	turn->packed = CLV_FLIGHT_PACK(clv_cost_estimate(turn->kind));
-	if (!clv_flight_enter(turn->view, CLV_FLIGHT_NS(turn->packed)))
+	if (!clv_flight_enter(turn->view, NULL, CLV_FLIGHT_NS(turn->packed)))
 		clv_flight_enter_as_debt(turn->view, turn->packed);
 	turn->since_ns = clv_clock_ns();
 	clv_gate_wait_begin();
@@ -48,7 +48,7 @@ static int turn_end(const struct turn *turn, int result)
 	if (!turn->view)
 		return result;
 	clv_gate_wait_end();
-	clv_cost_learn(turn->kind, clv_clock_ns() - turn->since_ns);
+	clv_cost_learn(turn->kind, clv_clock_ns() - turn->since_ns, 1);
 	clv_flight_leave(turn->packed);
 	return result;
 }

@@ -391,7 +391,7 @@ static bool go_in(struct clv_held *held, bool *is_stuck)
 	struct clv_view *view = clv_gate_peek();
 	bool is_first = !*is_stuck;
 
-	if (is_first && clv_flight_try(packed))
+	if (is_first && clv_flight_try(&held->command.queue->backlog, packed))
 		return true;
 	*is_stuck = true;
 	held->obstacle->is_program = false;

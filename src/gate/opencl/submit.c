@@ -43,7 +43,7 @@ static enum clv_held_by wait_behind_held(const struct clv_held_command *command)
 	do {
 		clv_held_let_go();
 		by = clv_held_look(command);
-	} while (by == CLV_HELD_BY_GATE && clv_line_wait(&line));
+	} while (by == CLV_HELD_BY_GATE && clv_line_wait(&line, NULL));
 	clv_line_end(&line);
 	return by;
 }
@@ -91,7 +91,8 @@ static void enter_or_hold(struct clv_submission *submission, uint64_t estimate_n
 		if (CLV_UNLIKELY(clv_held_any()) &&
 			wait_behind_held(&command) != CLV_HELD_BY_NOTHING)
 			break;
-		if (CLV_UNLIKELY(!clv_flight_enter(submission->view, estimate_ns)))
+		if (CLV_UNLIKELY(!clv_flight_enter(
+			    submission->view, &submission->queue->backlog, estimate_ns)))
 			break;
 		if (CLV_LIKELY(is_in_order(submission, &command)))
 			return;

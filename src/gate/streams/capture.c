@@ -79,7 +79,6 @@ bool clv_captures_shut_legacy(void)
 
 const void *clv_capture_begin(void *stream, bool is_per_thread)
 {
-	bool (*shuts)(void *stream) = clv_stream_driver.shuts_legacy;
 	struct capture *capture = malloc(sizeof(*capture));
 	const void *handle = clv_stream_queue_handle(stream, is_per_thread);
 
@@ -90,7 +89,7 @@ const void *clv_capture_begin(void *stream, bool is_per_thread)
 					    : clv_stream_driver.get_context();
 	if (!stream && is_per_thread)
 		stream = CLV_STREAM_PER_THREAD;
-	capture->shuts_legacy = shuts && shuts(stream);
+	capture->shuts_legacy = clv_stream_driver.is_blocking(stream);
 	if (clv_gate_peek())
 		clv_queues_mark_tails(false);
 	add(capture);

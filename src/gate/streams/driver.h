@@ -38,9 +38,9 @@ struct clv_stream_driver {
 	bool (*is_within)(void *stream);
 	void (*goes_past)(void *stream);
 	int (*capture_status)(void *stream, int *ret);
-	/* While it is captured the legacy stream may not be touched, and capture_status
-	 * of that does not say so.  NULL: it does. */
-	bool (*shuts_legacy)(void *stream);
+	/* Whether the stream and the legacy stream wait for each other.  While such a
+	 * stream is captured the legacy stream may not be touched. */
+	bool (*is_blocking)(void *stream);
 	void (*exchange_capture_mode)(int *mode);
 	int (*make_event)(void **ret, unsigned int flags);
 	int (*record)(void *event, void *stream);

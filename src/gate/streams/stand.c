@@ -144,12 +144,15 @@ struct clv_stand_waiting clv_stand_waiting_begin(
 	waiting.queue = queue_of(stream, is_per_thread);
 	if (!waiting.queue)
 		return waiting;
+	waiting.is_ordered = clv_stream_order_begin(waiting.queue);
 	if (atomic_fetch_add(&n_waits, 1) < MAX_WAITS) {
 		clv_queue_mark(waiting.queue);
 		waiting.before = clv_stream_queue_ops.mark(waiting.queue);
 	}
 	if (!waiting.before) {
 		atomic_fetch_sub(&n_waits, 1);
+		if (waiting.is_ordered)
+			clv_stream_order_end(waiting.queue);
 		waiting.queue = NULL;
 	}
 	return waiting;
@@ -176,6 +179,8 @@ int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result)
 	wait = calloc(1, sizeof(*wait));
 	if (wait && result == CLV_STREAM_SUCCESS)
 		behind = clv_stream_queue_ops.mark(waiting->queue);
+	if (waiting->is_ordered)
+		clv_stream_order_end(waiting->queue);
 	if (!behind) {
 		clv_stream_queue_ops.release_event(waiting->queue, waiting->before);
 		free(wait);

@@ -4,6 +4,7 @@
 #include "gate/streams/stream.h"
 
 #include "gate/streams/driver.h"
+#include "gate/streams/legacy.h"
 #include "gate/table.h"
 
 #include <stdlib.h>
@@ -17,6 +18,8 @@ struct stream {
 	void *stream;            /* what the driver calls it by */
 	pthread_t owner;         /* of a per-thread stream */
 	bool is_per_thread;
+	bool is_blocking; /* it and the legacy stream wait for each other */
+	struct clv_legacy *legacy;
 	_Atomic bool is_within; /* the lease's limit in space, or it was told */
 	struct clv_stand stand;
 	pthread_mutex_t spare_lock;
@@ -207,7 +210,44 @@ static void begin_queue(struct clv_queue *queue)
 		stream->stream = (void *)queue->handle;
 		queue->context = clv_stream_driver.context_of(stream->stream);
 	}
+	stream->is_blocking = stream->is_per_thread ||
+			      (stream->stream != clv_stream_driver.legacy &&
+				      clv_stream_driver.is_blocking(stream->stream));
+	stream->legacy = clv_legacy_of(queue->context);
 	atomic_store(&stream->is_within, keeps_within(stream->stream));
+}
+
+static bool is_legacy(const struct stream *stream)
+{
+	return stream->stream == clv_stream_driver.legacy;
+}
+
+bool clv_stream_order_begin(struct clv_queue *queue)
+{
+	struct stream *stream = stream_of(queue);
+
+	if (is_legacy(stream))
+		return clv_legacy_submit(stream->legacy);
+	if (stream->is_blocking)
+		clv_legacy_submit_blocking(stream->legacy);
+	return false;
+}
+
+void clv_stream_order_end(struct clv_queue *queue)
+{
+	clv_legacy_marked(stream_of(queue)->legacy);
+}
+
+/* A command of the legacy stream beside blocking streams (legacy.h); and one of a
+ * thread's own stream, which no other thread can mark, as soon as another lease may wait
+ * for it. */
+static bool marks_at_once(const struct clv_queue *queue, enum clv_phase phase)
+{
+	const struct stream *stream = (const struct stream *)queue;
+
+	if (is_legacy(stream))
+		return stream->legacy && atomic_load(&stream->legacy->has_blocking);
+	return stream->is_per_thread && phase != CLV_PHASE_OPEN;
 }
 
 static void *record(struct stream *stream)
@@ -304,18 +344,25 @@ static bool can_mark(const struct clv_queue *queue)
 	       (!is_out_of_reach(stream) && is_touchable(stream));
 }
 
-/* A launch that goes past the limit is to be seen. */
+/* A launch that goes past the limit is to be seen; one in a blocking stream must not come
+ * between a command of the legacy stream and its marker. */
 static bool may_be_quick(const struct clv_queue *queue)
 {
-	return atomic_load(&clv_n_captures) == 0 &&
-	       atomic_load(&((const struct stream *)queue)->is_within);
+	const struct stream *stream = (const struct stream *)queue;
+	bool is_mixed = stream->is_blocking && stream->legacy &&
+			atomic_load(&stream->legacy->is_used);
+
+	return atomic_load(&clv_n_captures) == 0 && atomic_load(&stream->is_within) &&
+	       !is_mixed;
 }
 
 const struct clv_queue_ops clv_stream_queue_ops = {
 	.record_bytes = sizeof(struct stream),
+	.depth = 1000, /* CUDA's streams hold 1,024 commands */
 	.begin = begin_queue,
 	.can_mark = can_mark,
 	.may_be_quick = may_be_quick,
+	.marks_at_once = marks_at_once,
 	.mark = mark,
 	.wait_for_event = wait_for_event,
 	.release_event = release_event,
@@ -382,5 +429,6 @@ void clv_streams_forget(const void *context)
 		if (queue->context == context)
 			clv_queue_forget(queue);
 	}
+	clv_legacy_forget(context);
 	clv_captures_end_with(context);
 }

@@ -38,6 +38,11 @@ const void *clv_stream_queue_handle(const void *stream, bool is_per_thread);
 /* Whether what is submitted to the stream now becomes part of a graph instead. */
 bool clv_stream_is_capturing(void *stream, bool is_per_thread);
 
+/* Around the driver's call that gives a stream a command.  True: the second is needed,
+ * once the command has its marker. */
+bool clv_stream_order_begin(struct clv_queue *queue);
+void clv_stream_order_end(struct clv_queue *queue);
+
 struct clv_stand *clv_stream_stand_of(struct clv_queue *queue);
 
 /* A kernel is launched there; queue may be NULL.  If it does not keep to the lease's

@@ -18,7 +18,7 @@ static int find_view(struct clv_stream_submission *submission)
 /* What a callback may be waiting for does not wait itself: it is paid for. */
 static void enter(struct clv_stream_submission *submission, uint64_t estimate_ns)
 {
-	if (!clv_flight_enter(submission->view, estimate_ns))
+	if (!clv_flight_enter(submission->view, &submission->queue->backlog, estimate_ns))
 		clv_flight_enter_as_debt(submission->view, submission->packed);
 }
 
@@ -57,6 +57,8 @@ int clv_stream_submission_begin(struct clv_stream_submission *submission, void *
 	if (is_blocking) {
 		submission->custody = clv_custody_take(submission->queue);
 		clv_gate_wait_begin();
+	} else {
+		submission->is_ordered = clv_stream_order_begin(submission->queue);
 	}
 	return CLV_STREAM_SUCCESS;
 }
@@ -94,5 +96,7 @@ int clv_stream_submission_end(struct clv_stream_submission *submission, int resu
 	}
 	if (submission->is_blocking)
 		clv_gate_wait_end();
+	if (submission->is_ordered)
+		clv_stream_order_end(submission->queue);
 	return result;
 }

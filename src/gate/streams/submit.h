@@ -12,6 +12,7 @@ struct clv_stream_submission {
 	uint64_t packed;
 	uint64_t kind;
 	bool is_blocking; /* complete when the call returns */
+	bool is_ordered;  /* clv_stream_order_end() is due */
 };
 
 /* Waits for the turn.  CLV_STREAM_SUCCESS, or the error that the program gets in place of

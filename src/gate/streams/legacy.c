@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/streams/legacy.h"
+
+#include "base/clock.h"
+#include "gate/queues.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+/* The other thread is between two calls of the driver that take microseconds.  Should the
+ * driver keep it longer, this thread must not wait for what may wait for this thread. */
+#define WAIT_NS (1 * CLV_NS_PER_MS)
+
+/* Only ever grows, so that it is read without a lock. */
+static _Atomic(struct clv_legacy *) all;
+
+static struct clv_legacy *find(const void *context)
+{
+	struct clv_legacy *each = atomic_load(&all);
+
+	while (each && each->context != context)
+		each = each->next;
+	return each;
+}
+
+struct clv_legacy *clv_legacy_of(void *context)
+{
+	struct clv_legacy *legacy = find(context), *made;
+
+	if (legacy)
+		return legacy;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return NULL;
+	made->context = context;
+	made->next = atomic_load(&all);
+	while (!atomic_compare_exchange_weak(&all, &made->next, made)) {
+		legacy = find(context);
+		if (legacy) {
+			free(made);
+			return legacy;
+		}
+	}
+	return made;
+}
+
+void clv_legacy_forget(const void *context)
+{
+	struct clv_legacy *legacy = find(context);
+
+	if (!legacy)
+		return;
+	atomic_store(&legacy->has_blocking, 0);
+	atomic_store(&legacy->is_used, 0);
+}
+
+bool clv_legacy_submit(struct clv_legacy *legacy)
+{
+	if (!legacy)
+		return false;
+	if (!atomic_exchange(&legacy->is_used, 1))
+		clv_queues_forbid_quick();
+	if (!atomic_load(&legacy->has_blocking))
+		return false;
+	atomic_fetch_add(&legacy->n_marking, 1);
+	return true;
+}
+
+void clv_legacy_marked(struct clv_legacy *legacy)
+{
+	atomic_fetch_sub(&legacy->n_marking, 1);
+}
+
+/* What is in the legacy stream without a marker gets one now: later it would be too late.
+ * Its queue's handle: stream.h. */
+static void note_first_blocking(const struct clv_legacy *legacy)
+{
+	struct clv_queue *queue = clv_queue_find_known((const char *)legacy->context + 1);
+
+	clv_queues_forbid_quick();
+	if (queue)
+		clv_queue_mark_at_once(queue);
+}
+
+void clv_legacy_submit_blocking(struct clv_legacy *legacy)
+{
+	uint64_t since_ns;
+
+	if (!legacy)
+		return;
+	if (!atomic_load(&legacy->has_blocking) &&
+		!atomic_exchange(&legacy->has_blocking, 1))
+		note_first_blocking(legacy);
+	if (atomic_load(&legacy->n_marking) == 0)
+		return;
+	since_ns = clv_clock_ns();
+	while (atomic_load(&legacy->n_marking) > 0 && clv_clock_ns() - since_ns < WAIT_NS)
+		sched_yield();
+}
