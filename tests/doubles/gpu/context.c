@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine.h"
+#include "time.h"
 #include <stdlib.h>
 
 /* Contexts with their channel groups, and the memory of the GPUs. */
@@ -12,13 +12,17 @@ struct context *dgp_context_find(struct process *process, uint32_t number)
 	return NULL;
 }
 
-static void append_group(struct gpu *gpu, struct group *group)
+static void add_group(struct machine *m, struct context *c)
 {
-	struct group **last = &gpu->groups;
+	struct group *g = &c->groups[c->n_groups++], **last = &c->gpu->groups;
 
 	while (*last)
 		last = &(*last)->next;
-	*last = group;
+	*last = g;
+	g->number = ++m->last_context;
+	g->context = c;
+	g->slice_ns = m->options.slice_us * 1000;
+	g->enabled = true;
 }
 
 struct context *dgp_context_new(
@@ -29,14 +33,14 @@ struct context *dgp_context_new(
 	if (dgp_memory_take(m, process, gpu, m->options.context_mib << 20))
 		return NULL;
 	c = calloc(1, sizeof(*c));
-	c->number = ++m->last_context;
 	c->permille = permille ? permille : 1000;
 	c->process = process;
 	c->gpu = &m->gpus[gpu];
-	c->group.context = c;
-	c->group.slice_ns = m->options.slice_us * 1000;
-	c->group.enabled = true;
-	append_group(c->gpu, &c->group);
+	c->units = (c->permille * c->gpu->info.units + 999) / 1000;
+	do
+		add_group(m, c);
+	while (c->n_groups < m->options.compute_groups && c->n_groups < DGP_GROUPS_MAX);
+	c->number = c->groups[0].number;
 	c->next = process->contexts;
 	process->contexts = c;
 	return c;
@@ -67,7 +71,7 @@ static void leave_streams(struct context *c)
 			if (c->gpu->copying[e] == s)
 				c->gpu->copying[e] = NULL;
 		s->context = NULL;
-		s->ready = s->started = s->handed = false;
+		dgp_stream_rest(s);
 	}
 }
 
@@ -78,7 +82,8 @@ void dgp_context_free(struct machine *m, struct context *c)
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
-	remove_group(c->gpu, &c->group);
+	for (uint32_t i = 0; i < c->n_groups; i++)
+		remove_group(c->gpu, &c->groups[i]);
 	leave_streams(c);
 	if (dgp_vendor.driver)
 		dgp_vendor.driver->forget(c);

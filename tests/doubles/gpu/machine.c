@@ -27,6 +27,7 @@ static const struct {
 	WORD("host-mb-s", host_mb_s, 20000),
 	WORD("device-mb-s", device_mb_s, 1000000),
 	WORD("concurrent-managed", concurrent_managed, 1),
+	WORD("compute-groups", compute_groups, 1),
 	WORD("trace", trace, 0),
 #undef WORD
 };

@@ -8,6 +8,7 @@
  */
 
 #define DGP_NEVER UINT64_MAX
+#define DGP_GROUPS_MAX 4
 
 struct group;
 struct process;
@@ -17,29 +18,40 @@ struct stream {
 	struct process *process;
 	struct dgp_slot *slot;
 	struct context *context;
+	struct group *group;
 	uint32_t number;
 	bool ready;   /* nothing but an engine is missing */
 	bool started; /* an engine has run it */
 	bool handed;  /* the process has been told to do it */
-	uint64_t ready_ns, start_ns, left_ns;
+	uint64_t ready_ns, start_ns;
+	uint64_t left_ns; /* of a copy */
+	/* Of a kernel: the units that it wants and has, which it keeps when its group is
+	 * preempted; what is left, in units times ns. */
+	uint32_t demand, granted;
+	uint64_t left_work;
+	/* A kernel that waits for words of the process's memory. */
+	bool spins;
+	uint32_t turns_left;
+	uint64_t turns_wanted;
 };
 
 /* What the hardware schedules: one runs at a time, each for its slice. */
 struct group {
+	uint32_t number;
 	struct context *context;
 	uint64_t slice_ns, run_ns;
 	bool enabled;
-	uint32_t n_ready;
-	struct stream *current; /* keeps its place when the group is preempted */
-	struct group *next;     /* of the same GPU, by age */
+	uint32_t n_ready, used_units;
+	struct group *next; /* of the same GPU, by age */
 	uint32_t interleave;
 };
 
 struct context {
-	uint32_t number, permille; /* of the GPU's multiprocessors */
+	uint32_t number, permille, units; /* of the GPU's multiprocessors */
 	struct process *process;
 	struct gpu *gpu;
-	struct group group;
+	struct group groups[DGP_GROUPS_MAX]; /* its streams are dealt out to them */
+	uint32_t n_groups;
 	uint64_t legacy_done; /* the order of the last command of its legacy stream */
 	struct context *next;
 };
@@ -74,7 +86,7 @@ struct process {
 
 struct options {
 	uint64_t version, context_mib, switch_ns, slice_us, host_mb_s, device_mb_s;
-	uint64_t concurrent_managed, tell, trace;
+	uint64_t concurrent_managed, compute_groups, tell, trace;
 };
 
 struct machine {
@@ -95,7 +107,7 @@ struct machine {
 bool dgp_machine_init(struct machine *m);
 uint64_t dgp_now(void);
 
-/* time.c: lets the machine's time go on. */
+/* time.c, with step.c and units.c: lets the machine's time go on. */
 void dgp_advance(struct machine *m, uint64_t until_ns);
 /* When the next thing happens, if nobody submits anything. */
 uint64_t dgp_next_event(const struct machine *m);
@@ -156,7 +168,7 @@ extern const struct dgp_vendor dgp_vendor;
 void dgp_trace_add(struct machine *m, const struct stream *stream,
 	const struct dgp_cmd *cmd, uint64_t end_ns);
 /* From when somebody asked for it until now, when the group is off or on. */
-void dgp_trace_switch(struct machine *m, const struct context *context);
+void dgp_trace_switch(struct machine *m, const struct group *group);
 void dgp_trace_print(FILE *to);
 
 /* stats.c */

@@ -15,7 +15,7 @@ static void print_gpu(const struct gpu *gpu, FILE *to)
 		fprintf(to,
 			"group %u gpu %u pid %d slice_us %llu enabled %d run_ns %llu "
 			"ready %u running %d\n",
-			g->context->number, gpu->index, g->context->process->pid,
+			g->number, gpu->index, g->context->process->pid,
 			(number)g->slice_ns / 1000, g->enabled, (number)g->run_ns,
 			g->n_ready, gpu->running == g);
 }

@@ -21,23 +21,23 @@ void dgp_trace_add(struct machine *m, const struct stream *s, const struct dgp_c
 
 	e->pid = s->process->pid;
 	e->gpu = s->context->gpu->index;
-	e->context = s->context->number;
+	e->context = s->group->number;
 	e->stream = s->number;
 	e->start_ns = s->started ? s->start_ns : end_ns;
 	e->end_ns = end_ns;
 	memcpy(e->name, s->process->area->names[cmd->name % DGP_NAMES], DGP_NAME_BYTES);
 }
 
-void dgp_trace_switch(struct machine *m, const struct context *context)
+void dgp_trace_switch(struct machine *m, const struct group *group)
 {
 	struct entry *e = &entries[n_entries++ % ENTRIES];
 
-	*e = (struct entry){.pid = context->process->pid,
-		.gpu = context->gpu->index,
-		.context = context->number,
+	*e = (struct entry){.pid = group->context->process->pid,
+		.gpu = group->context->gpu->index,
+		.context = group->number,
 		.start_ns = m->asked_ns,
 		.end_ns = m->now_ns};
-	strcpy(e->name, context->group.enabled ? "[on]" : "[off]");
+	strcpy(e->name, group->enabled ? "[on]" : "[off]");
 }
 
 void dgp_trace_print(FILE *to)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "machine.h"
+#include "time.h"
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@ static uint64_t least_ns(const struct stream *s, uint64_t seq)
 	uint64_t done = atomic_load(&s->slot->done);
 	const struct dgp_cmd *first = &s->slot->ring[done % DGP_RING];
 	const struct dgp_cmd *last = &s->slot->ring[(seq - 1) % DGP_RING];
-	uint64_t left = s->ready ? s->left_ns : first->ns;
+	uint64_t left = s->ready ? dgp_least_left(s) : first->ns;
 
 	if (seq <= done || seq > atomic_load(&s->slot->tail))
 		return 0;

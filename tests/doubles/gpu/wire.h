@@ -31,6 +31,7 @@ enum dgp_kind {
 	DGP_WAIT_STREAM, /* until slot `target` has done command `value` */
 	DGP_HOST,        /* the process does something and says when it is done */
 	DGP_BARRIER,     /* until signals have values */
+	DGP_WRITE,       /* its effect, for which no engine is needed */
 };
 
 enum dgp_engine { DGP_TO_DEVICE, DGP_TO_HOST, DGP_COPY_ENGINES };
@@ -72,8 +73,12 @@ struct dgp_cmd {
 	uint64_t value;
 	uint16_t kind, engine, target, name;
 	uint32_t waits_for_host; /* whether the process must be woken for the effect */
-	uint32_t launches;       /* as many does it count for; 0: one */
-	uint32_t completion;     /* the signal to count down, from 1 on; 0: none */
+	uint32_t units;          /* that a kernel uses; 0: all of its context's */
+	/* How often a kernel waits, takes its time and has its effect; 0: it takes its
+	 * time once.  `value` is what the process gets, to say when the wait is over. */
+	uint32_t turns;
+	uint32_t launches;   /* as many does it count for; 0: one */
+	uint32_t completion; /* the signal to count down, from 1 on; 0: none */
 	/* Of a barrier: what each signal's value, under the mask, is compared with, and
 	 * whether one of them is enough. */
 	uint32_t signals[DGP_DEPS]; /* from 1 on */
@@ -95,6 +100,8 @@ struct dgp_slot {
 	_Atomic uint64_t tail;      /* of the last command there is */
 	_Atomic uint64_t done;      /* of the last that is done */
 	_Atomic uint64_t host_done; /* of the last DGP_HOST that the process has done */
+	_Atomic uint64_t turns;     /* of the last wait of a kernel that is over */
+	_Atomic uint64_t told_ns;   /* when the process has set one of these two */
 	_Atomic uint32_t dead;      /* the context went: commands end without being run */
 	struct dgp_cmd ring[DGP_RING];
 };
@@ -116,6 +123,7 @@ struct dgp_area {
 	struct {
 		uint64_t what;
 		uint32_t slot;
+		uint32_t is_turn; /* seq is of the slot's `turns` */
 		uint64_t seq;
 	} hosts[DGP_EFFECTS];
 	struct dgp_waiter waiters[DGP_WAITERS];

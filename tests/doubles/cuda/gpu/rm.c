@@ -15,9 +15,11 @@
 struct object {
 	const struct process *file;
 	uint32_t client, handle, parent, class;
-	struct context *context; /* of a group and of a channel; NULL when it is gone */
+	/* What a group or a channel belongs to; NULL when that is gone, and the group for
+	 * one of copies. */
+	struct context *context;
+	struct group *group;
 	const struct process *owner;
-	bool is_compute;
 	bool is_enabled;
 	struct object *next;
 };
@@ -41,18 +43,29 @@ static bool is_channel(const struct object *o)
 
 /* --- Making and freeing --- */
 
+/* The context's groups for compute are bound in their order. */
+static struct group *next_group(struct context *c)
+{
+	uint32_t n = 0;
+
+	for (const struct object *o = objects; o; o = o->next)
+		n += o->class == DCU_RM_GROUP && o->context == c && o->group;
+	return n < c->n_groups ? &c->groups[n] : NULL;
+}
+
 static void bind_group(struct machine *m, struct object *o, const unsigned char *params)
 {
 	struct dcu_rm_group_params p;
 
 	memcpy(&p, params, sizeof(p));
-	o->is_compute = p.engine == DCU_RM_ENGINE_COMPUTE;
 	for (struct process *process = m->processes; process; process = process->next)
 		for (struct context *c = process->contexts; c; c = c->next) {
 			if (c->number != p.address_space)
 				continue;
 			o->context = c;
 			o->owner = process;
+			if (p.engine == DCU_RM_ENGINE_COMPUTE)
+				o->group = next_group(c);
 		}
 }
 
@@ -85,7 +98,7 @@ static uint32_t make(struct machine *m, struct process *file, struct dgp_rm_call
 	if (is_channel(o)) {
 		o->context = parent->context;
 		o->owner = parent->owner;
-		o->is_compute = parent->is_compute;
+		o->group = parent->group;
 	}
 	o->next = objects;
 	objects = o;
@@ -147,20 +160,22 @@ static void file_end(struct machine *m, struct process *file)
 static void forget(const struct context *context)
 {
 	for (struct object *o = objects; o; o = o->next)
-		if (o->context == context)
+		if (o->context == context) {
 			o->context = NULL;
+			o->group = NULL;
+		}
 }
 
 /* --- Controls --- */
 
 /* A group runs if it may and one of its channels may. */
-static void set_enabled(struct machine *m, struct context *c)
+static void set_enabled(struct machine *m, struct group *g)
 {
 	bool group = true, channel = false, has_channel = false;
-	bool was_enabled = c->group.enabled;
+	bool was_enabled = g->enabled;
 
 	for (const struct object *o = objects; o; o = o->next) {
-		if (o->context != c || !o->is_compute)
+		if (o->group != g)
 			continue;
 		if (!is_channel(o)) {
 			group &= o->is_enabled;
@@ -169,9 +184,9 @@ static void set_enabled(struct machine *m, struct context *c)
 		has_channel = true;
 		channel |= o->is_enabled;
 	}
-	c->group.enabled = group && (channel || !has_channel);
-	if (m->options.trace && c->group.enabled != was_enabled)
-		dgp_trace_switch(m, c);
+	g->enabled = group && (channel || !has_channel);
+	if (m->options.trace && g->enabled != was_enabled)
+		dgp_trace_switch(m, g);
 }
 
 static uint32_t schedule(struct machine *m, struct object *o, void *params)
@@ -179,8 +194,8 @@ static uint32_t schedule(struct machine *m, struct object *o, void *params)
 	const unsigned char *p = params;
 
 	o->is_enabled = p[0];
-	if (o->context && o->is_compute)
-		set_enabled(m, o->context);
+	if (o->group)
+		set_enabled(m, o->group);
 	return 0;
 }
 
@@ -190,14 +205,14 @@ static uint32_t set_timeslice(struct machine *m, struct object *o, void *params)
 
 	memcpy(&us, params, sizeof(us));
 	/* What none at all would mean is not public; here it is the shortest. */
-	if (o->context && o->is_compute)
-		o->context->group.slice_ns = us ? us * 1000 : 1000;
+	if (o->group)
+		o->group->slice_ns = us ? us * 1000 : 1000;
 	return 0;
 }
 
 static uint32_t get_timeslice(struct machine *m, struct object *o, void *params)
 {
-	uint64_t us = o->context ? o->context->group.slice_ns / 1000 : 0;
+	uint64_t us = o->group ? o->group->slice_ns / 1000 : m->options.slice_us;
 
 	memcpy(params, &us, sizeof(us));
 	return 0;
@@ -205,16 +220,17 @@ static uint32_t get_timeslice(struct machine *m, struct object *o, void *params)
 
 static uint32_t preempt(struct machine *m, struct object *o, void *params)
 {
-	struct gpu *gpu = o->context ? o->context->gpu : NULL;
+	struct gpu *gpu = o->group ? o->context->gpu : NULL;
 
-	if (gpu && o->is_compute && gpu->running == &o->context->group)
+	if (gpu && gpu->running == o->group)
 		gpu->running = NULL;
 	return 0;
 }
 
 static uint32_t get_info(struct machine *m, struct object *o, void *params)
 {
-	uint32_t id = o->context ? o->context->number : 0;
+	uint32_t context = o->context ? o->context->number : 0;
+	uint32_t id = o->group ? o->group->number : context;
 
 	memcpy(params, &id, sizeof(id));
 	return 0;
@@ -227,8 +243,8 @@ static uint32_t set_interleave(struct machine *m, struct object *o, void *params
 	memcpy(&level, params, sizeof(level));
 	if (level > 2)
 		return DCU_RM_INVALID_ARGUMENT;
-	if (o->context)
-		o->context->group.interleave = level;
+	if (o->group)
+		o->group->interleave = level;
 	return 0;
 }
 
@@ -245,8 +261,8 @@ static uint32_t disable_channels(struct machine *m, struct object *o, void *para
 		if (!channel || !is_channel(channel))
 			return DCU_RM_INVALID_OBJECT;
 		channel->is_enabled = !p.disable;
-		if (channel->context && channel->is_compute)
-			set_enabled(m, channel->context);
+		if (channel->group)
+			set_enabled(m, channel->group);
 	}
 	return 0;
 }

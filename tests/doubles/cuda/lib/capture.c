@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "capture.h"
+#include "../../gpu/client/helper.h"
 #include "copy.h"
 #include "functions.h"
 #include "graph.h"
-#include "helper.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -66,12 +66,21 @@ bool dcu_ctx_is_related(const struct ctx *a, const struct ctx *b)
 
 int dcu_ctx_await(struct ctx *ctx)
 {
-	int r = dgp_await(ctx->legacy.slot, dgp_slot_tail(ctx->legacy.slot));
+	struct {
+		int slot;
+		uint64_t seq;
+	} all[DGP_SLOTS] = {{ctx->legacy.slot, dgp_slot_tail(ctx->legacy.slot)}};
+	int n = 1, r = 0;
 
+	/* What other threads do with streams meanwhile does not wait. */
 	pthread_mutex_lock(&ctx->lock);
-	for (struct stream *s = ctx->streams; s && !r; s = s->next)
-		r = dgp_await(s->slot, dgp_slot_tail(s->slot));
+	for (struct stream *s = ctx->streams; s && n < DGP_SLOTS; s = s->next) {
+		all[n].slot = s->slot;
+		all[n++].seq = dgp_slot_tail(s->slot);
+	}
 	pthread_mutex_unlock(&ctx->lock);
+	for (int i = 0; i < n && !r; i++)
+		r = dgp_await(all[i].slot, all[i].seq);
 	return r;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../gpu/client/helper.h"
 #include "capture.h"
 #include "copy.h"
 #include "functions.h"
 #include "graph.h"
-#include "helper.h"
 #include "memory.h"
 #include "module.h"
 #include "pool.h"
@@ -143,15 +143,19 @@ static int add(struct run *run, const struct dgp_cmd *cmd)
 	struct effect *effect = (struct effect *)(uintptr_t)cmd->effect;
 	int r;
 
-	if (cmd->kind != DGP_KERNEL) {
+	if (cmd->kind != DGP_KERNEL || cmd->turns) {
 		struct dgp_cmd copy = *cmd;
 
 		r = flush(run);
 		return r ? r : dcu_stream_push(run->stream, &copy, &run->seq);
 	}
+	r = run->cmd.units == cmd->units ? 0 : flush(run);
+	if (r)
+		return r;
 	if (run->is_empty)
-		run->cmd =
-			(struct dgp_cmd){.kind = DGP_KERNEL, .name = dgp_name("[graph]")};
+		run->cmd = (struct dgp_cmd){.kind = DGP_KERNEL,
+			.name = dgp_name("[graph]"),
+			.units = cmd->units};
 	run->is_empty = false;
 	run->cmd.ns += cmd->ns;
 	run->cmd.launches += cmd->launches ? cmd->launches : 1;
@@ -179,7 +183,7 @@ static int run_transfer(struct run *run, const struct node *n)
 	if (r)
 		return r;
 	cmd = dcu_transfer_cmd(&t);
-	cmd.waits_for_host = !t.to_device && dcu_helper_start();
+	cmd.waits_for_host = !t.to_device && dgp_helper_start();
 	return add(run, &cmd);
 }
 
@@ -197,7 +201,7 @@ static int run_host(struct run *run, const struct node *n)
 	task->fn = (void *)(uintptr_t)n->params.host.fn;
 	task->user = n->params.host.user;
 	cmd.effect = (uint64_t)(uintptr_t)task;
-	return dcu_helper_start() ? add(run, &cmd) : DCU_OUT_OF_MEMORY;
+	return dgp_helper_start() ? add(run, &cmd) : DCU_OUT_OF_MEMORY;
 }
 
 static int run_kernel(struct run *run, const struct node *n)

@@ -94,9 +94,7 @@ int dcu_cuGraphKernelNodeGetParams(struct node *node, struct kernel_params *ret)
 {
 	if (!is_of(node, DCU_NODE_KERNEL) || !ret)
 		return DCU_INVALID_VALUE;
-	node->param_addresses[0] = &node->launch.first;
-	node->param_addresses[1] = &node->launch.second;
-	node->params.kernel.params = node->param_addresses;
+	node->params.kernel.params = dcu_node_args(node);
 	node->params.kernel.extra = NULL;
 	memcpy(ret, &node->params.kernel, DCU_KERNEL_PARAMS_V1);
 	return 0;

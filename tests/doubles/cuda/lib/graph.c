@@ -190,6 +190,13 @@ int dcu_node_add(struct graph *graph, struct node *const *after, size_t n_after,
 	return 0;
 }
 
+void **dcu_node_args(struct node *n)
+{
+	for (int i = 0; i < DCU_ARGS_MAX; i++)
+		n->param_addresses[i] = (char *)&n->launch.args + dcu_func_args[i].offset;
+	return n->param_addresses;
+}
+
 struct node *dcu_node_launch(struct graph *graph, struct node *const *after,
 	size_t n_after, const struct launch *launch)
 {
@@ -201,9 +208,7 @@ struct node *dcu_node_launch(struct graph *graph, struct node *const *after,
 	k->shared_bytes = launch->shared_bytes;
 	memcpy(k->grid, launch->grid, sizeof(k->grid));
 	memcpy(k->block, launch->block, sizeof(k->block));
-	n->param_addresses[0] = &n->launch.first;
-	n->param_addresses[1] = &n->launch.second;
-	k->params = n->param_addresses;
+	k->params = dcu_node_args(n);
 	return n;
 }
 

@@ -11,8 +11,8 @@ struct node {
 	struct graph *graph;
 	const struct node *origin; /* what it is a copy of */
 	struct node_params params;
-	struct launch launch;     /* of a kernel: its parameters' values */
-	void *param_addresses[2]; /* for those who ask for them */
+	struct launch launch;                /* of a kernel: its parameters' values */
+	void *param_addresses[DCU_ARGS_MAX]; /* for those who ask for them */
 	struct node **after;
 	size_t n_after;
 	bool disabled;
@@ -51,4 +51,6 @@ bool dcu_node_comes_after(const struct node *node, const struct node *other);
 /* The graph's nodes so that each is behind those that it comes after; NULL for a circle.
  * To be freed. */
 struct node **dcu_graph_order(const struct graph *graph);
+/* Where the values of a kernel's parameters are. */
+void **dcu_node_args(struct node *node);
 struct node *dcu_graph_copy_of(const struct graph *graph, const struct node *original);

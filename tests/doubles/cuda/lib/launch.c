@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch.h"
+#include "../../gpu/client/helper.h"
 #include "capture.h"
 #include "functions.h"
-#include "helper.h"
 #include "memory.h"
 #include "module.h"
 #include <stdlib.h>
 #include <string.h>
 
 /* The ways to launch a function, and to have one of the program's called in between. */
-
-static void read_buffer(struct launch *l, const char *buffer, size_t bytes)
-{
-	if (bytes >= 8)
-		memcpy(&l->first, buffer, 8);
-	if (bytes >= 12)
-		memcpy(&l->second, buffer + 8, 4);
-}
 
 static bool read_extra(struct launch *l, void **extra)
 {
@@ -32,7 +24,8 @@ static bool read_extra(struct launch *l, void **extra)
 			return false;
 	}
 	if (buffer)
-		read_buffer(l, buffer, bytes);
+		memcpy(&l->args, buffer,
+			bytes < sizeof(l->args) ? bytes : sizeof(l->args));
 	return true;
 }
 
@@ -43,24 +36,43 @@ static bool has_shape(const struct launch *l)
 	return l->grid[0] && l->grid[1] && l->grid[2] && threads && threads <= 1024;
 }
 
+static bool is_word(uint64_t address)
+{
+	return address % 4 == 0 && dcu_resolve(address, 4);
+}
+
+/* A real kernel would fail at a wrong address, or write where it should not. */
+static bool has_words(const struct launch *l)
+{
+	switch (l->func->kind) {
+	case DCU_STORE:
+		return dcu_resolve(l->args.first, 4);
+	case DCU_SERVE:
+		return l->args.fifth && is_word(l->args.first) && is_word(l->args.third);
+	case DCU_RELAY:
+		return is_word(l->args.first) && is_word(l->args.third);
+	case DCU_AWAIT:
+		return is_word(l->args.first);
+	default:
+		return true;
+	}
+}
+
 int dcu_launch_prepare(struct launch *l, void **params, void **extra)
 {
+	unsigned n;
+
 	if (!l->func || l->func->magic != DCU_IS_FUNC)
 		return DCU_INVALID_HANDLE;
 	if (!has_shape(l) || l->shared_bytes > 232448)
 		return DCU_INVALID_VALUE;
-	if (l->func->kind != DCU_PARAM && l->func->kind != DCU_STORE)
-		return 0;
-	if (params) {
-		memcpy(&l->first, params[0], 8);
-		if (l->func->kind == DCU_STORE)
-			memcpy(&l->second, params[1], 4);
-	} else if (!extra || !read_extra(l, extra)) {
+	n = dcu_func_n_args(l->func);
+	for (unsigned i = 0; params && i < n; i++)
+		memcpy((char *)&l->args + dcu_func_args[i].offset, params[i],
+			dcu_func_args[i].bytes);
+	if (n && !params && (!extra || !read_extra(l, extra)))
 		return DCU_INVALID_VALUE;
-	}
-	if (l->func->kind == DCU_STORE && !dcu_resolve(l->first, 4))
-		return DCU_INVALID_VALUE;
-	return 0;
+	return has_words(l) ? 0 : DCU_INVALID_VALUE;
 }
 
 static uint64_t length_of(const struct launch *l)
@@ -69,26 +81,45 @@ static uint64_t length_of(const struct launch *l)
 
 	switch (l->func->kind) {
 	case DCU_PARAM:
-		return l->first;
+		return l->args.first;
 	case DCU_SCALED:
 		return l->func->ns * blocks;
-	case DCU_FIXED:
-	case DCU_STORE:
-		break;
+	default:
+		return l->func->ns;
 	}
-	return l->func->ns;
+}
+
+static void add_store(const struct launch *l, struct dgp_cmd *cmd)
+{
+	cmd->effect = (uint64_t)(uintptr_t)dgp_effect_fill(
+		dcu_resolve(l->args.first, 4), l->args.second, 4, 1);
+	cmd->waits_for_host = !dcu_is_device_address(l->args.first) && dgp_helper_start();
+}
+
+static void add_spin(const struct launch *l, struct dgp_cmd *cmd)
+{
+	struct dgp_spin spin = {.at = dcu_resolve(l->args.first, 4),
+		.value = l->args.second,
+		.turns = l->func->kind == DCU_SERVE ? l->args.fifth : 1};
+
+	if (l->func->kind != DCU_AWAIT) {
+		spin.out = dcu_resolve(l->args.third, 4);
+		spin.out_value = l->args.fourth;
+	}
+	dgp_spin_cmd(&spin, cmd);
 }
 
 struct dgp_cmd dcu_launch_cmd(const struct launch *l)
 {
-	struct dgp_cmd cmd = {
-		.kind = DGP_KERNEL, .ns = length_of(l), .name = l->func->name_number};
+	struct dgp_cmd cmd = {.kind = DGP_KERNEL,
+		.ns = length_of(l),
+		.name = l->func->name_number,
+		.units = l->func->units};
 
-	if (l->func->kind != DCU_STORE)
-		return cmd;
-	cmd.effect = (uint64_t)(uintptr_t)dgp_effect_fill(
-		dcu_resolve(l->first, 4), l->second, 4, 1);
-	cmd.waits_for_host = !dcu_is_device_address(l->first) && dcu_helper_start();
+	if (l->func->kind == DCU_STORE)
+		add_store(l, &cmd);
+	else if (l->func->kind >= DCU_AWAIT)
+		add_spin(l, &cmd);
 	return cmd;
 }
 
@@ -281,7 +312,7 @@ static int push_task(struct stream *s, const struct host_task *task)
 
 	*copy = *task;
 	cmd.effect = (uint64_t)(uintptr_t)copy;
-	if (!dcu_helper_start())
+	if (!dgp_helper_start())
 		return DCU_OUT_OF_MEMORY;
 	return dcu_stream_push(s, &cmd, NULL);
 }
@@ -335,7 +366,7 @@ static int wait_value(struct stream *handle, uint64_t address, uint64_t value,
 static int write_value(
 	struct stream *handle, uint64_t address, uint64_t value, unsigned bytes)
 {
-	struct dgp_cmd cmd = {.kind = DGP_KERNEL};
+	struct dgp_cmd cmd = {.kind = DGP_WRITE};
 	struct effect *effect;
 	int r;
 	struct stream *s = dcu_stream(handle, &r);
@@ -355,7 +386,7 @@ static int write_value(
 	effect->src = effect->owned;
 	cmd.effect = (uint64_t)(uintptr_t)effect;
 	/* Another stream may wait for it. */
-	cmd.waits_for_host = dcu_helper_start();
+	cmd.waits_for_host = dgp_helper_start();
 	return dcu_stream_push(s, &cmd, NULL);
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 #include "../../gpu/client/effect.h"
-#include "objects.h"
+#include "module.h"
 
 /* One launch of a function. */
 struct launch {
 	struct func *func;
 	unsigned grid[3], block[3], shared_bytes;
-	uint64_t first; /* the function's parameters */
-	uint32_t second;
+	struct func_args args;
 };
 
 /* Fills in the parameters; a CUresult, which is not 0 for what cannot be launched. */

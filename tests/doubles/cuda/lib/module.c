@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "module.h"
+#include "../../gpu/client/helper.h"
 #include "functions.h"
 #include "memory.h"
 #include <fcntl.h>
@@ -19,17 +20,21 @@ static bool read_relaunch(struct func *f, char *const *words, int n)
 	return f->relaunches > 0;
 }
 
+static const struct {
+	const char *word;
+	enum func_kind kind;
+	bool needs_number;
+} kinds[] = {
+	{"param", DCU_PARAM, false},
+	{"scaled", DCU_SCALED, true},
+	{"store", DCU_STORE, false},
+	{"await", DCU_AWAIT, false},
+	{"relay", DCU_RELAY, false},
+	{"serve", DCU_SERVE, false},
+};
+
 static bool read_kind(struct func *f, char *const *words, int n)
 {
-	static const struct {
-		const char *word;
-		enum func_kind kind;
-		bool needs_number;
-	} kinds[] = {
-		{"param", DCU_PARAM, false},
-		{"scaled", DCU_SCALED, true},
-		{"store", DCU_STORE, false},
-	};
 	char *end;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -57,15 +62,22 @@ static bool add_kernel(struct module *m, char *const *words, int n)
 	while (*last)
 		last = &(*last)->next;
 	*last = f;
-	return read_kind(f, words + 1, n - 1);
+	if (n > 3 && strcmp(words[n - 2], "units") == 0) {
+		f->units = (uint32_t)strtoul(words[n - 1], NULL, 0);
+		n -= 2;
+		if (!f->units)
+			return false;
+	}
+	return read_kind(f, words + 1, n - 1) &&
+	       (f->kind < DCU_AWAIT || dgp_watch_memory());
 }
 
 static bool read_line(struct module *m, char *line)
 {
-	char *words[6], *rest = NULL;
+	char *words[8], *rest = NULL;
 	int n = 0;
 
-	for (char *w = strtok_r(line, " \t\r", &rest); w && n < 6;
+	for (char *w = strtok_r(line, " \t\r", &rest); w && n < 8;
 		w = strtok_r(NULL, " \t\r", &rest))
 		words[n++] = w;
 	if (!n || words[0][0] == '#')
@@ -407,20 +419,40 @@ int dcu_cuKernelSetAttribute(int attribute, int value, struct func *f, int ordin
 	return dcu_cuFuncSetAttribute(f, attribute, value);
 }
 
-static unsigned param_count(const struct func *f)
+const struct func_arg dcu_func_args[DCU_ARGS_MAX] = {
+#define ARG(member)                                             \
+	{                                                       \
+		offsetof(struct func_args, member),             \
+			sizeof(((struct func_args *)0)->member) \
+	}
+	ARG(first),
+	ARG(second),
+	ARG(third),
+	ARG(fourth),
+	ARG(fifth),
+#undef ARG
+};
+
+unsigned dcu_func_n_args(const struct func *f)
 {
-	return f->kind == DCU_STORE ? 2 : f->kind == DCU_PARAM;
+	static const unsigned n[] = {[DCU_PARAM] = 1,
+		[DCU_STORE] = 2,
+		[DCU_AWAIT] = 2,
+		[DCU_RELAY] = 4,
+		[DCU_SERVE] = 5};
+
+	return n[f->kind];
 }
 
 int dcu_cuFuncGetParamInfo(struct func *f, size_t i, size_t *offset, size_t *bytes)
 {
 	if (!is_func(f))
 		return DCU_INVALID_HANDLE;
-	if (!offset || i >= param_count(f))
+	if (!offset || i >= dcu_func_n_args(f))
 		return DCU_INVALID_VALUE;
-	*offset = 8 * i;
+	*offset = dcu_func_args[i].offset;
 	if (bytes)
-		*bytes = i ? 4 : 8;
+		*bytes = dcu_func_args[i].bytes;
 	return 0;
 }
 

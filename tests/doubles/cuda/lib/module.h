@@ -2,13 +2,21 @@
 #pragma once
 #include "objects.h"
 
-/* Modules are text.  The first line is `cleave-double-module`; the others are
- *
- *   kernel NAME NS [BYTES]      runs for NS; its code takes BYTES from the first launch
- * on kernel NAME param           runs for as long as its parameter, a u64, says kernel
- * NAME scaled NS       runs for NS for each block of the grid kernel NAME store [NS]
- * writes its second parameter, a u32, to where the first says image BYTES what loading
- * the module takes */
+/* Modules are text, which the README describes.  Functions have the first so many of
+ * these parameters, one behind the other. */
+struct func_args {
+	uint64_t first;
+	uint32_t second;
+	uint64_t third;
+	uint32_t fourth, fifth;
+};
+#define DCU_ARGS_MAX 5
+
+struct func_arg {
+	size_t offset, bytes;
+};
+extern const struct func_arg dcu_func_args[DCU_ARGS_MAX];
+unsigned dcu_func_n_args(const struct func *func);
 
 /* Takes the memory of the function's code if it has not got it. */
 int dcu_func_load(struct func *func, struct ctx *ctx);

@@ -68,7 +68,15 @@ struct event {
 	size_t n_tips;
 };
 
-enum func_kind { DCU_FIXED, DCU_PARAM, DCU_SCALED, DCU_STORE };
+enum func_kind {
+	DCU_FIXED,
+	DCU_PARAM,
+	DCU_SCALED,
+	DCU_STORE,
+	DCU_AWAIT,
+	DCU_RELAY,
+	DCU_SERVE,
+};
 
 struct func {
 	uint32_t magic;
@@ -77,6 +85,7 @@ struct func {
 	uint16_t name_number;
 	enum func_kind kind;
 	uint64_t ns, bytes, relaunches;
+	uint32_t units; /* 0: all of the context's */
 	_Atomic bool loaded;
 	/* What the oldest way to launch has set before. */
 	unsigned block[3], shared_bytes;

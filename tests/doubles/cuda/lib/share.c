@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "share.h"
+#include "../../gpu/client/helper.h"
 #include "functions.h"
 #include "pool.h"
 #include <stdlib.h>
@@ -14,6 +15,7 @@ int dcu_share_file(const struct shared *shared)
 {
 	int fd = memfd_create("cuda-double-shared", MFD_CLOEXEC);
 
+	dgp_watch_memory();
 	if (fd >= 0 &&
 		pwrite(fd, shared, sizeof(*shared), 0) != (ssize_t)sizeof(*shared)) {
 		close(fd);
@@ -75,6 +77,7 @@ int dcu_cuIpcGetMemHandle(struct shared_bytes *ret, uint64_t address)
 
 	if (!ret || !dcu_block_find(address, &block) || block.kind != DCU_BLOCK_DEVICE)
 		return DCU_INVALID_VALUE;
+	dgp_watch_memory();
 	shared = describe(&block);
 	memset(ret, 0, sizeof(*ret));
 	memcpy(ret, &shared, sizeof(shared));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../gpu/client/helper.h"
 #include "array.h"
 #include "capture.h"
 #include "copy.h"
-#include "helper.h"
 #include "memory.h"
 #include <stdlib.h>
 #include <string.h>
@@ -181,7 +181,7 @@ int dcu_transfer_push(struct stream *stream, struct transfer *t, bool is_async)
 	if (t->pageable && is_async && !on_device)
 		awaits = !stage(t);
 	cmd = dcu_transfer_cmd(t);
-	cmd.waits_for_host = !awaits && !t->to_device && dcu_helper_start();
+	cmd.waits_for_host = !awaits && !t->to_device && dgp_helper_start();
 	r = dcu_stream_push(stream, &cmd, &seq);
 	if (r)
 		dgp_effect_free(t->effect);

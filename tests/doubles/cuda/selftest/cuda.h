@@ -55,6 +55,7 @@ int cuParamSetv(handle f, int offset, void *value, unsigned bytes);
 int cuLaunch(handle f);
 
 int cuStreamCreate(handle *stream, unsigned flags);
+int cuStreamCreateWithPriority(handle *stream, unsigned flags, int priority);
 int cuStreamDestroy_v2(handle stream);
 int cuStreamSynchronize(handle stream);
 int cuStreamQuery(handle stream);
@@ -83,6 +84,7 @@ int cuMemcpyDtoHAsync_v2(void *dst, dptr src, size_t bytes, handle stream);
 int cuMemcpy2D_v2(const void *copy);
 int cuMemsetD8_v2(dptr p, unsigned char value, size_t n);
 int cuMemsetD32_v2(dptr p, unsigned value, size_t n);
+int cuMemsetD32Async(dptr p, unsigned value, size_t n, handle stream);
 int cuMemsetD2D16_v2(dptr p, size_t pitch, unsigned short v, size_t w, size_t h);
 int cuPointerGetAttribute(void *value, int attribute, dptr p);
 

@@ -2,7 +2,7 @@
 #include "selftest.h"
 
 extern const struct case_of_test basic_cases[], time_cases[], memory_cases[],
-	process_cases[], graph_cases[], pool_cases[], rm_cases[];
+	process_cases[], graph_cases[], pool_cases[], at_once_cases[], rm_cases[];
 
 /* With the kernel driver's double behind it, this is another program. */
 static const struct case_of_test *const all[] = {
@@ -16,6 +16,7 @@ static const struct case_of_test *const all[] = {
 	process_cases,
 	graph_cases,
 	pool_cases,
+	at_once_cases,
 #endif
 };
 

@@ -94,7 +94,10 @@ void dgp_effects_apply(void)
 			(struct effect *)(uintptr_t)dgp_area->effects[at % DGP_EFFECTS];
 
 		dgp_effect_do(effect);
-		dgp_effect_free(effect);
+		if (effect->again)
+			effect->again--;
+		else
+			dgp_effect_free(effect);
 		atomic_store(&applied, at + 1);
 	}
 	pthread_mutex_unlock(&lock);

@@ -16,6 +16,7 @@ struct effect {
 	void *owned;              /* freed with it */
 	void (*call)(void *user); /* instead of bytes: done in the same order */
 	void *user;
+	uint32_t again;      /* so many times more before it is freed */
 	struct effect *next; /* of the same command */
 };
 

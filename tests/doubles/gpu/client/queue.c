@@ -12,6 +12,7 @@
 static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t push_locks[DGP_SLOTS];
 static bool closing[DGP_SLOTS];
+_Atomic bool dgp_memory_is_watched;
 
 static bool is_free(const struct dgp_slot *slot, bool is_closing)
 {
@@ -162,6 +163,8 @@ static void put(struct dgp_slot *slot, struct order *order, uint32_t flags,
 	}
 	cmd->sum_ns = before + cmd->ns;
 	cmd->submit_ns = dgp_clock();
+	if (cmd->effect && dgp_memory_is_watched)
+		cmd->waits_for_host = 1;
 	slot->ring[tail % DGP_RING] = *cmd;
 	if (cmd->waits_for_host)
 		atomic_fetch_add(&dgp_area->exact, 1);

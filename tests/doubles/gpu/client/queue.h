@@ -12,6 +12,9 @@ struct order {
 	uint64_t last, last_legacy;
 };
 
+/* Commands wake the helper when they have done something to memory. */
+extern _Atomic bool dgp_memory_is_watched;
+
 /* Takes a slot for a context's number; -1 where none is free. */
 int dgp_slot_open(uint32_t context, uint32_t flags, int priority);
 /* It is free again when all that is in it is done. */

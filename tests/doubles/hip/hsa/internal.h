@@ -129,13 +129,17 @@ enum kernel_kind {
 	KERNEL_SCALED,
 	KERNEL_STORE,
 	KERNEL_FILL,
-	KERNEL_COPY
+	KERNEL_COPY,
+	KERNEL_AWAIT,
+	KERNEL_RELAY,
+	KERNEL_SERVE,
 };
 
 struct kernel {
 	char name[DGP_NAME_BYTES];
 	enum kernel_kind kind;
 	uint64_t ns;
+	uint32_t units; /* 0: all */
 	uint16_t name_number;
 	bool lives;
 	struct executable *executable;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../gpu/client/helper.h"
 #include "internal.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
  *   cleave-double-module
  *   kernel NAME NS [BYTES] | NAME param | NAME scaled NS | NAME store [NS]
  *   kernel NAME fill | NAME copy
+ *   kernel NAME await [NS] | NAME relay [NS] | NAME serve [NS]
+ *   kernel ... units N
  *   image BYTES */
 
 #define FIRST_LINE "cleave-double-module"
@@ -70,6 +73,9 @@ static const struct {
 	{"store", KERNEL_STORE, false, 12},
 	{"fill", KERNEL_FILL, false, 56},
 	{"copy", KERNEL_COPY, false, 72},
+	{"await", KERNEL_AWAIT, false, 12},
+	{"relay", KERNEL_RELAY, false, 28},
+	{"serve", KERNEL_SERVE, false, 32},
 };
 
 static bool read_kind(struct executable *x, struct kernel *k, char **words, int n)
@@ -100,15 +106,22 @@ static bool add_kernel(struct executable *x, char **words, int n)
 	while (*last)
 		last = &(*last)->next;
 	*last = k;
-	return read_kind(x, k, words + 1, n - 1);
+	if (n > 3 && strcmp(words[n - 2], "units") == 0) {
+		k->units = (uint32_t)strtoul(words[n - 1], NULL, 0);
+		n -= 2;
+		if (!k->units)
+			return false;
+	}
+	return read_kind(x, k, words + 1, n - 1) &&
+	       (k->kind < KERNEL_AWAIT || dgp_watch_memory());
 }
 
 static bool read_line(struct executable *x, char *line)
 {
-	char *words[6], *rest = NULL;
+	char *words[8], *rest = NULL;
 	int n = 0;
 
-	for (char *w = strtok_r(line, " \t\r", &rest); w && n < 6;
+	for (char *w = strtok_r(line, " \t\r", &rest); w && n < 8;
 		w = strtok_r(NULL, " \t\r", &rest))
 		words[n++] = w;
 	if (!n || words[0][0] == '#')

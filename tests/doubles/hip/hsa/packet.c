@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../gpu/client/helper.h"
 #include "internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,27 @@ static void set_store(struct dgp_cmd *cmd, const struct kernel *k, const void *k
 	cmd->effect = (uint64_t)(uintptr_t)dgp_effect_fill(args.to, args.value, 4, 1);
 }
 
+static void set_spin(struct dgp_cmd *cmd, const struct kernel *k, const void *kernarg)
+{
+	struct {
+		char *at;
+		uint32_t value;
+		char *out;
+		uint32_t out_value, turns;
+	} args = {0};
+	static const size_t bytes[] = {
+		[KERNEL_AWAIT] = 12, [KERNEL_RELAY] = 28, [KERNEL_SERVE] = 32};
+	struct dgp_spin spin;
+
+	memcpy(&args, kernarg, bytes[k->kind]);
+	spin = (struct dgp_spin){.at = args.at,
+		.value = args.value,
+		.out = args.out,
+		.out_value = args.out_value,
+		.turns = args.turns ? args.turns : 1};
+	dgp_spin_cmd(&spin, cmd);
+}
+
 static int read_dispatch(const struct hsa_dispatch *d, struct dgp_cmd *cmd)
 {
 	const struct kernel *k = dhs_kernel(d->kernel_object);
@@ -86,6 +108,7 @@ static int read_dispatch(const struct hsa_dispatch *d, struct dgp_cmd *cmd)
 	cmd->kind = DGP_KERNEL;
 	cmd->name = k->name_number;
 	cmd->ns = k->ns;
+	cmd->units = k->units;
 	if (k->kind == KERNEL_PARAM)
 		memcpy(&cmd->ns, d->kernarg, sizeof(cmd->ns));
 	else if (k->kind == KERNEL_SCALED)
@@ -96,6 +119,8 @@ static int read_dispatch(const struct hsa_dispatch *d, struct dgp_cmd *cmd)
 		set_fill(cmd, d->kernarg);
 	else if (k->kind == KERNEL_COPY)
 		set_copy(cmd, d->kernarg);
+	else if (k->kind >= KERNEL_AWAIT)
+		set_spin(cmd, k, d->kernarg);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #define CHECKPOINTS 4 /* in a queue */
 #define KERNARG_BYTES 256
 #define ARGS_MAX 192
+#define N_ARGS 5
 #define FRONTIER_MAX 64
 
 #define IS_STREAM 0x73747265
@@ -290,6 +291,10 @@ int dhi_module_get(struct module *module, const char *name, struct func **ret);
 struct func *dhi_func_of(const void *host, struct device *device);
 bool dhi_is_func(const struct func *f);
 /* launch.c: the operation of a launch. */
+/* Kernels have the first so many parameters of five, one behind the other: where they
+ * are.
+ */
+uint32_t dhi_arg_offset(int i);
 int dhi_launch_op(struct func *f, const uint32_t grid[3], const uint32_t block[3],
 	size_t shared, void **params, void **extra, struct op *ret);
 
@@ -319,7 +324,7 @@ struct node {
 	struct node **deps;
 	size_t n_deps;
 	struct kernel_params kernel; /* as they were given */
-	void *params[ARGS_MAX / 8];
+	void *params[N_ARGS];
 	struct set_params set;
 	const struct node *original; /* of a clone */
 	bool is_done;                /* while they are put in order */

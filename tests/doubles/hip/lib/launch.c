@@ -4,17 +4,17 @@
 
 /* The many names of a launch. */
 
-/* Of kernels that have parameters these are a word, or an address and half a word. */
+uint32_t dhi_arg_offset(int i)
+{
+	static const uint32_t offsets[N_ARGS + 1] = {0, 8, 16, 24, 28, ARGS_MAX};
+
+	return offsets[i];
+}
+
 static void copy_params(const struct func *f, void **params, char *args)
 {
-	uint32_t left = f->kernarg_bytes;
-
-	for (int i = 0; left && params && params[i]; i++) {
-		uint32_t bytes = left < 8 ? left : 8;
-
-		memcpy(args + 8 * i, params[i], bytes);
-		left -= bytes;
-	}
+	for (int i = 0; params && dhi_arg_offset(i) < f->kernarg_bytes; i++)
+		memcpy(args + dhi_arg_offset(i), params[i], i == 0 || i == 2 ? 8 : 4);
 }
 
 static int copy_buffer(void **extra, char *args)

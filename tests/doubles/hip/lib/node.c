@@ -85,8 +85,8 @@ static void keep_kernel(
 	node->kernel = *p;
 	node->kernel.extra = NULL;
 	node->kernel.params = node->params;
-	for (size_t i = 0; i < ARGS_MAX / 8; i++)
-		node->params[i] = node->op.kernel.args + 8 * i;
+	for (int i = 0; i < N_ARGS; i++)
+		node->params[i] = node->op.kernel.args + dhi_arg_offset(i);
 }
 
 int dhi_hipGraphAddKernelNode(struct node **ret, struct graph *graph,

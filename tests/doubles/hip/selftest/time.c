@@ -258,7 +258,74 @@ static void shared(void)
 	BETWEEN(20, (double)stat_of("gpu 0", "switches"), 210);
 }
 
+struct spin_args {
+	volatile uint32_t *at;
+	uint32_t value;
+	volatile uint32_t *out;
+	uint32_t out_value, turns;
+};
+
+static void launch_spin(struct func *f, struct stream *s, struct spin_args a)
+{
+	void *params[] = {&a.at, &a.value, &a.out, &a.out_value, &a.turns};
+
+	OK(hipModuleLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
+}
+
+static struct func *small(const char *name)
+{
+	static const char image[] = "cleave-double-module\n"
+				    "kernel half 10000000 units 52\n"
+				    "kernel relay relay 1000 units 1\n"
+				    "kernel serve serve 1000 units 1\n";
+	static struct module *module;
+	struct func *f;
+
+	if (!module)
+		OK(hipModuleLoadData(&module, image));
+	OK(hipModuleGetFunction(&f, module, name));
+	return f;
+}
+
+/* Kernels of two streams share the 104 units, and one may wait for the other. */
+static void at_once(void)
+{
+	struct stream *s = new_stream(1), *t = new_stream(1);
+	struct event *from = new_event();
+	volatile uint32_t *word;
+	uint32_t *held;
+	void *p;
+
+	held = hold(s);
+	OK(hipEventRecord(from, s));
+	OK(hipStreamWaitEvent(t, from, 0));
+	launch(small("half"), s, 0, 0);
+	launch(small("half"), t, 0, 0);
+	*held = 1;
+	OK(hipStreamSynchronize(s));
+	OK(hipStreamSynchronize(t));
+	/* One after the other would be 20 ms. */
+	BETWEEN(10000000, (double)stat_of("gpu 0", "busy_ns"), 19000000);
+
+	OK(hipHostMalloc(&p, 64, 0));
+	word = p;
+	for (int i = 0; i < 4; i++)
+		word[i] = 0;
+	launch_spin(small("serve"), s, (struct spin_args){word, 1, word + 1, 11, 3});
+	launch_spin(small("relay"), t, (struct spin_args){word + 1, 13, word + 2, 5, 0});
+	for (uint32_t i = 1; i <= 3; i++) {
+		CHECK(word[2] == 0);
+		word[0] = i;
+		while (word[1] != 10 + i)
+			sleep_ms(0);
+	}
+	OK(hipStreamSynchronize(t));
+	CHECK(word[2] == 5);
+	OK(hipStreamSynchronize(s));
+}
+
 const struct case_of_test time_cases[] = {
+	{"at-once", at_once, NULL, NULL},
 	{"events", events, NULL, NULL},
 	{"exact", exact, NULL, NULL},
 	{"blocks", blocks, NULL, NULL},
