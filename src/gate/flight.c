@@ -26,17 +26,32 @@
  * GPUs have connections for (CUDA_DEVICE_MAX_CONNECTIONS), so that no program relies on
  * more of them to run beside each other. */
 #define FREE_QUEUES 32
-/* Beyond twice what the work in flight should take: for each command of it, and where it
- * may be that others run beside it (arbiter.c's limit for a drain). */
+/* Beyond twice what the work in flight should take: for each command of it, and in a
+ * closed gate, where one more command makes others wait longer. */
 #define STALL_NS (20 * CLV_NS_PER_MS)
 #define STALL_COMMANDS_MAX 50
-#define STALL_CLOSED_NS (1 * CLV_NS_PER_S)
+#define STALL_CLOSED_NS (100 * CLV_NS_PER_MS)
 
 static bool is_open(const struct clv_control_page *control, enum clv_phase phase)
 {
 	if (phase == CLV_PHASE_GRANTED)
 		return clv_clock_ns() < atomic_load(&control->deadline_ns);
 	return phase != CLV_PHASE_CLOSED;
+}
+
+/* What is left of the queue's work, by estimate: packed as the work is. */
+static uint64_t left_of(const struct clv_backlog *backlog)
+{
+	uint64_t flight = clv_backlog_in_flight(backlog), now_ns, since_ns, ran_ns;
+
+	if (CLV_FLIGHT_NS(flight) == 0)
+		return flight;
+	now_ns = clv_clock_ns();
+	since_ns = atomic_load(&backlog->progress_ns);
+	ran_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+	if (ran_ns > CLV_FLIGHT_NS(flight))
+		ran_ns = CLV_FLIGHT_NS(flight);
+	return flight - (ran_ns << CLV_FLIGHT_COUNT_BITS);
 }
 
 /* Queues that stand still (polled.c) have markers out and nothing in flight. */
@@ -84,7 +99,7 @@ static bool try_enter(
 			clv_grace_came_back();
 		}
 		if (!(flight & CLV_FLIGHT_MAX_IN_FLIGHT) &&
-			fits(view->control, phase, flight, clv_backlog_in_flight(backlog),
+			fits(view->control, phase, flight, backlog ? left_of(backlog) : 0,
 				CLV_FLIGHT_NS(packed)))
 			return true;
 		atomic_fetch_sub(&clv_gate.flight, packed);

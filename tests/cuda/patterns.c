@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Legal programs whose streams, host and processes wait for each other, each of which
+ *ends on a GPU of its own: whoever stands between them and the driver must not close a
+ *circle. All kernels take few multiprocessors, so that streams really run at once.
+ *
+ * usage: cuda-patterns			the names
+ *        cuda-patterns NAME		runs one; "done N" with what it computed, then
+ *stays until its input ends */
+#include "../doubles/cuda/selftest/cuda.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NON_BLOCKING 1u
+#define LEGACY NULL
+#define PER_THREAD ((handle)2)
+#define N_ROUNDS 12
+#define MIB ((size_t)1 << 20)
+#define N_WORDS 128
+
+#define OK(call)                                                                        \
+	do {                                                                            \
+		int result_ = (call);                                                   \
+		if (result_ != 0) {                                                     \
+			printf("failed %s at line %d: %d\n", #call, __LINE__, result_); \
+			exit(1);                                                        \
+		}                                                                       \
+	} while (0)
+
+static const char image[] = "cleave-double-module\n"
+			    "kernel run param units 4\n"
+			    "kernel await await 20000 units 1\n"
+			    "kernel relay relay 20000 units 1\n"
+			    "kernel serve serve 20000 units 1\n"
+			    "kernel store store 20000 units 1\n";
+
+static handle run_kernel, await_kernel, relay_kernel, serve_kernel, store_kernel;
+static volatile uint32_t *words; /* in memory of the host that the device sees */
+static handle context;
+
+static void sleep_ms(long ms)
+{
+	struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+
+	nanosleep(&pause, NULL);
+}
+
+static handle function(handle module, const char *name)
+{
+	handle f;
+
+	OK(cuModuleGetFunction(&f, module, name));
+	return f;
+}
+
+static void begin(void)
+{
+	handle module;
+	void *p;
+
+	OK(cuInit(0));
+	OK(cuDevicePrimaryCtxRetain(&context, 0));
+	OK(cuCtxSetCurrent(context));
+	OK(cuModuleLoadData(&module, image));
+	run_kernel = function(module, "run");
+	await_kernel = function(module, "await");
+	relay_kernel = function(module, "relay");
+	serve_kernel = function(module, "serve");
+	store_kernel = function(module, "store");
+	OK(cuMemHostAlloc(&p, N_WORDS * sizeof(uint32_t), 0));
+	words = p;
+	memset(p, 0, N_WORDS * sizeof(uint32_t));
+}
+
+static handle new_stream(unsigned flags)
+{
+	handle stream;
+
+	OK(cuStreamCreate(&stream, flags));
+	return stream;
+}
+
+static dptr word(uint32_t i)
+{
+	return (dptr)(uintptr_t)(words + i);
+}
+
+static void launch(handle f, handle stream, void **parameters)
+{
+	OK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+}
+
+static void run(handle stream, uint64_t ns)
+{
+	void *parameters[] = {&ns};
+
+	launch(run_kernel, stream, parameters);
+}
+
+static void await_word(handle stream, dptr at, uint32_t value)
+{
+	void *parameters[] = {&at, &value};
+
+	launch(await_kernel, stream, parameters);
+}
+
+static void relay(handle stream, dptr at, uint32_t value, dptr out, uint32_t out_value)
+{
+	void *parameters[] = {&at, &value, &out, &out_value};
+
+	launch(relay_kernel, stream, parameters);
+}
+
+static void store(handle stream, dptr at, uint32_t value)
+{
+	void *parameters[] = {&at, &value};
+
+	launch(store_kernel, stream, parameters);
+}
+
+/* The gate has seen how long the kernel takes: long. */
+static void train(void)
+{
+	handle stream = new_stream(NON_BLOCKING);
+
+	for (uint32_t i = 1; i <= 4; i++) {
+		await_word(stream, word(N_WORDS - 1), i);
+		sleep_ms(60);
+		words[N_WORDS - 1] = i;
+		OK(cuStreamSynchronize(stream));
+	}
+	OK(cuStreamDestroy_v2(stream));
+}
+
+/* A receive that is posted before the send. */
+static uint32_t early_receive(void)
+{
+	handle a = new_stream(NON_BLOCKING), b = new_stream(NON_BLOCKING);
+
+	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
+		relay(a, word(0), i, word(1), i);
+		run(b, 100000);
+		store(b, word(0), i);
+		OK(cuStreamSynchronize(a));
+	}
+	return words[1];
+}
+
+/* Stages of a pipeline on a stream each, the last one submitted first. */
+static uint32_t pipeline(void)
+{
+	handle stages[6];
+
+	for (uint32_t s = 0; s < 6; s++)
+		stages[s] = new_stream(NON_BLOCKING);
+	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
+		for (uint32_t s = 6; s-- > 1;)
+			relay(stages[s], word(s - 1), i, word(s), i);
+		store(stages[0], word(0), i);
+		OK(cuCtxSynchronize());
+	}
+	return words[5];
+}
+
+/* One kernel that is fed through memory while other streams work. */
+static uint32_t persistent(void)
+{
+	handle server = new_stream(NON_BLOCKING), other = new_stream(NON_BLOCKING);
+	uint32_t value = 1, out_value = 101, n = 100;
+	dptr at = word(0), out = word(1), device;
+	void *parameters[] = {&at, &value, &out, &out_value, &n};
+	static char host[1 << 16];
+
+	OK(cuMemAlloc_v2(&device, sizeof(host)));
+	launch(serve_kernel, server, parameters);
+	for (uint32_t i = 1; i <= n; i++) {
+		run(other, 200000);
+		OK(cuMemcpyHtoDAsync_v2(device, host, sizeof(host), other));
+		if (i % 10 == 0)
+			OK(cuStreamSynchronize(other));
+		words[0] = i;
+		while (words[1] != 100 + i)
+			sleep_ms(0);
+	}
+	OK(cuStreamSynchronize(server));
+	return words[1];
+}
+
+/* What is behind a kernel in its own stream is submitted before the host lets it go on.
+ */
+static uint32_t held_by_host(void)
+{
+	handle stream = new_stream(NON_BLOCKING);
+
+	for (uint32_t i = 1; i <= 3; i++) {
+		await_word(stream, word(0), i);
+		for (int k = 0; k < 20; k++)
+			run(stream, 1000000);
+		store(stream, word(1), i);
+		words[0] = i;
+		OK(cuStreamSynchronize(stream));
+	}
+	return words[1];
+}
+
+static uint32_t pools(void)
+{
+	handle a = new_stream(NON_BLOCKING), b = new_stream(NON_BLOCKING), event;
+	dptr p;
+
+	OK(cuEventCreate(&event, 2));
+	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
+		OK(cuMemAllocAsync(&p, 8 * MIB, a));
+		await_word(a, word(0), i);
+		OK(cuEventRecord(event, a));
+		OK(cuStreamWaitEvent(b, event, 0));
+		OK(cuMemFreeAsync(p, b));
+		store(b, word(1), i);
+		store(new_stream(NON_BLOCKING), word(0), i);
+		OK(cuStreamSynchronize(b));
+	}
+	return words[1];
+}
+
+static uint32_t priorities(void)
+{
+	handle low, high;
+
+	OK(cuStreamCreateWithPriority(&low, NON_BLOCKING, 0));
+	OK(cuStreamCreateWithPriority(&high, NON_BLOCKING, -5));
+	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
+		relay(low, word(0), i, word(1), i);
+		for (int k = 0; k < 5; k++)
+			run(low, 2000000);
+		run(high, 200000);
+		store(high, word(0), i);
+		OK(cuStreamSynchronize(high));
+		OK(cuStreamSynchronize(low));
+	}
+	return words[1];
+}
+
+/* Two branches, of which one waits for the other. */
+static uint32_t graph_branches(void)
+{
+	handle a = new_stream(NON_BLOCKING), b = new_stream(NON_BLOCKING), fork, join,
+	       graph, exec;
+
+	OK(cuEventCreate(&fork, 2));
+	OK(cuEventCreate(&join, 2));
+	OK(cuStreamBeginCapture_v2(a, 2));
+	OK(cuEventRecord(fork, a));
+	OK(cuStreamWaitEvent(b, fork, 0));
+	run(a, 500000);
+	run(b, 300000);
+	run(b, 300000);
+	OK(cuEventRecord(join, b));
+	OK(cuStreamWaitEvent(a, join, 0));
+	OK(cuStreamEndCapture(a, &graph));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
+		await_word(b, word(0), i);
+		OK(cuGraphLaunch(exec, a));
+		store(a, word(0), i);
+		store(b, word(1), i);
+		OK(cuCtxSynchronize());
+	}
+	return words[1];
+}
+
+/* A function that a stream calls lets a thread launch what another stream waits for. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	uint32_t asked;
+} host = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+
+static void ask(void *userdata)
+{
+	(void)userdata;
+	pthread_mutex_lock(&host.lock);
+	host.asked++;
+	pthread_cond_signal(&host.changed);
+	pthread_mutex_unlock(&host.lock);
+}
+
+static void *launch_when_asked(void *userdata)
+{
+	handle stream;
+
+	(void)userdata;
+	OK(cuCtxSetCurrent(context));
+	stream = new_stream(NON_BLOCKING);
+	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
+		pthread_mutex_lock(&host.lock);
+		while (host.asked < i)
+			pthread_cond_wait(&host.changed, &host.lock);
+		pthread_mutex_unlock(&host.lock);
+		store(stream, word(0), i);
+	}
+	OK(cuStreamSynchronize(stream));
+	return NULL;
+}
+
+static uint32_t host_functions(void)
+{
+	handle a = new_stream(NON_BLOCKING), b = new_stream(NON_BLOCKING);
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, launch_when_asked, NULL);
+	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
+		relay(a, word(0), i, word(1), i);
+		run(b, 200000);
+		OK(cuLaunchHostFunc(b, ask, NULL));
+		OK(cuStreamSynchronize(a));
+	}
+	pthread_join(thread, NULL);
+	return words[1];
+}
+
+/* The legacy stream's work is complete long before one blocking stream lets another go
+ * on. A marker that comes late would wait for the first and keep back the second. */
+static uint32_t legacy_and_blocking(void)
+{
+	handle first = new_stream(0), second = new_stream(0);
+
+	for (uint32_t i = 1; i <= 4; i++) {
+		for (int k = 0; k < 3; k++)
+			run(LEGACY, 300000);
+		OK(cuStreamWaitValue32_v2(first, word(0), i, 0));
+		store(first, word(1), i);
+		sleep_ms(100);
+		OK(cuStreamWriteValue32_v2(second, word(0), i, 0));
+		OK(cuStreamSynchronize(first));
+	}
+	return words[1];
+}
+
+/* The same with kernels that spin, and a thread's own default stream among them. */
+static uint32_t mixed_defaults(void)
+{
+	handle blocking = new_stream(0), other = new_stream(NON_BLOCKING);
+
+	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
+		run(LEGACY, 300000);
+		relay(blocking, word(0), i, word(1), i);
+		run(PER_THREAD, 300000);
+		store(PER_THREAD, word(0), i);
+		run(other, 300000);
+		OK(cuStreamSynchronize(blocking));
+		run(LEGACY, 300000);
+	}
+	OK(cuCtxSynchronize());
+	return words[1];
+}
+
+/* Four streams that hand a turn on by events. */
+static uint32_t ping_pong(void)
+{
+	handle streams[4], events[4];
+
+	for (int s = 0; s < 4; s++) {
+		streams[s] = new_stream(s % 2 ? NON_BLOCKING : 0);
+		OK(cuEventCreate(&events[s], 2));
+	}
+	for (uint32_t i = 0; i < 50 * N_ROUNDS; i++) {
+		if (i > 0)
+			OK(cuStreamWaitEvent(streams[i % 4], events[(i + 3) % 4], 0));
+		run(streams[i % 4], 20000);
+		OK(cuEventRecord(events[i % 4], streams[i % 4]));
+	}
+	store(streams[3], word(1), N_ROUNDS);
+	OK(cuCtxSynchronize());
+	return words[1];
+}
+
+/* Copy in, compute, copy out, each on a stream of its own. */
+static uint32_t overlap(void)
+{
+	handle in = new_stream(NON_BLOCKING), compute = new_stream(NON_BLOCKING),
+	       out = new_stream(NON_BLOCKING), in_done, computed;
+	size_t n = 16 * MIB;
+	dptr device[2];
+	void *p;
+
+	OK(cuMemHostAlloc(&p, n, 0));
+	OK(cuMemAlloc_v2(&device[0], n));
+	OK(cuMemAlloc_v2(&device[1], n));
+	OK(cuEventCreate(&in_done, 2));
+	OK(cuEventCreate(&computed, 2));
+	for (uint32_t i = 1; i <= 8 * N_ROUNDS; i++) {
+		OK(cuMemcpyHtoDAsync_v2(device[i % 2], p, n, in));
+		OK(cuEventRecord(in_done, in));
+		OK(cuStreamWaitEvent(compute, in_done, 0));
+		run(compute, 800000);
+		OK(cuEventRecord(computed, compute));
+		OK(cuStreamWaitEvent(out, computed, 0));
+		OK(cuMemcpyDtoHAsync_v2(p, device[i % 2], n, out));
+	}
+	store(out, word(1), N_ROUNDS);
+	OK(cuCtxSynchronize());
+	return words[1];
+}
+
+/* A thread and a stream for each link of a chain, the last one first. */
+#define N_THREADS 64
+
+static pthread_barrier_t all_submitted;
+
+static void *link_of_chain(void *userdata)
+{
+	uint32_t i = (uint32_t)(uintptr_t)userdata;
+	handle stream;
+
+	OK(cuCtxSetCurrent(context));
+	stream = new_stream(NON_BLOCKING);
+	if (i > 0)
+		relay(stream, word(i - 1), 1, word(i), 1);
+	pthread_barrier_wait(&all_submitted);
+	if (i == 0)
+		store(stream, word(0), 1);
+	OK(cuStreamSynchronize(stream));
+	return NULL;
+}
+
+static uint32_t threads(void)
+{
+	pthread_t all[N_THREADS];
+
+	pthread_barrier_init(&all_submitted, NULL, N_THREADS);
+	for (uintptr_t i = N_THREADS; i-- > 0;)
+		pthread_create(&all[i], NULL, link_of_chain, (void *)i);
+	for (int i = 0; i < N_THREADS; i++)
+		pthread_join(all[i], NULL);
+	return words[N_THREADS - 1] * N_ROUNDS;
+}
+
+/* Another process of the lease writes what this one's kernel waits for. */
+static int write_for_parent(int from_parent)
+{
+	struct ipc ipc;
+	handle stream;
+	dptr p;
+
+	if (read(from_parent, &ipc, sizeof(ipc)) != sizeof(ipc))
+		return 1;
+	begin();
+	stream = new_stream(NON_BLOCKING);
+	OK(cuIpcOpenMemHandle_v2(&p, ipc, 1));
+	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
+		relay(stream, p + 4, i - 1, p, i);
+		OK(cuStreamSynchronize(stream));
+	}
+	return 0;
+}
+
+static uint32_t processes(void)
+{
+	handle stream;
+	struct ipc ipc;
+	int ends[2], status;
+	pid_t child;
+	dptr p;
+
+	if (pipe(ends) != 0)
+		exit(1);
+	child = fork();
+	if (child == 0)
+		_exit(write_for_parent(ends[0]));
+	begin();
+	stream = new_stream(NON_BLOCKING);
+	OK(cuMemAlloc_v2(&p, 2 * MIB));
+	OK(cuMemsetD32_v2(p, 0, 2));
+	OK(cuIpcGetMemHandle(&ipc, p));
+	if (write(ends[1], &ipc, sizeof(ipc)) != sizeof(ipc))
+		exit(1);
+	for (uint32_t i = 1; i <= N_ROUNDS; i++)
+		relay(stream, p, i, p + 4, i);
+	store(stream, word(1), N_ROUNDS);
+	OK(cuStreamSynchronize(stream));
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? words[1] : 0;
+}
+
+static const struct pattern {
+	const char *name;
+	uint32_t (*run)(void);
+	uint32_t result;
+	int begins_itself;
+} patterns[] = {
+	/* clang-format off */
+	{ "early-receive",       early_receive,       N_ROUNDS,           0 },
+	{ "pipeline",            pipeline,            N_ROUNDS,           0 },
+	{ "persistent",          persistent,          200,                0 },
+	{ "held-by-host",        held_by_host,        3,                  0 },
+	{ "pools",               pools,               N_ROUNDS,           0 },
+	{ "priorities",          priorities,          N_ROUNDS,           0 },
+	{ "graph-branches",      graph_branches,      N_ROUNDS,           0 },
+	{ "host-functions",      host_functions,      N_ROUNDS,           0 },
+	{ "legacy-and-blocking", legacy_and_blocking, 4,                  0 },
+	{ "mixed-defaults",      mixed_defaults,      N_ROUNDS,           0 },
+	{ "ping-pong",           ping_pong,           N_ROUNDS,           0 },
+	{ "overlap",             overlap,             N_ROUNDS,           0 },
+	{ "threads",             threads,             N_ROUNDS,           0 },
+	{ "processes",           processes,           N_ROUNDS,           1 },
+	/* clang-format on */
+};
+
+#define N_PATTERNS (sizeof(patterns) / sizeof(patterns[0]))
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; i < N_PATTERNS; i++) {
+		const struct pattern *pattern = &patterns[i];
+		uint32_t result;
+
+		if (argc < 2) {
+			puts(pattern->name);
+			continue;
+		}
+		if (strcmp(argv[1], pattern->name) != 0)
+			continue;
+		if (!pattern->begins_itself) {
+			begin();
+			train();
+		}
+		result = pattern->run();
+		printf("done %u\n", result);
+		fflush(stdout);
+		while (getchar() != EOF)
+			;
+		return result == pattern->result ? 0 : 1;
+	}
+	return argc < 2 ? 0 : 64;
+}
