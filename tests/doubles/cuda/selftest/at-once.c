@@ -428,6 +428,52 @@ static void full_queue(void)
 	CHECK(launched);
 }
 
+/* The first launch of a function waits for its context, where loading is lazy; so who
+ * waits in it for that launch waits for ever. */
+static volatile uint32_t *released;
+
+static void *release(void *unused)
+{
+	sleep_ms(20);
+	*released = 1;
+	return NULL;
+}
+
+static void loading(bool waits)
+{
+	pthread_t thread;
+	handle s, t;
+	void *p;
+
+	begin();
+	s = stream();
+	t = stream();
+	OK(cuMemHostAlloc(&p, 64, 0));
+	released = p;
+	OK(cuStreamWaitValue32_v2(s, (dptr)(uintptr_t)p, 1, 0));
+	CHECK(pthread_create(&thread, NULL, release, NULL) == 0);
+	run(function("one"), t);
+	CHECK(*released == waits);
+	IS(waits ? 0 : 600, cuStreamQuery(s));
+	pthread_join(thread, NULL);
+	OK(cuStreamWaitValue32_v2(s, (dptr)(uintptr_t)p + 4, 1, 0));
+	run(function("one"), t);
+	OK(cuStreamSynchronize(t));
+	IS(600, cuStreamQuery(s));
+}
+
+static void lazy(void)
+{
+	unsetenv("CUDA_MODULE_LOADING");
+	loading(true);
+}
+
+static void eager(void)
+{
+	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+	loading(false);
+}
+
 const struct case_of_test at_once_cases[] = {
 	{"units", units, NULL, NULL},
 	{"what-is-left", what_is_left, NULL, NULL},
@@ -440,5 +486,7 @@ const struct case_of_test at_once_cases[] = {
 	{"only-its-stream", only_its_stream, NULL, NULL},
 	{"legacy", legacy, NULL, NULL},
 	{"full-queue", full_queue, NULL, NULL},
+	{"lazy-sync", lazy, "lazy-sync\n", NULL},
+	{"eager", eager, "lazy-sync\n", NULL},
 	{0},
 };
