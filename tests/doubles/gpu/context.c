@@ -21,7 +21,8 @@ static void add_group(struct machine *m, struct context *c)
 	*last = g;
 	g->number = ++m->last_context;
 	g->context = c;
-	g->slice_ns = m->options.slice_us * 1000;
+	g->slice_us = m->options.slice_us;
+	g->slice_ns = g->slice_us * 1000;
 	g->enabled = true;
 }
 

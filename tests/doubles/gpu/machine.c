@@ -27,7 +27,11 @@ static const struct {
 	WORD("host-mb-s", host_mb_s, 20000),
 	WORD("device-mb-s", device_mb_s, 1000000),
 	WORD("concurrent-managed", concurrent_managed, 1),
+	WORD("lazy-sync", lazy_sync, 0),
+	WORD("driver", driver, 580),
 	WORD("compute-groups", compute_groups, 1),
+	WORD("copy-groups", copy_groups, 1),
+	WORD("one-inode", one_inode, 0),
 	WORD("trace", trace, 0),
 #undef WORD
 };

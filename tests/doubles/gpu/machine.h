@@ -39,7 +39,7 @@ struct stream {
 struct group {
 	uint32_t number;
 	struct context *context;
-	uint64_t slice_ns, run_ns;
+	uint64_t slice_us, slice_ns, run_ns; /* slice_us: as it was asked for */
 	bool enabled;
 	uint32_t n_ready, used_units;
 	struct group *next; /* of the same GPU, by age */
@@ -86,7 +86,8 @@ struct process {
 
 struct options {
 	uint64_t version, context_mib, switch_ns, slice_us, host_mb_s, device_mb_s;
-	uint64_t concurrent_managed, compute_groups, tell, trace;
+	uint64_t concurrent_managed, lazy_sync, driver, compute_groups, copy_groups;
+	uint64_t one_inode, tell, trace;
 };
 
 struct machine {
@@ -101,6 +102,8 @@ struct machine {
 	uint64_t asked_ns; /* when the ioctl that is answered began */
 	int epoll, bell, timer, listener;
 	bool memory_changed;
+	char (*shares)[DGP_SHARE_BYTES]; /* what processes say of what they export */
+	uint64_t n_shares;
 };
 
 /* machine.c: false where the folder, which is the current one, has no node. */

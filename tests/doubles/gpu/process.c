@@ -96,6 +96,10 @@ static void answer_hello(struct exchange *x)
 	x->message.hello.host_mb_s = (uint32_t)x->m->options.host_mb_s;
 	x->message.hello.device_mb_s = (uint32_t)x->m->options.device_mb_s;
 	x->message.hello.concurrent_managed = (uint32_t)x->m->options.concurrent_managed;
+	x->message.hello.lazy_sync = (uint32_t)x->m->options.lazy_sync;
+	x->message.hello.compute_groups = (uint32_t)x->m->options.compute_groups;
+	x->message.hello.copy_groups = (uint32_t)x->m->options.copy_groups;
+	x->message.hello.one_inode = (uint32_t)x->m->options.one_inode;
 	x->message.result = 0;
 }
 
@@ -175,6 +179,24 @@ static void answer_arena(struct exchange *x)
 	x->message.result = 400;
 }
 
+static void answer_share(struct exchange *x)
+{
+	struct machine *m = x->m;
+
+	m->shares = realloc(m->shares, (m->n_shares + 1) * sizeof(*m->shares));
+	memcpy(m->shares[m->n_shares], x->message.text, sizeof(*m->shares));
+	x->message.a = m->n_shares++;
+	x->message.result = 0;
+}
+
+static void answer_shared(struct exchange *x)
+{
+	x->message.result = x->message.a < x->m->n_shares ? 0 : 400;
+	if (!x->message.result)
+		memcpy(x->message.text, x->m->shares[x->message.a],
+			sizeof(x->message.text));
+}
+
 static void answer_rm_open(struct exchange *x)
 {
 	if (!dgp_vendor.driver)
@@ -210,6 +232,8 @@ static const struct {
 	[DGP_MEMORY] = {answer_memory, true},
 	[DGP_ASK] = {answer_ask, false},
 	[DGP_ARENA] = {answer_arena, false},
+	[DGP_SHARE] = {answer_share, false},
+	[DGP_SHARED] = {answer_shared, false},
 	[DGP_RM_OPEN] = {answer_rm_open, false},
 	[DGP_RM] = {answer_rm, false},
 };

@@ -16,8 +16,8 @@ static void print_gpu(const struct gpu *gpu, FILE *to)
 			"group %u gpu %u pid %d slice_us %llu enabled %d run_ns %llu "
 			"ready %u running %d\n",
 			g->number, gpu->index, g->context->process->pid,
-			(number)g->slice_ns / 1000, g->enabled, (number)g->run_ns,
-			g->n_ready, gpu->running == g);
+			(number)g->slice_us, g->enabled, (number)g->run_ns, g->n_ready,
+			gpu->running == g);
 }
 
 static void print_process(const struct machine *m, const struct process *p, FILE *to)

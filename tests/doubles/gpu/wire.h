@@ -146,6 +146,8 @@ enum dgp_request {
 	DGP_MEMORY,       /* a: GPU; gives a: free, b: total */
 	DGP_ASK,          /* text: what; comes back with a file */
 	DGP_ARENA,        /* a: the process's number; comes back with its arena */
+	DGP_SHARE,        /* text: what is said of an export; gives a: its number */
+	DGP_SHARED,       /* a: the number; fills text */
 	DGP_RM_OPEN,      /* this socket is an open device file; a: its minor, or 255 */
 	DGP_RM, /* an ioctl on it; a: when it began; the answer goes to the socket that
 		 * comes with it */
@@ -164,8 +166,10 @@ struct dgp_hello {
 	uint32_t n_gpus, driver_version;
 	uint32_t number; /* of this process, for other processes */
 	uint32_t host_mb_s, device_mb_s, concurrent_managed;
+	uint32_t lazy_sync, compute_groups, copy_groups, one_inode;
 };
 
+#define DGP_SHARE_BYTES 64
 #define DGP_RM_BYTES 560 /* of an ioctl's parameters */
 
 /* What the ioctls of the kernel driver's resource manager have in common. */
@@ -182,7 +186,7 @@ struct dgp_message {
 	union {
 		struct dgp_gpu_info gpu;
 		struct dgp_hello hello;
-		char text[64];
+		char text[DGP_SHARE_BYTES];
 		struct dgp_rm_call rm;
 	};
 };

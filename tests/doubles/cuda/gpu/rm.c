@@ -20,6 +20,7 @@ struct object {
 	struct context *context;
 	struct group *group;
 	const struct process *owner;
+	uint32_t gpu; /* of a device and of what is below it */
 	bool is_enabled;
 	struct object *next;
 };
@@ -92,7 +93,10 @@ static uint32_t make(struct machine *m, struct process *file, struct dgp_rm_call
 		.handle = call->object,
 		.parent = call->parent,
 		.class = call->what,
+		.gpu = parent ? parent->gpu : 0,
 		.is_enabled = true};
+	if (call->what == DCU_RM_DEVICE)
+		memcpy(&o->gpu, call->params, sizeof(o->gpu));
 	if (call->what == DCU_RM_GROUP)
 		bind_group(m, o, call->params);
 	if (is_channel(o)) {
@@ -199,31 +203,34 @@ static uint32_t schedule(struct machine *m, struct object *o, void *params)
 	return 0;
 }
 
-static uint32_t set_timeslice(struct machine *m, struct object *o, void *params)
-{
-	uint64_t us;
-
-	memcpy(&us, params, sizeof(us));
-	/* What none at all would mean is not public; here it is the shortest. */
-	if (o->group)
-		o->group->slice_ns = us ? us * 1000 : 1000;
-	return 0;
-}
-
-static uint32_t get_timeslice(struct machine *m, struct object *o, void *params)
-{
-	uint64_t us = o->group ? o->group->slice_ns / 1000 : m->options.slice_us;
-
-	memcpy(params, &us, sizeof(us));
-	return 0;
-}
-
 static uint32_t preempt(struct machine *m, struct object *o, void *params)
 {
 	struct gpu *gpu = o->group ? o->context->gpu : NULL;
 
 	if (gpu && gpu->running == o->group)
 		gpu->running = NULL;
+	return 0;
+}
+
+/* It counts at once: a group that runs is stopped for it. */
+static uint32_t set_timeslice(struct machine *m, struct object *o, void *params)
+{
+	uint64_t us;
+
+	memcpy(&us, params, sizeof(us));
+	if (!o->group)
+		return 0;
+	o->group->slice_us = us;
+	/* What none at all would mean is not public; here it is the shortest. */
+	o->group->slice_ns = us ? us * 1000 : 1000;
+	return preempt(m, o, NULL);
+}
+
+static uint32_t get_timeslice(struct machine *m, struct object *o, void *params)
+{
+	uint64_t us = o->group ? o->group->slice_us : m->options.slice_us;
+
+	memcpy(params, &us, sizeof(us));
 	return 0;
 }
 
@@ -253,12 +260,15 @@ static uint32_t disable_channels(struct machine *m, struct object *o, void *para
 	struct dcu_rm_disable p;
 
 	memcpy(&p, params, sizeof(p));
+	if (p.event)
+		return DCU_RM_NOT_PERMITTED; /* the kernel's own clients' */
 	if (p.n > DCU_RM_DISABLE_MAX)
 		return DCU_RM_INVALID_ARGUMENT;
 	for (uint32_t i = 0; i < p.n; i++) {
 		struct object *channel = find(p.clients[i], p.channels[i]);
 
-		if (!channel || !is_channel(channel))
+		/* The firmware of one GPU knows nothing of another's. */
+		if (!channel || !is_channel(channel) || channel->gpu != o->gpu)
 			return DCU_RM_INVALID_OBJECT;
 		channel->is_enabled = !p.disable;
 		if (channel->group)
@@ -272,22 +282,39 @@ static uint32_t refuse(struct machine *m, struct object *o, void *params)
 	return DCU_RM_NOT_PERMITTED;
 }
 
+/* As the headers of 535, 550, 565, 570, 575, 580, 590 and 595 have them: `bSkipEnable`
+ * came with 575. */
 static const struct {
 	uint32_t command, bytes;
 	uint32_t class; /* 0: a channel's */
 	uint32_t (*control)(struct machine *m, struct object *o, void *params);
+	uint32_t from, before; /* drivers; 0: all */
 } controls[] = {
-	{0xa06c0101, 3, DCU_RM_GROUP, schedule},
-	{0xa06c0103, 8, DCU_RM_GROUP, set_timeslice},
-	{0xa06c0104, 8, DCU_RM_GROUP, get_timeslice},
-	{0xa06c0105, 8, DCU_RM_GROUP, preempt},
-	{0xa06c0106, 4, DCU_RM_GROUP, get_info},
-	{0xa06c0107, 4, DCU_RM_GROUP, set_interleave},
-	{0xa06f0103, 3, 0, schedule},
-	{0x2080110b, sizeof(struct dcu_rm_disable), DCU_RM_SUBDEVICE, disable_channels},
-	{0x20800194, 0, DCU_RM_SUBDEVICE, refuse},
-	{0x20801119, 0, DCU_RM_SUBDEVICE, refuse},
+	{0xa06c0101, 2, DCU_RM_GROUP, schedule, 0, 575},
+	{0xa06c0101, 3, DCU_RM_GROUP, schedule, 575, 0},
+	{0xa06c0103, 8, DCU_RM_GROUP, set_timeslice, 0, 0},
+	{0xa06c0104, 8, DCU_RM_GROUP, get_timeslice, 0, 0},
+	{0xa06c0105, 8, DCU_RM_GROUP, preempt, 0, 0},
+	{0xa06c0106, 4, DCU_RM_GROUP, get_info, 0, 0},
+	{0xa06c0107, 4, DCU_RM_GROUP, set_interleave, 0, 0},
+	{0xa06f0103, 2, 0, schedule, 0, 575},
+	{0xa06f0103, 3, 0, schedule, 575, 0},
+	{0x2080110b, 536, DCU_RM_SUBDEVICE, disable_channels, 0, 0},
+	{0x20800194, 0, DCU_RM_SUBDEVICE, refuse, 0, 0},
+	{0x20801119, 0, DCU_RM_SUBDEVICE, refuse, 0, 0},
 };
+#define N_CONTROLS (sizeof(controls) / sizeof(controls[0]))
+
+static size_t find_control(const struct machine *m, uint32_t command)
+{
+	size_t i = 0;
+
+	while (i < N_CONTROLS &&
+		(controls[i].command != command || m->options.driver < controls[i].from ||
+			(controls[i].before && m->options.driver >= controls[i].before)))
+		i++;
+	return i;
+}
 
 /* The file `policy`: lines of COMMAND STATUS, for drivers that refuse. */
 static uint32_t refused(uint32_t command)
@@ -316,21 +343,20 @@ static uint32_t control(struct machine *m, struct process *file, struct dgp_rm_c
 	const struct object *client = find(call->client, call->client);
 	struct object *o = find(call->client, call->object);
 	uint32_t status = refused(call->what);
+	size_t i;
 
 	if (!client || client->file != file)
 		return DCU_RM_INVALID_CLIENT;
 	if (!o)
 		return DCU_RM_INVALID_OBJECT;
-	for (size_t i = 0; i < sizeof(controls) / sizeof(controls[0]); i++) {
-		if (controls[i].command != call->what)
-			continue;
-		if (controls[i].class ? o->class != controls[i].class : !is_channel(o))
-			return DCU_RM_INVALID_OBJECT;
-		if (controls[i].bytes && call->bytes != controls[i].bytes)
-			return DCU_RM_INVALID_PARAMS;
-		return status ? status : controls[i].control(m, o, call->params);
-	}
-	return status ? status : DCU_RM_NOT_SUPPORTED;
+	i = find_control(m, call->what);
+	if (i == N_CONTROLS)
+		return status ? status : DCU_RM_NOT_SUPPORTED;
+	if (controls[i].class ? o->class != controls[i].class : !is_channel(o))
+		return DCU_RM_INVALID_OBJECT;
+	if (controls[i].bytes && call->bytes != controls[i].bytes)
+		return DCU_RM_INVALID_PARAMS;
+	return status ? status : controls[i].control(m, o, call->params);
 }
 
 static void answer_call(struct machine *m, struct process *file, struct dgp_rm_call *call)

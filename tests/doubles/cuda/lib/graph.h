@@ -19,6 +19,10 @@ struct node {
 	struct graph *bodies[8]; /* of a child or of a condition */
 	uint32_t n_bodies;
 	struct node *next;
+	/* Of the launch that goes on: where the node is, and who comes after it. */
+	uint32_t branch, n_next;
+	uint64_t seq;
+	const struct node *next_of_chain;
 };
 
 struct graph {
@@ -32,6 +36,18 @@ struct graph {
 struct condition {
 	uint32_t magic, value;
 };
+
+#define DCU_BRANCHES 8
+
+/* The streams of the branches of an executable graph, but for the first. */
+struct branches {
+	struct stream *streams[DCU_BRANCHES];
+};
+
+/* Puts the nodes into streams, so often, and has the stream wait for the end. */
+int dcu_graph_run(const struct graph *graph, struct stream *stream, uint64_t flags,
+	uint64_t turns, struct branches *branches);
+void dcu_branches_end(struct branches *branches);
 
 struct graph *dcu_graph_new(void);
 void dcu_graph_free(struct graph *graph);

@@ -11,6 +11,8 @@
 
 #define FIRST_LINE "cleave-double-module"
 
+enum { EAGER = 1, LAZY = 2 };
+
 /* --- Reading --- */
 
 static bool read_relaunch(struct func *f, char *const *words, int n)
@@ -253,7 +255,7 @@ int dcu_cuModuleGetLoadingMode(int *ret)
 {
 	const char *mode = getenv("CUDA_MODULE_LOADING");
 
-	*ret = mode && strcmp(mode, "EAGER") == 0 ? 1 : 2;
+	*ret = mode && strcmp(mode, "EAGER") == 0 ? EAGER : LAZY;
 	return 0;
 }
 
@@ -327,12 +329,25 @@ int dcu_cuKernelGetLibrary(struct module **ret, struct func *f)
 
 /* --- Functions --- */
 
+/* What CUDA says of lazy loading: it may need the context to have done all that it has.
+ */
+static int await_for_loading(struct ctx *ctx)
+{
+	int mode;
+
+	dcu_cuModuleGetLoadingMode(&mode);
+	return dgp_hello.lazy_sync && mode == LAZY ? dcu_ctx_await(ctx) : 0;
+}
+
 int dcu_func_load(struct func *f, struct ctx *ctx)
 {
 	int r = 0;
 
 	if (f->loaded)
 		return 0;
+	r = await_for_loading(ctx);
+	if (r)
+		return r;
 	pthread_mutex_lock(&f->module->lock);
 	if (!f->module->device) {
 		r = f->module->bytes ? dcu_take(ctx->device, f->module->bytes) : 0;

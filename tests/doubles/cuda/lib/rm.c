@@ -61,8 +61,10 @@ uint32_t dcu_rm_open(const struct device *device, uint32_t context)
 	if (control_fd >= 0 && client) {
 		object = make(client, DCU_RM_DEVICE, params, sizeof(params));
 		make(object, DCU_RM_SUBDEVICE, params, sizeof(params[0]));
-		make_group(object, context, DCU_RM_ENGINE_COMPUTE, 8);
-		make_group(object, context, DCU_RM_ENGINE_COPY, 2);
+		for (uint32_t i = 0; i < dgp_hello.compute_groups; i++)
+			make_group(object, context, DCU_RM_ENGINE_COMPUTE, 8);
+		for (uint32_t i = 0; i < dgp_hello.copy_groups; i++)
+			make_group(object, context, DCU_RM_ENGINE_COPY + i, 2);
 	}
 	pthread_mutex_unlock(&lock);
 	return object;

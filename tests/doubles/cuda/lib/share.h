@@ -9,6 +9,8 @@ struct shared {
 	uint64_t offset, bytes, address, pool;
 };
 
+_Static_assert(sizeof(struct shared) <= DGP_SHARE_BYTES, "the machine keeps it");
+
 #define DCU_SHARED_BLOCK 0x1b10c
 #define DCU_SHARED_PHYS 0x1b10d
 #define DCU_SHARED_POOL 0x1b10e

@@ -106,7 +106,8 @@ int dcu_cuStreamDestroy_v2(struct stream *stream)
 	struct stream **at;
 
 	if ((uintptr_t)stream <= DCU_STREAM_IS_PER_THREAD ||
-		stream->magic != DCU_IS_STREAM || stream == &stream->ctx->legacy)
+		stream->magic != DCU_IS_STREAM || stream == &stream->ctx->legacy ||
+		stream->ctx->magic != DCU_IS_CTX)
 		return DCU_INVALID_HANDLE;
 	pthread_mutex_lock(&stream->ctx->lock);
 	for (at = &stream->ctx->streams; *at && *at != stream; at = &(*at)->next)

@@ -82,6 +82,27 @@ static void spin(handle f, handle s, struct spin_args a)
 	OK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, params, NULL));
 }
 
+struct kernel_params {
+	handle f;
+	unsigned grid[3], block[3], shared;
+	void **params, **extra;
+	handle kernel, ctx;
+};
+
+static handle node(
+	handle graph, const handle *after, size_t n, const char *name, struct spin_args a)
+{
+	void *params[] = {&a.at, &a.value, &a.out, &a.out_value, &a.turns};
+	struct kernel_params p = {.f = function(name),
+		.grid = {1, 1, 1},
+		.block = {1, 1, 1},
+		.params = params};
+	handle made;
+
+	OK(cuGraphAddKernelNode_v2(&made, graph, after, n, &p));
+	return made;
+}
+
 /* A gate in front of the streams, so that what is behind it starts at the same time. */
 static volatile uint32_t *gate;
 
@@ -292,6 +313,46 @@ static void holds_its_units(void)
 	OK(cuStreamSynchronize(s));
 }
 
+/* Branches of a graph run at once, and one may wait for another; what comes after both
+ * comes after both.  More branches than there are streams for are done all the same. */
+static void branches(void)
+{
+	handle graph, exec, s, root, both[2], start, end;
+	struct spin_args ns = {.at = 4000000};
+	dptr p;
+
+	begin();
+	s = stream();
+	OK(cuMemAlloc_v2(&p, 64));
+	OK(cuMemsetD32_v2(p, 0, 16));
+	OK(cuGraphCreate(&graph, 0));
+	root = node(graph, NULL, 0, "us20", ns);
+	for (int i = 0; i < 2; i++) {
+		both[i] = node(graph, &root, 1, "half", ns);
+		both[i] = node(graph, &both[i], 1, "half", ns);
+	}
+	node(graph, both, 2, "us20", ns);
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	hold(s);
+	start = record(s);
+	OK(cuGraphLaunch(exec, s));
+	end = record(s);
+	*gate = 1;
+	CHECK(elapsed(start, end) == 8.04F);
+	CHECK(stat_of("process", "launches") == 7); /* and the fill */
+
+	node(graph, &root, 1, "await", (struct spin_args){.at = p, .value = 1});
+	root = node(graph, &root, 1, "relay", (struct spin_args){p + 4, 1, p, 1, 0});
+	node(graph, NULL, 0, "relay", (struct spin_args){p + 8, 0, p + 4, 1, 0});
+	for (int i = 0; i < 20; i++)
+		node(graph, i % 2 ? &root : NULL, i % 2, "us20", ns);
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	for (int i = 0; i < 3; i++)
+		OK(cuGraphLaunch(exec, i ? s : NULL));
+	OK(cuStreamSynchronize(s));
+	CHECK(stat_of("process", "launches") == 7 + 3 * (6 + 3 + 20));
+}
+
 /* --- Copies --- */
 
 #define COPIED ((size_t)80 << 20) /* 4.19 ms at 20 GB/s */
@@ -428,6 +489,52 @@ static void full_queue(void)
 	CHECK(launched);
 }
 
+/* The first launch of a function waits for its context, where loading is lazy; so who
+ * waits in it for that launch waits for ever. */
+static volatile uint32_t *released;
+
+static void *release(void *unused)
+{
+	sleep_ms(20);
+	*released = 1;
+	return NULL;
+}
+
+static void loading(bool waits)
+{
+	pthread_t thread;
+	handle s, t;
+	void *p;
+
+	begin();
+	s = stream();
+	t = stream();
+	OK(cuMemHostAlloc(&p, 64, 0));
+	released = p;
+	OK(cuStreamWaitValue32_v2(s, (dptr)(uintptr_t)p, 1, 0));
+	CHECK(pthread_create(&thread, NULL, release, NULL) == 0);
+	run(function("one"), t);
+	CHECK(*released == waits);
+	IS(waits ? 0 : 600, cuStreamQuery(s));
+	pthread_join(thread, NULL);
+	OK(cuStreamWaitValue32_v2(s, (dptr)(uintptr_t)p + 4, 1, 0));
+	run(function("one"), t);
+	OK(cuStreamSynchronize(t));
+	IS(600, cuStreamQuery(s));
+}
+
+static void lazy(void)
+{
+	unsetenv("CUDA_MODULE_LOADING");
+	loading(true);
+}
+
+static void eager(void)
+{
+	setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+	loading(false);
+}
+
 const struct case_of_test at_once_cases[] = {
 	{"units", units, NULL, NULL},
 	{"what-is-left", what_is_left, NULL, NULL},
@@ -436,9 +543,12 @@ const struct case_of_test at_once_cases[] = {
 	{"waking", waking, NULL, NULL},
 	{"persistent", persistent, NULL, NULL},
 	{"holds-its-units", holds_its_units, NULL, NULL},
+	{"branches", branches, NULL, NULL},
 	{"copies-at-once", copies, NULL, NULL},
 	{"only-its-stream", only_its_stream, NULL, NULL},
 	{"legacy", legacy, NULL, NULL},
 	{"full-queue", full_queue, NULL, NULL},
+	{"lazy-sync", lazy, "lazy-sync\n", NULL},
+	{"eager", eager, "lazy-sync\n", NULL},
 	{0},
 };

@@ -2,6 +2,7 @@
 #include "selftest.h"
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -246,6 +247,24 @@ static void shared(void)
 	CHECK(status == 0);
 }
 
+/* As with a real driver, whose exports are all files of the control device. */
+static void one_inode(void)
+{
+	struct stat st[2];
+	handle first, second;
+	int fds[2];
+
+	shared();
+	OK(cuMemCreate(&first, 2 * MIB, &prop, 0));
+	OK(cuMemCreate(&second, 4 * MIB, &prop, 0));
+	OK(cuMemExportToShareableHandle(&fds[0], first, 1, 0));
+	OK(cuMemExportToShareableHandle(&fds[1], second, 1, 0));
+	CHECK(fstat(fds[0], &st[0]) == 0 && fstat(fds[1], &st[1]) == 0);
+	CHECK(st[0].st_dev == st[1].st_dev && st[0].st_ino == st[1].st_ino);
+	OK(cuMemImportFromShareableHandle(&second, (handle)(intptr_t)dup(fds[0]), 1));
+	IS(1, cuMemImportFromShareableHandle(&second, (handle)(intptr_t)0, 1));
+}
+
 static void green(void)
 {
 	struct {
@@ -336,6 +355,7 @@ const struct case_of_test pool_cases[] = {
 	{"virtual-memory", virtual_memory, NULL, NULL},
 	{"arrays", arrays, NULL, NULL},
 	{"shared", shared, NULL, NULL},
+	{"one-inode", one_inode, "one-inode\n", NULL},
 	{"batches", batches, NULL, NULL},
 	{"green", green, NULL, NULL},
 	{0},

@@ -16,6 +16,7 @@
 static struct {
 	int fd;
 	uint32_t client, compute, copy, subdevice, channels[8], n_channels;
+	uint32_t groups[8], engines[8], subdevices[4], n_groups, n_subdevices;
 } seen;
 
 struct alloc {
@@ -34,8 +35,12 @@ static void learn(int fd, const struct alloc *a)
 {
 	seen.fd = fd;
 	seen.client = a->client;
+	if (a->class == 0xa06c) {
+		seen.groups[seen.n_groups] = a->object;
+		seen.engines[seen.n_groups++] = ((uint32_t *)(uintptr_t)a->params)[3];
+	}
 	if (a->class == 0x2080)
-		seen.subdevice = a->object;
+		seen.subdevice = seen.subdevices[seen.n_subdevices++] = a->object;
 	else if (a->class == 0xa06c && !seen.compute)
 		seen.compute = a->object;
 	else if (a->class == 0xa06c)
@@ -135,15 +140,17 @@ static void check_trace(char *text)
 	free(text);
 }
 
+struct disable {
+	unsigned char disable, padding[3];
+	uint32_t n;
+	unsigned char more[8];
+	uint64_t event;
+	uint32_t clients[64], channels[64];
+};
+
 static void channels(void)
 {
-	struct {
-		unsigned char disable, padding[3];
-		uint32_t n;
-		unsigned char more[8];
-		uint64_t event;
-		uint32_t clients[64], channels[64];
-	} p = {.disable = 1, .n = 7};
+	struct disable p = {.disable = 1, .n = 7};
 
 	begin();
 	for (int i = 0; i < 8; i++) {
@@ -204,6 +211,100 @@ static void refused(void)
 	CHECK(stat_of("group 1 ", "enabled") == 1);
 }
 
+/* The structure of schedule got a third flag with 575. */
+static void old_driver(void)
+{
+	unsigned char off[3] = {0};
+
+	begin();
+	CHECK(control(seen.compute, 0xa06c0101, off, 3) == 0x3a);
+	CHECK(control(seen.channels[0], 0xa06f0103, off, 3) == 0x3a);
+	CHECK(control(seen.channels[0], 0xa06f0103, off, 2) == 0);
+	CHECK(control(seen.compute, 0xa06c0101, off, 2) == 0);
+	CHECK(stat_of("group 1 ", "enabled") == 0);
+}
+
+static void new_driver(void)
+{
+	unsigned char off[3] = {0};
+
+	begin();
+	CHECK(control(seen.compute, 0xa06c0101, off, 2) == 0x3a);
+	CHECK(control(seen.channels[0], 0xa06f0103, off, 2) == 0x3a);
+	CHECK(control(seen.channels[0], 0xa06f0103, off, 3) == 0);
+	CHECK(control(seen.compute, 0xa06c0101, off, 3) == 0);
+	CHECK(stat_of("group 1 ", "enabled") == 0);
+}
+
+/* Streams are dealt out to the groups for compute, each of which can be stopped; a group
+ * has its turn beside the others of its context. */
+static void several_groups(void)
+{
+	unsigned char off[3] = {0}, on[3] = {1};
+	handle s[3];
+	uint32_t id;
+
+	begin();
+	CHECK(seen.n_groups == 5);
+	for (int i = 0; i < 5; i++)
+		CHECK(seen.engines[i] == (i < 3 ? 1 : (uint32_t)i + 6));
+	for (int i = 0; i < 3; i++) {
+		CHECK(control(seen.groups[i], 0xa06c0106, &id, 4) == 0);
+		CHECK(id == (uint32_t)i + 1);
+		OK(cuStreamCreate(&s[i], 1));
+	}
+	CHECK(control(seen.groups[1], 0xa06c0101, off, 3) == 0);
+	CHECK(stat_of("group 2 ", "enabled") == 0);
+	for (int i = 0; i < 3; i++)
+		launch(kernel("spin"), s[i], 20000000, 0);
+	/* The first stream is the second of the context, behind the default one. */
+	OK(cuStreamSynchronize(s[1]));
+	OK(cuStreamSynchronize(s[2]));
+	IS(600, cuStreamQuery(s[0]));
+	CHECK(stat_of("group 1 ", "run_ns") == 20000000);
+	CHECK(stat_of("group 2 ", "run_ns") == 0);
+	CHECK(stat_of("group 3 ", "run_ns") == 20000000);
+	CHECK(stat_of("gpu 0", "switches") > 10);
+	CHECK(control(seen.groups[1], 0xa06c0101, on, 3) == 0);
+	OK(cuCtxSynchronize());
+	CHECK(stat_of("group 2 ", "run_ns") == 20000000);
+}
+
+/* A subdevice knows the channels of its own GPU. */
+static void two_gpus(void)
+{
+	struct disable p = {.disable = 1, .n = 1};
+	handle ctx;
+
+	begin();
+	OK(cuCtxCreate_v2(&ctx, 0, 1));
+	CHECK(seen.n_subdevices == 2);
+	p.clients[0] = seen.client;
+	p.channels[0] = seen.channels[0];
+	CHECK(control(seen.subdevices[1], 0x2080110b, &p, sizeof(p)) == 0x33);
+	CHECK(control(seen.subdevices[0], 0x2080110b, &p, sizeof(p)) == 0);
+	p.event = 1;
+	CHECK(control(seen.subdevices[0], 0x2080110b, &p, sizeof(p)) == 0x1b);
+}
+
+/* What was asked for is what is answered, and who runs is stopped for it. */
+static void slices(void)
+{
+	uint64_t us = 0;
+	handle s;
+
+	begin();
+	CHECK(control(seen.compute, 0xa06c0103, &us, 8) == 0);
+	us = 9;
+	CHECK(control(seen.compute, 0xa06c0104, &us, 8) == 0 && us == 0);
+	us = 4000;
+	OK(cuStreamCreate(&s, 1));
+	launch(kernel("spin"), s, 20000000, 0);
+	CHECK(control(seen.compute, 0xa06c0103, &us, 8) == 0);
+	OK(cuStreamSynchronize(s));
+	CHECK(stat_of("group 1 ", "run_ns") == 20000000);
+}
+
 /* Who keeps the file keeps a dead process's memory. */
 static void held(void)
 {
@@ -259,6 +360,11 @@ const struct case_of_test rm_cases[] = {
 	{"rm-channels", channels, "trace\n", NULL},
 	{"rm-owner", owner, NULL, NULL},
 	{"rm-refused", refused, NULL, NULL},
+	{"rm-old-driver", old_driver, "driver 570\n", NULL},
+	{"rm-new-driver", new_driver, "driver 575\n", NULL},
+	{"rm-groups", several_groups, "compute-groups 3\ncopy-groups 2\n", NULL},
+	{"rm-two-gpus", two_gpus, NULL, "gpu T4\ngpu T4\n"},
+	{"rm-slices", slices, NULL, NULL},
 	{"rm-held", held, NULL, NULL},
 	{"rm-other-files", other_files, NULL, NULL},
 	{0},
