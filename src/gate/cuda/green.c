@@ -94,6 +94,19 @@ int clv_own_cuStreamGetCtx(
 	return r;
 }
 
+int clv_own_cuStreamGetCtx_v2(clv_fn_cuStreamGetCtx_v2 *real, bool is_per_thread,
+	void *stream, void *ret_context, void *ret_green)
+{
+	int r = real(stream, ret_context, ret_green);
+
+	(void)is_per_thread;
+	if (r == CLV_CUDA_SUCCESS && is_own(stream)) {
+		*(void **)ret_context = clv_cuda_primary(CLV_CUDA_PART_DEVICE);
+		*(void **)ret_green = NULL;
+	}
+	return r;
+}
+
 static bool is_primary_current(void)
 {
 	void *context = NULL;
