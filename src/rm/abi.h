@@ -21,11 +21,11 @@
  *   FREE                16   16   16   16   16   16   16   16   16   16   16
  *   CONTROL             32   32   32   32   32   32   32   32   32   32   32
  *   GROUP_SCHEDULE       2    2    2    2    2    2    2    3    3    3    3
- *   GROUP_TIMESLICE      8    8    8    8    8    8    8    8    8    8    8
+ *   GROUP_*_TIMESLICE    8    8    8    8    8    8    8    8    8    8    8
  *   GROUP_PREEMPT        8    8    8    8    8    8    8    8    8    8    8
  *   DISABLE_CHANNELS   536  536  536  536  536  536  536  536  536  536  536
  *
- * None of the four controls needs a privilege or an access right in any of these versions
+ * None of the five controls needs a privilege or an access right in any of these versions
  * (RMCTRL_FLAGS_NON_PRIVILEGED, 0x10 up to 550 and 0x8 since; access right 0).  Before
  * 535 the form of ALLOC with rights is shorter. */
 
@@ -40,7 +40,8 @@
 #define CLV_RM_CLASS_CHANNEL 0x6fu /* the low byte of all of them */
 
 #define CLV_RM_GROUP_SCHEDULE 0xa06c0101u
-#define CLV_RM_GROUP_TIMESLICE 0xa06c0103u
+#define CLV_RM_GROUP_SET_TIMESLICE 0xa06c0103u
+#define CLV_RM_GROUP_GET_TIMESLICE 0xa06c0104u
 #define CLV_RM_GROUP_PREEMPT 0xa06c0105u
 #define CLV_RM_DISABLE_CHANNELS 0x2080110bu
 

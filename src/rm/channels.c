@@ -332,7 +332,19 @@ uint32_t clv_rm_channels_switch(
 	}
 }
 
-uint32_t clv_rm_channels_set_slices(const struct clv_rm_channels *channels, uint64_t us)
+static uint32_t restore_slice(struct clv_rm_target group, uint64_t us)
 {
-	return for_all_groups(channels, clv_rm_control_set_timeslice, us);
+	uint64_t now_us;
+	uint32_t status = clv_rm_control_get_timeslice(group, &now_us);
+
+	if (status != CLV_RM_OK || now_us != CLV_RM_SLICE_OFF_US)
+		return status;
+	return clv_rm_control_set_timeslice(group, us);
+}
+
+void clv_rm_channels_put_back(const struct clv_rm_channels *channels)
+{
+	clv_rm_channels_switch(channels, CLV_RM_BY_CHANNELS, true);
+	clv_rm_channels_switch(channels, CLV_RM_BY_GROUPS, true);
+	for_all_groups(channels, restore_slice, CLV_RM_SLICE_ON_US);
 }

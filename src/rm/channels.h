@@ -55,5 +55,5 @@ const struct clv_rm_object *clv_rm_channels_at(
 uint32_t clv_rm_channels_switch(
 	const struct clv_rm_channels *channels, enum clv_rm_method method, bool on);
 
-/* The time-slice of all its groups, in microseconds; likewise. */
-uint32_t clv_rm_channels_set_slices(const struct clv_rm_channels *channels, uint64_t us);
+/* On, in whichever way it was taken off, or in none. */
+void clv_rm_channels_put_back(const struct clv_rm_channels *channels);

@@ -61,7 +61,19 @@ uint32_t clv_rm_control_set_timeslice(struct clv_rm_target group, uint64_t us)
 {
 	struct clv_rm_timeslice parameters = {.us = us};
 
-	return control(group, CLV_RM_GROUP_TIMESLICE, &parameters, sizeof(parameters));
+	return control(
+		group, CLV_RM_GROUP_SET_TIMESLICE, &parameters, sizeof(parameters));
+}
+
+uint32_t clv_rm_control_get_timeslice(struct clv_rm_target group, uint64_t *ret_us)
+{
+	struct clv_rm_timeslice parameters = {0};
+	uint32_t status = control(
+		group, CLV_RM_GROUP_GET_TIMESLICE, &parameters, sizeof(parameters));
+
+	if (status == CLV_RM_OK)
+		*ret_us = parameters.us;
+	return status;
 }
 
 uint32_t clv_rm_control_disable(

@@ -21,6 +21,7 @@ struct clv_rm_target {
 uint32_t clv_rm_control_schedule(struct clv_rm_target group, bool on);
 uint32_t clv_rm_control_preempt(struct clv_rm_target group);
 uint32_t clv_rm_control_set_timeslice(struct clv_rm_target group, uint64_t us);
+uint32_t clv_rm_control_get_timeslice(struct clv_rm_target group, uint64_t *ret_us);
 
 /* Of a subdevice. */
 uint32_t clv_rm_control_disable(

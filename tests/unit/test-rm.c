@@ -19,6 +19,7 @@
 #define CHANNEL 0xc86fu
 #define SCHEDULE 0xa06c0101u
 #define TIMESLICE 0xa06c0103u
+#define GET_TIMESLICE 0xa06c0104u
 #define PREEMPT 0xa06c0105u
 #define DISABLE 0x2080110bu
 #define INVALID_PARAM_STRUCT 0x3au
@@ -40,6 +41,7 @@ static struct {
 		uint32_t n, channels[64]; /* of DISABLE */
 	} calls[CALLS_MAX];
 	unsigned n_calls, n_refused;
+	uint64_t slice_us;
 } driver;
 
 static uint32_t bytes_of(uint32_t command)
@@ -50,7 +52,7 @@ static uint32_t bytes_of(uint32_t command)
 int __wrap_ioctl(int fd, unsigned long request, struct call *call);
 int __wrap_ioctl(int fd, unsigned long request, struct call *call)
 {
-	const unsigned char *p = (const unsigned char *)(uintptr_t)call->parameters;
+	unsigned char *p = (unsigned char *)(uintptr_t)call->parameters;
 
 	assert_int_equal(fd, FD);
 	assert_int_equal(_IOC_NR(request), 0x2a);
@@ -64,8 +66,12 @@ int __wrap_ioctl(int fd, unsigned long request, struct call *call)
 	assert_true(driver.n_calls < CALLS_MAX);
 	driver.calls[driver.n_calls].object = call->object;
 	driver.calls[driver.n_calls].command = call->command;
-	if (call->command == TIMESLICE)
-		memcpy(&driver.calls[driver.n_calls].us, p, 8);
+	if (call->command == TIMESLICE) {
+		memcpy(&driver.slice_us, p, 8);
+		driver.calls[driver.n_calls].us = driver.slice_us;
+	}
+	if (call->command == GET_TIMESLICE)
+		memcpy(p, &driver.slice_us, 8);
 	if (call->command == DISABLE) {
 		memcpy(&driver.calls[driver.n_calls].n, p + 4, 4);
 		memcpy(driver.calls[driver.n_calls].channels, p + 24 + 64 * 4, 64 * 4);
@@ -181,14 +187,30 @@ static void test_slices(void **state)
 	add_gpu(channels, 0x1000, 1);
 	assert_int_equal(clv_rm_channels_switch(channels, CLV_RM_BY_SLICES, false), 0);
 	assert_int_equal(clv_rm_channels_switch(channels, CLV_RM_BY_SLICES, true), 0);
-	assert_int_equal(clv_rm_channels_set_slices(channels, 1234), 0);
-	assert_int_equal(driver.n_calls, 4);
+	assert_int_equal(driver.n_calls, 3);
 	assert_int_equal(driver.calls[0].us, CLV_RM_SLICE_OFF_US);
+	assert_int_equal(driver.calls[0].object, 0x1002);
 	assert_int_equal(driver.calls[1].command, PREEMPT);
 	assert_int_equal(driver.calls[2].us, CLV_RM_SLICE_ON_US);
-	assert_int_equal(driver.calls[3].us, 1234);
-	assert_int_equal(driver.calls[3].object, 0x1002);
 	clv_rm_channels_free(channels);
+}
+
+/* A slice that is not that of being off is nobody's business. */
+static void test_put_back(void **state)
+{
+	static const uint64_t before[] = {CLV_RM_SLICE_OFF_US, 1024};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct clv_rm_channels *channels = begin(3);
+
+		add_gpu(channels, 0x1000, 1);
+		driver.slice_us = before[i];
+		clv_rm_channels_put_back(channels);
+		assert_int_equal(count(DISABLE), 1);
+		assert_int_equal(count(SCHEDULE), 1);
+		assert_int_equal(driver.slice_us, i == 0 ? CLV_RM_SLICE_ON_US : 1024);
+		clv_rm_channels_free(channels);
+	}
 }
 
 int main(void)
@@ -199,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_several_gpus),
 		cmocka_unit_test(test_no_subdevice),
 		cmocka_unit_test(test_slices),
+		cmocka_unit_test(test_put_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
