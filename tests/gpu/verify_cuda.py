@@ -3,13 +3,20 @@
 """What of CUDA holds on this machine's GPU: the rows of cuda.tsv and, of the bench `cuda`,
 those that there is time for.  Changes nothing that outlives its programs.
 
-usage: verify_cuda.py --build BUILD [--quick] [--only LOOK,LOOK...] [--write-docs FILE]
+What tells most comes first, and after each look all that was found so far is written, so that a
+run that is ended keeps it.  With --minutes no look begins that cannot be done in time, and one that
+takes longer than it was thought to is ended.
+
+usage: verify_cuda.py --build BUILD [--quick] [--only LOOK,LOOK...] [--minutes N]
+                      [--results FILE] [--write-docs FILE]
        verify_cuda.py --list-docs FILE     writes what no GPU has been asked yet; needs none
 """
 import argparse
+import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -30,6 +37,13 @@ HERE = Path(__file__).resolve().parent
 MOST_SECONDS, QUICK_SECONDS = 10, 1.5
 HOLD_MIB = 1024
 PAIRS, TORCH_SECONDS = 3, 2
+FIRST_CASES = ("two-1ms", "three-500ms")
+BYPASS_MIB, BYPASS_SECONDS = 1024, 30
+# Ways to take memory and to compute that need no more of a driver than any GPU's has.
+BYPASS_MEMORY = ("allocations", "odd-sizes", "managed", "pitched", "pool-of-device", "pool-of-own",
+                 "physical", "mapped", "second-context", "contexts-many")
+BYPASS_SHARE = ("queue", "urgent-stream", "streams-many", "legacy", "per-thread-by-symbol")
+FRAMEWORKS = ("jax", "cupy", "triton")
 QUICK_CASES = ("three-20us", "two-1ms", "three-500ms", "preemption", "launch-open")
 TORCH_LIMIT_S = 280
 SPILL_CASES = ("beyond", "freed", "managed", "pitch", "hints", "comes-back", "is-freed-on-its-way",
