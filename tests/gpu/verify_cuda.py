@@ -41,8 +41,11 @@ FIRST_CASES = ("two-1ms", "three-500ms")
 BYPASS_MIB, BYPASS_SECONDS = 1024, 30
 # Ways to take memory and to compute that need no more of a driver than any GPU's has.
 BYPASS_MEMORY = ("allocations", "odd-sizes", "managed", "pitched", "pool-of-device", "pool-of-own",
-                 "physical", "mapped", "second-context", "contexts-many")
+                 "physical", "mapped", "second-context")
+BYPASS_OPENCL = ("buffer", "image", "svm", "retained")
 BYPASS_SHARE = ("queue", "urgent-stream", "streams-many", "legacy", "per-thread-by-symbol")
+TORCH_WORKS = {"mlp-training", "mlp-inference", "convolution-training",
+               "convolution-inference", "graph-training", "compiled-inference", "two-processes"}
 FRAMEWORKS = ("jax", "cupy", "triton")
 QUICK_CASES = ("three-20us", "two-1ms", "three-500ms", "preemption", "launch-open")
 TORCH_LIMIT_S = 280
@@ -57,6 +60,10 @@ def words_of(done):
     return (done.stdout + done.stderr).strip().replace("\n", "; ")[-300:]
 
 
+class TimeUp(BaseException):
+    """All of it has taken as long as it may."""
+
+
 class Shorter(bench.Run):
     """A bench on a GPU: as long as a machine that is lent has time for."""
 
@@ -67,12 +74,12 @@ class Shorter(bench.Run):
 class Context:
     """What the bench is told, and where its results go."""
 
-    def __init__(self, gpu, quick):
-        self.gpu, self.quick, self.case = gpu, quick, None
+    def __init__(self, gpu, quick, cases=()):
+        self.gpu, self.quick, self.cases, self.case = gpu, quick, cases, None
 
     def wants(self, case):
-        is_quick = case.partition("-")[2] in QUICK_CASES
-        return case in cuda_table.CASE_NAMES and (is_quick or not self.quick)
+        cases = self.cases or (QUICK_CASES if self.quick else ())
+        return case in cuda_table.CASE_NAMES and (not cases or case.partition("-")[2] in cases)
 
     def add(self, _, case, metric, value, unit, *__):
         self.gpu.find(case, metric, value, unit)
@@ -88,6 +95,7 @@ class Look:
     def __init__(self, arguments):
         self.build, self.quick = arguments.build.resolve(), arguments.quick
         self.rows, self.findings, self.notes = cuda_table.rows(), {}, []
+        self.where, self.looks, self.outputs = "", {}, []
         self.day = time.strftime("%Y-%m-%d", time.gmtime())
 
     def find(self, check, metric, value, unit="text"):
@@ -222,19 +230,154 @@ class Look:
 
     # --- Shares, latency, launches ---
 
-    def run_bench(self, executor):
-        context = Context(self, self.quick)
+    def run_bench(self, executor, cases=()):
+        """Whether turns end that way here."""
+        context = Context(self, self.quick, cases)
         with self.bed(executor) as bed:
             found, reason = bed.executor_there()
             self.note(f"{executor}: turns end by the {found}: {reason}")
             if found == executor:
                 bench.run_bed(Shorter(context, bed))
+            return found == executor
+
+    def shares(self):
+        """Few cases, by the best way that there is."""
+        if not self.run_bench(HARDWARE, FIRST_CASES):
+            self.run_bench(GATE, FIRST_CASES)
 
     def gate(self):
         self.run_bench(GATE)
 
     def hardware(self):
         self.run_bench(HARDWARE)
+
+    # --- Ways round the limits ---
+
+    def way_out(self, bed, program, name, tenant):
+        """(what a way said, what it got in MiB or None)"""
+        front, env = bed.way(tenant, CLEAVE)
+        done = subprocess.run([*front, bed.built(program), name], env=env, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                              timeout=BYPASS_SECONDS)
+        got = re.findall(r"^got (\d+)", done.stdout, re.M)
+        return words_of(done), sum(map(int, got)) >> 20 if got else None
+
+    def bypass_memory(self, bed, check, program, names):
+        """Ways that take memory until they are refused, by what they say themselves."""
+        tenant = Tenant(.5, None, memory=BYPASS_MIB << 20)
+        wide = []
+        for name in names:
+            said, mib = self.way_out(bed, program, name, tenant)
+            if mib is None:
+                self.note(f"{check} {name}: {said}")
+            elif mib > BYPASS_MIB:
+                wide.append(name)
+                self.note(f"{check} {name}: got {mib} MiB of {BYPASS_MIB}")
+        self.find(check, "open", len(wide), "ways")
+
+    def bypass_share(self, bed):
+        """What a neighbour that is promised .8 keeps beside each."""
+        neighbour = bed.start(Tenant(.8, Kind("queue", 1000)), CLEAVE)
+        alone, least = self.rate(bed, neighbour), None
+        for name in BYPASS_SHARE:
+            front, env = bed.way(Tenant(.2, None), CLEAVE)
+            with subprocess.Popen([*front, bed.built("tests/bypass/bypass-cuda"), name], env=env,
+                                  text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  start_new_session=True) as way:
+                try:
+                    said = way.stdout.readline().strip()
+                    if said != "go":
+                        self.note(f"bypass {name}: {said or 'said nothing'}")
+                        continue
+                    time.sleep(.3)
+                    left = self.rate(bed, neighbour) / alone
+                    self.note(f"bypass {name}: a neighbour promised .8 kept {left:.3f}")
+                    least = left if least is None else min(least, left)
+                finally:
+                    os.killpg(way.pid, signal.SIGKILL)
+        if least is not None:
+            self.find("bypass", "least_left", least, "fraction")
+
+    @staticmethod
+    def rate(bed, program):
+        (first, *_, last), = bed.work([program], QUICK_SECONDS)
+        return (last[1] - first[1]) / (last[0] - first[0])
+
+    def bypass(self):
+        with self.bed(GATE) as bed:
+            self.bypass_memory(bed, "bypass", "tests/bypass/bypass-cuda", BYPASS_MEMORY)
+            self.bypass_share(bed)
+
+    # --- OpenCL ---
+
+    def bypass_opencl(self):
+        vendors = os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
+        with self.bed(GATE) as bed:
+            bed.agent.env["OCL_ICD_VENDORS"] = vendors
+            said, _ = self.way_out(bed, "tests/bypass/bypass", "hold", Tenant(.5, None))
+            if not said.startswith("go"):
+                self.note(f"bypass-opencl: OpenCL shows no GPU in a lease here: {said}")
+                return
+            self.bypass_memory(bed, "bypass-opencl", "tests/bypass/bypass", BYPASS_OPENCL)
+
+    def opencl(self):
+        """Shares through OpenCL, by a bench of its own."""
+        with subprocess.Popen([str(HERE / "share-opencl.sh"), str(self.build)], text=True,
+                              cwd=HERE.parent.parent, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, start_new_session=True) as shares:
+            try:
+                for line in shares.stdout:
+                    self.note(f"opencl: {line.rstrip()}")
+            except TimeUp:
+                os.killpg(shares.pid, signal.SIGTERM)
+                raise
+        self.find("opencl", "failed", int(bool(shares.returncode)), "")
+
+    # --- Programs of two streams ---
+
+    def streams(self):
+        with self.bed(GATE) as bed:
+            done = bed.run([bed.built("tests/gpu/gpu-streams")], Tenant(.5, None), CLEAVE,
+                           check=False, seconds=60)
+        if done.returncode:
+            self.note(f"streams: {words_of(done)}")
+            return
+        longest_us, was_let_go = map(int, done.stdout.split())
+        self.find("streams", "longest_launch", longest_us, "us")
+        self.find("streams", "let_go", was_let_go, "")
+
+    # --- Frameworks ---
+
+    def has_module(self, name):
+        is_there = not subprocess.run(["python3", "-c", f"import {name}"], capture_output=True,
+                                      check=False).returncode
+        if not is_there:
+            self.note(f"{name}: python3 has no {name} here")
+        return is_there
+
+    def framework(self, name):
+        if not self.has_module(name):
+            return
+        with self.bed(GATE) as bed:
+            done = bed.run([shutil.which("python3"), HERE / "framework_work.py", name],
+                           Tenant(.5, None, memory=bed.memory()), CLEAVE, check=False,
+                           seconds=TORCH_LIMIT_S)
+        lines = done.stdout.splitlines()
+        for line in lines:
+            if not line.endswith(" ok"):
+                self.note(f"{name}: {line}")
+        if done.returncode or not lines:
+            self.note(f"{name}: ended with {done.returncode}: {words_of(done)}")
+        self.find(name, "wrong", sum(not line.endswith(" ok") for line in lines) +
+                  bool(done.returncode or not lines), "")
+
+    def torch_runs(self):
+        """Each once, in a share."""
+        if not self.has_module("torch"):
+            return
+        with self.bed(GATE) as bed:
+            rates = self.torch_rates(bed, CLEAVE)
+        self.find("torch-runs", "wrong", len(TORCH_WORKS - set(rates)), "")
 
     # --- PyTorch ---
 
@@ -254,9 +397,7 @@ class Look:
         return rates
 
     def torch(self):
-        if subprocess.run(["python3", "-c", "import torch"], capture_output=True,
-                          check=False).returncode:
-            self.note("torch: python3 has no torch here")
+        if not self.has_module("torch"):
             return
         rates = {NONE: [], CLEAVE: []}
         with self.bed(GATE) as bed:
@@ -269,36 +410,95 @@ class Look:
             if ratios:
                 self.find("torch", name, statistics.median(ratios), "fraction")
 
+    # --- All of them ---
+
+    def look_at(self, name):
+        """How that went."""
+        try:
+            LOOKS[name](self)
+        except (OSError, subprocess.SubprocessError, AssertionError, RuntimeError, KeyError,
+                ValueError, cuda_bed.BedError) as error:
+            self.note(f"{name}: could not be looked at: {error!r}")
+            return "failed"
+        return "done"
+
     def all(self, names):
+        """Until there is no time any more."""
+        is_time_up = False
         for name in names:
-            began = time.monotonic()
-            try:
-                LOOKS[name](self)
-            except (OSError, subprocess.SubprocessError, AssertionError, RuntimeError, KeyError,
-                    cuda_bed.BedError) as error:
-                self.note(f"{name}: could not be looked at: {error!r}")
+            began, how = time.monotonic(), "not looked at: the time is up"
+            if not is_time_up:
+                try:
+                    how = self.look_at(name)
+                except TimeUp:
+                    is_time_up, how = True, "ended half-way: the time is up"
+            if how != "done":
+                self.note(f"{name}: {how}")
+            self.looks[name] = {"how": how, "seconds": round(time.monotonic() - began, 1)}
             print(f"({name}: {time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True)
+            self.save()
+
+    def save(self):
+        """What was found so far, wherever that is to be."""
+        for output in self.outputs:
+            output(self)
 
 
+# In this order: is work stopped half-way, do shares hold, do programs run, are there ways round it;
+# then the rest, and last what takes longest.
 LOOKS = {
-    "driver": Look.driver, "try-preempt": Look.try_preempt, "names": Look.names,
-    "memory": Look.memory, "remains": Look.remains, "nvml": Look.nvml,
-    "spill": Look.spill, "units": Look.units,
-    "hardware": Look.hardware, "gate": Look.gate, "torch": Look.torch,
+    "try-preempt": Look.try_preempt, "shares": Look.shares, "torch-runs": Look.torch_runs,
+    "streams": Look.streams, "names": Look.names, "memory": Look.memory, "bypass": Look.bypass,
+    **{name: lambda look, name=name: look.framework(name) for name in FRAMEWORKS},
+    "nvml": Look.nvml, "bypass-opencl": Look.bypass_opencl, "units": Look.units,
+    "spill": Look.spill, "remains": Look.remains, "driver": Look.driver,
+    "hardware": Look.hardware, "gate": Look.gate, "torch": Look.torch, "opencl": Look.opencl,
 }
 
 
-def write(path, look, where):
-    real = next((f"{name} is set" for name in DOUBLES if os.environ.get(name)), None)
-    why = real or verify.why_not_real()
-    if why:
-        print(f"{path} is not written: {why}", file=sys.stderr)
-        return
+def write_results(path, look):
+    """Whole or not at all: the machine may go away at any time."""
+    findings = [{"check": check, "metric": metric, "found": found.found, "met": found.met}
+                for (check, metric), found in look.findings.items()]
+    text = json.dumps({"where": look.where, "day": look.day, "looks": look.looks,
+                       "findings": findings, "notes": look.notes}, indent=1)
+    beside = Path(f"{path}.new")
+    beside.write_text(text + "\n")
+    os.replace(beside, path)
+
+
+def why_not_written():
+    return next((f"{name} is set" for name in DOUBLES if os.environ.get(name)), None) or \
+        verify.why_not_real()
+
+
+def write_docs(path, look):
     system = os.uname()
-    title = f"CUDA on {where}"
+    title = f"CUDA on {look.where}"
     text = f"{look.day}, on {system.sysname} {system.release} {system.version}"
     cuda_table.write(path, [cuda_table.gpu_section(path, title, text, look.findings,
                                                    look.notes)])
+
+
+def outputs(arguments):
+    found = []
+    if arguments.results:
+        found.append(lambda look: write_results(arguments.results, look))
+    if arguments.write_docs:
+        why = why_not_written()
+        if why:
+            print(f"{arguments.write_docs} is not written: {why}", file=sys.stderr)
+        else:
+            found.append(lambda look: write_docs(arguments.write_docs, look))
+    return found
+
+
+def end_in(minutes):
+    def end(*_):
+        raise TimeUp
+
+    signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, 60 * minutes)
 
 
 def parse_arguments():
@@ -308,7 +508,9 @@ def parse_arguments():
     parser.add_argument("--only", metavar="LOOK,...",
                         default=os.environ.get("CLEAVE_GPU_LOOKS") or ",".join(LOOKS),
                         help=f"of {', '.join(LOOKS)} (default: $CLEAVE_GPU_LOOKS, or all)")
-    parser.add_argument("--write-docs", metavar="FILE")
+    parser.add_argument("--minutes", type=float, metavar="N", help="as long as all of it may take")
+    parser.add_argument("--results", metavar="FILE", help="written after each look")
+    parser.add_argument("--write-docs", metavar="FILE", help="likewise")
     parser.add_argument("--list-docs", metavar="FILE")
     arguments = parser.parse_args()
     arguments.only = arguments.only.split(",")
@@ -324,12 +526,17 @@ def main():
         cuda_table.write(arguments.list_docs)
         return 0
     look = Look(arguments)
-    with look.bed(GATE) as bed:
-        where = bed.name_and_driver()
-    look.note(f"on {where}")
-    look.all(arguments.only)
-    if arguments.write_docs:
-        write(arguments.write_docs, look, where)
+    look.outputs = outputs(arguments)
+    if arguments.minutes:
+        end_in(arguments.minutes)
+    try:
+        with look.bed(GATE) as bed:
+            look.where = bed.name_and_driver()
+        look.note(f"on {look.where}")
+        look.all(arguments.only)
+    except TimeUp:
+        look.note("the time is up")
+        look.save()
     return int(any(finding.met == "no" for finding in look.findings.values()))
 
 
