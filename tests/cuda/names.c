@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+int cuDriverGetVersion(int *version);
 int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags);
 int cuGetProcAddress_v2(
 	const char *name, void **function, int version, uint64_t flags, int *status);
@@ -43,7 +44,7 @@ static const struct {
 	int version;
 	uint64_t flags;
 	const char *symbol;
-	const char *before; /* what it means to a driver that lacks the symbol */
+	const char *before; /* what it means to a driver of before the version */
 } rows[] = {
 	{"cuMemAlloc", 3020, 0, "cuMemAlloc_v2"},
 	{"cuMemAlloc", 13000, 0, "cuMemAlloc_v2"},
@@ -75,16 +76,17 @@ static const struct {
 	{"cuDriverGetVersion", 12000, 0, NULL},
 };
 
-static const char *symbol_of(void *driver, size_t row)
+static const char *symbol_of(size_t row)
 {
-	return rows[row].before && !dlsym(driver, rows[row].symbol) ? rows[row].before
-								    : rows[row].symbol;
+	int driver = 0;
+
+	OK(cuDriverGetVersion(&driver));
+	return rows[row].before && driver < rows[row].version ? rows[row].before
+							      : rows[row].symbol;
 }
 
 static void by_version(void)
 {
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		void *function = NULL;
 		int status = -1;
@@ -93,15 +95,13 @@ static void by_version(void)
 			    rows[i].flags, &status) != 0 ||
 			status != 0)
 			fail("cuGetProcAddress_v2", rows[i].name, "an error");
-		check("cuGetProcAddress_v2", rows[i].name, function,
-			symbol_of(driver, i));
+		check("cuGetProcAddress_v2", rows[i].name, function, symbol_of(i));
 		function = NULL;
 		if (cuGetProcAddress(
 			    rows[i].name, &function, rows[i].version, rows[i].flags) != 0)
 			fail("cuGetProcAddress", rows[i].name, "an error");
-		check("cuGetProcAddress", rows[i].name, function, symbol_of(driver, i));
+		check("cuGetProcAddress", rows[i].name, function, symbol_of(i));
 	}
-	dlclose(driver);
 }
 
 static void by_symbol(void)
