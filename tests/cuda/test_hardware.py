@@ -22,8 +22,9 @@ BY_SLICES = f"{DISABLE_CHANNELS} {NOT_SUPPORTED}\n{SCHEDULE} {NOT_SUPPORTED}\n"
 
 
 class Case(machine.Case):
-    def begin_machine(self, policy="", **more):
-        self.begin(kernel=True, cuda="tell-nvml 1\ndevice-mb-s 1000", **more)
+    def begin_machine(self, policy="", words="", **more):
+        """words: more of the double's file `cuda`."""
+        self.begin(kernel=True, cuda=f"tell-nvml 1\ndevice-mb-s 1000\n{words}", **more)
         self.world.put("policy", policy)
 
     def launch(self, share, style, kernel_ns, *options):
@@ -110,6 +111,14 @@ class Executor(Case):
         pids = self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by groups")
         self.assert_parts([.3, .7], pids)
 
+
+    def test_groups_of_older_drivers(self):
+        """They are asked with two bytes, and not three."""
+        if not machine.knows("driver"):
+            self.skipTest("the double has one version of the resource manager")
+        self.begin_machine(policy=f"{DISABLE_CHANNELS} {NOT_SUPPORTED}", words="driver 570\n")
+        pids = self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by groups")
+        self.assert_parts([.3, .7], pids)
 
     def test_by_time_slices(self):
         """A driver that lets go of nothing, and divides the GPU as it is told."""
