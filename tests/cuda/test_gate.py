@@ -20,6 +20,8 @@ class Memory(machine.Case):
     def test_quota(self):
         self.begin()
         self.run_all()
+        self.assertEqual(max(p["peak"] // machine.MIB for p in self.world.stats()[1].values()),
+                         1024 + 300, "with the context, what the GPU has seen")
 
     def test_exports_of_one_inode(self):
         """As a real driver's are."""
@@ -37,8 +39,6 @@ class Memory(machine.Case):
             with self.subTest(name):
                 self.run_in_lease(machine.program("cuda-memory"), name,
                                   options=("--share", "0.5", "--memory", "1G"))
-        self.assertEqual(max(p["peak"] // machine.MIB for p in self.world.stats()[1].values()),
-                         1024 + 300, "with the context, what the GPU has seen")
 
 
 class Devices(machine.Case):
