@@ -4,8 +4,8 @@
 those that there is time for.  Changes nothing that outlives its programs.
 
 What tells most comes first, and after each look all that was found so far is written, so that a
-run that is ended keeps it.  With --minutes no look begins that cannot be done in time, and one that
-takes longer than it was thought to is ended.
+run that is ended keeps it.  With --minutes the look that the time is up in is ended, and what it
+found by then stays.
 
 usage: verify_cuda.py --build BUILD [--quick] [--only LOOK,LOOK...] [--minutes N]
                       [--results FILE] [--write-docs FILE]
@@ -31,6 +31,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "bench"))
 
 import cuda as bench  # noqa: E402
 import cuda_bed  # noqa: E402
+import program_looks  # noqa: E402
 from cuda_bed import CLEAVE, GATE, HARDWARE, NONE, Kind, Tenant  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -38,30 +39,13 @@ MOST_SECONDS, QUICK_SECONDS = 10, 1.5
 HOLD_MIB = 1024
 PAIRS, TORCH_SECONDS = 3, 2
 FIRST_CASES = ("two-1ms", "three-500ms")
-BYPASS_MIB, BYPASS_SECONDS = 1024, 30
-# Ways to take memory and to compute that need no more of a driver than any GPU's has.
-BYPASS_MEMORY = ("allocations", "odd-sizes", "managed", "pitched", "pool-of-device", "pool-of-own",
-                 "physical", "mapped", "second-context")
-BYPASS_OPENCL = ("buffer", "image", "svm", "retained")
-BYPASS_SHARE = ("queue", "urgent-stream", "streams-many", "legacy", "per-thread-by-symbol")
 TORCH_WORKS = {"mlp-training", "mlp-inference", "convolution-training",
                "convolution-inference", "graph-training", "compiled-inference", "two-processes"}
-FRAMEWORKS = ("jax", "cupy", "triton")
 QUICK_CASES = ("three-20us", "two-1ms", "three-500ms", "preemption", "launch-open")
-TORCH_LIMIT_S = 280
 SPILL_CASES = ("beyond", "freed", "managed", "pitch", "hints", "comes-back", "is-freed-on-its-way",
                "processes")
 # Whatever of these is set, there is no GPU behind the driver.
 DOUBLES = ("CLV_CUDA_DOUBLE", *verify.DOUBLES)
-
-
-def words_of(done):
-    """What a program printed, in one line."""
-    return (done.stdout + done.stderr).strip().replace("\n", "; ")[-300:]
-
-
-class TimeUp(BaseException):
-    """All of it has taken as long as it may."""
 
 
 class Shorter(bench.Run):
@@ -89,7 +73,7 @@ class Context:
         print(text, file=sys.stderr, flush=True)
 
 
-class Look:
+class Look(program_looks.Programs):
     """The beds and what was found on them."""
 
     def __init__(self, arguments):
@@ -137,7 +121,7 @@ class Look:
             done = subprocess.run([bed.built("src/rm/cleave-try-preempt"), uuid], text=True,
                                   capture_output=True, check=False, timeout=60,
                                   env=bed.agent.env)
-        self.find("try-preempt", "answer", words_of(done))
+        self.find("try-preempt", "answer", program_looks.words_of(done))
 
     # --- The gate ---
 
@@ -147,7 +131,7 @@ class Look:
                            check=False)
         self.find("names", "wrong", int(bool(done.returncode)), "")
         if done.returncode:
-            self.note(f"names: {words_of(done)}")
+            self.note(f"names: {program_looks.words_of(done)}")
 
     def memory(self):
         wrong = 0
@@ -158,7 +142,7 @@ class Look:
                                check=False)
                 wrong += bool(done.returncode)
                 if done.returncode:
-                    self.note(f"memory, {case}: {words_of(done)}")
+                    self.note(f"memory, {case}: {program_looks.words_of(done)}")
             self.find("memory", "wrong", wrong, "cases")
             self.compare_ledger(bed)
 
@@ -194,7 +178,7 @@ class Look:
                                check=False)
                 wrong += bool(done.returncode)
                 if done.returncode:
-                    self.note(f"spill, {case}: {words_of(done)}")
+                    self.note(f"spill, {case}: {program_looks.words_of(done)}")
         self.find("spill", "wrong", wrong, "cases")
 
     def units(self):
@@ -203,7 +187,7 @@ class Look:
         with self.bed(GATE) as bed:
             done = bed.run([bed.built("tests/gpu/gpu-units")], tenant, CLEAVE, check=False)
             if done.returncode:
-                self.note(f"units: {words_of(done)}")
+                self.note(f"units: {program_looks.words_of(done)}")
                 return
         shown, in_stream, in_default = (int(word) for word in done.stdout.split())
         self.find("units", "shown", shown, "")
@@ -218,14 +202,14 @@ class Look:
             done = bed.run([bed.built("tests/nvml-gate/nvml-sizes"), bench.QUOTA], held, CLEAVE,
                            check=False)
             self.find("nvml", "wrong", int(bool(done.returncode)), "")
-            self.note(f"nvml: {words_of(done)}")
+            self.note(f"nvml: {program_looks.words_of(done)}")
             if not tool:
                 self.note("nvidia-smi: is not here")
                 return
             sizes = bed.run([tool, "--query-gpu=memory.total,memory.used,memory.free",
                              "--format=csv,noheader,nounits"], held, CLEAVE, check=False)
             shown = bed.run([tool, "--list-gpus"], held, CLEAVE, check=False)
-        self.find("nvidia-smi", "memory", f"{words_of(sizes)} MiB")
+        self.find("nvidia-smi", "memory", f"{program_looks.words_of(sizes)} MiB")
         self.find("nvidia-smi", "gpus", len(shown.stdout.splitlines()), "")
 
     # --- Shares, latency, launches ---
@@ -251,125 +235,7 @@ class Look:
     def hardware(self):
         self.run_bench(HARDWARE)
 
-    # --- Ways round the limits ---
-
-    def way_out(self, bed, program, name, tenant):
-        """(what a way said, what it got in MiB or None)"""
-        front, env = bed.way(tenant, CLEAVE)
-        done = subprocess.run([*front, bed.built(program), name], env=env, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, check=False,
-                              timeout=BYPASS_SECONDS)
-        got = re.findall(r"^got (\d+)", done.stdout, re.M)
-        return words_of(done), sum(map(int, got)) >> 20 if got else None
-
-    def bypass_memory(self, bed, check, program, names):
-        """Ways that take memory until they are refused, by what they say themselves."""
-        tenant = Tenant(.5, None, memory=BYPASS_MIB << 20)
-        wide = []
-        for name in names:
-            said, mib = self.way_out(bed, program, name, tenant)
-            if mib is None:
-                self.note(f"{check} {name}: {said}")
-            elif mib > BYPASS_MIB:
-                wide.append(name)
-                self.note(f"{check} {name}: got {mib} MiB of {BYPASS_MIB}")
-        self.find(check, "open", len(wide), "ways")
-
-    def bypass_share(self, bed):
-        """What a neighbour that is promised .8 keeps beside each."""
-        neighbour = bed.start(Tenant(.8, Kind("queue", 1000)), CLEAVE)
-        alone, least = self.rate(bed, neighbour), None
-        for name in BYPASS_SHARE:
-            front, env = bed.way(Tenant(.2, None), CLEAVE)
-            with subprocess.Popen([*front, bed.built("tests/bypass/bypass-cuda"), name], env=env,
-                                  text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  start_new_session=True) as way:
-                try:
-                    said = way.stdout.readline().strip()
-                    if said != "go":
-                        self.note(f"bypass {name}: {said or 'said nothing'}")
-                        continue
-                    time.sleep(.3)
-                    left = self.rate(bed, neighbour) / alone
-                    self.note(f"bypass {name}: a neighbour promised .8 kept {left:.3f}")
-                    least = left if least is None else min(least, left)
-                finally:
-                    os.killpg(way.pid, signal.SIGKILL)
-        if least is not None:
-            self.find("bypass", "least_left", least, "fraction")
-
-    @staticmethod
-    def rate(bed, program):
-        (first, *_, last), = bed.work([program], QUICK_SECONDS)
-        return (last[1] - first[1]) / (last[0] - first[0])
-
-    def bypass(self):
-        with self.bed(GATE) as bed:
-            self.bypass_memory(bed, "bypass", "tests/bypass/bypass-cuda", BYPASS_MEMORY)
-            self.bypass_share(bed)
-
-    # --- OpenCL ---
-
-    def bypass_opencl(self):
-        vendors = os.environ.get("OCL_ICD_VENDORS", "/etc/OpenCL/vendors")
-        with self.bed(GATE) as bed:
-            bed.agent.env["OCL_ICD_VENDORS"] = vendors
-            said, _ = self.way_out(bed, "tests/bypass/bypass", "hold", Tenant(.5, None))
-            if not said.startswith("go"):
-                self.note(f"bypass-opencl: OpenCL shows no GPU in a lease here: {said}")
-                return
-            self.bypass_memory(bed, "bypass-opencl", "tests/bypass/bypass", BYPASS_OPENCL)
-
-    def opencl(self):
-        """Shares through OpenCL, by a bench of its own."""
-        with subprocess.Popen([str(HERE / "share-opencl.sh"), str(self.build)], text=True,
-                              cwd=HERE.parent.parent, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, start_new_session=True) as shares:
-            try:
-                for line in shares.stdout:
-                    self.note(f"opencl: {line.rstrip()}")
-            except TimeUp:
-                os.killpg(shares.pid, signal.SIGTERM)
-                raise
-        self.find("opencl", "failed", int(bool(shares.returncode)), "")
-
-    # --- Programs of two streams ---
-
-    def streams(self):
-        with self.bed(GATE) as bed:
-            done = bed.run([bed.built("tests/gpu/gpu-streams")], Tenant(.5, None), CLEAVE,
-                           check=False, seconds=60)
-        if done.returncode:
-            self.note(f"streams: {words_of(done)}")
-            return
-        longest_us, was_let_go = map(int, done.stdout.split())
-        self.find("streams", "longest_launch", longest_us, "us")
-        self.find("streams", "let_go", was_let_go, "")
-
-    # --- Frameworks ---
-
-    def has_module(self, name):
-        is_there = not subprocess.run(["python3", "-c", f"import {name}"], capture_output=True,
-                                      check=False).returncode
-        if not is_there:
-            self.note(f"{name}: python3 has no {name} here")
-        return is_there
-
-    def framework(self, name):
-        if not self.has_module(name):
-            return
-        with self.bed(GATE) as bed:
-            done = bed.run([shutil.which("python3"), HERE / "framework_work.py", name],
-                           Tenant(.5, None, memory=bed.memory()), CLEAVE, check=False,
-                           seconds=TORCH_LIMIT_S)
-        lines = done.stdout.splitlines()
-        for line in lines:
-            if not line.endswith(" ok"):
-                self.note(f"{name}: {line}")
-        if done.returncode or not lines:
-            self.note(f"{name}: ended with {done.returncode}: {words_of(done)}")
-        self.find(name, "wrong", sum(not line.endswith(" ok") for line in lines) +
-                  bool(done.returncode or not lines), "")
+    # --- PyTorch ---
 
     def torch_runs(self):
         """Each once, in a share."""
@@ -379,11 +245,9 @@ class Look:
             rates = self.torch_rates(bed, CLEAVE)
         self.find("torch-runs", "wrong", len(TORCH_WORKS - set(rates)), "")
 
-    # --- PyTorch ---
-
     def torch_rates(self, bed, way):
         done = bed.run([shutil.which("python3"), HERE / "torch_work.py", TORCH_SECONDS],
-                       Tenant(1, None, memory=bed.memory()), way, seconds=TORCH_LIMIT_S,
+                       Tenant(1, None, memory=bed.memory()), way, seconds=program_looks.LIMIT_S,
                        check=False)
         rates = {}
         for line in done.stdout.splitlines():
@@ -430,7 +294,7 @@ class Look:
             if not is_time_up:
                 try:
                     how = self.look_at(name)
-                except TimeUp:
+                except program_looks.TimeUp:
                     is_time_up, how = True, "ended half-way: the time is up"
             if how != "done":
                 self.note(f"{name}: {how}")
@@ -449,7 +313,7 @@ class Look:
 LOOKS = {
     "try-preempt": Look.try_preempt, "shares": Look.shares, "torch-runs": Look.torch_runs,
     "streams": Look.streams, "names": Look.names, "memory": Look.memory, "bypass": Look.bypass,
-    **{name: lambda look, name=name: look.framework(name) for name in FRAMEWORKS},
+    **{name: lambda look, name=name: look.framework(name) for name in program_looks.FRAMEWORKS},
     "nvml": Look.nvml, "bypass-opencl": Look.bypass_opencl, "units": Look.units,
     "spill": Look.spill, "remains": Look.remains, "driver": Look.driver,
     "hardware": Look.hardware, "gate": Look.gate, "torch": Look.torch, "opencl": Look.opencl,
@@ -495,7 +359,7 @@ def outputs(arguments):
 
 def end_in(minutes):
     def end(*_):
-        raise TimeUp
+        raise program_looks.TimeUp
 
     signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, 60 * minutes)
@@ -534,7 +398,7 @@ def main():
             look.where = bed.name_and_driver()
         look.note(f"on {look.where}")
         look.all(arguments.only)
-    except TimeUp:
+    except program_looks.TimeUp:
         look.note("the time is up")
         look.save()
     return int(any(finding.met == "no" for finding in look.findings.values()))
