@@ -284,12 +284,13 @@ class Gpu(Bed):
         self.cal = ("cal", self.call("calibrate", 0, NONE).strip())
 
     def environment(self):
-        """A build that was packed has libraries of its own, behind the machine's.  One that
-        was not has the double's, which its programs would find before the driver's."""
-        folders = [os.environ.get("LD_LIBRARY_PATH", ""), driver_folder(),
-                   str(self.build / "lib")]
-        return {"OCL_ICD_VENDORS": str(self.folder / "empty"),
-                "LD_LIBRARY_PATH": ":".join(filter(None, folders))}
+        """Programs of a build that was not packed would find the double's library before the
+        driver's."""
+        env = {"OCL_ICD_VENDORS": str(self.folder / "empty")}
+        if not (self.build / "lib").is_dir():
+            folders = [os.environ.get("LD_LIBRARY_PATH", ""), driver_folder()]
+            env["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
+        return env
 
     def first_gpu(self):
         for device in self.agent.get("/v1/devices")["items"]:

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 #ifndef SO_PEERPIDFD
@@ -31,6 +31,12 @@ struct clv_watch {
 	void (*callback)(void *userdata);
 	void *userdata;
 };
+
+/* glibc has it since 2.36 only, and older systems run the agent too. */
+static int open_pidfd(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
 
 int clv_process_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start_ticks)
 {
@@ -118,7 +124,7 @@ bool clv_process_is_dead(int pidfd)
 
 int clv_process_open(const struct clv_process_id *id)
 {
-	_cleanup_close_ int pidfd = id->pid > 0 ? pidfd_open(id->pid, 0) : -1;
+	_cleanup_close_ int pidfd = id->pid > 0 ? open_pidfd(id->pid) : -1;
 	uint64_t start_ticks;
 
 	if (pidfd < 0)
@@ -287,5 +293,7 @@ bool clv_watch_is_dead(const struct clv_watch *watch)
 
 int clv_watch_signal(const struct clv_watch *watch, int signal_number)
 {
-	return pidfd_send_signal(watch->pidfd, signal_number, NULL, 0) < 0 ? -errno : 0;
+	long r = syscall(SYS_pidfd_send_signal, watch->pidfd, signal_number, NULL, 0);
+
+	return r < 0 ? -errno : 0;
 }

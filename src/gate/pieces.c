@@ -1,43 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Physical memory that is mapped by hand.  It lives as long as a handle, any mapping of
- * it or a file that it was exported to.  What came from elsewhere is charged to whoever
- * maps it: the driver does not say how much an import is before that. */
+ * it or a file that it was exported to, in whichever process, and is charged to the
+ * process that made it.  An import of the same lease's keeps the file open, and so the
+ * charge, and pays for what it has mapped when the process that made it is gone.  What
+ * came from elsewhere is charged to whoever maps it: the driver does not say how much an
+ * import is before that. */
 #include "gate/pieces.h"
 
+#include "base/clock.h"
+#include "gate/file-marks.h"
+#include "gate/gate.h"
+#include "gate/state.h"
+
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A mark says which lease's, which of its processes' and which of that one's. */
+#define SERIAL_BITS 30
+#define SLOT_BITS 10
+#define LEASE_BITS (CLV_FILE_MARK_BITS - SLOT_BITS - SERIAL_BITS)
+#define LOOK_NS (100 * CLV_NS_PER_MS)
+
+static_assert(CLV_SLOTS <= 1u << SLOT_BITS, "a slot in a mark");
 
 struct clv_piece {
 	struct clv_piece *next;
 	uint64_t handle;
-	uint32_t n_references; /* of the handle, and mappings */
+	uint32_t n_references; /* of the handle, mappings, and files */
 	struct clv_charge charge;
-};
-
-struct clv_mapping {
-	struct clv_mapping *next;
-	uint64_t address, n_bytes;
-	struct clv_piece *piece;  /* NULL: it is another process's */
-	struct clv_charge charge; /* of that */
 };
 
 /* A handle that was imported. */
 struct import {
 	struct import *next;
 	uint64_t handle;
-	uint32_t n_references;
-	struct clv_piece
-		*piece; /* NULL: it came from elsewhere, or cannot be told to be ours */
+	uint32_t n_handles, n_mappings;
+	struct clv_piece *piece; /* of this process; NULL: it is another's */
+	/* Of another process of the lease's, which has it charged; -1: of nobody's who
+	 * has. */
+	int fd;
+	uint32_t slot, pid;
 };
 
-/* A file of this process's that keeps a piece until it is closed. */
+struct clv_mapping {
+	struct clv_mapping *next;
+	uint64_t address, n_bytes;
+	struct clv_piece *piece;  /* NULL: it is another process's */
+	struct import *import;    /* of that */
+	struct clv_charge charge; /* of that */
+};
+
+/* A file that keeps a piece until nobody has it open. */
 struct export
 {
 	struct export *next;
-	int fd;
-	dev_t device;
-	ino_t inode;
+	uint64_t mark; /* 0: it cannot be told when that is */
+	bool is_seen;
 	struct clv_piece *piece;
 };
 
@@ -46,12 +67,13 @@ static struct clv_piece *pieces;
 static struct clv_mapping *mappings;
 static struct import *imports;
 static struct export *exports;
+static bool is_watching;
 
 static struct import *find_import(uint64_t handle)
 {
 	struct import *import = imports;
 
-	while (import && import->handle != handle)
+	while (import && (import->handle != handle || import->n_handles == 0))
 		import = import->next;
 	return import;
 }
@@ -108,17 +130,28 @@ void clv_piece_made(uint64_t handle, const struct clv_charge *charge)
 	pthread_mutex_unlock(&lock);
 }
 
+static void drop_import(struct import *gone)
+{
+	struct import **link = &imports;
+
+	if (gone->n_handles > 0 || gone->n_mappings > 0)
+		return;
+	while (*link != gone)
+		link = &(*link)->next;
+	*link = gone->next;
+	if (gone->fd >= 0)
+		close(gone->fd);
+	free(gone);
+}
+
 void clv_piece_released(uint64_t handle)
 {
-	struct import **link = &imports, *gone;
+	struct import *import = find_import(handle);
 	struct clv_piece *piece = find(handle);
 
-	while (*link && (*link)->handle != handle)
-		link = &(*link)->next;
-	gone = *link;
-	if (gone && --gone->n_references == 0) {
-		*link = gone->next;
-		free(gone);
+	if (import) {
+		import->n_handles--;
+		drop_import(import);
 	}
 	if (piece)
 		drop(piece);
@@ -129,79 +162,68 @@ void clv_piece_retained(uint64_t handle)
 	struct import *import = find_import(handle);
 	struct clv_piece *piece = find(handle);
 
-	if (import)
-		import->n_references++;
+	/* By a mapping that has outlived the handle. */
+	for (struct import *each = imports; each && !import && !piece; each = each->next)
+		import = each->handle == handle ? each : NULL;
+	if (import) {
+		import->n_handles++;
+		piece = import->piece;
+	}
 	if (piece)
 		piece->n_references++;
 }
 
-/* Out of the process and into it. */
+/* Out of the process. */
 
-static bool is_same_file(const struct export *export, int fd)
+static uint64_t mark_of_lease(const struct clv_view *view)
 {
-	struct stat now;
+	uint64_t lease = view->report_inode ^ view->report_device << 8;
 
-	return export->fd == fd && fstat(fd, &now) == 0 && now.st_dev == export->device &&
-	       now.st_ino == export->inode;
+	return (lease & ((UINT64_C(1) << LEASE_BITS) - 1)) << (SLOT_BITS + SERIAL_BITS);
 }
 
-static void keep_for_file(struct clv_piece *piece, int fd)
+static uint64_t next_mark(const struct clv_view *view)
 {
-	struct export *export = malloc(sizeof(*export));
-	struct stat file;
+	static uint64_t serial;
+	uint64_t number = ++serial & ((UINT64_C(1) << SERIAL_BITS) - 1);
 
-	if (!export || fstat(fd, &file) != 0) {
-		free(export);
-		return;
-	}
-	*export = (struct export){exports, fd, file.st_dev, file.st_ino, piece};
-	exports = export;
-	piece->n_references++;
+	return mark_of_lease(view) | (uint64_t)view->slot_index << SERIAL_BITS | number;
 }
 
 void clv_piece_exported(uint64_t handle, int fd)
 {
+	const struct clv_view *view = clv_gate_peek();
 	struct clv_piece *piece = find(handle);
+	struct export *export;
+	uint64_t mark;
 
-	if (piece)
-		keep_for_file(piece, fd);
-}
-
-struct clv_piece *clv_piece_of_file(int fd)
-{
-	const struct export *export = exports;
-
-	while (export && !is_same_file(export, fd))
-		export = export->next;
-	return export ? export->piece : NULL;
-}
-
-/* A driver may give the same handle again, or another. */
-void clv_piece_imported(uint64_t handle, struct clv_piece *piece)
-{
-	struct import *import;
-
-	if (find(handle) || find_import(handle)) {
-		clv_piece_retained(handle);
+	if (!piece || !view)
 		return;
-	}
-	import = malloc(sizeof(*import));
-	if (!import)
+	export = calloc(1, sizeof(*export));
+	if (!export)
 		return;
-	*import = (struct import){imports, handle, 1, piece};
-	imports = import;
-	if (piece)
-		piece->n_references++;
+	mark = next_mark(view);
+	*export = (struct export){.next = exports, .piece = piece};
+	if (clv_file_mark(fd, mark))
+		export->mark = mark;
+	exports = export;
+	piece->n_references++;
 }
 
-/* With an import of which it cannot be told whose it is, it may be any of these. */
-static bool has_unknown_import(void)
+static void see(uint64_t mark, void *userdata)
 {
-	const struct import *import = imports;
+	(void)userdata;
+	for (struct export *export = exports; export; export = export->next)
+		export->is_seen |= export->mark == mark;
+}
 
-	while (import && import->piece)
-		import = import->next;
-	return import;
+/* The kernel lists while others lock and unlock, and what it skips is there the second
+ * time. */
+static bool look_at_files(void)
+{
+	for (struct export *export = exports; export; export = export->next)
+		export->is_seen = export->mark == 0;
+	return clv_file_marks_visit(see, NULL) && clv_file_marks_visit(see, NULL);
 }
 
 bool clv_pieces_settle(void)
@@ -210,10 +232,12 @@ bool clv_pieces_settle(void)
 	bool is_less = false;
 
 	pthread_mutex_lock(&lock);
-	while (*link && !has_unknown_import()) {
+	if (exports && !look_at_files())
+		link = NULL;
+	while (link && *link) {
 		struct export *export = *link;
 
-		if (is_same_file(export, export->fd)) {
+		if (export->is_seen) {
 			link = &export->next;
 			continue;
 		}
@@ -226,12 +250,118 @@ bool clv_pieces_settle(void)
 	return is_less;
 }
 
+/* Into the process. */
+
+static uint32_t pid_of_slot(uint32_t slot)
+{
+	const struct clv_view *view = clv_gate_peek();
+
+	return view ? atomic_load(&view->report->slots[slot].pid) : 0;
+}
+
+static void charge_mapping(struct clv_mapping *mapping)
+{
+	clv_ledger_correct(0, mapping->n_bytes);
+	mapping->charge = (struct clv_charge){.n_bytes = mapping->n_bytes,
+		.epoch = clv_ledger_epoch(),
+		.charged = true};
+}
+
+/* The process that had it charged is gone: it is charged here, and room for it there is
+ * as much as there was. */
+static void take_over(struct import *import)
+{
+	for (struct clv_mapping *each = mappings; each; each = each->next) {
+		if (each->import == import && !each->charge.charged)
+			charge_mapping(each);
+	}
+	close(import->fd);
+	import->fd = -1;
+}
+
+/* Whether there is still anything to look at. */
+static bool look_at_imports(void)
+{
+	bool is_any = false;
+
+	pthread_mutex_lock(&lock);
+	for (struct import *each = imports; each; each = each->next) {
+		if (each->fd >= 0 && pid_of_slot(each->slot) != each->pid)
+			take_over(each);
+		is_any |= each->fd >= 0;
+	}
+	is_watching = is_any;
+	pthread_mutex_unlock(&lock);
+	return is_any;
+}
+
+static void *watch(void *unused)
+{
+	struct timespec pause = {.tv_nsec = LOOK_NS};
+
+	(void)unused;
+	do {
+		nanosleep(&pause, NULL);
+	} while (look_at_imports());
+	return NULL;
+}
+
+/* Of whom the file is, if it is of the lease's; from then on it stays open. */
+static void trace(struct import *import, int fd)
+{
+	const struct clv_view *view = clv_gate_peek();
+	uint64_t first = view ? mark_of_lease(view) : 0, mark;
+	struct export *own = exports;
+
+	if (!view || fd < 0)
+		return;
+	mark = clv_file_mark_of(
+		fd, first, first | ((UINT64_C(1) << (SLOT_BITS + SERIAL_BITS)) - 1));
+	while (own && own->mark != mark)
+		own = own->next;
+	if (mark == 0)
+		return;
+	if (own) {
+		import->piece = own->piece;
+		return;
+	}
+	import->slot = mark >> SERIAL_BITS & ((1u << SLOT_BITS) - 1);
+	import->pid = pid_of_slot(import->slot);
+	if (import->pid == 0 || import->slot == view->slot_index)
+		return;
+	if (!is_watching)
+		is_watching = clv_helper_spawn(watch);
+	if (is_watching)
+		import->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* A driver may give the same handle again, or another. */
+void clv_piece_imported(uint64_t handle, int fd)
+{
+	struct import *import;
+
+	if (find(handle) || find_import(handle)) {
+		clv_piece_retained(handle);
+		return;
+	}
+	import = malloc(sizeof(*import));
+	if (!import)
+		return;
+	*import = (struct import){imports, handle, .n_handles = 1, .fd = -1};
+	trace(import, fd);
+	imports = import;
+	if (import->piece)
+		import->piece->n_references++;
+}
+
 bool clv_piece_is_known(uint64_t handle)
 {
+	const struct import *import;
 	bool is_known;
 
 	pthread_mutex_lock(&lock);
-	is_known = find(handle);
+	import = find_import(handle);
+	is_known = find(handle) || (import && import->fd >= 0);
 	pthread_mutex_unlock(&lock);
 	return is_known;
 }
@@ -259,8 +389,15 @@ void clv_mapping_done(struct clv_mapping *mapping, uint64_t handle, bool is_mapp
 		return;
 	}
 	mapping->piece = mapping->charge.charged ? NULL : find(handle);
+	mapping->import = mapping->piece ? NULL : find_import(handle);
 	if (mapping->piece)
 		mapping->piece->n_references++;
+	if (mapping->import) {
+		mapping->import->n_mappings++;
+		/* Its process has gone since it was asked who pays. */
+		if (mapping->import->fd < 0 && !mapping->charge.charged)
+			charge_mapping(mapping);
+	}
 	mapping->next = mappings;
 	mappings = mapping;
 }
@@ -281,6 +418,10 @@ void clv_mappings_forget(uint64_t address, uint64_t n_bytes)
 			drop(mapping->piece);
 		else
 			clv_charge_undo(&mapping->charge);
+		if (mapping->import) {
+			mapping->import->n_mappings--;
+			drop_import(mapping->import);
+		}
 		free(mapping);
 	}
 }
@@ -288,4 +429,10 @@ void clv_mappings_forget(uint64_t address, uint64_t n_bytes)
 void clv_pieces_forget_parent(void)
 {
 	pthread_mutex_init(&lock, NULL);
+	is_watching = false;
+	for (struct import *each = imports; each; each = each->next) {
+		if (each->fd >= 0)
+			close(each->fd);
+		each->fd = -1;
+	}
 }

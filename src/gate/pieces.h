@@ -22,10 +22,9 @@ bool clv_pieces_settle(void);
 void clv_piece_retained(uint64_t handle);
 void clv_piece_released(uint64_t handle);
 
-/* Out of the process by a file, and into it (NULL: it came from elsewhere). */
+/* Out of the process by a file, and into it (-1: by something else). */
 void clv_piece_exported(uint64_t handle, int fd);
-struct clv_piece *clv_piece_of_file(int fd);
-void clv_piece_imported(uint64_t handle, struct clv_piece *piece);
+void clv_piece_imported(uint64_t handle, int fd);
 
 /* Without the lock: whether a mapping of it is paid for; what is not is charged first.
  * A record of a mapping that is going to be made; NULL: there is no memory. */

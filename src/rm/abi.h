@@ -5,10 +5,29 @@
 #include <stdint.h>
 
 /* The interface of NVIDIA's kernel driver to its resource manager, as far as it concerns
- * channel groups.  Source: NVIDIA/open-gpu-kernel-modules 595.45.04: nvos.h and
- * nv_escape.h (calls), class/cla06c.h and clXX6f.h (classes), ctrl/ctrla06c.h and
- * ctrl2080fifo.h (controls).  It is no stable interface, so what of it works is tried
- * before it is relied on (agent/executor.c). */
+ * channel groups.  Sources: all 144 versions of NVIDIA/open-gpu-kernel-modules from
+ * 535.43.02 to 595.45.04: nvos.h and nv_escape.h (calls), class/cla06c.h and clXX6f.h
+ * (classes), ctrl/ctrla06c.h, ctrla06fgpfifo.h and ctrl2080fifo.h (controls), and the
+ * tables of controls that are generated from them, which say who may call what.  It is no
+ * stable interface, so what of it works is tried before it is relied on
+ * (agent/executor.c).
+ *
+ * Bytes of each structure, by version; a control with another number of bytes is refused
+ * with CLV_RM_INVALID_PARAMETERS before anything is done:
+ *
+ *                      535  545  550  555  560  565  570  575  580  590  595
+ *   ALLOC (short)       32   32   32   32   32   32   32   32   32   32   32
+ *   ALLOC (rights)      48   48   48   48   48   48   48   48   48   48   48
+ *   FREE                16   16   16   16   16   16   16   16   16   16   16
+ *   CONTROL             32   32   32   32   32   32   32   32   32   32   32
+ *   GROUP_SCHEDULE       2    2    2    2    2    2    2    3    3    3    3
+ *   GROUP_*_TIMESLICE    8    8    8    8    8    8    8    8    8    8    8
+ *   GROUP_PREEMPT        8    8    8    8    8    8    8    8    8    8    8
+ *   DISABLE_CHANNELS   536  536  536  536  536  536  536  536  536  536  536
+ *
+ * None of the five controls needs a privilege or an access right in any of these versions
+ * (RMCTRL_FLAGS_NON_PRIVILEGED, 0x10 up to 550 and 0x8 since; access right 0).  Before
+ * 535 the form of ALLOC with rights is shorter. */
 
 #define CLV_RM_IOCTL_TYPE 'F'
 #define CLV_RM_FREE 0x29u
@@ -21,10 +40,15 @@
 #define CLV_RM_CLASS_CHANNEL 0x6fu /* the low byte of all of them */
 
 #define CLV_RM_GROUP_SCHEDULE 0xa06c0101u
+#define CLV_RM_GROUP_SET_TIMESLICE 0xa06c0103u
+#define CLV_RM_GROUP_GET_TIMESLICE 0xa06c0104u
 #define CLV_RM_GROUP_PREEMPT 0xa06c0105u
 #define CLV_RM_DISABLE_CHANNELS 0x2080110bu
 
 #define CLV_RM_OK 0u
+#define CLV_RM_INVALID_OBJECT 0x33u     /* NV_ERR_INVALID_OBJECT_HANDLE */
+#define CLV_RM_INVALID_PARAMETERS 0x3au /* NV_ERR_INVALID_PARAM_STRUCT */
+#define CLV_RM_OBJECT_NOT_FOUND 0x57u
 
 /* NVOS00_PARAMETERS */
 struct clv_rm_free {
@@ -58,9 +82,14 @@ struct clv_rm_transfer {
 	uint64_t argument;
 };
 
-/* NVA06C_CTRL_GPFIFO_SCHEDULE_PARAMS */
+/* NVA06C_CTRL_GPFIFO_SCHEDULE_PARAMS; before 575 it ends before skip_enable. */
 struct clv_rm_schedule {
 	uint8_t enable, skip_submit, skip_enable;
+};
+
+/* NVA06C_CTRL_TIMESLICE_PARAMS */
+struct clv_rm_timeslice {
+	uint64_t us;
 };
 
 /* NVA06C_CTRL_PREEMPT_PARAMS */
@@ -85,6 +114,8 @@ static_assert(sizeof(struct clv_rm_alloc_rights) == 48, "NVOS64_PARAMETERS");
 static_assert(sizeof(struct clv_rm_control) == 32, "NVOS54_PARAMETERS");
 static_assert(sizeof(struct clv_rm_transfer) == 16, "nv_ioctl_xfer_t");
 static_assert(sizeof(struct clv_rm_schedule) == 3, "NVA06C_CTRL_GPFIFO_SCHEDULE_PARAMS");
+static_assert(sizeof(struct clv_rm_timeslice) == 8, "NVA06C_CTRL_TIMESLICE_PARAMS");
+static_assert(sizeof(struct clv_rm_free) == 16, "NVOS00_PARAMETERS");
 static_assert(sizeof(struct clv_rm_preempt) == 8, "NVA06C_CTRL_PREEMPT_PARAMS");
 static_assert(sizeof(struct clv_rm_disable_channels) == 536,
 	"NV2080_CTRL_FIFO_DISABLE_CHANNELS_PARAMS");

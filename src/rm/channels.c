@@ -2,21 +2,17 @@
 #include "rm/channels.h"
 
 #include "base/array.h"
-#include "rm/abi.h"
+#include "rm/control.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define OBJECTS_MAX 4096u
 #define CLIENTS_MAX 16u
 #define DEPTH 2
-#define FROM_ERRNO 0x10000u
-#define INVALID_OBJECT 0x33u /* NV_ERR_INVALID_OBJECT_HANDLE */
-#define OBJECT_NOT_FOUND 0x57u
 
 struct client {
 	uint32_t handle;
@@ -35,6 +31,7 @@ static const char *const names[_CLV_RM_METHOD_MAX] = {
 	[CLV_RM_BY_NOTHING] = "nothing",
 	[CLV_RM_BY_CHANNELS] = "channels",
 	[CLV_RM_BY_GROUPS] = "groups",
+	[CLV_RM_BY_SLICES] = "slices",
 };
 
 const char *clv_rm_method_to_string(enum clv_rm_method method)
@@ -188,28 +185,17 @@ const struct clv_rm_object *clv_rm_channels_at(
 
 /* Off and on. */
 
-static uint32_t control(const struct clv_rm_channels *channels,
-	const struct clv_rm_object *object, uint32_t command, void *parameters,
-	uint32_t n_bytes)
+static struct clv_rm_target target_of(
+	const struct clv_rm_channels *channels, const struct clv_rm_object *object)
 {
-	const struct client *client = find_client(channels, object->client);
-	struct clv_rm_control call = {
-		.client = object->client,
-		.object = object->handle,
-		.command = command,
-		.parameters = (uint64_t)(uintptr_t)parameters,
-		.n_bytes = n_bytes,
-	};
-
-	if (ioctl(client->fd, _IOWR(CLV_RM_IOCTL_TYPE, CLV_RM_CONTROL, call), &call) < 0)
-		return FROM_ERRNO | (uint32_t)errno;
-	return call.status;
+	return (struct clv_rm_target){find_client(channels, object->client)->fd,
+		object->client, object->handle};
 }
 
 static bool is_failure(uint32_t status)
 {
-	return status != CLV_RM_OK && status != INVALID_OBJECT &&
-	       status != OBJECT_NOT_FOUND;
+	return status != CLV_RM_OK && status != CLV_RM_INVALID_OBJECT &&
+	       status != CLV_RM_OBJECT_NOT_FOUND;
 }
 
 static void keep_first(uint32_t *first, uint32_t status)
@@ -218,35 +204,49 @@ static void keep_first(uint32_t *first, uint32_t status)
 		*first = status;
 }
 
-static const struct clv_rm_object *find_subdevice(
-	const struct clv_rm_channels *channels, uint32_t client)
+/* The device that a channel is on: its group's parent, or its own where it has no group.
+ */
+static uint32_t device_of(
+	const struct clv_rm_channels *channels, const struct clv_rm_object *channel)
 {
 	for (size_t i = 0; i < channels->n_objects; i++) {
 		const struct clv_rm_object *object = &channels->objects[i];
 
-		if (object->client == client && object->class == CLV_RM_CLASS_SUBDEVICE)
+		if (object->client == channel->client &&
+			object->handle == channel->parent &&
+			object->class == CLV_RM_CLASS_GROUP)
+			return object->parent;
+	}
+	return channel->parent;
+}
+
+static const struct clv_rm_object *find_subdevice(
+	const struct clv_rm_channels *channels, uint32_t client, uint32_t device)
+{
+	for (size_t i = 0; i < channels->n_objects; i++) {
+		const struct clv_rm_object *object = &channels->objects[i];
+
+		if (object->client == client && object->parent == device &&
+			object->class == CLV_RM_CLASS_SUBDEVICE)
 			return object;
 	}
 	return NULL;
 }
 
-static uint32_t disable(const struct clv_rm_channels *channels, uint32_t client,
-	struct clv_rm_disable_channels *request)
+static uint32_t flush(const struct clv_rm_channels *channels,
+	const struct clv_rm_object *subdevice, struct clv_rm_disable_channels *request)
 {
-	const struct clv_rm_object *subdevice = find_subdevice(channels, client);
-	uint32_t status;
+	uint32_t status = CLV_RM_OK;
 
-	if (request->n_channels == 0)
-		return CLV_RM_OK;
-	status = subdevice ? control(channels, subdevice, CLV_RM_DISABLE_CHANNELS,
-				     request, sizeof(*request))
-			   : INVALID_OBJECT;
+	if (request->n_channels > 0)
+		status = clv_rm_control_disable(target_of(channels, subdevice), request);
 	request->n_channels = 0;
 	return status;
 }
 
-static uint32_t switch_channels(
-	const struct clv_rm_channels *channels, uint32_t client, bool on)
+/* All channels on the device of this subdevice, with as few calls as there can be. */
+static uint32_t switch_device(const struct clv_rm_channels *channels,
+	const struct clv_rm_object *subdevice, bool on)
 {
 	struct clv_rm_disable_channels request = {.disable = !on};
 	uint32_t first = CLV_RM_OK;
@@ -254,42 +254,97 @@ static uint32_t switch_channels(
 	for (size_t i = 0; i < channels->n_objects; i++) {
 		const struct clv_rm_object *object = &channels->objects[i];
 
-		if (object->client != client || !clv_rm_object_is_channel(object))
+		if (object->client != subdevice->client ||
+			!clv_rm_object_is_channel(object) ||
+			device_of(channels, object) != subdevice->parent)
 			continue;
-		request.clients[request.n_channels] = client;
+		request.clients[request.n_channels] = object->client;
 		request.channels[request.n_channels++] = object->handle;
 		if (request.n_channels == CLV_RM_CHANNELS_AT_ONCE)
-			keep_first(&first, disable(channels, client, &request));
+			keep_first(&first, flush(channels, subdevice, &request));
 	}
-	keep_first(&first, disable(channels, client, &request));
+	keep_first(&first, flush(channels, subdevice, &request));
 	return first;
 }
 
-static uint32_t switch_group(const struct clv_rm_channels *channels,
-	const struct clv_rm_object *group, bool on)
+static uint32_t switch_channels(const struct clv_rm_channels *channels, bool on)
 {
-	struct clv_rm_schedule schedule = {.enable = on};
-	struct clv_rm_preempt preempt = {.wait = 1};
-	uint32_t status = control(
-		channels, group, CLV_RM_GROUP_SCHEDULE, &schedule, sizeof(schedule));
+	uint32_t first = CLV_RM_OK;
 
-	if (status != CLV_RM_OK || on)
-		return status;
-	return control(channels, group, CLV_RM_GROUP_PREEMPT, &preempt, sizeof(preempt));
+	for (size_t i = 0; i < channels->n_objects; i++) {
+		const struct clv_rm_object *object = &channels->objects[i];
+		bool is_channel = clv_rm_object_is_channel(object);
+		const struct clv_rm_object *subdevice;
+
+		if (!is_channel && object->class != CLV_RM_CLASS_SUBDEVICE)
+			continue;
+		subdevice = find_subdevice(channels, object->client,
+			is_channel ? device_of(channels, object) : object->parent);
+		if (!subdevice)
+			keep_first(&first, CLV_RM_NO_SUBDEVICE);
+		else if (subdevice == object)
+			keep_first(&first, switch_device(channels, subdevice, on));
+	}
+	return first;
+}
+
+static uint32_t switch_group(struct clv_rm_target group, uint64_t on)
+{
+	uint32_t status = clv_rm_control_schedule(group, on);
+
+	return status != CLV_RM_OK || on ? status : clv_rm_control_preempt(group);
+}
+
+static uint32_t switch_slice(struct clv_rm_target group, uint64_t on)
+{
+	uint32_t status = clv_rm_control_set_timeslice(
+		group, on ? CLV_RM_SLICE_ON_US : CLV_RM_SLICE_OFF_US);
+
+	return status != CLV_RM_OK || on ? status : clv_rm_control_preempt(group);
+}
+
+static uint32_t for_all_groups(const struct clv_rm_channels *channels,
+	uint32_t (*act)(struct clv_rm_target group, uint64_t value), uint64_t value)
+{
+	uint32_t first = CLV_RM_OK;
+
+	for (size_t i = 0; i < channels->n_objects; i++) {
+		const struct clv_rm_object *object = &channels->objects[i];
+
+		if (object->class == CLV_RM_CLASS_GROUP)
+			keep_first(&first, act(target_of(channels, object), value));
+	}
+	return first;
 }
 
 uint32_t clv_rm_channels_switch(
 	const struct clv_rm_channels *channels, enum clv_rm_method method, bool on)
 {
-	uint32_t first = CLV_RM_OK;
-
-	for (size_t i = 0; method == CLV_RM_BY_CHANNELS && i < channels->n_clients; i++)
-		keep_first(&first,
-			switch_channels(channels, channels->clients[i].handle, on));
-	for (size_t i = 0; method == CLV_RM_BY_GROUPS && i < channels->n_objects; i++) {
-		if (channels->objects[i].class == CLV_RM_CLASS_GROUP)
-			keep_first(&first,
-				switch_group(channels, &channels->objects[i], on));
+	switch (method) {
+	case CLV_RM_BY_CHANNELS:
+		return switch_channels(channels, on);
+	case CLV_RM_BY_GROUPS:
+		return for_all_groups(channels, switch_group, on);
+	case CLV_RM_BY_SLICES:
+		return for_all_groups(channels, switch_slice, on);
+	default:
+		return CLV_RM_OK;
 	}
-	return first;
+}
+
+static uint32_t restore_slice(struct clv_rm_target group, uint64_t us)
+{
+	uint64_t now_us;
+	uint32_t status = clv_rm_control_get_timeslice(group, &now_us);
+
+	if (status != CLV_RM_OK || now_us != CLV_RM_SLICE_OFF_US)
+		return status;
+	return clv_rm_control_set_timeslice(group, us);
+}
+
+void clv_rm_channels_put_back(const struct clv_rm_channels *channels)
+{
+	clv_rm_channels_switch(channels, CLV_RM_BY_CHANNELS, true);
+	clv_rm_channels_switch(channels, CLV_RM_BY_GROUPS, true);
+	for_all_groups(channels, restore_slice, CLV_RM_SLICE_ON_US);
 }

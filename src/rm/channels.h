@@ -7,8 +7,9 @@
 
 /* The channel groups of one process on a GPU, and how to take them off it and put them
  * back.  The kernel driver lets whoever has the very file do it through which they were
- * made, the agent too that was passed it; every call is bounded by the driver, and takes
- * some ten microseconds.
+ * made, the agent too that was passed it.  Every call is bounded by the driver; how long
+ * it takes no document says (where the GPU's firmware does it, since Turing, it is a
+ * message there and back), so that cleave-try-preempt measures it.
  *
  * Used by one thread at a time. */
 struct clv_rm_channels;
@@ -18,6 +19,9 @@ enum clv_rm_method {
 	CLV_RM_BY_NOTHING,
 	CLV_RM_BY_CHANNELS, /* all channels are disabled, and preempted, in one call */
 	CLV_RM_BY_GROUPS,   /* each group is no longer scheduled, then preempted */
+	/* Each group is preempted and has the shortest time-slice: it runs where the rest
+	 * of the GPU's time is nobody's, and else for a few microseconds a round. */
+	CLV_RM_BY_SLICES,
 	_CLV_RM_METHOD_MAX,
 };
 
@@ -41,7 +45,15 @@ bool clv_rm_channels_has_groups(const struct clv_rm_channels *channels);
 const struct clv_rm_object *clv_rm_channels_at(
 	const struct clv_rm_channels *channels, size_t at, int *ret_fd);
 
+/* Time-slices of groups that are on and off BY_SLICES.  Those of a lease in its turn are
+ * long, for with each round those that are off have the GPU once. */
+#define CLV_RM_SLICE_ON_US 8000u
+#define CLV_RM_SLICE_OFF_US 1u
+
 /* Off: returns when nothing of it runs.  0, or the status of the first control that was
- * refused (rm/abi.h), with bit 16 set: errno.  What is gone meanwhile is no failure. */
+ * refused (rm/control.h).  What is gone meanwhile is no failure. */
 uint32_t clv_rm_channels_switch(
 	const struct clv_rm_channels *channels, enum clv_rm_method method, bool on);
+
+/* On, in whichever way it was taken off, or in none. */
+void clv_rm_channels_put_back(const struct clv_rm_channels *channels);

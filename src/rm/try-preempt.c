@@ -2,179 +2,41 @@
 /* Tries on a GPU whether the driver lets another process stop a kernel half-way, as the
  * agent does it: a child computes and passes on its channel groups with their file; this
  * process takes them off and puts them back.  The interface is not a stable one, so that
- * is tried for each driver before it is relied on.
+ * is tried for each driver before it is relied on.  Where neither channels nor groups can
+ * be taken off it is measured what time-slices do: two children compute without a pause,
+ * and each in turn must have nearly all of the GPU.
  *
  * usage: cleave-try-preempt GPU-UUID
  * Prints "ok METHOD OFF_US ON_US" or "no REASON", one line, and ends with 0. */
 #include "base/clock.h"
 #include "base/socket.h"
 #include "rm/channels.h"
+#include "rm/try-child.h"
 
-#include <dlfcn.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#define KERNEL_NS (100 * CLV_NS_PER_MS)
 #define HALF_WAY_MS 5u
 #define STOPPED_MS 150u
 #define AT_MOST_MS 3000u
-#define NOT_READY 600 /* CUDA_ERROR_NOT_READY */
 
-/* What the child says: objects, each with its file; then how it went; then answers. */
-struct message {
-	enum { OBJECT, LAUNCHED, FAILED, DONE, NOT_DONE } kind;
-	int code; /* of FAILED: a CUresult; 0: there is no driver */
-	char what[32];
-	struct clv_rm_object object;
-};
-
-/* Busy for as many nanoseconds as it is told. */
-static const char image[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
-			    ".visible .entry spin(.param .u64 ns)\n{\n"
-			    ".reg .u64 %n, %t0, %t1;\n.reg .pred %p;\n"
-			    "ld.param.u64 %n, [ns];\nmov.u64 %t0, %globaltimer;\n"
-			    "again:\nmov.u64 %t1, %globaltimer;\nsub.u64 %t1, %t1, %t0;\n"
-			    "setp.lt.u64 %p, %t1, %n;\n@%p bra again;\nret;\n}\n";
-
-/* The child's side. */
-
-static struct {
-	int (*cuInit)(unsigned flags);
-	int (*cuDevicePrimaryCtxRetain)(void **context, int device);
-	int (*cuCtxSetCurrent)(void *context);
-	int (*cuModuleLoadData)(void **module, const void *image);
-	int (*cuModuleGetFunction)(void **function, void *module, const char *name);
-	int (*cuStreamCreate)(void **stream, unsigned flags);
-	int (*cuStreamQuery)(void *stream);
-	int (*cuLaunchKernel)(void *function, unsigned gx, unsigned gy, unsigned gz,
-		unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
-		void **parameters, void **extra);
-} cuda;
-
-static const struct {
-	const char *name;
-	void *into;
-} functions[] = {
-	{"cuInit", &cuda.cuInit},
-	{"cuDevicePrimaryCtxRetain", &cuda.cuDevicePrimaryCtxRetain},
-	{"cuCtxSetCurrent", &cuda.cuCtxSetCurrent},
-	{"cuModuleLoadData", &cuda.cuModuleLoadData},
-	{"cuModuleGetFunction", &cuda.cuModuleGetFunction},
-	{"cuStreamCreate", &cuda.cuStreamCreate},
-	{"cuStreamQuery", &cuda.cuStreamQuery},
-	{"cuLaunchKernel", &cuda.cuLaunchKernel},
-};
-
-static int peer = -1; /* the parent, in the child */
-
-static void say(int kind, int code, const char *what)
-{
-	struct message message = {.kind = kind, .code = code};
-
-	snprintf(message.what, sizeof(message.what), "%s", what);
-	clv_socket_send(peer, &message, sizeof(message), NULL, 0);
-}
-
-/* In front of the C library's: what the driver's library asks its kernel part for. */
-__attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...)
-{
-	static int (*next)(int, unsigned long, ...);
-	struct message message = {.kind = OBJECT};
-	va_list rest;
-	void *argument;
-	int r;
-
-	va_start(rest, request);
-	argument = va_arg(rest, void *);
-	va_end(rest);
-	if (!next)
-		*(void **)&next = dlsym(RTLD_NEXT, "ioctl");
-	r = next(fd, request, argument);
-	if (r == 0 && peer >= 0 && clv_rm_object_read(request, argument, &message.object))
-		clv_socket_send(peer, &message, sizeof(message), &fd,
-			message.object.class ? 1 : 0);
-	return r;
-}
-
-static bool load_driver(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		void *function = library ? dlsym(library, functions[i].name) : NULL;
-
-		if (!function)
-			return false;
-		memcpy(functions[i].into, &function, sizeof(function));
-	}
-	return true;
-}
-
-#define DO(call)                                     \
-	do {                                         \
-		int failure = (call);                \
-                                                     \
-		if (failure != 0) {                  \
-			say(FAILED, failure, #call); \
-			return;                      \
-		}                                    \
-	} while (0)
-
-/* 'l': launch; 'q': is it complete? */
-static void serve(void *function, void *stream)
-{
-	uint64_t ns = KERNEL_NS;
-	void *parameters[] = {&ns};
-	char question;
-	int code;
-
-	while (read(peer, &question, 1) == 1) {
-		if (question == 'l') {
-			DO(cuda.cuLaunchKernel(
-				function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
-			say(LAUNCHED, 0, "");
-			continue;
-		}
-		code = cuda.cuStreamQuery(stream);
-		if (code == 0)
-			say(DONE, 0, "");
-		else
-			say(code == NOT_READY ? NOT_DONE : FAILED, code, "cuStreamQuery");
-	}
-}
-
-static void compute(void)
-{
-	void *context, *module, *function, *stream;
-
-	if (!load_driver()) {
-		say(FAILED, 0, "libcuda.so.1");
-		return;
-	}
-	DO(cuda.cuInit(0));
-	DO(cuda.cuDevicePrimaryCtxRetain(&context, 0));
-	DO(cuda.cuCtxSetCurrent(context));
-	DO(cuda.cuStreamCreate(&stream, 1));
-	DO(cuda.cuModuleLoadData(&module, image));
-	DO(cuda.cuModuleGetFunction(&function, module, "spin"));
-	say(LAUNCHED, 0, "");
-	serve(function, stream);
-}
-
-/* The parent's side. */
+/* Of slices: how much of what the children do is looked at, and which part of
+ * that must be of the one that is on.  Time-slices of 8 ms and 1 us make it 0.9999; what
+ * is lost to the hardware's own least slice, and to switching, no document says. */
+#define LOOKED_AT 60u
+#define SETTLE_MS 20u
+#define ENOUGH_PERCENT 90u
 
 struct test {
 	int child;
 	struct clv_rm_channels *channels;
-	struct message last;
+	struct clv_try_message last;
 };
 
 static void pause_ms(unsigned ms)
@@ -195,23 +57,25 @@ static bool hear(struct test *test)
 
 		if (got != sizeof(test->last))
 			return false;
-		if (test->last.kind == OBJECT)
+		if (test->last.kind == CLV_TRY_OBJECT)
 			clv_rm_channels_note(test->channels, fd, &test->last.object);
 		if (n_fds > 0)
 			close(fd);
-		if (test->last.kind != OBJECT)
+		if (test->last.kind != CLV_TRY_OBJECT)
 			return true;
 	}
 }
 
-static bool ask(struct test *test, char question)
+static bool ask(struct test *test, enum clv_try_question question)
 {
-	return write(test->child, &question, 1) == 1 && hear(test);
+	char byte = (char)question;
+
+	return write(test->child, &byte, 1) == 1 && hear(test);
 }
 
 static bool is_done(struct test *test)
 {
-	return ask(test, 'q') && test->last.kind == DONE;
+	return ask(test, CLV_TRY_QUERY) && test->last.kind == CLV_TRY_DONE;
 }
 
 static bool comes_to_an_end(struct test *test)
@@ -233,7 +97,7 @@ static const char *try(struct test *test, enum clv_rm_method method, uint64_t *r
 	uint32_t off, on;
 	bool is_stopped;
 
-	if (!ask(test, 'l') || test->last.kind != LAUNCHED)
+	if (!ask(test, CLV_TRY_LAUNCH) || test->last.kind != CLV_TRY_LAUNCHED)
 		return "no kernel runs";
 	pause_ms(HALF_WAY_MS);
 	began_ns = clv_clock_ns();
@@ -257,7 +121,7 @@ static const char *explain(const struct test *test)
 {
 	static char reason[96];
 
-	if (test->last.kind != FAILED)
+	if (test->last.kind != CLV_TRY_FAILED)
 		return "the driver ended the process that tried it";
 	if (test->last.code == 0)
 		return "there is no libcuda.so.1";
@@ -266,53 +130,141 @@ static const char *explain(const struct test *test)
 	return reason;
 }
 
-static const char *try_all(struct test *test)
+static bool begin(struct test *test)
+{
+	int pair[2];
+
+	test->channels = clv_rm_channels_new(true);
+	test->child = -1;
+	if (!test->channels ||
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return false;
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(pair[0]);
+		clv_try_compute(pair[1]);
+		_exit(0);
+	}
+	close(pair[1]);
+	test->child = pair[0];
+	return hear(test) && test->last.kind == CLV_TRY_LAUNCHED;
+}
+
+/* Time-slices. */
+
+static bool count(struct test *test, int *ret)
+{
+	*ret = -1;
+	if (ask(test, CLV_TRY_WORK_DONE) && test->last.kind == CLV_TRY_DONE)
+		*ret = test->last.code;
+	return *ret >= 0;
+}
+
+/* Which part of the work is of the first while both have some, in percent; -1: it cannot
+ * be said. */
+static int divide(struct test tests[2])
+{
+	int before[2], now[2], did[2] = {0};
+
+	pause_ms(SETTLE_MS);
+	if (!count(&tests[0], &before[0]) || !count(&tests[1], &before[1]))
+		return -1;
+	for (unsigned ms = 0; ms < AT_MOST_MS; ms += 2) {
+		pause_ms(2);
+		if (!count(&tests[0], &now[0]) || !count(&tests[1], &now[1]))
+			return -1;
+		did[0] = now[0] - before[0];
+		did[1] = now[1] - before[1];
+		if (did[0] + did[1] >= (int)LOOKED_AT)
+			break;
+	}
+	if (now[0] == (int)CLV_TRY_WORK_KERNELS || now[1] == (int)CLV_TRY_WORK_KERNELS)
+		return -1;
+	return did[0] + did[1] > 0 ? 100 * did[0] / (did[0] + did[1]) : -1;
+}
+
+/* The first has the GPU and the second does not, and then the other way round. */
+static const char *try_slices(
+	struct test tests[2], uint64_t *ret_off_ns, uint64_t *ret_on_ns)
+{
+	static char reason[96];
+	uint32_t off = 0, on = 0;
+	uint64_t began_ns;
+
+	if (!begin(&tests[1]) || !ask(&tests[0], CLV_TRY_WORK) ||
+		!ask(&tests[1], CLV_TRY_WORK))
+		return "there is no second process to measure time-slices with";
+	for (int i = 0; i < 2; i++) {
+		int part;
+
+		began_ns = clv_clock_ns();
+		on = clv_rm_channels_switch(tests[i].channels, CLV_RM_BY_SLICES, true);
+		*ret_on_ns = clv_clock_ns() - began_ns;
+		began_ns = clv_clock_ns();
+		off = clv_rm_channels_switch(tests[!i].channels, CLV_RM_BY_SLICES, false);
+		*ret_off_ns = clv_clock_ns() - began_ns;
+		snprintf(reason, sizeof(reason), "the driver refused with status 0x%x",
+			off ? off : on);
+		if (off || on)
+			return reason;
+		part = divide(tests);
+		if (part < 0)
+			return "what time-slices do could not be measured";
+		part = i == 0 ? part : 100 - part;
+		snprintf(reason, sizeof(reason),
+			"time-slices do not divide the GPU: %d %% where it should be "
+			"nearly all",
+			part);
+		if (part < (int)ENOUGH_PERCENT)
+			return reason;
+	}
+	return NULL;
+}
+
+static const char *say_ok(enum clv_rm_method method, uint64_t off_ns, uint64_t on_ns)
+{
+	printf("ok %s %llu %llu\n", clv_rm_method_to_string(method),
+		(unsigned long long)(off_ns / CLV_NS_PER_US),
+		(unsigned long long)(on_ns / CLV_NS_PER_US));
+	return NULL;
+}
+
+static const char *try_all(struct test tests[2])
 {
 	static const enum clv_rm_method methods[] = {
 		CLV_RM_BY_CHANNELS, CLV_RM_BY_GROUPS};
-	const char *reason = "";
+	static char reason[200];
+	const char *reasons[2] = {"", ""};
 	uint64_t off_ns, on_ns;
 
-	if (!hear(test) || test->last.kind != LAUNCHED)
-		return explain(test);
-	if (!clv_rm_channels_has_groups(test->channels))
+	if (!begin(&tests[0]))
+		return explain(&tests[0]);
+	if (!clv_rm_channels_has_groups(tests[0].channels))
 		return "no channel group was seen to be made";
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
-		reason = try(test, methods[i], &off_ns, &on_ns);
-		if (!reason) {
-			printf("ok %s %llu %llu\n", clv_rm_method_to_string(methods[i]),
-				(unsigned long long)(off_ns / CLV_NS_PER_US),
-				(unsigned long long)(on_ns / CLV_NS_PER_US));
-			return NULL;
-		}
+		reasons[0] = try(&tests[0], methods[i], &off_ns, &on_ns);
+		if (!reasons[0])
+			return say_ok(methods[i], off_ns, on_ns);
 	}
+	reasons[1] = try_slices(tests, &off_ns, &on_ns);
+	if (!reasons[1])
+		return say_ok(CLV_RM_BY_SLICES, off_ns, on_ns);
+	snprintf(reason, sizeof(reason), "%s; %s", reasons[0], reasons[1]);
 	return reason;
 }
 
 int main(int argc, char **argv)
 {
-	struct test test = {.channels = clv_rm_channels_new(true)};
+	static struct test tests[2];
 	const char *reason;
-	int pair[2];
 
-	if (argc != 2 || !test.channels) {
+	if (argc != 2) {
 		fprintf(stderr, "usage: cleave-try-preempt GPU-UUID\n");
 		return 64;
 	}
 	signal(SIGPIPE, SIG_IGN);
 	setenv("CUDA_VISIBLE_DEVICES", argv[1], 1);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return 1;
-	if (fork() == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		close(pair[0]);
-		peer = pair[1];
-		compute();
-		_exit(0);
-	}
-	close(pair[1]);
-	test.child = pair[0];
-	reason = try_all(&test);
+	reason = try_all(tests);
 	if (reason)
 		printf("no %s\n", reason);
 	return 0;

@@ -57,5 +57,11 @@ class Case(gpus.Case):
         return program(name)
 
 
+def knows(word):
+    """Whether the double's file `cuda` may have lines of the word."""
+    with open(os.path.join(HERE, "..", "doubles", "README.md"), encoding="utf-8") as readme:
+        return f"| `{word}`" in readme.read()
+
+
 def program(name):
     return worlds.built(f"tests/cuda/{name}")

@@ -2,7 +2,14 @@
 /* Memory that is got in other ways than by an address. */
 #include "memory.h"
 
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int cuMemAllocAsync(dptr *address, size_t bytes, handle stream);
@@ -202,8 +209,7 @@ void imported(void)
 	CHECK(free_bytes() == QUOTA - 600 * MIB);
 	close(fd);
 	CHECK(free_bytes() == QUOTA);
-	/* Through a file that may be anybody's: charged again where it is mapped, and
-	 * what was exported is not given back before. */
+	/* Through another number of the file it is the same piece. */
 	OK(cuMemCreate(&piece, 600 * MIB, &on_device, 0));
 	OK(cuMemExportToShareableHandle(&fd, piece, 1, 0));
 	copy = dup(fd);
@@ -211,10 +217,136 @@ void imported(void)
 	close(fd);
 	OK(cuMemRelease(piece));
 	CHECK(free_bytes() == QUOTA - 600 * MIB);
-	CHECK(cuMemMap(at, 600 * MIB, 0, other, 0) == OUT_OF_MEMORY);
+	OK(cuMemMap(at, 600 * MIB, 0, other, 0));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	OK(cuMemUnmap(at, 600 * MIB));
 	OK(cuMemRelease(other));
-	CHECK(free_bytes() == QUOTA);
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
 	close(copy);
+	CHECK(free_bytes() == QUOTA);
+}
+
+/* A real driver's files are of a device, and all of one inode. */
+static bool is_one_inode;
+
+__attribute__((visibility("default"))) int fstat(int fd, struct stat *ret)
+{
+	int r = (int)syscall(SYS_newfstatat, fd, "", ret, AT_EMPTY_PATH);
+
+	if (r == 0 && is_one_inode) {
+		ret->st_dev = 5;
+		ret->st_ino = 3;
+	}
+	return r;
+}
+
+/* All by the same number, one after the other; the last one is open. */
+void exported(void)
+{
+	uint64_t piece;
+	int fd = -1;
+
+	is_one_inode = true;
+	for (int i = 0; i < 6; i++) {
+		close(fd);
+		OK(cuMemCreate(&piece, 100 * MIB, &on_device, 0));
+		OK(cuMemExportToShareableHandle(&fd, piece, 1, 0));
+		OK(cuMemRelease(piece));
+	}
+	CHECK(free_bytes() == QUOTA - 100 * MIB);
+	close(fd);
+	CHECK(free_bytes() == QUOTA);
+}
+
+/* Between two processes of the lease. */
+
+union file_room {
+	struct cmsghdr header;
+	char room[CMSG_SPACE(sizeof(int))];
+};
+
+/* Exports, and does what it is told. */
+void exports(int peer)
+{
+	struct iovec byte = {.iov_base = (char[1]){'f'}, .iov_len = 1};
+	union file_room control = {
+		.header = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+	struct msghdr message = {.msg_iov = &byte,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	uint64_t piece;
+	char word;
+	int fd;
+
+	OK(cuMemCreate(&piece, 600 * MIB, &on_device, 0));
+	OK(cuMemExportToShareableHandle(&fd, piece, 1, 0));
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	CHECK(sendmsg(peer, &message, 0) == 1);
+	CHECK(read(peer, &word, 1) == 1);
+	OK(cuMemRelease(piece));
+	close(fd);
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	CHECK(write(peer, "r", 1) == 1);
+	CHECK(read(peer, &word, 1) == 1);
+}
+
+static pid_t start_exporter(int *ret_peer, int *ret_fd)
+{
+	struct iovec byte = {.iov_base = (char[1]){0}, .iov_len = 1};
+	union file_room control;
+	struct msghdr message = {.msg_iov = &byte,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	char number[16];
+	int pair[2];
+	pid_t pid;
+
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+	snprintf(number, sizeof(number), "%d", pair[1]);
+	pid = fork();
+	if (pid == 0) {
+		close(pair[0]);
+		execl("/proc/self/exe", "cuda-memory", "exports", number, (char *)NULL);
+		_exit(1);
+	}
+	close(pair[1]);
+	CHECK(recvmsg(pair[0], &message, MSG_CMSG_CLOEXEC) == 1);
+	memcpy(ret_fd, CMSG_DATA(&control.header), sizeof(*ret_fd));
+	*ret_peer = pair[0];
+	return pid;
+}
+
+/* Charged once in the lease, whoever of its processes has it, for as long as any has. */
+void imported_elsewhere(void)
+{
+	uint64_t piece, other;
+	int peer, fd, status;
+	pid_t pid = start_exporter(&peer, &fd);
+	char word;
+	dptr at;
+
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	OK(cuMemImportFromShareableHandle(&piece, (void *)(intptr_t)fd, 1));
+	close(fd);
+	OK(cuMemAddressReserve(&at, 600 * MIB, 0, 0, 0));
+	OK(cuMemMap(at, 600 * MIB, 0, piece, 0));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	CHECK(write(peer, "r", 1) == 1 && read(peer, &word, 1) == 1);
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	CHECK(cuMemCreate(&other, 600 * MIB, &on_device, 0) == OUT_OF_MEMORY);
+	/* With its exporter gone it is this process's. */
+	CHECK(write(peer, "q", 1) == 1);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	for (int i = 0; i < 100 && free_bytes() == QUOTA - 600 * MIB; i++)
+		usleep(2000);
+	for (int i = 0; i < 100 && free_bytes() != QUOTA - 600 * MIB; i++)
+		usleep(50000);
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	OK(cuMemUnmap(at, 600 * MIB));
+	OK(cuMemRelease(piece));
+	CHECK(free_bytes() == QUOTA);
 }
 
 void arrays(void)

@@ -189,6 +189,8 @@ static const struct {
 	{"pools-again", pools_again},
 	{"mapped", mapped},
 	{"imported", imported},
+	{"exported", exported},
+	{"imported-elsewhere", imported_elsewhere},
 	{"arrays", arrays},
 	{"graphs", graphs},
 };
@@ -200,6 +202,10 @@ int main(int argc, char **argv)
 	OK(cuInit(0));
 	OK(cuDevicePrimaryCtxRetain(&context, 0));
 	OK(cuCtxSetCurrent(context));
+	if (argc == 3 && strcmp(argv[1], "exports") == 0) {
+		exports(atoi(argv[2]));
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (argc == 2 && strcmp(argv[1], cases[i].name) == 0) {
 			cases[i].run();

@@ -25,5 +25,11 @@ void pools(void);
 void pools_again(void);
 void mapped(void);
 void imported(void);
+void exported(void);
+void imported_elsewhere(void);
+
+/* The other process of that. */
+void exports(int peer);
+
 void arrays(void);
 void graphs(void);

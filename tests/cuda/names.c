@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+int cuDriverGetVersion(int *version);
 int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags);
 int cuGetProcAddress_v2(
 	const char *name, void **function, int version, uint64_t flags, int *status);
@@ -43,6 +44,7 @@ static const struct {
 	int version;
 	uint64_t flags;
 	const char *symbol;
+	const char *before; /* what it means to a driver of before the version */
 } rows[] = {
 	{"cuMemAlloc", 3020, 0, "cuMemAlloc_v2"},
 	{"cuMemAlloc", 13000, 0, "cuMemAlloc_v2"},
@@ -62,9 +64,26 @@ static const struct {
 	{"cuGetProcAddress", 12000, 0, "cuGetProcAddress_v2"},
 	{"cuStreamSynchronize", 12000, 2, "cuStreamSynchronize_ptsz"},
 	{"cuMemGetInfo", 12000, 0, "cuMemGetInfo_v2"},
+	{"cuStreamGetCtx", 12000, 0, "cuStreamGetCtx"},
+	{"cuStreamGetCtx", 12050, 0, "cuStreamGetCtx_v2"},
+	{"cuStreamGetCtx", 12050, 2, "cuStreamGetCtx_v2_ptsz"},
+	{"cuCtxSynchronize", 12090, 0, "cuCtxSynchronize"},
+	{"cuCtxSynchronize", 13000, 0, "cuCtxSynchronize_v2", "cuCtxSynchronize"},
+	{"cuCtxGetDevice", 13000, 0, NULL},
+	{"cuEventDestroy", 2000, 0, NULL},
+	{"cuEventDestroy", 4000, 0, NULL},
 	{"cuStreamQuery", 12000, 0, NULL},
 	{"cuDriverGetVersion", 12000, 0, NULL},
 };
+
+static const char *symbol_of(size_t row)
+{
+	int driver = 0;
+
+	OK(cuDriverGetVersion(&driver));
+	return rows[row].before && driver < rows[row].version ? rows[row].before
+							      : rows[row].symbol;
+}
 
 static void by_version(void)
 {
@@ -76,12 +95,12 @@ static void by_version(void)
 			    rows[i].flags, &status) != 0 ||
 			status != 0)
 			fail("cuGetProcAddress_v2", rows[i].name, "an error");
-		check("cuGetProcAddress_v2", rows[i].name, function, rows[i].symbol);
+		check("cuGetProcAddress_v2", rows[i].name, function, symbol_of(i));
 		function = NULL;
 		if (cuGetProcAddress(
 			    rows[i].name, &function, rows[i].version, rows[i].flags) != 0)
 			fail("cuGetProcAddress", rows[i].name, "an error");
-		check("cuGetProcAddress", rows[i].name, function, rows[i].symbol);
+		check("cuGetProcAddress", rows[i].name, function, symbol_of(i));
 	}
 }
 

@@ -6,6 +6,7 @@ usage: test_hardware.py --build BUILD [unittest arguments]
 """
 import os
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -15,13 +16,15 @@ import worlds
 from harness import wait_until
 
 LONG = 500_000_000
-DISABLE_CHANNELS, SCHEDULE = "0x2080110b", "0xa06c0101"
+DISABLE_CHANNELS, SCHEDULE, SET_TIMESLICE = "0x2080110b", "0xa06c0101", "0xa06c0103"
 NOT_PERMITTED, NOT_SUPPORTED = "0x1b", "0x56"
+BY_SLICES = f"{DISABLE_CHANNELS} {NOT_SUPPORTED}\n{SCHEDULE} {NOT_SUPPORTED}\n"
 
 
 class Case(machine.Case):
-    def begin_machine(self, policy="", **more):
-        self.begin(kernel=True, cuda="tell-nvml 1\ndevice-mb-s 1000", **more)
+    def begin_machine(self, policy="", words="", **more):
+        """words: more of the double's file `cuda`."""
+        self.begin(kernel=True, cuda=f"tell-nvml 1\ndevice-mb-s 1000\n{words}", **more)
         self.world.put("policy", policy)
 
     def launch(self, share, style, kernel_ns, *options):
@@ -109,12 +112,40 @@ class Executor(Case):
         self.assert_parts([.3, .7], pids)
 
 
+    def test_groups_of_older_drivers(self):
+        """They are asked with two bytes, and not three."""
+        if not machine.knows("driver"):
+            self.skipTest("the double has one version of the resource manager")
+        self.begin_machine(policy=f"{DISABLE_CHANNELS} {NOT_SUPPORTED}", words="driver 570\n")
+        pids = self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by groups")
+        self.assert_parts([.3, .7], pids)
+
+    def test_by_time_slices(self):
+        """A driver that lets go of nothing, and divides the GPU as it is told."""
+        self.begin_machine(policy=BY_SLICES)
+        pids = self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by slices")
+        self.assert_parts([.3, .7], pids)
+
+
 class Fallback(Case):
     def test_a_driver_that_refuses(self):
-        self.begin_machine(policy=f"{DISABLE_CHANNELS} {NOT_SUPPORTED}\n{SCHEDULE} {NOT_PERMITTED}")
+        self.begin_machine(policy="".join(f"{each} {NOT_PERMITTED}\n" for each in
+                                          (DISABLE_CHANNELS, SCHEDULE, SET_TIMESLICE)))
         pids = [self.launch(.3, "queue", 100_000), self.launch(.7, "queue", 100_000)]
         self.until_executor("gate", "status 0x1b")
         self.assert_parts([.3, .7], pids)
+
+    def test_slices_that_do_not_divide(self):
+        """A driver that accepts them and goes on as before is not relied on."""
+        self.begin_machine(policy=BY_SLICES)
+        uuid = self.device()["uuid"]
+        for before, answer in (("", "ok slices "),
+                               (worlds.built("tests/cuda/libsame-slices.so:"), "do not divide")):
+            env = {**os.environ, **self.world.environment()}
+            env["LD_PRELOAD"] = before + env["LD_PRELOAD"]
+            done = subprocess.run([worlds.built("src/rm/cleave-try-preempt"), uuid], text=True,
+                                  capture_output=True, check=True, timeout=60, env=env)
+            self.assertIn(answer, done.stdout)
 
     def test_a_machine_without_the_interface(self):
         self.begin()
@@ -145,13 +176,19 @@ class Fallback(Case):
 
 
 class Life(Case):
-    def two_tenants(self):
+    def two_tenants(self, policy=""):
         """The second stands still for most of the time."""
-        self.begin_machine()
+        self.begin_machine(policy=policy)
         return self.launch_all((.95, "queue", 100_000), (.05, "queue", LONG))
 
     def test_without_an_agent_all_go_on(self):
-        _, still = self.two_tenants()
+        self.go_on_without_an_agent("")
+
+    def test_without_an_agent_all_have_slices(self):
+        self.go_on_without_an_agent(BY_SLICES)
+
+    def go_on_without_an_agent(self, policy):
+        _, still = self.two_tenants(policy)
         self.agent.process.send_signal(signal.SIGKILL)
         self.agent.process.wait()
         time.sleep(.2)

@@ -66,6 +66,16 @@ class Green(Units):
         self.assert_units(self.units("green", "stream"), PART, SLOWER, SLOWER)
         self.assert_held_by("green_contexts")
 
+    def test_a_primary_context_that_others_have(self):
+        """References to it that no call showed: its streams stay when ours is let go."""
+        self.begin()
+        self.assert_units(self.units("kept"), PART, SLOWER)
+
+    def test_the_end_of_the_primary_context(self):
+        """It goes with the program's last stream there, and no later."""
+        self.begin()
+        self.assertEqual(self.units("release")[2], 0)
+
     def test_where_the_driver_ends_turns(self):
         self.begin(kernel=True)
         busy = self.start(machine.program("cuda-tenant"), "queue", "1000000", "30")

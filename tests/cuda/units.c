@@ -34,6 +34,10 @@ int cuDeviceGetAttribute(int *ret, int attribute, int device);
 int cuCtxCreate_v2(handle *context, unsigned flags, int device);
 int cuStreamCreateWithPriority(handle *stream, unsigned flags, int priority);
 int cuStreamGetCtx(handle stream, handle *context);
+int cuStreamGetCtx_v2(handle stream, handle *context, handle *green);
+int cuStreamDestroy_v2(handle stream);
+int cuDevicePrimaryCtxRelease_v2(int device);
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *is_active);
 int cuStreamBeginCapture_v2(handle stream, int mode);
 int cuStreamEndCapture(handle stream, handle *graph);
 int cuGraphInstantiateWithFlags(handle *exec, handle graph, unsigned long long flags);
@@ -68,11 +72,12 @@ static void begin(void)
 
 static handle made(void)
 {
-	handle stream, context;
+	handle stream, context, same, green = NULL;
 
 	OK(cuStreamCreate(&stream, NON_BLOCKING));
 	OK(cuStreamGetCtx(stream, &context));
-	if (context != primary)
+	OK(cuStreamGetCtx_v2(stream, &same, &green));
+	if (context != primary || same != primary || green)
 		printf(" (of another context)");
 	return stream;
 }
@@ -147,6 +152,37 @@ static handle of_own_green(void)
 	return stream;
 }
 
+/* The primary context is another's as well (here a green context's), and a library has it
+ * for a moment. */
+static handle kept(void)
+{
+	struct resource all;
+	handle description, green, stream, again;
+
+	OK(cuDeviceGetDevResource(0, &all, 1));
+	OK(cuDevResourceGenerateDesc(&description, &all, 1));
+	OK(cuGreenCtxCreate(&green, description, 0, 1));
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	stream = made();
+	OK(cuDevicePrimaryCtxRetain(&again, 0));
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	return stream;
+}
+
+/* What is left of the primary context with its last stream. */
+static void release(void)
+{
+	handle stream = made();
+	unsigned flags;
+	int is_active[2];
+
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	OK(cuDevicePrimaryCtxGetState(0, &flags, &is_active[0]));
+	OK(cuStreamDestroy_v2(stream));
+	OK(cuDevicePrimaryCtxGetState(0, &flags, &is_active[1]));
+	printf(" %d %d", is_active[0], is_active[1]);
+}
+
 static void launch(handle stream)
 {
 	OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
@@ -196,6 +232,7 @@ static const struct {
 	{"legacy", legacy},
 	{"context", of_own_context},
 	{"green", of_own_green},
+	{"kept", kept},
 	{"graph", made, launch_captured},
 	{"node", made, launch_node},
 };
@@ -248,6 +285,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "cooperative") == 0)
 			cooperate((unsigned)n);
+		else if (strcmp(argv[i], "release") == 0)
+			release();
 		else
 			look_at(argv[i]);
 	}

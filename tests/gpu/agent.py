@@ -14,19 +14,15 @@ from harness import PROGRAMS, Agent  # noqa: E402
 
 
 class Cleave:
-    """The programs of one build.  A build that was packed has a folder of libraries, which
-    only its own programs get: they may be older than those of the machine."""
+    """The programs of one build.  One that was packed has a folder of libraries, which its own
+    programs find by themselves, and no other does."""
 
     def __init__(self, build, nvml=None):
         self.build = os.path.abspath(build)
         self.env = dict(os.environ)
-        folders = [os.path.dirname(os.path.abspath(nvml))] if nvml else []
-        if os.path.isdir(self.path("lib")):
-            folders.append(self.path("lib"))
-        if self.env.get("LD_LIBRARY_PATH"):
-            folders.append(self.env["LD_LIBRARY_PATH"])
-        if folders:
-            self.env["LD_LIBRARY_PATH"] = ":".join(folders)
+        if nvml:
+            folders = [os.path.dirname(os.path.abspath(nvml)), self.env.get("LD_LIBRARY_PATH")]
+            self.env["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
 
     def path(self, name):
         return os.path.join(self.build, name)

@@ -8,7 +8,7 @@
  *        gpu-channel-groups --beside US  (its own second process: a time-slice, then
  * counts)
  *
- * Numbers of classes and controls: open-gpu-kernel-modules 595.45.04. */
+ * Numbers of classes and controls: open-gpu-kernel-modules 535.43.02 to 595.45.04. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -35,6 +35,7 @@
 #define PREEMPT 0xa06c0105u
 #define GET_INFO 0xa06c0106u
 #define DISABLE_CHANNELS 0x2080110bu
+#define INVALID_PARAMETERS 0x3au
 
 #define MAX_OBJECTS 256
 #define SECONDS_AT_MOST 20
@@ -250,8 +251,11 @@ static uint32_t set_slice(const struct object *group, uint64_t us)
 static uint32_t schedule(const struct object *group, bool is_on)
 {
 	uint8_t parameters[3] = {is_on, 0, 0};
+	uint32_t status = control(group, SCHEDULE, parameters, 3);
 
-	return control(group, SCHEDULE, parameters, sizeof(parameters));
+	/* Before 575 it has two bytes. */
+	return status == INVALID_PARAMETERS ? control(group, SCHEDULE, parameters, 2)
+					    : status;
 }
 
 static uint32_t preempt(const struct object *group)

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: share-opencl.sh BUILD
-# Shares of this machine's GPU through OpenCL.  In a tree that was packed the libraries come
-# along, behind those of the machine's own path; Python gets them only here.
+# Shares of this machine's GPU through OpenCL.
 set -eu
 
 case $1 in
@@ -33,5 +32,4 @@ else
 fi
 
 echo "==> shares of it"
-[ ! -d "$build/lib" ] || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$build/lib"
 exec python3 bench/run.py --build "$build" shares --case three

@@ -4,41 +4,55 @@ has been asked is said to be so.
 
 usage: test_cuda.py --build BUILD [unittest arguments]
 """
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", folder) for folder in ("cuda", "integration")]
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / folder) for folder in ("cuda", "integration")]
 
 import cuda_table  # noqa: E402
 import machine  # noqa: E402
 import worlds  # noqa: E402
+from harness import wait_until  # noqa: E402
 from slow import slow  # noqa: E402
 
-VERIFICATION = Path(HERE).parent.parent / "docs/gpu-verification.md"
+VERIFICATION = HERE.parent.parent / "docs/gpu-verification.md"
 
 
 class OnTheDoubles(unittest.TestCase):
     def setUp(self):
         world = machine.Cuda()
         self.addCleanup(world.close)
+        self.folder = world.folder
         self.docs = os.path.join(world.folder, "docs.md")
+        self.results = os.path.join(world.folder, "results.json")
         self.env = {**os.environ, **world.environment(),
                     "LD_PRELOAD": worlds.built("tests/doubles/cuda/libnvidia-rm-double.so")}
 
-    def look(self, *names):
+    def command(self, *names, root=HERE.parent.parent, build=None):
+        return [sys.executable, root / "tests/gpu/verify_cuda.py", "--build",
+                build or worlds.built(""), "--quick", "--only", ",".join(names),
+                "--write-docs", self.docs, "--results", self.results]
+
+    def saved(self):
+        return json.loads(Path(self.results).read_text())
+
+    def look(self, *names, more=(), **where):
         """What was printed; a figure that misses its target is no failure of this."""
         done = subprocess.run(
-            [sys.executable, os.path.join(HERE, "verify_cuda.py"), "--build", worlds.built(""), "--quick",
-             "--only", ",".join(names), "--write-docs", self.docs],
+            [*self.command(*names, **where), *more],
             text=True, capture_output=True, check=False, timeout=200, env=self.env)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         self.assertNotIn("could not be looked at", done.stdout)
+        self.assertEqual(list(self.saved()["looks"]), list(names))
         self.assertIn("is not written: CLV_CUDA_DOUBLE is set", done.stderr)
         self.assertFalse(os.path.exists(self.docs), "a double is no GPU")
         return done.stdout
@@ -63,6 +77,73 @@ class OnTheDoubles(unittest.TestCase):
         self.assertIn("memory: wrong: 0 cases, as it should be", out)
         self.assertIn("memory: not_told: 300 MiB", out)
         self.assertIn("memory: ledger_error: 0, as it should be", out)
+
+    def test_ways_round(self):
+        out = self.look("bypass", "streams", "bypass-opencl")
+        self.assertIn("bypass: open: 0 ways, as it should be", out)
+        self.assertRegex(out, r"\nbypass: least_left: [01]")
+        self.assertRegex(out, r"streams: longest_launch: [\d,]+ us")
+        # The double runs no code.
+        self.assertIn("streams: let_go: 0, NOT", out)
+        self.assertIn("bypass-opencl: OpenCL shows no GPU in a lease here", out)
+
+    def test_frameworks_that_are_not_here(self):
+        """As on a machine without them."""
+        empty = os.path.join(self.folder, "bin")
+        os.mkdir(empty)
+        python = os.path.join(empty, "python3")
+        Path(python).write_text(f"#!/bin/sh\nexec {sys.executable} -I -S \"$@\"\n")
+        os.chmod(python, 0o755)
+        self.env["PATH"] = f"{empty}:{os.environ['PATH']}"
+        out = self.look("torch-runs", "jax", "cupy", "triton")
+        for name in ("torch", "jax", "cupy", "triton"):
+            self.assertIn(f"{name}: python3 has no {name} here", out)
+
+    def test_the_time_is_up(self):
+        """What began in time is kept, and what did not is said."""
+        self.look("try-preempt", "hardware", "names", more=("--minutes", "0.2"))
+        looks = self.saved()["looks"]
+        self.assertEqual(looks["try-preempt"]["how"], "done")
+        self.assertIn("ended half-way", looks["hardware"]["how"])
+        self.assertIn("not looked at", looks["names"]["how"])
+        self.assertEqual(self.saved()["findings"][0]["check"], "try-preempt")
+
+    def test_a_run_that_is_killed(self):
+        """Keeps what it had."""
+        with subprocess.Popen(self.command("try-preempt", "hardware"), env=self.env,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              start_new_session=True) as run:
+            try:
+                self.assertTrue(wait_until(lambda: os.path.exists(self.results), 60))
+            finally:
+                os.killpg(run.pid, signal.SIGKILL)
+        found = self.saved()["findings"]
+        self.assertIn("ok channels ", found[0]["found"])
+
+    def test_the_pack(self):
+        out = self.look_packed("try-preempt", "streams", "names")
+        self.assertIn("try-preempt: answer: ok channels ", out)
+        self.assertIn("names: wrong: 0, as it should be", out)
+
+    @slow
+    def test_more_of_the_pack(self):
+        out = self.look_packed("shares", "memory", "bypass", "nvml", "units", "spill")
+        for line in ("hardware-two-1ms: worst_error: ", "hardware-three-500ms: held_error: ",
+                     "memory: wrong: 0 cases, as it should be", "bypass: open: 0 ways",
+                     "spill: wrong: 0 cases"):
+            self.assertIn(line, out)
+
+    def look_packed(self, *names):
+        """Unpacked elsewhere, on the double as on a GPU."""
+        if not os.path.exists(worlds.built("bench/tenant")):
+            self.skipTest("bench is not built")
+        archive = os.path.join(self.folder, "gpu.tar")
+        subprocess.run([sys.executable, HERE / "pack.py", "--build", worlds.built(""), archive],
+                       check=True, capture_output=True)
+        with tarfile.open(archive) as tar:
+            tar.extractall(self.folder)
+        top = Path(self.folder) / "cleave-gpu"
+        return self.look(*names, root=top, build=top / "build")
 
     @slow
     def test_benches(self):

@@ -245,9 +245,35 @@ class Packed(Verified):
                          "a double is no GPU")
         # Its programs are the packed ones with the packed libraries.
         loaded = subprocess.run(["ldd", top / "build/src/agent/cleaved"], text=True, check=True,
-                                env={**env, "LD_LIBRARY_PATH": str(top / "build/lib")},
-                                stdout=subprocess.PIPE).stdout
-        self.assertIn(f"libjansson.so.4 => {top}/build/lib/libjansson.so.4", loaded)
+                                env=env, stdout=subprocess.PIPE).stdout
+        for name in set(os.listdir(top / "build/lib")) & set(re.findall(r"\S+\.so\S*", loaded)):
+            self.assertRegex(loaded, rf"{re.escape(name)} => {top}/build/\S*/{re.escape(name)} ")
+        self.assertIn("libjansson.so.4 => ", loaded)
+
+    def test_what_it_needs_of_the_machine(self):
+        """No glibc that is newer than Ubuntu 22.04's, and no folder of this machine's."""
+        if not os.path.exists(worlds.built("bench/tenant")):
+            self.skipTest("bench is not built")
+        with tempfile.TemporaryDirectory() as folder:
+            archive = Path(folder) / "gpu.tar"
+            subprocess.run([sys.executable, HERE / "pack.py", "--build", worlds.BUILD["path"],
+                            archive], check=True, capture_output=True)
+            self.assertLess(archive.stat().st_size, 64 << 20)
+            with tarfile.open(archive) as tar:
+                tar.extractall(folder)
+            n = 0
+            for path in filter(Path.is_file, Path(folder).rglob("build/**/*")):
+                dynamic = subprocess.run(["objdump", "-p", path], text=True, check=True,
+                                         stdout=subprocess.PIPE).stdout
+                versions = {tuple(map(int, v)) for v in re.findall(r"GLIBC_(\d+)\.(\d+)", dynamic)}
+                self.assertLessEqual(max(versions, default=(0, 0)), (2, 35), path)
+                self.assertNotIn("GLIBC_ABI_DT_RELR", dynamic, path)
+                self.assertNotIn("RUNPATH", dynamic, path)
+                for paths in re.findall(r"RPATH\s+(\S+)", dynamic):
+                    self.assertTrue(all(each.startswith("$ORIGIN/") for each in paths.split(":")),
+                                    (path, paths))
+                n += 1
+            self.assertGreater(n, 20)
 
     def path_without_compilers(self, world):
         folder = Path(world.folder) / "bin"

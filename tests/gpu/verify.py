@@ -129,12 +129,14 @@ def parse_arguments():
     parser.add_argument("--build", default=ROOT / "build", metavar="DIR")
     parser.add_argument("--write-docs", metavar="FILE",
                         help="replace the section of this machine's GPUs in FILE")
+    parser.add_argument("--limit", type=int, default=LIMIT_S, metavar="SECONDS",
+                        help="as long as all of it may take")
     return parser.parse_args()
 
 
 def main():
     arguments = parse_arguments()
-    signal.alarm(LIMIT_S)
+    signal.alarm(arguments.limit)
     findings, nvidia, amd = Findings(), None, None
     library = os.environ.get("CLEAVE_GPU_NVML")
     if is_looked_for("/dev/nvidiactl", "CLEAVE_GPU_NVML"):

@@ -3,13 +3,20 @@
 """What of CUDA holds on this machine's GPU: the rows of cuda.tsv and, of the bench `cuda`,
 those that there is time for.  Changes nothing that outlives its programs.
 
-usage: verify_cuda.py --build BUILD [--quick] [--only LOOK,LOOK...] [--write-docs FILE]
+What tells most comes first, and after each look all that was found so far is written, so that a
+run that is ended keeps it.  With --minutes the look that the time is up in is ended, and what it
+found by then stays.
+
+usage: verify_cuda.py --build BUILD [--quick] [--only LOOK,LOOK...] [--minutes N]
+                      [--results FILE] [--write-docs FILE]
        verify_cuda.py --list-docs FILE     writes what no GPU has been asked yet; needs none
 """
 import argparse
+import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -24,23 +31,21 @@ sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "bench"))
 
 import cuda as bench  # noqa: E402
 import cuda_bed  # noqa: E402
+import program_looks  # noqa: E402
 from cuda_bed import CLEAVE, GATE, HARDWARE, NONE, Kind, Tenant  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 MOST_SECONDS, QUICK_SECONDS = 10, 1.5
 HOLD_MIB = 1024
 PAIRS, TORCH_SECONDS = 3, 2
+FIRST_CASES = ("two-1ms", "three-500ms")
+TORCH_WORKS = {"mlp-training", "mlp-inference", "convolution-training",
+               "convolution-inference", "graph-training", "compiled-inference", "two-processes"}
 QUICK_CASES = ("three-20us", "two-1ms", "three-500ms", "preemption", "launch-open")
-TORCH_LIMIT_S = 280
 SPILL_CASES = ("beyond", "freed", "managed", "pitch", "hints", "comes-back", "is-freed-on-its-way",
                "processes")
 # Whatever of these is set, there is no GPU behind the driver.
 DOUBLES = ("CLV_CUDA_DOUBLE", *verify.DOUBLES)
-
-
-def words_of(done):
-    """What a program printed, in one line."""
-    return (done.stdout + done.stderr).strip().replace("\n", "; ")[-300:]
 
 
 class Shorter(bench.Run):
@@ -53,12 +58,12 @@ class Shorter(bench.Run):
 class Context:
     """What the bench is told, and where its results go."""
 
-    def __init__(self, gpu, quick):
-        self.gpu, self.quick, self.case = gpu, quick, None
+    def __init__(self, gpu, quick, cases=()):
+        self.gpu, self.quick, self.cases, self.case = gpu, quick, cases, None
 
     def wants(self, case):
-        is_quick = case.partition("-")[2] in QUICK_CASES
-        return case in cuda_table.CASE_NAMES and (is_quick or not self.quick)
+        cases = self.cases or (QUICK_CASES if self.quick else ())
+        return case in cuda_table.CASE_NAMES and (not cases or case.partition("-")[2] in cases)
 
     def add(self, _, case, metric, value, unit, *__):
         self.gpu.find(case, metric, value, unit)
@@ -68,12 +73,13 @@ class Context:
         print(text, file=sys.stderr, flush=True)
 
 
-class Look:
+class Look(program_looks.Programs):
     """The beds and what was found on them."""
 
     def __init__(self, arguments):
         self.build, self.quick = arguments.build.resolve(), arguments.quick
         self.rows, self.findings, self.notes = cuda_table.rows(), {}, []
+        self.where, self.looks, self.outputs = "", {}, []
         self.day = time.strftime("%Y-%m-%d", time.gmtime())
 
     def find(self, check, metric, value, unit="text"):
@@ -115,7 +121,7 @@ class Look:
             done = subprocess.run([bed.built("src/rm/cleave-try-preempt"), uuid], text=True,
                                   capture_output=True, check=False, timeout=60,
                                   env=bed.agent.env)
-        self.find("try-preempt", "answer", words_of(done))
+        self.find("try-preempt", "answer", program_looks.words_of(done))
 
     # --- The gate ---
 
@@ -125,7 +131,7 @@ class Look:
                            check=False)
         self.find("names", "wrong", int(bool(done.returncode)), "")
         if done.returncode:
-            self.note(f"names: {words_of(done)}")
+            self.note(f"names: {program_looks.words_of(done)}")
 
     def memory(self):
         wrong = 0
@@ -136,7 +142,7 @@ class Look:
                                check=False)
                 wrong += bool(done.returncode)
                 if done.returncode:
-                    self.note(f"memory, {case}: {words_of(done)}")
+                    self.note(f"memory, {case}: {program_looks.words_of(done)}")
             self.find("memory", "wrong", wrong, "cases")
             self.compare_ledger(bed)
 
@@ -172,7 +178,7 @@ class Look:
                                check=False)
                 wrong += bool(done.returncode)
                 if done.returncode:
-                    self.note(f"spill, {case}: {words_of(done)}")
+                    self.note(f"spill, {case}: {program_looks.words_of(done)}")
         self.find("spill", "wrong", wrong, "cases")
 
     def units(self):
@@ -181,7 +187,7 @@ class Look:
         with self.bed(GATE) as bed:
             done = bed.run([bed.built("tests/gpu/gpu-units")], tenant, CLEAVE, check=False)
             if done.returncode:
-                self.note(f"units: {words_of(done)}")
+                self.note(f"units: {program_looks.words_of(done)}")
                 return
         shown, in_stream, in_default = (int(word) for word in done.stdout.split())
         self.find("units", "shown", shown, "")
@@ -196,25 +202,32 @@ class Look:
             done = bed.run([bed.built("tests/nvml-gate/nvml-sizes"), bench.QUOTA], held, CLEAVE,
                            check=False)
             self.find("nvml", "wrong", int(bool(done.returncode)), "")
-            self.note(f"nvml: {words_of(done)}")
+            self.note(f"nvml: {program_looks.words_of(done)}")
             if not tool:
                 self.note("nvidia-smi: is not here")
                 return
             sizes = bed.run([tool, "--query-gpu=memory.total,memory.used,memory.free",
                              "--format=csv,noheader,nounits"], held, CLEAVE, check=False)
             shown = bed.run([tool, "--list-gpus"], held, CLEAVE, check=False)
-        self.find("nvidia-smi", "memory", f"{words_of(sizes)} MiB")
+        self.find("nvidia-smi", "memory", f"{program_looks.words_of(sizes)} MiB")
         self.find("nvidia-smi", "gpus", len(shown.stdout.splitlines()), "")
 
     # --- Shares, latency, launches ---
 
-    def run_bench(self, executor):
-        context = Context(self, self.quick)
+    def run_bench(self, executor, cases=()):
+        """Whether turns end that way here."""
+        context = Context(self, self.quick, cases)
         with self.bed(executor) as bed:
             found, reason = bed.executor_there()
             self.note(f"{executor}: turns end by the {found}: {reason}")
             if found == executor:
                 bench.run_bed(Shorter(context, bed))
+            return found == executor
+
+    def shares(self):
+        """Few cases, by the best way that there is."""
+        if not self.run_bench(HARDWARE, FIRST_CASES):
+            self.run_bench(GATE, FIRST_CASES)
 
     def gate(self):
         self.run_bench(GATE)
@@ -224,9 +237,17 @@ class Look:
 
     # --- PyTorch ---
 
+    def torch_runs(self):
+        """Each once, in a share."""
+        if not self.has_module("torch"):
+            return
+        with self.bed(GATE) as bed:
+            rates = self.torch_rates(bed, CLEAVE)
+        self.find("torch-runs", "wrong", len(TORCH_WORKS - set(rates)), "")
+
     def torch_rates(self, bed, way):
         done = bed.run([shutil.which("python3"), HERE / "torch_work.py", TORCH_SECONDS],
-                       Tenant(1, None, memory=bed.memory()), way, seconds=TORCH_LIMIT_S,
+                       Tenant(1, None, memory=bed.memory()), way, seconds=program_looks.LIMIT_S,
                        check=False)
         rates = {}
         for line in done.stdout.splitlines():
@@ -240,9 +261,7 @@ class Look:
         return rates
 
     def torch(self):
-        if subprocess.run(["python3", "-c", "import torch"], capture_output=True,
-                          check=False).returncode:
-            self.note("torch: python3 has no torch here")
+        if not self.has_module("torch"):
             return
         rates = {NONE: [], CLEAVE: []}
         with self.bed(GATE) as bed:
@@ -255,36 +274,95 @@ class Look:
             if ratios:
                 self.find("torch", name, statistics.median(ratios), "fraction")
 
+    # --- All of them ---
+
+    def look_at(self, name):
+        """How that went."""
+        try:
+            LOOKS[name](self)
+        except (OSError, subprocess.SubprocessError, AssertionError, RuntimeError, KeyError,
+                ValueError, cuda_bed.BedError) as error:
+            self.note(f"{name}: could not be looked at: {error!r}")
+            return "failed"
+        return "done"
+
     def all(self, names):
+        """Until there is no time any more."""
+        is_time_up = False
         for name in names:
-            began = time.monotonic()
-            try:
-                LOOKS[name](self)
-            except (OSError, subprocess.SubprocessError, AssertionError, RuntimeError, KeyError,
-                    cuda_bed.BedError) as error:
-                self.note(f"{name}: could not be looked at: {error!r}")
+            began, how = time.monotonic(), "not looked at: the time is up"
+            if not is_time_up:
+                try:
+                    how = self.look_at(name)
+                except program_looks.TimeUp:
+                    is_time_up, how = True, "ended half-way: the time is up"
+            if how != "done":
+                self.note(f"{name}: {how}")
+            self.looks[name] = {"how": how, "seconds": round(time.monotonic() - began, 1)}
             print(f"({name}: {time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True)
+            self.save()
+
+    def save(self):
+        """What was found so far, wherever that is to be."""
+        for output in self.outputs:
+            output(self)
 
 
+# In this order: is work stopped half-way, do shares hold, do programs run, are there ways round it;
+# then the rest, and last what takes longest.
 LOOKS = {
-    "driver": Look.driver, "try-preempt": Look.try_preempt, "names": Look.names,
-    "memory": Look.memory, "remains": Look.remains, "nvml": Look.nvml,
-    "spill": Look.spill, "units": Look.units,
-    "hardware": Look.hardware, "gate": Look.gate, "torch": Look.torch,
+    "try-preempt": Look.try_preempt, "shares": Look.shares, "torch-runs": Look.torch_runs,
+    "streams": Look.streams, "names": Look.names, "memory": Look.memory, "bypass": Look.bypass,
+    **{name: lambda look, name=name: look.framework(name) for name in program_looks.FRAMEWORKS},
+    "nvml": Look.nvml, "bypass-opencl": Look.bypass_opencl, "units": Look.units,
+    "spill": Look.spill, "remains": Look.remains, "driver": Look.driver,
+    "hardware": Look.hardware, "gate": Look.gate, "torch": Look.torch, "opencl": Look.opencl,
 }
 
 
-def write(path, look, where):
-    real = next((f"{name} is set" for name in DOUBLES if os.environ.get(name)), None)
-    why = real or verify.why_not_real()
-    if why:
-        print(f"{path} is not written: {why}", file=sys.stderr)
-        return
+def write_results(path, look):
+    """Whole or not at all: the machine may go away at any time."""
+    findings = [{"check": check, "metric": metric, "found": found.found, "met": found.met}
+                for (check, metric), found in look.findings.items()]
+    text = json.dumps({"where": look.where, "day": look.day, "looks": look.looks,
+                       "findings": findings, "notes": look.notes}, indent=1)
+    beside = Path(f"{path}.new")
+    beside.write_text(text + "\n")
+    os.replace(beside, path)
+
+
+def why_not_written():
+    return next((f"{name} is set" for name in DOUBLES if os.environ.get(name)), None) or \
+        verify.why_not_real()
+
+
+def write_docs(path, look):
     system = os.uname()
-    title = f"CUDA on {where}"
+    title = f"CUDA on {look.where}"
     text = f"{look.day}, on {system.sysname} {system.release} {system.version}"
     cuda_table.write(path, [cuda_table.gpu_section(path, title, text, look.findings,
                                                    look.notes)])
+
+
+def outputs(arguments):
+    found = []
+    if arguments.results:
+        found.append(lambda look: write_results(arguments.results, look))
+    if arguments.write_docs:
+        why = why_not_written()
+        if why:
+            print(f"{arguments.write_docs} is not written: {why}", file=sys.stderr)
+        else:
+            found.append(lambda look: write_docs(arguments.write_docs, look))
+    return found
+
+
+def end_in(minutes):
+    def end(*_):
+        raise program_looks.TimeUp
+
+    signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, 60 * minutes)
 
 
 def parse_arguments():
@@ -294,7 +372,9 @@ def parse_arguments():
     parser.add_argument("--only", metavar="LOOK,...",
                         default=os.environ.get("CLEAVE_GPU_LOOKS") or ",".join(LOOKS),
                         help=f"of {', '.join(LOOKS)} (default: $CLEAVE_GPU_LOOKS, or all)")
-    parser.add_argument("--write-docs", metavar="FILE")
+    parser.add_argument("--minutes", type=float, metavar="N", help="as long as all of it may take")
+    parser.add_argument("--results", metavar="FILE", help="written after each look")
+    parser.add_argument("--write-docs", metavar="FILE", help="likewise")
     parser.add_argument("--list-docs", metavar="FILE")
     arguments = parser.parse_args()
     arguments.only = arguments.only.split(",")
@@ -310,12 +390,17 @@ def main():
         cuda_table.write(arguments.list_docs)
         return 0
     look = Look(arguments)
-    with look.bed(GATE) as bed:
-        where = bed.name_and_driver()
-    look.note(f"on {where}")
-    look.all(arguments.only)
-    if arguments.write_docs:
-        write(arguments.write_docs, look, where)
+    look.outputs = outputs(arguments)
+    if arguments.minutes:
+        end_in(arguments.minutes)
+    try:
+        with look.bed(GATE) as bed:
+            look.where = bed.name_and_driver()
+        look.note(f"on {look.where}")
+        look.all(arguments.only)
+    except program_looks.TimeUp:
+        look.note("the time is up")
+        look.save()
     return int(any(finding.met == "no" for finding in look.findings.values()))
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuGetProcAddress: by (name, version, default stream), as the driver answers, and then
- * with the gate's wrapper in its place. */
+/* cuGetProcAddress: as the driver answers, and then with the gate's wrapper in its place.
+ * Which function that is its address says; where it answers with addresses that it does
+ * not export, the version and the default stream that were asked for do. */
 #include "gate/cuda/library.h"
 
 #include <string.h>
@@ -22,13 +23,16 @@ static void *real_of_known(const struct clv_hook *hook, uint64_t flags)
 static bool is_newer_than_known(
 	const struct clv_hook *hook, const void *real, int version, uint64_t flags)
 {
-	return version > CLV_CUDA_VERSION_KNOWN && real != real_of_known(hook, flags);
+	return version > CLV_CUDA_VERSION_KNOWN &&
+	       real != (const void *)(uintptr_t)*hook->real &&
+	       real != real_of_known(hook, flags);
 }
 
-static const struct clv_hook *hook_of(const char *name, int version, uint64_t flags)
+static const struct clv_hook *hook_of(
+	const char *name, int version, uint64_t flags, const void *real)
 {
-	const struct clv_hook *hook = clv_hook_of_version(&clv_cuda_library, name,
-		(uint32_t)version, flags & CLV_CUDA_PROC_PER_THREAD);
+	const struct clv_hook *hook = clv_hook_of_answer(&clv_cuda_library, name,
+		(uint32_t)version, flags & CLV_CUDA_PROC_PER_THREAD, real);
 
 	/* By its exported name, as some programs ask. */
 	return hook ? hook : clv_hook_of_symbol(&clv_cuda_library, name);
@@ -41,7 +45,7 @@ static int answer(const char *name, void **function, int version, uint64_t flags
 
 	if (r != CLV_CUDA_SUCCESS || !name || !function || !*function)
 		return r;
-	hook = hook_of(name, version, flags);
+	hook = hook_of(name, version, flags, *function);
 	if (!hook || !hook->wrapper)
 		return r;
 	if (is_newer_than_known(hook, *function, version, flags)) {

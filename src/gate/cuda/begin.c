@@ -80,12 +80,17 @@ void *clv_cuda_primary(int device)
 	return context;
 }
 
-static int end_primary(int (*end)(int device), int device)
+/* with_streams: also where streams of the gate's green context are left. */
+static int end_primary(int (*end)(int device), int device, bool with_streams)
 {
 	void *context = clv_cuda_primary(device);
 	bool is_gone;
 	int r;
 
+	/* Not every reference is seen: whoever has one goes on using his streams.  If
+	 * there is none the primary context ends with the last of these. */
+	if (!with_streams && clv_cuda_green_is_used())
+		return end(device);
 	if (context) {
 		clv_cuda_spilled_leave_context(context);
 		clv_streams_drain(context);
@@ -123,17 +128,29 @@ static int release_primary(int (*release)(int device), int device)
 {
 	bool is_counted = device >= 0 && device < MAX_COUNTED;
 	int32_t n = is_counted ? atomic_fetch_sub(&n_retained[device], 1) : 0;
-	int r = n > 1 ? release(device) : end_primary(release, device);
+	int r = n > 1 ? release(device) : end_primary(release, device, false);
 
 	if (is_counted && (r != CLV_CUDA_SUCCESS || n <= 0))
 		atomic_fetch_add(&n_retained[device], 1);
 	return r;
 }
 
+static int release_nothing(int device)
+{
+	(void)device;
+	return CLV_CUDA_SUCCESS;
+}
+
+void clv_cuda_primary_release_kept(void)
+{
+	if (atomic_load(&n_retained[CLV_CUDA_PART_DEVICE]) <= 0)
+		end_primary(release_nothing, CLV_CUDA_PART_DEVICE, false);
+}
+
 /* Whoever retained it has nothing any more. */
 static int reset_primary(int (*reset)(int device), int device)
 {
-	int r = end_primary(reset, device);
+	int r = end_primary(reset, device, true);
 
 	if (device >= 0 && device < MAX_COUNTED && !is_primary_active(device))
 		atomic_store(&n_retained[device], 0);

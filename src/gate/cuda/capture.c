@@ -2,6 +2,7 @@
 /* The calls by which a stream's capture begins and ends. */
 #include "gate/streams/capture.h"
 #include "gate/cuda/library.h"
+#include "gate/cuda/part.h"
 
 int clv_own_cuStreamBeginCapture(
 	clv_fn_cuStreamBeginCapture *real, bool is_per_thread, void *stream)
@@ -39,12 +40,22 @@ int clv_own_cuStreamEndCapture(
 	return clv_capture_end(real, is_per_thread, stream, ph_graph);
 }
 
+static int destroy(int (*real)(void *stream), void *stream)
+{
+	bool is_in_part = clv_cuda_green_has(stream);
+	int r = clv_stream_destroy(real, stream);
+
+	if (is_in_part && r == CLV_CUDA_SUCCESS)
+		clv_cuda_green_left();
+	return r;
+}
+
 int clv_own_cuStreamDestroy(clv_fn_cuStreamDestroy *real, void *stream)
 {
-	return clv_stream_destroy(real, stream);
+	return destroy(real, stream);
 }
 
 int clv_own_cuStreamDestroy_v2(clv_fn_cuStreamDestroy_v2 *real, void *stream)
 {
-	return clv_stream_destroy(real, stream);
+	return destroy(real, stream);
 }

@@ -83,13 +83,11 @@ static struct clv_view *wait_for_next(const struct clv_view *view)
 	return next;
 }
 
-/* Which way they were stopped is not known here: what was not stopped in one way is not
- * changed by ending it. */
+/* Which way they were stopped is not known here. */
 static void go_on(void)
 {
 	pthread_mutex_lock(&own.lock);
-	clv_rm_channels_switch(own.channels, CLV_RM_BY_CHANNELS, true);
-	clv_rm_channels_switch(own.channels, CLV_RM_BY_GROUPS, true);
+	clv_rm_channels_put_back(own.channels);
 	pthread_mutex_unlock(&own.lock);
 }
 

@@ -13,7 +13,8 @@ static struct {
 	pthread_mutex_t lock;
 	_Atomic(void *) context;
 	uint32_t count;
-	bool is_refused; /* by the driver */
+	uint32_t n_streams; /* of the program's in it */
+	bool is_refused;    /* by the driver */
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *make(uint32_t *ret_count)
@@ -31,7 +32,8 @@ static void *make(uint32_t *ret_count)
 	return green;
 }
 
-void *clv_cuda_green(void)
+/* With room for so many streams more. */
+static void *enter(uint32_t n_streams)
 {
 	void *context;
 
@@ -44,8 +46,35 @@ void *clv_cuda_green(void)
 		own.is_refused = !context;
 		own.context = context;
 	}
+	if (context)
+		own.n_streams += n_streams;
 	pthread_mutex_unlock(&own.lock);
 	return context;
+}
+
+static bool leave(void)
+{
+	bool is_last;
+
+	pthread_mutex_lock(&own.lock);
+	is_last = own.n_streams > 0 && --own.n_streams == 0;
+	pthread_mutex_unlock(&own.lock);
+	return is_last;
+}
+
+void *clv_cuda_green(void)
+{
+	return enter(0);
+}
+
+bool clv_cuda_green_is_used(void)
+{
+	bool is_used;
+
+	pthread_mutex_lock(&own.lock);
+	is_used = own.n_streams > 0;
+	pthread_mutex_unlock(&own.lock);
+	return is_used;
 }
 
 void clv_cuda_green_end(void)
@@ -54,6 +83,7 @@ void clv_cuda_green_end(void)
 	if (own.context)
 		clv_cuda.cuGreenCtxDestroy(own.context);
 	own.context = NULL;
+	own.n_streams = 0;
 	pthread_mutex_unlock(&own.lock);
 }
 
@@ -61,10 +91,11 @@ void clv_cuda_green_forget_parent(void)
 {
 	pthread_mutex_init(&own.lock, NULL);
 	own.context = NULL;
+	own.n_streams = 0;
 	own.is_refused = false;
 }
 
-static bool is_own(void *stream)
+bool clv_cuda_green_has(void *stream)
 {
 	void *green = NULL;
 
@@ -77,7 +108,7 @@ void *clv_cuda_context_of(void *stream)
 {
 	void *context = NULL;
 
-	if (is_own(stream))
+	if (clv_cuda_green_has(stream))
 		return clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 	clv_cuda.cuStreamGetCtx(stream, &context);
 	return context;
@@ -89,8 +120,21 @@ int clv_own_cuStreamGetCtx(
 	int r = real(stream, ret_context);
 
 	(void)is_per_thread;
-	if (r == CLV_CUDA_SUCCESS && is_own(stream))
+	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_has(stream))
 		*(void **)ret_context = clv_cuda_primary(CLV_CUDA_PART_DEVICE);
+	return r;
+}
+
+int clv_own_cuStreamGetCtx_v2(clv_fn_cuStreamGetCtx_v2 *real, bool is_per_thread,
+	void *stream, void *ret_context, void *ret_green)
+{
+	int r = real(stream, ret_context, ret_green);
+
+	(void)is_per_thread;
+	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_has(stream)) {
+		*(void **)ret_context = clv_cuda_primary(CLV_CUDA_PART_DEVICE);
+		*(void **)ret_green = NULL;
+	}
 	return r;
 }
 
@@ -110,10 +154,14 @@ static bool create_in_part(void *ret, uint32_t flags, int priority)
 	if (clv_sm_limit_get().ppm == 0 || flags != CLV_CUDA_STREAM_NON_BLOCKING ||
 		!is_primary_current() || clv_cuda_part_is_of_mps())
 		return false;
-	green = clv_cuda_green();
-	if (!green || clv_cuda.cuGreenCtxStreamCreate(ret, green, flags, priority) !=
-			      CLV_CUDA_SUCCESS)
+	green = enter(1);
+	if (!green)
 		return false;
+	if (clv_cuda.cuGreenCtxStreamCreate(ret, green, flags, priority) !=
+		CLV_CUDA_SUCCESS) {
+		leave();
+		return false;
+	}
 	clv_sm_tell(CLV_ATTACH_SM_GREEN, own.count);
 	return true;
 }
@@ -128,4 +176,10 @@ int clv_own_cuStreamCreateWithPriority(
 {
 	return create_in_part(ret, flags, priority) ? CLV_CUDA_SUCCESS
 						    : real(ret, flags, priority);
+}
+
+void clv_cuda_green_left(void)
+{
+	if (leave())
+		clv_cuda_primary_release_kept();
 }

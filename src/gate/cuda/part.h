@@ -39,6 +39,16 @@ void *clv_cuda_green(void);
 /* The context of a stream, as the program knows it. */
 void *clv_cuda_context_of(void *stream);
 
-/* The primary context is about to end. */
+/* Whether the stream is in it; and that one of these is gone. */
+bool clv_cuda_green_has(void *stream);
+void clv_cuda_green_left(void);
+
+/* Whether there is any such stream. */
+bool clv_cuda_green_is_used(void);
+
+/* The primary context is about to end, which it would keep. */
 void clv_cuda_green_end(void);
+
+/* It has no streams any more: the primary context ends now if it was kept by it alone. */
+void clv_cuda_primary_release_kept(void);
 void clv_cuda_green_forget_parent(void);

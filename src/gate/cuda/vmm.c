@@ -75,15 +75,13 @@ int clv_own_cuMemExportToShareableHandle(clv_fn_cuMemExportToShareableHandle *re
 int clv_own_cuMemImportFromShareableHandle(clv_fn_cuMemImportFromShareableHandle *real,
 	void *handle, void *os_handle, int handle_type)
 {
-	struct clv_piece *piece = NULL;
+	int fd = handle_type == CLV_CUDA_HANDLE_FILE ? (int)(intptr_t)os_handle : -1;
 	int r;
 
 	clv_pieces_lock();
-	if (handle_type == CLV_CUDA_HANDLE_FILE)
-		piece = clv_piece_of_file((int)(intptr_t)os_handle);
 	r = real(handle, os_handle, handle_type);
 	if (r == CLV_CUDA_SUCCESS)
-		clv_piece_imported(*(uint64_t *)handle, piece);
+		clv_piece_imported(*(uint64_t *)handle, fd);
 	clv_pieces_unlock();
 	return r;
 }

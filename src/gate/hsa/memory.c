@@ -164,14 +164,12 @@ int clv_own_hsa_amd_vmem_export_shareable_handle(
 int clv_own_hsa_amd_vmem_import_shareable_handle(
 	clv_fn_hsa_amd_vmem_import_shareable_handle *real, int fd, void *ret)
 {
-	struct clv_piece *piece;
 	int r;
 
 	clv_pieces_lock();
-	piece = clv_piece_of_file(fd);
 	r = real(fd, ret);
 	if (r == CLV_HSA_SUCCESS)
-		clv_piece_imported(*(uint64_t *)ret, piece);
+		clv_piece_imported(*(uint64_t *)ret, fd);
 	clv_pieces_unlock();
 	return r;
 }

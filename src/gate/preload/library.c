@@ -122,20 +122,39 @@ const struct clv_hook *clv_hook_of_symbol(
 	return NULL;
 }
 
-const struct clv_hook *clv_hook_of_version(const struct clv_hooked_library *library,
-	const char *base, uint32_t version, bool is_per_thread)
+/* How well a hook of the right name fits; 0: not at all. */
+static int fit_of(const struct clv_hooked_library *library, const struct clv_hook *hook,
+	uint32_t version, bool is_per_thread, const void *answer)
 {
-	const struct clv_hook *best = NULL, *plain = NULL;
+	bool is_answer = (const void *)(uintptr_t)*hook->real == answer;
+	bool is_there = *hook->real != library->lacking;
+
+	if (hook->is_per_thread && !is_per_thread)
+		return is_answer && is_there;
+	if (hook->since > version && !(is_answer && is_there))
+		return 0;
+	return 2 + 4 * is_there + 8 * (is_answer && is_there) +
+	       (hook->is_per_thread == is_per_thread);
+}
+
+const struct clv_hook *clv_hook_of_answer(const struct clv_hooked_library *library,
+	const char *base, uint32_t version, bool is_per_thread, const void *answer)
+{
+	const struct clv_hook *best = NULL;
+	int best_fit = 0;
 
 	for (uint32_t i = 0; i < library->n_hooks && library->hooks[i].wrapper; i++) {
 		const struct clv_hook *hook = &library->hooks[i];
+		int fit;
 
-		if (hook->since > version || strcmp(hook->base, base) != 0)
+		if (strcmp(hook->base, base) != 0)
 			continue;
-		if (hook->is_per_thread)
+		fit = fit_of(library, hook, version, is_per_thread, answer);
+		/* Of those that fit alike the last is the newest. */
+		if (fit > 0 && fit >= best_fit) {
 			best = hook;
-		else
-			plain = hook;
+			best_fit = fit;
+		}
 	}
-	return is_per_thread && best ? best : plain;
+	return best;
 }

@@ -54,10 +54,11 @@ void clv_library_fill(const struct clv_hooked_library *library);
 const struct clv_hook *clv_hook_of_symbol(
 	const struct clv_hooked_library *library, const char *symbol);
 
-/* The hook that a base name means in that version; NULL: the name has none, or not yet.
- */
-const struct clv_hook *clv_hook_of_version(const struct clv_hooked_library *library,
-	const char *base, uint32_t version, bool is_per_thread);
+/* The hook of what the library answered when it was asked for a base name in that
+ * version: by the address, or else the newest that the version means and the library has.
+ * NULL: the name has none, or not yet. */
+const struct clv_hook *clv_hook_of_answer(const struct clv_hooked_library *library,
+	const char *base, uint32_t version, bool is_per_thread, const void *answer);
 
 /* The system's own look-up, below the gate's. */
 void *clv_real_dlsym(void *handle, const char *symbol);
