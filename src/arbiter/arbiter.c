@@ -489,6 +489,14 @@ uint32_t clv_arbiter_tend_stopped(struct clv_arbiter *arbiter)
 	return refusal;
 }
 
+void clv_arbiter_tell_time(
+	struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
+{
+	lock(arbiter);
+	atomic_store(&lease->pages.control->heartbeat_ns, clv_clock_ns());
+	unlock(arbiter);
+}
+
 void clv_arbiter_get_fds(
 	const struct clv_arbiter_lease *lease, struct clv_arbiter_fds *ret)
 {

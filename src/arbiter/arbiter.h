@@ -104,6 +104,10 @@ int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_leas
  * was freed that very moment. */
 uint32_t clv_arbiter_tend_stopped(struct clv_arbiter *arbiter);
 
+/* Writes the agent's clock to the control page, for a gate that is about to map it. */
+void clv_arbiter_tell_time(
+	struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
+
 void clv_arbiter_get_fds(
 	const struct clv_arbiter_lease *lease, struct clv_arbiter_fds *ret);
 void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,

@@ -9,9 +9,9 @@
 
 #include <errno.h>
 
-/* A thread in line looks this often whether the agent lives.  Each look takes time from a
- * device that is a processor. */
-#define WAIT_NS (50 * CLV_NS_PER_MS)
+/* A thread in line looks this often whether the agent lives: twice within what
+ * heartbeat.c waits for it.  Each look takes time from a device that is a processor. */
+#define WAIT_NS (25 * CLV_NS_PER_MS)
 #define WAIT_BESIDE_CALLBACK_NS (10 * CLV_NS_PER_MS)
 /* And this often it rings again, should a ring ever be lost. */
 #define RING_AGAIN_NS (1 * CLV_NS_PER_S)
@@ -20,25 +20,31 @@
 #define PATIENCE_AT_FIRST 8    /* times; a lock is held for a few commands */
 #define PATIENCE_DOUBLED_MAX 6 /* to more than a second */
 
-static bool is_open(const struct clv_control_page *control, enum clv_phase phase)
+/* Of an agent that is silent nothing can be waited for. */
+static bool is_open(const struct clv_view *view, enum clv_phase phase)
 {
-	if (phase == CLV_PHASE_GRANTED)
-		return clv_clock_ns() < atomic_load(&control->deadline_ns);
-	return phase != CLV_PHASE_CLOSED;
+	if (phase == CLV_PHASE_GRANTED &&
+		clv_agent_clock_ns(view) < atomic_load(&view->control->deadline_ns))
+		return true;
+	return phase == CLV_PHASE_OPEN || phase == CLV_PHASE_SHARED ||
+	       clv_heartbeat_is_silent(view);
 }
 
 /* In a granted turn only what will start before the deadline may join, so that a turn is
  * overrun by part of one command.  Unknown commands (estimate 0) go alone while somebody
  * else may be waiting. */
-static bool fits(const struct clv_control_page *control, enum clv_phase phase,
-	uint64_t flight, uint64_t estimate_ns)
+static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t flight,
+	uint64_t estimate_ns)
 {
+	const struct clv_control_page *control = view->control;
+
 	if (CLV_FLIGHT_COUNT(flight) == 0)
 		return true;
 	if (atomic_load(&control->is_preemptible))
 		return clv_flight_has_room(control, flight);
-	if (phase == CLV_PHASE_GRANTED && clv_clock_ns() + CLV_FLIGHT_NS(flight) >=
-						  atomic_load(&control->deadline_ns))
+	if (phase == CLV_PHASE_GRANTED &&
+		clv_agent_clock_ns(view) + CLV_FLIGHT_NS(flight) >=
+			atomic_load(&control->deadline_ns))
 		return false;
 	if (CLV_FLIGHT_COUNT(flight) < atomic_load(&control->window_commands))
 		return true;
@@ -55,13 +61,14 @@ static bool try_enter(struct clv_view *view, uint64_t packed)
 
 	atomic_fetch_add(&view->slot->entered, 1);
 	phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
-	if (is_open(view->control, phase)) {
+	if (is_open(view, phase)) {
 		flight = atomic_fetch_add(&clv_gate.flight, packed);
 		if (CLV_FLIGHT_COUNT(flight) == 0) {
-			atomic_store(&view->slot->busy_since_ns, clv_clock_ns());
+			atomic_store(
+				&view->slot->busy_since_ns, clv_agent_clock_ns(view));
 			clv_grace_came_back();
 		}
-		if (fits(view->control, phase, flight, CLV_FLIGHT_NS(packed)))
+		if (fits(view, phase, flight, CLV_FLIGHT_NS(packed)))
 			return true;
 		atomic_fetch_sub(&clv_gate.flight, packed);
 	}
@@ -73,7 +80,7 @@ static void enter_unasked(struct clv_view *view, uint64_t packed)
 {
 	atomic_fetch_add(&view->slot->entered, CLV_FLIGHT_COUNT(packed));
 	if (CLV_FLIGHT_COUNT(atomic_fetch_add(&clv_gate.flight, packed)) == 0)
-		atomic_store(&view->slot->busy_since_ns, clv_clock_ns());
+		atomic_store(&view->slot->busy_since_ns, clv_agent_clock_ns(view));
 }
 
 /* Work that no turn was asked for, in a closed gate: the arbiter is told, once a turn,
@@ -113,6 +120,7 @@ void clv_line_begin(struct clv_line *line)
 		.began_ns = clv_clock_ns(),
 		.saved_errno = errno,
 	};
+	clv_heartbeat_look(&line->heartbeat, clv_gate_peek());
 }
 
 /* In line for a turn, or not: told once for each change, before the bell rings. */
@@ -209,6 +217,10 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 		clv_futex_wait(&view->control->phase, word,
 			atomic_load(&clv_gate.n_in_callback) > 0 ? WAIT_BESIDE_CALLBACK_NS
 								 : WAIT_NS);
+		if (clv_heartbeat_look(&line->heartbeat, view)) {
+			clv_attach_ring(view);
+			return true;
+		}
 		if (atomic_load(&view->control->phase) != word ||
 			clv_gate_peek() != view || clv_gate_agent_is_dead(view))
 			return true;
@@ -225,7 +237,7 @@ bool clv_line_wait(struct clv_line *line)
 		stand(line, false);
 		line->slot = view->slot;
 	}
-	if (is_open(view->control, CLV_PHASE_OF(word))) {
+	if (is_open(view, CLV_PHASE_OF(word))) {
 		stand(line, false);
 		if (is_hopeless(line))
 			return false;
@@ -299,7 +311,7 @@ void clv_flight_leave(uint64_t packed)
 	if (!view)
 		return;
 	/* Not only when the last one is in: a deep queue never gets there. */
-	now_ns = clv_clock_ns();
+	now_ns = clv_agent_clock_ns(view);
 	since_ns = atomic_exchange(&view->slot->busy_since_ns, now_ns);
 	if (now_ns > since_ns)
 		atomic_fetch_add(&view->slot->busy_ns, now_ns - since_ns);

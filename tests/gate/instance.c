@@ -18,6 +18,9 @@
 #define clv_flight_may_mark_tail OWN(clv_flight_may_mark_tail)
 #define clv_flight_wants_marker_now OWN(clv_flight_wants_marker_now)
 #define clv_flight_report_idle OWN(clv_flight_report_idle)
+#define clv_heartbeat_look OWN(clv_heartbeat_look)
+#define clv_heartbeat_is_silent OWN(clv_heartbeat_is_silent)
+#define clv_heartbeat_set_clock OWN(clv_heartbeat_set_clock)
 #define clv_grace_begin OWN(clv_grace_begin)
 #define clv_grace_came_back OWN(clv_grace_came_back)
 #define clv_grace_left_ns OWN(clv_grace_left_ns)
@@ -47,6 +50,7 @@
 
 #include "gate/flight.c"
 #include "gate/grace.c"
+#include "gate/heartbeat.c"
 #include "gate/helper.c"
 #include "gate/ledger.c"
 
