@@ -6,6 +6,7 @@ usage: cases.py --build BUILD [--pocl] [CASE...]"""
 import argparse
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -221,6 +222,18 @@ def case_closefrom_without_agent(case):
         case.world.check_exact()
     expect(case.subject.account.error == 0, "the subject got an error")
     case.end()
+
+
+def case_forked_chain(case):
+    """A child has descriptors of its own, and not its parents' beside them."""
+    chain = os.path.join(case.world.build, "tests/crash/crash-chain")
+    done = subprocess.run(
+        [case.world.cleave, "run", "--share", "0.1", "--", chain, "12"], timeout=60,
+        env=case.world.env, capture_output=True, text=True, check=False)
+    counts = [int(line) for line in done.stdout.split()]
+    expect(done.returncode == 0 and len(counts) == 12, done.returncode, counts, done.stderr)
+    expect(len(set(counts)) == 1, "descriptors of the generations:", counts)
+    case.neighbour_is_well()
 
 
 def case_alone(case):
