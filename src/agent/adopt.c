@@ -82,7 +82,7 @@ static int on_settle_timer(sd_event_source *source, uint64_t now_us, void *userd
 	struct clv_lease *lease = userdata;
 	struct clv_error err = {0};
 
-	if (clv_lease_open_arbiter(lease, -1, &err) < 0)
+	if (clv_lease_open_arbiter(lease, NULL, -1, &err) < 0)
 		clv_log_warning(0, "lease %s: %s", lease->record.name, err.msg);
 	clv_gate_server_resume(lease->gate);
 	return 0;

@@ -170,7 +170,7 @@ int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, in
 {
 	struct clv_attached *earlier = find_earlier(lease, &peer->id, old_slot);
 	struct clv_attached *process;
-	int r = clv_lease_open_arbiter(lease, report_fd, err);
+	int r = clv_lease_open_arbiter(lease, &peer->id, report_fd, err);
 
 	if (r < 0) {
 		close(pidfd);

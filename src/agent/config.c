@@ -486,6 +486,20 @@ static int read_executor(struct clv_yaml_value value, void *into, struct clv_err
 	return which < 0 ? which : 0;
 }
 
+static int read_debts(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	static const char *const names[_CLV_DEBTS_OF_MAX] = {
+		[CLV_DEBTS_OF_TENANT] = "tenant",
+		[CLV_DEBTS_OF_CONTAINER] = "container",
+		[CLV_DEBTS_OF_POD] = "pod",
+	};
+	int which = clv_yaml_read_choice(value, names, _CLV_DEBTS_OF_MAX, err);
+
+	if (which >= 0)
+		*(enum clv_debts_of *)into = (enum clv_debts_of)which;
+	return which < 0 ? which : 0;
+}
+
 static const struct clv_yaml_field config_fields[] = {
 	{"version", read_version, true, 0},
 	{"listen", read_listen, false, 0},
@@ -495,6 +509,7 @@ static const struct clv_yaml_field config_fields[] = {
 	{"tenants", read_tenants, false, 0},
 	{"overcommit", read_bool, false, offsetof(struct clv_config, allow_overcommit)},
 	{"executor", read_executor, false, offsetof(struct clv_config, executor)},
+	{"debts", read_debts, false, offsetof(struct clv_config, debts_of)},
 	{"watch", read_watch, false, 0},
 	{"nodes", read_nodes, false, 0},
 };

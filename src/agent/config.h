@@ -46,6 +46,14 @@ enum clv_executor_choice {
 	_CLV_EXECUTOR_MAX,
 };
 
+/* Whose debts of device time are one account. */
+enum clv_debts_of {
+	CLV_DEBTS_OF_TENANT,    /* of a lease: a user, or a tenant who is a cgroup */
+	CLV_DEBTS_OF_CONTAINER, /* the cgroup of its first process */
+	CLV_DEBTS_OF_POD,       /* the part of that that names a pod, if one does */
+	_CLV_DEBTS_OF_MAX,
+};
+
 struct clv_config {
 	/* Over the network; port 0: not at all. */
 	char address[64];
@@ -62,6 +70,7 @@ struct clv_config {
 	size_t n_nodes;
 	bool allow_overcommit;
 	enum clv_executor_choice executor;
+	enum clv_debts_of debts_of;
 	enum clv_watch_policy over_quota, no_lease, past_gate;
 	uint64_t tolerance_bytes; /* of each process, that no call shows */
 	uint64_t grace_ns;        /* before anything is said or done */

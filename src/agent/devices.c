@@ -6,6 +6,7 @@
 
 #include "agent/agent.h"
 #include "agent/condition.h"
+#include "agent/debts.h"
 #include "agent/device-cache.h"
 #include "agent/device-json.h"
 #include "agent/device-lock.h"
@@ -389,6 +390,7 @@ int clv_devices_arbiter(struct clv_devices *devices, struct clv_agent_device *de
 		if (r < 0)
 			return r;
 		clv_executor_begin(devices->agent, device);
+		clv_debts_restore(devices->agent, device);
 	}
 	*ret = device->arbiter;
 	return 0;

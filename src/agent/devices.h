@@ -37,6 +37,7 @@ struct clv_agent_device {
 	struct clv_executor *executor; /* NULL: nothing was tried */
 	bool is_enforced; /* drivers said something of its leases when it was last read */
 	struct clv_condition *condition; /* of a whole device; NULL: nothing is known */
+	bool has_stored_debts;           /* the state has some of it: agent/debts.h */
 	bool is_changing;  /* an apply is about to take it away: nothing new is let in */
 	uint32_t n_ranked; /* the queue's */
 };

@@ -221,6 +221,7 @@ static int send_reply(struct connection *connection, const struct clv_attached *
 
 	locate(connection, &reply);
 	list_devices(connection, reply.devices);
+	clv_arbiter_tell_time(lease->device->arbiter, lease->arbiter_lease);
 	clv_arbiter_get_fds(lease->arbiter_lease, &pages);
 	fds[CLV_ATTACH_FD_CONTROL] = pages.control;
 	fds[CLV_ATTACH_FD_REPORT] = pages.report;

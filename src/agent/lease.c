@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/attached.h"
+#include "agent/debts.h"
 #include "agent/devices.h"
 #include "agent/enforce.h"
 #include "agent/gate-server.h"
@@ -184,7 +185,8 @@ static void restore_slots(struct clv_lease *lease)
 	}
 }
 
-int clv_lease_open_arbiter(struct clv_lease *lease, int report_fd, struct clv_error *err)
+int clv_lease_open_arbiter(struct clv_lease *lease, const struct clv_process_id *id,
+	int report_fd, struct clv_error *err)
 {
 	struct clv_share share = clv_enforce_share(lease);
 	struct clv_arbiter *arbiter;
@@ -195,10 +197,13 @@ int clv_lease_open_arbiter(struct clv_lease *lease, int report_fd, struct clv_er
 	r = clv_devices_arbiter(lease->agent->devices, lease->device, &arbiter, err);
 	if (r < 0)
 		return r;
-	r = clv_arbiter_add(arbiter, &share, report_fd, &lease->arbiter_lease, NULL);
+	clv_debts_name(lease, id);
+	r = clv_arbiter_add(
+		arbiter, &share, lease->debtor, report_fd, &lease->arbiter_lease, NULL);
 	/* An old page that is none of ours is not a reason to refuse the program. */
 	if (r < 0)
-		r = clv_arbiter_add(arbiter, &share, -1, &lease->arbiter_lease, err);
+		r = clv_arbiter_add(
+			arbiter, &share, lease->debtor, -1, &lease->arbiter_lease, err);
 	if (r < 0)
 		return r;
 	clv_sm_publish(lease);

@@ -7,6 +7,7 @@
 #include "agent/usage.h"
 #include "arbiter/attach.h"
 #include "arbiter/page.h"
+#include "arbiter/policy.h"
 #include "core/node.h"
 #include "core/share.h"
 #include "core/sm.h"
@@ -132,6 +133,7 @@ struct clv_lease {
 	uint32_t n_processes;
 	struct clv_gate_server *gate;            /* while active */
 	struct clv_arbiter_lease *arbiter_lease; /* from the first attach */
+	char debtor[CLV_POLICY_TENANT_MAX];      /* from then on: agent/debts.h */
 	/* Once a second: the account, for share_used, and counters whose growth is an
 	 * event. */
 	struct {
@@ -176,8 +178,10 @@ void clv_lease_sample(const struct clv_lease *lease, struct clv_arbiter_sample *
 void clv_lease_snapshot(const struct clv_lease *lease, struct clv_lease_record *ret);
 
 /* Makes the lease known to the arbiter if it is not yet: slots of processes from before
- * an adoption are opened or cleared.  report_fd as for clv_arbiter_add(). */
-int clv_lease_open_arbiter(struct clv_lease *lease, int report_fd, struct clv_error *err);
+ * an adoption are opened or cleared.  id: the process that attaches just now, or NULL.
+ * report_fd as for clv_arbiter_add(). */
+int clv_lease_open_arbiter(struct clv_lease *lease, const struct clv_process_id *id,
+	int report_fd, struct clv_error *err);
 
 /* Held time over the last second, 0 to 1. */
 double clv_lease_share_used(const struct clv_lease *lease);

@@ -8,6 +8,7 @@
 #include "agent/agent.h"
 #include "agent/caller.h"
 #include "agent/config.h"
+#include "agent/debts.h"
 #include "agent/devices.h"
 #include "agent/enforce.h"
 #include "agent/events.h"
@@ -729,6 +730,7 @@ void clv_ledger_end(struct clv_ledger *ledger, struct clv_lease *lease, const ch
 	clv_history_end(agent->history, lease);
 	if (lease->arbiter_lease) {
 		clv_arbiter_remove(lease->device->arbiter, lease->arbiter_lease);
+		clv_debts_save(agent, lease->device);
 		LIST_REMOVE(lease, of_use);
 	}
 	lease->arbiter_lease = NULL;

@@ -9,6 +9,7 @@
 #include "agent/apply.h"
 #include "agent/condition.h"
 #include "agent/counters.h"
+#include "agent/debts.h"
 #include "agent/devices.h"
 #include "agent/exposition.h"
 #include "agent/history.h"
@@ -143,6 +144,11 @@ static double get_omitted(const struct source *source)
 static double get_size(const struct source *source)
 {
 	return (double)source->device->info.memory_bytes;
+}
+
+static double get_past_debt(const struct source *source)
+{
+	return (double)clv_debts_of_past_ns(source->device) * NS;
 }
 
 static double get_present(const struct source *source)
@@ -439,6 +445,7 @@ static const struct metric metrics[] = {
 	{DEVICE, GAUGE("driver_memory_used_bytes", "bytes", "Memory in use by whomever, as the driver says."), get_driver_memory},
 	{DEVICE, GAUGE("processes_without_lease", "", "Processes that the driver sees on it and that have no lease there."), get_without_lease},
 	{DEVICE, GAUGE("memory_size_bytes", "bytes", "Memory that there is."), get_size},
+	{DEVICE, GAUGE("debt_seconds", "seconds", "Held time that tenants owe of leases that ended."), get_past_debt},
 	{DEVICE | TENANT, GAUGE("leases", "", "Active leases."), get_leases},
 	{DEVICE | TENANT, GAUGE("queued_leases", "", "Leases that wait to be admitted."), get_queued},
 

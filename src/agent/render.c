@@ -4,6 +4,7 @@
 
 #include "agent/agent.h"
 #include "agent/condition.h"
+#include "agent/debts.h"
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/executor.h"
@@ -190,6 +191,8 @@ json_t *clv_render_lease(const struct clv_lease *lease)
 	json_object_set_new(object, "memory_held_by",
 		json_string(clv_kernel_quota_holds(lease) ? "kernel" : "gate"));
 	add_account(lease, object);
+	json_object_set_new(object, "tenant_debt_seconds",
+		seconds((int64_t)clv_debts_of_lease_ns(lease)));
 	json_object_set_new(
 		object, "in", record->standing[0] ? text(record->standing) : json_null());
 	json_object_set_new(object, "partition", render_partition(&lease->device->info));
@@ -262,6 +265,8 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 				number(promised.memory_bytes), "memory_used_bytes",
 				number(sum_memory_used(device)), "leases",
 				number(n_leases), "queued", number(n_queued)));
+	json_object_set_new(
+		object, "debt_seconds", seconds((int64_t)clv_debts_of_past_ns(device)));
 	json_object_set_new(
 		object, "executor_reason", reason ? text(reason) : json_null());
 	json_object_set_new(object, "parent",

@@ -7,6 +7,8 @@
 #include "agent/agent.h"
 #include "agent/attached.h"
 #include "agent/counters.h"
+#include "agent/debts.h"
+#include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/history.h"
 #include "agent/ledger.h"
@@ -85,6 +87,8 @@ void clv_sampler_save(struct clv_agent *agent)
 		clv_lease_snapshot(lease, &record);
 		r = clv_store_put_lease(store, &record, NULL);
 	}
+	for (size_t i = 0; r >= 0 && i < clv_devices_count(agent->devices); i++)
+		r = clv_debts_put(store, clv_devices_at(agent->devices, i), NULL);
 	if (r < 0 || clv_store_commit(store, NULL) < 0) {
 		agent->counters->state_errors++;
 		clv_store_rollback(store);

@@ -4,7 +4,9 @@
  * needed. */
 #include "agent/store-internal.h"
 
+#include "arbiter/policy.h"
 #include "base/error.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -272,5 +274,79 @@ int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
 		r = callback(
 			userdata, clv_store_text(query, 0), clv_store_text(query, 1));
+	return clv_store_end(store, query, step, r, doing, err);
+}
+
+/* Debts. */
+
+int clv_store_put_debt(struct clv_store *store, const char *uuid,
+	const struct clv_policy_debt *debt, struct clv_error *err)
+{
+	static const char doing[] = "cannot note down a debt";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(
+		store, "INSERT INTO debts VALUES(?1,?2,?3,?4,?5)", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, uuid);
+	clv_store_bind_text(query, 2, debt->tenant);
+	sqlite3_bind_int64(query, 3, debt->weight_ppm);
+	clv_store_bind_text(query, 4, clv_class_to_string(debt->class));
+	sqlite3_bind_int64(query, 5, (sqlite3_int64)debt->debt_ns);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_clear_debts(
+	struct clv_store *store, const char *uuid, struct clv_error *err)
+{
+	static const char doing[] = "cannot forget the debts";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(
+		store, "DELETE FROM debts WHERE device_uuid=?1", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, uuid);
+	return clv_store_finish(store, query, doing, err);
+}
+
+/* Of a file that anybody may have edited. */
+static bool read_debt(sqlite3_stmt *row, struct clv_policy_debt *ret)
+{
+	int64_t weight_ppm = sqlite3_column_int64(row, 1);
+	int64_t debt_ns = sqlite3_column_int64(row, 3);
+	int class = clv_class_from_string(clv_store_text(row, 2));
+
+	if (weight_ppm < 1 || weight_ppm > CLV_PPM || debt_ns < 1 || class < 0)
+		return false;
+	*ret = (struct clv_policy_debt){
+		.tenant = clv_store_text(row, 0),
+		.weight_ppm = (uint32_t)weight_ppm,
+		.class = (enum clv_class) class,
+		.debt_ns = (uint64_t)debt_ns,
+		.is_gone = true,
+	};
+	return ret->tenant[0] != '\0';
+}
+
+int clv_store_read_debts(struct clv_store *store, const char *uuid,
+	clv_store_debt_fn callback, void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the debts";
+	struct clv_policy_debt debt;
+	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	int r = clv_store_prepare(store,
+		"SELECT tenant,weight_ppm,class,debt_ns FROM debts WHERE device_uuid=?1",
+		doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, uuid);
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		if (read_debt(query, &debt))
+			r = callback(userdata, &debt);
+	}
 	return clv_store_end(store, query, step, r, doing, err);
 }

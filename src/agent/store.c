@@ -144,9 +144,16 @@ static const char schema_8[] =
 	"PRAGMA user_version=8;"
 	"COMMIT;";
 
+static const char schema_9[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE debts(device_uuid TEXT,tenant TEXT,weight_ppm INTEGER,class TEXT,"
+	"debt_ns INTEGER);"
+	"PRAGMA user_version=9;"
+	"COMMIT;";
+
 /* By the version that each makes of the one before it. */
-static const char *const schemas[CLV_STORE_SCHEMA_VERSION] = {
-	schema, schema_2, schema_3, schema_4, schema_5, schema_6, schema_7, schema_8};
+static const char *const schemas[CLV_STORE_SCHEMA_VERSION] = {schema, schema_2, schema_3,
+	schema_4, schema_5, schema_6, schema_7, schema_8, schema_9};
 
 int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing)
 {

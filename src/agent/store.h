@@ -16,7 +16,7 @@ struct clv_error;
  * nothing.  Loop thread only. */
 struct clv_store;
 
-#define CLV_STORE_SCHEMA_VERSION 8
+#define CLV_STORE_SCHEMA_VERSION 9
 
 /* Opens or makes it.  -EEXIST when it was written by a later version of cleave, -EBUSY
  * when another agent has it. */
@@ -188,6 +188,16 @@ int clv_store_put_cordon(struct clv_store *store, const char *uuid, const char *
 typedef int (*clv_store_cordon_fn)(void *userdata, const char *uuid, const char *reason);
 int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback,
 	void *userdata, struct clv_error *err);
+
+/* What tenants owe on a device; survives the agent and need not survive the machine. */
+struct clv_policy_debt;
+int clv_store_put_debt(struct clv_store *store, const char *uuid,
+	const struct clv_policy_debt *debt, struct clv_error *err);
+int clv_store_clear_debts(
+	struct clv_store *store, const char *uuid, struct clv_error *err);
+typedef int (*clv_store_debt_fn)(void *userdata, const struct clv_policy_debt *debt);
+int clv_store_read_debts(struct clv_store *store, const char *uuid,
+	clv_store_debt_fn callback, void *userdata, struct clv_error *err);
 
 /* How many events are kept; of one user, who is not root and not the agent's own. */
 struct clv_event_bounds {

@@ -250,12 +250,13 @@ static struct clv_policy_params params_of(const struct clv_share *share)
 }
 
 static int publish_lease(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
-	struct clv_error *err)
+	const char *tenant, struct clv_error *err)
 {
 	struct clv_policy_params params = params_of(&lease->share);
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = lease};
 	int r;
 
+	params.tenant = tenant;
 	r = clv_policy_add(
 		arbiter->policy, &params, clv_clock_ns(), &lease->policy_lease);
 	if (r < 0)
@@ -302,7 +303,8 @@ void clv_arbiter_set_sm(
 }
 
 int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
-	int report_fd, struct clv_arbiter_lease **ret, struct clv_error *err)
+	const char *tenant, int report_fd, struct clv_arbiter_lease **ret,
+	struct clv_error *err)
 {
 	struct clv_arbiter_lease *lease = calloc(1, sizeof(*lease));
 	int r;
@@ -319,7 +321,7 @@ int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
 	}
 	publish_share(lease);
 	lock(arbiter);
-	r = publish_lease(arbiter, lease, err);
+	r = publish_lease(arbiter, lease, tenant, err);
 	unlock(arbiter);
 	if (r < 0) {
 		clv_pages_done(&lease->pages);
@@ -341,6 +343,29 @@ void clv_arbiter_remove(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 	lease->removed = true;
 	unlock(arbiter);
 	kick(arbiter);
+}
+
+void clv_arbiter_each_debt(
+	struct clv_arbiter *arbiter, clv_arbiter_debt_fn fn, void *userdata)
+{
+	struct clv_policy_debt debt;
+	uint32_t at = 0;
+
+	lock(arbiter);
+	clv_turns_charge(arbiter, clv_clock_ns());
+	while (clv_policy_next_debt(arbiter->policy, &at, &debt))
+		fn(userdata, &debt);
+	unlock(arbiter);
+}
+
+int clv_arbiter_owe(struct clv_arbiter *arbiter, const struct clv_policy_debt *debt)
+{
+	int r;
+
+	lock(arbiter);
+	r = clv_policy_owe(arbiter->policy, debt);
+	unlock(arbiter);
+	return r;
 }
 
 void clv_arbiter_update(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
@@ -487,6 +512,14 @@ uint32_t clv_arbiter_tend_stopped(struct clv_arbiter *arbiter)
 	refusal = arbiter->n_refusals >= CLV_PREEMPT_REFUSALS ? arbiter->refusal : 0;
 	unlock(arbiter);
 	return refusal;
+}
+
+void clv_arbiter_tell_time(
+	struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
+{
+	lock(arbiter);
+	atomic_store(&lease->pages.control->heartbeat_ns, clv_clock_ns());
+	unlock(arbiter);
 }
 
 void clv_arbiter_get_fds(

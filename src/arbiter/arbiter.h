@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "arbiter/policy.h"
 #include "base/histogram.h"
 #include "core/share.h"
 #include "core/sm.h"
@@ -58,13 +59,24 @@ int clv_arbiter_new(const struct clv_arbiter_config *config, struct clv_arbiter 
 	struct clv_error *err);
 struct clv_arbiter *clv_arbiter_free(struct clv_arbiter *arbiter);
 
-/* Makes the pages of a new lease.  report_fd >= 0 is the report page of an earlier
+/* Makes the pages of a new lease.  tenant: whose debts (arbiter/policy.h) are one
+ * account.  report_fd >= 0 is the report page of an earlier
  * agent's time (checked for size; borrowed): its slots count from the start. */
 int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
-	int report_fd, struct clv_arbiter_lease **ret, struct clv_error *err);
+	const char *tenant, int report_fd, struct clv_arbiter_lease **ret,
+	struct clv_error *err);
 
 /* Ends it: closes the gate for good (phase CLOSED) and frees the pages. */
 void clv_arbiter_remove(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease);
+
+/* All debts as they are now, of leases that are and that were.  fn is called with a lock
+ * held: it must not call the arbiter. */
+typedef void (*clv_arbiter_debt_fn)(void *userdata, const struct clv_policy_debt *debt);
+void clv_arbiter_each_debt(
+	struct clv_arbiter *arbiter, clv_arbiter_debt_fn fn, void *userdata);
+
+/* A debt of an earlier agent's time.  0 or -ENOMEM. */
+int clv_arbiter_owe(struct clv_arbiter *arbiter, const struct clv_policy_debt *debt);
 
 /* Live resize. */
 void clv_arbiter_update(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
@@ -103,6 +115,10 @@ int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_leas
  * it refuses to stop work again and again; 0: it does not.  Once may be chance: a channel
  * was freed that very moment. */
 uint32_t clv_arbiter_tend_stopped(struct clv_arbiter *arbiter);
+
+/* Writes the agent's clock to the control page, for a gate that is about to map it. */
+void clv_arbiter_tell_time(
+	struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
 
 void clv_arbiter_get_fds(
 	const struct clv_arbiter_lease *lease, struct clv_arbiter_fds *ret);

@@ -93,6 +93,7 @@ struct clv_arbiter {
 	uint64_t closing_since_ns;
 	uint64_t decide_at_ns; /* the holder's turn is looked at again */
 	uint64_t retry_at_ns;  /* nobody may run before */
+	uint64_t due_ns;       /* the next step at the latest; UINT64_MAX: none is */
 
 	enum clv_rm_method method; /* of stopping work half-way */
 	uint32_t refusal;          /* the driver's last status that was none */

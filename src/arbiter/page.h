@@ -43,6 +43,8 @@ enum clv_phase {
 #define CLV_TURN_OF(word) ((word) >> 2)
 #define CLV_PHASE_WORD(turn, phase) (((uint32_t)(turn) << 2) | (uint32_t)(phase))
 
+#define CLV_HEARTBEAT_NS UINT64_C(16000000)
+
 struct clv_control_page {
 	uint32_t version;
 	uint32_t page_bytes;
@@ -50,7 +52,7 @@ struct clv_control_page {
 	_Atomic uint32_t
 		window_commands;      /* this many may be in flight whatever they take */
 	_Atomic uint64_t window_ns;   /* in flight per process, by estimate */
-	_Atomic uint64_t deadline_ns; /* CLOCK_MONOTONIC; of a GRANTED turn */
+	_Atomic uint64_t deadline_ns; /* by the agent's clock; of a GRANTED turn */
 	_Atomic uint64_t memory_quota_bytes;
 	uint64_t device_memory_bytes;
 	_Atomic uint32_t slots_used; /* one past the highest slot ever given out */
@@ -75,7 +77,12 @@ struct clv_control_page {
 	 * is none.  A count of 0: the agent does not know the device's units. */
 	uint32_t sm_ppm, sm_first, sm_count;
 	uint32_t reserved_other_half;
-	uint64_t reserved_words[3];
+	/* The agent's CLOCK_MONOTONIC when the arbiter last looked at the lease: at each
+	 * change of the phase, and at least every CLV_HEARTBEAT_NS while a turn is
+	 * granted or somebody stands in line.  By it gates in other time namespaces set
+	 * their clocks, and see whether the arbiter runs.  0: an agent that says not. */
+	_Atomic uint64_t heartbeat_ns;
+	uint64_t reserved_words[2];
 	/* A robust process-shared mutex that the arbiter's thread holds and nobody else
 	 * ever locks: when that thread dies the kernel sets FUTEX_OWNER_DIED in its first
 	 * word. */
@@ -97,7 +104,7 @@ struct clv_slot {
 	_Atomic uint32_t waiting;   /* threads in line for a turn */
 	_Atomic uint32_t pid;       /* as the agent sees it, 0: not known; for display */
 	_Atomic uint64_t
-		busy_since_ns; /* CLOCK_MONOTONIC; counts while work is in flight */
+		busy_since_ns; /* by the agent's clock; counts while work is in flight */
 };
 
 struct clv_report_page {
@@ -118,6 +125,7 @@ static_assert(offsetof(struct clv_control_page, window_ns) == 16, "as above");
 static_assert(offsetof(struct clv_control_page, memory_quota_bytes) == 32, "as above");
 static_assert(offsetof(struct clv_control_page, slots_used) == 48, "as above");
 static_assert(offsetof(struct clv_control_page, share_ppm) == 60, "as above");
+static_assert(offsetof(struct clv_control_page, heartbeat_ns) == 104, "as above");
 static_assert(offsetof(struct clv_control_page, beacon) == 128, "as above");
 static_assert(sizeof(pthread_mutex_t) <= 64, "the beacon's room");
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "no lock hides behind an atomic");

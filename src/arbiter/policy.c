@@ -12,11 +12,15 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct lease {
 	bool used;
 	bool awake;
+	bool is_gone; /* removed: its runner keeps what it owed */
+	char tenant[CLV_POLICY_TENANT_MAX];
 	struct clv_cap cap;
 	uint32_t next_free;
 };
@@ -118,13 +122,33 @@ static int reserve(struct clv_policy *policy, uint32_t capacity)
 	return 0;
 }
 
-int clv_policy_add(struct clv_policy *policy, const struct clv_policy_params *params,
-	uint64_t now_ns, uint32_t *ret_lease)
+static void give_back(struct clv_policy *policy, uint32_t id)
 {
-	uint32_t id = policy->first_free;
-	struct lease *lease;
+	policy->leases[id].used = false;
+	policy->leases[id].next_free = policy->first_free;
+	policy->first_free = id;
+}
 
-	assert(params->weight_ppm > 0 && params->weight_ppm <= CLV_PPM);
+/* Takes the ids of those that are gone and have paid. */
+static void forget_paid(struct clv_policy *policy)
+{
+	for (uint32_t id = 0; id < policy->n_leases; id++) {
+		const struct lease *lease = &policy->leases[id];
+
+		if (!lease->used || !lease->is_gone ||
+			clv_race_debt(&policy->race, id) > 0)
+			continue;
+		clv_race_remove(&policy->race, id);
+		give_back(policy, id);
+	}
+}
+
+static int take_id(struct clv_policy *policy, uint32_t *ret_id)
+{
+	uint32_t id;
+
+	forget_paid(policy);
+	id = policy->first_free;
 	if (id != CLV_POLICY_NONE) {
 		policy->first_free = policy->leases[id].next_free;
 	} else {
@@ -133,11 +157,68 @@ int clv_policy_add(struct clv_policy *policy, const struct clv_policy_params *pa
 			return -ENOMEM;
 		id = policy->n_leases++;
 	}
+	*ret_id = id;
+	return 0;
+}
 
-	lease = &policy->leases[id];
+static void begin(struct clv_policy *policy, uint32_t id, uint32_t weight_ppm,
+	enum clv_class class, const char *tenant)
+{
+	struct lease *lease = &policy->leases[id];
+
+	assert(weight_ppm > 0 && weight_ppm <= CLV_PPM);
 	*lease = (struct lease){.used = true};
-	clv_race_add(&policy->race, id, params->weight_ppm, params->class);
-	clv_cap_init(&lease->cap, params->cap_ppm, now_ns);
+	snprintf(lease->tenant, sizeof(lease->tenant), "%s", tenant ? tenant : "");
+	clv_race_add(&policy->race, id, weight_ppm, class);
+}
+
+/* Of the same tenant, and it owes. */
+static bool is_debtor_beside(const struct clv_policy *policy, uint32_t other, uint32_t id)
+{
+	const struct lease *lease = &policy->leases[other];
+
+	return other != id && lease->used &&
+	       strcmp(lease->tenant, policy->leases[id].tenant) == 0 &&
+	       clv_race_debt(&policy->race, other) > 0;
+}
+
+/* A tenant's new lease takes over all that his past ones owe, and of each other that owes
+ * the part of its own weight among theirs: were it less, who has many leases could let
+ * each of them run up a debt in turn. */
+static void take_over_debts(struct clv_policy *policy, uint32_t id)
+{
+	struct clv_race *race = &policy->race;
+	uint64_t own = race->runners[id].weight_ppm, all = own;
+
+	if (!policy->leases[id].tenant[0])
+		return;
+	for (uint32_t i = 0; i < policy->n_leases; i++) {
+		if (is_debtor_beside(policy, i, id) && !policy->leases[i].is_gone)
+			all += race->runners[i].weight_ppm;
+	}
+	for (uint32_t i = 0; i < policy->n_leases; i++) {
+		__int128 debt;
+
+		if (!is_debtor_beside(policy, i, id))
+			continue;
+		debt = clv_race_debt(race, i);
+		if (!policy->leases[i].is_gone)
+			debt = debt * own / all;
+		clv_race_move_debt(race, i, id, debt);
+	}
+	forget_paid(policy);
+}
+
+int clv_policy_add(struct clv_policy *policy, const struct clv_policy_params *params,
+	uint64_t now_ns, uint32_t *ret_lease)
+{
+	uint32_t id;
+
+	if (take_id(policy, &id) < 0)
+		return -ENOMEM;
+	begin(policy, id, params->weight_ppm, params->class, params->tenant);
+	clv_cap_init(&policy->leases[id].cap, params->cap_ppm, now_ns);
+	take_over_debts(policy, id);
 	*ret_lease = id;
 	return 0;
 }
@@ -149,11 +230,53 @@ void clv_policy_remove(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
 	release_throttled(policy, now_ns);
 	if (is_in_throttled(policy, id))
 		clv_heap_remove(&policy->throttled, id);
-	clv_race_remove(&policy->race, id);
+	lease->awake = false;
+	if (!lease->tenant[0])
+		clv_race_remove(&policy->race, id);
+	else if (clv_race_retire(&policy->race, id))
+		lease->is_gone = true;
+	if (!lease->is_gone)
+		give_back(policy, id);
+	forget_paid(policy);
+}
 
-	lease->used = false;
-	lease->next_free = policy->first_free;
-	policy->first_free = id;
+int clv_policy_owe(struct clv_policy *policy, const struct clv_policy_debt *debt)
+{
+	uint32_t id;
+
+	if (take_id(policy, &id) < 0)
+		return -ENOMEM;
+	begin(policy, id, debt->weight_ppm, debt->class, debt->tenant);
+	clv_cap_init(&policy->leases[id].cap, 0, 0);
+	policy->leases[id].is_gone = policy->race.runners[id].is_gone = true;
+	clv_race_owe(&policy->race, id, (__int128)debt->debt_ns * CLV_PPM);
+	return 0;
+}
+
+bool clv_policy_next_debt(
+	const struct clv_policy *policy, uint32_t *at, struct clv_policy_debt *ret)
+{
+	for (; *at < policy->n_leases; (*at)++) {
+		const struct lease *lease = &policy->leases[*at];
+		const struct clv_runner *runner = &policy->race.runners[*at];
+		__int128 debt;
+
+		if (!lease->used || !lease->tenant[0])
+			continue;
+		debt = clv_race_debt(&policy->race, *at);
+		if (debt == 0)
+			continue;
+		*ret = (struct clv_policy_debt){
+			.tenant = lease->tenant,
+			.weight_ppm = runner->weight_ppm,
+			.class = runner->class,
+			.debt_ns = (uint64_t)(debt / CLV_PPM),
+			.is_gone = lease->is_gone,
+		};
+		(*at)++;
+		return true;
+	}
+	return false;
 }
 
 void clv_policy_update(struct clv_policy *policy, uint32_t id,

@@ -27,11 +27,15 @@
  * up to more than 1 starve nobody.
  *  - Debt is never forgiven by sleeping: it is paid, or runs down with the virtual time
  * that the others' service makes pass.  Time in which nobody runs changes nothing.
+ *  - Nor by ending: what a lease owes when it is removed its tenant goes on owing, as if
+ * the lease slept (unless the tenant is ""), and the tenant's next lease takes it over.
+ * That one also takes its part, by weight, of what the tenant's other leases owe.
  *  - A cap is a budget of cap x 100 ms per 100 ms, kept even when nobody else runs; what
  * is overdrawn is owed from the next budgets. */
 
 #define CLV_POLICY_NONE UINT32_MAX
 #define CLV_POLICY_CAP_PERIOD_NS UINT64_C(100000000)
+#define CLV_POLICY_TENANT_MAX 256u
 
 struct clv_policy;
 
@@ -40,6 +44,18 @@ struct clv_policy_params {
 	uint32_t weight_ppm; /* 1..1000000 */
 	uint32_t cap_ppm;    /* 0: no cap */
 	enum clv_class class;
+	/* Whose debts are one account; NULL or "": the lease's own, which ends with it.
+	 * An update leaves it as it is. */
+	const char *tenant;
+};
+
+/* What one lease of a tenant owes, or one that was removed. */
+struct clv_policy_debt {
+	const char *tenant; /* borrowed: until the policy is called again */
+	uint32_t weight_ppm;
+	enum clv_class class;
+	uint64_t debt_ns; /* of the device's time */
+	bool is_gone;
 };
 
 struct clv_policy_decision {
@@ -84,6 +100,14 @@ bool clv_policy_preempts(
 
 /* Credit (+) or debt (-) in device nanoseconds. */
 int64_t clv_policy_lag_ns(const struct clv_policy *policy, uint32_t lease);
+
+/* The debts of all tenants, in no order; *at is 0 at first.  False: there are no more. */
+bool clv_policy_next_debt(
+	const struct clv_policy *policy, uint32_t *at, struct clv_policy_debt *ret);
+
+/* As if a lease that owes had been removed: what was kept elsewhere is back.  Returns 0
+ * or -ENOMEM. */
+int clv_policy_owe(struct clv_policy *policy, const struct clv_policy_debt *debt);
 
 /* Whether its cap keeps it from running now. */
 bool clv_policy_is_throttled(struct clv_policy *policy, uint32_t lease, uint64_t now_ns);

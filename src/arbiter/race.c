@@ -30,6 +30,9 @@
 #define SAVINGS_NS (2 * CLV_NS_PER_MS)
 #define LATENCY_SAVINGS_NS (20 * CLV_NS_PER_MS)
 
+/* Less was lost in rounding off the last turn, or is. */
+#define LEAST_DEBT_NS (100 * CLV_NS_PER_US)
+
 /* Thirteen days: more than any kernel holds a device, and far from any overflow. */
 #define MAX_HELD_NS (UINT64_C(1) << 50)
 
@@ -93,6 +96,8 @@ static __int128 virtual_slice(const struct clv_runner *runner)
  * second it gets two points more at most. */
 static __int128 scaled_savings(const struct clv_runner *runner)
 {
+	if (runner->is_gone)
+		return 0;
 	if (runner->class == CLV_CLASS_LATENCY)
 		return (__int128)LATENCY_SAVINGS_NS * CLV_PPM;
 	return (__int128)SAVINGS_NS * runner->weight_ppm;
@@ -124,6 +129,27 @@ static void sum_subtract(struct clv_race_sum *sum, const struct clv_runner *runn
 {
 	sum->vtime -= runner->vtime * runner->weight_ppm;
 	sum->weight -= runner->weight_ppm;
+}
+
+static void begin_to_compete(struct clv_race *race, const struct clv_runner *runner)
+{
+	sum_add(&race->competing, runner);
+	if (runner->carries)
+		sum_add(&race->carrying, runner);
+}
+
+static void cease_to_compete(struct clv_race *race, const struct clv_runner *runner)
+{
+	sum_subtract(&race->competing, runner);
+	if (runner->carries)
+		sum_subtract(&race->carrying, runner);
+}
+
+static void set_carries(struct clv_race *race, struct clv_runner *runner, bool carries)
+{
+	cease_to_compete(race, runner);
+	runner->carries = carries;
+	begin_to_compete(race, runner);
 }
 
 /* Puts a lease that competes into the queue where it belongs, or corrects its place. */
@@ -162,7 +188,8 @@ static void leave(struct clv_race *race, struct clv_runner *runner)
 	runner->credit = behind * runner->weight_ppm;
 	runner->request = runner->vdeadline - runner->vtime;
 	runner->left_at_served = race->served;
-	sum_subtract(&race->competing, runner);
+	cease_to_compete(race, runner);
+	runner->carries = false;
 }
 
 /* Moves the clock by `scaled` service.  An absent lease leaves at the moment when it has
@@ -201,14 +228,32 @@ static __int128 common_debt(const struct clv_race *race)
 	       race->clock_remainder;
 }
 
+/* Of that, what was brought along from leases that ended. */
+static __int128 carried_debt(const struct clv_race *race)
+{
+	return race->carrying.vtime - race->clock * race->carrying.weight;
+}
+
+/* How far the clock may run ahead of what is served.  Debts that were brought along and
+ * that nobody present has a claim on are no reason for the others to fall behind it. */
+static __int128 most_drift(const struct clv_race *race, __int128 scaled)
+{
+	uint64_t others = race->competing.weight - race->carrying.weight;
+
+	if (race->carrying.weight == 0 || others == 0)
+		return divide(scaled, DRIFT_PART);
+	return scaled / DRIFT_PART + divide(scaled * race->carrying.weight, others);
+}
+
 static void advance_clock(struct clv_race *race, __int128 scaled)
 {
-	__int128 apart = common_debt(race) - scaled, most = divide(scaled, DRIFT_PART);
+	__int128 apart = common_debt(race) - scaled;
+	__int128 most = most_drift(race, scaled), least = -divide(scaled, DRIFT_PART);
 
 	if (apart > most)
 		apart = most;
-	else if (apart < -most)
-		apart = -most;
+	else if (apart < least)
+		apart = least;
 	move_clock(race, scaled + apart);
 }
 
@@ -277,11 +322,13 @@ static void lose_unused_credit(struct clv_race *race, struct clv_runner *runner)
 
 /* One that never competed starts at the mean of the competing: neither has a claim on the
  * other then.  Where they owe to those outside, it takes over its part of that debt, and
- * the debt is no greater than before, or newcomers could raise it without end. */
+ * the debt is no greater than before, or newcomers could raise it without end.  But what
+ * a tenant owes from past leases is left to him alone. */
 static void start_new(struct clv_race *race, struct clv_runner *runner)
 {
-	uint64_t weight = race->competing.weight + runner->weight_ppm;
-	__int128 debt = common_debt(race), part = 0;
+	uint64_t weight =
+		race->competing.weight - race->carrying.weight + runner->weight_ppm;
+	__int128 debt = common_debt(race) - carried_debt(race), part = 0;
 
 	if (debt > 0)
 		part = divide(debt * runner->weight_ppm, weight);
@@ -300,7 +347,7 @@ static void enter(struct clv_race *race, struct clv_runner *runner)
 		runner->vtime = race->clock - divide(runner->credit, runner->weight_ppm);
 	}
 	runner->vdeadline = runner->vtime + runner->request;
-	sum_add(&race->competing, runner);
+	begin_to_compete(race, runner);
 }
 
 static void enter_absent(struct clv_race *race, struct clv_runner *runner)
@@ -374,6 +421,66 @@ void clv_race_remove(struct clv_race *race, uint32_t id)
 		settle_claims(race, runner);
 }
 
+__int128 clv_race_debt(const struct clv_race *race, uint32_t id)
+{
+	const struct clv_runner *runner = &race->runners[id];
+	__int128 debt;
+
+	if (runner->queue == CLV_RACE_OUT)
+		return 0;
+	debt = (runner->vtime - race->clock) * runner->weight_ppm;
+	return debt >= (__int128)LEAST_DEBT_NS * CLV_PPM ? debt : 0;
+}
+
+bool clv_race_retire(struct clv_race *race, uint32_t id)
+{
+	struct clv_runner *runner = &race->runners[id];
+
+	if (clv_race_debt(race, id) == 0) {
+		clv_race_remove(race, id);
+		return false;
+	}
+	if (is_runnable(runner))
+		sum_subtract(&race->runnable, runner);
+	runner->is_gone = true;
+	set_carries(race, runner, true);
+	enqueue(race, runner, CLV_RACE_ABSENT);
+	return true;
+}
+
+void clv_race_owe(struct clv_race *race, uint32_t id, __int128 scaled)
+{
+	struct clv_runner *runner = &race->runners[id];
+	bool was_runnable = is_runnable(runner);
+	__int128 step = divide(scaled, runner->weight_ppm);
+
+	if (runner->queue == CLV_RACE_OUT) {
+		runner->is_new = false;
+		runner->left_at_served = race->served;
+		enter_absent(race, runner);
+	}
+	cease_to_compete(race, runner);
+	if (was_runnable)
+		sum_subtract(&race->runnable, runner);
+	runner->vtime += step;
+	runner->vdeadline += step;
+	runner->carries |= scaled > 0;
+	begin_to_compete(race, runner);
+	if (was_runnable) {
+		sum_add(&race->runnable, runner);
+		enqueue_runnable(race, runner);
+	} else {
+		be_absent(race, runner);
+	}
+}
+
+void clv_race_move_debt(
+	struct clv_race *race, uint32_t from, uint32_t to, __int128 scaled)
+{
+	clv_race_owe(race, from, -scaled);
+	clv_race_owe(race, to, scaled);
+}
+
 static __int128 request_within_slice(const struct clv_runner *runner, __int128 scaled)
 {
 	__int128 most = scaled_slice(runner);
@@ -392,14 +499,14 @@ static void resize(struct clv_race *race, struct clv_runner *runner, uint32_t we
 
 	if (was_runnable)
 		sum_subtract(&race->runnable, runner);
-	sum_subtract(&race->competing, runner);
+	cease_to_compete(race, runner);
 
 	runner->weight_ppm = weight_ppm;
 	runner->class = class;
 	runner->vtime = race->clock - lag / weight_ppm;
 	runner->vdeadline = runner->vtime + request_within_slice(runner, request);
 
-	sum_add(&race->competing, runner);
+	begin_to_compete(race, runner);
 	if (was_runnable) {
 		sum_add(&race->runnable, runner);
 		enqueue(race, runner, runner->queue);
@@ -458,9 +565,13 @@ static void serve(struct clv_race *race, struct clv_runner *runner, __int128 sca
 	runner->remainder = (uint64_t)(total - moved);
 	runner->vtime += step;
 	race->competing.vtime += moved;
+	if (runner->carries)
+		race->carrying.vtime += moved;
 	if (is_runnable(runner))
 		race->runnable.vtime += moved;
 	next_request(runner);
+	if (runner->carries && runner->vtime <= race->clock)
+		set_carries(race, runner, false);
 }
 
 void clv_race_charge(struct clv_race *race, uint32_t id, uint64_t held_ns)

@@ -25,6 +25,8 @@ struct clv_runner {
 	enum clv_class class;
 	enum clv_race_queue queue;
 	bool is_new;    /* has never competed */
+	bool is_gone;   /* only its debt competes: it saves nothing */
+	bool carries;   /* a debt of before it came, or went, and has not paid it yet */
 	__int128 vtime; /* while it competes */
 	__int128 vdeadline;
 	__int128 came_at_clock;  /* when it last became runnable */
@@ -49,6 +51,7 @@ struct clv_race {
 	__int128 clock_remainder; /* scaled service that has not moved the clock yet */
 	struct clv_race_sum runnable;
 	struct clv_race_sum competing;               /* runnable and absent */
+	struct clv_race_sum carrying;                /* of these */
 	struct clv_heap queues[_CLV_RACE_QUEUE_MAX]; /* the first stays empty */
 };
 
@@ -61,6 +64,22 @@ void clv_race_done(struct clv_race *race);
 void clv_race_add(
 	struct clv_race *race, uint32_t id, uint32_t weight_ppm, enum clv_class class);
 void clv_race_remove(struct clv_race *race, uint32_t id);
+
+/* The same, but what it owes stays, and runs down as that of one that is not runnable
+ * does.  Returns whether anything stays, until clv_race_remove(). */
+bool clv_race_retire(struct clv_race *race, uint32_t id);
+
+/* What it owes, in scaled service; 0: nothing that matters. */
+__int128 clv_race_debt(const struct clv_race *race, uint32_t id);
+
+/* One id owes so much less, the other as much more; what both owe to others is the same
+ * as before.  to may be one that has never competed. */
+void clv_race_move_debt(
+	struct clv_race *race, uint32_t from, uint32_t to, __int128 scaled);
+
+/* It owes so much more, to nobody: the clock is left alone. */
+void clv_race_owe(struct clv_race *race, uint32_t id, __int128 scaled);
+
 void clv_race_update(
 	struct clv_race *race, uint32_t id, uint32_t weight_ppm, enum clv_class class);
 

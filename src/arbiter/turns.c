@@ -3,6 +3,7 @@
  * charges, publish.c tells the gates).  It never waits; the thread in arbiter.c calls it
  * when a doorbell rings or the time that it asked for has come. */
 #include "arbiter/account.h"
+#include "arbiter/heartbeat.h"
 #include "arbiter/internal.h"
 #include "arbiter/preempt.h"
 #include "arbiter/publish.h"
@@ -404,7 +405,8 @@ static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 
 uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
-	clv_account_charge_holder(arbiter, now_ns);
+	clv_turns_charge(arbiter, now_ns);
+	clv_heartbeat_publish(arbiter, now_ns);
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next)
 		take_in(arbiter, l, now_ns);
 	if (arbiter->closing)
@@ -417,11 +419,14 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 		grant_next(arbiter, now_ns);
 	if (!arbiter->holder)
 		grant_ahead(arbiter, now_ns);
-	return next_step_ns(arbiter, now_ns);
+	arbiter->due_ns = min_ns(
+		next_step_ns(arbiter, now_ns), clv_heartbeat_due_ns(arbiter, now_ns));
+	return arbiter->due_ns;
 }
 
 void clv_turns_charge(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
+	clv_heartbeat_note_absence(arbiter, now_ns);
 	clv_account_charge_holder(arbiter, now_ns);
 }
 
@@ -429,7 +434,7 @@ void clv_turns_forget(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	if (arbiter->holder == lease) {
-		clv_account_charge_holder(arbiter, now_ns);
+		clv_turns_charge(arbiter, now_ns);
 		arbiter->holder = NULL;
 		arbiter->closing = false;
 	}

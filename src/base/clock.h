@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/vdso.h"
+
+#include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -8,13 +11,18 @@
 #define CLV_NS_PER_MS UINT64_C(1000000)
 #define CLV_NS_PER_S UINT64_C(1000000000)
 
-/* CLOCK_MONOTONIC in nanoseconds: the one clock that agent and gates compare, because it
- * is the same for every process of a machine. */
+/* Reads a clock of the kernel's: by the vDSO, else by a system call.  libc's
+ * clock_gettime may be a preloaded one that shifts time. */
+extern __attribute__((visibility("hidden"))) _Atomic(clv_vdso_clock_fn) clv_clock_read;
+
+/* CLOCK_MONOTONIC in nanoseconds.  It is the same for all processes of a machine that
+ * share a time namespace: what a gate compares with the agent's goes through
+ * gate/heartbeat.h. */
 static inline uint64_t clv_clock_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	atomic_load_explicit(&clv_clock_read, memory_order_relaxed)(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * CLV_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 

@@ -17,6 +17,13 @@ void clv_cell_percent(double fraction, char ret[CLV_CELL_MAX])
 	snprintf(ret, CLV_CELL_MAX, is_whole ? "%.0f%%" : "%.1f%%", percent);
 }
 
+void clv_cell_debt(double seconds, char ret[CLV_CELL_MAX])
+{
+	ret[0] = '\0';
+	if (seconds >= 0.01)
+		snprintf(ret, CLV_CELL_MAX, "%.2f s", seconds);
+}
+
 void clv_cell_bytes(uint64_t bytes, char ret[CLV_CELL_MAX])
 {
 	static const char *const units[] = {"", "K", "M", "G", "T", "P", "E"};

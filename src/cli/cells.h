@@ -14,6 +14,9 @@ void clv_cell_percent(double fraction, char ret[CLV_CELL_MAX]);
 /* "512M", "1.5G": short, binary. */
 void clv_cell_bytes(uint64_t bytes, char ret[CLV_CELL_MAX]);
 
+/* Of the device's time; "" below a hundredth of a second. */
+void clv_cell_debt(double seconds, char ret[CLV_CELL_MAX]);
+
 /* "idle, reset": texts and numbers of an array; what has no room is "...". */
 void clv_cell_list(const json_t *array, const char *between, char ret[CLV_CELL_MAX]);
 

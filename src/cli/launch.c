@@ -3,9 +3,11 @@
  * tree has ended, and gives the lease back. */
 #include "cli/launch.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/paths.h"
 #include "cli/cli.h"
+#include "cli/guard.h"
 #include "cli/namespace.h"
 #include "cli/preloads.h"
 #include "cli/program.h"
@@ -20,6 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define GUARD_EVERY_NS CLV_NS_PER_S
+
 struct run {
 	const struct clv_settings *settings;
 	const struct clv_client_lease_request *request;
@@ -30,6 +34,8 @@ struct run {
 	struct clv_namespace ns;
 	json_t *lease;     /* NULL: runs outside any */
 	char *socket_path; /* of the agent */
+	struct clv_guard guard;
+	uint64_t guarded_ns; /* when it was last looked after */
 	sigset_t old_mask;
 	int signal_fd;
 };
@@ -138,17 +144,39 @@ static int prepare_namespace(struct run *run)
 	return 0;
 }
 
+static void tick(void *userdata, pid_t main_pid)
+{
+	struct run *run = userdata;
+	uint64_t now_ns = clv_clock_ns();
+
+	if (run->watch)
+		run->watch->tick(run->watch->userdata, main_pid);
+	if (now_ns - run->guarded_ns < GUARD_EVERY_NS)
+		return;
+	run->guarded_ns = now_ns;
+	clv_guard_look(&run->guard);
+}
+
 static int supervise(struct run *run, pid_t child)
 {
 	const struct clv_launch_watch *watch = run->watch;
-	struct clv_supervise_watch ticks;
+	struct clv_supervise_watch ticks = {
+		.every_ns = watch ? watch->every_ns : GUARD_EVERY_NS,
+		.tick = tick,
+		.userdata = run,
+		.outsider = &run->guard.outsider,
+	};
+	int r;
 
-	if (!watch || !run->lease)
+	if (!run->lease)
 		return clv_supervise(child);
-	watch->begin(watch->userdata, run->lease);
-	ticks = (struct clv_supervise_watch){
-		watch->every_ns, watch->tick, watch->userdata};
-	return clv_supervise_watched(child, &ticks);
+	clv_guard_begin(&run->guard, run->settings, run->socket_path);
+	if (watch)
+		watch->begin(watch->userdata, run->lease);
+	r = watch || run->guard.is_needed ? clv_supervise_watched(child, &ticks)
+					  : clv_supervise(child);
+	clv_guard_end(&run->guard);
+	return r;
 }
 
 /* What a lease has whole is held by being that: by the partition, or by admission. */

@@ -41,17 +41,25 @@ void clv_supervise_restore(const sigset_t *old)
 	sigprocmask(SIG_SETMASK, old, NULL);
 }
 
-/* What is left of the tree once its first process has gone: our children now. */
-static void signal_adopted(int number)
+/* What is left of the tree once its first process has gone: our children now, but for the
+ * one that is none of it.  Returns how many there are; number 0: only counts. */
+static unsigned int signal_adopted(int number, pid_t outsider)
 {
 	FILE *children = fopen("/proc/thread-self/children", "re");
+	unsigned int n = 0;
 	int pid;
 
 	if (!children)
-		return;
-	while (fscanf(children, "%d", &pid) == 1)
-		kill(pid, number);
+		return 1;
+	while (fscanf(children, "%d", &pid) == 1) {
+		if (pid == outsider)
+			continue;
+		n++;
+		if (number != 0)
+			kill(pid, number);
+	}
 	fclose(children);
+	return n;
 }
 
 /* Stops as the default action would, and comes back when continued. */
@@ -66,7 +74,8 @@ static void stop_self(int number)
 	sigprocmask(SIG_BLOCK, &one, NULL);
 }
 
-static void handle(const siginfo_t *info, pid_t main_pid, bool is_main_alive)
+static void handle(
+	const siginfo_t *info, pid_t main_pid, bool is_main_alive, pid_t outsider)
 {
 	int number = info->si_signo;
 
@@ -78,20 +87,20 @@ static void handle(const siginfo_t *info, pid_t main_pid, bool is_main_alive)
 	if (is_sent && is_main_alive)
 		kill(main_pid, number);
 	else if (is_sent)
-		signal_adopted(number);
+		signal_adopted(number, outsider);
 	if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
 		stop_self(number);
 }
 
-/* Returns whether any child is left. */
-static bool reap(pid_t main_pid, int *main_status, bool *is_main_alive)
+/* Returns whether any child of the tree is left. */
+static bool reap(pid_t main_pid, int *main_status, bool *is_main_alive, pid_t outsider)
 {
 	for (;;) {
 		int status;
 		pid_t pid = waitpid(-1, &status, WNOHANG);
 
 		if (pid == 0)
-			return true;
+			return outsider == 0 || signal_adopted(0, outsider) > 0;
 		if (pid < 0 && errno == EINTR)
 			continue;
 		if (pid < 0)
@@ -124,20 +133,22 @@ int clv_supervise_watched(pid_t main_pid, const struct clv_supervise_watch *watc
 {
 	uint64_t next_ns = watch ? clv_clock_ns() + watch->every_ns : UINT64_MAX;
 	bool is_main_alive = true;
+	pid_t outsider = 0;
 	int status = 0;
 	sigset_t wanted;
 
 	sigfillset(&wanted);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(never_forwarded); i++)
 		sigdelset(&wanted, never_forwarded[i]);
-	while (reap(main_pid, &status, &is_main_alive)) {
+	while (reap(main_pid, &status, &is_main_alive, outsider)) {
 		siginfo_t info;
 
 		if (wait_for_signal(&wanted, &info, next_ns) > 0)
-			handle(&info, main_pid, is_main_alive);
+			handle(&info, main_pid, is_main_alive, outsider);
 		if (!watch || clv_clock_ns() < next_ns)
 			continue;
 		watch->tick(watch->userdata, main_pid);
+		outsider = watch->outsider ? *watch->outsider : 0;
 		next_ns = clv_clock_ns() + watch->every_ns;
 	}
 

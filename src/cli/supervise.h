@@ -23,5 +23,8 @@ struct clv_supervise_watch {
 	uint64_t every_ns;
 	void (*tick)(void *userdata, pid_t main_pid);
 	void *userdata;
+	/* A child that is no part of the tree, as tick says it; 0: none is.  It is
+	 * neither waited for nor signalled. */
+	const pid_t *outsider;
 };
 int clv_supervise_watched(pid_t main_pid, const struct clv_supervise_watch *watch);

@@ -83,6 +83,11 @@ static void cell_temperature(const json_t *row, char ret[CLV_CELL_MAX])
 			clv_json_number(row, "temperature_celsius"));
 }
 
+static void cell_debt(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	clv_cell_debt(clv_json_number(row, "debt_seconds"), ret);
+}
+
 static const struct clv_column columns[] = {
 	/* clang-format off */
 	/* header         cell                  right  trunc  rank rare   key */
@@ -99,6 +104,7 @@ static const struct clv_column columns[] = {
 	{ "STATE",        cell_state,           false, false, 0,   true,  NULL },
 	{ "POWER",        cell_power,           true,  false, 4,   true,  NULL },
 	{ "TEMP",         cell_temperature,     true,  false, 4,   true,  NULL },
+	{ "DEBT",         cell_debt,            true,  false, 5,   true,  NULL },
 	{ "BY",           cell_executor,        false, false, 5,   false, NULL },
 	/* clang-format on */
 };

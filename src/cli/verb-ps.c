@@ -154,6 +154,11 @@ static void cell_note(const json_t *row, char ret[CLV_CELL_MAX])
 	}
 }
 
+static void cell_debt(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	clv_cell_debt(clv_json_number(row, "tenant_debt_seconds"), ret);
+}
+
 static const struct clv_column columns[] = {
 	/* clang-format off */
 	/* header    cell              right  trunc  rank rare */
@@ -170,6 +175,7 @@ static const struct clv_column columns[] = {
 	{ "CLASS",   cell_class,       false, false, 4 },
 	{ "PROCS",   cell_processes,   true,  false, 2 },
 	{ "AGE",     cell_age,         true,  false, 4 },
+	{ "DEBT",    cell_debt,        true,  false, 5, true },
 	{ "NOTE",    cell_note,        false, true,  1, true },
 	{ "COMMAND", cell_command,     false, true,  3 },
 	/* clang-format on */

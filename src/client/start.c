@@ -2,7 +2,8 @@
 /* Starts the user's own agent on demand.  A lock in the runtime folder makes two commands
  * that are started together start one agent.  The agent leaves the caller's session and
  * process tree (double fork, setsid), so that neither Ctrl-C nor the end of the terminal
- * touches it.  It is not restarted here: it ends when idle and comes back on demand. */
+ * touches it.  It is not restarted here: it ends when idle and comes back on demand, and
+ * while programs run in its leases cleave run looks after it (cli/guard.c). */
 #include "client/start.h"
 
 #include "base/cleanup.h"

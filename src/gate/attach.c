@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/socket.h"
+#include "gate/heartbeat.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -196,6 +197,7 @@ static int attach(uint32_t api, const struct clv_view *old, struct clv_view **re
 	struct clv_attach_reply reply = {0};
 	_cleanup_free_ struct clv_view *view = calloc(1, sizeof(*view));
 	int fds[CLV_ATTACH_FDS];
+	uint64_t asked_ns;
 	char path[4096];
 	int fd, r;
 
@@ -205,6 +207,7 @@ static int attach(uint32_t api, const struct clv_view *old, struct clv_view **re
 	fd = clv_socket_connect(path, SOCK_SEQPACKET, ATTACH_TIMEOUT_MS, err);
 	if (fd < 0)
 		return fd;
+	asked_ns = clv_clock_ns();
 	r = exchange(fd, api, old, &reply, fds, err);
 	if (r < 0) {
 		close(fd);
@@ -213,6 +216,7 @@ static int attach(uint32_t api, const struct clv_view *old, struct clv_view **re
 	r = build_view(view, &reply, fd, fds, err);
 	if (r < 0)
 		return r;
+	clv_heartbeat_set_clock(view, asked_ns);
 
 	*ret = CLV_TAKE(view);
 	return 0;

@@ -9,9 +9,9 @@
 
 #include <errno.h>
 
-/* A thread in line looks this often whether the agent lives.  Each look takes time from a
- * device that is a processor. */
-#define WAIT_NS (50 * CLV_NS_PER_MS)
+/* A thread in line looks this often whether the agent lives: twice within what
+ * heartbeat.c waits for it.  Each look takes time from a device that is a processor. */
+#define WAIT_NS (25 * CLV_NS_PER_MS)
 #define WAIT_BESIDE_CALLBACK_NS (10 * CLV_NS_PER_MS)
 /* And this often it rings again, should a ring ever be lost. */
 #define RING_AGAIN_NS (1 * CLV_NS_PER_S)
@@ -32,11 +32,14 @@
 #define STALL_COMMANDS_MAX 50
 #define STALL_CLOSED_NS (100 * CLV_NS_PER_MS)
 
-static bool is_open(const struct clv_control_page *control, enum clv_phase phase)
+/* Of an agent that is silent nothing can be waited for. */
+static bool is_open(const struct clv_view *view, enum clv_phase phase)
 {
-	if (phase == CLV_PHASE_GRANTED)
-		return clv_clock_ns() < atomic_load(&control->deadline_ns);
-	return phase != CLV_PHASE_CLOSED;
+	if (phase == CLV_PHASE_GRANTED &&
+		clv_agent_clock_ns(view) < atomic_load(&view->control->deadline_ns))
+		return true;
+	return phase == CLV_PHASE_OPEN || phase == CLV_PHASE_SHARED ||
+	       clv_heartbeat_is_silent(view);
 }
 
 /* What is left of the queue's work, by estimate: packed as the work is. */
@@ -66,16 +69,19 @@ static bool are_too_many_busy(uint64_t all_flight)
  * work a further one waits for any of them.  In a granted turn only what will start
  * before the deadline may join, so that a queue overruns a turn by part of one command.
  * Unknown commands (estimate 0) go one at a time while somebody else may be waiting. */
-static bool fits(const struct clv_control_page *control, enum clv_phase phase,
-	uint64_t all_flight, uint64_t flight, uint64_t estimate_ns)
+static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all_flight,
+	uint64_t flight, uint64_t estimate_ns)
 {
+	const struct clv_control_page *control = view->control;
+
 	if (phase == CLV_PHASE_OPEN || atomic_load(&control->is_preemptible))
 		return CLV_FLIGHT_COUNT(flight) < FREE_DEPTH ||
 		       clv_flight_has_room(control, flight);
 	if (CLV_FLIGHT_COUNT(flight) == 0)
 		return !are_too_many_busy(all_flight);
-	if (phase == CLV_PHASE_GRANTED && clv_clock_ns() + CLV_FLIGHT_NS(flight) >=
-						  atomic_load(&control->deadline_ns))
+	if (phase == CLV_PHASE_GRANTED &&
+		clv_agent_clock_ns(view) + CLV_FLIGHT_NS(flight) >=
+			atomic_load(&control->deadline_ns))
 		return false;
 	if (CLV_FLIGHT_COUNT(flight) < atomic_load(&control->window_commands))
 		return true;
@@ -92,14 +98,15 @@ static bool try_enter(
 
 	atomic_fetch_add(&view->slot->entered, 1);
 	phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
-	if (is_open(view->control, phase)) {
+	if (is_open(view, phase)) {
 		flight = atomic_fetch_add(&clv_gate.flight, packed);
 		if (CLV_FLIGHT_COUNT(flight) == 0) {
-			atomic_store(&view->slot->busy_since_ns, clv_clock_ns());
+			atomic_store(
+				&view->slot->busy_since_ns, clv_agent_clock_ns(view));
 			clv_grace_came_back();
 		}
 		if (!(flight & CLV_FLIGHT_MAX_IN_FLIGHT) &&
-			fits(view->control, phase, flight, backlog ? left_of(backlog) : 0,
+			fits(view, phase, flight, backlog ? left_of(backlog) : 0,
 				CLV_FLIGHT_NS(packed)))
 			return true;
 		atomic_fetch_sub(&clv_gate.flight, packed);
@@ -112,7 +119,7 @@ static void enter_unasked(struct clv_view *view, uint64_t packed)
 {
 	atomic_fetch_add(&view->slot->entered, CLV_FLIGHT_COUNT(packed));
 	if (CLV_FLIGHT_COUNT(atomic_fetch_add(&clv_gate.flight, packed)) == 0)
-		atomic_store(&view->slot->busy_since_ns, clv_clock_ns());
+		atomic_store(&view->slot->busy_since_ns, clv_agent_clock_ns(view));
 }
 
 /* Work that no turn was asked for, in a closed gate: the arbiter is told, once a turn,
@@ -152,6 +159,7 @@ void clv_line_begin(struct clv_line *line)
 		.began_ns = clv_clock_ns(),
 		.saved_errno = errno,
 	};
+	clv_heartbeat_look(&line->heartbeat, clv_gate_peek());
 }
 
 /* In line for a turn, or not: told once for each change, before the bell rings. */
@@ -218,9 +226,10 @@ static bool is_hopeless(struct clv_line *line)
  * looks at a word of memory until another kernel, or the program, has written it.  No
  * call tells of such a wait; that nothing was complete for far longer than expected does.
  * since_ns: the last time that something was. */
-static bool is_stalled(uint64_t flight, uint64_t since_ns, uint64_t more_ns)
+static bool is_stalled(
+	uint64_t flight, uint64_t now_ns, uint64_t since_ns, uint64_t more_ns)
 {
-	uint64_t now_ns = clv_clock_ns(), n = CLV_FLIGHT_COUNT(flight);
+	uint64_t n = CLV_FLIGHT_COUNT(flight);
 
 	if (n > STALL_COMMANDS_MAX)
 		n = STALL_COMMANDS_MAX;
@@ -235,8 +244,9 @@ static bool is_queue_stalled(
 	uint64_t flight = clv_backlog_in_flight(backlog);
 
 	if (CLV_FLIGHT_COUNT(flight) > 0)
-		return is_stalled(flight, atomic_load(&backlog->progress_ns), 0);
-	return is_stalled(atomic_load(&clv_gate.flight),
+		return is_stalled(
+			flight, clv_clock_ns(), atomic_load(&backlog->progress_ns), 0);
+	return is_stalled(atomic_load(&clv_gate.flight), clv_agent_clock_ns(view),
 		atomic_load(&view->slot->busy_since_ns), 0);
 }
 
@@ -245,7 +255,7 @@ static bool is_queue_stalled(
 static bool is_lease_stalled(const struct clv_view *view)
 {
 	return !atomic_load(&view->control->is_preemptible) &&
-	       is_stalled(atomic_load(&clv_gate.flight),
+	       is_stalled(atomic_load(&clv_gate.flight), clv_agent_clock_ns(view),
 		       atomic_load(&view->slot->busy_since_ns), STALL_CLOSED_NS);
 }
 
@@ -283,6 +293,10 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 		clv_futex_wait(&view->control->phase, word,
 			atomic_load(&clv_gate.n_in_callback) > 0 ? WAIT_BESIDE_CALLBACK_NS
 								 : WAIT_NS);
+		if (clv_heartbeat_look(&line->heartbeat, view)) {
+			clv_attach_ring(view);
+			return true;
+		}
 		if (atomic_load(&view->control->phase) != word ||
 			clv_gate_peek() != view || clv_gate_agent_is_dead(view))
 			return true;
@@ -299,7 +313,7 @@ bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog)
 		stand(line, false);
 		line->slot = view->slot;
 	}
-	if (is_open(view->control, CLV_PHASE_OF(word))) {
+	if (is_open(view, CLV_PHASE_OF(word))) {
 		stand(line, false);
 		if (is_hopeless(line) ||
 			(!line->is_patient && is_queue_stalled(view, backlog)))
@@ -377,7 +391,7 @@ void clv_flight_leave(uint64_t packed)
 	if (!view)
 		return;
 	/* Not only when the last one is in: a deep queue never gets there. */
-	now_ns = clv_clock_ns();
+	now_ns = clv_agent_clock_ns(view);
 	since_ns = atomic_exchange(&view->slot->busy_since_ns, now_ns);
 	if (now_ns > since_ns)
 		atomic_fetch_add(&view->slot->busy_ns, now_ns - since_ns);

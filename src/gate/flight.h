@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "gate/heartbeat.h"
 #include "gate/state.h"
 
 /* The hot part of a submission, inline: two locked additions and a few loads while the
@@ -61,7 +62,8 @@ CLV_HOT bool clv_flight_quick_enter(struct clv_view *view, uint64_t packed)
 	if (CLV_LIKELY(phase - CLV_PHASE_OPEN <= CLV_PHASE_SHARED - CLV_PHASE_OPEN)) {
 		flight = atomic_fetch_add(&clv_gate.flight, packed);
 		if (CLV_UNLIKELY(flight == 0))
-			atomic_store(&view->slot->busy_since_ns, clv_clock_ns());
+			atomic_store(
+				&view->slot->busy_since_ns, clv_agent_clock_ns(view));
 		if (CLV_LIKELY(clv_flight_has_room(control, flight)))
 			return true;
 		atomic_fetch_sub(&clv_gate.flight, packed);
@@ -94,6 +96,7 @@ struct clv_line {
 	struct clv_slot *slot;
 	uint64_t began_ns;
 	uint64_t flight_seen, flight_since_ns;
+	struct clv_heartbeat heartbeat;
 	int saved_errno;
 	bool is_in_line;
 	bool is_patient; /* it never gives up */

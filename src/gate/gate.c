@@ -52,15 +52,35 @@ uint32_t clv_ledger_epoch(void)
 	return atomic_load_explicit(&clv_forkless->epoch, memory_order_relaxed);
 }
 
+/* Those with open descriptors, as far as this memory knows: a child has its parent's. */
+static struct {
+	_Atomic(struct clv_view *) present, retired;
+} views;
+
+/* The child has no page of its parent's, and gets descriptors of its own. */
+static void close_inherited(void)
+{
+	struct clv_view *present = atomic_exchange(&views.present, NULL);
+	struct clv_view *retired = atomic_exchange(&views.retired, NULL);
+
+	if (present)
+		clv_attach_close(present);
+	if (retired)
+		clv_attach_close(retired);
+}
+
 static void settle(void)
 {
 	struct clv_view *view = NULL;
 	enum clv_attachment outcome;
 
-	if (atomic_load(&last_epoch) > 0)
+	if (atomic_load(&last_epoch) > 0) {
 		clv_gate_forget_parent();
+		close_inherited();
+	}
 	atomic_store(&clv_forkless->epoch, atomic_fetch_add(&last_epoch, 1) + 1);
 	outcome = clv_attach(clv_gate.api->attach_api, NULL, false, &view);
+	atomic_store(&views.present, view);
 	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
 	atomic_store(&clv_forkless->settled, 1 + (uint32_t)outcome);
 }
@@ -95,6 +115,24 @@ static void move(_Atomic uint64_t *from, _Atomic uint64_t *to)
 	atomic_fetch_add(to, atomic_exchange(from, 0));
 }
 
+static bool has_same_page(const struct clv_view *a, const struct clv_view *b)
+{
+	return a->report_device == b->report_device && a->report_inode == b->report_inode;
+}
+
+/* What is done is taken first and given last: what happens in between seems to be in
+ * flight until the next move, and nothing that is in flight is ever missed. */
+static void move_all(const struct clv_view *old, struct clv_view *view)
+{
+	uint64_t done = atomic_exchange(&old->slot->done, 0);
+
+	move(&old->slot->entered, &view->slot->entered);
+	atomic_fetch_add(&view->slot->done, done);
+	move(&old->slot->memory_bytes, &view->slot->memory_bytes);
+	if (old->spilled_bytes && view->spilled_bytes)
+		move(old->spilled_bytes, view->spilled_bytes);
+}
+
 /* The new slot mostly is the old one, in the same page.  If the page's descriptor was
  * lost, this process's own numbers go over to the new page: as differences, since other
  * threads go on counting, some for a moment still in the old slot. */
@@ -102,30 +140,32 @@ static void carry_over(const struct clv_view *old, struct clv_view *view)
 {
 	struct timespec pause = {.tv_nsec = CARRY_OVER_PAUSE_NS};
 
-	if (old->report_device == view->report_device &&
-		old->report_inode == view->report_inode &&
-		old->slot_index == view->slot_index)
+	if (has_same_page(old, view) && old->slot_index == view->slot_index)
 		return;
-	for (int i = 0; i < 2; i++) {
-		if (i > 0)
-			nanosleep(&pause, NULL);
-		move(&old->slot->memory_bytes, &view->slot->memory_bytes);
-		if (old->spilled_bytes && view->spilled_bytes)
-			move(old->spilled_bytes, view->spilled_bytes);
-		move(&old->slot->entered, &view->slot->entered);
-		move(&old->slot->done, &view->slot->done);
-	}
+	move_all(old, view);
+	nanosleep(&pause, NULL);
+	move_all(old, view);
+}
+
+/* A thread may be kept from running just before it counts itself in, in the view that it
+ * looked up, and out again in the next: else that command were missing for ever.  An old
+ * slot of the same page may be another process's by now. */
+void clv_gate_carry_leftovers(void)
+{
+	struct clv_view *old = atomic_load(&views.retired), *view = clv_gate_peek();
+
+	if (old && view && !has_same_page(old, view))
+		move_all(old, view);
 }
 
 /* Another thread may be about to ring with the old view, so its descriptors stay open for
  * one more generation. */
 static void retire(struct clv_view *old)
 {
-	static struct clv_view *last;
+	struct clv_view *last = atomic_exchange(&views.retired, old);
 
 	if (last)
 		clv_attach_close(last);
-	last = old;
 }
 
 static bool replace_view(struct clv_view *old)
@@ -134,6 +174,7 @@ static bool replace_view(struct clv_view *old)
 
 	if (clv_attach(clv_gate.api->attach_api, old, true, &view) != CLV_ATTACHED)
 		return false;
+	atomic_store(&views.present, view);
 	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
 	atomic_store(&clv_gate.rung_for, 0);
 	clv_sm_tell_again(old, view);

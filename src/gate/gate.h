@@ -24,6 +24,9 @@ struct clv_view {
 	struct clv_slot *slot;
 	_Atomic uint64_t
 		*spilled_bytes; /* of this process; NULL: an older agent's page */
+	/* This process's clock less the agent's, and the heartbeat that was the last
+	 * before the agent fell silent, 0: none: gate/heartbeat.h. */
+	_Atomic uint64_t clock_ahead_ns, silent_beat_ns;
 	uint32_t slot_index;
 	int socket_fd;
 	int report_fd;

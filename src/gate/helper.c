@@ -149,6 +149,7 @@ static void look_after_view(struct clv_view *view)
 	if (now_ns - last_look_ns < IDLE_POLL_NS)
 		return;
 	last_look_ns = now_ns;
+	clv_gate_carry_leftovers();
 	if (!clv_attach_is_intact(view))
 		clv_gate_seek_agent(view);
 }
@@ -170,6 +171,7 @@ static void *run(void *userdata)
 			look_after_view(clv_gate_peek());
 			continue;
 		}
+		clv_gate_carry_leftovers();
 		view = clv_gate_peek();
 		call = atomic_load(&view->control->helper_call);
 		phase_word = atomic_load(&view->control->phase);

@@ -54,6 +54,9 @@ bool clv_helper_spawn(void *(*function)(void *));
 /* In a child: no helper, nothing in flight. */
 void clv_gate_forget_parent(void);
 
+/* Now and then: what threads counted in the view before this one. */
+void clv_gate_carry_leftovers(void);
+
 /* Tells the arbiter when this process has just drained (closed) or fallen idle (granted).
  */
 void clv_flight_report_idle(struct clv_view *view, bool after_grace);

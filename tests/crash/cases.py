@@ -6,6 +6,7 @@ usage: cases.py --build BUILD [--pocl] [CASE...]"""
 import argparse
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -223,6 +224,18 @@ def case_closefrom_without_agent(case):
     case.end()
 
 
+def case_forked_chain(case):
+    """A child has descriptors of its own, and not its parents' beside them."""
+    chain = os.path.join(case.world.build, "tests/crash/crash-chain")
+    done = subprocess.run(
+        [case.world.cleave, "run", "--share", "0.1", "--", chain, "12"], timeout=60,
+        env=case.world.env, capture_output=True, text=True, check=False)
+    counts = [int(line) for line in done.stdout.split()]
+    expect(done.returncode == 0 and len(counts) == 12, done.returncode, counts, done.stderr)
+    expect(len(set(counts)) == 1, "descriptors of the generations:", counts)
+    case.neighbour_is_well()
+
+
 def case_alone(case):
     """A busy process that has the device to itself finds the next agent as well."""
     account = case.neighbour.account
@@ -314,25 +327,25 @@ def case_stopped_tenant(case):
 # device does.
 ON_POCL_ONLY = {"stopped-tenant"}
 
-CASES = {name[5:].replace("_", "-"): function
-         for name, function in globals().items() if name.startswith("case_")}
 
-
-def main():
+def main(module):
+    """Runs the module's cases, or those named."""
+    cases = {name[5:].replace("_", "-"): function
+             for name, function in module.items() if name.startswith("case_")}
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default="build")
     parser.add_argument("--pocl", action="store_true")
     parser.add_argument("case", nargs="*")
     arguments = parser.parse_args()
-    names = arguments.case or list(CASES)
+    names = arguments.case or list(cases)
     failures = 0
     print(f"1..{len(names)}")
     for number, name in enumerate(names, 1):
         case, begin = None, time.monotonic()
         try:
             case = Case(arguments.build,
-                        not arguments.pocl and name not in ON_POCL_ONLY)
-            CASES[name](case)
+                        not arguments.pocl and name not in module["ON_POCL_ONLY"])
+            cases[name](case)
             print(f"ok {number} - {name} # {time.monotonic() - begin:.1f} s", flush=True)
         except (Failure, OSError, KeyError) as failure:
             failures += 1
@@ -345,4 +358,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals()))

@@ -142,7 +142,7 @@ class Pages:
 class Tenant:
     """cleave run and the program in it."""
 
-    def __init__(self, world, name, share, memory, arguments=(), wrapper=()):
+    def __init__(self, world, name, share, memory, arguments=(), wrapper=(), prefix=()):
         self.world, self.name, self.share, self.memory = world, name, share, memory
         self.account = world.account(name)
         self.accounts = [self.account]
@@ -150,8 +150,8 @@ class Tenant:
         with open(self.error_path, "wb") as errors:
             self.process = subprocess.Popen(
                 [world.cleave, "run", "--share", str(share), "--memory", str(memory),
-                 "--name", name, *wrapper, "--", world.tenant, self.account.path,
-                 f"quota={memory}", *arguments],
+                 "--name", name, *wrapper, "--", *prefix, world.tenant,
+                 self.account.path, f"quota={memory}", *arguments],
                 env=world.env, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
         world.tenants.append(self)
 

@@ -18,6 +18,9 @@
 #define clv_flight_may_mark_tail OWN(clv_flight_may_mark_tail)
 #define clv_flight_wants_marker_now OWN(clv_flight_wants_marker_now)
 #define clv_flight_report_idle OWN(clv_flight_report_idle)
+#define clv_heartbeat_look OWN(clv_heartbeat_look)
+#define clv_heartbeat_is_silent OWN(clv_heartbeat_is_silent)
+#define clv_heartbeat_set_clock OWN(clv_heartbeat_set_clock)
 #define clv_grace_begin OWN(clv_grace_begin)
 #define clv_grace_came_back OWN(clv_grace_came_back)
 #define clv_grace_left_ns OWN(clv_grace_left_ns)
@@ -27,6 +30,7 @@
 #define clv_helper_wake OWN(clv_helper_wake)
 #define clv_gate_forget_parent OWN(clv_gate_forget_parent)
 #define clv_gate_view OWN(clv_gate_view)
+#define clv_gate_carry_leftovers OWN(clv_gate_carry_leftovers)
 #define clv_gate_seek_agent OWN(clv_gate_seek_agent)
 #define clv_gate_agent_is_dead OWN(clv_gate_agent_is_dead)
 #define clv_attach_ring OWN(clv_attach_ring)
@@ -47,6 +51,7 @@
 
 #include "gate/flight.c"
 #include "gate/grace.c"
+#include "gate/heartbeat.c"
 #include "gate/helper.c"
 #include "gate/ledger.c"
 
@@ -89,6 +94,10 @@ static struct {
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void clv_gate_seek_agent(struct clv_view *of)
+{
+}
+
+void clv_gate_carry_leftovers(void)
 {
 }
 

@@ -109,7 +109,7 @@ static int make_leases(struct clv_arbiter *arbiter)
 			.memory_bytes = QUOTA,
 			.class = CLV_CLASS_NORMAL};
 
-		if (clv_arbiter_add(arbiter, &share, -1, &leases[i], NULL) < 0)
+		if (clv_arbiter_add(arbiter, &share, "", -1, &leases[i], NULL) < 0)
 			return -1;
 	}
 	for (uint32_t i = 0; i < N_INSTANCES; i++) {

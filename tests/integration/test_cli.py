@@ -623,6 +623,25 @@ class OnDemand(StartedOnDemand, Sandbox):
         self.assertEqual(len(self.pids()), 1)
 
 
+    def test_agent_that_is_killed(self):
+        """Whoever stands in for a program has the next one started, and does not wait for
+        that one's end."""
+        with subprocess.Popen([Paths.cleave, "run", "--no-namespace", "-s.2", "cat"],
+                              env=self.env, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as run:
+            run.stdin.write(b"there\n")
+            run.stdin.flush()
+            self.assertEqual(run.stdout.readline(), b"there\n")
+            for n in (1, 2, 3):
+                self.assertTrue(wait_until(lambda: len(self.pids()) == n, 40))
+                # It answers, so it was seen.
+                self.assertTrue(wait_until(lambda: self.cleave("ps").returncode == 0, 40))
+                if n < 3:
+                    os.kill(self.pids()[-1], signal.SIGKILL)
+            run.stdin.close()
+            self.assertEqual(run.wait(60), 0)
+        self.assertTrue(is_alive(self.pids()[-1]))
+
     def test_agent_that_is_leaving(self):
         """One that was idle may go between two requests: then the next one is started."""
         self.env["DOUBLE_LEAVES"] = os.path.join(self.folder, "left")

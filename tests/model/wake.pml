@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a process and the arbiter wake each other (src/gate/flight.c and helper.c,
  * src/arbiter/turns.c): the phase word, the doorbell, the helper's futex.  No wait here
- * ever times out: the gate's waits of 50 ms and more are there for deaths alone, so whoever
+ * ever times out: the gate's waits of 25 ms and more are there for deaths alone, so whoever
  * is left waiting when nothing can move any more has missed a wake-up, and the search
  * reports an invalid end state.  One step is one access to what is shared; a futex wait
  * compares and blocks at once.

@@ -88,7 +88,7 @@ static struct clv_arbiter_lease *add(uint32_t class_of_object)
 	int fd = eventfd(0, 0);
 	uint32_t slot;
 
-	assert_int_equal(clv_arbiter_add(arbiter, &share, -1, &lease, &err), 0);
+	assert_int_equal(clv_arbiter_add(arbiter, &share, "", -1, &lease, &err), 0);
 	assert_int_equal(
 		clv_arbiter_open_slot(arbiter, lease, CLV_SLOTS, &slot, &err), 0);
 	if (class_of_object)

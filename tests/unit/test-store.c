@@ -355,6 +355,7 @@ static void test_one_at_a_time(void **state)
 static void test_earlier_schema(void **state)
 {
 	static const char *const before[] = {
+		"DROP TABLE debts",
 		"DROP TABLE holders",
 		"ALTER TABLE leases DROP COLUMN is_kept",
 		"ALTER TABLE leases DROP COLUMN admit",

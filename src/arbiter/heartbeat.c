@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arbiter/heartbeat.h"
+
+/* So late gates take the agent for stopped (gate/heartbeat.c). */
+#define ABSENT_NS (3 * CLV_HEARTBEAT_NS)
+
+void clv_heartbeat_publish(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (l->n_slots > 0)
+			atomic_store_explicit(&l->pages.control->heartbeat_ns, now_ns,
+				memory_order_release);
+	}
+}
+
+static bool is_anybody_waiting(const struct clv_arbiter *arbiter)
+{
+	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (l->n_waiting > 0)
+			return true;
+	}
+	return false;
+}
+
+uint64_t clv_heartbeat_due_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	const struct clv_arbiter_lease *holder = arbiter->holder;
+
+	if ((holder && !clv_lease_is_relaxed(holder)) || is_anybody_waiting(arbiter))
+		return now_ns + CLV_HEARTBEAT_NS;
+	return UINT64_MAX;
+}
+
+static void shift(uint64_t *time_ns, uint64_t by_ns)
+{
+	if (*time_ns > 0)
+		*time_ns += by_ns;
+}
+
+void clv_heartbeat_note_absence(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	uint64_t due_ns = arbiter->due_ns, absent_ns;
+
+	if (due_ns == 0 || due_ns == UINT64_MAX || now_ns < due_ns + ABSENT_NS)
+		return;
+	absent_ns = now_ns - due_ns;
+	arbiter->due_ns = now_ns;
+	shift(&arbiter->closing_since_ns, absent_ns);
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		shift(&l->charged_until_ns, absent_ns);
+		shift(&l->stray_since_ns, absent_ns);
+		shift(&l->idle_since_ns, absent_ns);
+		shift(&l->lingers_until_ns, absent_ns);
+	}
+}

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs whose clocks are not the agent's, and agents that are stopped: one case each,
+beside a neighbour, counted in completed kernels.
+
+usage: away.py --build BUILD [--pocl] [CASE...]"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from cases import Case, main
+from world import Failure, Tenant, expect, wait_until
+
+# Nobody waits so long but who waits for ever.
+PATIENCE_S = 40
+
+# The double's kernels take as long as the program's clock says.
+ON_POCL_ONLY = {"clock-stands", "clock-backwards"}
+
+
+def counts(case, *accounts, n_kernels=60):
+    """Each completes so many more, at whatever speed."""
+    before = [account.completed for account in accounts]
+    wait_until(lambda: all(a.completed > b + n_kernels for a, b in zip(accounts, before)),
+               PATIENCE_S, lambda: f"{n_kernels} kernels each: "
+               f"{[a.completed - b for a, b in zip(accounts, before)]} "
+               + case.subject.errors())
+
+
+def begin_with(case, prefix, options=("--cap", "0.5")):
+    case.subject = Tenant(case.world, "subject", 0.3, 64 << 20, ["kernel=1000", "seed=5"],
+                          options, prefix)
+    case.subject.wait_running(20)
+    return case.subject.account
+
+
+def works_with(case, prefix):
+    """Beside a neighbour, under a cap: all turns have deadlines."""
+    account = begin_with(case, prefix)
+    counts(case, account, case.neighbour.account)
+    last = case.restart_agent()
+    case.all_back(last, 5.0)
+    counts(case, account)
+    case.end()
+
+
+def in_time_namespace(case, seconds):
+    wrapper = ["unshare", "-T", "--monotonic", str(seconds)]
+    if os.geteuid() != 0:
+        wrapper = ["unshare", "-U", "-r", "-T", "--monotonic", str(seconds)]
+    tried = subprocess.run([*wrapper, "true"], capture_output=True, check=False)
+    if tried.returncode != 0:
+        print("# no time namespaces here:", tried.stderr.decode().strip())
+        return
+    works_with(case, wrapper)
+
+
+def case_clock_ahead(case):
+    in_time_namespace(case, 1000)
+
+
+def case_clock_behind(case):
+    in_time_namespace(case, -int(time.clock_gettime(time.CLOCK_MONOTONIC) / 2))
+
+
+def case_clock_a_little_off(case):
+    in_time_namespace(case, 1)
+
+
+def with_faketime(case, shift):
+    if not shutil.which("faketime"):
+        print("# faketime is not installed")
+        return
+    works_with(case, ["faketime", "-f", shift])
+
+
+def case_faketime_ahead(case):
+    with_faketime(case, "+1d")
+
+
+def case_faketime_behind(case):
+    with_faketime(case, "-20s")
+
+
+def case_faketime_slow(case):
+    with_faketime(case, "+0 x0.1")
+
+
+def case_faketime_quick(case):
+    with_faketime(case, "+0 x10")
+
+
+def at_rate(case, rate):
+    library = os.path.join(case.world.build, "tests/crash/libwrong-clock.so")
+    works_with(case, ["env", f"LD_PRELOAD={library}", f"CLEAVE_TEST_CLOCK_RATE={rate}"])
+
+
+def case_clock_stands(case):
+    at_rate(case, 0)
+
+
+def case_clock_backwards(case):
+    at_rate(case, -1)
+
+
+def case_clock_at_triple_rate(case):
+    at_rate(case, 3)
+
+
+def stop_agent(case):
+    """Until the kernel says that all its threads are."""
+    pid = case.world.agent.pid
+    os.kill(pid, signal.SIGSTOP)
+
+    def is_stopped():
+        states = []
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat", encoding="utf-8") as file:
+                states.append(file.read().rsplit(")", 1)[1].split()[0])
+        return all(state == "T" for state in states)
+    wait_until(is_stopped, 5, "the agent is stopped")
+
+
+def case_stopped_agent(case):
+    """Everybody goes on, quotas hold, and nobody pays for the time."""
+    account, neighbour = case.begin(), case.neighbour.account
+    for _ in range(3):
+        counts(case, account, neighbour, n_kernels=20)
+        before = {name: lease["held_seconds"] for name, lease in case.world.leases().items()}
+        refused = account.n_refused
+        stop_agent(case)
+        began = time.monotonic()
+        counts(case, account, neighbour)
+        wait_until(lambda: account.n_refused > refused, PATIENCE_S, "the quota holds")
+        time.sleep(max(0, 2.5 - (time.monotonic() - began)))
+        stopped_s = time.monotonic() - began
+        os.kill(case.world.agent.pid, signal.SIGCONT)
+        after = {name: lease["held_seconds"] for name, lease in case.world.leases().items()}
+        charged_s = sum(after.values()) - sum(before.values())
+        expect(charged_s < stopped_s / 2, f"{charged_s:.2f} s were charged of the "
+               f"{stopped_s:.2f} s in which the agent was stopped")
+        counts(case, account, neighbour)
+    case.end()
+
+
+def case_stopped_agent_beside_comer(case):
+    """Who began to wait when the agent was stopped already goes in as well."""
+    account, neighbour = case.begin(), case.neighbour.account
+    account.put("hold", 1)
+    wait_until(lambda: account.held, 5, "the subject is idle")
+    stop_agent(case)
+    account.put("hold", 0)
+    counts(case, account, neighbour)
+    os.kill(case.world.agent.pid, signal.SIGCONT)
+    counts(case, account, neighbour)
+    case.end()
+
+
+def case_stopped_agent_is_killed(case):
+    account, neighbour = case.begin(), case.neighbour.account
+    stop_agent(case)
+    counts(case, account, neighbour, n_kernels=20)
+    last_events = case.world.seen_event
+    case.world.kill_agent()
+    counts(case, account, neighbour, n_kernels=20)
+    case.world.start_agent()
+    case.all_back(last_events, 5.0)
+    counts(case, account, neighbour)
+    case.end()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(globals()))
+    except Failure as failure:
+        sys.exit(str(failure))

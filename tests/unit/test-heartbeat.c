@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The heartbeat on virtual clocks: what a gate makes of the agent's clock and of its
+ * silence, and what an arbiter makes of its own absence. */
+#include "arbiter/heartbeat.h"
+#include "base/cleanup.h"
+#include "gate/heartbeat.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define MS CLV_NS_PER_MS
+#define S CLV_NS_PER_S
+#define AGENT_AT_FIRST (5000 * S)
+
+/* The agent's clock, and by how much this process's is ahead of it. */
+static uint64_t agent_ns, ahead_ns;
+
+static int read_virtual(clockid_t clock, struct timespec *ret)
+{
+	uint64_t now_ns = agent_ns + ahead_ns;
+
+	ret->tv_sec = (time_t)(now_ns / S);
+	ret->tv_nsec = (long)(now_ns % S);
+	return 0;
+}
+
+static struct clv_control_page page;
+static struct clv_view view;
+static struct clv_heartbeat heartbeat;
+
+static int begin(void **state)
+{
+	agent_ns = AGENT_AT_FIRST;
+	ahead_ns = 0;
+	atomic_store(&page.heartbeat_ns, 0);
+	view = (struct clv_view){.control = &page};
+	heartbeat = (struct clv_heartbeat){0};
+	atomic_store(&clv_clock_read, read_virtual);
+	return 0;
+}
+
+static void beat(void)
+{
+	atomic_store(&page.heartbeat_ns, agent_ns);
+}
+
+static bool look_after(uint64_t ns)
+{
+	agent_ns += ns;
+	return clv_heartbeat_look(&heartbeat, &view);
+}
+
+static int64_t error_ns(void)
+{
+	return (int64_t)(clv_agent_clock_ns(&view) - agent_ns);
+}
+
+/* The agent is asked, answers after a while, and the answer takes as long. */
+static void attach(uint64_t takes_ns)
+{
+	uint64_t asked_ns = clv_clock_ns();
+
+	agent_ns += takes_ns;
+	beat();
+	agent_ns += takes_ns;
+	clv_heartbeat_set_clock(&view, asked_ns);
+}
+
+static void test_same_clock(void **state)
+{
+	attach(200 * MS);
+	assert_int_equal(error_ns(), 0);
+	for (unsigned i = 0; i < 1000; i++) {
+		uint64_t read_ns = agent_ns;
+
+		/* Between its reading the clock and its writing anything may happen. */
+		look_after(i * 7919 % 97 * MS);
+		if (i % 3 != 0)
+			atomic_store(&page.heartbeat_ns, read_ns);
+		look_after(i * 104729 % 89 * MS);
+		assert_int_equal(error_ns(), 0);
+	}
+}
+
+static void test_time_namespace(void **state)
+{
+	static const int64_t shifts_ns[] = {
+		1000 * (int64_t)S, -4000 * (int64_t)S, (int64_t)S, -(int64_t)S / 2};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(shifts_ns); i++) {
+		begin(NULL);
+		ahead_ns = (uint64_t)shifts_ns[i];
+		attach(2 * MS);
+		/* Behind: so long does the gate stay open for too long, at most. */
+		assert_in_range(-error_ns(), 0, 4 * MS);
+		look_after(0);
+		for (unsigned n = 0; n < 20; n++) {
+			agent_ns += 8 * MS;
+			beat();
+			look_after((n % 5 + 1) * MS / 10);
+		}
+		assert_in_range(-error_ns(), 0, MS / 10);
+	}
+}
+
+/* setns() in mid-life, and whatever else moves the clock. */
+static void test_jumps(void **state)
+{
+	static const int64_t jumps_ns[] = {300 * (int64_t)S, -700 * (int64_t)S};
+
+	attach(MS);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(jumps_ns); i++) {
+		look_after(MS);
+		ahead_ns += (uint64_t)jumps_ns[i];
+		for (unsigned n = 0; n < 3; n++) {
+			agent_ns += CLV_HEARTBEAT_NS;
+			beat();
+			look_after(MS);
+		}
+		assert_in_range(-error_ns(), 0, MS);
+	}
+}
+
+static void test_agent_that_says_not(void **state)
+{
+	ahead_ns = S;
+	clv_heartbeat_set_clock(&view, clv_clock_ns());
+	for (unsigned i = 0; i < 100; i++)
+		assert_false(look_after(S));
+	assert_int_equal(error_ns(), S);
+	assert_false(clv_heartbeat_is_silent(&view));
+}
+
+static void test_silence(void **state)
+{
+	uint64_t waited_ns = 0;
+
+	attach(MS);
+	look_after(0);
+	beat();
+	assert_false(look_after(25 * MS));
+	while (!look_after(25 * MS))
+		waited_ns += 25 * MS;
+	assert_true(waited_ns + 25 * MS <= 75 * MS);
+	assert_true(clv_heartbeat_is_silent(&view));
+	agent_ns += 3 * S;
+	assert_true(clv_heartbeat_is_silent(&view));
+	beat();
+	assert_false(clv_heartbeat_is_silent(&view));
+	assert_false(look_after(MS));
+	assert_int_equal(error_ns(), 0);
+}
+
+/* Which was itself kept from running for a long time, or looks very often. */
+static void test_late_and_restless_threads(void **state)
+{
+	attach(MS);
+	look_after(0);
+	assert_false(look_after(10 * S));
+	beat();
+	assert_false(look_after(10 * S));
+	for (uint64_t ns = 0; ns < 3 * CLV_HEARTBEAT_NS - MS; ns += MS)
+		assert_false(look_after(MS));
+	assert_false(clv_heartbeat_is_silent(&view));
+}
+
+/* The arbiter. -------------------------------------------------------------------------
+ */
+
+static const struct clv_share half = {
+	.compute_ppm = 500000, .memory_bytes = 1, .class = CLV_CLASS_NORMAL};
+
+struct device {
+	struct clv_arbiter arbiter;
+	struct clv_arbiter_lease *leases[2];
+};
+
+static void make(struct device *device)
+{
+	struct clv_policy_params params = {
+		.weight_ppm = half.compute_ppm, .class = half.class};
+	uint32_t slot;
+
+	*device = (struct device){.arbiter.config.drain_timeout_ns = S};
+	device->arbiter.epoll_fd = device->arbiter.kick_fd = -1;
+	pthread_mutex_init(&device->arbiter.lock, NULL);
+	device->arbiter.policy = clv_policy_new();
+	for (size_t i = 0; i < 2; i++) {
+		struct clv_arbiter_lease *lease = calloc(1, sizeof(*lease));
+
+		lease->share = half;
+		lease->drain_timeout_ns = S;
+		assert_true(clv_pages_init(&lease->pages, 1, -1, NULL) >= 0);
+		assert_int_equal(clv_policy_add(device->arbiter.policy, &params, agent_ns,
+					 &lease->policy_lease),
+			0);
+		lease->next = device->arbiter.leases;
+		device->arbiter.leases = device->leases[i] = lease;
+		assert_int_equal(clv_arbiter_open_slot(&device->arbiter, lease,
+					 UINT32_MAX, &slot, NULL),
+			0);
+	}
+}
+
+static void drop(struct device *device)
+{
+	for (size_t i = 0; i < 2; i++) {
+		clv_pages_done(&device->leases[i]->pages);
+		free(device->leases[i]);
+	}
+	clv_policy_free(device->arbiter.policy);
+	pthread_mutex_destroy(&device->arbiter.lock);
+}
+
+/* Both always want the device; who has it works to the end of its turn. */
+static uint64_t step(struct device *device)
+{
+	for (size_t i = 0; i < 2; i++) {
+		struct clv_arbiter_lease *lease = device->leases[i];
+		struct clv_slot *slot = &lease->pages.report->slots[0];
+		bool is_open = lease->phase != CLV_PHASE_CLOSED;
+
+		atomic_store(&slot->waiting, !is_open);
+		atomic_store(&slot->entered, atomic_load(&slot->done) + is_open);
+		if (!is_open)
+			atomic_store(&slot->done, atomic_load(&slot->entered));
+		lease->rung = true;
+	}
+	return clv_turns_step(&device->arbiter, agent_ns);
+}
+
+static void run_for(struct device *device, uint64_t ns)
+{
+	uint64_t end_ns = agent_ns + ns;
+
+	while (agent_ns < end_ns) {
+		uint64_t next_ns = step(device);
+
+		assert_true(next_ns <= agent_ns + CLV_HEARTBEAT_NS);
+		for (size_t i = 0; i < 2; i++)
+			assert_int_equal(
+				atomic_load(
+					&device->leases[i]->pages.control->heartbeat_ns),
+				agent_ns);
+		agent_ns = next_ns > agent_ns ? next_ns : agent_ns + MS;
+	}
+}
+
+static void test_absent_arbiter(void **state)
+{
+	struct device device;
+	uint64_t held_ns = 0, overdue = 0;
+	int64_t lag_ns;
+
+	make(&device);
+	run_for(&device, S);
+	for (int n = 0; n < 5; n++)
+		agent_ns += (uint64_t)(n + 1) * S, run_for(&device, S);
+	for (size_t i = 0; i < 2; i++) {
+		held_ns += device.leases[i]->account.held_ns;
+		overdue += device.leases[i]->account.overdue;
+		lag_ns = clv_policy_lag_ns(
+			device.arbiter.policy, device.leases[i]->policy_lease);
+		assert_true(lag_ns > -50 * (int64_t)MS && lag_ns < 50 * (int64_t)MS);
+	}
+	/* Of 21 seconds it was absent for 15. */
+	assert_in_range(held_ns, 5 * S, 7 * S);
+	assert_int_equal(overdue, 0);
+	drop(&device);
+}
+
+/* The agent's other thread may be the first to look. */
+static void test_absence_seen_by_sample(void **state)
+{
+	struct device device;
+	uint64_t before_ns, after_ns;
+
+	make(&device);
+	run_for(&device, S);
+	before_ns = device.leases[0]->account.held_ns + device.leases[1]->account.held_ns;
+	agent_ns += 5 * S;
+	clv_turns_charge(&device.arbiter, agent_ns);
+	after_ns = device.leases[0]->account.held_ns + device.leases[1]->account.held_ns;
+	assert_true(after_ns - before_ns <= CLV_HEARTBEAT_NS);
+	drop(&device);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_same_clock, begin),
+		cmocka_unit_test_setup(test_time_namespace, begin),
+		cmocka_unit_test_setup(test_jumps, begin),
+		cmocka_unit_test_setup(test_agent_that_says_not, begin),
+		cmocka_unit_test_setup(test_silence, begin),
+		cmocka_unit_test_setup(test_late_and_restless_threads, begin),
+		cmocka_unit_test_setup(test_absent_arbiter, begin),
+		cmocka_unit_test_setup(test_absence_seen_by_sample, begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

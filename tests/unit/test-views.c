@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process that changes from one agent's pages to the next's while its threads count:
+ * the test is the attach handshake, and the threads. */
+#include "gate/gate.c"
+
+#include "gate/queues.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define N_VIEWS 3
+
+struct clv_queue clv_no_queue;
+
+static struct clv_view all[N_VIEWS];
+static struct clv_slot slots[N_VIEWS];
+static unsigned n_attached, n_closed;
+
+enum clv_attachment clv_attach(
+	uint32_t api, const struct clv_view *old, bool quiet, struct clv_view **ret)
+{
+	unsigned i = n_attached++ % N_VIEWS;
+
+	slots[i] = (struct clv_slot){0};
+	all[i] = (struct clv_view){
+		.slot = &slots[i], .report_inode = i + 1, .report_device = 1};
+	*ret = &all[i];
+	return CLV_ATTACHED;
+}
+
+void clv_attach_close(const struct clv_view *view)
+{
+	n_closed++;
+}
+
+bool clv_attach_is_intact(const struct clv_view *view)
+{
+	return true;
+}
+
+void clv_helper_wake(void)
+{
+}
+
+bool clv_helper_spawn(void *(*function)(void *))
+{
+	return false;
+}
+
+void clv_sm_tell_again(const struct clv_view *old, struct clv_view *view)
+{
+}
+
+void clv_gate_forget_parent(void)
+{
+}
+
+void clv_profile_open(void)
+{
+}
+
+static const struct clv_gate_api api;
+
+static int begin(void **state)
+{
+	bool refused;
+
+	clv_gate.api = &api;
+	clv_forkless = &unattached;
+	unattached = (struct clv_forkless){0};
+	atomic_store(&last_epoch, 0);
+	atomic_store(&views.present, NULL);
+	atomic_store(&views.retired, NULL);
+	n_attached = n_closed = 0;
+	assert_non_null(clv_gate_view(&refused));
+	return 0;
+}
+
+static void assert_counts(const struct clv_view *view, uint64_t entered, uint64_t done)
+{
+	assert_int_equal(atomic_load(&view->slot->entered), entered);
+	assert_int_equal(atomic_load(&view->slot->done), done);
+}
+
+static void test_counts_go_over(void **state)
+{
+	struct clv_view *old = clv_gate_peek();
+
+	atomic_store(&old->slot->entered, 7);
+	atomic_store(&old->slot->done, 5);
+	atomic_store(&old->slot->memory_bytes, 4096);
+	assert_true(replace_view(old));
+	assert_counts(clv_gate_peek(), 7, 5);
+	assert_int_equal(atomic_load(&clv_gate_peek()->slot->memory_bytes), 4096);
+	assert_counts(old, 0, 0);
+}
+
+/* It looked the old view up and was then kept from running until all was moved. */
+static void test_late_thread(void **state)
+{
+	struct clv_view *old = clv_gate_peek(), *view;
+
+	assert_true(replace_view(old));
+	view = clv_gate_peek();
+	atomic_fetch_add(&old->slot->entered, 1);
+	clv_gate_carry_leftovers();
+	assert_counts(view, 1, 0);
+	atomic_fetch_add(&view->slot->done, 1);
+	clv_gate_carry_leftovers();
+	assert_counts(view, 1, 1);
+
+	/* And the other way round: it is out before the next look. */
+	atomic_fetch_add(&old->slot->entered, 1);
+	atomic_fetch_add(&view->slot->done, 1);
+	atomic_fetch_add(&old->slot->memory_bytes, 64);
+	clv_gate_carry_leftovers();
+	assert_counts(view, 2, 2);
+	assert_int_equal(atomic_load(&view->slot->memory_bytes), 64);
+}
+
+/* The agent gave its slot of a page that is used on to another process. */
+static void test_same_page(void **state)
+{
+	struct clv_view *old = clv_gate_peek();
+
+	assert_true(replace_view(old));
+	clv_gate_peek()->report_inode = old->report_inode;
+	clv_gate_peek()->slot_index = old->slot_index + 1;
+	atomic_fetch_add(&old->slot->entered, 1);
+	clv_gate_carry_leftovers();
+	assert_counts(clv_gate_peek(), 0, 0);
+	assert_counts(old, 1, 0);
+}
+
+/* What fork leaves: the page that is wiped, and all other memory as it was. */
+static void test_child_closes_its_parents(void **state)
+{
+	bool refused;
+
+	for (unsigned generation = 1; generation < 10; generation++) {
+		unattached = (struct clv_forkless){0};
+		assert_non_null(clv_gate_view(&refused));
+		assert_int_equal(n_attached - n_closed, 1);
+	}
+	/* And those that the parent kept for threads that might still ring. */
+	assert_true(replace_view(clv_gate_peek()));
+	assert_int_equal(n_attached - n_closed, 2);
+	unattached = (struct clv_forkless){0};
+	assert_non_null(clv_gate_view(&refused));
+	assert_int_equal(n_attached - n_closed, 1);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_counts_go_over, begin),
+		cmocka_unit_test_setup(test_late_thread, begin),
+		cmocka_unit_test_setup(test_same_page, begin),
+		cmocka_unit_test_setup(test_child_closes_its_parents, begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
