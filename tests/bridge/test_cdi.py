@@ -124,8 +124,8 @@ class Containers(container_cases.Cases, ContainerCase):
         self.reserve("chat", "--share", "0.3")
         self.describe()
         for image, words in ((self.image(), "no GNU C library"),
-                             (self.image(**{"lib64/libc.so.6": b"\0GLIBC_2.2.5\0GLIBC_2.31\0"}),
-                              "2.31")):
+                             (self.image(**{"lib64/libc.so.6": b"\0GLIBC_2.2.5\0GLIBC_2.27\0"}),
+                              "2.27")):
             answer = self.engine.run("true", devices=self.device("chat"), rootfs=image)
             self.assertNotEqual(answer.returncode, 0)
             self.assertIn(words, answer.stderr)
