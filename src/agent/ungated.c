@@ -148,19 +148,27 @@ static struct mapped read_mapped(pid_t pid)
 	return mapped;
 }
 
+/* What a process uses without a gate; and what it may: a gate that shows it no device is
+ * mapped and not attached too. */
+struct found {
+	uint32_t sure, unsure;
+};
+
 /* A program that looks for platforms has the driver mapped before it attaches, so that of
  * such APIs two looks in turn have to agree. */
-static uint32_t find_ungated(
+static struct found find_ungated(
 	const struct clv_ungated *ungated, struct clv_descendant *process)
 {
 	struct mapped mapped = read_mapped(process->id.pid);
-	uint32_t apis = mapped.drivers & ~mapped.gates & ~mapped.to_attach;
-	uint32_t doubts = mapped.drivers & mapped.to_attach, before = process->doubts;
+	uint32_t bare = mapped.drivers & ~mapped.gates;
+	uint32_t doubts = mapped.drivers & mapped.to_attach, again;
 
 	if (process->attached_s == ungated->now_s)
-		doubts &= ~mapped.gates;
+		doubts &= bare;
+	again = doubts & process->doubts;
 	process->doubts = doubts;
-	return apis | (doubts & before);
+	return (struct found){
+		.sure = bare & (again | ~mapped.to_attach), .unsure = again & ~bare};
 }
 
 /* A container's, a sandbox's or a chroot's: what lies over the machine's drivers there is
@@ -177,15 +185,25 @@ static const char *say_root(pid_t pid)
 	return ", in another root file system";
 }
 
+/* What has all of a device takes nothing from anybody. */
 static bool is_to_end(const struct clv_lease *lease)
 {
-	/* What has all of a device takes nothing from anybody. */
 	return lease->agent->settings->ungated == CLV_WATCH_END &&
 	       (lease->record.share.compute_ppm < CLV_PPM || lease->record.overcommit);
 }
 
-static void report(struct clv_lease *lease, pid_t pid, uint32_t apis)
+static const char *say_outcome(const struct clv_lease *lease, bool is_sure)
 {
+	if (!is_sure)
+		return ", unless its gate shows it no device";
+	return is_to_end(lease) ? ", and is ended" : "";
+}
+
+static void report(struct clv_lease *lease, pid_t pid, const struct found *found)
+{
+	uint32_t apis = (found->sure | found->unsure) & ~lease->truth.ungated;
+
+	lease->truth.ungated |= apis;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries); i++) {
 		uint32_t bit = bit_of(i);
 
@@ -195,27 +213,28 @@ static void report(struct clv_lease *lease, pid_t pid, uint32_t apis)
 		clv_events_emit(lease->agent, CLV_EVENT_UNGATED_API, lease,
 			"process %d uses %s%s, %s: it is not held to its share there%s",
 			(int)pid, libraries[i].api, say_root(pid),
-			libraries[i].gate ? "without its gate"
-					  : "for which there is no gate",
-			is_to_end(lease) ? ", and is ended" : "");
+			!libraries[i].gate      ? "for which there is no gate"
+			: (found->unsure & bit) ? "not attached"
+						: "without its gate",
+			say_outcome(lease, found->sure & bit));
 	}
 }
 
 static void look(struct clv_ungated *ungated, size_t at, struct clv_lease *lease)
 {
 	struct clv_descendant *process = &ungated->descendants.items[at];
-	uint32_t apis = find_ungated(ungated, process);
+	struct found found = find_ungated(ungated, process);
+	bool is_watched;
 
-	report(lease, process->id.pid, apis & ~lease->truth.ungated);
-	lease->truth.ungated |= apis;
-	if (apis && is_to_end(lease))
+	report(lease, process->id.pid, &found);
+	if (found.sure && is_to_end(lease))
 		clv_process_end(&process->id, clv_clock_ns(), &process->ended_ns);
-	if (process->due_s > ungated->now_s && !process->ended_ns && !process->doubts)
+	is_watched = process->interval_s == 0 || process->doubts || process->ended_ns;
+	if (process->due_s > ungated->now_s && !is_watched)
 		return;
-	process->interval_s =
-		process->interval_s == 0 || process->doubts || process->ended_ns ? FIRST_S
-		: process->interval_s < LAST_S ? 2 * process->interval_s
-					       : LAST_S;
+	process->interval_s = is_watched                     ? FIRST_S
+			      : process->interval_s < LAST_S ? 2 * process->interval_s
+							     : LAST_S;
 	process->due_s = ungated->now_s + process->interval_s;
 	clv_descendants_add_children(&ungated->descendants, at);
 }

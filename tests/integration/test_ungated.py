@@ -25,7 +25,7 @@ instance = ctypes.c_void_p()
 result = loader.vkCreateInstance(ctypes.byref(info), None, ctypes.byref(instance))
 time.sleep(600 if result == 0 else 0)
 """
-# Has the loader map the drivers, and stays; with --attach as a gate attaches.
+# Has the loader map the drivers, after so many seconds, and stays.
 OPENCL = """
 import ctypes, sys, time
 time.sleep(float(sys.argv[1]))
@@ -64,6 +64,10 @@ class OpenCL(Ungated):
         subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", gate], check=True)
         holder.do("spawn", command=["env", f"LD_PRELOAD={gate}", sys.executable, "-c", OPENCL, "0"])
         self.assertTrue(wait_until(lambda: self.uses(lease), 10), self.agent.log())
+        event, = self.agent.events("ungated_api")
+        self.assertTrue(event["message"].endswith(
+            "uses opencl, not attached: it is not held to its share there, unless its gate shows "
+            "it no device"), event)
 
     def test_a_grandchild_that_nobody_knows(self):
         """In a root of its own, and out of its parent's tree."""
