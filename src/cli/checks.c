@@ -312,14 +312,15 @@ static void ask_locks(struct clv_finding *ret)
 
 static void ask_namespace(struct clv_finding *ret)
 {
+	char remedy[sizeof(ret->remedy)];
 	struct clv_error err;
 
+	snprintf(remedy, sizeof(remedy), "%s, or run with --no-namespace",
+		clv_namespace_remedy());
 	if (clv_namespace_try(&err) == 0)
 		clv_finding_set(ret, CLV_VERDICT_OK, "", "a mount namespace can be made");
 	else
-		clv_finding_set(ret, CLV_VERDICT_WARN,
-			"allow user namespaces (user.max_user_namespaces, or the "
-			"container's profile), or run with --no-namespace",
+		clv_finding_set(ret, CLV_VERDICT_WARN, remedy,
 			"no mount namespace can be made (%s)", err.msg);
 }
 

@@ -326,6 +326,31 @@ class AgentTests:
         self.assertEqual(lines[2:2 + len(before)], before)
         self.assertEqual(sorted(os.listdir("/etc/OpenCL/vendors")), before)
 
+    def test_where_apparmor_keeps_namespaces(self):
+        """No AppArmor is needed to be told of it: nothing else says more than 'not permitted'."""
+        setting = os.path.join(self.folder, "restrict")
+        without = ["unshare", "--user", "--map-user=1000", "--keep-caps", "sh", "-c",
+                   "echo 0 >/proc/sys/user/max_user_namespaces && "
+                   "exec setpriv --inh-caps=-all --ambient-caps=-all \"$0\" \"$@\""]
+        if subprocess.run([*without, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no user namespace")
+        for value, words in (("1\n", "AppArmor lets only programs with a profile"),
+                             ("0\n", "user.max_user_namespaces")):
+            with open(setting, "w") as file:
+                file.write(value)
+            env = {**self.env, "CLEAVE_APPARMOR_SETTING": setting}
+            result = subprocess.run([*without, Paths.cleave, "run", "-s.1", "true"], env=env,
+                                    capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((result.returncode, result.stdout), (125, ""), result.stderr)
+            self.assertIn(words, result.stderr)
+            self.assertIn("or add --no-namespace\n", result.stderr)
+            result = subprocess.run([*without, Paths.cleave, "doctor", "-o", "json"], env=env,
+                                    capture_output=True, text=True, timeout=60, check=False)
+            found = next(each for each in json.loads(result.stdout)["items"]
+                         if each["check"] == "mount-namespace")
+            self.assertEqual(found["verdict"], "warning")
+            self.assertIn(words, found["remedy"])
+
     def test_chosen_vendors(self):
         if not self.isolation()[0]:
             self.skipTest("no mount namespace")
