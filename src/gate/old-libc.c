@@ -2,6 +2,8 @@
 /* Functions of glibc that are newer than the oldest that a gate is loaded beside, made of
  * older ones.  What is linked into a gate, src/base too, finds these first; nobody
  * outside sees them. */
+#include "gate/old-libc.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
