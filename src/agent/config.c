@@ -409,6 +409,12 @@ static int read_past_gate(struct clv_yaml_value value, void *into, struct clv_er
 		value, "no gate throttles what passes by it", into, err);
 }
 
+static int read_ungated(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	return read_without_throttle(
+		value, "what has no gate cannot be throttled", into, err);
+}
+
 static int read_duration(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	int r = clv_units_parse_duration(clv_yaml_text(value), into, err);
@@ -460,6 +466,7 @@ static const struct clv_yaml_field watch_fields[] = {
 	{"over-quota", read_policy, false, offsetof(struct clv_config, over_quota)},
 	{"no-lease", read_no_lease, false, offsetof(struct clv_config, no_lease)},
 	{"past-gate", read_past_gate, false, offsetof(struct clv_config, past_gate)},
+	{"ungated-api", read_ungated, false, offsetof(struct clv_config, ungated)},
 	{"tolerance", read_tolerance, false,
 		offsetof(struct clv_config, tolerance_bytes)},
 	{"grace", read_duration, false, offsetof(struct clv_config, grace_ns)},

@@ -71,7 +71,7 @@ struct clv_config {
 	bool allow_overcommit;
 	enum clv_executor_choice executor;
 	enum clv_debts_of debts_of;
-	enum clv_watch_policy over_quota, no_lease, past_gate;
+	enum clv_watch_policy over_quota, no_lease, past_gate, ungated;
 	uint64_t tolerance_bytes; /* of each process, that no call shows */
 	uint64_t grace_ns;        /* before anything is said or done */
 	uint64_t hang_ns;         /* that a lease may keep the device from others */

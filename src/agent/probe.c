@@ -53,6 +53,7 @@ int clv_probe_main(void)
 
 	/* The agent's gates and layers have no business here, and drivers print. */
 	unsetenv("OPENCL_LAYERS");
+	unsetenv("OCL_ICD_LAYERS");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(backends); i++)

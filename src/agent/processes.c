@@ -5,18 +5,22 @@
 #include "agent/processes.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+
+#define KILL_AFTER_NS (5 * CLV_NS_PER_S)
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -38,14 +42,17 @@ static int open_pidfd(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-int clv_process_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start_ticks)
+struct stat_file {
+	int parent;
+	uint64_t start_ticks, vm_bytes;
+};
+
+static int read_stat_file(pid_t pid, struct stat_file *ret)
 {
 	char path[64], text[1024];
 	_cleanup_close_ int fd = -1;
 	const char *after_name;
-	uint64_t start_ticks;
 	ssize_t length;
-	int parent;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -61,14 +68,32 @@ int clv_process_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start_ticks)
 	if (!after_name ||
 		sscanf(after_name + 1,
 			" %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
-			"%*d %*d %*d %" SCNu64,
-			&parent, &start_ticks) != 2)
+			"%*d %*d %*d %" SCNu64 " %" SCNu64,
+			&ret->parent, &ret->start_ticks, &ret->vm_bytes) != 3)
 		return -ESRCH;
+	return 0;
+}
 
+int clv_process_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start_ticks)
+{
+	struct stat_file file;
+
+	if (read_stat_file(pid, &file) < 0)
+		return -ESRCH;
 	if (ret_parent)
-		*ret_parent = parent;
+		*ret_parent = file.parent;
 	if (ret_start_ticks)
-		*ret_start_ticks = start_ticks;
+		*ret_start_ticks = file.start_ticks;
+	return 0;
+}
+
+int clv_process_size(const struct clv_process_id *id, uint64_t *ret_bytes)
+{
+	struct stat_file file;
+
+	if (read_stat_file(id->pid, &file) < 0 || file.start_ticks != id->start_ticks)
+		return -ESRCH;
+	*ret_bytes = file.vm_bytes;
 	return 0;
 }
 
@@ -135,6 +160,20 @@ int clv_process_open(const struct clv_process_id *id)
 		return -ESRCH;
 
 	return CLV_TAKE_FD(pidfd);
+}
+
+void clv_process_end(const struct clv_process_id *id, uint64_t now_ns, uint64_t *told_ns)
+{
+	_cleanup_close_ int pidfd = -1;
+	bool is_late = *told_ns > 0 && now_ns - *told_ns >= KILL_AFTER_NS;
+
+	if (id->start_ticks == 0 || (*told_ns > 0 && !is_late))
+		return;
+	pidfd = clv_process_open(id);
+	if (pidfd < 0)
+		return;
+	pidfd_send_signal(pidfd, is_late ? SIGKILL : SIGTERM, NULL, 0);
+	*told_ns = now_ns;
 }
 
 int clv_process_of_socket(

@@ -24,6 +24,9 @@ struct clv_peer {
 /* What /proc says.  Returns 0, or -ESRCH when there is no such process. */
 int clv_process_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start_ticks);
 
+/* How much address space it has, which grows when it maps a library.  -ESRCH. */
+int clv_process_size(const struct clv_process_id *id, uint64_t *ret_bytes);
+
 #define CLV_CGROUP_MAX 1024
 
 /* The path of its cgroup: version 2's, or where that is the root systemd's of version 1.
@@ -32,6 +35,10 @@ int clv_process_cgroup(const struct clv_process_id *id, char ret[CLV_CGROUP_MAX]
 
 /* A pidfd for exactly this process, or -ESRCH when it is gone. */
 int clv_process_open(const struct clv_process_id *id);
+
+/* SIGTERM, and SIGKILL where that was sent five seconds ago: *told_ns is when, and 0 at
+ * first.  Only to this process, never to one that got its number. */
+void clv_process_end(const struct clv_process_id *id, uint64_t now_ns, uint64_t *told_ns);
 
 /* Death is the pidfd becoming readable. */
 bool clv_process_is_dead(int pidfd);

@@ -13,14 +13,10 @@
 #include "base/clock.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#define KILL_AFTER_NS (5 * CLV_NS_PER_S)
 
 /* Whose it is. */
 
@@ -210,17 +206,7 @@ void clv_sightings_sum(const struct clv_sightings *sightings,
 
 void clv_sighting_end(struct clv_sighting *sighting, uint64_t now_ns)
 {
-	_cleanup_close_ int pidfd = -1;
-	bool is_late =
-		sighting->ended_ns > 0 && now_ns - sighting->ended_ns >= KILL_AFTER_NS;
-
-	if (sighting->id.start_ticks == 0 || (sighting->ended_ns > 0 && !is_late))
-		return;
-	pidfd = clv_process_open(&sighting->id);
-	if (pidfd < 0)
-		return;
-	syscall(SYS_pidfd_send_signal, pidfd, is_late ? SIGKILL : SIGTERM, NULL, 0);
-	sighting->ended_ns = now_ns;
+	clv_process_end(&sighting->id, now_ns, &sighting->ended_ns);
 }
 
 void clv_sightings_end(

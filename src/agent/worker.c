@@ -443,6 +443,7 @@ int clv_worker_main(void)
 
 	/* The agent's gates and layers have no business here, and drivers print. */
 	unsetenv("OPENCL_LAYERS");
+	unsetenv("OCL_ICD_LAYERS");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	while (w.answers && getline(&line, &room, stdin) > 0) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "cli/cover.h"
+#include "cli/loader.h"
 #include "cli/namespace.h"
 #include "cli/preloads.h"
 #include "cli/program.h"
@@ -112,37 +113,27 @@ static void try_library(const char *name, const char *symbol, struct library *re
 	close(fds[0]);
 }
 
-static bool file_mentions(const char *path, const char *text)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *bytes;
-	bool found;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size == 0)
-		return false;
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return false;
-	found = memmem(bytes, (size_t)st.st_size, text, strlen(text)) != NULL;
-	munmap(bytes, (size_t)st.st_size);
-	return found;
-}
-
 static void ask_loader(struct clv_finding *ret)
 {
-	static const char remedy[] =
-		"install an OpenCL loader with layers: ocl-icd-libopencl1 2.3.0 or later";
-	struct library loader;
+	static const char remedy[] = "install " CLV_LOADER_REMEDY;
+	struct clv_icd_loader loader;
+	struct library library;
+	char what[64];
 
-	try_library("libOpenCL.so.1", "clGetPlatformIDs", &loader);
-	if (!loader.is_open || !loader.has_symbol)
-		clv_finding_set(ret, CLV_VERDICT_FAIL, remedy, "%s", loader.path);
-	else if (!file_mentions(loader.path, "OPENCL_LAYERS"))
+	try_library(CLV_ICD_LOADER_SONAME, "clGetPlatformIDs", &library);
+	if (!library.is_open || !library.has_symbol ||
+		!clv_loader_read(library.path, &loader)) {
+		clv_finding_set(ret, CLV_VERDICT_FAIL, remedy, "%s", library.path);
+		return;
+	}
+	clv_icd_loader_describe(&loader, what, sizeof(what));
+	if (!loader.layers)
 		clv_finding_set(ret, CLV_VERDICT_FAIL, remedy,
-			"%s knows no layers, so no gate can be put in", loader.path);
+			"%s (%s) knows no layers, so no gate can be put in", library.path,
+			what);
 	else
-		clv_finding_set(ret, CLV_VERDICT_OK, "", "%s, with layers", loader.path);
+		clv_finding_set(ret, CLV_VERDICT_OK, "", "%s: %s, takes the gate by %s",
+			library.path, what, loader.layers);
 }
 
 static bool is_icd(const char *name)
@@ -312,14 +303,15 @@ static void ask_locks(struct clv_finding *ret)
 
 static void ask_namespace(struct clv_finding *ret)
 {
+	char remedy[sizeof(ret->remedy)];
 	struct clv_error err;
 
+	snprintf(remedy, sizeof(remedy), "%s, or run with --no-namespace",
+		clv_namespace_remedy());
 	if (clv_namespace_try(&err) == 0)
 		clv_finding_set(ret, CLV_VERDICT_OK, "", "a mount namespace can be made");
 	else
-		clv_finding_set(ret, CLV_VERDICT_WARN,
-			"allow user namespaces (user.max_user_namespaces, or the "
-			"container's profile), or run with --no-namespace",
+		clv_finding_set(ret, CLV_VERDICT_WARN, remedy,
 			"no mount namespace can be made (%s)", err.msg);
 }
 

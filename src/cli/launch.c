@@ -8,6 +8,7 @@
 #include "base/paths.h"
 #include "cli/cli.h"
 #include "cli/guard.h"
+#include "cli/loader.h"
 #include "cli/namespace.h"
 #include "cli/preloads.h"
 #include "cli/program.h"
@@ -191,6 +192,27 @@ static bool is_whole(const struct run *run)
 	       !settings->in;
 }
 
+/* Returns the exit code.  In a namespace such a loader finds no device. */
+static int check_loader(const struct run *run)
+{
+	const struct clv_settings *settings = run->settings;
+	char path[CLV_PATH_MAX], what[64];
+	struct clv_icd_loader loader;
+	bool is_open = settings->no_namespace && !is_whole(run) &&
+		       !clv_preload_of(json_object_get(run->lease, "devices"));
+
+	if (!run->lease || settings->allow_ungated ||
+		!clv_loader_find(run->program_path, path, &loader) || loader.layers)
+		return 0;
+	clv_icd_loader_describe(&loader, what, sizeof(what));
+	return clv_cli_fail(is_open ? CLV_EXIT_NOT_PERMITTED : 0,
+		"the OpenCL loader that '%.100s' meets, %.150s (%s), takes no layers, so "
+		"that %s: install " CLV_LOADER_REMEDY "%s",
+		run->program_path, path, what,
+		is_open ? "no gate would hold it" : "OpenCL finds no device in a share",
+		is_open ? ", or leave out --no-namespace" : "");
+}
+
 /* Returns the exit code. */
 static int run_program(struct run *run)
 {
@@ -251,6 +273,8 @@ int clv_launch(const struct clv_settings *settings, char **argv,
 		r = watch_signals(&run);
 	if (!r)
 		r = get_lease(&run);
+	if (!r)
+		r = check_loader(&run);
 	if (!r)
 		r = prepare_namespace(&run);
 	if (!r)

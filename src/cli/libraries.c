@@ -78,10 +78,9 @@ static void look_in_cache(const char *soname,
 	munmap(bytes, (size_t)st.st_size);
 }
 
-void clv_libraries_each(const char *soname,
+void clv_libraries_in(const char *list, const char *soname,
 	void (*found)(void *userdata, const char *path), void *userdata)
 {
-	const char *list = getenv("LD_LIBRARY_PATH");
 	char path[CLV_PATH_MAX];
 
 	while (list && *list) {
@@ -92,6 +91,14 @@ void clv_libraries_each(const char *soname,
 		found(userdata, path);
 		list += n + (list[n] != '\0');
 	}
+}
+
+void clv_libraries_each(const char *soname,
+	void (*found)(void *userdata, const char *path), void *userdata)
+{
+	char path[CLV_PATH_MAX];
+
+	clv_libraries_in(getenv("LD_LIBRARY_PATH"), soname, found, userdata);
 	look_in_cache(soname, found, userdata);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(folders); i++) {
 		snprintf(path, sizeof(path), "%s/%s", folders[i], soname);

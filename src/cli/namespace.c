@@ -24,6 +24,8 @@
 
 #define SYSTEM_VENDORS "/etc/OpenCL/vendors"
 #define ICD_NAME "cleave.icd"
+#define APPARMOR_SETTING "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+#define APPARMOR_PROFILE "/etc/apparmor.d/cleave"
 
 static_assert(CLV_NAMESPACE_PATH_MAX == CLV_PATH_MAX, "joined paths fit");
 
@@ -300,14 +302,37 @@ void clv_namespace_each(const struct clv_namespace *ns,
 	close_binds(&binds);
 }
 
+/* Ubuntu's, since 23.10: then a program needs a profile that allows it. */
+static bool does_apparmor_restrict(void)
+{
+	const char *chosen = getenv("CLEAVE_APPARMOR_SETTING"); /* for tests */
+	_cleanup_close_ int fd =
+		open(chosen ? chosen : APPARMOR_SETTING, O_RDONLY | O_CLOEXEC);
+	char first = '0';
+
+	return geteuid() != 0 && fd >= 0 && read(fd, &first, 1) == 1 && first != '0';
+}
+
+const char *clv_namespace_remedy(void)
+{
+	if (!does_apparmor_restrict())
+		return "allow user namespaces (user.max_user_namespaces, or the "
+		       "container's profile)";
+	if (access(APPARMOR_PROFILE, F_OK) == 0)
+		return "AppArmor lets only programs with a profile make user namespaces: "
+		       "as root run apparmor_parser -r " APPARMOR_PROFILE
+		       ", and start cleave by the path that the profile is for";
+	return "AppArmor lets only programs with a profile make user namespaces: install "
+	       "the package cleave, which has one, or as root set "
+	       "kernel.apparmor_restrict_unprivileged_userns to 0";
+}
+
 static int fail_namespace(const struct clv_error *why, struct clv_error *err)
 {
 	return clv_error_set(err, -EPERM,
-		"this system allows no mount namespace (%s), so that programs that drop "
-		"their environment cannot be held: allow user namespaces "
-		"(user.max_user_namespaces, or the container's profile), or add "
-		"--no-namespace",
-		why->msg);
+		"no mount namespace can be made (%.60s), to hold programs that drop "
+		"their environment: %s, or add --no-namespace",
+		why->msg, clv_namespace_remedy());
 }
 
 int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err)

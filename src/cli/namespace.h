@@ -44,5 +44,8 @@ void clv_namespace_each(const struct clv_namespace *ns,
 /* Whether the system would allow it; tried in a child process.  0 or -errno. */
 int clv_namespace_try(struct clv_error *err);
 
+/* What would make it work where the system does not allow it: a part of a sentence. */
+const char *clv_namespace_remedy(void);
+
 /* Removes what was made for it. */
 void clv_namespace_remove(struct clv_namespace *ns);

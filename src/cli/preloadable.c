@@ -23,6 +23,7 @@
 
 #define SCRIPT_BYTES 256   /* of the first line, as the kernel reads */
 #define INTERPRETERS_MAX 5 /* one after the other, as the kernel follows them */
+#define IS_MUSL "is made for another C library (musl)"
 
 static bool is_same_file(const struct stat *a, const char *path)
 {
@@ -82,6 +83,11 @@ static bool may_gain(int fd)
 
 /* What stands in the way; NULL: nothing does. */
 
+static bool is_musl(const struct clv_image *image)
+{
+	return strncmp(base_name(image->loader), "ld-musl-", 8) == 0;
+}
+
 static const char *obstacle_of_image(const struct clv_image *image, const struct stat *st)
 {
 	struct clv_image self;
@@ -92,18 +98,22 @@ static const char *obstacle_of_image(const struct clv_image *image, const struct
 		return "is for another processor or word size";
 	if (image->loader[0] == '\0')
 		return is_same_file(st, self.loader) ? NULL : "is linked statically";
+	if (is_musl(image))
+		return IS_MUSL;
 	if (strcmp(base_name(image->loader), base_name(self.loader)) != 0)
 		return "is made for another C library";
 	return NULL;
 }
 
-static const char *obstacle_of_file(int fd, const struct stat *st)
+static const char *obstacle_of_file(int fd, const struct stat *st, bool is_loaded)
 {
 	struct clv_image image;
 	const char *obstacle;
 
 	if (!clv_image_read(fd, &image))
 		return NULL;
+	if (is_loaded)
+		return is_musl(&image) ? IS_MUSL : NULL;
 	obstacle = obstacle_of_image(&image, st);
 	if (obstacle || !may_gain(fd))
 		return obstacle;
@@ -140,7 +150,7 @@ static int fail(
 		path, obstacle);
 }
 
-int clv_preloadable_check(const char *asked, struct clv_error *err)
+static int check(const char *asked, bool is_loaded, struct clv_error *err)
 {
 	char interpreter[SCRIPT_BYTES];
 	const char *path = asked;
@@ -155,10 +165,20 @@ int clv_preloadable_check(const char *asked, struct clv_error *err)
 		if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 			return 0;
 		if (!read_interpreter(fd, interpreter)) {
-			obstacle = obstacle_of_file(fd, &st);
+			obstacle = obstacle_of_file(fd, &st, is_loaded);
 			return obstacle ? fail(path, asked, obstacle, err) : 0;
 		}
 		path = interpreter;
 	}
 	return 0;
+}
+
+int clv_preloadable_check(const char *path, struct clv_error *err)
+{
+	return check(path, false, err);
+}
+
+int clv_preloadable_check_loaded(const char *path, struct clv_error *err)
+{
+	return check(path, true, err);
 }

@@ -10,3 +10,7 @@ struct clv_error;
  * For the process that is about to become the program: which rights a set-user-ID program
  * gains depends on its user namespace. */
 int clv_preloadable_check(const char *path, struct clv_error *err);
+
+/* The same for a gate that OpenCL's loader opens: whatever has no such loader needs no
+ * gate, and one for another C library cannot open it. */
+int clv_preloadable_check_loaded(const char *path, struct clv_error *err);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starts the program inside its lease: OpenCL's loader is told of the gate through
- * OPENCL_LAYERS, the system's through LD_PRELOAD where the lease is on a GPU with CUDA or
- * HIP, and the gates of the lease through CLEAVE_LEASE.  The program gets the rest of the
- * environment, its file descriptors and its process group as they are. */
+ * OPENCL_LAYERS (OCL_ICD_LAYERS), the system's through LD_PRELOAD where the lease is on a
+ * GPU with CUDA or HIP, and the gates of the lease through CLEAVE_LEASE.  The program
+ * gets the rest of the environment, its file descriptors and its process group as they
+ * are. */
 #include "cli/program.h"
 
 #include "base/cleanup.h"
@@ -184,7 +185,9 @@ static int set_gates(const struct clv_program *program, struct clv_error *err)
 {
 	const struct clv_preload *gate = clv_preload_of(program->devices);
 
-	if (put_first("OPENCL_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0)
+	/* A loader knows one of them: core/icd-loader.h. */
+	if (put_first("OPENCL_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0 ||
+		put_first("OCL_ICD_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set OPENCL_LAYERS");
 	if (setenv("CLEAVE_LEASE", program->lease_socket, 1) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set CLEAVE_LEASE");
@@ -195,23 +198,25 @@ static int set_gates(const struct clv_program *program, struct clv_error *err)
 static int check_preload(const struct clv_program *program, struct clv_error *err)
 {
 	const struct clv_preload *gate = clv_preload_of(program->devices);
+	const char *api = gate ? gate->api : "OpenCL";
 	struct clv_error why = {};
 
-	if (!program->must_preload || !gate ||
-		clv_preloadable_check(program->path, &why) == 0)
+	if (!program->must_preload ||
+		(gate ? clv_preloadable_check(program->path, &why)
+		      : clv_preloadable_check_loaded(program->path, &why)) == 0)
 		return 0;
 	if (program->allow_ungated) {
 		clv_cli_fail(0,
 			"%s, so that nothing holds what it does with %s; running it "
 			"all the same, as asked",
-			why.msg, gate->api);
+			why.msg, api);
 		return 0;
 	}
 	clv_error_set(err, -EPERM,
 		"%s, so that nothing would hold what it does with %s: give it a "
 		"partition or device of its own (--profile, --share 1), or add "
 		"--allow-ungated",
-		why.msg, gate->api);
+		why.msg, api);
 	return CLV_EXIT_NOT_PERMITTED;
 }
 

@@ -58,6 +58,7 @@ static int add_gates(struct filling *f, const json_t *lease, const char *folder,
 	add(f, CLV_SLURM_SET, "CLEAVE_LEASE", clv_json_text(lease, "socket"));
 	add(f, CLV_SLURM_SET, "CLEAVE_IF_NO_AGENT", "closed");
 	add(f, CLV_SLURM_FIRST, "OPENCL_LAYERS", gate_path);
+	add(f, CLV_SLURM_FIRST, "OCL_ICD_LAYERS", gate_path);
 	if (!gate)
 		return 0;
 	snprintf(path, sizeof(path), "%s/%s", folder, gate->gate);

@@ -167,6 +167,7 @@ become_agent(const struct command *command, int ready_fd, int log_fd)
 	/* An agent must not live inside a share, even when the caller does. */
 	unsetenv("CLEAVE_LEASE");
 	unsetenv("OPENCL_LAYERS");
+	unsetenv("OCL_ICD_LAYERS");
 	execv(command->program, command->argv);
 	dprintf(STDERR_FILENO, "cannot execute %s: %s\n", command->program,
 		strerror(errno));

@@ -18,7 +18,10 @@ import unittest
 import container_cases
 import guide
 import podman as podman_here
-from container_cases import CLEAVE, MIB, Machine
+from container_cases import CLEAVE, GATES, MIB, Machine
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "packaging"))
+import root  # noqa: E402
 
 SPECS = "/etc/cdi"
 
@@ -123,9 +126,15 @@ class Containers(container_cases.Cases, ContainerCase):
     def test_images_that_cannot_be_held(self):
         self.reserve("chat", "--share", "0.3")
         self.describe()
-        for image, words in ((self.image(), "no GNU C library"),
-                             (self.image(**{"lib64/libc.so.6": b"\0GLIBC_2.2.5\0GLIBC_2.31\0"}),
-                              "2.31")):
+        current = b"\0GLIBC_2.2.5\0GLIBC_2.31\0"
+        for image, words in ((self.image(), "no GNU C library, and"),
+                             (self.image(**{"lib/ld-musl-x86_64.so.1": b"musl"}),
+                              "no GNU C library but musl"),
+                             (self.image(**{"lib64/libc.so.6": current, "usr/lib/libOpenCL.so.1":
+                                            b"\0OCL_ICD_ASSUME_ICD_EXTENSION\0" b"2.2.12\0"}),
+                              "/usr/lib/libOpenCL.so.1 (ocl-icd 2.2.12) takes no layers"),
+                             (self.image(**{"lib64/libc.so.6": b"\0GLIBC_2.2.5\0GLIBC_2.27\0"}),
+                              "2.27")):
             answer = self.engine.run("true", devices=self.device("chat"), rootfs=image)
             self.assertNotEqual(answer.returncode, 0)
             self.assertIn(words, answer.stderr)
@@ -142,6 +151,22 @@ class Containers(container_cases.Cases, ContainerCase):
             self.assertEqual(sorted(os.listdir("/etc/OpenCL/vendors")), before)
         with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
             self.assertNotIn("OpenCL", mounts.read())
+
+
+class Older(ContainerCase):
+    """An image of Debian 11: glibc 2.31, and ocl-icd 2.2.14, which knows the first name of the
+    variable for layers.  Made once, from the archive of packages."""
+
+    def test_it_is_held(self):
+        folder = os.environ.get("CLEAVE_OLDER_ROOT", os.path.join(GATES, "../../engines/bullseye"))
+        root.make_base(os.path.abspath(folder), ["clinfo", "ocl-icd-libopencl1", "pocl-opencl-icd"],
+                       "bullseye")
+        self.reserve("chat", "--share", "0.3", "--memory", "200M")
+        self.describe()
+        for program in (("clinfo",), ("env", "CLEAVE_LEASE=", "OPENCL_LAYERS=", "clinfo")):
+            answer = self.engine.run(*program, devices=self.device("chat"),
+                                     rootfs=os.path.abspath(folder) + ":O")
+            self.assertEqual(container_cases.memory_of(answer), 200 * MIB)
 
 
 class Guide(ContainerCase):

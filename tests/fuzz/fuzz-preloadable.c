@@ -4,6 +4,7 @@
 #include "fuzz.h"
 
 #include "base/error.h"
+#include "cli/image.h"
 #include "cli/preloadable.h"
 #include "cli/versions.h"
 
@@ -21,6 +22,14 @@ static void read_versions(const char *path)
 		CLV_MUST(memchr(versions.names[i], '\0', CLV_VERSION_NAME_MAX));
 }
 
+static void read_paths(int fd, const char *path)
+{
+	static struct clv_image_paths paths;
+
+	clv_image_read_paths(fd, path, &paths);
+	CLV_MUST(memchr(paths.list, '\0', sizeof(paths.list)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
 	int fd = memfd_create("fuzz-preloadable", MFD_CLOEXEC);
@@ -32,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	r = clv_preloadable_check(path, &err);
 	read_versions(path);
+	read_paths(fd, path);
 	close(fd);
 
 	CLV_MUST(r == (err.msg[0] ? -EPERM : 0));

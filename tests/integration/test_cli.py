@@ -20,6 +20,7 @@ import unittest
 
 import yaml
 
+import cli_starts
 from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, StartedOnDemand, is_alive,
                          run_in_terminal, state_of, wait_until)
 
@@ -241,7 +242,7 @@ COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cleave; printf '%%s\\n'
         self.assertIn("sleep", self.complete_bash("cleave", "run", "slee"))
 
 
-class AgentTests:
+class AgentTests(cli_starts.Starts):
     """What is the same with the double and with the real agent."""
 
     def isolation(self):
@@ -308,6 +309,7 @@ class AgentTests:
                              env={"OPENCL_LAYERS": "/x/libcleave-opencl.so:/other.so"})
         env = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
         self.assertEqual(env["OPENCL_LAYERS"], self.gate + ":/other.so")
+        self.assertEqual(env["OCL_ICD_LAYERS"], self.gate)
         self.assertTrue(env["CLEAVE_LEASE"].endswith("/lease.sock"))
         self.assertNotIn("CLEAVE_IF_NO_AGENT", env)
         result = self.cleave(*self.run_options("-s.1", "--if-no-agent=open", "env"))

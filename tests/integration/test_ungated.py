@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of leases that use an API without a gate: a real Vulkan driver on the processor.
+"""Programs of leases that use an API without a gate, or without the gate that there is: real
+drivers of Vulkan and OpenCL on the processor.
 
 usage: as harness.py says
 """
 import ctypes.util
 import os
+import shutil
+import signal
+import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -20,12 +25,96 @@ instance = ctypes.c_void_p()
 result = loader.vkCreateInstance(ctypes.byref(info), None, ctypes.byref(instance))
 time.sleep(600 if result == 0 else 0)
 """
+# Has the loader map the drivers, after so many seconds, and stays.
+OPENCL = """
+import ctypes, sys, time
+time.sleep(float(sys.argv[1]))
+n = ctypes.c_uint()
+ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(n))
+time.sleep(600)
+"""
 
 
-@unittest.skipUnless(ctypes.util.find_library("vulkan"), "libvulkan1 is not installed")
 class Ungated(Case):
     def uses(self, lease):
         return self.lease(lease["id"])["uses_ungated"]
+
+
+class OpenCL(Ungated):
+    def test_a_driver_without_the_gate(self):
+        holder, other = self.holder(), self.holder()
+        lease, neighbour = holder.lease(share=.5), other.lease(share=.2)
+        # It is long known when it maps the driver.
+        program = holder.do("spawn", command=[sys.executable, "-c", OPENCL, "8"])
+        time.sleep(6)
+        self.assertEqual(self.uses(lease), [])
+        self.assertTrue(wait_until(lambda: self.uses(lease), 10), self.agent.log())
+        self.assertEqual(self.uses(lease), ["opencl"])
+        event, = self.agent.events("ungated_api")
+        self.assertEqual(event["lease"], lease["id"])
+        self.assertEqual(event["message"], f"process {program} uses opencl, without its gate: it "
+                                           "is not held to its share there")
+        self.assertEqual(self.uses(neighbour), [])
+
+    def test_the_gate_is_mapped_and_nobody_attaches(self):
+        """As with a loader that opens a layer and does not take it."""
+        holder = self.holder()
+        lease = holder.lease(share=.5)
+        gate = os.path.join(self.agent.folder, "libcleave-opencl.so")
+        subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", gate], check=True)
+        holder.do("spawn", command=["env", f"LD_PRELOAD={gate}", sys.executable, "-c", OPENCL, "0"])
+        self.assertTrue(wait_until(lambda: self.uses(lease), 10), self.agent.log())
+        event, = self.agent.events("ungated_api")
+        self.assertTrue(event["message"].endswith(
+            "uses opencl, not attached: it is not held to its share there, unless its gate shows "
+            "it no device"), event)
+
+    def test_a_grandchild_that_nobody_knows(self):
+        """In a root of its own, and out of its parent's tree."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root to change it")
+        holder = self.holder()
+        lease = holder.lease(share=.5)
+        root = os.path.join(self.agent.folder, "root")
+        script = f"mkdir {root} && mount --rbind / {root} && mount -t tmpfs none {root}/mnt && " \
+                 f"mkdir {root}/mnt/r && mount --rbind / {root}/mnt/r && " \
+                 f"(chroot {root}/mnt/r {sys.executable} -c '{OPENCL}' 0 & wait)"
+        holder.do("spawn", command=["unshare", "--mount", "sh", "-c", script])
+        self.assertTrue(wait_until(lambda: self.uses(lease), 10), self.agent.log())
+
+
+class Ending(Ungated):
+    def setUp(self):
+        folder = tempfile.mkdtemp(prefix="cleave-config-")
+        self.addCleanup(shutil.rmtree, folder)
+        self.arguments = ["--config", os.path.join(folder, "cleaved.yaml")]
+        with open(self.arguments[1], "w", encoding="ascii") as file:
+            file.write("version: 1\nwatch: {ungated-api: end}\n")
+        super().setUp()
+
+    def test_it_is_ended(self):
+        """And what is alone on its device is not."""
+        holder = self.holder()
+        lease = holder.lease(share=.5)
+        script = f"{sys.executable} -c '{OPENCL}' 0; echo $? >{self.agent.folder}/code"
+        holder.do("spawn", command=["sh", "-c", script])
+        code = os.path.join(self.agent.folder, "code")
+        self.assertTrue(wait_until(lambda: os.path.exists(code) and os.path.getsize(code), 20))
+        with open(code, encoding="ascii") as file:
+            self.assertEqual(int(file.read()), 128 + signal.SIGTERM)
+        event, = self.agent.events("ungated_api")
+        self.assertTrue(event["message"].endswith("there, and is ended"), event)
+        self.assertEqual(self.uses(lease), ["opencl"])
+        holder.request("DELETE", f"/v1/leases/{lease['id']}")
+        whole = holder.lease(share=1)
+        holder.do("spawn", command=["sh", "-c", script.replace("/code", "/other")])
+        self.assertTrue(wait_until(lambda: self.uses(whole), 20))
+        time.sleep(2)
+        self.assertFalse(os.path.exists(os.path.join(self.agent.folder, "other")))
+
+
+@unittest.skipUnless(ctypes.util.find_library("vulkan"), "libvulkan1 is not installed")
+class Vulkan(Ungated):
 
     def test_vulkan_beside_a_lease(self):
         holder, other = self.holder(), self.holder()

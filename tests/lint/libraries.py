@@ -3,7 +3,9 @@
 """What the built libraries export and need.
 
 A gate lives in other people's programs: it may bring in no library of its own, and no
-symbol that could stand in for one of theirs.  Arguments: the gate, the client library."""
+symbol that could stand in for one of theirs.  It is loaded beside the C library of older
+images too.  Arguments: the gate for OpenCL, the client library, and what else is mounted into
+containers."""
 import re
 import subprocess
 import sys
@@ -12,6 +14,10 @@ import tree
 
 # The C library in its parts; the loader itself.
 LIBC = re.compile(r"^(libc|libpthread|libdl|libm|librt|ld-linux.*)\.so")
+# Of UBI 8, with which the oldest images are made that people run (Ubuntu 20.04 has 2.31).
+GLIBC = "GLIBC_2.28"
+# Before glibc 2.34 these were not parts of libc, and what is bound to them has to name them.
+PARTS = {"libpthread.so.0", "libdl.so.2"}
 # Sanitizer builds bring their runtime; they are not what is installed.
 SANITIZER = re.compile(r"^lib(asan|ubsan|tsan|clang_rt)")
 LAYER = {"clGetLayerInfo", "clInitLayer"}
@@ -37,11 +43,27 @@ def exported(path):
     return names
 
 
+def number(version):
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+def check_age(path):
+    """Every version that it is bound to is in the oldest C library."""
+    wrong = []
+    for line in readelf("--dyn-syms", path).splitlines():
+        name, _, version = (line.split() + [""] * 8)[7].partition("@")
+        if version.startswith("GLIBC_") and not (
+                re.fullmatch(r"GLIBC_[\d.]+", version) and number(version) <= number(GLIBC)):
+            wrong.append(f"{path}: {name} is bound to {version}: {GLIBC} is the newest that "
+                         "images have; src/gate/old-libc.h binds to older ones")
+    for version in set(re.findall(r"Name: (GLIBC_ABI\w+)", readelf("-V", path))):
+        wrong.append(f"{path}: needs {version}: older loaders refuse it")
+    return wrong + [f"{path}: does not need {name}, where its functions are in old images"
+                    for name in sorted(PARTS - set(needed(path)))]
+
+
 def check_gate(path):
     libraries = needed(path)
-    if any(SANITIZER.match(name) for name in libraries):
-        print("a sanitizer build: not judged")
-        sys.exit(77)
     wrong = [f"{path}: needs {name}: libc alone is allowed" for name in libraries
              if not LIBC.match(name)]
     names = exported(path)
@@ -68,8 +90,13 @@ def check_client(path):
 
 
 def main():
-    gate, client = sys.argv[1:]
-    return tree.finish(check_gate(gate) + check_client(client), 2)
+    gate, client, *others = sys.argv[1:]
+    mounted = [gate, *others]
+    if any(SANITIZER.match(name) for name in needed(gate)):
+        print("a sanitizer build: not judged")
+        return 77
+    wrong = [line for path in mounted for line in check_age(path)]
+    return tree.finish(wrong + check_gate(gate) + check_client(client), len(mounted) + 1)
 
 
 if __name__ == "__main__":

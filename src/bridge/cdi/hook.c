@@ -6,17 +6,21 @@
 #include "base/file.h"
 #include "base/paths.h"
 #include "bridge/cdi/spec.h"
+#include "core/icd-loader.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #define VENDORS "etc/OpenCL/vendors"
 #define CONFIG_MAX_BYTES (16u << 20)
@@ -33,7 +37,38 @@ static int open_inside(int root, const char *path, int flags)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-static int find_root(const char *state, size_t n_bytes, struct clv_error *err)
+/* A container's folders of libraries, in the order of the loaders of its C library. */
+static const char *const folders[] = {
+	"lib/x86_64-linux-gnu",
+	"usr/lib/x86_64-linux-gnu",
+	"lib64",
+	"usr/lib64",
+	"lib/aarch64-linux-gnu",
+	"usr/lib/aarch64-linux-gnu",
+	"lib",
+	"usr/lib",
+	"usr/local/lib",
+};
+
+/* What its first program gets; *ret_libraries is the caller's, NULL where it is not set.
+ */
+static void read_environment(const json_t *config, char **ret_libraries)
+{
+	static const char name[] = "LD_LIBRARY_PATH=";
+	const json_t *env = json_object_get(json_object_get(config, "process"), "env");
+	const json_t *variable;
+	size_t i;
+
+	json_array_foreach (env, i, variable) {
+		const char *text = json_string_value(variable);
+
+		if (text && strncmp(text, name, sizeof(name) - 1) == 0 && !*ret_libraries)
+			*ret_libraries = strdup(text + sizeof(name) - 1);
+	}
+}
+
+static int find_root(
+	const char *state, size_t n_bytes, char **ret_libraries, struct clv_error *err)
 {
 	json_t *container = json_loadb(state, n_bytes, 0, NULL), *config = NULL;
 	const char *bundle = json_string_value(json_object_get(container, "bundle"));
@@ -52,6 +87,7 @@ static int find_root(const char *state, size_t n_bytes, struct clv_error *err)
 			path[0] == '/' ? "" : "/", path);
 		fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
+	read_environment(config, ret_libraries);
 	json_decref(container);
 	json_decref(config);
 	return fd >= 0 ? fd
@@ -104,21 +140,31 @@ static int glibc_inside(int root, const char *path)
 	return fd < 0 ? -1 : clv_cdi_glibc_of(fd);
 }
 
+static bool is_musl(int root)
+{
+	static const char *const loaders[] = {
+		"lib/ld-musl-x86_64.so.1",
+		"lib/ld-musl-aarch64.so.1",
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(loaders); i++) {
+		_cleanup_close_ int fd = open_inside(root, loaders[i], O_PATH);
+
+		if (fd >= 0)
+			return true;
+	}
+	return false;
+}
+
 static int check_libc(int root, struct clv_error *err)
 {
-	static const char *const paths[] = {
-		"lib/x86_64-linux-gnu/libc.so.6",
-		"usr/lib/x86_64-linux-gnu/libc.so.6",
-		"lib64/libc.so.6",
-		"usr/lib64/libc.so.6",
-		"lib/aarch64-linux-gnu/libc.so.6",
-		"lib/libc.so.6",
-		"usr/lib/libc.so.6",
-	};
 	int needed = glibc_inside(root, CLV_CDI_GATES "/" CLV_GATE_OPENCL), has = -1;
+	char path[CLV_PATH_MAX];
 
-	for (size_t i = 0; has < 0 && i < CLV_ARRAY_SIZE(paths); i++)
-		has = glibc_inside(root, paths[i]);
+	for (size_t i = 0; has < 0 && i < CLV_ARRAY_SIZE(folders); i++) {
+		snprintf(path, sizeof(path), "%s/libc.so.6", folders[i]);
+		has = glibc_inside(root, path);
+	}
 	if (needed < 0)
 		return clv_error_set(err, -ENOENT,
 			"the gates are not in the container's " CLV_CDI_GATES
@@ -127,17 +173,82 @@ static int check_libc(int root, struct clv_error *err)
 		return 0;
 	if (has < 0)
 		return clv_error_set(err, -ENOTSUP,
-			"the image has no GNU C library, and no gate can be loaded "
-			"without: "
-			"nothing would hold its programs, so use an image that has it, "
-			"or a "
-			"whole device or partition by the vendor's own entry");
+			"the image has no GNU C library%s, and no gate can be loaded "
+			"without: nothing would hold its programs, so use an image that "
+			"has it, or a whole device or partition by the vendor's own "
+			"entry",
+			is_musl(root) ? " but musl" : "");
 	return clv_error_set(err, -ENOTSUP,
 		"the image's C library is 2.%d, and the gates need 2.%d: nothing would "
-		"hold its "
-		"programs, so use a newer image, or a whole device or partition by the "
-		"vendor's own entry",
+		"hold its programs, so use a newer image, or a whole device or partition "
+		"by the vendor's own entry",
 		has, needed);
+}
+
+/* Which OpenCL loader the image's programs meet. */
+
+static bool identify(int root, const char *folder, char ret_path[CLV_PATH_MAX],
+	struct clv_icd_loader *ret)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	void *map;
+
+	snprintf(ret_path, CLV_PATH_MAX, "%s/" CLV_ICD_LOADER_SONAME, folder);
+	fd = open_inside(root, ret_path, O_RDONLY | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return false;
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return false;
+	clv_icd_loader_identify(map, (size_t)st.st_size, ret);
+	munmap(map, (size_t)st.st_size);
+	return true;
+}
+
+static bool find_loader(int root, char *libraries, char ret_path[CLV_PATH_MAX],
+	struct clv_icd_loader *ret)
+{
+	char *rest = NULL;
+
+	for (char *folder = libraries ? strtok_r(libraries, ":;", &rest) : NULL; folder;
+		folder = strtok_r(NULL, ":;", &rest)) {
+		if (identify(root, folder, ret_path, ret))
+			return true;
+	}
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(folders); i++) {
+		if (identify(root, folders[i], ret_path, ret))
+			return true;
+	}
+	return false;
+}
+
+/* Programs of CUDA and HIP have gates of their own. */
+static bool is_opencl_alone(int root)
+{
+	_cleanup_close_ int fd =
+		open_inside(root, "etc/ld.so.preload", O_RDONLY | O_NONBLOCK);
+	char list[CLV_PATH_MAX] = "";
+
+	return fd >= 0 && read(fd, list, sizeof(list) - 1) > 0 &&
+	       !strstr(list, CLV_GATE_CUDA) && !strstr(list, CLV_GATE_HIP);
+}
+
+static int check_loader(int root, char *libraries, struct clv_error *err)
+{
+	char path[CLV_PATH_MAX], what[64];
+	struct clv_icd_loader loader;
+
+	if (!find_loader(root, libraries, path, &loader) || loader.layers ||
+		!is_opencl_alone(root))
+		return 0;
+	clv_icd_loader_describe(&loader, what, sizeof(what));
+	return clv_error_set(err, -ENOTSUP,
+		"the image's OpenCL loader /%.150s (%s) takes no layers, so that no gate "
+		"would hold its programs: use an image with ocl-icd 2.2.14 or later, or "
+		"Khronos' loader v2020.12.18 or later, or a whole device or partition by "
+		"the vendor's own entry",
+		path + strspn(path, "/"), what);
 }
 
 static int bind(int from, int to, struct clv_error *err)
@@ -170,8 +281,11 @@ static int cover_vendors(int root, struct clv_error *err)
 
 int clv_cdi_hook(const char *state, size_t n_bytes, struct clv_error *err)
 {
-	_cleanup_close_ int root = find_root(state, n_bytes, err);
+	_cleanup_free_ char *libraries = NULL;
+	_cleanup_close_ int root = find_root(state, n_bytes, &libraries, err);
 	int r = root < 0 ? root : check_libc(root, err);
 
+	if (r >= 0)
+		r = check_loader(root, libraries, err);
 	return r < 0 ? r : cover_vendors(root, err);
 }

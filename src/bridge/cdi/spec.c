@@ -123,9 +123,10 @@ static json_t *device_of(
 /* What all devices have in common, and is made once for a container. */
 static json_t *common_edits(const struct clv_cdi_host *host)
 {
-	return json_pack("{s:[s,s],s:[o],s:[{s:s,s:s,s:[s]}]}", "env",
+	return json_pack("{s:[s,s,s],s:[o],s:[{s:s,s:s,s:[s]}]}", "env",
 		"CLEAVE_LEASE=" CLV_CDI_SOCKET_FOLDER "/lease.sock",
-		"OPENCL_LAYERS=" OPENCL_IN_CONTAINER, "mounts",
+		"OPENCL_LAYERS=" OPENCL_IN_CONTAINER,
+		"OCL_ICD_LAYERS=" OPENCL_IN_CONTAINER, "mounts",
 		mount(host->gates, CLV_CDI_GATES), "hooks", "hookName", "createContainer",
 		"path", host->hook, "args", "cleave-cdi-hook");
 }

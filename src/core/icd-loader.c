@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/icd-loader.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/* What only one of them says; the first that is found counts. */
+static const struct {
+	const char *text, *kind;
+} kinds[] = {
+	{"OCL_ICD_ASSUME_ICD_EXTENSION", "ocl-icd"},
+	{"OCL_ICD_PLATFORM_SORT", "ocl-icd"},
+	{"Khronos OpenCL ICD Loader", "Khronos' loader"},
+	{"OCL_ICD_FILENAMES", "Khronos' loader"},
+	{"OCL_ICD_VENDORS", "Khronos' loader"},
+};
+
+/* Each knows one of them. */
+static const char *const variables[] = {"OPENCL_LAYERS", "OCL_ICD_LAYERS"};
+
+/* With the end of the string. */
+static bool has(const char *bytes, size_t n_bytes, const char *text)
+{
+	return memmem(bytes, n_bytes, text, strlen(text) + 1) != NULL;
+}
+
+/* "2.3.1" and nothing else. */
+static bool is_version(const char *text, size_t n)
+{
+	static const char digits[] = "0123456789";
+	size_t at = 0;
+
+	if (n >= sizeof(((struct clv_icd_loader *)NULL)->version))
+		return false;
+	for (int part = 0; part < 3; part++) {
+		size_t n_digits = strspn(text + at, digits);
+
+		at += n_digits;
+		if (n_digits == 0 || text[at] != (part < 2 ? '.' : '\0'))
+			return false;
+		at += part < 2;
+	}
+	return at == n;
+}
+
+static void find_version(const char *bytes, size_t n_bytes, char *ret, size_t ret_bytes)
+{
+	const char *at = bytes, *end = bytes + n_bytes, *stop;
+
+	ret[0] = '\0';
+	for (; (stop = memchr(at, '\0', (size_t)(end - at))); at = stop + 1) {
+		if (is_version(at, (size_t)(stop - at))) {
+			snprintf(ret, ret_bytes, "%s", at);
+			return;
+		}
+		if (stop + 1 == end)
+			return;
+	}
+}
+
+void clv_icd_loader_identify(
+	const void *bytes, size_t n_bytes, struct clv_icd_loader *ret)
+{
+	*ret = (struct clv_icd_loader){.kind = "a loader that is not known"};
+	for (size_t i = ARRAY_SIZE(kinds); i-- > 0;) {
+		if (has(bytes, n_bytes, kinds[i].text))
+			ret->kind = kinds[i].kind;
+	}
+	for (size_t i = ARRAY_SIZE(variables); i-- > 0;) {
+		if (has(bytes, n_bytes, variables[i]))
+			ret->layers = variables[i];
+	}
+	find_version(bytes, n_bytes, ret->version, sizeof(ret->version));
+}
+
+void clv_icd_loader_describe(
+	const struct clv_icd_loader *loader, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "%s%s%s", loader->kind, loader->version[0] ? " " : "",
+		loader->version);
+}

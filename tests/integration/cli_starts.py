@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `cleave run` says before it starts a program that could not be held."""
+import json
+import os
+import subprocess
+
+from cli_sandbox import Paths
+
+
+class Starts:
+    """Of a test case with an agent: see test_cli.py."""
+
+    def build(self, name, text, *options):
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        subprocess.run(["gcc", "-x", "c", "-", "-o", path, *options], input=text, text=True,
+                       check=True)
+        return path
+
+    def test_loader_without_layers(self):
+        """ocl-icd before 2.2.14: found by LD_LIBRARY_PATH, RPATH or RUNPATH."""
+        text = "const char *const all[] = {\"%s\", \"%s\", \"2.2.12\"};"
+        old = self.build("old/libOpenCL.so.1", text % ("OCL_ICD_PLATFORM_SORT", "none"), "-shared")
+        new = self.build("new/libOpenCL.so.1", text % ("OCL_ICD_PLATFORM_SORT", "OCL_ICD_LAYERS"),
+                         "-shared")
+        folder, good = os.path.dirname(old), os.path.dirname(new)
+        by_header = {kind: self.build(f"bin/{kind}", "int main(void) { return 0; }", f"-Wl,{tags}",
+                                      "-Wl,-rpath,$ORIGIN/../old")
+                     for kind, tags in (("rpath", "--disable-new-dtags"),
+                                        ("runpath", "--enable-new-dtags"))}
+        for program, libraries, is_old in (
+                ("true", folder, True), ("true", good, False), ("true", None, False),
+                (by_header["rpath"], good, True), (by_header["runpath"], good, False),
+                (by_header["runpath"], None, True)):
+            env = {"LD_LIBRARY_PATH": libraries} if libraries else {}
+            for options, code in ((("--no-namespace",), 77), (("--allow-ungated",), 0)):
+                with self.subTest(program=program, libraries=libraries, options=options):
+                    result = self.cleave("run", *options, "-s.1", program, env=env)
+                    self.assertEqual(result.returncode, code if is_old else 0, result.stderr)
+                    if is_old and code:
+                        self.assertRegex(result.stderr, r"libOpenCL\.so\.1 \(ocl-icd 2\.2\.12\), "
+                                         "takes no layers, so that no gate would hold it: install ")
+                    else:
+                        self.assertEqual(result.stderr, "")
+        self.assertEqual(self.leases(), [])
+        if self.isolation()[0]:
+            result = self.cleave("run", "-s.1", "true", env={"LD_LIBRARY_PATH": folder})
+            self.assertEqual(result.returncode, 0)
+            self.assertIn("finds no device in a share", result.stderr)
+
+    def test_musl(self):
+        with open("/bin/true", "rb") as file:
+            text = file.read()
+        loader, musl = b"/lib64/ld-linux-x86-64.so.2", b"/lib/ld-musl-x86_64.so.1"
+        if loader not in text:
+            self.skipTest("not for this processor")
+        path = os.path.join(self.folder, "musl")
+        with open(path, "wb") as file:
+            file.write(text.replace(loader, musl.ljust(len(loader), b"\0")))
+        os.chmod(path, 0o755)
+        result = self.cleave("run", "-s.1", path)
+        self.assertEqual(result.returncode, 77, result.stderr)
+        self.assertIn("is made for another C library (musl), so that nothing would hold what it "
+                      "does with OpenCL", result.stderr)
+        result = self.cleave("run", "-s.1", "--allow-ungated", path)
+        self.assertIn(result.returncode, (0, 126, 127))
+        self.assertIn("(musl)", result.stderr)
+
+    def test_where_apparmor_keeps_namespaces(self):
+        """No AppArmor is needed to be told of it: nothing else says more than 'not permitted'."""
+        setting = os.path.join(self.folder, "restrict")
+        without = ["unshare", "--user", "--map-user=1000", "--keep-caps", "sh", "-c",
+                   "echo 0 >/proc/sys/user/max_user_namespaces && "
+                   "exec setpriv --inh-caps=-all --ambient-caps=-all \"$0\" \"$@\""]
+        if subprocess.run([*without, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no user namespace")
+        for value, words in (("1\n", "AppArmor lets only programs with a profile"),
+                             ("0\n", "user.max_user_namespaces")):
+            with open(setting, "w") as file:
+                file.write(value)
+            env = {**self.env, "CLEAVE_APPARMOR_SETTING": setting}
+            result = subprocess.run([*without, Paths.cleave, "run", "-s.1", "true"], env=env,
+                                    capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((result.returncode, result.stdout), (125, ""), result.stderr)
+            self.assertIn(words, result.stderr)
+            self.assertIn("or add --no-namespace\n", result.stderr)
+            result = subprocess.run([*without, Paths.cleave, "doctor", "-o", "json"], env=env,
+                                    capture_output=True, text=True, timeout=60, check=False)
+            found = next(each for each in json.loads(result.stdout)["items"]
+                         if each["check"] == "mount-namespace")
+            self.assertEqual(found["verdict"], "warning")
+            self.assertIn(words, found["remedy"])

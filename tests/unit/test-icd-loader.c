@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/icd-loader.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct {
+	const char *bytes;
+	size_t n;
+	const char *is, *layers;
+} cases[] = {
+#define BYTES(text) text, sizeof(text)
+	/* clang-format off */
+	{BYTES("OCL_ICD_VENDORS\0OCL_ICD_ASSUME_ICD_EXTENSION\0OPENCL_LAYERS\0" "2.3.1"),
+		"ocl-icd 2.3.1", "OPENCL_LAYERS"},
+	{BYTES("OCL_ICD_PLATFORM_SORT\0OCL_ICD_LAYERS\0" "2.2.14"),
+		"ocl-icd 2.2.14", "OCL_ICD_LAYERS"},
+	{BYTES("OCL_ICD_PLATFORM_SORT\0" "2.2.12"), "ocl-icd 2.2.12", NULL},
+	{BYTES("Khronos OpenCL ICD Loader\0OCL_ICD_FILENAMES\0OPENCL_LAYERS\0" "3.0.6"),
+		"Khronos' loader 3.0.6", "OPENCL_LAYERS"},
+	{BYTES("OCL_ICD_FILENAMES\0OCL_ICD_VENDORS"), "Khronos' loader", NULL},
+	{BYTES("GLIBC_2.2.5\0" "1.2.3.4\0.1.2\0" "1..2\0" "12345678.1234567.1"),
+		"a loader that is not known", NULL},
+	{BYTES("OPENCL_LAYERS_AND_MORE"), "a loader that is not known", NULL},
+	{"", 0, "a loader that is not known", NULL},
+	{"OPENCL_LAYERS 1.2.3", 19, "a loader that is not known", NULL}, /* cut off */
+	/* clang-format on */
+};
+
+static void test_cases(void **state)
+{
+	struct clv_icd_loader loader;
+	char what[64], *copy;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		copy = malloc(
+			cases[i].n + 1); /* for sanitizers, not a byte more is read */
+		memcpy(copy, cases[i].bytes, cases[i].n);
+		copy = realloc(copy, cases[i].n ? cases[i].n : 1);
+		clv_icd_loader_identify(copy, cases[i].n, &loader);
+		clv_icd_loader_describe(&loader, what, sizeof(what));
+		assert_string_equal(what, cases[i].is);
+		if (cases[i].layers)
+			assert_string_equal(loader.layers, cases[i].layers);
+		else
+			assert_null(loader.layers);
+		free(copy);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
