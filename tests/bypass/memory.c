@@ -264,7 +264,32 @@ static int way_threads(char **arguments)
 	return 0;
 }
 
+/* More room than there are devices: whatever comes to stand in it is tried. */
+static int way_other_devices(char **arguments)
+{
+	cl_device_id devices[8] = {NULL};
+	cl_platform_id platform = NULL;
+	cl_uint n = 0;
+	cl_int r;
+
+	(void)arguments;
+	if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
+		clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 8, devices, &n) !=
+			CL_SUCCESS)
+		way_die("no device", 0);
+	for (cl_uint i = 0; i < 8; i++) {
+		if (i > 0 && devices[i] &&
+			clCreateContext(NULL, 1, &devices[i], NULL, NULL, &r)) {
+			way_say("yes a context on device %u of %u\n", i, n);
+			return 0;
+		}
+	}
+	way_say("no other device, %u shown\n", n);
+	return 0;
+}
+
 const struct way way_memory[] = {
+	{"other-devices", way_other_devices},
 	{"buffer", way_buffer},
 	{"buffer-with-properties", way_buffer_with_properties},
 	{"buffer-on-host", way_buffer_on_host},
