@@ -184,7 +184,9 @@ static int set_gates(const struct clv_program *program, struct clv_error *err)
 {
 	const struct clv_preload *gate = clv_preload_of(program->devices);
 
-	if (put_first("OPENCL_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0)
+	/* The second name is that of ocl-icd before 2.3. */
+	if (put_first("OPENCL_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0 ||
+		put_first("OCL_ICD_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set OPENCL_LAYERS");
 	if (setenv("CLEAVE_LEASE", program->lease_socket, 1) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set CLEAVE_LEASE");

@@ -277,7 +277,7 @@ def stopped(referee, name):
 stopped.alone = False
 
 
-def yes_or_no(neighbour=False, agent=False):
+def yes_or_no(*before, neighbour=False, agent=False):
     """A way that says itself whether it worked."""
     def check(referee, name):
         session = referee.session()
@@ -286,7 +286,8 @@ def yes_or_no(neighbour=False, agent=False):
         session.environment["BYPASS_MS"] = "1000"
         arguments = [str(session.agent_pid())] if agent else []
         try:
-            lines = session.output(MEMORY, referee.way(name, *arguments), name, 12)
+            lines = session.output(
+                MEMORY, [*before, *referee.way(name, *arguments)], name, 12)
         except Trouble as trouble:
             raise Stuck(str(trouble)) from None
         for line in lines:
@@ -353,6 +354,8 @@ CHECKS = {
     "dlsym-default": memory(loader=True),
     "dlsym-next": memory(loader=True),
     "dlmopen": memory(loader=True),
+    "own-loader": memory(loader=True),
+    "other-devices": yes_or_no("env", "POCL_DEVICES=pthread basic"),
     "closefrom-before": memory(),
     "closefrom-after": memory(),
     "control-page": yes_or_no(),
