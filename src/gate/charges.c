@@ -83,14 +83,16 @@ void clv_charge_pointer(const struct clv_charge *charge, const void *address)
 	pthread_mutex_unlock(&address_lock);
 }
 
-struct clv_charge clv_charge_withdraw(const void *address)
+static struct clv_charge withdraw(
+	const void *address, const void *owner, bool is_anybodys)
 {
 	struct charge_record **link, *found = NULL;
 	struct clv_charge charge = {0};
 
 	pthread_mutex_lock(&address_lock);
 	for (link = bucket_of(address); *link; link = &(*link)->next) {
-		if ((*link)->address == address) {
+		if ((*link)->address == address &&
+			(is_anybodys || (*link)->owner == owner)) {
 			found = *link;
 			*link = found->next;
 			break;
@@ -108,6 +110,16 @@ struct clv_charge clv_charge_withdraw(const void *address)
 	};
 	free(found);
 	return charge;
+}
+
+struct clv_charge clv_charge_withdraw(const void *address)
+{
+	return withdraw(address, NULL, true);
+}
+
+struct clv_charge clv_charge_withdraw_from(const void *owner, const void *address)
+{
+	return withdraw(address, owner, false);
 }
 
 void clv_release_pointer(const void *address)

@@ -105,6 +105,19 @@ def memory(*before, kind="real", way=None, loader=False, options=()):
     return check
 
 
+def small(referee, name):
+    """Objects by the thousand take no more of the machine than the quota and 2 %."""
+    lines = referee.session().output(MEMORY, referee.way(name), name)
+    words = next((line.split() for line in lines if line.startswith("got ")), None)
+    if not words or int(words[3]) not in (0, REFUSED):
+        raise Trouble(f"it said {lines}")
+    facts = f"{int(words[1]) >> 10} KiB of {QUOTA >> 10}, code {words[3]}"
+    return ("held" if int(words[1]) <= 1.02 * QUOTA else "open"), facts
+
+
+small.alone = True
+
+
 def without(*before):
     """A way that should find no device at all, or its quota and no more."""
     def check(referee, name):
@@ -323,6 +336,11 @@ CHECKS = {
     "image-3d": memory(),
     "pipe": memory(kind="double"),
     "svm": memory(),
+    "svm-other-context": memory(),
+    "svm-other-queue": memory(),
+    "svm-kept": memory(),
+    "usm-other-context": memory(kind="double"),
+    "small-buffers": small,
     "usm-device": memory(kind="double"),
     "usm-shared": memory(kind="double"),
     "usm-host": memory(kind="double"),

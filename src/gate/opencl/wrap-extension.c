@@ -85,10 +85,11 @@ static void *alloc_for_device(device_alloc_function real, cl_context context,
 	cl_device_id device, const cl_bitfield *properties, size_t n, cl_uint alignment,
 	cl_int *ret_error)
 {
-	struct clv_charge charge = clv_charge_take(n);
+	struct clv_charge charge = clv_charge_take(clv_object_bytes(n));
 
 	if (charge.refused)
 		return refuse(ret_error);
+	charge.owner = context;
 	return book_pointer(
 		&charge, real(context, device, properties, n, alignment, ret_error));
 }
@@ -112,11 +113,12 @@ static void *CL_API_CALL wrap_clSharedMemAllocINTEL(cl_context context,
 static void *CL_API_CALL wrap_clHostMemAllocINTEL(cl_context context,
 	const cl_bitfield *properties, size_t n, cl_uint alignment, cl_int *ret_error)
 {
-	struct clv_charge charge = clv_charge_take(n);
+	struct clv_charge charge = clv_charge_take(clv_object_bytes(n));
 	host_alloc_function real = (host_alloc_function)atomic_load(&vendor.host_alloc);
 
 	if (charge.refused)
 		return refuse(ret_error);
+	charge.owner = context;
 	return book_pointer(&charge, real(context, properties, n, alignment, ret_error));
 }
 
@@ -124,7 +126,7 @@ typedef cl_int(CL_API_CALL *mem_free_function)(cl_context, void *);
 
 static cl_int free_pointer(mem_free_function real, cl_context context, void *address)
 {
-	struct clv_charge charge = clv_charge_withdraw(address);
+	struct clv_charge charge = clv_charge_withdraw_from(context, address);
 	cl_int r = real(context, address);
 
 	if (r == CL_SUCCESS)
