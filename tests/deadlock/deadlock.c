@@ -503,6 +503,55 @@ static void maps_and_shared_memory(void)
 	CHECK(clFinish(queue));
 }
 
+struct native_arguments {
+	cl_command_queue queue;
+	void *bytes;
+	int round;
+	_Atomic int *n_seen;
+};
+
+/* The turn ends in the middle of it, as often as not. */
+static void CL_CALLBACK launch_from_native(void *userdata)
+{
+	const struct native_arguments *arguments = userdata;
+
+	usleep(2000);
+	launch(arguments->queue, 200, 0, NULL, NULL);
+	CHECK(clFlush(arguments->queue));
+	EXPECT(*(unsigned char *)arguments->bytes == 7);
+	EXPECT(atomic_fetch_add(arguments->n_seen, 1) == arguments->round);
+}
+
+static void launches_from_native_kernels(void)
+{
+	static const unsigned char seven = 7;
+	cl_command_queue queue = open_queue(0), other = open_queue(0);
+	cl_device_exec_capabilities can = 0;
+	_Atomic int n_seen = 0;
+	cl_mem buffer;
+	cl_int r;
+
+	CHECK(clGetDeviceInfo(
+		device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(can), &can, NULL));
+	if (!(can & CL_EXEC_NATIVE_KERNEL))
+		return;
+	buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &r);
+	CHECK(r);
+	CHECK(clEnqueueFillBuffer(queue, buffer, &seven, 1, 0, 64, 0, NULL, NULL));
+	for (int i = 0; i < 200; i++) {
+		struct native_arguments arguments = {other, NULL, i, &n_seen};
+		const void *at = &arguments.bytes;
+
+		CHECK(clEnqueueNativeKernel(queue, launch_from_native, &arguments,
+			sizeof(arguments), 1, &buffer, &at, 0, NULL, NULL));
+		CHECK(clFlush(queue));
+	}
+	CHECK(clFinish(queue));
+	CHECK(clFinish(other));
+	EXPECT(n_seen == 200);
+	CHECK(clReleaseMemObject(buffer));
+}
+
 /* Nothing waits for it, and nothing flushes it but the gate or the end of the program. */
 static void last_work_left_alone(void)
 {
@@ -553,6 +602,7 @@ static const struct {
 	{ "many_queues",                     many_queues },
 	{ "many_threads",                    many_threads },
 	{ "maps_and_shared_memory",          maps_and_shared_memory },
+	{ "launches_from_native_kernels",    launches_from_native_kernels },
 	{ "last_work_left_alone",            last_work_left_alone },
 	{ "neighbour",                       neighbour },
 	/* clang-format on */
