@@ -552,6 +552,42 @@ static void launches_from_native_kernels(void)
 	CHECK(clReleaseMemObject(buffer));
 }
 
+static cl_uint references_of(cl_command_queue queue)
+{
+	cl_uint n = 0;
+
+	CHECK(clGetCommandQueueInfo(
+		queue, CL_QUEUE_REFERENCE_COUNT, sizeof(n), &n, NULL));
+	return n;
+}
+
+/* Whatever the gate has in a queue, the program is not shown it: the marker behind a
+ * command of unknown length.  A count is read in the middle of a change now and then. */
+static void queue_references(void)
+{
+	static const unsigned char zero;
+	int n_same = 0;
+	cl_mem buffer;
+	cl_int r;
+
+	buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 1 << 20, NULL, &r);
+	CHECK(r);
+	for (size_t n = 64; n <= 1 << 20; n *= 2) {
+		cl_command_queue queue = open_queue(0);
+		cl_event event;
+		cl_uint at_once;
+
+		CHECK(clEnqueueFillBuffer(
+			queue, buffer, &zero, 1, 0, n, 0, NULL, &event));
+		CHECK(clFinish(queue));
+		at_once = references_of(queue);
+		usleep(50000);
+		n_same += at_once == references_of(queue);
+		CHECK(clReleaseEvent(event));
+	}
+	EXPECT(n_same >= 12);
+}
+
 /* Nothing waits for it, and nothing flushes it but the gate or the end of the program. */
 static void last_work_left_alone(void)
 {
@@ -603,6 +639,7 @@ static const struct {
 	{ "many_threads",                    many_threads },
 	{ "maps_and_shared_memory",          maps_and_shared_memory },
 	{ "launches_from_native_kernels",    launches_from_native_kernels },
+	{ "queue_references",                queue_references },
 	{ "last_work_left_alone",            last_work_left_alone },
 	{ "neighbour",                       neighbour },
 	/* clang-format on */
