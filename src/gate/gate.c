@@ -60,6 +60,7 @@ static void settle(void)
 	if (atomic_load(&last_epoch) > 0)
 		clv_gate_forget_parent();
 	atomic_store(&clv_forkless->epoch, atomic_fetch_add(&last_epoch, 1) + 1);
+	atomic_store(&clv_forkless->pid, getpid());
 	outcome = clv_attach(clv_gate.api->attach_api, NULL, false, &view);
 	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
 	atomic_store(&clv_forkless->settled, 1 + (uint32_t)outcome);

@@ -304,8 +304,8 @@ def yes_or_no(*before, neighbour=False, agent=False):
         except Trouble as trouble:
             raise Stuck(str(trouble)) from None
         for line in lines:
-            if line.startswith(("yes ", "no ", "no:")):
-                return ("open" if line.startswith("yes ") else "held"), line
+            if line.startswith(("yes", "no ", "no:")):
+                return ("open" if line.startswith("yes") else "held"), line
         raise Trouble(f"it said {lines}")
     check.alone = not neighbour
     return check
@@ -355,6 +355,7 @@ CHECKS = {
     "vfork": memory(),
     "clone": memory(),
     "clone-inherited": memory(),
+    "clone-shared": yes_or_no(),
     "spawn": memory(),
     "exec-self": memory(),
     "daemon": memory(),
