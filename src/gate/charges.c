@@ -4,7 +4,9 @@
 
 #include "gate/gate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define N_BUCKETS 1024
 
@@ -20,6 +22,24 @@ struct charge_record {
 static pthread_mutex_t address_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct charge_record *buckets[N_BUCKETS];
 
+/* A child of clone that shares this memory (CLONE_VM) does not find it wiped, and is not
+ * the process that the agent knows: its charges would go when that one ends. */
+static bool is_another_process(void)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+	int32_t attached = atomic_load_explicit(&clv_forkless->pid, memory_order_relaxed);
+
+	if (attached == getpid())
+		return false;
+	if (!atomic_flag_test_and_set(&is_said))
+		fprintf(stderr,
+			"cleave: no memory for process %d: it shares that of process %d, "
+			"which is the one in the lease; a thread, or a child of fork or "
+			"exec, has its own part\n",
+			(int)getpid(), (int)attached);
+	return true;
+}
+
 struct clv_charge clv_charge_take(uint64_t n_bytes)
 {
 	struct clv_charge charge = {.n_bytes = n_bytes};
@@ -28,7 +48,7 @@ struct clv_charge clv_charge_take(uint64_t n_bytes)
 	struct clv_view *view = clv_gate_view(&refused);
 
 	charge.epoch = clv_ledger_epoch();
-	charge.charged = view && clv_ledger_charge(n_bytes);
+	charge.charged = view && !is_another_process() && clv_ledger_charge(n_bytes);
 	charge.refused = refused || (view && !charge.charged);
 	return charge;
 }
@@ -83,14 +103,16 @@ void clv_charge_pointer(const struct clv_charge *charge, const void *address)
 	pthread_mutex_unlock(&address_lock);
 }
 
-struct clv_charge clv_charge_withdraw(const void *address)
+static struct clv_charge withdraw(
+	const void *address, const void *owner, bool is_anybodys)
 {
 	struct charge_record **link, *found = NULL;
 	struct clv_charge charge = {0};
 
 	pthread_mutex_lock(&address_lock);
 	for (link = bucket_of(address); *link; link = &(*link)->next) {
-		if ((*link)->address == address) {
+		if ((*link)->address == address &&
+			(is_anybodys || (*link)->owner == owner)) {
 			found = *link;
 			*link = found->next;
 			break;
@@ -108,6 +130,16 @@ struct clv_charge clv_charge_withdraw(const void *address)
 	};
 	free(found);
 	return charge;
+}
+
+struct clv_charge clv_charge_withdraw(const void *address)
+{
+	return withdraw(address, NULL, true);
+}
+
+struct clv_charge clv_charge_withdraw_from(const void *owner, const void *address)
+{
+	return withdraw(address, owner, false);
 }
 
 void clv_release_pointer(const void *address)

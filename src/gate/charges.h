@@ -28,6 +28,8 @@ void clv_release_pointer(const void *address);
 /* The same in two steps, where the vendor may refuse to free: taken before its call, for
  * afterwards the address may be another thread's; then undone, or charged again. */
 struct clv_charge clv_charge_withdraw(const void *address);
+/* Where the vendor frees only for the owner: what another owns stays. */
+struct clv_charge clv_charge_withdraw_from(const void *owner, const void *address);
 
 /* What is spilled and has this address counts in the quota from now on.  False: it is
  * not there, or the quota has no room for it. */

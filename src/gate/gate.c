@@ -79,6 +79,7 @@ static void settle(void)
 		close_inherited();
 	}
 	atomic_store(&clv_forkless->epoch, atomic_fetch_add(&last_epoch, 1) + 1);
+	atomic_store(&clv_forkless->pid, getpid());
 	outcome = clv_attach(clv_gate.api->attach_api, NULL, false, &view);
 	atomic_store(&views.present, view);
 	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);

@@ -92,6 +92,7 @@ struct clv_forkless {
 	_Atomic(struct clv_view *) view;
 	_Atomic uint32_t settled; /* 1 + enum clv_attachment; 0: not yet */
 	_Atomic uint32_t epoch;
+	_Atomic int32_t pid; /* of the process that attached, as it knows itself */
 	pthread_mutex_t attach_lock; /* wiped is unlocked */
 };
 extern struct clv_forkless *clv_forkless __attribute__((visibility("hidden")));

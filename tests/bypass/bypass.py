@@ -105,6 +105,19 @@ def memory(*before, kind="real", way=None, loader=False, options=()):
     return check
 
 
+def small(referee, name):
+    """Objects by the thousand take no more of the machine than the quota and 2 %."""
+    lines = referee.session().output(MEMORY, referee.way(name), name)
+    words = next((line.split() for line in lines if line.startswith("got ")), None)
+    if not words or int(words[3]) not in (0, REFUSED):
+        raise Trouble(f"it said {lines}")
+    facts = f"{int(words[1]) >> 10} KiB of {QUOTA >> 10}, code {words[3]}"
+    return ("held" if int(words[1]) <= 1.02 * QUOTA else "open"), facts
+
+
+small.alone = True
+
+
 def without(*before):
     """A way that should find no device at all, or its quota and no more."""
     def check(referee, name):
@@ -277,7 +290,7 @@ def stopped(referee, name):
 stopped.alone = False
 
 
-def yes_or_no(neighbour=False, agent=False):
+def yes_or_no(*before, neighbour=False, agent=False):
     """A way that says itself whether it worked."""
     def check(referee, name):
         session = referee.session()
@@ -286,12 +299,13 @@ def yes_or_no(neighbour=False, agent=False):
         session.environment["BYPASS_MS"] = "1000"
         arguments = [str(session.agent_pid())] if agent else []
         try:
-            lines = session.output(MEMORY, referee.way(name, *arguments), name, 12)
+            lines = session.output(
+                MEMORY, [*before, *referee.way(name, *arguments)], name, 12)
         except Trouble as trouble:
             raise Stuck(str(trouble)) from None
         for line in lines:
-            if line.startswith(("yes ", "no ", "no:")):
-                return ("open" if line.startswith("yes ") else "held"), line
+            if line.startswith(("yes", "no ", "no:")):
+                return ("open" if line.startswith("yes") else "held"), line
         raise Trouble(f"it said {lines}")
     check.alone = not neighbour
     return check
@@ -322,6 +336,11 @@ CHECKS = {
     "image-3d": memory(),
     "pipe": memory(kind="double"),
     "svm": memory(),
+    "svm-other-context": memory(),
+    "svm-other-queue": memory(),
+    "svm-kept": memory(),
+    "usm-other-context": memory(kind="double"),
+    "small-buffers": small,
     "usm-device": memory(kind="double"),
     "usm-shared": memory(kind="double"),
     "usm-host": memory(kind="double"),
@@ -336,6 +355,7 @@ CHECKS = {
     "vfork": memory(),
     "clone": memory(),
     "clone-inherited": memory(),
+    "clone-shared": yes_or_no(),
     "spawn": memory(),
     "exec-self": memory(),
     "daemon": memory(),
@@ -353,6 +373,8 @@ CHECKS = {
     "dlsym-default": memory(loader=True),
     "dlsym-next": memory(loader=True),
     "dlmopen": memory(loader=True),
+    "own-loader": memory(loader=True),
+    "other-devices": yes_or_no("env", "POCL_DEVICES=pthread basic"),
     "closefrom-before": memory(),
     "closefrom-after": memory(),
     "control-page": yes_or_no(),

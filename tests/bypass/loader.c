@@ -3,6 +3,7 @@
  * the calls that it needs by itself.  It takes buffers and says what it got. */
 #include <CL/cl_icd.h>
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,24 @@ static void fill_from_vendor(struct calls *calls, const char *path)
 	calls->buffer = dispatch->clCreateBuffer;
 }
 
+/* A loader of its own, which takes no layers: the first driver that the folder names. */
+static void fill_as_loader(struct calls *calls)
+{
+	const char *folder = getenv("OCL_ICD_VENDORS");
+	char pattern[4096], path[4096] = "";
+	glob_t icds;
+	FILE *file;
+
+	snprintf(pattern, sizeof(pattern), "%s/*.icd",
+		folder ? folder : "/etc/OpenCL/vendors");
+	file = glob(pattern, 0, NULL, &icds) == 0 ? fopen(icds.gl_pathv[0], "r") : NULL;
+	if (!file || !fgets(path, sizeof(path), file))
+		exit(3);
+	fclose(file);
+	path[strcspn(path, "\n")] = '\0';
+	fill_from_vendor(calls, path);
+}
+
 /* Through the loader to the platform, and from its first word to the vendor's table. */
 static void fill_from_table(struct calls *calls)
 {
@@ -94,6 +113,8 @@ static bool choose(struct calls *calls, const char *way, const char *vendor)
 		fill(calls, must_open(dlmopen(LM_ID_NEWLM, LOADER, RTLD_NOW)));
 	} else if (strcmp(way, "vendor-library") == 0 && vendor) {
 		fill_from_vendor(calls, vendor);
+	} else if (strcmp(way, "own-loader") == 0) {
+		fill_as_loader(calls);
 	} else if (strcmp(way, "vendor-table") == 0) {
 		fill_from_table(calls);
 	} else {

@@ -6,7 +6,9 @@
 
 #include <CL/cl_ext.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef void *(*make_function)(struct way_device *d, cl_int *ret_error);
 
@@ -89,6 +91,80 @@ static int way_svm(char **arguments)
 	return take(make_svm);
 }
 
+/* Freed by whom it does not belong to, again and again: the vendor keeps it. */
+static cl_context other_context;
+static cl_command_queue other_queue;
+
+static void make_other(struct way_device *d)
+{
+	struct way_device other = *d;
+	cl_int r;
+
+	if (other_context)
+		return;
+	other_context = clCreateContext(NULL, 1, &d->device, NULL, NULL, &r);
+	if (r)
+		way_die("clCreateContext", r);
+	other.context = other_context;
+	other_queue = way_queue(&other, 0);
+}
+
+static void *make_svm_for_other_context(struct way_device *d, cl_int *ret)
+{
+	void *memory = make_svm(d, ret);
+
+	make_other(d);
+	clSVMFree(other_context, memory);
+	return memory;
+}
+
+static void *make_svm_for_other_queue(struct way_device *d, cl_int *ret)
+{
+	void *memory = make_svm(d, ret), *freed = memory;
+
+	make_other(d);
+	if (memory)
+		clEnqueueSVMFree(other_queue, 1, &freed, NULL, NULL, 0, NULL, NULL);
+	clFinish(other_queue);
+	return memory;
+}
+
+static void CL_CALLBACK keep(
+	cl_command_queue queue, cl_uint n, void **pointers, void *userdata)
+{
+}
+
+static void *make_svm_that_is_kept(struct way_device *d, cl_int *ret)
+{
+	static cl_command_queue queue;
+	void *memory = make_svm(d, ret), *freed = memory;
+
+	if (!queue)
+		queue = way_queue(d, 0);
+	if (memory)
+		clEnqueueSVMFree(queue, 1, &freed, keep, NULL, 0, NULL, NULL);
+	clFinish(queue);
+	return memory;
+}
+
+static int way_svm_other_context(char **arguments)
+{
+	(void)arguments;
+	return take(make_svm_for_other_context);
+}
+
+static int way_svm_other_queue(char **arguments)
+{
+	(void)arguments;
+	return take(make_svm_for_other_queue);
+}
+
+static int way_svm_kept(char **arguments)
+{
+	(void)arguments;
+	return take(make_svm_that_is_kept);
+}
+
 /* Unified shared memory, by name and with no prototype in any header of this age. */
 typedef void *(*usm_on_device)(
 	cl_context, cl_device_id, const cl_bitfield *, size_t, cl_uint, cl_int *);
@@ -109,6 +185,63 @@ WAY_OF_MAKING(usm_shared, ((usm_on_device)find(d, "clSharedMemAllocINTEL"))(
 				  d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret))
 WAY_OF_MAKING(usm_host, ((usm_on_host)find(d, "clHostMemAllocINTEL"))(
 				d->context, NULL, WAY_PIECE_BYTES, 0, ret))
+
+static void *make_usm_for_other_context(struct way_device *d, cl_int *ret)
+{
+	cl_int (*free_usm)(cl_context, void *) = find(d, "clMemFreeINTEL");
+	usm_on_device alloc = (usm_on_device)find(d, "clDeviceMemAllocINTEL");
+	void *memory = alloc(d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret);
+
+	make_other(d);
+	if (memory)
+		free_usm(other_context, memory);
+	return memory;
+}
+
+static int way_usm_other_context(char **arguments)
+{
+	(void)arguments;
+	return take(make_usm_for_other_context);
+}
+
+static size_t resident_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	size_t all, resident = 0;
+
+	if (!file || fscanf(file, "%zu %zu", &all, &resident) != 2)
+		way_die("/proc/self/statm", 0);
+	fclose(file);
+	return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* As many buffers of a byte as there are to be had, each used: what they take of the
+ * machine, which for this device is its memory. */
+static int way_small_buffers(char **arguments)
+{
+	static const char zero;
+	struct way_device d;
+	cl_command_queue queue;
+	cl_mem buffer;
+	size_t before, n = 0;
+	cl_int r = 0;
+
+	(void)arguments;
+	way_open(&d);
+	queue = way_queue(&d, 0);
+	before = resident_bytes();
+	while (n < 400000) {
+		buffer = clCreateBuffer(d.context, CL_MEM_READ_WRITE, 1, NULL, &r);
+		if (!buffer)
+			break;
+		clEnqueueFillBuffer(queue, buffer, &zero, 1, 0, 1, 0, NULL, NULL);
+		if (++n % 1000 == 0)
+			clFinish(queue);
+	}
+	clFinish(queue);
+	way_say("got %zu code %d\n", resident_bytes() - before, r);
+	return 0;
+}
 
 /* The name of a core function, asked for before anything else is. */
 static int way_by_name(char **arguments)
@@ -264,7 +397,32 @@ static int way_threads(char **arguments)
 	return 0;
 }
 
+/* More room than there are devices: whatever comes to stand in it is tried. */
+static int way_other_devices(char **arguments)
+{
+	cl_device_id devices[8] = {NULL};
+	cl_platform_id platform = NULL;
+	cl_uint n = 0;
+	cl_int r;
+
+	(void)arguments;
+	if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
+		clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 8, devices, &n) !=
+			CL_SUCCESS)
+		way_die("no device", 0);
+	for (cl_uint i = 0; i < 8; i++) {
+		if (i > 0 && devices[i] &&
+			clCreateContext(NULL, 1, &devices[i], NULL, NULL, &r)) {
+			way_say("yes a context on device %u of %u\n", i, n);
+			return 0;
+		}
+	}
+	way_say("no other device, %u shown\n", n);
+	return 0;
+}
+
 const struct way way_memory[] = {
+	{"other-devices", way_other_devices},
 	{"buffer", way_buffer},
 	{"buffer-with-properties", way_buffer_with_properties},
 	{"buffer-on-host", way_buffer_on_host},
@@ -275,6 +433,11 @@ const struct way way_memory[] = {
 	{"image-3d", way_image_3d},
 	{"pipe", way_pipe},
 	{"svm", way_svm},
+	{"svm-other-context", way_svm_other_context},
+	{"svm-other-queue", way_svm_other_queue},
+	{"svm-kept", way_svm_kept},
+	{"usm-other-context", way_usm_other_context},
+	{"small-buffers", way_small_buffers},
 	{"usm-device", way_usm_device},
 	{"usm-shared", way_usm_shared},
 	{"usm-host", way_usm_host},

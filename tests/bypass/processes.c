@@ -119,6 +119,31 @@ static int way_clone_inherited(char **arguments)
 	return wait_for(pid);
 }
 
+static int take_one(void *userdata)
+{
+	struct way_device *d = userdata;
+	cl_int r = 0;
+
+	clCreateBuffer(d->context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
+	if (r)
+		way_say("no memory: %d\n", r);
+	else
+		way_say("yes, memory that goes uncounted when the parent ends\n");
+	_exit(0);
+}
+
+/* Another process in the same memory: what it takes would stay when this one ends, and is
+ * not in the name of either. */
+static int way_clone_shared(char **arguments)
+{
+	static _Alignas(64) char stack[1 << 20];
+	struct way_device d;
+
+	(void)arguments;
+	way_open(&d);
+	return wait_for(clone(take_one, stack + sizeof(stack), CLONE_VM | SIGCHLD, &d));
+}
+
 static int way_spawn(char **arguments)
 {
 	struct way_device d;
@@ -210,6 +235,7 @@ const struct way way_processes[] = {
 	{"vfork", way_vfork},
 	{"clone", way_clone},
 	{"clone-inherited", way_clone_inherited},
+	{"clone-shared", way_clone_shared},
 	{"spawn", way_spawn},
 	{"exec-self", way_exec_self},
 	{"daemon", way_daemon},

@@ -503,6 +503,91 @@ static void maps_and_shared_memory(void)
 	CHECK(clFinish(queue));
 }
 
+struct native_arguments {
+	cl_command_queue queue;
+	void *bytes;
+	int round;
+	_Atomic int *n_seen;
+};
+
+/* The turn ends in the middle of it, as often as not. */
+static void CL_CALLBACK launch_from_native(void *userdata)
+{
+	const struct native_arguments *arguments = userdata;
+
+	usleep(2000);
+	launch(arguments->queue, 200, 0, NULL, NULL);
+	CHECK(clFlush(arguments->queue));
+	EXPECT(*(unsigned char *)arguments->bytes == 7);
+	EXPECT(atomic_fetch_add(arguments->n_seen, 1) == arguments->round);
+}
+
+static void launches_from_native_kernels(void)
+{
+	static const unsigned char seven = 7;
+	cl_command_queue queue = open_queue(0), other = open_queue(0);
+	cl_device_exec_capabilities can = 0;
+	_Atomic int n_seen = 0;
+	cl_mem buffer;
+	cl_int r;
+
+	CHECK(clGetDeviceInfo(
+		device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(can), &can, NULL));
+	if (!(can & CL_EXEC_NATIVE_KERNEL))
+		return;
+	buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &r);
+	CHECK(r);
+	CHECK(clEnqueueFillBuffer(queue, buffer, &seven, 1, 0, 64, 0, NULL, NULL));
+	for (int i = 0; i < 200; i++) {
+		struct native_arguments arguments = {other, NULL, i, &n_seen};
+		const void *at = &arguments.bytes;
+
+		CHECK(clEnqueueNativeKernel(queue, launch_from_native, &arguments,
+			sizeof(arguments), 1, &buffer, &at, 0, NULL, NULL));
+		CHECK(clFlush(queue));
+	}
+	CHECK(clFinish(queue));
+	CHECK(clFinish(other));
+	EXPECT(n_seen == 200);
+	CHECK(clReleaseMemObject(buffer));
+}
+
+static cl_uint references_of(cl_command_queue queue)
+{
+	cl_uint n = 0;
+
+	CHECK(clGetCommandQueueInfo(
+		queue, CL_QUEUE_REFERENCE_COUNT, sizeof(n), &n, NULL));
+	return n;
+}
+
+/* Whatever the gate has in a queue, the program is not shown it: the marker behind a
+ * command of unknown length.  A count is read in the middle of a change now and then. */
+static void queue_references(void)
+{
+	static const unsigned char zero;
+	int n_same = 0;
+	cl_mem buffer;
+	cl_int r;
+
+	buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 1 << 20, NULL, &r);
+	CHECK(r);
+	for (size_t n = 64; n <= 1 << 20; n *= 2) {
+		cl_command_queue queue = open_queue(0);
+		cl_event event;
+		cl_uint at_once;
+
+		CHECK(clEnqueueFillBuffer(
+			queue, buffer, &zero, 1, 0, n, 0, NULL, &event));
+		CHECK(clFinish(queue));
+		at_once = references_of(queue);
+		usleep(50000);
+		n_same += at_once == references_of(queue);
+		CHECK(clReleaseEvent(event));
+	}
+	EXPECT(n_same >= 12);
+}
+
 /* Nothing waits for it, and nothing flushes it but the gate or the end of the program. */
 static void last_work_left_alone(void)
 {
@@ -553,6 +638,8 @@ static const struct {
 	{ "many_queues",                     many_queues },
 	{ "many_threads",                    many_threads },
 	{ "maps_and_shared_memory",          maps_and_shared_memory },
+	{ "launches_from_native_kernels",    launches_from_native_kernels },
+	{ "queue_references",                queue_references },
 	{ "last_work_left_alone",            last_work_left_alone },
 	{ "neighbour",                       neighbour },
 	/* clang-format on */

@@ -1,29 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate in the place of the vendors, as a loader of cl_khr_icd 2.0.0 looks at it: one
- * vendor is of that version, one is older.
+/* The gate in the place of the vendors and as a layer, as loaders of all kinds look at
+ * it: such as know no layers, such as call more than the gate knows, or less.  One vendor
+ * is of cl_khr_icd 2.0.0, one is older.  Each test is a process of its own.
  *
  * usage: test-icd GATE OLD-VENDOR NEW-VENDOR */
+#include "lease.h"
+
+#include <CL/cl_icd.h>
+#include <CL/cl_layer.h>
 #include <dlfcn.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-struct platform {
-	const void *const *table;
+#define QUOTA ((uint64_t)16 << 20)
+#define N_OLD_LOADER 100
+#define N_NEW_LOADER 170
+#define ENTRY(function) (offsetof(cl_icd_dispatch, function) / sizeof(void *))
+
+#define CHECK(condition)                                                        \
+	do {                                                                    \
+		if (!(condition)) {                                             \
+			fprintf(stderr, "line %d: %s\n", __LINE__, #condition); \
+			_exit(1);                                               \
+		}                                                               \
+	} while (0)
+
+struct object {
+	const cl_icd_dispatch *table;
 	void *data;
 };
+
+typedef cl_int(CL_API_CALL *init_layer_function)(
+	cl_uint, const cl_icd_dispatch *, cl_uint *, const cl_icd_dispatch **);
 
 static const char *gate, *vendors[2];
 static void *library;
 static char folder[] = "/tmp/cleave-icd-XXXXXX";
 
-static void *in_folder(const char *name)
+static char *in_folder(const char *name)
 {
 	static char path[256];
 
@@ -49,10 +73,7 @@ static int set_up(void **state)
 	snprintf(gate_here, sizeof(gate_here), "%s/libcleave-opencl.so", folder);
 	assert_int_equal(symlink(gate, gate_here), 0);
 	assert_int_equal(mkdir(in_folder("vendors.real"), 0700), 0);
-	name_vendor("vendors.real/a.icd", vendors[0]);
-	name_vendor("vendors.real/b.icd", vendors[1]);
-	library = dlopen(gate_here, RTLD_NOW | RTLD_LOCAL);
-	return library ? 0 : -1;
+	return 0;
 }
 
 static int tear_down(void **state)
@@ -61,6 +82,7 @@ static int tear_down(void **state)
 	unlink(in_folder("vendors.real/b.icd"));
 	rmdir(in_folder("vendors.real"));
 	unlink(in_folder("libcleave-opencl.so"));
+	unlink(in_folder("lease.sock"));
 	return rmdir(folder);
 }
 
@@ -69,38 +91,365 @@ static void *function(const char *name)
 	void *(*by_name)(const char *) = dlsym(library, "clGetExtensionFunctionAddress");
 	void *address = dlsym(library, name);
 
-	assert_non_null(address);
-	assert_ptr_equal(by_name(name), address);
+	CHECK(address && by_name(name) == address);
 	return address;
 }
 
-static void test_both_ages(void **state)
+/* A process of its own, with or without a lease, and these vendors. */
+static void in_process(void (*test)(void), bool has_lease, int first, int last)
 {
-	int (*get_platforms)(unsigned, struct platform **, unsigned *) =
+	int status;
+	pid_t pid;
+
+	unlink(in_folder("vendors.real/a.icd"));
+	unlink(in_folder("vendors.real/b.icd"));
+	if (first == 0)
+		name_vendor("vendors.real/a.icd", vendors[0]);
+	if (last == 1)
+		name_vendor("vendors.real/b.icd", vendors[1]);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGSEGV, SIG_DFL); /* cmocka would go on with the next test */
+		alarm(60);
+		setenv("CLEAVE_LEASE", in_folder("lease.sock"), 1);
+		if (has_lease)
+			lease_open(in_folder("lease.sock"), QUOTA);
+		library = dlopen(in_folder("libcleave-opencl.so"), RTLD_NOW);
+		CHECK(library);
+		test();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static cl_uint find_platforms(struct object *ret[4])
+{
+	cl_int (*get)(cl_uint, cl_platform_id *, cl_uint *) =
 		function("clIcdGetPlatformIDsKHR");
-	void *(*get_function)(struct platform *, const char *) =
+	cl_uint n = 0;
+	cl_int r = get(4, (cl_platform_id *)ret, &n);
+
+	CHECK(r == (n > 0 ? CL_SUCCESS : -1001));
+	return n;
+}
+
+static struct object *the_platform(void)
+{
+	struct object *platforms[4];
+
+	CHECK(find_platforms(platforms) == 1);
+	return platforms[0];
+}
+
+/* Whether it is of the gate's library. */
+static bool is_gates(const void *address)
+{
+	Dl_info info;
+
+	return dladdr(address, &info) && strstr(info.dli_fname, "libcleave-opencl.so");
+}
+
+#define IS_GATED(call) is_gates((const void *)(uintptr_t)(call))
+
+/* Through the table alone, as a loader does that has never heard of layers. */
+static void check_quota(const cl_icd_dispatch *table, struct object *context)
+{
+	size_t piece = (size_t)1 << 20;
+	cl_int r = CL_SUCCESS;
+	unsigned n = 0;
+
+	while (n < 64 && table->clCreateBuffer((cl_context)context, 0, piece, NULL, &r))
+		n++;
+	CHECK(n == 16 && r == CL_MEM_OBJECT_ALLOCATION_FAILURE);
+	CHECK(lease_used_bytes() == QUOTA);
+}
+
+static void ages(void)
+{
+	void *(*get_function)(cl_platform_id, const char *) =
 		function("clIcdGetFunctionAddressForPlatformKHR");
-	int (*set_data)(struct platform *, void *) =
+	cl_int (*set_data)(cl_platform_id, void *) =
 		function("clIcdSetPlatformDispatchDataKHR");
-	struct platform *platforms[4], nobodys = {0};
-	unsigned n;
+	struct object *platforms[4], nobodys = {0};
 	int data;
 
-	assert_int_equal(get_platforms(4, platforms, &n), 0);
-	assert_int_equal(n, 2);
-	assert_null(get_function(platforms[0], "clFinish"));
-	assert_int_equal(set_data(platforms[0], &data), -32);
-	assert_null(platforms[0]->data);
-	assert_ptr_equal(get_function(platforms[1], "clFinish"), platforms[1]);
-	assert_null(get_function(platforms[1], "clNoSuch"));
-	assert_int_equal(set_data(platforms[1], &data), 0);
-	assert_ptr_equal(platforms[1]->data, &data);
-	assert_int_equal(set_data(&nobodys, &data), -32);
+	CHECK(find_platforms(platforms) == 2);
+	CHECK(!get_function((cl_platform_id)platforms[0], "clGetDeviceIDs"));
+	CHECK(set_data((cl_platform_id)platforms[0], &data) == CL_INVALID_PLATFORM);
+	CHECK(!platforms[0]->data);
+	CHECK(get_function((cl_platform_id)platforms[1], "clGetDeviceIDs"));
+	CHECK(!get_function((cl_platform_id)platforms[1], "clNoSuch"));
+	CHECK(set_data((cl_platform_id)platforms[1], &data) == CL_SUCCESS);
+	CHECK(platforms[1]->data == &data);
+	CHECK(set_data((cl_platform_id)&nobodys, &data) == CL_INVALID_PLATFORM);
+	CHECK(!IS_GATED(platforms[0]->table->clCreateBuffer));
+}
+
+static void test_both_ages_ungated(void **state)
+{
+	setenv("CLEAVE_IF_NO_AGENT", "open", 1);
+	in_process(ages, false, 0, 1);
+	unsetenv("CLEAVE_IF_NO_AGENT");
+}
+
+static void nothing(void)
+{
+	struct object *platforms[4];
+
+	CHECK(find_platforms(platforms) == 0);
+}
+
+static void test_no_lease(void **state)
+{
+	in_process(nothing, false, 0, 1);
+}
+
+static void test_unknown_version(void **state)
+{
+	setenv("VENDOR_VERSION", "4.0", 1);
+	in_process(nothing, true, 0, 0);
+	unsetenv("VENDOR_VERSION");
+}
+
+/* The table is gated where the version or the vendor says that there is an entry, and
+ * what lies behind it stays as it is. */
+static void table_in_place(void)
+{
+	struct object *platform = the_platform();
+	const cl_icd_dispatch *table = platform->table;
+	void *vendor = dlopen(vendors[0], RTLD_NOW | RTLD_NOLOAD);
+	void *const *(*behind)(void) = dlsym(vendor, "vendor_behind");
+	void *const *words = behind(), *untouched = words[59];
+
+	CHECK(IS_GATED(table->clCreateBuffer) && IS_GATED(table->clGetDeviceIDs));
+	CHECK(table->clGetPlatformInfo && !IS_GATED(table->clGetPlatformInfo));
+	CHECK(!table->clFinish);
+	for (size_t i = 0; i < 60; i++) {
+		if (i + 108 == ENTRY(clSVMAlloc))
+			CHECK(is_gates(words[i]));
+		else
+			CHECK(words[i] == untouched);
+	}
+	check_quota(table, platform);
+}
+
+static void test_table_in_place(void **state)
+{
+	in_process(table_in_place, true, 0, 0);
+}
+
+static void managed_dispatch(void)
+{
+	void *(*get_function)(cl_platform_id, const char *) =
+		function("clIcdGetFunctionAddressForPlatformKHR");
+	struct object *platform = the_platform();
+	cl_icd_dispatch own = {0};
+
+	CHECK(!is_gates(get_function((cl_platform_id)platform, "clGetPlatformInfo")));
+	*(void **)&own.clCreateBuffer =
+		get_function((cl_platform_id)platform, "clCreateBuffer");
+	CHECK(IS_GATED(own.clCreateBuffer));
+	CHECK(IS_GATED(platform->table->clCreateBuffer));
+	CHECK(!get_function((cl_platform_id)platform, "clCreateSomethingNew"));
+	check_quota(&own, platform);
+}
+
+static void test_managed_dispatch(void **state)
+{
+	in_process(managed_dispatch, true, 1, 1);
+}
+
+static void other_devices(void)
+{
+	void *(*by_name)(const char *) = dlsym(library, "clGetExtensionFunctionAddress");
+	struct object *platform = the_platform();
+	const cl_icd_dispatch *table = platform->table;
+	cl_device_id devices[4] = {0}, other;
+	cl_uint n = 9;
+	cl_int r;
+
+	CHECK(table->clGetDeviceIDs((cl_platform_id)platform, CL_DEVICE_TYPE_ALL, 4,
+		      devices, &n) == CL_SUCCESS);
+	CHECK(n == 1 && devices[0] && !devices[1] && !devices[2] && !devices[3]);
+	CHECK(table->clGetDeviceIDs((cl_platform_id)platform, CL_DEVICE_TYPE_ALL, 0,
+		      devices, &n) == CL_INVALID_VALUE);
+	CHECK(table->clGetDeviceIDs((cl_platform_id)platform, CL_DEVICE_TYPE_ALL, 0, NULL,
+		      NULL) == CL_INVALID_VALUE);
+	/* The vendor's devices lie in one array, and the lease's is not its first. */
+	other = (cl_device_id)((struct object *)devices[0] - 1);
+	CHECK(((struct object *)other)->table == table);
+	CHECK(!table->clCreateContext(NULL, 1, &other, NULL, NULL, &r));
+	CHECK(r == CL_INVALID_DEVICE);
+	devices[1] = other;
+	CHECK(!table->clCreateContext(NULL, 2, devices, NULL, NULL, &r));
+	CHECK(r == CL_INVALID_DEVICE);
+	CHECK(table->clCreateContext(NULL, 1, devices, NULL, NULL, &r));
+	CHECK(!by_name("clGetDeviceIDsFromVendor"));
+}
+
+static void test_other_devices(void **state)
+{
+	in_process(other_devices, true, 0, 0);
+}
+
+/* A loader's own calls, below the layer: they find the vendor by the object. */
+static struct object *loaders_platform;
+static union {
+	cl_icd_dispatch calls;
+	void *entries[N_NEW_LOADER];
+} loader;
+
+static cl_int CL_API_CALL loader_get_platforms(
+	cl_uint room, cl_platform_id *ret, cl_uint *ret_n)
+{
+	if (ret && room > 0)
+		ret[0] = (cl_platform_id)loaders_platform;
+	if (ret_n)
+		*ret_n = 1;
+	return CL_SUCCESS;
+}
+
+static cl_mem CL_API_CALL loader_create_buffer(
+	cl_context of, cl_mem_flags flags, size_t n, void *host, cl_int *ret_error)
+{
+	return ((struct object *)of)
+		->table->clCreateBuffer(of, flags, n, host, ret_error);
+}
+
+static cl_int CL_API_CALL loader_set_destructor(
+	cl_mem of, void(CL_CALLBACK *destroy)(cl_mem, void *), void *userdata)
+{
+	return ((struct object *)of)
+		->table->clSetMemObjectDestructorCallback(of, destroy, userdata);
+}
+
+static cl_int CL_API_CALL loader_anything(void)
+{
+	return CL_SUCCESS;
+}
+
+static const cl_icd_dispatch *init_layer(cl_uint n_entries)
+{
+	static const cl_icd_dispatch *table;
+	cl_int (*with_properties)(cl_uint, const cl_icd_dispatch *, cl_uint *,
+		const cl_icd_dispatch **, const intptr_t *) =
+		dlsym(library, "clInitLayerWithProperties");
+	init_layer_function init = (init_layer_function)dlsym(library, "clInitLayer");
+	cl_uint n = 0;
+
+	for (size_t i = 0; i < n_entries; i++)
+		loader.entries[i] = (void *)(uintptr_t)loader_anything;
+	loader.calls.clGetPlatformIDs = loader_get_platforms;
+	loader.calls.clCreateBuffer = loader_create_buffer;
+	loader.calls.clSetMemObjectDestructorCallback = loader_set_destructor;
+	CHECK(init(n_entries, NULL, &n, &table) == CL_INVALID_VALUE);
+	CHECK(init(n_entries, &loader.calls, NULL, &table) == CL_INVALID_VALUE);
+	if (n_entries == N_OLD_LOADER)
+		CHECK(init(n_entries, &loader.calls, &n, &table) == CL_SUCCESS);
+	else
+		CHECK(with_properties(n_entries, &loader.calls, &n, &table, NULL) ==
+			CL_SUCCESS);
+	CHECK(n == n_entries);
+	return table;
+}
+
+/* The vendor itself, as a loader finds it that never met the gate there. */
+static void find_vendor(void)
+{
+	void *vendor = dlopen(vendors[0], RTLD_NOW);
+	void *(*by_name)(const char *) = dlsym(vendor, "clGetExtensionFunctionAddress");
+	cl_int (*get)(cl_uint, cl_platform_id *, cl_uint *) =
+		by_name("clIcdGetPlatformIDsKHR");
+
+	CHECK(get(1, (cl_platform_id *)&loaders_platform, NULL) == CL_SUCCESS);
+}
+
+static void old_loader(void)
+{
+	const cl_icd_dispatch *table;
+
+	find_vendor();
+	table = init_layer(N_OLD_LOADER);
+	CHECK(IS_GATED(table->clCreateBuffer) && !IS_GATED(table->clGetPlatformInfo));
+	check_quota(table, loaders_platform);
+}
+
+static void test_layer_of_few_calls(void **state)
+{
+	in_process(old_loader, true, 0, 0);
+}
+
+static void new_loader(void)
+{
+	const cl_icd_dispatch *table;
+	void *const *entries;
+
+	find_vendor();
+	table = init_layer(N_NEW_LOADER);
+	entries = (void *const *)table;
+	CHECK(entries[149] == (void *)(uintptr_t)loader_anything);
+	for (size_t i = 150; i < N_NEW_LOADER; i++)
+		CHECK(((cl_int(*)(void))(uintptr_t)entries[i])() == CL_INVALID_OPERATION);
+	check_quota(table, loaders_platform);
+}
+
+static void test_layer_of_many_calls(void **state)
+{
+	in_process(new_loader, true, 0, 0);
+}
+
+/* As all loaders do it: first the vendors, then the layers.  What is gated below is not
+ * gated twice. */
+static void vendors_then_layer(void)
+{
+	const cl_icd_dispatch *table;
+
+	loaders_platform = the_platform();
+	table = init_layer(N_NEW_LOADER);
+	CHECK(table->clCreateBuffer == loader_create_buffer);
+	CHECK(IS_GATED(table->clGetPlatformIDs) && IS_GATED(table->clGetDeviceIDs));
+	check_quota(table, loaders_platform);
+}
+
+static void test_vendors_then_layer(void **state)
+{
+	in_process(vendors_then_layer, true, 0, 0);
+}
+
+/* Two loaders in a process, of which only the second meets the gate among the vendors. */
+static void layer_then_vendors(void)
+{
+	const cl_icd_dispatch *table;
+
+	find_vendor();
+	table = init_layer(N_OLD_LOADER);
+	CHECK(the_platform() == loaders_platform);
+	check_quota(table, loaders_platform);
+	CHECK(!loaders_platform->table->clCreateBuffer(
+		(cl_context)loaders_platform, 0, 1 << 20, NULL, NULL));
+}
+
+static void test_layer_then_vendors(void **state)
+{
+	in_process(layer_then_vendors, true, 0, 0);
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_both_ages)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_both_ages_ungated),
+		cmocka_unit_test(test_no_lease),
+		cmocka_unit_test(test_unknown_version),
+		cmocka_unit_test(test_table_in_place),
+		cmocka_unit_test(test_managed_dispatch),
+		cmocka_unit_test(test_other_devices),
+		cmocka_unit_test(test_layer_of_few_calls),
+		cmocka_unit_test(test_layer_of_many_calls),
+		cmocka_unit_test(test_vendors_then_layer),
+		cmocka_unit_test(test_layer_then_vendors),
+	};
 
 	if (argc != 4)
 		return 64;

@@ -1,53 +1,178 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A vendor's library, as far as a loader looks at it: one platform.  With ICD2 it is one
- * of cl_khr_icd 2.0.0, whose table begins with a tag and is used through the loader's
- * own. */
-#include <stddef.h>
+/* A vendor's library, as far as a loader and the gate look at it: one platform, four
+ * devices.  With ICD2 it is one of cl_khr_icd 2.0.0, whose table begins with a tag and is
+ * used through the loader's own.  VENDOR_VERSION says which OpenCL it speaks (1.2); the
+ * table is as long as 1.2 wants, and what lies behind it is vendor_behind. */
+#include <CL/cl_icd.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
+#define N_DEVICES 4
+#define N_ENTRIES 108 /* of OpenCL 1.2 */
+#define N_BEHIND 60
+#define ENTRY(function) (offsetof(cl_icd_dispatch, function) / sizeof(void *))
 
-struct platform {
-	const void *const *table;
+struct object {
+	void **table;
 	void *data;
 };
 
-static const void *const table[] = {
-#ifdef ICD2
-	(const void *)0x4F50454E434C3331, /* CL_ICD2_TAG_KHR */
-#else
-	NULL,
-#endif
-};
-static struct platform platform = {.table = table};
+static struct {
+	void *table[N_ENTRIES];
+	void *behind[N_BEHIND];
+} words;
 
-static int get_platforms(unsigned room, struct platform **ret, unsigned *ret_n)
-{
-	if (ret && room > 0)
-		ret[0] = &platform;
-	if (ret_n)
-		*ret_n = 1;
-	return 0;
-}
-
-#ifdef ICD2
-static void *get_function(struct platform *of, const char *name)
-{
-	return of == &platform && strcmp(name, "clFinish") == 0 ? (void *)&platform
-								: NULL;
-}
-
-static int set_data(struct platform *of, void *data)
-{
-	if (of != &platform)
-		return -32; /* CL_INVALID_PLATFORM */
-	platform.data = data;
-	return 0;
-}
-#endif
+static struct object platform = {.table = words.table};
+static struct object devices[N_DEVICES], context, buffer;
 
 EXPORT void *clGetExtensionFunctionAddress(const char *name);
+EXPORT void *clSVMAlloc(
+	cl_context of, cl_svm_mem_flags flags, size_t n, cl_uint alignment);
+EXPORT void *const *vendor_behind(void);
+
+void *const *vendor_behind(void)
+{
+	return words.behind;
+}
+
+void *clSVMAlloc(cl_context of, cl_svm_mem_flags flags, size_t n, cl_uint alignment)
+{
+	return NULL;
+}
+
+static cl_int CL_API_CALL get_platforms(cl_uint room, cl_platform_id *ret, cl_uint *ret_n)
+{
+	if (ret && room > 0)
+		ret[0] = (cl_platform_id)(void *)&platform;
+	if (ret_n)
+		*ret_n = 1;
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_platform_info(
+	cl_platform_id of, cl_platform_info what, size_t room, void *ret, size_t *ret_n)
+{
+	const char *version = getenv("VENDOR_VERSION");
+	char text[64] = "test";
+
+	if (what == CL_PLATFORM_VERSION)
+		snprintf(text, sizeof(text), "OpenCL %s test", version ? version : "1.2");
+	if (ret)
+		snprintf(ret, room, "%s", text);
+	if (ret_n)
+		*ret_n = strlen(text) + 1;
+	return CL_SUCCESS;
+}
+
+/* Fills what it is given, as far as there are devices. */
+static cl_int CL_API_CALL get_devices(cl_platform_id of, cl_device_type type,
+	cl_uint room, cl_device_id *ret, cl_uint *ret_n)
+{
+	for (cl_uint i = 0; ret && i < room && i < N_DEVICES; i++)
+		ret[i] = (cl_device_id)(void *)&devices[i];
+	if (ret_n)
+		*ret_n = N_DEVICES;
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_device_info(
+	cl_device_id of, cl_device_info what, size_t room, void *ret, size_t *ret_n)
+{
+	if (ret)
+		memset(ret, 0, room);
+	return CL_SUCCESS;
+}
+
+static cl_context CL_API_CALL create_context(const cl_context_properties *properties,
+	cl_uint n, const cl_device_id *of,
+	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+	void *userdata, cl_int *ret_error)
+{
+	if (ret_error)
+		*ret_error = CL_SUCCESS;
+	return (cl_context)(void *)&context;
+}
+
+static cl_mem CL_API_CALL create_buffer(
+	cl_context of, cl_mem_flags flags, size_t n, void *host, cl_int *ret_error)
+{
+	if (ret_error)
+		*ret_error = CL_SUCCESS;
+	return (cl_mem)(void *)&buffer;
+}
+
+static cl_int CL_API_CALL set_destructor(
+	cl_mem of, void(CL_CALLBACK *function)(cl_mem, void *), void *userdata)
+{
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_context_info(
+	cl_context of, cl_context_info what, size_t room, void *ret, size_t *ret_n)
+{
+	return CL_INVALID_VALUE;
+}
+
+static const struct {
+	const char *name;
+	size_t entry;
+	void *function;
+} functions[] = {
+#define ROW(name, function)                                       \
+	{                                                         \
+#name, ENTRY(name), (void *)(uintptr_t)(function) \
+	}
+	ROW(clGetPlatformInfo, get_platform_info),
+	ROW(clGetDeviceIDs, get_devices),
+	ROW(clGetDeviceInfo, get_device_info),
+	ROW(clCreateContext, create_context),
+	ROW(clGetContextInfo, get_context_info),
+	ROW(clCreateBuffer, create_buffer),
+	ROW(clSetMemObjectDestructorCallback, set_destructor),
+#undef ROW
+};
+
+static __attribute__((constructor)) void fill(void)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		words.table[functions[i].entry] = functions[i].function;
+	for (size_t i = 0; i < N_BEHIND; i++)
+		words.behind[i] = (void *)(uintptr_t)get_platforms;
+	words.behind[ENTRY(clSVMAlloc) - N_ENTRIES] = (void *)(uintptr_t)clSVMAlloc;
+	for (size_t i = 0; i < N_DEVICES; i++)
+		devices[i].table = words.table;
+	context.table = buffer.table = words.table;
+#ifdef ICD2
+	words.table[0] = (void *)0x4F50454E434C3331; /* CL_ICD2_TAG_KHR */
+#endif
+}
+
+#ifdef ICD2
+static void *function_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		if (strcmp(functions[i].name, name) == 0)
+			return functions[i].function;
+	}
+	return NULL;
+}
+
+static void *CL_API_CALL get_function(cl_platform_id of, const char *name)
+{
+	return (void *)of == &platform ? function_of(name) : NULL;
+}
+
+static cl_int CL_API_CALL set_data(cl_platform_id of, void *data)
+{
+	if ((void *)of != &platform)
+		return CL_INVALID_PLATFORM;
+	platform.data = data;
+	return CL_SUCCESS;
+}
+#endif
 
 void *clGetExtensionFunctionAddress(const char *name)
 {
@@ -59,5 +184,7 @@ void *clGetExtensionFunctionAddress(const char *name)
 	if (strcmp(name, "clIcdSetPlatformDispatchDataKHR") == 0)
 		return (void *)(uintptr_t)set_data;
 #endif
+	if (strcmp(name, "clGetDeviceIDsFromVendor") == 0)
+		return (void *)(uintptr_t)get_devices;
 	return NULL;
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define N_BUCKETS 1024 /* as many bits as the hash below keeps */
 #define PATIENCE_NS (20 * CLV_NS_PER_MS)
 
 /* Shared by whoever is kept and whoever waits for it. */
@@ -23,16 +24,19 @@ struct obstacle {
 	bool is_program; /* a user event, or something behind one */
 };
 
-struct user_event {
-	struct user_event *next;
+/* An event that keeps whatever waits for it. */
+struct keeper {
+	struct keeper *next; /* of its bucket */
 	cl_event event;
 	struct obstacle *obstacle;
+	bool is_user_event;
 };
 
 struct clv_held {
 	struct clv_held *next;
 	struct clv_held_command command;
-	cl_event event; /* its own, owned once enqueued */
+	cl_event event;       /* its own, owned once enqueued */
+	struct keeper keeper; /* by that event */
 	cl_event turnstile;
 	cl_event *wait_list; /* the program's and the turnstile */
 	struct obstacle *obstacle;
@@ -47,7 +51,8 @@ struct clv_held {
 static struct {
 	pthread_mutex_t lock;
 	struct clv_held *first, **end;
-	struct user_event *user_events;
+	/* Unset user events and the events of held commands. */
+	struct keeper *keepers[N_BUCKETS];
 	uint32_t n_looks; /* along the line; see clv_queue.line */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .end = &state.first};
 
@@ -68,9 +73,41 @@ static void unref(struct obstacle *obstacle)
 		free(obstacle);
 }
 
+static struct keeper **bucket_of(cl_event event)
+{
+	return &state.keepers[(uintptr_t)event * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+}
+
+/* The latest of the event's: a handle may have been another's before. */
+static struct keeper *find_keeper(cl_event event)
+{
+	struct keeper *keeper = *bucket_of(event);
+
+	while (keeper && keeper->event != event)
+		keeper = keeper->next;
+	return keeper;
+}
+
+static void add_keeper(struct keeper *keeper)
+{
+	struct keeper **bucket = bucket_of(keeper->event);
+
+	keeper->next = *bucket;
+	*bucket = keeper;
+}
+
+static void remove_keeper(struct keeper *keeper)
+{
+	struct keeper **link = bucket_of(keeper->event);
+
+	while (*link != keeper)
+		link = &(*link)->next;
+	*link = keeper->next;
+}
+
 void clv_held_user_event_made(cl_event event)
 {
-	struct user_event *made = calloc(1, sizeof(*made));
+	struct keeper *made = calloc(1, sizeof(*made));
 	struct obstacle *obstacle = new_obstacle(true);
 
 	if (!made || !obstacle) {
@@ -79,29 +116,26 @@ void clv_held_user_event_made(cl_event event)
 		return;
 	}
 	made->event = event;
+	made->is_user_event = true;
 	made->obstacle = obstacle;
 	pthread_mutex_lock(&state.lock);
-	made->next = state.user_events;
-	state.user_events = made;
+	add_keeper(made);
 	atomic_fetch_add(&clv_held_n, 1);
 	pthread_mutex_unlock(&state.lock);
 }
 
 static void forget_user_event(cl_event event, bool was_set)
 {
-	pthread_mutex_lock(&state.lock);
-	for (struct user_event **link = &state.user_events; *link;
-		link = &(*link)->next) {
-		struct user_event *found = *link;
+	struct keeper *found;
 
-		if (found->event != event)
-			continue;
-		*link = found->next;
+	pthread_mutex_lock(&state.lock);
+	found = find_keeper(event);
+	if (found && found->is_user_event) {
+		remove_keeper(found);
 		found->obstacle->is_over = was_set;
 		unref(found->obstacle);
 		free(found);
 		atomic_fetch_sub(&clv_held_n, 1);
-		break;
 	}
 	pthread_mutex_unlock(&state.lock);
 }
@@ -118,15 +152,9 @@ void clv_held_user_event_gone(cl_event event)
 
 static struct obstacle *obstacle_of(cl_event event)
 {
-	for (const struct user_event *u = state.user_events; u; u = u->next) {
-		if (u->event == event)
-			return u->obstacle;
-	}
-	for (const struct clv_held *h = state.first; h; h = h->next) {
-		if (h->event == event)
-			return h->obstacle;
-	}
-	return NULL;
+	const struct keeper *keeper = find_keeper(event);
+
+	return keeper ? keeper->obstacle : NULL;
 }
 
 /* Whether the queue itself makes a new command wait for all that is before it: an
@@ -301,6 +329,8 @@ static void take_out(struct clv_held **link)
 	if (state.end == &held->next)
 		state.end = link;
 	held->next = NULL;
+	if (held->keeper.event)
+		remove_keeper(&held->keeper);
 	held->obstacle->is_over = true;
 	atomic_fetch_sub(&clv_held_n, 1);
 }
@@ -321,6 +351,11 @@ void clv_held_enqueued(struct clv_held *held, cl_event event)
 	pthread_mutex_lock(&state.lock);
 	held->event = event;
 	held->in_call = false;
+	if (event && !held->let_go) {
+		held->keeper =
+			(struct keeper){.event = event, .obstacle = held->obstacle};
+		add_keeper(&held->keeper);
+	}
 	if (!event && !held->let_go) {
 		take_out_failed(held);
 		is_settled = true;
@@ -455,6 +490,6 @@ void clv_held_forget_parent(void)
 	pthread_mutex_init(&state.lock, NULL);
 	state.first = NULL;
 	state.end = &state.first;
-	state.user_events = NULL;
+	memset(state.keepers, 0, sizeof(state.keepers));
 	atomic_store(&clv_held_n, 0);
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate as an ICD.  Children whose environment was emptied lose OPENCL_LAYERS; what
- * they still find is the ICD folder, and cleave run has put a folder of the lease's own
- * over it that names this library alone.  Loaded that way it opens the real vendors
- * (named in the folder vendors.real beside it) and switches the layer on: the loader
- * reads OPENCL_LAYERS only after it has read the ICDs (ocl-icd 2.3.1; checked). */
-#include "gate/opencl/layers.h"
-
+/* The gate as an ICD.  cleave run and the containers' hook have put a folder over that of
+ * the drivers which names this library alone.  It opens the real vendors (named in the
+ * folder vendors.real beside it), attaches, and hands out the lease's platform with the
+ * gate in its calls (vendors.h); without a lease's word, none.  So nobody is let past the
+ * gate, whichever loader looks and whatever environment it was left. */
 #include "base/cleanup.h"
+#include "gate/gate.h"
+#include "gate/opencl/layers.h"
+#include "gate/opencl/real.h"
+#include "gate/opencl/vendors.h"
 
-#include <CL/cl_icd.h>
 #include <dirent.h>
 #include <dlfcn.h>
-#include <stdbool.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,53 +35,44 @@ EXPORT void *CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(
 EXPORT cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(
 	cl_platform_id platform, void *data);
 
-typedef cl_int(CL_API_CALL *get_platforms_function)(cl_uint, cl_platform_id *, cl_uint *);
-typedef void *(CL_API_CALL *get_address_function)(const char *);
-typedef void *(CL_API_CALL *get_function_function)(cl_platform_id, const char *);
-typedef cl_int(CL_API_CALL *set_data_function)(cl_platform_id, void *);
+static struct found {
+	cl_platform_id platform;
+	struct clv_vendor vendor;
+} found[MAX_PLATFORMS];
+static cl_uint n_found;
+static pthread_once_t search_once = PTHREAD_ONCE_INIT;
 
-/* Of the vendor that the platform is of; NULL: it is older than that. */
-struct vendor {
-	get_function_function get_function;
-	set_data_function set_data;
-};
-
-static cl_platform_id platforms_found[MAX_PLATFORMS];
-static struct vendor vendors_found[MAX_PLATFORMS]; /* of the platforms */
-static cl_uint n_platforms_found;
-static bool searched;
-
-static void take_platforms_of(const char *library)
+static bool is_of_lease(const struct clv_view *view, const struct clv_vendor *vendor,
+	cl_platform_id platform)
 {
-	void *handle = dlopen(library, RTLD_NOW);
-	get_address_function get_address;
-	get_platforms_function get_platforms;
-	struct vendor vendor;
-	cl_uint first = n_platforms_found, n = 0;
+	char name[sizeof(view->platform)] = "";
 
-	if (!handle)
-		return;
-	get_address =
-		(get_address_function)dlsym(handle, "clGetExtensionFunctionAddress");
-	if (!get_address)
-		return;
-	get_platforms = (get_platforms_function)get_address("clIcdGetPlatformIDsKHR");
-	if (!get_platforms)
-		return;
-	if (get_platforms(MAX_PLATFORMS - n_platforms_found,
-		    platforms_found + n_platforms_found, &n) == CL_SUCCESS)
-		n_platforms_found += n;
-	if (n_platforms_found > MAX_PLATFORMS)
-		n_platforms_found = MAX_PLATFORMS;
-	vendor.get_function = (get_function_function)get_address(
-		"clIcdGetFunctionAddressForPlatformKHR");
-	vendor.set_data =
-		(set_data_function)get_address("clIcdSetPlatformDispatchDataKHR");
-	for (cl_uint i = first; i < n_platforms_found; i++)
-		vendors_found[i] = vendor;
+	clv_vendor_platform_info(
+		vendor, platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+	return strcmp(name, view->platform) == 0;
 }
 
-static void read_icd_file(const char *folder, const char *name)
+/* Ungated, all that there are; else the lease's alone. */
+static void take_platforms_of(const char *library, const struct clv_view *view)
+{
+	cl_platform_id platforms[MAX_PLATFORMS];
+	struct clv_vendor vendor;
+	cl_uint n = 0;
+
+	if (!clv_vendor_open(library, &vendor) ||
+		vendor.get_platforms(MAX_PLATFORMS, platforms, &n) != CL_SUCCESS)
+		return;
+	for (cl_uint i = 0; i < n && i < MAX_PLATFORMS && n_found < MAX_PLATFORMS; i++) {
+		if (view && (n_found > 0 || !is_of_lease(view, &vendor, platforms[i]) ||
+				    !clv_vendor_gate(&vendor, platforms[i])))
+			continue;
+		found[n_found++] =
+			(struct found){.platform = platforms[i], .vendor = vendor};
+	}
+}
+
+static void read_icd_file(
+	const char *folder, const char *name, const struct clv_view *view)
 {
 	char path[4096], library[4096];
 	FILE *file;
@@ -91,7 +83,7 @@ static void read_icd_file(const char *folder, const char *name)
 		return;
 	if (fgets(library, sizeof(library), file)) {
 		library[strcspn(library, "\r\n")] = '\0';
-		take_platforms_of(library);
+		take_platforms_of(library, view);
 	}
 	fclose(file);
 }
@@ -103,51 +95,65 @@ static int is_icd_file(const struct dirent *entry)
 	return length > 4 && strcmp(entry->d_name + length - 4, ".icd") == 0;
 }
 
+/* What the wrappers take for the loader's. */
+static cl_int CL_API_CALL list_platforms(
+	cl_uint room, cl_platform_id *platforms, cl_uint *ret_n)
+{
+	if (n_found == 0)
+		return PLATFORM_NOT_FOUND;
+	for (cl_uint i = 0; platforms && i < room && i < n_found; i++)
+		platforms[i] = found[i].platform;
+	if (ret_n)
+		*ret_n = n_found;
+	return CL_SUCCESS;
+}
+
 static void search(void)
 {
 	struct dirent **entries = NULL;
+	struct clv_view *view;
 	char folder[4096];
 	const char *slash;
+	bool refused;
 	Dl_info self;
 	int n;
 
-	if (searched)
-		return;
-	searched = true;
 	if (!dladdr((void *)(uintptr_t)search, &self) || !self.dli_fname)
 		return;
 	slash = strrchr(self.dli_fname, '/');
 	if (!slash)
 		return;
+	/* Loaders read the layers after the vendors: no other copy of the gate shall come
+	 * on top of this one. */
+	clv_layers_switch_on(self.dli_fname);
+	clv_opencl_begin();
+	view = clv_gate_view(&refused);
+	if (refused)
+		return;
 	snprintf(folder, sizeof(folder), "%.*s/vendors.real",
 		(int)(slash - self.dli_fname), self.dli_fname);
 	n = scandir(folder, &entries, is_icd_file, alphasort);
 	for (int i = 0; i < n; i++) {
-		read_icd_file(folder, entries[i]->d_name);
+		read_icd_file(folder, entries[i]->d_name, view);
 		free(entries[i]);
 	}
 	free(entries);
-	clv_layers_switch_on(self.dli_fname);
+	if (clv_vendors_are_gated())
+		clv_real.clGetPlatformIDs = list_platforms;
 }
 
 cl_int CL_API_CALL clIcdGetPlatformIDsKHR(
 	cl_uint room, cl_platform_id *platforms, cl_uint *ret_n)
 {
-	search();
-	if (n_platforms_found == 0)
-		return PLATFORM_NOT_FOUND;
-	for (cl_uint i = 0; platforms && i < room && i < n_platforms_found; i++)
-		platforms[i] = platforms_found[i];
-	if (ret_n)
-		*ret_n = n_platforms_found;
-	return CL_SUCCESS;
+	pthread_once(&search_once, search);
+	return list_platforms(room, platforms, ret_n);
 }
 
-static const struct vendor *vendor_of(cl_platform_id platform)
+static const struct clv_vendor *vendor_of(cl_platform_id platform)
 {
-	for (cl_uint i = 0; i < n_platforms_found; i++) {
-		if (platforms_found[i] == platform)
-			return &vendors_found[i];
+	for (cl_uint i = 0; i < n_found; i++) {
+		if (found[i].platform == platform)
+			return &found[i].vendor;
 	}
 	return NULL;
 }
@@ -155,21 +161,22 @@ static const struct vendor *vendor_of(cl_platform_id platform)
 void *CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(
 	cl_platform_id platform, const char *name)
 {
-	const struct vendor *vendor = vendor_of(platform);
+	const struct clv_vendor *vendor = vendor_of(platform);
 
-	return vendor && vendor->get_function ? vendor->get_function(platform, name)
-					      : NULL;
+	return vendor && vendor->get_function
+		       ? clv_opencl_answer(name, vendor->get_function(platform, name))
+		       : NULL;
 }
 
 cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id platform, void *data)
 {
-	const struct vendor *vendor = vendor_of(platform);
+	const struct clv_vendor *vendor = vendor_of(platform);
 
 	return vendor && vendor->set_data ? vendor->set_data(platform, data)
 					  : CL_INVALID_PLATFORM;
 }
 
-void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
+void *clv_opencl_icd_function(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -182,21 +189,30 @@ void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
 #undef OURS
 	};
 
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ours); i++) {
 		if (strcmp(name, ours[i].name) == 0)
 			return ours[i].function;
 	}
 	return NULL;
 }
 
-/* The loader asks the library, not the platform, about the ICD suffix. */
+/* A loader asks the library for its own extensions' functions. */
+void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
+{
+	void *function = name ? clv_opencl_icd_function(name) : NULL;
+
+	for (cl_uint i = 0; name && !function && i < n_found; i++)
+		function = clv_opencl_answer(name, found[i].vendor.get_address(name));
+	return function;
+}
+
+/* And, not the platform but the library, for the ICD suffix. */
 cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info what,
 	size_t room, void *value, size_t *ret_bytes)
 {
-	const cl_icd_dispatch *dispatch;
+	const struct clv_vendor *vendor = vendor_of(platform);
 
-	if (!platform)
-		return CL_INVALID_PLATFORM;
-	dispatch = *(const cl_icd_dispatch *const *)(const void *)platform;
-	return dispatch->clGetPlatformInfo(platform, what, room, value, ret_bytes);
+	return vendor ? clv_vendor_platform_info(
+				vendor, platform, what, room, value, ret_bytes)
+		      : CL_INVALID_PLATFORM;
 }

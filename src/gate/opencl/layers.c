@@ -18,9 +18,9 @@ static bool is_gate(const char *entry, size_t n)
 
 /* An entry of the name may be of an installation that is gone: this very library takes
  * its place.  Other layers stay. */
-void clv_layers_switch_on(const char *gate)
+static void put_first(const char *variable, const char *gate)
 {
-	const char *before = getenv("OPENCL_LAYERS");
+	const char *before = getenv(variable);
 	size_t room = strlen(gate) + (before ? strlen(before) : 0) + 3, used;
 	_cleanup_free_ char *layers = malloc(room);
 
@@ -35,5 +35,11 @@ void clv_layers_switch_on(const char *gate)
 				layers + used, room - used, ":%.*s", (int)n, before);
 		before += n + (before[n] == ':');
 	}
-	setenv("OPENCL_LAYERS", layers, 1);
+	setenv(variable, layers, 1);
+}
+
+void clv_layers_switch_on(const char *gate)
+{
+	put_first("OPENCL_LAYERS", gate);
+	put_first("OCL_ICD_LAYERS", gate); /* ocl-icd before 2.3 */
 }

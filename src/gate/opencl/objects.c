@@ -7,6 +7,9 @@
 
 #include <stdlib.h>
 
+#define RECORD_BYTES 1024
+#define EXACT_BYTES ((uint64_t)64 << 10) /* so large, and its record does not count */
+
 struct charge_record {
 	uint64_t n_bytes;
 	uint32_t epoch;
@@ -21,16 +24,25 @@ static void CL_CALLBACK object_is_gone(cl_mem object, void *userdata)
 	free(record);
 }
 
+uint64_t clv_object_bytes(uint64_t n_bytes)
+{
+	if (n_bytes >= EXACT_BYTES)
+		return n_bytes;
+	return n_bytes + RECORD_BYTES < EXACT_BYTES ? n_bytes + RECORD_BYTES
+						    : EXACT_BYTES;
+}
+
 static void correct_charge(struct clv_charge *charge, cl_mem object)
 {
 	size_t real_bytes = 0;
+	uint64_t n_bytes;
 
 	if (clv_real.clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(real_bytes),
-		    &real_bytes, NULL) != CL_SUCCESS ||
-		real_bytes == charge->n_bytes)
+		    &real_bytes, NULL) != CL_SUCCESS)
 		return;
-	clv_ledger_correct(charge->n_bytes, real_bytes);
-	charge->n_bytes = real_bytes;
+	n_bytes = clv_object_bytes(real_bytes);
+	clv_ledger_correct(charge->n_bytes, n_bytes);
+	charge->n_bytes = n_bytes;
 }
 
 cl_mem clv_charge_settle(

@@ -6,11 +6,13 @@
 #include "gate/opencl/devices.h"
 #include "gate/opencl/real.h"
 
+#include <CL/cl_gl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_PLATFORMS 32
 #define MAX_DEVICES 64
+#define MAX_DEPTH 16 /* of parts of parts */
 
 /* CL/cl_ext.h: free memory in KiB, total and largest block. */
 #define DEVICE_GLOBAL_FREE_MEMORY_AMD 0x4039
@@ -97,33 +99,144 @@ static bool is_of_type(cl_device_id device, cl_device_type wanted)
 	return (type & wanted) != 0;
 }
 
+/* The lease's device, or a part of it. */
+static bool is_own(cl_device_id own, cl_device_id device)
+{
+	cl_device_id parent = device;
+
+	for (int depth = 0; own && parent && depth < MAX_DEPTH; depth++) {
+		if (parent == own)
+			return true;
+		device = parent;
+		parent = NULL;
+		clv_real.clGetDeviceInfo(
+			device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL);
+	}
+	return false;
+}
+
+/* The vendor never writes to the program's array: behind what it is told that it got
+ * others' devices would stand. */
 static cl_int CL_API_CALL wrap_clGetDeviceIDs(cl_platform_id platform,
 	cl_device_type type, cl_uint room, cl_device_id *devices, cl_uint *ret_n)
 {
 	bool refused;
 	struct clv_view *view = clv_gate_view(&refused);
-	cl_device_id device;
-	cl_int r;
+	cl_device_id device = NULL;
+	cl_uint n = 0;
+	cl_int r = CL_DEVICE_NOT_FOUND;
 
 	if (!view && !refused)
 		return clv_real.clGetDeviceIDs(platform, type, room, devices, ret_n);
-	if (!platform && view)
+	if ((devices && room == 0) || (!devices && !ret_n))
+		return CL_INVALID_VALUE;
+	if (ret_n)
+		*ret_n = 0;
+	if (view && !platform)
 		platform = lease_platform(view);
-	/* The vendor judges the arguments. */
-	r = clv_real.clGetDeviceIDs(
-		platform, type, room, refused ? NULL : devices, ret_n);
+	/* The vendor judges platform and type. */
+	if (view)
+		r = clv_real.clGetDeviceIDs(platform, type, 0, NULL, &n);
 	if (r != CL_SUCCESS)
 		return r;
-	device = refused ? NULL : lease_device(view, platform);
-	if (!device || !is_of_type(device, type)) {
-		if (ret_n)
-			*ret_n = 0;
+	device = lease_device(view, platform);
+	if (!device || !is_of_type(device, type))
 		return CL_DEVICE_NOT_FOUND;
-	}
 	if (devices)
 		devices[0] = device;
 	if (ret_n)
 		*ret_n = 1;
+	return CL_SUCCESS;
+}
+
+/* A handle of another device may come from anywhere; nothing is made with it. */
+static cl_int check_devices(cl_uint n, const cl_device_id *devices)
+{
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
+	cl_device_id own;
+
+	if (refused)
+		return CL_DEVICE_NOT_AVAILABLE;
+	if (!view || !devices)
+		return CL_SUCCESS;
+	own = lease_device(view, lease_platform(view));
+	for (cl_uint i = 0; i < n; i++) {
+		if (!is_own(own, devices[i]))
+			return CL_INVALID_DEVICE;
+	}
+	return CL_SUCCESS;
+}
+
+static cl_context CL_API_CALL wrap_clCreateContext(
+	const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+	void *userdata, cl_int *ret_error)
+{
+	cl_int r = check_devices(n, devices);
+
+	if (r == CL_SUCCESS)
+		return clv_real.clCreateContext(
+			properties, n, devices, notify, userdata, ret_error);
+	if (ret_error)
+		*ret_error = r;
+	return NULL;
+}
+
+static cl_int CL_API_CALL wrap_clCreateSubDevices(cl_device_id device,
+	const cl_device_partition_property *properties, cl_uint room,
+	cl_device_id *devices, cl_uint *ret_n)
+{
+	cl_int r = check_devices(1, &device);
+
+	return r == CL_SUCCESS ? clv_real.clCreateSubDevices(
+					 device, properties, room, devices, ret_n)
+			       : r;
+}
+
+static cl_int CL_API_CALL wrap_clCreateSubDevicesEXT(cl_device_id device,
+	const cl_device_partition_property_ext *properties, cl_uint room,
+	cl_device_id *devices, cl_uint *ret_n)
+{
+	cl_int r = check_devices(1, &device);
+
+	return r == CL_SUCCESS ? clv_real.clCreateSubDevicesEXT(
+					 device, properties, room, devices, ret_n)
+			       : r;
+}
+
+/* Which devices are behind an OpenGL context: any of the machine's. */
+static cl_int CL_API_CALL wrap_clGetGLContextInfoKHR(
+	const cl_context_properties *properties, cl_gl_context_info what, size_t room,
+	void *value, size_t *ret_bytes)
+{
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
+	cl_device_id all[MAX_DEVICES], own;
+	size_t n_all_bytes = 0, n_bytes = 0;
+	cl_int r;
+
+	if (!view && !refused)
+		return clv_real.clGetGLContextInfoKHR(
+			properties, what, room, value, ret_bytes);
+	if (refused || (what != CL_DEVICES_FOR_GL_CONTEXT_KHR &&
+			       what != CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR))
+		return CL_INVALID_VALUE;
+	r = clv_real.clGetGLContextInfoKHR(
+		properties, what, sizeof(all), all, &n_all_bytes);
+	if (r != CL_SUCCESS)
+		return r;
+	own = lease_device(view, lease_platform(view));
+	for (size_t i = 0; i < n_all_bytes / sizeof(own) && i < MAX_DEVICES; i++) {
+		if (all[i] == own)
+			n_bytes = sizeof(own);
+	}
+	if (value && room < n_bytes)
+		return CL_INVALID_VALUE;
+	if (value)
+		memcpy(value, &own, n_bytes);
+	if (ret_bytes)
+		*ret_bytes = n_bytes;
 	return CL_SUCCESS;
 }
 
@@ -159,16 +272,6 @@ static cl_context CL_API_CALL wrap_clCreateContextFromType(
 		properties, 1, &device, notify, userdata, ret_error);
 }
 
-static uint64_t used_bytes(const struct clv_view *view)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < CLV_SLOTS && i < atomic_load(&view->control->slots_used);
-		i++)
-		sum += atomic_load(&view->report->slots[i].memory_bytes);
-	return sum;
-}
-
 static void limit_ulong(void *value, size_t room, uint64_t limit)
 {
 	cl_ulong n;
@@ -198,7 +301,7 @@ static cl_int CL_API_CALL wrap_clGetDeviceInfo(cl_device_id device, cl_device_in
 		limit_ulong(value, room, quota);
 		break;
 	case DEVICE_GLOBAL_FREE_MEMORY_AMD:
-		used = used_bytes(view);
+		used = clv_ledger_used_bytes();
 		for (size_t i = 0; value && (i + 1) * sizeof(cl_ulong) <= room && i < 2;
 			i++)
 			limit_ulong((char *)value + i * sizeof(cl_ulong),
@@ -230,6 +333,10 @@ void clv_opencl_wrap_devices(cl_icd_dispatch *table)
 {
 	WRAP(clGetPlatformIDs);
 	WRAP(clGetDeviceIDs);
+	WRAP(clCreateContext);
+	WRAP(clCreateSubDevices);
+	WRAP(clCreateSubDevicesEXT);
+	WRAP(clGetGLContextInfoKHR);
 	WRAP(clCreateContextFromType);
 	WRAP(clGetDeviceInfo);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that a program asks for by name.  What the layer wraps is answered with the
  * wrapper; extension functions that allocate or submit have wrappers of their own; one
- * that this file does not know and whose name says that it allocates or submits is
- * refused. */
+ * that this file does not know and whose name says that it allocates, submits or finds
+ * devices is refused. */
 #include "base/cleanup.h"
 #include "gate/costs.h"
 #include "gate/opencl/kernels.h"
@@ -13,7 +13,7 @@
 
 #include <CL/cl_ext.h>
 #include <stdatomic.h>
-#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* The vendor's functions behind our wrappers; asked of the vendor when first asked of us.
@@ -85,10 +85,11 @@ static void *alloc_for_device(device_alloc_function real, cl_context context,
 	cl_device_id device, const cl_bitfield *properties, size_t n, cl_uint alignment,
 	cl_int *ret_error)
 {
-	struct clv_charge charge = clv_charge_take(n);
+	struct clv_charge charge = clv_charge_take(clv_object_bytes(n));
 
 	if (charge.refused)
 		return refuse(ret_error);
+	charge.owner = context;
 	return book_pointer(
 		&charge, real(context, device, properties, n, alignment, ret_error));
 }
@@ -112,11 +113,12 @@ static void *CL_API_CALL wrap_clSharedMemAllocINTEL(cl_context context,
 static void *CL_API_CALL wrap_clHostMemAllocINTEL(cl_context context,
 	const cl_bitfield *properties, size_t n, cl_uint alignment, cl_int *ret_error)
 {
-	struct clv_charge charge = clv_charge_take(n);
+	struct clv_charge charge = clv_charge_take(clv_object_bytes(n));
 	host_alloc_function real = (host_alloc_function)atomic_load(&vendor.host_alloc);
 
 	if (charge.refused)
 		return refuse(ret_error);
+	charge.owner = context;
 	return book_pointer(&charge, real(context, properties, n, alignment, ret_error));
 }
 
@@ -124,7 +126,7 @@ typedef cl_int(CL_API_CALL *mem_free_function)(cl_context, void *);
 
 static cl_int free_pointer(mem_free_function real, cl_context context, void *address)
 {
-	struct clv_charge charge = clv_charge_withdraw(address);
+	struct clv_charge charge = clv_charge_withdraw_from(context, address);
 	cl_int r = real(context, address);
 
 	if (r == CL_SUCCESS)
@@ -220,88 +222,22 @@ static const struct {
 	/* clang-format on */
 };
 
-/* Core functions, and extension names of what became core later. */
-#define ROW(function)                                          \
-	{                                                      \
-#function, offsetof(cl_icd_dispatch, function) \
-	}
-#define ALIAS(name, function)                             \
-	{                                                 \
-		name, offsetof(cl_icd_dispatch, function) \
-	}
-
+/* Names by which core functions were known before they were that. */
 static const struct {
-	const char *name;
-	size_t offset;
-} core[] = {
-	ROW(clGetPlatformIDs),
-	ROW(clGetDeviceIDs),
-	ROW(clGetDeviceInfo),
-	ROW(clCreateContextFromType),
-	ROW(clCreateCommandQueue),
-	ROW(clCreateCommandQueueWithProperties),
-	ALIAS("clCreateCommandQueueWithPropertiesKHR",
-		clCreateCommandQueueWithProperties),
-	ROW(clRetainCommandQueue),
-	ROW(clReleaseCommandQueue),
-	ROW(clCreateBuffer),
-	ROW(clCreateBufferWithProperties),
-	ROW(clCreateImage),
-	ROW(clCreateImage2D),
-	ALIAS("clCreateBufferWithPropertiesINTEL", clCreateBufferWithProperties),
-	ALIAS("clCreateImageWithPropertiesINTEL", clCreateImageWithProperties),
-	ROW(clCreateImage3D),
-	ROW(clCreateImageWithProperties),
-	ROW(clCreatePipe),
-	ROW(clSetMemObjectDestructorCallback),
-	ROW(clSVMAlloc),
-	ROW(clSVMFree),
-	ALIAS("clSVMAllocARM", clSVMAlloc),
-	ALIAS("clSVMFreeARM", clSVMFree),
-	ROW(clEnqueueSVMFree),
-	ALIAS("clEnqueueSVMFreeARM", clEnqueueSVMFree),
-	ROW(clEnqueueNDRangeKernel),
-	ROW(clEnqueueTask),
-	ROW(clEnqueueNativeKernel),
-	ROW(clEnqueueReadBuffer),
-	ROW(clEnqueueWriteBuffer),
-	ROW(clEnqueueCopyBuffer),
-	ROW(clEnqueueFillBuffer),
-	ROW(clEnqueueReadBufferRect),
-	ROW(clEnqueueWriteBufferRect),
-	ROW(clEnqueueCopyBufferRect),
-	ROW(clEnqueueReadImage),
-	ROW(clEnqueueWriteImage),
-	ROW(clEnqueueCopyImage),
-	ROW(clEnqueueCopyImageToBuffer),
-	ROW(clEnqueueCopyBufferToImage),
-	ROW(clEnqueueFillImage),
-	ROW(clEnqueueMapBuffer),
-	ROW(clEnqueueMapImage),
-	ROW(clEnqueueUnmapMemObject),
-	ROW(clEnqueueMigrateMemObjects),
-	ROW(clEnqueueSVMMemcpy),
-	ALIAS("clEnqueueSVMMemcpyARM", clEnqueueSVMMemcpy),
-	ROW(clEnqueueSVMMemFill),
-	ALIAS("clEnqueueSVMMemFillARM", clEnqueueSVMMemFill),
-	ROW(clEnqueueSVMMap),
-	ALIAS("clEnqueueSVMMapARM", clEnqueueSVMMap),
-	ROW(clEnqueueSVMUnmap),
-	ALIAS("clEnqueueSVMUnmapARM", clEnqueueSVMUnmap),
-	ROW(clEnqueueSVMMigrateMem),
-	ROW(clFinish),
-	ROW(clWaitForEvents),
-	ROW(clCreateUserEvent),
-	ROW(clSetUserEventStatus),
-	ROW(clReleaseEvent),
-	ROW(clSetEventCallback),
-	ROW(clEnqueueMarkerWithWaitList),
-	ROW(clEnqueueBarrierWithWaitList),
-	ROW(clEnqueueMarker),
-	ROW(clEnqueueBarrier),
-	ROW(clEnqueueWaitForEvents),
-	ROW(clGetExtensionFunctionAddress),
-	ROW(clGetExtensionFunctionAddressForPlatform),
+	const char *name, *core;
+} aliases[] = {
+	/* clang-format off */
+	{ "clCreateCommandQueueWithPropertiesKHR", "clCreateCommandQueueWithProperties" },
+	{ "clCreateBufferWithPropertiesINTEL",     "clCreateBufferWithProperties" },
+	{ "clCreateImageWithPropertiesINTEL",      "clCreateImageWithProperties" },
+	{ "clSVMAllocARM",                         "clSVMAlloc" },
+	{ "clSVMFreeARM",                          "clSVMFree" },
+	{ "clEnqueueSVMFreeARM",                   "clEnqueueSVMFree" },
+	{ "clEnqueueSVMMemcpyARM",                 "clEnqueueSVMMemcpy" },
+	{ "clEnqueueSVMMemFillARM",                "clEnqueueSVMMemFill" },
+	{ "clEnqueueSVMMapARM",                    "clEnqueueSVMMap" },
+	{ "clEnqueueSVMUnmapARM",                  "clEnqueueSVMUnmap" },
+	/* clang-format on */
 };
 
 /* Graphics sharing hands work to and fro; the memory and the work are counted elsewhere.
@@ -320,7 +256,9 @@ static const char *const harmless[] = {
 	"clEnqueueSignalSemaphores",
 };
 
-static const char *const suspicious[] = {"clEnqueue", "clCreate", "clImport"};
+/* Devices that go with a decoder or a display may be others than the lease's. */
+static const char *const suspicious[] = {
+	"clEnqueue", "clCreate", "clImport", "clGetDeviceIDsFrom"};
 
 static bool has_prefix_of(const char *name, const char *const *prefixes, size_t n)
 {
@@ -339,9 +277,18 @@ static bool must_be_refused(const char *name)
 	       has_prefix_of(name, suspicious, CLV_ARRAY_SIZE(suspicious));
 }
 
-/* What the program gets for a name for which the vendor has `found`. */
-static void *answer(const char *name, void *found)
+static size_t find_core(const char *name)
 {
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(aliases); i++) {
+		if (strcmp(aliases[i].name, name) == 0)
+			name = aliases[i].core;
+	}
+	return clv_opencl_find_entry(name);
+}
+
+void *clv_opencl_answer(const char *name, void *found)
+{
+	size_t core;
 	bool refused;
 
 	/* Attaches: what is handed out now will be called later. */
@@ -349,11 +296,11 @@ static void *answer(const char *name, void *found)
 		return found;
 	if (!clv_gate_view(&refused))
 		return refused ? NULL : found;
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(core); i++) {
-		if (strcmp(core[i].name, name) == 0)
-			return *(void *const *)((const char *)clv_opencl_table() +
-						core[i].offset);
-	}
+	core = find_core(name);
+	if (core != SIZE_MAX)
+		return clv_opencl_wrapper(core) ? clv_opencl_wrapper(core) : found;
+	if (clv_opencl_icd_function(name))
+		return clv_opencl_icd_function(name);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(extensions); i++) {
 		if (strcmp(extensions[i].name, name) != 0)
 			continue;
@@ -365,7 +312,7 @@ static void *answer(const char *name, void *found)
 
 static void *CL_API_CALL wrap_clGetExtensionFunctionAddress(const char *name)
 {
-	return answer(name, clv_real.clGetExtensionFunctionAddress(name));
+	return clv_opencl_answer(name, clv_real.clGetExtensionFunctionAddress(name));
 }
 
 static void *CL_API_CALL wrap_clGetExtensionFunctionAddressForPlatform(
@@ -376,7 +323,7 @@ static void *CL_API_CALL wrap_clGetExtensionFunctionAddressForPlatform(
 		atomic_store(&vendor.command_buffer_info,
 			clv_real.clGetExtensionFunctionAddressForPlatform(
 				platform, "clGetCommandBufferInfoKHR"));
-	return answer(
+	return clv_opencl_answer(
 		name, clv_real.clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 

@@ -28,19 +28,19 @@ static cl_mem drop(cl_mem object, cl_int *ret_error)
 	return refuse(ret_error);
 }
 
-#define CHARGED(n_bytes, correct, context, call)                               \
-	({                                                                     \
-		struct clv_charge charge_ = clv_charge_take(n_bytes);          \
-		cl_mem object_;                                                \
-                                                                               \
-		if (!charge_.refused)                                          \
-			object_ = clv_charge_settle(                           \
-				&charge_, (call), (correct), ret_error);       \
-		else if ((n_bytes) > clv_device_max_allocation_bytes(context)) \
-			object_ = drop((call), ret_error);                     \
-		else                                                           \
-			object_ = refuse(ret_error);                           \
-		object_;                                                       \
+#define CHARGED(n_bytes, correct, context, call)                                        \
+	({                                                                              \
+		struct clv_charge charge_ = clv_charge_take(clv_object_bytes(n_bytes)); \
+		cl_mem object_;                                                         \
+                                                                                        \
+		if (!charge_.refused)                                                   \
+			object_ = clv_charge_settle(                                    \
+				&charge_, (call), (correct), ret_error);                \
+		else if ((n_bytes) > clv_device_max_allocation_bytes(context))          \
+			object_ = drop((call), ret_error);                              \
+		else                                                                    \
+			object_ = refuse(ret_error);                                    \
+		object_;                                                                \
 	})
 
 static cl_mem CL_API_CALL wrap_clCreateBuffer(

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making, keeping and releasing command queues.  The gate holds no reference of its own:
- * a program that reads the reference count sees what it would see without. */
+/* Making, keeping and releasing command queues.  The gate holds no reference of its own.
+ */
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
+
+#include <string.h>
 
 static cl_command_queue registered(cl_command_queue queue)
 {
@@ -42,6 +44,29 @@ static cl_int CL_API_CALL wrap_clReleaseCommandQueue(cl_command_queue queue)
 	return clv_real.clReleaseCommandQueue(queue);
 }
 
+/* In some drivers an event holds its queue, and so the gate's markers do: the program
+ * sees what it would see without. */
+static cl_int CL_API_CALL wrap_clGetCommandQueueInfo(cl_command_queue queue,
+	cl_command_queue_info what, size_t room, void *value, size_t *ret_bytes)
+{
+	cl_int r = clv_real.clGetCommandQueueInfo(queue, what, room, value, ret_bytes);
+	const struct clv_queue *known;
+	cl_uint shown, n_markers, n_own;
+
+	if (r != CL_SUCCESS || what != CL_QUEUE_REFERENCE_COUNT || !value ||
+		!clv_gate_peek())
+		return r;
+	known = clv_queue_find_known(queue);
+	if (!known)
+		return r;
+	memcpy(&shown, value, sizeof(shown));
+	n_markers = atomic_load(&known->n_markers);
+	n_own = atomic_load(&known->application_references);
+	shown = shown > n_own + n_markers ? shown - n_markers : n_own;
+	memcpy(value, &shown, sizeof(shown));
+	return r;
+}
+
 #define WRAP(function) table->function = wrap_##function
 
 void clv_opencl_wrap_queues(cl_icd_dispatch *table)
@@ -50,4 +75,5 @@ void clv_opencl_wrap_queues(cl_icd_dispatch *table)
 	WRAP(clCreateCommandQueueWithProperties);
 	WRAP(clRetainCommandQueue);
 	WRAP(clReleaseCommandQueue);
+	WRAP(clGetCommandQueueInfo);
 }

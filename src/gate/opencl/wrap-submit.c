@@ -2,9 +2,13 @@
 /* The wrappers of every call that submits a command to a queue.  One macro, because they
  * differ in nothing but their parameters: each begins a submission, makes the vendor's
  * call with the submission's event, and ends it. */
+#include "base/cleanup.h"
 #include "gate/opencl/kernels.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define QUEUE cl_command_queue queue
 #define WAITS cl_uint n_waits, const cl_event *wait_list, cl_event *event
@@ -141,11 +145,6 @@ SUBMISSION(clEnqueueTask,
 	(QUEUE, cl_kernel kernel, WAITS),
 	(queue, kernel, PASS_WAITS),
 	clv_kernel_kind(kernel, 0, NULL), false)
-SUBMISSION(clEnqueueNativeKernel,
-	(QUEUE, void (CL_CALLBACK *function)(void *), void *arguments, size_t n_arguments,
-		cl_uint n_objects, const cl_mem *objects, const void **locations, WAITS),
-	(queue, function, arguments, n_arguments, n_objects, objects, locations, PASS_WAITS),
-	clv_cost_key_bytes(CLV_COST_NATIVE, 0), false)
 
 SUBMISSION(clEnqueueSVMMemcpy,
 	(QUEUE, cl_bool block, void *to, const void *from, size_t n, WAITS),
@@ -169,6 +168,79 @@ SUBMISSION(clEnqueueSVMMigrateMem,
 	(queue, n, pointers, sizes, flags, PASS_WAITS),
 	clv_cost_key_bytes(CLV_COST_MIGRATE, n), false)
 /* clang-format on */
+
+/* A native kernel is a function of the program's on a thread of the driver's.  It may
+ * submit, and must wait for nothing: so it is called as callbacks are, by way of the
+ * gate's own arguments in front of its. */
+struct native {
+	_Alignas(max_align_t) void(CL_CALLBACK *function)(void *);
+	_Alignas(max_align_t) char arguments[];
+};
+
+static void CL_CALLBACK run_native(void *block)
+{
+	struct native *native = block;
+
+	clv_gate_callback_begin();
+	native->function(native->arguments);
+	clv_gate_callback_end();
+}
+
+/* The driver copies the arguments, and puts memory objects' addresses into its copy. */
+static struct native *new_native(void(CL_CALLBACK *function)(void *),
+	const void *arguments, size_t n_arguments, cl_uint n_objects,
+	const void *const *locations, const void **ret_locations)
+{
+	struct native *native = malloc(sizeof(*native) + n_arguments);
+
+	if (!native)
+		return NULL;
+	native->function = function;
+	memcpy(native->arguments, arguments, n_arguments);
+	for (cl_uint i = 0; i < n_objects; i++)
+		ret_locations[i] = native->arguments +
+				   ((const char *)locations[i] - (const char *)arguments);
+	return native;
+}
+
+static cl_int enqueue_native(QUEUE, void(CL_CALLBACK *function)(void *), void *arguments,
+	size_t n_arguments, cl_uint n_objects, const cl_mem *objects,
+	const void **locations, WAITS)
+{
+	struct clv_submission submission;
+	cl_int r = clv_submission_begin(&submission, queue,
+		clv_cost_key_bytes(CLV_COST_NATIVE, 0), false, n_waits, wait_list, event);
+
+	if (r != CL_SUCCESS)
+		return r;
+	return clv_submission_end(&submission,
+		clv_real.clEnqueueNativeKernel(queue, function, arguments, n_arguments,
+			n_objects, objects, locations, submission.n_waits,
+			submission.wait_list, submission.event));
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueNativeKernel(QUEUE,
+	void(CL_CALLBACK *function)(void *), void *arguments, size_t n_arguments,
+	cl_uint n_objects, const cl_mem *objects, const void **locations, WAITS)
+{
+	_cleanup_free_ struct native *native = NULL;
+	_cleanup_free_ const void **moved = NULL;
+
+	/* The vendor judges what does not go together. */
+	if (!function || (arguments == NULL) != (n_arguments == 0) ||
+		(n_objects > 0 && (!arguments || !objects || !locations)))
+		return enqueue_native(queue, function, arguments, n_arguments, n_objects,
+			objects, locations, n_waits, wait_list, event);
+	moved = calloc((size_t)n_objects + 1, sizeof(*moved));
+	if (moved)
+		native = new_native(
+			function, arguments, n_arguments, n_objects, locations, moved);
+	if (!native)
+		return CL_OUT_OF_HOST_MEMORY;
+	return enqueue_native(queue, run_native, native, sizeof(*native) + n_arguments,
+		n_objects, objects, n_objects > 0 ? moved : NULL, n_waits, wait_list,
+		event);
+}
 
 /* The two that return a pointer and give their error through an argument. */
 static void *CL_API_CALL wrap_clEnqueueMapBuffer(QUEUE, cl_mem buffer, cl_bool block,

@@ -12,11 +12,12 @@
 static void *CL_API_CALL wrap_clSVMAlloc(
 	cl_context context, cl_svm_mem_flags flags, size_t n, cl_uint alignment)
 {
-	struct clv_charge charge = clv_charge_take(n);
+	struct clv_charge charge = clv_charge_take(clv_object_bytes(n));
 	void *address;
 
 	if (charge.refused)
 		return NULL;
+	charge.owner = context;
 	address = clv_real.clSVMAlloc(context, flags, n, alignment);
 	if (address)
 		clv_charge_pointer(&charge, address);
@@ -27,10 +28,12 @@ static void *CL_API_CALL wrap_clSVMAlloc(
 
 static void CL_API_CALL wrap_clSVMFree(cl_context context, void *address)
 {
-	/* Before the vendor's free: after it the address may be another thread's. */
-	if (address)
-		clv_release_pointer(address);
+	/* Before the vendor's free: after it the address may be another thread's.  Of
+	 * another context the vendor frees nothing. */
+	struct clv_charge charge = clv_charge_withdraw_from(context, address);
+
 	clv_real.clSVMFree(context, address);
+	clv_charge_undo(&charge);
 }
 
 struct queued_free {
@@ -38,26 +41,25 @@ struct queued_free {
 	void *userdata;
 };
 
-static void free_with_vendor(cl_command_queue queue, cl_uint n, void **pointers)
+static void free_all(cl_command_queue queue, cl_uint n, void **pointers)
 {
 	cl_context context = NULL;
 
 	clv_real.clGetCommandQueueInfo(
 		queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
 	for (cl_uint i = 0; context && i < n; i++)
-		clv_real.clSVMFree(context, pointers[i]);
+		wrap_clSVMFree(context, pointers[i]);
 }
 
+/* A function of the program's frees by clSVMFree, or leaves it. */
 static void CL_CALLBACK run_queued_free(
 	cl_command_queue queue, cl_uint n, void **pointers, void *userdata)
 {
 	struct queued_free request = *(struct queued_free *)userdata;
 
 	free(userdata);
-	for (cl_uint i = 0; i < n; i++)
-		clv_release_pointer(pointers[i]);
 	if (!request.function) {
-		free_with_vendor(queue, n, pointers);
+		free_all(queue, n, pointers);
 		return;
 	}
 	clv_gate_callback_begin();

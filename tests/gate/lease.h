@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdint.h>
+
+/* A lease's agent, as far as a gate needs one to attach: open for ever.  It answers on a
+ * thread of this process at `socket`, and names the platform "test" and its device 1. */
+void lease_open(const char *socket, uint64_t quota_bytes);
+
+/* What the processes of the lease have charged. */
+uint64_t lease_used_bytes(void);
