@@ -8,14 +8,19 @@
 #include "agent/devices.h"
 #include "agent/events.h"
 #include "agent/gate-server.h"
+#include "agent/holder.h"
 #include "agent/ledger.h"
 #include "agent/state.h"
 #include "agent/store.h"
 #include "arbiter/arbiter.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,9 +63,135 @@ static void drop(struct clv_attached *process, const char *how)
 	clv_ledger_check_end(agent->ledger, lease);
 }
 
+static bool has_page(const struct clv_attached *process)
+{
+	struct clv_arbiter_fds fds;
+	struct stat st;
+
+	if (!process->lease->arbiter_lease)
+		return true;
+	clv_arbiter_get_fds(process->lease->arbiter_lease, &fds);
+	if (fstat(fds.report, &st) < 0)
+		return true;
+	return clv_process_maps_file(process->record.id.pid, st.st_dev, st.st_ino);
+}
+
+static bool can_read_maps(pid_t pid)
+{
+	char path[32];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0;
+}
+
+/* Not older than who died, none of the lease's own, and in the same pages. */
+static bool is_heir(
+	const struct clv_attached *process, pid_t pid, struct clv_process_id *ret)
+{
+	struct clv_process_id id = {.pid = pid};
+	struct clv_attached heir = {.lease = process->lease};
+	pid_t parent;
+
+	if (clv_process_read(pid, &parent, &id.start_ticks) < 0 ||
+		id.start_ticks < process->record.id.start_ticks ||
+		clv_attached_is_member(process->lease, &id) || !can_read_maps(pid))
+		return false;
+	heir.record.id = id;
+	*ret = id;
+	return has_page(&heir);
+}
+
+struct heir {
+	const struct clv_attached *of;
+	struct clv_process_id id;
+};
+
+/* Below whom a child of a lease's process is found once that has died: who stands in for
+ * the program (cleave run), or else the first process. */
+static bool has_heir_below(void *userdata, pid_t parent)
+{
+	struct heir *heir = userdata;
+	char path[64];
+	bool found = false;
+	FILE *children;
+	int pid;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent,
+		(int)parent);
+	children = fopen(path, "re");
+	while (children && !found && fscanf(children, "%d", &pid) == 1)
+		found = is_heir(heir->of, pid, &heir->id);
+	if (children)
+		fclose(children);
+	return found;
+}
+
+/* A child that was made with CLONE_VM is the same address space: what its parent
+ * allocated lives on in it, and so does the gate.  No other child has the page unless it
+ * has attached itself. */
+static bool find_heir(const struct clv_attached *process, struct clv_process_id *ret)
+{
+	struct heir heir = {.of = process};
+
+	if (!process->has_slot ||
+		(!clv_holder_any(process->lease, has_heir_below, &heir) &&
+			!has_heir_below(&heir, 1)))
+		return false;
+	*ret = heir.id;
+	return true;
+}
+
+static void on_death(void *userdata);
+
+/* The row in the state file is another's from now on. */
+static void restore_record(
+	struct clv_attached *process, const struct clv_process_record *before)
+{
+	struct clv_lease *lease = process->lease;
+	struct clv_error err = {0};
+	struct clv_store *store = clv_state_get(lease->agent, &err);
+
+	if (!store ||
+		clv_store_delete_process(store, lease->record.id, before, &err) < 0 ||
+		clv_store_put_process(store, lease->record.id, &process->record, &err) <
+			0)
+		clv_state_set_stale(lease->agent, &err);
+}
+
+/* What was the dead process's is its heir's: the slot with what is charged in it, and
+ * the watch.  The heir's gate is the same, but its helper is gone with its thread. */
+static bool hand_over(struct clv_attached *process, const struct clv_process_id *heir)
+{
+	struct clv_lease *lease = process->lease;
+	struct clv_process_record before = process->record;
+	int pidfd = clv_process_open(heir);
+	struct clv_watch *watch;
+
+	if (pidfd < 0 ||
+		clv_watch_new(lease->agent->event, pidfd, on_death, process, &watch) < 0)
+		return false;
+	clv_watch_free(process->watch);
+	process->watch = watch;
+	process->record.id = *heir;
+	restore_record(process, &before);
+	clv_events_emit(lease->agent, CLV_EVENT_PROCESS_ATTACHED, lease,
+		"process %d shares the memory of process %d, which ended, and has slot "
+		"%u",
+		(int)heir->pid, (int)before.id.pid, process->record.slot);
+	return true;
+}
+
 static void on_death(void *userdata)
 {
-	drop(userdata, "ended");
+	struct clv_attached *process = userdata;
+	struct clv_process_id heir;
+
+	if (!find_heir(process, &heir) || !hand_over(process, &heir))
+		drop(process, "ended");
+	else if (process->lease->is_ending)
+		clv_watch_signal(process->watch, SIGKILL);
 }
 
 static struct clv_attached *add(struct clv_lease *lease,
@@ -97,19 +228,6 @@ int clv_attached_adopt(struct clv_lease *lease, const struct clv_process_record 
 		lease->dead_slots[record->slot / 64] |= UINT64_C(1)
 							<< (record->slot % 64);
 	return -ESRCH;
-}
-
-static bool has_page(const struct clv_attached *process)
-{
-	struct clv_arbiter_fds fds;
-	struct stat st;
-
-	if (!process->lease->arbiter_lease)
-		return true;
-	clv_arbiter_get_fds(process->lease->arbiter_lease, &fds);
-	if (fstat(fds.report, &st) < 0)
-		return true;
-	return clv_process_maps_file(process->record.id.pid, st.st_dev, st.st_ino);
 }
 
 /* The entry of an earlier connection of this process that its new one replaces: it comes

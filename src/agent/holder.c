@@ -276,6 +276,18 @@ bool clv_holder_has(const struct clv_lease *lease)
 	return !LIST_EMPTY(&lease->holdings);
 }
 
+bool clv_holder_any(const struct clv_lease *lease, clv_holder_pid_fn fn, void *userdata)
+{
+	const struct clv_holding *holding;
+
+	LIST_FOREACH(holding, &lease->holdings, of_lease)
+	{
+		if (fn(userdata, holding->watch->id.pid))
+			return true;
+	}
+	return false;
+}
+
 struct clv_lease *clv_holder_find(const struct clv_agent *agent,
 	const struct clv_process_id *id, const struct clv_agent_device *device)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct clv_agent;
 struct clv_error;
@@ -51,3 +52,7 @@ void clv_holder_forget(struct clv_lease *lease);
 /* Whether it is one of the lease's, alive; whether there is any. */
 bool clv_holder_is(const struct clv_lease *lease, const struct clv_process_id *id);
 bool clv_holder_has(const struct clv_lease *lease);
+
+/* Whether fn says so of any of those who hold it. */
+typedef bool (*clv_holder_pid_fn)(void *userdata, pid_t pid);
+bool clv_holder_any(const struct clv_lease *lease, clv_holder_pid_fn fn, void *userdata);

@@ -36,10 +36,15 @@ struct clv_watch {
 	void *userdata;
 };
 
-/* glibc has it since 2.36 only, and older systems run the agent too. */
+/* glibc has these since 2.36 only, and older systems run the agent too. */
 static int open_pidfd(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static int send_signal(int pidfd, int signal_number)
+{
+	return (int)syscall(SYS_pidfd_send_signal, pidfd, signal_number, NULL, 0);
 }
 
 struct stat_file {
@@ -172,7 +177,7 @@ void clv_process_end(const struct clv_process_id *id, uint64_t now_ns, uint64_t 
 	pidfd = clv_process_open(id);
 	if (pidfd < 0)
 		return;
-	pidfd_send_signal(pidfd, is_late ? SIGKILL : SIGTERM, NULL, 0);
+	send_signal(pidfd, is_late ? SIGKILL : SIGTERM);
 	*told_ns = now_ns;
 }
 
@@ -332,7 +337,5 @@ bool clv_watch_is_dead(const struct clv_watch *watch)
 
 int clv_watch_signal(const struct clv_watch *watch, int signal_number)
 {
-	long r = syscall(SYS_pidfd_send_signal, watch->pidfd, signal_number, NULL, 0);
-
-	return r < 0 ? -errno : 0;
+	return send_signal(watch->pidfd, signal_number) < 0 ? -errno : 0;
 }

@@ -236,6 +236,45 @@ def case_forked_chain(case):
     case.neighbour_is_well()
 
 
+def case_shared_memory(case):
+    """A child that shares its parent's memory (CLONE_VM) has what that allocated when it is
+    gone; four of them have no more than the quota."""
+    quota, piece = 16 * MIB, 12 * MIB
+    clone = os.path.join(case.world.build, "tests/crash/crash-clone")
+    words = [case.world.cleave, "run", "--share", "0.1", "--memory", str(quota), "--name",
+             "clones", "--", "sh", "-c", " ; ".join([f"'{clone}' {piece}"] * 4) + "; true"]
+    with subprocess.Popen(words, env=case.world.env, stdout=subprocess.PIPE, text=True) as run:
+        clones = [int(run.stdout.readline()) for _ in range(4)]
+        try:
+            look_at_clones(case, clones, piece)
+        finally:
+            for pid in clones:
+                if pid > 0:
+                    kill(pid)
+        run.wait(20)
+    case.neighbour_is_well()
+
+
+def look_at_clones(case, clones, piece):
+    expect(clones[1:] == [-4] * 3, "the clones after the first one are", clones[1:])
+
+    def lease():
+        return case.world.leases()["clones"]
+
+    def is_known():
+        return [process["pid"] for process in lease()["processes"]] == clones[:1]
+    wait_until(is_known, 5, "the clone is in the lease")
+    expect(lease()["memory_used_bytes"] == piece, lease()["memory_used_bytes"])
+    last = case.restart_agent()
+    wait_until(lambda: case.neighbour.account.pid in case.world.attached_since(last), 5,
+               "the neighbour is back")
+    wait_until(is_known, 5, "the next agent knows the clone")
+    done = subprocess.run([case.world.cleave, "release", "--force", "clones"],
+                          env=case.world.env, timeout=30, check=False)
+    expect(done.returncode == 0, "release --force:", done.returncode)
+    wait_until(lambda: not os.path.exists(f"/proc/{clones[0]}"), 20, "the clone is gone")
+
+
 def case_alone(case):
     """A busy process that has the device to itself finds the next agent as well."""
     account = case.neighbour.account
