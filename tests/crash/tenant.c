@@ -114,15 +114,24 @@ static uint64_t draw(uint64_t *state)
 	return *state;
 }
 
+/* What a buffer costs: docs/isolation.md says what small ones are charged beyond their
+ * size. */
+static size_t charged_bytes(size_t n_bytes)
+{
+	if (n_bytes >= 65536)
+		return n_bytes;
+	return n_bytes + 1024 < 65536 ? n_bytes + 1024 : 65536;
+}
+
 static cl_mem allocate(size_t n_bytes, cl_int *ret_code)
 {
 	cl_mem buffer;
 
-	atomic_store(&account->pending_bytes, n_bytes);
+	atomic_store(&account->pending_bytes, charged_bytes(n_bytes));
 	atomic_store(&account->stage, STAGE_ALLOCATING);
 	buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, n_bytes, NULL, ret_code);
 	if (buffer)
-		atomic_fetch_add(&account->held_bytes, n_bytes);
+		atomic_fetch_add(&account->held_bytes, charged_bytes(n_bytes));
 	atomic_store(&account->stage, STAGE_NONE);
 	atomic_fetch_add(&account->n_allocations, 1);
 	return buffer;
@@ -132,7 +141,7 @@ static void free_buffer(cl_mem buffer, size_t n_bytes)
 {
 	atomic_store(&account->stage, STAGE_FREEING);
 	check("clReleaseMemObject", clReleaseMemObject(buffer));
-	atomic_fetch_sub(&account->held_bytes, n_bytes);
+	atomic_fetch_sub(&account->held_bytes, charged_bytes(n_bytes));
 	atomic_store(&account->stage, STAGE_NONE);
 }
 
@@ -202,7 +211,7 @@ static cl_mem new_block(void)
 		clCreateBuffer(context, CL_MEM_READ_WRITE, BLOCK_BYTES, NULL, &code);
 
 	check("clCreateBuffer", code);
-	atomic_fetch_add(&account->held_bytes, BLOCK_BYTES);
+	atomic_fetch_add(&account->held_bytes, charged_bytes(BLOCK_BYTES));
 	return buffer;
 }
 
