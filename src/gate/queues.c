@@ -217,8 +217,6 @@ static bool mark(struct clv_queue *queue, bool (*can_mark)(const struct clv_queu
 {
 	bool placed = false;
 
-	if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
-		return false;
 	if (!lock_to_mark(queue)) {
 		clv_helper_start();
 		clv_helper_wake();
@@ -234,7 +232,8 @@ static bool mark(struct clv_queue *queue, bool (*can_mark)(const struct clv_queu
 
 bool clv_queue_mark(struct clv_queue *queue)
 {
-	return mark(queue, can_be_marked);
+	return CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) > 0 &&
+	       mark(queue, can_be_marked);
 }
 
 bool clv_queue_mark_at_once(struct clv_queue *queue)

@@ -105,7 +105,8 @@ void clv_queue_hold(struct clv_queue *queue);
 /* Puts a marker behind what has none.  False: nothing to mark, or not possible now. */
 bool clv_queue_mark(struct clv_queue *queue);
 
-/* The same, also in the last places for markers. */
+/* The same, also in the last places for markers.  A marker that another thread is placing
+ * is there afterwards. */
 bool clv_queue_mark_at_once(struct clv_queue *queue);
 
 /* All queues.  lingering: the program did not come back to them in time. */

@@ -38,6 +38,20 @@ RUNS = {
         ("-DM_NO_MARK_BY_WAITER", "found"),
         ("-DM_NO_MARK_FOR_WAITER", "found"),
     ],
+    "circle": [
+        ("", "holds"),
+        ("-DBY_HOST", "holds"),
+        ("-DM_ONE_WINDOW_FOR_ALL -DM_NO_LIMIT_IN_TURN", "found"),
+        ("-DBY_HOST -DM_NO_LIMIT_IN_TURN", "found"),
+        ("-DM_NO_LIMIT_CLOSED", "found"),
+    ],
+    "legacy": [
+        ("", "holds"),
+        ("-DM_MARKS_LATE", "found"),
+        ("-DM_NO_ORDER", "found"),
+        ("-DM_FIRST_STREAM_UNSEEN", "found"),
+        ("-DM_MARKS_WITHOUT_LOCK", "found"),
+    ],
     "turns": [
         ("", "holds"),
         ("-DLIAR", "holds"),

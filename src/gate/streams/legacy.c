@@ -60,8 +60,6 @@ bool clv_legacy_submit(struct clv_legacy *legacy)
 		return false;
 	if (!atomic_exchange(&legacy->is_used, 1))
 		clv_queues_forbid_quick();
-	if (!atomic_load(&legacy->has_blocking))
-		return false;
 	atomic_fetch_add(&legacy->n_marking, 1);
 	return true;
 }
@@ -71,29 +69,35 @@ void clv_legacy_marked(struct clv_legacy *legacy)
 	atomic_fetch_sub(&legacy->n_marking, 1);
 }
 
+static void wait_for_marks(struct clv_legacy *legacy)
+{
+	uint64_t since_ns;
+
+	if (atomic_load(&legacy->n_marking) == 0)
+		return;
+	since_ns = clv_clock_ns();
+	while (atomic_load(&legacy->n_marking) > 0 && clv_clock_ns() - since_ns < WAIT_NS)
+		sched_yield();
+}
+
 /* What is in the legacy stream without a marker gets one now: later it would be too late.
  * Its queue's handle: stream.h. */
-static void note_first_blocking(const struct clv_legacy *legacy)
+static void note_first_blocking(struct clv_legacy *legacy)
 {
 	struct clv_queue *queue = clv_queue_find_known((const char *)legacy->context + 1);
 
 	clv_queues_forbid_quick();
+	wait_for_marks(legacy);
 	if (queue)
 		clv_queue_mark_at_once(queue);
 }
 
 void clv_legacy_submit_blocking(struct clv_legacy *legacy)
 {
-	uint64_t since_ns;
-
 	if (!legacy)
 		return;
 	if (!atomic_load(&legacy->has_blocking) &&
 		!atomic_exchange(&legacy->has_blocking, 1))
 		note_first_blocking(legacy);
-	if (atomic_load(&legacy->n_marking) == 0)
-		return;
-	since_ns = clv_clock_ns();
-	while (atomic_load(&legacy->n_marking) > 0 && clv_clock_ns() - since_ns < WAIT_NS)
-		sched_yield();
+	wait_for_marks(legacy);
 }

@@ -31,8 +31,8 @@ struct clv_legacy *clv_legacy_of(void *context);
 /* The context has gone; another may get its address. */
 void clv_legacy_forget(const void *context);
 
-/* Around the driver's call that submits to the legacy stream.  Whether the command needs
- * its marker at once, and clv_legacy_marked() after that. */
+/* Around the driver's call that submits to the legacy stream, and the marker behind it.
+ * Whether clv_legacy_marked() is due. */
 bool clv_legacy_submit(struct clv_legacy *legacy);
 void clv_legacy_marked(struct clv_legacy *legacy);
 
