@@ -259,6 +259,26 @@ static bool is_lease_stalled(const struct clv_view *view)
 		       atomic_load(&view->slot->busy_since_ns), STALL_CLOSED_NS);
 }
 
+bool clv_flight_is_stalled(const struct clv_view *view, const struct clv_backlog *backlog)
+{
+	if (is_open(view, CLV_PHASE_OF(atomic_load(&view->control->phase))))
+		return is_queue_stalled(view, backlog);
+	return is_lease_stalled(view);
+}
+
+/* When last a command went in, or was held, for lack of progress. */
+static _Atomic uint64_t forced_ns;
+
+void clv_flight_note_forced(void)
+{
+	atomic_store(&forced_ns, clv_clock_ns());
+}
+
+bool clv_flight_was_forced(uint64_t since_ns)
+{
+	return atomic_load(&forced_ns) >= since_ns;
+}
+
 static void wait_for_window(void)
 {
 	uint32_t sequence;
@@ -274,7 +294,7 @@ static void wait_for_window(void)
 /* Until the phase word changes, which only a turn's begin is told at once.  Rings first:
  * also if it did before, since its counting itself in, in a try that failed, may be what
  * kept the lease from draining.  While work is out it need not: the end of that rings.
- * False: it is hopeless. */
+ * False: it is hopeless; who is patient looks again at what may go without a turn. */
 static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t word)
 {
 	uint64_t rang_ns = 0;
@@ -300,8 +320,8 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 		if (atomic_load(&view->control->phase) != word ||
 			clv_gate_peek() != view || clv_gate_agent_is_dead(view))
 			return true;
-	} while (!is_hopeless(line) && (line->is_patient || !is_lease_stalled(view)));
-	return false;
+	} while (!is_hopeless(line) && !is_lease_stalled(view));
+	return line->is_patient;
 }
 
 bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog)
@@ -336,8 +356,8 @@ static bool enter_slowly(struct clv_backlog *backlog, uint64_t packed)
 		entered = clv_flight_try(backlog, packed);
 	} while (!entered && clv_line_wait(&line, backlog));
 	clv_line_end(&line);
-	if (!entered && backlog)
-		atomic_store(&backlog->was_forced, 1);
+	if (!entered)
+		clv_flight_note_forced();
 	return entered;
 }
 

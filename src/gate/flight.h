@@ -27,7 +27,6 @@ struct clv_backlog {
 	_Atomic uint64_t awaited;     /* has a marker, or a thread waits for it; packed */
 	_Atomic uint64_t progress_ns; /* when last some of it was complete, or the first
 				       * was submitted */
-	_Atomic uint32_t was_forced;  /* a command went in for lack of progress */
 };
 
 static inline uint64_t clv_backlog_in_flight(const struct clv_backlog *backlog)
@@ -108,6 +107,15 @@ void clv_line_end(struct clv_line *line);
  * thread waits for may be waiting for this thread, since nothing was complete for far
  * longer than expected. */
 bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog);
+
+/* The same for a command that no thread waits with: it may go in as debt. */
+bool clv_flight_is_stalled(
+	const struct clv_view *view, const struct clv_backlog *backlog);
+
+/* What was in flight when a command went in for lack of progress may have waited for that
+ * command: how long it took says nothing, and learnt would make the next wait longer. */
+void clv_flight_note_forced(void);
+bool clv_flight_was_forced(uint64_t since_ns);
 
 /* In a granted turn so long passes at least between two markers that nothing but the end
  * of work calls for.  Less than the grace that an idle process has. */

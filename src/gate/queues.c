@@ -396,6 +396,8 @@ void clv_queue_mark_with_event(
 		.flush_first = true,
 	};
 
+	if (CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) == 0)
+		atomic_store(&queue->backlog.progress_ns, marker.since_ns);
 	atomic_fetch_add(&queue->backlog.awaited, packed);
 	add_marker(queue);
 	if (!push_marker(&marker)) {
@@ -417,6 +419,7 @@ static void learn(
 	uint64_t before_ns = atomic_exchange(&queue->last_done_ns, now_ns);
 	uint64_t count = CLV_FLIGHT_COUNT(packed), expected_ns = CLV_FLIGHT_NS(packed);
 	uint64_t took_ns, idle_ns;
+	bool was_forced = clv_flight_was_forced(since_ns);
 
 	idle_ns = since_ns > before_ns ? since_ns - before_ns : 0;
 	if (before_ns > since_ns)
@@ -424,8 +427,7 @@ static void learn(
 	took_ns = now_ns > since_ns ? now_ns - since_ns : 0;
 	if (CLV_UNLIKELY(clv_profile))
 		clv_profile_add(count, took_ns, idle_ns);
-	/* A wait for a thread of the program that the gate kept waiting. */
-	if (atomic_exchange(&queue->backlog.was_forced, 0) || count == 0 || kind == 0)
+	if (was_forced || count == 0 || kind == 0)
 		return;
 	if (kind != CLV_COST_MIXED)
 		clv_cost_learn(kind, took_ns, count);

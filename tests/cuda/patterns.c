@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Legal programs whose streams, host and processes wait for each other, each of which
- *ends on a GPU of its own: whoever stands between them and the driver must not close a
- *circle. All kernels take few multiprocessors, so that streams really run at once.
+ * ends on a GPU of its own: whoever stands between them and the driver must not close a
+ * circle.  All kernels take few multiprocessors, so that streams really run at once.  The
+ * calls are CUDA's; HIP has the same under names of its own.
  *
  * usage: cuda-patterns			the names
  *        cuda-patterns NAME		runs one; "done N" with what it computed, then
- *stays until its input ends */
+ *					stays until its input ends */
+#ifdef ROCM
+#include "../hip/patterns.h"
+#else
 #include "../doubles/cuda/selftest/cuda.h"
+#endif
 
 #include <pthread.h>
 #include <stdatomic.h>

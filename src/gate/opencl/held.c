@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define N_BUCKETS 1024 /* as many bits as the hash below keeps */
-#define PATIENCE_NS (20 * CLV_NS_PER_MS)
 
 /* Shared by whoever is kept and whoever waits for it. */
 struct obstacle {
@@ -396,30 +395,10 @@ static void note_kept(const struct clv_held *held)
 	line->barrier_before |= held->command.is_barrier;
 }
 
-/* A submission that was on its way when the first command of its queue was held may stand
- * behind it, in flight, and neither would ever end.  Nothing that is in flight then gets
- * done, and so the first in line goes: one in a turn, and it is paid for. */
-static bool keeps_others_from_ending(void)
-{
-	static uint64_t seen_flight, since_ns; /* guarded by the lock */
-	static uint32_t gone_in_turn;
-	const struct clv_view *view = clv_gate_peek();
-	uint32_t word = atomic_load(&view->control->phase);
-	uint64_t flight = atomic_load(&clv_gate.flight), now_ns = clv_clock_ns();
-
-	if (CLV_PHASE_OF(word) != CLV_PHASE_CLOSED || CLV_FLIGHT_COUNT(flight) == 0 ||
-		flight != seen_flight) {
-		seen_flight = flight;
-		since_ns = now_ns;
-		return false;
-	}
-	if (now_ns - since_ns < PATIENCE_NS || gone_in_turn == word)
-		return false;
-	gone_in_turn = word;
-	return true;
-}
-
-/* Whether it is in flight now.  Once one had no room, those behind it wait their turn. */
+/* Whether it is in flight now.  Once one had no room, those behind it wait their turn.
+ * What is in flight may wait for the first in line: a kernel for what another writes, or
+ * a submission that was on its way when the first command of its queue was held.  Nothing
+ * that is in flight then gets done, and so the first goes in and is paid for. */
 static bool go_in(struct clv_held *held, bool *is_stuck)
 {
 	uint64_t packed = held->command.packed;
@@ -430,8 +409,10 @@ static bool go_in(struct clv_held *held, bool *is_stuck)
 		return true;
 	*is_stuck = true;
 	held->obstacle->is_program = false;
-	if (!view || !is_first || !keeps_others_from_ending())
+	if (!view || !is_first ||
+		!clv_flight_is_stalled(view, &held->command.queue->backlog))
 		return false;
+	clv_flight_note_forced();
 	clv_flight_enter_as_debt(view, packed);
 	return true;
 }

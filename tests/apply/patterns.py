@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs whose queues, host and processes wait for each other: each ends, with the same result,
+alone on the device, beside a tenant, and while the agent is killed or stopped.
+
+A program without arguments says what it can do; with a name it does that, says "done N" with what
+it computed, and stays until its input ends.  It exits with 0 if N is what it should be.
+"""
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from harness import wait_until
+
+BOUND_SECONDS = 50
+# Patterns of two processes; let in one after the other while the first turns come.
+OF_TWO = ("processes", "spin-across-processes")
+
+
+class Patterns:
+    """What is common to the cases below; a class of gpus.Case beside it has the machine."""
+
+    def program(self):
+        raise NotImplementedError
+
+    def neighbour(self):
+        """A command that keeps the device busy and says ready."""
+        raise NotImplementedError
+
+    def list(self):
+        """What the program is to list."""
+        return ()
+
+    def names(self):
+        return subprocess.run([self.program(), *self.list()], text=True, capture_output=True,
+                              check=True, env=self.agent.env).stdout.split()
+
+    def go_through(self, process, name):
+        """Says how it ends; one that hangs is ended."""
+        watch = threading.Timer(BOUND_SECONDS, self.end_lease, (name,))
+        watch.start()
+        line = process.stdout.readline()
+        watch.cancel()
+        self.assertRegex(line, r"^done \d+$", (process.poll(), self.agent.log()[-1500:]))
+
+    def end_lease(self, name):
+        for each in self.agent.get(f"/v1/leases/{name}")["processes"]:
+            os.kill(each["pid"], signal.SIGKILL)
+
+    def finish(self, process):
+        process.stdin.close()
+        self.assertEqual(process.wait(timeout=30), 0)
+
+    def tenant(self):
+        process = self.start(*self.neighbour(), options=("--share", "0.5", "--name", "neighbour"))
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def pattern(self, name, *options):
+        return self.start(self.program(), name,
+                          options=("--share", "0.5", "--name", name, *options))
+
+    def wait_until_begun(self, name):
+        """Who comes while there is no agent is refused, and not what these are about."""
+        n = 2 if name in OF_TWO else 1
+
+        def has_begun():
+            status, lease = self.agent.request("GET", f"/v1/leases/{name}")
+            return status == 200 and len(lease["processes"]) >= n
+        wait_until(has_begun)
+
+    def go_through_all(self, names=None, meanwhile=None):
+        for name in names or self.names():
+            with self.subTest(name):
+                process = self.pattern(name)
+                if meanwhile:
+                    self.wait_until_begun(name)
+                    meanwhile()
+                self.go_through(process, name)
+                self.finish(process)
+
+
+class Alone(Patterns):
+    def test_nothing_waits(self):
+        """By the ledger: the time for which its threads stood in line."""
+        self.begin()
+        for name in self.names():
+            with self.subTest(name):
+                process = self.pattern(name)
+                self.go_through(process, name)
+                lease = self.agent.get(f"/v1/leases/{name}")
+                self.finish(process)
+                if name not in OF_TWO:
+                    self.assertEqual(lease["waited_seconds"], 0, lease)
+
+
+class Beside(Patterns):
+    SOME = ()
+
+    def test_under_the_gate(self):
+        self.begin()
+        self.tenant()
+        self.go_through_all()
+
+    def test_some_under_the_gate(self):
+        self.begin()
+        self.tenant()
+        names = self.names()
+        self.go_through_all([name for name in self.SOME if name in names])
+
+
+class Disturbed(Patterns):
+    """In the middle of it the agent goes."""
+
+    SOME = ()
+    MIDDLE_SECONDS = .3  # from a program's first call to the middle of what it does
+
+    def disturb(self, how, names=None):
+        def meanwhile():
+            time.sleep(self.MIDDLE_SECONDS)
+            how()
+        self.begin()
+        self.tenant()
+        self.go_through_all(names, meanwhile)
+
+    def start_again(self):
+        self.agent.process.send_signal(signal.SIGKILL)
+        self.agent.process.wait()
+        self.agent.start()
+
+    def stop(self):
+        self.agent.process.send_signal(signal.SIGSTOP)
+        time.sleep(.5)
+        self.agent.process.send_signal(signal.SIGCONT)
+
+    def test_killed_and_started_again(self):
+        self.disturb(self.start_again)
+
+    def test_stopped(self):
+        self.disturb(self.stop)
+
+    def test_some(self):
+        self.disturb(self.start_again, self.SOME)

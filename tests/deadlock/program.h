@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <CL/cl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* What the programs here have in common: one device, and a kernel that takes time. */
+
+#define CHECK(call)                                                                \
+	do {                                                                       \
+		cl_int r_ = (call);                                                \
+		if (r_ != CL_SUCCESS) {                                            \
+			fprintf(stderr, "line %d: %s: %d\n", __LINE__, #call, r_); \
+			exit(1);                                                   \
+		}                                                                  \
+	} while (0)
+
+#define EXPECT(condition)                                                               \
+	do {                                                                            \
+		if (!(condition)) {                                                     \
+			fprintf(stderr, "line %d: not so: %s\n", __LINE__, #condition); \
+			exit(1);                                                        \
+		}                                                                       \
+	} while (0)
+
+/* The strict double runs a kernel of this name for as many microseconds as its first
+ * argument says; elsewhere it computes for about as long. */
+static const char source[] = "__kernel void spin(uint us) {\n"
+			     "	volatile float x = 1;\n"
+			     "	for (uint i = 0; i < us * 20; i++)\n"
+			     "		x = x * 1.0001f + 0.5f;\n"
+			     "}\n";
+
+static cl_platform_id platform;
+static cl_device_id device;
+static cl_context context;
+static cl_program program;
+
+static void open_device(void)
+{
+	const char *text = source;
+	cl_int r;
+
+	CHECK(clGetPlatformIDs(1, &platform, NULL));
+	CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
+	context = clCreateContext(NULL, 1, &device, NULL, NULL, &r);
+	CHECK(r);
+	program = clCreateProgramWithSource(context, 1, &text, NULL, &r);
+	CHECK(r);
+	CHECK(clBuildProgram(program, 1, &device, "", NULL, NULL));
+}
+
+static cl_command_queue open_queue(cl_command_queue_properties properties)
+{
+	cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
+	cl_int r;
+	cl_command_queue queue =
+		clCreateCommandQueueWithProperties(context, device, list, &r);
+
+	CHECK(r);
+	return queue;
+}
+
+/* A kernel object of its own for each call: they must not be shared between threads. */
+static void launch(cl_command_queue queue, cl_uint us, cl_uint n_waits,
+	const cl_event *waits, cl_event *event)
+{
+	size_t one = 1;
+	cl_int r;
+	cl_kernel kernel = clCreateKernel(program, "spin", &r);
+
+	CHECK(r);
+	CHECK(clSetKernelArg(kernel, 0, sizeof(us), &us));
+	CHECK(clEnqueueNDRangeKernel(
+		queue, kernel, 1, NULL, &one, NULL, n_waits, waits, event));
+	CHECK(clReleaseKernel(kernel));
+}
+
+static cl_event user_event(void)
+{
+	cl_int r;
+	cl_event event = clCreateUserEvent(context, &r);
+
+	CHECK(r);
+	return event;
+}
+
+static cl_int status_of(cl_event event)
+{
+	cl_int status = CL_QUEUED;
+
+	CHECK(clGetEventInfo(
+		event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
+	return status;
+}
+
+/* For ever; says when it begins. */
+static void keep_busy(void)
+{
+	cl_command_queue queue = open_queue(0);
+
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		for (int i = 0; i < 16; i++)
+			launch(queue, 500, 0, NULL, NULL);
+		CHECK(clFinish(queue));
+	}
+}

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenCL programs whose queues, host and processes wait for each other (patterns.c): each ends,
+with the same result, alone on the device, beside a tenant, and while the agent is killed or
+stopped; on PoCL, and those that do not look at memory on the strict double, which runs nothing
+before a flush.
+
+usage: test_patterns.py --build BUILD --on pocl|double [unittest arguments]
+"""
+import os
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "apply"))
+
+import gpus  # noqa: E402
+import patterns  # noqa: E402
+import worlds  # noqa: E402
+
+ON = sys.argv[4]
+
+
+class OpenCl(worlds.World):
+    def environment(self):
+        if ON == "pocl":
+            return {"OCL_ICD_VENDORS": "/etc/OpenCL/vendors"}
+        return {"OCL_ICD_VENDORS": worlds.built("tests/doubles/opencl/vendors"),
+                "CLEAVE_DOUBLE_DEVICE": os.path.join(self.folder, "device")}
+
+
+class Case(gpus.Case):
+    WORLD = OpenCl
+
+    def list(self):
+        return () if ON == "pocl" else ("events",)
+
+    def program(self):
+        return worlds.built("tests/deadlock/opencl-patterns")
+
+    def neighbour(self):
+        return self.program(), "neighbour"
+
+
+class Alone(Case, patterns.Alone):
+    pass
+
+
+class Beside(Case, patterns.Beside):
+    SOME = ("graph", "barriers", "many-behind", "native-awaits", "one-queue", "blocking-read")
+
+
+class Disturbed(Case, patterns.Disturbed):
+    SOME = ("callbacks", "native-awaits", "many-behind")
+    MIDDLE_SECONDS = .05
+
+
+if __name__ == "__main__":
+    worlds.set_build(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]])

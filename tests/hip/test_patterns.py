@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of tests/cuda/patterns.c with HIP: each ends, with the same result, alone on the
+device, beside a tenant, and while the agent is killed or stopped.  Alone no thread of it ever
+waits at the gate.
+
+usage: test_patterns.py --build BUILD --rocm 5|6 [unittest arguments]
+"""
+import machine
+import patterns
+
+
+class Hip(machine.Case):
+    def program(self):
+        return machine.program("hip-patterns")
+
+    def neighbour(self):
+        return machine.program("hip-tenant"), "queue", "1000000", "600"
+
+
+class Alone(Hip, patterns.Alone):
+    pass
+
+
+class Beside(Hip, patterns.Beside):
+    SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap")
+
+
+class Disturbed(Hip, patterns.Disturbed):
+    SOME = ("early-receive",)
+
+
+if __name__ == "__main__":
+    machine.main()
