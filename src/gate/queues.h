@@ -26,6 +26,11 @@ struct clv_queue {
 	_Atomic uint32_t unflushed;
 	_Atomic uint32_t n_markers;
 
+	/* Which thread uses it, and whether others do too: then commands are booked in
+	 * another order, maybe, than the vendor has them. */
+	_Atomic(const void *) user;
+	_Atomic uint32_t has_several_users;
+
 	/* The program itself waits for what it submits: it needs fewer markers. */
 	_Atomic uint32_t sync_style;
 	_Atomic(const void *) tail_event; /* the last command's, where it has one */

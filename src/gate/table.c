@@ -107,11 +107,23 @@ static struct clv_queue *new_record(const void *handle)
 	return queue;
 }
 
+/* A thread passes here before it submits to a queue the quick way. */
+static void note_user(struct clv_queue *queue)
+{
+	const void *self = &clv_gate_thread, *before = atomic_load(&queue->user);
+
+	if (before == self)
+		return;
+	if (before || !atomic_compare_exchange_strong(&queue->user, &before, self))
+		atomic_store(&queue->has_several_users, 1);
+}
+
 struct clv_queue *clv_queue_find(const void *handle)
 {
 	struct clv_queue *queue = clv_queue_find_known(handle);
 
 	if (CLV_LIKELY(queue != NULL)) {
+		note_user(queue);
 		if (clv_gate_thread.callback_depth == 0)
 			clv_gate_thread.last_queue = queue;
 		return queue;

@@ -41,7 +41,8 @@ static struct clv_custody custody_of_event(cl_event event)
 		!handle)
 		return none;
 	queue = clv_queue_find(handle);
-	if (!queue || queue->out_of_order || atomic_load(&queue->tail_event) != event)
+	if (!queue || queue->out_of_order || atomic_load(&queue->has_several_users) ||
+		atomic_load(&queue->tail_event) != event)
 		return none;
 	taken = clv_custody_take(queue);
 	if (atomic_load(&queue->tail_event) == event)
