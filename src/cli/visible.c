@@ -26,12 +26,15 @@ static const struct {
 /* PoCL's workers, each on a processor of its own (docs of pocl: POCL_AFFINITY).  Woken
  * for a turn and left to the scheduler, two often land on one processor, and a kernel
  * takes twice as long while the other idles.  Not where the program may use only some
- * processors, for PoCL would not keep to them, and never against the user's own word. */
+ * processors, for PoCL would not keep to them, nor where the user says how many workers
+ * there are, for PoCL aborts when they are more than processors, and never against the
+ * user's own word. */
 static void pin_workers(void)
 {
 	cpu_set_t allowed;
 
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0 &&
+	if (!getenv("POCL_MAX_PTHREAD_COUNT") &&
+		sched_getaffinity(0, sizeof(allowed), &allowed) == 0 &&
 		CPU_COUNT(&allowed) == sysconf(_SC_NPROCESSORS_CONF))
 		setenv("POCL_AFFINITY", "1", 0);
 }

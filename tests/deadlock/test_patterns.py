@@ -42,7 +42,12 @@ class Case(gpus.Case):
 
 
 class Alone(Case, patterns.Alone):
-    pass
+    def test_more_workers_than_processors(self):
+        """PoCL ends a program whose workers it cannot put on processors of their own."""
+        self.begin()
+        n = str(2 * os.cpu_count())
+        out = self.run_in_lease(self.program(), "graph", env={"POCL_MAX_PTHREAD_COUNT": n})
+        self.assertRegex(out, r"^done \d+$")
 
 
 class Beside(Case, patterns.Beside):
