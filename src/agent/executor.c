@@ -7,8 +7,10 @@
 #include "agent/config.h"
 #include "agent/devices.h"
 #include "agent/events.h"
+#include "agent/numbering.h"
 #include "agent/watchdog.h"
 #include "arbiter/arbiter.h"
+#include "arbiter/attach.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/paths.h"
@@ -32,6 +34,7 @@ struct clv_executor {
 	struct clv_agent_device *device;
 	struct clv_child *child; /* while it is tried */
 	enum clv_rm_method method;
+	bool halts_threads;
 	uint64_t again_ns; /* when to try again what failed for want of memory, say; 0:
 			      never */
 	char reason[160];
@@ -154,12 +157,27 @@ static void try(struct clv_executor *executor)
 		fall_back(executor, err.msg);
 }
 
+static bool is_processor(const struct clv_agent_device *device)
+{
+	return strcmp(device->info.backend, "opencl") == 0 &&
+	       strcmp(device->info.type, "cpu") == 0;
+}
+
+static void halt_threads(struct clv_executor *executor)
+{
+	snprintf(executor->reason, sizeof(executor->reason),
+		"work is stopped half-way: the driver's threads stand still");
+	executor->halts_threads = true;
+	clv_arbiter_halt_threads(executor->device->arbiter, true);
+}
+
 void clv_executor_begin(struct clv_agent *agent, struct clv_agent_device *device)
 {
 	struct clv_executor *executor;
 
-	if (device->executor || device->parent ||
-		strcmp(device->info.backend, "nvidia") != 0)
+	if (device->executor ||
+		(!is_processor(device) &&
+			(device->parent || strcmp(device->info.backend, "nvidia") != 0)))
 		return;
 	executor = calloc(1, sizeof(*executor));
 	if (!executor)
@@ -170,6 +188,8 @@ void clv_executor_begin(struct clv_agent *agent, struct clv_agent_device *device
 	if (agent->settings->executor == CLV_EXECUTOR_GATE)
 		snprintf(executor->reason, sizeof(executor->reason),
 			"work is not stopped half-way: the settings say so");
+	else if (is_processor(device))
+		halt_threads(executor);
 	else
 		try(executor);
 }
@@ -205,6 +225,8 @@ void clv_executor_tick(struct clv_agent_device *device)
 
 const char *clv_executor_name(const struct clv_agent_device *device)
 {
+	if (device->executor && device->executor->halts_threads)
+		return "cpu";
 	return device->executor && device->executor->method != CLV_RM_BY_NOTHING
 		       ? "hardware"
 		       : device->info.executor;
@@ -249,4 +271,19 @@ void clv_executor_note(
 		clv_watchdog_hurry(lease->agent->watchdog);
 	clv_arbiter_note_object(lease->device->arbiter, lease->arbiter_lease,
 		process->record.slot, fd, object);
+}
+
+void clv_executor_note_threads(
+	struct clv_attached *process, const int32_t *tids, uint32_t n)
+{
+	struct clv_lease *lease = process->lease;
+	const struct clv_executor *executor = lease->device->executor;
+	int32_t own[CLV_ATTACH_THREADS_MAX];
+
+	if (!process->has_slot || !lease->arbiter_lease || !executor ||
+		!executor->halts_threads ||
+		!clv_numbering_of_threads(process->record.id.pid, tids, n, own))
+		return;
+	clv_arbiter_note_threads(lease->device->arbiter, lease->arbiter_lease,
+		process->record.slot, process->record.id.pid, own, n);
 }

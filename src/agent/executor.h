@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdint.h>
+
 struct clv_agent;
 struct clv_agent_device;
 struct clv_attached;
@@ -9,7 +11,8 @@ struct clv_rm_object;
 /* What holds shares of a device: the gate alone, which waits for work to complete when a
  * turn ends, or the hardware, which stops it half-way.  Which of the two is tried on each
  * NVIDIA GPU when the first process attaches there; until that is known, and where it
- * fails, it is the gate.  Loop thread only. */
+ * fails, it is the gate.  On a device that is the processor the threads that compute are
+ * stopped, of processes that named them.  Loop thread only. */
 struct clv_executor;
 
 /* Tries it, if it has to be tried and was not yet.  The device has an arbiter. */
@@ -19,7 +22,7 @@ struct clv_executor *clv_executor_free(struct clv_executor *executor);
 /* Once a second: a driver that refuses what it did when it was tried. */
 void clv_executor_tick(struct clv_agent_device *device);
 
-/* "gate", "hardware", "none". */
+/* "gate", "hardware", "cpu", "none". */
 const char *clv_executor_name(const struct clv_agent_device *device);
 /* One line; NULL: there is nothing to be said. */
 const char *clv_executor_reason(const struct clv_agent_device *device);
@@ -28,3 +31,7 @@ const char *clv_executor_reason(const struct clv_agent_device *device);
  */
 void clv_executor_note(
 	struct clv_attached *process, int fd, const struct clv_rm_object *object);
+
+/* A process said in which threads it computes, as it numbers them itself. */
+void clv_executor_note_threads(
+	struct clv_attached *process, const int32_t *tids, uint32_t n);

@@ -262,10 +262,7 @@ static void attach(struct connection *connection, uint32_t old_slot, int report_
 	connection->process = process;
 	server->n_silent--;
 	take_more(server);
-	/* What one sends that has nothing to tell stays unread. */
-	sd_event_source_set_io_events(connection->io,
-		connection->api == CLV_ATTACH_API_OPENCL ? EPOLLRDHUP
-							 : EPOLLIN | EPOLLRDHUP);
+	sd_event_source_set_io_events(connection->io, EPOLLIN | EPOLLRDHUP);
 	if (connection->api == CLV_ATTACH_API_OPENCL)
 		clv_sm_note(process, &of_opencl);
 	clv_watchdog_hurry(lease->agent->watchdog);
@@ -343,6 +340,16 @@ static void note_object(
 	clv_executor_note(connection->process, fd, &object);
 }
 
+/* It is of its own length. */
+static bool are_threads(const struct clv_attach_threads *message, ssize_t n_bytes)
+{
+	size_t first = offsetof(struct clv_attach_threads, tids);
+
+	return n_bytes >= (ssize_t)first && message->magic == CLV_ATTACH_THREADS_MAGIC &&
+	       message->n <= CLV_ATTACH_THREADS_MAX &&
+	       (size_t)n_bytes == first + message->n * sizeof(message->tids[0]);
+}
+
 /* Returns false at the connection's end. */
 static bool on_message(struct connection *connection)
 {
@@ -350,16 +357,20 @@ static bool on_message(struct connection *connection)
 		uint32_t magic;
 		struct clv_attach_object object;
 		struct clv_attach_sm_state sm;
+		struct clv_attach_threads threads;
 	} message;
 	size_t n_fds = 1;
 	int fd = -1;
 	ssize_t got = clv_socket_receive(
 		connection->fd, &message, sizeof(message), &fd, &n_fds);
 
-	if (got == sizeof(message) && message.magic == CLV_ATTACH_MAGIC)
+	if (got == sizeof(message.object) && message.magic == CLV_ATTACH_MAGIC)
 		note_object(connection, fd, &message.object);
-	else if (got == sizeof(message) && message.magic == CLV_ATTACH_SM_MAGIC)
+	else if (got == sizeof(message.sm) && message.magic == CLV_ATTACH_SM_MAGIC)
 		clv_sm_note(connection->process, &message.sm);
+	else if (are_threads(&message.threads, got))
+		clv_executor_note_threads(
+			connection->process, message.threads.tids, message.threads.n);
 	if (n_fds > 0)
 		clv_close_fd(&fd);
 	return got > 0 || got == -EAGAIN || got == -EMSGSIZE;

@@ -82,7 +82,7 @@ static const struct clv_schema_field device[] = {
 	{"driver", "string", "its version"},
 	{"type", "string", "gpu, cpu or accelerator"},
 	{"backend", "string", NULL},
-	{"executor", "gate|hardware|none", "what holds shares of it"},
+	{"executor", "gate|hardware|cpu|none", "what holds shares of it"},
 	{"executor_reason", "string?", "why it is the one or the other, where it was tried"},
 	{"platform", "string", NULL},
 	{"compute_units", "integer", NULL},

@@ -500,6 +500,32 @@ void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method meth
 	kick(arbiter);
 }
 
+void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, bool halts)
+{
+	lock(arbiter);
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		l->rung |= l->is_stopped;
+		clv_preempt_go(arbiter, l);
+		if (!halts)
+			atomic_store(&l->pages.control->is_preemptible, 0);
+	}
+	arbiter->halts_threads = halts;
+	unlock(arbiter);
+	kick(arbiter);
+}
+
+int clv_arbiter_note_threads(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint32_t slot, pid_t pid, const int32_t *tids, uint32_t n)
+{
+	int r = 0;
+
+	lock(arbiter);
+	if (slot < CLV_SLOTS && slot_is_open(lease, slot))
+		r = clv_preempt_note_threads(lease, slot, pid, tids, n);
+	unlock(arbiter);
+	return r;
+}
+
 uint32_t clv_arbiter_tend_stopped(struct clv_arbiter *arbiter)
 {
 	uint32_t refusal;

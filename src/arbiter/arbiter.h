@@ -111,6 +111,15 @@ void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method meth
 int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	uint32_t slot, int fd, const struct clv_rm_object *object);
 
+/* The same of a device that is the processor: the threads that compute are signalled to
+ * stand still. */
+void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, bool halts);
+
+/* The process in the slot computes in these threads, as the caller numbers them, and in
+ * no others.  -ENOMEM. */
+int clv_arbiter_note_threads(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint32_t slot, pid_t pid, const int32_t *tids, uint32_t n);
+
 /* Once a second: what a driver did not let go on is tried again.  Returns its status if
  * it refuses to stop work again and again; 0: it does not.  Once may be chance: a channel
  * was freed that very moment. */

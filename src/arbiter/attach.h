@@ -20,7 +20,8 @@
  * The gate of a GPU whose work can be stopped half-way may send on: an object message for
  * each channel group, channel and subdevice that the process has, with the driver's file
  * through which it was made, and one for what it freed (class 0, no file).  Where the
- * control page has a limit in space, the gate says what holds the process to that. */
+ * control page has a limit in space, the gate says what holds the process to that.  The
+ * gate of a device that is the processor names the threads that compute for it. */
 
 #define CLV_ATTACH_MAGIC 0x43564c43u /* "CLVC" */
 #define CLV_ATTACH_VERSION 1u
@@ -106,6 +107,24 @@ struct clv_attach_sm_state {
 	uint32_t reserved[5];
 };
 
+#define CLV_ATTACH_THREADS_MAGIC 0x54564c43u /* "CLVT" */
+#define CLV_ATTACH_THREADS_MAX 1022u
+
+/* The threads in which the vendor computes, all of them, as the process itself numbers
+ * them.  Only the first n are sent. */
+struct clv_attach_threads {
+	uint32_t magic;
+	uint32_t n;
+	int32_t tids[CLV_ATTACH_THREADS_MAX];
+};
+
+/* Such a thread that gets this signal with this value waits while the control page's
+ * is_halted is set.  Nobody dies of a SIGURG that nobody handles. */
+#define CLV_ATTACH_HALT_SIGNAL SIGURG
+#define CLV_ATTACH_HALT_VALUE 0x43564c48
+
+static_assert(
+	offsetof(struct clv_attach_threads, tids) == 8, "the layout is an interface");
 static_assert(sizeof(struct clv_attach_sm_state) == 32, "the layout is an interface");
 static_assert(sizeof(struct clv_attach_object) == 32, "the layout is an interface");
 static_assert(sizeof(struct clv_attach_hello) == 32, "the layout is an interface");

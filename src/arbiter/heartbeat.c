@@ -16,7 +16,7 @@ void clv_heartbeat_publish(struct clv_arbiter *arbiter, uint64_t now_ns)
 static bool is_anybody_waiting(const struct clv_arbiter *arbiter)
 {
 	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
-		if (l->n_waiting > 0)
+		if (clv_lease_is_in_line(l))
 			return true;
 	}
 	return false;

@@ -16,6 +16,8 @@ struct clv_preempt_process {
 	uint32_t slot;
 	enum clv_rm_method off_by; /* BY_NOTHING: it is on */
 	struct clv_rm_channels *channels;
+	/* Of a device that is the processor; NULL: it named none. */
+	struct clv_threads *threads;
 };
 
 struct clv_arbiter_lease {
@@ -56,6 +58,7 @@ struct clv_arbiter_lease {
 	struct clv_preempt_process *preempt;
 	size_t n_preempt;
 	bool is_stopped;
+	uint64_t stopped_at_ns, verify_at_ns; /* verify: that threads stand still */
 
 	/* Habits: how often it comes back. */
 	uint64_t last_wake_ns;
@@ -96,6 +99,7 @@ struct clv_arbiter {
 	uint64_t due_ns;       /* the next step at the latest; UINT64_MAX: none is */
 
 	enum clv_rm_method method; /* of stopping work half-way */
+	bool halts_threads;        /* another way of that */
 	uint32_t refusal;          /* the driver's last status that was none */
 	uint32_t n_refusals;       /* one after the other, up to now */
 };

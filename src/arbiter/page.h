@@ -67,7 +67,9 @@ struct clv_control_page {
 	 * over the last second.  A promise of 0: the agent does not say. */
 	_Atomic uint32_t share_ppm;
 	_Atomic uint32_t share_used_ppm;
-	uint32_t reserved_half;
+	/* A futex.  Not 0: what was in flight when the turn ended stands still, and the
+	 * threads that compute it, which the agent told so by a signal, wait here. */
+	_Atomic uint32_t is_halted;
 	/* That drivers show and no process has in its slot; counts in the quota. */
 	_Atomic uint64_t memory_overhead_bytes;
 	/* How much of the host's memory its processes may have in all, beyond the quota.

@@ -13,6 +13,10 @@
 int clv_preempt_note(struct clv_arbiter_lease *lease, uint32_t slot, int fd,
 	const struct clv_rm_object *object);
 
+/* A process computes in these threads. */
+int clv_preempt_note_threads(struct clv_arbiter_lease *lease, uint32_t slot, pid_t pid,
+	const int32_t *tids, uint32_t n);
+
 /* The process is gone, or all are. */
 void clv_preempt_forget(struct clv_arbiter_lease *lease, uint32_t slot);
 void clv_preempt_forget_all(struct clv_arbiter_lease *lease);
@@ -29,6 +33,12 @@ bool clv_preempt_could(
  * Idle ones are left alone: what a driver does for them when they allocate or load code
  * would wait for a turn that nobody asks for. */
 bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease);
+
+/* Threads that were told to stand still may not, or have begun to work since: now and
+ * then.  Who does not is not told for a while, and has been at work since it was stopped:
+ * then this is false. */
+bool clv_preempt_verify(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
 
 /* One of its processes is off the device, also because a driver does not let it go on. */
 bool clv_preempt_is_off(const struct clv_arbiter_lease *lease);

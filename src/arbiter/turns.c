@@ -356,6 +356,10 @@ static void stop_stray(
 static void take_in(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
+	if (!clv_preempt_verify(arbiter, lease, now_ns)) {
+		clv_preempt_go(arbiter, lease);
+		lease->stray_since_ns = lease->stopped_at_ns;
+	}
 	if (lease->rung || lease == arbiter->holder || lease->stray_since_ns > 0) {
 		clv_account_observe(lease);
 		stop_stray(arbiter, lease, now_ns);
@@ -390,6 +394,8 @@ static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 			next_ns = min_ns(next_ns, now_ns + STRAY_POLL_NS);
 		if (l->lingers_until_ns > 0)
 			next_ns = min_ns(next_ns, l->lingers_until_ns);
+		if (arbiter->halts_threads && l->is_stopped)
+			next_ns = min_ns(next_ns, l->verify_at_ns);
 	}
 	if (!arbiter->holder)
 		return next_ns;

@@ -179,6 +179,8 @@ static bool replace_view(struct clv_view *old)
 	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
 	atomic_store(&clv_gate.rung_for, 0);
 	clv_sm_tell_again(old, view);
+	if (clv_gate.api->tell_again)
+		clv_gate.api->tell_again(view);
 	carry_over(old, view);
 	retire(old);
 	/* It may sleep on the old page. */

@@ -74,6 +74,9 @@ struct clv_gate_api {
 	bool (*let_go)(void);
 	/* In a forked child, before it attaches: forget what the parent had. */
 	void (*forget_parent)(void);
+	/* This is the page of a further agent, which knows nothing yet.  NULL: it has
+	 * nothing to tell. */
+	void (*tell_again)(const struct clv_view *view);
 	/* Books what the vendor gave back by itself.  NULL: it never does. */
 	bool (*settle_memory)(void);
 };

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two leases on a device whose driver stops work half-way; the test is their gates, and
  * the driver. */
+#include "arbiter/attach.h"
 #include "arbiter/internal.h"
 #include "arbiter/publish.h"
 #include "base/error.h"
 #include "rm/abi.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -146,11 +149,120 @@ static void test_who_cannot_be_stopped(void **state)
 	end();
 }
 
+/* A thread that computes without an end, as a vendor's does on a device that is the
+ * processor. */
+struct worker {
+	pthread_t thread;
+	_Atomic int32_t tid;
+	bool is_deaf;
+};
+
+static _Atomic uint32_t is_over;
+
+static void on_halt(int number, siginfo_t *info, void *context)
+{
+	while (atomic_load(&a->pages.control->is_halted) && !atomic_load(&is_over))
+		usleep(500);
+}
+
+static void *compute(void *userdata)
+{
+	struct worker *worker = userdata;
+	sigset_t halting;
+
+	sigemptyset(&halting);
+	sigaddset(&halting, CLV_ATTACH_HALT_SIGNAL);
+	pthread_sigmask(worker->is_deaf ? SIG_BLOCK : SIG_UNBLOCK, &halting, NULL);
+	atomic_store(&worker->tid, (int32_t)syscall(SYS_gettid));
+	while (!atomic_load(&is_over))
+		continue;
+	return NULL;
+}
+
+static void begin_computing(struct worker *worker)
+{
+	struct sigaction action = {
+		.sa_sigaction = on_halt, .sa_flags = SA_SIGINFO | SA_RESTART};
+	int32_t tid;
+
+	begin(0);
+	clv_arbiter_set_method(arbiter, CLV_RM_BY_NOTHING);
+	clv_arbiter_halt_threads(arbiter, true);
+	sigaction(CLV_ATTACH_HALT_SIGNAL, &action, NULL);
+	atomic_store(&is_over, 0);
+	assert_int_equal(pthread_create(&worker->thread, NULL, compute, worker), 0);
+	while ((tid = atomic_load(&worker->tid)) == 0)
+		usleep(100);
+	assert_int_equal(clv_arbiter_note_threads(arbiter, a, 0, getpid(), &tid, 1), 0);
+}
+
+static void end_computing(struct worker *worker)
+{
+	atomic_store(&is_over, 1);
+	pthread_join(worker->thread, NULL);
+	end();
+}
+
+static bool comes(const _Atomic uint32_t *word, uint32_t expected)
+{
+	for (int i = 0; i < PATIENCE_MS && atomic_load(word) != expected; i++)
+		usleep(1000);
+	return atomic_load(word) == expected;
+}
+
+/* a's kernel has no end, and both have their turns. */
+static void test_threads_stand_still(void **state)
+{
+	struct worker worker = {0};
+	struct clv_arbiter_sample sample;
+
+	begin_computing(&worker);
+	submit(a);
+	for (int i = 0; i < 5; i++) {
+		submit(b);
+		assert_true(comes(&a->pages.control->is_halted, 1));
+		assert_int_equal(phase_of(a), CLV_PHASE_CLOSED);
+		complete(b);
+		assert_true(comes(&a->pages.control->is_halted, 0));
+		wait_for_turn(a);
+	}
+	clv_arbiter_sample(arbiter, a, &sample);
+	assert_true(sample.turns >= 5);
+	complete(a);
+	end_computing(&worker);
+}
+
+/* It blocks the signal, so its work is waited for, and then charged as it runs on. */
+static void test_threads_run_on(void **state)
+{
+	struct worker worker = {.is_deaf = true};
+	struct clv_arbiter_sample before, after;
+
+	begin_computing(&worker);
+	submit(a);
+	submit(b);
+	atomic_store(&slot_of(b)->waiting, 1);
+	ring(b);
+	assert_true(comes(&a->pages.control->is_halted, 1));
+	assert_true(comes(&a->pages.control->is_halted, 0));
+	clv_arbiter_sample(arbiter, a, &before);
+	do {
+		usleep(10000);
+		clv_arbiter_sample(arbiter, a, &after);
+	} while (after.held_ns == before.held_ns);
+	complete(a);
+	complete(b);
+	atomic_store(&slot_of(b)->waiting, 0);
+	end_computing(&worker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_work_that_came_late),
 		cmocka_unit_test(test_who_cannot_be_stopped),
+		cmocka_unit_test(test_threads_stand_still),
+		cmocka_unit_test(test_threads_run_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

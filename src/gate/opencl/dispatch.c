@@ -7,6 +7,7 @@
 #include "gate/opencl/held.h"
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
+#include "gate/opencl/workers.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -30,6 +31,7 @@ static void forget_parent(void)
 	clv_queues_forget_parent();
 	clv_held_forget_parent();
 	clv_charges_forget_parent();
+	clv_workers_forget_parent();
 }
 
 static const struct clv_gate_api api = {
@@ -40,6 +42,7 @@ static const struct clv_gate_api api = {
 	.queues = &clv_cl_queue_ops,
 	.let_go = clv_held_let_go,
 	.forget_parent = forget_parent,
+	.tell_again = clv_workers_tell,
 };
 
 static void begin(void)

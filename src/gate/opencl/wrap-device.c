@@ -5,6 +5,7 @@
 #include "gate/gate.h"
 #include "gate/opencl/devices.h"
 #include "gate/opencl/real.h"
+#include "gate/opencl/workers.h"
 
 #include <CL/cl_gl.h>
 #include <stdlib.h>
@@ -81,8 +82,8 @@ static cl_device_id lease_device(const struct clv_view *view, cl_platform_id pla
 
 	if (platform && !is_lease_platform(view, platform))
 		return NULL;
-	if (clv_real.clGetDeviceIDs(
-		    platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, all, &n_all) != CL_SUCCESS)
+	if (clv_workers_get_devices(view, platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, all,
+		    &n_all) != CL_SUCCESS)
 		return NULL;
 	return view->ordinal < n_all && view->ordinal < MAX_DEVICES ? all[view->ordinal]
 								    : NULL;
@@ -136,7 +137,7 @@ static cl_int CL_API_CALL wrap_clGetDeviceIDs(cl_platform_id platform,
 		platform = lease_platform(view);
 	/* The vendor judges platform and type. */
 	if (view)
-		r = clv_real.clGetDeviceIDs(platform, type, 0, NULL, &n);
+		r = clv_workers_get_devices(view, platform, type, 0, NULL, &n);
 	if (r != CL_SUCCESS)
 		return r;
 	device = lease_device(view, platform);

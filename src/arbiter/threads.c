@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arbiter/threads.h"
+
+#include "arbiter/attach.h"
+#include "base/clock.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Who ran on is waited for as long as this, before it is told again. */
+#define AGAIN_NS (10 * CLV_NS_PER_S)
+
+/* What a thread takes to come to rest, and a part of the time that is not worth a word.
+ */
+#define SETTLE_NS (2 * CLV_NS_PER_MS)
+#define WORTH_PART 8
+
+/* So much is enough to tell who computes. */
+#define PROOF_NS (1 * CLV_NS_PER_MS)
+
+struct clv_threads {
+	pid_t pid;
+	uint32_t n;
+	bool are_halted;
+	bool do_compute; /* which was seen once */
+	uint64_t seen_process_ns, seen_threads_ns;
+	/* Of the process when they were told, and of the threads when the process's had
+	 * grown since. */
+	uint64_t halted_ns, process_ns;
+	uint64_t looked_ns, threads_ns; /* 0: not yet */
+	uint64_t ran_on_ns;             /* when they did; 0: never */
+	int32_t tids[];
+};
+
+struct clv_threads *clv_threads_new(pid_t pid, const int32_t *tids, uint32_t n)
+{
+	struct clv_threads *threads = calloc(1, sizeof(*threads) + n * sizeof(*tids));
+
+	if (!threads)
+		return NULL;
+	threads->pid = pid;
+	threads->n = n;
+	memcpy(threads->tids, tids, n * sizeof(*tids));
+	return threads;
+}
+
+struct clv_threads *clv_threads_free(struct clv_threads *threads)
+{
+	free(threads);
+	return NULL;
+}
+
+/* Of all its threads, at the cost of one system call.  0: it is gone. */
+static uint64_t process_ns(const struct clv_threads *threads)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(threads->pid, &clock) != 0 ||
+		clock_gettime(clock, &t) < 0)
+		return 0;
+	return (uint64_t)t.tv_sec * CLV_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* Documentation/scheduler/sched-stats.rst: the first number.  0: it is gone, or the
+ * kernel does not count. */
+static uint64_t thread_ns(pid_t pid, int32_t tid)
+{
+	char path[64], text[64] = "";
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return n > 0 ? strtoull(text, NULL, 10) : 0;
+}
+
+static uint64_t threads_ns(const struct clv_threads *threads)
+{
+	uint64_t sum_ns = 0;
+
+	for (uint32_t i = 0; i < threads->n; i++)
+		sum_ns += thread_ns(threads->pid, threads->tids[i]);
+	return sum_ns;
+}
+
+/* They are stopped only once they were seen to do most of what the process does: a driver
+ * may compute in threads that it makes later, and these be for something else. */
+static bool do_compute(struct clv_threads *threads)
+{
+	uint64_t of_process_ns, of_threads_ns, ran_ns;
+
+	if (threads->do_compute)
+		return true;
+	of_process_ns = process_ns(threads);
+	of_threads_ns = threads_ns(threads);
+	ran_ns = of_threads_ns - threads->seen_threads_ns;
+	if (of_threads_ns < threads->seen_threads_ns)
+		return false;
+	threads->do_compute = threads->seen_process_ns > 0 && ran_ns >= PROOF_NS &&
+			      ran_ns >= (of_process_ns - threads->seen_process_ns) / 2;
+	if (ran_ns >= PROOF_NS || threads->seen_process_ns == 0) {
+		threads->seen_process_ns = of_process_ns;
+		threads->seen_threads_ns = of_threads_ns;
+	}
+	return threads->do_compute;
+}
+
+bool clv_threads_obey(struct clv_threads *threads)
+{
+	bool ran_on =
+		threads->ran_on_ns != 0 && clv_clock_ns() - threads->ran_on_ns < AGAIN_NS;
+
+	return threads->n > 0 && !ran_on && do_compute(threads);
+}
+
+static bool halt(pid_t pid, int32_t tid)
+{
+	siginfo_t info = {.si_signo = CLV_ATTACH_HALT_SIGNAL, .si_code = SI_QUEUE};
+
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_int = CLV_ATTACH_HALT_VALUE;
+	return syscall(SYS_rt_tgsigqueueinfo, pid, tid, CLV_ATTACH_HALT_SIGNAL, &info) ==
+	       0;
+}
+
+static bool give_up(struct clv_threads *threads)
+{
+	threads->ran_on_ns = clv_clock_ns();
+	return false;
+}
+
+bool clv_threads_halt(struct clv_threads *threads)
+{
+	threads->process_ns = process_ns(threads);
+	threads->halted_ns = clv_clock_ns();
+	threads->looked_ns = 0;
+	threads->are_halted = true;
+	for (uint32_t i = 0; i < threads->n; i++) {
+		if (!halt(threads->pid, threads->tids[i]))
+			return give_up(threads);
+	}
+	return true;
+}
+
+bool clv_threads_are_halted(const struct clv_threads *threads)
+{
+	return threads->are_halted;
+}
+
+void clv_threads_go(struct clv_threads *threads)
+{
+	threads->are_halted = false;
+}
+
+/* What is gone has no time any more. */
+static bool have_run(uint64_t ran_ns, uint64_t before_ns, uint64_t elapsed_ns)
+{
+	return ran_ns > before_ns + SETTLE_NS + elapsed_ns / WORTH_PART;
+}
+
+/* The rest of the process may well run. */
+bool clv_threads_verify(struct clv_threads *threads, uint64_t now_ns)
+{
+	uint64_t ran_ns;
+
+	if (!have_run(process_ns(threads), threads->process_ns,
+		    now_ns - threads->halted_ns))
+		return true;
+	ran_ns = threads_ns(threads);
+	if (threads->looked_ns != 0)
+		return !have_run(ran_ns, threads->threads_ns,
+			       now_ns - threads->looked_ns) ||
+		       give_up(threads);
+	threads->looked_ns = now_ns;
+	threads->threads_ns = ran_ns;
+	return true;
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A kernel without an end on a device that is the processor: its threads stand still while
+others have the device, whatever its program and the agent do meanwhile.
+
+usage: halting.py CLEAVE WAYS HALTED [unittest arguments]
+
+What each has is counted in processor time and in the ledger, never against the clock; the
+times here only bound how long a failure takes.
+"""
+import os
+import signal
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "bypass"))
+from session import Session, Trouble  # noqa: E402
+
+PROGRAMS = {}
+PATIENCE = 90
+MEMORY = ["--memory", "64M"]
+
+
+def own_settings(session, text):
+    folder = Path(session.folder, "config", "cleave")
+    folder.mkdir(parents=True)
+    (folder / "cleaved.yaml").write_text(f"version: 1\n{text}\n", encoding="utf-8")
+    session.environment["XDG_CONFIG_HOME"] = str(folder.parent)
+
+
+class Halting(unittest.TestCase):
+    settings = "executor: auto"
+
+    def setUp(self):
+        self.session = Session(PROGRAMS["cleave"])
+        self.addCleanup(self.session.close)
+        own_settings(self.session, self.settings)
+        self.session.environment["BYPASS_LOOPS_PER_MS"] = "100000"
+        self.neighbour = self.start("0.8", [PROGRAMS["ways"], "neighbour"], "neighbour")
+
+    def start(self, share, command, name):
+        program = self.session.start(["--share", share, *MEMORY], command, name)
+        program.wait_for("go", PATIENCE)
+        return program
+
+    def endless(self, *arguments):
+        return self.start("0.2", [PROGRAMS["halted"], *arguments], "endless")
+
+    @staticmethod
+    def order(program, word, answer):
+        program.process.stdin.write(f"{word}\n".encode())
+        program.process.stdin.flush()
+        if answer:
+            program.wait_for(answer, PATIENCE)
+
+    def account(self):
+        leases = self.session.leases()
+        return [leases[name]["held_seconds"] for name in ("neighbour", "endless")]
+
+    def taken(self, programs, seconds):
+        """What each has of the processor's time and of the account, over so much of it."""
+        def look():
+            return [p.processor_seconds() for p in programs], self.account()
+        until = time.monotonic() + PATIENCE
+        first = look()
+        while True:
+            busy, held = ([b - a for a, b in zip(*pair)] for pair in zip(first, look()))
+            if sum(held) >= seconds and sum(busy) >= seconds / 4:
+                return busy, held
+            self.assertLess(time.monotonic(), until, f"{busy} busy, {held} held")
+            time.sleep(0.1)
+
+    def both_go_on(self, program, seconds=0.1):
+        """Both use the processor from here on."""
+        before = [p.processor_seconds() for p in (self.neighbour, program)]
+        until = time.monotonic() + PATIENCE
+        while any(p.processor_seconds() < b + seconds
+                  for p, b in zip((self.neighbour, program), before)):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+
+
+class Beside(Halting):
+    def test_shares(self):
+        program = self.endless()
+        time.sleep(1)
+        busy, held = self.taken((self.neighbour, program), 4)
+        self.assertGreaterEqual(held[0] / sum(held), 0.78, held)
+        self.assertGreater(held[1] / sum(held), 0.15, held)
+        self.assertGreater(busy[0] / sum(busy), 0.70, busy)
+        self.order(program, "end", "ended")
+
+    def test_fork_and_allocate(self):
+        program = self.endless()
+        for _ in range(5):
+            self.order(program, "fork", "forked")
+            self.order(program, "allocate", "allocated")
+        self.both_go_on(program)
+        self.order(program, "end", "ended")
+
+    def test_exec_exit_and_kill(self):
+        for word, answer in (("exec", "became"), ("exit", None), ("kill", None)):
+            program = self.endless()
+            self.both_go_on(program)
+            if word == "kill":
+                os.kill(program.tree()[-1], signal.SIGKILL)
+            else:
+                self.order(program, word, answer)
+            program.finish(PATIENCE)
+            self.session.end(program)
+
+    def test_handlers_of_their_own(self):
+        program = self.endless("before")
+        self.both_go_on(program)
+        self.order(program, "raise", "raised")
+        self.order(program, "end", "ended")
+        self.session.end(program)
+
+        # It takes the signal away: its work is waited for, and it pays as it runs on.
+        program = self.endless("after")
+        self.both_go_on(program)
+        busy, held = self.taken((self.neighbour, program), 2)
+        self.assertGreater(held[1], 0, held)
+        self.order(program, "end", "ended")
+
+    def test_agent_dies_and_stops(self):
+        program = self.endless()
+        self.both_go_on(program)
+        agent = self.session.agent_pid()
+        os.kill(agent, signal.SIGSTOP)
+        self.both_go_on(program)
+        os.kill(agent, signal.SIGCONT)
+        self.both_go_on(program)
+        os.kill(agent, signal.SIGKILL)
+        self.both_go_on(program)
+        self.order(program, "end", "ended")
+
+
+class WaitedFor(Halting):
+    """The settings may say that nothing is stopped."""
+    settings = "executor: gate"
+
+    def test_ends(self):
+        program = self.endless()
+        self.both_go_on(program)
+        self.order(program, "end", "ended")
+
+
+if __name__ == "__main__":
+    PROGRAMS.update(zip(("cleave", "ways", "halted"), sys.argv[1:4]))
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that compute, and the test in the part of the agent that stops them. */
+#include "arbiter/attach.h"
+#include "arbiter/threads.h"
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_NS (60 * CLV_NS_PER_S)
+
+static _Atomic uint32_t is_halted, is_over;
+
+struct worker {
+	pthread_t thread;
+	_Atomic int32_t tid;
+	bool is_deaf, is_idle;
+	_Atomic uint64_t n_loops;
+};
+
+static void on_halt(int number, siginfo_t *info, void *context)
+{
+	while (info->si_int == CLV_ATTACH_HALT_VALUE && atomic_load(&is_halted))
+		usleep(1000);
+}
+
+static void *work(void *userdata)
+{
+	struct worker *worker = userdata;
+	sigset_t halting;
+
+	sigemptyset(&halting);
+	sigaddset(&halting, CLV_ATTACH_HALT_SIGNAL);
+	if (worker->is_deaf)
+		pthread_sigmask(SIG_BLOCK, &halting, NULL);
+	atomic_store(&worker->tid, (int32_t)syscall(SYS_gettid));
+	while (!atomic_load(&is_over)) {
+		if (worker->is_idle)
+			usleep(1000);
+		atomic_fetch_add(&worker->n_loops, 1);
+	}
+	return NULL;
+}
+
+static void start(struct worker *worker)
+{
+	struct sigaction action = {
+		.sa_sigaction = on_halt, .sa_flags = SA_SIGINFO | SA_RESTART};
+
+	sigaction(CLV_ATTACH_HALT_SIGNAL, &action, NULL);
+	atomic_store(&is_halted, 0);
+	atomic_store(&is_over, 0);
+	assert_int_equal(pthread_create(&worker->thread, NULL, work, worker), 0);
+	while (atomic_load(&worker->tid) == 0)
+		usleep(100);
+}
+
+static void finish(struct worker *worker)
+{
+	atomic_store(&is_halted, 0);
+	atomic_store(&is_over, 1);
+	pthread_join(worker->thread, NULL);
+}
+
+static struct clv_threads *threads_of(struct worker *worker)
+{
+	int32_t tid = atomic_load(&worker->tid);
+
+	return clv_threads_new(getpid(), &tid, 1);
+}
+
+static bool come_to_obey(struct clv_threads *threads)
+{
+	uint64_t until_ns = clv_clock_ns() + PATIENCE_NS;
+
+	while (!clv_threads_obey(threads) && clv_clock_ns() < until_ns)
+		usleep(1000);
+	return clv_threads_obey(threads);
+}
+
+static void test_who_computes_stands_still(void **state)
+{
+	struct worker worker = {0};
+	struct clv_threads *threads;
+	uint64_t n_loops;
+
+	start(&worker);
+	threads = threads_of(&worker);
+	assert_true(come_to_obey(threads));
+	atomic_store(&is_halted, 1);
+	assert_true(clv_threads_halt(threads));
+	assert_true(clv_threads_are_halted(threads));
+	do {
+		n_loops = atomic_load(&worker.n_loops);
+		usleep(20000);
+	} while (atomic_load(&worker.n_loops) != n_loops);
+	assert_true(clv_threads_verify(threads, clv_clock_ns()));
+	assert_true(clv_threads_verify(threads, clv_clock_ns()));
+
+	atomic_store(&is_halted, 0);
+	clv_threads_go(threads);
+	while (atomic_load(&worker.n_loops) == n_loops)
+		usleep(1000);
+	assert_true(clv_threads_obey(threads));
+	finish(&worker);
+	clv_threads_free(threads);
+}
+
+static void test_who_runs_on_is_found(void **state)
+{
+	struct worker worker = {.is_deaf = true};
+	uint64_t until_ns = clv_clock_ns() + PATIENCE_NS;
+	struct clv_threads *threads;
+
+	start(&worker);
+	threads = threads_of(&worker);
+	assert_true(come_to_obey(threads));
+	atomic_store(&is_halted, 1);
+	assert_true(clv_threads_halt(threads));
+	while (clv_threads_verify(threads, clv_clock_ns()) && clv_clock_ns() < until_ns)
+		usleep(4000);
+	assert_false(clv_threads_obey(threads));
+	finish(&worker);
+	clv_threads_free(threads);
+}
+
+/* Others compute, and these are for something else. */
+static void test_who_does_not_compute_is_left_alone(void **state)
+{
+	struct worker named = {.is_idle = true}, worker = {0};
+	struct clv_threads *threads;
+
+	start(&named);
+	start(&worker);
+	threads = threads_of(&named);
+	for (int i = 0; i < 100; i++) {
+		assert_false(clv_threads_obey(threads));
+		usleep(2000);
+	}
+	finish(&named);
+	finish(&worker);
+	clv_threads_free(threads);
+}
+
+static void test_who_is_gone(void **state)
+{
+	struct worker worker = {0};
+	struct clv_threads *threads;
+
+	start(&worker);
+	threads = threads_of(&worker);
+	assert_true(come_to_obey(threads));
+	finish(&worker);
+	while (syscall(SYS_tgkill, getpid(), atomic_load(&worker.tid), 0) == 0)
+		usleep(1000);
+	assert_false(clv_threads_halt(threads));
+	assert_false(clv_threads_obey(threads));
+	assert_true(clv_threads_verify(threads, clv_clock_ns()));
+	clv_threads_free(threads);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_computes_stands_still),
+		cmocka_unit_test(test_who_runs_on_is_found),
+		cmocka_unit_test(test_who_does_not_compute_is_left_alone),
+		cmocka_unit_test(test_who_is_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
