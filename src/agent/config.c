@@ -484,6 +484,7 @@ static int read_executor(struct clv_yaml_value value, void *into, struct clv_err
 {
 	static const char *const names[_CLV_EXECUTOR_MAX] = {
 		[CLV_EXECUTOR_AUTO] = "auto",
+		[CLV_EXECUTOR_CPU] = "cpu",
 		[CLV_EXECUTOR_GATE] = "gate",
 	};
 	int which = clv_yaml_read_choice(value, names, _CLV_EXECUTOR_MAX, err);

@@ -41,8 +41,9 @@ enum clv_watch_policy {
 };
 
 enum clv_executor_choice {
-	CLV_EXECUTOR_AUTO,
-	CLV_EXECUTOR_GATE,
+	CLV_EXECUTOR_AUTO, /* on GPUs, what the driver lets be stopped half-way */
+	CLV_EXECUTOR_CPU,  /* the same, and on processors the threads that compute */
+	CLV_EXECUTOR_GATE, /* nothing is stopped */
 	_CLV_EXECUTOR_MAX,
 };
 

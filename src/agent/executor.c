@@ -174,8 +174,9 @@ static void halt_threads(struct clv_executor *executor)
 void clv_executor_begin(struct clv_agent *agent, struct clv_agent_device *device)
 {
 	struct clv_executor *executor;
+	enum clv_executor_choice choice = agent->settings->executor;
 
-	if (device->executor ||
+	if (device->executor || (is_processor(device) && choice == CLV_EXECUTOR_AUTO) ||
 		(!is_processor(device) &&
 			(device->parent || strcmp(device->info.backend, "nvidia") != 0)))
 		return;
@@ -185,7 +186,7 @@ void clv_executor_begin(struct clv_agent *agent, struct clv_agent_device *device
 	executor->agent = agent;
 	executor->device = device;
 	device->executor = executor;
-	if (agent->settings->executor == CLV_EXECUTOR_GATE)
+	if (choice == CLV_EXECUTOR_GATE)
 		snprintf(executor->reason, sizeof(executor->reason),
 			"work is not stopped half-way: the settings say so");
 	else if (is_processor(device))

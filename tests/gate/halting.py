@@ -31,7 +31,7 @@ def own_settings(session, text):
 
 
 class Halting(unittest.TestCase):
-    settings = "executor: auto"
+    settings = "executor: cpu"
 
     def setUp(self):
         self.session = Session(PROGRAMS["cleave"])
