@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #define N_VIEWS 3
 
@@ -70,7 +71,7 @@ static int begin(void **state)
 
 	clv_gate.api = &api;
 	clv_forkless = &unattached;
-	unattached = (struct clv_forkless){0};
+	memset(&unattached, 0, sizeof(unattached));
 	atomic_store(&last_epoch, 0);
 	atomic_store(&views.present, NULL);
 	atomic_store(&views.retired, NULL);
@@ -141,14 +142,14 @@ static void test_child_closes_its_parents(void **state)
 	bool refused;
 
 	for (unsigned generation = 1; generation < 10; generation++) {
-		unattached = (struct clv_forkless){0};
+		memset(&unattached, 0, sizeof(unattached));
 		assert_non_null(clv_gate_view(&refused));
 		assert_int_equal(n_attached - n_closed, 1);
 	}
 	/* And those that the parent kept for threads that might still ring. */
 	assert_true(replace_view(clv_gate_peek()));
 	assert_int_equal(n_attached - n_closed, 2);
-	unattached = (struct clv_forkless){0};
+	memset(&unattached, 0, sizeof(unattached));
 	assert_non_null(clv_gate_view(&refused));
 	assert_int_equal(n_attached - n_closed, 1);
 }
