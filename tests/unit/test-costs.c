@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Estimates of a kernel whose length depends on its arguments. */
+#include "gate/costs.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define SHORT_NS (50 * CLV_NS_PER_US)
+
+static uint64_t key_of(uintptr_t kernel)
+{
+	return clv_cost_key_kernel((const void *)kernel, 1, 1, 1);
+}
+
+static uint64_t learn_short(uintptr_t kernel)
+{
+	for (int i = 0; i < 20; i++)
+		clv_cost_learn(key_of(kernel), 10 * SHORT_NS, 10);
+	return key_of(kernel);
+}
+
+static void test_steady(void **state)
+{
+	assert_int_equal(clv_cost_estimate(learn_short(0x1000)), SHORT_NS);
+}
+
+/* 60 kernels of 17 ms in the place of 60 of 50 us: the next that are short do not bring
+ * the estimate down at once. */
+static void test_batch_that_took_far_longer(void **state)
+{
+	uint64_t key = learn_short(0x2000);
+
+	clv_cost_learn(key, 60 * 17 * CLV_NS_PER_MS, 60);
+	assert_int_equal(clv_cost_estimate(key), 17 * CLV_NS_PER_MS);
+	for (int i = 0; i < 20; i++)
+		clv_cost_learn(key, SHORT_NS, 1);
+	assert_int_equal(clv_cost_estimate(key), 17 * CLV_NS_PER_MS);
+}
+
+/* A machine that stands still for 6 ms is no reason. */
+static void test_late_wake_up(void **state)
+{
+	uint64_t key = learn_short(0x3000);
+
+	clv_cost_learn(key, 6 * CLV_NS_PER_MS, 1);
+	assert_true(clv_cost_estimate(key) <= 2 * SHORT_NS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_steady),
+		cmocka_unit_test(test_batch_that_took_far_longer),
+		cmocka_unit_test(test_late_wake_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
