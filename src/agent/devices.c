@@ -382,7 +382,8 @@ int clv_devices_arbiter(struct clv_devices *devices, struct clv_agent_device *de
 	struct clv_arbiter **ret, struct clv_error *err)
 {
 	struct clv_arbiter_config config = {
-		.device_memory_bytes = device->info.memory_bytes};
+		.device_memory_bytes = device->info.memory_bytes,
+		.is_processor = strcmp(device->info.type, "cpu") == 0};
 
 	if (!device->arbiter) {
 		int r = clv_arbiter_new(&config, &device->arbiter, err);

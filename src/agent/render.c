@@ -239,6 +239,19 @@ static uint64_t sum_memory_used(const struct clv_agent_device *device)
 	return used_bytes;
 }
 
+/* NULL before a hand-over was measured, and where none is needed. */
+static void render_turns(const struct clv_agent_device *device, json_t *object)
+{
+	struct clv_arbiter_turns turns = {0};
+
+	if (device->arbiter)
+		clv_arbiter_get_turns(device->arbiter, &turns);
+	json_object_set_new(object, "hand_over_seconds",
+		turns.is_known ? seconds((int64_t)turns.hand_over_ns) : json_null());
+	json_object_set_new(object, "turn_seconds",
+		turns.is_known ? seconds((int64_t)turns.turn_ns) : json_null());
+}
+
 json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device *device)
 {
 	const struct clv_device *info = &device->info;
@@ -269,6 +282,7 @@ json_t *clv_render_device(struct clv_agent *agent, const struct clv_agent_device
 		object, "debt_seconds", seconds((int64_t)clv_debts_of_past_ns(device)));
 	json_object_set_new(
 		object, "executor_reason", reason ? text(reason) : json_null());
+	render_turns(device, object);
 	json_object_set_new(object, "parent",
 		device->parent ? text(device->parent->info.name) : json_null());
 	json_object_set_new(object, "partition", render_partition(info));

@@ -84,6 +84,8 @@ static const struct clv_schema_field device[] = {
 	{"backend", "string", NULL},
 	{"executor", "gate|hardware|cpu|none", "what holds shares of it"},
 	{"executor_reason", "string?", "why it is the one or the other, where it was tried"},
+	{"hand_over_seconds", "number?", "from the end of one lease's work to the begin of the next's; null: none was seen"},
+	{"turn_seconds", "number?", "how long a turn of the class normal is, longer where hand-overs are"},
 	{"platform", "string", NULL},
 	{"compute_units", "integer", NULL},
 	{"memory_bytes", "integer", NULL},

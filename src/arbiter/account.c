@@ -6,6 +6,8 @@
 
 /* A turn is uncharged for this part at most. */
 #define FREE_PART 64
+/* And this part of it at most does not count against a cap. */
+#define CAP_FREE_PART 8
 
 /* Calls visit for every live process's slot. */
 static void visit_slots(const struct clv_arbiter_lease *lease,
@@ -92,6 +94,49 @@ static uint64_t without_hand_over(struct clv_arbiter_lease *lease, uint64_t elap
 	return elapsed_ns - free_ns;
 }
 
+static uint64_t count_starts(const struct clv_arbiter_lease *lease)
+{
+	uint32_t n_used = atomic_load(&lease->pages.control->slots_used);
+	uint64_t n = 0;
+
+	for (uint32_t slot = 0; slot < n_used; slot++) {
+		if (lease->open_slots[slot / 64] >> (slot % 64) & 1)
+			n += atomic_load(&lease->pages.report->turns[slot].n_starts);
+	}
+	return n;
+}
+
+/* A cap is of the time that the device works.  Each time that a program has waited for
+ * its work the device idles until threads of the driver and of the program have woken up,
+ * in all for about as long as this thread's timer is late. */
+static void refund_waits(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t elapsed_ns)
+{
+	uint64_t n_starts, free_ns;
+
+	if (lease->share.cap_ppm == 0)
+		return;
+	n_starts = count_starts(lease);
+	free_ns = n_starts > lease->starts_seen
+			  ? (n_starts - lease->starts_seen) * arbiter->handover.late_ns
+			  : 0;
+	lease->starts_seen = n_starts;
+	if (free_ns > elapsed_ns / CAP_FREE_PART)
+		free_ns = elapsed_ns / CAP_FREE_PART;
+	clv_policy_refund_cap(arbiter->policy, lease->policy_lease, free_ns);
+}
+
+/* While one lease's last command runs in the next one's turn each pays half. */
+static uint64_t part_of(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint64_t elapsed_ns)
+{
+	const struct clv_arbiter_lease *leaving = arbiter->handover.leaving;
+
+	if (leaving && (lease == leaving || lease == arbiter->holder))
+		return elapsed_ns / 2;
+	return elapsed_ns;
+}
+
 void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
@@ -100,9 +145,11 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 	if (!lease || now_ns <= lease->charged_until_ns)
 		return;
 
-	elapsed = without_hand_over(lease, now_ns - lease->charged_until_ns);
+	elapsed = part_of(arbiter, lease, now_ns - lease->charged_until_ns);
+	elapsed = without_hand_over(lease, elapsed);
 	lease->charged_until_ns = now_ns;
 	clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
+	refund_waits(arbiter, lease, elapsed);
 	lease->account.held_ns += clv_lease_is_relaxed(lease)
 					  ? relaxed_held_ns(lease, elapsed, now_ns)
 					  : elapsed;
@@ -111,18 +158,18 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 void clv_account_charge_stray(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
-	if (lease == arbiter->holder || lease->n_in_flight == 0 ||
-		clv_preempt_is_off(lease)) {
+	if (lease == arbiter->holder || clv_preempt_is_off(lease)) {
 		lease->stray_since_ns = 0;
 		return;
 	}
 	if (lease->stray_since_ns > 0 && now_ns > lease->stray_since_ns) {
-		uint64_t elapsed = now_ns - lease->stray_since_ns;
+		uint64_t elapsed =
+			part_of(arbiter, lease, now_ns - lease->stray_since_ns);
 
 		clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
 		lease->account.held_ns += elapsed;
 	}
-	lease->stray_since_ns = now_ns;
+	lease->stray_since_ns = lease->n_in_flight > 0 ? now_ns : 0;
 }
 
 void clv_account_note_throttling(

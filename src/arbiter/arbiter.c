@@ -4,6 +4,7 @@
 #include "arbiter/internal.h"
 
 #include "arbiter/account.h"
+#include "arbiter/handover.h"
 #include "arbiter/preempt.h"
 #include "arbiter/publish.h"
 
@@ -123,6 +124,8 @@ static void wait_for_events(struct clv_arbiter *arbiter, uint64_t until_ns)
 
 	lock(arbiter);
 	now_ns = clv_clock_ns();
+	if (n == 0 && wait_ns > 0 && now_ns > until_ns)
+		clv_handover_note_late(arbiter, now_ns - until_ns);
 	for (int i = 0; i < n; i++) {
 		eventfd_t count;
 
@@ -186,6 +189,7 @@ int clv_arbiter_new(const struct clv_arbiter_config *config, struct clv_arbiter 
 	arbiter->config = *config;
 	if (arbiter->config.drain_timeout_ns == 0)
 		arbiter->config.drain_timeout_ns = DEFAULT_DRAIN_TIMEOUT_NS;
+	arbiter->handover.cost_ns = CLV_HAND_OVER_NS;
 	arbiter->epoll_fd = arbiter->kick_fd = -1;
 	pthread_mutex_init(&arbiter->lock, NULL);
 	pthread_cond_init(&arbiter->beacon_locked, NULL);
@@ -392,6 +396,9 @@ static void clear_slot(struct clv_report_page *report, uint32_t index)
 	struct clv_slot *slot = &report->slots[index];
 
 	atomic_store(&report->spilled_bytes[index], 0);
+	atomic_store(&report->turns[index].began_ns, 0);
+	atomic_store(&report->turns[index].ends_ns, 0);
+	atomic_store(&report->turns[index].n_starts, 0);
 	atomic_store(&slot->waiting, 0);
 	atomic_store(&slot->done, 0);
 	atomic_store(&slot->entered, 0);
@@ -554,6 +561,17 @@ void clv_arbiter_get_fds(
 	ret->control = lease->pages.control_fd;
 	ret->report = lease->pages.report_fd;
 	ret->doorbell = lease->pages.ring_fd;
+}
+
+void clv_arbiter_get_turns(struct clv_arbiter *arbiter, struct clv_arbiter_turns *ret)
+{
+	lock(arbiter);
+	*ret = (struct clv_arbiter_turns){
+		.is_known = arbiter->handover.n_measured > 0,
+		.hand_over_ns = arbiter->handover.cost_ns,
+		.turn_ns = clv_policy_request_ns(arbiter->policy, CLV_CLASS_NORMAL),
+	};
+	unlock(arbiter);
 }
 
 uint64_t clv_arbiter_slot_memory(const struct clv_arbiter_lease *lease, uint32_t slot)

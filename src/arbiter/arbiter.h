@@ -22,6 +22,9 @@ struct clv_arbiter_lease; /* one lease on this device; owned by the arbiter */
 struct clv_arbiter_config {
 	uint64_t device_memory_bytes;
 	uint64_t drain_timeout_ns; /* 0: one second; then others go on */
+	/* The device is the processor: work is on it in the order in which its threads
+	 * wake up, not in that of submission. */
+	bool is_processor;
 };
 
 /* File descriptors that an attach reply passes on.  Borrowed. */
@@ -133,6 +136,14 @@ void clv_arbiter_get_fds(
 	const struct clv_arbiter_lease *lease, struct clv_arbiter_fds *ret);
 void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	struct clv_arbiter_sample *ret);
+
+/* How turns of work that is waited for follow each other here, as measured. */
+struct clv_arbiter_turns {
+	bool is_known;         /* at least one hand-over was seen */
+	uint64_t hand_over_ns; /* from the end of one lease's work to the next's begin */
+	uint64_t turn_ns;      /* of the class normal: one request */
+};
+void clv_arbiter_get_turns(struct clv_arbiter *arbiter, struct clv_arbiter_turns *ret);
 
 /* Memory that the process in the slot has charged. */
 uint64_t clv_arbiter_slot_memory(const struct clv_arbiter_lease *lease, uint32_t slot);

@@ -67,6 +67,17 @@ void clv_cap_charge(struct clv_cap *cap, uint64_t held_ns, uint64_t now_ns)
 	clv_cap_refill(cap, now_ns);
 }
 
+void clv_cap_refund(struct clv_cap *cap, uint64_t ns)
+{
+	int64_t most_ns = whole_budget_ns(cap);
+
+	if (cap->cap_ppm == 0 || cap->budget_ns >= most_ns)
+		return;
+	if (ns > (uint64_t)(most_ns - cap->budget_ns))
+		ns = (uint64_t)(most_ns - cap->budget_ns);
+	cap->budget_ns += (int64_t)ns;
+}
+
 bool clv_cap_is_overdrawn(const struct clv_cap *cap)
 {
 	return cap->cap_ppm > 0 && cap->budget_ns <= 0;

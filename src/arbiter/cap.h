@@ -22,6 +22,9 @@ void clv_cap_resize(struct clv_cap *cap, uint32_t cap_ppm, uint64_t now_ns);
 /* Adds the budgets of the periods that have begun. */
 void clv_cap_refill(struct clv_cap *cap, uint64_t now_ns);
 
+/* So much of what was booked counts no longer; never more than a whole budget is left. */
+void clv_cap_refund(struct clv_cap *cap, uint64_t ns);
+
 /* Books held time that ended at now_ns. */
 void clv_cap_charge(struct clv_cap *cap, uint64_t held_ns, uint64_t now_ns);
 

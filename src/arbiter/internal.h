@@ -42,6 +42,7 @@ struct clv_arbiter_lease {
 	uint32_t n_waiting;
 	uint32_t n_working_slots;
 	uint64_t busy_seen_ns;
+	uint64_t starts_seen;
 
 	/* The present turn. */
 	uint64_t turn_started_ns;
@@ -64,6 +65,11 @@ struct clv_arbiter_lease {
 	uint64_t last_wake_ns;
 	uint64_t usual_wake_interval_ns;
 
+	/* Since when nobody's work was on the device when its turn came; 0: not known. */
+	uint64_t vacant_since_ns;
+	/* In so many turns its estimate is not believed; and the last such number. */
+	uint32_t n_early_denied, n_early_denials;
+
 	/* Work that runs although the gate is closed; 0: none. */
 	uint64_t stray_since_ns;
 	uint64_t drain_timeout_ns;
@@ -77,6 +83,17 @@ struct clv_arbiter_lease {
 	bool muted;
 
 	struct clv_arbiter_sample account;
+};
+
+/* Of handover.c. */
+struct clv_handover {
+	uint64_t late_ns; /* what one wake-up takes; smoothed, as the next */
+	uint64_t cost_ns; /* from the end of a lease's work to the begin of the next's */
+	uint64_t n_measured;
+	/* Its last command is in flight, in the next one's turn; NULL: nobody's is. */
+	struct clv_arbiter_lease *leaving;
+	uint64_t latest_ns;       /* then it should have been complete */
+	uint64_t vacant_since_ns; /* in this step; 0: it is not */
 };
 
 struct clv_arbiter {
@@ -94,9 +111,11 @@ struct clv_arbiter {
 	const struct clv_arbiter_lease *last_holder; /* to compare with */
 	bool closing; /* the holder is closed and not yet drained */
 	uint64_t closing_since_ns;
+	uint64_t early_ns;     /* while closing: the next may be let in from then on */
 	uint64_t decide_at_ns; /* the holder's turn is looked at again */
 	uint64_t retry_at_ns;  /* nobody may run before */
 	uint64_t due_ns;       /* the next step at the latest; UINT64_MAX: none is */
+	struct clv_handover handover;
 
 	enum clv_rm_method method; /* of stopping work half-way */
 	bool halts_threads;        /* another way of that */
@@ -104,7 +123,7 @@ struct clv_arbiter {
 	uint32_t n_refusals;       /* one after the other, up to now */
 };
 
-/* A hand-over takes about this long.  Who is back sooner keeps the device, and pays. */
+/* A hand-over takes about this long before one was measured. */
 #define CLV_HAND_OVER_NS UINT64_C(120000)
 
 /* It has the device, and nobody else wants it: no deadline. */

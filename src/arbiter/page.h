@@ -13,8 +13,9 @@
  * agent and by that lease's processes alone.  The control page is the agent's: it maps it
  * and then seals it (F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_FUTURE_WRITE), so a tenant can
  * read it and never write it.  The report page is the tenant's; what stands in it steers
- * only the tenant's own turns and never enters the account, which the arbiter keeps by
- * its own clock.
+ * the tenant's own turns and, within bounds of the arbiter's, when the next lease's begin
+ * and what counts against the tenant's own cap.  It never enters the account, which the
+ * arbiter keeps by its own clock.
  *
  * A submission:  slot.entered++ (sequentially consistent); load control.phase; if open,
  * call the vendor, else slot.done++ and wait.  When the command is known to be complete,
@@ -27,7 +28,7 @@
 #define CLV_PAGE_VERSION 1u
 #define CLV_SLOTS 1024u
 #define CLV_CONTROL_PAGE_BYTES 4096u
-#define CLV_REPORT_PAGE_BYTES (65536u + 8192u)
+#define CLV_REPORT_PAGE_BYTES (65536u + 8192u + 32768u)
 
 /* CLOSED must be 0: a page that nobody has published yet is closed. */
 enum clv_phase {
@@ -109,17 +110,31 @@ struct clv_slot {
 		busy_since_ns; /* by the agent's clock; counts while work is in flight */
 };
 
+/* Of the present turn, by the agent's clock: when the process submitted for the first
+ * time, and when, by its estimate, all that it has submitted will be complete
+ * (UINT64_MAX: it cannot tell).  A value from before the turn says nothing. */
+struct clv_slot_turn {
+	_Atomic uint64_t began_ns;
+	_Atomic uint64_t ends_ns;
+	/* Of all turns: how often it submitted while nothing of it was in flight. */
+	_Atomic uint64_t n_starts;
+	uint64_t reserved;
+};
+
 struct clv_report_page {
 	struct clv_slot slots[CLV_SLOTS];
 	/* Of each slot, what is in the host's memory as the quota has no room for it. */
 	_Atomic uint64_t spilled_bytes[CLV_SLOTS];
+	struct clv_slot_turn turns[CLV_SLOTS];
 };
 
 #define CLV_BEACON_DEAD 0x40000000u /* FUTEX_OWNER_DIED, linux/futex.h */
 
 static_assert(sizeof(struct clv_slot) == 64, "one cache line per process");
 static_assert(sizeof(struct clv_report_page) == CLV_REPORT_PAGE_BYTES,
-	"slots, and a word for each");
+	"slots, and five words for each");
+static_assert(offsetof(struct clv_report_page, turns) == 65536 + 8192,
+	"older gates know what is before");
 static_assert(sizeof(struct clv_control_page) == 192, "the layout is an interface");
 static_assert(
 	offsetof(struct clv_control_page, phase) == 8, "the layout is an interface");

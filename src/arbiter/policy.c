@@ -333,6 +333,12 @@ void clv_policy_charge(
 	}
 }
 
+void clv_policy_refund_cap(struct clv_policy *policy, uint32_t id, uint64_t ns)
+{
+	clv_cap_refund(&lease_of(policy, id)->cap, ns);
+	place(policy, id);
+}
+
 struct clv_policy_decision clv_policy_pick(struct clv_policy *policy, uint64_t now_ns)
 {
 	struct clv_policy_decision d = {.retry_at_ns = UINT64_MAX};
@@ -366,6 +372,16 @@ int64_t clv_policy_lag_ns(const struct clv_policy *policy, uint32_t id)
 {
 	assert(lease_of(policy, id));
 	return clv_race_lag_ns(&policy->race, id);
+}
+
+void clv_policy_stretch(struct clv_policy *policy, uint32_t percent)
+{
+	policy->race.stretch_percent = percent;
+}
+
+uint64_t clv_policy_request_ns(const struct clv_policy *policy, enum clv_class class)
+{
+	return clv_race_request_ns(&policy->race, class);
 }
 
 bool clv_policy_is_throttled(struct clv_policy *policy, uint32_t id, uint64_t now_ns)

@@ -87,6 +87,9 @@ bool clv_policy_is_awake(const struct clv_policy *policy, uint32_t lease);
 void clv_policy_charge(
 	struct clv_policy *policy, uint32_t lease, uint64_t held_ns, uint64_t now_ns);
 
+/* So much of what was charged does not count against the cap. */
+void clv_policy_refund_cap(struct clv_policy *policy, uint32_t lease, uint64_t ns);
+
 /* Who should hold the device from now on.  Changes nothing that an immediate second call
  * would see, but may move leases between internal queues.  The present holder takes part
  * as any runnable lease, so charge it first. */
@@ -109,8 +112,13 @@ bool clv_policy_next_debt(
  * or -ENOMEM. */
 int clv_policy_owe(struct clv_policy *policy, const struct clv_policy_debt *debt);
 
+/* Requests of the classes normal and batch are so much longer from now on; at first 100.
+ */
+void clv_policy_stretch(struct clv_policy *policy, uint32_t percent);
+uint64_t clv_policy_request_ns(const struct clv_policy *policy, enum clv_class class);
+
 /* Whether its cap keeps it from running now. */
 bool clv_policy_is_throttled(struct clv_policy *policy, uint32_t lease, uint64_t now_ns);
 
-/* The request of a class: 1, 4, 8 ms. */
+/* The request of a class, not stretched: 1, 8, 16 ms. */
 uint64_t clv_policy_slice_ns(enum clv_class class);

@@ -39,7 +39,7 @@ void clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase)
 	clv_futex_wake(&control->helper_call, INT_MAX);
 }
 
-static bool is_frequent_waker(const struct clv_arbiter *arbiter,
+bool clv_publish_wakes_often(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	return lease->usual_wake_interval_ns > 0 &&
@@ -73,7 +73,7 @@ void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 			commands = 1;
 			break;
 		}
-		if (is_frequent_waker(arbiter, other, now_ns)) {
+		if (clv_publish_wakes_often(arbiter, other, now_ns)) {
 			window_ns = PROMPT_WINDOW_NS;
 			commands = 2;
 		}

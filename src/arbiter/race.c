@@ -80,14 +80,24 @@ static __int128 divide(__int128 dividend, uint64_t divisor)
 	return dividend / (__int128)divisor;
 }
 
-static __int128 scaled_slice(const struct clv_runner *runner)
+uint64_t clv_race_request_ns(const struct clv_race *race, enum clv_class class)
 {
-	return (__int128)clv_policy_slice_ns(runner->class) * CLV_PPM;
+	uint64_t slice_ns = clv_policy_slice_ns(class);
+
+	if (race->stretch_percent > 100 && class != CLV_CLASS_LATENCY)
+		slice_ns = slice_ns / 100 * race->stretch_percent;
+	return slice_ns;
 }
 
-static __int128 virtual_slice(const struct clv_runner *runner)
+static __int128 scaled_slice(const struct clv_race *race, const struct clv_runner *runner)
 {
-	return divide(scaled_slice(runner), runner->weight_ppm);
+	return (__int128)clv_race_request_ns(race, runner->class) * CLV_PPM;
+}
+
+static __int128 virtual_slice(
+	const struct clv_race *race, const struct clv_runner *runner)
+{
+	return divide(scaled_slice(race, runner), runner->weight_ppm);
 }
 
 /* What a lease may save up asleep: its part of 2 ms.  What all sleepers together may then
@@ -392,7 +402,7 @@ void clv_race_add(
 		.class = class,
 		.is_new = true,
 	};
-	runner->request = virtual_slice(runner);
+	runner->request = virtual_slice(race, runner);
 }
 
 /* The others' claims on one that is gone, and its claims on them, are nobody's now: the
@@ -481,9 +491,10 @@ void clv_race_move_debt(
 	clv_race_owe(race, to, scaled);
 }
 
-static __int128 request_within_slice(const struct clv_runner *runner, __int128 scaled)
+static __int128 request_within_slice(
+	const struct clv_race *race, const struct clv_runner *runner, __int128 scaled)
 {
-	__int128 most = scaled_slice(runner);
+	__int128 most = scaled_slice(race, runner);
 
 	return (scaled < most ? scaled : most) / runner->weight_ppm;
 }
@@ -504,7 +515,7 @@ static void resize(struct clv_race *race, struct clv_runner *runner, uint32_t we
 	runner->weight_ppm = weight_ppm;
 	runner->class = class;
 	runner->vtime = race->clock - lag / weight_ppm;
-	runner->vdeadline = runner->vtime + request_within_slice(runner, request);
+	runner->vdeadline = runner->vtime + request_within_slice(race, runner, request);
 
 	begin_to_compete(race, runner);
 	if (was_runnable) {
@@ -534,7 +545,7 @@ void clv_race_update(
 	request = runner->request * runner->weight_ppm;
 	runner->weight_ppm = weight_ppm;
 	runner->class = class;
-	runner->request = request_within_slice(runner, request);
+	runner->request = request_within_slice(race, runner, request);
 	if (has_savings(runner, runner->credit))
 		keep_claim(race, runner);
 	else
@@ -544,9 +555,9 @@ void clv_race_update(
 /* One request follows the other, a slice of virtual time apart: what a turn overran by,
  * or left because no kernel fitted any more, is part of the next, which keeps its place
  * in the order.  Only where that would leave too little for a turn it starts anew. */
-static void next_request(struct clv_runner *runner)
+static void next_request(const struct clv_race *race, struct clv_runner *runner)
 {
-	__int128 slice = virtual_slice(runner), least = slice / LEAST_REST_PART;
+	__int128 slice = virtual_slice(race, runner), least = slice / LEAST_REST_PART;
 
 	if (runner->vdeadline - runner->vtime > least)
 		return;
@@ -569,7 +580,7 @@ static void serve(struct clv_race *race, struct clv_runner *runner, __int128 sca
 		race->carrying.vtime += moved;
 	if (is_runnable(runner))
 		race->runnable.vtime += moved;
-	next_request(runner);
+	next_request(race, runner);
 	if (runner->carries && runner->vtime <= race->clock)
 		set_carries(race, runner, false);
 }

@@ -46,6 +46,7 @@ struct clv_race_sum {
 struct clv_race {
 	struct clv_runner *runners; /* by id */
 	uint32_t capacity;
+	uint32_t stretch_percent; /* of requests; 0: they are as long as ever */
 	__int128 clock;
 	__int128 served;          /* scaled, by everybody, ever */
 	__int128 clock_remainder; /* scaled service that has not moved the clock yet */
@@ -90,6 +91,9 @@ void clv_race_charge(struct clv_race *race, uint32_t id, uint64_t held_ns);
 
 /* The eligible one with the earliest deadline; CLV_POLICY_NONE when none is runnable. */
 uint32_t clv_race_find_next(struct clv_race *race);
+
+/* How long requests of a class are at the moment. */
+uint64_t clv_race_request_ns(const struct clv_race *race, enum clv_class class);
 
 /* How long the winner's turn should be. */
 uint64_t clv_race_turn_ns(const struct clv_race *race, uint32_t id);

@@ -3,6 +3,7 @@
  * charges, publish.c tells the gates).  It never waits; the thread in arbiter.c calls it
  * when a doorbell rings or the time that it asked for has come. */
 #include "arbiter/account.h"
+#include "arbiter/handover.h"
 #include "arbiter/heartbeat.h"
 #include "arbiter/internal.h"
 #include "arbiter/preempt.h"
@@ -80,12 +81,16 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 	struct clv_control_page *control = lease->pages.control;
 	bool goes_on = arbiter->holder == lease && lease->phase == phase;
 
+	if (arbiter->holder == lease)
+		clv_handover_learn(arbiter, now_ns);
 	if (arbiter->holder != lease) {
 		arbiter->holder = lease;
 		lease->turn_started_ns = now_ns;
 		lease->idle_since_ns = 0;
 		lease->charged_until_ns = now_ns;
-		lease->free_ns = arbiter->last_holder == lease ? 0 : CLV_HAND_OVER_NS;
+		lease->free_ns =
+			arbiter->last_holder == lease ? 0 : clv_handover_free_ns(arbiter);
+		lease->vacant_since_ns = arbiter->handover.vacant_since_ns;
 		lease->account.turns++;
 		clv_account_end_wait(lease, now_ns);
 		arbiter->last_holder = lease;
@@ -93,6 +98,8 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 	if (phase != CLV_PHASE_GRANTED)
 		lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
 	lease->stray_since_ns = 0;
+	if (arbiter->handover.leaving == lease)
+		arbiter->handover.leaving = NULL;
 	arbiter->closing = false;
 	clv_publish_window(arbiter, lease, phase, now_ns);
 	if (lease->is_stopped)
@@ -156,7 +163,7 @@ static void linger(
 	clv_account_note_waiting(arbiter, lease, now_ns);
 	if (!clv_lease_is_in_line(lease) &&
 		clv_policy_is_awake(arbiter->policy, lease->policy_lease))
-		lease->lingers_until_ns = now_ns + CLV_HAND_OVER_NS;
+		lease->lingers_until_ns = now_ns + clv_handover_linger_ns(arbiter);
 }
 
 /* Who comes next is let in, and goes on, before the holder is stopped half-way: the calls
@@ -183,6 +190,20 @@ static void stop_for_next(struct clv_arbiter *arbiter, uint64_t now_ns)
 	linger(arbiter, lease, clv_clock_ns());
 }
 
+/* The last command of the closed holder is about to be complete: the next lease's threads
+ * wake up meanwhile. */
+static void let_in_early(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	struct clv_arbiter_lease *lease = arbiter->holder;
+
+	clv_account_charge_holder(arbiter, now_ns);
+	arbiter->holder = NULL;
+	arbiter->closing = false;
+	grant_next(arbiter, now_ns);
+	if (arbiter->holder != lease)
+		clv_handover_begin(arbiter, lease, now_ns);
+}
+
 /* The device is free again once the closed holder has drained; a holder that does not
  * drain in time is left behind, charged on as a stray, and given less time at its next
  * close. */
@@ -196,6 +217,11 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 		return;
 	}
 	if (lease->n_in_flight > 0) {
+		arbiter->early_ns = clv_handover_early_ns(arbiter, now_ns);
+		if (now_ns >= arbiter->early_ns) {
+			let_in_early(arbiter, now_ns);
+			return;
+		}
 		if (now_ns - arbiter->closing_since_ns < lease->drain_timeout_ns)
 			return;
 		lease->account.overdue++;
@@ -204,6 +230,7 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 			lease->drain_timeout_ns /= 2;
 	} else {
 		lease->drain_timeout_ns = arbiter->config.drain_timeout_ns;
+		clv_handover_vacate(arbiter, lease, now_ns);
 	}
 	clv_account_charge_holder(arbiter, now_ns);
 	arbiter->holder = NULL;
@@ -229,6 +256,7 @@ static void end_lingering(
 static void close_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	clv_publish_phase(arbiter->holder, CLV_PHASE_CLOSED);
+	clv_handover_learn(arbiter, now_ns);
 	arbiter->closing = true;
 	arbiter->closing_since_ns = now_ns;
 	atomic_thread_fence(memory_order_seq_cst);
@@ -365,6 +393,8 @@ static void take_in(
 		stop_stray(arbiter, lease, now_ns);
 		clv_account_charge_stray(arbiter, lease, now_ns);
 	}
+	if (clv_handover_end(arbiter, lease, now_ns))
+		linger(arbiter, lease, now_ns);
 	end_lingering(arbiter, lease, now_ns);
 	clv_account_note_throttling(arbiter, lease, now_ns);
 	clv_account_note_waiting(arbiter, lease, now_ns);
@@ -403,10 +433,11 @@ static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 		!clv_lease_is_relaxed(arbiter->holder))
 		next_ns =
 			min_ns(next_ns, arbiter->holder->idle_since_ns + SILENT_IDLE_NS);
-	return min_ns(next_ns,
-		arbiter->closing
-			? arbiter->closing_since_ns + arbiter->holder->drain_timeout_ns
-			: arbiter->decide_at_ns);
+	if (!arbiter->closing)
+		return min_ns(next_ns, arbiter->decide_at_ns);
+	next_ns = min_ns(next_ns, arbiter->early_ns);
+	return min_ns(
+		next_ns, arbiter->closing_since_ns + arbiter->holder->drain_timeout_ns);
 }
 
 uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
@@ -425,6 +456,7 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 		grant_next(arbiter, now_ns);
 	if (!arbiter->holder)
 		grant_ahead(arbiter, now_ns);
+	arbiter->handover.vacant_since_ns = 0;
 	arbiter->due_ns = min_ns(
 		next_step_ns(arbiter, now_ns), clv_heartbeat_due_ns(arbiter, now_ns));
 	return arbiter->due_ns;
@@ -446,6 +478,8 @@ void clv_turns_forget(
 	}
 	if (arbiter->last_holder == lease)
 		arbiter->last_holder = NULL;
+	if (arbiter->handover.leaving == lease)
+		arbiter->handover.leaving = NULL;
 	clv_publish_phase(lease, CLV_PHASE_CLOSED);
 	clv_policy_remove(arbiter->policy, lease->policy_lease, now_ns);
 }

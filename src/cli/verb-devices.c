@@ -88,6 +88,20 @@ static void cell_debt(const json_t *row, char ret[CLV_CELL_MAX])
 	clv_cell_debt(clv_json_number(row, "debt_seconds"), ret);
 }
 
+static void cell_hand_over(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	if (json_is_number(json_object_get(row, "hand_over_seconds")))
+		snprintf(ret, CLV_CELL_MAX, "%.2f ms",
+			clv_json_number(row, "hand_over_seconds") * 1e3);
+}
+
+static void cell_turn(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	if (json_is_number(json_object_get(row, "turn_seconds")))
+		snprintf(ret, CLV_CELL_MAX, "%.0f ms",
+			clv_json_number(row, "turn_seconds") * 1e3);
+}
+
 static const struct clv_column columns[] = {
 	/* clang-format off */
 	/* header         cell                  right  trunc  rank rare   key */
@@ -105,6 +119,8 @@ static const struct clv_column columns[] = {
 	{ "POWER",        cell_power,           true,  false, 4,   true,  NULL },
 	{ "TEMP",         cell_temperature,     true,  false, 4,   true,  NULL },
 	{ "DEBT",         cell_debt,            true,  false, 5,   true,  NULL },
+	{ "TURN",         cell_turn,            true,  false, 6,   true,  NULL },
+	{ "HAND-OVER",    cell_hand_over,       true,  false, 6,   true,  NULL },
 	{ "BY",           cell_executor,        false, false, 5,   false, NULL },
 	/* clang-format on */
 };

@@ -105,12 +105,18 @@ static void *map(int fd, size_t n_bytes, int protection)
 	return page;
 }
 
-/* An older agent's page ends behind the slots. */
-static bool has_all(int report_fd)
+/* Older agents' pages end behind the slots, or before what was added last. */
+static void find_words(struct clv_view *view, int report_fd, uint32_t slot)
 {
-	struct stat st;
+	struct stat st = {0};
 
-	return fstat(report_fd, &st) == 0 && st.st_size >= CLV_REPORT_PAGE_BYTES;
+	view->turn = &view->unread_turn;
+	if (fstat(report_fd, &st) < 0)
+		return;
+	if ((size_t)st.st_size >= offsetof(struct clv_report_page, turns))
+		view->spilled_bytes = &view->report->spilled_bytes[slot];
+	if (st.st_size >= CLV_REPORT_PAGE_BYTES)
+		view->turn = &view->report->turns[slot];
 }
 
 /* Of an agent of this age, or of an older one. */
@@ -175,8 +181,7 @@ static int build_view(struct clv_view *view, const struct clv_attach_reply *repl
 		return clv_error_errno(err, ENOMEM, "cannot map the lease pages");
 	view->slot_index = reply->slot;
 	view->slot = &view->report->slots[reply->slot];
-	if (has_all(fds[CLV_ATTACH_FD_REPORT]))
-		view->spilled_bytes = &view->report->spilled_bytes[reply->slot];
+	find_words(view, fds[CLV_ATTACH_FD_REPORT], reply->slot);
 	view->socket_fd = move_high(socket_fd);
 	view->report_fd = move_high(fds[CLV_ATTACH_FD_REPORT]);
 	view->doorbell_fd = move_high(fds[CLV_ATTACH_FD_DOORBELL]);

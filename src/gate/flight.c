@@ -88,16 +88,63 @@ static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all
 	return clv_flight_has_room(control, flight) && estimate_ns > 0;
 }
 
+static void put_off(_Atomic uint64_t *end_ns, bool is_first, uint64_t to_ns)
+{
+	uint64_t known_ns = is_first ? 0 : atomic_load(end_ns);
+
+	if (is_first)
+		atomic_store(end_ns, to_ns);
+	while (known_ns < to_ns &&
+		!atomic_compare_exchange_weak(end_ns, &known_ns, to_ns))
+		;
+}
+
+/* When a granted turn's work will be complete.  The arbiter lets the next lease in just
+ * before that: it is told of the latest, as if the device ran one command at a time.
+ * The helper looks whether the process is idle when each queue may be empty. */
+static void note_end(
+	struct clv_view *view, uint64_t flight, uint64_t left, uint64_t packed)
+{
+	bool is_first = CLV_FLIGHT_COUNT(flight) == 0;
+	uint64_t now_ns = clv_agent_clock_ns(view);
+	uint64_t since_ns = atomic_load(&view->slot->busy_since_ns), all_ns;
+
+	if (is_first)
+		atomic_fetch_add(&view->turn->n_starts, 1);
+	if (CLV_FLIGHT_NS(packed) == 0) {
+		put_off(&view->turn->ends_ns, is_first, UINT64_MAX);
+		put_off(&clv_gate.ends_ns, is_first, UINT64_MAX);
+		return;
+	}
+	all_ns = since_ns + CLV_FLIGHT_NS(flight);
+	if (all_ns < now_ns || is_first)
+		all_ns = now_ns;
+	put_off(&view->turn->ends_ns, is_first, all_ns + CLV_FLIGHT_NS(packed));
+	put_off(&clv_gate.ends_ns, is_first,
+		now_ns + CLV_FLIGHT_NS(left) + CLV_FLIGHT_NS(packed));
+}
+
+static void note_begin(struct clv_view *view, uint32_t word)
+{
+	static _Atomic uint32_t noted;
+
+	if (atomic_load_explicit(&noted, memory_order_relaxed) != word &&
+		atomic_exchange(&noted, word) != word)
+		atomic_store(&view->turn->began_ns, clv_agent_clock_ns(view));
+}
+
 /* One attempt, of any command in any phase: the order of steps is
  * clv_flight_quick_enter's. */
 static bool try_enter(
 	struct clv_view *view, const struct clv_backlog *backlog, uint64_t packed)
 {
 	enum clv_phase phase;
-	uint64_t flight;
+	uint64_t flight, left;
+	uint32_t word;
 
 	atomic_fetch_add(&view->slot->entered, 1);
-	phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
+	word = atomic_load(&view->control->phase);
+	phase = CLV_PHASE_OF(word);
 	if (is_open(view, phase)) {
 		flight = atomic_fetch_add(&clv_gate.flight, packed);
 		if (CLV_FLIGHT_COUNT(flight) == 0) {
@@ -105,10 +152,15 @@ static bool try_enter(
 				&view->slot->busy_since_ns, clv_agent_clock_ns(view));
 			clv_grace_came_back();
 		}
+		left = backlog ? left_of(backlog) : 0;
 		if (!(flight & CLV_FLIGHT_MAX_IN_FLIGHT) &&
-			fits(view, phase, flight, backlog ? left_of(backlog) : 0,
-				CLV_FLIGHT_NS(packed)))
+			fits(view, phase, flight, left, CLV_FLIGHT_NS(packed))) {
+			if (phase == CLV_PHASE_GRANTED) {
+				note_begin(view, word);
+				note_end(view, flight, left, packed);
+			}
 			return true;
+		}
 		atomic_fetch_sub(&clv_gate.flight, packed);
 	}
 	atomic_fetch_add(&view->slot->done, 1);
@@ -444,7 +496,8 @@ bool clv_flight_wants_marker_now(
 
 	if (CLV_PHASE_OF(word) != CLV_PHASE_GRANTED)
 		return false;
-	if (n_markers == 0 && !sync_style && clv_flight_may_mark_tail())
+	if (n_markers == 0 && !sync_style && !clv_flight_end_is_known() &&
+		clv_flight_may_mark_tail())
 		return true;
 	have_turn_watched(word);
 	return false;

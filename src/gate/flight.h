@@ -120,9 +120,18 @@ bool clv_flight_was_forced(uint64_t since_ns);
 /* In a granted turn so long passes at least between two markers that nothing but the end
  * of work calls for.  Less than the grace that an idle process has. */
 #define CLV_FLIGHT_TAIL_NS (200 * CLV_NS_PER_US)
+/* So long after its estimated end work is looked at. */
+#define CLV_FLIGHT_LATE_NS (20 * CLV_NS_PER_US)
 bool clv_flight_may_mark_tail(void);
 
+/* In a granted turn: by estimate, when all that was submitted will be complete.  Until
+ * then no marker tells anything new, and the helper sleeps. */
+static inline bool clv_flight_end_is_known(void)
+{
+	return atomic_load(&clv_gate.ends_ns) != UINT64_MAX;
+}
+
 /* In a granted turn the arbiter must learn soon that this process is idle: a marker at
- * once, unless one is out or the program waits for its own work. */
+ * once, unless the end is known, one is out, or the program waits for its own work. */
 bool clv_flight_wants_marker_now(
 	const struct clv_view *view, uint32_t n_markers, bool sync_style);

@@ -23,7 +23,9 @@ struct clv_view {
 	struct clv_report_page *report;
 	struct clv_slot *slot;
 	_Atomic uint64_t
-		*spilled_bytes; /* of this process; NULL: an older agent's page */
+		*spilled_bytes;     /* of this process; NULL: an older agent's page */
+	struct clv_slot_turn *turn; /* of this process; an older agent does not read it */
+	struct clv_slot_turn unread_turn;
 	/* This process's clock less the agent's, and the heartbeat that was the last
 	 * before the agent fell silent, 0: none: gate/heartbeat.h. */
 	_Atomic uint64_t clock_ahead_ns, silent_beat_ns;

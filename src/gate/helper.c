@@ -15,6 +15,8 @@
 #include <signal.h>
 
 #define GRANTED_POLL_NS (500 * CLV_NS_PER_US)
+/* An estimate that is far too long must not keep the device from others. */
+#define LOOK_NS_MAX (4 * CLV_NS_PER_MS)
 #define BUSY_POLL_NS (50 * CLV_NS_PER_MS)
 #define IDLE_POLL_NS (1 * CLV_NS_PER_S)
 #define BUSY_NO_WAITV_POLL_NS (1 * CLV_NS_PER_MS)
@@ -67,19 +69,46 @@ enum woken_by {
 	WOKEN_BY_TIMEOUT, /* and nothing was submitted meanwhile */
 };
 
+static uint64_t bound(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
+{
+	if (ns < least_ns)
+		return least_ns;
+	return ns < most_ns ? ns : most_ns;
+}
+
+/* Work is in flight: it is looked at when it should be complete, for each look takes a
+ * processor from a device that is one.  A thread that waits for it sees its end itself,
+ * and then has its grace.  What is late is looked at less and less often. */
+static uint64_t tend_busy(struct clv_view *view, enum woken_by woken_by)
+{
+	uint64_t ends_ns = atomic_load(&clv_gate.ends_ns);
+	uint64_t now_ns = clv_agent_clock_ns(view);
+	bool is_known = clv_flight_end_is_known();
+
+	if (is_known && ends_ns > now_ns && woken_by != WOKEN_BY_TIMEOUT)
+		return bound(ends_ns - now_ns +
+				     (atomic_load(&clv_gate.n_in_wait) > 0
+						     ? CLV_FLIGHT_TAIL_NS
+						     : CLV_FLIGHT_LATE_NS),
+			CLV_FLIGHT_TAIL_NS, LOOK_NS_MAX);
+	/* What was submitted before the turn may be long complete: then the turn is not
+	 * wanted, and somebody else waits. */
+	if ((is_known || woken_by != WOKEN_BY_MARKER) &&
+		clv_gate.api->mark_tails(woken_by == WOKEN_BY_TIMEOUT))
+		return 0;
+	if (!is_known)
+		return CLV_FLIGHT_TAIL_NS;
+	return bound(ends_ns > now_ns ? ends_ns - now_ns : now_ns - ends_ns,
+		CLV_FLIGHT_TAIL_NS, LOOK_NS_MAX);
+}
+
 static uint64_t tend_granted(
 	struct clv_view *view, bool in_flight, enum woken_by woken_by)
 {
 	uint64_t left_ns;
 
-	/* What was submitted before the turn may be long complete: then the turn is not
-	 * wanted, and somebody else waits. */
 	if (in_flight)
-		return woken_by != WOKEN_BY_MARKER &&
-				       clv_gate.api->mark_tails(
-					       woken_by == WOKEN_BY_TIMEOUT)
-			       ? 0
-			       : CLV_FLIGHT_TAIL_NS;
+		return tend_busy(view, woken_by);
 	/* A turn for which nobody stands in line: somebody may be on the way. */
 	if (woken_by == WOKEN_BY_PHASE)
 		clv_grace_begin();
@@ -236,6 +265,7 @@ void clv_gate_forget_parent(void)
 	atomic_store(&clv_gate.rung_for, 0);
 	atomic_store(&clv_gate.watched_turn, 0);
 	atomic_store(&clv_gate.idle_since_ns, 0);
+	atomic_store(&clv_gate.ends_ns, 0);
 	atomic_store(&clv_gate.seeking, 0);
 	atomic_store(&clv_gate.turnstile_started, 0);
 	/* It may have been forked from a callback. */

@@ -304,7 +304,7 @@ static void mark_if_contended(struct clv_queue *queue)
 	if (phase == CLV_PHASE_CLOSED ||
 		clv_flight_fills_marker(view, atomic_load(&queue->backlog.unmarked)) ||
 		(phase == CLV_PHASE_GRANTED && !atomic_load(&queue->sync_style) &&
-			clv_flight_may_mark_tail()))
+			!clv_flight_end_is_known() && clv_flight_may_mark_tail()))
 		clv_queue_mark(queue);
 }
 

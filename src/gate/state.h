@@ -30,6 +30,9 @@ struct clv_gate_state {
 	_Atomic uint64_t idle_since_ns; /* in its turn, and the arbiter not told; 0: no */
 	_Atomic int32_t grace_score;
 	_Atomic uint32_t n_grace_denied;
+	/* By the agent's clock: when each queue may be empty that has work of a granted
+	 * turn; UINT64_MAX: it cannot be told. */
+	_Atomic uint64_t ends_ns;
 };
 
 extern struct clv_gate_state clv_gate __attribute__((visibility("hidden")));

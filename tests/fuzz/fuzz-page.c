@@ -114,8 +114,11 @@ static void scribble(struct world *world, struct clv_fuzz_input *input)
 	uint64_t where = clv_fuzz_take(input, 1), what = clv_fuzz_take(input, 8);
 	struct clv_slot *slot =
 		slot_of(world, where % N_LIARS, where / N_LIARS % N_SLOTS);
+	struct clv_slot_turn *turn =
+		&world->leases[where % N_LIARS]
+			 ->pages.report->turns[where / N_LIARS % N_SLOTS];
 
-	switch (where / (N_LIARS * N_SLOTS) % 6) {
+	switch (where / (N_LIARS * N_SLOTS) % 8) {
 	case 0:
 		atomic_store(&slot->entered, what);
 		break;
@@ -130,6 +133,13 @@ static void scribble(struct world *world, struct clv_fuzz_input *input)
 		break;
 	case 4:
 		atomic_store(&slot->entered, atomic_load(&slot->done) + what % 3);
+		break;
+	case 5:
+		atomic_store(&turn->began_ns, what);
+		atomic_store(&turn->ends_ns, what >> 32);
+		break;
+	case 6:
+		atomic_store(&turn->ends_ns, world->now_ns + what % (8 * CLV_NS_PER_MS));
 		break;
 	default:
 		memset(slot, (int)(what & 0xff), sizeof(*slot));

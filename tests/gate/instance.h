@@ -31,9 +31,10 @@ extern const struct instance instance_0, instance_1, instance_2, instance_3;
 
 /* The device and its witnesses. */
 extern _Atomic uint32_t on_device[N_LEASES]; /* commands with the device, per lease */
-extern _Atomic uint64_t n_trespasses;        /* submitted while another lease's were */
+extern _Atomic uint64_t n_trespasses; /* submitted long before another lease's end */
 extern _Atomic uint64_t device_busy_ns;
 
-/* Books a command onto the device; returns when it will be complete. */
-uint64_t device_take(uint64_t duration_ns);
+/* Books a command onto the device; returns when it will be complete, and how much was
+ * left of what the device had before. */
+uint64_t device_take(uint64_t duration_ns, uint64_t *ret_left_ns);
 void device_sleep_until(uint64_t time_ns);

@@ -8,9 +8,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
+
+#include "arbiter-world.h"
 
 #define MS CLV_NS_PER_MS
 #define S CLV_NS_PER_S
@@ -171,53 +172,8 @@ static void test_late_and_restless_threads(void **state)
 /* The arbiter. -------------------------------------------------------------------------
  */
 
-static const struct clv_share half = {
-	.compute_ppm = 500000, .memory_bytes = 1, .class = CLV_CLASS_NORMAL};
-
-struct device {
-	struct clv_arbiter arbiter;
-	struct clv_arbiter_lease *leases[2];
-};
-
-static void make(struct device *device)
-{
-	struct clv_policy_params params = {
-		.weight_ppm = half.compute_ppm, .class = half.class};
-	uint32_t slot;
-
-	*device = (struct device){.arbiter.config.drain_timeout_ns = S};
-	device->arbiter.epoll_fd = device->arbiter.kick_fd = -1;
-	pthread_mutex_init(&device->arbiter.lock, NULL);
-	device->arbiter.policy = clv_policy_new();
-	for (size_t i = 0; i < 2; i++) {
-		struct clv_arbiter_lease *lease = calloc(1, sizeof(*lease));
-
-		lease->share = half;
-		lease->drain_timeout_ns = S;
-		assert_true(clv_pages_init(&lease->pages, 1, -1, NULL) >= 0);
-		assert_int_equal(clv_policy_add(device->arbiter.policy, &params, agent_ns,
-					 &lease->policy_lease),
-			0);
-		lease->next = device->arbiter.leases;
-		device->arbiter.leases = device->leases[i] = lease;
-		assert_int_equal(clv_arbiter_open_slot(&device->arbiter, lease,
-					 UINT32_MAX, &slot, NULL),
-			0);
-	}
-}
-
-static void drop(struct device *device)
-{
-	for (size_t i = 0; i < 2; i++) {
-		clv_pages_done(&device->leases[i]->pages);
-		free(device->leases[i]);
-	}
-	clv_policy_free(device->arbiter.policy);
-	pthread_mutex_destroy(&device->arbiter.lock);
-}
-
 /* Both always want the device; who has it works to the end of its turn. */
-static uint64_t step(struct device *device)
+static uint64_t step(struct clv_arbiter_world *device)
 {
 	for (size_t i = 0; i < 2; i++) {
 		struct clv_arbiter_lease *lease = device->leases[i];
@@ -233,7 +189,7 @@ static uint64_t step(struct device *device)
 	return clv_turns_step(&device->arbiter, agent_ns);
 }
 
-static void run_for(struct device *device, uint64_t ns)
+static void run_for(struct clv_arbiter_world *device, uint64_t ns)
 {
 	uint64_t end_ns = agent_ns + ns;
 
@@ -252,11 +208,11 @@ static void run_for(struct device *device, uint64_t ns)
 
 static void test_absent_arbiter(void **state)
 {
-	struct device device;
+	struct clv_arbiter_world device;
 	uint64_t held_ns = 0, overdue = 0;
 	int64_t lag_ns;
 
-	make(&device);
+	clv_arbiter_world_make(&device, agent_ns);
 	run_for(&device, S);
 	for (int n = 0; n < 5; n++)
 		agent_ns += (uint64_t)(n + 1) * S, run_for(&device, S);
@@ -270,23 +226,23 @@ static void test_absent_arbiter(void **state)
 	/* Of 21 seconds it was absent for 15. */
 	assert_in_range(held_ns, 5 * S, 7 * S);
 	assert_int_equal(overdue, 0);
-	drop(&device);
+	clv_arbiter_world_drop(&device);
 }
 
 /* The agent's other thread may be the first to look. */
 static void test_absence_seen_by_sample(void **state)
 {
-	struct device device;
+	struct clv_arbiter_world device;
 	uint64_t before_ns, after_ns;
 
-	make(&device);
+	clv_arbiter_world_make(&device, agent_ns);
 	run_for(&device, S);
 	before_ns = device.leases[0]->account.held_ns + device.leases[1]->account.held_ns;
 	agent_ns += 5 * S;
 	clv_turns_charge(&device.arbiter, agent_ns);
 	after_ns = device.leases[0]->account.held_ns + device.leases[1]->account.held_ns;
 	assert_true(after_ns - before_ns <= CLV_HEARTBEAT_NS);
-	drop(&device);
+	clv_arbiter_world_drop(&device);
 }
 
 int main(void)

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arbiter/handover.h"
+
+#include "arbiter/publish.h"
+#include "base/clock.h"
+#include "base/units.h"
+
+/* From the grant's timer to the device: this thread wakes up, then one of the next
+ * lease's, then one of its driver's. */
+#define WAKE_UPS 3
+#define LEAD_NS_MIN (10 * CLV_NS_PER_US)
+#define LEAD_NS_MAX (300 * CLV_NS_PER_US)
+/* What a machine does once in a while is not what a wake-up takes. */
+#define LATE_NS_MAX (200 * CLV_NS_PER_US)
+#define COST_NS_MAX CLV_NS_PER_MS
+/* Beside the next lease's work what is left of a command takes longer, on a processor up
+ * to a slice of the kernel's scheduler. */
+#define LEAVING_NS_MAX (4 * CLV_NS_PER_MS)
+#define SMOOTHING 8
+
+/* Whose estimate was wrong is waited for in so many turns, and twice as many each time.
+ */
+#define DENIED_AT_FIRST 2
+#define DENIED_MAX 64
+
+#define LOST_PART_PPM 15000
+#define STRETCH_PERCENT_MAX 200
+/* All the others' turns together, which a lease waits for. */
+#define ROUND_NS (64 * CLV_NS_PER_MS)
+
+#define LINGER_NS_MAX CLV_NS_PER_MS
+/* What is further away is no end to wait for. */
+#define END_NS_MAX (10 * CLV_NS_PER_S)
+
+static uint64_t bound(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
+{
+	if (ns < least_ns)
+		return least_ns;
+	return ns < most_ns ? ns : most_ns;
+}
+
+static uint64_t smooth(uint64_t old_ns, uint64_t sample_ns)
+{
+	return (old_ns * (SMOOTHING - 1) + sample_ns) / SMOOTHING;
+}
+
+void clv_handover_note_late(struct clv_arbiter *arbiter, uint64_t late_ns)
+{
+	arbiter->handover.late_ns =
+		smooth(arbiter->handover.late_ns, bound(late_ns, 0, LATE_NS_MAX));
+}
+
+static uint64_t lead_ns(const struct clv_arbiter *arbiter)
+{
+	return bound(WAKE_UPS * arbiter->handover.late_ns, LEAD_NS_MIN, LEAD_NS_MAX);
+}
+
+/* Calls visit for each live process's slot and its words of the turn. */
+static void visit_turns(const struct clv_arbiter_lease *lease,
+	void (*visit)(const struct clv_slot *slot, const struct clv_slot_turn *turn,
+		void *userdata),
+	void *userdata)
+{
+	const struct clv_report_page *report = lease->pages.report;
+
+	for (uint32_t word = 0; word < CLV_SLOTS / 64; word++) {
+		uint64_t open = lease->open_slots[word];
+
+		for (; open; open &= open - 1) {
+			uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(open);
+
+			visit(&report->slots[index], &report->turns[index], userdata);
+		}
+	}
+}
+
+struct look {
+	uint64_t since_ns, now_ns;
+	uint64_t began_ns; /* the first; UINT64_MAX: nobody did */
+	/* All work one after the other, and the first process's end; UINT64_MAX: somebody
+	 * cannot tell. */
+	uint64_t ends_ns, first_end_ns;
+	uint64_t left_ns; /* when the last work was complete */
+};
+
+static void look_at(
+	const struct clv_slot *slot, const struct clv_slot_turn *turn, void *userdata)
+{
+	struct look *look = userdata;
+	uint64_t began_ns = atomic_load(&turn->began_ns);
+	uint64_t ends_ns = atomic_load(&turn->ends_ns);
+	uint64_t left_ns = atomic_load(&slot->busy_since_ns);
+
+	if (began_ns >= look->since_ns && began_ns < look->began_ns)
+		look->began_ns = began_ns;
+	if (left_ns <= look->now_ns && left_ns > look->left_ns)
+		look->left_ns = left_ns;
+	if (atomic_load(&slot->done) == atomic_load(&slot->entered))
+		return;
+	if (ends_ns < look->since_ns || ends_ns > look->now_ns + END_NS_MAX)
+		look->ends_ns = UINT64_MAX;
+	if (ends_ns < look->first_end_ns)
+		look->first_end_ns = ends_ns;
+	if (look->ends_ns != UINT64_MAX && ends_ns > look->now_ns)
+		look->ends_ns += ends_ns - look->now_ns;
+}
+
+static struct look look_at_turn(
+	const struct clv_arbiter_lease *lease, uint64_t since_ns, uint64_t now_ns)
+{
+	struct look look = {.since_ns = since_ns,
+		.now_ns = now_ns,
+		.began_ns = UINT64_MAX,
+		.ends_ns = now_ns,
+		.first_end_ns = UINT64_MAX};
+
+	visit_turns(lease, look_at, &look);
+	return look;
+}
+
+uint64_t clv_handover_early_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	const struct clv_arbiter_lease *lease = arbiter->holder;
+	struct look look;
+
+	if (arbiter->config.is_processor || arbiter->handover.leaving ||
+		lease->n_early_denied > 0)
+		return UINT64_MAX;
+	look = look_at_turn(lease, lease->turn_started_ns, now_ns);
+	/* Once it is late nobody knows how long it takes. */
+	if (look.ends_ns == UINT64_MAX || now_ns > look.first_end_ns + lead_ns(arbiter))
+		return UINT64_MAX;
+	return look.ends_ns - lead_ns(arbiter);
+}
+
+void clv_handover_begin(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *leaving, uint64_t now_ns)
+{
+	arbiter->handover.leaving = leaving;
+	arbiter->handover.latest_ns = now_ns + LEAVING_NS_MAX;
+	leaving->stray_since_ns = now_ns;
+}
+
+static void trust(struct clv_arbiter_lease *lease, bool was_right)
+{
+	uint32_t n = lease->n_early_denials;
+
+	if (was_right) {
+		lease->n_early_denials = 0;
+		return;
+	}
+	n = n ? 2 * n : DENIED_AT_FIRST;
+	lease->n_early_denials = n < DENIED_MAX ? n : DENIED_MAX;
+	lease->n_early_denied = lease->n_early_denials;
+}
+
+bool clv_handover_end(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	struct clv_arbiter_lease *holder = arbiter->holder;
+	bool has_left = lease->n_in_flight == 0;
+
+	if (lease != arbiter->handover.leaving)
+		return false;
+	if (!has_left && now_ns < arbiter->handover.latest_ns)
+		return false;
+	trust(lease, has_left);
+	arbiter->handover.leaving = NULL;
+	if (has_left && holder)
+		holder->vacant_since_ns = look_at_turn(lease, 0, now_ns).left_ns;
+	return has_left;
+}
+
+/* How much longer turns are worth it, as far as nobody waits for a short one. */
+static uint32_t stretch_percent(const struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	uint64_t slice_ns = clv_policy_slice_ns(CLV_CLASS_NORMAL);
+	uint64_t wanted_ns = arbiter->handover.cost_ns * CLV_PPM / LOST_PART_PPM;
+	uint64_t percent = wanted_ns * 100 / slice_ns;
+	uint32_t n = 0;
+
+	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (l->n_slots == 0)
+			continue;
+		if (l->share.class == CLV_CLASS_LATENCY ||
+			clv_publish_wakes_often(arbiter, l, now_ns))
+			return 100;
+		n += clv_policy_is_awake(arbiter->policy, l->policy_lease);
+	}
+	if (n > 1 && percent > ROUND_NS * 100 / (slice_ns * (n - 1)))
+		percent = ROUND_NS * 100 / (slice_ns * (n - 1));
+	return (uint32_t)bound(percent, 100, STRETCH_PERCENT_MAX);
+}
+
+void clv_handover_learn(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	struct clv_arbiter_lease *lease = arbiter->holder;
+	uint64_t vacant_ns = lease->vacant_since_ns, began_ns;
+
+	lease->vacant_since_ns = 0;
+	began_ns = look_at_turn(lease, lease->turn_started_ns, now_ns).began_ns;
+	if (vacant_ns == 0 || began_ns > now_ns)
+		return;
+	arbiter->handover.cost_ns = smooth(arbiter->handover.cost_ns,
+		bound(began_ns > vacant_ns ? began_ns - vacant_ns : 0, 0, COST_NS_MAX));
+	arbiter->handover.n_measured++;
+	clv_policy_stretch(arbiter->policy, stretch_percent(arbiter, now_ns));
+}
+
+void clv_handover_vacate(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	if (lease->n_early_denied > 0)
+		lease->n_early_denied--;
+	arbiter->handover.vacant_since_ns = look_at_turn(lease, 0, now_ns).left_ns;
+}
+
+uint64_t clv_handover_free_ns(const struct clv_arbiter *arbiter)
+{
+	return arbiter->handover.cost_ns;
+}
+
+uint64_t clv_handover_linger_ns(const struct clv_arbiter *arbiter)
+{
+	return bound(2 * arbiter->handover.cost_ns, CLV_HAND_OVER_NS, LINGER_NS_MAX);
+}

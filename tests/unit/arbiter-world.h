@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "arbiter/internal.h"
+
+/* Two leases of half a device, each with a process in slot 0, whose arbiter has no
+ * thread: the test calls clv_turns_step() at times of its own. */
+struct clv_arbiter_world {
+	struct clv_arbiter arbiter;
+	struct clv_arbiter_lease *leases[2];
+};
+
+void clv_arbiter_world_make(struct clv_arbiter_world *world, uint64_t now_ns);
+void clv_arbiter_world_drop(struct clv_arbiter_world *world);

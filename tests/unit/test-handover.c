@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hand-overs on a virtual clock: when the next lease is let in before the last command of
+ * the present one is complete, who pays for what, and how turns follow what a hand-over
+ * takes. */
+#include "arbiter/handover.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "arbiter-world.h"
+
+#define US CLV_NS_PER_US
+#define MS CLV_NS_PER_MS
+/* Three wake-ups. */
+#define LEAD (150 * US)
+
+static struct clv_arbiter_world world;
+static uint64_t now_ns;
+static struct clv_arbiter_lease *a, *b;
+
+static int begin(void **state)
+{
+	now_ns = 1000 * CLV_NS_PER_S;
+	clv_arbiter_world_make(&world, now_ns);
+	a = world.leases[0];
+	b = world.leases[1];
+	world.arbiter.handover.late_ns = LEAD / 3;
+	return 0;
+}
+
+static int end(void **state)
+{
+	clv_arbiter_world_drop(&world);
+	return 0;
+}
+
+static struct clv_slot *slot_of(struct clv_arbiter_lease *lease)
+{
+	return &lease->pages.report->slots[0];
+}
+
+static struct clv_slot_turn *turn_of(struct clv_arbiter_lease *lease)
+{
+	return &lease->pages.report->turns[0];
+}
+
+static enum clv_phase phase_of(const struct clv_arbiter_lease *lease)
+{
+	return CLV_PHASE_OF(atomic_load(&lease->pages.control->phase));
+}
+
+static uint64_t step(void)
+{
+	return clv_turns_step(&world.arbiter, now_ns);
+}
+
+static void ask(struct clv_arbiter_lease *lease)
+{
+	atomic_store(&slot_of(lease)->waiting, 1);
+	lease->rung = true;
+	step();
+}
+
+/* It has the turn: its first command goes in, and all of it will take ns. */
+static void submit(struct clv_arbiter_lease *lease, uint64_t ns)
+{
+	assert_int_equal(phase_of(lease), CLV_PHASE_GRANTED);
+	atomic_store(&slot_of(lease)->waiting, 0);
+	atomic_fetch_add(&slot_of(lease)->entered, 1);
+	atomic_store(&slot_of(lease)->busy_since_ns, now_ns);
+	atomic_store(&turn_of(lease)->began_ns, now_ns);
+	atomic_store(&turn_of(lease)->ends_ns, now_ns + ns);
+}
+
+static void complete(struct clv_arbiter_lease *lease)
+{
+	atomic_fetch_add(&slot_of(lease)->done, 1);
+	atomic_store(&slot_of(lease)->busy_since_ns, now_ns);
+	lease->rung = true;
+}
+
+/* A has the turn and B stands in line. */
+static void contend(void)
+{
+	ask(a);
+	ask(b);
+	now_ns += MS;
+	step();
+	if (phase_of(b) != CLV_PHASE_CLOSED) {
+		struct clv_arbiter_lease *first = b;
+
+		b = a;
+		a = first;
+	}
+	assert_int_equal(phase_of(b), CLV_PHASE_CLOSED);
+}
+
+static uint64_t deadline_of(const struct clv_arbiter_lease *lease)
+{
+	return atomic_load(&lease->pages.control->deadline_ns);
+}
+
+/* To the moment at which A's turn ends, with work of A's in flight. */
+static uint64_t end_turn(void)
+{
+	now_ns = deadline_of(a);
+	return step();
+}
+
+static uint64_t held_by_both(void)
+{
+	return a->account.held_ns + b->account.held_ns;
+}
+
+static void test_next_is_let_in_early(void **state)
+{
+	uint64_t ends_ns, held_ns, since_ns;
+
+	contend();
+	submit(a, deadline_of(a) - now_ns + MS);
+	ends_ns = turn_of(a)->ends_ns;
+	assert_int_equal(end_turn(), ends_ns - LEAD);
+	assert_int_equal(phase_of(a), CLV_PHASE_CLOSED);
+	assert_int_equal(phase_of(b), CLV_PHASE_CLOSED);
+
+	now_ns = ends_ns - LEAD;
+	step();
+	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
+	assert_int_equal(phase_of(a), CLV_PHASE_CLOSED);
+	held_ns = held_by_both();
+	since_ns = now_ns;
+
+	/* Together they pay for the time, and no more. */
+	now_ns = ends_ns - LEAD / 2;
+	submit(b, 4 * MS);
+	now_ns = ends_ns;
+	complete(a);
+	step();
+	assert_in_range(
+		held_by_both() - held_ns, now_ns - since_ns - US, now_ns - since_ns + US);
+	assert_null(world.arbiter.handover.leaving);
+	assert_int_equal(a->n_early_denied, 0);
+}
+
+static void test_nobody_is_early_on_a_processor(void **state)
+{
+	world.arbiter.config.is_processor = true;
+	contend();
+	submit(a, deadline_of(a) - now_ns + LEAD);
+	end_turn();
+	assert_int_equal(phase_of(b), CLV_PHASE_CLOSED);
+	complete(a);
+	step();
+	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
+}
+
+/* Of what is not known, or is older than the turn, nothing follows. */
+static void test_unknown_end(void **state)
+{
+	contend();
+	submit(a, 0);
+	atomic_store(&turn_of(a)->ends_ns, UINT64_MAX);
+	assert_true(end_turn() >= now_ns + CLV_HEARTBEAT_NS);
+	assert_int_equal(phase_of(b), CLV_PHASE_CLOSED);
+	atomic_store(&turn_of(a)->ends_ns, a->turn_started_ns - 1);
+	now_ns += MS;
+	step();
+	assert_int_equal(phase_of(b), CLV_PHASE_CLOSED);
+	complete(a);
+	step();
+	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
+}
+
+/* It should be complete by now: nobody knows how long it takes. */
+static void test_late_work(void **state)
+{
+	contend();
+	submit(a, MS);
+	end_turn();
+	assert_int_equal(phase_of(b), CLV_PHASE_CLOSED);
+}
+
+/* Both stand in line until it is granted. */
+static void next_turn(struct clv_arbiter_lease *lease)
+{
+	atomic_store(&slot_of(a)->waiting, 1);
+	atomic_store(&slot_of(b)->waiting, 1);
+	a->rung = b->rung = true;
+	step();
+	for (int i = 0; i < 100 && phase_of(lease) != CLV_PHASE_GRANTED; i++) {
+		now_ns += MS;
+		step();
+	}
+}
+
+/* What takes far longer than it was said to is paid for, and not believed again for so
+ * many turns. */
+static void test_wrong_estimate(void **state)
+{
+	uint64_t held_ns;
+
+	contend();
+	submit(a, deadline_of(a) - now_ns + LEAD);
+	end_turn();
+	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
+	submit(b, 4 * MS);
+	now_ns += 4 * MS;
+	step();
+	assert_int_equal(a->n_early_denied, 2);
+	held_ns = a->account.held_ns;
+	now_ns += MS;
+	step();
+	assert_in_range(a->account.held_ns - held_ns, MS - US, MS + US);
+	complete(a);
+	complete(b);
+	step();
+
+	while (a->n_early_denied > 0) {
+		uint32_t n = a->n_early_denied;
+
+		next_turn(a);
+		submit(a, deadline_of(a) - now_ns + LEAD);
+		end_turn();
+		assert_int_equal(phase_of(b), CLV_PHASE_CLOSED);
+		complete(a);
+		step();
+		assert_true(a->n_early_denied < n);
+	}
+	next_turn(a);
+	submit(a, deadline_of(a) - now_ns + LEAD);
+	end_turn();
+	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
+}
+
+/* Turns follow each other; in each the work is complete just at its end, and the next
+ * lease begins cost_ns after that. */
+static void take_turns(int n, uint64_t cost_ns)
+{
+	atomic_store(&slot_of(a)->waiting, 1);
+	atomic_store(&slot_of(b)->waiting, 1);
+	a->rung = b->rung = true;
+	step();
+	for (int i = 0; i < n; i++) {
+		struct clv_arbiter_lease *holder = world.arbiter.holder;
+
+		now_ns += cost_ns;
+		submit(holder, UINT64_MAX - now_ns);
+		now_ns = deadline_of(holder);
+		atomic_store(&slot_of(holder)->waiting, 1);
+		complete(holder);
+		step();
+	}
+}
+
+static uint64_t turn_ns(void)
+{
+	struct clv_arbiter_turns turns;
+
+	clv_arbiter_get_turns(&world.arbiter, &turns);
+	assert_true(turns.is_known);
+	return turns.turn_ns;
+}
+
+/* At most 1.5 % of a turn, and no more than twice as long. */
+static void test_turns_grow_with_cost(void **state)
+{
+	take_turns(100, 30 * US);
+	assert_int_equal(turn_ns(), 8 * MS);
+	take_turns(100, 180 * US);
+	assert_in_range(turn_ns(), 11 * MS, 13 * MS);
+	take_turns(100, 500 * US);
+	assert_int_equal(turn_ns(), 16 * MS);
+	take_turns(100, 30 * US);
+	assert_int_equal(turn_ns(), 8 * MS);
+}
+
+static void test_turns_stay_short_for_latency(void **state)
+{
+	b->share.class = CLV_CLASS_LATENCY;
+	take_turns(100, 500 * US);
+	assert_int_equal(turn_ns(), 8 * MS);
+}
+
+/* Held time of a lease alone with a cap of .3 that works whenever it may, in a second. */
+static double capped_part(uint64_t starts_per_ms)
+{
+	struct clv_policy_params params = {
+		.weight_ppm = 300000, .cap_ppm = 300000, .class = CLV_CLASS_NORMAL};
+	uint64_t since_ns = now_ns, held_ns = a->account.held_ns;
+
+	a->share.cap_ppm = params.cap_ppm;
+	clv_policy_update(world.arbiter.policy, a->policy_lease, &params, now_ns);
+	atomic_store(&slot_of(a)->waiting, 1);
+	while (now_ns < since_ns + CLV_NS_PER_S) {
+		bool is_open = phase_of(a) != CLV_PHASE_CLOSED && now_ns < deadline_of(a);
+
+		atomic_store(&slot_of(a)->waiting, !is_open);
+		atomic_store(
+			&slot_of(a)->entered, atomic_load(&slot_of(a)->done) + is_open);
+		atomic_fetch_add(&turn_of(a)->n_starts, is_open ? starts_per_ms : 0);
+		a->rung = true;
+		now_ns += MS;
+		step();
+	}
+	return (double)(a->account.held_ns - held_ns) / (double)(now_ns - since_ns);
+}
+
+/* Who waits for each kernel of a millisecond loses a wake-up of 0.05 ms each time. */
+static void test_cap_of_waiting_program(void **state)
+{
+	double plain = capped_part(0);
+
+	assert_true(plain > .29 && plain < .32);
+	assert_true(capped_part(1) > plain * 1.03);
+}
+
+/* Who says that it waits all the time gets a seventh more, and no more than that. */
+static void test_cap_of_liar(void **state)
+{
+	double plain = capped_part(0);
+
+	assert_true(capped_part(UINT64_MAX / 1000000) < plain * 8 / 7 * 1.03);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_next_is_let_in_early, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_nobody_is_early_on_a_processor, begin, end),
+		cmocka_unit_test_setup_teardown(test_unknown_end, begin, end),
+		cmocka_unit_test_setup_teardown(test_late_work, begin, end),
+		cmocka_unit_test_setup_teardown(test_wrong_estimate, begin, end),
+		cmocka_unit_test_setup_teardown(test_turns_grow_with_cost, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_turns_stay_short_for_latency, begin, end),
+		cmocka_unit_test_setup_teardown(test_cap_of_waiting_program, begin, end),
+		cmocka_unit_test_setup_teardown(test_cap_of_liar, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
