@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import agent
+import attacks
 import console
 import cuda
 import donate
@@ -33,6 +34,7 @@ BENCHES = {
     "overhead": overhead.run,
     "donate": donate.run,
     "latency": latency.run,
+    "attacks": attacks.run,
     "cuda": cuda.run,
     "scale": scale.run,
     "plan": plan.run,

@@ -5,7 +5,9 @@ flag shares, ledgers and gaps that are wrong on purpose."""
 import contextlib
 import io
 import math
+import os
 import tempfile
+import time
 import types
 import unittest
 from pathlib import Path
@@ -22,6 +24,7 @@ import report
 import run as bench_run
 import scale
 import shares
+import tenants
 import throughput
 from tenants import Block, Session
 
@@ -35,10 +38,11 @@ class Clockwork(Session):
     wrong_share = 0.0    # added to the first tenant's share, taken from the last
     wrong_ledger = 0.0   # the same for the ledger
     lost = 0.0           # part of the device's time that goes to nobody when it is shared
+    ran_on = 0.0         # part of the first tenant's time that its threads ran beside others
     leak = 0.0           # added to every cap
     drift = 0.0          # how much slower the device gets now and then
 
-    def __init__(self, build, with_cleave, vendors=None):
+    def __init__(self, build, with_cleave, vendors=None, executor=None):
         self.now = 1_000 * measure.SECOND
         self.with_cleave = with_cleave
         self.tenants = []
@@ -81,6 +85,7 @@ class Clockwork(Session):
         end = begin + int(seconds * measure.SECOND)
         records = {t.name: [] for t in tenants}
         served = {t.name: 0.0 for t in tenants}
+        computed = {t.name: [0.0, 0.0] for t in tenants}
         while self.now < end:
             tenant = min(tenants, key=lambda t: served[t.name] / weights[t.name])
             length_us = tenant.lengths[tenant.count % len(tenant.lengths)]
@@ -89,6 +94,7 @@ class Clockwork(Session):
             records[tenant.name].append(
                 (self.now, self.now + took, measure.KERNEL, length_us * 1000))
             self.held[tenant.name] += took / 1e9
+            computed[tenant.name] = [s + took / 1e9 for s in computed[tenant.name]]
             served[tenant.name] += took
             self.now += took
             if len(tenants) > 1:
@@ -100,8 +106,10 @@ class Clockwork(Session):
                     (self.now - took, self.now, measure.REQUEST, 0))
         if len(tenants) > 1:
             self.held[tenants[0].name] += self.wrong_ledger * seconds
+            computed[tenants[0].name] = [s * (1 + self.ran_on)
+                                         for s in computed[tenants[0].name]]
         self.now += 50 * MS
-        return Block(begin, end, records)
+        return Block(begin, end, records, computed)
 
 
 @contextlib.contextmanager
@@ -229,6 +237,17 @@ class Arithmetic(unittest.TestCase):
     def test_a_torn_record_is_left_for_later(self):
         data = measure.RECORD.pack(1, 2, 1, 3)
         self.assertEqual(measure.parse_log(data + data[:7]), [(1, 2, 1, 3)])
+
+
+class Processors(unittest.TestCase):
+    def test_a_process_is_read_from_outside(self):
+        own = time.process_time_ns()
+        seen = tenants.processor_ns(os.getpid())
+        self.assertLessEqual(own, seen)
+        self.assertLessEqual(seen, time.process_time_ns())
+
+    def test_a_process_that_is_gone(self):
+        self.assertEqual(tenants.processor_ns(1 << 22), 0)  # PID_MAX_LIMIT
 
 
 class Curves(unittest.TestCase):
@@ -363,6 +382,17 @@ class Benches(unittest.TestCase):
                 self.assertAlmostEqual(results[case, metric].value, 1.2, delta=.1)
             self.assertTrue(results[case, "ledger_error"].ok, case)
 
+    def test_who_computes_in_anothers_turn_is_flagged(self):
+        results = results_of(shares, case="cpu-three")
+        self.assertTrue(all(r.ok for r in results.values()), results)
+        results = results_of(shares, case="cpu-three", ran_on=.1)
+        self.assertTrue(results["cpu-three", "worst_error"].ok)
+        for metric in ("held_error", "ledger_error"):
+            self.assertFalse(results["cpu-three", metric].ok)
+            self.assertAlmostEqual(results["cpu-three", metric].value, 1.6, delta=.2)
+        results = results_of(shares, case="three", ran_on=.1)
+        self.assertTrue(all(r.ok for r in results.values()), results)
+
     def test_a_short_sample_flags_five_points(self):
         results = results_of(shares, quick=True, case="three", wrong_share=.03)
         self.assertTrue(results["three", "worst_error"].ok)
@@ -386,6 +416,9 @@ class Benches(unittest.TestCase):
         results = results_of(shares, case="cap-deep", leak=.02)
         self.assertFalse(results["cap-deep", "device_time"].ok)
         self.assertTrue(results["cap-deep", "worst_1s"].ok)
+        results = results_of(shares, case="cpu-cap-deep", leak=.02)
+        self.assertAlmostEqual(results["cpu-cap-deep", "device_time"].value, .32, delta=.004)
+        self.assertFalse(results["cpu-cap-deep", "device_time"].ok)
         results = results_of(shares, case="cap-deep", leak=.04)
         self.assertFalse(results["cap-deep", "worst_1s"].ok)
 

@@ -3,12 +3,13 @@
 import dataclasses
 
 import measure
-from tenants import Lease, Session
+from tenants import CPU, Lease, Session
 
 BLOCK_SECONDS = 2
 ALONE_SLOT_SECONDS = 0.5
 CYCLES = 5
 LONG_SECONDS = 20
+CAP = 0.3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +35,14 @@ CASES = {
                      for s, k in ((.2, 50), (.5, 1000), (.3, 20000))],
     "long": [Part(.5, ("--kernel", 200000, "--depth", 2)), Part(.5)],
 }
+CAPS = {"cap-deep": ("--kernel", 1000), "cap-sync": SYNC}
 NO_WINDOWS = {"long"}
+# With the vendor's threads stopped at a turn's end, under names that say so.
+STOPPED = ("three", "mixed", "mixed-beside", "long")
+
+
+def computed_rate(block, name):
+    return block.computed[name][0] / (block.end - block.begin)
 
 
 class Meter:
@@ -46,6 +54,7 @@ class Meter:
         self.promised = promised
         self.shared = []
         self.alone = {name: [] for name in promised}
+        self.computed_alone = {name: [] for name in promised}
         self.ledger = {name: 0.0 for name in promised}
 
     def run_shared(self, seconds):
@@ -63,6 +72,7 @@ class Meter:
             for tenant in self.tenants:
                 block = self.session.block([tenant], slot)
                 self.alone[tenant.name].append(block.rate(tenant.name))
+                self.computed_alone[tenant.name].append(computed_rate(block, tenant.name))
 
     def alone_rates(self):
         return {name: measure.middle_mean(rates) for name, rates in self.alone.items()}
@@ -83,6 +93,16 @@ class Meter:
                 total[name] += held
         return measure.fractions(total)
 
+    def computed(self, whole=False):
+        """What the processors did for each, over the same and against what they do for it
+        alone: in an event's time a kernel may have stood still."""
+        total = {name: 0.0 for name in self.promised}
+        for block in self.shared:
+            for name, seconds in block.computed.items():
+                total[name] += seconds[whole]
+        return measure.normalised(total, {name: measure.middle_mean(rates) for name, rates
+                                          in self.computed_alone.items()})
+
 
 def run_blocks(meter, case, quick):
     if case == "long":
@@ -97,8 +117,8 @@ def run_blocks(meter, case, quick):
                         ALONE_SLOT_SECONDS / 2 if quick else ALONE_SLOT_SECONDS)
 
 
-def run_case(context, case, parts):
-    with Session(context.build, context.with_cleave) as session:
+def run_case(context, case, parts, executor=None):
+    with Session(context.build, context.with_cleave, executor=executor) as session:
         cal = session.calibrate()
         tenants, promised = [], {}
         for i, part in enumerate(parts):
@@ -110,21 +130,26 @@ def run_case(context, case, parts):
         meter = Meter(session, tenants, promised)
         run_blocks(meter, case, context.quick)
 
-    achieved, held = meter.achieved(), meter.held()
-    for title, values in (("promised", promised), ("achieved", achieved), ("held", held)):
-        context.tell(f"shares {case}: {title:9}"
+    add_errors(context, case, meter, meter.computed if executor == CPU else meter.held)
+
+
+def add_errors(context, case, meter, held):
+    """held: how the time that each had is measured."""
+    promised, achieved = meter.promised, meter.achieved()
+    name = f"cpu-{case}" if held == meter.computed else case
+    for title, values in (("promised", promised), ("achieved", achieved), ("held", held())):
+        context.tell(f"shares {name}: {title:9}"
                      + " ".join(f"{values[n]:.3f}" for n in promised))
-    context.add("shares", case, "worst_error",
+    context.add("shares", name, "worst_error",
                 measure.worst_points(achieved, promised), "points")
     if case not in NO_WINDOWS:
-        context.add("shares", case, "worst_error_1s", measure.worst_window_points(
+        context.add("shares", name, "worst_error_1s", measure.worst_window_points(
             [b.triple() for b in meter.shared], meter.alone_rates(), promised), "points")
-    context.add("shares", case, "held_error",
-                measure.worst_points(held, promised), "points")
+    context.add("shares", name, "held_error",
+                measure.worst_points(held(), promised), "points")
     if context.with_cleave:
-        rebuilt = meter.held(whole=True)
-        context.add("shares", case, "ledger_error", measure.worst_points(
-            measure.fractions(meter.ledger), rebuilt), "points")
+        context.add("shares", name, "ledger_error", measure.worst_points(
+            measure.fractions(meter.ledger), held(whole=True)), "points")
 
 
 def busy_part(block, name, begin=None, end=None):
@@ -133,23 +158,35 @@ def busy_part(block, name, begin=None, end=None):
     return measure.busy_curve(block.records[name]).between(begin, end) / (end - begin)
 
 
+def run_stopped_cap(context, case, arguments):
+    """The same by what the processors did, against what they do with no cap."""
+    with Session(context.build, context.with_cleave, executor=CPU) as session:
+        free, held = alternate_cap(context, session, arguments)
+    context.add("shares", f"cpu-{case}", "device_time", measure.median(measure.between_ratios(
+        [computed_rate(b, "capped") for b in held],
+        [computed_rate(b, "plain") for b in free])), "fraction")
+
+
+def alternate_cap(context, session, arguments):
+    common = [*arguments, "--cal", session.calibrate()]
+    capped = session.spawn("capped", common, Lease(CAP, cap=CAP))
+    plain = session.spawn("plain", common, Lease(CAP))
+    return session.alternate([plain], [capped], 1 if context.quick else CYCLES, BLOCK_SECONDS)
+
+
 def run_cap(context, case, arguments):
     """One capped lease, alone on the device in its blocks; the same in a lease with no cap
     in between.  A cap is of the device's time, so that is what is held to it: the machine's
     own speed, which drifts from block to block, is in the rate alone."""
-    cap, worst = 0.3, 0.0
+    worst = 0.0
     with Session(context.build, context.with_cleave) as session:
-        common = [*arguments, "--cal", session.calibrate()]
-        capped = session.spawn("capped", common, Lease(cap, cap=cap))
-        plain = session.spawn("plain", common, Lease(cap))
-        free, held = session.alternate(
-            [plain], [capped], 1 if context.quick else CYCLES, BLOCK_SECONDS)
+        free, held = alternate_cap(context, session, arguments)
 
     for block in held:
         busy = measure.busy_curve(block.records["capped"])
         for begin, end in measure.windows(block.begin, block.end):
             part = busy.between(begin, end) / (end - begin)
-            worst = max(worst, abs(part - cap))
+            worst = max(worst, abs(part - CAP))
     whole = [busy_part(block, "capped") for block in held]
     context.add("shares", case, "device_time", sum(whole) / len(whole), "fraction")
     context.add("shares", case, "worst_1s", worst, "fraction")
@@ -172,9 +209,13 @@ def run(context):
     for case, parts in CASES.items():
         if context.wants(case):
             run_case(context, case, parts)
-    if context.with_cleave and context.wants("cap-deep"):
-        run_cap(context, "cap-deep", ["--kernel", 1000])
-    if context.with_cleave and context.wants("cap-sync"):
-        run_cap(context, "cap-sync", SYNC)
+    for case in STOPPED if context.with_cleave else ():
+        if context.wants(f"cpu-{case}"):
+            run_case(context, case, CASES[case], CPU)
+    for case, arguments in CAPS.items() if context.with_cleave else ():
+        if context.wants(case):
+            run_cap(context, case, arguments)
+        if context.wants(f"cpu-{case}"):
+            run_stopped_cap(context, case, arguments)
     if context.wants("gaps"):
         run_gaps(context)

@@ -22,6 +22,7 @@ import measure
 
 ANSWER_SECONDS = 60
 START_AHEAD_NS = 20_000_000  # time enough for every tenant to hear of the start
+GATE, CPU = "gate", "cpu"  # what ends turns on a processor: executors in the agent's settings
 
 
 class BenchError(Exception):
@@ -48,6 +49,14 @@ class Lease:
 def raw_ns():
     """The clock of the kernels' profiling events."""
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+
+
+def processor_ns(pid):
+    """What the threads of a process have computed, to the nanosecond; 0 of one that is gone."""
+    try:
+        return time.clock_gettime_ns(~pid << 3 | 2)  # include/linux/posix-timers.h
+    except OSError:
+        return 0
 
 
 def wait_until(moment_ns):
@@ -121,6 +130,14 @@ class Tenant:
             records += measure.parse_log(data[:whole])
         return sorted(records)
 
+    def processor_ns(self):
+        """What its processes have computed; with one process there is no relay."""
+        pids = [self.pid]
+        if self.processes > 1:
+            children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
+            pids = [int(pid) for pid in children.split()]
+        return sum(map(processor_ns, pids))
+
     def close(self):
         """Asks the workload to end, and ends it if it does not."""
         try:
@@ -142,6 +159,7 @@ class Block:
     begin: int
     end: int
     records: dict
+    computed: dict = None  # {name: (seconds of the processors' until the end, until it paused)}
 
     def rate(self, name):
         return measure.rate(self.records[name], self.begin, self.end)
@@ -157,19 +175,26 @@ class Block:
 class Session:
     """The build under test, a private agent, and the tenants of one case."""
 
-    def __init__(self, build, with_cleave, vendors=None):
+    def __init__(self, build, with_cleave, vendors=None, executor=None):
+        """executor: what ends turns on a processor, where it is not to be the usual."""
         self.build = Path(build)
         self.with_cleave = with_cleave
+        self.executor = executor
         self.folder = Path(tempfile.mkdtemp(prefix="cleave-bench-"))
         self.environment = dict(os.environ)
         for name in [n for n in self.environment if n.startswith("CLEAVE_")]:
             del self.environment[name]
-        for variable, sub in (("XDG_RUNTIME_DIR", "run"), ("XDG_STATE_HOME", "state")):
+        # Locks of its own, too: an agent that is at work elsewhere has the device's.
+        for variable, sub in (("XDG_RUNTIME_DIR", "run"), ("XDG_STATE_HOME", "state"),
+                              ("CLEAVE_LOCK_DIR", "locks")):
             (self.folder / sub).mkdir(mode=0o700)
             self.environment[variable] = str(self.folder / sub)
         if vendors:
             self.environment["OCL_ICD_VENDORS"] = str(vendors)
+        if executor:
+            self.set_executor()
         self.tenants = []
+        self.computed = {}
 
     def __enter__(self):
         return self
@@ -177,8 +202,14 @@ class Session:
     def __exit__(self, *_):
         self.close()
 
-    def program(self, name):
-        path = self.build / "bench" / name
+    def set_executor(self):
+        settings = self.folder / "config/cleave/cleaved.yaml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(f"version: 1\nexecutor: {self.executor}\n")
+        self.environment["XDG_CONFIG_HOME"] = str(self.folder / "config")
+
+    def program(self, name, folder="bench"):
+        path = self.build / folder / name
         if not path.exists():
             raise BenchError(f"{path} is not built: build the project, then try again")
         return path
@@ -248,6 +279,7 @@ class Session:
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         start = now + START_AHEAD_NS
         begin = raw_ns() + START_AHEAD_NS
+        self.computed = {t.name: t.processor_ns() for t in tenants}
         for tenant in tenants:
             tenant.send(f"run {start}")
         for tenant in tenants:
@@ -257,11 +289,18 @@ class Session:
     def stop(self, tenants, begin):
         """Pauses them all, lets what is in flight drain, and collects the records."""
         end = raw_ns()
+        until_end = self.computed_since(tenants)
         for tenant in tenants:
             tenant.send("pause")
         for tenant in tenants:
             tenant.answer("paused")
-        return Block(begin, end, {t.name: t.take() for t in tenants})
+        whole = self.computed_since(tenants)
+        return Block(begin, end, {t.name: t.take() for t in tenants},
+                     {name: (until_end[name], whole[name]) for name in whole})
+
+    def computed_since(self, tenants):
+        """Seconds of the processors' since the start."""
+        return {t.name: (t.processor_ns() - self.computed[t.name]) / 1e9 for t in tenants}
 
     def block(self, tenants, seconds):
         """Runs these tenants together; all others stay idle."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work done by sharers together against one program alone with no layer loaded."""
 import measure
-from tenants import Lease, Session
+from tenants import CPU, Lease, Session
 
 BLOCK_SECONDS = 2
 ALTERNATIONS = 5
@@ -9,8 +9,8 @@ SLICE_NS = 8_000_000
 CASES = {"two": 2, "three": 3, "eight": 8}
 
 
-def run_case(context, case, sharers):
-    with Session(context.build, context.with_cleave) as session:
+def run_case(context, case, sharers, executor=None):
+    with Session(context.build, context.with_cleave, executor=executor) as session:
         common = ["--kernel", 1000, "--cal", session.calibrate()]
         plain = session.spawn("plain", common)
         tenants = [session.spawn(f"t{i}", common, Lease(1 / sharers))
@@ -31,3 +31,5 @@ def run(context):
     for case, sharers in CASES.items():
         if context.wants(case):
             run_case(context, case, sharers)
+        if context.with_cleave and context.wants(f"cpu-{case}"):
+            run_case(context, f"cpu-{case}", sharers, CPU)

@@ -24,6 +24,9 @@ SHARE = 0.3
 TOLERANCE = 0.06
 REFUSED = -4  # CL_MEM_OBJECT_ALLOCATION_FAILURE
 QUIET = "PATH=/usr/bin:/bin"
+# Agents with settings of their own: what is seen soon, and threads that are stopped.
+SETTINGS = {"hang": "watch: {every: 1s, hang: 2s}", "stopped": "executor: cpu"}
+NOTICE_SECONDS = 30
 
 
 class Stuck(Exception):
@@ -46,7 +49,8 @@ class Referee:
             environment = {"BYPASS_HALF_PIECES": str(QUOTA // (8 << 20) // 2)}
             if kind == "double":
                 environment["OCL_ICD_VENDORS"] = self.options.double
-            self.sessions[kind] = Session(self.options.cleave, environment)
+            self.sessions[kind] = Session(self.options.cleave, environment,
+                                          SETTINGS.get(kind))
         return self.sessions[kind]
 
     def way(self, *arguments):
@@ -290,6 +294,68 @@ def stopped(referee, name):
 stopped.alone = False
 
 
+def fresh_leases(referee, name):
+    """A kernel that is longer than many turns, in a new lease each time: whole rounds, of
+    the kernel and of what is paid for it."""
+    session = referee.session()
+    neighbour = referee.have_neighbour()
+    ends = []
+    for _ in range(4):
+        program = session.start(MEMORY, referee.way("one-and-gone"), name)
+        try:
+            program.finish()
+        finally:
+            session.end(program)
+        ends.append((time.monotonic(), session.leases()[neighbour.name]["held_seconds"]))
+    (begin, before), (end, after) = ends[0], ends[-1]
+    part = 1 - (after - before) / (end - begin)
+    facts = f"all but {part:.3f} held by the neighbour, of {SHARE}"
+    return ("held" if part <= SHARE + TOLERANCE else "open"), facts
+
+
+fresh_leases.alone = False
+
+
+def noticed(session, seconds):
+    """Whether the agent says that a device hangs."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if "device_degraded" in session.events():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def endless(kind):
+    """A kernel that does not end, beside a neighbour, once a closed holder's time is over."""
+    def check(referee, name):
+        referee.calibrate()
+        session = referee.session(kind)
+        session.environment["BYPASS_LOOPS_PER_MS"] = referee.loops
+        neighbour = session.start(NEIGHBOUR, referee.way("neighbour"), "neighbour")
+        program = session.start(MEMORY, referee.way("endless-kernel"), name)
+        try:
+            for each in (neighbour, program):
+                each.wait_for("go")
+            time.sleep(1.5)
+            before = [p.processor_seconds() for p in (program, neighbour)]
+            time.sleep(3)
+            own, others = (p.processor_seconds() - b
+                           for p, b in zip((program, neighbour), before))
+            part = own / max(own + others, 1e-9)
+            facts = f"{part:.3f} of the processor time, of {SHARE}"
+            if part <= SHARE + TOLERANCE:
+                return "held", facts
+            if others > 0.9 and noticed(session, NOTICE_SECONDS):
+                return "detected", f"{facts}; the agent says that the device hangs"
+            return "open", facts
+        finally:
+            session.end(program)
+            session.end(neighbour)
+    check.alone = True
+    return check
+
+
 def yes_or_no(*before, neighbour=False, agent=False):
     """A way that says itself whether it worked."""
     def check(referee, name):
@@ -382,6 +448,10 @@ CHECKS = {
     "sync": share(),
     "long-kernels": share(seconds=5.0, slow=20.0),
     "changing-lengths": share(),
+    "longer-arguments": share(seconds=4.0),
+    "endless-kernel": endless("hang"),
+    "endless-stopped": endless("stopped"),
+    "fresh-leases": fresh_leases,
     "bursts": share(saturates=False),
     "no-flush": share(),
     "many-queues": share(),
@@ -391,6 +461,8 @@ CHECKS = {
     "out-of-order": share(),
     "sub-devices": share(saturates=False),
     "native-kernels": share(saturates=False),
+    "native-long": share(seconds=5.0, saturates=False),
+    "native-submits": share(saturates=False),
     "copies": share(saturates=False),
     "tasks": share(saturates=False),
     "user-events": share(seconds=4.0, slow=12.0),

@@ -131,7 +131,7 @@ def go_first():
 
 
 class Session:
-    def __init__(self, cleave, environment=None):
+    def __init__(self, cleave, environment=None, settings=None):
         self.cleave = cleave
         self.folder = tempfile.mkdtemp(prefix="clv-")
         self.environment = {k: v for k, v in os.environ.items()
@@ -143,7 +143,16 @@ class Session:
             path = os.path.join(self.folder, sub)
             os.mkdir(path, 0o700)
             self.environment[variable] = path
+        if settings:
+            self.set(settings)
         self.programs = []
+
+    def set(self, settings):
+        folder = os.path.join(self.folder, "config")
+        os.makedirs(os.path.join(folder, "cleave"))
+        with open(os.path.join(folder, "cleave/cleaved.yaml"), "w", encoding="utf-8") as file:
+            file.write(f"version: 1\n{settings}\n")
+        self.environment["XDG_CONFIG_HOME"] = folder
 
     def start(self, options, command, name):
         program = Program(self, options, command, name)
@@ -168,12 +177,19 @@ class Session:
         finally:
             self.end(program)
 
-    def leases(self):
-        done = subprocess.run([self.cleave, "ps", "-o", "json"], env=self.environment,
+    def items(self, verb):
+        done = subprocess.run([self.cleave, verb, "-o", "json"], env=self.environment,
                               capture_output=True, text=True, timeout=30)
         if done.returncode:
-            raise Trouble(f"cleave ps: {done.stderr.strip()}")
-        return {item["name"]: item for item in json.loads(done.stdout)["items"]}
+            raise Trouble(f"cleave {verb}: {done.stderr.strip()}")
+        return json.loads(done.stdout)["items"]
+
+    def leases(self):
+        return {item["name"]: item for item in self.items("ps")}
+
+    def events(self):
+        """The kinds of all that there have been."""
+        return [item["type"] for item in self.items("events")]
 
     def agent_pid(self):
         path = os.path.join(self.environment["XDG_RUNTIME_DIR"], "cleave/api.sock")

@@ -119,7 +119,8 @@ void way_submit(struct way_device *d, cl_command_queue queue, uint32_t us,
 {
 	size_t n_local = ITEMS_PER_GROUP, n_global;
 	uint64_t loops_per_ms = way_number("BYPASS_LOOPS_PER_MS", 1000);
-	cl_uint loops = (cl_uint)(loops_per_ms * us / 1000);
+	uint64_t wanted = loops_per_ms * us / 1000;
+	cl_uint loops = wanted < UINT32_MAX ? (cl_uint)wanted : UINT32_MAX;
 	cl_int r;
 
 	if (!d->kernel)

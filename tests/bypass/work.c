@@ -11,6 +11,13 @@
 
 enum { QUEUES = 16, THREADS = 8, PROCESSES = 4, COPY_BYTES = 12 << 20 };
 
+/* Of a kernel that is not meant to end, and of those that are meant to overrun a turn. */
+#define ENDLESS_US UINT32_MAX
+#define LONG_US 200000
+#define LONGEST_US 500000
+#define SHORT_US 100
+#define LONGER_US (100 * SHORT_US)
+
 static int flood_with(uint32_t us, uint32_t batch, cl_command_queue_properties properties)
 {
 	struct way_device d;
@@ -80,6 +87,59 @@ static int way_changing_lengths(char **arguments)
 	}
 	way_end();
 	return 0;
+}
+
+/* Short by its arguments until that is well known, and then long by them. */
+static int way_longer_arguments(char **arguments)
+{
+	struct way_device d;
+	cl_command_queue queue;
+
+	(void)arguments;
+	way_open(&d);
+	queue = way_queue(&d, 0);
+	way_begin();
+	while (way_goes_on()) {
+		for (int i = 0; i < 200; i++)
+			way_submit(&d, queue, SHORT_US, 0, NULL, NULL);
+		clFinish(queue);
+		for (int i = 0; i < 16; i++)
+			way_submit(&d, queue, LONGER_US, 0, NULL, NULL);
+		clFinish(queue);
+	}
+	way_end();
+	return 0;
+}
+
+static int way_endless_kernel(char **arguments)
+{
+	struct way_device d;
+	cl_command_queue queue;
+
+	(void)arguments;
+	way_open(&d);
+	queue = way_queue(&d, 0);
+	way_submit(&d, queue, ENDLESS_US, 0, NULL, NULL);
+	clFlush(queue);
+	way_begin();
+	while (way_goes_on())
+		usleep(10000);
+	way_end();
+	return 0;
+}
+
+/* One kernel that is far longer than a turn, and gone before it is paid for. */
+static int way_one_and_gone(char **arguments)
+{
+	struct way_device d;
+	cl_command_queue queue;
+
+	(void)arguments;
+	way_open(&d);
+	queue = way_queue(&d, 0);
+	way_submit(&d, queue, LONGEST_US, 0, NULL, NULL);
+	clFinish(queue);
+	_exit(0);
 }
 
 /* Asleep, then all at once. */
@@ -238,16 +298,69 @@ static int way_sub_devices(char **arguments)
 
 static void CL_CALLBACK spin_for_a_while(void *userdata)
 {
-	uint64_t until_ns = way_now_ns() + 2000000;
+	uint64_t until_ns = way_now_ns() + *(uint32_t *)userdata * UINT64_C(1000);
 
-	(void)userdata;
 	while (way_now_ns() < until_ns)
 		;
+}
+
+static void native_for(cl_command_queue queue, uint32_t us)
+{
+	cl_int r = clEnqueueNativeKernel(
+		queue, spin_for_a_while, &us, sizeof(us), 0, NULL, NULL, 0, NULL, NULL);
+
+	if (r)
+		way_die("clEnqueueNativeKernel", r);
+}
+
+static int flood_with_natives(uint32_t us, int batch)
+{
+	struct way_device d;
+	cl_command_queue queue;
+
+	way_open(&d);
+	queue = way_queue(&d, 0);
+	way_begin();
+	while (way_goes_on()) {
+		for (int i = 0; i < batch; i++)
+			native_for(queue, us);
+		clFinish(queue);
+	}
+	way_end();
+	return 0;
 }
 
 /* The program's own functions, run by the device's queue. */
 static int way_native_kernels(char **arguments)
 {
+	(void)arguments;
+	return flood_with_natives(2000, 32);
+}
+
+static int way_native_long(char **arguments)
+{
+	(void)arguments;
+	return flood_with_natives(LONG_US, 2);
+}
+
+/* A function of the program's that the device runs gives the device more work. */
+struct submitter {
+	struct way_device *device;
+	cl_command_queue queue;
+};
+
+static void CL_CALLBACK submit_more(void *userdata)
+{
+	const struct submitter *submitter = userdata;
+
+	for (int i = 0; i < 16; i++)
+		way_submit(submitter->device, submitter->queue, 1000, 0, NULL, NULL);
+	clFlush(submitter->queue);
+}
+
+static int way_native_submits(char **arguments)
+{
+	struct submitter submitter;
 	struct way_device d;
 	cl_command_queue queue;
 	cl_int r;
@@ -255,15 +368,19 @@ static int way_native_kernels(char **arguments)
 	(void)arguments;
 	way_open(&d);
 	queue = way_queue(&d, 0);
+	submitter = (struct submitter){.device = &d, .queue = way_queue(&d, 0)};
+	way_submit(&d, queue, 1000, 0, NULL, NULL);
+	clFinish(queue);
 	way_begin();
 	while (way_goes_on()) {
-		for (int i = 0; i < 32; i++) {
-			r = clEnqueueNativeKernel(queue, spin_for_a_while, NULL, 0, 0,
-				NULL, NULL, 0, NULL, NULL);
+		for (int i = 0; i < 4; i++) {
+			r = clEnqueueNativeKernel(queue, submit_more, &submitter,
+				sizeof(submitter), 0, NULL, NULL, 0, NULL, NULL);
 			if (r)
 				way_die("clEnqueueNativeKernel", r);
 		}
 		clFinish(queue);
+		clFinish(submitter.queue);
 	}
 	way_end();
 	return 0;
@@ -320,6 +437,9 @@ const struct way way_work[] = {
 	{"long-kernels", way_long_kernels},
 	{"sync", way_sync},
 	{"changing-lengths", way_changing_lengths},
+	{"longer-arguments", way_longer_arguments},
+	{"endless-kernel", way_endless_kernel},
+	{"one-and-gone", way_one_and_gone},
 	{"bursts", way_bursts},
 	{"no-flush", way_no_flush},
 	{"many-queues", way_many_queues},
@@ -327,6 +447,8 @@ const struct way way_work[] = {
 	{"work-processes", way_work_processes},
 	{"sub-devices", way_sub_devices},
 	{"native-kernels", way_native_kernels},
+	{"native-long", way_native_long},
+	{"native-submits", way_native_submits},
 	{"copies", way_copies},
 	{"tasks", way_tasks},
 	{NULL, NULL},

@@ -23,20 +23,12 @@ PATIENCE = 90
 MEMORY = ["--memory", "64M"]
 
 
-def own_settings(session, text):
-    folder = Path(session.folder, "config", "cleave")
-    folder.mkdir(parents=True)
-    (folder / "cleaved.yaml").write_text(f"version: 1\n{text}\n", encoding="utf-8")
-    session.environment["XDG_CONFIG_HOME"] = str(folder.parent)
-
-
 class Halting(unittest.TestCase):
     settings = "executor: cpu"
 
     def setUp(self):
-        self.session = Session(PROGRAMS["cleave"])
+        self.session = Session(PROGRAMS["cleave"], settings=self.settings)
         self.addCleanup(self.session.close)
-        own_settings(self.session, self.settings)
         self.session.environment["BYPASS_LOOPS_PER_MS"] = "100000"
         self.neighbour = self.start("0.8", [PROGRAMS["ways"], "neighbour"], "neighbour")
 

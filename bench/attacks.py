@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a tenant with a promise of .8 keeps beside one of .2 that tries to have more.
+
+The attackers are the programs of tests/bypass.  Each case is run with both ways in which a
+turn ends on a processor: work is waited for (gate), or its threads are stopped (cpu)."""
+import contextlib
+import dataclasses
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import measure
+from tenants import BenchError, CPU, GATE, Lease, Session, raw_ns, wait_until
+
+VICTIM, ATTACKER = .8, .2
+TIMES, QUICK_TIMES = 3, 1
+ALONE_SECONDS = 2
+# Some attacks come every few seconds: what they cost is paid for within so long.
+SECONDS, QUICK_SECONDS = 12, 5
+READY_SECONDS = 60
+GONE_SECONDS = 20
+LEAST_HELD = .05  # by an attacker, or it was none
+
+
+@dataclasses.dataclass(frozen=True)
+class Attack:
+    way: str                 # of tests/bypass
+    is_repeated: bool = False  # in a new lease each time
+    spared_seconds: float = 0  # of the beginning, with an executor that waits for work
+
+
+ATTACKS = {
+    "fresh-leases": Attack("one-and-gone", is_repeated=True),
+    "changing-lengths": Attack("changing-lengths"),
+    "longer-arguments": Attack("longer-arguments"),
+    "native-kernels": Attack("native-kernels"),
+    "native-long": Attack("native-long"),
+    "native-submits": Attack("native-submits"),
+    # What a closed holder is given to end its work by itself.
+    "endless-kernel": Attack("endless-kernel", spared_seconds=1.5),
+}
+
+
+def tell_speed(session):
+    """How long the attackers' kernels are; they go on until they are ended."""
+    program = str(session.program("bypass", "tests/bypass"))
+    session.environment["BYPASS_LOOPS_PER_MS"] = session.output([program, "calibrate"]).split()[1]
+    session.environment["BYPASS_MS"] = "1000000"
+
+
+class Attacker:
+    """One lease after the other, or one, until it is ended."""
+
+    def __init__(self, session, attack):
+        self.session = session
+        self.attack = attack
+        self.is_over = threading.Event()
+        self.ended = threading.Condition()
+        self.leases = self.failed = 0
+        self.process = self.start()
+        if attack.is_repeated:
+            self.thread = threading.Thread(target=self.repeat)
+            self.thread.start()
+        else:
+            self.await_go()
+
+    def start(self):
+        command = [*self.session.run_command(f"attacker{self.leases}", Lease(ATTACKER)),
+                   str(self.session.program("bypass", "tests/bypass")), self.attack.way]
+        self.leases += 1
+        # A group of its own, so that all of it can be ended at any time.
+        return subprocess.Popen(command, env=self.session.environment, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                start_new_session=True)
+
+    def await_go(self):
+        line = self.process.stdout.readline()
+        if line.strip() != b"go":
+            self.kill()
+            raise BenchError(f"the attacker '{self.attack.way}' said {line!r}, not 'go'")
+
+    def repeat(self):
+        while not self.is_over.is_set():
+            code = self.process.wait()
+            self.failed += code != 0 and not self.is_over.is_set()
+            with self.ended:
+                self.ended.notify_all()
+            self.close_pipes()
+            if not self.is_over.is_set():
+                self.process = self.start()
+
+    def whole(self, moment_ns):
+        """Waits until then, and on to the end of a lease where these are repeated: what is
+        measured is whole rounds, of an attack and of what is paid for it."""
+        wait_until(moment_ns)
+        if self.attack.is_repeated:
+            with self.ended:
+                if not self.ended.wait(GONE_SECONDS):
+                    raise BenchError(f"'{self.attack.way}' does not end")
+        return raw_ns()
+
+    def close_pipes(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def kill(self):
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def prove(self, held, seconds):
+        """A victim that nobody attacks has all of the device."""
+        took_part = (self.failed == 0 if self.attack.is_repeated
+                     else held["attacker0"] >= LEAST_HELD * seconds)
+        if not took_part:
+            raise BenchError(f"the attacker '{self.attack.way}' failed: it held {held}")
+
+    def end(self):
+        self.is_over.set()
+        self.kill()
+        if self.attack.is_repeated:
+            self.thread.join(READY_SECONDS)
+            self.kill()
+        self.close_pipes()
+        deadline = time.monotonic() + GONE_SECONDS
+        while set(self.session.ledger()) != {"victim"}:
+            if time.monotonic() > deadline:
+                raise BenchError("the attacker's lease does not end")
+            time.sleep(.05)
+
+
+def beside(session, victim, attack, seconds):
+    """A block of the victim's with the attacker at work, what part of it the ledger says that
+    the victim held, and how many leases the attacker had."""
+    spared = attack.spared_seconds if session.executor == GATE else 0
+    begin = session.start([victim])
+    try:
+        attacker = Attacker(session, attack)
+    except BenchError:
+        session.stop([victim], begin)
+        raise
+    try:
+        begin = attacker.whole(max(begin, raw_ns()) + int(spared * 1e9))
+        before = session.ledger()
+        end = attacker.whole(begin + int(seconds * 1e9))
+        after = session.ledger()
+        block = session.stop([victim], begin)
+    finally:
+        attacker.end()
+    held = {name: after[name] - before.get(name, 0) for name in after}
+    attacker.prove(held, (end - begin) / 1e9)
+    return block, held["victim"] * 1e9 / (end - begin), attacker.leases
+
+
+def run_attack(context, executor, case, attack):
+    blocks, parts, leases = [], [], 0
+    with Session(context.build, True, executor=executor) as session:
+        cal = session.calibrate()
+        tell_speed(session)
+        victim = session.spawn("victim", ["--kernel", 1000, "--cal", cal], Lease(VICTIM))
+        alone = [session.block([victim], ALONE_SECONDS)]
+        for _ in range(QUICK_TIMES if context.quick else TIMES):
+            block, part, n = beside(session, victim, attack,
+                                    QUICK_SECONDS if context.quick else SECONDS)
+            blocks.append(block)
+            parts.append(part)
+            leases += n
+            alone.append(session.block([victim], ALONE_SECONDS))
+    ratios = measure.between_ratios([b.work_rate() for b in blocks],
+                                    [b.work_rate() for b in alone])
+    name = f"{executor}-{case}"
+    context.tell(f"attacks {name}: {leases} leases, work "
+                 + " ".join(f"{ratio:.3f}" for ratio in ratios) + ", held by the victim "
+                 + " ".join(f"{part:.3f}" for part in parts))
+    context.add("attacks", name, "work", measure.median(ratios), "fraction")
+    context.add("attacks", name, "held", measure.median(parts), "fraction")
+
+
+def run(context):
+    if not context.with_cleave:
+        return
+    for executor in (GATE, CPU):
+        for case, attack in ATTACKS.items():
+            if context.wants(f"{executor}-{case}"):
+                run_attack(context, executor, case, attack)
