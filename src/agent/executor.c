@@ -34,7 +34,7 @@ struct clv_executor {
 	struct clv_agent_device *device;
 	struct clv_child *child; /* while it is tried */
 	enum clv_rm_method method;
-	bool halts_threads;
+	enum clv_halting halting;
 	uint64_t again_ns; /* when to try again what failed for want of memory, say; 0:
 			      never */
 	char reason[160];
@@ -163,12 +163,14 @@ static bool is_processor(const struct clv_agent_device *device)
 	       strcmp(device->info.type, "cpu") == 0;
 }
 
-static void halt_threads(struct clv_executor *executor)
+static void halt_threads(struct clv_executor *executor, enum clv_halting halting)
 {
-	snprintf(executor->reason, sizeof(executor->reason),
-		"work is stopped half-way: the driver's threads stand still");
-	executor->halts_threads = true;
-	clv_arbiter_halt_threads(executor->device->arbiter, true);
+	snprintf(executor->reason, sizeof(executor->reason), "%s",
+		halting == CLV_HALTING_ALWAYS
+			? "work is stopped half-way: the driver's threads stand still"
+			: "work is waited for, and stopped half-way if it does not end");
+	executor->halting = halting;
+	clv_arbiter_halt_threads(executor->device->arbiter, halting);
 }
 
 void clv_executor_begin(struct clv_agent *agent, struct clv_agent_device *device)
@@ -176,7 +178,7 @@ void clv_executor_begin(struct clv_agent *agent, struct clv_agent_device *device
 	struct clv_executor *executor;
 	enum clv_executor_choice choice = agent->settings->executor;
 
-	if (device->executor || (is_processor(device) && choice == CLV_EXECUTOR_AUTO) ||
+	if (device->executor ||
 		(!is_processor(device) &&
 			(device->parent || strcmp(device->info.backend, "nvidia") != 0)))
 		return;
@@ -190,7 +192,8 @@ void clv_executor_begin(struct clv_agent *agent, struct clv_agent_device *device
 		snprintf(executor->reason, sizeof(executor->reason),
 			"work is not stopped half-way: the settings say so");
 	else if (is_processor(device))
-		halt_threads(executor);
+		halt_threads(executor, choice == CLV_EXECUTOR_CPU ? CLV_HALTING_ALWAYS
+								  : CLV_HALTING_OVERDUE);
 	else
 		try(executor);
 }
@@ -226,7 +229,7 @@ void clv_executor_tick(struct clv_agent_device *device)
 
 const char *clv_executor_name(const struct clv_agent_device *device)
 {
-	if (device->executor && device->executor->halts_threads)
+	if (device->executor && device->executor->halting == CLV_HALTING_ALWAYS)
 		return "cpu";
 	return device->executor && device->executor->method != CLV_RM_BY_NOTHING
 		       ? "hardware"
@@ -282,7 +285,7 @@ void clv_executor_note_threads(
 	int32_t own[CLV_ATTACH_THREADS_MAX];
 
 	if (!process->has_slot || !lease->arbiter_lease || !executor ||
-		!executor->halts_threads ||
+		executor->halting == CLV_HALTING_NEVER ||
 		!clv_numbering_of_threads(process->record.id.pid, tids, n, own))
 		return;
 	clv_arbiter_note_threads(lease->device->arbiter, lease->arbiter_lease,

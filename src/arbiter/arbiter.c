@@ -507,16 +507,16 @@ void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method meth
 	kick(arbiter);
 }
 
-void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, bool halts)
+void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, enum clv_halting halting)
 {
 	lock(arbiter);
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		l->rung |= l->is_stopped;
 		clv_preempt_go(arbiter, l);
-		if (!halts)
+		if (halting != CLV_HALTING_ALWAYS)
 			atomic_store(&l->pages.control->is_preemptible, 0);
 	}
-	arbiter->halts_threads = halts;
+	arbiter->halting = halting;
 	unlock(arbiter);
 	kick(arbiter);
 }

@@ -114,9 +114,14 @@ void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method meth
 int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	uint32_t slot, int fd, const struct clv_rm_object *object);
 
-/* The same of a device that is the processor: the threads that compute are signalled to
- * stand still. */
-void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, bool halts);
+/* The same of a device that is the processor, whose threads are signalled to stand still:
+ * never, when work did not end in time until some of that lease's does, or always. */
+enum clv_halting {
+	CLV_HALTING_NEVER, /* the beginning */
+	CLV_HALTING_OVERDUE,
+	CLV_HALTING_ALWAYS,
+};
+void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, enum clv_halting halting);
 
 /* The process in the slot computes in these threads, as the caller numbers them, and in
  * no others.  -ENOMEM. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arbiter/heartbeat.h"
 
+#include "arbiter/preempt.h"
+
 /* So late gates take the agent for stopped (gate/heartbeat.c). */
 #define ABSENT_NS (3 * CLV_HEARTBEAT_NS)
 
@@ -51,5 +53,7 @@ void clv_heartbeat_note_absence(struct clv_arbiter *arbiter, uint64_t now_ns)
 		shift(&l->stray_since_ns, absent_ns);
 		shift(&l->idle_since_ns, absent_ns);
 		shift(&l->lingers_until_ns, absent_ns);
+		/* Without a heartbeat they went on. */
+		clv_preempt_halt_again(arbiter, l);
 	}
 }

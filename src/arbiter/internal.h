@@ -73,6 +73,7 @@ struct clv_arbiter_lease {
 	/* Work that runs although the gate is closed; 0: none. */
 	uint64_t stray_since_ns;
 	uint64_t drain_timeout_ns;
+	bool is_overdue; /* it did not drain in time, and has not drained since */
 	uint64_t throttled_since_ns;
 	uint64_t waiting_since_ns; /* somebody stands in line; 0: nobody does */
 
@@ -118,7 +119,7 @@ struct clv_arbiter {
 	struct clv_handover handover;
 
 	enum clv_rm_method method; /* of stopping work half-way */
-	bool halts_threads;        /* another way of that */
+	enum clv_halting halting;  /* another way of that */
 	uint32_t refusal;          /* the driver's last status that was none */
 	uint32_t n_refusals;       /* one after the other, up to now */
 };

@@ -98,12 +98,17 @@ static bool has_work(const struct clv_arbiter_lease *lease, uint32_t slot)
 	return is_open(lease, slot) && atomic_load(&s->entered) > done;
 }
 
+static bool halts_threads(const struct clv_arbiter *arbiter)
+{
+	return arbiter->halting != CLV_HALTING_NEVER;
+}
+
 static bool is_known(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t slot)
 {
 	const struct clv_preempt_process *process = find(lease, slot);
 
-	if (process && arbiter->halts_threads)
+	if (process && halts_threads(arbiter))
 		return process->threads && clv_threads_obey(process->threads);
 	return process && clv_rm_channels_has_groups(process->channels);
 }
@@ -111,8 +116,10 @@ static bool is_known(const struct clv_arbiter *arbiter,
 static bool has_means(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
-	return (arbiter->method != CLV_RM_BY_NOTHING || arbiter->halts_threads) &&
-	       lease->n_preempt > 0;
+	bool halts = arbiter->halting == CLV_HALTING_ALWAYS ||
+		     (arbiter->halting == CLV_HALTING_OVERDUE && lease->is_overdue);
+
+	return (arbiter->method != CLV_RM_BY_NOTHING || halts) && lease->n_preempt > 0;
 }
 
 bool clv_preempt_can(
@@ -159,7 +166,7 @@ static bool switch_off(struct clv_arbiter *arbiter, struct clv_preempt_process *
 {
 	uint32_t status;
 
-	if (arbiter->halts_threads)
+	if (halts_threads(arbiter))
 		return clv_threads_halt(process->threads);
 	status = clv_rm_channels_switch(process->channels, arbiter->method, false);
 	process->off_by = arbiter->method;
@@ -176,7 +183,7 @@ bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lea
 {
 	if (!clv_preempt_can(arbiter, lease))
 		return false;
-	if (arbiter->halts_threads)
+	if (halts_threads(arbiter))
 		set_halted(lease, true);
 	for (size_t i = 0; i < lease->n_preempt; i++) {
 		struct clv_preempt_process *process = &lease->preempt[i];
@@ -208,12 +215,25 @@ bool clv_preempt_verify(
 {
 	bool is_still = true;
 
-	if (!arbiter->halts_threads || !lease->is_stopped || now_ns < lease->verify_at_ns)
+	if (!halts_threads(arbiter) || !lease->is_stopped || now_ns < lease->verify_at_ns)
 		return true;
 	lease->verify_at_ns = now_ns + VERIFY_NS;
 	for (size_t i = 0; i < lease->n_preempt; i++)
 		is_still &= verify(lease, &lease->preempt[i], now_ns);
 	return is_still;
+}
+
+void clv_preempt_halt_again(
+	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
+{
+	if (!halts_threads(arbiter) || !lease->is_stopped)
+		return;
+	for (size_t i = 0; i < lease->n_preempt; i++) {
+		struct clv_threads *threads = lease->preempt[i].threads;
+
+		if (threads && clv_threads_are_halted(threads))
+			clv_threads_halt(threads);
+	}
 }
 
 bool clv_preempt_is_off(const struct clv_arbiter_lease *lease)

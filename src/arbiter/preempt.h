@@ -40,6 +40,11 @@ bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lea
 bool clv_preempt_verify(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
 
+/* Threads that stand still may have gone on while the arbiter did not run: they are told
+ * again. */
+void clv_preempt_halt_again(
+	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
+
 /* One of its processes is off the device, also because a driver does not let it go on. */
 bool clv_preempt_is_off(const struct clv_arbiter_lease *lease);
 

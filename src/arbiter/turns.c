@@ -225,11 +225,13 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 		if (now_ns - arbiter->closing_since_ns < lease->drain_timeout_ns)
 			return;
 		lease->account.overdue++;
+		lease->is_overdue = true;
 		lease->stray_since_ns = now_ns;
 		if (lease->drain_timeout_ns / 2 >= MIN_DRAIN_TIMEOUT_NS)
 			lease->drain_timeout_ns /= 2;
 	} else {
 		lease->drain_timeout_ns = arbiter->config.drain_timeout_ns;
+		lease->is_overdue = false;
 		clv_handover_vacate(arbiter, lease, now_ns);
 	}
 	clv_account_charge_holder(arbiter, now_ns);
@@ -424,7 +426,7 @@ static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 			next_ns = min_ns(next_ns, now_ns + STRAY_POLL_NS);
 		if (l->lingers_until_ns > 0)
 			next_ns = min_ns(next_ns, l->lingers_until_ns);
-		if (arbiter->halts_threads && l->is_stopped)
+		if (arbiter->halting != CLV_HALTING_NEVER && l->is_stopped)
 			next_ns = min_ns(next_ns, l->verify_at_ns);
 	}
 	if (!arbiter->holder)

@@ -25,7 +25,8 @@ TOLERANCE = 0.06
 REFUSED = -4  # CL_MEM_OBJECT_ALLOCATION_FAILURE
 QUIET = "PATH=/usr/bin:/bin"
 # Agents with settings of their own: what is seen soon, and threads that are stopped.
-SETTINGS = {"hang": "watch: {every: 1s, hang: 2s}", "stopped": "executor: cpu"}
+SETTINGS = {"hang": "executor: gate\nwatch: {every: 1s, hang: 2s}",
+            "stopped": "executor: cpu"}
 NOTICE_SECONDS = 30
 
 
@@ -449,7 +450,8 @@ CHECKS = {
     "long-kernels": share(seconds=5.0, slow=20.0),
     "changing-lengths": share(),
     "longer-arguments": share(seconds=4.0),
-    "endless-kernel": endless("hang"),
+    "endless-kernel": endless("real"),
+    "endless-waited": endless("hang"),
     "endless-stopped": endless("stopped"),
     "fresh-leases": fresh_leases,
     "bursts": share(saturates=False),

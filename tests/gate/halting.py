@@ -74,14 +74,30 @@ class Halting(unittest.TestCase):
             time.sleep(0.02)
 
 
+    def assert_shares(self, program, least=0.15):
+        busy, held = self.taken((self.neighbour, program), 4)
+        self.assertGreaterEqual(held[0] / sum(held), 0.78, held)
+        self.assertGreater(held[1] / sum(held), least, held)
+        self.assertGreater(busy[0] / sum(busy), 0.70, busy)
+
+
 class Beside(Halting):
     def test_shares(self):
         program = self.endless()
         time.sleep(1)
-        busy, held = self.taken((self.neighbour, program), 4)
-        self.assertGreaterEqual(held[0] / sum(held), 0.78, held)
-        self.assertGreater(held[1] / sum(held), 0.15, held)
-        self.assertGreater(busy[0] / sum(busy), 0.70, busy)
+        self.assert_shares(program)
+        self.order(program, "end", "ended")
+
+    def test_agent_is_away_for_a_moment(self):
+        program = self.endless()
+        time.sleep(1)
+        agent = self.session.agent_pid()
+        for _ in range(4):
+            os.kill(agent, signal.SIGSTOP)
+            time.sleep(0.3)
+            os.kill(agent, signal.SIGCONT)
+            time.sleep(0.1)
+        self.assert_shares(program)
         self.order(program, "end", "ended")
 
     def test_fork_and_allocate(self):
@@ -127,6 +143,18 @@ class Beside(Halting):
         self.both_go_on(program)
         os.kill(agent, signal.SIGKILL)
         self.both_go_on(program)
+        self.order(program, "end", "ended")
+
+
+class Overdue(Halting):
+    """Work is waited for; what has not ended within a second is stopped."""
+    settings = "executor: auto"
+
+    def test_shares(self):
+        program = self.endless()
+        time.sleep(3)
+        # It pays for the time in which it kept the device.
+        self.assert_shares(program, least=0.01)
         self.order(program, "end", "ended")
 
 

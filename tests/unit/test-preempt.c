@@ -187,7 +187,7 @@ static void begin_computing(struct worker *worker)
 
 	begin(0);
 	clv_arbiter_set_method(arbiter, CLV_RM_BY_NOTHING);
-	clv_arbiter_halt_threads(arbiter, true);
+	clv_arbiter_halt_threads(arbiter, CLV_HALTING_ALWAYS);
 	sigaction(CLV_ATTACH_HALT_SIGNAL, &action, NULL);
 	atomic_store(&is_over, 0);
 	assert_int_equal(pthread_create(&worker->thread, NULL, compute, worker), 0);
