@@ -17,7 +17,7 @@ from harness import wait_until
 # stay within the time that a test has: after the first two nobody waits for long.
 BOUND_SECONDS, NEXT_BOUND_SECONDS, N_LONG = 40, 20, 2
 # Patterns of two processes; let in one after the other while the first turns come.
-OF_TWO = ("processes", "spin-across-processes")
+OF_TWO = ("processes", "spin-across-processes", "event-of-another")
 
 
 def parents():
