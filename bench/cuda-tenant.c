@@ -7,10 +7,9 @@
  * itself goes to the file that `log` names: "work TIME_NS DONE_US" every 10 ms, if it was
  * told by `cal` how many loops are a microsecond, and for each request "request
  * SUBMITTED_NS RETURNED_NS STARTED_NS", the last by the GPU's own clock. */
-#include "cuda-work.h"
+#include "cuda-tenant.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,37 +25,11 @@ enum {
 	SAMPLE_MS = 10,
 };
 
-struct options {
-	double kernel_us, cal, gap_us, hz;
-	uint64_t kernels, blocks, calls, hold_mib;
-	const char *log;
-};
-
-struct tenant {
-	struct options options;
-	struct work work;
-	FILE *log;
-	atomic_int ended;
-};
-
-static uint64_t loops_of(const struct tenant *t)
-{
-	return (uint64_t)(t->options.kernel_us * t->work.loops_per_us);
-}
-
 static void sleep_until(uint64_t ns)
 {
 	struct timespec at = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-}
-
-/* The double runs no code, so what its kernels would say is said when they are known to
- * be complete. */
-static void note_done(struct tenant *t, uint64_t loops)
-{
-	if (t->work.is_double)
-		t->work.page->progress = loops;
 }
 
 /* Modes. */
@@ -206,6 +179,9 @@ static const struct {
 	{"sync", one_by_one, GOES_ON},
 	{"requests", requests, GOES_ON},
 	{"hold", hold, GOES_ON},
+	{"pipeline", run_pipeline, GOES_ON},
+	{"pipeline-calls", run_pipeline, ENDS},
+	{"two-streams-calls", run_two_streams, ENDS},
 	{"count", count, ENDS},
 	{"launches", launches, ENDS},
 	{"calibrate", calibrate, ENDS},
@@ -276,6 +252,7 @@ static void read_option(struct options *o, const char *key, const char *value)
 		{"blocks", offsetof(struct options, blocks), 1},
 		{"calls", offsetof(struct options, calls), 1},
 		{"hold-mib", offsetof(struct options, hold_mib), 1},
+		{"slot-kib", offsetof(struct options, slot_kib), 1},
 	};
 
 	if (strcmp(key, "log") == 0) {
@@ -306,8 +283,10 @@ static void run(struct tenant *t, const char *mode)
 			work_open(&t->work, (unsigned)t->options.blocks);
 		if (t->options.cal > 0)
 			t->work.loops_per_us = t->options.cal;
-		if (modes[i].how == GOES_ON)
+		if (modes[i].how == GOES_ON) {
+			t->options.calls = 0;
 			begin(t);
+		}
 		modes[i].run(t);
 		return;
 	}
@@ -317,8 +296,11 @@ static void run(struct tenant *t, const char *mode)
 
 int main(int argc, char **argv)
 {
-	static struct tenant tenant = {
-		.options = {.kernels = 1, .blocks = 1, .hz = 20, .calls = 20000}};
+	static struct tenant tenant = {.options = {.kernels = 1,
+					       .blocks = 1,
+					       .hz = 20,
+					       .calls = 20000,
+					       .slot_kib = 512}};
 
 	if (argc < 3 || argc % 2 == 0) {
 		fprintf(stderr, "usage: cuda-bench MODE KERNEL_US [KEY VALUE]...\n");

@@ -68,7 +68,7 @@ void work_open(struct work *work, unsigned blocks)
 	work->loops_per_us = 1000;
 }
 
-void work_launch(struct work *work, uint64_t loops, int stamp)
+void work_launch_in(struct work *work, cuda_handle stream, uint64_t loops, int stamp)
 {
 	uint64_t at = 0;
 	void *parameters[] = {&loops, &work->page_at, &work->launched, &at};
@@ -76,9 +76,14 @@ void work_launch(struct work *work, uint64_t loops, int stamp)
 	if (stamp >= 0)
 		at = work->page_at + offsetof(struct work_page, stamps) +
 		     (uint64_t)stamp * sizeof(uint64_t);
-	OK(cuLaunchKernel(work->function, work->blocks, 1, 1, THREADS, 1, 1, 0,
-		work->stream, parameters, NULL));
+	OK(cuLaunchKernel(work->function, work->blocks, 1, 1, THREADS, 1, 1, 0, stream,
+		parameters, NULL));
 	work->launched += loops;
+}
+
+void work_launch(struct work *work, uint64_t loops, int stamp)
+{
+	work_launch_in(work, work->stream, loops, stamp);
 }
 
 int work_compare(const void *a, const void *b)

@@ -19,10 +19,13 @@ int cuLaunchKernel(cuda_handle function, unsigned gx, unsigned gy, unsigned gz,
 	void **parameters, void **extra);
 int cuStreamCreate(cuda_handle *stream, unsigned flags);
 int cuStreamSynchronize(cuda_handle stream);
+int cuStreamWaitEvent(cuda_handle stream, cuda_handle event, unsigned flags);
 int cuEventCreate(cuda_handle *event, unsigned flags);
 int cuEventRecord(cuda_handle event, cuda_handle stream);
 int cuEventSynchronize(cuda_handle event);
 int cuMemAlloc_v2(uint64_t *at, size_t bytes);
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, cuda_handle stream);
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, cuda_handle stream);
 int cuMemHostAlloc(void **address, uint64_t bytes, unsigned flags);
 int cuMemHostGetDevicePointer_v2(uint64_t *at, void *address, unsigned flags);
 
@@ -63,6 +66,9 @@ void work_open(struct work *work, unsigned blocks);
 
 /* Loops in a microsecond of a GPU that nobody else uses. */
 double work_calibrate(struct work *work);
+
+/* The same in another stream. */
+void work_launch_in(struct work *work, cuda_handle stream, uint64_t loops, int stamp);
 
 /* A kernel of so many loops; stamp: which of the stamps it writes, or -1. */
 void work_launch(struct work *work, uint64_t loops, int stamp);

@@ -49,6 +49,14 @@ FILL = ("blocks", "0")  # of a GPU, so that nothing runs beside it
 # {case: the share of who asks, the batch tenant's kernels}; the batch tenant has the rest.
 LATENCY = {"latency-1ms": (.5, 1000), "latency-1ms-most": (.9, 1000),
            "latency-500ms": (.5, LONG_US), "latency-500ms-most": (.9, LONG_US)}
+# Copies of as long as the kernels are, in streams of their own.
+PIPELINE = Kind("pipeline", 500)
+OVERLAP_ROUNDS = 7
+BESIDE = [Tenant(.5, PIPELINE), Tenant(.5, Kind("queue", 100))]
+# {case: (mode, microseconds of a kernel, calls)}
+CALLS_OF = {"pipeline": ("pipeline-calls", 500, 6000),
+            "two-streams": ("two-streams-calls", 20, 50000)}
+LONG_CALL_US = 1000
 MEMORY_CASES = ("plain", "managed", "pitch", "size", "contexts", "async", "pools", "mapped",
                 "imported", "arrays", "graphs")
 
@@ -147,6 +155,63 @@ def run_together(run, case, tenants):
         work[way] = sum(rate / run.alone(tenant.kind) for rate, tenant in
                         zip(curves.rates(found, *curves.span(found)), tenants))
     run.add(case, "work", work, "fraction")
+
+
+# --- Several streams ---
+
+def pipeline_rate(run, tenants, way):
+    found = run.curves(tenants, way, QUICK_SECONDS)
+    return curves.rates(found, *curves.span(found))[0]
+
+
+def run_overlap(run):
+    """What a pipeline with the gate does of what it does without, nobody else there and beside
+    a tenant that could use the GPU all the time, all in turns."""
+    alone, beside = ({way: [] for way in run.ways()} for _ in range(2))
+    for _ in range(1 if run.context.quick else OVERLAP_ROUNDS):
+        plain = pipeline_rate(run, BESIDE[:1], NONE)
+        for way in run.ways():
+            alone[way].append(pipeline_rate(run, BESIDE[:1], way) / plain)
+            beside[way].append(pipeline_rate(run, BESIDE, way) / plain / BESIDE[0].share)
+            run.context.tell(f"cuda {run.bed.executor} overlap, {way}: of {plain:.4f} without, "
+                             f"alone {alone[way][-1]:.4f}, beside {beside[way][-1]:.4f}")
+    for metric, values in (("alone", alone), ("beside", beside)):
+        run.add("overlap", metric, {way: measure.median(each) for way, each in values.items()},
+                "fraction")
+
+
+def long_calls(run, case, way):
+    """{index of a call: microseconds}, of those that kept their thread for long."""
+    mode, kernel_us, calls = CALLS_OF[case]
+    words = [run.bed.built("bench/cuda-bench"), mode, kernel_us, "calls", calls,
+             "slot-kib", run.bed.slot_kib, *run.bed.cal]
+    lines = run.bed.run(words, Tenant(.5, None), way).stdout.split("\n")
+    found = dict(map(int, line.split()) for line in lines if line[:1].isdigit())
+    run.context.tell(f"cuda {run.bed.executor} longest {case}, {way}: "
+                     f"{max(found.values(), default=0)} us, {len(found)} calls over 100 us")
+    return found
+
+
+def run_longest(run, case):
+    """Calls that are long with the gate and the same of which are short without it."""
+    rounds = 1 if run.context.quick else ROUNDS
+    plain = [long_calls(run, case, NONE) for _ in range(rounds)]
+    n, most = {}, {}
+    for way in run.ways():
+        held = [long_calls(run, case, way) for _ in range(rounds)]
+        n[way] = sum(us > LONG_CALL_US and not any(i in each for each in plain)
+                     for found in held for i, us in found.items())
+        most[way] = max((us for found in held for us in found.values()), default=0)
+    run.add(f"longest-{case}", "long_calls", n, "calls")
+    run.add(f"longest-{case}", "longest", most, "us")
+
+
+def run_streams(run):
+    if run.wants("overlap"):
+        run_overlap(run)
+    for case in CALLS_OF:
+        if run.wants(f"longest-{case}"):
+            run_longest(run, case)
 
 
 # --- Requests ---
@@ -328,6 +393,7 @@ def run_bed(run):
     for case, tenants in TOGETHER.items():
         if run.wants(f"together-{case}"):
             run_together(run, f"together-{case}", tenants)
+    run_streams(run)
     for case, (share, batch_us) in LATENCY.items():
         if run.wants(case) and (is_hardware or batch_us < LONG_US):
             run_latency(run, case, share, batch_us)

@@ -121,6 +121,25 @@ static void note_refused(struct clv_queue *queue, uint64_t packed)
 		abandon_awaited(queue, packed);
 }
 
+/* A marker behind fewer is a marker behind each long command: these all take the long
+ * way, so that each has one. */
+#define MANY_COMMANDS 4
+
+/* What comes behind a marker of many is mostly of the same kind, and then needs to say
+ * neither that nor the time.  Else the next one takes the long way, to say its own. */
+static void note_next(struct clv_queue *queue, uint64_t packed, uint64_t kind)
+{
+	uint64_t none = 0;
+
+	if (kind == 0 || kind == CLV_COST_MIXED ||
+		CLV_FLIGHT_COUNT(packed) < MANY_COMMANDS) {
+		atomic_store(&queue->quick_limit, 0);
+		return;
+	}
+	atomic_store(&queue->unmarked_since_ns, clv_clock_ns());
+	atomic_compare_exchange_strong(&queue->unmarked_kind, &none, kind);
+}
+
 static bool place_marker(struct clv_queue *queue)
 {
 	struct clv_marker marker = {
@@ -138,6 +157,7 @@ static bool place_marker(struct clv_queue *queue)
 		return false;
 	}
 	queue->n_refused = 0;
+	note_next(queue, marker.packed, marker.kind);
 	add_marker(queue);
 	atomic_store(&queue->unflushed, 0);
 	if (!push_marker(&marker)) {
@@ -340,14 +360,32 @@ bool clv_queues_mark_tails(bool lingering)
 /* So long, or with the shortest estimates so many, between two markers. */
 #define QUICK_NS_MAX (8 * CLV_NS_PER_MS)
 
+/* So much of a queue's work has no marker at most.  Where the program waits for its work
+ * by itself, and nobody else for the device, its own wait mostly comes before the window
+ * is full: then no marker is needed, and if it does not come the last eighth of the
+ * window is left for the helper's wake-up. */
+static uint64_t marker_ns(const struct clv_queue *queue, const struct clv_view *view)
+{
+	uint64_t window_ns = atomic_load(&view->control->window_ns);
+	uint64_t ns = window_ns / CLV_FLIGHT_MARKS_PER_WINDOW;
+	uint64_t late_ns = window_ns - window_ns / 8;
+
+	if (ns > CLV_FLIGHT_MARK_NS_MAX)
+		ns = CLV_FLIGHT_MARK_NS_MAX;
+	if (!atomic_load(&queue->sync_style) || late_ns > QUICK_NS_MAX ||
+		CLV_PHASE_OF(atomic_load(&view->control->phase)) != CLV_PHASE_SHARED)
+		return ns;
+	return late_ns;
+}
+
 static void set_quick_limit(struct clv_queue *queue, const struct clv_view *view)
 {
 	const struct clv_queue_ops *ops = clv_gate.api->queues;
-	uint64_t ns =
-		atomic_load(&view->control->window_ns) / CLV_FLIGHT_MARKS_PER_WINDOW;
+	uint64_t ns;
 
 	if (!ops->may_be_quick)
 		return;
+	ns = marker_ns(queue, view);
 	if (ns > QUICK_NS_MAX)
 		ns = QUICK_NS_MAX;
 	atomic_store(&queue->quick_limit, ns << CLV_FLIGHT_COUNT_BITS);
@@ -355,6 +393,18 @@ static void set_quick_limit(struct clv_queue *queue, const struct clv_view *view
 	if (!ops->may_be_quick(queue) ||
 		(ops->marks_at_once && ops->marks_at_once(queue, CLV_PHASE_SHARED)))
 		atomic_store(&queue->quick_limit, 0);
+}
+
+/* Whether that is enough for a marker.  Then the program has not waited in time. */
+static bool fills_marker(
+	struct clv_queue *queue, const struct clv_view *view, uint64_t unmarked)
+{
+	if (CLV_FLIGHT_NS(unmarked) < marker_ns(queue, view) &&
+		!(unmarked & CLV_FLIGHT_MAX_UNMARKED))
+		return false;
+	if (CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_SHARED)
+		atomic_store(&queue->sync_style, 0);
+	return true;
 }
 
 void clv_queues_forbid_quick(void)
@@ -373,15 +423,19 @@ void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64
 	enum clv_phase phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
 	uint64_t unmarked;
 
+	/* What a marker before it left is its own kind's at most (note_next). */
+	if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
+		atomic_store(&queue->unmarked_kind, 0);
 	clv_queue_note_kind(queue, kind);
 	unmarked = clv_queue_submitted(queue, event, packed);
+	/* Before a marker, which may be complete at once and forbid it again. */
+	set_quick_limit(queue, view);
 	if (ops->marks_at_once && ops->marks_at_once(queue, phase))
 		clv_queue_mark_at_once(queue);
-	else if (CLV_FLIGHT_NS(packed) == 0 || clv_flight_fills_marker(view, unmarked) ||
+	else if (CLV_FLIGHT_NS(packed) == 0 || fills_marker(queue, view, unmarked) ||
 		 clv_flight_wants_marker_now(view, atomic_load(&queue->n_markers),
 			 atomic_load(&queue->sync_style)))
 		clv_queue_mark(queue);
-	set_quick_limit(queue, view);
 }
 
 void clv_queue_mark_with_event(
@@ -451,8 +505,11 @@ void clv_marker_book(const struct clv_marker *marker)
 	clv_gate.api->queues->release_event(queue, marker->event);
 	if (!marker->is_parked)
 		book(queue, marker->packed, marker->since_ns, marker->kind);
-	if (drop_marker(queue))
+	if (drop_marker(queue)) {
+		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
+			atomic_store(&queue->quick_limit, 0);
 		mark_if_contended(queue);
+	}
 	if (!marker->is_parked)
 		clv_flight_leave(marker->packed);
 	clv_table_recycle(queue);
@@ -487,6 +544,7 @@ struct clv_custody clv_custody_take(struct clv_queue *queue)
 		clv_queue_mark(queue);
 		return custody;
 	}
+	atomic_store(&queue->quick_limit, 0);
 	custody.packed = take_unmarked(queue);
 	custody.since_ns = atomic_load(&queue->unmarked_since_ns);
 	custody.kind = atomic_exchange(&queue->unmarked_kind, 0);

@@ -15,8 +15,9 @@ struct clv_queue {
 	const void *handle; /* what the API calls it by; unique in the process */
 	void *context;
 	_Atomic uint64_t unmarked_kind; /* cost key, or CLV_COST_MIXED; 0: none */
-	_Atomic uint64_t
-		quick_limit; /* from so much unmarked on nothing passes quickly */
+	/* From so much unmarked on nothing passes quickly.  0 while nothing at all is in
+	 * flight: whoever comes then has to look at the clock. */
+	_Atomic uint64_t quick_limit;
 	struct clv_backlog backlog;
 	_Atomic uint64_t unmarked_since_ns;
 
@@ -235,8 +236,10 @@ void clv_queues_forbid_quick(void);
 
 /* All of it in one, before the vendor's call, so that the call can be a jump: for queues
  * of which none is ever held back.  It calls nothing and needs no clock: the first
- * command after a marker, and one that fills the next, take the long way, which also says
- * up to where others may pass (quick_limit).
+ * command of an idle queue, and one that fills a marker, take the long way, which also
+ * says up to where others may pass (quick_limit).  Behind a marker that is out the next
+ * ones count from when it was placed: they cannot have started to run before it was
+ * complete anyway.
  *
  * A marker that another thread places just now covers the command before it is there;
  * that can only happen where the gate closes within these few instructions, and lets that
@@ -254,11 +257,9 @@ CLV_HOT bool clv_quick_pass(const void *handle, uint64_t kind)
 	if (CLV_UNLIKELY(atomic_load_explicit(&cost->key, memory_order_relaxed) != kind ||
 			 queue->handle != handle || !view))
 		return false;
-	/* Nothing unmarked wraps round, and is over every limit. */
-	if (CLV_UNLIKELY(
-		    atomic_load_explicit(&queue->backlog.unmarked, memory_order_relaxed) -
-			    1 >=
-		    atomic_load_explicit(&queue->quick_limit, memory_order_relaxed)))
+	if (CLV_UNLIKELY(atomic_load_explicit(
+				 &queue->backlog.unmarked, memory_order_relaxed) >=
+			 atomic_load_explicit(&queue->quick_limit, memory_order_relaxed)))
 		return false;
 	packed = atomic_load_explicit(&cost->packed, memory_order_relaxed);
 	atomic_fetch_add(&view->slot->entered, 1);

@@ -58,7 +58,6 @@ static_assert(CLV_COST_MIXED == UINT64_MAX, "quick.h has it");
 		"1:	cmp %rax, (%r11)\n"                                        \
 		"	jne clv_slow_" #symbol "\n"                                  \
 		"	mov 32(%r11), %rax\n"            /* unmarked */              \
-		"	dec %rax\n"                                                  \
 		"	cmp 24(%r11), %rax\n"            /* quick_limit */           \
 		"	jae clv_slow_" #symbol "\n"                                  \
 		"	mov %edx, %eax\n"                /* clv_cost_key_kernel() */ \

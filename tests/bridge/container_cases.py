@@ -3,6 +3,7 @@
 
 Of an engine is asked: run(*program, devices, user), start(NAME, ...), spawn(...),
 inside(NAME, *program), kill(NAME), close()."""
+import bisect
 import json
 import os
 import shutil
@@ -26,13 +27,15 @@ work = cl.Program(context, '''__kernel void work(__global float *x) {
     for (int i = 0; i < 200000; i++) y = y * 0.999f + 1.0f;
     x[get_global_id(0)] = y; }''').build().work
 x = cl.Buffer(context, cl.mem_flags.READ_WRITE, 256)
-n, until = 0, float(sys.argv[1])
+n, until, said = 0, float(sys.argv[1]), 0
 while time.time() < until:
     for _ in range(8):
         work(queue, (1,), (1,), x)
     queue.finish()
-    n += 8 if time.time() > float(sys.argv[2]) else 0
-print(n)
+    n += 8
+    if time.time() > said + .05:
+        said = time.time()
+        print(said, n)
 """
 ALLOCATE = r"""
 import sys
@@ -46,6 +49,13 @@ try:
 except (cl.MemoryError, cl.RuntimeError, cl.LogicError) as error:
     print(error)
 """
+
+
+def work_until(samples, moment):
+    """Of (time, work until then), evenly spread between two of them."""
+    i = max(1, bisect.bisect_left(samples, (moment,)))
+    (t0, n0), (t1, n1) = samples[i - 1:i + 1]
+    return n0 + (n1 - n0) * (moment - t0) / (t1 - t0)
 
 
 def memory_of(answer):
@@ -205,17 +215,29 @@ class Cases:
 class MeasuredCases:
     """Two containers at once."""
 
+    SECONDS = 9  # of these the first few until both have begun, which may take long
+
+    def counts(self, said):
+        """{name: commands} in the time in which both were at work."""
+        samples = {name: [tuple(map(float, line.split())) for line in out.splitlines()]
+                   for name, (out, err) in said.items()}
+        for name, found in samples.items():
+            self.assertGreater(len(found), 1, said[name])
+        begin = max(found[0][0] for found in samples.values())
+        end = min(found[-1][0] for found in samples.values())
+        self.assertGreater(end - begin, 2, "they were hardly ever at work together")
+        return {name: work_until(found, end) - work_until(found, begin)
+                for name, found in samples.items()}
+
     def test_shares(self):
         self.reserve("small", "--share", "0.25", "--memory", "100M")
         self.reserve("large", "--share", "0.75", "--memory", "100M")
         self.describe()
-        until = time.time() + 7
-        runs = {name: self.engine.spawn("python3", "-c", COUNT, str(until), str(until - 4),
+        until = time.time() + self.SECONDS
+        runs = {name: self.engine.spawn("python3", "-c", COUNT, str(until),
                                         devices=self.device(name))
                 for name in ("small", "large")}
-        said = {name: run.communicate(timeout=60) for name, run in runs.items()}
-        counts = {name: int(out) if out.strip().isdigit() else self.fail(err)
-                  for name, (out, err) in said.items()}
+        counts = self.counts({name: run.communicate(timeout=60) for name, run in runs.items()})
         self.assertGreater(min(counts.values()), 100, counts)
         self.assertAlmostEqual(counts["small"] / sum(counts.values()), .25, delta=.04,
                                msg=counts)

@@ -70,8 +70,8 @@ static const struct {
 	{"cuCtxSynchronize", 12090, 0, "cuCtxSynchronize"},
 	{"cuCtxSynchronize", 13000, 0, "cuCtxSynchronize_v2", "cuCtxSynchronize"},
 	{"cuCtxGetDevice", 13000, 0, NULL},
-	{"cuEventDestroy", 2000, 0, NULL},
-	{"cuEventDestroy", 4000, 0, NULL},
+	{"cuEventDestroy", 2000, 0, "cuEventDestroy"},
+	{"cuEventDestroy", 4000, 0, "cuEventDestroy_v2"},
 	{"cuStreamQuery", 12000, 0, NULL},
 	{"cuDriverGetVersion", 12000, 0, NULL},
 };

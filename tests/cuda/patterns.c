@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -493,6 +494,116 @@ static uint32_t processes(void)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? words[1] : 0;
 }
 
+#ifndef ROCM
+/* What a stream waits for comes from outside: the program signals it once something has
+ * run elsewhere.  CUDA's structures as its header has them. */
+
+struct semaphore_handle {
+	int type; /* 9: a timeline semaphore */
+	union {
+		int fd;
+		void *two[2];
+	} handle;
+	uint32_t flags, reserved[16];
+};
+
+struct semaphore_value {
+	unsigned long long value;
+	uint32_t more[34];
+};
+
+struct ipc_event {
+	char bytes[64];
+};
+
+int cuImportExternalSemaphore(handle *semaphore, const struct semaphore_handle *desc);
+int cuWaitExternalSemaphoresAsync(const handle *semaphores,
+	const struct semaphore_value *values, unsigned n, handle stream);
+int cuIpcGetEventHandle(struct ipc_event *ret, handle event);
+int cuIpcOpenEventHandle(handle *event, struct ipc_event bytes);
+
+#define STANDS_MS 1500 /* longer than anybody waits for a turn to end */
+
+static uint32_t external_semaphore(void)
+{
+	handle waiting = new_stream(NON_BLOCKING), other = new_stream(NON_BLOCKING),
+	       semaphore;
+	struct semaphore_handle desc = {.type = 9};
+	volatile uint64_t *value;
+
+	desc.handle.fd = memfd_create("semaphore", 0);
+	if (ftruncate(desc.handle.fd, 4096) < 0)
+		return 0;
+	value = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, desc.handle.fd, 0);
+	OK(cuImportExternalSemaphore(&semaphore, &desc));
+	for (uint32_t i = 1; i <= 2; i++) {
+		struct semaphore_value until = {.value = i};
+
+		OK(cuWaitExternalSemaphoresAsync(&semaphore, &until, 1, waiting));
+		store(waiting, word(1), i);
+		sleep_ms(STANDS_MS);
+		run(other, 1000000);
+		OK(cuStreamSynchronize(other));
+		*value = i;
+		OK(cuStreamSynchronize(waiting));
+	}
+	return words[1];
+}
+
+/* The other process, which has a stream of its own and no word of it here. */
+static void record_for_parent(int from, int to)
+{
+	struct ipc_event bytes;
+	handle event, stream;
+	char go;
+
+	begin();
+	stream = new_stream(NON_BLOCKING);
+	OK(cuEventCreate(&event, 2 | 4)); /* without timing, for several processes */
+	OK(cuIpcGetEventHandle(&bytes, event));
+	for (uint32_t i = 1; i <= 2; i++) {
+		OK(cuStreamWaitValue32_v2(stream, word(0), i, 0));
+		OK(cuEventRecord(event, stream));
+		if (write(to, &bytes, sizeof(bytes)) != sizeof(bytes) ||
+			read(from, &go, 1) != 1)
+			break;
+		words[0] = i;
+		OK(cuStreamSynchronize(stream));
+	}
+	exit(0);
+}
+
+static uint32_t event_of_another(void)
+{
+	handle waiting, other, event = NULL;
+	int down[2], up[2];
+	struct ipc_event bytes;
+
+	if (pipe(down) < 0 || pipe(up) < 0)
+		return 0;
+	if (fork() == 0)
+		record_for_parent(down[0], up[1]);
+	begin();
+	waiting = new_stream(NON_BLOCKING);
+	other = new_stream(NON_BLOCKING);
+	for (uint32_t i = 1; i <= 2; i++) {
+		if (read(up[0], &bytes, sizeof(bytes)) != sizeof(bytes))
+			return 0;
+		if (!event)
+			OK(cuIpcOpenEventHandle(&event, bytes));
+		OK(cuStreamWaitEvent(waiting, event, 0));
+		store(waiting, word(1), i);
+		sleep_ms(STANDS_MS);
+		run(other, 1000000);
+		OK(cuStreamSynchronize(other));
+		if (write(down[1], "g", 1) != 1)
+			return 0;
+		OK(cuStreamSynchronize(waiting));
+	}
+	return words[1];
+}
+#endif
+
 static const struct pattern {
 	const char *name;
 	uint32_t (*run)(void);
@@ -514,6 +625,10 @@ static const struct pattern {
 	{ "overlap",             overlap,             N_ROUNDS,           0 },
 	{ "threads",             threads,             N_ROUNDS,           0 },
 	{ "processes",           processes,           N_ROUNDS,           1 },
+#ifndef ROCM
+	{ "external-semaphore",  external_semaphore,  2,                  0 },
+	{ "event-of-another",    event_of_another,    2,                  1 },
+#endif
 	/* clang-format on */
 };
 

@@ -29,6 +29,14 @@ class Alone(Cuda, patterns.Alone):
 class Beside(Cuda, patterns.Beside):
     SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap")
 
+    def test_what_waits_for_somebody_outside(self):
+        """What stands behind it is not in flight: no turn is kept by it."""
+        self.begin()
+        self.tenant()
+        for name in ("external-semaphore", "event-of-another"):
+            self.go_through_all((name,))
+            self.assertNotIn("drain_overdue", self.agent.log(), name)
+
     def test_under_the_hardware(self):
         self.begin(kernel=True)
         self.world.put("policy", "")

@@ -169,6 +169,11 @@ struct clv_cuda_node_allocation {
 	uint64_t address;
 };
 
+/* CUipcEventHandle, which is passed by value. */
+struct clv_cuda_ipc {
+	char bytes[64];
+};
+
 /* CUDA_EXTERNAL_MEMORY_HANDLE_DESC */
 struct clv_cuda_external_memory {
 	int type;

@@ -19,6 +19,7 @@ static void forget_parent(void)
 	clv_pieces_forget_parent();
 	clv_captures_forget_parent();
 	clv_stand_forget_parent();
+	clv_cuda_stand_forget_parent();
 	clv_cuda_channels_forget_parent();
 	clv_cuda_spilled_forget_parent();
 	clv_cuda_green_forget_parent();

@@ -52,3 +52,6 @@ void clv_cuda_green_end(void);
 /* It has no streams any more: the primary context ends now if it was kept by it alone. */
 void clv_cuda_primary_release_kept(void);
 void clv_cuda_green_forget_parent(void);
+
+/* Of events that processes share (stand.c). */
+void clv_cuda_stand_forget_parent(void);

@@ -66,6 +66,7 @@ struct capture;
 struct ctx;
 struct desc;
 struct external;
+struct semaphore;
 struct mipmap;
 struct phys;
 struct pool;
@@ -215,6 +216,21 @@ struct external_handle {
 	uint32_t flags, reserved[16];
 };
 
+struct semaphore_handle {
+	int type;
+	union {
+		int fd;
+		void *two[2];
+	} handle;
+	uint32_t flags, reserved[16];
+};
+
+/* Of a wait, and of a signal. */
+struct semaphore_value {
+	unsigned long long value;
+	uint32_t more[34];
+};
+
 struct external_buffer {
 	unsigned long long offset, bytes;
 	uint32_t flags, reserved[16];
@@ -278,6 +294,8 @@ enum {
 _Static_assert(sizeof(struct pool_props) == 88, "as the vendor's");
 _Static_assert(sizeof(struct allocation_prop) == 32, "as the vendor's");
 _Static_assert(sizeof(struct external_handle) == 104, "as the vendor's");
+_Static_assert(sizeof(struct semaphore_handle) == 96, "as the vendor's");
+_Static_assert(sizeof(struct semaphore_value) == 144, "as the vendor's");
 _Static_assert(sizeof(union batch_op) == 48, "as the vendor's");
 _Static_assert(sizeof(struct copy_2d) == 128, "as the vendor's");
 _Static_assert(sizeof(struct copy_3d) == 200, "as the vendor's");

@@ -2,6 +2,7 @@
 #include "capture.h"
 #include "functions.h"
 #include "objects.h"
+#include "outside.h"
 #include <stdlib.h>
 
 /* Events.  A time is the machine's, of the moment at which the stream came to the record.
@@ -45,7 +46,8 @@ int dcu_cuEventCreate(struct event **ret, unsigned flags)
 	e->ctx = ctx;
 	e->flags = flags;
 	pthread_mutex_init(&e->lock, NULL);
-	if (!take_number(&e->number)) {
+	if (!take_number(&e->number) ||
+		(flags & DCU_EVENT_INTERPROCESS && dcu_shared_event_new(&e->shared))) {
 		free(e);
 		return DCU_OUT_OF_MEMORY;
 	}
@@ -81,6 +83,8 @@ int dcu_cuEventRecordWithFlags(struct event *e, struct stream *handle, unsigned 
 		return DCU_INVALID_VALUE;
 	if (s->capture)
 		return dcu_capture_record(s, e, flags == 1);
+	if (e->shared)
+		return dcu_shared_event_record(e->shared, handle);
 	e->capture = NULL;
 	cmd.target = e->number;
 	pthread_mutex_lock(&e->lock);
@@ -118,6 +122,8 @@ int dcu_cuEventQuery(struct event *e)
 	r = dcu_capture_event_forbids(e);
 	if (r)
 		return r;
+	if (e->shared)
+		return dcu_shared_event_is_done(e->shared) ? 0 : DCU_NOT_READY;
 	last_record(e, &recorded, &slot, &seq);
 	return !recorded || dgp_is_done(slot, seq) ? 0 : DCU_NOT_READY;
 }
@@ -133,6 +139,10 @@ int dcu_cuEventSynchronize(struct event *e)
 	r = dcu_capture_event_forbids(e);
 	if (r)
 		return r;
+	if (e->shared) {
+		dcu_shared_event_await(e->shared);
+		return 0;
+	}
 	last_record(e, &recorded, &slot, &seq);
 	return recorded ? dgp_await(slot, seq) : 0;
 }
@@ -171,6 +181,8 @@ int dcu_cuStreamWaitEvent(struct stream *handle, struct event *e, unsigned flags
 		return DCU_INVALID_VALUE;
 	if (s->capture || e->capture)
 		return dcu_capture_wait(s, e, flags == 1);
+	if (e->shared)
+		return dcu_shared_event_wait(e->shared, handle);
 	last_record(e, &recorded, &slot, &cmd.value);
 	cmd.target = (uint16_t)slot;
 	return recorded ? dcu_stream_push(s, &cmd, NULL) : 0;

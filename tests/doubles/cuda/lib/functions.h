@@ -232,6 +232,14 @@
 #define DCU_EVENT_12(X) \
 	X(cuEventElapsedTime_v2, cuEventElapsedTime, cuEventElapsedTime_v2, 12080, NO, LATER, P3(float *, struct event *, struct event *), A3)
 
+#define DCU_OUTSIDE(X) \
+	X(cuDestroyExternalSemaphore, cuDestroyExternalSemaphore, cuDestroyExternalSemaphore, 10000, NO, LATER, P1(struct semaphore *), A1) \
+	X(cuImportExternalSemaphore, cuImportExternalSemaphore, cuImportExternalSemaphore, 10000, NO, LATER, P2(struct semaphore **, const struct semaphore_handle *), A2) \
+	X(cuIpcGetEventHandle, cuIpcGetEventHandle, cuIpcGetEventHandle, 4010, NO, LATER, P2(struct shared_bytes *, struct event *), A2) \
+	X(cuIpcOpenEventHandle, cuIpcOpenEventHandle, cuIpcOpenEventHandle, 4010, NO, LATER, P2(struct event **, struct shared_bytes), A2) \
+	X(cuSignalExternalSemaphoresAsync, cuSignalExternalSemaphoresAsync, cuSignalExternalSemaphoresAsync, 10000, SZ, LATER, P4(struct semaphore *const *, const struct semaphore_value *, unsigned, struct stream *), A4) \
+	X(cuWaitExternalSemaphoresAsync, cuWaitExternalSemaphoresAsync, cuWaitExternalSemaphoresAsync, 10000, SZ, LATER, P4(struct semaphore *const *, const struct semaphore_value *, unsigned, struct stream *), A4)
+
 #define DCU_EXEC(X) \
 	X(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, 11010, NO, LATER, P3(struct exec *, struct node *, struct graph *), A3) \
 	X(cuGraphExecDestroy, cuGraphExecDestroy, cuGraphExecDestroy, 10000, NO, LATER, P1(struct exec *), A1) \
@@ -489,6 +497,7 @@
 	DCU_GRAPH_API(X) \
 	DCU_LAUNCH(X) \
 	DCU_MODULE(X) \
+	DCU_OUTSIDE(X) \
 	DCU_PARAMS(X) \
 	DCU_PROC(X) \
 	DCU_SHARE(X) \

@@ -349,33 +349,30 @@ int dcu_cuStreamAddCallback(
 
 /* --- Values in memory --- */
 
-static int wait_value(struct stream *handle, uint64_t address, uint64_t value,
-	unsigned how, unsigned bytes)
+int dcu_wait_at(
+	struct stream *handle, void *at, uint64_t value, unsigned how, unsigned bytes)
 {
-	struct host_task task = {.value = value, .how = how, .bytes = bytes};
+	struct host_task task = {
+		.value = value, .how = how, .bytes = bytes, .value_at = at};
 	int r;
 	struct stream *s = dcu_stream(handle, &r);
 
 	r = s ? dcu_capture_forbids(s) : r;
 	if (r)
 		return r;
-	task.value_at = dcu_resolve(address, bytes);
-	return task.value_at ? push_task(s, &task) : DCU_INVALID_VALUE;
+	return at ? push_task(s, &task) : DCU_INVALID_VALUE;
 }
 
-static int write_value(
-	struct stream *handle, uint64_t address, uint64_t value, unsigned bytes)
+int dcu_write_at(struct stream *handle, void *at, uint64_t value, unsigned bytes)
 {
 	struct dgp_cmd cmd = {.kind = DGP_WRITE};
 	struct effect *effect;
 	int r;
 	struct stream *s = dcu_stream(handle, &r);
-	char *at;
 
 	r = s ? dcu_capture_forbids(s) : r;
 	if (r)
 		return r;
-	at = dcu_resolve(address, bytes);
 	if (!at)
 		return DCU_INVALID_VALUE;
 	effect = dgp_effect_new();
@@ -393,23 +390,23 @@ static int write_value(
 int dcu_cuStreamWaitValue32_v2(
 	struct stream *stream, uint64_t address, uint32_t value, unsigned flags)
 {
-	return wait_value(stream, address, value, flags, 4);
+	return dcu_wait_at(stream, dcu_resolve(address, 4), value, flags, 4);
 }
 
 int dcu_cuStreamWaitValue64_v2(
 	struct stream *stream, uint64_t address, uint64_t value, unsigned flags)
 {
-	return wait_value(stream, address, value, flags, 8);
+	return dcu_wait_at(stream, dcu_resolve(address, 8), value, flags, 8);
 }
 
 int dcu_cuStreamWriteValue32_v2(
 	struct stream *stream, uint64_t address, uint32_t value, unsigned flags)
 {
-	return write_value(stream, address, value, 4);
+	return dcu_write_at(stream, dcu_resolve(address, 4), value, 4);
 }
 
 int dcu_cuStreamWriteValue64_v2(
 	struct stream *stream, uint64_t address, uint64_t value, unsigned flags)
 {
-	return write_value(stream, address, value, 8);
+	return dcu_write_at(stream, dcu_resolve(address, 8), value, 8);
 }

@@ -16,3 +16,8 @@ int dcu_launch_prepare(struct launch *launch, void **params, void **extra);
 /* The command, and how long it takes; its effect is the caller's until it is pushed. */
 struct dgp_cmd dcu_launch_cmd(const struct launch *launch);
 int dcu_launch_push(struct stream *stream, const struct launch *launch);
+
+/* The stream waits for a word of the process's memory, or writes it. */
+int dcu_wait_at(
+	struct stream *handle, void *at, uint64_t value, unsigned how, unsigned bytes);
+int dcu_write_at(struct stream *handle, void *at, uint64_t value, unsigned bytes);

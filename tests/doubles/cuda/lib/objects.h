@@ -18,6 +18,7 @@ enum magic {
 	DCU_IS_ARRAY,
 	DCU_IS_MIPMAP,
 	DCU_IS_EXTERNAL,
+	DCU_IS_SEMAPHORE,
 	DCU_IS_GRAPH,
 	DCU_IS_NODE,
 	DCU_IS_EXEC,
@@ -66,6 +67,7 @@ struct event {
 	struct capture *capture; /* that it was last recorded in */
 	struct node **tips;
 	size_t n_tips;
+	struct shared_event *shared; /* with other processes */
 };
 
 enum func_kind {

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs of several streams, and how long each of their calls keeps the thread that
+ * makes it.  The machine's part is taken off: of a call in which the thread did not sleep
+ * its processor's time counts, and of one in which it did not what threads of the
+ * process, one of which it may have slept for, waited for a processor. */
+#include "cuda-tenant.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum {
+	SLOTS = 4,         /* of a pipeline */
+	LONG_KERNELS = 50, /* short ones are as long as the one beside them */
+	PAGE_LOCKED = 0,
+	NO_TIMING = 2,
+	NON_BLOCKING = 1,
+	FEW_US = 100, /* what is longer is told */
+};
+
+/* Calls. */
+
+struct moment {
+	uint64_t wall_ns, cpu_ns;
+	long n_sleeps;
+};
+
+static struct moment now(void)
+{
+	struct timespec cpu;
+	struct rusage usage;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	getrusage(RUSAGE_THREAD, &usage);
+	return (struct moment){
+		.wall_ns = work_now_ns(),
+		.cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec,
+		.n_sleeps = usage.ru_nvcsw,
+	};
+}
+
+struct calls {
+	uint64_t n, queued_ns;
+	struct moment began;
+};
+
+static uint64_t queued_ns_of(const char *thread)
+{
+	unsigned long long on_ns, queued_ns = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.16s/schedstat", thread);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%llu %llu", &on_ns, &queued_ns) != 2)
+		queued_ns = 0;
+	fclose(file);
+	return queued_ns;
+}
+
+/* For how long threads of the process have waited for a processor, all together. */
+static uint64_t queued_ns(void)
+{
+	DIR *threads = opendir("/proc/self/task");
+	const struct dirent *each;
+	uint64_t sum = 0;
+
+	while (threads && (each = readdir(threads))) {
+		if (each->d_name[0] != '.')
+			sum += queued_ns_of(each->d_name);
+	}
+	if (threads)
+		closedir(threads);
+	return sum;
+}
+
+/* Before a few calls. */
+static void calls_begin(struct calls *calls)
+{
+	calls->queued_ns = queued_ns();
+}
+
+static void call_begin(struct calls *calls)
+{
+	calls->began = now();
+}
+
+static uint64_t less(uint64_t ns, uint64_t by_ns)
+{
+	return ns > by_ns ? ns - by_ns : 0;
+}
+
+static void call_end(struct calls *calls)
+{
+	struct moment end = now();
+	uint64_t ns = end.cpu_ns - calls->began.cpu_ns;
+
+	if (end.n_sleeps > calls->began.n_sleeps)
+		ns = end.wall_ns - calls->began.wall_ns;
+	if (ns > FEW_US * 1000 && end.n_sleeps > calls->began.n_sleeps)
+		ns = less(ns, queued_ns() - calls->queued_ns);
+	if (ns > FEW_US * 1000)
+		printf("%llu %llu\n", (unsigned long long)calls->n,
+			(unsigned long long)ns / 1000);
+	calls->n++;
+}
+
+#define TIMED(calls, call)         \
+	do {                       \
+		call_begin(calls); \
+		OK(call);          \
+		call_end(calls);   \
+	} while (0)
+
+static void launch(
+	struct tenant *t, struct calls *calls, cuda_handle stream, uint64_t loops)
+{
+	call_begin(calls);
+	work_launch_in(&t->work, stream, loops, -1);
+	call_end(calls);
+}
+
+static int goes_on(struct tenant *t, const struct calls *calls)
+{
+	return !atomic_load(&t->ended) &&
+	       (t->options.calls == 0 || calls->n < t->options.calls);
+}
+
+static void tell(const struct tenant *t, const struct calls *calls)
+{
+	if (t->options.calls > 0)
+		printf("calls %llu\n", (unsigned long long)calls->n);
+}
+
+/* What comes in is computed with and goes out again, each in a stream of its own. */
+
+struct slot {
+	void *host;
+	uint64_t device, launched;
+	cuda_handle is_in, is_computed, is_out;
+};
+
+struct pipeline {
+	cuda_handle in, compute, out;
+	struct slot slots[SLOTS];
+	struct calls calls;
+};
+
+static void open_pipeline(struct pipeline *p, size_t bytes)
+{
+	OK(cuStreamCreate(&p->in, NON_BLOCKING));
+	OK(cuStreamCreate(&p->compute, NON_BLOCKING));
+	OK(cuStreamCreate(&p->out, NON_BLOCKING));
+	for (int i = 0; i < SLOTS; i++) {
+		struct slot *slot = &p->slots[i];
+
+		OK(cuMemHostAlloc(&slot->host, bytes, PAGE_LOCKED));
+		OK(cuMemAlloc_v2(&slot->device, bytes));
+		OK(cuEventCreate(&slot->is_in, NO_TIMING));
+		OK(cuEventCreate(&slot->is_computed, NO_TIMING));
+		OK(cuEventCreate(&slot->is_out, NO_TIMING));
+	}
+}
+
+static void pass_through(
+	struct tenant *t, struct pipeline *p, struct slot *slot, size_t bytes)
+{
+	struct calls *calls = &p->calls;
+
+	calls_begin(calls);
+	TIMED(calls, cuMemcpyHtoDAsync_v2(slot->device, slot->host, bytes, p->in));
+	OK(cuEventRecord(slot->is_in, p->in));
+	OK(cuStreamWaitEvent(p->compute, slot->is_in, 0));
+	launch(t, calls, p->compute, loops_of(t));
+	OK(cuEventRecord(slot->is_computed, p->compute));
+	OK(cuStreamWaitEvent(p->out, slot->is_computed, 0));
+	TIMED(calls, cuMemcpyDtoHAsync_v2(slot->host, slot->device, bytes, p->out));
+	OK(cuEventRecord(slot->is_out, p->out));
+	slot->launched = t->work.launched;
+}
+
+void run_pipeline(struct tenant *t)
+{
+	const size_t bytes = t->options.slot_kib << 10;
+	static struct pipeline p;
+
+	open_pipeline(&p, bytes);
+	for (unsigned long i = 0; goes_on(t, &p.calls); i++) {
+		struct slot *slot = &p.slots[i % SLOTS];
+
+		if (i >= SLOTS) {
+			OK(cuEventSynchronize(slot->is_out));
+			note_done(t, slot->launched);
+		}
+		pass_through(t, &p, slot, bytes);
+	}
+	tell(t, &p.calls);
+}
+
+/* One stream has kernels as long as all of a round in the other together. */
+void run_two_streams(struct tenant *t)
+{
+	cuda_handle streams[2], events[2][2];
+	struct calls calls = {0};
+
+	for (int i = 0; i < 2; i++) {
+		OK(cuStreamCreate(&streams[i], NON_BLOCKING));
+		OK(cuEventCreate(&events[i][0], NO_TIMING));
+		OK(cuEventCreate(&events[i][1], NO_TIMING));
+	}
+	for (unsigned long round = 0; goes_on(t, &calls); round++) {
+		cuda_handle *done = events[round % 2];
+
+		for (int i = 0; i < 2 && round >= 2; i++)
+			OK(cuEventSynchronize(done[i]));
+		calls_begin(&calls);
+		launch(t, &calls, streams[0], LONG_KERNELS * loops_of(t));
+		for (int i = 0; i < LONG_KERNELS; i++)
+			launch(t, &calls, streams[1], loops_of(t));
+		for (int i = 0; i < 2; i++)
+			OK(cuEventRecord(done[i], streams[i]));
+	}
+	tell(t, &calls);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+#include "objects.h"
+
+/* Events that processes share (outside.c). */
+
+int dcu_shared_event_new(struct shared_event **ret);
+int dcu_shared_event_record(struct shared_event *shared, struct stream *stream);
+int dcu_shared_event_wait(struct shared_event *shared, struct stream *stream);
+bool dcu_shared_event_is_done(const struct shared_event *shared);
+void dcu_shared_event_await(const struct shared_event *shared);
