@@ -23,6 +23,7 @@
 
 /* An agent whose disk is busy answers late; a program must not be refused for that. */
 #define ATTACH_TIMEOUT_MS 30000
+#define SAY_AFTER_MS 1000
 
 /* Programs that close what they do not know start from below, and mostly end at a few
  * hundred. */
@@ -126,6 +127,24 @@ static bool is_length_of_reply(ssize_t n_bytes)
 	       n_bytes == sizeof(struct clv_attach_reply);
 }
 
+/* A new program has no promise to fall back to while the agent is stopped or hangs: its
+ * user is told what it waits for.  Who has listened is the agent. */
+static void say_if_late(int fd)
+{
+	struct pollfd reply = {.fd = fd, .events = POLLIN};
+	struct ucred agent = {0};
+	socklen_t n_bytes = sizeof(agent);
+
+	if (poll(&reply, 1, SAY_AFTER_MS) != 0)
+		return;
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &agent, &n_bytes);
+	fprintf(stderr,
+		"cleave: process %d waits for the agent (process %d), which does not "
+		"answer; if that is stopped, let it go on (kill -CONT), if it hangs, "
+		"start it again; after %d s there is no device\n",
+		(int)getpid(), (int)agent.pid, ATTACH_TIMEOUT_MS / 1000);
+}
+
 static int exchange(int fd, uint32_t api, const struct clv_view *old,
 	struct clv_attach_reply *reply, int fds[CLV_ATTACH_FDS], struct clv_error *err)
 {
@@ -147,6 +166,8 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 		fd, &hello, sizeof(hello), has_page ? &old->report_fd : NULL, has_page);
 	if (r < 0)
 		return clv_error_errno(err, -r, "cannot speak to the agent");
+	if (!old)
+		say_if_late(fd);
 	got = clv_socket_receive(fd, reply, sizeof(*reply), fds, &n_fds);
 	/* Too long a reply brought descriptors all the same. */
 	for (size_t i = 0; got == -EMSGSIZE && i < n_fds; i++)

@@ -537,7 +537,11 @@ struct clv_custody clv_custody_take(struct clv_queue *queue)
 {
 	struct clv_custody custody = {.queue = queue};
 
-	if (!queue || atomic_load(&queue->n_held) > 0)
+	if (!queue)
+		return custody;
+	/* The call that waits does. */
+	atomic_store(&queue->unflushed, 0);
+	if (atomic_load(&queue->n_held) > 0)
 		return custody;
 	/* It may take as long as the program likes: then a marker tells more. */
 	if (clv_polled_are_meant()) {

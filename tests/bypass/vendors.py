@@ -34,6 +34,14 @@ def is_there(library):
     return os.waitpid(pid, 0)[1] == 0
 
 
+def name_only(vendor, folder):
+    """Whether it is installed, and the environment in which it is the only one there is."""
+    library, environment = next(rest for name, *rest in VENDORS if name == vendor)
+    with open(os.path.join(folder, "one.icd"), "w", encoding="utf-8") as icd:
+        icd.write(library + "\n")
+    return is_there(library), {"OCL_ICD_VENDORS": folder, **environment}
+
+
 def attempt(session, ways, way):
     try:
         verdict, facts = judge_memory(session.output(MEMORY, [ways, way], way))
@@ -46,12 +54,10 @@ def main():
     cleave, ways = map(os.path.abspath, sys.argv[1:])
     print(f"1..{len(VENDORS) * len(WAYS)}", flush=True)
     number = failed = 0
-    for name, library, environment in VENDORS:
-        there = is_there(library)
+    for name, library, _ in VENDORS:
         with tempfile.TemporaryDirectory(prefix="clv-") as folder:
-            with open(os.path.join(folder, "one.icd"), "w", encoding="utf-8") as icd:
-                icd.write(library + "\n")
-            session = Session(cleave, {"OCL_ICD_VENDORS": folder, **environment})
+            there, environment = name_only(name, folder)
+            session = Session(cleave, environment)
             for way in WAYS:
                 number += 1
                 if not there:

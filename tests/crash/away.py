@@ -4,6 +4,7 @@ beside a neighbour, counted in completed kernels.
 
 usage: away.py --build BUILD [--pocl] [CASE...]"""
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import sys
 import time
 
 from cases import Case, main
-from world import Failure, Tenant, expect, wait_until
+from world import Failure, Tenant, expect, kill, wait_until
 
 # Nobody waits so long but who waits for ever.
 PATIENCE_S = 40
@@ -142,6 +143,29 @@ def case_stopped_agent(case):
         expect(charged_s < stopped_s / 2, f"{charged_s:.2f} s were charged of the "
                f"{stopped_s:.2f} s in which the agent was stopped")
         counts(case, account, neighbour)
+    case.end()
+
+
+def case_stopped_agent_and_new_program(case):
+    """Who comes new is told within seconds what it waits for, and goes on with the agent."""
+    case.begin()
+    clone = os.path.join(case.world.build, "tests/crash/crash-clone")
+    words = [case.world.cleave, "run", "--share", "0.1", "--memory", "16M", "--name", "late",
+             "--", "sh", "-c", f"echo ready; read go; exec '{clone}' 1048576"]
+    with subprocess.Popen(words, env=case.world.env, stdin=subprocess.PIPE, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        expect(run.stdout.readline() == "ready\n", "the new program has not begun")
+        stop_agent(case)
+        run.stdin.write("\n")
+        run.stdin.flush()
+        is_told = select.select([run.stderr], [], [], 15)[0]
+        line = run.stderr.readline() if is_told else ""
+        os.kill(case.world.agent.pid, signal.SIGCONT)
+        pid = int(run.stdout.readline())
+        if pid > 0:
+            kill(pid)
+    expect(f"waits for the agent (process {case.world.agent.pid})" in line, "it said:", line)
+    expect(pid > 0, "the new program got", pid)
     case.end()
 
 

@@ -6,6 +6,7 @@
 #include "program.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 static void *set_later(void *userdata)
@@ -98,6 +99,41 @@ static void user_event_beside_work(void)
 	CHECK(clFinish(held));
 }
 
+/* rusticl tells of the end of a command later than clFinish does. */
+static bool tells_late(void)
+{
+	char name[64] = "";
+
+	CHECK(clGetPlatformInfo(platform, CL_PLATFORM_VENDOR, sizeof(name), name, NULL));
+	return strncmp(name, "Mesa", 4) == 0;
+}
+
+/* It flushes nothing itself: with some drivers a finish waits for nothing that was
+ * flushed before. */
+static void finished_is_complete(void)
+{
+	cl_command_queue queue = open_queue(0), other = open_queue(0);
+	cl_int r;
+	cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &r);
+
+	CHECK(r);
+	for (cl_uchar i = 1; i <= 50; i++) {
+		cl_uchar found = 0;
+		cl_event last;
+
+		for (int k = 0; k < 30; k++)
+			launch(queue, 200, 0, NULL, NULL);
+		CHECK(clEnqueueFillBuffer(queue, buffer, &i, 1, 0, 64, 0, NULL, &last));
+		CHECK(clFinish(queue));
+		EXPECT(tells_late() || status_of(last) == CL_COMPLETE);
+		CHECK(clReleaseEvent(last));
+		CHECK(clEnqueueReadBuffer(
+			other, buffer, CL_TRUE, 0, 1, &found, 0, NULL, NULL));
+		EXPECT(found == i);
+	}
+	CHECK(clReleaseMemObject(buffer));
+}
+
 static void user_event_out_of_order(void)
 {
 	cl_command_queue queue = open_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
@@ -154,6 +190,71 @@ static void blocking_read_behind_user_event(void)
 	launch(queue, 100, 0, NULL, NULL);
 	CHECK(clFinish(queue));
 	CHECK(clReleaseMemObject(buffer));
+}
+
+/* A hundred are held, and only some of them fit in at a time, while a thread waits inside
+ * the driver for all of them. */
+static cl_command_queue queue_of_held(pthread_t *ret_setter)
+{
+	cl_command_queue queue = open_queue(0);
+	cl_event gate = user_event();
+
+	for (int i = 0; i < 100; i++)
+		launch(queue, 500, i == 0, i == 0 ? &gate : NULL, NULL);
+	*ret_setter = set_from_thread(gate);
+	return queue;
+}
+
+static void finish_behind_user_event(void)
+{
+	pthread_t thread;
+	cl_command_queue queue = queue_of_held(&thread);
+
+	CHECK(clFinish(queue));
+	pthread_join(thread, NULL);
+}
+
+static void read_behind_many_held(void)
+{
+	pthread_t thread;
+	cl_command_queue queue = queue_of_held(&thread);
+	char byte;
+	cl_int r;
+	cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &r);
+
+	CHECK(r);
+	CHECK(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 1, &byte, 0, NULL, NULL));
+	pthread_join(thread, NULL);
+	CHECK(clReleaseMemObject(buffer));
+}
+
+static void *finish(void *queue)
+{
+	CHECK(clFinish(queue));
+	return NULL;
+}
+
+/* While a thread waits inside the driver for a queue of which a part is still held, the
+ * gate goes on with what is in others. */
+static void work_beside_finish(void)
+{
+	cl_command_queue waited = open_queue(0), busy = open_queue(0);
+	cl_event first = user_event(), second = user_event(), last = NULL;
+	pthread_t thread;
+
+	launch(waited, 100, 1, &first, NULL);
+	launch(waited, 100, 1, &second, NULL);
+	EXPECT(pthread_create(&thread, NULL, finish, waited) == 0);
+	usleep(20000);
+	CHECK(clSetUserEventStatus(first, CL_COMPLETE));
+	for (int i = 0; i < 1000; i++) {
+		launch(busy, 500, 0, NULL, i < 999 ? NULL : &last);
+		CHECK(clFlush(busy));
+	}
+	CHECK(clWaitForEvents(1, &last));
+	usleep(1500000);
+	CHECK(clSetUserEventStatus(second, CL_COMPLETE));
+	pthread_join(thread, NULL);
 }
 
 static struct {
@@ -520,9 +621,13 @@ static const struct {
 	{ "two_queues_flushed_at_the_end",   two_queues_flushed_at_the_end },
 	{ "user_event_in_order",             user_event_in_order },
 	{ "user_event_beside_work",          user_event_beside_work },
+	{ "finished_is_complete",            finished_is_complete },
 	{ "user_event_out_of_order",         user_event_out_of_order },
 	{ "user_event_across_queues",        user_event_across_queues },
 	{ "blocking_read_behind_user_event", blocking_read_behind_user_event },
+	{ "finish_behind_user_event",        finish_behind_user_event },
+	{ "read_behind_many_held",           read_behind_many_held },
+	{ "work_beside_finish",              work_beside_finish },
 	{ "launches_from_callbacks",         launches_from_callbacks },
 	{ "thread_and_callbacks_in_one_queue", thread_and_callbacks_in_one_queue },
 	{ "lock_shared_with_callbacks",      lock_shared_with_callbacks },

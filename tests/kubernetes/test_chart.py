@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -157,6 +158,42 @@ class Chart(unittest.TestCase):
             timeout=60, check=False)
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertEqual(answer.stdout.count("(dry run)"), 11, answer.stdout)
+
+
+class AgentSettings(unittest.TestCase):
+    """The agent's settings are where it looks for them, and it takes them."""
+
+    def of(self, **other):
+        objects = documents(**other)
+        text = next(each["data"]["cleaved.yaml"] for each in objects
+                    if each["kind"] == "ConfigMap")
+        return text, next(each for each in containers(objects) if each["name"] == "agent")
+
+    def start(self, text):
+        """An agent that ends when it finds itself idle."""
+        with tempfile.TemporaryDirectory(prefix="clv-") as folder:
+            path = os.path.join(folder, "cleaved.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            return subprocess.run(
+                [bed.PROGRAMS["cleaved"], "--foreground", "--idle-exit=1", f"--config={path}",
+                 f"--runtime-dir={folder}/run", f"--state-dir={folder}/state",
+                 f"--lock-dir={folder}"],
+                capture_output=True, text=True, timeout=60, check=False)
+
+    def test_debts_are_a_pods(self):
+        text, agent = self.of()
+        self.assertEqual(yaml.safe_load(text), {"version": 1, "debts": "pod"})
+        self.assertIn({"name": "settings", "mountPath": "/etc/cleave", "readOnly": True},
+                      agent["volumeMounts"])
+        self.assertEqual(agent["command"], ["cleaved", "--system", "--foreground"])
+
+    def test_they_are_read(self):
+        good = self.start(self.of()[0])
+        self.assertEqual(good.returncode, 0, good.stderr)
+        bad = self.start(self.of(debts="nobody")[0])
+        self.assertNotEqual(bad.returncode, 0)
+        self.assertIn("'nobody' is none of tenant, container, pod", bad.stderr)
 
 
 class Settings(Bed):

@@ -5,9 +5,30 @@
 
 #include "gate/opencl/real.h"
 
+#include <string.h>
+
 static cl_command_queue handle_of(const struct clv_queue *queue)
 {
 	return (cl_command_queue)queue->handle;
+}
+
+/* By name, since a marker with each finish would cost every other driver something. Newer
+ * rusticl forgets nothing, and pays for the marker. */
+static bool forgets_flushed(cl_command_queue queue)
+{
+	cl_device_id device = NULL;
+	cl_platform_id platform = NULL;
+	char name[64] = "";
+
+	clv_real.clGetCommandQueueInfo(
+		queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+	if (device)
+		clv_real.clGetDeviceInfo(
+			device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+	if (platform)
+		clv_real.clGetPlatformInfo(
+			platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+	return strcmp(name, "rusticl") == 0;
 }
 
 static void begin_queue(struct clv_queue *queue)
@@ -19,6 +40,7 @@ static void begin_queue(struct clv_queue *queue)
 		sizeof(properties), &properties, NULL);
 	clv_real.clGetCommandQueueInfo(handle_of(queue), CL_QUEUE_CONTEXT,
 		sizeof(queue->context), &queue->context, NULL);
+	clv_cl_queue(queue)->forgets_flushed = forgets_flushed(handle_of(queue));
 	queue->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 	pthread_mutexattr_init(&attributes);
 	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
@@ -38,7 +60,50 @@ static void *mark(struct clv_queue *queue)
 
 static void flush(struct clv_queue *queue)
 {
+	/* First, for clv_cl_queue_finish. */
+	atomic_fetch_add(&clv_cl_queue(queue)->n_flushes, 1);
 	clv_real.clFlush(handle_of(queue));
+}
+
+void clv_cl_queue_await(struct clv_queue *queue)
+{
+	cl_event event = mark(queue);
+
+	if (!event)
+		return;
+	atomic_store(&queue->unflushed, 0);
+	flush(queue);
+	clv_real.clWaitForEvents(1, &event);
+	clv_real.clReleaseEvent(event);
+}
+
+static cl_int finish_flushed(struct clv_queue *queue)
+{
+	struct clv_cl_queue *own = clv_cl_queue(queue);
+	uint32_t n = atomic_load(&own->n_flushes);
+	cl_int r;
+
+	if (own->forgets_flushed && n != atomic_load(&own->n_flushes_finished))
+		clv_real.clEnqueueMarkerWithWaitList(handle_of(queue), 0, NULL, NULL);
+	r = clv_real.clFinish(handle_of(queue));
+	if (r == CL_SUCCESS)
+		atomic_store(&own->n_flushes_finished, n);
+	return r;
+}
+
+cl_int clv_cl_queue_finish(struct clv_queue *queue)
+{
+	const struct clv_cl_queue *own = clv_cl_queue(queue);
+	cl_int r;
+
+	if (atomic_load(&queue->has_held))
+		clv_cl_queue_await(queue);
+	r = finish_flushed(queue);
+	/* The helper may have flushed it just before. */
+	if (r == CL_SUCCESS && own->forgets_flushed &&
+		atomic_load(&own->n_flushes) != atomic_load(&own->n_flushes_finished))
+		r = finish_flushed(queue);
+	return r;
 }
 
 static void wait_for_event(struct clv_queue *queue, void *event)

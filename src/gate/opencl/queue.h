@@ -21,11 +21,26 @@ struct clv_cl_queue {
 	 * comes to stand behind one that is held.  Recursive: a vendor may run callbacks
 	 * inside its calls. */
 	pthread_mutex_t order_lock;
+
+	/* The gate's own, and how many of them the last clFinish came after. */
+	_Atomic uint32_t n_flushes, n_flushes_finished;
+	bool forgets_flushed;
 };
 
 static inline struct clv_cl_queue *clv_cl_queue(struct clv_queue *queue)
 {
 	return (struct clv_cl_queue *)queue;
 }
+
+/* Some drivers (rusticl of Mesa 22) keep a queue's lock while a thread finishes it or is
+ * in a blocking call, so that nobody else can mark or flush it; and a finish waits for
+ * nothing that was flushed before. */
+
+/* clFinish for a queue that the gate may flush. */
+cl_int clv_cl_queue_finish(struct clv_queue *queue);
+
+/* Waits for all that is in the queue and keeps no lock: before a thread waits in the
+ * driver for what the gate has still to flush, which is what it holds. */
+void clv_cl_queue_await(struct clv_queue *queue);
 
 extern const struct clv_queue_ops clv_cl_queue_ops __attribute__((visibility("hidden")));

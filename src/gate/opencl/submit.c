@@ -108,6 +108,13 @@ static void enter_or_hold(struct clv_submission *submission, uint64_t estimate_n
 		clv_flight_enter_as_debt(submission->view, submission->packed);
 }
 
+/* Before a blocking call.  What is held in the queue is flushed as it is let go. */
+static bool must_await(const struct clv_queue *queue)
+{
+	return atomic_load(&queue->has_held) && !queue->out_of_order &&
+	       clv_gate_thread.callback_depth == 0;
+}
+
 cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue queue,
 	uint64_t kind, bool blocking, cl_uint n_waits, const cl_event *wait_list,
 	cl_event *event)
@@ -140,6 +147,8 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 		submission->event = &submission->own_event;
 	if (blocking)
 		clv_gate_wait_begin();
+	if (blocking && must_await(submission->queue))
+		clv_cl_queue_await(submission->queue);
 	return CL_SUCCESS;
 }
 

@@ -22,7 +22,7 @@ static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 	if (clv_gate_peek())
 		custody = clv_custody_take(clv_queue_find(queue));
 	clv_gate_wait_begin();
-	r = clv_real.clFinish(queue);
+	r = custody.queue ? clv_cl_queue_finish(custody.queue) : clv_real.clFinish(queue);
 	if (custody.queue)
 		clv_custody_book(&custody);
 	clv_gate_wait_end();

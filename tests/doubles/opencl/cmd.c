@@ -192,6 +192,19 @@ cl_int dcl_cmd_commit(struct dcl_cmd *cmd, cl_event *event)
 	return CL_SUCCESS;
 }
 
+/* What a driver does that keeps a queue's lock for as long as it waits for the queue. */
+static void loose_lock(cl_command_queue q)
+{
+	if (dcl_knobs.loose_finish)
+		pthread_mutex_lock(&q->lock);
+}
+
+static void loose_unlock(cl_command_queue q)
+{
+	if (dcl_knobs.loose_finish)
+		pthread_mutex_unlock(&q->lock);
+}
+
 cl_int dcl_cmd_commit_blocking(struct dcl_cmd *cmd, cl_event *event, cl_bool blocking)
 {
 	struct dcl_waiter waiter = {.left = 1};
@@ -201,9 +214,11 @@ cl_int dcl_cmd_commit_blocking(struct dcl_cmd *cmd, cl_event *event, cl_bool blo
 	if (!blocking)
 		return dcl_cmd_commit(cmd, event);
 	cmd->wake = &waiter;
+	loose_lock(q);
 	dcl_cmd_commit(cmd, event);
 	dcl_queue_flush(q);
 	status = dcl_waiter_wait(&waiter);
+	loose_unlock(q);
 	return status < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
 }
 
@@ -321,7 +336,7 @@ void dcl_queue_flush(cl_command_queue q)
 	dcl_sched_unlock(&after);
 }
 
-void dcl_queue_finish(cl_command_queue q)
+static void finish(cl_command_queue q)
 {
 	struct dcl_waiter waiter = {.left = 1};
 	cl_int rc;
@@ -334,4 +349,12 @@ void dcl_queue_finish(cl_command_queue q)
 	dcl_cmd_commit(cmd, NULL);
 	dcl_queue_flush(q);
 	dcl_waiter_wait(&waiter);
+}
+
+void dcl_queue_finish(cl_command_queue q)
+{
+	loose_lock(q);
+	if (!dcl_knobs.loose_finish || q->pending)
+		finish(q);
+	loose_unlock(q);
 }

@@ -82,12 +82,24 @@ static int parse_path(const char *text, const struct knob *knob)
 	return 0;
 }
 
+/* The fallback, or the one word that says otherwise. */
+static int parse_word(
+	const char *text, const struct knob *knob, const char *usual, const char *other)
+{
+	if (text && strcmp(text, other) != 0 && strcmp(text, usual) != 0)
+		return -1;
+	*(bool *)knob->out = text && strcmp(text, other) == 0;
+	return 0;
+}
+
 static int parse_order(const char *text, const struct knob *knob)
 {
-	if (text && strcmp(text, "reverse") != 0 && strcmp(text, "fifo") != 0)
-		return -1;
-	*(bool *)knob->out = text && strcmp(text, "reverse") == 0;
-	return 0;
+	return parse_word(text, knob, "fifo", "reverse");
+}
+
+static int parse_finish(const char *text, const struct knob *knob)
+{
+	return parse_word(text, knob, "strict", "loose");
 }
 
 /* clang-format off */
@@ -103,6 +115,8 @@ static const struct knob knobs[] = {
 	{ .name = CLEAVE_DOUBLE_ENV_ALLOC_US, .parse = parse_number, .out = &dcl_knobs.alloc_ns,
 	  .fallback = 0, .min = 0, .max = 1000000000, .scale = 1000 },
 	{ .name = CLEAVE_DOUBLE_ENV_OOO, .parse = parse_order, .out = &dcl_knobs.ooo_reverse },
+	{ .name = CLEAVE_DOUBLE_ENV_FINISH, .parse = parse_finish,
+	  .out = &dcl_knobs.loose_finish },
 	{ .name = CLEAVE_DOUBLE_ENV_FAIL_ALLOC, .parse = parse_nth,
 	  .out = &dcl_knobs.fail_alloc_nth, .out2 = &dcl_knobs.fail_alloc_code,
 	  .fallback = -CL_MEM_OBJECT_ALLOCATION_FAILURE },

@@ -8,6 +8,7 @@ struct dcl_knobs {
 	cl_uint devices, compute_units;
 	uint64_t mem_bytes, kernel_ns, alloc_ns;
 	bool ooo_reverse;
+	bool loose_finish;
 	uint64_t fail_alloc_nth, fail_enqueue_nth; /* 0: never */
 	cl_int fail_alloc_code, fail_enqueue_code;
 	const char *device_file, *stats_file;

@@ -3,6 +3,7 @@
 #include "cmd.h"
 #include "entries.h"
 #include "info.h"
+#include "knobs.h"
 #include "object.h"
 #include <string.h>
 
@@ -117,6 +118,18 @@ static bool context_has(cl_context context, cl_device_id device)
 	return false;
 }
 
+/* Recursive, because a loose finish keeps it while it enqueues and flushes. */
+static void init_lock(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	if (dcl_knobs.loose_finish)
+		pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+}
+
 cl_command_queue CL_API_CALL dcl_clCreateCommandQueueWithProperties(cl_context context,
 	cl_device_id device, const cl_queue_properties *properties, cl_int *errcode_ret)
 {
@@ -144,7 +157,7 @@ cl_command_queue CL_API_CALL dcl_clCreateCommandQueueWithProperties(cl_context c
 	q->device = device;
 	dcl_object_pin(context);
 	dcl_object_pin(device);
-	pthread_mutex_init(&q->lock, NULL);
+	init_lock(&q->lock);
 	live_add(q);
 	dcl_set_error(errcode_ret, CL_SUCCESS);
 	return q;
