@@ -16,6 +16,7 @@
 /* And this often it rings again, should a ring ever be lost. */
 #define RING_AGAIN_NS (1 * CLV_NS_PER_S)
 #define WINDOW_WAIT_NS (10 * CLV_NS_PER_MS)
+#define OTHERS_WAIT_NS (1 * CLV_NS_PER_MS)
 #define PATIENCE_NS (20 * CLV_NS_PER_MS)
 #define PATIENCE_AT_FIRST 8    /* times; a lock is held for a few commands */
 #define PATIENCE_DOUBLED_MAX 6 /* to more than a second */
@@ -64,10 +65,60 @@ static bool are_too_many_busy(uint64_t all_flight)
 	       atomic_load(&clv_gate.n_busy_queues) >= FREE_QUEUES;
 }
 
+/* Whether the work of another process of the lease runs past the end of the turn.  What
+ * is later than it was said to be may wait for this very process, and counts no longer.
+ */
+static bool does_other_overrun(const struct clv_view *view, uint64_t deadline_ns)
+{
+	uint32_t n_slots = atomic_load(&view->control->slots_used);
+	uint64_t now_ns = clv_agent_clock_ns(view);
+
+	if (view->turn == &view->unread_turn)
+		return false;
+	for (uint32_t i = 0; i < n_slots; i++) {
+		const struct clv_slot *slot = &view->report->slots[i];
+		uint64_t ends_ns = atomic_load(&view->report->turns[i].ends_ns);
+
+		if (slot == view->slot || ends_ns <= now_ns || ends_ns < deadline_ns ||
+			atomic_load(&slot->done) == atomic_load(&slot->entered))
+			continue;
+		if (ends_ns != UINT64_MAX ||
+			now_ns < atomic_load(&slot->busy_since_ns) + STALL_CLOSED_NS)
+			return true;
+	}
+	return false;
+}
+
+/* When others may want the device. */
+static uint64_t deadline_of(const struct clv_view *view, enum clv_phase phase)
+{
+	const struct clv_control_page *control = view->control;
+
+	if (phase == CLV_PHASE_GRANTED)
+		return atomic_load(&control->deadline_ns);
+	return clv_agent_clock_ns(view) + atomic_load(&control->window_ns);
+}
+
+/* One process of the lease may begin a command that runs past the end of the turn; were
+ * it each of them, many processes would keep the device for that many commands. */
+static bool would_overrun_with_others(
+	const struct clv_view *view, enum clv_phase phase, uint64_t estimate_ns)
+{
+	uint64_t deadline_ns;
+
+	if (atomic_load_explicit(&view->control->slots_used, memory_order_relaxed) < 2)
+		return false;
+	deadline_ns = deadline_of(view, phase);
+	return (estimate_ns == 0 ||
+		       clv_agent_clock_ns(view) + estimate_ns > deadline_ns) &&
+	       does_other_overrun(view, deadline_ns);
+}
+
 /* A command waits for commands of its own queue only, which it could not overtake, so
  * that the program keeps whatever overlap of queues it has.  With very many queues at
  * work a further one waits for any of them.  In a granted turn only what will start
- * before the deadline may join, so that a queue overruns a turn by part of one command.
+ * before the deadline may join, so that a queue overruns a turn by part of one command,
+ * and of several processes one does.
  * Unknown commands (estimate 0) go one at a time while somebody else may be waiting. */
 static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all_flight,
 	uint64_t flight, uint64_t estimate_ns)
@@ -78,7 +129,8 @@ static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all
 		return CLV_FLIGHT_COUNT(flight) < FREE_DEPTH ||
 		       clv_flight_has_room(control, flight);
 	if (CLV_FLIGHT_COUNT(flight) == 0)
-		return !are_too_many_busy(all_flight);
+		return !are_too_many_busy(all_flight) &&
+		       !would_overrun_with_others(view, phase, estimate_ns);
 	if (phase == CLV_PHASE_GRANTED &&
 		clv_agent_clock_ns(view) + CLV_FLIGHT_NS(flight) >=
 			atomic_load(&control->deadline_ns))
@@ -109,8 +161,6 @@ static void note_end(
 	uint64_t now_ns = clv_agent_clock_ns(view);
 	uint64_t since_ns = atomic_load(&view->slot->busy_since_ns), all_ns;
 
-	if (is_first)
-		atomic_fetch_add(&view->turn->n_starts, 1);
 	if (CLV_FLIGHT_NS(packed) == 0) {
 		put_off(&view->turn->ends_ns, is_first, UINT64_MAX);
 		put_off(&clv_gate.ends_ns, is_first, UINT64_MAX);
@@ -124,9 +174,12 @@ static void note_end(
 		now_ns + CLV_FLIGHT_NS(left) + CLV_FLIGHT_NS(packed));
 }
 
-static void note_begin(struct clv_view *view, uint32_t word)
+static void note_begin(struct clv_view *view, uint32_t word, bool is_first)
 {
 	static _Atomic uint32_t noted;
+
+	if (is_first)
+		atomic_fetch_add(&view->turn->n_starts, 1);
 
 	if (atomic_load_explicit(&noted, memory_order_relaxed) != word &&
 		atomic_exchange(&noted, word) != word)
@@ -141,23 +194,29 @@ static bool try_enter(
 	enum clv_phase phase;
 	uint64_t flight, left;
 	uint32_t word;
+	bool is_first;
 
 	atomic_fetch_add(&view->slot->entered, 1);
 	word = atomic_load(&view->control->phase);
 	phase = CLV_PHASE_OF(word);
 	if (is_open(view, phase)) {
 		flight = atomic_fetch_add(&clv_gate.flight, packed);
-		if (CLV_FLIGHT_COUNT(flight) == 0) {
+		is_first = CLV_FLIGHT_COUNT(flight) == 0;
+		left = backlog ? left_of(backlog) : 0;
+		if (is_first) {
 			atomic_store(
 				&view->slot->busy_since_ns, clv_agent_clock_ns(view));
 			clv_grace_came_back();
+			/* First, so that of two processes one at least sees the other. */
+			if (phase != CLV_PHASE_OPEN)
+				note_end(view, flight, left, packed);
 		}
-		left = backlog ? left_of(backlog) : 0;
 		if (!(flight & CLV_FLIGHT_MAX_IN_FLIGHT) &&
 			fits(view, phase, flight, left, CLV_FLIGHT_NS(packed))) {
 			if (phase == CLV_PHASE_GRANTED) {
-				note_begin(view, word);
-				note_end(view, flight, left, packed);
+				note_begin(view, word, is_first);
+				if (!is_first)
+					note_end(view, flight, left, packed);
 			}
 			return true;
 		}
@@ -338,8 +397,10 @@ static void wait_for_window(void)
 	atomic_fetch_add(&clv_gate.n_window_waiters, 1);
 	sequence = atomic_load(&clv_gate.flight_sequence);
 	clv_gate.api->mark_tails(false);
-	if (CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0)
-		clv_futex_wait(&clv_gate.flight_sequence, sequence, WINDOW_WAIT_NS);
+	/* Of other processes' work nothing tells. */
+	clv_futex_wait(&clv_gate.flight_sequence, sequence,
+		CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0 ? WINDOW_WAIT_NS
+								    : OTHERS_WAIT_NS);
 	atomic_fetch_sub(&clv_gate.n_window_waiters, 1);
 }
 

@@ -60,9 +60,13 @@ CLV_HOT bool clv_flight_quick_enter(struct clv_view *view, uint64_t packed)
 	phase = CLV_PHASE_OF(atomic_load(&control->phase));
 	if (CLV_LIKELY(phase - CLV_PHASE_OPEN <= CLV_PHASE_SHARED - CLV_PHASE_OPEN)) {
 		flight = atomic_fetch_add(&clv_gate.flight, packed);
-		if (CLV_UNLIKELY(flight == 0))
+		if (CLV_UNLIKELY(flight == 0)) {
 			atomic_store(
 				&view->slot->busy_since_ns, clv_agent_clock_ns(view));
+			/* Other processes of the lease are looked at first. */
+			if (!clv_flight_has_room(control, packed))
+				flight = CLV_FLIGHT_MAX_IN_FLIGHT;
+		}
 		if (CLV_LIKELY(clv_flight_has_room(control, flight)))
 			return true;
 		atomic_fetch_sub(&clv_gate.flight, packed);

@@ -79,7 +79,7 @@ static void launch(cl_command_queue queue, cl_uint us, cl_uint n_waits,
 	CHECK(clReleaseKernel(kernel));
 }
 
-static cl_event user_event(void)
+static inline cl_event user_event(void)
 {
 	cl_int r;
 	cl_event event = clCreateUserEvent(context, &r);
@@ -88,7 +88,7 @@ static cl_event user_event(void)
 	return event;
 }
 
-static cl_int status_of(cl_event event)
+static inline cl_int status_of(cl_event event)
 {
 	cl_int status = CL_QUEUED;
 
@@ -98,7 +98,7 @@ static cl_int status_of(cl_event event)
 }
 
 /* For ever; says when it begins. */
-static void keep_busy(void)
+static inline void keep_busy(void)
 {
 	cl_command_queue queue = open_queue(0);
 
