@@ -308,6 +308,7 @@ int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, in
 			drop(earlier, "started another program");
 	}
 	process->is_reattached = process->is_connected = true;
+	process->has_told_threads = false;
 	clv_events_emit(lease->agent, CLV_EVENT_PROCESS_ATTACHED, lease,
 		"process %d attached in slot %u", (int)peer->id.pid,
 		process->record.slot);

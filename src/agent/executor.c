@@ -284,9 +284,12 @@ void clv_executor_note_threads(
 	const struct clv_executor *executor = lease->device->executor;
 	int32_t own[CLV_ATTACH_THREADS_MAX];
 
-	if (!process->has_slot || !lease->arbiter_lease || !executor ||
-		executor->halting == CLV_HALTING_NEVER ||
-		!clv_numbering_of_threads(process->record.id.pid, tids, n, own))
+	/* The list is made once; finding out the numbers costs a look at each thread. */
+	if (process->has_told_threads || !process->has_slot || !lease->arbiter_lease ||
+		!executor || executor->halting == CLV_HALTING_NEVER)
+		return;
+	process->has_told_threads = true;
+	if (!clv_numbering_of_threads(process->record.id.pid, tids, n, own))
 		return;
 	clv_arbiter_note_threads(lease->device->arbiter, lease->arbiter_lease,
 		process->record.slot, process->record.id.pid, own, n);

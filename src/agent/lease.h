@@ -67,9 +67,10 @@ struct clv_attached {
 	struct clv_lease *lease;
 	struct clv_process_record record;
 	struct clv_watch *watch;
-	bool has_slot;      /* the arbiter counts record.slot for it */
-	bool is_connected;  /* its gate's connection is open */
-	bool is_reattached; /* spoke to this agent */
+	bool has_slot;         /* the arbiter counts record.slot for it */
+	bool is_connected;     /* its gate's connection is open */
+	bool has_told_threads; /* over this connection, in which it computes */
+	bool is_reattached;    /* spoke to this agent */
 	/* What holds it to the lease's limit in space, and to how many. */
 	enum clv_attach_sm sm;
 	uint32_t sm_count;

@@ -2,6 +2,7 @@
 /* Reads report pages and charges held time.  It decides nothing and publishes nothing. */
 #include "arbiter/account.h"
 
+#include "arbiter/handover.h"
 #include "arbiter/preempt.h"
 
 /* A turn is uncharged for this part at most. */
@@ -126,17 +127,6 @@ static void refund_waits(
 	clv_policy_refund_cap(arbiter->policy, lease->policy_lease, free_ns);
 }
 
-/* While one lease's last command runs in the next one's turn each pays half. */
-static uint64_t part_of(const struct clv_arbiter *arbiter,
-	const struct clv_arbiter_lease *lease, uint64_t elapsed_ns)
-{
-	const struct clv_arbiter_lease *leaving = arbiter->handover.leaving;
-
-	if (leaving && (lease == leaving || lease == arbiter->holder))
-		return elapsed_ns / 2;
-	return elapsed_ns;
-}
-
 void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
@@ -145,7 +135,7 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 	if (!lease || now_ns <= lease->charged_until_ns)
 		return;
 
-	elapsed = part_of(arbiter, lease, now_ns - lease->charged_until_ns);
+	elapsed = clv_handover_part_ns(arbiter, lease, lease->charged_until_ns, now_ns);
 	elapsed = without_hand_over(lease, elapsed);
 	lease->charged_until_ns = now_ns;
 	clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
@@ -163,8 +153,8 @@ void clv_account_charge_stray(
 		return;
 	}
 	if (lease->stray_since_ns > 0 && now_ns > lease->stray_since_ns) {
-		uint64_t elapsed =
-			part_of(arbiter, lease, now_ns - lease->stray_since_ns);
+		uint64_t elapsed = clv_handover_part_ns(
+			arbiter, lease, lease->stray_since_ns, now_ns);
 
 		clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
 		lease->account.held_ns += elapsed;

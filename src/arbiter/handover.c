@@ -13,9 +13,6 @@
 /* What a machine does once in a while is not what a wake-up takes. */
 #define LATE_NS_MAX (200 * CLV_NS_PER_US)
 #define COST_NS_MAX CLV_NS_PER_MS
-/* Beside the next lease's work what is left of a command takes longer, on a processor up
- * to a slice of the kernel's scheduler. */
-#define LEAVING_NS_MAX (4 * CLV_NS_PER_MS)
 #define SMOOTHING 8
 
 /* Whose estimate was wrong is waited for in so many turns, and twice as many each time.
@@ -115,6 +112,9 @@ static struct look look_at_turn(
 		.first_end_ns = UINT64_MAX};
 
 	visit_turns(lease, look_at, &look);
+	/* Of what is said to have ended long ago nothing follows. */
+	if (look.left_ns + COST_NS_MAX / 4 < now_ns)
+		look.left_ns = now_ns;
 	return look;
 }
 
@@ -136,8 +136,11 @@ uint64_t clv_handover_early_ns(const struct clv_arbiter *arbiter, uint64_t now_n
 void clv_handover_begin(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *leaving, uint64_t now_ns)
 {
+	uint64_t lead = lead_ns(arbiter);
+
 	arbiter->handover.leaving = leaving;
-	arbiter->handover.latest_ns = now_ns + LEAVING_NS_MAX;
+	arbiter->handover.ends_ns = now_ns + lead;
+	arbiter->handover.latest_ns = now_ns + 3 * lead;
 	leaving->stray_since_ns = now_ns;
 }
 
@@ -165,6 +168,7 @@ bool clv_handover_end(
 	if (!has_left && now_ns < arbiter->handover.latest_ns)
 		return false;
 	trust(lease, has_left);
+	lease->is_overdue |= !has_left;
 	arbiter->handover.leaving = NULL;
 	if (has_left && holder)
 		holder->vacant_since_ns = look_at_turn(lease, 0, now_ns).left_ns;
@@ -205,6 +209,21 @@ void clv_handover_learn(struct clv_arbiter *arbiter, uint64_t now_ns)
 		bound(began_ns > vacant_ns ? began_ns - vacant_ns : 0, 0, COST_NS_MAX));
 	arbiter->handover.n_measured++;
 	clv_policy_stretch(arbiter->policy, stretch_percent(arbiter, now_ns));
+}
+
+uint64_t clv_handover_part_ns(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint64_t since_ns, uint64_t now_ns)
+{
+	const struct clv_handover *handover = &arbiter->handover;
+	bool is_leaving = lease == handover->leaving;
+	uint64_t both_ns = 0, until_ns = bound(now_ns, 0, handover->ends_ns);
+
+	if (!handover->leaving || !arbiter->holder ||
+		(!is_leaving && lease != arbiter->holder))
+		return now_ns - since_ns;
+	if (until_ns > since_ns)
+		both_ns = until_ns - since_ns;
+	return is_leaving ? now_ns - since_ns - both_ns / 2 : both_ns / 2;
 }
 
 void clv_handover_vacate(

@@ -6,9 +6,10 @@
 /* What it takes to pass the device from one lease to the next where work is not stopped
  * half-way, and what follows from that: the next lease is let in so long before the last
  * command of the present one is complete as threads take to wake up here, and turns are
- * so long that little is lost.  Everything is measured; what tenants report (page.h:
- * struct clv_slot_turn) moves turns within bounds and never enters the account.  With the
- * arbiter's lock held. */
+ * so long that little is lost.  Everything is
+ * measured.  What tenants report (page.h: struct clv_slot_turn) is bounded: it lets the
+ * next lease in 300 us early at most, for which both pay half.  With the arbiter's lock
+ * held. */
 
 /* The arbiter's thread woke up so long after it had asked to. */
 void clv_handover_note_late(struct clv_arbiter *arbiter, uint64_t late_ns);
@@ -33,6 +34,12 @@ void clv_handover_learn(struct clv_arbiter *arbiter, uint64_t now_ns);
 /* The closed holder has drained, and somebody may be in line. */
 void clv_handover_vacate(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
+
+/* What the lease pays for the time since then.  While one lease's last command is in
+ * flight in the next one's turn each pays half, up to the end that was announced; what is
+ * later is the leaving lease's. */
+uint64_t clv_handover_part_ns(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint64_t since_ns, uint64_t now_ns);
 
 /* Of a turn's beginning, so much is nobody's time. */
 uint64_t clv_handover_free_ns(const struct clv_arbiter *arbiter);

@@ -48,6 +48,8 @@ void clv_heartbeat_note_absence(struct clv_arbiter *arbiter, uint64_t now_ns)
 	absent_ns = now_ns - due_ns;
 	arbiter->due_ns = now_ns;
 	shift(&arbiter->closing_since_ns, absent_ns);
+	shift(&arbiter->handover.ends_ns, absent_ns);
+	shift(&arbiter->handover.latest_ns, absent_ns);
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		shift(&l->charged_until_ns, absent_ns);
 		shift(&l->stray_since_ns, absent_ns);

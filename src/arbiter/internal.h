@@ -93,8 +93,8 @@ struct clv_handover {
 	uint64_t n_measured;
 	/* Its last command is in flight, in the next one's turn; NULL: nobody's is. */
 	struct clv_arbiter_lease *leaving;
-	uint64_t latest_ns;       /* then it should have been complete */
-	uint64_t vacant_since_ns; /* in this step; 0: it is not */
+	uint64_t ends_ns, latest_ns; /* then it should be complete, and at the latest */
+	uint64_t vacant_since_ns;    /* in this step; 0: it is not */
 };
 
 struct clv_arbiter {

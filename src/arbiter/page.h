@@ -13,9 +13,9 @@
  * agent and by that lease's processes alone.  The control page is the agent's: it maps it
  * and then seals it (F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_FUTURE_WRITE), so a tenant can
  * read it and never write it.  The report page is the tenant's; what stands in it steers
- * the tenant's own turns and, within bounds of the arbiter's, when the next lease's begin
- * and what counts against the tenant's own cap.  It never enters the account, which the
- * arbiter keeps by its own clock.
+ * the tenant's own turns and, within bounds of the arbiter's, when the next lease's
+ * begin, how long turns are, and what counts against the tenant's own cap.  The account
+ * is kept by the arbiter's own clock.
  *
  * A submission:  slot.entered++ (sequentially consistent); load control.phase; if open,
  * call the vendor, else slot.done++ and wait.  When the command is known to be complete,

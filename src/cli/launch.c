@@ -201,16 +201,17 @@ static int check_loader(const struct run *run)
 	bool is_open = settings->no_namespace && !is_whole(run) &&
 		       !clv_preload_of(json_object_get(run->lease, "devices"));
 
-	if (!run->lease || settings->allow_ungated ||
+	/* Before the drivers' folder, and in their own tables, the gate needs no layer.
+	 */
+	if (!run->lease || settings->allow_ungated || !is_open ||
 		!clv_loader_find(run->program_path, path, &loader) || loader.layers)
 		return 0;
 	clv_icd_loader_describe(&loader, what, sizeof(what));
-	return clv_cli_fail(is_open ? CLV_EXIT_NOT_PERMITTED : 0,
+	return clv_cli_fail(CLV_EXIT_NOT_PERMITTED,
 		"the OpenCL loader that '%.100s' meets, %.150s (%s), takes no layers, so "
-		"that %s: install " CLV_LOADER_REMEDY "%s",
-		run->program_path, path, what,
-		is_open ? "no gate would hold it" : "OpenCL finds no device in a share",
-		is_open ? ", or leave out --no-namespace" : "");
+		"that no gate would hold it: install " CLV_LOADER_REMEDY
+		", or leave out --no-namespace",
+		run->program_path, path, what);
 }
 
 /* Returns the exit code. */

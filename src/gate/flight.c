@@ -125,8 +125,12 @@ static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all
 {
 	const struct clv_control_page *control = view->control;
 
-	if (phase == CLV_PHASE_OPEN || atomic_load(&control->is_preemptible))
+	if (atomic_load(&control->is_preemptible))
 		return CLV_FLIGHT_COUNT(flight) < FREE_DEPTH ||
+		       clv_flight_has_room(control, flight);
+	/* A newcomer waits for the end of this. */
+	if (phase == CLV_PHASE_OPEN)
+		return CLV_FLIGHT_COUNT(flight) == 0 ||
 		       clv_flight_has_room(control, flight);
 	if (CLV_FLIGHT_COUNT(flight) == 0)
 		return !are_too_many_busy(all_flight) &&

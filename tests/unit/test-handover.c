@@ -145,6 +145,25 @@ static void test_next_is_let_in_early(void **state)
 	assert_int_equal(a->n_early_denied, 0);
 }
 
+/* What is later than it was announced is paid by who announced it. */
+static void test_late_end(void **state)
+{
+	uint64_t ends_ns, of_a, of_b;
+
+	contend();
+	submit(a, deadline_of(a) - now_ns + LEAD);
+	ends_ns = turn_of(a)->ends_ns;
+	end_turn();
+	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
+	of_a = a->account.held_ns;
+	of_b = b->account.held_ns;
+	now_ns = ends_ns + LEAD;
+	complete(a);
+	step();
+	assert_in_range(a->account.held_ns - of_a, LEAD * 3 / 2 - US, LEAD * 3 / 2 + US);
+	assert_in_range(b->account.held_ns - of_b, LEAD / 2 - 2 * US, LEAD / 2 + US);
+}
+
 static void test_nobody_is_early_on_a_processor(void **state)
 {
 	world.arbiter.config.is_processor = true;
@@ -329,6 +348,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_next_is_let_in_early, begin, end),
+		cmocka_unit_test_setup_teardown(test_late_end, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_nobody_is_early_on_a_processor, begin, end),
 		cmocka_unit_test_setup_teardown(test_unknown_end, begin, end),
