@@ -197,6 +197,12 @@ static void copies(handle stream)
 	OK(cuMemcpyAsync(to, from, COPY_BYTES, stream));
 }
 
+/* The stream has nothing else. */
+static void copies_named_from_host(handle stream)
+{
+	OK(cuMemcpyHtoDAsync_v2(to, (const void *)(uintptr_t)from, COPY_BYTES, stream));
+}
+
 static void batches(handle stream)
 {
 	dptr all_from[64], all_to[64];
@@ -274,6 +280,7 @@ const struct flood way_floods[] = {
 	{"copies-between-peers", copies_between_peers, 16, prepare_copies},
 	{"copies-that-block", copies_that_block, 16, prepare_copies},
 	{"copies-in-batches", batches, 16, prepare_copies},
+	{"copies-named-from-host", copies_named_from_host, 16, prepare_copies},
 	{"fills", fills, 8, prepare_copies},
 	{NULL, NULL, 0, NULL},
 };

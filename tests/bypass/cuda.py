@@ -117,6 +117,7 @@ CHECKS = {
     "copies-between-peers": share(slow=True),
     "copies-that-block": share(),
     "copies-in-batches": share(),
+    "copies-named-from-host": share(),
     "fills": share(slow=True),
     "graph": share(),
     "graph-of-one": share(),

@@ -8,6 +8,7 @@
 #include "gate/pieces.h"
 #include "gate/preload/library.h"
 #include "gate/streams/capture.h"
+#include "gate/streams/copies.h"
 #include "gate/streams/stream.h"
 
 #include <pthread.h>
@@ -18,6 +19,7 @@ static void forget_parent(void)
 	clv_charges_forget_parent();
 	clv_pieces_forget_parent();
 	clv_captures_forget_parent();
+	clv_copies_forget_parent();
 	clv_stand_forget_parent();
 	clv_cuda_stand_forget_parent();
 	clv_cuda_channels_forget_parent();

@@ -84,6 +84,7 @@ class Hook:
         self.kind = words.get("kind", "0")
         self.blocking = "blocking" in words
         self.unless = words.get("unless")
+        self.across = words.get("across")
         self.is_launch = "launch" in words
         self.is_kernel = re.match(r"KERNEL\(|clv_\w+_launch_kind\(", self.kind)
         self.has_caller = "caller" in words
@@ -183,7 +184,11 @@ def gate_wrapper(hook):
     call = f"clv_{name}.{hook.symbol}({hook.passed()})"
     if hook.unless:
         call = f"CLV_UNLESS({hook.unless}, {call})"
-    begin = "clv_stream_launch_begin" if hook.is_kernel else "clv_stream_submission_begin"
+    begin, last = "clv_stream_submission_begin", str(hook.blocking).lower()
+    if hook.is_kernel:
+        begin = "clv_stream_launch_begin"
+    elif hook.across:
+        begin, last = "clv_stream_copy_begin", hook.across
     passing = "\n".join(["", *let_pass(hook), *do_nothing(hook)])
     yield f"""
 __attribute__((visibility("hidden"), noinline, used)) int clv_slow_{hook.symbol}({hook.declared()});
@@ -191,7 +196,7 @@ int clv_slow_{hook.symbol}({hook.declared()})
 {{
 	struct clv_stream_submission submission;
 	int r = {begin}(&submission, {hook.stream}, {per_thread}, {hook.kind},
-		{str(hook.blocking).lower()});
+		{last});
 
 	if (r == 0)
 		r = clv_stream_submission_end(&submission, {call});
@@ -330,7 +335,9 @@ def source(library):
     yield from (f'#include "{include}"' for include in library.includes)
     yield "#include <pthread.h>\n"
     yield "#define KERNEL(function, x, y, z) clv_cost_key_kernel(function, x, y, z)"
-    yield "#define BYTES(operation, n) clv_cost_key_bytes(CLV_COST_##operation, n)\n"
+    yield "#define BYTES(operation, n) clv_cost_key_bytes(CLV_COST_##operation, n)"
+    yield ("#define COPY(to, from, n) "
+           "&(struct clv_stream_copy){(uint64_t)(to), (uint64_t)(from), n}\n")
     if any(hook.is_launch for hook in library.hooks):
         yield "/* For the quick way, which has no register to spare for them. */"
         for declared in ("const uint64_t clv_quick_multiplier = CLV_COST_MULTIPLIER",

@@ -42,6 +42,9 @@ struct clv_stream_driver {
 	 * stream is captured the legacy stream may not be touched. */
 	bool (*is_blocking)(void *stream);
 	void (*exchange_capture_mode)(int *mode);
+	/* Whether a copy between these addresses is one between the host and a device
+	 * that no multiprocessor does.  NULL: that cannot be told. */
+	bool (*is_across)(uint64_t to, uint64_t from);
 	int (*make_event)(void **ret, unsigned int flags);
 	int (*record)(void *event, void *stream);
 	int (*query)(void *event);

@@ -3,6 +3,7 @@
  * stream keeps a few, since making one costs more than recording it. */
 #include "gate/streams/stream.h"
 
+#include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/legacy.h"
 #include "gate/table.h"
@@ -21,6 +22,8 @@ struct stream {
 	bool is_blocking; /* it and the legacy stream wait for each other */
 	struct clv_legacy *legacy;
 	_Atomic bool is_within; /* the lease's limit in space, or it was told */
+	/* It had something else than copies; some of its copies have not been counted. */
+	_Atomic bool is_for_work, had_uncounted;
 	struct clv_stand stand;
 	pthread_mutex_t spare_lock;
 	void *spare[N_SPARE_EVENTS];
@@ -344,8 +347,38 @@ static bool can_mark(const struct clv_queue *queue)
 	       (!is_out_of_reach(stream) && is_touchable(stream));
 }
 
+struct clv_copy *clv_stream_take_copy(
+	struct clv_queue *queue, const struct clv_stream_copy *copy)
+{
+	struct stream *stream = stream_of(queue);
+	struct clv_copy *taken;
+
+	if ((uintptr_t)stream->stream <= 2 || atomic_load(&stream->is_for_work) ||
+		copy->n_bytes == 0 || atomic_load(&clv_n_captures) > 0 ||
+		!clv_stream_driver.is_across ||
+		!clv_stream_driver.is_across(copy->to, copy->from))
+		return NULL;
+	taken = clv_copies_take(queue, copy->n_bytes);
+	if (taken)
+		atomic_store(&stream->had_uncounted, true);
+	return taken;
+}
+
+bool clv_stream_note_counted(struct clv_queue *queue, bool is_copy)
+{
+	struct stream *stream = stream_of(queue);
+
+	if (!is_copy && !atomic_load(&stream->is_for_work))
+		atomic_store(&stream->is_for_work, true);
+	if (!atomic_load(&stream->had_uncounted))
+		return false;
+	atomic_store(&stream->had_uncounted, clv_copies_are_out(queue));
+	return atomic_load(&stream->had_uncounted);
+}
+
 /* A launch that goes past the limit is to be seen; one in a blocking stream must not come
- * between a command of the legacy stream and its marker. */
+ * between a command of the legacy stream and its marker; and a stream of copies has to
+ * show its first kernel. */
 static bool may_be_quick(const struct clv_queue *queue)
 {
 	const struct stream *stream = (const struct stream *)queue;
@@ -353,7 +386,7 @@ static bool may_be_quick(const struct clv_queue *queue)
 			atomic_load(&stream->legacy->is_used);
 
 	return atomic_load(&clv_n_captures) == 0 && atomic_load(&stream->is_within) &&
-	       !is_mixed;
+	       atomic_load(&stream->is_for_work) && !is_mixed;
 }
 
 const struct clv_queue_ops clv_stream_queue_ops = {
@@ -407,6 +440,7 @@ void clv_streams_drain(const void *context)
 	struct clv_table_walk walk = {0};
 	struct clv_queue *queue;
 
+	clv_copies_end_with(context, false);
 	while ((queue = clv_table_next(&walk))) {
 		if (queue->context == context)
 			clv_queue_mark(queue);
@@ -429,6 +463,7 @@ void clv_streams_forget(const void *context)
 		if (queue->context == context)
 			clv_queue_forget(queue);
 	}
+	clv_copies_end_with(context, true);
 	clv_legacy_forget(context);
 	clv_captures_end_with(context);
 }

@@ -3,6 +3,7 @@
 
 #include "gate/queues.h"
 #include "gate/streams/capture.h"
+#include "gate/streams/copies.h"
 #include "gate/streams/stand.h"
 
 /* Streams as the gate's queues.  A default stream has no handle of its own: a context's
@@ -42,6 +43,15 @@ bool clv_stream_is_capturing(void *stream, bool is_per_thread);
  * once the command has its marker. */
 bool clv_stream_order_begin(struct clv_queue *queue);
 void clv_stream_order_end(struct clv_queue *queue);
+
+/* A copy for which nobody has to wait for a turn (copies.h).  NULL: it is none, or there
+ * is no room for it. */
+struct clv_copy *clv_stream_take_copy(
+	struct clv_queue *queue, const struct clv_stream_copy *copy);
+
+/* Anything else is about to be submitted.  True: how long it takes will say nothing, for
+ * a copy that is not counted may be before it. */
+bool clv_stream_note_counted(struct clv_queue *queue, bool is_copy);
 
 struct clv_stand *clv_stream_stand_of(struct clv_queue *queue);
 

@@ -15,28 +15,55 @@ static int find_view(struct clv_stream_submission *submission)
 	return is_refused ? CLV_STREAM_NO_DEVICE : CLV_STREAM_SUCCESS;
 }
 
-/* What a callback may be waiting for does not wait itself: it is paid for. */
-static void enter(struct clv_stream_submission *submission, uint64_t estimate_ns)
+/* Whether other leases may be waiting for the device, or have it. */
+static bool is_contended(const struct clv_view *view)
 {
-	if (!clv_flight_enter(submission->view, &submission->queue->backlog, estimate_ns))
+	enum clv_phase phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
+
+	return phase == CLV_PHASE_GRANTED || phase == CLV_PHASE_CLOSED;
+}
+
+static bool enter_as_copy(
+	struct clv_stream_submission *submission, const struct clv_stream_copy *copy)
+{
+	if (copy && is_contended(submission->view) && clv_gate_thread.callback_depth == 0)
+		submission->copy = clv_stream_take_copy(submission->queue, copy);
+	return submission->copy;
+}
+
+/* What a callback may be waiting for does not wait itself: it is paid for. */
+static void enter(
+	struct clv_stream_submission *submission, const struct clv_stream_copy *copy)
+{
+	if (enter_as_copy(submission, copy))
+		return;
+	if (clv_stream_note_counted(submission->queue, copy))
+		submission->kind = CLV_COST_MIXED;
+	if (!clv_flight_enter(submission->view, &submission->queue->backlog,
+		    CLV_FLIGHT_NS(submission->packed)))
 		clv_flight_enter_as_debt(submission->view, submission->packed);
 }
 
-int clv_stream_submission_begin(struct clv_stream_submission *submission, void *stream,
-	bool is_per_thread, uint64_t kind, bool is_blocking)
+/* The stream's queue, or NULL: what is submitted there just passes. */
+static struct clv_queue *find_queue(void *stream, bool is_per_thread)
 {
-	uint64_t estimate_ns = clv_cost_estimate(kind);
+	const void *handle = clv_stream_queue_handle(stream, is_per_thread);
+
+	if (handle == CLV_STREAM_NO_QUEUE ||
+		clv_stream_is_capturing(stream, is_per_thread))
+		return NULL;
+	return clv_queue_find(handle);
+}
+
+static int begin(struct clv_stream_submission *submission, bool is_per_thread,
+	const struct clv_stream_copy *copy)
+{
 	int r = CLV_STREAM_SUCCESS;
-	const void *handle;
 
 	/* Other libraries than the streams' may have attached the process. */
 	clv_stream_driver.load();
-	*submission = (struct clv_stream_submission){
-		.view = clv_gate_peek(),
-		.packed = CLV_FLIGHT_PACK(estimate_ns),
-		.kind = kind,
-		.is_blocking = is_blocking,
-	};
+	submission->view = clv_gate_peek();
+	submission->packed = CLV_FLIGHT_PACK(clv_cost_estimate(submission->kind));
 	if (CLV_UNLIKELY(!submission->view))
 		r = find_view(submission);
 	if (!submission->view)
@@ -44,23 +71,35 @@ int clv_stream_submission_begin(struct clv_stream_submission *submission, void *
 	/* Where no call is allowed in a callback drivers do not always say so. */
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver.in_callback)
 		return clv_stream_driver.in_callback;
-	handle = clv_stream_queue_handle(stream, is_per_thread);
-	if (handle != CLV_STREAM_NO_QUEUE &&
-		!clv_stream_is_capturing(stream, is_per_thread))
-		submission->queue = clv_queue_find(handle);
+	submission->queue = find_queue(submission->stream, is_per_thread);
 	if (!submission->queue) {
 		submission->view = NULL;
 		return CLV_STREAM_SUCCESS;
 	}
-	enter(submission, estimate_ns);
+	enter(submission, copy);
 	/* Before the call: what others submit meanwhile need not be complete after it. */
-	if (is_blocking) {
+	if (submission->is_blocking) {
 		submission->custody = clv_custody_take(submission->queue);
 		clv_gate_wait_begin();
 	} else {
 		submission->is_ordered = clv_stream_order_begin(submission->queue);
 	}
 	return CLV_STREAM_SUCCESS;
+}
+
+int clv_stream_submission_begin(struct clv_stream_submission *submission, void *stream,
+	bool is_per_thread, uint64_t kind, bool is_blocking)
+{
+	*submission = (struct clv_stream_submission){
+		.stream = stream, .kind = kind, .is_blocking = is_blocking};
+	return begin(submission, is_per_thread, NULL);
+}
+
+int clv_stream_copy_begin(struct clv_stream_submission *submission, void *stream,
+	bool is_per_thread, uint64_t kind, const struct clv_stream_copy *copy)
+{
+	*submission = (struct clv_stream_submission){.stream = stream, .kind = kind};
+	return begin(submission, is_per_thread, copy);
 }
 
 int clv_stream_launch_begin(struct clv_stream_submission *submission, void *stream,
@@ -81,10 +120,26 @@ static void book_complete(const struct clv_stream_submission *submission)
 	clv_custody_book(&submission->custody);
 }
 
+/* Where the driver gives no event the copy is counted after all. */
+static void end_copy(const struct clv_stream_submission *submission, int result)
+{
+	if (result != CLV_STREAM_SUCCESS) {
+		clv_copies_return(submission->copy);
+	} else if (!clv_copies_mark(submission->copy, submission->stream)) {
+		clv_flight_enter_as_debt(submission->view, submission->packed);
+		clv_queue_book(submission->queue, submission->view, submission->kind,
+			NULL, submission->packed);
+	}
+}
+
 int clv_stream_submission_end(struct clv_stream_submission *submission, int result)
 {
 	if (!submission->view)
 		return result;
+	if (submission->copy) {
+		end_copy(submission, result);
+		return result;
+	}
 	if (result != CLV_STREAM_SUCCESS) {
 		clv_custody_return(&submission->custody);
 		clv_flight_leave(submission->packed);

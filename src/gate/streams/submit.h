@@ -11,6 +11,8 @@ struct clv_stream_submission {
 	struct clv_custody custody;
 	uint64_t packed;
 	uint64_t kind;
+	struct clv_copy *copy; /* it goes without a turn, uncounted */
+	void *stream;
 	bool is_blocking; /* complete when the call returns */
 	bool is_ordered;  /* clv_stream_order_end() is due */
 };
@@ -23,6 +25,11 @@ int clv_stream_submission_begin(struct clv_stream_submission *submission, void *
 /* The same for kernels. */
 int clv_stream_launch_begin(struct clv_stream_submission *submission, void *stream,
 	bool is_per_thread, uint64_t kind, bool is_blocking);
+
+/* The same for copies that may be between the host and a device, and are not complete
+ * when the call returns. */
+int clv_stream_copy_begin(struct clv_stream_submission *submission, void *stream,
+	bool is_per_thread, uint64_t kind, const struct clv_stream_copy *copy);
 
 /* Books the outcome and returns it. */
 int clv_stream_submission_end(struct clv_stream_submission *submission, int result);

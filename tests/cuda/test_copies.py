@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies between host and device of a lease that gets no turn: they do not wait for one, up to a
+bound, and whatever is behind them does.
+
+usage: test_copies.py --build BUILD [unittest arguments]
+"""
+import statistics
+import sys
+import unittest
+
+import machine
+import worlds
+
+WAIT_MS = 100  # what a program in debt waits for a turn at least
+ACCOUNT = 4  # copies of 16 MiB
+
+
+class Copies(machine.Case):
+    """The program has a tenth of the GPU, and a debt of six tenths of a second."""
+
+    def figures(self, style, n):
+        self.begin(cuda="tell-nvml 1\nhost-mb-s 1000\n")
+        other = self.start(machine.program("cuda-tenant"), "queue", "1000000", "600",
+                           options=("--share", "0.9"))
+        self.assertEqual(other.stdout.readline(), "ready\n")
+        out = self.run_in_lease(machine.program("cuda-copies"), style, str(n),
+                                options=("--share", "0.1"))
+        return [float(line) for line in out.split()]
+
+    def test_they_go_through(self):
+        took = self.figures("through", 5)
+        self.assertLess(statistics.median(took), WAIT_MS, took)
+
+    def test_what_else_waits(self):
+        for style in ("kernels", "behind", "within"):
+            with self.subTest(style):
+                took = self.figures(style, 1)
+                self.assertGreater(took[0], WAIT_MS, took)
+            self.doCleanups()
+
+    def test_many_are_bounded(self):
+        """The account drains slower than the next copies come."""
+        self.assertEqual(self.figures("many", 1), [ACCOUNT])
+
+
+if __name__ == "__main__":
+    worlds.set_build(sys.argv[2])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
