@@ -86,7 +86,8 @@ static bool can_read_maps(pid_t pid)
 	return fd >= 0;
 }
 
-/* Not older than who died, none of the lease's own, and in the same pages. */
+/* Not older than who died, none of the lease's own, and in the same pages, as is this
+ * agent itself: a child of init, and younger than a program that saw it start. */
 static bool is_heir(
 	const struct clv_attached *process, pid_t pid, struct clv_process_id *ret)
 {
@@ -94,7 +95,7 @@ static bool is_heir(
 	struct clv_attached heir = {.lease = process->lease};
 	pid_t parent;
 
-	if (clv_process_read(pid, &parent, &id.start_ticks) < 0 ||
+	if (pid == getpid() || clv_process_read(pid, &parent, &id.start_ticks) < 0 ||
 		id.start_ticks < process->record.id.start_ticks ||
 		clv_attached_is_member(process->lease, &id) || !can_read_maps(pid))
 		return false;

@@ -64,6 +64,12 @@ class Halting(unittest.TestCase):
             self.assertLess(time.monotonic(), until, f"{busy} busy, {held} held")
             time.sleep(0.1)
 
+    def until(self, is_so, what, seconds=10):
+        end = time.monotonic() + seconds
+        while not is_so():
+            self.assertLess(time.monotonic(), end, f"no {what} within {seconds} s")
+            time.sleep(0.1)
+
     def both_go_on(self, program, seconds=0.1):
         """Both use the processor from here on."""
         before = [p.processor_seconds() for p in (self.neighbour, program)]
@@ -166,6 +172,30 @@ class WaitedFor(Halting):
         program = self.endless()
         self.both_go_on(program)
         self.order(program, "end", "ended")
+
+
+class Restarted(Halting):
+    """The next agent is a child of init, or of who stands in for the program, and younger than
+    it: so is what a program leaves behind with its memory."""
+    settings = "executor: gate"
+
+    def setUp(self):
+        self.session = Session(PROGRAMS["cleave"], settings=self.settings)
+        self.addCleanup(self.session.close)
+        self.session.environment["BYPASS_LOOPS_PER_MS"] = "100000"
+
+    def test_lease_ends_with_its_program(self):
+        for number in range(4):
+            program = self.start("0.1", [PROGRAMS["halted"]], f"ends{number}")
+            agent = self.session.agent_pid()
+            os.kill(agent, signal.SIGKILL)
+            self.until(lambda agent=agent: self.session.agent_pid() not in (0, agent),
+                       "new agent")
+            time.sleep(0.5)
+            self.order(program, "end", "ended")
+            program.finish(PATIENCE)
+            self.until(lambda name=program.name: name not in self.session.leases(),
+                       "end of the lease")
 
 
 if __name__ == "__main__":
