@@ -7,9 +7,14 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* The other thread is between two calls of the driver that take microseconds.  Should the
- * driver keep it longer, this thread must not wait for what may wait for this thread. */
-#define WAIT_NS (1 * CLV_NS_PER_MS)
+/* The other thread is between two calls of the driver that take microseconds, or has lost
+ * its processor there: that is waited for, since a marker that comes later than this
+ * thread's command may close a circle.  Only in a full stream the driver may keep it
+ * until the device has done what waits for this thread; then its command is not in the
+ * stream yet, and the marker adds nothing to it. */
+#define WAIT_NS (1 * CLV_NS_PER_S)
+#define WAIT_IF_FULL_NS (1 * CLV_NS_PER_MS)
+#define SPARE 64 /* commands that other threads may have under way */
 
 /* Only ever grows, so that it is read without a lock. */
 static _Atomic(struct clv_legacy *) all;
@@ -69,22 +74,42 @@ void clv_legacy_marked(struct clv_legacy *legacy)
 	atomic_fetch_sub(&legacy->n_marking, 1);
 }
 
+/* Its handle: stream.h. */
+static struct clv_queue *queue_of(const struct clv_legacy *legacy)
+{
+	return clv_queue_find_known((const char *)legacy->context + 1);
+}
+
+static bool may_be_full(const struct clv_legacy *legacy)
+{
+	const struct clv_queue *queue = queue_of(legacy);
+	uint32_t depth = clv_gate.api->queues->depth;
+
+	return queue && depth > 0 &&
+	       CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) +
+			       atomic_load(&queue->n_markers) + SPARE >=
+		       depth;
+}
+
 static void wait_for_marks(struct clv_legacy *legacy)
 {
-	uint64_t since_ns;
+	uint64_t since_ns, wait_ns;
 
 	if (atomic_load(&legacy->n_marking) == 0)
 		return;
 	since_ns = clv_clock_ns();
-	while (atomic_load(&legacy->n_marking) > 0 && clv_clock_ns() - since_ns < WAIT_NS)
+	do {
 		sched_yield();
+		wait_ns = may_be_full(legacy) ? WAIT_IF_FULL_NS : WAIT_NS;
+	} while (atomic_load(&legacy->n_marking) > 0 &&
+		 clv_clock_ns() - since_ns < wait_ns);
 }
 
 /* What is in the legacy stream without a marker gets one now: later it would be too late.
- * Its queue's handle: stream.h. */
+ */
 static void note_first_blocking(struct clv_legacy *legacy)
 {
-	struct clv_queue *queue = clv_queue_find_known((const char *)legacy->context + 1);
+	struct clv_queue *queue = queue_of(legacy);
 
 	clv_queues_forbid_quick();
 	wait_for_marks(legacy);
