@@ -42,11 +42,15 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static uint64_t serve(
 	const struct machine *m, struct process *p, struct dgp_waiter *w, uint64_t next)
 {
-	uint32_t slot = atomic_load(&w->slot) % DGP_SLOTS;
-	uint64_t seq = atomic_load(&w->seq);
+	uint32_t slot;
+	uint64_t seq;
 
+	/* First: what it waits for is there before it says that it sleeps, and what was
+	 * there before is another thread's. */
 	if (!atomic_load(&w->asleep))
 		return DGP_NEVER;
+	slot = atomic_load(&w->slot) % DGP_SLOTS;
+	seq = atomic_load(&w->seq);
 	if (atomic_load(&p->area->slots[slot].done) < seq)
 		return later(m->now_ns + least_ns(&p->streams[slot], seq), next);
 	atomic_store(&w->asleep, 0);
