@@ -23,9 +23,6 @@
 /* So many commands of a queue are in flight whatever they take where nobody has to wait
  * for their end: as many as CUDA's own queues hold. */
 #define FREE_DEPTH 1024
-/* And so many of unknown length while the lease is alone: until the first are complete, a
- * program may have begun with as many kinds of commands. */
-#define FREE_UNKNOWN_DEPTH 64
 /* So many queues may have work in flight whatever the others have: as many as NVIDIA's
  * GPUs have connections for (CUDA_DEVICE_MAX_CONNECTIONS), so that no program relies on
  * more of them to run beside each other. */
@@ -131,11 +128,11 @@ static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all
 	if (atomic_load(&control->is_preemptible))
 		return CLV_FLIGHT_COUNT(flight) < FREE_DEPTH ||
 		       clv_flight_has_room(control, flight);
-	/* A newcomer waits for the end of this. */
+	/* A newcomer waits for the end of this.  What is of unknown length may stay so:
+	 * only the driver bounds it. */
 	if (phase == CLV_PHASE_OPEN)
-		return CLV_FLIGHT_COUNT(flight) <
-			       (estimate_ns > 0 ? 1 : FREE_UNKNOWN_DEPTH) ||
-		       (estimate_ns > 0 && clv_flight_has_room(control, flight));
+		return CLV_FLIGHT_COUNT(flight) == 0 ||
+		       clv_flight_has_room(control, flight);
 	if (CLV_FLIGHT_COUNT(flight) == 0)
 		return !are_too_many_busy(all_flight) &&
 		       !would_overrun_with_others(view, phase, estimate_ns);
