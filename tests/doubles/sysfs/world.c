@@ -16,8 +16,11 @@ static atomic_bool is_ending;
 
 void sy_lock(void)
 {
+	bool has_changed;
+
 	pthread_mutex_lock(&lock);
-	if (sy_holders_refresh() | sy_readings_refresh())
+	has_changed = sy_holders_refresh();
+	if (sy_readings_refresh() || has_changed)
 		sy_world.has_changed = true;
 }
 
