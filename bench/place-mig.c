@@ -4,7 +4,11 @@
  * object for each mix and way of placing, at one load, over so many seeds. */
 #include "base/cleanup.h"
 #include "core/place/admit.h"
+#include "core/place/fleet.h"
+#include "core/place/place.h"
+#include "core/place/policy.h"
 #include "core/place/repack.h"
+#include "core/place/workload.h"
 
 #include <errno.h>
 #include <math.h>

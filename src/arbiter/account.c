@@ -4,11 +4,14 @@
 
 #include "arbiter/handover.h"
 #include "arbiter/preempt.h"
+#include "base/clock.h"
 
 /* A turn is uncharged for this part at most. */
 #define FREE_PART 64
 /* And this part of it at most does not count against a cap. */
 #define CAP_FREE_PART 8
+/* A ring is heard by then, also of a lease that has rung too often (arbiter.c). */
+#define UNHEARD_NS CLV_NS_PER_MS
 
 /* Calls visit for every live process's slot. */
 static void visit_slots(const struct clv_arbiter_lease *lease,
@@ -25,17 +28,21 @@ static void visit_slots(const struct clv_arbiter_lease *lease,
 	}
 }
 
-/* done before entered: see page.h. */
+/* done before entered: see page.h.  A command's time is counted before the command. */
 static void observe_slot(const struct clv_slot *slot, void *userdata)
 {
 	struct clv_arbiter_lease *lease = userdata;
 	uint64_t done = atomic_load(&slot->done);
 	uint64_t entered = atomic_load(&slot->entered);
 	uint32_t waiting = atomic_load(&slot->waiting);
+	uint64_t since_ns = atomic_load(&slot->busy_since_ns);
 
 	lease->n_in_flight += entered > done ? entered - done : 0;
 	lease->n_waiting += waiting;
 	lease->n_working_slots += entered > done || waiting > 0;
+	lease->done_ns += atomic_load(&slot->busy_ns);
+	if (entered > done && since_ns < lease->began_ns)
+		lease->began_ns = since_ns;
 }
 
 void clv_account_observe(struct clv_arbiter_lease *lease)
@@ -43,6 +50,8 @@ void clv_account_observe(struct clv_arbiter_lease *lease)
 	lease->n_in_flight = 0;
 	lease->n_waiting = 0;
 	lease->n_working_slots = 0;
+	lease->done_ns = 0;
+	lease->began_ns = UINT64_MAX;
 	visit_slots(lease, observe_slot, lease);
 }
 
@@ -145,21 +154,57 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 					  : elapsed;
 }
 
+/* Work since the lease was last seen without any: what has begun and ended meanwhile, by
+ * the word of its processes, and of what is in flight as long as a ring takes.  Never
+ * more than the time that has passed. */
+static uint64_t unseen_ns(const struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	uint64_t ns = 0;
+
+	if (lease->idle_seen_ns == 0 || now_ns <= lease->idle_seen_ns)
+		return 0;
+	if (lease->done_ns > lease->done_at_idle_ns)
+		ns = lease->done_ns - lease->done_at_idle_ns;
+	ns = clv_clock_bound_ns(ns, 0, now_ns - lease->idle_seen_ns);
+	if (lease->began_ns < now_ns)
+		ns += clv_clock_bound_ns(now_ns - lease->began_ns, 0, UNHEARD_NS);
+	return clv_clock_bound_ns(ns, 0, now_ns - lease->idle_seen_ns);
+}
+
+static uint64_t stray_ns(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	if (lease->stray_since_ns == 0)
+		return unseen_ns(lease, now_ns);
+	if (now_ns <= lease->stray_since_ns)
+		return 0;
+	return clv_handover_part_ns(arbiter, lease, lease->stray_since_ns, now_ns);
+}
+
 void clv_account_charge_stray(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
+	uint64_t ns;
+
 	if (lease == arbiter->holder || clv_preempt_is_off(lease)) {
 		lease->stray_since_ns = 0;
+		lease->idle_seen_ns = 0;
 		return;
 	}
-	if (lease->stray_since_ns > 0 && now_ns > lease->stray_since_ns) {
-		uint64_t elapsed = clv_handover_part_ns(
-			arbiter, lease, lease->stray_since_ns, now_ns);
-
-		clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
-		lease->account.held_ns += elapsed;
-	}
+	ns = stray_ns(arbiter, lease, now_ns);
+	if (ns > 0)
+		clv_policy_charge(arbiter->policy, lease->policy_lease, ns, now_ns);
+	lease->account.held_ns += ns;
 	lease->stray_since_ns = lease->n_in_flight > 0 ? now_ns : 0;
+	lease->idle_seen_ns = lease->n_in_flight > 0 ? 0 : now_ns;
+	lease->done_at_idle_ns = lease->done_ns;
+}
+
+void clv_account_look(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	clv_account_observe(lease);
+	clv_account_charge_stray(arbiter, lease, now_ns);
 }
 
 void clv_account_note_throttling(

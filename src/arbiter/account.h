@@ -14,9 +14,13 @@ void clv_account_observe(struct clv_arbiter_lease *lease);
 /* Brings the holder's account up to now_ns. */
 void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns);
 
-/* Work in flight of a lease that has no turn: an overdue drain, or commands that a user
- * event released.  It is charged like a turn. */
+/* Work of a lease that has no turn: an overdue drain, or commands that could not wait.
+ * It is charged like a turn, also where it was complete before anybody looked. */
 void clv_account_charge_stray(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
+
+/* Both, of a lease that may have no turn. */
+void clv_account_look(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
 
 void clv_account_note_throttling(

@@ -399,6 +399,7 @@ static void clear_slot(struct clv_report_page *report, uint32_t index)
 	atomic_store(&report->turns[index].began_ns, 0);
 	atomic_store(&report->turns[index].ends_ns, 0);
 	atomic_store(&report->turns[index].n_starts, 0);
+	atomic_store(&report->turns[index].n_changes, 0);
 	atomic_store(&slot->waiting, 0);
 	atomic_store(&slot->done, 0);
 	atomic_store(&slot->entered, 0);
@@ -424,6 +425,9 @@ int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease 
 	if (slot < CLV_SLOTS) {
 		if (slot != old_slot)
 			clear_slot(lease->pages.report, slot);
+		/* What it did in an earlier agent's time was paid then. */
+		lease->done_at_idle_ns +=
+			atomic_load(&lease->pages.report->slots[slot].busy_ns);
 		lease->open_slots[slot / 64] |= UINT64_C(1) << (slot % 64);
 		lease->n_slots++;
 		lease->rung = true;
@@ -454,11 +458,13 @@ void clv_arbiter_close_slot_at(struct clv_arbiter *arbiter,
 		return;
 	/* What it says of its busy time goes with it. */
 	clv_turns_charge(arbiter, now_ns);
+	clv_account_look(arbiter, lease, now_ns);
 	clear_slot(lease->pages.report, slot);
 	clv_preempt_forget(lease, slot);
 	lease->open_slots[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
 	lease->n_slots--;
 	lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
+	clv_account_look(arbiter, lease, now_ns);
 	lease->rung = true;
 }
 
@@ -478,16 +484,55 @@ void clv_arbiter_set_overhead(
 	atomic_store(&lease->pages.control->memory_overhead_bytes, n_bytes);
 }
 
-int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
-	uint32_t slot, int fd, const struct clv_rm_object *object)
+/* Whose work is being waited for may be stopped now, or whose was stopped may run. */
+static bool wants_look(
+	const struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, int r)
 {
+	lease->rung |= r < 0 && lease->is_stopped;
+	return lease->rung || (arbiter->closing && arbiter->holder == lease);
+}
+
+int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint32_t slot, int fd, const struct clv_rm_object *object, uint64_t as_of)
+{
+	bool is_to_look = false;
 	int r = 0;
 
 	lock(arbiter);
-	if (slot < CLV_SLOTS && slot_is_open(lease, slot))
-		r = clv_preempt_note(lease, slot, fd, object);
+	if (slot < CLV_SLOTS && slot_is_open(lease, slot)) {
+		r = clv_preempt_note(arbiter, lease, slot, fd, object, as_of);
+		is_to_look = wants_look(arbiter, lease, r);
+	}
 	unlock(arbiter);
+	if (is_to_look)
+		kick(arbiter);
 	return r;
+}
+
+void clv_arbiter_lose_object(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint32_t slot)
+{
+	bool is_to_look = false;
+
+	lock(arbiter);
+	if (slot < CLV_SLOTS && slot_is_open(lease, slot)) {
+		clv_preempt_lose(lease, slot);
+		is_to_look = wants_look(arbiter, lease, -EIO);
+	}
+	unlock(arbiter);
+	if (is_to_look)
+		kick(arbiter);
+}
+
+enum clv_known clv_arbiter_known(struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint32_t *ret_slot)
+{
+	enum clv_known known;
+
+	lock(arbiter);
+	known = clv_preempt_known(arbiter, lease, ret_slot);
+	unlock(arbiter);
+	return known;
 }
 
 void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method method)
@@ -585,10 +630,15 @@ void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 	struct clv_arbiter_sample *ret)
 {
 	uint64_t now_ns, done;
+	bool has_strayed;
 
 	lock(arbiter);
 	now_ns = clv_clock_ns();
 	clv_turns_charge(arbiter, now_ns);
+	/* A gate that did not ring, or could not. */
+	if (arbiter->holder != lease)
+		clv_account_look(arbiter, lease, now_ns);
+	has_strayed = lease->stray_since_ns == now_ns;
 	*ret = lease->account;
 	if (lease->waiting_since_ns > 0)
 		ret->waiting_ns += now_ns - lease->waiting_since_ns;
@@ -615,4 +665,6 @@ void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 		atomic_load(&lease->pages.control->memory_overhead_bytes);
 	ret->memory_used_bytes += ret->memory_overhead_bytes;
 	unlock(arbiter);
+	if (has_strayed)
+		kick(arbiter);
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct clv_error;
 
@@ -110,9 +111,24 @@ void clv_arbiter_set_overhead(
 void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method method);
 
 /* The process in the slot made or freed something on the device, through the file fd
- * (borrowed; NVIDIA's, which the caller has checked).  -E2BIG, -ENOMEM, -EMFILE. */
+ * (borrowed; NVIDIA's, which the caller has checked); as_of as in arbiter/attach.h.
+ * -E2BIG, -EINVAL, -ENOMEM, -EMFILE, -EIO: its work is waited for from now on, as after
+ * lose_object, with which the caller says that he could not take in something. */
 int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
-	uint32_t slot, int fd, const struct clv_rm_object *object);
+	uint32_t slot, int fd, const struct clv_rm_object *object, uint64_t as_of);
+void clv_arbiter_lose_object(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint32_t slot);
+
+/* Whether all that the lease's processes have is known, so that its work can be stopped;
+ * the worst of them, and in which slot. */
+enum clv_known {
+	CLV_KNOWN_ALL,
+	CLV_KNOWN_NOT_YET,  /* a process has not told all yet */
+	CLV_KNOWN_TOO_LONG, /* all together, to be stopped in time */
+	CLV_KNOWN_TOO_MANY, /* of a process, to be kept */
+};
+enum clv_known clv_arbiter_known(struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint32_t *ret_slot);
 
 /* The same of a device that is the processor, whose threads are signalled to stand still:
  * never, when work did not end in time until some of that lease's does, or always. */

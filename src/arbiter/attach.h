@@ -19,7 +19,9 @@
  *
  * The gate of a GPU whose work can be stopped half-way may send on: an object message for
  * each channel group, channel and subdevice that the process has, with the driver's file
- * through which it was made, and one for what it freed (class 0, no file).  Where the
+ * through which it was made, and one for what it freed (class 0, no file).  What there is
+ * no room for it sends later, and what that is need not be known to be waited for: the
+ * report page says how much there is to be known.  Where the
  * control page has a limit in space, the gate says what holds the process to that.  The
  * gate of a device that is the processor names the threads that compute for it. */
 
@@ -80,7 +82,10 @@ struct clv_attach_reply {
 struct clv_attach_object {
 	uint32_t magic;
 	uint32_t client, parent, handle, class; /* as struct clv_rm_object */
-	uint32_t reserved[3];
+	uint32_t reserved;
+	/* With this message all is told up to n_changes (page.h); 0: more is to come, or
+	 * a gate that says not.  A client of 0: nothing was made or freed. */
+	uint64_t as_of;
 };
 
 #define CLV_ATTACH_SM_MAGIC 0x53564c43u /* "CLVS" */

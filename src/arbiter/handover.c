@@ -29,13 +29,6 @@
 /* What is further away is no end to wait for. */
 #define END_NS_MAX (10 * CLV_NS_PER_S)
 
-static uint64_t bound(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
-{
-	if (ns < least_ns)
-		return least_ns;
-	return ns < most_ns ? ns : most_ns;
-}
-
 static uint64_t smooth(uint64_t old_ns, uint64_t sample_ns)
 {
 	return (old_ns * (SMOOTHING - 1) + sample_ns) / SMOOTHING;
@@ -43,13 +36,14 @@ static uint64_t smooth(uint64_t old_ns, uint64_t sample_ns)
 
 void clv_handover_note_late(struct clv_arbiter *arbiter, uint64_t late_ns)
 {
-	arbiter->handover.late_ns =
-		smooth(arbiter->handover.late_ns, bound(late_ns, 0, LATE_NS_MAX));
+	arbiter->handover.late_ns = smooth(
+		arbiter->handover.late_ns, clv_clock_bound_ns(late_ns, 0, LATE_NS_MAX));
 }
 
 static uint64_t lead_ns(const struct clv_arbiter *arbiter)
 {
-	return bound(WAKE_UPS * arbiter->handover.late_ns, LEAD_NS_MIN, LEAD_NS_MAX);
+	return clv_clock_bound_ns(
+		WAKE_UPS * arbiter->handover.late_ns, LEAD_NS_MIN, LEAD_NS_MAX);
 }
 
 /* Calls visit for each live process's slot and its words of the turn. */
@@ -168,7 +162,6 @@ bool clv_handover_end(
 	if (!has_left && now_ns < arbiter->handover.latest_ns)
 		return false;
 	trust(lease, has_left);
-	lease->is_overdue |= !has_left;
 	arbiter->handover.leaving = NULL;
 	if (has_left && holder)
 		holder->vacant_since_ns = look_at_turn(lease, 0, now_ns).left_ns;
@@ -193,7 +186,7 @@ static uint32_t stretch_percent(const struct clv_arbiter *arbiter, uint64_t now_
 	}
 	if (n > 1 && percent > ROUND_NS * 100 / (slice_ns * (n - 1)))
 		percent = ROUND_NS * 100 / (slice_ns * (n - 1));
-	return (uint32_t)bound(percent, 100, STRETCH_PERCENT_MAX);
+	return (uint32_t)clv_clock_bound_ns(percent, 100, STRETCH_PERCENT_MAX);
 }
 
 void clv_handover_learn(struct clv_arbiter *arbiter, uint64_t now_ns)
@@ -206,7 +199,8 @@ void clv_handover_learn(struct clv_arbiter *arbiter, uint64_t now_ns)
 	if (vacant_ns == 0 || began_ns > now_ns)
 		return;
 	arbiter->handover.cost_ns = smooth(arbiter->handover.cost_ns,
-		bound(began_ns > vacant_ns ? began_ns - vacant_ns : 0, 0, COST_NS_MAX));
+		clv_clock_bound_ns(
+			began_ns > vacant_ns ? began_ns - vacant_ns : 0, 0, COST_NS_MAX));
 	arbiter->handover.n_measured++;
 	clv_policy_stretch(arbiter->policy, stretch_percent(arbiter, now_ns));
 }
@@ -216,7 +210,7 @@ uint64_t clv_handover_part_ns(const struct clv_arbiter *arbiter,
 {
 	const struct clv_handover *handover = &arbiter->handover;
 	bool is_leaving = lease == handover->leaving;
-	uint64_t both_ns = 0, until_ns = bound(now_ns, 0, handover->ends_ns);
+	uint64_t both_ns = 0, until_ns = clv_clock_bound_ns(now_ns, 0, handover->ends_ns);
 
 	if (!handover->leaving || !arbiter->holder ||
 		(!is_leaving && lease != arbiter->holder))
@@ -241,5 +235,6 @@ uint64_t clv_handover_free_ns(const struct clv_arbiter *arbiter)
 
 uint64_t clv_handover_linger_ns(const struct clv_arbiter *arbiter)
 {
-	return bound(2 * arbiter->handover.cost_ns, CLV_HAND_OVER_NS, LINGER_NS_MAX);
+	return clv_clock_bound_ns(
+		2 * arbiter->handover.cost_ns, CLV_HAND_OVER_NS, LINGER_NS_MAX);
 }

@@ -6,10 +6,9 @@
 /* What it takes to pass the device from one lease to the next where work is not stopped
  * half-way, and what follows from that: the next lease is let in so long before the last
  * command of the present one is complete as threads take to wake up here, and turns are
- * so long that little is lost.  Everything is
- * measured.  What tenants report (page.h: struct clv_slot_turn) is bounded: it lets the
- * next lease in 300 us early at most, for which both pay half.  With the arbiter's lock
- * held. */
+ * so long that little is lost.  Everything is measured.  What tenants report (page.h:
+ * struct clv_slot_turn) is bounded: it lets the next lease in 300 us early at most, for
+ * which both pay half.  With the arbiter's lock held. */
 
 /* The arbiter's thread woke up so long after it had asked to. */
 void clv_handover_note_late(struct clv_arbiter *arbiter, uint64_t late_ns);
@@ -20,7 +19,8 @@ void clv_handover_note_late(struct clv_arbiter *arbiter, uint64_t late_ns);
 uint64_t clv_handover_early_ns(const struct clv_arbiter *arbiter, uint64_t now_ns);
 
 /* The holder was passed over while its last command runs, and the next one, if any, has
- * the device: its time counts from when the work that leaves is complete. */
+ * the device: both pay half until that command was to be complete, then the lease that
+ * leaves pays alone until it is (clv_handover_part_ns). */
 void clv_handover_begin(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *leaving, uint64_t now_ns);
 

@@ -13,9 +13,12 @@
 
 /* A process whose work can be stopped half-way. */
 struct clv_preempt_process {
-	uint32_t slot;
-	enum clv_rm_method off_by; /* BY_NOTHING: it is on */
-	struct clv_rm_channels *channels;
+	enum clv_rm_method off_by;        /* BY_NOTHING: it is on */
+	struct clv_rm_channels *channels; /* NULL: nothing is known of it */
+	/* Up to here all that it made and freed is in channels, by its word, unless
+	 * something was lost; and since when that is not all that there is, 0: it is. */
+	uint64_t as_of, behind_since_ns;
+	bool has_lost;
 	/* Of a device that is the processor; NULL: it named none. */
 	struct clv_threads *threads;
 };
@@ -41,6 +44,8 @@ struct clv_arbiter_lease {
 	uint64_t n_in_flight;
 	uint32_t n_waiting;
 	uint32_t n_working_slots;
+	uint64_t done_ns;  /* how long it had work that is complete */
+	uint64_t began_ns; /* since when it has work; UINT64_MAX: it has none */
 	uint64_t busy_seen_ns;
 	uint64_t starts_seen;
 
@@ -55,9 +60,9 @@ struct clv_arbiter_lease {
 	uint64_t lingers_until_ns;
 
 	/* Those of its processes that can be stopped, and whether they are: their work is
-	 * in flight then, and goes on with the next turn. */
+	 * in flight then, and goes on with the next turn.  By slot; NULL: none yet. */
 	struct clv_preempt_process *preempt;
-	size_t n_preempt;
+	size_t n_preempt, n_objects; /* objects: of all of them */
 	bool is_stopped;
 	uint64_t stopped_at_ns, verify_at_ns; /* verify: that threads stand still */
 
@@ -72,8 +77,13 @@ struct clv_arbiter_lease {
 
 	/* Work that runs although the gate is closed; 0: none. */
 	uint64_t stray_since_ns;
+	/* With the gate closed and nothing in flight: when that was seen last, 0: not
+	 * yet, and done_ns as it was then. */
+	uint64_t idle_seen_ns, done_at_idle_ns;
 	uint64_t drain_timeout_ns;
 	bool is_overdue; /* it did not drain in time, and has not drained since */
+	/* When its last command is overdue, if the next was let in early; else 0. */
+	uint64_t overdue_at_ns;
 	uint64_t throttled_since_ns;
 	uint64_t waiting_since_ns; /* somebody stands in line; 0: nobody does */
 

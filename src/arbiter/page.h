@@ -118,7 +118,11 @@ struct clv_slot_turn {
 	_Atomic uint64_t ends_ns;
 	/* Of all turns: how often it submitted while nothing of it was in flight. */
 	_Atomic uint64_t n_starts;
-	uint64_t reserved;
+	/* How often it has made or freed what an agent must know of that is to stop its
+	 * work half-way (attach.h): written before the device can get work by it, so that
+	 * who has been told of less waits for the work.  UINT64_MAX: it does not know all
+	 * of it itself.  0: nothing yet, or a gate that says not. */
+	_Atomic uint64_t n_changes;
 };
 
 struct clv_report_page {

@@ -16,9 +16,23 @@
 static struct clv_preempt_process *find(
 	const struct clv_arbiter_lease *lease, uint32_t slot)
 {
-	for (size_t i = 0; i < lease->n_preempt; i++) {
-		if (lease->preempt[i].slot == slot)
-			return &lease->preempt[i];
+	bool is_there = lease->preempt && lease->preempt[slot].channels;
+
+	return is_there ? &lease->preempt[slot] : NULL;
+}
+
+/* The first from *slot on, which is behind it then; NULL: there are no more. */
+static struct clv_preempt_process *next_process(
+	const struct clv_arbiter_lease *lease, uint32_t *slot)
+{
+	uint32_t n_used =
+		lease->n_preempt > 0 ? atomic_load(&lease->pages.control->slots_used) : 0;
+
+	while (*slot < n_used) {
+		struct clv_preempt_process *process = find(lease, (*slot)++);
+
+		if (process)
+			return process;
 	}
 	return NULL;
 }
@@ -30,27 +44,71 @@ static struct clv_preempt_process *find_or_add(
 
 	if (process)
 		return process;
-	process = CLV_APPEND(lease->preempt, lease->n_preempt);
-	if (!process)
+	if (!lease->preempt)
+		lease->preempt = calloc(CLV_SLOTS, sizeof(*lease->preempt));
+	if (!lease->preempt)
 		return NULL;
-	*process = (struct clv_preempt_process){.slot = slot};
-	process->channels = clv_rm_channels_new(true);
-	if (process->channels)
-		return process;
-	lease->n_preempt--;
-	return NULL;
+	process = &lease->preempt[slot];
+	*process = (struct clv_preempt_process){.channels = clv_rm_channels_new(true)};
+	lease->n_preempt += process->channels != NULL;
+	return process->channels ? process : NULL;
 }
 
-int clv_preempt_note(struct clv_arbiter_lease *lease, uint32_t slot, int fd,
+static int note(struct clv_arbiter_lease *lease, struct clv_preempt_process *process,
+	int fd, const struct clv_rm_object *object)
+{
+	int r;
+
+	if (object->class != 0 && lease->n_objects >= CLV_PREEMPT_OBJECTS_MAX)
+		return -E2BIG;
+	lease->n_objects -= clv_rm_channels_count(process->channels);
+	r = clv_rm_channels_note(process->channels, fd, object);
+	lease->n_objects += clv_rm_channels_count(process->channels);
+	return r;
+}
+
+/* What is new is off as well. */
+static int take_off(struct clv_arbiter *arbiter, struct clv_preempt_process *process,
 	const struct clv_rm_object *object)
 {
-	struct clv_preempt_process *process = find_or_add(lease, slot);
-	int r = process ? clv_rm_channels_note(process->channels, fd, object) : -ENOMEM;
+	uint32_t status;
 
-	/* What is new is off as well. */
+	if (clv_rm_channels_count_calls(process->channels, process->off_by) >
+		CLV_PREEMPT_CALLS_MAX)
+		return -E2BIG;
+	status = clv_rm_channels_switch_one(
+		process->channels, object, process->off_by, false);
+	if (status == 0)
+		return 0;
+	arbiter->refusal = status;
+	arbiter->n_refusals++;
+	return -EIO;
+}
+
+int clv_preempt_note(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint32_t slot, int fd, const struct clv_rm_object *object, uint64_t as_of)
+{
+	struct clv_preempt_process *process = find_or_add(lease, slot);
+	int r;
+
+	if (!process)
+		return -ENOMEM;
+	r = note(lease, process, fd, object);
 	if (r == 0 && lease->is_stopped && process->off_by != CLV_RM_BY_NOTHING)
-		clv_rm_channels_switch(process->channels, process->off_by, false);
+		r = take_off(arbiter, process, object);
+	if (r < 0)
+		process->has_lost = true;
+	if (as_of != 0)
+		process->as_of = as_of;
 	return r;
+}
+
+void clv_preempt_lose(struct clv_arbiter_lease *lease, uint32_t slot)
+{
+	struct clv_preempt_process *process = find_or_add(lease, slot);
+
+	if (process)
+		process->has_lost = true;
 }
 
 int clv_preempt_note_threads(struct clv_arbiter_lease *lease, uint32_t slot, pid_t pid,
@@ -72,15 +130,17 @@ void clv_preempt_forget(struct clv_arbiter_lease *lease, uint32_t slot)
 
 	if (!process)
 		return;
+	lease->n_objects -= clv_rm_channels_count(process->channels);
 	clv_rm_channels_free(process->channels);
 	clv_threads_free(process->threads);
-	*process = lease->preempt[--lease->n_preempt];
+	*process = (struct clv_preempt_process){0};
+	lease->n_preempt--;
 }
 
 void clv_preempt_forget_all(struct clv_arbiter_lease *lease)
 {
-	while (lease->n_preempt > 0)
-		clv_preempt_forget(lease, lease->preempt[0].slot);
+	for (uint32_t slot = 0; slot < CLV_SLOTS && lease->n_preempt > 0; slot++)
+		clv_preempt_forget(lease, slot);
 	free(lease->preempt);
 	lease->preempt = NULL;
 }
@@ -103,14 +163,65 @@ static bool halts_threads(const struct clv_arbiter *arbiter)
 	return arbiter->halting != CLV_HALTING_NEVER;
 }
 
+/* Those of its processes that count. */
+typedef bool (*counts_fn)(const struct clv_arbiter_lease *lease, uint32_t slot);
+
+static uint64_t n_changes_of(const struct clv_arbiter_lease *lease, uint32_t slot)
+{
+	return atomic_load(&lease->pages.report->turns[slot].n_changes);
+}
+
+/* Or is about to. */
+static bool has_had_work(const struct clv_arbiter_lease *lease, uint32_t slot)
+{
+	return is_open(lease, slot) &&
+	       (atomic_load(&lease->pages.report->slots[slot].entered) > 0 ||
+		       n_changes_of(lease, slot) > 0);
+}
+
+static bool is_behind(const struct clv_arbiter_lease *lease, uint32_t slot)
+{
+	return lease->preempt[slot].as_of != n_changes_of(lease, slot);
+}
+
+/* Whether its work can be stopped, all of it. */
 static bool is_known(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t slot)
 {
-	const struct clv_preempt_process *process = find(lease, slot);
+	struct clv_preempt_process *process = find(lease, slot);
 
 	if (process && halts_threads(arbiter))
 		return process->threads && clv_threads_obey(process->threads);
-	return process && clv_rm_channels_has_groups(process->channels);
+	return process && clv_rm_channels_has_groups(process->channels) &&
+	       !process->has_lost && !is_behind(lease, slot);
+}
+
+static size_t count_calls(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, counts_fn counts)
+{
+	const struct clv_preempt_process *process;
+	uint32_t slot = 0;
+	size_t n = 0;
+
+	while ((process = next_process(lease, &slot))) {
+		if (counts(lease, slot - 1))
+			n += clv_rm_channels_count_calls(
+				process->channels, arbiter->method);
+	}
+	return n;
+}
+
+/* Whether all that count can be stopped, and in the time that a switch may take. */
+static bool are_known(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, counts_fn counts)
+{
+	uint32_t n_used = atomic_load(&lease->pages.control->slots_used);
+
+	for (uint32_t slot = 0; slot < n_used; slot++) {
+		if (counts(lease, slot) && !is_known(arbiter, lease, slot))
+			return false;
+	}
+	return count_calls(arbiter, lease, counts) <= CLV_PREEMPT_CALLS_MAX;
 }
 
 static bool has_means(
@@ -125,30 +236,13 @@ static bool has_means(
 bool clv_preempt_can(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
-	uint32_t n_used = atomic_load(&lease->pages.control->slots_used);
-
-	if (!has_means(arbiter, lease))
-		return false;
-	for (uint32_t slot = 0; slot < n_used; slot++) {
-		if (has_work(lease, slot) && !is_known(arbiter, lease, slot))
-			return false;
-	}
-	return true;
+	return has_means(arbiter, lease) && are_known(arbiter, lease, has_work);
 }
 
 bool clv_preempt_could(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
-	uint32_t n_used = atomic_load(&lease->pages.control->slots_used);
-
-	if (!has_means(arbiter, lease))
-		return false;
-	for (uint32_t slot = 0; slot < n_used; slot++) {
-		if (is_open(lease, slot) && !is_known(arbiter, lease, slot) &&
-			atomic_load(&lease->pages.report->slots[slot].entered) > 0)
-			return false;
-	}
-	return true;
+	return has_means(arbiter, lease) && are_known(arbiter, lease, has_had_work);
 }
 
 static bool set_halted(const struct clv_arbiter_lease *lease, bool is_halted)
@@ -167,7 +261,7 @@ static bool switch_off(struct clv_arbiter *arbiter, struct clv_preempt_process *
 	uint32_t status;
 
 	if (halts_threads(arbiter))
-		return clv_threads_halt(process->threads);
+		return process->threads && clv_threads_halt(process->threads);
 	status = clv_rm_channels_switch(process->channels, arbiter->method, false);
 	process->off_by = arbiter->method;
 	if (status == 0) {
@@ -181,14 +275,15 @@ static bool switch_off(struct clv_arbiter *arbiter, struct clv_preempt_process *
 
 bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
 {
+	struct clv_preempt_process *process;
+	uint32_t slot = 0;
+
 	if (!clv_preempt_can(arbiter, lease))
 		return false;
 	if (halts_threads(arbiter))
 		set_halted(lease, true);
-	for (size_t i = 0; i < lease->n_preempt; i++) {
-		struct clv_preempt_process *process = &lease->preempt[i];
-
-		if (!has_work(lease, process->slot) || switch_off(arbiter, process))
+	while ((process = next_process(lease, &slot))) {
+		if (!has_work(lease, slot - 1) || switch_off(arbiter, process))
 			continue;
 		clv_preempt_go(arbiter, lease);
 		return false;
@@ -200,46 +295,97 @@ bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lea
 }
 
 /* Returns whether it stands still, as far as is known. */
-static bool verify(const struct clv_arbiter_lease *lease,
-	struct clv_preempt_process *process, uint64_t now_ns)
+static bool verify_threads(
+	const struct clv_arbiter_lease *lease, uint32_t slot, uint64_t now_ns)
 {
-	if (!process->threads || !has_work(lease, process->slot))
+	struct clv_preempt_process *process = find(lease, slot);
+
+	if (!process->threads || !has_work(lease, slot))
 		return true;
 	if (!clv_threads_are_halted(process->threads))
 		return clv_threads_halt(process->threads);
 	return clv_threads_verify(process->threads, now_ns);
 }
 
+/* Of what is made while a process is off the agent hears soon, and what has just been
+ * made has no work yet. */
+static bool is_long_behind(
+	const struct clv_arbiter_lease *lease, uint32_t slot, uint64_t now_ns)
+{
+	struct clv_preempt_process *process = &lease->preempt[slot];
+
+	if (!is_behind(lease, slot))
+		process->behind_since_ns = 0;
+	else if (process->behind_since_ns == 0)
+		process->behind_since_ns = now_ns;
+	return process->behind_since_ns > 0 &&
+	       now_ns - process->behind_since_ns >= VERIFY_NS;
+}
+
+/* The same of channels: those of a process that was idle when the others were stopped are
+ * still on. */
+static bool verify_channels(struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint32_t slot, uint64_t now_ns)
+{
+	struct clv_preempt_process *process = find(lease, slot);
+
+	if (!has_work(lease, slot))
+		return true;
+	if (process && process->off_by != CLV_RM_BY_NOTHING)
+		return !process->has_lost && !is_long_behind(lease, slot, now_ns);
+	return is_known(arbiter, lease, slot) && switch_off(arbiter, process);
+}
+
+static bool is_to_verify(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	return lease->is_stopped && (now_ns >= lease->verify_at_ns ||
+					    (lease->rung && !halts_threads(arbiter)));
+}
+
 bool clv_preempt_verify(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
+	uint32_t n_used = atomic_load(&lease->pages.control->slots_used), slot = 0;
 	bool is_still = true;
 
-	if (!halts_threads(arbiter) || !lease->is_stopped || now_ns < lease->verify_at_ns)
+	if (!is_to_verify(arbiter, lease, now_ns))
 		return true;
 	lease->verify_at_ns = now_ns + VERIFY_NS;
-	for (size_t i = 0; i < lease->n_preempt; i++)
-		is_still &= verify(lease, &lease->preempt[i], now_ns);
+	if (halts_threads(arbiter)) {
+		while (next_process(lease, &slot))
+			is_still &= verify_threads(lease, slot - 1, now_ns);
+		return is_still;
+	}
+	is_still = count_calls(arbiter, lease, has_work) <= CLV_PREEMPT_CALLS_MAX;
+	for (; slot < n_used && is_still; slot++)
+		is_still = verify_channels(arbiter, lease, slot, now_ns);
+	if (is_still)
+		lease->stopped_at_ns = now_ns;
 	return is_still;
 }
 
 void clv_preempt_halt_again(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
+	const struct clv_preempt_process *process;
+	uint32_t slot = 0;
+
 	if (!halts_threads(arbiter) || !lease->is_stopped)
 		return;
-	for (size_t i = 0; i < lease->n_preempt; i++) {
-		struct clv_threads *threads = lease->preempt[i].threads;
-
-		if (threads && clv_threads_are_halted(threads))
-			clv_threads_halt(threads);
+	while ((process = next_process(lease, &slot))) {
+		if (process->threads && clv_threads_are_halted(process->threads))
+			clv_threads_halt(process->threads);
 	}
 }
 
 bool clv_preempt_is_off(const struct clv_arbiter_lease *lease)
 {
-	for (size_t i = 0; i < lease->n_preempt; i++) {
-		if (lease->preempt[i].off_by != CLV_RM_BY_NOTHING)
+	const struct clv_preempt_process *process;
+	uint32_t slot = 0;
+
+	while ((process = next_process(lease, &slot))) {
+		if (process->off_by != CLV_RM_BY_NOTHING)
 			return true;
 	}
 	return lease->is_stopped && atomic_load(&lease->pages.control->is_halted);
@@ -248,10 +394,12 @@ bool clv_preempt_is_off(const struct clv_arbiter_lease *lease)
 /* A driver that refuses is asked again, for they would never run. */
 void clv_preempt_go(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
 {
+	struct clv_preempt_process *process;
+	uint32_t slot = 0;
+
 	lease->is_stopped = false;
 	set_halted(lease, false);
-	for (size_t i = 0; i < lease->n_preempt; i++) {
-		struct clv_preempt_process *process = &lease->preempt[i];
+	while ((process = next_process(lease, &slot))) {
 		uint32_t status;
 
 		if (process->threads)
@@ -266,4 +414,40 @@ void clv_preempt_go(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease
 			arbiter->n_refusals = CLV_PREEMPT_REFUSALS;
 		}
 	}
+}
+
+/* What is wrong with it, for a person. */
+static enum clv_known known_of(const struct clv_arbiter_lease *lease, uint32_t slot)
+{
+	const struct clv_preempt_process *process = find(lease, slot);
+	uint64_t n_changes = n_changes_of(lease, slot);
+
+	if (n_changes == UINT64_MAX || (process && process->has_lost))
+		return CLV_KNOWN_TOO_MANY;
+	return n_changes != (process ? process->as_of : 0) ? CLV_KNOWN_NOT_YET
+							   : CLV_KNOWN_ALL;
+}
+
+enum clv_known clv_preempt_known(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint32_t *ret_slot)
+{
+	uint32_t n_used = atomic_load(&lease->pages.control->slots_used);
+	enum clv_known worst = CLV_KNOWN_ALL;
+
+	*ret_slot = 0;
+	if (arbiter->method == CLV_RM_BY_NOTHING)
+		return CLV_KNOWN_ALL;
+	for (uint32_t slot = 0; slot < n_used; slot++) {
+		enum clv_known known =
+			is_open(lease, slot) ? known_of(lease, slot) : CLV_KNOWN_ALL;
+
+		if (known > worst || (worst == CLV_KNOWN_ALL && find(lease, slot)))
+			*ret_slot = slot;
+		if (known > worst)
+			worst = known;
+	}
+	if (worst == CLV_KNOWN_ALL &&
+		count_calls(arbiter, lease, has_had_work) > CLV_PREEMPT_CALLS_MAX)
+		return CLV_KNOWN_TOO_LONG;
+	return worst;
 }

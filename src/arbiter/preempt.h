@@ -8,10 +8,23 @@
 
 /* So many refusals to stop one after the other are no chance. */
 #define CLV_PREEMPT_REFUSALS 8u
+/* While work is stopped, or goes on, no other lease is looked at, and what a lease has is
+ * its tenant's word.  So many objects of a lease's processes are kept; and so many calls
+ * of the driver a switch may take, or the lease's work is waited for. */
+#define CLV_PREEMPT_OBJECTS_MAX 16384u
+#define CLV_PREEMPT_CALLS_MAX 512u
 
-/* A process made or freed something on the device, through the file fd (borrowed). */
-int clv_preempt_note(struct clv_arbiter_lease *lease, uint32_t slot, int fd,
-	const struct clv_rm_object *object);
+/* A process made or freed something on the device, through the file fd (borrowed); as_of
+ * as in arbiter/attach.h.  On an error something is lost. */
+int clv_preempt_note(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint32_t slot, int fd, const struct clv_rm_object *object, uint64_t as_of);
+
+/* Something of it is not known and never will be: its work is waited for. */
+void clv_preempt_lose(struct clv_arbiter_lease *lease, uint32_t slot);
+
+/* See clv_arbiter_known(). */
+enum clv_known clv_preempt_known(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint32_t *ret_slot);
 
 /* A process computes in these threads. */
 int clv_preempt_note_threads(struct clv_arbiter_lease *lease, uint32_t slot, pid_t pid,
@@ -34,9 +47,9 @@ bool clv_preempt_could(
  * would wait for a turn that nobody asks for. */
 bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease);
 
-/* Threads that were told to stand still may not, or have begun to work since: now and
- * then.  Who does not is not told for a while, and has been at work since it was stopped:
- * then this is false. */
+/* Threads that were told to stand still may not, and processes that were idle may have
+ * begun to work since: now and then, and when somebody rang.  False: something runs, and
+ * has run since stopped_at_ns for all that is known. */
 bool clv_preempt_verify(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
 

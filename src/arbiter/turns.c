@@ -84,6 +84,7 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 	if (arbiter->holder == lease)
 		clv_handover_learn(arbiter, now_ns);
 	if (arbiter->holder != lease) {
+		clv_account_look(arbiter, lease, now_ns);
 		arbiter->holder = lease;
 		lease->turn_started_ns = now_ns;
 		lease->idle_since_ns = 0;
@@ -98,6 +99,7 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 	if (phase != CLV_PHASE_GRANTED)
 		lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
 	lease->stray_since_ns = 0;
+	lease->idle_seen_ns = 0;
 	if (arbiter->handover.leaving == lease)
 		arbiter->handover.leaving = NULL;
 	arbiter->closing = false;
@@ -190,6 +192,13 @@ static void stop_for_next(struct clv_arbiter *arbiter, uint64_t now_ns)
 	linger(arbiter, lease, clv_clock_ns());
 }
 
+static void note_overdue(struct clv_arbiter_lease *lease)
+{
+	lease->account.overdue++;
+	if (lease->drain_timeout_ns / 2 >= MIN_DRAIN_TIMEOUT_NS)
+		lease->drain_timeout_ns /= 2;
+}
+
 /* The last command of the closed holder is about to be complete: the next lease's threads
  * wake up meanwhile. */
 static void let_in_early(struct clv_arbiter *arbiter, uint64_t now_ns)
@@ -200,8 +209,23 @@ static void let_in_early(struct clv_arbiter *arbiter, uint64_t now_ns)
 	arbiter->holder = NULL;
 	arbiter->closing = false;
 	grant_next(arbiter, now_ns);
-	if (arbiter->holder != lease)
-		clv_handover_begin(arbiter, lease, now_ns);
+	if (arbiter->holder == lease)
+		return;
+	lease->overdue_at_ns = arbiter->closing_since_ns + lease->drain_timeout_ns;
+	clv_handover_begin(arbiter, lease, now_ns);
+}
+
+/* Reports a lease whose last command has not completed although the next lease was let in
+ * because it was about to. */
+static void check_early_leaver(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	if (lease->n_in_flight == 0 || lease == arbiter->holder) {
+		lease->overdue_at_ns = 0;
+	} else if (lease->overdue_at_ns > 0 && now_ns >= lease->overdue_at_ns) {
+		lease->overdue_at_ns = 0;
+		note_overdue(lease);
+	}
 }
 
 /* The device is free again once the closed holder has drained; a holder that does not
@@ -224,11 +248,9 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 		}
 		if (now_ns - arbiter->closing_since_ns < lease->drain_timeout_ns)
 			return;
-		lease->account.overdue++;
+		note_overdue(lease);
 		lease->is_overdue = true;
 		lease->stray_since_ns = now_ns;
-		if (lease->drain_timeout_ns / 2 >= MIN_DRAIN_TIMEOUT_NS)
-			lease->drain_timeout_ns /= 2;
 	} else {
 		lease->drain_timeout_ns = arbiter->config.drain_timeout_ns;
 		lease->is_overdue = false;
@@ -237,6 +259,8 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 	clv_account_charge_holder(arbiter, now_ns);
 	arbiter->holder = NULL;
 	arbiter->closing = false;
+	/* What comes from now on is no part of the turn. */
+	clv_account_charge_stray(arbiter, lease, now_ns);
 	linger(arbiter, lease, now_ns);
 }
 
@@ -397,6 +421,7 @@ static void take_in(
 	}
 	if (clv_handover_end(arbiter, lease, now_ns))
 		linger(arbiter, lease, now_ns);
+	check_early_leaver(arbiter, lease, now_ns);
 	end_lingering(arbiter, lease, now_ns);
 	clv_account_note_throttling(arbiter, lease, now_ns);
 	clv_account_note_waiting(arbiter, lease, now_ns);
@@ -426,7 +451,7 @@ static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 			next_ns = min_ns(next_ns, now_ns + STRAY_POLL_NS);
 		if (l->lingers_until_ns > 0)
 			next_ns = min_ns(next_ns, l->lingers_until_ns);
-		if (arbiter->halting != CLV_HALTING_NEVER && l->is_stopped)
+		if (l->is_stopped)
 			next_ns = min_ns(next_ns, l->verify_at_ns);
 	}
 	if (!arbiter->holder)
@@ -477,6 +502,8 @@ void clv_turns_forget(
 		clv_turns_charge(arbiter, now_ns);
 		arbiter->holder = NULL;
 		arbiter->closing = false;
+	} else {
+		clv_account_look(arbiter, lease, now_ns);
 	}
 	if (arbiter->last_holder == lease)
 		arbiter->last_holder = NULL;

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/duration.h"
 #include "base/vdso.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 #include <time.h>
-
-#define CLV_NS_PER_US UINT64_C(1000)
-#define CLV_NS_PER_MS UINT64_C(1000000)
-#define CLV_NS_PER_S UINT64_C(1000000000)
 
 /* Reads a clock of the kernel's: by the vDSO, else by a system call.  libc's
  * clock_gettime may be a preloaded one that shifts time. */
@@ -24,6 +21,14 @@ static inline uint64_t clv_clock_ns(void)
 
 	atomic_load_explicit(&clv_clock_read, memory_order_relaxed)(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * CLV_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t clv_clock_bound_ns(
+	uint64_t ns, uint64_t least_ns, uint64_t most_ns)
+{
+	if (ns < least_ns)
+		return least_ns;
+	return ns < most_ns ? ns : most_ns;
 }
 
 /* Wall-clock time in nanoseconds since 1970, for what people and files see. */

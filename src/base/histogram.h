@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/clock.h"
+#include "base/duration.h"
 
 #include <stdint.h>
 

@@ -81,7 +81,8 @@ int clv_call(struct clv_client *client, const struct clv_call *call, json_t **re
 		.n_bytes = call->body && dumped ? strlen(dumped) : call->n_bytes,
 		.content_type = call->text ? "application/yaml" : "application/json",
 		.once_key = once_key,
-		.timeout_ms = CALL_TIMEOUT_MS + call->wait_ms,
+		.timeout_ms = (call->timeout_ms ? call->timeout_ms : CALL_TIMEOUT_MS) +
+			      call->wait_ms,
 	};
 	int r = clv_url_check(&call->url, err);
 

@@ -19,8 +19,9 @@ struct clv_call {
 	const json_t *body; /* sent as JSON; NULL: text */
 	const char *text;   /* sent as YAML; NULL: no body at all */
 	size_t n_bytes;
-	uint32_t wait_ms; /* longer than any answer takes may this one */
-	bool only_here;   /* it means nothing to the agent's successor */
+	uint32_t timeout_ms; /* for any answer; 0: as long as the agent may take */
+	uint32_t wait_ms;    /* longer than any answer takes may this one */
+	bool only_here;      /* it means nothing to the agent's successor */
 };
 
 /* How long drivers may take to say what devices there are, and how they are divided. */

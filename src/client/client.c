@@ -7,6 +7,7 @@
 #include "client/call.h"
 #include "client/error.h"
 #include "client/locate.h"
+#include "client/silent.h"
 #include "client/start.h"
 #include "client/transport.h"
 
@@ -22,11 +23,35 @@
 
 CLV_DEFINE_CLEANUP(struct clv_client *, clv_client_free)
 
-static int check_version(
-	struct clv_client *client, const char *socket_path, struct clv_client_error *err)
+/* In all as long as any answer may take. */
+static const uint32_t patience_ms[] = {1000, 1000, 8000};
+
+/* Nobody waits for an agent that is stopped or hangs. */
+static int ask_version(struct clv_client *client, const char *socket_path, bool may_end,
+	json_t **ret, struct clv_client_error *err)
+{
+	_cleanup_silent_ struct clv_silent silent = {.socket_path = socket_path,
+		.may_end = may_end,
+		.interrupt_fd = client->interrupt_fd,
+		.pidfd = -1};
+	int r = -ETIMEDOUT;
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(patience_ms) && r == -ETIMEDOUT; i++) {
+		struct clv_call call = {.method = "GET", .timeout_ms = patience_ms[i]};
+
+		if (i > 0 && (r = clv_silent_look(&silent, err)) < 0)
+			break;
+		clv_url_path(&call.url, "/v1/version");
+		r = clv_call(client, &call, ret, err);
+	}
+	return r;
+}
+
+static int check_version(struct clv_client *client, const char *socket_path, bool may_end,
+	struct clv_client_error *err)
 {
 	_cleanup_json_ json_t *version = NULL;
-	int r = clv_client_version(client, &version, err);
+	int r = ask_version(client, socket_path, may_end, &version, err);
 	json_int_t api;
 	const char *text;
 
@@ -97,8 +122,11 @@ static int connect_once(struct clv_client *client, struct clv_client_error *err)
 	if (!client->transport)
 		r = clv_transport_new(
 			socket_path, client->interrupt_fd, &client->transport, err);
+	/* The last is the user's own. */
 	if (r >= 0)
-		r = check_version(client, socket_path, err);
+		r = check_version(client, socket_path,
+			client->may_start && (unsigned int)found + 1 == where->n_paths,
+			err);
 	if (r >= 0)
 		keep_to(client, (unsigned int)found);
 	else if (where->n_paths > 1)

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -116,6 +117,11 @@ static int fail_connect(const char *path, int errnum, struct clv_client_error *e
 {
 	if (errnum == ECONNREFUSED || errnum == ENOENT)
 		return 0;
+	if (errnum == EAGAIN)
+		return clv_client_fail(err, -ETIMEDOUT, "unreachable",
+			"the agent on %s takes no more calls: it is stopped or hangs, so "
+			"let it go on (kill -CONT), or end it and start it again",
+			path);
 	if (errnum == EACCES || errnum == EPERM)
 		return clv_client_fail(err, -errnum, "not_permitted",
 			"you may not use the agent on %s (%s): ask its owner, or name "
@@ -128,6 +134,7 @@ static int fail_connect(const char *path, int errnum, struct clv_client_error *e
 int clv_locate_probe(const char *path, struct clv_client_error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	static const struct timeval connect_timeout = {.tv_sec = 1};
 	struct ucred peer;
 	socklen_t n_bytes = sizeof(peer);
 	_cleanup_close_ int fd = -1;
@@ -150,6 +157,9 @@ int clv_locate_probe(const char *path, struct clv_client_error *err)
 	if (fd < 0)
 		return clv_client_fail(err, -errno, "internal",
 			"cannot make a socket: %s", strerror(errno));
+	/* Where too many wait already, one more would wait for ever. */
+	setsockopt(
+		fd, SOL_SOCKET, SO_SNDTIMEO, &connect_timeout, sizeof(connect_timeout));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return fail_connect(path, errno, err);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes) < 0)

@@ -3,7 +3,7 @@
  * that are started together start one agent.  The agent leaves the caller's session and
  * process tree (double fork, setsid), so that neither Ctrl-C nor the end of the terminal
  * touches it.  It is not restarted here: it ends when idle and comes back on demand, and
- * while programs run in its leases cleave run looks after it (cli/guard.c). */
+ * while programs run in its leases cleave run looks after it (cli/launch/guard.c). */
 #include "client/start.h"
 
 #include "base/cleanup.h"
@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define IDLE_EXIT_ARGUMENT "--idle-exit=30"
+#define IDLE_EXIT_ARGUMENT CLV_START_ON_DEMAND "30"
 #define READY_TIMEOUT_MS 20000
 #define LOCK_POLL_MS 5
 #define READY_FD 3

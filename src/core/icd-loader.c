@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/icd-loader.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +19,16 @@ static const struct {
 
 /* Each knows one of them. */
 static const char *const variables[] = {"OPENCL_LAYERS", "OCL_ICD_LAYERS"};
+
+const char *const clv_icd_detours[CLV_ICD_N_DETOURS] = {
+	[CLV_ICD_VENDORS] = "OCL_ICD_VENDORS",
+	[CLV_ICD_VENDOR_PATH] = "OPENCL_VENDOR_PATH",
+	[CLV_ICD_FILENAMES] = "OCL_ICD_FILENAMES",
+};
+
+/* With both ends of a string: Conda's loader has a folder of this name in its own. */
+static const char folder[] = "\0/etc/OpenCL/vendors";
+static const char folder_before_2020[] = "\0/etc/OpenCL/vendors/";
 
 /* With the end of the string. */
 static bool has(const char *bytes, size_t n_bytes, const char *text)
@@ -73,6 +82,11 @@ void clv_icd_loader_identify(
 		if (has(bytes, n_bytes, variables[i]))
 			ret->layers = variables[i];
 	}
+	for (size_t i = 0; i < CLV_ICD_N_DETOURS; i++)
+		ret->reads[i] = has(bytes, n_bytes, clv_icd_detours[i]);
+	ret->has_folder =
+		memmem(bytes, n_bytes, folder, sizeof(folder)) ||
+		memmem(bytes, n_bytes, folder_before_2020, sizeof(folder_before_2020));
 	find_version(bytes, n_bytes, ret->version, sizeof(ret->version));
 }
 

@@ -4,6 +4,7 @@
 #include "gate/attach.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/socket.h"
 #include "gate/heartbeat.h"
@@ -20,10 +21,12 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* An agent whose disk is busy answers late; a program must not be refused for that. */
 #define ATTACH_TIMEOUT_MS 30000
 #define SAY_AFTER_MS 1000
+#define SUCCESSOR_NS (5 * CLV_NS_PER_S)
 
 /* Programs that close what they do not know start from below, and mostly end at a few
  * hundred. */
@@ -51,6 +54,7 @@ static void find_socket(char ret[4096])
 {
 	const char *said = getenv(CLV_ATTACH_ENV);
 	const char *slash;
+	char link[1];
 	Dl_info self;
 
 	if (said && said[0]) {
@@ -61,7 +65,8 @@ static void find_socket(char ret[4096])
 		slash = strrchr(self.dli_fname, '/');
 		snprintf(ret, 4096, "%.*s/%s", slash ? (int)(slash - self.dli_fname) : 1,
 			slash ? self.dli_fname : ".", CLV_ATTACH_SOCKET_NAME);
-		if (access(ret, F_OK) == 0)
+		/* A link may lead to where this user may not look. */
+		if (access(ret, F_OK) == 0 || readlink(ret, link, sizeof(link)) > 0)
 			return;
 	}
 	snprintf(ret, 4096, "%s", CLV_ATTACH_DEFAULT_SOCKET);
@@ -94,6 +99,11 @@ static void remember(int fd, uint64_t *ret_device, uint64_t *ret_inode)
 static bool has_report(const struct clv_view *view)
 {
 	return is_file(view->report_fd, view->report_device, view->report_inode);
+}
+
+static bool has_socket(const struct clv_view *view)
+{
+	return is_file(view->socket_fd, view->socket_device, view->socket_inode);
 }
 
 static void *map(int fd, size_t n_bytes, int protection)
@@ -145,6 +155,38 @@ static void say_if_late(int fd)
 		(int)getpid(), (int)agent.pid, ATTACH_TIMEOUT_MS / 1000);
 }
 
+static bool lacks_files(void)
+{
+	_cleanup_close_ int fd = open("/", O_PATH | O_CLOEXEC);
+
+	return fd < 0 && errno == EMFILE;
+}
+
+static int fail_files(struct clv_error *err)
+{
+	struct rlimit limit = {0};
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	return clv_error_set(err, -EMFILE,
+		"it may have %llu open files, which leaves too few for the lease",
+		(unsigned long long)limit.rlim_cur);
+}
+
+/* NULL: it is none. */
+static int fail_reply(struct clv_attach_reply *reply, struct clv_error *err)
+{
+	if (!reply)
+		return clv_error_set(err, -EPROTO,
+			"the agent is of another version: end its leases and start it "
+			"again");
+	/* The kernel has put in as many descriptors as there was room for. */
+	if (reply->status == 0 && lacks_files())
+		return fail_files(err);
+	reply->message[sizeof(reply->message) - 1] = '\0';
+	return clv_error_set(err, -EPROTO, "%s",
+		reply->message[0] ? reply->message : "the agent refused");
+}
+
 static int exchange(int fd, uint32_t api, const struct clv_view *old,
 	struct clv_attach_reply *reply, int fds[CLV_ATTACH_FDS], struct clv_error *err)
 {
@@ -164,6 +206,8 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 
 	r = clv_socket_send(
 		fd, &hello, sizeof(hello), has_page ? &old->report_fd : NULL, has_page);
+	if (r == -EPIPE)
+		r = -ECONNRESET;
 	if (r < 0)
 		return clv_error_errno(err, -r, "cannot speak to the agent");
 	if (!old)
@@ -172,6 +216,9 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 	/* Too long a reply brought descriptors all the same. */
 	for (size_t i = 0; got == -EMSGSIZE && i < n_fds; i++)
 		close(fds[i]);
+	if (got == 0 || got == -ECONNRESET)
+		return clv_error_set(
+			err, -ECONNRESET, "the agent ended before it answered");
 	if (got < 0)
 		return clv_error_errno(err, (int)-got, "the agent does not answer");
 	is_reply = is_length_of_reply(got) && reply->magic == CLV_ATTACH_MAGIC;
@@ -179,17 +226,19 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 		n_fds == CLV_ATTACH_FDS)
 		return 0;
 
+	r = fail_reply(is_reply ? reply : NULL, err);
 	for (size_t i = 0; i < n_fds; i++)
 		close(fds[i]);
-	if (!is_reply)
-		return clv_error_set(err, -EPROTO,
-			"the agent is of another version: end its leases and start it "
-			"again");
-	reply->message[sizeof(reply->message) - 1] = '\0';
-	return clv_error_set(err, reply->status < 0 ? reply->status : -EPROTO, "%s",
-		reply->message[0] ? reply->message : "the agent refused");
+	return r;
 }
 
+static void unmap(void *page, size_t n_bytes)
+{
+	if (page)
+		munmap(page, n_bytes);
+}
+
+/* The socket stays the caller's when this fails; the rest is closed. */
 static int build_view(struct clv_view *view, const struct clv_attach_reply *reply,
 	int socket_fd, const int fds[CLV_ATTACH_FDS], struct clv_error *err)
 {
@@ -198,8 +247,13 @@ static int build_view(struct clv_view *view, const struct clv_attach_reply *repl
 	view->report = map(
 		fds[CLV_ATTACH_FD_REPORT], CLV_REPORT_PAGE_BYTES, PROT_READ | PROT_WRITE);
 	close(fds[CLV_ATTACH_FD_CONTROL]);
-	if (!view->control || !view->report)
+	if (!view->control || !view->report) {
+		unmap(view->control, CLV_CONTROL_PAGE_BYTES);
+		unmap(view->report, CLV_REPORT_PAGE_BYTES);
+		close(fds[CLV_ATTACH_FD_REPORT]);
+		close(fds[CLV_ATTACH_FD_DOORBELL]);
 		return clv_error_errno(err, ENOMEM, "cannot map the lease pages");
+	}
 	view->slot_index = reply->slot;
 	view->slot = &view->report->slots[reply->slot];
 	find_words(view, fds[CLV_ATTACH_FD_REPORT], reply->slot);
@@ -217,7 +271,7 @@ static int build_view(struct clv_view *view, const struct clv_attach_reply *repl
 	return 0;
 }
 
-static int attach(uint32_t api, const struct clv_view *old, struct clv_view **ret,
+static int attach_once(uint32_t api, const struct clv_view *old, struct clv_view **ret,
 	struct clv_error *err)
 {
 	struct clv_attach_reply reply = {0};
@@ -231,21 +285,64 @@ static int attach(uint32_t api, const struct clv_view *old, struct clv_view **re
 		return clv_error_errno(err, ENOMEM, "cannot attach");
 	find_socket(path);
 	fd = clv_socket_connect(path, SOCK_SEQPACKET, ATTACH_TIMEOUT_MS, err);
+	if (fd == -EMFILE)
+		return fail_files(err);
+	if (fd == -EACCES)
+		clv_error_prefix(
+			err, "user %u may not enter the lease", (unsigned int)geteuid());
 	if (fd < 0)
 		return fd;
 	asked_ns = clv_clock_ns();
 	r = exchange(fd, api, old, &reply, fds, err);
+	if (r >= 0)
+		r = build_view(view, &reply, fd, fds, err);
 	if (r < 0) {
 		close(fd);
 		return r;
 	}
-	r = build_view(view, &reply, fd, fds, err);
-	if (r < 0)
-		return r;
 	clv_heartbeat_set_clock(view, asked_ns);
 
 	*ret = CLV_TAKE(view);
 	return 0;
+}
+
+/* A user's own agent that is stopped or hangs is ended by who starts the next one
+ * (client/silent.h, cli/launch/guard.h), and that one has the lease soon. */
+static int attach(uint32_t api, const struct clv_view *old, struct clv_view **ret,
+	struct clv_error *err)
+{
+	static const struct timespec pause = {.tv_nsec = 50 * CLV_NS_PER_MS};
+	uint64_t until_ns = 0;
+
+	for (;;) {
+		int r = attach_once(api, old, ret, err);
+
+		if (r == -ECONNRESET && until_ns == 0)
+			until_ns = clv_clock_ns() + SUCCESSOR_NS;
+		if (old || clv_clock_ns() >= until_ns ||
+			(r != -ECONNRESET && r != -ECONNREFUSED && r != -ENOENT))
+			return r;
+		nanosleep(&pause, NULL);
+	}
+}
+
+void clv_attach_say(const char *why, const char *remedy)
+{
+	fprintf(stderr, "cleave: no device for process %d: %s; %s\n", (int)getpid(), why,
+		remedy);
+}
+
+/* A lease is its owner's alone: a process of another user is let in no more than his
+ * other processes, which may trace it. */
+static const char *find_remedy(int r)
+{
+	if (r == -EACCES)
+		return "if the program changes its user, do that first and start cleave "
+		       "run as that user";
+	if (r == -EMFILE)
+		return "raise the limit (ulimit -n)";
+	return "start it with cleave run, or allow it to run without with "
+	       "--if-no-agent=open";
 }
 
 enum clv_attachment clv_attach(
@@ -259,11 +356,7 @@ enum clv_attachment clv_attach(
 	if (may_run_ungated())
 		return CLV_UNGATED;
 	if (!quiet)
-		fprintf(stderr,
-			"cleave: no device for process %d: %s; start it with cleave run, "
-			"or "
-			"allow it to run without with --if-no-agent=open\n",
-			(int)getpid(), err.msg);
+		clv_attach_say(err.msg, find_remedy(r));
 	return CLV_REFUSED;
 }
 
@@ -279,7 +372,7 @@ bool clv_attach_is_intact(const struct clv_view *view)
 
 void clv_attach_close(const struct clv_view *view)
 {
-	if (is_file(view->socket_fd, view->socket_device, view->socket_inode))
+	if (has_socket(view))
 		close(view->socket_fd);
 	if (has_doorbell(view))
 		close(view->doorbell_fd);
@@ -322,7 +415,13 @@ bool clv_attach_tell(
 {
 	struct pollfd room = {.fd = view->socket_fd, .events = POLLOUT};
 
-	return is_file(view->socket_fd, view->socket_device, view->socket_inode) &&
-	       poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) &&
+	return has_socket(view) && poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) &&
 	       clv_socket_send(view->socket_fd, message, n_bytes, fd, fd ? 1 : 0) == 0;
+}
+
+void clv_attach_wait_for_room(const struct clv_view *view, int timeout_ms)
+{
+	struct pollfd room = {.fd = view->socket_fd, .events = POLLOUT};
+
+	poll(&room, has_socket(view), timeout_ms);
 }

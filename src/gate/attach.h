@@ -16,6 +16,9 @@ enum clv_attachment {
 enum clv_attachment clv_attach(
 	uint32_t api, const struct clv_view *old, bool quiet, struct clv_view **ret);
 
+/* The line for a program that gets no device. */
+void clv_attach_say(const char *why, const char *remedy);
+
 /* Whether the view's descriptors are still ours. */
 bool clv_attach_is_intact(const struct clv_view *view);
 
@@ -29,6 +32,9 @@ bool clv_attach_ring(const struct clv_view *view);
  * read must not hold up the program: then it is not told, and this is false. */
 bool clv_attach_tell(
 	const struct clv_view *view, const void *message, size_t n_bytes, const int *fd);
+
+/* Waits until there is room for another, or for so long. */
+void clv_attach_wait_for_room(const struct clv_view *view, int timeout_ms);
 
 /* After the agent died, or with descriptors lost: a thread attaches to the agent that is
  * there, or tries until there is one; the new view replaces the old one.  Never waits. */

@@ -16,7 +16,7 @@ struct charge_record {
 	const void *owner;
 	uint64_t n_bytes;
 	uint32_t epoch;
-	bool spilled;
+	bool spilled, stands_in;
 };
 
 static pthread_mutex_t address_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -96,6 +96,7 @@ void clv_charge_pointer(const struct clv_charge *charge, const void *address)
 		.n_bytes = charge->n_bytes,
 		.epoch = charge->epoch,
 		.spilled = charge->spilled,
+		.stands_in = charge->stands_in,
 	};
 	pthread_mutex_lock(&address_lock);
 	record->next = *bucket_of(address);
@@ -126,6 +127,7 @@ static struct clv_charge withdraw(
 		.epoch = found->epoch,
 		.charged = true,
 		.spilled = found->spilled,
+		.stands_in = found->stands_in,
 		.owner = found->owner,
 	};
 	free(found);

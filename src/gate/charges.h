@@ -12,6 +12,7 @@ struct clv_charge {
 	bool charged;
 	bool refused;      /* over quota, or the process is in no lease */
 	bool spilled;      /* of the host's memory, beyond the quota */
+	bool stands_in;    /* what was spilled is of another kind than was asked for */
 	const void *owner; /* what it goes with (a context), or NULL */
 };
 

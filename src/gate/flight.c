@@ -17,6 +17,7 @@
 #define RING_AGAIN_NS (1 * CLV_NS_PER_S)
 #define WINDOW_WAIT_NS (10 * CLV_NS_PER_MS)
 #define OTHERS_WAIT_NS (1 * CLV_NS_PER_MS)
+#define ASIDE_WAIT_NS (200 * CLV_NS_PER_US)
 #define PATIENCE_NS (20 * CLV_NS_PER_MS)
 #define PATIENCE_AT_FIRST 8    /* times; a lock is held for a few commands */
 #define PATIENCE_DOUBLED_MAX 6 /* to more than a second */
@@ -66,8 +67,8 @@ static bool are_too_many_busy(uint64_t all_flight)
 }
 
 /* Whether the work of another process of the lease runs past the end of the turn.  What
- * is later than it was said to be may wait for this very process, and counts no longer.
- */
+ * is later than it was said to be, or runs for long, may wait for this very process, and
+ * counts no longer. */
 static bool does_other_overrun(const struct clv_view *view, uint64_t deadline_ns)
 {
 	uint32_t n_slots = atomic_load(&view->control->slots_used);
@@ -82,8 +83,7 @@ static bool does_other_overrun(const struct clv_view *view, uint64_t deadline_ns
 		if (slot == view->slot || ends_ns <= now_ns || ends_ns < deadline_ns ||
 			atomic_load(&slot->done) == atomic_load(&slot->entered))
 			continue;
-		if (ends_ns != UINT64_MAX ||
-			now_ns < atomic_load(&slot->busy_since_ns) + STALL_CLOSED_NS)
+		if (now_ns < atomic_load(&slot->busy_since_ns) + STALL_CLOSED_NS)
 			return true;
 	}
 	return false;
@@ -231,25 +231,27 @@ static bool try_enter(
 	return false;
 }
 
-static void enter_unasked(struct clv_view *view, uint64_t packed)
+/* Returns whether nothing else is in flight. */
+static bool enter_unasked(struct clv_view *view, uint64_t packed)
 {
 	atomic_fetch_add(&view->slot->entered, CLV_FLIGHT_COUNT(packed));
-	if (CLV_FLIGHT_COUNT(atomic_fetch_add(&clv_gate.flight, packed)) == 0)
-		atomic_store(&view->slot->busy_since_ns, clv_agent_clock_ns(view));
+	if (CLV_FLIGHT_COUNT(atomic_fetch_add(&clv_gate.flight, packed)) > 0)
+		return false;
+	atomic_store(&view->slot->busy_since_ns, clv_agent_clock_ns(view));
+	return true;
 }
 
-/* Work that no turn was asked for, in a closed gate: the arbiter is told, once a turn,
- * and charges it until it is complete. */
+/* Work that no turn was asked for, in a closed gate.  The arbiter looks at what is in
+ * flight until it is complete, and charges it, but not at a lease that has drained: so it
+ * is told each time that there is some again. */
 void clv_flight_enter_as_debt(struct clv_view *view, uint64_t packed)
 {
-	static _Atomic uint32_t told_for;
-	uint32_t word;
+	bool is_first = enter_unasked(view, packed);
 
-	enter_unasked(view, packed);
-	word = atomic_load(&view->control->phase);
-	if (CLV_PHASE_OF(word) == CLV_PHASE_CLOSED &&
-		atomic_exchange(&told_for, word) != word)
-		clv_attach_ring(view);
+	if (is_first &&
+		CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_CLOSED &&
+		!clv_attach_ring(view))
+		clv_gate_seek_agent(view);
 }
 
 bool clv_flight_try(const struct clv_backlog *backlog, uint64_t packed)
@@ -275,6 +277,9 @@ void clv_line_begin(struct clv_line *line)
 		.began_ns = clv_clock_ns(),
 		.saved_errno = errno,
 	};
+	/* Before the next try: what is complete after that wakes this thread. */
+	atomic_fetch_add(&clv_gate.n_window_waiters, 1);
+	line->sequence = atomic_load(&clv_gate.flight_sequence);
 	clv_heartbeat_look(&line->heartbeat, clv_gate_peek());
 }
 
@@ -293,6 +298,7 @@ static void stand(struct clv_line *line, bool wanted)
 void clv_line_end(struct clv_line *line)
 {
 	stand(line, false);
+	atomic_fetch_sub(&clv_gate.n_window_waiters, 1);
 	atomic_fetch_add(&line->slot->waited_ns, clv_clock_ns() - line->began_ns);
 	errno = line->saved_errno;
 }
@@ -395,18 +401,20 @@ bool clv_flight_was_forced(uint64_t since_ns)
 	return atomic_load(&forced_ns) >= since_ns;
 }
 
-static void wait_for_window(void)
+static uint64_t window_wait_ns(struct clv_backlog *backlog)
 {
-	uint32_t sequence;
-
-	atomic_fetch_add(&clv_gate.n_window_waiters, 1);
-	sequence = atomic_load(&clv_gate.flight_sequence);
-	clv_gate.api->mark_tails(false);
+	if (clv_gate.api->look_aside && clv_gate.api->look_aside(backlog))
+		return ASIDE_WAIT_NS;
 	/* Of other processes' work nothing tells. */
-	clv_futex_wait(&clv_gate.flight_sequence, sequence,
-		CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0 ? WINDOW_WAIT_NS
-								    : OTHERS_WAIT_NS);
-	atomic_fetch_sub(&clv_gate.n_window_waiters, 1);
+	return CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0 ? WINDOW_WAIT_NS
+								   : OTHERS_WAIT_NS;
+}
+
+static void wait_for_window(const struct clv_line *line, struct clv_backlog *backlog)
+{
+	clv_gate.api->mark_tails(false);
+	clv_futex_wait(
+		&clv_gate.flight_sequence, line->sequence, window_wait_ns(backlog));
 }
 
 /* Until the phase word changes, which only a turn's begin is told at once.  Rings first:
@@ -442,7 +450,7 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 	return line->is_patient;
 }
 
-bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog)
+static bool wait_once(struct clv_line *line, struct clv_backlog *backlog)
 {
 	struct clv_view *view = clv_gate_peek();
 	uint32_t word = atomic_load(&view->control->phase);
@@ -456,12 +464,20 @@ bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog)
 		if (is_hopeless(line) ||
 			(!line->is_patient && is_queue_stalled(view, backlog)))
 			return false;
-		wait_for_window();
+		wait_for_window(line, backlog);
 	} else if (!clv_gate_agent_is_dead(view)) {
 		stand(line, true);
 		return wait_for_turn(line, view, word);
 	}
 	return true;
+}
+
+bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog)
+{
+	bool has_hope = wait_once(line, backlog);
+
+	line->sequence = atomic_load(&clv_gate.flight_sequence);
+	return has_hope;
 }
 
 static bool enter_slowly(struct clv_backlog *backlog, uint64_t packed)

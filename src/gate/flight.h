@@ -100,6 +100,7 @@ struct clv_line {
 	uint64_t began_ns;
 	uint64_t flight_seen, flight_since_ns;
 	struct clv_heartbeat heartbeat;
+	uint32_t sequence; /* of clv_gate's flight, before the last try */
 	int saved_errno;
 	bool is_in_line;
 	bool is_patient; /* it never gives up */

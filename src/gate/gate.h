@@ -57,6 +57,7 @@ struct clv_view {
 #define CLV_FLIGHT_COUNT(word) ((word) & ((UINT64_C(1) << CLV_FLIGHT_COUNT_BITS) - 1))
 
 /* What an API's gate supplies to the common part. */
+struct clv_backlog;
 struct clv_queue_ops;
 struct clv_gate_api {
 	uint32_t attach_api; /* enum clv_attach_api */
@@ -65,6 +66,10 @@ struct clv_gate_api {
 	bool (*mark_tails)(bool lingering);
 	/* Waits for the oldest marker and books it.  Returns false if there is none. */
 	bool (*wait_for_marker)(void);
+	/* For a thread that waits for room in a queue: books what is complete and that
+	 * the helper does not come to.  Returns whether to call it again soon.  NULL:
+	 * never. */
+	bool (*look_aside)(struct clv_backlog *backlog);
 	/* How soon to call that again though nothing says so; 0: no need.  NULL: never.
 	 */
 	uint64_t (*poll_ns)(void);
@@ -150,7 +155,8 @@ void clv_ledger_unspill(uint64_t n_bytes, uint32_t epoch);
  * that a child inherited are the parent's charge. */
 void clv_ledger_release(uint64_t n_bytes, uint32_t epoch);
 
-/* Books more, or less, once the real size is known.  Never refuses. */
+/* Books more, or less, once the real size is known, and never refuses: where that may be
+ * much more, the difference is charged. */
 void clv_ledger_correct(uint64_t charged_bytes, uint64_t real_bytes);
 bool clv_ledger_has_room(uint64_t n_bytes); /* in the quota, at the moment */
 uint32_t clv_ledger_epoch(void);

@@ -69,13 +69,6 @@ enum woken_by {
 	WOKEN_BY_TIMEOUT, /* and nothing was submitted meanwhile */
 };
 
-static uint64_t bound(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
-{
-	if (ns < least_ns)
-		return least_ns;
-	return ns < most_ns ? ns : most_ns;
-}
-
 /* Work is in flight: it is looked at when it should be complete, for each look takes a
  * processor from a device that is one.  A thread that waits for it sees its end itself,
  * and then has its grace.  What is late is looked at less and less often. */
@@ -86,10 +79,10 @@ static uint64_t tend_busy(struct clv_view *view, enum woken_by woken_by)
 	bool is_known = clv_flight_end_is_known();
 
 	if (is_known && ends_ns > now_ns && woken_by != WOKEN_BY_TIMEOUT)
-		return bound(ends_ns - now_ns +
-				     (atomic_load(&clv_gate.n_in_wait) > 0
-						     ? CLV_FLIGHT_TAIL_NS
-						     : CLV_FLIGHT_LATE_NS),
+		return clv_clock_bound_ns(ends_ns - now_ns +
+						  (atomic_load(&clv_gate.n_in_wait) > 0
+								  ? CLV_FLIGHT_TAIL_NS
+								  : CLV_FLIGHT_LATE_NS),
 			CLV_FLIGHT_TAIL_NS, LOOK_NS_MAX);
 	/* What was submitted before the turn may be long complete: then the turn is not
 	 * wanted, and somebody else waits. */
@@ -98,7 +91,7 @@ static uint64_t tend_busy(struct clv_view *view, enum woken_by woken_by)
 		return 0;
 	if (!is_known)
 		return CLV_FLIGHT_TAIL_NS;
-	return bound(ends_ns > now_ns ? ends_ns - now_ns : now_ns - ends_ns,
+	return clv_clock_bound_ns(ends_ns > now_ns ? ends_ns - now_ns : now_ns - ends_ns,
 		CLV_FLIGHT_TAIL_NS, LOOK_NS_MAX);
 }
 

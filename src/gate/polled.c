@@ -10,6 +10,7 @@
 #include "gate/markers.h"
 #include "gate/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A stream that stands for less is on its way. */
@@ -18,7 +19,8 @@
 #define PARKED_POLL_NS (500 * CLV_NS_PER_US)
 
 static struct {
-	struct clv_marker list[CLV_MARKERS_MAX];
+	struct clv_marker *list;
+	uint32_t size;
 	_Atomic uint32_t n;
 	uint32_t n_looks;
 	_Atomic uint32_t n_standing;
@@ -157,9 +159,25 @@ static void look_at_queues(void)
 		look_at(queue);
 }
 
+static bool make_room(void)
+{
+	uint32_t size = polled.size > 0 ? 2 * polled.size : CLV_MARKERS_MANY;
+	struct clv_marker *list;
+
+	if (polled.n < polled.size)
+		return true;
+	list = realloc(polled.list, size * sizeof(*list));
+	if (!list)
+		return false;
+	polled.list = list;
+	polled.size = size;
+	return true;
+}
+
+/* For those that find no memory there is the next look. */
 static void take_markers(void)
 {
-	while (polled.n < CLV_MARKERS_MAX && clv_marker_pop(&polled.list[polled.n]))
+	while (make_room() && clv_marker_pop(&polled.list[polled.n]))
 		atomic_fetch_add(&polled.n, 1);
 }
 

@@ -8,45 +8,11 @@
 #include "gate/profile.h"
 #include "gate/table.h"
 
-/* First in, first out, for the helper. */
-static struct {
-	pthread_mutex_t lock;
-	struct clv_marker ring[CLV_MARKERS_MAX];
-	uint32_t head, tail;
-} markers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+#include <stdlib.h>
 
-static bool push_marker(const struct clv_marker *marker)
+static bool are_many_out(void)
 {
-	bool room;
-
-	pthread_mutex_lock(&markers.lock);
-	room = markers.tail - markers.head + clv_polled_n() < CLV_MARKERS_MAX;
-	if (room)
-		markers.ring[markers.tail++ % CLV_MARKERS_MAX] = *marker;
-	pthread_mutex_unlock(&markers.lock);
-	return room;
-}
-
-bool clv_marker_pop(struct clv_marker *ret)
-{
-	bool any;
-
-	pthread_mutex_lock(&markers.lock);
-	any = markers.tail != markers.head;
-	if (any)
-		*ret = markers.ring[markers.head++ % CLV_MARKERS_MAX];
-	pthread_mutex_unlock(&markers.lock);
-	return any;
-}
-
-static bool ring_is_nearly_full(void)
-{
-	bool full;
-
-	pthread_mutex_lock(&markers.lock);
-	full = markers.tail - markers.head + clv_polled_n() >= CLV_MARKERS_MAX / 2;
-	pthread_mutex_unlock(&markers.lock);
-	return full;
+	return clv_markers_n() + clv_polled_n() >= CLV_MARKERS_MANY;
 }
 
 void clv_queue_retain(const void *handle)
@@ -86,14 +52,27 @@ static void abandon_awaited(struct clv_queue *queue, uint64_t packed)
 	abandon(packed);
 }
 
+/* The driver has an event behind it, and there is no memory to note that: a later marker
+ * says the same and more. */
+static void forget_marker(struct clv_queue *queue, const struct clv_marker *marker)
+{
+	clv_gate.api->queues->release_event(queue, marker->event);
+	put_back_unmarked(queue, marker->packed);
+	/* There is no later one. */
+	if (atomic_load(&queue->released))
+		abandon(atomic_exchange(&queue->backlog.unmarked, 0));
+}
+
 static void flush_unlocked(struct clv_queue *queue)
 {
 	if (clv_gate.api->queues->flush)
 		clv_gate.api->queues->flush(queue);
 }
 
+/* With the marker comes one more use of the record, until it is booked. */
 static void add_marker(struct clv_queue *queue)
 {
+	clv_table_use(queue);
 	if (atomic_fetch_add(&queue->n_markers, 1) == 0)
 		atomic_fetch_add(&clv_gate.n_busy_queues, 1);
 }
@@ -160,10 +139,10 @@ static bool place_marker(struct clv_queue *queue)
 	note_next(queue, marker.packed, marker.kind);
 	add_marker(queue);
 	atomic_store(&queue->unflushed, 0);
-	if (!push_marker(&marker)) {
-		clv_gate.api->queues->release_event(queue, marker.event);
+	if (!clv_markers_push(&marker)) {
 		drop_marker(queue);
-		abandon_awaited(queue, marker.packed);
+		forget_marker(queue, &marker);
+		clv_table_unuse(queue);
 		return false;
 	}
 	flush_unlocked(queue);
@@ -180,7 +159,7 @@ static bool can_have_markers(const struct clv_queue *queue)
 
 static bool can_be_marked(const struct clv_queue *queue)
 {
-	return !ring_is_nearly_full() && can_have_markers(queue);
+	return !are_many_out() && can_have_markers(queue);
 }
 
 /* A callback may run inside the vendor's calls below, on the thread that has a queue's
@@ -265,9 +244,10 @@ void clv_queue_hold(struct clv_queue *queue)
 {
 	bool locked = lock_to_mark(queue), placed = false;
 
-	if (locked && can_be_marked(queue))
+	if (locked && can_have_markers(queue))
 		placed = place_marker(queue);
 	atomic_store(&queue->has_held, 1);
+	clv_table_use(queue);
 	atomic_fetch_add(&queue->n_held, 1);
 	if (locked)
 		unlock_marked(queue);
@@ -275,27 +255,45 @@ void clv_queue_hold(struct clv_queue *queue)
 		follow_up(queue);
 }
 
+void clv_queue_unhold(struct clv_queue *queue)
+{
+	if (atomic_fetch_sub(&queue->n_held, 1) == 1)
+		clv_queue_mark(queue);
+	clv_table_unuse(queue);
+}
+
+/* There is no later one for what the driver refuses now. */
+static bool place_last_marker(struct clv_queue *queue)
+{
+	for (int i = 0; i < REFUSALS_MAX && can_have_markers(queue); i++) {
+		if (place_marker(queue))
+			return true;
+		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
+			break;
+	}
+	return false;
+}
+
 /* From here on nobody touches the handle: after the program's release it may be gone. */
 void clv_queue_release(const void *handle)
 {
 	struct clv_queue *queue = clv_queue_find_known(handle);
-	bool placed = false;
+	bool placed = false, is_first;
 
 	if (!queue || atomic_fetch_sub(&queue->application_references, 1) != 1)
 		return;
 	pthread_mutex_lock(&queue->mark_lock);
 	clv_polled_take_back(queue);
-	/* Also of the places that are left for this. */
-	if (can_have_markers(queue))
-		placed = place_marker(queue);
-	atomic_store(&queue->released, 1);
+	placed = place_last_marker(queue);
+	is_first = atomic_exchange(&queue->released, 1) == 0;
 	abandon(atomic_exchange(&queue->backlog.unmarked, 0));
 	pthread_mutex_unlock(&queue->mark_lock);
 	if (placed) {
 		clv_helper_start();
 		clv_helper_wake();
 	}
-	clv_table_remove(queue);
+	if (is_first)
+		clv_table_remove(queue);
 }
 
 void clv_queue_forget(struct clv_queue *queue)
@@ -328,9 +326,7 @@ static void mark_if_contended(struct clv_queue *queue)
 		clv_queue_mark(queue);
 }
 
-/* A marker would block this thread, which may not be the one that fills the queue. A
- * marker that is out is booked first then, and the tail gets one behind it. */
-static bool is_nearly_full(const struct clv_queue *queue)
+bool clv_queue_is_nearly_full(const struct clv_queue *queue)
 {
 	uint32_t depth = clv_gate.api->queues->depth;
 	uint64_t n = CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog));
@@ -347,7 +343,7 @@ bool clv_queues_mark_tails(bool lingering)
 
 	while ((queue = clv_table_next(&walk))) {
 		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0 ||
-			is_nearly_full(queue))
+			clv_queue_is_nearly_full(queue))
 			continue;
 		/* It does not wait for its own work after all. */
 		if (lingering)
@@ -454,10 +450,10 @@ void clv_queue_mark_with_event(
 		atomic_store(&queue->backlog.progress_ns, marker.since_ns);
 	atomic_fetch_add(&queue->backlog.awaited, packed);
 	add_marker(queue);
-	if (!push_marker(&marker)) {
+	if (!clv_markers_push(&marker)) {
 		drop_marker(queue);
-		clv_gate.api->queues->release_event(queue, event);
-		abandon_awaited(queue, packed);
+		forget_marker(queue, &marker);
+		clv_table_unuse(queue);
 		return;
 	}
 	clv_helper_start();
@@ -512,8 +508,11 @@ void clv_marker_book(const struct clv_marker *marker)
 	}
 	if (!marker->is_parked)
 		clv_flight_leave(marker->packed);
-	clv_table_recycle(queue);
+	clv_table_unuse(queue);
 }
+
+/* The queue for whose marker the helper waits. */
+static _Atomic(const struct clv_queue *) waited_for;
 
 bool clv_queues_wait_for_marker(void)
 {
@@ -528,9 +527,67 @@ bool clv_queues_wait_for_marker(void)
 		flush_others(marker.queue);
 		flush(marker.queue);
 	}
+	atomic_store(&waited_for, marker.queue);
 	clv_gate.api->queues->wait_for_event(marker.queue, marker.event);
+	atomic_store(&waited_for, NULL);
 	clv_marker_book(&marker);
 	return true;
+}
+
+/* Of a batch of markers that are taken out of the ring. */
+#define TAKEN_MAX 16
+
+/* They say when they are booked, and not when they were complete: nothing is learned of
+ * them. */
+static void book_taken(struct clv_marker *taken, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		taken[i].kind = 0;
+		clv_marker_book(&taken[i]);
+	}
+}
+
+static void book_before(const struct clv_queue *queue, uint64_t before)
+{
+	const struct clv_marker_filter filter = {.queue = queue, .before = before};
+	struct clv_marker taken[TAKEN_MAX];
+	size_t n;
+
+	do {
+		n = clv_markers_take(&filter, taken, TAKEN_MAX);
+		book_taken(taken, n);
+	} while (n == TAKEN_MAX);
+}
+
+bool clv_queues_look_aside(struct clv_backlog *backlog)
+{
+	struct clv_queue *queue = backlog ? clv_queue_of_backlog(backlog) : NULL;
+	const struct clv_queue *other = atomic_load(&waited_for);
+	struct clv_marker_filter filter = {.queue = queue, .before = UINT64_MAX};
+	struct clv_marker marker;
+
+	if (!queue || !other || other == queue ||
+		!clv_gate.api->queues->is_complete_aside)
+		return false;
+	while (clv_markers_take(&filter, &marker, 1) > 0) {
+		if (!clv_gate.api->queues->is_complete_aside(queue, marker.event) &&
+			clv_markers_put_first(&marker))
+			return true;
+		book_taken(&marker, 1);
+	}
+	return false;
+}
+
+void clv_queues_drain_context(const void *context)
+{
+	const struct clv_marker_filter filter = {
+		.context = context, .before = UINT64_MAX};
+	struct clv_marker marker;
+
+	while (clv_markers_take(&filter, &marker, 1) > 0) {
+		clv_gate.api->queues->wait_for_event(marker.queue, marker.event);
+		book_taken(&marker, 1);
+	}
 }
 
 struct clv_custody clv_custody_take(struct clv_queue *queue)
@@ -539,6 +596,8 @@ struct clv_custody clv_custody_take(struct clv_queue *queue)
 
 	if (!queue)
 		return custody;
+	if (atomic_load(&queue->n_markers) > 0)
+		custody.before = clv_markers_serial();
 	/* The call that waits does. */
 	atomic_store(&queue->unflushed, 0);
 	if (atomic_load(&queue->n_held) > 0)
@@ -557,15 +616,19 @@ struct clv_custody clv_custody_take(struct clv_queue *queue)
 
 void clv_custody_book(const struct clv_custody *custody)
 {
-	if (CLV_FLIGHT_COUNT(custody->packed) == 0) {
-		if (custody->queue)
-			atomic_store_explicit(
-				&custody->queue->sync_style, 1, memory_order_relaxed);
+	struct clv_queue *queue = custody->queue;
+
+	if (!queue)
 		return;
+	atomic_store_explicit(&queue->sync_style, 1, memory_order_relaxed);
+	if (CLV_FLIGHT_COUNT(custody->packed) > 0) {
+		/* What is behind markers that are out did not begin when it came. */
+		book(queue, custody->packed, custody->since_ns,
+			custody->before > 0 ? 0 : custody->kind);
+		clv_flight_leave(custody->packed);
 	}
-	atomic_store_explicit(&custody->queue->sync_style, 1, memory_order_relaxed);
-	book(custody->queue, custody->packed, custody->since_ns, custody->kind);
-	clv_flight_leave(custody->packed);
+	if (custody->before > 0)
+		book_before(queue, custody->before);
 }
 
 void clv_custody_return(const struct clv_custody *custody)
@@ -577,8 +640,8 @@ void clv_custody_return(const struct clv_custody *custody)
 
 void clv_queues_forget_parent(void)
 {
-	pthread_mutex_init(&markers.lock, NULL);
-	markers.head = markers.tail = 0;
+	atomic_store(&waited_for, NULL);
+	clv_markers_forget();
 	clv_polled_forget();
 	clv_table_forget();
 }

@@ -5,11 +5,13 @@
 #include "gate/flight.h"
 
 #include <pthread.h>
+#include <stddef.h>
 
 /* What the gate knows of each queue (OpenCL's command queues, the streams of CUDA and
  * HIP), and the markers that tell what is complete.  Records are found without a lock;
  * they are reused, never unmapped, so a look-up that races with a release reads stale
- * data and never wild memory. */
+ * data and never wild memory.  A record is another queue's only when nobody uses it any
+ * more: the program, its markers, its held commands. */
 
 struct clv_queue {
 	const void *handle; /* what the API calls it by; unique in the process */
@@ -22,6 +24,7 @@ struct clv_queue {
 	_Atomic uint64_t unmarked_since_ns;
 
 	bool out_of_order;
+	_Atomic uint32_t n_uses;
 	_Atomic uint32_t application_references;
 	_Atomic uint32_t released;
 	_Atomic uint32_t unflushed;
@@ -57,6 +60,12 @@ struct clv_queue {
 	struct clv_queue *next_free;
 };
 
+static inline struct clv_queue *clv_queue_of_backlog(struct clv_backlog *backlog)
+{
+	return (struct clv_queue *)((char *)backlog -
+				    offsetof(struct clv_queue, backlog));
+}
+
 /* What the API's gate does for them. */
 struct clv_queue_ops {
 	size_t record_bytes; /* a struct clv_queue, followed by the API's own */
@@ -84,6 +93,9 @@ struct clv_queue_ops {
 	 */
 	bool (*may_stand)(void);
 	bool (*is_complete)(struct clv_queue *queue, void *event);
+	/* The same, from a thread of the program's, which is left as it was.  NULL: this
+	 * cannot be asked. */
+	bool (*is_complete_aside)(struct clv_queue *queue, void *event);
 	/* Whether nothing of the queue runs until the program, or somebody else, lets it
 	 * go on.  *ret_went_on: it has gone on since the last time, and may have done
 	 * some of its work. */
@@ -105,15 +117,21 @@ void clv_queue_release(const void *handle);
 /* What it is a part of has gone, and all its work with it. */
 void clv_queue_forget(struct clv_queue *queue);
 
-/* One more command will be held: what is before it gets its marker now. */
+/* One more command will be held: what is before it gets its marker now.  And one is no
+ * more, and has its marker if it needs one. */
 void clv_queue_hold(struct clv_queue *queue);
+void clv_queue_unhold(struct clv_queue *queue);
 
 /* Puts a marker behind what has none.  False: nothing to mark, or not possible now. */
 bool clv_queue_mark(struct clv_queue *queue);
 
-/* The same, also in the last places for markers.  A marker that another thread is placing
- * is there afterwards. */
+/* The same, however many are out.  A marker that another thread is placing is there
+ * afterwards. */
 bool clv_queue_mark_at_once(struct clv_queue *queue);
+
+/* A marker would block this thread, which may not be the one that fills the queue.  One
+ * that is out is booked first then, and the tail gets another behind it. */
+bool clv_queue_is_nearly_full(const struct clv_queue *queue);
 
 /* All queues.  lingering: the program did not come back to them in time. */
 bool clv_queues_mark_tails(bool lingering);
@@ -172,6 +190,8 @@ struct clv_custody {
 	uint64_t packed;
 	uint64_t since_ns;
 	uint64_t kind;
+	uint64_t
+		before; /* markers before this one are complete as well; 0: none is out */
 };
 struct clv_custody clv_custody_take(struct clv_queue *queue);
 void clv_custody_book(const struct clv_custody *custody);
@@ -182,6 +202,15 @@ void clv_custody_return(const struct clv_custody *custody);
 /* Waits for the oldest marker and books it, or, while something may stand still, books
  * what is complete.  False: there is none. */
 bool clv_queues_wait_for_marker(void);
+
+/* For a thread that waits for room in a queue while the helper waits for another queue's
+ * marker, which may be a long time: books what is complete.  Returns whether the queue
+ * has a marker that is not, so that this is to be called again soon. */
+bool clv_queues_look_aside(struct clv_backlog *backlog);
+
+/* Waits for the markers of a context's queues and books them, whatever the helper waits
+ * for.  The one that it has in hand may be one of them, and stays with it. */
+void clv_queues_drain_context(const void *context);
 
 /* How soon that is to be called again though nothing says so; 0: it need not. */
 uint64_t clv_queues_poll_ns(void);

@@ -14,9 +14,9 @@ struct clv_gate_state {
 	_Atomic uint64_t flight;          /* packed: all that is in flight or held back */
 	_Atomic uint32_t n_busy_queues;   /* that have a marker out */
 	_Atomic uint32_t flight_sequence; /* a futex: bumped when the window moves */
-	_Atomic uint32_t n_window_waiters;
-	_Atomic uint32_t n_in_callback;   /* callbacks of the program that run now */
-	_Atomic uint32_t n_callback_ends; /* how often the last of them returned */
+	_Atomic uint32_t n_window_waiters; /* threads in line, for a turn too */
+	_Atomic uint32_t n_in_callback;    /* callbacks of the program that run now */
+	_Atomic uint32_t n_callback_ends;  /* how often the last of them returned */
 	_Atomic uint32_t n_in_wait; /* threads inside a call that waits for the device */
 	_Atomic uint32_t helper_word; /* a futex: bumped to wake the helper */
 	_Atomic uint32_t helper_started;

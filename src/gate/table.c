@@ -2,6 +2,7 @@
 /* The table of queue records: lock-free to read, a mutex to change. */
 #include "gate/table.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,22 +89,43 @@ static bool make_room(void)
 	return true;
 }
 
-static struct clv_queue *new_record(const void *handle)
+static struct clv_queue *allocate_record(void)
 {
-	struct clv_queue *queue = free_records;
-	size_t n_bytes = clv_gate.api->queues->record_bytes;
+	struct clv_queue *queue = calloc(1, clv_gate.api->queues->record_bytes);
 
 	if (queue)
-		free_records = queue->next_free;
-	else
-		queue = malloc(n_bytes);
+		pthread_mutex_init(&queue->mark_lock, NULL);
+	return queue;
+}
+
+/* Whoever found it as another queue's may be about to mark that one: he has the lock, or
+ * finds it released, until it is whole. */
+static struct clv_queue *reuse_record(void)
+{
+	struct clv_queue *queue = free_records;
+	const size_t lock_at = offsetof(struct clv_queue, mark_lock);
+	const size_t rest_at = lock_at + sizeof(queue->mark_lock);
+
+	free_records = queue->next_free;
+	pthread_mutex_lock(&queue->mark_lock);
+	memset(queue, 0, lock_at);
+	memset((char *)queue + rest_at, 0, clv_gate.api->queues->record_bytes - rest_at);
+	atomic_store(&queue->released, 1);
+	pthread_mutex_unlock(&queue->mark_lock);
+	return queue;
+}
+
+static struct clv_queue *new_record(const void *handle)
+{
+	struct clv_queue *queue = free_records ? reuse_record() : allocate_record();
+
 	if (!queue)
 		return NULL;
-	memset(queue, 0, n_bytes);
 	queue->handle = handle;
 	queue->application_references = 1;
-	pthread_mutex_init(&queue->mark_lock, NULL);
+	atomic_store(&queue->n_uses, 1);
 	clv_gate.api->queues->begin(queue);
+	atomic_store(&queue->released, 0);
 	return queue;
 }
 
@@ -166,16 +188,17 @@ void clv_table_remove(struct clv_queue *queue)
 	}
 	queue->handle = NULL;
 	pthread_mutex_unlock(&change_lock);
-	clv_table_recycle(queue);
+	clv_table_unuse(queue);
 }
 
-void clv_table_recycle(struct clv_queue *queue)
+void clv_table_use(struct clv_queue *queue)
 {
-	if (!atomic_load(&queue->released) || atomic_load(&queue->n_markers) > 0 ||
-		atomic_load(&queue->n_held) > 0)
-		return;
-	/* Whoever sets it from 1 to 2 is the one that frees it. */
-	if (atomic_exchange(&queue->released, 2) != 1)
+	atomic_fetch_add(&queue->n_uses, 1);
+}
+
+void clv_table_unuse(struct clv_queue *queue)
+{
+	if (atomic_fetch_sub(&queue->n_uses, 1) != 1)
 		return;
 	pthread_mutex_lock(&change_lock);
 	queue->next_free = free_records;

@@ -13,9 +13,11 @@ struct clv_table_walk {
 };
 struct clv_queue *clv_table_next(struct clv_table_walk *walk);
 
+/* It is used no longer by the program. */
 void clv_table_remove(struct clv_queue *queue);
 
-/* Makes a released record reusable once its last marker is in. */
-void clv_table_recycle(struct clv_queue *queue);
+/* By whom else a record is used; the last that does so no longer makes it another's. */
+void clv_table_use(struct clv_queue *queue);
+void clv_table_unuse(struct clv_queue *queue);
 
 void clv_table_forget(void);

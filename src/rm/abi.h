@@ -10,7 +10,7 @@
  * (classes), ctrl/ctrla06c.h, ctrla06fgpfifo.h and ctrl2080fifo.h (controls), and the
  * tables of controls that are generated from them, which say who may call what.  It is no
  * stable interface, so what of it works is tried before it is relied on
- * (agent/executor.c).
+ * (agent/lease/executor.c).
  *
  * Bytes of each structure, by version; a control with another number of bytes is refused
  * with CLV_RM_INVALID_PARAMETERS before anything is done:

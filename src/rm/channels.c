@@ -1,31 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a process has on GPUs, from what it made and freed.  Groups hang on devices, and
+ * channels on groups or on devices; the devices themselves are known only as parents.
+ * Which device a channel is on is found once, when it is noted. */
 #include "rm/channels.h"
 
-#include "base/array.h"
-#include "rm/control.h"
+#include "base/clock.h"
+#include "rm/abi.h"
+#include "rm/channels-internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define OBJECTS_MAX 4096u
-#define CLIENTS_MAX 16u
-#define DEPTH 2
-
-struct client {
-	uint32_t handle;
-	int fd;
-};
-
-struct clv_rm_channels {
-	bool keeps_files;
-	struct client clients[CLIENTS_MAX];
-	size_t n_clients;
-	struct clv_rm_object *objects;
-	size_t n_objects;
-};
 
 static const char *const names[_CLV_RM_METHOD_MAX] = {
 	[CLV_RM_BY_NOTHING] = "nothing",
@@ -52,299 +39,316 @@ struct clv_rm_channels *clv_rm_channels_new(bool keeps_files)
 {
 	struct clv_rm_channels *channels = calloc(1, sizeof(*channels));
 
-	if (channels)
-		channels->keeps_files = keeps_files;
+	if (!channels)
+		return NULL;
+	channels->keeps_files = keeps_files;
+	channels->is_whole = true;
+	/* Who chooses handles that fall together does not know how they are spread. */
+	channels->multiplier =
+		((clv_clock_ns() ^ (uintptr_t)channels) * UINT64_C(0x9e3779b97f4a7c15)) |
+		1;
+	TAILQ_INIT(&channels->nodes);
+	STAILQ_INIT(&channels->freed);
 	return channels;
 }
 
-static void let_go(const struct clv_rm_channels *channels, int fd)
+/* By handle. */
+
+static size_t bucket_of(
+	const struct clv_rm_channels *channels, uint32_t client, uint32_t handle)
 {
-	if (channels->keeps_files)
-		close(fd);
+	uint64_t key = (uint64_t)client << 32 | handle;
+
+	return (key * channels->multiplier >> 32) % CLV_RM_BUCKETS;
 }
 
-struct clv_rm_channels *clv_rm_channels_free(struct clv_rm_channels *channels)
+struct clv_rm_node *clv_rm_table_find(
+	const struct clv_rm_channels *channels, uint32_t client, uint32_t handle)
 {
-	for (size_t i = 0; channels && i < channels->n_clients; i++)
-		let_go(channels, channels->clients[i].fd);
-	if (channels)
-		free(channels->objects);
-	free(channels);
+	struct clv_rm_node *node;
+
+	LIST_FOREACH(
+		node, &channels->buckets[bucket_of(channels, client, handle)], in_bucket)
+	{
+		if (node->object.client == client && node->object.handle == handle)
+			return node;
+	}
 	return NULL;
 }
 
-/* What was made and freed. */
+/* Clients and devices. */
 
-static const struct client *find_client(
-	const struct clv_rm_channels *channels, uint32_t handle)
+static struct clv_rm_client *find_client(
+	struct clv_rm_channels *channels, uint32_t handle)
 {
-	for (size_t i = 0; i < channels->n_clients; i++) {
-		if (channels->clients[i].handle == handle)
+	for (size_t i = 0; i < CLV_RM_CLIENTS_MAX; i++) {
+		if (channels->clients[i].is_used && channels->clients[i].handle == handle)
 			return &channels->clients[i];
 	}
 	return NULL;
 }
 
-static int add_client(struct clv_rm_channels *channels, int fd, uint32_t handle)
+static int have_client(struct clv_rm_channels *channels, int fd, uint32_t handle,
+	struct clv_rm_client **ret)
 {
-	struct client *client = &channels->clients[channels->n_clients];
+	struct clv_rm_client *client = channels->clients;
 
-	if (find_client(channels, handle))
+	*ret = find_client(channels, handle);
+	if (*ret)
 		return 0;
-	if (channels->n_clients == CLIENTS_MAX)
+	while (client < channels->clients + CLV_RM_CLIENTS_MAX && client->is_used)
+		client++;
+	if (client == channels->clients + CLV_RM_CLIENTS_MAX)
 		return -E2BIG;
 	client->fd = channels->keeps_files ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : fd;
 	if (client->fd < 0)
 		return -errno;
 	client->handle = handle;
-	channels->n_clients++;
+	client->is_used = true;
+	client->is_told = false;
+	*ret = client;
 	return 0;
 }
 
-static void drop_object(struct clv_rm_channels *channels, size_t at)
+static void let_go(struct clv_rm_channels *channels, struct clv_rm_client *client)
 {
-	channels->objects[at] = channels->objects[--channels->n_objects];
+	if (channels->keeps_files)
+		close(client->fd);
+	client->is_used = false;
 }
 
-static void drop_client(struct clv_rm_channels *channels, uint32_t handle)
+static struct clv_rm_device *find_device(
+	const struct clv_rm_channels *channels, uint32_t client, uint32_t handle)
 {
-	for (size_t i = channels->n_objects; i-- > 0;) {
-		if (channels->objects[i].client == handle)
-			drop_object(channels, i);
+	struct clv_rm_device *device;
+
+	LIST_FOREACH(device,
+		&channels->device_buckets[bucket_of(channels, client, handle)], in_bucket)
+	{
+		if (device->handle == handle && device->client->handle == client)
+			return device;
 	}
-	for (size_t i = channels->n_clients; i-- > 0;) {
-		if (channels->clients[i].handle != handle)
-			continue;
-		let_go(channels, channels->clients[i].fd);
-		channels->clients[i] = channels->clients[--channels->n_clients];
-	}
+	return NULL;
 }
 
-/* The object, and what hangs on it: channels on a group on a device at the deepest, of
- * which the device is known only as the group's parent. */
-static void drop_tree(
-	struct clv_rm_channels *channels, uint32_t client, uint32_t handle, int depth)
+/* There are no more of them than objects.  NULL: no memory. */
+static struct clv_rm_device *have_device(
+	struct clv_rm_channels *channels, struct clv_rm_client *client, uint32_t handle)
 {
-	for (size_t i = channels->n_objects; i-- > 0;) {
-		const struct clv_rm_object object = channels->objects[i];
+	struct clv_rm_device *device = find_device(channels, client->handle, handle);
 
-		if (object.client != client ||
-			(object.handle != handle && object.parent != handle))
-			continue;
-		drop_object(channels, i);
-		if (object.handle != handle && depth > 0)
-			drop_tree(channels, client, object.handle, depth - 1);
-		/* What follows moved. */
-		i = channels->n_objects;
+	if (device)
+		return device;
+	device = calloc(1, sizeof(*device));
+	if (!device)
+		return NULL;
+	device->client = client;
+	device->handle = handle;
+	LIST_INSERT_HEAD(&channels->devices, device, entry);
+	LIST_INSERT_HEAD(
+		&channels->device_buckets[bucket_of(channels, client->handle, handle)],
+		device, in_bucket);
+	return device;
+}
+
+static void drop_if_empty(struct clv_rm_device *device)
+{
+	if (device->n_groups + device->n_subdevices + device->n_channels > 0)
+		return;
+	LIST_REMOVE(device, entry);
+	LIST_REMOVE(device, in_bucket);
+	free(device);
+}
+
+/* What goes. */
+
+static void drop_node(struct clv_rm_channels *channels, struct clv_rm_node *node)
+{
+	struct clv_rm_device *device = node->device;
+
+	clv_rm_telling_drop(channels, node);
+	LIST_REMOVE(node, in_bucket);
+	LIST_REMOVE(node, on_device);
+	if (node->has_group)
+		LIST_REMOVE(node, in_group);
+	if (node->object.class == CLV_RM_CLASS_GROUP) {
+		device->n_groups--;
+		channels->n_groups--;
+	} else if (node->object.class == CLV_RM_CLASS_SUBDEVICE) {
+		device->n_subdevices--;
+	} else {
+		device->n_channels--;
 	}
+	channels->n_objects--;
+	free(node);
+}
+
+static void drop_group(struct clv_rm_channels *channels, struct clv_rm_node *node)
+{
+	while (!LIST_EMPTY(&node->members))
+		drop_node(channels, LIST_FIRST(&node->members));
+	drop_node(channels, node);
+}
+
+static void drop_all_on(struct clv_rm_channels *channels, struct clv_rm_device *device)
+{
+	while (!LIST_EMPTY(&device->groups))
+		drop_group(channels, LIST_FIRST(&device->groups));
+	while (!LIST_EMPTY(&device->channels))
+		drop_node(channels, LIST_FIRST(&device->channels));
+	while (!LIST_EMPTY(&device->subdevices))
+		drop_node(channels, LIST_FIRST(&device->subdevices));
+	drop_if_empty(device);
+}
+
+/* Returns whether there was one. */
+static bool drop_client(struct clv_rm_channels *channels, uint32_t handle)
+{
+	struct clv_rm_client *client = find_client(channels, handle);
+	struct clv_rm_device *device = LIST_FIRST(&channels->devices), *next;
+
+	if (!client)
+		return false;
+	for (; device; device = next) {
+		next = LIST_NEXT(device, entry);
+		if (device->client == client)
+			drop_all_on(channels, device);
+	}
+	if (client->is_told)
+		clv_rm_telling_free(channels, handle, handle);
+	let_go(channels, client);
+	return true;
+}
+
+/* The object, and what hangs on it, also where it hangs on itself.  Returns whether there
+ * was anything. */
+static bool drop_tree(struct clv_rm_channels *channels, uint32_t client, uint32_t handle)
+{
+	size_t n_before = channels->n_objects, n_told = channels->n_told;
+	struct clv_rm_device *device = find_device(channels, client, handle);
+	struct clv_rm_node *node;
+
+	if (device)
+		drop_all_on(channels, device);
+	node = clv_rm_table_find(channels, client, handle);
+	if (node) {
+		device = node->device;
+		drop_group(channels, node);
+		drop_if_empty(device);
+	}
+	if (channels->n_told < n_told)
+		clv_rm_telling_free(channels, client, handle);
+	return channels->n_objects < n_before;
+}
+
+/* What comes. */
+
+static void hang_on(struct clv_rm_device *device, struct clv_rm_node *node)
+{
+	if (node->object.class == CLV_RM_CLASS_GROUP) {
+		LIST_INSERT_HEAD(&device->groups, node, on_device);
+		device->n_groups++;
+	} else if (node->object.class == CLV_RM_CLASS_SUBDEVICE) {
+		LIST_INSERT_HEAD(&device->subdevices, node, on_device);
+		device->n_subdevices++;
+	} else {
+		LIST_INSERT_HEAD(&device->channels, node, on_device);
+		device->n_channels++;
+	}
+	node->device = device;
+}
+
+static struct clv_rm_node *find_group(
+	const struct clv_rm_channels *channels, const struct clv_rm_object *object)
+{
+	struct clv_rm_node *parent;
+
+	if (!clv_rm_object_is_channel(object))
+		return NULL;
+	parent = clv_rm_table_find(channels, object->client, object->parent);
+	return parent && parent->object.class == CLV_RM_CLASS_GROUP ? parent : NULL;
+}
+
+static int add(
+	struct clv_rm_channels *channels, int fd, const struct clv_rm_object *object)
+{
+	struct clv_rm_node *node, *group = find_group(channels, object);
+	struct clv_rm_device *device;
+	struct clv_rm_client *client;
+	int r;
+
+	if (channels->n_objects == CLV_RM_OBJECTS_MAX)
+		return -E2BIG;
+	r = have_client(channels, fd, object->client, &client);
+	if (r < 0)
+		return r;
+	device = group ? group->device : have_device(channels, client, object->parent);
+	if (!device)
+		return -ENOMEM;
+	node = calloc(1, sizeof(*node));
+	if (!node) {
+		drop_if_empty(device);
+		return -ENOMEM;
+	}
+	node->object = *object;
+	node->has_group = group;
+	hang_on(device, node);
+	if (group)
+		LIST_INSERT_HEAD(&group->members, node, in_group);
+	LIST_INSERT_HEAD(
+		&channels->buckets[bucket_of(channels, object->client, object->handle)],
+		node, in_bucket);
+	channels->n_objects++;
+	channels->n_groups += object->class == CLV_RM_CLASS_GROUP;
+	clv_rm_telling_add(channels, node);
+	return 0;
 }
 
 int clv_rm_channels_note(
 	struct clv_rm_channels *channels, int fd, const struct clv_rm_object *object)
 {
-	struct clv_rm_object *added;
-	int r;
+	bool is_client = object->handle == object->client, is_change;
+	int r = 0;
 
-	if (object->class == 0 && object->handle == object->client) {
-		drop_client(channels, object->client);
-		return 0;
-	}
 	/* A handle that is made anew is another object. */
-	drop_tree(channels, object->client, object->handle, DEPTH);
-	if (object->class == 0)
-		return 0;
-	if (channels->n_objects == OBJECTS_MAX)
-		return -E2BIG;
-	r = add_client(channels, fd, object->client);
+	if (!is_client)
+		is_change = drop_tree(channels, object->client, object->handle);
+	else
+		is_change = object->class == 0 && drop_client(channels, object->client);
+	if (object->class != 0) {
+		is_change = true;
+		r = is_client ? -EINVAL : add(channels, fd, object);
+	}
 	if (r < 0)
-		return r;
-	added = CLV_APPEND(channels->objects, channels->n_objects);
-	if (!added)
-		return -ENOMEM;
-	*added = *object;
-	return 0;
+		channels->is_whole = false;
+	channels->n_changes += is_change;
+	return r;
+}
+
+struct clv_rm_channels *clv_rm_channels_free(struct clv_rm_channels *channels)
+{
+	if (!channels)
+		return NULL;
+	clv_rm_channels_untell(channels);
+	for (size_t i = 0; i < CLV_RM_CLIENTS_MAX; i++) {
+		if (channels->clients[i].is_used)
+			drop_client(channels, channels->clients[i].handle);
+	}
+	free(channels);
+	return NULL;
+}
+
+bool clv_rm_channels_are_whole(const struct clv_rm_channels *channels)
+{
+	return channels->is_whole;
 }
 
 bool clv_rm_channels_has_groups(const struct clv_rm_channels *channels)
 {
-	for (size_t i = 0; i < channels->n_objects; i++) {
-		if (channels->objects[i].class == CLV_RM_CLASS_GROUP)
-			return true;
-	}
-	return false;
+	return channels->n_groups > 0;
 }
 
-const struct clv_rm_object *clv_rm_channels_at(
-	const struct clv_rm_channels *channels, size_t at, int *ret_fd)
+size_t clv_rm_channels_count(const struct clv_rm_channels *channels)
 {
-	if (at >= channels->n_objects)
-		return NULL;
-	*ret_fd = find_client(channels, channels->objects[at].client)->fd;
-	return &channels->objects[at];
-}
-
-/* Off and on. */
-
-static struct clv_rm_target target_of(
-	const struct clv_rm_channels *channels, const struct clv_rm_object *object)
-{
-	return (struct clv_rm_target){find_client(channels, object->client)->fd,
-		object->client, object->handle};
-}
-
-static bool is_failure(uint32_t status)
-{
-	return status != CLV_RM_OK && status != CLV_RM_INVALID_OBJECT &&
-	       status != CLV_RM_OBJECT_NOT_FOUND;
-}
-
-static void keep_first(uint32_t *first, uint32_t status)
-{
-	if (*first == CLV_RM_OK && is_failure(status))
-		*first = status;
-}
-
-/* The device that a channel is on: its group's parent, or its own where it has no group.
- */
-static uint32_t device_of(
-	const struct clv_rm_channels *channels, const struct clv_rm_object *channel)
-{
-	for (size_t i = 0; i < channels->n_objects; i++) {
-		const struct clv_rm_object *object = &channels->objects[i];
-
-		if (object->client == channel->client &&
-			object->handle == channel->parent &&
-			object->class == CLV_RM_CLASS_GROUP)
-			return object->parent;
-	}
-	return channel->parent;
-}
-
-static const struct clv_rm_object *find_subdevice(
-	const struct clv_rm_channels *channels, uint32_t client, uint32_t device)
-{
-	for (size_t i = 0; i < channels->n_objects; i++) {
-		const struct clv_rm_object *object = &channels->objects[i];
-
-		if (object->client == client && object->parent == device &&
-			object->class == CLV_RM_CLASS_SUBDEVICE)
-			return object;
-	}
-	return NULL;
-}
-
-static uint32_t flush(const struct clv_rm_channels *channels,
-	const struct clv_rm_object *subdevice, struct clv_rm_disable_channels *request)
-{
-	uint32_t status = CLV_RM_OK;
-
-	if (request->n_channels > 0)
-		status = clv_rm_control_disable(target_of(channels, subdevice), request);
-	request->n_channels = 0;
-	return status;
-}
-
-/* All channels on the device of this subdevice, with as few calls as there can be. */
-static uint32_t switch_device(const struct clv_rm_channels *channels,
-	const struct clv_rm_object *subdevice, bool on)
-{
-	struct clv_rm_disable_channels request = {.disable = !on};
-	uint32_t first = CLV_RM_OK;
-
-	for (size_t i = 0; i < channels->n_objects; i++) {
-		const struct clv_rm_object *object = &channels->objects[i];
-
-		if (object->client != subdevice->client ||
-			!clv_rm_object_is_channel(object) ||
-			device_of(channels, object) != subdevice->parent)
-			continue;
-		request.clients[request.n_channels] = object->client;
-		request.channels[request.n_channels++] = object->handle;
-		if (request.n_channels == CLV_RM_CHANNELS_AT_ONCE)
-			keep_first(&first, flush(channels, subdevice, &request));
-	}
-	keep_first(&first, flush(channels, subdevice, &request));
-	return first;
-}
-
-static uint32_t switch_channels(const struct clv_rm_channels *channels, bool on)
-{
-	uint32_t first = CLV_RM_OK;
-
-	for (size_t i = 0; i < channels->n_objects; i++) {
-		const struct clv_rm_object *object = &channels->objects[i];
-		bool is_channel = clv_rm_object_is_channel(object);
-		const struct clv_rm_object *subdevice;
-
-		if (!is_channel && object->class != CLV_RM_CLASS_SUBDEVICE)
-			continue;
-		subdevice = find_subdevice(channels, object->client,
-			is_channel ? device_of(channels, object) : object->parent);
-		if (!subdevice)
-			keep_first(&first, CLV_RM_NO_SUBDEVICE);
-		else if (subdevice == object)
-			keep_first(&first, switch_device(channels, subdevice, on));
-	}
-	return first;
-}
-
-static uint32_t switch_group(struct clv_rm_target group, uint64_t on)
-{
-	uint32_t status = clv_rm_control_schedule(group, on);
-
-	return status != CLV_RM_OK || on ? status : clv_rm_control_preempt(group);
-}
-
-static uint32_t switch_slice(struct clv_rm_target group, uint64_t on)
-{
-	uint32_t status = clv_rm_control_set_timeslice(
-		group, on ? CLV_RM_SLICE_ON_US : CLV_RM_SLICE_OFF_US);
-
-	return status != CLV_RM_OK || on ? status : clv_rm_control_preempt(group);
-}
-
-static uint32_t for_all_groups(const struct clv_rm_channels *channels,
-	uint32_t (*act)(struct clv_rm_target group, uint64_t value), uint64_t value)
-{
-	uint32_t first = CLV_RM_OK;
-
-	for (size_t i = 0; i < channels->n_objects; i++) {
-		const struct clv_rm_object *object = &channels->objects[i];
-
-		if (object->class == CLV_RM_CLASS_GROUP)
-			keep_first(&first, act(target_of(channels, object), value));
-	}
-	return first;
-}
-
-uint32_t clv_rm_channels_switch(
-	const struct clv_rm_channels *channels, enum clv_rm_method method, bool on)
-{
-	switch (method) {
-	case CLV_RM_BY_CHANNELS:
-		return switch_channels(channels, on);
-	case CLV_RM_BY_GROUPS:
-		return for_all_groups(channels, switch_group, on);
-	case CLV_RM_BY_SLICES:
-		return for_all_groups(channels, switch_slice, on);
-	default:
-		return CLV_RM_OK;
-	}
-}
-
-static uint32_t restore_slice(struct clv_rm_target group, uint64_t us)
-{
-	uint64_t now_us;
-	uint32_t status = clv_rm_control_get_timeslice(group, &now_us);
-
-	if (status != CLV_RM_OK || now_us != CLV_RM_SLICE_OFF_US)
-		return status;
-	return clv_rm_control_set_timeslice(group, us);
-}
-
-void clv_rm_channels_put_back(const struct clv_rm_channels *channels)
-{
-	clv_rm_channels_switch(channels, CLV_RM_BY_CHANNELS, true);
-	clv_rm_channels_switch(channels, CLV_RM_BY_GROUPS, true);
-	for_all_groups(channels, restore_slice, CLV_RM_SLICE_ON_US);
+	return channels->n_objects;
 }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "core/place/fleet.h"
 #include "core/place/request.h"
 
 #include <errno.h>

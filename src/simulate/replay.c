@@ -5,6 +5,10 @@
 #include "simulate/settle.h"
 
 #include "base/error.h"
+#include "core/place/fleet.h"
+#include "core/place/frag.h"
+#include "core/place/place.h"
+#include "core/place/policy.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulate/settle.h"
+#include "core/place/fleet.h"
+#include "core/place/place.h"
 
 #include <errno.h>
 

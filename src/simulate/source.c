@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "core/place/fleet.h"
 
 #include <errno.h>
 #include <math.h>

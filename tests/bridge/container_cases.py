@@ -66,6 +66,7 @@ def memory_of(answer):
 
 class Machine(unittest.TestCase):
     """An agent of its own; what it writes for podman has a name of its own."""
+    as_user = ()  # what starts it and programs, if another user should
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="cleave-cdi-")
@@ -84,7 +85,7 @@ class Machine(unittest.TestCase):
     def start_agent(self):
         ready, write_end = os.pipe()
         self.agent = subprocess.Popen(
-            [CLEAVED, "--runtime-dir", os.path.dirname(self.socket), "--state-dir",
+            [*self.as_user, CLEAVED, "--runtime-dir", os.path.dirname(self.socket), "--state-dir",
              os.path.join(self.folder, "state"), "--lock-dir", self.folder, "--foreground",
              f"--ready-fd={write_end}"], pass_fds=[write_end], env=self.env,
             stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -98,7 +99,7 @@ class Machine(unittest.TestCase):
             self.agent.wait(20)
 
     def call(self, *arguments, code=0):
-        answer = subprocess.run([CLEAVE, *arguments[:1], "--socket", self.socket,
+        answer = subprocess.run([*self.as_user, CLEAVE, *arguments[:1], "--socket", self.socket,
                                  *arguments[1:]], env=self.env, capture_output=True,
                                 text=True, timeout=60, check=False)
         self.assertEqual(answer.returncode, code, answer.stderr)

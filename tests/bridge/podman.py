@@ -82,8 +82,10 @@ class Podman:
         return ["--network=none", *LIMITS, *(f"--device={each}" for each in devices),
                 "--rootfs", rootfs]
 
-    def run(self, *program, devices=(), rootfs="/:O", user=0):
-        return self.call("run", "--rm", f"--user={user}", *self.options(devices, rootfs), *program)
+    def run(self, *program, devices=(), rootfs="/:O", user=0, env=None):
+        variables = [f"--env={name}={value}" for name, value in (env or {}).items()]
+        return self.call("run", "--rm", f"--user={user}", *variables,
+                         *self.options(devices, rootfs), *program)
 
     def spawn(self, *program, devices=(), rootfs="/:O"):
         return subprocess.Popen(

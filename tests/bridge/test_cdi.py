@@ -24,6 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import root  # noqa: E402
 
 SPECS = "/etc/cdi"
+LOADER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bypass", "loader.c")
 
 
 class Specification(Machine):
@@ -127,17 +128,68 @@ class Containers(container_cases.Cases, ContainerCase):
         self.reserve("chat", "--share", "0.3")
         self.describe()
         current = b"\0GLIBC_2.2.5\0GLIBC_2.31\0"
+        old = b"\0OCL_ICD_ASSUME_ICD_EXTENSION\0" b"2.2.12\0"
         for image, words in ((self.image(), "no GNU C library, and"),
                              (self.image(**{"lib/ld-musl-x86_64.so.1": b"musl"}),
                               "no GNU C library but musl"),
                              (self.image(**{"lib64/libc.so.6": current, "usr/lib/libOpenCL.so.1":
-                                            b"\0OCL_ICD_ASSUME_ICD_EXTENSION\0" b"2.2.12\0"}),
-                              "/usr/lib/libOpenCL.so.1 (ocl-icd 2.2.12) takes no layers"),
+                                            old + b"\0/opt/etc/OpenCL/vendors\0"}),
+                              "/usr/lib/libOpenCL.so.1 (ocl-icd 2.2.12) takes no layers, and has "
+                              "its drivers from elsewhere"),
+                             (self.image(**{"lib64/libc.so.6": current, "usr/lib/libOpenCL.so.1":
+                                            old + b"\0/etc/OpenCL/vendors\0"}),
+                              "takes no layers, and there is no folder /etc/OpenCL/vendors"),
                              (self.image(**{"lib64/libc.so.6": b"\0GLIBC_2.2.5\0GLIBC_2.27\0"}),
                               "2.27")):
             answer = self.engine.run("true", devices=self.device("chat"), rootfs=image)
             self.assertNotEqual(answer.returncode, 0)
             self.assertIn(words, answer.stderr)
+
+    def build_old_loaders(self):
+        """A folder of what an image would bring: a program that is a loader without layers itself,
+        and libraries that are told to be such."""
+        folder = tempfile.mkdtemp(prefix="cleave-image-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        os.chmod(folder, 0o755)
+        subprocess.run(["gcc", "-D_GNU_SOURCE", "-DCL_TARGET_OPENCL_VERSION=300", "-o",
+                        os.path.join(folder, "program"), LOADER, "-ldl"], check=True)
+        for name, words in (("ocl-icd", ("OCL_ICD_PLATFORM_SORT", "2.2.12")),
+                            ("khronos", ("OCL_ICD_FILENAMES",))):
+            os.mkdir(os.path.join(folder, name))
+            words = *words, "OCL_ICD_VENDORS", "/etc/OpenCL/vendors"
+            text = "".join(f'"{word}", ' for word in words)
+            subprocess.run(["gcc", "-x", "c", "-", "-shared", "-o",
+                            os.path.join(folder, name, "libOpenCL.so.1")],
+                           input="const char *const all[] = {%s};" % text, text=True, check=True)
+        return folder
+
+    def test_loader_without_layers(self):
+        """It meets the gate where it looks for the drivers, unless it is led elsewhere."""
+        folder = self.build_old_loaders()
+        program = os.path.join(folder, "program"), "own-loader"
+        self.reserve("chat", "--share", "0.3", "--memory", "200M")
+        self.describe()
+        for name, more, led_by in (
+                ("ocl-icd", {}, None), ("khronos", {}, None),
+                ("ocl-icd", {"OCL_ICD_FILENAMES": "libpocl.so.2"}, None),
+                ("khronos", {"OCL_ICD_FILENAMES": "libpocl.so.2"}, "OCL_ICD_FILENAMES"),
+                ("khronos", {"OCL_ICD_FILENAMES": ""}, None),
+                ("ocl-icd", {"OCL_ICD_VENDORS": "/usr/lib/cleave/vendors.real"},
+                 "OCL_ICD_VENDORS"),
+                ("ocl-icd", {"OCL_ICD_VENDORS": "/etc/OpenCL/vendors"}, None)):
+            env = {"LD_LIBRARY_PATH": os.path.join(folder, name), **more}
+            answer = self.engine.run(*program, devices=self.device("chat"), env=env)
+            with self.subTest(name=name, more=more):
+                if led_by:
+                    self.assertNotEqual(answer.returncode, 0)
+                    self.assertIn("takes no layers, and %s leads it to other drivers, so that no "
+                                  "gate would hold its programs: unset %s" % (led_by, led_by),
+                                  answer.stderr)
+                else:
+                    self.assertEqual(answer.stdout, f"got {200 * MIB} code -4\n", answer.stderr)
+        answer = self.engine.run("env", "-i", *program, devices=self.device("chat"),
+                                 env={"LD_LIBRARY_PATH": os.path.join(folder, "ocl-icd")})
+        self.assertEqual(answer.stdout, f"got {200 * MIB} code -4\n", answer.stderr)
 
     def test_links_of_an_image_lead_nowhere(self):
         """Not out of it: the machine's own vendors stay as they are."""

@@ -4,11 +4,14 @@ machine's drivers is not in it.  Each is held, or is reported within seconds.
 
 usage: test_roots.py CLEAVE CLEAVED GATES [unittest arguments]
 """
+import datetime
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
@@ -17,11 +20,13 @@ import podman as podman_here
 from container_cases import CLEAVE, MIB, Machine
 
 PYTHON = "/usr/bin/python3"
-# Says how much memory the devices have that it finds, and stays for as long as it is looked at.
+# Says when it opened the drivers and how much memory the devices have that it finds, and stays for
+# as long as it is looked at.
 PROBE = """
-import sys
+import sys, time
+import pyopencl
+print(time.time())
 try:
-    import pyopencl
     print([device.global_mem_size for platform in pyopencl.get_platforms()
            for device in platform.get_devices()], flush=True)
 except pyopencl.Error as error:
@@ -38,12 +43,15 @@ SANDBOX = ("--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symli
            "--tmpfs", "/tmp")
 
 
+# A look a second, and two looks that agree.
+WITHIN_S = 2
+
+
 def needs(program):
     return unittest.skipUnless(shutil.which(program), f"{program} is not installed")
 
 
-@unittest.skipUnless(os.geteuid() == 0, "needs root to make a root file system")
-class Roots(Machine):
+class RootCase(Machine):
     def setUp(self):
         super().setUp()
         top = tempfile.mkdtemp(prefix="cleave-roots-")
@@ -59,40 +67,69 @@ class Roots(Machine):
                        check=True)
         self.addCleanup(subprocess.run, ["umount", "--lazy", self.root], check=True)
 
-    def start(self, *way):
-        """Its line, with all that was started still there."""
+    def start(self, *way, name="one", options=()):
+        """What it finds, and since when it has, with all that was started still there."""
         program = subprocess.Popen(
-            [CLEAVE, "run", "--socket", self.socket, "--share", ".3", "--memory", "200M",
-             "--name", "one", "--", *way, PYTHON, "-c", PROBE],
+            [*self.as_user, CLEAVE, "run", "--socket", self.socket, "--share", ".1", "--memory",
+             "200M", "--name", name, *options, "--", *way, PYTHON, "-c", PROBE],
             env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.addCleanup(program.wait, 60)
+        self.addCleanup(self.end, name)
         self.addCleanup(program.stdout.close)
         self.addCleanup(program.stdin.close)
-        return json.loads(program.stdout.readline())
+        began = program.stdout.readline()
+        self.assertTrue(began, f"{way} ended at once")
+        return json.loads(program.stdout.readline()), float(began)
 
-    def uses_ungated(self):
-        return self.leases()["one"]["uses_ungated"]
+    def end(self, name):
+        """It ends by itself, as there is nothing more to read."""
+
+    def uses_ungated(self, name="one"):
+        return self.leases()[name]["uses_ungated"]
 
     def is_held(self, *way):
-        self.assertEqual(self.start(*way), [200 * MIB])
+        self.assertEqual(self.start(*way)[0], [200 * MIB])
         time.sleep(3)
         self.assertEqual(self.uses_ungated(), [])
 
-    def is_reported(self, *way):
+    def is_reported(self, *way, name="one", options=()):
+        """After how many seconds, by the agent's word."""
         # In an image there is no gate where the machine's is.
-        (memory_bytes,) = self.start("env", "-u", "OPENCL_LAYERS", "-u", "OCL_ICD_LAYERS", *way)
+        (memory_bytes,), began = self.start("env", "-u", "OPENCL_LAYERS", "-u", "OCL_ICD_LAYERS",
+                                            *way, name=name, options=options)
         self.assertGreater(memory_bytes, 200 * MIB)
         until = time.monotonic() + 20
-        while not self.uses_ungated() and time.monotonic() < until:
+        while not self.uses_ungated(name) and time.monotonic() < until:
             time.sleep(.1)
-        self.assertEqual(self.uses_ungated(), ["opencl"])
+        self.assertEqual(self.uses_ungated(name), ["opencl"])
         events = json.loads(self.call("events", "-o", "json").stdout)["items"]
-        event, = (each for each in events if each["type"] == "ungated_api")
+        event, = (each for each in events
+                  if each["type"] == "ungated_api" and each["name"] == name)
         self.assertIn("uses opencl, in another root file system, without its gate",
                       event["message"])
+        return datetime.datetime.fromisoformat(event["time"]).timestamp() - began
 
+    def is_reported_in_time(self, *way):
+        """Of some tries one is enough: with a look too many none is."""
+        took = []
+        while len(took) < 8 and min(took, default=WITHIN_S + 1) > WITHIN_S:
+            took.append(self.is_reported(*way, name=f"try{len(took)}"))
+        self.assertLessEqual(min(took), WITHIN_S, took)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root to make a root file system")
+class Roots(RootCase):
     def test_chroot(self):
-        self.is_reported("unshare", "--mount", "sh", "-c", CHROOT, self.root)
+        self.is_reported_in_time("unshare", "--mount", "sh", "-c", CHROOT, self.root)
+
+    def test_unshare(self):
+        ways = {"mounts": ["--mount"], "users": ["--user", "--map-root-user", "--mount"],
+                "processes": ["--mount", "--pid", "--fork", "--mount-proc"]}
+        for name, options in ways.items():
+            self.assertEqual(self.start("unshare", *options, name=name)[0], [200 * MIB])
+        time.sleep(3)
+        for name in ways:
+            self.assertEqual(self.uses_ungated(name), [])
 
     @needs("bwrap")
     def test_bubblewrap_with_a_root_of_its_own(self):
@@ -106,14 +143,124 @@ class Roots(Machine):
     @needs("bwrap")
     def test_bubblewrap_without_the_leases_folder(self):
         """The gate cannot be loaded, and lies in the drivers' place."""
-        self.assertEqual(self.start("bwrap", *SANDBOX, "--unshare-pid"), [])
+        self.assertEqual(self.start("bwrap", *SANDBOX, "--unshare-pid")[0], [])
 
-    @unittest.skipIf(why_not := podman_here.why_not(), why_not)
-    def test_podman(self):
-        """A container of a lease is `--device cleave.dev/gpu=NAME`."""
-        with podman_here.Podman() as podman:
-            self.is_reported(*podman.command("run", "--rm", "--interactive",
-                                             *podman.options((), "/:O")))
+
+CANNOT = podman_here.why_not()
+
+
+def make_image(path):
+    """Folders to mount the machine's files in, and nothing else."""
+    with tarfile.open(path, "w") as image:
+        for name in ("usr", "etc", "tmp", "proc", "dev", "sys"):
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+            image.addfile(folder)
+        for name in ("bin", "lib", "lib64", "sbin"):
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = tarfile.SYMTYPE, f"usr/{name}"
+            image.addfile(link)
+
+
+@unittest.skipIf(CANNOT, CANNOT)
+class Podman(RootCase):
+    """A container of a lease is `--device cleave.dev/gpu=NAME`."""
+
+    def setUp(self):
+        super().setUp()
+        self.podman = podman_here.Podman()
+        self.addCleanup(self.podman.close)
+
+    def command(self, *options):
+        return self.podman.command("run", "--rm", "--interactive", "--network=none",
+                                   *podman_here.LIMITS, *options)
+
+    def test_rootfs(self):
+        self.is_reported(*self.command("--rootfs", self.root))
+
+    def test_rootfs_overlaid(self):
+        self.is_reported(*self.command("--rootfs", "/:O"))
+
+    def test_image(self):
+        archive = os.path.join(self.folder, "image.tar")
+        make_image(archive)
+        answer = self.podman.call("import", archive, "empty")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.is_reported(*self.command(f"--volume={self.root}/usr:/usr",
+                                       f"--volume={self.root}/etc:/etc", "empty"))
+
+
+USER, SUBORDINATES = 54321, "600000:65536"
+# In mount namespaces of their own the machine's files know a user that it has not got.
+KNOWN = """
+for name in passwd group subuid subgid; do mount --bind "$0/$name" "/etc/$name"; done
+exec "$@"
+"""
+
+
+def why_not_rootless():
+    if CANNOT or not shutil.which("newuidmap"):
+        return CANNOT or "newuidmap (uidmap) is not installed"
+    readable = subprocess.run(["setpriv", f"--reuid={USER}", "--clear-groups", "test", "-x", CLEAVE],
+                              check=False)
+    return "other users cannot read the build" if readable.returncode else None
+
+
+CANNOT_ROOTLESS = why_not_rootless()
+
+
+@unittest.skipIf(CANNOT_ROOTLESS, CANNOT_ROOTLESS)
+class Rootless(RootCase):
+    """All of it another user's than root."""
+
+    def set_apart(self):
+        os.chown(self.folder, USER, USER)
+        known = tempfile.mkdtemp(prefix="cleave-user-")
+        self.addCleanup(shutil.rmtree, known)
+        for name, line in (("passwd", f"cleave-test:x:{USER}:{USER}::{self.folder}:/bin/sh\n"),
+                           ("group", f"cleave-test:x:{USER}:\n"),
+                           ("subuid", f"cleave-test:{SUBORDINATES}\n"),
+                           ("subgid", f"cleave-test:{SUBORDINATES}\n")):
+            with open(f"/etc/{name}", encoding="utf-8") as file, \
+                    open(os.path.join(known, name), "w", encoding="utf-8") as copy:
+                copy.write(file.read() + line)
+        self.as_user = ("unshare", "--mount", "sh", "-c", KNOWN, known, "setpriv",
+                        f"--reuid={USER}", f"--regid={USER}", "--clear-groups",
+                        "env", f"HOME={self.folder}")
+
+    def setUp(self):
+        super().setUp()
+        for name in ("", "run", "etc", "proc", "dev", "sys", "tmp"):
+            os.chown(os.path.join(self.root, name), USER, USER)
+        os.chmod(os.path.dirname(self.root), 0o755)
+
+    def command(self):
+        return ["podman", "--root", os.path.join(self.folder, "root"), "--runroot",
+                os.path.join(self.folder, "containers"), "--tmpdir",
+                os.path.join(self.folder, "podman"), "--storage-driver=vfs", "--runtime=runc",
+                "--cgroup-manager=cgroupfs", "--events-backend=none", "run", "--rm",
+                "--interactive", "--network=none", "--env=HOME=/tmp", *podman_here.LIMITS,
+                "--rootfs", self.root]
+
+    def end(self, name):
+        """Podman leaves a process behind that has its namespaces, which `cleave run` waits for."""
+        until = time.monotonic() + 20
+        while self.leases()[name]["processes"] and time.monotonic() < until:
+            time.sleep(.1)
+        with open(os.path.join(self.folder, "podman/pause.pid"), encoding="utf-8") as file:
+            os.kill(int(file.read()), signal.SIGTERM)
+
+    def test_refused_in_the_leases_namespace(self):
+        answer = subprocess.run(
+            [*self.as_user, CLEAVE, "run", "--socket", self.socket, "--share", ".1", "--",
+             *self.command(), "echo", "inside"], env=self.env, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=60, check=False)
+        self.assertNotEqual(answer.returncode, 0)
+        self.assertEqual(answer.stdout, "")
+        self.assertNotIn("cleave:", answer.stderr)
+
+    def test_reported_without_the_namespace(self):
+        self.is_reported(*self.command(), options=["--no-namespace"])
 
 
 if __name__ == "__main__":

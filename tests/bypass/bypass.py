@@ -27,6 +27,11 @@ QUIET = "PATH=/usr/bin:/bin"
 # Agents with settings of their own: what is seen soon, and threads that are stopped.
 SETTINGS = {"hang": "executor: gate\nwatch: {every: 1s, hang: 2s}",
             "stopped": "executor: cpu"}
+# The double, and it with rows of images that are as long as a piece needs, and with a table of
+# calls for each kind of object.
+DOUBLES = {"double": {}, "padding": {"CLEAVE_DOUBLE_ROW": "8K"},
+           "tables": {"CLEAVE_DOUBLE_TABLES": "kinds"},
+           "strange": {"CLEAVE_DOUBLE_TABLES": "strange"}}
 NOTICE_SECONDS = 30
 
 
@@ -48,7 +53,8 @@ class Referee:
     def session(self, kind="real"):
         if kind not in self.sessions:
             environment = {"BYPASS_HALF_PIECES": str(QUOTA // (8 << 20) // 2)}
-            if kind == "double":
+            environment.update(DOUBLES.get(kind, {}))
+            if kind in DOUBLES:
                 environment["OCL_ICD_VENDORS"] = self.options.double
             self.sessions[kind] = Session(self.options.cleave, environment,
                                           SETTINGS.get(kind))
@@ -250,10 +256,52 @@ def beside_harm(way, least=0.6):
     return check
 
 
-def turns(way):
+def held_by(pid):
+    """Memory and descriptors of a process."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        rss = next(line for line in status if line.startswith("VmRSS:"))
+    return int(rss.split()[1]) << 10, len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def flood(referee, name):
+    """Meanwhile the neighbour keeps its pace and others come and go; the agent has no more
+    descriptors than a lease has processes and connections, and gives them back."""
+    session = referee.session()
+    neighbour = referee.have_neighbour()
+    agent = session.agent_pid()
+    memory, files = held_by(agent)
+    before, come, most = pace(neighbour, 1.0), 0, 0
+    session.environment["BYPASS_MS"] = "2500"
+    program = session.start(["--share", "0.2"], referee.way(name), name)
+    try:
+        program.wait_for("go")
+        during = pace(neighbour, 1.0)
+        while come < 3:
+            lines = session.output(["--share", "0.05"], referee.way("hold"), "other", 20)
+            come += lines == ["go", "done"]
+            most = max(most, held_by(agent)[1] - files)
+        said = program.line(30)
+        program.wait_for("done")
+    finally:
+        session.end(program)
+    deadline = time.monotonic() + 10
+    while held_by(agent)[1] > files + 16 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    grown, left = held_by(agent)[0] - memory, held_by(agent)[1] - files
+    facts = (f"{said}; the neighbour kept {during / before:.2f} of its pace; the agent had up to "
+             f"{most} descriptors more and has {left}, and {grown >> 10} KiB of memory")
+    good = (session.agent_pid() == agent and during >= 0.5 * before and left <= 16
+            and most < 2 * 1024 + 256 and grown < 16 << 20)
+    return ("held" if good else "open"), facts
+
+
+flood.alone = False
+
+
+def turns(way, kind="double"):
     """Work on the double, where only the account can tell, beside a neighbour there."""
     def check(referee, name):
-        session = referee.session("double")
+        session = referee.session(kind)
         session.environment["BYPASS_MS"] = "1500"
         session.environment["CLEAVE_DOUBLE_KERNEL_US"] = "1000"
         session.environment["CLEAVE_DOUBLE_DEVICE"] = os.path.join(session.folder, "device")
@@ -357,6 +405,19 @@ def endless(kind):
     return check
 
 
+def refused_queue(referee, _name):
+    """No queue is made whose calls the gate would not meet, and a line says why."""
+    session = referee.session("strange")
+    lines = session.output(MEMORY, referee.way("deep"), "deep")
+    text = " ".join(lines)
+    if "go" in lines or "another clCreateBuffer" not in text:
+        return "open", text
+    return "held", text
+
+
+refused_queue.alone = True
+
+
 def yes_or_no(*before, neighbour=False, agent=False):
     """A way that says itself whether it worked."""
     def check(referee, name):
@@ -401,6 +462,7 @@ CHECKS = {
     "image-with-properties": memory(),
     "image-2d": memory(),
     "image-3d": memory(),
+    "padded-images": memory(kind="padding"),
     "pipe": memory(kind="double"),
     "svm": memory(),
     "svm-other-context": memory(),
@@ -475,6 +537,7 @@ CHECKS = {
     "reused-numbers": yes_or_no(neighbour=True),
     "report-noise": beside_harm("report-noise"),
     "socket-noise": beside_harm("socket-noise"),
+    "socket-flood": flood,
     "stopped": stopped,
     "report-memory": memory(),
     "vendors-and-no-layers": real_vendors(keep_layer=False),
@@ -482,6 +545,9 @@ CHECKS = {
     "umount": only_root(memory()),
     "vendor-library": memory(loader=True),
     "vendor-table": memory(loader=True),
+    "tables-by-kind": memory(kind="tables", way="buffer"),
+    "tables-by-kind-work": turns("deep", "tables"),
+    "tables-of-own": refused_queue,
     "trace-agent": yes_or_no(agent=True),
 }
 

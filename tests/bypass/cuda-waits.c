@@ -204,6 +204,31 @@ static int let_go_at_once(char **arguments)
 	}
 }
 
+/* All is submitted in one turn, and let go one after the other, each when the last is
+ * complete: the process is not in line for a turn meanwhile.  Then it is. */
+static int repeat_debt(char **arguments)
+{
+	const uint32_t n = 60;
+	handle stream;
+
+	(void)arguments;
+	open_device();
+	make_word();
+	stream = new_stream();
+	train(spin, 1000);
+	for (uint32_t i = 1; i <= n; i++) {
+		OK(cuStreamWaitValue32_v2(stream, at_word(), i, 0));
+		launch(stream, 50000000);
+	}
+	say("go\n");
+	for (uint32_t i = 1; i <= n; i++) {
+		*word = i;
+		usleep(105000);
+	}
+	flood_with_kernels(stream, KERNEL_NS, 16);
+	return 0;
+}
+
 /* Words written as fast as they go: next to nothing for the GPU. */
 static int spinning_writes(char **arguments)
 {
@@ -272,6 +297,7 @@ const struct way way_waits[] = {
 	{"standing-stream", standing_stream},
 	{"holding-turn", holding_turn},
 	{"let-go-at-once", let_go_at_once},
+	{"repeat-debt", repeat_debt},
 	{"spinning-writes", spinning_writes},
 	{"huge-kernels", huge_kernels},
 	{"endless-kernel", endless_kernel},

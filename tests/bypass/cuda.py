@@ -159,6 +159,7 @@ CHECKS = {
     "stuck-callback": paid(),
     "standing-stream": share(saturates=False),
     "let-go-at-once": paid(after=20.0),
+    "repeat-debt": paid(after=9.0),
     "spinning-writes": share(saturates=False),
     "holding-turn": stall(),
     "huge-kernels": paid(),

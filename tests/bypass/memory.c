@@ -77,6 +77,46 @@ WAY_OF_MAKING(image_3d, clCreateImage3D(d->context, CL_MEM_READ_WRITE, &format,
 				WIDTH / 16, HEIGHT, 16, 0, 0, NULL, ret))
 WAY_OF_MAKING(pipe, clCreatePipe(d->context, 0, 1024, WAY_PIECE_BYTES / 1024, NULL, ret))
 
+/* An image a pixel wide, which a driver that pads its rows makes many times as large. */
+static size_t take_narrow(struct way_device *d, size_t n_rows, cl_int *ret)
+{
+	const cl_image_desc narrow = {
+		.image_type = CL_MEM_OBJECT_IMAGE2D,
+		.image_width = 1,
+		.image_height = n_rows,
+	};
+	cl_mem made =
+		clCreateImage(d->context, CL_MEM_READ_WRITE, &format, &narrow, NULL, ret);
+	size_t n_bytes = 0;
+
+	if (made)
+		clGetMemObjectInfo(made, CL_MEM_SIZE, sizeof(n_bytes), &n_bytes, NULL);
+	return n_bytes;
+}
+
+/* One that is asked for with a thousandth of the quota and is more than all of it; then
+ * what there is to be had. */
+static int way_padded_images(char **arguments)
+{
+	static const size_t n_rows[] = {16384, 1024};
+	struct way_device d;
+	size_t got, sum = 0;
+	cl_int r;
+
+	(void)arguments;
+	way_open(&d);
+	for (size_t i = 0; i < sizeof(n_rows) / sizeof(n_rows[0]); i++) {
+		for (int n = 0; n < WAY_PIECES_MAX; n++) {
+			got = take_narrow(&d, n_rows[i], &r);
+			if (got == 0)
+				break;
+			sum += got;
+		}
+	}
+	way_say("got %zu code %d\n", sum, r);
+	return 0;
+}
+
 static void *make_svm(struct way_device *d, cl_int *ret)
 {
 	void *memory = clSVMAlloc(d->context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, 0);
@@ -431,6 +471,7 @@ const struct way way_memory[] = {
 	{"image-with-properties", way_image_with_properties},
 	{"image-2d", way_image_2d},
 	{"image-3d", way_image_3d},
+	{"padded-images", way_padded_images},
 	{"pipe", way_pipe},
 	{"svm", way_svm},
 	{"svm-other-context", way_svm_other_context},

@@ -75,15 +75,23 @@ void way_open(struct way_device *d)
 		way_die("clCreateContext", r);
 }
 
+/* Drivers of OpenCL 1.2 need not have the newer call (oclgrind's never returns). */
 cl_command_queue way_queue(struct way_device *d, cl_command_queue_properties properties)
 {
 	cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
+	cl_command_queue queue;
+	char version[64] = "";
 	cl_int r;
-	cl_command_queue queue =
-		clCreateCommandQueueWithProperties(d->context, d->device, list, &r);
 
+	clGetPlatformInfo(
+		d->platform, CL_PLATFORM_VERSION, sizeof(version), version, NULL);
+	if (strncmp(version, "OpenCL 1.", 9) == 0)
+		queue = clCreateCommandQueue(d->context, d->device, properties, &r);
+	else
+		queue = clCreateCommandQueueWithProperties(
+			d->context, d->device, list, &r);
 	if (r)
-		way_die("clCreateCommandQueueWithProperties", r);
+		way_die("no queue", r);
 	return queue;
 }
 
@@ -249,7 +257,7 @@ static const struct way way_common[] = {
 	{"calibrate", calibrate}, {"neighbour", neighbour}, {"hold", hold}, {NULL, NULL}};
 
 static const struct way *const families[] = {way_common, way_memory, way_processes,
-	way_descriptors, way_pages, way_work, way_work_events};
+	way_descriptors, way_pages, way_work, way_work_events, way_floods};
 
 int main(int argc, char **argv)
 {

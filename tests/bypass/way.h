@@ -26,7 +26,7 @@ struct way {
 };
 
 extern const struct way way_memory[], way_processes[], way_descriptors[], way_pages[],
-	way_work[], way_work_events[];
+	way_work[], way_work_events[], way_floods[];
 
 struct way_device {
 	cl_platform_id platform;

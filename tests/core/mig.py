@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the MIG planner against brute force, and its tables against the collected facts.
 
-usage: mig.py MIG_SOLVE PLAN_MIG [--all] [--facts FILE]
+usage: mig.py MIG_SOLVE PLAN_MIG [--all] --facts FILE
 
 MIG_SOLVE asks the search alone, PLAN_MIG the whole planner.
 
@@ -235,21 +235,18 @@ def main():
     parser.add_argument("program")
     parser.add_argument("planner")
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--facts")
+    parser.add_argument("--facts", required=True)
     arguments = parser.parse_args()
     tables = json.loads(subprocess.run([arguments.program, "tables"], capture_output=True,
                                        text=True, check=True).stdout)
-    facts = arguments.facts if arguments.facts and os.path.exists(arguments.facts) else None
-    if facts:
-        check_facts(tables, facts)
-    print("tables:", "as the facts" if facts else "the facts are not here, not compared")
+    check_facts(tables, arguments.facts)
+    print("tables: as the facts")
     failed = False
     for table in tables:
         if table["name"] not in MODELS:
             continue
         model = Model(table)
-        if facts:
-            check_maximal(model, facts)
+        check_maximal(model, arguments.facts)
         cases = all_cases(model) if arguments.all else sampled_cases(model, SAMPLE)
         n, n_wrong = run_cases((arguments.program, arguments.planner), model, cases)
         print(json.dumps({"model": model.name, "layouts": len(model.sets), "cases": n,

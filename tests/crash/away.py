@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from cases import Case, main
+from cases import Skipped, main
 from world import Failure, Tenant, expect, kill, wait_until
 
 # Nobody waits so long but who waits for ever.
@@ -53,27 +53,25 @@ def in_time_namespace(case, seconds):
         wrapper = ["unshare", "-U", "-r", "-T", "--monotonic", str(seconds)]
     tried = subprocess.run([*wrapper, "true"], capture_output=True, check=False)
     if tried.returncode != 0:
-        print("# no time namespaces here:", tried.stderr.decode().strip())
-        return
+        raise Skipped(f"no time namespaces here: {tried.stderr.decode().strip()}")
     works_with(case, wrapper)
 
 
-def case_clock_ahead(case):
+def case_namespace_ahead(case):
     in_time_namespace(case, 1000)
 
 
-def case_clock_behind(case):
+def case_namespace_behind(case):
     in_time_namespace(case, -int(time.clock_gettime(time.CLOCK_MONOTONIC) / 2))
 
 
-def case_clock_a_little_off(case):
+def case_namespace_a_little_off(case):
     in_time_namespace(case, 1)
 
 
 def with_faketime(case, shift):
     if not shutil.which("faketime"):
-        print("# faketime is not installed")
-        return
+        raise Skipped("faketime is not installed")
     works_with(case, ["faketime", "-f", shift])
 
 
@@ -143,6 +141,35 @@ def case_stopped_agent(case):
         expect(charged_s < stopped_s / 2, f"{charged_s:.2f} s were charged of the "
                f"{stopped_s:.2f} s in which the agent was stopped")
         counts(case, account, neighbour)
+    case.end()
+
+
+def stalls_ms(case, *accounts):
+    """Of each account, how long the agent's being stopped kept it without a completion: the
+    median of some times, less what the machine itself was late. A stall is ended by a few
+    threads that wake one after the other: the gate's, the device's, the program's."""
+    stalls = []
+    for _ in range(5):
+        counts(case, *accounts, n_kernels=20)
+        for account in accounts:
+            account.forgive()
+        stop_agent(case)
+        time.sleep(0.5)
+        stalls.append([(account.stall_ns() - 3 * account.max_late_ns) / 1e6
+                       for account in accounts])
+        os.kill(case.world.agent.pid, signal.SIGCONT)
+    return [sorted(each)[len(each) // 2] for each in zip(*stalls)]
+
+
+def case_stopped_agent_delays(case):
+    """Nobody by more than 100 ms, neither alone nor beside others."""
+    neighbour = case.neighbour.account
+    (alone,) = stalls_ms(case, neighbour)
+    account = case.begin(["kernel=1000", "seed=5", "watches=1"])
+    beside = stalls_ms(case, account, neighbour)
+    said = f"{alone:.0f} ms alone, {beside[0]:.0f} and {beside[1]:.0f} ms beside each other"
+    print(f"# they stood still for {said}")
+    expect(max(alone, *beside) <= 100, "they stood still for", said)
     case.end()
 
 

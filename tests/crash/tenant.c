@@ -4,7 +4,7 @@
  * (tenant.h) and knows nothing of cleave.
  *
  * usage: tenant ACCOUNT [kernel=US] [depth=N] [max=BYTES] [quota=BYTES] [seed=N]
- *                       [children=N] [submits=0|1] */
+ *                       [children=N] [submits=0|1] [watches=0|1] */
 #include "tenant.h"
 
 #include <CL/cl.h>
@@ -328,6 +328,21 @@ static void *run_queue(void *userdata)
 	return NULL;
 }
 
+/* What the gate has nothing to do with: how late a thread runs that sleeps. */
+static void *run_clock(void *userdata)
+{
+	(void)userdata;
+	for (;;) {
+		uint64_t due = now_ns() + 1000 * (uint64_t)PAUSE_US, now;
+
+		pause_us(PAUSE_US);
+		now = now_ns();
+		if (now > due && now - due > atomic_load(&account->max_late_ns))
+			atomic_store(&account->max_late_ns, now - due);
+	}
+	return NULL;
+}
+
 static void start(void *(*run)(void *))
 {
 	pthread_t thread;
@@ -359,6 +374,7 @@ static const struct {
 	{"seed", &options.seed},
 	{"children", &options.n_children},
 	{"submits", &options.submits},
+	{"watches", &options.watches},
 };
 
 static void parse(int argc, char **argv)
@@ -416,6 +432,8 @@ int main(int argc, char **argv)
 	else
 		atomic_store(&account->state, STATE_RUNNING);
 	start(run_allocations);
+	if (options.watches)
+		start(run_clock);
 	for (;;) {
 		enum act act = (enum act)atomic_load(&account->act);
 

@@ -50,8 +50,9 @@ struct account {
 	_Atomic uint64_t acted;     /* the tenant: how many are done */
 	_Atomic uint64_t child;     /* its last child */
 	_Atomic uint64_t child_code;
-	_Atomic uint64_t hold; /* the runner: submit nothing */
-	_Atomic uint64_t held; /* the tenant: I do not, and nothing is in flight */
+	_Atomic uint64_t hold;        /* the runner: submit nothing */
+	_Atomic uint64_t held;        /* the tenant: I do not, and nothing is in flight */
+	_Atomic uint64_t max_late_ns; /* of a thread that only sleeps */
 };
 
 struct options {
@@ -64,6 +65,7 @@ struct options {
 	uint64_t seed;
 	uint64_t n_children; /* that run beside it in the same lease */
 	uint64_t submits;    /* 0: holds memory and never submits */
+	uint64_t watches;    /* 1: how late the machine lets a thread run */
 };
 
 extern struct account *account;

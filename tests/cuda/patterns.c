@@ -7,37 +7,13 @@
  * usage: cuda-patterns			the names
  *        cuda-patterns NAME		runs one; "done N" with what it computed, then
  *					stays until its input ends */
-#ifdef ROCM
-#include "../hip/patterns.h"
-#else
-#include "../doubles/cuda/selftest/cuda.h"
-#endif
+#include "pattern.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#define NON_BLOCKING 1u
-#define LEGACY NULL
-#define PER_THREAD ((handle)2)
-#define N_ROUNDS 12
-#define MIB ((size_t)1 << 20)
-#define N_WORDS 128
-
-#define OK(call)                                                                        \
-	do {                                                                            \
-		int result_ = (call);                                                   \
-		if (result_ != 0) {                                                     \
-			printf("failed %s at line %d: %d\n", #call, __LINE__, result_); \
-			exit(1);                                                        \
-		}                                                                       \
-	} while (0)
 
 static const char image[] = "cleave-double-module\n"
 			    "kernel run param units 4\n"
@@ -47,15 +23,8 @@ static const char image[] = "cleave-double-module\n"
 			    "kernel store store 20000 units 1\n";
 
 static handle run_kernel, await_kernel, relay_kernel, serve_kernel, store_kernel;
-static volatile uint32_t *words; /* in memory of the host that the device sees */
+volatile uint32_t *words;
 static handle context;
-
-static void sleep_ms(long ms)
-{
-	struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
-
-	nanosleep(&pause, NULL);
-}
 
 static handle function(handle module, const char *name)
 {
@@ -65,7 +34,7 @@ static handle function(handle module, const char *name)
 	return f;
 }
 
-static void begin(void)
+void begin(void)
 {
 	handle module;
 	void *p;
@@ -84,25 +53,12 @@ static void begin(void)
 	memset(p, 0, N_WORDS * sizeof(uint32_t));
 }
 
-static handle new_stream(unsigned flags)
-{
-	handle stream;
-
-	OK(cuStreamCreate(&stream, flags));
-	return stream;
-}
-
-static dptr word(uint32_t i)
-{
-	return (dptr)(uintptr_t)(words + i);
-}
-
 static void launch(handle f, handle stream, void **parameters)
 {
 	OK(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
 }
 
-static void run(handle stream, uint64_t ns)
+void run(handle stream, uint64_t ns)
 {
 	void *parameters[] = {&ns};
 
@@ -123,7 +79,7 @@ static void relay(handle stream, dptr at, uint32_t value, dptr out, uint32_t out
 	launch(relay_kernel, stream, parameters);
 }
 
-static void store(handle stream, dptr at, uint32_t value)
+void store(handle stream, dptr at, uint32_t value)
 {
 	void *parameters[] = {&at, &value};
 
@@ -348,6 +304,94 @@ static uint32_t legacy_and_blocking(void)
 	return words[1];
 }
 
+/* The legacy stream's work is another thread's, and that thread may lose its processor
+ * behind the launch. */
+static void *store_in_legacy(void *userdata)
+{
+	OK(cuCtxSetCurrent(context));
+	store(LEGACY, word(0), (uint32_t)(uintptr_t)userdata);
+	return NULL;
+}
+
+static uint32_t late_marker(void)
+{
+	handle first = new_stream(0), second = new_stream(0);
+
+	for (uint32_t i = 1; i <= 4; i++) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, store_in_legacy, (void *)(uintptr_t)i);
+		while (words[0] != i)
+			sleep_ms(0);
+		OK(cuStreamWaitValue32_v2(first, word(2), i, 0));
+		store(first, word(1), i);
+		sleep_ms(30);
+		OK(cuStreamWriteValue32_v2(second, word(2), i, 0));
+		OK(cuStreamSynchronize(first));
+		pthread_join(thread, NULL);
+	}
+	return words[1];
+}
+
+/* A kernel in one stream waits for the program, which meanwhile works in another and
+ * waits for that each time: what is complete there does not wait for the kernel. */
+static uint32_t syncs_beside(void)
+{
+	handle spinning = new_stream(NON_BLOCKING), other = new_stream(NON_BLOCKING);
+
+	await_word(spinning, word(0), 1);
+	sleep_ms(20);
+	for (uint32_t i = 1; i <= 30; i++) {
+		run(other, 200000);
+		run(other, 200000);
+		store(other, word(1), i);
+		OK(cuStreamSynchronize(other));
+	}
+	store(other, word(0), 1);
+	OK(cuStreamSynchronize(spinning));
+	return words[1];
+}
+
+/* The same without waiting: only commands that are complete make room for more. */
+static uint32_t deep_beside(void)
+{
+	handle spinning = new_stream(NON_BLOCKING), other = new_stream(NON_BLOCKING);
+
+	await_word(spinning, word(0), 1);
+	sleep_ms(20);
+	for (uint32_t i = 1; i <= 60; i++)
+		run(other, 500000);
+	store(other, word(0), 1);
+	OK(cuStreamSynchronize(spinning));
+	return words[0];
+}
+
+#ifndef ROCM
+/* A context ends while a kernel of another one waits for what the program does next. */
+static uint32_t context_ends(void)
+{
+	for (uint32_t i = 1; i <= 3; i++) {
+		handle stream = new_stream(NON_BLOCKING), other, module, kernel;
+		uint64_t ns = 100000;
+		void *parameters[] = {&ns};
+
+		await_word(stream, word(0), i);
+		sleep_ms(20);
+		OK(cuCtxCreate_v2(&other, 0, 0));
+		OK(cuModuleLoadData(&module, image));
+		kernel = function(module, "run");
+		launch(kernel, i == 1 ? PER_THREAD : LEGACY, parameters);
+		if (i == 3)
+			OK(cuCtxSynchronize());
+		OK(cuCtxDestroy_v2(other));
+		OK(cuCtxSetCurrent(context));
+		words[0] = i;
+		OK(cuStreamSynchronize(stream));
+	}
+	return words[0];
+}
+#endif
+
 /* The same with kernels that spin, and a thread's own default stream among them. */
 static uint32_t mixed_defaults(void)
 {
@@ -363,6 +407,46 @@ static uint32_t mixed_defaults(void)
 		run(LEGACY, 300000);
 	}
 	OK(cuCtxSynchronize());
+	return words[1];
+}
+
+/* A thread has used its own default stream, and makes no call any more.  Meanwhile
+ * another stream waits for a word that the program writes when it has done something
+ * else. */
+static pthread_barrier_t own_is_used, own_is_over;
+
+static void *use_own_stream(void *userdata)
+{
+	(void)userdata;
+	OK(cuCtxSetCurrent(context));
+	for (int i = 0; i < 20; i++) {
+		run(PER_THREAD, 100000);
+		OK(cuStreamSynchronize(PER_THREAD));
+	}
+	run(PER_THREAD, 100000);
+	pthread_barrier_wait(&own_is_used);
+	pthread_barrier_wait(&own_is_over);
+	return NULL;
+}
+
+static uint32_t own_stream(void)
+{
+	handle waiting = new_stream(NON_BLOCKING), other = new_stream(NON_BLOCKING);
+	pthread_t thread;
+
+	pthread_barrier_init(&own_is_used, NULL, 2);
+	pthread_barrier_init(&own_is_over, NULL, 2);
+	pthread_create(&thread, NULL, use_own_stream, NULL);
+	pthread_barrier_wait(&own_is_used);
+	OK(cuStreamWaitValue32_v2(waiting, word(0), 1, 0));
+	store(waiting, word(1), 1);
+	sleep_ms(2 * STANDS_MS);
+	run(other, 1000000);
+	OK(cuStreamSynchronize(other));
+	words[0] = 1;
+	OK(cuStreamSynchronize(waiting));
+	pthread_barrier_wait(&own_is_over);
+	pthread_join(thread, NULL);
 	return words[1];
 }
 
@@ -494,116 +578,6 @@ static uint32_t processes(void)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? words[1] : 0;
 }
 
-#ifndef ROCM
-/* What a stream waits for comes from outside: the program signals it once something has
- * run elsewhere.  CUDA's structures as its header has them. */
-
-struct semaphore_handle {
-	int type; /* 9: a timeline semaphore */
-	union {
-		int fd;
-		void *two[2];
-	} handle;
-	uint32_t flags, reserved[16];
-};
-
-struct semaphore_value {
-	unsigned long long value;
-	uint32_t more[34];
-};
-
-struct ipc_event {
-	char bytes[64];
-};
-
-int cuImportExternalSemaphore(handle *semaphore, const struct semaphore_handle *desc);
-int cuWaitExternalSemaphoresAsync(const handle *semaphores,
-	const struct semaphore_value *values, unsigned n, handle stream);
-int cuIpcGetEventHandle(struct ipc_event *ret, handle event);
-int cuIpcOpenEventHandle(handle *event, struct ipc_event bytes);
-
-#define STANDS_MS 1500 /* longer than anybody waits for a turn to end */
-
-static uint32_t external_semaphore(void)
-{
-	handle waiting = new_stream(NON_BLOCKING), other = new_stream(NON_BLOCKING),
-	       semaphore;
-	struct semaphore_handle desc = {.type = 9};
-	volatile uint64_t *value;
-
-	desc.handle.fd = memfd_create("semaphore", 0);
-	if (ftruncate(desc.handle.fd, 4096) < 0)
-		return 0;
-	value = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, desc.handle.fd, 0);
-	OK(cuImportExternalSemaphore(&semaphore, &desc));
-	for (uint32_t i = 1; i <= 2; i++) {
-		struct semaphore_value until = {.value = i};
-
-		OK(cuWaitExternalSemaphoresAsync(&semaphore, &until, 1, waiting));
-		store(waiting, word(1), i);
-		sleep_ms(STANDS_MS);
-		run(other, 1000000);
-		OK(cuStreamSynchronize(other));
-		*value = i;
-		OK(cuStreamSynchronize(waiting));
-	}
-	return words[1];
-}
-
-/* The other process, which has a stream of its own and no word of it here. */
-static void record_for_parent(int from, int to)
-{
-	struct ipc_event bytes;
-	handle event, stream;
-	char go;
-
-	begin();
-	stream = new_stream(NON_BLOCKING);
-	OK(cuEventCreate(&event, 2 | 4)); /* without timing, for several processes */
-	OK(cuIpcGetEventHandle(&bytes, event));
-	for (uint32_t i = 1; i <= 2; i++) {
-		OK(cuStreamWaitValue32_v2(stream, word(0), i, 0));
-		OK(cuEventRecord(event, stream));
-		if (write(to, &bytes, sizeof(bytes)) != sizeof(bytes) ||
-			read(from, &go, 1) != 1)
-			break;
-		words[0] = i;
-		OK(cuStreamSynchronize(stream));
-	}
-	exit(0);
-}
-
-static uint32_t event_of_another(void)
-{
-	handle waiting, other, event = NULL;
-	int down[2], up[2];
-	struct ipc_event bytes;
-
-	if (pipe(down) < 0 || pipe(up) < 0)
-		return 0;
-	if (fork() == 0)
-		record_for_parent(down[0], up[1]);
-	begin();
-	waiting = new_stream(NON_BLOCKING);
-	other = new_stream(NON_BLOCKING);
-	for (uint32_t i = 1; i <= 2; i++) {
-		if (read(up[0], &bytes, sizeof(bytes)) != sizeof(bytes))
-			return 0;
-		if (!event)
-			OK(cuIpcOpenEventHandle(&event, bytes));
-		OK(cuStreamWaitEvent(waiting, event, 0));
-		store(waiting, word(1), i);
-		sleep_ms(STANDS_MS);
-		run(other, 1000000);
-		OK(cuStreamSynchronize(other));
-		if (write(down[1], "g", 1) != 1)
-			return 0;
-		OK(cuStreamSynchronize(waiting));
-	}
-	return words[1];
-}
-#endif
-
 static const struct pattern {
 	const char *name;
 	uint32_t (*run)(void);
@@ -620,13 +594,22 @@ static const struct pattern {
 	{ "graph-branches",      graph_branches,      N_ROUNDS,           0 },
 	{ "host-functions",      host_functions,      N_ROUNDS,           0 },
 	{ "legacy-and-blocking", legacy_and_blocking, 4,                  0 },
+	{ "late-marker",         late_marker,         4,                  0 },
+	{ "syncs-beside",        syncs_beside,        30,                 0 },
+	{ "deep-beside",         deep_beside,         1,                  0 },
 	{ "mixed-defaults",      mixed_defaults,      N_ROUNDS,           0 },
+	{ "own-stream",          own_stream,          1,                  0 },
 	{ "ping-pong",           ping_pong,           N_ROUNDS,           0 },
 	{ "overlap",             overlap,             N_ROUNDS,           0 },
 	{ "threads",             threads,             N_ROUNDS,           0 },
 	{ "processes",           processes,           N_ROUNDS,           1 },
-#ifndef ROCM
 	{ "external-semaphore",  external_semaphore,  2,                  0 },
+#ifdef HAS_SEMAPHORES_IN_GRAPHS
+	{ "graph-of-semaphore",  graph_of_semaphore,  2,                  0 },
+#endif
+#ifndef ROCM
+	{ "context-ends",        context_ends,        3,                  0 },
+	{ "graph-beside-wait",   graph_beside_wait,   2,                  0 },
 	{ "event-of-another",    event_of_another,    2,                  1 },
 #endif
 	/* clang-format on */

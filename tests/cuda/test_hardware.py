@@ -127,6 +127,55 @@ class Executor(Case):
         self.assert_parts([.3, .7], pids)
 
 
+class Contexts(Case):
+    """A program whose channels the agent does not know: all of them, or not yet."""
+
+    def launch_contexts(self, n, words=""):
+        """Beside a neighbour, whose process is returned."""
+        self.begin_machine(words=f"context-mib 1\n{words}")
+        neighbour, = self.launch_all((.5, "queue", 1_000_000), word="by channels")
+        self.program = self.start(machine.program("cuda-contexts"), str(n),
+                                  options=("--share", "0.2", "--name", "x"))
+        self.says("ready")
+        return neighbour
+
+    def says(self, word):
+        self.assertEqual(self.program.stdout.readline(), f"{word}\n", self.program.poll())
+
+    def tell(self):
+        self.program.stdin.write("\n")
+        self.program.stdin.flush()
+
+    def let_it_work(self):
+        self.tell()
+        time.sleep(.7)
+        return self.agent.get("/v1/leases/x")["processes"][0]["pid"]
+
+    def reports(self):
+        return [e["message"] for e in self.agent.events("device_executor") if e["name"] == "x"]
+
+    def test_an_agent_that_does_not_read_for_a_while(self):
+        """What it has no room for it is told later."""
+        neighbour = self.launch_contexts(12)
+        self.agent.process.send_signal(signal.SIGSTOP)
+        self.tell()
+        self.says("made")
+        self.agent.process.send_signal(signal.SIGCONT)
+        self.assert_parts([.2 / .7, .5 / .7], [self.let_it_work(), neighbour])
+        self.assertEqual(self.reports(), [])
+
+    def test_more_channels_than_are_kept(self):
+        """Its work is waited for, and charged, and that is said."""
+        neighbour = self.launch_contexts(70, "compute-groups 4\ncopy-groups 10\n")
+        self.tell()
+        self.says("made")
+        self.until(self.reports, "it is reported")
+        self.assertIn("more channels than are kept", self.reports()[0])
+        self.assertIn("1 lease is waited for", self.device()["executor_reason"])
+        self.assertEqual(self.device()["executor"], "hardware")
+        self.assert_parts([.2 / .7, .5 / .7], [self.let_it_work(), neighbour])
+
+
 class Fallback(Case):
     def test_a_driver_that_refuses(self):
         self.begin_machine(policy="".join(f"{each} {NOT_PERMITTED}\n" for each in

@@ -6,6 +6,7 @@ is killed or stopped. Alone no thread of it ever waits at the gate.
 usage: test_patterns.py --build BUILD [unittest arguments]
 """
 import sys
+import time
 import unittest
 
 import machine
@@ -27,15 +28,27 @@ class Alone(Cuda, patterns.Alone):
 
 
 class Beside(Cuda, patterns.Beside):
-    SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap")
+    SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap", "context-ends")
 
     def test_what_waits_for_somebody_outside(self):
         """What stands behind it is not in flight: no turn is kept by it."""
         self.begin()
         self.tenant()
-        for name in ("external-semaphore", "event-of-another"):
+        for name in ("external-semaphore", "graph-of-semaphore", "event-of-another"):
             self.go_through_all((name,))
             self.assertNotIn("drain_overdue", self.agent.log(), name)
+
+    def test_who_comes_later(self):
+        """Then a thread that makes no call cannot mark its own stream any more."""
+        self.begin()
+        process = self.pattern("own-stream")
+        self.wait_until_begun("own-stream")
+        time.sleep(1)
+        self.tenant()
+        self.go_through(process, "own-stream")
+        lease = self.agent.get("/v1/leases/own-stream")
+        self.finish(process)
+        self.assertEqual(lease["overdue"], 0, lease)
 
     def test_under_the_hardware(self):
         self.begin(kernel=True)
@@ -44,6 +57,32 @@ class Beside(Cuda, patterns.Beside):
         self.assertTrue(wait_until(
             lambda: self.agent.get("/v1/devices")["items"][0]["executor"] == "hardware", 30))
         self.go_through_all()
+
+
+class BesideIdle(Cuda, patterns.Patterns):
+    """Another lease is attached and does nothing: whoever works waits for nobody."""
+
+    def test_what_another_stream_waits_for(self):
+        self.begin()
+        idle = self.pattern("ping-pong")
+        self.go_through(idle, "ping-pong")
+        for name in ("syncs-beside", "deep-beside", "context-ends"):
+            with self.subTest(name):
+                process = self.pattern(name)
+                self.go_through(process, name)
+                lease = self.agent.get(f"/v1/leases/{name}")
+                self.finish(process)
+                self.assertLess(lease["waited_seconds"], .2, lease)
+        self.finish(idle)
+
+
+class Late(Cuda, patterns.Patterns):
+    """A thread between its command in the legacy stream and the gate's marker behind that loses its
+    processor for longer than the program takes to come to a circle."""
+
+    def test_marker_in_the_legacy_stream(self):
+        self.begin(cuda="tell-nvml 1\nrecord-us 20000\n")
+        self.go_through_all(("late-marker",))
 
 
 class Disturbed(Cuda, patterns.Disturbed):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs each deadlock case inside a share beside a saturating neighbour, on PoCL, on the
-strict double, which runs nothing before a flush, or on rusticl, where it is installed; and
-some with the device to itself.
+strict double, which runs nothing before a flush, or on oclgrind or rusticl, where these are
+installed; and some with the device to itself.
 
-usage: run.py CLEAVE PROGRAM VENDORS|-|rusticl [CASE...]
+usage: run.py CLEAVE PROGRAM VENDORS|-|oclgrind|rusticl [CASE...]
 
 A case fails when it hangs, returns an error, or leaves a drain overdue: then the gate waited
 for, or did not see, the wrong command."""
@@ -27,7 +27,17 @@ NOT_ON = {
     "rusticl": ("user_event_in_order", "user_event_across_queues", "user_event_out_of_order",
                 "thread_and_callbacks_in_one_queue", "hundred_user_events",
                 "maps_and_shared_memory", "queue_references"),
+    # 21.10: it looks at no event but those that somebody waits for, has no shared memory, and ends
+    # a program in which two threads compute.
+    "oclgrind": ("user_event_in_order", "user_event_across_queues", "user_event_out_of_order",
+                 "user_event_from_callback", "hundred_user_events", "failed_user_event",
+                 "maps_and_shared_memory", "work_beside_finish", "many_threads"),
 }
+# A simulator takes up to ten seconds for each of these.
+LONG_ON = {"oclgrind": ("flushed_at_the_end", "two_queues_flushed_at_the_end",
+                        "finished_is_complete", "launches_from_native_kernels")}
+# Nothing there runs before the program waits for it or flushes, whatever the gate does.
+WAITED_FOR = ("oclgrind",)
 # What waits for room beside itself, and not for a turn, with nobody else.
 ALONE = ("lock_shared_with_callbacks",)
 
@@ -52,7 +62,8 @@ def main():
 
     names = wanted or subprocess.run([program, "list"], text=True, check=True,
                                      capture_output=True).stdout.split()
-    names = [name for name in names if wanted or name not in NOT_ON.get(driver, ())]
+    left_out = (*NOT_ON.get(driver, ()), *LONG_ON.get(driver, ()))
+    names = [name for name in names if wanted or name not in left_out]
     alone = [name for name in ALONE if name in names]
     failed = 0
 
@@ -67,7 +78,7 @@ def main():
             good, problem = False, f"no end after {LIMIT_SECONDS} s"
         events = json.loads(run("events", "-o", "json").stdout)["items"]
         overdue = [e for e in events if e["type"] == "drain_overdue"]
-        if good and overdue:
+        if good and overdue and driver not in WAITED_FOR:
             good, problem = False, overdue[-1]["message"]
         print(f"{'ok' if good else 'not ok'} {number} - {name}{where}"
               + ("" if good else f" # {problem}"), flush=True)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a tenant says of its channel groups, in any order and any number, and what a
  * driver answers: here none does, for the file is no GPU's.  Nothing is lost, and no
- * file. */
+ * file; and who is told of them, as far as there is room and again from the beginning
+ * now and then, has the same in the end. */
 #include "fuzz.h"
 
 #include "rm/abi.h"
@@ -10,8 +11,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#define OBJECTS_MAX 4096
 
 static int count_open(void)
 {
@@ -26,11 +30,10 @@ static int count_open(void)
 }
 
 /* Few handles, so that they meet. */
-static struct clv_rm_object take_object(struct clv_fuzz_input *input)
+static struct clv_rm_object take_object(struct clv_fuzz_input *input, uint8_t what)
 {
 	static const uint32_t classes[] = {0, CLV_RM_CLASS_GROUP, CLV_RM_CLASS_SUBDEVICE,
 		0xc86f, 0xc96f, 0x6f, UINT32_MAX};
-	uint8_t what = (uint8_t)clv_fuzz_take(input, 1);
 
 	return (struct clv_rm_object){
 		.client = (uint32_t)clv_fuzz_take(input, 1) % 20,
@@ -57,28 +60,88 @@ static void read_call(const uint8_t *data, size_t n_bytes)
 		_IOWR('F', CLV_RM_ALLOC, struct clv_rm_free), argument, &object));
 }
 
+/* The same file by another number, as one that was sent is. */
+static void tell(
+	struct clv_rm_channels *from, struct clv_rm_channels *to, int file, size_t n)
+{
+	struct clv_rm_object object;
+	bool is_last, was_last = false;
+	int fd;
+
+	while (n-- > 0 && clv_rm_channels_next_untold(from, &object, &fd, &is_last)) {
+		CLV_MUST(!was_last && (object.class == 0) == (fd < 0));
+		CLV_MUST(clv_rm_channels_note(to, file, &object) == 0);
+		clv_rm_channels_note_told(from);
+		was_last = is_last;
+	}
+	CLV_MUST(!was_last || !clv_rm_channels_next_untold(from, &object, &fd, &is_last));
+}
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct clv_rm_object));
+}
+
+static size_t list(struct clv_rm_channels *channels, struct clv_rm_object *ret)
+{
+	bool is_last;
+	size_t n = 0;
+	int fd;
+
+	clv_rm_channels_untell(channels);
+	while (clv_rm_channels_next_untold(channels, &ret[n], &fd, &is_last)) {
+		CLV_MUST(ret[n].class != 0 && fcntl(fd, F_GETFD) >= 0);
+		clv_rm_channels_note_told(channels);
+		n++;
+	}
+	CLV_MUST(n == clv_rm_channels_count(channels));
+	qsort(ret, n, sizeof(*ret), compare);
+	return n;
+}
+
+static void check_same(struct clv_rm_channels *a, struct clv_rm_channels *b)
+{
+	static struct clv_rm_object of_a[OBJECTS_MAX], of_b[OBJECTS_MAX];
+	size_t n = list(a, of_a);
+
+	CLV_MUST(list(b, of_b) == n);
+	CLV_MUST(memcmp(of_a, of_b, n * sizeof(of_a[0])) == 0);
+	for (int i = CLV_RM_BY_NOTHING; i < _CLV_RM_METHOD_MAX; i++)
+		CLV_MUST(clv_rm_channels_count_calls(a, i) ==
+			 clv_rm_channels_count_calls(b, i));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
 	struct clv_fuzz_input input = {data, n_bytes};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), before = count_open();
-	struct clv_rm_channels *channels = clv_rm_channels_new(true);
-	const struct clv_rm_object *at;
-	size_t n = 0;
-	int fd;
+	struct clv_rm_channels *own = clv_rm_channels_new(false);
+	struct clv_rm_channels *told = clv_rm_channels_new(true);
 
-	CLV_MUST(null >= 0 && channels);
+	CLV_MUST(null >= 0 && own && told);
 	read_call(data, n_bytes);
 	while (input.n_left > 0) {
-		struct clv_rm_object object = take_object(&input);
-		int r = clv_rm_channels_note(channels, null, &object);
+		uint8_t what = (uint8_t)clv_fuzz_take(&input, 1);
+		struct clv_rm_object object = take_object(&input, what);
+		int r = clv_rm_channels_note(own, null, &object);
 
-		CLV_MUST(r == 0 || r == -E2BIG);
+		CLV_MUST(r == 0 || r == -E2BIG || r == -EINVAL);
+		CLV_MUST(r == 0 || !clv_rm_channels_are_whole(own));
+		tell(own, told, null, what / 64);
+		if (what == UINT8_MAX) {
+			told = clv_rm_channels_free(told);
+			told = clv_rm_channels_new(true);
+			clv_rm_channels_untell(own);
+		}
+		clv_rm_channels_switch_one(told, &object, CLV_RM_BY_CHANNELS, false);
 	}
-	for (; (at = clv_rm_channels_at(channels, n, &fd)); n++)
-		CLV_MUST(at->class != 0 && fcntl(fd, F_GETFD) >= 0);
-	clv_rm_channels_switch(channels, CLV_RM_BY_CHANNELS, false);
-	clv_rm_channels_switch(channels, CLV_RM_BY_GROUPS, true);
-	clv_rm_channels_free(channels);
+	tell(own, told, null, SIZE_MAX);
+	check_same(own, told);
+	clv_rm_channels_switch(told, CLV_RM_BY_CHANNELS, false);
+	clv_rm_channels_switch(told, CLV_RM_BY_GROUPS, true);
+	clv_rm_channels_put_back(told);
+	clv_rm_channels_free(own);
+	clv_rm_channels_free(told);
 	CLV_MUST(count_open() == before);
 	close(null);
 	return 0;

@@ -4,7 +4,7 @@
  * reached too. */
 #include "fuzz.h"
 
-#include "agent/history-series.h"
+#include "agent/history/history-series.h"
 #include "base/crc32.h"
 #include "base/error.h"
 

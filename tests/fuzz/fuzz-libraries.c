@@ -2,7 +2,7 @@
 /* The loader's cache of libraries. */
 #include "fuzz.h"
 
-#include "cli/libraries.h"
+#include "cli/launch/libraries.h"
 
 static void read_path(void *userdata, const char *path)
 {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "cli/opt.h"
+#include "cli/frame/opt.h"
 
 #include <getopt.h>
 

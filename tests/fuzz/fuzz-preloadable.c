@@ -4,9 +4,9 @@
 #include "fuzz.h"
 
 #include "base/error.h"
-#include "cli/image.h"
-#include "cli/preloadable.h"
-#include "cli/versions.h"
+#include "cli/launch/image.h"
+#include "cli/launch/preloadable.h"
+#include "cli/launch/versions.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 /* Bodies and numbers that the API takes.  The first byte says which reader. */
 #include "fuzz.h"
 
-#include "agent/request.h"
+#include "agent/api/request.h"
 #include "base/error.h"
 #include "base/units.h"
 
@@ -20,7 +20,7 @@ static void check_request(const struct clv_lease_request *request)
 	CLV_MUST(memchr(request->command, '\0', sizeof(request->command)));
 	for (const char *p = request->command; *p; p++)
 		CLV_MUST((unsigned char)*p >= ' ' && *p != 127);
-	CLV_MUST(!request->name[0] || clv_request_check_name(request->name, NULL) == 0);
+	CLV_MUST(!request->name[0] || clv_lease_check_name(request->name, NULL) == 0);
 	CLV_MUST(request->share.compute_ppm <= CLV_PPM);
 	CLV_MUST(request->share.cap_ppm <= CLV_PPM);
 	CLV_MUST(request->has_share == (request->share.compute_ppm > 0));

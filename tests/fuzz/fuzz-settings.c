@@ -2,7 +2,7 @@
 /* The agent's settings. */
 #include "fuzz.h"
 
-#include "agent/config.h"
+#include "agent/config/config.h"
 #include "base/error.h"
 
 /* Whatever was read can be asked about. */

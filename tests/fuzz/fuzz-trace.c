@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "core/place/fit.h"
+#include "core/place/fleet.h"
 #include "core/place/pick.h"
 #include "simulate/trace.h"
 

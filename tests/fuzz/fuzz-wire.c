@@ -3,8 +3,8 @@
  * header, keys, and numbers of the query. */
 #include "fuzz.h"
 
-#include "agent/request.h"
-#include "agent/wire.h"
+#include "agent/api/request.h"
+#include "agent/os/wire.h"
 #include "base/error.h"
 
 static void check_unescape(const char *text)

@@ -139,16 +139,21 @@ class Beside(Halting):
         self.assertGreater(held[1], 0, held)
         self.order(program, "end", "ended")
 
+    def agent(self):
+        """The one that is there now: where one was stopped for long it is another."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            pid = self.session.agent_pid()
+            if pid > 0:
+                return pid
+            time.sleep(0.05)
+        raise Trouble("there is no agent")
+
     def test_agent_dies_and_stops(self):
         program = self.endless()
-        self.both_go_on(program)
-        agent = self.session.agent_pid()
-        os.kill(agent, signal.SIGSTOP)
-        self.both_go_on(program)
-        os.kill(agent, signal.SIGCONT)
-        self.both_go_on(program)
-        os.kill(agent, signal.SIGKILL)
-        self.both_go_on(program)
+        for number in (0, signal.SIGSTOP, signal.SIGCONT, signal.SIGKILL):
+            os.kill(self.agent(), number)
+            self.both_go_on(program)
         self.order(program, "end", "ended")
 
 

@@ -6,9 +6,13 @@
  * usage: test-icd GATE OLD-VENDOR NEW-VENDOR */
 #include "lease.h"
 
+#include "arbiter/attach.h"
+
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
 #include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +30,7 @@
 #define QUOTA ((uint64_t)16 << 20)
 #define N_OLD_LOADER 100
 #define N_NEW_LOADER 170
+#define N_WORKERS 3
 #define ENTRY(function) (offsetof(cl_icd_dispatch, function) / sizeof(void *))
 
 #define CHECK(condition)                                                        \
@@ -240,6 +246,107 @@ static void test_table_in_place(void **state)
 	in_process(table_in_place, true, 0, 0);
 }
 
+/* A program may look for a device long after its lease began. */
+static void late(void)
+{
+	usleep(50000);
+	check_quota(the_platform()->table, the_platform());
+}
+
+static void test_late(void **state)
+{
+	in_process(late, true, 0, 0);
+}
+
+/* Threads of the program's that begin while the vendor starts its own are no workers. */
+static sem_t is_wanted, is_there;
+static cl_device_type first_type;
+
+static void *wait_for_ever(void *userdata)
+{
+	sem_post(&is_there);
+	for (;;)
+		pause();
+	return userdata;
+}
+
+static void *start_another(void *userdata)
+{
+	pthread_t thread;
+
+	sem_wait(&is_wanted);
+	CHECK(pthread_create(&thread, NULL, wait_for_ever, NULL) == 0);
+	return wait_for_ever(userdata);
+}
+
+static void have_another_started(void)
+{
+	sem_post(&is_wanted);
+	sem_wait(&is_there);
+	sem_wait(&is_there);
+}
+
+static bool is_among(pid_t tid, const pid_t *tids, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (tids[i] == tid)
+			return true;
+	}
+	return false;
+}
+
+/* Of this thread and of those. */
+static void check_names(const char *name, const int32_t *tids, size_t n)
+{
+	char path[64], found[32];
+	FILE *file;
+
+	for (size_t i = 0; i <= n; i++) {
+		snprintf(path, sizeof(path), "/proc/self/task/%d/comm",
+			i < n ? tids[i] : getpid());
+		file = fopen(path, "re");
+		CHECK(file && fgets(found, sizeof(found), file));
+		CHECK(strcmp(found, name) == 0);
+		fclose(file);
+	}
+}
+
+static void workers(void)
+{
+	struct object *platform = the_platform();
+	void *vendor = dlopen(vendors[0], RTLD_NOW | RTLD_NOLOAD);
+	void (**meanwhile)(void) = dlsym(vendor, "vendor_meanwhile");
+	const pid_t *threads = dlsym(vendor, "vendor_threads");
+	struct clv_attach_threads told;
+	pthread_t thread;
+	cl_uint n;
+
+	prctl(PR_SET_NAME, "a program");
+	CHECK(sem_init(&is_wanted, 0, 0) == 0 && sem_init(&is_there, 0, 0) == 0);
+	CHECK(pthread_create(&thread, NULL, start_another, NULL) == 0);
+	*meanwhile = have_another_started;
+	CHECK(platform->table->clGetDeviceIDs(
+		      (cl_platform_id)platform, first_type, 0, NULL, &n) ==
+		(first_type == CL_DEVICE_TYPE_GPU ? CL_DEVICE_NOT_FOUND : CL_SUCCESS));
+	CHECK(lease_receive(&told, sizeof(told)) ==
+		(ssize_t)(offsetof(struct clv_attach_threads, tids) +
+			  N_WORKERS * sizeof(told.tids[0])));
+	CHECK(told.magic == CLV_ATTACH_THREADS_MAGIC && told.n == N_WORKERS);
+	for (size_t i = 0; i < N_WORKERS; i++)
+		CHECK(is_among(threads[i], told.tids, told.n));
+	check_names("a program\n", told.tids, told.n);
+}
+
+static void test_workers(void **state)
+{
+	setenv("VENDOR_THREADS", "3", 1);
+	first_type = CL_DEVICE_TYPE_ALL;
+	in_process(workers, true, 0, 0);
+	first_type = CL_DEVICE_TYPE_GPU;
+	in_process(workers, true, 0, 0);
+	unsetenv("VENDOR_THREADS");
+}
+
 static void managed_dispatch(void)
 {
 	void *(*get_function)(cl_platform_id, const char *) =
@@ -443,6 +550,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_no_lease),
 		cmocka_unit_test(test_unknown_version),
 		cmocka_unit_test(test_table_in_place),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_managed_dispatch),
 		cmocka_unit_test(test_other_devices),
 		cmocka_unit_test(test_layer_of_few_calls),

@@ -5,7 +5,9 @@
 #include "arbiter/page.h"
 #include "base/socket.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int listener, fds[CLV_ATTACH_FDS];
+static int listener, last = -1, fds[CLV_ATTACH_FDS];
 static struct clv_control_page *control;
 static struct clv_report_page *report;
 
@@ -39,7 +41,7 @@ static void *answer(void *userdata)
 	struct clv_attach_hello hello;
 
 	(void)userdata;
-	for (;; reply.slot++) {
+	for (;;) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		size_t n = 0;
 
@@ -47,7 +49,9 @@ static void *answer(void *userdata)
 			clv_socket_receive(fd, &hello, sizeof(hello), NULL, &n) <= 0)
 			continue;
 		atomic_store(&control->slots_used, reply.slot + 1);
+		last = fd;
 		clv_socket_send(fd, &reply, sizeof(reply), fds, CLV_ATTACH_FDS);
+		reply.slot++;
 	}
 	return NULL;
 }
@@ -68,7 +72,9 @@ void lease_open(const char *socket, uint64_t quota_bytes)
 	control->window_ns = 1000000000;
 	control->phase = CLV_PHASE_WORD(1, CLV_PHASE_OPEN);
 	listener = clv_socket_listen(socket, SOCK_SEQPACKET, 0600, NULL);
-	if (listener < 0 || pthread_create(&thread, NULL, answer, NULL) != 0)
+	/* It was made for a loop that is told when somebody comes. */
+	if (listener < 0 || fcntl(listener, F_SETFL, 0) < 0 ||
+		pthread_create(&thread, NULL, answer, NULL) != 0)
 		abort();
 }
 
@@ -79,4 +85,14 @@ uint64_t lease_used_bytes(void)
 	for (uint32_t i = 0; i < CLV_SLOTS; i++)
 		sum += atomic_load(&report->slots[i].memory_bytes);
 	return sum;
+}
+
+ssize_t lease_receive(void *data, size_t room_bytes)
+{
+	struct pollfd some = {.fd = last, .events = POLLIN};
+	size_t n = 0;
+
+	if (poll(&some, 1, 5000) != 1)
+		return -ETIMEDOUT;
+	return clv_socket_receive(last, data, room_bytes, NULL, &n);
 }

@@ -50,6 +50,33 @@ static inline int hipLaunchHostFunc(
 }
 #endif
 
+/* As ROCm 5 has them. */
+struct semaphore_value {
+	unsigned long long value;
+	uint32_t more[32];
+};
+
+struct semaphore_handle;
+int hipImportExternalSemaphore(handle *semaphore, const struct semaphore_handle *desc);
+int hipWaitExternalSemaphoresAsync(const handle *semaphores,
+	const struct semaphore_value *values, unsigned n, handle stream);
+
+#if ROCM >= 6
+#define HAS_SEMAPHORES_IN_GRAPHS
+struct semaphores {
+	handle *all;
+	struct semaphore_value *values;
+	unsigned n;
+};
+int hipGraphCreate(handle *graph, unsigned flags);
+int hipGraphAddChildGraphNode(
+	handle *node, handle graph, const handle *after, size_t n, handle child);
+int hipGraphAddExternalSemaphoresWaitNode(handle *node, handle graph, const handle *after,
+	size_t n, const struct semaphores *waits);
+int hipGraphExecExternalSemaphoresWaitNodeSetParams(
+	handle exec, handle node, const struct semaphores *waits);
+#endif
+
 #define AT(p) ((void *)(uintptr_t)(p))
 
 #define cuInit(flags) hipInit(flags)
@@ -76,6 +103,16 @@ static inline int hipLaunchHostFunc(
 #define cuGraphInstantiateWithFlags(exec, graph, flags) \
 	hipGraphInstantiate(exec, graph, NULL, NULL, flags)
 #define cuGraphLaunch(exec, stream) hipGraphLaunch(exec, stream)
+#define cuGraphCreate(graph, flags) hipGraphCreate(graph, flags)
+#define cuGraphAddChildGraphNode(...) hipGraphAddChildGraphNode(__VA_ARGS__)
+#define cuGraphAddExternalSemaphoresWaitNode(...) \
+	hipGraphAddExternalSemaphoresWaitNode(__VA_ARGS__)
+#define cuGraphExecExternalSemaphoresWaitNodeSetParams(...) \
+	hipGraphExecExternalSemaphoresWaitNodeSetParams(__VA_ARGS__)
+#define cuImportExternalSemaphore(semaphore, desc) \
+	hipImportExternalSemaphore(semaphore, desc)
+#define cuWaitExternalSemaphoresAsync(semaphores, values, n, stream) \
+	hipWaitExternalSemaphoresAsync(semaphores, values, n, stream)
 #define cuEventCreate(event, flags) hipEventCreateWithFlags(event, flags)
 #define cuEventRecord(event, stream) hipEventRecord(event, stream)
 #define cuMemHostAlloc(p, bytes, flags) hipHostMalloc(p, bytes, flags)

@@ -24,6 +24,15 @@ class Alone(Hip, patterns.Alone):
 class Beside(Hip, patterns.Beside):
     SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap")
 
+    def test_what_waits_for_somebody_outside(self):
+        """What stands behind it is not in flight: no turn is kept by it.  Waits in graphs came
+        with ROCm 6."""
+        self.begin()
+        self.tenant()
+        for name in {"external-semaphore", "graph-of-semaphore"}.intersection(self.names()):
+            self.go_through_all((name,))
+            self.assertNotIn("drain_overdue", self.agent.log(), name)
+
 
 class Disturbed(Hip, patterns.Disturbed):
     SOME = ("early-receive",)

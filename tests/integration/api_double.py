@@ -6,7 +6,8 @@ It keeps leases in memory, admits by share and memory, queues in order, and ends
 when its holder is dead.  It enforces nothing, and shares no code with the agent.  Faults
 are asked for in the environment: DOUBLE_API (another API version), DOUBLE_PROBLEM
 ("status code" of every new lease), DOUBLE_ATTACHED (pids shown as attached),
-DOUBLE_LEAVES (a file: whoever can make it leaves after its first answer).
+DOUBLE_LEAVES (a file: whoever can make it leaves after its first answer), DOUBLE_SLOW (it
+answers nobody before so many seconds are over).
 """
 import argparse
 import http.server
@@ -26,7 +27,8 @@ MEMORY = 16 << 30
 lock = threading.Condition()
 leases = []
 events = []
-answered_at = [time.monotonic()]
+started_at = time.monotonic()
+answered_at = [started_at]
 options = argparse.Namespace(runtime_dir=None)
 
 
@@ -175,6 +177,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return struct.unpack("3i", raw)[0]
 
     def answer(self, status, value=None, kind="application/json"):
+        slow = float(os.environ.get("DOUBLE_SLOW", "0"))
+        time.sleep(max(0, started_at + slow - time.monotonic()))
         text = b"" if value is None else json.dumps(value).encode()
         self.send_response(status)
         self.send_header("Content-Type", kind)

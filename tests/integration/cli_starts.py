@@ -17,13 +17,18 @@ class Starts:
                        check=True)
         return path
 
+    def build_loader(self, name, *strings):
+        """What is told of a loader is told by its strings; its folder."""
+        text = "".join(f'"{each}", ' for each in strings)
+        path = self.build(f"{name}/libOpenCL.so.1", "int clGetPlatformIDs(void) { return -1; }\n"
+                          "const char *const all[] = {%s};" % text, "-shared")
+        return os.path.dirname(path)
+
     def test_loader_without_layers(self):
         """ocl-icd before 2.2.14: found by LD_LIBRARY_PATH, RPATH or RUNPATH."""
-        text = "const char *const all[] = {\"%s\", \"%s\", \"2.2.12\"};"
-        old = self.build("old/libOpenCL.so.1", text % ("OCL_ICD_PLATFORM_SORT", "none"), "-shared")
-        new = self.build("new/libOpenCL.so.1", text % ("OCL_ICD_PLATFORM_SORT", "OCL_ICD_LAYERS"),
-                         "-shared")
-        folder, good = os.path.dirname(old), os.path.dirname(new)
+        ocl_icd = ("OCL_ICD_PLATFORM_SORT", "2.2.12", "/etc/OpenCL/vendors")
+        folder = self.build_loader("old", *ocl_icd)
+        good = self.build_loader("new", *ocl_icd, "OCL_ICD_LAYERS")
         by_header = {kind: self.build(f"bin/{kind}", "int main(void) { return 0; }", f"-Wl,{tags}",
                                       "-Wl,-rpath,$ORIGIN/../old")
                      for kind, tags in (("rpath", "--disable-new-dtags"),
@@ -47,6 +52,52 @@ class Starts:
             result = self.cleave("run", "-s.1", "true", env={"LD_LIBRARY_PATH": folder})
             self.assertEqual(result.returncode, 0)
             self.assertEqual(result.stderr, "")
+
+    def test_loader_that_opens_drivers_itself(self):
+        """Past the folder in which the gate stands; a layer would be in front of them."""
+        if not self.isolation()[0]:
+            self.skipTest("no mount namespace")
+        khronos = ("OCL_ICD_FILENAMES", "/etc/OpenCL/vendors")
+        old = self.build_loader("old", *khronos)
+        new = self.build_loader("new", *khronos, "OPENCL_LAYERS")
+        other = self.build_loader("other", "OCL_ICD_PLATFORM_SORT", "/etc/OpenCL/vendors")
+        for folder, files, options, is_held in (
+                (old, "libpocl.so.2", (), False), (old, "libpocl.so.2", ("--allow-ungated",), True),
+                (old, "", (), True), (old, None, (), True), (new, "libpocl.so.2", (), True),
+                (other, "libpocl.so.2", (), True)):
+            with self.subTest(folder=folder, files=files, options=options):
+                env = {"LD_LIBRARY_PATH": folder}
+                if files is not None:
+                    env["OCL_ICD_FILENAMES"] = files
+                result = self.cleave("run", *options, "-s.1", "true", env=env)
+                if is_held:
+                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+                else:
+                    self.assert_refused(result, 77, "(Khronos' loader), takes no layers and opens ",
+                                        "no gate would hold it: unset OCL_ICD_FILENAMES")
+        self.assertEqual(self.leases(), [])
+
+    def test_loader_with_a_folder_of_its_own(self):
+        """A driver that is the loader itself, or a loader of another prefix."""
+        if not self.isolation()[0]:
+            self.skipTest("no mount namespace")
+        strings = "OCL_ICD_PLATFORM_SORT", "/opt/here/etc/OpenCL/vendors"
+        folder = self.build_loader("old", *strings)
+        result = self.cleave("run", "-s.1", "true", env={"LD_LIBRARY_PATH": folder})
+        self.assert_refused(result, 77, "has its drivers from elsewhere than /etc/OpenCL/vendors")
+        folder = self.build_loader("new", *strings, "OPENCL_LAYERS")
+        result = self.cleave("run", "-s.1", "true", env={"LD_LIBRARY_PATH": folder})
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_doctor_judges_loaders(self):
+        folder = "/etc/OpenCL/vendors"
+        for strings, verdict in ((("OPENCL_LAYERS",), "ok"), ((folder,), "warning"), ((), "fail")):
+            with self.subTest(strings):
+                path = self.build_loader(verdict, "OCL_ICD_PLATFORM_SORT", *strings)
+                report = self.cleave("doctor", "-o", "json", env={"LD_LIBRARY_PATH": path}).stdout
+                found = next(each for each in json.loads(report)["items"]
+                             if each["check"] == "opencl-loader")
+                self.assertEqual(found["verdict"], verdict, found)
 
     def test_musl(self):
         with open("/bin/true", "rb") as file:

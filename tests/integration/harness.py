@@ -7,6 +7,7 @@ A Holder is a process of its own: leases belong to the process that asked for th
 tests must be able to kill it.  It is driven by lines of JSON on its stdin.
 """
 import array
+import ctypes
 import http.client
 import json
 import mmap
@@ -146,6 +147,17 @@ class Attachment:
         os.write(self.fds[2], b"x")
 
 
+def have_many_maps(n):
+    """An address space that takes long to read: every second page is another kind's."""
+    libc = ctypes.CDLL(None)
+    page = mmap.PAGESIZE
+    libc.mmap.restype = ctypes.c_size_t
+    start = libc.mmap(None, ctypes.c_size_t(n * page), 1, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+                      -1, ctypes.c_size_t(0))
+    for i in range(0, n, 2):
+        libc.mprotect(ctypes.c_size_t(start + i * page), ctypes.c_size_t(page), 3)
+
+
 def serve_holder(api_path):
     """The body of a Holder's process."""
     attachments, many = [], []
@@ -190,6 +202,16 @@ def serve_holder(api_path):
                 result = many[-1].recv(1) == b""  # the agent wants no more of them
             except OSError as error:
                 result = not isinstance(error, TimeoutError)
+        elif do == "come_and_go":
+            result = []
+            for _ in range(order["n"]):
+                a = Attachment(order["socket"])
+                result.append(a.reply["status"])
+                a.socket.close()
+                for fd in a.fds:
+                    os.close(fd)
+                attachments.append(a)
+            have_many_maps(order["maps"])  # below the pages, and so before them
         elif do == "memory":
             result = attachments[-1].memory(order.get("value"))
         elif do == "commands":

@@ -128,6 +128,41 @@ class Attach(Case):
         holder.kill()
         self.assertTrue(wait_until(lambda: not self.leases()))
 
+    def test_many_end_at_once(self):
+        """Each might have left its memory to any of the others' neighbours."""
+        holder, lease = self.start_lease()
+        children = [holder.do("attach_in_child", socket=lease["socket"])[0] for _ in range(300)]
+        self.assertEqual(len(self.lease("a")["processes"]), 300)
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)
+        worst, until = 0, time.monotonic() + 20
+        while time.monotonic() < until:
+            begin = time.monotonic()
+            n = len(self.lease("a")["processes"])
+            worst = max(worst, time.monotonic() - begin)
+            if n == 0:
+                break
+        self.assertEqual(n, 0)
+        self.assertLess(worst, 1)
+
+    def test_come_and_go(self):
+        """Who attaches and leaves again and again, and takes long to look at, keeps the agent
+        from nobody else."""
+        holder, lease = self.start_lease(share=0.1)
+        neighbour = self.holder()
+        other = neighbour.lease(share=0.1, name="b")
+        statuses = holder.do("come_and_go", socket=lease["socket"], n=200, maps=40000)
+        self.assertEqual(statuses, [0] * 200)
+        worst, until = 0, time.monotonic() + 4
+        while time.monotonic() < until:
+            begin = time.monotonic()
+            self.assertEqual(neighbour.do("attach", socket=other["socket"])["status"], 0)
+            self.leases()
+            worst = max(worst, time.monotonic() - begin)
+            time.sleep(0.02)
+        self.assertLess(worst, 1)
+        self.assertEqual(len(self.lease("a")["processes"]), 200)
+
     def test_exec_gives_the_slot_back(self):
         holder, lease = self.start_lease()
         holder.do("attach", socket=lease["socket"])

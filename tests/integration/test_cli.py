@@ -20,6 +20,7 @@ import unittest
 
 import yaml
 
+import cli_agents
 import cli_starts
 from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, StartedOnDemand, is_alive,
                          run_in_terminal, state_of, wait_until)
@@ -324,8 +325,9 @@ class AgentTests(cli_starts.Starts):
         result = self.cleave("run", "-s.1", "env", "-i", "/bin/sh", "-c", script)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         lines = result.stdout.splitlines()
-        self.assertEqual(lines[:2], ["cleave.icd", self.gate])
-        self.assertEqual(lines[2:2 + len(before)], before)
+        beside = ["cleave.icd", "lease.sock", "libcleave-opencl.so", "vendors.real"]
+        self.assertEqual(lines[:5], [*beside, self.gate])
+        self.assertEqual(lines[5:5 + len(before)], before)
         self.assertEqual(sorted(os.listdir("/etc/OpenCL/vendors")), before)
 
     def test_chosen_vendors(self):
@@ -335,7 +337,7 @@ class AgentTests(cli_starts.Starts):
         os.mkdir(chosen)
         with open(os.path.join(chosen, "mine.icd"), "w") as file:
             file.write("libmine.so\n")
-        script = "cd $OCL_ICD_VENDORS; ls; cat $(dirname $(cat cleave.icd))/vendors.real/*"
+        script = "cd $OCL_ICD_VENDORS; ls *.icd; cat $(dirname $(cat cleave.icd))/vendors.real/*"
         for value in (chosen, os.path.join(chosen, "mine.icd"), "libmine.so"):
             with self.subTest(value):
                 result = self.cleave("run", "-s.1", "sh", "-c", script,
@@ -601,7 +603,7 @@ class WithDouble(Sandbox, AgentTests):
         self.assertEqual(self.leases(), [])
 
 
-class OnDemand(StartedOnDemand, Sandbox):
+class OnDemand(cli_agents.Agents, StartedOnDemand, Sandbox):
     """The first `cleave run` starts an agent, and two together start one."""
 
     AGENT = DOUBLE

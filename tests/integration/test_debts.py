@@ -149,8 +149,9 @@ class Accounts(Bed):
         pods = [f"{self.folder}/kubepods.slice/kubepods-pod{n}.slice" for n in (1, 2)]
         for setting, takers in (
                 ("tenant", {f"{pods[0]}/a": True, f"{pods[1]}/a": True}),
-                ("container", {f"{pods[0]}/a": True, f"{pods[0]}/b": False}),
-                ("pod", {f"{pods[0]}/b": True, f"{pods[1]}/a": False})):
+                ("container", {f"{pods[0]}/a": True, f"{pods[0]}/b": False,
+                               f"{pods[0]}/a/own": False}),
+                ("pod", {f"{pods[0]}/b/own": True, f"{pods[1]}/a": False})):
             for cgroup, takes in takers.items():
                 for holder in self.holders:
                     holder.end()

@@ -5,6 +5,7 @@ drivers of Vulkan and OpenCL on the processor.
 usage: as harness.py says
 """
 import ctypes.util
+import datetime
 import os
 import shutil
 import signal
@@ -25,11 +26,13 @@ instance = ctypes.c_void_p()
 result = loader.vkCreateInstance(ctypes.byref(info), None, ctypes.byref(instance))
 time.sleep(600 if result == 0 else 0)
 """
-# Has the loader map the drivers, after so many seconds, and stays.
+# Has the loader map the drivers, after so many seconds, and stays.  It may say when in a file.
 OPENCL = """
 import ctypes, sys, time
 time.sleep(float(sys.argv[1]))
 n = ctypes.c_uint()
+if len(sys.argv) > 2:
+    print(time.time(), file=open(sys.argv[2], "w"))
 ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(n))
 time.sleep(600)
 """
@@ -55,6 +58,23 @@ class OpenCL(Ungated):
         self.assertEqual(event["message"], f"process {program} uses opencl, without its gate: it "
                                            "is not held to its share there")
         self.assertEqual(self.uses(neighbour), [])
+
+    def test_within_two_seconds(self):
+        """A look a second, and two that agree.  One try of some is enough: with a look too many
+        none is."""
+        took = []
+        while len(took) < 8 and min(took, default=9) > 2:
+            path = os.path.join(self.agent.folder, f"began{len(took)}")
+            holder = self.holder()
+            lease = holder.lease(share=.05)
+            holder.do("spawn", command=[sys.executable, "-c", OPENCL, "0", path])
+            self.assertTrue(wait_until(lambda: self.uses(lease), 20), self.agent.log())
+            event, = (each for each in self.agent.events("ungated_api")
+                      if each["lease"] == lease["id"])
+            with open(path, encoding="ascii") as file:
+                took.append(datetime.datetime.fromisoformat(event["time"]).timestamp()
+                            - float(file.read()))
+        self.assertLessEqual(min(took), 2, took)
 
     def test_the_gate_is_mapped_and_nobody_attaches(self):
         """As with a loader that opens a layer and does not take it."""

@@ -4,57 +4,18 @@
 import re
 import sys
 
+import rooms
 import tree
 
-PAGES = ("arbiter/page.h", "arbiter/attach.h")
-# room: the rooms that it may include from, or single files of them.  A room may have rooms in it.
-ARROWS = {
-    "base": (),
-    "core": ("base",),
-    "rm": ("base",),
-    "simulate": ("base", "core", "arbiter/policy.h"),
-    "arbiter": ("base", "core", "rm"),
-    "backend": ("base", "core"),
-    "import": ("base", "core"),
-    "agent": ("base", "core", "arbiter", "backend", "import", "rm"),
-    "gate": ("base", *PAGES),
-    "gate/preload": ("base",),
-    "gate/opencl": ("base", "gate", *PAGES),
-    "gate/streams": ("base", "gate", *PAGES),
-    "gate/cuda": ("base", "gate", "gate/preload", "gate/streams", "rm", *PAGES),
-    "gate/hsa": ("base", "gate", "gate/preload", *PAGES),
-    "gate/hip": ("base", "gate", "gate/preload", "gate/streams", "gate/hsa", *PAGES),
-    "gate/nvml": ("base", "gate", "gate/preload", *PAGES),
-    "client": ("base",),
-    "cli": ("base", "core", "import", "simulate", "client", "bridge/cdi", "bridge/systemd",
-            "bridge/slurm"),
-    "bridge/extender": ("base", "core", "bridge/kubernetes"),
-    "bridge/slurm": ("base",),
-    "bridge/systemd": ("base",),
-    "bridge/cdi": ("base", "core", "client"),
-    "bridge/rpc": ("base",),
-    "bridge/kubernetes": ("base", "core", "import", "client", "bridge/cdi", "bridge/rpc"),
-}
 # What the two ends of the lease page share must not bring in more than base.
-LEAVES = PAGES
+LEAVES = rooms.PAGES
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
-def room_of(name):
-    """The innermost room that a file is in."""
-    rooms = [room for room in ARROWS if name.startswith(room + "/")]
-    return max(rooms, key=len, default=None)
-
-
-def may_include(room, included):
-    own = room_of(included)
-    return own == room or own in ARROWS[room] or included in ARROWS[room]
-
-
 def offenders_of(name, text):
-    room = room_of(name.removeprefix("src/"))
+    room = rooms.room_of(name.removeprefix("src/"))
     if not room:
-        return [f"{name}: its room has no row in tests/lint/includes.py"]
+        return [f"{name}: no room of tests/lint/rooms.py has it"]
     wrong = []
     for match in INCLUDE.finditer(text):
         included, line = match[1], text.count("\n", 0, match.start()) + 1
@@ -66,7 +27,7 @@ def offenders_of(name, text):
             wrong.append(f"{where}: \"{included}\" is not relative to src/")
         elif not (tree.ROOT / "src" / included).exists():
             continue  # a system header in quotes
-        elif not may_include(room, included):
+        elif not rooms.may_use(room, included):
             wrong.append(f"{where}: {room} may not include {included}")
         elif name.removeprefix("src/") in LEAVES and not included.startswith("base/"):
             wrong.append(f"{where}: gate and agent share this header: base alone")

@@ -3,8 +3,10 @@
 """The rules find what they are there to find, and leave alone what is right."""
 import unittest
 
+import calls
 import documents
 import includes
+import rooms
 import source
 import tree
 
@@ -18,11 +20,23 @@ class Rules(unittest.TestCase):
         for room, included, allowed in (
                 ("gate", "arbiter/page.h", True), ("gate", "arbiter/policy.h", False),
                 ("gate", "core/share.h", False), ("core", "base/error.h", True),
-                ("base", "core/share.h", False), ("cli", "agent/api.h", False),
-                ("agent", "arbiter/arbiter.h", True), ("client", "core/share.h", False),
+                ("base", "core/share.h", False), ("cli", "agent/api/api.h", False),
+                ("agent/lease", "arbiter/arbiter.h", True), ("client", "core/share.h", False),
                 ("gate/cuda", "gate/preload/library.h", True), ("gate", "gate/cuda/abi.h", False),
-                ("gate/preload", "gate/gate.h", False)):
-            self.assertIs(includes.may_include(room, included), allowed, (room, included))
+                ("gate/preload", "gate/gate.h", False),
+                ("agent/lease", "agent/device/devices.h", True),
+                ("agent/device", "agent/lease/lease.h", False)):
+            self.assertIs(rooms.may_use(room, included), allowed, (room, included))
+
+    def test_circles(self):
+        self.assertEqual(calls.circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}),
+                         [["a", "b", "c"]])
+        self.assertEqual(calls.circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}), [])
+
+    def test_unit_of_several_files(self):
+        units = calls.Units({"x/store", "x/store-log", "x/store-internal", "x/other"})
+        self.assertEqual([units.of(s) for s in ("x/store-log", "x/other")],
+                         ["x/store", "x/other"])
 
     def test_offending_include(self):
         wrong = includes.offenders_of("src/base/x.c", '#include "core/share.h"\n')

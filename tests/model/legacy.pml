@@ -6,6 +6,10 @@
  * word in blocking stream T.  The program ends without a gate in every order, but one that
  * it excludes itself: the kernel between the wait and the write.
  *
+ * It has no time: thread 2 waits for thread 1's marker however long that takes.  The gate
+ * does for a second, within which a thread is assumed to get a processor; M_NO_ORDER is
+ * what becomes of one that does not.
+ *
  * An invalid end state is a circle that the marker has closed.
  */
 

@@ -33,10 +33,14 @@ RUNS = {
     ],
     "window": [
         ("", "holds"),
-        ("-DWINDOW=2 -DN_THREADS=3 -DN_COMMANDS=1", "holds"),
-        ("-DM_WAITER_LATE", "found"),
+        ("-DSHARED -DN_COMMANDS=1", "holds"),
+        ("-DPERSISTENT", "holds"),
+        ("-DM_REGISTERS_LATE", "found"),
+        ("-DSHARED -DN_COMMANDS=1 -DM_REGISTERS_LATE", "found"),
         ("-DM_NO_MARK_BY_WAITER", "found"),
-        ("-DM_NO_MARK_FOR_WAITER", "found"),
+        ("-DM_LEAVES_BEFORE_BOOKING", "found"),
+        ("-DPERSISTENT -DM_ONE_WINDOW_FOR_ALL", "found"),
+        ("-DPERSISTENT -DM_NO_LOOK_ASIDE", "found"),
     ],
     "circle": [
         ("", "holds"),
@@ -79,6 +83,7 @@ RUNS = {
 
 SLOW = {
     "wake": [("-DN_THREADS=2 -DN_COMMANDS=1", "holds")],
+    "window": [("-DSHARED", "holds"), ("-DSHARED -DWINDOW=2", "holds")],
 }
 
 

@@ -4,7 +4,7 @@
  * series that stay as they are and for series of which every row is another.
  *
  * usage: history-scale FOLDER [SERIES...] */
-#include "agent/history-series.h"
+#include "agent/history/history-series.h"
 #include "base/clock.h"
 #include "base/error.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The console's files as a browser gets them.  The table is this test's own; that which
  * is built into cleaved is looked at too, whatever is in it. */
-#include "agent/api-console.h"
-#include "agent/console-files.h"
-#include "agent/problem.h"
+#include "agent/api/api-console.h"
+#include "agent/api/console-files.h"
+#include "agent/http/problem.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics as text, in both of their forms, letter for letter. */
-#include "agent/exposition.h"
+#include "agent/os/exposition.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

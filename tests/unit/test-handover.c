@@ -254,6 +254,26 @@ static void test_wrong_estimate(void **state)
 	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
 }
 
+/* The lease is counted as overdue although the next one was let in early. */
+static void test_endless_work_is_overdue(void **state)
+{
+	uint64_t timeout_ns = a->drain_timeout_ns;
+
+	contend();
+	submit(a, deadline_of(a) - now_ns + LEAD);
+	end_turn();
+	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
+	submit(b, timeout_ns);
+	now_ns += timeout_ns - MS;
+	step();
+	assert_int_equal(a->account.overdue, 0);
+	now_ns += MS;
+	step();
+	step();
+	assert_int_equal(a->account.overdue, 1);
+	assert_true(a->drain_timeout_ns < timeout_ns);
+}
+
 /* Turns follow each other; in each the work is complete just at its end, and the next
  * lease begins cost_ns after that. */
 static void take_turns(int n, uint64_t cost_ns)
@@ -354,6 +374,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unknown_end, begin, end),
 		cmocka_unit_test_setup_teardown(test_late_work, begin, end),
 		cmocka_unit_test_setup_teardown(test_wrong_estimate, begin, end),
+		cmocka_unit_test_setup_teardown(test_endless_work_is_overdue, begin, end),
 		cmocka_unit_test_setup_teardown(test_turns_grow_with_cost, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_turns_stay_short_for_latency, begin, end),

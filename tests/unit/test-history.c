@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The history: which rows are written as the clock goes, what becomes of them in blocks
  * that are torn, cut and damaged, and what stays when there is no more room. */
-#include "agent/history-series.h"
+#include "agent/history/history-series.h"
 #include "base/clock.h"
 #include "base/crc32.h"
 #include "base/error.h"

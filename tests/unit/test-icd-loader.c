@@ -54,9 +54,40 @@ static void test_cases(void **state)
 	}
 }
 
+static void test_where_drivers_are_found(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		bool has_folder, reads[CLV_ICD_N_DETOURS];
+	} loaders[] = {
+		/* clang-format off */
+		{BYTES("x\0/etc/OpenCL/vendors\0OCL_ICD_VENDORS\0OPENCL_VENDOR_PATH"),
+			true, {true, true, false}},
+		{BYTES("x\0/etc/OpenCL/vendors\0OCL_ICD_FILENAMES\0OCL_ICD_VENDORS"),
+			true, {true, false, true}},
+		{BYTES("x\0/etc/OpenCL/vendors/"), true, {}},
+		{BYTES("x\0/opt/conda/etc/OpenCL/vendors"), false, {}},
+		{BYTES("x\0/etc/OpenCL/vendors/mine"), false, {}},
+		{"x\0/etc/OpenCL/vendors", 21, false, {}}, /* cut off */
+		/* clang-format on */
+	};
+	struct clv_icd_loader loader;
+
+	for (size_t i = 0; i < sizeof(loaders) / sizeof(loaders[0]); i++) {
+		clv_icd_loader_identify(loaders[i].bytes, loaders[i].n, &loader);
+		assert_int_equal(loader.has_folder, loaders[i].has_folder);
+		for (size_t j = 0; j < CLV_ICD_N_DETOURS; j++)
+			assert_int_equal(loader.reads[j], loaders[i].reads[j]);
+	}
+}
+
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases)};
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_where_drivers_are_found),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the loader looks for a library. */
 #include "base/cleanup.h"
-#include "cli/libraries.h"
+#include "cli/launch/libraries.h"
 
 #include <dlfcn.h>
 #include <link.h>

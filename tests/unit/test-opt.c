@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The option parser: what is stored, where options end, and that each refusal names the
  * option and what would work. */
-#include "cli/opt.h"
+#include "cli/frame/opt.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/cli.h"
+#include "cli/frame/cli.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -5,6 +5,7 @@
 #include "core/place/fit.h"
 
 #include "base/error.h"
+#include "core/place/fleet.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -3,6 +3,10 @@
 #include "place-world.h"
 
 #include "core/place/fit.h"
+#include "core/place/fleet.h"
+#include "core/place/frag.h"
+#include "core/place/pick.h"
+#include "core/place/workload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -29,8 +29,14 @@ int __wrap_ioctl(int fd, unsigned long request, void *call);
 void __real_clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase);
 void __wrap_clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase);
 
+/* Calls for one object. */
+static _Atomic uint32_t counted_object, n_calls;
+
 int __wrap_ioctl(int fd, unsigned long request, void *call)
 {
+	const struct clv_rm_control *control = call;
+
+	atomic_fetch_add(&n_calls, control->object == atomic_load(&counted_object));
 	return 0;
 }
 
@@ -96,7 +102,7 @@ static struct clv_arbiter_lease *add(uint32_t class_of_object)
 		clv_arbiter_open_slot(arbiter, lease, CLV_SLOTS, &slot, &err), 0);
 	if (class_of_object)
 		assert_int_equal(
-			clv_arbiter_note_object(arbiter, lease, slot, fd, &object), 0);
+			clv_arbiter_note_object(arbiter, lease, slot, fd, &object, 0), 0);
 	close(fd);
 	return lease;
 }
@@ -146,6 +152,51 @@ static void test_who_cannot_be_stopped(void **state)
 	submit(b);
 	assert_int_not_equal(atomic_load(&b->pages.control->is_preemptible), 0);
 	complete(b);
+	end();
+}
+
+static void count_calls_for(uint32_t object)
+{
+	atomic_store(&counted_object, object);
+	atomic_store(&n_calls, 0);
+}
+
+static bool are_calls(void)
+{
+	for (int i = 0; i < PATIENCE_MS && atomic_load(&n_calls) == 0; i++)
+		usleep(1000);
+	return atomic_load(&n_calls) > 0;
+}
+
+static void note(uint32_t slot, uint32_t handle, uint64_t as_of)
+{
+	const struct clv_rm_object object = {
+		.client = 1, .parent = 2, .handle = handle, .class = CLV_RM_CLASS_GROUP};
+	int fd = eventfd(0, 0);
+
+	assert_int_equal(
+		clv_arbiter_note_object(arbiter, a, slot, fd, &object, as_of), 0);
+	close(fd);
+}
+
+/* It has made five things, and told of one. */
+static void test_who_has_not_told_all_is_waited_for(void **state)
+{
+	begin(CLV_RM_CLASS_GROUP);
+	note(0, 33, 0);
+	atomic_store(&a->pages.report->turns[0].n_changes, 5);
+	submit(a);
+	count_calls_for(33);
+	atomic_store(&slot_of(b)->waiting, 1);
+	ring(b);
+	while (phase_of(a) != CLV_PHASE_CLOSED)
+		usleep(20);
+	usleep(20000);
+	assert_int_equal(atomic_load(&n_calls), 0);
+	note(0, 34, 5);
+	assert_true(are_calls());
+	wait_for_turn(b);
+	atomic_store(&slot_of(b)->waiting, 0);
 	end();
 }
 
@@ -261,6 +312,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_work_that_came_late),
 		cmocka_unit_test(test_who_cannot_be_stopped),
+		cmocka_unit_test(test_who_has_not_told_all_is_waited_for),
 		cmocka_unit_test(test_threads_stand_still),
 		cmocka_unit_test(test_threads_run_on),
 	};

@@ -3,7 +3,7 @@
  * very program, with rights that the test gives them. */
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/preloadable.h"
+#include "cli/launch/preloadable.h"
 
 #include <errno.h>
 #include <fcntl.h>

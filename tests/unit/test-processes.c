@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes: who they are, who descends from whom, when they are dead, what they map. */
-#include "agent/device-lock.h"
-#include "agent/processes.h"
+#include "agent/device/device-lock.h"
+#include "agent/os/processes.h"
 #include "base/error.h"
 
 #include <errno.h>

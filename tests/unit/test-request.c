@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the API accepts as a request, and what it answers to the rest; and what the attach
  * socket takes for a hello. */
-#include "agent/hello.h"
-#include "agent/request.h"
+#include "agent/api/request.h"
+#include "agent/lease/hello.h"
 #include "arbiter/attach.h"
 #include "arbiter/page.h"
 #include "base/cleanup.h"

@@ -2,8 +2,8 @@
 /* Shims in front of libraries that every system has. */
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/shim.h"
-#include "cli/versions.h"
+#include "cli/launch/shim.h"
+#include "cli/launch/versions.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state file: what goes in comes out, after a kill as well; what cannot be written
  * changes nothing. */
-#include "agent/store.h"
+#include "agent/store/store.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lines of `cleave top` at every width: none is too long, and what matters most is
  * there in 60 columns. */
-#include "cli/top-view.h"
+#include "cli/lease/top-view.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts that a YAML reader could take for something else are quoted; the rest is not. */
-#include "cli/yaml-out.h"
+#include "cli/frame/yaml-out.h"
 
 #include "base/cleanup.h"
 

@@ -50,11 +50,30 @@ static const char *const folders[] = {
 	"usr/local/lib",
 };
 
-/* What its first program gets; *ret_libraries is the caller's, NULL where it is not set.
- */
-static void read_environment(const json_t *config, char **ret_libraries)
+/* What its first program gets, of what leads to libraries and drivers; NULL: not set. */
+struct environment {
+	char *libraries; /* LD_LIBRARY_PATH */
+	char *detours[CLV_ICD_N_DETOURS];
+};
+
+static void free_environment(struct environment *environment)
 {
-	static const char name[] = "LD_LIBRARY_PATH=";
+	free(environment->libraries);
+	for (size_t i = 0; i < CLV_ICD_N_DETOURS; i++)
+		free(environment->detours[i]);
+}
+
+/* As getenv() has it: the first counts. */
+static void take_variable(const char *text, const char *name, char **ret)
+{
+	size_t n = strlen(name);
+
+	if (!*ret && strncmp(text, name, n) == 0 && text[n] == '=')
+		*ret = strdup(text + n + 1);
+}
+
+static void read_environment(const json_t *config, struct environment *ret)
+{
 	const json_t *env = json_object_get(json_object_get(config, "process"), "env");
 	const json_t *variable;
 	size_t i;
@@ -62,13 +81,16 @@ static void read_environment(const json_t *config, char **ret_libraries)
 	json_array_foreach (env, i, variable) {
 		const char *text = json_string_value(variable);
 
-		if (text && strncmp(text, name, sizeof(name) - 1) == 0 && !*ret_libraries)
-			*ret_libraries = strdup(text + sizeof(name) - 1);
+		if (!text)
+			continue;
+		take_variable(text, "LD_LIBRARY_PATH", &ret->libraries);
+		for (size_t j = 0; j < CLV_ICD_N_DETOURS; j++)
+			take_variable(text, clv_icd_detours[j], &ret->detours[j]);
 	}
 }
 
 static int find_root(
-	const char *state, size_t n_bytes, char **ret_libraries, struct clv_error *err)
+	const char *state, size_t n_bytes, struct environment *ret, struct clv_error *err)
 {
 	json_t *container = json_loadb(state, n_bytes, 0, NULL), *config = NULL;
 	const char *bundle = json_string_value(json_object_get(container, "bundle"));
@@ -87,7 +109,7 @@ static int find_root(
 			path[0] == '/' ? "" : "/", path);
 		fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
-	read_environment(config, ret_libraries);
+	read_environment(config, ret);
 	json_decref(container);
 	json_decref(config);
 	return fd >= 0 ? fd
@@ -234,21 +256,67 @@ static bool is_opencl_alone(int root)
 	       !strstr(list, CLV_GATE_CUDA) && !strstr(list, CLV_GATE_HIP);
 }
 
-static int check_loader(int root, char *libraries, struct clv_error *err)
+/* The variable that leads the loader past the folder in which the gate stands. */
+static const char *find_detour(
+	const struct clv_icd_loader *loader, const struct environment *environment)
 {
-	char path[CLV_PATH_MAX], what[64];
-	struct clv_icd_loader loader;
+	for (size_t i = 0; i < CLV_ICD_N_DETOURS; i++) {
+		const char *to = environment->detours[i];
 
-	if (!find_loader(root, libraries, path, &loader) || loader.layers ||
-		!is_opencl_alone(root))
-		return 0;
-	clv_icd_loader_describe(&loader, what, sizeof(what));
+		if (loader->reads[i] && to && to[0] && strcmp(to, "/" VENDORS) != 0)
+			return clv_icd_detours[i];
+	}
+	return NULL;
+}
+
+static bool has_vendors(int root)
+{
+	_cleanup_close_ int fd = open_inside(root, VENDORS, O_PATH | O_DIRECTORY);
+
+	return fd >= 0;
+}
+
+static int fail_loader(const char *path, const struct clv_icd_loader *loader,
+	const char *why, const char *remedy, struct clv_error *err)
+{
+	char what[64];
+
+	clv_icd_loader_describe(loader, what, sizeof(what));
 	return clv_error_set(err, -ENOTSUP,
-		"the image's OpenCL loader /%.150s (%s) takes no layers, so that no gate "
-		"would hold its programs: use an image with ocl-icd 2.2.14 or later, or "
-		"Khronos' loader v2020.12.18 or later, or a whole device or partition by "
-		"the vendor's own entry",
-		path + strspn(path, "/"), what);
+		"the image's OpenCL loader /%.120s (%s) takes no layers, and %s, so that "
+		"no gate would hold its programs: %s",
+		path + strspn(path, "/"), what, why, remedy);
+}
+
+/* A loader that takes no layers meets the gate in the place of the drivers, where it
+ * looks for them there and nowhere else. */
+static int check_loader(
+	int root, const struct environment *environment, struct clv_error *err)
+{
+	static const char newer[] =
+		"use an image with ocl-icd 2.2.14 or later, or Khronos' loader "
+		"v2020.12.18 or later, or a whole device or partition by the vendor's "
+		"own entry";
+	char path[CLV_PATH_MAX], why[80], remedy[48];
+	struct clv_icd_loader loader;
+	const char *detour;
+
+	if (!find_loader(root, environment->libraries, path, &loader) || loader.layers)
+		return 0;
+	detour = find_detour(&loader, environment);
+	if (detour) {
+		snprintf(why, sizeof(why), "%s leads it to other drivers", detour);
+		snprintf(remedy, sizeof(remedy), "unset %s", detour);
+		return fail_loader(path, &loader, why, remedy, err);
+	}
+	if (!is_opencl_alone(root))
+		return 0;
+	if (!loader.has_folder)
+		return fail_loader(path, &loader,
+			"has its drivers from elsewhere than /" VENDORS, newer, err);
+	return has_vendors(root) ? 0
+				 : fail_loader(path, &loader,
+					   "there is no folder /" VENDORS, newer, err);
 }
 
 static int bind(int from, int to, struct clv_error *err)
@@ -281,11 +349,11 @@ static int cover_vendors(int root, struct clv_error *err)
 
 int clv_cdi_hook(const char *state, size_t n_bytes, struct clv_error *err)
 {
-	_cleanup_free_ char *libraries = NULL;
-	_cleanup_close_ int root = find_root(state, n_bytes, &libraries, err);
+	CLV_CLEANUP(free_environment) struct environment environment = {};
+	_cleanup_close_ int root = find_root(state, n_bytes, &environment, err);
 	int r = root < 0 ? root : check_libc(root, err);
 
 	if (r >= 0)
-		r = check_loader(root, libraries, err);
+		r = check_loader(root, &environment, err);
 	return r < 0 ? r : cover_vendors(root, err);
 }

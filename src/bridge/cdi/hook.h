@@ -12,8 +12,8 @@ struct clv_error;
  * The container's folder of OpenCL vendors gets one entry, the gate, and what was there
  * is for the gate alone, so that programs are held whatever their environment says.  An
  * image in which the gates cannot be loaded is refused: its programs would be held by
- * nothing.  So is one whose OpenCL loader takes no layers, where the lease has no other
- * API than OpenCL.
+ * nothing.  So is one whose OpenCL loader takes no layers and is led past that folder, by
+ * a variable or, where the lease has no other API than OpenCL, by itself.
  *
  * state: the container's state, as the runtime gives it on standard input.  The image is
  * the tenant's: none of its links leads out of it. */

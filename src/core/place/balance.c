@@ -13,6 +13,8 @@
  * filled. */
 #include "core/place/policy.h"
 
+#include "core/place/fleet.h"
+#include "core/place/frag.h"
 #include "core/place/prices.h"
 
 #include <stdlib.h>

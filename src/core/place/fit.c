@@ -2,6 +2,7 @@
 #include "core/place/fit.h"
 
 #include "base/error.h"
+#include "core/place/fleet.h"
 
 #include <errno.h>
 

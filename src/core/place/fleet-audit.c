@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A fleet's books against its leases, from end to end. */
 #include "core/place/fleet-internal.h"
+#include "core/place/fleet.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "core/place/fleet-internal.h"
 
 #include "base/error.h"
+#include "core/place/fleet.h"
 
 #include <errno.h>
 

@@ -3,6 +3,7 @@
 #include "core/place/frag.h"
 
 #include "core/place/fit.h"
+#include "core/place/fleet.h"
 #include "core/place/frag-internal.h"
 #include "core/place/pick.h"
 

@@ -2,6 +2,7 @@
 #include "core/place/pick.h"
 
 #include "core/place/fit.h"
+#include "core/place/fleet.h"
 
 /* Whether one device goes before another one that is behind it in the node. */
 static bool is_before(const struct clv_fleet_device *device,

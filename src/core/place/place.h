@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/policy.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct clv_error;
+struct clv_fleet;
+struct clv_frag;
+struct clv_place_at;
+struct clv_place_policy;
+struct clv_place_request;
+struct clv_workload;
 
 /* A placer finds places in a fleet by a policy.  It keeps the scores of the shapes that
  * it is asked for most and brings them up to date from the fleet's log, so that a

@@ -9,6 +9,9 @@
 #include "core/place/ranking.h"
 
 #include "base/error.h"
+#include "core/place/fleet.h"
+#include "core/place/frag.h"
+#include "core/place/policy.h"
 
 #include <errno.h>
 #include <stdlib.h>

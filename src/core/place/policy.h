@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/frag.h"
 #include "core/place/pick.h"
 
 /* How a place is chosen: every node that fits is scored, the highest score wins, and of
  * equal ones the node that is first in the fleet. */
 
+struct clv_fleet;
+struct clv_fleet_node;
+struct clv_frag;
+struct clv_place_at;
 struct clv_place_prices;
+struct clv_place_request;
 
 /* What a score may depend on besides the node and the request.  Borrowed. */
 struct clv_place_view {

@@ -2,6 +2,8 @@
 #include "core/place/ranking.h"
 
 #include "core/place/fit.h"
+#include "core/place/fleet.h"
+#include "core/place/policy.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,6 +7,9 @@
 #include "core/place/repack.h"
 
 #include "core/place/fit.h"
+#include "core/place/fleet.h"
+#include "core/place/pick.h"
+#include "core/place/place.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,8 +3,11 @@
 #include "core/place/singles.h"
 
 #include "core/place/fit.h"
+#include "core/place/fleet.h"
+#include "core/place/frag.h"
 #include "core/place/policy.h"
 #include "core/place/prices.h"
+#include "core/place/workload.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/place/workload.h"
+#include "core/place/fleet.h"
 
 #include <errno.h>
 #include <stdlib.h>

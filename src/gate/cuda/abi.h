@@ -163,7 +163,10 @@ struct clv_cuda_resource {
 
 #define CLV_CUDA_NODE_KERNEL 0
 #define CLV_CUDA_NODE_GRAPH 4
+#define CLV_CUDA_NODE_AWAIT 9
 #define CLV_CUDA_NODE_ALLOCATE 10
+
+#define CLV_CUDA_SEMAPHORE_VALUE_BYTES 144 /* CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS */
 
 /* CUDA_MEM_ALLOC_NODE_PARAMS */
 struct clv_cuda_node_allocation {

@@ -45,6 +45,8 @@ static int end_context(int (*destroy)(void *context), void *context)
 	clv_cuda_spilled_left_context(context, r == CLV_CUDA_SUCCESS);
 	if (r == CLV_CUDA_SUCCESS)
 		forget_context(context);
+	else
+		clv_streams_stay(context);
 	return r;
 }
 
@@ -103,6 +105,8 @@ static int end_primary(int (*end)(int device), int device, bool with_streams)
 		clv_cuda_spilled_left_context(context, is_gone);
 	if (context && is_gone)
 		forget_context(context);
+	else if (context)
+		clv_streams_stay(context);
 	return r;
 }
 

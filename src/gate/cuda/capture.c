@@ -7,28 +7,30 @@
 int clv_own_cuStreamBeginCapture(
 	clv_fn_cuStreamBeginCapture *real, bool is_per_thread, void *stream)
 {
-	const void *handle = clv_capture_begin(stream, is_per_thread);
+	const void *handle;
+	int r = clv_capture_begin(stream, is_per_thread, &handle);
 
-	return handle ? clv_capture_begun(handle, real(stream)) : CLV_CUDA_OUT_OF_MEMORY;
+	return r == CLV_CUDA_SUCCESS ? clv_capture_begun(handle, real(stream)) : r;
 }
 
 int clv_own_cuStreamBeginCapture_v2(
 	clv_fn_cuStreamBeginCapture_v2 *real, bool is_per_thread, void *stream, int mode)
 {
-	const void *handle = clv_capture_begin(stream, is_per_thread);
+	const void *handle;
+	int r = clv_capture_begin(stream, is_per_thread, &handle);
 
-	return handle ? clv_capture_begun(handle, real(stream, mode))
-		      : CLV_CUDA_OUT_OF_MEMORY;
+	return r == CLV_CUDA_SUCCESS ? clv_capture_begun(handle, real(stream, mode)) : r;
 }
 
 int clv_own_cuStreamBeginCaptureToGraph(clv_fn_cuStreamBeginCaptureToGraph *real,
 	bool is_per_thread, void *stream, void *h_graph, void *dependencies,
 	void *dependency_data, size_t num_dependencies, int mode)
 {
-	const void *handle = clv_capture_begin(stream, is_per_thread);
+	const void *handle;
+	int r = clv_capture_begin(stream, is_per_thread, &handle);
 
-	if (!handle)
-		return CLV_CUDA_OUT_OF_MEMORY;
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
 	return clv_capture_begun(
 		handle, real(stream, h_graph, dependencies, dependency_data,
 				num_dependencies, mode));

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The channel groups that the driver's library makes for this process: seen in its own
  * ioctls, told to the agent with the file that they were made through, so that it can
- * stop work half-way when a turn ends.  If the agent dies meanwhile the process puts them
- * back itself: without an agent it runs on. */
+ * stop work half-way when a turn ends.  An agent that does not read is told later; how
+ * much there is to be told stands in the report page, and who knows less stops nothing.
+ * If the agent dies meanwhile the process puts them back itself: without an agent it runs
+ * on. */
 #include "gate/cuda/channels.h"
 
 #include "base/clock.h"
@@ -21,21 +23,23 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 #define SEEK_NS (20 * CLV_NS_PER_MS)
+#define RETRY_NS (5 * CLV_NS_PER_MS)
+#define ROOM_MS 100
 
 typedef int (*ioctl_function)(int fd, unsigned long request, ...);
 
 static struct {
 	pthread_mutex_t lock;
 	struct clv_rm_channels *channels; /* NULL: there are none yet */
-	struct clv_view *told;            /* whose agent knows all of them */
-	bool is_guarded;
+	struct clv_view *told;            /* whose agent is told of them */
+	uint64_t told_as_of;              /* the last that it was told */
+	bool is_guarded, is_telling;
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Telling the agent. */
 
-/* An agent that was not told of one stops nothing. */
-static bool tell(
-	const struct clv_view *view, const struct clv_rm_object *object, const int *fd)
+static bool tell(const struct clv_view *view, const struct clv_rm_object *object,
+	uint64_t as_of, const int *fd)
 {
 	struct clv_attach_object message = {
 		.magic = CLV_ATTACH_MAGIC,
@@ -43,21 +47,85 @@ static bool tell(
 		.parent = object->parent,
 		.handle = object->handle,
 		.class = object->class,
+		.as_of = as_of,
 	};
 
 	return clv_attach_tell(view, &message, sizeof(message), fd);
 }
 
-static void tell_all(struct clv_view *view)
+/* Behind the last there may be nothing left to send: it was freed again. */
+static bool tell_as_of(const struct clv_view *view, uint64_t as_of)
 {
-	const struct clv_rm_object *object;
-	bool is_told = true;
+	static const struct clv_rm_object nothing;
+
+	if (own.told_as_of == as_of)
+		return true;
+	if (!tell(view, &nothing, as_of, NULL))
+		return false;
+	own.told_as_of = as_of;
+	return true;
+}
+
+/* What it does not know yet; of a further agent that is all.  Returns whether it knows
+ * all then that this process does. */
+static bool tell_rest(struct clv_view *view)
+{
+	bool is_whole = clv_rm_channels_are_whole(own.channels), is_last;
+	uint64_t as_of = clv_rm_channels_n_changes(own.channels);
+	struct clv_rm_object object;
 	int fd;
 
-	for (size_t i = 0; is_told && (object = clv_rm_channels_at(own.channels, i, &fd));
-		i++)
-		is_told = tell(view, object, &fd);
+	if (own.told != view) {
+		clv_rm_channels_untell(own.channels);
+		own.told_as_of = 0;
+	}
 	own.told = view;
+	atomic_store(&view->turn->n_changes, is_whole ? as_of : UINT64_MAX);
+	while (clv_rm_channels_next_untold(own.channels, &object, &fd, &is_last)) {
+		is_last &= is_whole;
+		if (!tell(view, &object, is_last ? as_of : 0, fd >= 0 ? &fd : NULL))
+			return false;
+		clv_rm_channels_note_told(own.channels);
+		if (is_last)
+			own.told_as_of = as_of;
+	}
+	return !is_whole || tell_as_of(view, as_of);
+}
+
+/* NULL: nothing is left to be told, or nobody to tell it; the guard tells the next. */
+static struct clv_view *try_again(void)
+{
+	struct clv_view *view;
+
+	pthread_mutex_lock(&own.lock);
+	view = clv_gate_peek();
+	if (!view || clv_gate_agent_is_dead(view) || tell_rest(view)) {
+		own.is_telling = false;
+		view = NULL;
+	}
+	pthread_mutex_unlock(&own.lock);
+	return view;
+}
+
+static void *tell_later(void *userdata)
+{
+	const struct timespec pause = {.tv_nsec = RETRY_NS};
+	const struct clv_view *view;
+
+	(void)userdata;
+	while ((view = try_again())) {
+		nanosleep(&pause, NULL);
+		clv_attach_wait_for_room(view, ROOM_MS);
+	}
+	return NULL;
+}
+
+/* With the lock held.  The program is not held up, nor is the helper, which may be
+ * waiting for work. */
+static void tell_soon(struct clv_view *view)
+{
+	if (!tell_rest(view) && !own.is_telling)
+		own.is_telling = clv_helper_spawn(tell_later);
 }
 
 /* The guard. */
@@ -102,7 +170,7 @@ static void *guard(void *userdata)
 		go_on();
 		view = wait_for_next(view);
 		pthread_mutex_lock(&own.lock);
-		tell_all(view);
+		tell_soon(view);
 		pthread_mutex_unlock(&own.lock);
 	}
 	return NULL;
@@ -122,6 +190,15 @@ static struct clv_view *find_view(void)
 	return clv_forkless ? clv_gate_peek() : NULL;
 }
 
+/* Most of what a driver frees is nothing of these.  Returns whether this is. */
+static bool take_in(int fd, const struct clv_rm_object *object)
+{
+	uint64_t n_before = clv_rm_channels_n_changes(own.channels);
+
+	clv_rm_channels_note(own.channels, fd, object);
+	return clv_rm_channels_n_changes(own.channels) != n_before;
+}
+
 static void note(int fd, const struct clv_rm_object *object)
 {
 	struct clv_view *view = find_view();
@@ -129,14 +206,11 @@ static void note(int fd, const struct clv_rm_object *object)
 	pthread_mutex_lock(&own.lock);
 	if (!own.channels)
 		own.channels = clv_rm_channels_new(false);
-	if (!own.channels || clv_rm_channels_note(own.channels, fd, object) < 0)
+	if (!own.channels && view)
+		atomic_store(&view->turn->n_changes, UINT64_MAX);
+	if (!own.channels || !take_in(fd, object) || !view)
 		goto done;
-	if (!view)
-		goto done;
-	if (own.told == view)
-		tell(view, object, object->class ? &fd : NULL);
-	else
-		tell_all(view);
+	tell_soon(view);
 	if (!own.is_guarded && clv_rm_channels_has_groups(own.channels))
 		own.is_guarded = clv_helper_spawn(begin_guard);
 done:
@@ -181,5 +255,6 @@ void clv_cuda_channels_forget_parent(void)
 	pthread_mutex_init(&own.lock, NULL);
 	own.channels = clv_rm_channels_free(own.channels);
 	own.told = NULL;
-	own.is_guarded = false;
+	own.told_as_of = 0;
+	own.is_guarded = own.is_telling = false;
 }

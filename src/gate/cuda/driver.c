@@ -5,23 +5,20 @@
 #include "gate/cuda/library.h"
 #include "gate/cuda/part.h"
 
-static void *get_context(void)
+static int get_context(void **ret)
 {
-	void *context = NULL;
-
-	if (clv_cuda.cuCtxGetCurrent)
-		clv_cuda.cuCtxGetCurrent(&context);
-	return context;
+	*ret = NULL;
+	return clv_cuda.cuCtxGetCurrent(ret);
 }
 
-static void set_context(void *context)
+static int set_context(void *context)
 {
-	clv_cuda.cuCtxSetCurrent(context);
+	return clv_cuda.cuCtxSetCurrent(context);
 }
 
-static void wait_for_context(void)
+static int wait_for_context(void)
 {
-	clv_cuda.cuCtxSynchronize();
+	return clv_cuda.cuCtxSynchronize();
 }
 
 static bool is_blocking(void *stream)
@@ -37,9 +34,9 @@ static int capture_status(void *stream, int *ret)
 	return clv_cuda.cuStreamIsCapturing(stream, ret);
 }
 
-static void exchange_capture_mode(int *mode)
+static int exchange_capture_mode(int *mode)
 {
-	clv_cuda.cuThreadExchangeStreamCaptureMode(mode);
+	return clv_cuda.cuThreadExchangeStreamCaptureMode(mode);
 }
 
 enum { HOST, DEVICE, OTHER };
@@ -81,6 +78,11 @@ static int record(void *event, void *stream)
 	return clv_cuda.cuEventRecord(event, stream);
 }
 
+static int record_context(void *event, void *context)
+{
+	return clv_cuda.cuCtxRecordEvent(context, event);
+}
+
 static int query(void *event)
 {
 	return clv_cuda.cuEventQuery(event);
@@ -94,6 +96,31 @@ static void wait_for(void *event)
 static void destroy(void *event)
 {
 	clv_cuda.cuEventDestroy_v2(event);
+}
+
+static int nodes(void *graph, void *ret, void *ret_n)
+{
+	return clv_cuda.cuGraphGetNodes(graph, ret, ret_n);
+}
+
+static int edges(void *graph, void *ret_from, void *ret_to, void *ret_n)
+{
+	return clv_cuda.cuGraphGetEdges(graph, ret_from, ret_to, ret_n);
+}
+
+static int node_type(void *node, void *ret)
+{
+	return clv_cuda.cuGraphNodeGetType(node, ret);
+}
+
+static int wait_params(void *node, void *ret)
+{
+	return clv_cuda.cuGraphExternalSemaphoresWaitNodeGetParams(node, ret);
+}
+
+static int wait_for_semaphores(void *semaphores, void *values, uint32_t n, void *stream)
+{
+	return clv_cuda.cuWaitExternalSemaphoresAsync(semaphores, values, n, stream);
 }
 
 const struct clv_stream_driver clv_stream_driver = {
@@ -113,7 +140,15 @@ const struct clv_stream_driver clv_stream_driver = {
 	.is_across = is_across,
 	.make_event = make_event,
 	.record = record,
+	.record_context = record_context,
 	.query = query,
 	.wait = wait_for,
 	.destroy = destroy,
+	.graphs = {.wait_type = CLV_CUDA_NODE_AWAIT,
+		.value_bytes = CLV_CUDA_SEMAPHORE_VALUE_BYTES,
+		.nodes = nodes,
+		.edges = edges,
+		.type = node_type,
+		.wait_params = wait_params,
+		.wait = wait_for_semaphores},
 };

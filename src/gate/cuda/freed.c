@@ -6,7 +6,9 @@
 
 #include "gate/cuda/library.h"
 #include "gate/cuda/memory.h"
+#include "gate/cuda/part.h"
 #include "gate/cuda/pool.h"
+#include "gate/streams/context.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/stream.h"
 
@@ -66,14 +68,13 @@ static bool look(bool at_all)
 /* No question of the gate's disturbs a capture. */
 static bool look_undisturbing(bool at_all)
 {
-	int mode = CLV_CUDA_CAPTURE_MODE_RELAXED;
-	bool is_less, is_beside = atomic_load(&clv_n_captures) > 0;
+	struct clv_relaxation relaxation = {0};
+	bool is_less;
 
-	if (is_beside)
-		clv_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+	if (atomic_load(&clv_n_captures) > 0)
+		clv_relax_begin(&relaxation);
 	is_less = look(at_all);
-	if (is_beside)
-		clv_cuda.cuThreadExchangeStreamCaptureMode(&mode);
+	clv_relax_end(&relaxation);
 	return is_less;
 }
 
@@ -108,19 +109,20 @@ static void *record(void *stream)
 	return NULL;
 }
 
-/* An event is of the context of its stream, which need not be the current one. */
+/* An event is of the context of its stream, which need not be the current one; and with
+ * the primary context, in place of the gate's own, it ends. */
 static void *record_in_context(void *stream, void **ret_context)
 {
-	void *current = clv_stream_driver.get_context(), *event;
+	struct clv_visit visit;
+	void *event;
 
-	*ret_context = current;
-	if ((uintptr_t)stream > 2)
-		clv_cuda.cuStreamGetCtx(stream, ret_context);
-	if (*ret_context == current)
-		return record(stream);
-	clv_cuda.cuCtxSetCurrent(*ret_context);
+	*ret_context = (uintptr_t)stream > 2 ? clv_cuda_context_of(stream) : NULL;
+	if (!*ret_context)
+		*ret_context = clv_context();
+	if (!clv_visit_begin(&visit, *ret_context))
+		return NULL;
 	event = record(stream);
-	clv_cuda.cuCtxSetCurrent(current);
+	clv_visit_end(&visit);
 	return event;
 }
 
@@ -163,7 +165,7 @@ int clv_own_cuMemFreeAsync(
 	charge = clv_charge_withdraw(address);
 	r = real(dptr, stream);
 	/* What is, or was, spilled is managed memory, which no stream frees. */
-	if (r == CLV_CUDA_INVALID_VALUE && charge.charged) {
+	if (r == CLV_CUDA_INVALID_VALUE && charge.stands_in) {
 		clv_charge_pointer(&charge, address);
 		return clv_own_cuMemFree_v2(clv_cuda.cuMemFree_v2, dptr);
 	}

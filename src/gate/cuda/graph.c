@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs are launched as one command, whatever is in them: conditional nodes, child
  * graphs, launches from the device.  How long one takes is learned as for a kernel.
+ * Waits with which they begin are in the stream before them (streams/graph.h).
  * Memory that their nodes allocate is charged when they are launched. */
+#include "gate/streams/graph.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/memory.h"
 #include "gate/cuda/pool.h"
@@ -28,79 +30,122 @@ struct search {
 	uint64_t n_bytes;
 };
 
-static void add(struct search *search, void *graph)
+static bool add(struct search *search, void *graph)
 {
 	if (search->n == search->room) {
 		size_t room = 2 * search->room + 8;
 		void **graphs = realloc(search->graphs, room * sizeof(*graphs));
 
 		if (!graphs)
-			return;
+			return false;
 		search->graphs = graphs;
 		search->room = room;
 	}
 	search->graphs[search->n++] = graph;
+	return true;
 }
 
-static void look_at_node(struct search *search, void *node)
+/* These return the driver's result. */
+
+static int look_at_allocation(struct search *search, void *node)
 {
 	struct clv_cuda_node_allocation allocation = {0};
-	void *child = NULL;
-	int type = 0;
+	int r = clv_cuda.cuGraphMemAllocNodeGetParams(node, &allocation);
 
-	if (clv_cuda.cuGraphNodeGetType(node, &type) != CLV_CUDA_SUCCESS)
-		return;
-	if (type == CLV_CUDA_NODE_ALLOCATE && clv_cuda.cuGraphMemAllocNodeGetParams(node,
-						      &allocation) == CLV_CUDA_SUCCESS)
+	if (r == CLV_CUDA_SUCCESS)
 		search->n_bytes += allocation.n_bytes;
-	if (type == CLV_CUDA_NODE_GRAPH &&
-		clv_cuda.cuGraphChildGraphNodeGetGraph(node, &child) == CLV_CUDA_SUCCESS)
-		add(search, child);
+	return r;
 }
 
-static void look_at_graph(struct search *search, void *graph)
+static int look_at_child(struct search *search, void *node)
+{
+	void *child = NULL;
+	int r = clv_cuda.cuGraphChildGraphNodeGetGraph(node, &child);
+
+	if (r == CLV_CUDA_SUCCESS && !add(search, child))
+		r = CLV_CUDA_OUT_OF_MEMORY;
+	return r;
+}
+
+static int look_at_node(struct search *search, void *node)
+{
+	int type = 0, r = clv_cuda.cuGraphNodeGetType(node, &type);
+
+	if (r == CLV_CUDA_SUCCESS && type == CLV_CUDA_NODE_ALLOCATE)
+		r = look_at_allocation(search, node);
+	if (r == CLV_CUDA_SUCCESS && type == CLV_CUDA_NODE_GRAPH)
+		r = look_at_child(search, node);
+	return r;
+}
+
+static int look_at_graph(struct search *search, void *graph)
 {
 	size_t n = 0;
 	void **nodes;
+	int r = clv_cuda.cuGraphGetNodes(graph, NULL, &n);
 
-	if (clv_cuda.cuGraphGetNodes(graph, NULL, &n) != CLV_CUDA_SUCCESS || n == 0)
-		return;
+	if (r != CLV_CUDA_SUCCESS || n == 0)
+		return r;
 	nodes = calloc(n, sizeof(*nodes));
-	if (nodes && clv_cuda.cuGraphGetNodes(graph, nodes, &n) == CLV_CUDA_SUCCESS) {
-		for (size_t i = 0; i < n; i++)
-			look_at_node(search, nodes[i]);
-	}
+	if (!nodes)
+		return CLV_CUDA_OUT_OF_MEMORY;
+	r = clv_cuda.cuGraphGetNodes(graph, nodes, &n);
+	for (size_t i = 0; i < n && r == CLV_CUDA_SUCCESS; i++)
+		r = look_at_node(search, nodes[i]);
 	free(nodes);
+	return r;
 }
 
-static uint64_t bytes_of_graph(void *graph)
+static int bytes_of_graph(void *graph, uint64_t *ret)
 {
 	struct search search = {0};
+	int r = add(&search, graph) ? CLV_CUDA_SUCCESS : CLV_CUDA_OUT_OF_MEMORY;
 
-	add(&search, graph);
-	while (search.n > 0)
-		look_at_graph(&search, search.graphs[--search.n]);
+	while (search.n > 0 && r == CLV_CUDA_SUCCESS)
+		r = look_at_graph(&search, search.graphs[--search.n]);
 	free(search.graphs);
-	return search.n_bytes;
+	*ret = search.n_bytes;
+	return r;
 }
 
-static int instantiated(void *const *graph_exec, void *graph, int result)
+static void add_record(struct allocating *record)
 {
-	struct allocating *record;
-	uint64_t n_bytes;
-
-	if (result != CLV_CUDA_SUCCESS || !clv_gate_peek())
-		return result;
-	n_bytes = bytes_of_graph(graph);
-	record = n_bytes > 0 ? malloc(sizeof(*record)) : NULL;
-	if (!record)
-		return result;
 	pthread_mutex_lock(&lock);
-	*record = (struct allocating){allocating, *graph_exec, n_bytes};
+	record->next = allocating;
 	allocating = record;
 	atomic_fetch_add(&n_allocating, 1);
 	pthread_mutex_unlock(&lock);
-	return result;
+}
+
+static int note(void *graph_exec, uint64_t n_bytes)
+{
+	struct allocating *record = malloc(sizeof(*record));
+
+	if (!record)
+		return CLV_CUDA_OUT_OF_MEMORY;
+	*record = (struct allocating){.graph = graph_exec, .n_bytes = n_bytes};
+	add_record(record);
+	return CLV_CUDA_SUCCESS;
+}
+
+/* A graph that nobody can look into would allocate past the quota. */
+static int instantiated(void **graph_exec, void *graph, int result)
+{
+	uint64_t n_bytes;
+	int r;
+
+	if (result != CLV_CUDA_SUCCESS || !clv_gate_peek())
+		return result;
+	r = bytes_of_graph(graph, &n_bytes);
+	if (r == CLV_CUDA_SUCCESS && n_bytes > 0)
+		r = note(*graph_exec, n_bytes);
+	if (r == CLV_CUDA_SUCCESS) {
+		clv_graph_made(*graph_exec, graph);
+	} else {
+		clv_cuda.cuGraphExecDestroy(*graph_exec);
+		*graph_exec = NULL;
+	}
+	return r;
 }
 
 int clv_own_cuGraphInstantiate(clv_fn_cuGraphInstantiate *real, void *ph_graph_exec,
@@ -147,23 +192,37 @@ static uint64_t bytes_to_allocate(void *graph)
 	return n_bytes;
 }
 
-int clv_own_cuGraphExecDestroy(clv_fn_cuGraphExecDestroy *real, void *graph)
+static struct allocating *withdraw(const void *graph)
 {
-	struct allocating **link, *gone = NULL;
+	struct allocating **link, *found;
 
 	pthread_mutex_lock(&lock);
-	for (link = &allocating; *link && !gone;) {
-		if ((*link)->graph == graph) {
-			gone = *link;
-			*link = gone->next;
-			atomic_fetch_sub(&n_allocating, 1);
-		} else {
-			link = &(*link)->next;
-		}
+	for (link = &allocating; *link && (*link)->graph != graph;)
+		link = &(*link)->next;
+	found = *link;
+	if (found) {
+		*link = found->next;
+		atomic_fetch_sub(&n_allocating, 1);
 	}
 	pthread_mutex_unlock(&lock);
-	free(gone);
-	return real(graph);
+	return found;
+}
+
+/* Before the call, for afterwards another graph may be there; unless the driver refuses.
+ */
+int clv_own_cuGraphExecDestroy(clv_fn_cuGraphExecDestroy *real, void *graph)
+{
+	struct allocating *record = withdraw(graph);
+	int r;
+
+	clv_graph_gone(graph);
+	r = real(graph);
+
+	if (record && r != CLV_CUDA_SUCCESS)
+		add_record(record);
+	else
+		free(record);
+	return r;
 }
 
 static int launch(
@@ -183,14 +242,14 @@ static int launch_allocating(clv_fn_cuGraphLaunch *real, void *graph, void *stre
 	bool is_per_thread, uint64_t n_bytes)
 {
 	struct clv_cuda_growth growth;
-	int device = 0, r;
+	int device, r = clv_cuda_device_of(stream, &device);
 
-	if (clv_cuda.cuCtxGetDevice(&device) != CLV_CUDA_SUCCESS)
-		return real(graph, stream);
-	if (!clv_cuda_growth_begin(&growth, NULL, device, n_bytes))
-		return CLV_CUDA_OUT_OF_MEMORY;
+	if (r == CLV_CUDA_SUCCESS)
+		r = clv_cuda_growth_begin(&growth, NULL, device, n_bytes);
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
 	r = launch(real, graph, stream, is_per_thread);
-	clv_cuda_growth_end(&growth);
+	clv_cuda_growth_end(&growth, r == CLV_CUDA_SUCCESS);
 	return r;
 }
 
@@ -199,6 +258,7 @@ int clv_own_cuGraphLaunch(
 {
 	uint64_t kind = clv_cost_key_kernel(graph, 0, 0, 0), n_bytes;
 
+	clv_graph_wait_first(graph, stream, is_per_thread);
 	n_bytes = bytes_to_allocate(graph);
 	if (CLV_UNLIKELY(n_bytes > 0))
 		return launch_allocating(real, graph, stream, is_per_thread, n_bytes);

@@ -18,12 +18,12 @@ static const void *place_of(const char *context, int limit)
 	return context + limit;
 }
 
-static uint64_t limit_of(int limit)
+static uint64_t limit_now(int limit, uint64_t if_unknown)
 {
-	size_t n_bytes = 0;
+	size_t n_bytes;
 
-	clv_cuda.cuCtxGetLimit(&n_bytes, limit);
-	return n_bytes;
+	return clv_cuda.cuCtxGetLimit(&n_bytes, limit) == CLV_CUDA_SUCCESS ? n_bytes
+									   : if_unknown;
 }
 
 /* The charge is of so many bytes more than it was, or, as far as there are any, less. */
@@ -45,18 +45,24 @@ static bool change(struct clv_charge *charge, uint64_t before, uint64_t after)
 	return true;
 }
 
-/* With the lock held. */
+/* With the lock held.  Where the driver does not say what it is before, it cannot be told
+ * what is asked for. */
 static int set_limit(
 	clv_fn_cuCtxSetLimit *real, const void *context, int limit, uint64_t n_bytes)
 {
 	const void *place = place_of(context, limit);
-	struct clv_charge charge = clv_charge_withdraw(place);
-	uint64_t before = limit_of(limit);
-	int r = CLV_CUDA_OUT_OF_MEMORY;
+	struct clv_charge charge;
+	size_t before;
+	int r = clv_cuda.cuCtxGetLimit(&before, limit);
 
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
+	r = CLV_CUDA_OUT_OF_MEMORY;
+	charge = clv_charge_withdraw(place);
 	if (n_bytes <= before || change(&charge, before, n_bytes)) {
 		r = real(limit, n_bytes);
-		change(&charge, n_bytes > before ? n_bytes : before, limit_of(limit));
+		change(&charge, n_bytes > before ? n_bytes : before,
+			limit_now(limit, r == CLV_CUDA_SUCCESS ? n_bytes : before));
 	}
 	charge.owner = context;
 	clv_charge_pointer(&charge, place);
@@ -65,9 +71,11 @@ static int set_limit(
 
 int clv_own_cuCtxSetLimit(clv_fn_cuCtxSetLimit *real, int limit, size_t value)
 {
-	const void *context = clv_stream_driver.get_context();
-	int r;
+	void *context = NULL;
+	int r = clv_stream_driver.get_context(&context);
 
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
 	if (!context || (limit != CLV_CUDA_LIMIT_PRINTF && limit != CLV_CUDA_LIMIT_HEAP))
 		return real(limit, value);
 	pthread_mutex_lock(&lock);

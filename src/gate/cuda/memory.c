@@ -6,9 +6,9 @@
 #include "gate/cuda/library.h"
 #include "gate/cuda/pool.h"
 #include "gate/cuda/spill.h"
+#include "gate/gate.h"
 #include "gate/pieces.h"
-#include "gate/streams/driver.h"
-#include "gate/streams/stream.h"
+#include "gate/streams/context.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -69,7 +69,7 @@ bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret)
 	*ret = clv_charge_take(n_bytes);
 	if (ret->refused && clv_cuda_memory_settle())
 		*ret = clv_charge_take(n_bytes);
-	ret->owner = clv_stream_driver.get_context();
+	ret->owner = clv_context();
 	return !ret->refused;
 }
 
@@ -100,6 +100,7 @@ int clv_own_cuMemAlloc_v2(clv_fn_cuMemAlloc_v2 *real, void *dptr, size_t n_bytes
 
 	if (!clv_cuda_charge_or_spill(n_bytes, &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
+	charge.stands_in = charge.spilled;
 	r = charge.spilled ? clv_cuda_spill(dptr, n_bytes, CLV_CUDA_ATTACH_GLOBAL)
 			   : real(dptr, n_bytes);
 	return clv_cuda_settle(&charge, r == CLV_CUDA_SUCCESS ? *(uint64_t *)dptr : 0, r);
@@ -143,6 +144,7 @@ int clv_own_cuMemAllocPitch_v2(clv_fn_cuMemAllocPitch_v2 *real, void *dptr, void
 	if (!clv_cuda_charge_or_spill(n_bytes, &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
 	if (charge.spilled && p_pitch) {
+		charge.stands_in = true;
 		r = clv_cuda_spill(dptr, n_bytes, CLV_CUDA_ATTACH_GLOBAL);
 		*(size_t *)p_pitch = widest / PITCH_ALIGNMENT * PITCH_ALIGNMENT;
 	} else {

@@ -28,36 +28,46 @@ static struct pool *pools;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t n_freed;
 
-static uint64_t attribute(const struct pool *pool, int of_pool, int of_graphs)
+/* The driver's result. */
+static int get_attribute(
+	const struct pool *pool, int of_pool, int of_graphs, uint64_t *ret)
 {
-	uint64_t bytes = 0;
-
-	if (pool->handle)
-		clv_cuda.cuMemPoolGetAttribute(pool->handle, of_pool, &bytes);
-	else
-		clv_cuda.cuDeviceGetGraphMemAttribute(pool->device, of_graphs, &bytes);
-	return bytes;
+	*ret = 0;
+	return pool->handle ? clv_cuda.cuMemPoolGetAttribute(pool->handle, of_pool, ret)
+			    : clv_cuda.cuDeviceGetGraphMemAttribute(
+				      pool->device, of_graphs, ret);
 }
 
-static uint64_t reserved_bytes(const struct pool *pool)
+static int get_reserved(const struct pool *pool, uint64_t *ret)
 {
-	return attribute(
-		pool, CLV_CUDA_POOL_RESERVED_BYTES, CLV_CUDA_GRAPH_RESERVED_BYTES);
+	return get_attribute(
+		pool, CLV_CUDA_POOL_RESERVED_BYTES, CLV_CUDA_GRAPH_RESERVED_BYTES, ret);
 }
 
-static uint64_t used_bytes(const struct pool *pool)
+static int get_used(const struct pool *pool, uint64_t *ret)
 {
-	return attribute(pool, CLV_CUDA_POOL_USED_BYTES, CLV_CUDA_GRAPH_USED_BYTES);
+	return get_attribute(
+		pool, CLV_CUDA_POOL_USED_BYTES, CLV_CUDA_GRAPH_USED_BYTES, ret);
 }
 
-/* A pool grows in pieces that are larger than what was asked for. */
+/* A pool grows in pieces that are larger than what was asked for: drivers take so much.
+ */
+#define PIECE_BYTES (UINT64_C(32) << 20)
+
+static uint64_t grown_bytes(uint64_t made_bytes)
+{
+	return (made_bytes + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
+}
+
 static bool is_over_quota(void)
 {
 	return clv_ledger_used_bytes() > clv_ledger_quota_bytes();
 }
 
-/* With the lock held.  ahead_bytes: charged for an allocation that has just been made. */
-static bool settle(struct pool *pool, uint64_t ahead_bytes)
+/* With the lock held.  ahead_bytes: charged for an allocation, of which made_bytes have
+ * just been made.  Where the driver does not say what the pool has, that is what it had
+ * and what it may have grown by. */
+static bool settle(struct pool *pool, uint64_t ahead_bytes, uint64_t made_bytes)
 {
 	uint64_t before = pool->charged_bytes;
 
@@ -65,7 +75,8 @@ static bool settle(struct pool *pool, uint64_t ahead_bytes)
 		return false;
 	if (pool->is_overgrown || pool->is_destroyed)
 		clv_cuda.cuMemPoolTrimTo(pool->handle, 0);
-	pool->charged_bytes = reserved_bytes(pool);
+	if (get_reserved(pool, &pool->charged_bytes) != CLV_CUDA_SUCCESS)
+		pool->charged_bytes = before + grown_bytes(made_bytes);
 	clv_ledger_correct(before + ahead_bytes, pool->charged_bytes);
 	pool->is_overgrown = pool->is_overgrown && is_over_quota();
 	return pool->charged_bytes < before;
@@ -74,25 +85,36 @@ static bool settle(struct pool *pool, uint64_t ahead_bytes)
 /* The host's memory is not counted, and none of its pools has to be looked after. */
 static bool is_over(const struct pool *pool)
 {
-	return pool->is_destroyed && (pool->is_elsewhere || reserved_bytes(pool) == 0);
+	uint64_t reserved;
+
+	if (!pool->is_destroyed)
+		return false;
+	return pool->is_elsewhere ||
+	       (get_reserved(pool, &reserved) == CLV_CUDA_SUCCESS && reserved == 0);
 }
 
-/* With the lock held: to the driver as well, once nothing of it is left. */
-static void bury(void)
+static void drop(struct pool *gone)
 {
 	struct pool **link = &pools;
 
-	while (*link) {
-		struct pool *pool = *link;
+	while (*link != gone)
+		link = &(*link)->next;
+	*link = gone->next;
+	clv_ledger_release(gone->charged_bytes, gone->epoch);
+	free(gone);
+}
 
-		if (!is_over(pool)) {
-			link = &pool->next;
-			continue;
-		}
-		*link = pool->next;
-		clv_cuda.cuMemPoolDestroy(pool->handle);
-		clv_ledger_release(pool->charged_bytes, pool->epoch);
-		free(pool);
+/* With the lock held: to the driver as well, once nothing of it is left.  One that it
+ * refuses to destroy now it is asked about again. */
+static void bury(void)
+{
+	struct pool *next;
+
+	for (struct pool *pool = pools; pool; pool = next) {
+		next = pool->next;
+		if (is_over(pool) &&
+			clv_cuda.cuMemPoolDestroy(pool->handle) == CLV_CUDA_SUCCESS)
+			drop(pool);
 	}
 }
 
@@ -101,7 +123,7 @@ static bool settle_all(void)
 	bool is_less = false, is_unsettled = false;
 
 	for (struct pool *pool = pools; pool; pool = pool->next) {
-		is_less |= settle(pool, 0);
+		is_less |= settle(pool, 0, 0);
 		is_unsettled |= pool->is_overgrown || pool->is_destroyed;
 	}
 	bury();
@@ -150,15 +172,19 @@ void clv_cuda_pools_freed(void)
 	atomic_fetch_add_explicit(&n_freed, 1, memory_order_relaxed);
 }
 
-/* Room that the pool has already needs no charge. */
-static bool charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_charged)
+/* Room that the pool has already needs no charge.  Where the driver does not say how much
+ * that is, it could not be told afterwards either: the program gets the driver's error.
+ */
+static int charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_charged)
 {
-	uint64_t reserved = reserved_bytes(pool), used = used_bytes(pool);
 	struct clv_charge charge;
+	uint64_t reserved, used;
+	int r = get_reserved(pool, &reserved);
 
-	*ret_charged = 0;
-	if (reserved >= used && reserved - used >= n_bytes)
-		return true;
+	if (r == CLV_CUDA_SUCCESS)
+		r = get_used(pool, &used);
+	if (r != CLV_CUDA_SUCCESS || (reserved >= used && reserved - used >= n_bytes))
+		return r;
 	charge = clv_charge_take(n_bytes);
 	if (charge.refused) {
 		settle_all();
@@ -168,27 +194,29 @@ static bool charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_cha
 	}
 	if (charge.charged)
 		*ret_charged = n_bytes;
-	return !charge.refused;
+	return charge.refused ? CLV_CUDA_OUT_OF_MEMORY : CLV_CUDA_SUCCESS;
 }
 
-bool clv_cuda_growth_begin(
+int clv_cuda_growth_begin(
 	struct clv_cuda_growth *growth, void *handle, int device, uint64_t n_bytes)
 {
-	bool may = true;
+	int r = CLV_CUDA_SUCCESS;
 
 	*growth = (struct clv_cuda_growth){0};
 	pthread_mutex_lock(&pools_lock);
 	growth->pool = find(handle, device);
-	if (growth->pool && !growth->pool->is_elsewhere)
-		may = charge_growth(growth->pool, n_bytes, &growth->ahead_bytes);
+	if (!growth->pool)
+		r = CLV_CUDA_OUT_OF_MEMORY;
+	else if (!growth->pool->is_elsewhere)
+		r = charge_growth(growth->pool, n_bytes, &growth->ahead_bytes);
 	pthread_mutex_unlock(&pools_lock);
-	return may && growth->pool;
+	return r;
 }
 
-void clv_cuda_growth_end(const struct clv_cuda_growth *growth)
+void clv_cuda_growth_end(const struct clv_cuda_growth *growth, bool is_made)
 {
 	pthread_mutex_lock(&pools_lock);
-	settle(growth->pool, growth->ahead_bytes);
+	settle(growth->pool, growth->ahead_bytes, is_made ? growth->ahead_bytes : 0);
 	pthread_mutex_unlock(&pools_lock);
 }
 
@@ -210,12 +238,12 @@ static int allocate(void *pool, void *dptr, uint64_t n_bytes, void *stream,
 	int (*call)(void *dptr, uint64_t n_bytes, void *pool, void *stream))
 {
 	struct clv_cuda_growth growth;
-	int r;
+	int r = clv_cuda_growth_begin(&growth, pool, 0, n_bytes);
 
-	if (!clv_cuda_growth_begin(&growth, pool, 0, n_bytes))
-		return CLV_CUDA_OUT_OF_MEMORY;
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
 	r = call(dptr, n_bytes, pool, stream);
-	clv_cuda_growth_end(&growth);
+	clv_cuda_growth_end(&growth, r == CLV_CUDA_SUCCESS);
 	if (r == CLV_CUDA_SUCCESS && is_over_quota())
 		return undo(growth.pool, dptr,
 			!stream && is_per_thread ? CLV_STREAM_PER_THREAD : stream);
@@ -260,16 +288,41 @@ static int call_alloc_from_pool_ptsz(
 	return clv_cuda.cuMemAllocFromPoolAsync_ptsz(dptr, n_bytes, pool, stream);
 }
 
+static bool has_context(void)
+{
+	void *context = NULL;
+
+	return clv_cuda.cuCtxGetCurrent(&context) != CLV_CUDA_SUCCESS || context;
+}
+
+/* With no context current, the one of the stream's. */
+int clv_cuda_device_of(void *stream, int *ret)
+{
+	void *context = NULL;
+	int r = clv_cuda.cuCtxGetDevice(ret);
+
+	if (r == CLV_CUDA_SUCCESS || (uintptr_t)stream <= 2 || has_context() ||
+		clv_cuda.cuStreamGetCtx(stream, &context) != CLV_CUDA_SUCCESS)
+		return r;
+	if (clv_cuda.cuCtxSetCurrent(context) == CLV_CUDA_SUCCESS)
+		r = clv_cuda.cuCtxGetDevice(ret);
+	clv_cuda.cuCtxSetCurrent(NULL);
+	return r;
+}
+
 int clv_own_cuMemAllocAsync(clv_fn_cuMemAllocAsync *real, bool is_per_thread, void *dptr,
 	size_t n_bytes, void *stream)
 {
 	void *pool = NULL;
-	int device = 0;
+	int device, r;
 
-	if (!counts(stream, is_per_thread) || !dptr ||
-		clv_cuda.cuCtxGetDevice(&device) != CLV_CUDA_SUCCESS ||
-		clv_cuda.cuDeviceGetMemPool(&pool, device) != CLV_CUDA_SUCCESS)
+	if (!counts(stream, is_per_thread) || !dptr)
 		return real(dptr, n_bytes, stream);
+	r = clv_cuda_device_of(stream, &device);
+	if (r == CLV_CUDA_SUCCESS)
+		r = clv_cuda.cuDeviceGetMemPool(&pool, device);
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
 	return allocate(pool, dptr, n_bytes, stream, is_per_thread,
 		is_per_thread ? call_alloc_async_ptsz : call_alloc_async);
 }
@@ -302,30 +355,43 @@ int clv_own_cuMemPoolCreate(clv_fn_cuMemPoolCreate *real, void *pool, void *pool
 
 /* The driver's default pool is nobody's to destroy, and is a device's own again when that
  * has none of the program's. */
-static bool is_default(const struct pool *pool)
+static int leave_device(const struct pool *pool)
 {
 	void *handle = NULL, *chosen = NULL;
+	int r = clv_cuda.cuDeviceGetDefaultMemPool(&handle, pool->device);
 
-	clv_cuda.cuDeviceGetDefaultMemPool(&handle, pool->device);
-	clv_cuda.cuDeviceGetMemPool(&chosen, pool->device);
-	if (handle != pool->handle && chosen == pool->handle)
-		clv_cuda.cuDeviceSetMemPool(pool->device, handle);
-	return handle == pool->handle;
+	if (r == CLV_CUDA_SUCCESS)
+		r = clv_cuda.cuDeviceGetMemPool(&chosen, pool->device);
+	if (r == CLV_CUDA_SUCCESS && handle == pool->handle)
+		r = CLV_CUDA_INVALID_VALUE;
+	if (r == CLV_CUDA_SUCCESS && chosen == pool->handle)
+		r = clv_cuda.cuDeviceSetMemPool(pool->device, handle);
+	return r;
 }
 
 /* What a pool has left lives on with it and with its charge; to the driver the pool goes
- * last, for it answers no question about one that is gone. */
+ * last, for it answers no question about one that is gone.  If nothing is left that is
+ * now, and the driver may refuse. */
 static int destroy(struct pool *pool)
 {
 	uint64_t keep_bytes = 0;
+	int r = pool->is_destroyed ? CLV_CUDA_INVALID_VALUE : leave_device(pool);
 
-	if (pool->is_destroyed || is_default(pool))
-		return CLV_CUDA_INVALID_VALUE;
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
 	clv_cuda.cuMemPoolSetAttribute(
 		pool->handle, CLV_CUDA_POOL_RELEASE_THRESHOLD, &keep_bytes);
 	pool->is_destroyed = true;
+	settle(pool, 0, 0);
+	if (is_over(pool)) {
+		r = clv_cuda.cuMemPoolDestroy(pool->handle);
+		if (r == CLV_CUDA_SUCCESS)
+			drop(pool);
+		else
+			pool->is_destroyed = false;
+	}
 	settle_all();
-	return CLV_CUDA_SUCCESS;
+	return r;
 }
 
 int clv_own_cuMemPoolDestroy(clv_fn_cuMemPoolDestroy *real, void *handle)

@@ -15,12 +15,16 @@ bool clv_cuda_pools_settle(void);
 void clv_cuda_pools_freed(void);
 void clv_cuda_pools_settle_freed(void);
 
+/* The device that a call with this stream is about.  What is not success the program
+ * gets. */
+int clv_cuda_device_of(void *stream, int *ret);
+
 /* An allocation of n_bytes from a pool, around the driver's call.  handle NULL: the pool
- * of the device's graphs.  False: it would not fit; then there is no end. */
+ * of the device's graphs.  What is not success the program gets, and there is no end. */
 struct clv_cuda_growth {
 	struct pool *pool;
 	uint64_t ahead_bytes;
 };
-bool clv_cuda_growth_begin(
+int clv_cuda_growth_begin(
 	struct clv_cuda_growth *growth, void *handle, int device, uint64_t n_bytes);
-void clv_cuda_growth_end(const struct clv_cuda_growth *growth);
+void clv_cuda_growth_end(const struct clv_cuda_growth *growth, bool is_made);

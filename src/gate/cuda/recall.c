@@ -53,8 +53,11 @@ static int bring(const struct clv_cuda_spilled *spilled, struct piece *piece)
 
 static int open_stream(void *context, void **ret)
 {
-	clv_stream_driver.set_context(context);
+	int r = clv_stream_driver.set_context(context);
+
 	clv_stream_forget_context();
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
 	return clv_cuda.cuStreamCreate((void *)ret, CLV_CUDA_STREAM_NON_BLOCKING);
 }
 

@@ -3,7 +3,7 @@
 
 #include "gate/cuda/library.h"
 #include "gate/cuda/memory.h"
-#include "gate/streams/driver.h"
+#include "gate/streams/context.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -96,8 +96,7 @@ int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags)
 	record = malloc(sizeof(*record));
 	if (!record)
 		return CLV_CUDA_OUT_OF_MEMORY;
-	*record = (struct record){
-		.it = {.n_bytes = n_bytes, .context = clv_stream_driver.get_context()}};
+	*record = (struct record){.it = {.n_bytes = n_bytes, .context = clv_context()}};
 	get_device(&record->it.device);
 	pthread_rwlock_wrlock(&hint_lock);
 	r = allocate(record, flags, dptr);

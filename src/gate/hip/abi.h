@@ -15,6 +15,9 @@ enum {
 	CLV_HIP_NOT_SUPPORTED = 801,
 };
 
+#define CLV_HIP_NODE_AWAIT 9              /* from ROCm 6 on, as are such nodes */
+#define CLV_HIP_SEMAPHORE_VALUE_BYTES 136 /* hipExternalSemaphoreWaitParams */
+
 #define CLV_HIP_STREAM_NON_BLOCKING 1u
 
 #define CLV_HIP_ATTRIBUTE_TOTAL_MEMORY 84 /* hipDeviceAttributeTotalGlobalMem */

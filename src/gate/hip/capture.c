@@ -6,20 +6,21 @@
 int clv_own_hipStreamBeginCapture(
 	clv_fn_hipStreamBeginCapture *real, bool is_per_thread, void *stream, int mode)
 {
-	const void *handle = clv_capture_begin(stream, is_per_thread);
+	const void *handle;
+	int r = clv_capture_begin(stream, is_per_thread, &handle);
 
-	return handle ? clv_capture_begun(handle, real(stream, mode))
-		      : CLV_HIP_OUT_OF_MEMORY;
+	return r == CLV_HIP_SUCCESS ? clv_capture_begun(handle, real(stream, mode)) : r;
 }
 
 int clv_own_hipStreamBeginCaptureToGraph(clv_fn_hipStreamBeginCaptureToGraph *real,
 	void *stream, void *graph, void *dependencies, void *dependency_data,
 	size_t n_dependencies, int mode)
 {
-	const void *handle = clv_capture_begin(stream, false);
+	const void *handle;
+	int r = clv_capture_begin(stream, false, &handle);
 
-	if (!handle)
-		return CLV_HIP_OUT_OF_MEMORY;
+	if (r != CLV_HIP_SUCCESS)
+		return r;
 	return clv_capture_begun(handle,
 		real(stream, graph, dependencies, dependency_data, n_dependencies, mode));
 }

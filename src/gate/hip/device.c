@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which device is current on a thread: its default streams are other ones then; and the
  * end of all that a process has on one.  HIP's contexts are its devices. */
+#include "gate/hip/device.h"
 #include "gate/hip/library.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/stream.h"
@@ -47,25 +48,29 @@ static int reset(void *context, int result)
 {
 	if (result == CLV_HIP_SUCCESS)
 		clv_streams_forget(context);
+	else
+		clv_streams_stay(context);
 	return changed(result);
 }
 
+/* With the device go the events that the helper waits for. */
 int clv_own_hipDeviceReset(clv_fn_hipDeviceReset *real)
 {
-	void *context = clv_stream_driver.get_context();
+	void *context = NULL;
+	int r = clv_stream_driver.get_context(&context);
 
+	if (r != CLV_HIP_SUCCESS)
+		return r;
 	clv_streams_drain(context);
 	return reset(context, real());
 }
 
 int clv_own_hipDevicePrimaryCtxReset(clv_fn_hipDevicePrimaryCtxReset *real, int device)
 {
-	void *current = clv_stream_driver.get_context(), *context;
+	void *context = clv_hip_context_of_device(device);
 
-	if (clv_hip.hipSetDevice(device) != CLV_HIP_SUCCESS)
+	if (!context)
 		return real(device);
-	context = clv_stream_driver.get_context();
-	clv_stream_driver.set_context(current);
 	clv_streams_drain(context);
 	return reset(context, real(device));
 }

@@ -3,6 +3,7 @@
  * thread has one at a time. */
 #include "gate/streams/driver.h"
 
+#include "gate/hip/device.h"
 #include "gate/hip/library.h"
 
 #include <stddef.h>
@@ -14,39 +15,37 @@ static struct {
 	_Alignas(16) char place;
 } devices[DEVICES_MAX];
 
-static void *context_of_device(int device)
+void *clv_hip_context_of_device(int device)
 {
 	return device >= 0 && device < DEVICES_MAX ? &devices[device] : NULL;
 }
 
-static void *get_context(void)
+static int get_context(void **ret)
 {
-	int device = -1;
+	int device = -1, r = clv_hip.hipGetDevice(&device);
 
-	if (clv_hip.hipGetDevice)
-		clv_hip.hipGetDevice(&device);
-	return context_of_device(device);
+	*ret = clv_hip_context_of_device(device);
+	return r;
 }
 
-static void set_context(void *context)
+static int set_context(void *context)
 {
 	const char *place = context;
 
-	if (place)
-		clv_hip.hipSetDevice(
-			(int)((size_t)(place - &devices[0].place) / sizeof(devices[0])));
+	if (!place)
+		return CLV_HIP_SUCCESS;
+	return clv_hip.hipSetDevice(
+		(int)((size_t)(place - &devices[0].place) / sizeof(devices[0])));
 }
 
-static void wait_for_context(void)
+static int wait_for_context(void)
 {
-	clv_hip.hipDeviceSynchronize();
+	return clv_hip.hipDeviceSynchronize();
 }
 
 static void *context_of(void *stream)
 {
-	void *context = context_of_device(clv_hip.hipGetStreamDeviceId(stream));
-
-	return context ? context : get_context();
+	return clv_hip_context_of_device(clv_hip.hipGetStreamDeviceId(stream));
 }
 
 static int capture_status(void *stream, int *ret)
@@ -62,9 +61,9 @@ static bool is_blocking(void *stream)
 	       !(flags & CLV_HIP_STREAM_NON_BLOCKING);
 }
 
-static void exchange_capture_mode(int *mode)
+static int exchange_capture_mode(int *mode)
 {
-	clv_hip.hipThreadExchangeStreamCaptureMode(mode);
+	return clv_hip.hipThreadExchangeStreamCaptureMode(mode);
 }
 
 static int make_event(void **ret, unsigned int flags)
@@ -92,6 +91,31 @@ static void destroy(void *event)
 	clv_hip.hipEventDestroy(event);
 }
 
+static int nodes(void *graph, void *ret, void *ret_n)
+{
+	return clv_hip.hipGraphGetNodes(graph, ret, ret_n);
+}
+
+static int edges(void *graph, void *ret_from, void *ret_to, void *ret_n)
+{
+	return clv_hip.hipGraphGetEdges(graph, ret_from, ret_to, ret_n);
+}
+
+static int node_type(void *node, void *ret)
+{
+	return clv_hip.hipGraphNodeGetType(node, ret);
+}
+
+static int wait_params(void *node, void *ret)
+{
+	return clv_hip.hipGraphExternalSemaphoresWaitNodeGetParams(node, ret);
+}
+
+static int wait_for_semaphores(void *semaphores, void *values, uint32_t n, void *stream)
+{
+	return clv_hip.hipWaitExternalSemaphoresAsync(semaphores, values, n, stream);
+}
+
 const struct clv_stream_driver clv_stream_driver = {
 	.legacy = NULL, /* ROCm 5 has no other name for it */
 	.in_callback = CLV_HIP_SUCCESS,
@@ -108,4 +132,11 @@ const struct clv_stream_driver clv_stream_driver = {
 	.query = query,
 	.wait = wait_for,
 	.destroy = destroy,
+	.graphs = {.wait_type = CLV_HIP_NODE_AWAIT,
+		.value_bytes = CLV_HIP_SEMAPHORE_VALUE_BYTES,
+		.nodes = nodes,
+		.edges = edges,
+		.type = node_type,
+		.wait_params = wait_params,
+		.wait = wait_for_semaphores},
 };

@@ -6,8 +6,11 @@
 #include "gate/preload/library.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/copies.h"
+#include "gate/streams/graph.h"
+#include "gate/streams/legacy.h"
 #include "gate/streams/stand.h"
 #include "gate/streams/stream.h"
+#include "gate/tickets.h"
 
 #include <pthread.h>
 
@@ -15,16 +18,20 @@ static void forget_parent(void)
 {
 	clv_queues_forget_parent();
 	clv_charges_forget_parent();
+	clv_tickets_forget_parent();
 	clv_pieces_forget_parent();
 	clv_captures_forget_parent();
+	clv_legacy_forget_parent();
 	clv_copies_forget_parent();
 	clv_stand_forget_parent();
+	clv_graphs_forget_parent();
 }
 
 static const struct clv_gate_api api = {
 	.attach_api = CLV_ATTACH_API_HIP,
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
+	.look_aside = clv_queues_look_aside,
 	.poll_ns = clv_queues_poll_ns,
 	.queues = &clv_stream_queue_ops,
 	.forget_parent = forget_parent,

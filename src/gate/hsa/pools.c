@@ -7,6 +7,7 @@
 
 #define POOLS_MAX 512
 #define PAGE_BYTES 4096
+#define LARGE_PAGE_BYTES (UINT64_C(2) << 20) /* more than that nothing is rounded to */
 
 static struct pool {
 	uint64_t handle, granule_bytes;
@@ -15,12 +16,17 @@ static struct pool {
 static uint32_t n_pools;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static int ask_device(uint64_t agent, uint32_t *ret)
+{
+	*ret = CLV_HSA_DEVICE_GPU;
+	return clv_hsa.hsa_agent_get_info(agent, CLV_HSA_AGENT_DEVICE, ret);
+}
+
 bool clv_hsa_agent_is_gpu(uint64_t agent)
 {
-	uint32_t device = 0;
+	uint32_t device;
 
-	return clv_hsa.hsa_agent_get_info(agent, CLV_HSA_AGENT_DEVICE, &device) ==
-		       CLV_HSA_SUCCESS &&
+	return ask_device(agent, &device) != CLV_HSA_SUCCESS ||
 	       device == CLV_HSA_DEVICE_GPU;
 }
 
@@ -37,9 +43,9 @@ static int add(uint64_t handle, void *userdata, clv_fn_hsa_region_get_info *ask)
 {
 	size_t granule_bytes = 0;
 
-	if (find(handle) || n_pools == POOLS_MAX)
+	if (find(handle) || n_pools == POOLS_MAX ||
+		ask(handle, CLV_HSA_POOL_GRANULE, &granule_bytes) != CLV_HSA_SUCCESS)
 		return CLV_HSA_SUCCESS;
-	ask(handle, CLV_HSA_POOL_GRANULE, &granule_bytes);
 	pools[n_pools++] = (struct pool){
 		handle, granule_bytes ? granule_bytes : PAGE_BYTES, *(bool *)userdata};
 	return CLV_HSA_SUCCESS;
@@ -57,9 +63,14 @@ static int add_region(uint64_t region, void *userdata)
 
 static int look_at(uint64_t agent, void *userdata)
 {
-	bool is_gpu = clv_hsa_agent_is_gpu(agent);
+	uint32_t device;
+	bool is_gpu;
 
 	(void)userdata;
+	/* Another time, maybe. */
+	if (ask_device(agent, &device) != CLV_HSA_SUCCESS)
+		return CLV_HSA_SUCCESS;
+	is_gpu = device == CLV_HSA_DEVICE_GPU;
 	clv_hsa.hsa_amd_agent_iterate_memory_pools(
 		agent, (void *)(uintptr_t)add_pool, &is_gpu);
 	clv_hsa.hsa_agent_iterate_regions(agent, (void *)(uintptr_t)add_region, &is_gpu);
@@ -69,7 +80,7 @@ static int look_at(uint64_t agent, void *userdata)
 /* They are others after HSA was shut down and begun anew. */
 static struct pool of(uint64_t handle)
 {
-	struct pool found = {handle, PAGE_BYTES, false};
+	struct pool found = {handle, LARGE_PAGE_BYTES, true};
 
 	pthread_mutex_lock(&lock);
 	if (!find(handle)) {

@@ -8,6 +8,7 @@
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/workers.h"
+#include "gate/tickets.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -31,6 +32,7 @@ static void forget_parent(void)
 	clv_queues_forget_parent();
 	clv_held_forget_parent();
 	clv_charges_forget_parent();
+	clv_tickets_forget_parent();
 	clv_workers_forget_parent();
 }
 
@@ -38,6 +40,7 @@ static const struct clv_gate_api api = {
 	.attach_api = CLV_ATTACH_API_OPENCL,
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
+	.look_aside = clv_queues_look_aside,
 	.poll_ns = clv_queues_poll_ns,
 	.queues = &clv_cl_queue_ops,
 	.let_go = clv_held_let_go,

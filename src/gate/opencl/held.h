@@ -56,10 +56,17 @@ enum clv_held_by clv_held_look(const struct clv_held_command *command);
 struct clv_held *clv_held_add(struct clv_held_command *command);
 
 /* After the vendor's call: the command's event (a reference is taken over), or NULL where
- * the call failed, or already was complete when it returned. */
+ * the call failed, or it already was complete when that returned. */
 void clv_held_enqueued(struct clv_held *held, cl_event event);
+
+/* The same where the vendor took the command and gave no event that can be kept: nobody
+ * would know when it is complete, and so it goes at once, and is paid for. */
+void clv_held_enqueued_blindly(struct clv_held *held);
 
 /* Lets go what may go.  Returns whether work is left that only the gate keeps. */
 bool clv_held_let_go(void);
+
+/* How many records were looked at so far, for a test of how that grows. */
+uint64_t clv_held_n_steps(void);
 
 void clv_held_forget_parent(void);

@@ -5,6 +5,8 @@
  * gate in its calls (vendors.h); without a lease's word, none.  So nobody is let past the
  * gate, whichever loader looks and whatever environment it was left. */
 #include "base/cleanup.h"
+#include "base/error.h"
+#include "gate/attach.h"
 #include "gate/gate.h"
 #include "gate/opencl/layers.h"
 #include "gate/opencl/real.h"
@@ -12,6 +14,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,6 +44,7 @@ static struct found {
 } found[MAX_PLATFORMS];
 static cl_uint n_found;
 static pthread_once_t search_once = PTHREAD_ONCE_INIT;
+static bool has_seen; /* the lease's platform; what became of it has been said */
 
 static bool is_of_lease(const struct clv_view *view, const struct clv_vendor *vendor,
 	cl_platform_id platform)
@@ -55,7 +59,8 @@ static bool is_of_lease(const struct clv_view *view, const struct clv_vendor *ve
 /* Ungated, all that there are; else the lease's alone. */
 static void take_platforms_of(const char *library, const struct clv_view *view)
 {
-	cl_platform_id platforms[MAX_PLATFORMS];
+	/* Of what the vendor says to be there it may have written less. */
+	cl_platform_id platforms[MAX_PLATFORMS] = {0};
 	struct clv_vendor vendor;
 	cl_uint n = 0;
 
@@ -63,8 +68,12 @@ static void take_platforms_of(const char *library, const struct clv_view *view)
 		vendor.get_platforms(MAX_PLATFORMS, platforms, &n) != CL_SUCCESS)
 		return;
 	for (cl_uint i = 0; i < n && i < MAX_PLATFORMS && n_found < MAX_PLATFORMS; i++) {
-		if (view && (n_found > 0 || !is_of_lease(view, &vendor, platforms[i]) ||
-				    !clv_vendor_gate(&vendor, platforms[i])))
+		if (!platforms[i])
+			continue;
+		if (view && (n_found > 0 || !is_of_lease(view, &vendor, platforms[i])))
+			continue;
+		has_seen = true;
+		if (view && !clv_vendor_gate(&vendor, platforms[i]))
 			continue;
 		found[n_found++] =
 			(struct found){.platform = platforms[i], .vendor = vendor};
@@ -75,17 +84,20 @@ static void read_icd_file(
 	const char *folder, const char *name, const struct clv_view *view)
 {
 	char path[4096], library[4096];
+	bool has_line;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	file = fopen(path, "re");
 	if (!file)
 		return;
-	if (fgets(library, sizeof(library), file)) {
-		library[strcspn(library, "\r\n")] = '\0';
-		take_platforms_of(library, view);
-	}
+	has_line = fgets(library, sizeof(library), file);
+	/* Where few may be open, the driver needs it. */
 	fclose(file);
+	if (!has_line)
+		return;
+	library[strcspn(library, "\r\n")] = '\0';
+	take_platforms_of(library, view);
 }
 
 static int is_icd_file(const struct dirent *entry)
@@ -106,6 +118,21 @@ static cl_int CL_API_CALL list_platforms(
 	if (ret_n)
 		*ret_n = n_found;
 	return CL_SUCCESS;
+}
+
+static void say_missing(const struct clv_view *view, const char *folder)
+{
+	struct clv_error err = {0};
+
+	/* A lease on a device that OpenCL does not know has no platform either, and a
+	 * loader may have been told of a driver apart from the folder. */
+	if (n_found > 0 || has_seen || !view || !view->platform[0] ||
+		getenv("OCL_ICD_FILENAMES"))
+		return;
+	clv_error_set(&err, -ENODEV,
+		"none of the drivers in %.200s shows the lease's platform, '%.100s'",
+		folder, view->platform);
+	clv_attach_say(err.msg, "install its driver where the program runs");
 }
 
 static void search(void)
@@ -140,6 +167,7 @@ static void search(void)
 	free(entries);
 	if (clv_vendors_are_gated())
 		clv_real.clGetPlatformIDs = list_platforms;
+	say_missing(view, folder);
 }
 
 cl_int CL_API_CALL clIcdGetPlatformIDsKHR(

@@ -4,6 +4,7 @@
 
 #include "gate/gate.h"
 #include "gate/opencl/real.h"
+#include "gate/tickets.h"
 
 #include <stdlib.h>
 
@@ -15,13 +16,35 @@ struct charge_record {
 	uint32_t epoch;
 };
 
-static void CL_CALLBACK object_is_gone(cl_mem object, void *userdata)
+static void CL_CALLBACK object_is_gone(cl_mem object, void *ticket)
 {
-	struct charge_record *record = userdata;
+	struct charge_record *record = clv_ticket_take(ticket);
 
 	(void)object;
+	if (!record)
+		return;
 	clv_ledger_release(record->n_bytes, record->epoch);
 	free(record);
+}
+
+/* Whether the vendor is going to say when it is gone. */
+static bool tie(const struct clv_charge *charge, cl_mem object)
+{
+	struct charge_record *record = malloc(sizeof(*record));
+	void *ticket;
+
+	if (!record)
+		return false;
+	*record = (struct charge_record){
+		.n_bytes = charge->n_bytes,
+		.epoch = charge->epoch,
+	};
+	ticket = clv_ticket_new(record);
+	if (ticket && clv_real.clSetMemObjectDestructorCallback(
+			      object, object_is_gone, ticket) == CL_SUCCESS)
+		return true;
+	free(ticket ? clv_ticket_take(ticket) : record);
+	return false;
 }
 
 uint64_t clv_object_bytes(uint64_t n_bytes)
@@ -32,23 +55,29 @@ uint64_t clv_object_bytes(uint64_t n_bytes)
 						    : EXACT_BYTES;
 }
 
-static void correct_charge(struct clv_charge *charge, cl_mem object)
+/* False: what the vendor made of it is over quota. */
+static bool correct_charge(struct clv_charge *charge, cl_mem object)
 {
 	size_t real_bytes = 0;
 	uint64_t n_bytes;
 
 	if (clv_real.clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(real_bytes),
-		    &real_bytes, NULL) != CL_SUCCESS)
-		return;
+		    &real_bytes, NULL) != CL_SUCCESS ||
+		real_bytes == 0)
+		return true;
 	n_bytes = clv_object_bytes(real_bytes);
-	clv_ledger_correct(charge->n_bytes, n_bytes);
+	if (n_bytes <= charge->n_bytes)
+		clv_ledger_correct(charge->n_bytes, n_bytes);
+	else if (!clv_ledger_charge(n_bytes - charge->n_bytes))
+		return false;
 	charge->n_bytes = n_bytes;
+	return true;
 }
 
 cl_mem clv_charge_settle(
-	struct clv_charge *charge, cl_mem object, bool correct, cl_int *ret_error)
+	struct clv_charge *charge, cl_mem object, bool correct, cl_int *error)
 {
-	struct charge_record *record;
+	cl_int r = CL_SUCCESS;
 
 	if (!charge->charged)
 		return object;
@@ -56,23 +85,16 @@ cl_mem clv_charge_settle(
 		clv_charge_undo(charge);
 		return NULL;
 	}
-	if (correct)
-		correct_charge(charge, object);
-	record = malloc(sizeof(*record));
-	if (record) {
-		*record = (struct charge_record){
-			.n_bytes = charge->n_bytes,
-			.epoch = charge->epoch,
-		};
-		if (clv_real.clSetMemObjectDestructorCallback(
-			    object, object_is_gone, record) == CL_SUCCESS)
-			return object;
-		free(record);
-	}
+	if (correct && !correct_charge(charge, object))
+		r = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 	/* A charge that could never end must not begin. */
-	clv_real.clReleaseMemObject(object);
-	clv_charge_undo(charge);
-	if (ret_error)
-		*ret_error = CL_OUT_OF_HOST_MEMORY;
+	else if (!tie(charge, object))
+		r = CL_OUT_OF_HOST_MEMORY;
+	if (r == CL_SUCCESS)
+		return object;
+	/* Unless the object stays too. */
+	if (clv_real.clReleaseMemObject(object) == CL_SUCCESS)
+		clv_charge_undo(charge);
+	*error = r;
 	return NULL;
 }

@@ -16,8 +16,8 @@
  * fit. */
 uint64_t clv_object_bytes(uint64_t n_bytes);
 
-/* Ties the charge to the object; with correct, first brings it to the size that the
- * vendor reports.  Returns the object, or NULL with *ret_error set when memory ran out.
- */
+/* Ties the charge to the object (NULL: it was not made); with correct, first brings it to
+ * the size that the vendor reports, which may be over quota.  Returns the object, or NULL
+ * with *error set: then it is released. */
 cl_mem clv_charge_settle(
-	struct clv_charge *charge, cl_mem object, bool correct, cl_int *ret_error);
+	struct clv_charge *charge, cl_mem object, bool correct, cl_int *error);

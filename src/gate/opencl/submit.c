@@ -15,11 +15,17 @@ static cl_int check_attachment(struct clv_submission *submission)
 	return refused ? CL_DEVICE_NOT_AVAILABLE : CL_SUCCESS;
 }
 
-/* Whether the command's own event must serve as its marker: in a queue that has held
- * commands a marker of ours could wait for those as well. */
+/* Whether a command's own event must serve as its marker: in a queue that has held
+ * commands a marker of ours could wait for those as well, and where the gate's threads
+ * must not call the vendor they place none. */
+static bool must_mark_itself(struct clv_queue *queue)
+{
+	return atomic_load(&queue->n_held) > 0 || clv_cl_queue(queue)->runs_in_caller;
+}
+
 static bool needs_own_event(const struct clv_submission *submission)
 {
-	return submission->held || atomic_load(&submission->queue->n_held) > 0;
+	return submission->held || must_mark_itself(submission->queue);
 }
 
 static bool hold(struct clv_submission *submission, struct clv_held_command *command)
@@ -139,6 +145,7 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	if (!submission->queue)
 		return CL_OUT_OF_HOST_MEMORY;
 
+	clv_cl_queue_run_all(submission->queue);
 	enter_or_hold(submission, estimate_ns);
 	/* Before the call: what others submit meanwhile need not be complete after it. */
 	if (blocking && !submission->held && !submission->queue->out_of_order)
@@ -152,14 +159,15 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	return CL_SUCCESS;
 }
 
-/* The event that the gate keeps: its own, or one more reference to the program's. */
+/* The event that the gate keeps: its own, or one more reference to the program's.  NULL:
+ * the vendor gave none. */
 static cl_event keep_event(const struct clv_submission *submission)
 {
 	if (submission->own_event)
 		return submission->own_event;
-	if (!submission->event || !*submission->event)
+	if (!submission->event || !*submission->event ||
+		clv_real.clRetainEvent(*submission->event) != CL_SUCCESS)
 		return NULL;
-	clv_real.clRetainEvent(*submission->event);
 	return *submission->event;
 }
 
@@ -174,6 +182,10 @@ static void book_held(struct clv_submission *submission, cl_int result)
 {
 	cl_event event = result == CL_SUCCESS ? keep_event(submission) : NULL;
 
+	if (result == CL_SUCCESS && !event && !submission->blocking) {
+		clv_held_enqueued_blindly(submission->held);
+		return;
+	}
 	if (event && submission->blocking) {
 		clv_real.clReleaseEvent(event);
 		event = NULL;
@@ -181,10 +193,26 @@ static void book_held(struct clv_submission *submission, cl_int result)
 	clv_held_enqueued(submission->held, event);
 }
 
+/* With a marker of its own, where none of the queue's can be had. */
+static bool book_with_event(struct clv_submission *submission)
+{
+	cl_event event = NULL;
+
+	if (must_mark_itself(submission->queue))
+		event = keep_event(submission);
+	if (!event)
+		return false;
+	clv_queue_mark_with_event(
+		submission->queue, event, submission->packed, submission->kind);
+	return true;
+}
+
 static void book_submitted(struct clv_submission *submission)
 {
 	bool is_own = submission->own_event != NULL;
 
+	if (book_with_event(submission))
+		return;
 	if (is_own)
 		clv_real.clReleaseEvent(submission->own_event);
 	clv_queue_book(submission->queue, submission->view, submission->kind,
@@ -205,14 +233,13 @@ cl_int clv_submission_end(struct clv_submission *submission, cl_int result)
 		if (submission->own_event)
 			clv_real.clReleaseEvent(submission->own_event);
 		book_complete(submission);
-	} else if (atomic_load(&submission->queue->n_held) > 0 && submission->event) {
-		clv_queue_mark_with_event(submission->queue, keep_event(submission),
-			submission->packed, submission->kind);
 	} else {
 		book_submitted(submission);
 	}
 	if (submission->blocking)
 		clv_gate_wait_end();
 	unlock_order(submission);
-	return result;
+	return submission->event == &submission->own_event
+		       ? result
+		       : clv_event_show(submission->event, result);
 }

@@ -3,6 +3,8 @@
 
 #include "gate/opencl/held.h"
 #include "gate/opencl/queue.h"
+#include "gate/opencl/real.h"
+#include "gate/opencl/vendors.h"
 
 /* One call that submits a command: begin, the vendor's call, end. */
 struct clv_submission {
@@ -26,6 +28,17 @@ struct clv_submission {
 cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue queue,
 	uint64_t kind, bool blocking, cl_uint n_waits, const cl_event *wait_list,
 	cl_event *event);
+
+/* What the program gets: the command's outcome, and its event where the gate holds that.
+ */
+static inline cl_int clv_event_show(cl_event *event, cl_int result)
+{
+	if (!event || result != CL_SUCCESS || !*event || clv_vendor_is_held(*event))
+		return result;
+	clv_real.clReleaseEvent(*event);
+	*event = NULL;
+	return CL_OUT_OF_RESOURCES;
+}
 
 /* Books the outcome and returns it. */
 cl_int clv_submission_end(struct clv_submission *submission, cl_int result);

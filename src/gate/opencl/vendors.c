@@ -6,7 +6,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,11 +20,20 @@
 #define ICD2_TAG ((void *)0x434C3331)
 #endif
 
-static atomic_bool is_gated;
+/* With more there would be one for each object. */
+#define MAX_TABLES 16
+
+_Atomic(void **) clv_vendor_table;
+
+/* What the first table was of; the tables, the first among them. */
+static struct clv_vendor gated;
+static size_t n_entries;
+static _Atomic(void **) tables[MAX_TABLES];
+static pthread_mutex_t tables_lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool clv_vendors_are_gated(void)
 {
-	return atomic_load(&is_gated);
+	return atomic_load(&clv_vendor_table) != NULL;
 }
 
 bool clv_vendor_open(const char *path, struct clv_vendor *ret)
@@ -143,6 +152,14 @@ static bool make_writable(void **table, size_t n)
 	return false;
 }
 
+static void put_wrappers(void **table, const bool has_entry[CLV_OPENCL_N_ENTRIES])
+{
+	for (size_t i = 0; i < CLV_OPENCL_N_ENTRIES; i++) {
+		if (has_entry[i] && clv_opencl_wrapper(i))
+			table[i] = clv_opencl_wrapper(i);
+	}
+}
+
 bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform)
 {
 	size_t n = ask_size_of_table(vendor, platform);
@@ -160,10 +177,83 @@ bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform)
 				: NULL;
 	}
 	*(void **)&clv_real.clGetExtensionFunctionAddress = (void *)vendor->get_address;
-	atomic_store(&is_gated, true);
-	for (size_t i = 0; i < CLV_OPENCL_N_ENTRIES; i++) {
-		if (has_entry[i] && clv_opencl_wrapper(i))
-			table[i] = clv_opencl_wrapper(i);
-	}
+	gated = *vendor;
+	n_entries = n;
+	atomic_store(&tables[0], table);
+	atomic_store(&clv_vendor_table, table);
+	put_wrappers(table, has_entry);
 	return true;
+}
+
+/* What a wrapper goes on to is one for all tables.  Two are not the platform's but the
+ * library's; and what is in a table with a tag nobody calls. */
+static bool is_same_call(void *const *table, size_t entry)
+{
+	void **real = clv_opencl_entry(&clv_real, entry);
+
+	return !*real || *real == table[entry] || table[0] == ICD2_TAG ||
+	       real == (void **)&clv_real.clGetPlatformIDs ||
+	       real == (void **)&clv_real.clGetExtensionFunctionAddress;
+}
+
+static bool refuse_object(const char *what, const char *name)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&is_said))
+		fprintf(stderr,
+			"cleave: a call is refused: the driver has %s%s for some of its "
+			"objects, which this gate could not hold to the lease\n",
+			what, name);
+	return false;
+}
+
+static bool gate_another_table(void **table, _Atomic(void **) *place)
+{
+	bool has_entry[CLV_OPENCL_N_ENTRIES];
+
+	for (size_t i = 0; i < CLV_OPENCL_N_ENTRIES; i++) {
+		has_entry[i] = is_entry(&gated, table, i, n_entries);
+		if (has_entry[i] && !is_same_call(table, i))
+			return refuse_object("another ", clv_opencl_name(i));
+	}
+	if (!make_writable(table, n_entries))
+		return false;
+	for (size_t i = 0; i < CLV_OPENCL_N_ENTRIES; i++) {
+		if (has_entry[i] && !*clv_opencl_entry(&clv_real, i))
+			*clv_opencl_entry(&clv_real, i) = table[i];
+	}
+	put_wrappers(table, has_entry);
+	atomic_store(place, table);
+	return true;
+}
+
+/* Its place among those that are gated, or the first free one; NULL: there is none. */
+static _Atomic(void **) *find_table(void **table)
+{
+	for (size_t i = 0; i < MAX_TABLES; i++) {
+		void **known = atomic_load(&tables[i]);
+
+		if (!known || known == table)
+			return &tables[i];
+	}
+	return NULL;
+}
+
+bool clv_vendor_take_object(const void *object)
+{
+	void **table = *(void **const *)object;
+	_Atomic(void **) *place = find_table(table);
+	bool is_taken;
+
+	if (place && atomic_load(place))
+		return true;
+	pthread_mutex_lock(&tables_lock);
+	place = find_table(table);
+	if (!place)
+		is_taken = refuse_object("a table of calls of its own", "");
+	else
+		is_taken = atomic_load(place) || gate_another_table(table, place);
+	pthread_mutex_unlock(&tables_lock);
+	return is_taken;
 }

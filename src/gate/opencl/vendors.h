@@ -2,7 +2,9 @@
 #pragma once
 
 #include <CL/cl_icd.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* The vendors behind the gate where it stands for them (icd.c), and their tables.
  *
@@ -34,3 +36,20 @@ bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform);
 
 /* Whether the above was done. */
 bool clv_vendors_are_gated(void);
+
+/* Drivers mostly have one table, and nothing says that they must.  So each object that
+ * calls can be made by is looked at as it is handed out, and the gate is put into its
+ * table too.  False: that is not possible, a line on stderr says why, and the program
+ * must not have the object. */
+bool clv_vendor_take_object(const void *object);
+
+/* NULL: the gate is in no table. */
+extern _Atomic(void **) clv_vendor_table __attribute__((visibility("hidden")));
+
+static inline bool clv_vendor_is_held(const void *object)
+{
+	void **table = atomic_load_explicit(&clv_vendor_table, memory_order_relaxed);
+
+	return !table || *(void *const *const *)object == table ||
+	       clv_vendor_take_object(object);
+}

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/opencl/workers.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "gate/attach.h"
 #include "gate/heartbeat.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Of a wait in the handler.  With a dead agent a thread goes on after one, with a silent
  * one after three, both within 100 ms. */
 #define LOOK_NS (25 * CLV_NS_PER_MS)
+#define NAME_BYTES 16 /* of a thread, TASK_COMM_LEN */
 
 static struct clv_attach_threads workers = {.magic = CLV_ATTACH_THREADS_MAGIC};
 static struct sigaction others; /* that had the signal before */
@@ -69,62 +76,85 @@ static bool take_signal(void)
 
 /* Finding them. */
 
-static uint32_t list_threads(int32_t tids[CLV_ATTACH_THREADS_MAX])
+/* A thread has the name of the thread that started it, until somebody gives it another:
+ * so a name that the calling thread has for the length of the vendor's call is that of
+ * the threads which the vendor starts in it, and theirs, and of no thread that another
+ * one of the program's starts meanwhile.  PoCL names none of its threads.  A vendor's
+ * that had a name of their own would not be found, and waited for. */
+static void make_mark(char ret[NAME_BYTES])
+{
+	snprintf(ret, NAME_BYTES, "cleave-%d", (int)syscall(SYS_gettid));
+}
+
+static bool has_name(int task_fd, const char *tid, const char *name)
+{
+	char path[64], found[NAME_BYTES + 1];
+	_cleanup_close_ int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%.20s/comm", tid);
+	fd = openat(task_fd, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, found, NAME_BYTES);
+	if (n <= 0 || found[n - 1] != '\n')
+		return false;
+	found[n - 1] = '\0';
+	return strcmp(found, name) == 0;
+}
+
+static void give_name(int task_fd, const char *tid, const char *name)
+{
+	char path[64];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(path, sizeof(path), "%.20s/comm", tid);
+	fd = openat(task_fd, path, O_WRONLY | O_CLOEXEC);
+	/* What stays is a name that says little. */
+	if (fd >= 0)
+		(void)!write(fd, name, strlen(name));
+}
+
+/* Those that have the mark have the name from now on. */
+static void keep_marked(const char *mark, const char *name)
 {
 	DIR *folder = opendir("/proc/self/task");
 	struct dirent *entry;
 	uint32_t n = 0;
 
-	while (folder && n < CLV_ATTACH_THREADS_MAX && (entry = readdir(folder))) {
-		int tid = atoi(entry->d_name);
-
-		if (tid > 0)
-			tids[n++] = tid;
+	while (folder && (entry = readdir(folder))) {
+		if (!has_name(dirfd(folder), entry->d_name, mark))
+			continue;
+		give_name(dirfd(folder), entry->d_name, name);
+		if (n < CLV_ATTACH_THREADS_MAX)
+			workers.tids[n] = atoi(entry->d_name);
+		n++;
 	}
 	if (folder)
 		closedir(folder);
-	return n;
-}
-
-static bool is_among(const int32_t *tids, uint32_t n, int32_t tid)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		if (tids[i] == tid)
-			return true;
-	}
-	return false;
-}
-
-static void keep_new(const int32_t *before, uint32_t n_before)
-{
-	int32_t now[CLV_ATTACH_THREADS_MAX];
-	uint32_t n = list_threads(now);
-
-	/* Perhaps not all. */
-	if (n == CLV_ATTACH_THREADS_MAX)
-		return;
-	for (uint32_t i = 0; i < n; i++) {
-		if (!is_among(before, n_before, now[i]))
-			workers.tids[workers.n++] = now[i];
-	}
+	/* All or none. */
+	workers.n = n <= CLV_ATTACH_THREADS_MAX ? n : 0;
 }
 
 /* They must not inherit that the program blocks the signal. */
 static cl_int find(cl_platform_id platform, cl_device_type type, cl_uint room,
 	cl_device_id *devices, cl_uint *ret_n)
 {
-	int32_t before[CLV_ATTACH_THREADS_MAX];
-	uint32_t n_before = list_threads(before);
+	char mark[NAME_BYTES], name[NAME_BYTES] = "";
 	sigset_t halting, mask;
+	bool is_marked;
 	cl_int r;
 
+	make_mark(mark);
 	sigemptyset(&halting);
 	sigaddset(&halting, CLV_ATTACH_HALT_SIGNAL);
 	pthread_sigmask(SIG_UNBLOCK, &halting, &mask);
+	is_marked = prctl(PR_GET_NAME, name) == 0 && prctl(PR_SET_NAME, mark) == 0;
 	r = clv_real.clGetDeviceIDs(platform, type, room, devices, ret_n);
+	if (is_marked)
+		prctl(PR_SET_NAME, name);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	if (r == CL_SUCCESS && n_before > 0 && n_before < CLV_ATTACH_THREADS_MAX)
-		keep_new(before, n_before);
+	/* Also where there is none of that type: the vendor has made all devices. */
+	if (is_marked)
+		keep_marked(mark, name);
 	if (workers.n > 0 && !take_signal())
 		workers.n = 0;
 	return r;

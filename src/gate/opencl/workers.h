@@ -12,7 +12,8 @@
 struct clv_view;
 
 /* clGetDeviceIDs of the vendor, which the gate calls in no other way.  The first time,
- * threads that begin meanwhile are the vendor's: no call makes devices before it. */
+ * threads that it starts are those in which it computes: no call makes devices before it.
+ * What other threads of the program start meanwhile are not. */
 cl_int clv_workers_get_devices(const struct clv_view *view, cl_platform_id platform,
 	cl_device_type type, cl_uint room, cl_device_id *devices, cl_uint *ret_n);
 

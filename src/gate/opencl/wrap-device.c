@@ -5,12 +5,14 @@
 #include "gate/gate.h"
 #include "gate/opencl/devices.h"
 #include "gate/opencl/real.h"
+#include "gate/opencl/vendors.h"
 #include "gate/opencl/workers.h"
 
 #include <CL/cl_gl.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Of what the vendor says to be there it may have written less. */
 #define MAX_PLATFORMS 32
 #define MAX_DEVICES 64
 #define MAX_DEPTH 16 /* of parts of parts */
@@ -34,7 +36,7 @@ static cl_int CL_API_CALL wrap_clGetPlatformIDs(
 {
 	bool refused;
 	struct clv_view *view = clv_gate_view(&refused);
-	cl_platform_id all[MAX_PLATFORMS];
+	cl_platform_id all[MAX_PLATFORMS] = {0};
 	cl_uint n_all = 0, n = 0;
 	cl_int r;
 
@@ -50,7 +52,7 @@ static cl_int CL_API_CALL wrap_clGetPlatformIDs(
 	if (r != CL_SUCCESS)
 		return r;
 	for (cl_uint i = 0; i < n_all && i < MAX_PLATFORMS; i++) {
-		if (!is_lease_platform(view, all[i]))
+		if (!all[i] || !is_lease_platform(view, all[i]))
 			continue;
 		if (platforms && n < room)
 			platforms[n] = all[i];
@@ -64,12 +66,12 @@ static cl_int CL_API_CALL wrap_clGetPlatformIDs(
 /* What a program means that names none. */
 static cl_platform_id lease_platform(const struct clv_view *view)
 {
-	cl_platform_id all[MAX_PLATFORMS];
+	cl_platform_id all[MAX_PLATFORMS] = {0};
 	cl_uint n_all = 0;
 
 	clv_real.clGetPlatformIDs(MAX_PLATFORMS, all, &n_all);
 	for (cl_uint i = 0; i < n_all && i < MAX_PLATFORMS; i++) {
-		if (is_lease_platform(view, all[i]))
+		if (all[i] && is_lease_platform(view, all[i]))
 			return all[i];
 	}
 	return NULL;
@@ -77,7 +79,7 @@ static cl_platform_id lease_platform(const struct clv_view *view)
 
 static cl_device_id lease_device(const struct clv_view *view, cl_platform_id platform)
 {
-	cl_device_id all[MAX_DEVICES];
+	cl_device_id all[MAX_DEVICES] = {0};
 	cl_uint n_all = 0;
 
 	if (platform && !is_lease_platform(view, platform))
@@ -85,8 +87,9 @@ static cl_device_id lease_device(const struct clv_view *view, cl_platform_id pla
 	if (clv_workers_get_devices(view, platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, all,
 		    &n_all) != CL_SUCCESS)
 		return NULL;
-	return view->ordinal < n_all && view->ordinal < MAX_DEVICES ? all[view->ordinal]
-								    : NULL;
+	if (view->ordinal >= n_all || view->ordinal >= MAX_DEVICES)
+		return NULL;
+	return clv_vendor_is_held(all[view->ordinal]) ? all[view->ordinal] : NULL;
 }
 
 /* CL_DEVICE_TYPE_DEFAULT is whatever there is: with one device, that one. */
@@ -169,6 +172,16 @@ static cl_int check_devices(cl_uint n, const cl_device_id *devices)
 	return CL_SUCCESS;
 }
 
+static cl_context show_context(cl_context context, cl_int *ret_error)
+{
+	if (!context || clv_vendor_is_held(context))
+		return context;
+	clv_real.clReleaseContext(context);
+	if (ret_error)
+		*ret_error = CL_DEVICE_NOT_AVAILABLE;
+	return NULL;
+}
+
 static cl_context CL_API_CALL wrap_clCreateContext(
 	const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
 	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
@@ -177,11 +190,27 @@ static cl_context CL_API_CALL wrap_clCreateContext(
 	cl_int r = check_devices(n, devices);
 
 	if (r == CL_SUCCESS)
-		return clv_real.clCreateContext(
-			properties, n, devices, notify, userdata, ret_error);
+		return show_context(clv_real.clCreateContext(properties, n, devices,
+					    notify, userdata, ret_error),
+			ret_error);
 	if (ret_error)
 		*ret_error = r;
 	return NULL;
+}
+
+static cl_int show_parts(cl_device_id *devices, cl_uint n, cl_uint *ret_n)
+{
+	bool is_held = true;
+
+	for (cl_uint i = 0; devices && i < n; i++)
+		is_held = is_held && clv_vendor_is_held(devices[i]);
+	for (cl_uint i = 0; devices && i < n && !is_held; i++) {
+		clv_real.clReleaseDevice(devices[i]);
+		devices[i] = NULL;
+	}
+	if (is_held && ret_n)
+		*ret_n = n;
+	return is_held ? CL_SUCCESS : CL_DEVICE_PARTITION_FAILED;
 }
 
 static cl_int CL_API_CALL wrap_clCreateSubDevices(cl_device_id device,
@@ -189,10 +218,11 @@ static cl_int CL_API_CALL wrap_clCreateSubDevices(cl_device_id device,
 	cl_device_id *devices, cl_uint *ret_n)
 {
 	cl_int r = check_devices(1, &device);
+	cl_uint n = 0;
 
-	return r == CL_SUCCESS ? clv_real.clCreateSubDevices(
-					 device, properties, room, devices, ret_n)
-			       : r;
+	if (r == CL_SUCCESS)
+		r = clv_real.clCreateSubDevices(device, properties, room, devices, &n);
+	return r == CL_SUCCESS ? show_parts(devices, n, ret_n) : r;
 }
 
 static cl_int CL_API_CALL wrap_clCreateSubDevicesEXT(cl_device_id device,
@@ -200,10 +230,11 @@ static cl_int CL_API_CALL wrap_clCreateSubDevicesEXT(cl_device_id device,
 	cl_device_id *devices, cl_uint *ret_n)
 {
 	cl_int r = check_devices(1, &device);
+	cl_uint n = 0;
 
-	return r == CL_SUCCESS ? clv_real.clCreateSubDevicesEXT(
-					 device, properties, room, devices, ret_n)
-			       : r;
+	if (r == CL_SUCCESS)
+		r = clv_real.clCreateSubDevicesEXT(device, properties, room, devices, &n);
+	return r == CL_SUCCESS ? show_parts(devices, n, ret_n) : r;
 }
 
 /* Which devices are behind an OpenGL context: any of the machine's. */
@@ -213,7 +244,7 @@ static cl_int CL_API_CALL wrap_clGetGLContextInfoKHR(
 {
 	bool refused;
 	struct clv_view *view = clv_gate_view(&refused);
-	cl_device_id all[MAX_DEVICES], own;
+	cl_device_id all[MAX_DEVICES] = {0}, own;
 	size_t n_all_bytes = 0, n_bytes = 0;
 	cl_int r;
 
@@ -229,7 +260,7 @@ static cl_int CL_API_CALL wrap_clGetGLContextInfoKHR(
 		return r;
 	own = lease_device(view, lease_platform(view));
 	for (size_t i = 0; i < n_all_bytes / sizeof(own) && i < MAX_DEVICES; i++) {
-		if (all[i] == own)
+		if (own && all[i] == own)
 			n_bytes = sizeof(own);
 	}
 	if (value && room < n_bytes)
@@ -269,8 +300,9 @@ static cl_context CL_API_CALL wrap_clCreateContextFromType(
 			*ret_error = CL_DEVICE_NOT_FOUND;
 		return NULL;
 	}
-	return clv_real.clCreateContext(
-		properties, 1, &device, notify, userdata, ret_error);
+	return show_context(clv_real.clCreateContext(
+				    properties, 1, &device, notify, userdata, ret_error),
+		ret_error);
 }
 
 static void limit_ulong(void *value, size_t room, uint64_t limit)

@@ -65,13 +65,18 @@ typedef void *(CL_API_CALL *device_alloc_function)(
 typedef void *(CL_API_CALL *host_alloc_function)(
 	cl_context, const cl_bitfield *, size_t, cl_uint, cl_int *);
 
-static void *book_pointer(struct clv_charge *charge, void *address)
+/* What comes with an error is no memory, whatever the vendor returns. */
+static void *book_pointer(
+	struct clv_charge *charge, void *address, cl_int error, cl_int *ret_error)
 {
-	if (address)
+	if (ret_error)
+		*ret_error = error;
+	if (address && error == CL_SUCCESS) {
 		clv_charge_pointer(charge, address);
-	else
-		clv_charge_undo(charge);
-	return address;
+		return address;
+	}
+	clv_charge_undo(charge);
+	return NULL;
 }
 
 static void *refuse(cl_int *ret_error)
@@ -86,12 +91,14 @@ static void *alloc_for_device(device_alloc_function real, cl_context context,
 	cl_int *ret_error)
 {
 	struct clv_charge charge = clv_charge_take(clv_object_bytes(n));
+	cl_int error = CL_SUCCESS;
+	void *address;
 
 	if (charge.refused)
 		return refuse(ret_error);
 	charge.owner = context;
-	return book_pointer(
-		&charge, real(context, device, properties, n, alignment, ret_error));
+	address = real(context, device, properties, n, alignment, &error);
+	return book_pointer(&charge, address, error, ret_error);
 }
 
 static void *CL_API_CALL wrap_clDeviceMemAllocINTEL(cl_context context,
@@ -115,11 +122,14 @@ static void *CL_API_CALL wrap_clHostMemAllocINTEL(cl_context context,
 {
 	struct clv_charge charge = clv_charge_take(clv_object_bytes(n));
 	host_alloc_function real = (host_alloc_function)atomic_load(&vendor.host_alloc);
+	cl_int error = CL_SUCCESS;
+	void *address;
 
 	if (charge.refused)
 		return refuse(ret_error);
 	charge.owner = context;
-	return book_pointer(&charge, real(context, properties, n, alignment, ret_error));
+	address = real(context, properties, n, alignment, &error);
+	return book_pointer(&charge, address, error, ret_error);
 }
 
 typedef cl_int(CL_API_CALL *mem_free_function)(cl_context, void *);

@@ -8,46 +8,77 @@
 #include "gate/opencl/devices.h"
 #include "gate/opencl/objects.h"
 #include "gate/opencl/real.h"
+#include "gate/opencl/vendors.h"
+#include "gate/tickets.h"
 
 #include <stdlib.h>
 
-static cl_mem refuse(cl_int *ret_error)
+static cl_mem refuse(cl_int *error)
 {
-	if (ret_error)
-		*ret_error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	*error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
 	return NULL;
 }
 
 /* Over quota.  Above the vendor's own maximum the vendor's error is the right one, so the
  * vendor is asked; should it agree nevertheless, the object goes at once. */
-static cl_mem drop(cl_mem object, cl_int *ret_error)
+static cl_mem drop(cl_mem object, cl_int *error)
 {
-	if (!object)
+	if (*error != CL_SUCCESS || !object)
 		return NULL;
 	clv_real.clReleaseMemObject(object);
-	return refuse(ret_error);
+	return refuse(error);
 }
 
+/* Before anything is asked of it. */
+static cl_mem show(cl_mem object, cl_int *error)
+{
+	if (*error != CL_SUCCESS || !object || clv_vendor_is_held(object))
+		return object;
+	clv_real.clReleaseMemObject(object);
+	*error = CL_OUT_OF_RESOURCES;
+	return NULL;
+}
+
+static cl_mem answered(cl_mem object, cl_int error, cl_int *ret_error)
+{
+	if (ret_error)
+		*ret_error = error;
+	return object;
+}
+
+static cl_mem shown(cl_mem object, cl_int *error, cl_int *ret_error)
+{
+	object = *error == CL_SUCCESS ? show(object, error) : NULL;
+	return answered(object, *error, ret_error);
+}
+
+/* What comes with an error is no object, whatever the vendor returns. */
 #define CHARGED(n_bytes, correct, context, call)                                        \
 	({                                                                              \
 		struct clv_charge charge_ = clv_charge_take(clv_object_bytes(n_bytes)); \
+		cl_int error = CL_SUCCESS;                                              \
 		cl_mem object_;                                                         \
                                                                                         \
-		if (!charge_.refused)                                                   \
-			object_ = clv_charge_settle(                                    \
-				&charge_, (call), (correct), ret_error);                \
-		else if ((n_bytes) > clv_device_max_allocation_bytes(context))          \
-			object_ = drop((call), ret_error);                              \
-		else                                                                    \
-			object_ = refuse(ret_error);                                    \
-		object_;                                                                \
+		if (!charge_.refused) {                                                 \
+			object_ = (call);                                               \
+			object_ = show(object_, &error);                                \
+			object_ = clv_charge_settle(&charge_,                           \
+				error == CL_SUCCESS ? object_ : NULL, (correct),        \
+				&error);                                                \
+		} else if ((n_bytes) > clv_device_max_allocation_bytes(context)) {      \
+			object_ = (call);                                               \
+			object_ = drop(object_, &error);                                \
+		} else {                                                                \
+			object_ = refuse(&error);                                       \
+		}                                                                       \
+		answered(object_, error, ret_error);                                    \
 	})
 
 static cl_mem CL_API_CALL wrap_clCreateBuffer(
 	cl_context context, cl_mem_flags flags, size_t n, void *host, cl_int *ret_error)
 {
 	return CHARGED(n, false, context,
-		clv_real.clCreateBuffer(context, flags, n, host, ret_error));
+		clv_real.clCreateBuffer(context, flags, n, host, &error));
 }
 
 static cl_mem CL_API_CALL wrap_clCreateBufferWithProperties(cl_context context,
@@ -56,7 +87,7 @@ static cl_mem CL_API_CALL wrap_clCreateBufferWithProperties(cl_context context,
 {
 	return CHARGED(n, false, context,
 		clv_real.clCreateBufferWithProperties(
-			context, properties, flags, n, host, ret_error));
+			context, properties, flags, n, host, &error));
 }
 
 static size_t channels_of(cl_channel_order order)
@@ -141,11 +172,14 @@ static cl_mem CL_API_CALL wrap_clCreateImage(cl_context context, cl_mem_flags fl
 	const cl_image_format *format, const cl_image_desc *desc, void *host,
 	cl_int *ret_error)
 {
+	cl_int r = CL_SUCCESS;
+
 	if (!has_own_memory(desc))
-		return clv_real.clCreateImage(
-			context, flags, format, desc, host, ret_error);
+		return shown(
+			clv_real.clCreateImage(context, flags, format, desc, host, &r),
+			&r, ret_error);
 	return CHARGED(image_bytes(format, desc), true, context,
-		clv_real.clCreateImage(context, flags, format, desc, host, ret_error));
+		clv_real.clCreateImage(context, flags, format, desc, host, &error));
 }
 
 static cl_mem CL_API_CALL wrap_clCreateImageWithProperties(cl_context context,
@@ -153,12 +187,15 @@ static cl_mem CL_API_CALL wrap_clCreateImageWithProperties(cl_context context,
 	const cl_image_format *format, const cl_image_desc *desc, void *host,
 	cl_int *ret_error)
 {
+	cl_int r = CL_SUCCESS;
+
 	if (!has_own_memory(desc))
-		return clv_real.clCreateImageWithProperties(
-			context, properties, flags, format, desc, host, ret_error);
+		return shown(clv_real.clCreateImageWithProperties(
+				     context, properties, flags, format, desc, host, &r),
+			&r, ret_error);
 	return CHARGED(image_bytes(format, desc), true, context,
 		clv_real.clCreateImageWithProperties(
-			context, properties, flags, format, desc, host, ret_error));
+			context, properties, flags, format, desc, host, &error));
 }
 
 static cl_mem CL_API_CALL wrap_clCreateImage2D(cl_context context, cl_mem_flags flags,
@@ -167,7 +204,7 @@ static cl_mem CL_API_CALL wrap_clCreateImage2D(cl_context context, cl_mem_flags 
 {
 	return CHARGED(element_bytes(format) * width * height, true, context,
 		clv_real.clCreateImage2D(
-			context, flags, format, width, height, row, host, ret_error));
+			context, flags, format, width, height, row, host, &error));
 }
 
 static cl_mem CL_API_CALL wrap_clCreateImage3D(cl_context context, cl_mem_flags flags,
@@ -176,7 +213,7 @@ static cl_mem CL_API_CALL wrap_clCreateImage3D(cl_context context, cl_mem_flags 
 {
 	return CHARGED(element_bytes(format) * width * height * depth, true, context,
 		clv_real.clCreateImage3D(context, flags, format, width, height, depth,
-			row, slice, host, ret_error));
+			row, slice, host, &error));
 }
 
 static cl_mem CL_API_CALL wrap_clCreatePipe(cl_context context, cl_mem_flags flags,
@@ -185,7 +222,7 @@ static cl_mem CL_API_CALL wrap_clCreatePipe(cl_context context, cl_mem_flags fla
 {
 	return CHARGED((uint64_t)packet_bytes * n_packets, false, context,
 		clv_real.clCreatePipe(
-			context, flags, packet_bytes, n_packets, properties, ret_error));
+			context, flags, packet_bytes, n_packets, properties, &error));
 }
 
 struct destructor_callback {
@@ -193,20 +230,23 @@ struct destructor_callback {
 	void *userdata;
 };
 
-static void CL_CALLBACK run_destructor(cl_mem object, void *userdata)
+static void CL_CALLBACK run_destructor(cl_mem object, void *ticket)
 {
-	struct destructor_callback callback = *(struct destructor_callback *)userdata;
+	struct destructor_callback *callback = clv_ticket_take(ticket);
 
-	free(userdata);
+	if (!callback)
+		return;
 	clv_gate_callback_begin();
-	callback.function(object, callback.userdata);
+	callback->function(object, callback->userdata);
 	clv_gate_callback_end();
+	free(callback);
 }
 
 static cl_int CL_API_CALL wrap_clSetMemObjectDestructorCallback(
 	cl_mem object, void(CL_CALLBACK *function)(cl_mem, void *), void *userdata)
 {
 	struct destructor_callback *callback;
+	void *ticket;
 	cl_int r;
 
 	if (!function)
@@ -216,9 +256,14 @@ static cl_int CL_API_CALL wrap_clSetMemObjectDestructorCallback(
 	if (!callback)
 		return CL_OUT_OF_HOST_MEMORY;
 	*callback = (struct destructor_callback){function, userdata};
-	r = clv_real.clSetMemObjectDestructorCallback(object, run_destructor, callback);
-	if (r != CL_SUCCESS)
+	ticket = clv_ticket_new(callback);
+	if (!ticket) {
 		free(callback);
+		return CL_OUT_OF_HOST_MEMORY;
+	}
+	r = clv_real.clSetMemObjectDestructorCallback(object, run_destructor, ticket);
+	if (r != CL_SUCCESS)
+		free(clv_ticket_take(ticket));
 	return r;
 }
 

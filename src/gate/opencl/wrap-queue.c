@@ -3,11 +3,24 @@
  */
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
+#include "gate/opencl/vendors.h"
 
 #include <string.h>
 
-static cl_command_queue registered(cl_command_queue queue)
+/* What comes with an error is no queue, whatever the vendor returns. */
+static cl_command_queue registered(
+	cl_command_queue queue, cl_int error, cl_int *ret_error)
 {
+	if (ret_error)
+		*ret_error = error;
+	if (error != CL_SUCCESS)
+		return NULL;
+	if (queue && !clv_vendor_is_held(queue)) {
+		clv_real.clReleaseCommandQueue(queue);
+		if (ret_error)
+			*ret_error = CL_OUT_OF_RESOURCES;
+		return NULL;
+	}
 	if (queue && clv_gate_peek())
 		clv_queue_find(queue);
 	return queue;
@@ -16,16 +29,22 @@ static cl_command_queue registered(cl_command_queue queue)
 static cl_command_queue CL_API_CALL wrap_clCreateCommandQueue(cl_context context,
 	cl_device_id device, cl_command_queue_properties properties, cl_int *ret_error)
 {
-	return registered(
-		clv_real.clCreateCommandQueue(context, device, properties, ret_error));
+	cl_int error = CL_SUCCESS;
+	cl_command_queue queue =
+		clv_real.clCreateCommandQueue(context, device, properties, &error);
+
+	return registered(queue, error, ret_error);
 }
 
 static cl_command_queue CL_API_CALL wrap_clCreateCommandQueueWithProperties(
 	cl_context context, cl_device_id device, const cl_queue_properties *properties,
 	cl_int *ret_error)
 {
-	return registered(clv_real.clCreateCommandQueueWithProperties(
-		context, device, properties, ret_error));
+	cl_int error = CL_SUCCESS;
+	cl_command_queue queue = clv_real.clCreateCommandQueueWithProperties(
+		context, device, properties, &error);
+
+	return registered(queue, error, ret_error);
 }
 
 static cl_int CL_API_CALL wrap_clRetainCommandQueue(cl_command_queue queue)
@@ -54,7 +73,7 @@ static cl_int CL_API_CALL wrap_clGetCommandQueueInfo(cl_command_queue queue,
 	cl_uint shown, n_markers, n_own;
 
 	if (r != CL_SUCCESS || what != CL_QUEUE_REFERENCE_COUNT || !value ||
-		!clv_gate_peek())
+		room < sizeof(shown) || !clv_gate_peek())
 		return r;
 	known = clv_queue_find_known(queue);
 	if (!known)

@@ -44,7 +44,7 @@
 			return slow_##function arguments;                             \
 		r = clv_real.function arguments;                                      \
 		clv_quick_end(&quick, r == CL_SUCCESS, event ? *event : NULL);        \
-		return r;                                                             \
+		return clv_event_show(event, r);                                      \
 	}
 
 #define SUBMISSION(function, parameters, arguments, kind, blocking) \

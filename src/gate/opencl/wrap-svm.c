@@ -6,6 +6,7 @@
 #include "gate/opencl/objects.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
+#include "gate/tickets.h"
 
 #include <stdlib.h>
 
@@ -53,18 +54,37 @@ static void free_all(cl_command_queue queue, cl_uint n, void **pointers)
 
 /* A function of the program's frees by clSVMFree, or leaves it. */
 static void CL_CALLBACK run_queued_free(
-	cl_command_queue queue, cl_uint n, void **pointers, void *userdata)
+	cl_command_queue queue, cl_uint n, void **pointers, void *ticket)
 {
-	struct queued_free request = *(struct queued_free *)userdata;
+	struct queued_free *request = clv_ticket_take(ticket);
 
-	free(userdata);
-	if (!request.function) {
-		free_all(queue, n, pointers);
+	if (!request)
 		return;
+	if (request->function) {
+		clv_gate_callback_begin();
+		request->function(queue, n, pointers, request->userdata);
+		clv_gate_callback_end();
+	} else {
+		free_all(queue, n, pointers);
 	}
-	clv_gate_callback_begin();
-	request.function(queue, n, pointers, request.userdata);
-	clv_gate_callback_end();
+	free(request);
+}
+
+/* NULL: there is no memory. */
+static void *new_queued_free(
+	void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void **, void *),
+	void *userdata)
+{
+	struct queued_free *request = malloc(sizeof(*request));
+	void *ticket;
+
+	if (!request)
+		return NULL;
+	*request = (struct queued_free){function, userdata};
+	ticket = clv_ticket_new(request);
+	if (!ticket)
+		free(request);
+	return ticket;
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueSVMFree(cl_command_queue queue, cl_uint n,
@@ -72,23 +92,21 @@ static cl_int CL_API_CALL wrap_clEnqueueSVMFree(cl_command_queue queue, cl_uint 
 	void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void **, void *),
 	void *userdata, cl_uint n_waits, const cl_event *wait_list, cl_event *event)
 {
-	struct queued_free *request = malloc(sizeof(*request));
+	void *ticket = new_queued_free(function, userdata);
 	struct clv_submission submission;
 	cl_int r;
 
-	if (!request)
+	if (!ticket)
 		return CL_OUT_OF_HOST_MEMORY;
-	*request = (struct queued_free){function, userdata};
 	r = clv_submission_begin(&submission, queue, clv_cost_key_bytes(CLV_COST_MAP, 0),
 		false, n_waits, wait_list, event);
 	if (r == CL_SUCCESS) {
-		r = clv_real.clEnqueueSVMFree(queue, n, pointers, run_queued_free,
-			request, submission.n_waits, submission.wait_list,
-			submission.event);
+		r = clv_real.clEnqueueSVMFree(queue, n, pointers, run_queued_free, ticket,
+			submission.n_waits, submission.wait_list, submission.event);
 		clv_submission_end(&submission, r);
 	}
 	if (r != CL_SUCCESS)
-		free(request);
+		free(clv_ticket_take(ticket));
 	return r;
 }
 

@@ -8,11 +8,24 @@
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
+#include "gate/tickets.h"
 #include "gate/turnstile.h"
 
 #include <stdlib.h>
 
 #define MAX_CUSTODIES 16
+
+/* What was waited for is complete, be it with an error; else nobody has waited. */
+static void end_custody(const struct clv_custody *custody, cl_int result)
+{
+	if (!custody->queue)
+		return;
+	if (result == CL_SUCCESS ||
+		result == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+		clv_custody_book(custody);
+	else
+		clv_custody_return(custody);
+}
 
 static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 {
@@ -23,8 +36,7 @@ static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 		custody = clv_custody_take(clv_queue_find(queue));
 	clv_gate_wait_begin();
 	r = custody.queue ? clv_cl_queue_finish(custody.queue) : clv_real.clFinish(queue);
-	if (custody.queue)
-		clv_custody_book(&custody);
+	end_custody(&custody, r);
 	clv_gate_wait_end();
 	return r;
 }
@@ -66,15 +78,22 @@ static cl_int CL_API_CALL wrap_clWaitForEvents(cl_uint n_events, const cl_event 
 	clv_gate_wait_begin();
 	r = clv_real.clWaitForEvents(n_events, events);
 	for (cl_uint i = 0; i < n; i++)
-		clv_custody_book(&custodies[i]);
+		end_custody(&custodies[i], r);
 	clv_gate_wait_end();
 	return r;
 }
 
 static cl_event CL_API_CALL wrap_clCreateUserEvent(cl_context context, cl_int *ret_error)
 {
-	cl_event event = clv_real.clCreateUserEvent(context, ret_error);
+	cl_int error = CL_SUCCESS;
+	cl_event event = clv_real.clCreateUserEvent(context, &error);
 
+	if (ret_error)
+		*ret_error = error;
+	if (error != CL_SUCCESS)
+		return NULL;
+	if (event && clv_event_show(&event, CL_SUCCESS) != CL_SUCCESS && ret_error)
+		*ret_error = CL_OUT_OF_RESOURCES;
 	if (event)
 		clv_held_user_event_made(event);
 	return event;
@@ -113,20 +132,23 @@ struct event_callback {
 	void *userdata;
 };
 
-static void CL_CALLBACK run_event_callback(cl_event event, cl_int status, void *userdata)
+static void CL_CALLBACK run_event_callback(cl_event event, cl_int status, void *ticket)
 {
-	struct event_callback callback = *(struct event_callback *)userdata;
+	struct event_callback *callback = clv_ticket_take(ticket);
 
-	free(userdata);
+	if (!callback)
+		return;
 	clv_gate_callback_begin();
-	callback.function(event, status, callback.userdata);
+	callback->function(event, status, callback->userdata);
 	clv_gate_callback_end();
+	free(callback);
 }
 
 static cl_int CL_API_CALL wrap_clSetEventCallback(cl_event event, cl_int type,
 	void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *userdata)
 {
 	struct event_callback *callback;
+	void *ticket;
 	cl_int r;
 
 	if (!function)
@@ -135,9 +157,14 @@ static cl_int CL_API_CALL wrap_clSetEventCallback(cl_event event, cl_int type,
 	if (!callback)
 		return CL_OUT_OF_HOST_MEMORY;
 	*callback = (struct event_callback){function, userdata};
-	r = clv_real.clSetEventCallback(event, type, run_event_callback, callback);
-	if (r != CL_SUCCESS)
+	ticket = clv_ticket_new(callback);
+	if (!ticket) {
 		free(callback);
+		return CL_OUT_OF_HOST_MEMORY;
+	}
+	r = clv_real.clSetEventCallback(event, type, run_event_callback, ticket);
+	if (r != CL_SUCCESS)
+		free(clv_ticket_take(ticket));
 	return r;
 }
 
@@ -166,10 +193,9 @@ static void book(struct clv_held *held, cl_int result, cl_event own, cl_event *e
 
 	if (!held)
 		return;
-	if (!kept && result == CL_SUCCESS && event) {
-		clv_real.clRetainEvent(*event);
+	if (!kept && result == CL_SUCCESS && event && *event &&
+		clv_real.clRetainEvent(*event) == CL_SUCCESS)
 		kept = *event;
-	}
 	clv_held_enqueued(held, kept);
 }
 
@@ -182,7 +208,7 @@ static cl_int CL_API_CALL wrap_clEnqueueMarkerWithWaitList(cl_command_queue queu
 		queue, n_waits, wait_list, held && !event ? &own : event);
 
 	book(held, r, own, event);
-	return r;
+	return clv_event_show(event, r);
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueBarrierWithWaitList(cl_command_queue queue,
@@ -194,7 +220,7 @@ static cl_int CL_API_CALL wrap_clEnqueueBarrierWithWaitList(cl_command_queue que
 		queue, n_waits, wait_list, held && !event ? &own : event);
 
 	book(held, r, own, event);
-	return r;
+	return clv_event_show(event, r);
 }
 
 /* The three of OpenCL 1.0 are these two by other names; the vendor's own could hide a
@@ -202,7 +228,7 @@ static cl_int CL_API_CALL wrap_clEnqueueBarrierWithWaitList(cl_command_queue que
 static cl_int CL_API_CALL wrap_clEnqueueMarker(cl_command_queue queue, cl_event *event)
 {
 	if (!clv_held_any())
-		return clv_real.clEnqueueMarker(queue, event);
+		return clv_event_show(event, clv_real.clEnqueueMarker(queue, event));
 	return wrap_clEnqueueMarkerWithWaitList(queue, 0, NULL, event);
 }
 

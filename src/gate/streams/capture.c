@@ -4,6 +4,7 @@
  * captured, so everything gets its marker before. */
 #include "gate/streams/capture.h"
 
+#include "gate/streams/context.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/stream.h"
 
@@ -22,6 +23,19 @@ struct capture {
 static struct capture *captures;
 static _Atomic uint32_t n_legacy_shut;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void clv_relax_begin(struct clv_relaxation *relaxation)
+{
+	relaxation->mode = CLV_STREAM_CAPTURE_RELAXED;
+	relaxation->is_on = clv_stream_driver.exchange_capture_mode(&relaxation->mode) ==
+			    CLV_STREAM_SUCCESS;
+}
+
+void clv_relax_end(struct clv_relaxation *relaxation)
+{
+	if (relaxation->is_on)
+		clv_stream_driver.exchange_capture_mode(&relaxation->mode);
+}
 
 static void add(struct capture *capture)
 {
@@ -77,16 +91,21 @@ bool clv_captures_shut_legacy(void)
 	return atomic_load(&n_legacy_shut) > 0;
 }
 
-const void *clv_capture_begin(void *stream, bool is_per_thread)
+int clv_capture_begin(void *stream, bool is_per_thread, const void **ret_handle)
 {
-	struct capture *capture = malloc(sizeof(*capture));
-	const void *handle = clv_stream_queue_handle(stream, is_per_thread);
+	struct capture *capture;
+	int r = clv_stream_queue_handle(stream, is_per_thread, ret_handle);
 
+	if (r != CLV_STREAM_SUCCESS)
+		return r;
+	capture = malloc(sizeof(*capture));
 	if (!capture)
-		return NULL;
-	*capture = (struct capture){.handle = handle};
-	capture->context = handle == stream ? clv_stream_driver.context_of(stream)
-					    : clv_stream_driver.get_context();
+		return CLV_STREAM_OUT_OF_MEMORY;
+	*capture = (struct capture){.handle = *ret_handle};
+	if (*ret_handle == stream)
+		capture->context = clv_stream_driver.context_of(stream);
+	if (!capture->context)
+		capture->context = clv_context();
 	if (!stream && is_per_thread)
 		stream = CLV_STREAM_PER_THREAD;
 	capture->shuts_legacy = clv_stream_driver.is_blocking(stream);
@@ -95,7 +114,7 @@ const void *clv_capture_begin(void *stream, bool is_per_thread)
 	add(capture);
 	if (clv_gate_peek())
 		clv_queues_forbid_quick();
-	return handle;
+	return CLV_STREAM_SUCCESS;
 }
 
 int clv_capture_begun(const void *handle, int result)
@@ -109,10 +128,15 @@ int clv_capture_end(int (*end)(void *stream, void *ret_graph), bool is_per_threa
 	void *stream, void *ret_graph)
 {
 	bool was_capturing = clv_stream_is_capturing(stream, is_per_thread);
+	const void *handle;
 	int r = end(stream, ret_graph);
 
-	if (was_capturing && !clv_stream_is_capturing(stream, is_per_thread))
-		forget(clv_stream_queue_handle(stream, is_per_thread), NULL);
+	/* The driver may not say whether one is going on. */
+	if ((r == CLV_STREAM_SUCCESS ||
+		    (was_capturing && !clv_stream_is_capturing(stream, is_per_thread))) &&
+		clv_stream_queue_handle(stream, is_per_thread, &handle) ==
+			CLV_STREAM_SUCCESS)
+		forget(handle, NULL);
 	return r;
 }
 

@@ -2,6 +2,8 @@
 #include "gate/streams/copies.h"
 
 #include "gate/queues.h"
+#include "gate/streams/capture.h"
+#include "gate/streams/context.h"
 #include "gate/streams/driver.h"
 
 /* 8 ms of a bus of 8 GB/s. */
@@ -30,36 +32,34 @@ static struct {
 
 /* On a program's thread: its context and its mode of capturing stay. */
 struct entered {
-	void *context;
-	int mode;
+	struct clv_visit visit;
+	struct clv_relaxation relaxation;
 };
 
-static struct entered enter(void *context)
+static bool enter(struct entered *entered, void *context)
 {
-	struct entered entered = {
-		clv_stream_driver.get_context(), CLV_STREAM_CAPTURE_RELAXED};
-
-	clv_stream_driver.exchange_capture_mode(&entered.mode);
-	if (entered.context != context)
-		clv_stream_driver.set_context(context);
-	return entered;
+	clv_relax_begin(&entered->relaxation);
+	if (clv_visit_begin(&entered->visit, context))
+		return true;
+	clv_relax_end(&entered->relaxation);
+	return false;
 }
 
-static void leave(struct entered *entered, const void *context)
+static void leave(struct entered *entered)
 {
-	if (entered->context != context)
-		clv_stream_driver.set_context(entered->context);
-	clv_stream_driver.exchange_capture_mode(&entered->mode);
+	clv_visit_end(&entered->visit);
+	clv_relax_end(&entered->relaxation);
 }
 
 static void look_at(struct clv_copy *copy)
 {
-	void *context = copy->context;
-	struct entered entered = enter(context);
+	struct entered entered;
 
+	if (!enter(&entered, copy->context))
+		return;
 	if (clv_stream_driver.query(copy->event) != CLV_STREAM_NOT_READY)
 		atomic_store(&copy->state, FREE);
-	leave(&entered, context);
+	leave(&entered);
 }
 
 /* NULL: all. */
@@ -133,19 +133,25 @@ void clv_copies_return(struct clv_copy *copy)
 	atomic_store(&copy->state, FREE);
 }
 
-bool clv_copies_mark(struct clv_copy *copy, void *stream)
+static bool record(struct clv_copy *copy, void *stream)
 {
-	void *context = copy->context;
-	struct entered entered = enter(context);
-	bool is_marked;
-
 	if (!copy->event &&
 		clv_stream_driver.make_event(&copy->event,
 			CLV_STREAM_EVENT_DISABLE_TIMING) != CLV_STREAM_SUCCESS)
 		copy->event = NULL;
-	is_marked = copy->event &&
-		    clv_stream_driver.record(copy->event, stream) == CLV_STREAM_SUCCESS;
-	leave(&entered, context);
+	return copy->event &&
+	       clv_stream_driver.record(copy->event, stream) == CLV_STREAM_SUCCESS;
+}
+
+bool clv_copies_mark(struct clv_copy *copy, void *stream)
+{
+	bool is_marked = false;
+	struct entered entered;
+
+	if (enter(&entered, copy->context)) {
+		is_marked = record(copy, stream);
+		leave(&entered);
+	}
 	atomic_store(&copy->state, is_marked ? OUT : FREE);
 	return is_marked;
 }

@@ -57,6 +57,18 @@ void clv_legacy_forget(const void *context)
 		return;
 	atomic_store(&legacy->has_blocking, 0);
 	atomic_store(&legacy->is_used, 0);
+	atomic_store(&legacy->is_drained, 0);
+}
+
+void clv_legacy_forget_parent(void)
+{
+	struct clv_legacy *each;
+
+	for (each = atomic_load(&all); each; each = each->next) {
+		clv_legacy_forget(each->context);
+		atomic_store(&each->n_marking, 0);
+		atomic_store(&each->n_events, 0);
+	}
 }
 
 bool clv_legacy_submit(struct clv_legacy *legacy)

@@ -23,6 +23,8 @@ struct clv_legacy {
 	_Atomic uint32_t has_blocking; /* a blocking stream has been used */
 	_Atomic uint32_t is_used;      /* the legacy stream has been used */
 	_Atomic uint32_t n_marking;    /* threads between a command and its marker */
+	_Atomic uint32_t n_events;     /* of the gate's, in any of its streams */
+	_Atomic uint32_t is_drained;   /* it is about to go, and all of it is complete */
 };
 
 /* NULL: there is no memory. */
@@ -30,6 +32,7 @@ struct clv_legacy *clv_legacy_of(void *context);
 
 /* The context has gone; another may get its address. */
 void clv_legacy_forget(const void *context);
+void clv_legacy_forget_parent(void);
 
 /* Around the driver's call that submits to the legacy stream, and the marker behind it.
  * Whether clv_legacy_marked() is due. */

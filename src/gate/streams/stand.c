@@ -132,8 +132,11 @@ static struct clv_queue *queue_of(void *stream, bool is_per_thread)
 
 	if (!clv_gate_peek() || clv_stream_is_capturing(stream, is_per_thread))
 		return NULL;
-	handle = clv_stream_queue_handle(stream, is_per_thread);
-	return handle == CLV_STREAM_NO_QUEUE ? NULL : clv_queue_find(handle);
+	if (clv_stream_queue_handle(stream, is_per_thread, &handle) !=
+			CLV_STREAM_SUCCESS ||
+		handle == CLV_STREAM_NO_QUEUE)
+		return NULL;
+	return clv_queue_find(handle);
 }
 
 struct clv_stand_waiting clv_stand_waiting_begin(
@@ -146,6 +149,7 @@ struct clv_stand_waiting clv_stand_waiting_begin(
 		return waiting;
 	waiting.is_ordered = clv_stream_order_begin(waiting.queue);
 	if (atomic_fetch_add(&n_waits, 1) < MAX_WAITS) {
+		clv_streams_mark_own();
 		clv_queue_mark(waiting.queue);
 		waiting.before = clv_stream_queue_ops.mark(waiting.queue);
 	}
@@ -227,6 +231,7 @@ uint64_t clv_stand_function_submitted(void *stream, bool is_per_thread)
 	if (!queue)
 		return 0;
 	atomic_fetch_add(&n_functions, 1);
+	clv_streams_mark_own();
 	clv_queue_mark(queue);
 	return clv_stream_stand_of(queue)->serial;
 }

@@ -3,6 +3,7 @@
  * stream keeps a few, since making one costs more than recording it. */
 #include "gate/streams/stream.h"
 
+#include "gate/streams/context.h"
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/legacy.h"
@@ -95,7 +96,7 @@ static const void *thread_stream(void *context)
 		return each;
 	each = malloc(sizeof(*each));
 	if (!each)
-		return CLV_STREAM_NO_QUEUE;
+		return NULL;
 	*each = (struct thread_stream){context, thread_streams};
 	thread_streams = each;
 	pthread_once(&thread_once, make_thread_key);
@@ -108,24 +109,31 @@ static bool means_per_thread(const void *stream, bool is_per_thread)
 	return stream == CLV_STREAM_PER_THREAD || (!stream && is_per_thread);
 }
 
-static const void *default_queue_handle(const void *stream, bool is_per_thread)
+static int default_queue_handle(const void *stream, bool is_per_thread, const void **ret)
 {
-	char *context = clv_stream_driver.get_context();
+	void *context = NULL;
+	int r = clv_stream_driver.get_context(&context);
 
 	clv_stream_forget_context();
-	if (!context)
-		return CLV_STREAM_NO_QUEUE;
-	clv_gate_thread.default_handle = context + 1;
+	*ret = CLV_STREAM_NO_QUEUE;
+	if (r != CLV_STREAM_SUCCESS || !context)
+		return r;
+	clv_gate_thread.default_handle = (char *)context + 1;
+	*ret = clv_gate_thread.default_handle;
 	if (!means_per_thread(stream, is_per_thread))
-		return context + 1;
-	clv_gate_thread.own_default_handle = thread_stream(context);
-	return clv_gate_thread.own_default_handle;
+		return CLV_STREAM_SUCCESS;
+	*ret = thread_stream(context);
+	if (!*ret)
+		return CLV_STREAM_OUT_OF_MEMORY;
+	clv_gate_thread.own_default_handle = *ret;
+	return CLV_STREAM_SUCCESS;
 }
 
-const void *clv_stream_queue_handle(const void *stream, bool is_per_thread)
+int clv_stream_queue_handle(const void *stream, bool is_per_thread, const void **ret)
 {
-	return (uintptr_t)stream > 2 ? stream
-				     : default_queue_handle(stream, is_per_thread);
+	*ret = stream;
+	return (uintptr_t)stream > 2 ? CLV_STREAM_SUCCESS
+				     : default_queue_handle(stream, is_per_thread, ret);
 }
 
 /* An error: of a legacy stream beside a capture.  What the program submits there is no
@@ -180,15 +188,25 @@ static void drop_spares(struct stream *stream)
  * current: it is the helper's thread, or one that has it current already. */
 static void enter_context(void *context)
 {
-	static __thread bool is_relaxed __attribute__((tls_model("initial-exec")));
-	int mode = CLV_STREAM_CAPTURE_RELAXED;
+	static __thread struct clv_relaxation relaxation
+		__attribute__((tls_model("initial-exec")));
 
-	if (!is_relaxed) {
-		clv_stream_driver.exchange_capture_mode(&mode);
-		is_relaxed = true;
-	}
-	if (clv_stream_driver.get_context() != context)
+	if (!relaxation.is_on)
+		clv_relax_begin(&relaxation);
+	if (clv_context() != context)
 		clv_stream_driver.set_context(context);
+}
+
+/* Whether there may be work in threads' own streams, and the driver has events for all
+ * that a context has. */
+static _Atomic bool contexts_have_events;
+
+static void note_own_stream(void)
+{
+	static _Atomic bool is_noted;
+
+	if (!atomic_exchange(&is_noted, true))
+		atomic_store(&contexts_have_events, clv_stream_driver.record_context);
 }
 
 /* The queue's operations. */
@@ -202,16 +220,21 @@ static void begin_queue(struct clv_queue *queue)
 	clv_stand_begin(&stream->stand);
 	while (of_thread && (const void *)of_thread != queue->handle)
 		of_thread = of_thread->next;
-	queue->context = clv_stream_driver.get_context();
 	if (of_thread) {
+		note_own_stream();
 		stream->is_per_thread = true;
 		stream->owner = pthread_self();
 		stream->stream = CLV_STREAM_PER_THREAD;
+		queue->context = of_thread->context;
 	} else if ((uintptr_t)queue->handle & 1) {
 		stream->stream = clv_stream_driver.legacy;
+		queue->context = (char *)queue->handle - 1;
 	} else {
 		stream->stream = (void *)queue->handle;
 		queue->context = clv_stream_driver.context_of(stream->stream);
+		/* The likeliest. */
+		if (!queue->context)
+			queue->context = clv_context();
 	}
 	stream->is_blocking = stream->is_per_thread ||
 			      (stream->stream != clv_stream_driver.legacy &&
@@ -243,54 +266,102 @@ void clv_stream_order_end(struct clv_queue *queue)
 
 /* A command of the legacy stream beside blocking streams (legacy.h); and one of a
  * thread's own stream, which no other thread can mark, as soon as another lease may wait
- * for it. */
+ * for it, or its context may stand still, which may have to stand for it. */
 static bool marks_at_once(const struct clv_queue *queue, enum clv_phase phase)
 {
 	const struct stream *stream = (const struct stream *)queue;
 
 	if (is_legacy(stream))
 		return stream->legacy && atomic_load(&stream->legacy->has_blocking);
-	return stream->is_per_thread && phase != CLV_PHASE_OPEN;
+	return stream->is_per_thread && (phase != CLV_PHASE_OPEN || clv_may_stand());
 }
 
-static void *record(struct stream *stream)
+static int record_at(struct stream *stream, void **ret,
+	int (*record)(void *event, void *place), void *place)
 {
 	void *event = take_spare(stream);
+	int r = CLV_STREAM_SUCCESS;
 
-	if (!event &&
-		clv_stream_driver.make_event(&event,
-			CLV_STREAM_EVENT_BLOCKING_SYNC |
-				CLV_STREAM_EVENT_DISABLE_TIMING) != CLV_STREAM_SUCCESS)
-		return NULL;
-	if (clv_stream_driver.record(event, stream->stream) == CLV_STREAM_SUCCESS)
-		return event;
-	clv_stream_driver.destroy(event);
-	return NULL;
+	if (!event)
+		r = clv_stream_driver.make_event(&event,
+			CLV_STREAM_EVENT_BLOCKING_SYNC | CLV_STREAM_EVENT_DISABLE_TIMING);
+	if (r != CLV_STREAM_SUCCESS)
+		return r;
+	r = record(event, place);
+	if (r == CLV_STREAM_SUCCESS)
+		*ret = event;
+	else
+		clv_stream_driver.destroy(event);
+	return r;
 }
 
-/* Another thread's default stream cannot be named: its whole context stands for it. */
+/* Another thread's default stream cannot be named: its whole context stands for it, as it
+ * is now, or, where the driver has no event for that, whenever it is waited for. */
 static bool is_out_of_reach(const struct stream *stream)
 {
 	return stream->is_per_thread && !pthread_equal(stream->owner, pthread_self());
 }
 
+static void *record_context(struct stream *stream)
+{
+	void *context = stream->common.context, *event = context;
+
+	if (atomic_load(&contexts_have_events) &&
+		record_at(stream, &event, clv_stream_driver.record_context, context) ==
+			CLV_STREAM_NOT_SUPPORTED)
+		atomic_store(&contexts_have_events, false);
+	return event;
+}
+
+static void *record(struct stream *stream)
+{
+	void *event = NULL;
+
+	record_at(stream, &event, clv_stream_driver.record, stream->stream);
+	return event;
+}
+
 static void *mark(struct clv_queue *queue)
 {
 	struct stream *stream = stream_of(queue);
-	void *context = clv_stream_driver.get_context(), *event;
+	void *event = is_out_of_reach(stream) ? queue->context : NULL;
+	struct clv_visit visit;
 
-	if (is_out_of_reach(stream))
-		return queue->context;
-	if (context == queue->context)
-		return record(stream);
-	clv_stream_driver.set_context(queue->context);
-	event = record(stream);
-	clv_stream_driver.set_context(context);
+	if (clv_visit_begin(&visit, queue->context)) {
+		event = event ? record_context(stream) : record(stream);
+		clv_visit_end(&visit);
+	}
+	if (event && stream->legacy)
+		atomic_fetch_add(&stream->legacy->n_events, 1);
 	return event;
+}
+
+void clv_streams_mark_own(void)
+{
+	struct clv_table_walk walk = {0};
+	struct clv_queue *queue;
+
+	if (!atomic_load(&contexts_have_events))
+		return;
+	while ((queue = clv_table_next(&walk))) {
+		if (is_out_of_reach(stream_of(queue)) &&
+			CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) > 0 &&
+			!clv_queue_is_nearly_full(queue))
+			clv_queue_mark_at_once(queue);
+	}
+}
+
+static bool is_drained(struct clv_queue *queue)
+{
+	const struct clv_legacy *legacy = stream_of(queue)->legacy;
+
+	return legacy && atomic_load(&legacy->is_drained);
 }
 
 static void wait_for_event(struct clv_queue *queue, void *event)
 {
+	if (is_drained(queue))
+		return;
 	enter_context(queue->context);
 	if (event == queue->context)
 		clv_stream_driver.wait_for_context();
@@ -301,6 +372,8 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 /* A context that stands for a stream cannot be asked. */
 static bool is_complete(struct clv_queue *queue, void *event)
 {
+	if (is_drained(queue))
+		return true;
 	if (event == queue->context) {
 		if (clv_any_stands())
 			return false;
@@ -311,6 +384,19 @@ static bool is_complete(struct clv_queue *queue, void *event)
 	return clv_stream_driver.query(event) != CLV_STREAM_NOT_READY;
 }
 
+static bool is_complete_aside(struct clv_queue *queue, void *event)
+{
+	struct clv_visit visit;
+	bool is_it;
+
+	if (event == queue->context || !clv_visit_begin(&visit, queue->context))
+		return false;
+	is_it = is_drained(queue) ||
+		clv_stream_driver.query(event) != CLV_STREAM_NOT_READY;
+	clv_visit_end(&visit);
+	return is_it;
+}
+
 static bool stands(struct clv_queue *queue, bool *ret_went_on)
 {
 	return clv_stand_look(&stream_of(queue)->stand, queue, is_complete, ret_went_on);
@@ -318,25 +404,32 @@ static bool stands(struct clv_queue *queue, bool *ret_went_on)
 
 static void release_event(struct clv_queue *queue, void *event)
 {
-	if (event != queue->context && !keep_spare(stream_of(queue), event))
+	struct stream *stream = stream_of(queue);
+
+	if (event != queue->context && !keep_spare(stream, event))
 		clv_stream_driver.destroy(event);
+	if (stream->legacy)
+		atomic_fetch_sub(&stream->legacy->n_events, 1);
 }
 
 /* Whether no capture keeps the stream from being touched: one of its own, or, of the
- * legacy stream, one of a stream that waits for it.  Asking does not harm a capture. */
+ * legacy stream, one of a stream that waits for it.  Asking does not harm a capture.
+ * Where the driver does not know it is tried: what cannot be marked is in flight only
+ * until the driver has refused that often enough. */
 static bool is_touchable(const struct stream *stream)
 {
-	void *context = clv_stream_driver.get_context();
+	struct clv_visit visit;
 	int status, r;
 
 	if (stream->stream == clv_stream_driver.legacy && clv_captures_shut_legacy())
 		return false;
-	if (context != stream->common.context)
-		clv_stream_driver.set_context(stream->common.context);
+	if (!clv_visit_begin(&visit, stream->common.context))
+		return true;
 	r = clv_stream_driver.capture_status(stream->stream, &status);
-	if (context != stream->common.context)
-		clv_stream_driver.set_context(context);
-	return r == CLV_STREAM_SUCCESS && status == CLV_STREAM_CAPTURE_NONE;
+	clv_visit_end(&visit);
+	if (r == CLV_STREAM_SUCCESS)
+		return status == CLV_STREAM_CAPTURE_NONE;
+	return r < CLV_STREAM_CAPTURE_FIRST || r > CLV_STREAM_CAPTURE_LAST;
 }
 
 static bool can_mark(const struct clv_queue *queue)
@@ -401,6 +494,7 @@ const struct clv_queue_ops clv_stream_queue_ops = {
 	.release_event = release_event,
 	.may_stand = clv_may_stand,
 	.is_complete = is_complete,
+	.is_complete_aside = is_complete_aside,
 	.stands = stands,
 };
 
@@ -422,47 +516,73 @@ void clv_stream_end(void *handle)
 	clv_queue_release(handle);
 }
 
-static bool is_busy(const void *context)
+/* What the driver says to be complete is, whatever it says of an event. */
+static bool await_context(void *context)
 {
-	struct clv_table_walk walk = {0};
-	struct clv_queue *queue;
+	struct clv_visit visit;
+	int r;
 
-	while ((queue = clv_table_next(&walk))) {
-		if (queue->context == context && atomic_load(&queue->n_markers) > 0)
-			return true;
-	}
-	return false;
+	if (!clv_visit_begin(&visit, context))
+		return false;
+	r = clv_stream_driver.wait_for_context();
+	clv_visit_end(&visit);
+	return r == CLV_STREAM_SUCCESS;
 }
 
-void clv_streams_drain(const void *context)
+static void for_each_of(const void *context, void (*act)(struct clv_queue *queue))
 {
-	struct timespec pause = {.tv_nsec = DRAIN_LOOK_NS};
 	struct clv_table_walk walk = {0};
 	struct clv_queue *queue;
 
+	while ((queue = clv_table_next(&walk))) {
+		if (queue->context == context)
+			act(queue);
+	}
+}
+
+static void mark_rest(struct clv_queue *queue)
+{
+	clv_queue_mark(queue);
+}
+
+static void end_stand(struct clv_queue *queue)
+{
+	clv_stand_end(clv_stream_stand_of(queue), queue);
+}
+
+/* The helper must be done with all events of the context. */
+void clv_streams_drain(void *context)
+{
+	struct timespec pause = {.tv_nsec = DRAIN_LOOK_NS};
+	struct clv_legacy *legacy = clv_legacy_of(context);
+
 	clv_copies_end_with(context, false);
-	while ((queue = clv_table_next(&walk))) {
-		if (queue->context == context)
-			clv_queue_mark(queue);
+	for_each_of(context, mark_rest);
+	if (legacy && await_context(context)) {
+		for_each_of(context, end_stand);
+		atomic_store(&legacy->is_drained, 1);
+		clv_helper_wake();
+		/* The helper may wait for a kernel of another context, which may wait for
+		 * what this thread does next.  Nothing is waited for here: all of it is
+		 * complete. */
+		clv_queues_drain_context(context);
 	}
-	while (is_busy(context))
+	while (legacy && atomic_load(&legacy->n_events) > 0)
 		nanosleep(&pause, NULL);
-	walk = (struct clv_table_walk){0};
-	while ((queue = clv_table_next(&walk))) {
-		if (queue->context == context)
-			forget_events(queue);
-	}
+	for_each_of(context, forget_events);
+}
+
+void clv_streams_stay(void *context)
+{
+	struct clv_legacy *legacy = clv_legacy_of(context);
+
+	if (legacy)
+		atomic_store(&legacy->is_drained, 0);
 }
 
 void clv_streams_forget(const void *context)
 {
-	struct clv_table_walk walk = {0};
-	struct clv_queue *queue;
-
-	while ((queue = clv_table_next(&walk))) {
-		if (queue->context == context)
-			clv_queue_forget(queue);
-	}
+	for_each_of(context, clv_queue_forget);
 	clv_copies_end_with(context, true);
 	clv_legacy_forget(context);
 	clv_captures_end_with(context);

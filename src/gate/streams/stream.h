@@ -33,8 +33,8 @@ static inline void clv_stream_forget_context(void)
 	clv_gate_thread.own_default_handle = NULL;
 }
 
-/* By what it knows any. */
-const void *clv_stream_queue_handle(const void *stream, bool is_per_thread);
+/* By what it knows any.  An error: it cannot be known now. */
+int clv_stream_queue_handle(const void *stream, bool is_per_thread, const void **ret);
 
 /* Whether what is submitted to the stream now becomes part of a graph instead. */
 bool clv_stream_is_capturing(void *stream, bool is_per_thread);
@@ -59,11 +59,17 @@ struct clv_stand *clv_stream_stand_of(struct clv_queue *queue);
  * limit in space the driver is told, once for each stream. */
 void clv_stream_note_launch(struct clv_queue *queue, void *stream);
 
+/* A stream may soon stand still, and its context with it: what is in threads' own streams
+ * and has no marker gets one before. */
+void clv_streams_mark_own(void);
+
 /* The program is about to destroy it. */
 void clv_stream_end(void *stream);
 
-/* A context is about to go: everything of it is complete and booked afterwards. */
-void clv_streams_drain(const void *context);
+/* A context is about to go: everything of it is complete and booked afterwards.  And if
+ * it has not gone, as the driver refused. */
+void clv_streams_drain(void *context);
+void clv_streams_stay(void *context);
 
 /* It has gone, and its streams with it. */
 void clv_streams_forget(const void *context);

@@ -44,15 +44,19 @@ static void enter(
 		clv_flight_enter_as_debt(submission->view, submission->packed);
 }
 
-/* The stream's queue, or NULL: what is submitted there just passes. */
-static struct clv_queue *find_queue(void *stream, bool is_per_thread)
+/* The stream's queue, or NULL: what is submitted there just passes.  Not success: nobody
+ * can tell where that would go. */
+static int find_queue(void *stream, bool is_per_thread, struct clv_queue **ret)
 {
-	const void *handle = clv_stream_queue_handle(stream, is_per_thread);
+	const void *handle;
+	int r = clv_stream_queue_handle(stream, is_per_thread, &handle);
 
-	if (handle == CLV_STREAM_NO_QUEUE ||
+	*ret = NULL;
+	if (r != CLV_STREAM_SUCCESS || handle == CLV_STREAM_NO_QUEUE ||
 		clv_stream_is_capturing(stream, is_per_thread))
-		return NULL;
-	return clv_queue_find(handle);
+		return r;
+	*ret = clv_queue_find(handle);
+	return *ret ? CLV_STREAM_SUCCESS : CLV_STREAM_OUT_OF_MEMORY;
 }
 
 static int begin(struct clv_stream_submission *submission, bool is_per_thread,
@@ -71,10 +75,10 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 	/* Where no call is allowed in a callback drivers do not always say so. */
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver.in_callback)
 		return clv_stream_driver.in_callback;
-	submission->queue = find_queue(submission->stream, is_per_thread);
+	r = find_queue(submission->stream, is_per_thread, &submission->queue);
 	if (!submission->queue) {
 		submission->view = NULL;
-		return CLV_STREAM_SUCCESS;
+		return r;
 	}
 	enter(submission, copy);
 	/* Before the call: what others submit meanwhile need not be complete after it. */

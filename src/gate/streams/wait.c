@@ -3,16 +3,19 @@
 
 #include "gate/streams/driver.h"
 #include "gate/streams/stream.h"
+#include "gate/tickets.h"
 
 #include <stdlib.h>
 
 struct clv_custody clv_stream_wait_begin(void *stream, bool is_per_thread)
 {
 	struct clv_custody custody = {0};
+	const void *handle;
 
-	if (clv_gate_peek() && atomic_load(&clv_n_captures) == 0)
-		custody = clv_custody_take(clv_queue_find_known(
-			clv_stream_queue_handle(stream, is_per_thread)));
+	if (clv_gate_peek() && atomic_load(&clv_n_captures) == 0 &&
+		clv_stream_queue_handle(stream, is_per_thread, &handle) ==
+			CLV_STREAM_SUCCESS)
+		custody = clv_custody_take(clv_queue_find_known(handle));
 	clv_gate_wait_begin();
 	return custody;
 }
@@ -40,7 +43,6 @@ struct host_function {
 	void (*function)(void *userdata);
 	void *userdata;
 	uint64_t serial; /* of the stream */
-	bool is_once;
 };
 
 static void begin_function(uint64_t serial)
@@ -55,25 +57,47 @@ static void end_function(uint64_t serial)
 	clv_gate_callback_end();
 }
 
-static void run_host_function(void *userdata)
+static void run_in_graph(void *userdata)
 {
-	struct host_function call = *(struct host_function *)userdata;
+	const struct host_function *call = userdata;
 
-	if (call.is_once)
-		free(userdata);
-	begin_function(call.serial);
-	call.function(call.userdata);
-	end_function(call.serial);
+	begin_function(call->serial);
+	call->function(call->userdata);
+	end_function(call->serial);
 }
 
-/* A call that was taken may have run already, and be gone. */
-static int submitted(int result, void *call, uint64_t serial)
+static void run_once(void *ticket)
 {
+	struct host_function *call = clv_ticket_take(ticket);
+
+	if (!call)
+		return;
+	run_in_graph(call);
+	free(call);
+}
+
+/* A call that was refused may have run all the same. */
+static int submitted(int result, void *ticket, uint64_t serial)
+{
+	void *call;
+
 	if (result == CLV_STREAM_SUCCESS)
 		return result;
-	clv_stand_function_refused(serial);
+	call = clv_ticket_take(ticket);
+	if (call)
+		clv_stand_function_refused(serial);
 	free(call);
 	return result;
+}
+
+static int submit_to_graph(int (*submit)(void *stream, void *function, void *userdata),
+	void *stream, struct host_function *call)
+{
+	int r = submit(stream, (void *)(uintptr_t)run_in_graph, call);
+
+	if (r != CLV_STREAM_SUCCESS)
+		free(call);
+	return r;
 }
 
 int clv_stream_host_function(int (*submit)(void *stream, void *function, void *userdata),
@@ -81,6 +105,7 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 {
 	struct host_function *call;
 	uint64_t serial;
+	void *ticket;
 
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver.in_callback)
 		return clv_stream_driver.in_callback;
@@ -89,11 +114,17 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 		return submit(stream, function, userdata);
 	call->function = (void (*)(void *))(uintptr_t)function;
 	call->userdata = userdata;
-	call->is_once = !clv_stream_is_capturing(stream, is_per_thread);
-	serial = call->is_once ? clv_stand_function_submitted(stream, is_per_thread) : 0;
-	call->serial = serial;
+	call->serial = 0;
+	if (clv_stream_is_capturing(stream, is_per_thread))
+		return submit_to_graph(submit, stream, call);
+	ticket = clv_ticket_new(call);
+	if (!ticket) {
+		free(call);
+		return CLV_STREAM_OUT_OF_MEMORY;
+	}
+	serial = call->serial = clv_stand_function_submitted(stream, is_per_thread);
 	return submitted(
-		submit(stream, (void *)(uintptr_t)run_host_function, call), call, serial);
+		submit(stream, (void *)(uintptr_t)run_once, ticket), ticket, serial);
 }
 
 struct stream_callback {
@@ -102,14 +133,16 @@ struct stream_callback {
 	uint64_t serial;
 };
 
-static void run_stream_callback(void *stream, int status, void *userdata)
+static void run_stream_callback(void *stream, int status, void *ticket)
 {
-	struct stream_callback call = *(struct stream_callback *)userdata;
+	struct stream_callback *call = clv_ticket_take(ticket);
 
-	free(userdata);
-	begin_function(call.serial);
-	call.function(stream, status, call.userdata);
-	end_function(call.serial);
+	if (!call)
+		return;
+	begin_function(call->serial);
+	call->function(stream, status, call->userdata);
+	end_function(call->serial);
+	free(call);
 }
 
 int clv_stream_callback(
@@ -118,6 +151,7 @@ int clv_stream_callback(
 {
 	struct stream_callback *call;
 	uint64_t serial;
+	void *ticket;
 
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver.in_callback)
 		return clv_stream_driver.in_callback;
@@ -126,9 +160,13 @@ int clv_stream_callback(
 		return submit(stream, function, userdata, flags);
 	call->function = (void (*)(void *, int, void *))(uintptr_t)function;
 	call->userdata = userdata;
-	serial = clv_stand_function_submitted(stream, is_per_thread);
-	call->serial = serial;
+	ticket = clv_ticket_new(call);
+	if (!ticket) {
+		free(call);
+		return CLV_STREAM_OUT_OF_MEMORY;
+	}
+	serial = call->serial = clv_stand_function_submitted(stream, is_per_thread);
 	return submitted(
-		submit(stream, (void *)(uintptr_t)run_stream_callback, call, flags), call,
-		serial);
+		submit(stream, (void *)(uintptr_t)run_stream_callback, ticket, flags),
+		ticket, serial);
 }

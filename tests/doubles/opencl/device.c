@@ -5,6 +5,7 @@
 #include "knobs.h"
 #include "object.h"
 #include "schedule.h"
+#include "tables.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static cl_device_id roots[DCL_MAX_DEVICES];
 
 void dcl_devices_init(void)
 {
-	dcl_platform.obj.dispatch = &dcl_dispatch;
+	dcl_platform.obj.dispatch = dcl_table_of(DCL_PLATFORM);
 	atomic_store(&dcl_platform.obj.magic, DCL_MAGIC(DCL_PLATFORM));
 	for (cl_uint i = 0; i < dcl_knobs.devices; i++) {
 		cl_device_id device = dcl_object_new(DCL_DEVICE);

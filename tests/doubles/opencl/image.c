@@ -3,6 +3,7 @@
 #include "device.h"
 #include "entries.h"
 #include "info.h"
+#include "knobs.h"
 #include "mem.h"
 #include "object.h"
 #include <string.h>
@@ -172,6 +173,16 @@ static cl_int lay_out(const cl_image_desc *d, const cl_image_format *format,
 	return CL_SUCCESS;
 }
 
+/* Where nobody says how long rows are, they are as long as the device likes them. */
+static void pad_rows(cl_image_desc *d, const cl_image_format *format)
+{
+	size_t n_bytes = d->image_width * dcl_format_bytes(format, NULL, NULL);
+
+	d->image_row_pitch = (n_bytes + dcl_knobs.row_bytes - 1) / dcl_knobs.row_bytes *
+			     dcl_knobs.row_bytes;
+	d->image_slice_pitch = 0;
+}
+
 static cl_int check_parent(const struct dcl_mem_want *want, const cl_image_desc *d)
 {
 	cl_int rc;
@@ -237,7 +248,7 @@ cl_mem CL_API_CALL dcl_clCreateImageWithProperties(cl_context context,
 		rc = lay_out(d, format, host_ptr || want.parent, &host);
 	tight = d ? *d : (cl_image_desc){0};
 	if (!(flags & CL_MEM_USE_HOST_PTR) && !want.parent)
-		tight.image_row_pitch = tight.image_slice_pitch = 0;
+		pad_rows(&tight, format);
 	if (!rc)
 		rc = lay_out(&tight, format, true, &layout);
 	if (rc)

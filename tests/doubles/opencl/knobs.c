@@ -102,6 +102,19 @@ static int parse_finish(const char *text, const struct knob *knob)
 	return parse_word(text, knob, "strict", "loose");
 }
 
+static int parse_tables(const char *text, const struct knob *knob)
+{
+	static const char *const words[] = {"one", "kinds", "strange"};
+
+	for (size_t i = 0; text && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(text, words[i]) == 0) {
+			*(enum dcl_tables *)knob->out = (enum dcl_tables)i;
+			return 0;
+		}
+	}
+	return text ? -1 : 0;
+}
+
 /* clang-format off */
 static const struct knob knobs[] = {
 	{ .name = CLEAVE_DOUBLE_ENV_DEVICES, .parse = parse_count, .out = &dcl_knobs.devices,
@@ -114,9 +127,12 @@ static const struct knob knobs[] = {
 	  .fallback = 0, .min = 0, .max = 1000000000, .scale = 1000 },
 	{ .name = CLEAVE_DOUBLE_ENV_ALLOC_US, .parse = parse_number, .out = &dcl_knobs.alloc_ns,
 	  .fallback = 0, .min = 0, .max = 1000000000, .scale = 1000 },
+	{ .name = CLEAVE_DOUBLE_ENV_ROW, .parse = parse_number, .out = &dcl_knobs.row_bytes,
+	  .fallback = 1, .min = 1, .max = 1 << 20, .scale = 1 },
 	{ .name = CLEAVE_DOUBLE_ENV_OOO, .parse = parse_order, .out = &dcl_knobs.ooo_reverse },
 	{ .name = CLEAVE_DOUBLE_ENV_FINISH, .parse = parse_finish,
 	  .out = &dcl_knobs.loose_finish },
+	{ .name = CLEAVE_DOUBLE_ENV_TABLES, .parse = parse_tables, .out = &dcl_knobs.tables },
 	{ .name = CLEAVE_DOUBLE_ENV_FAIL_ALLOC, .parse = parse_nth,
 	  .out = &dcl_knobs.fail_alloc_nth, .out2 = &dcl_knobs.fail_alloc_code,
 	  .fallback = -CL_MEM_OBJECT_ALLOCATION_FAILURE },

@@ -2,13 +2,17 @@
 #pragma once
 #include "dcl.h"
 
+/* Tables of calls: one, one for each kind of object, or such that do not agree. */
+enum dcl_tables { DCL_TABLES_ONE, DCL_TABLES_KINDS, DCL_TABLES_STRANGE };
+
 /* What the environment asks for, read once when the library is loaded.  Constant after
  * that, so that it is read with no lock. */
 struct dcl_knobs {
 	cl_uint devices, compute_units;
-	uint64_t mem_bytes, kernel_ns, alloc_ns;
+	uint64_t mem_bytes, kernel_ns, alloc_ns, row_bytes;
 	bool ooo_reverse;
 	bool loose_finish;
+	enum dcl_tables tables;
 	uint64_t fail_alloc_nth, fail_enqueue_nth; /* 0: never */
 	cl_int fail_alloc_code, fail_enqueue_code;
 	const char *device_file, *stats_file;

@@ -9,6 +9,7 @@
 #include "ledger.h"
 #include "object.h"
 #include "schedule.h"
+#include "tables.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,7 @@ __attribute__((constructor)) static void at_load(void)
 	*word = true;
 	dcl_alive_word = word;
 	dcl_knobs_init();
+	dcl_tables_init();
 	dcl_engines_init();
 	dcl_devices_init();
 }

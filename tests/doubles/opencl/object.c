@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "object.h"
+#include "tables.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +112,7 @@ void *dcl_object_new(enum dcl_type type)
 		return NULL;
 
 	memset(o + 1, 0, classes[type].bytes - sizeof(*o));
-	o->dispatch = &dcl_dispatch;
+	o->dispatch = dcl_table_of(type);
 	atomic_store_explicit(&o->users, 1, memory_order_relaxed);
 	atomic_store_explicit(&o->pins, 1, memory_order_relaxed);
 	atomic_store_explicit(&o->magic, DCL_MAGIC(type), memory_order_release);

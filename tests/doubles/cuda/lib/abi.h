@@ -313,7 +313,8 @@ enum {
 	DCU_NODE_EMPTY,
 	DCU_NODE_WAIT_EVENT,
 	DCU_NODE_RECORD_EVENT,
-	DCU_NODE_ALLOC = 10,
+	DCU_NODE_AWAIT = 9,
+	DCU_NODE_ALLOC,
 	DCU_NODE_FREE,
 	DCU_NODE_CONDITIONAL = 13,
 };
@@ -356,6 +357,12 @@ struct alloc_params {
 	uint64_t address;
 };
 
+struct semaphores_params {
+	struct semaphore *const *semaphores;
+	const struct semaphore_value *values;
+	unsigned n;
+};
+
 struct conditional_params {
 	uint64_t handle;
 	int type; /* 0: if, 1: while, 2: switch */
@@ -378,6 +385,7 @@ struct node_params {
 		struct host_params host;
 		struct graph *graph;
 		struct event *event;
+		struct semaphores_params semaphores;
 		struct alloc_params alloc;
 		uint64_t freed;
 		struct conditional_params conditional;

@@ -38,6 +38,18 @@ static bool is_meant(const struct capture *c)
 	return is_own || (c->mode == 0 && dcu_thread.capture_mode == 0);
 }
 
+int dcu_capture_forbids_ctx(struct ctx *ctx)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&ctx->lock);
+	for (struct stream *s = ctx->streams; s; s = s->next)
+		if (s->capture)
+			r = invalidate(s->capture, DCU_CAPTURE_UNSUPPORTED);
+	pthread_mutex_unlock(&ctx->lock);
+	return r;
+}
+
 int dcu_capture_is_unsafe(void)
 {
 	struct ctx *ctx = dcu_current();
@@ -134,6 +146,14 @@ int dcu_capture_host(struct stream *s, const struct host_task *task)
 
 	p.host.fn = (host_fn)(uintptr_t)task->fn;
 	p.host.user = task->user;
+	return add(s, &p);
+}
+
+int dcu_capture_semaphores(struct stream *s, const struct semaphores_params *params)
+{
+	struct node_params p = {.type = DCU_NODE_AWAIT};
+
+	p.semaphores = *params;
 	return add(s, &p);
 }
 

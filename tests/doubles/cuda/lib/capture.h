@@ -22,6 +22,9 @@ struct capture {
  * is of no use any more. */
 int dcu_capture_forbids(struct stream *stream);
 
+/* The same for calls that look at all of a context's streams, whoever captures. */
+int dcu_capture_forbids_ctx(struct ctx *ctx);
+
 /* The same for calls that name no stream but might wait for one: it depends on who
  * captures and how. */
 int dcu_capture_is_unsafe(void);
@@ -34,6 +37,7 @@ int dcu_capture_forbids_legacy(struct stream *stream);
 int dcu_capture_transfer(struct stream *stream, struct transfer *t, bool is_async);
 int dcu_capture_launch(struct stream *stream, const struct launch *launch);
 int dcu_capture_host(struct stream *stream, const struct host_task *task);
+int dcu_capture_semaphores(struct stream *stream, const struct semaphores_params *params);
 int dcu_capture_graph(struct stream *stream, struct graph *graph);
 int dcu_capture_alloc(struct stream *stream, size_t bytes, uint64_t *ret);
 int dcu_capture_free(struct stream *stream, uint64_t address);

@@ -64,22 +64,30 @@ bool dcu_ctx_is_related(const struct ctx *a, const struct ctx *b)
 	return (a->primary ? a->primary : a) == (b->primary ? b->primary : b);
 }
 
+static struct place tail_of(const struct stream *s)
+{
+	return (struct place){s->slot, dgp_slot_tail(s->slot)};
+}
+
+size_t dcu_ctx_tails(struct ctx *ctx, struct place ret[DGP_SLOTS], size_t n)
+{
+	if (n < DGP_SLOTS)
+		ret[n++] = tail_of(&ctx->legacy);
+	pthread_mutex_lock(&ctx->lock);
+	for (struct stream *s = ctx->streams; s && n < DGP_SLOTS; s = s->next)
+		ret[n++] = tail_of(s);
+	pthread_mutex_unlock(&ctx->lock);
+	return n;
+}
+
+/* What other threads do with streams meanwhile does not wait. */
 int dcu_ctx_await(struct ctx *ctx)
 {
-	struct {
-		int slot;
-		uint64_t seq;
-	} all[DGP_SLOTS] = {{ctx->legacy.slot, dgp_slot_tail(ctx->legacy.slot)}};
-	int n = 1, r = 0;
+	struct place all[DGP_SLOTS];
+	size_t n = dcu_ctx_tails(ctx, all, 0);
+	int r = 0;
 
-	/* What other threads do with streams meanwhile does not wait. */
-	pthread_mutex_lock(&ctx->lock);
-	for (struct stream *s = ctx->streams; s && n < DGP_SLOTS; s = s->next) {
-		all[n].slot = s->slot;
-		all[n++].seq = dgp_slot_tail(s->slot);
-	}
-	pthread_mutex_unlock(&ctx->lock);
-	for (int i = 0; i < n && !r; i++)
+	for (size_t i = 0; i < n && !r; i++)
 		r = dgp_await(all[i].slot, all[i].seq);
 	return r;
 }

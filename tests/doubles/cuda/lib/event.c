@@ -4,6 +4,8 @@
 #include "objects.h"
 #include "outside.h"
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* Events.  A time is the machine's, of the moment at which the stream came to the record.
  */
@@ -65,13 +67,40 @@ int dcu_cuEventDestroy_v2(struct event *e)
 	if (!is_event(e))
 		return DCU_INVALID_HANDLE;
 	e->magic = DCU_DEAD;
+	pthread_mutex_lock(&e->lock);
+	free(e->places);
+	e->places = NULL;
+	e->n_places = 0;
+	pthread_mutex_unlock(&e->lock);
 	give_number(e->number);
+	return 0;
+}
+
+/* As if the thread lost its processor here. */
+static void be_late(const struct stream *s)
+{
+	if (s == &s->ctx->legacy && dgp_hello.record_us)
+		usleep(dgp_hello.record_us);
+}
+
+/* With the lock held. */
+static int keep_places(struct event *e, const struct place *places, size_t n)
+{
+	struct place *kept = realloc(e->places, n * sizeof(*kept));
+
+	if (!kept)
+		return DCU_OUT_OF_MEMORY;
+	memcpy(kept, places, n * sizeof(*kept));
+	e->places = kept;
+	e->n_places = n;
+	e->recorded = true;
 	return 0;
 }
 
 int dcu_cuEventRecordWithFlags(struct event *e, struct stream *handle, unsigned flags)
 {
 	struct dgp_cmd cmd = {.kind = DGP_RECORD};
+	struct place place;
 	int r;
 	struct stream *s = dcu_stream(handle, &r);
 
@@ -87,12 +116,12 @@ int dcu_cuEventRecordWithFlags(struct event *e, struct stream *handle, unsigned 
 		return dcu_shared_event_record(e->shared, handle);
 	e->capture = NULL;
 	cmd.target = e->number;
+	be_late(s);
 	pthread_mutex_lock(&e->lock);
-	r = dcu_stream_push(s, &cmd, &e->seq);
-	if (!r) {
-		e->slot = s->slot;
-		e->recorded = true;
-	}
+	place.slot = s->slot;
+	r = dcu_stream_push(s, &cmd, &place.seq);
+	if (!r)
+		r = keep_places(e, &place, 1);
 	pthread_mutex_unlock(&e->lock);
 	return r;
 }
@@ -102,49 +131,89 @@ int dcu_cuEventRecord(struct event *e, struct stream *handle)
 	return dcu_cuEventRecordWithFlags(e, handle, 0);
 }
 
-static void last_record(struct event *e, bool *recorded, int *slot, uint64_t *seq)
+/* Behind what the context's streams have now.  It has no time. */
+int dcu_cuCtxRecordEvent(struct ctx *ctx, struct event *e)
 {
+	struct place all[DGP_SLOTS];
+	size_t n;
+	int r;
+
+	if (!ctx || ctx->magic != DCU_IS_CTX || !is_event(e) || e->ctx != ctx)
+		return DCU_INVALID_HANDLE;
+	r = dcu_capture_forbids_ctx(ctx);
+	if (r)
+		return r;
+	n = dcu_ctx_tails(ctx, all, 0);
+	if (ctx->is_primary)
+		n = dcu_green_tails(ctx->device, all, n);
 	pthread_mutex_lock(&e->lock);
-	*recorded = e->recorded;
-	*slot = e->slot;
-	*seq = e->seq;
+	r = keep_places(e, all, n);
 	pthread_mutex_unlock(&e->lock);
+	return r;
+}
+
+/* How many there are. */
+static size_t last_record(struct event *e, struct place ret[DGP_SLOTS])
+{
+	size_t n;
+
+	pthread_mutex_lock(&e->lock);
+	n = e->n_places;
+	for (size_t i = 0; i < n; i++)
+		ret[i] = e->places[i];
+	pthread_mutex_unlock(&e->lock);
+	return n;
+}
+
+static bool is_done(struct event *e)
+{
+	struct place places[DGP_SLOTS];
+	size_t n = last_record(e, places);
+	bool done = true;
+
+	for (size_t i = 0; i < n && done; i++)
+		done = dgp_is_done(places[i].slot, places[i].seq);
+	return done;
 }
 
 int dcu_cuEventQuery(struct event *e)
 {
-	bool recorded;
-	int slot, r;
-	uint64_t seq;
+	int r;
 
 	if (!is_event(e))
 		return DCU_INVALID_HANDLE;
 	r = dcu_capture_event_forbids(e);
 	if (r)
 		return r;
-	if (e->shared)
-		return dcu_shared_event_is_done(e->shared) ? 0 : DCU_NOT_READY;
-	last_record(e, &recorded, &slot, &seq);
-	return !recorded || dgp_is_done(slot, seq) ? 0 : DCU_NOT_READY;
+	return (e->shared ? dcu_shared_event_is_done(e->shared) : is_done(e))
+		       ? 0
+		       : DCU_NOT_READY;
+}
+
+static int await(struct event *e)
+{
+	struct place places[DGP_SLOTS];
+	size_t n = last_record(e, places);
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++)
+		r = dgp_await(places[i].slot, places[i].seq);
+	return r;
 }
 
 int dcu_cuEventSynchronize(struct event *e)
 {
-	bool recorded;
-	int slot, r;
-	uint64_t seq;
+	int r;
 
 	if (!is_event(e))
 		return DCU_INVALID_HANDLE;
 	r = dcu_capture_event_forbids(e);
 	if (r)
 		return r;
-	if (e->shared) {
-		dcu_shared_event_await(e->shared);
-		return 0;
-	}
-	last_record(e, &recorded, &slot, &seq);
-	return recorded ? dgp_await(slot, seq) : 0;
+	if (!e->shared)
+		return await(e);
+	dcu_shared_event_await(e->shared);
+	return 0;
 }
 
 int dcu_cuEventElapsedTime_v2(float *ret, struct event *start, struct event *end)
@@ -168,9 +237,9 @@ int dcu_cuEventElapsedTime_v2(float *ret, struct event *start, struct event *end
 
 int dcu_cuStreamWaitEvent(struct stream *handle, struct event *e, unsigned flags)
 {
-	struct dgp_cmd cmd = {.kind = DGP_WAIT_STREAM};
-	bool recorded;
-	int r, slot;
+	struct place places[DGP_SLOTS];
+	size_t n;
+	int r;
 	struct stream *s = dcu_stream(handle, &r);
 
 	if (!s)
@@ -183,7 +252,13 @@ int dcu_cuStreamWaitEvent(struct stream *handle, struct event *e, unsigned flags
 		return dcu_capture_wait(s, e, flags == 1);
 	if (e->shared)
 		return dcu_shared_event_wait(e->shared, handle);
-	last_record(e, &recorded, &slot, &cmd.value);
-	cmd.target = (uint16_t)slot;
-	return recorded ? dcu_stream_push(s, &cmd, NULL) : 0;
+	n = last_record(e, places);
+	for (size_t i = 0; i < n && !r; i++) {
+		struct dgp_cmd cmd = {.kind = DGP_WAIT_STREAM,
+			.target = (uint16_t)places[i].slot,
+			.value = places[i].seq};
+
+		r = dcu_stream_push(s, &cmd, NULL);
+	}
+	return r;
 }

@@ -144,6 +144,7 @@
 	X(cuCtxCreate_v3, cuCtxCreate, cuCtxCreate_v3, 11040, NO, LATER, P5(struct ctx **, struct affinity *, int, unsigned, int), A5) \
 	X(cuCtxCreate_v4, cuCtxCreate, cuCtxCreate_v4, 12050, NO, LATER, P4(struct ctx **, struct create_params *, unsigned, int), A4) \
 	X(cuCtxGetId, cuCtxGetId, cuCtxGetId, 12000, NO, LATER, P2(struct ctx *, unsigned long long *), A2) \
+	X(cuCtxRecordEvent, cuCtxRecordEvent, cuCtxRecordEvent, 12050, NO, LATER, P2(struct ctx *, struct event *), A2) \
 	X(cuCtxSetFlags, cuCtxSetFlags, cuCtxSetFlags, 12010, NO, LATER, P1(unsigned), A1)
 
 #define DGP_COPY(X) \
@@ -234,6 +235,10 @@
 
 #define DCU_OUTSIDE(X) \
 	X(cuDestroyExternalSemaphore, cuDestroyExternalSemaphore, cuDestroyExternalSemaphore, 10000, NO, LATER, P1(struct semaphore *), A1) \
+	X(cuGraphAddExternalSemaphoresWaitNode, cuGraphAddExternalSemaphoresWaitNode, cuGraphAddExternalSemaphoresWaitNode, 11020, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct semaphores_params *), A5) \
+	X(cuGraphExecExternalSemaphoresWaitNodeSetParams, cuGraphExecExternalSemaphoresWaitNodeSetParams, cuGraphExecExternalSemaphoresWaitNodeSetParams, 11020, NO, LATER, P3(struct exec *, struct node *, const struct semaphores_params *), A3) \
+	X(cuGraphExternalSemaphoresWaitNodeGetParams, cuGraphExternalSemaphoresWaitNodeGetParams, cuGraphExternalSemaphoresWaitNodeGetParams, 11020, NO, LATER, P2(struct node *, struct semaphores_params *), A2) \
+	X(cuGraphExternalSemaphoresWaitNodeSetParams, cuGraphExternalSemaphoresWaitNodeSetParams, cuGraphExternalSemaphoresWaitNodeSetParams, 11020, NO, LATER, P2(struct node *, const struct semaphores_params *), A2) \
 	X(cuImportExternalSemaphore, cuImportExternalSemaphore, cuImportExternalSemaphore, 10000, NO, LATER, P2(struct semaphore **, const struct semaphore_handle *), A2) \
 	X(cuIpcGetEventHandle, cuIpcGetEventHandle, cuIpcGetEventHandle, 4010, NO, LATER, P2(struct shared_bytes *, struct event *), A2) \
 	X(cuIpcOpenEventHandle, cuIpcOpenEventHandle, cuIpcOpenEventHandle, 4010, NO, LATER, P2(struct event **, struct shared_bytes), A2) \

@@ -3,6 +3,7 @@
 #include "../../gpu/client/effect.h"
 #include "copy.h"
 #include "memory.h"
+#include "outside.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +155,8 @@ static int set_any(struct node *n)
 		return n->params.event && n->params.event->magic == DCU_IS_EVENT
 			       ? 0
 			       : DCU_INVALID_HANDLE;
+	case DCU_NODE_AWAIT:
+		return dcu_semaphores_keep(&n->params.semaphores);
 	case DCU_NODE_ALLOC:
 		return set_alloc(n);
 	case DCU_NODE_CONDITIONAL:

@@ -138,6 +138,16 @@ int dcu_green_await(const struct device *device)
 	return r;
 }
 
+size_t dcu_green_tails(const struct device *device, struct place ret[DGP_SLOTS], size_t n)
+{
+	pthread_mutex_lock(&lock);
+	for (struct green *g = all; g; g = g->next)
+		if (g->ctx->device == device)
+			n = dcu_ctx_tails(g->ctx, ret, n);
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
 int dcu_cuGreenCtxCreate(
 	struct green **ret, struct desc *desc, int ordinal, unsigned flags)
 {

@@ -55,14 +55,21 @@ struct ctx {
 	struct stream legacy, *streams;
 };
 
+/* A command of a stream. */
+struct place {
+	int slot;
+	uint64_t seq;
+};
+
 struct event {
 	uint32_t magic;
 	struct ctx *ctx;
 	unsigned flags;
 	uint16_t number; /* where the machine puts its time */
 	bool recorded;
-	int slot;
-	uint64_t seq;
+	/* What it was last recorded behind: of one stream, or of all of a context. */
+	struct place *places;
+	size_t n_places;
 	pthread_mutex_t lock;
 	struct capture *capture; /* that it was last recorded in */
 	struct node **tips;
@@ -123,9 +130,13 @@ int dcu_ctx_new(struct device *device, uint32_t units, struct ctx **ret);
 bool dcu_ctx_is_related(const struct ctx *a, const struct ctx *b);
 void dcu_ctx_end(struct ctx *ctx);
 int dcu_ctx_await(struct ctx *ctx);
+/* Adds the last commands of its streams to n others; gives how many there are then. */
+size_t dcu_ctx_tails(struct ctx *ctx, struct place ret[DGP_SLOTS], size_t n);
 int dcu_primary(struct device *device, struct ctx **ret);
 /* Green contexts of the device. */
 int dcu_green_await(const struct device *device);
+size_t dcu_green_tails(
+	const struct device *device, struct place ret[DGP_SLOTS], size_t n);
 int dcu_stream_open(struct ctx *ctx, unsigned flags, int priority, struct stream **ret);
 int dcu_stream_push(struct stream *stream, struct dgp_cmd *cmd, uint64_t *ret_seq);
 uint64_t dcu_new_id(void);

@@ -3,6 +3,7 @@
  * interfaces, each a number of 64 bits in a file, and events that processes share, each
  * with two such numbers.  They are never unmapped. */
 #include "outside.h"
+#include "capture.h"
 #include "functions.h"
 #include "launch.h"
 
@@ -73,16 +74,48 @@ static bool are_semaphores(struct semaphore *const *all, unsigned n)
 	return true;
 }
 
-int dcu_cuWaitExternalSemaphoresAsync(struct semaphore *const *all,
-	const struct semaphore_value *values, unsigned n, struct stream *stream)
+static bool is_sound(const struct semaphores_params *p)
+{
+	return p->semaphores && p->values && are_semaphores(p->semaphores, p->n);
+}
+
+int dcu_semaphores_keep(struct semaphores_params *p)
+{
+	size_t bytes = p->n * sizeof(*p->semaphores);
+	size_t value_bytes = p->n * sizeof(*p->values);
+	void *semaphores, *values;
+
+	if (!is_sound(p))
+		return DCU_INVALID_VALUE;
+	semaphores = malloc(bytes + 1);
+	values = malloc(value_bytes + 1);
+	p->semaphores = memcpy(semaphores, p->semaphores, bytes);
+	p->values = memcpy(values, p->values, value_bytes);
+	return 0;
+}
+
+int dcu_semaphores_wait(const struct semaphores_params *p, struct stream *stream)
 {
 	int r = 0;
 
-	if (!all || !values || !are_semaphores(all, n))
-		return DCU_INVALID_VALUE;
-	for (unsigned i = 0; i < n && !r; i++)
-		r = dcu_wait_at(stream, all[i]->value, values[i].value, GEQ, VALUE_BYTES);
+	for (unsigned i = 0; i < p->n && !r; i++)
+		r = dcu_wait_at(stream, p->semaphores[i]->value, p->values[i].value, GEQ,
+			VALUE_BYTES);
 	return r;
+}
+
+int dcu_cuWaitExternalSemaphoresAsync(struct semaphore *const *all,
+	const struct semaphore_value *values, unsigned n, struct stream *handle)
+{
+	struct semaphores_params p = {all, values, n};
+	int r;
+	struct stream *s = dcu_stream(handle, &r);
+
+	if (!s)
+		return r;
+	if (!is_sound(&p))
+		return DCU_INVALID_VALUE;
+	return s->capture ? dcu_capture_semaphores(s, &p) : dcu_semaphores_wait(&p, s);
 }
 
 int dcu_cuSignalExternalSemaphoresAsync(struct semaphore *const *all,

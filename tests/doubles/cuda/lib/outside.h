@@ -2,7 +2,11 @@
 #pragma once
 #include "objects.h"
 
-/* Events that processes share (outside.c). */
+/* Semaphores of other interfaces, and events that processes share (outside.c). */
+
+/* The node's own copy of what it is given, for good; a CUresult. */
+int dcu_semaphores_keep(struct semaphores_params *params);
+int dcu_semaphores_wait(const struct semaphores_params *params, struct stream *stream);
 
 int dcu_shared_event_new(struct shared_event **ret);
 int dcu_shared_event_record(struct shared_event *shared, struct stream *stream);

@@ -35,6 +35,30 @@ PARAMS(Memcpy, DCU_NODE_COPY, struct copy_3d, copy.copy)
 PARAMS(Memset, DCU_NODE_SET, struct set_params, set)
 PARAMS(Host, DCU_NODE_HOST, struct host_params, host)
 
+PARAMS(ExternalSemaphoresWait, DCU_NODE_AWAIT, struct semaphores_params, semaphores)
+
+int dcu_cuGraphAddExternalSemaphoresWaitNode(struct node **ret, struct graph *graph,
+	struct node *const *after, size_t n, const struct semaphores_params *params)
+{
+	struct node_params p = {.type = DCU_NODE_AWAIT};
+
+	if (!params)
+		return DCU_INVALID_VALUE;
+	p.semaphores = *params;
+	return dcu_node_add(graph, after, n, &p, ret);
+}
+
+int dcu_cuGraphExecExternalSemaphoresWaitNodeSetParams(
+	struct exec *e, struct node *node, const struct semaphores_params *params)
+{
+	struct node_params p = {.type = DCU_NODE_AWAIT};
+
+	if (!params)
+		return DCU_INVALID_VALUE;
+	p.semaphores = *params;
+	return dcu_cuGraphExecNodeSetParams(e, node, &p);
+}
+
 #define EVENT(kind, number)                                                              \
 	int dcu_cuGraphEvent##kind##NodeGetEvent(struct node *node, struct event **ret)  \
 	{                                                                                \

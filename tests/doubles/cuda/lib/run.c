@@ -4,6 +4,7 @@
 #include "functions.h"
 #include "graph.h"
 #include "memory.h"
+#include "outside.h"
 #include "pool.h"
 #include <stdlib.h>
 
@@ -128,6 +129,13 @@ static int run_event(struct run *run, const struct node *n)
 	return dcu_cuStreamWaitEvent(run->stream, n->params.event, 0);
 }
 
+static int run_semaphores(struct run *run, const struct node *n)
+{
+	int r = flush(run);
+
+	return r ? r : dcu_semaphores_wait(&n->params.semaphores, run->stream);
+}
+
 static int run_free(struct run *run, uint64_t address)
 {
 	int r = flush(run);
@@ -183,6 +191,8 @@ static int run_node(struct run *run, const struct node *n)
 	case DCU_NODE_WAIT_EVENT:
 	case DCU_NODE_RECORD_EVENT:
 		return run_event(run, n);
+	case DCU_NODE_AWAIT:
+		return run_semaphores(run, n);
 	case DCU_NODE_ALLOC:
 		return run_alloc(run, n);
 	case DCU_NODE_FREE:

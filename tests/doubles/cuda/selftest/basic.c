@@ -207,6 +207,14 @@ static void faults(void)
 	IS(46, cuMemGetInfo_v2(&bytes, &bytes));
 	IS(46, cuMemGetInfo_v2(&bytes, &bytes));
 	sleep_ms(5);
+	fault("cuMemAlloc_v2 1+1 2\n* 3+1 719\n");
+	OK(cuMemAlloc_v2(&p, 4));
+	IS(2, cuMemAlloc_v2(&p, 4));
+	OK(cuMemGetInfo_v2(&bytes, &bytes));
+	OK(cuMemAlloc_v2(&p, 4));
+	IS(719, cuMemGetInfo_v2(&bytes, &bytes));
+	OK(cuMemGetInfo_v2(&bytes, &bytes));
+	sleep_ms(5);
 	fault("cuDeviceGetCount 1 hang\n");
 	pid = fork();
 	if (pid == 0) {

@@ -166,12 +166,21 @@ int cuDevResourceGenerateDesc(handle *desc, void *resources, unsigned n);
 int cuGreenCtxCreate(handle *green, handle desc, int device, unsigned flags);
 int cuGreenCtxDestroy(handle green);
 int cuGreenCtxStreamCreate(handle *stream, handle green, unsigned flags, int priority);
+int cuCtxRecordEvent(handle ctx, handle event);
 int cuCtxFromGreenCtx(handle *ctx, handle green);
 
 int cuGraphAddMemsetNode(handle *node, handle graph, const handle *after, size_t n,
 	const void *params, handle ctx);
 int cuGraphMemsetNodeGetParams(handle node, void *params);
 int cuGraphMemsetNodeSetParams(handle node, const void *params);
+int cuImportExternalSemaphore(handle *semaphore, const void *desc);
+int cuWaitExternalSemaphoresAsync(
+	const handle *semaphores, const void *values, unsigned n, handle stream);
+int cuGraphAddExternalSemaphoresWaitNode(
+	handle *node, handle graph, const handle *after, size_t n, const void *waits);
+int cuGraphExternalSemaphoresWaitNodeGetParams(handle node, void *ret);
+int cuGraphExecExternalSemaphoresWaitNodeSetParams(
+	handle exec, handle node, const void *waits);
 int cuGraphAddEventRecordNode(
 	handle *node, handle graph, const handle *after, size_t n, handle event);
 int cuGraphExecEventRecordNodeSetEvent(handle exec, handle node, handle event);

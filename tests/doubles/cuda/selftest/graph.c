@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "selftest.h"
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* Graphs and capture. */
 
@@ -320,6 +322,61 @@ static void parameters(void)
 	CHECK(n_destroyed == 1);
 }
 
+/* Waits for semaphores, by hand and captured, and with another value later. */
+static void semaphores(void)
+{
+	struct {
+		int type;
+		int pad;
+		long long fd, more;
+		uint32_t flags, reserved[16];
+	} desc = {.type = 9};
+	struct {
+		unsigned long long value;
+		uint32_t more[34];
+	} until = {.value = 1};
+	struct {
+		handle *all;
+		void *values;
+		unsigned n;
+	} p, back;
+	handle semaphore, graph, node, exec, captured, other;
+	volatile uint64_t *value;
+
+	start();
+	desc.fd = memfd_create("semaphore", 0);
+	CHECK(ftruncate((int)desc.fd, 4096) == 0);
+	value = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, (int)desc.fd, 0);
+	OK(cuImportExternalSemaphore(&semaphore, &desc));
+	p.all = &semaphore;
+	p.values = &until;
+	p.n = 1;
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddExternalSemaphoresWaitNode(&node, graph, NULL, 0, &p));
+	OK(cuGraphExternalSemaphoresWaitNodeGetParams(node, &back));
+	CHECK(back.n == 1 && back.all[0] == semaphore);
+	add(graph, node, "us20");
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	until.value = 2;
+	OK(cuGraphExecExternalSemaphoresWaitNodeSetParams(exec, node, &p));
+	OK(cuGraphLaunch(exec, stream));
+	*value = 1;
+	sleep_ms(5);
+	IS(600, cuStreamQuery(stream));
+	*value = 2;
+	OK(cuStreamSynchronize(stream));
+	OK(cuStreamBeginCapture_v2(stream, 2));
+	until.value = 3;
+	OK(cuWaitExternalSemaphoresAsync(&semaphore, &until, 1, stream));
+	OK(cuStreamEndCapture(stream, &captured));
+	OK(cuGraphInstantiateWithFlags(&other, captured, 0));
+	OK(cuGraphLaunch(other, stream));
+	sleep_ms(5);
+	IS(600, cuStreamQuery(stream));
+	*value = 3;
+	OK(cuStreamSynchronize(stream));
+}
+
 const struct case_of_test graph_cases[] = {
 	{"graph-nodes", nodes, NULL, NULL},
 	{"graph-changes", changes, NULL, NULL},
@@ -327,6 +384,7 @@ const struct case_of_test graph_cases[] = {
 	{"graph-relaunched", relaunched, NULL, NULL},
 	{"graph-memory", memory, NULL, NULL},
 	{"graph-parameters", parameters, NULL, NULL},
+	{"graph-semaphores", semaphores, NULL, NULL},
 	{"capture", capture, NULL, NULL},
 	{"capture-unjoined", unjoined, NULL, NULL},
 	{"capture-forbidden", forbidden, NULL, NULL},

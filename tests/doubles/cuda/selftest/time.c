@@ -319,6 +319,40 @@ static void per_thread(void)
 	OK(cuStreamSynchronize(OWN));
 }
 
+/* Behind what is there, of all threads, and nothing that comes later. */
+static void event_of_context(void)
+{
+	volatile uint32_t *words;
+	handle ctx, e = NULL, s, graph;
+	pthread_t thread;
+	void *p;
+
+	begin();
+	OK(cuCtxGetCurrent(&ctx));
+	OK(cuMemHostAlloc(&p, 8, 0));
+	words = p;
+	words[0] = words[1] = 0;
+	s = stream(1);
+	OK(cuEventCreate(&e, 2));
+	OK(cuStreamWaitValue32_v2(s, (dptr)(uintptr_t)p, 1, 0));
+	CHECK(pthread_create(&thread, NULL, other_thread, ctx) == 0);
+	pthread_join(thread, NULL);
+	OK(cuCtxRecordEvent(ctx, e));
+	OK(cuStreamWaitValue32_v2(s, (dptr)(uintptr_t)p + 4, 1, 0));
+	sleep_ms(5);
+	IS(600, cuEventQuery(e));
+	words[0] = 1;
+	OK(cuEventSynchronize(e));
+	IS(600, cuStreamQuery(s));
+	OK(cuStreamWaitEvent(stream(1), e, 0));
+	words[1] = 1;
+	OK(cuCtxSynchronize());
+	IS(400, cuCtxRecordEvent(NULL, e));
+	OK(cuStreamBeginCapture_v2(s, 2));
+	IS(900, cuCtxRecordEvent(ctx, e));
+	IS(901, cuStreamEndCapture(s, &graph));
+}
+
 static void trace(void)
 {
 	char *text, name[32];
@@ -346,6 +380,7 @@ const struct case_of_test time_cases[] = {
 	{"two-processes", two_processes, NULL, NULL},
 	{"preempted", preempted, NULL, NULL},
 	{"per-thread", per_thread, NULL, NULL},
+	{"event-of-context", event_of_context, NULL, NULL},
 	{"trace", trace, "trace\n", NULL},
 	{0},
 };

@@ -13,11 +13,12 @@
 #define RULES_MAX 64
 #define FOREVER (-1)
 #define HANG (-1)
+#define ANY "*"
 
 static struct rule {
-	char symbol[64];
-	long left; /* FOREVER */
-	int what;  /* HANG */
+	char symbol[64];    /* ANY */
+	long to_pass, left; /* FOREVER */
+	int what;           /* HANG */
 } rules[RULES_MAX];
 static int n_rules;
 
@@ -37,6 +38,15 @@ static void look_for_file(void)
 	is_watched = access(path, F_OK) == 0;
 }
 
+/* COUNT, or SKIP+COUNT. */
+static void read_count(struct rule *rule, const char *text)
+{
+	const char *plus = strchr(text, '+'), *count = plus ? plus + 1 : text;
+
+	rule->to_pass = plus ? strtol(text, NULL, 0) : 0;
+	rule->left = strcmp(count, "*") == 0 ? FOREVER : strtol(count, NULL, 0);
+}
+
 static void read_rule(char *line)
 {
 	struct rule *rule = &rules[n_rules];
@@ -49,7 +59,7 @@ static void read_rule(char *line)
 		fprintf(stderr, DGP_VENDOR "-faults: cannot read '%s'\n", line);
 		abort();
 	}
-	rule->left = strcmp(count, "*") == 0 ? FOREVER : strtol(count, NULL, 0);
+	read_count(rule, count);
 	rule->what = strcmp(what, "hang") == 0 ? HANG : (int)strtol(what, NULL, 0);
 	n_rules++;
 }
@@ -76,11 +86,20 @@ static void read_rules(void)
 		fclose(from);
 }
 
+static bool is_meant(const struct rule *rule, const char *symbol)
+{
+	return strcmp(rule->symbol, symbol) == 0 || strcmp(rule->symbol, ANY) == 0;
+}
+
 static int take(const char *symbol)
 {
 	for (int i = 0; i < n_rules; i++) {
-		if (strcmp(rules[i].symbol, symbol) != 0 || !rules[i].left)
+		if (!is_meant(&rules[i], symbol) || !rules[i].left)
 			continue;
+		if (rules[i].to_pass > 0) {
+			rules[i].to_pass--;
+			continue;
+		}
 		rules[i].left -= rules[i].left > 0;
 		return rules[i].what;
 	}

@@ -42,6 +42,19 @@ int hipGraphExecDestroy(struct exec *exec);
 int hipGraphExecUpdate(struct exec *exec, struct graph *graph, struct node **error_node,
 	int *ret_result);
 
+/* --- Semaphores of other interfaces --- */
+int hipImportExternalSemaphore(
+	struct semaphore **ret, const struct semaphore_handle *handle);
+int hipDestroyExternalSemaphore(struct semaphore *semaphore);
+int hipWaitExternalSemaphoresAsync(struct semaphore *const *all,
+	const struct semaphore_value *values, unsigned n, struct stream *stream);
+int hipGraphAddExternalSemaphoresWaitNode(struct node **ret, struct graph *graph,
+	struct node *const *deps, size_t n, const struct semaphores_params *params);
+int hipGraphExternalSemaphoresWaitNodeGetParams(
+	struct node *node, struct semaphores_params *ret);
+int hipGraphExecExternalSemaphoresWaitNodeSetParams(
+	struct exec *exec, struct node *node, const struct semaphores_params *params);
+
 /* --- Their nodes --- */
 int hipGraphAddEmptyNode(
 	struct node **ret, struct graph *graph, struct node *const *deps, size_t n);

@@ -19,6 +19,7 @@ struct array;
 struct mipmap;
 struct physical;
 struct ctx;
+struct semaphore;
 
 enum {
 	HIP_OK = 0,
@@ -320,6 +321,26 @@ struct external_buffer {
 
 typedef void (*host_fn)(void *user);
 typedef void (*stream_fn)(struct stream *stream, int status, void *user);
+
+struct semaphore_handle {
+	int type;
+	union {
+		int fd;
+		void *two[2];
+	} handle;
+	unsigned flags;
+};
+
+struct semaphore_value {
+	unsigned long long value;
+	unsigned more[32];
+};
+
+struct semaphores_params {
+	struct semaphore *const *semaphores;
+	const struct semaphore_value *values;
+	unsigned n;
+};
 
 struct host_params {
 	host_fn fn;

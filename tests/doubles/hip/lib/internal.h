@@ -23,6 +23,7 @@
 #define IS_EXEC 0x65786563
 #define IS_POOL 0x706f6f6c
 #define IS_ARRAY 0x61727261
+#define IS_SEMAPHORE 0x73656d61
 
 /* --- runtime.c --- */
 
@@ -154,6 +155,7 @@ enum op_kind {
 	OP_WAIT,
 	OP_WRITE,
 	OP_AWAIT,
+	OP_SEMAPHORES,
 	OP_FREE,
 	OP_ALLOC,
 	OP_GRAPH
@@ -204,6 +206,7 @@ struct op {
 			void *p;
 			size_t bytes;
 		} memory;
+		struct semaphores_params semaphores;
 		struct graph *graph;
 	};
 };
@@ -214,6 +217,7 @@ int dhi_submit(struct stream *s, const struct op *op);
 int dhi_submit_sync(struct stream *s, const struct op *op);
 /* host.c: wants the stream's lock. */
 int dhi_host_push(struct stream *s, const struct op *op);
+int dhi_semaphores_push(struct stream *s, const struct op *op);
 
 /* --- memory.c --- */
 
@@ -354,6 +358,8 @@ struct node *dhi_graph_add(
 struct graph *dhi_graph_clone(const struct graph *graph);
 /* False where it goes round in circles. */
 bool dhi_graph_order(struct graph *graph);
+int dhi_node_add(struct node **ret, struct graph *graph, struct node *const *deps,
+	size_t n, const struct op *op);
 struct node *dhi_graph_find(const struct graph *graph, const struct node *original);
 /* Memory that lives as long as the graph does. */
 int dhi_graph_take(struct graph *graph, struct device *device, size_t bytes, void **ret);

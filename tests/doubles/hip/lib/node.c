@@ -6,8 +6,8 @@
 
 #define FIRST_TYPE (DHI_ROCM >= 6 ? 0 : 1)
 
-static int add(struct node **ret, struct graph *graph, struct node *const *deps, size_t n,
-	const struct op *op)
+int dhi_node_add(struct node **ret, struct graph *graph, struct node *const *deps,
+	size_t n, const struct op *op)
 {
 	if (!ret || !dhi_is_graph(graph) || (n && !deps))
 		return HIP_INVALID_VALUE;
@@ -41,6 +41,7 @@ int dhi_hipGraphNodeGetType(struct node *node, int *ret)
 		[OP_EMPTY] = 5,
 		[OP_WAIT] = 6,
 		[OP_RECORD] = 7,
+		[OP_SEMAPHORES] = 9,
 		[OP_ALLOC] = 10,
 		[OP_FREE] = 11};
 
@@ -53,7 +54,7 @@ int dhi_hipGraphNodeGetType(struct node *node, int *ret)
 int dhi_hipGraphAddEmptyNode(
 	struct node **ret, struct graph *graph, struct node *const *deps, size_t n)
 {
-	return add(ret, graph, deps, n, &(struct op){.kind = OP_EMPTY});
+	return dhi_node_add(ret, graph, deps, n, &(struct op){.kind = OP_EMPTY});
 }
 
 /* --- Kernels, by their stubs --- */
@@ -95,7 +96,7 @@ int dhi_hipGraphAddKernelNode(struct node **ret, struct graph *graph,
 	struct op op;
 	int r = kernel_op(p, &op);
 
-	r = r ? r : add(ret, graph, deps, n, &op);
+	r = r ? r : dhi_node_add(ret, graph, deps, n, &op);
 	if (!r)
 		keep_kernel(*ret, p, &op);
 	return r;
@@ -149,7 +150,7 @@ int dhi_hipGraphAddMemcpyNode1D(struct node **ret, struct graph *graph,
 	struct op op;
 	int r = copy_op(dst, src, bytes, kind, &op);
 
-	return r ? r : add(ret, graph, deps, n, &op);
+	return r ? r : dhi_node_add(ret, graph, deps, n, &op);
 }
 
 int dhi_hipGraphAddMemcpyNode(struct node **ret, struct graph *graph,
@@ -158,7 +159,7 @@ int dhi_hipGraphAddMemcpyNode(struct node **ret, struct graph *graph,
 	struct op op = {.kind = OP_COPY};
 	int r = dhi_copy_3d_args(copy, &op.copy);
 
-	return r ? r : add(ret, graph, deps, n, &op);
+	return r ? r : dhi_node_add(ret, graph, deps, n, &op);
 }
 
 static int set_copy(struct node *node, void *dst, const void *src, size_t bytes, int kind)
@@ -196,7 +197,7 @@ int dhi_hipGraphAddMemsetNode(struct node **ret, struct graph *graph,
 	struct op op;
 	int r = set_op(p, &op);
 
-	r = r ? r : add(ret, graph, deps, n, &op);
+	r = r ? r : dhi_node_add(ret, graph, deps, n, &op);
 	if (!r)
 		(*ret)->set = *p;
 	return r;
@@ -241,7 +242,7 @@ int dhi_hipGraphAddHostNode(struct node **ret, struct graph *graph,
 		return HIP_INVALID_VALUE;
 	op.host.fn = p->fn;
 	op.host.user = p->user;
-	return add(ret, graph, deps, n, &op);
+	return dhi_node_add(ret, graph, deps, n, &op);
 }
 
 int dhi_hipGraphHostNodeGetParams(struct node *node, struct host_params *ret)
@@ -273,7 +274,7 @@ int dhi_hipGraphAddChildGraphNode(struct node **ret, struct graph *graph,
 		return HIP_INVALID_VALUE;
 	op.graph = dhi_graph_clone(child);
 	op.graph->owner = graph;
-	r = add(ret, graph, deps, n, &op);
+	r = dhi_node_add(ret, graph, deps, n, &op);
 	if (r)
 		dhi_graph_free(op.graph);
 	return r;
@@ -292,7 +293,8 @@ static int add_event(struct node **ret, struct graph *graph, struct node *const 
 {
 	struct op op = {.kind = kind, .event = {event, NULL}};
 
-	return dhi_is_event(event) ? add(ret, graph, deps, n, &op) : HIP_INVALID_VALUE;
+	return dhi_is_event(event) ? dhi_node_add(ret, graph, deps, n, &op)
+				   : HIP_INVALID_VALUE;
 }
 
 int dhi_hipGraphAddEventRecordNode(struct node **ret, struct graph *graph,
@@ -322,7 +324,7 @@ int dhi_hipGraphAddMemAllocNode(struct node **ret, struct graph *graph,
 	if (!device)
 		return HIP_INVALID_VALUE;
 	r = dhi_graph_take(graph, device, params->bytes, &op.memory.p);
-	r = r ? r : add(ret, graph, deps, n, &op);
+	r = r ? r : dhi_node_add(ret, graph, deps, n, &op);
 	if (!r)
 		params->p = op.memory.p;
 	return r;
@@ -336,5 +338,5 @@ int dhi_hipGraphAddMemFreeNode(struct node **ret, struct graph *graph,
 
 	if (!dhi_memory_find(p, &memory))
 		return HIP_INVALID_VALUE;
-	return add(ret, graph, deps, n, &op);
+	return dhi_node_add(ret, graph, deps, n, &op);
 }

@@ -186,6 +186,7 @@ static int (*const performers[])(struct stream *s, const struct op *op) = {
 	[OP_WAIT] = perform_wait,
 	[OP_WRITE] = perform_value,
 	[OP_AWAIT] = dhi_host_push,
+	[OP_SEMAPHORES] = dhi_semaphores_push,
 	[OP_FREE] = perform_free,
 	[OP_ALLOC] = perform_nothing,
 };

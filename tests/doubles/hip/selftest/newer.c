@@ -2,6 +2,7 @@
 #include "selftest.h"
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,7 +180,42 @@ static void others_memory(void)
 	CHECK(write(done[1], "", 1) == 1);
 }
 
+static void semaphores_in_graphs(void)
+{
+	struct semaphore_handle desc = {.type = 9};
+	struct semaphore_value until = {.value = 1};
+	struct semaphore *semaphore;
+	struct semaphores_params p = {&semaphore, &until, 1}, back;
+	struct stream *stream;
+	struct graph *graph;
+	struct node *node;
+	struct exec *exec;
+	volatile uint64_t *value;
+	int type;
+
+	desc.handle.fd = memfd_create("semaphore", 0);
+	CHECK(ftruncate(desc.handle.fd, 4096) == 0);
+	value = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, desc.handle.fd, 0);
+	OK(hipImportExternalSemaphore(&semaphore, &desc));
+	OK(hipStreamCreateWithFlags(&stream, 1));
+	OK(hipGraphCreate(&graph, 0));
+	OK(hipGraphAddExternalSemaphoresWaitNode(&node, graph, NULL, 0, &p));
+	OK(hipGraphNodeGetType(node, &type));
+	OK(hipGraphExternalSemaphoresWaitNodeGetParams(node, &back));
+	CHECK(type == 9 && back.n == 1 && back.semaphores[0] == semaphore);
+	OK(hipGraphInstantiateWithFlags(&exec, graph, 0));
+	until.value = 2;
+	OK(hipGraphExecExternalSemaphoresWaitNodeSetParams(exec, node, &p));
+	OK(hipGraphLaunch(exec, stream));
+	*value = 1;
+	sleep_ms(5);
+	IS(600, hipStreamQuery(stream));
+	*value = 2;
+	OK(hipStreamSynchronize(stream));
+}
+
 const struct case_of_test newer_cases[] = {
+	{"semaphores-in-graphs", semaphores_in_graphs, NULL, NULL},
 	{"virtual-memory", virtual_memory, NULL, NULL},
 	{"exported", exported, NULL, NULL},
 	{"by-name", by_name, NULL, NULL},

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /v1/advice: what the history says of leases, put to core/advise.h.  A lease is read
+ * once for an answer, however often it is a neighbour; how many are looked at is bounded,
+ * since an hour of seconds of a busy lease takes a fraction of a millisecond to read. */
+#include "agent/api/api.h"
+#include "agent/apply/profiles.h"
+#include "agent/device/devices.h"
+#include "agent/device/hardware.h"
+#include "agent/history/history-file.h"
+#include "agent/history/history.h"
+#include "agent/ledger/holders.h"
+#include "agent/ledger/ledger.h"
+#include "agent/record/agent.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/units.h"
+#include "core/advise.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 20u
+#define PAGE_MAX 100u
+#define NEIGHBOURS_MAX 32u
+#define RATE_TO_PPM (CLV_PPM / 10000u)
+#define PROFILES_MAX 64u
+
+struct watched {
+	const struct clv_lease *lease;
+	struct clv_advise_lease seen;
+};
+
+struct advice {
+	struct clv_request *request;
+	struct watched *items;
+	size_t n;
+	struct clv_history_row *rows;
+	bool *has_row;
+};
+
+/* What it used; and where that was all of its share, or it was kept by its cap, the time
+ * in line, in which it would have used more.  Who used less had what he wanted, only
+ * later. */
+static void add_second(struct clv_advise_use *use, const struct clv_history_row *row)
+{
+	uint32_t used = (uint32_t)row->values[CLV_HISTORY_SHARE_USED] * RATE_TO_PPM;
+	uint32_t waiting = (uint32_t)row->values[CLV_HISTORY_WAITING] * RATE_TO_PPM;
+	uint64_t share = row->values[CLV_HISTORY_SHARE_PROMISED];
+	bool is_full = (uint64_t)used * 100 >= share * CLV_ADVISE_FULL_PERCENT ||
+		       row->values[CLV_HISTORY_THROTTLED] > 0;
+	uint32_t wanted = is_full ? used + waiting : used;
+
+	use->wanted_ppm[use->n++] = wanted < CLV_PPM ? wanted : CLV_PPM;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* What it had for half of the time. */
+static uint64_t median(uint64_t *bytes, size_t n)
+{
+	if (n == 0)
+		return 0;
+	qsort(bytes, n, sizeof(*bytes), compare);
+	return bytes[n / 2];
+}
+
+/* Seconds before its programs attached are no use of it. */
+static void sum_up(const struct advice *advice, size_t n, uint64_t *bytes,
+	struct clv_advise_use *use)
+{
+	uint64_t sums[_CLV_HISTORY_COLUMN_MAX] = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct clv_history_row *row = &advice->rows[i];
+		uint64_t memory = row->values[CLV_HISTORY_MEMORY_USED];
+
+		if (!advice->has_row[i])
+			continue;
+		bytes[use->n] = memory;
+		if (memory > use->memory_peak_bytes)
+			use->memory_peak_bytes = memory;
+		for (unsigned int k = 0; k < _CLV_HISTORY_COLUMN_MAX; k++)
+			sums[k] += row->values[k];
+		add_second(use, row);
+	}
+	if (use->n == 0)
+		return;
+	use->used_ppm = (uint32_t)(sums[CLV_HISTORY_SHARE_USED] * RATE_TO_PPM / use->n);
+	use->waiting_ppm = (uint32_t)(sums[CLV_HISTORY_WAITING] * RATE_TO_PPM / use->n);
+	use->throttled_ppm =
+		(uint32_t)(sums[CLV_HISTORY_THROTTLED] * RATE_TO_PPM / use->n);
+	use->memory_steady_bytes = median(bytes, use->n);
+	clv_advise_sort(use);
+}
+
+static uint64_t count_refused(const struct clv_lease *lease)
+{
+	uint64_t all = lease->usage.usage.counts[CLV_USAGE_REFUSED];
+
+	return all > lease->refused_before ? all - lease->refused_before : 0;
+}
+
+static int watch(struct advice *advice, const struct clv_lease *lease,
+	struct watched *ret, struct clv_error *err)
+{
+	struct clv_history_key key = {.kind = CLV_HISTORY_LEASE, .owner = lease->owner};
+	const struct clv_share *share = &lease->record.share;
+	int64_t now = (int64_t)(clv_clock_real_ns() / CLV_NS_PER_S);
+	_cleanup_free_ uint64_t *bytes = calloc(CLV_HISTORY_SECONDS_KEPT, sizeof(*bytes));
+	int r;
+
+	*ret = (struct watched){.lease = lease,
+		.seen = {
+			.has = {.share_ppm = share->compute_ppm,
+				.cap_ppm = share->cap_ppm,
+				.memory_bytes = share->memory_bytes,
+				.class = share->class},
+			.has_range = share->range.most_ppm > 0,
+			.use.n_refused = count_refused(lease),
+		}};
+	ret->seen.use.wanted_ppm =
+		calloc(CLV_HISTORY_SECONDS_KEPT, sizeof(*ret->seen.use.wanted_ppm));
+	if (!bytes || !ret->seen.use.wanted_ppm)
+		return clv_error_errno(err, ENOMEM, "cannot look at the history");
+	snprintf(ret->seen.has.profile, sizeof(ret->seen.has.profile), "%s",
+		lease->device->info.profile);
+	snprintf(key.name, sizeof(key.name), "%s", lease->record.id);
+	r = clv_history_rows(advice->request->agent->history, &key, CLV_HISTORY_SECOND,
+		now - CLV_HISTORY_SECONDS_KEPT, CLV_HISTORY_SECONDS_KEPT, advice->rows,
+		advice->has_row, err);
+	if (r < 0)
+		return r;
+	sum_up(advice, CLV_HISTORY_SECONDS_KEPT, bytes, &ret->seen.use);
+	ret->seen.observed_s = (uint32_t)ret->seen.use.n;
+	return 0;
+}
+
+/* NULL: it cannot be read, or there is nothing to be read. */
+static const struct watched *find(
+	struct advice *advice, const struct clv_lease *lease, struct clv_error *err)
+{
+	struct watched watched, *item;
+
+	for (size_t i = 0; i < advice->n; i++) {
+		if (advice->items[i].lease == lease)
+			return &advice->items[i];
+	}
+	if (watch(advice, lease, &watched, err) < 0) {
+		free(watched.seen.use.wanted_ppm);
+		return NULL;
+	}
+	item = CLV_APPEND(advice->items, advice->n);
+	if (!item) {
+		free(watched.seen.use.wanted_ppm);
+		return NULL;
+	}
+	*item = watched;
+	return item;
+}
+
+/* What hardware can make of the device: not sets of processors, which isolate no memory.
+ */
+static size_t read_profiles(const struct clv_agent *agent,
+	const struct clv_agent_device *device, struct clv_advise_profile *ret)
+{
+	const struct clv_node *node = clv_holders_node(agent);
+	const struct clv_node_device *info = clv_node_find(node, device->info.name);
+	json_t *items = json_array(), *item;
+	json_int_t whole = device->info.compute_units;
+	size_t n = 0, i;
+
+	if (info)
+		clv_profiles_add(info, items);
+	json_array_foreach (items, i, item) {
+		json_int_t units =
+			json_integer_value(json_object_get(item, "compute_units"));
+
+		if (units > whole)
+			whole = units;
+	}
+	json_array_foreach (items, i, item) {
+		json_int_t units =
+			json_integer_value(json_object_get(item, "compute_units"));
+
+		if (n == PROFILES_MAX || units == 0 || whole == 0 ||
+			strcmp(json_string_value(json_object_get(item, "scheme")),
+				"cores") == 0)
+			continue;
+		ret[n] = (struct clv_advise_profile){
+			.compute_ppm =
+				(uint32_t)((uint64_t)units * CLV_PPM / (uint64_t)whole),
+			.memory_bytes = (uint64_t)json_integer_value(
+				json_object_get(item, "memory_bytes")),
+		};
+		snprintf(ret[n].name, sizeof(ret[n].name), "%s",
+			json_string_value(json_object_get(item, "profile")));
+		n++;
+	}
+	json_decref(items);
+	return n;
+}
+
+static json_t *part_to_json(const struct clv_advise_part *part, bool is_proposed)
+{
+	json_t *object =
+		json_pack("{s:f,s:I,s:s}", "share", (double)part->share_ppm / CLV_PPM,
+			"memory_bytes", (json_int_t)part->memory_bytes, "class",
+			clv_class_to_string(part->class));
+
+	if (part->cap_ppm > 0)
+		json_object_set_new(
+			object, "cap", json_real((double)part->cap_ppm / CLV_PPM));
+	if (is_proposed)
+		json_object_set_new(object, "profile",
+			part->profile[0] ? json_string(part->profile) : json_null());
+	return object;
+}
+
+static json_t *to_json(const struct watched *watched, const struct clv_advice *advice)
+{
+	const struct clv_lease_record *record = &watched->lease->record;
+	json_t *name = json_string(record->tenant);
+
+	return json_pack("{s:s,s:s,s:o,s:s,s:s,s:o,s:o,s:f,s:s,s:I}", "lease", record->id,
+		"name", record->name, "tenant", name ? name : json_string(""), "kind",
+		clv_advice_kind_to_string(advice->kind), "text", advice->text, "current",
+		part_to_json(&watched->seen.has, false), "proposed",
+		part_to_json(&advice->proposed, true), "expected_slowdown",
+		advice->slowdown, "confidence",
+		clv_advise_confidence(watched->seen.observed_s), "observed_seconds",
+		(json_int_t)watched->seen.observed_s);
+}
+
+/* Whoever else is on its device, as far as there is an end to them.  What is returned is
+ * an index of leases. */
+static size_t find_idle(struct advice *advice, const struct clv_lease *lease,
+	const struct clv_lease **leases, struct clv_advise_lease *seen,
+	struct clv_error *err)
+{
+	const struct clv_advise_lease *others[NEIGHBOURS_MAX];
+	const struct clv_agent_device *device = lease->device;
+	const struct watched *self;
+	size_t n = 0, at;
+
+	for (size_t i = 0; i < device->n_leases && n < NEIGHBOURS_MAX; i++) {
+		const struct watched *other;
+
+		if (device->leases[i] == lease || device->leases[i]->record.is_queued)
+			continue;
+		other = find(advice, device->leases[i], err);
+		leases[n] = device->leases[i];
+		if (other)
+			seen[n] = other->seen;
+		others[n] = other ? &seen[n] : NULL;
+		n++;
+	}
+	self = find(advice, lease, err);
+	at = self ? clv_advise_find_idle(&self->seen, others, n) : n;
+	return at < n ? at : SIZE_MAX;
+}
+
+/* Puts what is wrong with the split in the place of "too small". */
+static void look_around(struct advice *advice, const struct clv_lease *lease,
+	const struct clv_advise_device *device, struct clv_advice *ret,
+	struct clv_error *err)
+{
+	const struct clv_lease *leases[NEIGHBOURS_MAX];
+	struct clv_advise_lease seen[NEIGHBOURS_MAX];
+	size_t at = find_idle(advice, lease, leases, seen, err);
+	const struct watched *self = find(advice, lease, err);
+	bool is_known;
+
+	if (at == SIZE_MAX || !self)
+		return;
+	/* Another tenant's lease has no name. */
+	is_known = clv_caller_sees(&advice->request->caller, leases[at]->owner);
+	clv_advise_split(&self->seen, &seen[at],
+		is_known ? leases[at]->record.name : "another lease", device, ret);
+}
+
+static void advise(struct advice *advice, const struct clv_lease *lease, json_t *items,
+	struct clv_error *err)
+{
+	struct clv_advise_profile profiles[PROFILES_MAX];
+	struct clv_advise_device device = {
+		.memory_bytes = lease->device->info.memory_bytes, .profiles = profiles};
+	struct clv_advice found[CLV_ADVICES_MAX];
+	const struct watched *watched = find(advice, lease, err);
+	size_t n;
+
+	if (!watched || watched->seen.observed_s < CLV_ADVISE_WATCHED_S)
+		return;
+	snprintf(device.name, sizeof(device.name), "%s", lease->device->info.name);
+	device.n_profiles =
+		read_profiles(advice->request->agent, lease->device, profiles);
+	n = clv_advise_lease(&watched->seen, &device, found);
+	for (size_t i = 0; i < n; i++) {
+		if (found[i].kind == CLV_ADVICE_TOO_SMALL)
+			look_around(advice, lease, &device, &found[i], err);
+		watched = find(advice, lease, err);
+		if (watched)
+			json_array_append_new(items, to_json(watched, &found[i]));
+	}
+}
+
+static uint64_t advise_all(struct advice *advice, const struct clv_page *page,
+	json_t *items, struct clv_error *err)
+{
+	const struct clv_lease *lease;
+	uint64_t last = 0, n = 0;
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(advice->request->agent->ledger), entry)
+	{
+		/* In one that nothing attached to there is nothing to be seen. */
+		if (lease->sequence <= page->after || lease->record.is_queued ||
+			!lease->arbiter_lease ||
+			!clv_caller_sees(&advice->request->caller, lease->owner))
+			continue;
+		if (n++ == page->limit)
+			return last;
+		last = lease->sequence;
+		advise(advice, lease, items, err);
+	}
+	return 0;
+}
+
+static int begin(struct advice *advice, struct clv_error *err)
+{
+	advice->rows = calloc(CLV_HISTORY_SECONDS_KEPT, sizeof(*advice->rows));
+	advice->has_row = calloc(CLV_HISTORY_SECONDS_KEPT, sizeof(*advice->has_row));
+	return advice->rows && advice->has_row
+		       ? 0
+		       : clv_error_errno(err, ENOMEM, "cannot look at the history");
+}
+
+static void end(struct advice *advice)
+{
+	for (size_t i = 0; i < advice->n; i++)
+		free(advice->items[i].seen.use.wanted_ppm);
+	free(advice->items);
+	free(advice->rows);
+	free(advice->has_row);
+}
+
+int clv_api_get_advice(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	const char *name = clv_request_argument(request, "lease");
+	const struct clv_lease *lease = NULL;
+	struct advice advice = {.request = request};
+	struct clv_error why = {0};
+	json_t *items = json_array();
+	struct clv_page page;
+	uint64_t next = 0;
+	int r = clv_api_get_page(request, PAGE, &page, err);
+
+	if (page.limit > PAGE_MAX)
+		page.limit = PAGE_MAX;
+	if (r >= 0 && name) {
+		lease = clv_ledger_find(
+			request->agent->ledger, name, &request->caller, err);
+		r = lease ? 0 : err->code;
+	}
+	if (r >= 0)
+		r = begin(&advice, err);
+	if (r >= 0 && lease)
+		advise(&advice, lease, items, &why);
+	else if (r >= 0)
+		next = advise_all(&advice, &page, items, &why);
+	end(&advice);
+	if (r < 0) {
+		json_decref(items);
+		return r;
+	}
+	request->status = 200;
+	request->answer = clv_api_list(items, next);
+	return 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices, and the taking of one out of service: cordon, drain, uncordon. */
+#include "agent/api/api.h"
+#include "agent/api/render.h"
+#include "agent/device/condition.h"
+#include "agent/device/cordons.h"
+#include "agent/device/devices.h"
+#include "agent/device/hardware.h"
+#include "agent/ledger/force.h"
+#include "agent/ledger/ledger.h"
+#include "agent/record/agent.h"
+#include "agent/watch/sightings.h"
+#include "agent/watch/watchdog.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A little more than the drivers' own time-out. */
+#define DEVICES_WAIT_MS 15000u
+
+/* A device that was there and is lost is not to vanish without a word. */
+static bool is_shown(const struct clv_agent_device *device)
+{
+	return device->is_present ||
+	       (!device->parent && clv_condition_state(device) == CLV_HEALTH_LOST);
+}
+
+static json_t *render(const struct clv_request *request, struct clv_agent_device *device)
+{
+	json_t *object = clv_render_device(request->agent, device);
+
+	json_object_set_new(object, "processes",
+		clv_sightings_render(clv_watchdog_sightings(request->agent->watchdog),
+			device, &request->caller));
+	return object;
+}
+
+int clv_api_get_devices(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_agent *agent = request->agent;
+	json_t *items;
+
+	if (request->is_first_run)
+		clv_devices_refresh(agent->devices);
+	if (clv_hardware_awaits_devices(agent) && !request->is_late)
+		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
+
+	items = json_array();
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (is_shown(device))
+			json_array_append_new(items, render(request, device));
+	}
+	request->status = 200;
+	request->answer = clv_api_list(items, 0);
+	json_object_set_new(request->answer, "problems",
+		json_deep_copy(clv_devices_problems(agent->devices)));
+	return 0;
+}
+
+/* {"reason": "driver update"}, or nothing. */
+static int read_reason(const struct clv_request *request, char *ret, size_t ret_bytes,
+	struct clv_error *err)
+{
+	json_t *body = request->n_body_bytes > 0
+			       ? json_loadb(request->body, request->n_body_bytes,
+					 JSON_REJECT_DUPLICATES, NULL)
+			       : json_object();
+	const char *reason = json_string_value(json_object_get(body, "reason"));
+	int r = 0;
+
+	if (!json_is_object(body) || json_object_size(body) != (reason ? 1 : 0))
+		r = clv_error_set(err, -EINVAL,
+			"the body may be empty, or say why: {\"reason\": \"driver "
+			"update\"}");
+	else if (reason && strlen(reason) >= ret_bytes)
+		r = clv_error_set(err, -ERANGE, "reason is over %zu bytes: shorten it",
+			ret_bytes - 1);
+	else
+		snprintf(ret, ret_bytes, "%s", reason ? reason : "no reason was given");
+	for (char *p = ret; r >= 0 && *p; p++)
+		*p = (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p;
+	json_decref(body);
+	return r;
+}
+
+static int find(const struct clv_request *request, const char *name,
+	struct clv_agent_device **ret, struct clv_error *err)
+{
+	struct clv_agent_device *device = clv_devices_find(request->agent->devices, name);
+
+	if (!device || device->parent)
+		return clv_error_set(err, -ENODEV,
+			"there is no device %.60s that could be taken out of service: "
+			"see cleave devices",
+			name);
+	*ret = device;
+	return 0;
+}
+
+static int set_cordon(struct clv_request *request, struct clv_agent_device *device,
+	const char *reason, struct clv_error *err)
+{
+	snprintf(request->detail, sizeof(request->detail), "%s", reason ? reason : "");
+	return clv_cordons_set(request->agent, device, reason, err);
+}
+
+static int answer(
+	struct clv_request *request, unsigned int status, struct clv_agent_device *device)
+{
+	request->status = status;
+	request->answer = render(request, device);
+	return 0;
+}
+
+int clv_api_post_cordon(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_agent_device *device = NULL;
+	char reason[CLV_REASON_MAX];
+	int r = find(request, argument, &device, err);
+
+	if (r >= 0)
+		r = read_reason(request, reason, sizeof(reason), err);
+	if (r >= 0)
+		r = set_cordon(request, device, reason, err);
+	return r < 0 ? r : answer(request, 200, device);
+}
+
+int clv_api_post_uncordon(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_agent_device *device = NULL;
+	int r = find(request, argument, &device, err);
+
+	if (r >= 0)
+		r = set_cordon(request, device, NULL, err);
+	if (r >= 0)
+		clv_condition_acknowledge(request->agent, device);
+	return r < 0 ? r : answer(request, 200, device);
+}
+
+/* Without force what runs there may end by itself, and is only not followed by more. */
+int clv_api_post_drain(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	const char *force = clv_request_argument(request, "force");
+	struct clv_agent_device *device = NULL;
+	char reason[CLV_REASON_MAX];
+	int r = find(request, argument, &device, err);
+
+	if (r >= 0 && force && strcmp(force, "true") != 0 && strcmp(force, "false") != 0)
+		r = clv_error_set(err, -EINVAL, "force must be true or false");
+	if (r >= 0)
+		r = read_reason(request, reason, sizeof(reason), err);
+	if (r >= 0)
+		r = set_cordon(request, device, reason, err);
+	if (r >= 0 && force && strcmp(force, "true") == 0)
+		clv_force_end_all(request->agent, device);
+	return r < 0 ? r : answer(request, 202, device);
+}

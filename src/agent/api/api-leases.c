@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The routes of leases.  Who may do what is decided by the peer's user id; everything
+ * else by the ledger. */
+#include "agent/api/api.h"
+#include "agent/api/render.h"
+#include "agent/api/request.h"
+#include "agent/apply/made.h"
+#include "agent/device/devices.h"
+#include "agent/device/hardware.h"
+#include "agent/http/problem.h"
+#include "agent/lease/holder.h"
+#include "agent/ledger/force.h"
+#include "agent/ledger/ledger.h"
+#include "agent/ledger/lifecycle.h"
+#include "agent/ledger/placing.h"
+#include "agent/ledger/queue.h"
+#include "agent/record/agent.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAGE 100u
+#define DEVICES_WAIT_MS 15000u
+#define FORCE_WAIT_MS 10000u
+
+/* Which leases of a list are wanted; NULL: any. */
+struct filter {
+	const char *tenant, *device, *state;
+};
+
+static int read_filter(
+	const struct clv_request *request, struct filter *ret, struct clv_error *err)
+{
+	*ret = (struct filter){
+		.tenant = clv_request_argument(request, "tenant"),
+		.device = clv_request_argument(request, "device"),
+		.state = clv_request_argument(request, "state"),
+	};
+	if (ret->state && strcmp(ret->state, "active") != 0 &&
+		strcmp(ret->state, "queued") != 0)
+		return clv_error_set(
+			err, -EINVAL, "state can only be \"active\" or \"queued\"");
+	return 0;
+}
+
+/* By the name of one of its devices, or of what that is a part of. */
+static bool is_on(const struct clv_lease *lease, const char *name)
+{
+	struct clv_agent_device *device;
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		if (strcmp(device->info.name, name) == 0 ||
+			strcmp(clv_devices_root(device)->info.name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct filter *filter, const struct clv_lease *lease)
+{
+	const struct clv_lease_record *record = &lease->record;
+
+	if (filter->tenant && strcmp(filter->tenant, record->tenant) != 0)
+		return false;
+	if (filter->state && record->is_queued != (strcmp(filter->state, "queued") == 0))
+		return false;
+	return !filter->device || is_on(lease, filter->device);
+}
+
+int clv_api_get_leases(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	const struct clv_lease *lease;
+	uint64_t last = 0;
+	json_t *items;
+	struct filter filter;
+	struct clv_page page;
+	int r = clv_api_get_page(request, PAGE, &page, err);
+
+	if (r >= 0)
+		r = read_filter(request, &filter, err);
+	if (r < 0)
+		return r;
+	items = json_array();
+	TAILQ_FOREACH(lease, clv_ledger_leases(request->agent->ledger), entry)
+	{
+		if (lease->sequence <= page.after ||
+			!clv_caller_sees(&request->caller, lease->owner) ||
+			!is_wanted(&filter, lease))
+			continue;
+		if (json_array_size(items) == page.limit)
+			break;
+		last = lease->sequence;
+		json_array_append_new(items, clv_render_lease(lease));
+	}
+	request->status = 200;
+	request->answer = clv_api_list(items, lease ? last : 0);
+	return 0;
+}
+
+static int wants_queued(struct clv_request *request, bool *ret, struct clv_error *err)
+{
+	const char *text = clv_request_argument(request, "while");
+
+	if (text && strcmp(text, "queued") != 0)
+		return clv_error_set(
+			err, -EINVAL, "while can only be \"queued\", with wait_ms");
+	*ret = text != NULL;
+	return 0;
+}
+
+/* Who is on this machine may be about to start a program in it. */
+static bool awaits_number(
+	const struct clv_request *request, const struct clv_lease *lease)
+{
+	return request->is_local && !lease->record.is_queued && !request->is_late &&
+	       clv_hardware_is_recounting_device(request->agent, lease->device);
+}
+
+int clv_api_get_lease(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_ledger *ledger = request->agent->ledger;
+	const struct clv_lease *lease;
+	uint64_t wait_ms = 0;
+	bool while_queued = false;
+	int r;
+
+	r = clv_api_get_wait(request, &wait_ms, err);
+	if (r >= 0)
+		r = wants_queued(request, &while_queued, err);
+	if (r < 0)
+		return r;
+	/* By id after the first look: the name may be another lease's by then. */
+	lease = clv_ledger_find(ledger, request->is_first_run ? argument : request->note,
+		&request->caller, err);
+	if (!lease)
+		return err->code;
+	if (request->is_first_run) {
+		snprintf(request->note, sizeof(request->note), "%s", lease->record.id);
+		request->number = clv_queue_position(lease);
+	}
+	if (while_queued && wait_ms > 0 && lease->record.is_queued && !request->is_late &&
+		clv_queue_position(lease) == request->number)
+		return clv_request_wait(request, CLV_TOPIC_LEASES, wait_ms);
+	if (awaits_number(request, lease))
+		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
+
+	request->status = 200;
+	request->answer = clv_render_lease(lease);
+	return 0;
+}
+
+static int find_user(const struct clv_request *request, uid_t uid, struct clv_peer *ret,
+	struct clv_caller *ret_caller, struct clv_error *err)
+{
+	const struct passwd *user = getpwuid(uid);
+
+	if (request->caller.scope != CLV_SCOPE_ADMIN)
+		return clv_error_set(err, -EPERM,
+			"only an admin can make a lease for user %u: leave user out",
+			uid);
+	*ret = (struct clv_peer){.uid = uid, .gid = user ? user->pw_gid : (gid_t)uid};
+	return clv_caller_of_peer(request->agent, ret, NULL, ret_caller, err);
+}
+
+/* Whose a lease is that nobody holds. */
+static int find_owner(struct clv_request *request, const struct clv_lease_request *wanted,
+	struct clv_peer *ret, struct clv_caller *ret_caller, struct clv_error *err)
+{
+	int pidfd, r;
+
+	if (wanted->admit == CLV_ADMIT_SOCKET && request->caller.scope != CLV_SCOPE_ADMIN)
+		return clv_error_set(err, -EPERM,
+			"only an admin can mount the socket of such a lease for others: "
+			"ask "
+			"one, or start an agent of your own");
+	if (wanted->has_user)
+		return find_user(request, wanted->user, ret, ret_caller, err);
+	r = clv_process_of_socket(request->fd, ret, &pidfd, err);
+	if (r < 0)
+		return r;
+	close(pidfd);
+	ret->id = (struct clv_process_id){0};
+	return 0;
+}
+
+int clv_api_post_lease(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_agent *agent = request->agent;
+	struct clv_lease_request wanted;
+	struct clv_caller caller = request->caller;
+	struct clv_lease *lease;
+	struct clv_peer peer;
+	int pidfd = -1, r;
+
+	if (!request->is_local)
+		return clv_error_set(err, -EINVAL,
+			"a lease is held by the process that asks for it, which must "
+			"be on the node: use cleave run there");
+	r = clv_request_parse_lease(request->body, request->n_body_bytes, &wanted, err);
+	if (r < 0)
+		return r;
+	if (request->is_first_run)
+		clv_devices_refresh(agent->devices);
+	if (clv_hardware_awaits_devices(agent) && !request->is_late)
+		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
+	if (wanted.is_isolated)
+		r = clv_made_get(agent->made, request, &wanted, err);
+	if (r < 0)
+		return r;
+	if (clv_placing_awaits_numbers(agent, &wanted) && !request->is_late)
+		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
+	r = wanted.keep ? find_owner(request, &wanted, &peer, &caller, err)
+			: clv_process_of_socket(request->fd, &peer, &pidfd, err);
+	if (r < 0)
+		return r;
+	r = clv_lifecycle_create(
+		agent->lifecycle, &wanted, &caller, &peer, pidfd, &lease, err);
+	if (r < 0)
+		return r;
+
+	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
+	clv_lease_describe(lease, request->detail, sizeof(request->detail));
+	request->status = 201;
+	request->answer = clv_render_lease(lease);
+	return 0;
+}
+
+int clv_api_patch_lease(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_ledger *ledger = request->agent->ledger;
+	struct clv_lease_request wanted;
+	struct clv_lease *lease;
+	int r;
+
+	lease = clv_ledger_find(ledger, argument, &request->caller, err);
+	if (!lease)
+		return err->code;
+	r = clv_request_parse_resize(request->body, request->n_body_bytes, &wanted, err);
+	if (r >= 0)
+		r = clv_lifecycle_resize(request->agent->lifecycle, lease, &wanted, err);
+	if (r < 0)
+		return r;
+
+	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
+	clv_lease_describe(lease, request->detail, sizeof(request->detail));
+	request->status = 200;
+	request->answer = clv_render_lease(lease);
+	return 0;
+}
+
+int clv_api_post_holder(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_lease *lease =
+		clv_ledger_find(request->agent->ledger, argument, &request->caller, err);
+	int pid, r;
+
+	if (!lease)
+		return err->code;
+	if (awaits_number(request, lease))
+		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
+	r = clv_request_parse_holder(request->body, request->n_body_bytes, &pid, err);
+	if (r >= 0 && lease->is_ending)
+		r = clv_error_set(err, -EPERM,
+			"the lease %s is being ended: ask for another",
+			lease->record.name);
+	if (r >= 0)
+		r = clv_holder_add(lease, pid, &request->caller, err);
+	if (r < 0)
+		return r;
+
+	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
+	snprintf(request->detail, sizeof(request->detail), "process %d joined %s", pid,
+		lease->record.name);
+	request->status = 200;
+	request->answer = clv_render_lease(lease);
+	return 0;
+}
+
+static int wants_force(struct clv_request *request, bool *ret, struct clv_error *err)
+{
+	const char *text = clv_request_argument(request, "force");
+
+	if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+		return clv_error_set(err, -EINVAL, "force must be true or false");
+	*ret = text && strcmp(text, "true") == 0;
+	return 0;
+}
+
+int clv_api_delete_lease(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_ledger *ledger = request->agent->ledger;
+	struct clv_lease *lease;
+	bool force = false;
+	int r = wants_force(request, &force, err);
+
+	if (r < 0)
+		return r;
+	request->status = 204;
+	lease = clv_ledger_find(ledger, request->is_first_run ? argument : request->note,
+		&request->caller, err);
+	if (!lease)
+		return request->is_first_run ? err->code : 0;
+	if (lease->n_processes > 0 && (!force || request->is_late))
+		return clv_error_set(err, -CLV_E_IN_USE,
+			"%u %s of the lease %s still run%s: %s", lease->n_processes,
+			lease->n_processes == 1 ? "process" : "processes",
+			lease->record.name, lease->n_processes == 1 ? "s" : "",
+			force ? "they did not end when told to; try again"
+			      : "end them first, or release it with --force");
+	if (request->is_first_run)
+		snprintf(request->note, sizeof(request->note), "%s", lease->record.id);
+	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
+	snprintf(request->detail, sizeof(request->detail), "%s", lease->record.name);
+	clv_force_end(lease);
+	/* With processes it ends when they have; without, it is gone already. */
+	if (clv_ledger_find(ledger, request->note, &request->caller, NULL))
+		return clv_request_wait(request, CLV_TOPIC_LEASES, FORCE_WAIT_MS);
+	return 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/api/api.h"
+
+#include "agent/api/request.h"
+#include "agent/device/hardware.h"
+#include "agent/record/agent.h"
+#include "agent/store/state.h"
+
+#define WAIT_MAX_MS 600000u
+#define PAGE_MAX 10000u
+
+static bool is_surveyed(const struct clv_agent *agent)
+{
+	return clv_hardware_surveyed(agent->hardware) >= agent->first_survey;
+}
+
+bool clv_api_is_ready(const struct clv_agent *agent)
+{
+	return agent->state->store && !agent->state->is_stale && is_surveyed(agent);
+}
+
+int clv_api_get_wait(struct clv_request *request, uint64_t *ret_ms, struct clv_error *err)
+{
+	const char *text = clv_request_argument(request, "wait_ms");
+
+	*ret_ms = 0;
+	if (!text)
+		return 0;
+	return clv_request_parse_number("wait_ms", text, WAIT_MAX_MS, ret_ms, err);
+}
+
+int clv_api_get_page(struct clv_request *request, uint64_t default_limit,
+	struct clv_page *ret, struct clv_error *err)
+{
+	const char *after = clv_request_argument(request, "after");
+	const char *limit = clv_request_argument(request, "limit");
+	int r = 0;
+
+	*ret = (struct clv_page){.limit = default_limit};
+	if (after)
+		r = clv_request_parse_number("after", after, INT64_MAX, &ret->after, err);
+	if (r >= 0 && limit)
+		r = clv_request_parse_number("limit", limit, PAGE_MAX, &ret->limit, err);
+	return r;
+}
+
+json_t *clv_api_list(json_t *items, uint64_t next)
+{
+	return json_pack("{s:o,s:o}", "items", items, "next",
+		next ? json_integer((json_int_t)next) : json_null());
+}

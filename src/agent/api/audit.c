@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/api/audit.h"
+
+#include "agent/api/api.h"
+#include "agent/http/problem.h"
+#include "agent/ledger/tenants.h"
+#include "agent/os/json-fields.h"
+#include "agent/record/agent.h"
+#include "agent/store/state.h"
+#include "agent/store/store.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <stdio.h>
+
+#define PAGE 1000u
+
+void clv_audit_note(const struct clv_request *request, const char *action,
+	const char *object, const struct clv_error *err)
+{
+	const struct clv_caller *caller = &request->caller;
+	struct clv_audit_record record = {
+		.time_real_ns = clv_clock_real_ns(), .uid = caller->uid};
+	struct clv_store *store = clv_state_get(request->agent, NULL);
+	struct clv_audit_bounds bounds = {.all = CLV_AUDIT_KEPT};
+	struct clv_error why = {0};
+
+	if (caller->scope == CLV_SCOPE_TENANT)
+		bounds.of_one = CLV_AUDIT_KEPT / 10;
+	snprintf(record.subject, sizeof(record.subject), "%s", caller->subject);
+	snprintf(record.token, sizeof(record.token), "%s", caller->token);
+	snprintf(record.origin, sizeof(record.origin), "%s", caller->from);
+	snprintf(record.action, sizeof(record.action), "%s", action);
+	snprintf(record.object, sizeof(record.object), "%s",
+		request->object[0] ? request->object : object);
+	snprintf(record.detail, sizeof(record.detail), "%s",
+		err ? err->msg : request->detail);
+	snprintf(record.result, sizeof(record.result), "%s",
+		err ? clv_problem_code(err->code) : "ok");
+	clv_log_info("audit: %s (%s) %s %s: %s", record.subject, record.origin,
+		record.action, record.object, record.result);
+	if (store && clv_store_add_audit(store, &record, &bounds, &why) < 0)
+		clv_log_warning(0, "%s", why.msg);
+}
+
+struct found {
+	json_t *items;
+	uint64_t last_id;
+};
+
+static int append(void *userdata, const struct clv_audit_record *record)
+{
+	struct found *found = userdata;
+	json_t *item = json_object(), *who = json_object();
+	char time[32];
+
+	clv_clock_format_rfc3339(record->time_real_ns, time);
+	clv_json_set_text(who, "subject", record->subject);
+	json_object_set_new(who, "uid", clv_tenant_uid_to_json(record->uid));
+	json_object_set_new(who, "token",
+		record->token[0] ? json_string(record->token) : json_null());
+	json_object_set_new(item, "id", json_integer((json_int_t)record->id));
+	json_object_set_new(item, "time", json_string(time));
+	json_object_set_new(item, "who", who);
+	clv_json_set_text(item, "from", record->origin);
+	clv_json_set_text(item, "action", record->action);
+	clv_json_set_text(item, "object", record->object);
+	clv_json_set_text(item, "detail", record->detail);
+	clv_json_set_text(item, "result", record->result);
+	json_array_append_new(found->items, item);
+	found->last_id = record->id;
+	return 0;
+}
+
+int clv_api_get_audit(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_store *store = clv_state_get(request->agent, err);
+	struct found found = {.items = json_array()};
+	struct clv_page page;
+	int r = store ? clv_api_get_page(request, PAGE, &page, err) : err->code;
+
+	if (r >= 0)
+		r = clv_store_read_audit(
+			store, page.after, page.limit, append, &found, err);
+	if (r < 0) {
+		json_decref(found.items);
+		return r;
+	}
+	request->status = 200;
+	request->answer = clv_api_list(found.items,
+		json_array_size(found.items) == page.limit ? found.last_id : 0);
+	return 0;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The OpenAPI document, made from the tables of routes, parameters and schemas. */
+#include "agent/api/api.h"
+#include "agent/api/schemas.h"
+#include "agent/record/agent.h"
+#include "base/cleanup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* clang-format off */
+/* One name that means two things has what it is of behind it. */
+static const struct {
+	const char *name, *type, *about;
+} parameters[] = {
+	{"after", "integer", "of a list: what comes behind this one; of an operation: a later revision"},
+	{"device", "string", "of this device alone"},
+	{"dry_run", "true|false", "answer with the plan (200) and change nothing"},
+	{"force", "true|false", "end its processes first"},
+	{"from", "time", "from this moment on"},
+	{"limit", "integer", "at most so many"},
+	{"name", "string", "of the layout in messages, or of the partition"},
+	{"of", "node|wanted", "the node as it is, or what was applied last"},
+	{"of=series", "string", "device:NAME, partition:NAME, lease:ID or tenant:NAME"},
+	{"on_busy", "fail|wait|list", "in place of what the layout says"},
+	{"resolution", "second|minute", "an hour of the one, a month of the other"},
+	{"state", "queued|active", "leases in this state"},
+	{"tenant", "string", "leases of this tenant"},
+	{"to", "time", "to before this moment"},
+	{"wait_ms", "integer", "wait so long for the answer to be worth having"},
+	{"while", "queued", "wait while the lease is queued"},
+};
+
+/* What one route takes as a header, by its action or its path. */
+static const struct {
+	const char *of, *name, *about;
+} headers[] = {
+	{"lease.create", "Idempotency-Key", "the same key: done once"},
+	{"partition.create", "Idempotency-Key", "the same key: done once"},
+	{"layout.apply", "Idempotency-Key", "the same key: done once"},
+	{"token.create", "Idempotency-Key", "the same key: done once"},
+	{"/v1/layout", "If-Match", "of PUT: the ETag of the layout as the caller saw it"},
+	{"/v1/events/stream", "Last-Event-ID", "in place of after"},
+};
+
+/* Answers besides the one of the table of routes. */
+static const struct {
+	const char *method, *path, *status, *about, *schema;
+} others[] = {
+	{"GET", "/readyz", "503", "leases cannot be had", "Readiness"},
+	{"POST", "/v1/partitions", "200", "with dry_run: the plan", "Plan"},
+};
+/* clang-format on */
+
+static json_t *parameter(const char *name, size_t n_name)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(parameters); i++) {
+		if (strlen(parameters[i].name) == n_name &&
+			memcmp(parameters[i].name, name, n_name) == 0)
+			return json_pack("{s:o,s:s,s:s,s:o}", "name",
+				json_stringn(name, strcspn(name, "= ")), "in", "query",
+				"description", parameters[i].about, "schema",
+				clv_schema_of_type(parameters[i].type));
+	}
+	return NULL;
+}
+
+static void add_headers(const struct clv_route *route, json_t *array)
+{
+	const char *action = route->action ? route->action : "";
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(headers); i++) {
+		if (strcmp(headers[i].of, action) != 0 &&
+			strcmp(headers[i].of, route->path) != 0)
+			continue;
+		json_array_append_new(
+			array, json_pack("{s:s,s:s,s:s,s:o}", "name", headers[i].name,
+				       "in", "header", "description", headers[i].about,
+				       "schema", clv_schema_of_type("string")));
+	}
+}
+
+/* The part of the path in braces, those of the query, and headers. */
+static json_t *parameters_of(const struct clv_route *route)
+{
+	const char *brace = strchr(route->path, '{');
+	const char *name = route->query ? route->query : "";
+	json_t *array = json_array();
+
+	if (brace)
+		json_array_append_new(
+			array, json_pack("{s:o,s:s,s:b,s:o}", "name",
+				       json_stringn(brace + 1, strcspn(brace + 1, "}")),
+				       "in", "path", "required", 1, "schema",
+				       clv_schema_of_type("string")));
+	while (*name != '\0') {
+		size_t n = strcspn(name, " ");
+
+		json_array_append_new(array, parameter(name, n));
+		name += n + (name[n] == ' ');
+	}
+	add_headers(route, array);
+	return array;
+}
+
+static json_t *content(const char *type, json_t *schema)
+{
+	return json_pack("{s:{s:o}}", type, "schema", schema);
+}
+
+static json_t *list_of(const char *type)
+{
+	return json_pack("{s:s,s:[s,s],s:{s:o,s:o}}", "type", "object", "required",
+		"items", "next", "properties", "items", clv_schema_of_type(type), "next",
+		clv_schema_of_type("integer?"));
+}
+
+static json_t *result_of(const struct clv_route *route)
+{
+	json_t *answer = json_pack("{s:s}", "description", route->about);
+
+	if (!route->result)
+		return answer;
+	if (strcmp(route->result, "text") == 0)
+		json_object_set_new(answer, "content",
+			content("text/event-stream", clv_schema_of_type("string")));
+	else if (strchr(route->result, '/'))
+		json_object_set_new(answer, "content",
+			content(route->result, clv_schema_of_type("string")));
+	else if (route->result[0] == '[')
+		json_object_set_new(answer, "content",
+			content("application/json", list_of(route->result)));
+	else
+		json_object_set_new(answer, "content",
+			content("application/json", clv_schema_of_type(route->result)));
+	return answer;
+}
+
+static void add_others(const struct clv_route *route, json_t *responses)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(others); i++) {
+		if (strcmp(others[i].path, route->path) != 0 ||
+			strcmp(others[i].method, route->method) != 0)
+			continue;
+		json_object_set_new(responses, others[i].status,
+			json_pack("{s:s,s:o}", "description", others[i].about, "content",
+				content("application/json",
+					clv_schema_of_type(others[i].schema))));
+	}
+}
+
+static json_t *describe(const struct clv_route *route)
+{
+	char status[8];
+	json_t *body,
+		*about = json_pack("{s:s,s:o,s:{s:{s:s,s:o}}}", "summary", route->about,
+			"parameters", parameters_of(route), "responses", "default",
+			"description", "a problem document (RFC 9457)", "content",
+			content("application/problem+json",
+				clv_schema_of_type("Problem")));
+
+	snprintf(status, sizeof(status), "%u", route->status);
+	json_object_set_new(
+		json_object_get(about, "responses"), status, result_of(route));
+	add_others(route, json_object_get(about, "responses"));
+	/* What is said for all of them does not hold for what everybody may ask. */
+	if (route->who == CLV_MAY_ALL)
+		json_object_set_new(about, "security", json_array());
+	if (route->body) {
+		body = strcmp(route->body, "text") == 0
+			       ? content("application/yaml", clv_schema_of_type("string"))
+			       : content("application/json",
+					 clv_schema_of_type(route->body));
+		json_object_set_new(
+			about, "requestBody", json_pack("{s:o}", "content", body));
+	}
+	return about;
+}
+
+static json_t *paths(const struct clv_route_table *table)
+{
+	json_t *object = json_object(), *path;
+	const struct clv_route *routes = table->items;
+	char method[8];
+
+	for (size_t i = 0; i < table->n; i++) {
+		path = json_object_get(object, routes[i].path);
+		if (!path) {
+			path = json_object();
+			json_object_set_new(object, routes[i].path, path);
+		}
+		snprintf(method, sizeof(method), "%s", routes[i].method);
+		for (char *p = method; *p; p++)
+			*p = (char)(*p | 0x20);
+		json_object_set_new(path, method, describe(&routes[i]));
+	}
+	return object;
+}
+
+static json_t *schema_to_json(const struct clv_schema *schema)
+{
+	json_t *properties = json_object(), *required = json_array(), *field;
+
+	for (size_t i = 0; i < schema->n_fields; i++) {
+		field = clv_schema_of_type(schema->fields[i].type);
+		if (schema->fields[i].about && !json_object_get(field, "$ref"))
+			json_object_set_new(field, "description",
+				json_string(schema->fields[i].about));
+		json_object_set_new(properties, schema->fields[i].name, field);
+		if (i < schema->n_required)
+			json_array_append_new(
+				required, json_string(schema->fields[i].name));
+	}
+	return json_pack("{s:s,s:o,s:o}", "type", "object", "properties", properties,
+		"required", required);
+}
+
+static json_t *all_schemas(void)
+{
+	const struct clv_schema *schemas;
+	json_t *object = json_object();
+	size_t n;
+
+	schemas = clv_schemas(&n);
+	for (size_t i = 0; i < n; i++)
+		json_object_set_new(object, schemas[i].name, schema_to_json(&schemas[i]));
+	return object;
+}
+
+int clv_api_get_openapi(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	request->status = 200;
+	request->answer =
+		json_pack("{s:s,s:{s:s,s:s},s:o,s:[{s:[]}],s:{s:o,s:{s:{s:s,s:s}}}}",
+			"openapi", "3.1.0", "info", "title", "cleave", "version",
+			CLV_VERSION, "paths", paths(request->agent->routes), "security",
+			"token", "components", "schemas", all_schemas(),
+			"securitySchemes", "token", "type", "http", "scheme", "bearer");
+	return 0;
+}

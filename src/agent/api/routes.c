@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of routes of the API (docs/api.md), and the routes too small for a file of
+ * their own. */
+#include "agent/api/routes.h"
+
+#include "agent/api/api.h"
+#include "agent/api/audit.h"
+#include "agent/api/hide.h"
+#include "agent/api/metrics.h"
+#include "agent/api/once.h"
+#include "agent/api/request.h"
+#include "agent/device/hardware.h"
+#include "agent/http/problem.h"
+#include "agent/os/wire.h"
+#include "agent/record/agent.h"
+#include "agent/store/state.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int get_health(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	request->status = 200;
+	return 0;
+}
+
+static bool is_surveyed(const struct clv_agent *agent)
+{
+	return clv_hardware_surveyed(agent->hardware) >= agent->first_survey;
+}
+
+static int get_ready(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	const struct clv_agent *agent = request->agent;
+	bool is_ready = clv_api_is_ready(agent);
+
+	request->status = is_ready ? 200 : 503;
+	request->answer = json_pack("{s:b,s:b,s:b}", "ready", is_ready, "state",
+		agent->state->store && !agent->state->is_stale, "devices",
+		is_surveyed(agent));
+	return 0;
+}
+
+static int get_version(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	char started_at[32];
+
+	clv_clock_format_rfc3339(request->agent->started_real_ns, started_at);
+	request->status = 200;
+	request->answer = json_pack("{s:s,s:i,s:i,s:s}", "version", CLV_VERSION, "api", 1,
+		"pid", (int)getpid(), "started_at", started_at);
+	return 0;
+}
+
+static bool wants_open_metrics(const struct clv_request *request)
+{
+	const char *accept = clv_request_header(request, "Accept");
+
+	return accept && strstr(accept, "application/openmetrics-text");
+}
+
+int clv_api_get_metrics(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	bool is_open = wants_open_metrics(request);
+
+	request->status = 200;
+	request->text = clv_metrics_to_text(request->agent, is_open, &request->n_bytes);
+	request->content_type =
+		is_open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+			: "text/plain; version=0.0.4; charset=utf-8";
+	return request->text ? 0 : clv_error_errno(err, ENOMEM, "cannot show metrics");
+}
+
+/* clang-format off */
+static const struct clv_route routes[] = {
+	{"GET", "/healthz", get_health, CLV_MAY_ALL, NULL,
+		"whether the agent answers", NULL, NULL, NULL, 200},
+	{"GET", "/readyz", get_ready, CLV_MAY_ALL, NULL,
+		"whether leases can be had", NULL, NULL, "Readiness", 200},
+	{"GET", "/metrics", clv_api_get_metrics, CLV_MAY_LOOK, NULL,
+		"what there is to measure, for Prometheus", NULL, NULL, "text/plain", 200},
+	{"GET", "/openapi.json", clv_api_get_openapi, CLV_MAY_ALL, NULL,
+		"this API, as OpenAPI describes it", NULL, NULL, "object", 200},
+	{"GET", "/console/nodes.json", clv_api_get_nodes, CLV_MAY_KNOWN, NULL,
+		"agents of other machines, for the console", NULL, NULL, "[NodeAddress]",
+		200},
+	{"GET", "/v1/version", get_version, CLV_MAY_KNOWN, NULL,
+		"the agent's version", NULL, NULL, "Version", 200},
+	{"GET", "/v1/whoami", clv_api_whoami, CLV_MAY_KNOWN, NULL,
+		"as whom the caller is known", NULL, NULL, "Caller", 200},
+	{"GET", "/v1/devices", clv_api_get_devices, CLV_MAY_KNOWN, NULL,
+		"devices and partitions with what is promised and used on them",
+		NULL, NULL, "DeviceList", 200},
+	{"POST", "/v1/devices/{device}/cordon", clv_api_post_cordon, CLV_MAY_ADMIN,
+		"device.cordon", "let no new lease onto a device", NULL, "Reason",
+		"Device", 200},
+	{"POST", "/v1/devices/{device}/drain", clv_api_post_drain, CLV_MAY_ADMIN,
+		"device.drain", "cordon a device and end its leases", "force", "Reason",
+		"Device", 202},
+	{"POST", "/v1/devices/{device}/uncordon", clv_api_post_uncordon, CLV_MAY_ADMIN,
+		"device.uncordon", "let leases onto a device again", NULL, "Reason",
+		"Device", 200},
+	{"GET", "/v1/leases", clv_api_get_leases, CLV_MAY_KNOWN, NULL,
+		"leases, oldest first", "tenant device state limit after", NULL,
+		"[Lease]", 200},
+	{"POST", "/v1/leases", clv_api_post_lease, CLV_MAY_CHANGE, "lease.create",
+		"a new lease for the calling process", NULL, "LeaseRequest", "Lease", 201},
+	{"GET", "/v1/leases/{lease}", clv_api_get_lease, CLV_MAY_KNOWN, NULL,
+		"one lease, by id or name", "wait_ms while", NULL, "Lease", 200},
+	{"PATCH", "/v1/leases/{lease}", clv_api_patch_lease, CLV_MAY_CHANGE,
+		"lease.resize", "change a lease as it runs", NULL, "LeaseChange", "Lease",
+		200},
+	{"POST", "/v1/leases/{lease}/holders", clv_api_post_holder, CLV_MAY_CHANGE,
+		"lease.join", "let one more process hold a lease, and what it starts be in it",
+		NULL, "HolderRequest", "Lease", 200},
+	{"DELETE", "/v1/leases/{lease}", clv_api_delete_lease, CLV_MAY_CHANGE,
+		"lease.release", "end a lease", "force", NULL, NULL, 204},
+	{"GET", "/v1/events", clv_api_get_events, CLV_MAY_KNOWN, NULL,
+		"events after one", "after limit wait_ms", NULL, "[Event]", 200},
+	{"GET", "/v1/events/stream", clv_api_stream_events, CLV_MAY_KNOWN, NULL,
+		"events as they happen (text/event-stream)", "after", NULL, "text", 200},
+	{"GET", "/v1/history", clv_api_get_history, CLV_MAY_KNOWN, NULL,
+		"what was used, second by second or minute by minute",
+		"of=series resolution from to", NULL, "History", 200},
+	{"GET", "/v1/advice", clv_api_get_advice, CLV_MAY_KNOWN, NULL,
+		"what leases would do with, by what they were seen to use",
+		"lease limit after", NULL, "[Advice]", 200},
+	{"GET", "/v1/node", clv_api_get_node, CLV_MAY_KNOWN, NULL,
+		"the node: how devices can be divided and are", NULL, NULL, "Node", 200},
+	{"POST", "/v1/plan", clv_api_post_plan, CLV_MAY_KNOWN, NULL,
+		"what a layout would change", "name", "text", "Plan", 200},
+	{"POST", "/v1/apply", clv_api_post_apply, CLV_MAY_ADMIN, "layout.apply",
+		"carry a layout out", "name on_busy", "text", "Operation", 202},
+	{"GET", "/v1/layout", clv_api_get_layout, CLV_MAY_KNOWN, NULL,
+		"the node as a layout, or what was applied last", "of", NULL, "Layout",
+		200},
+	{"PUT", "/v1/layout", clv_api_put_layout, CLV_MAY_ADMIN, "layout.apply",
+		"carry a layout out, if the node is as it was seen", "name on_busy",
+		"text", "Operation", 202},
+	{"GET", "/v1/shares", clv_api_get_shares, CLV_MAY_KNOWN, NULL,
+		"standing shares, and the leases that are in them", NULL, NULL,
+		"[StandingShare]", 200},
+	{"GET", "/v1/profiles", clv_api_get_profiles, CLV_MAY_KNOWN, NULL,
+		"what devices can be divided into", "device", NULL, "[Profile]", 200},
+	{"POST", "/v1/partitions", clv_api_post_partition, CLV_MAY_ADMIN,
+		"partition.create", "create partitions", "dry_run", "PartitionRequest",
+		"Operation", 202},
+	{"DELETE", "/v1/partitions", clv_api_delete_partition, CLV_MAY_ADMIN,
+		"partition.destroy", "destroy one", "name", NULL, "Operation", 202},
+	{"GET", "/v1/operations", clv_api_get_operations, CLV_MAY_KNOWN, NULL,
+		"operations, oldest first", NULL, NULL, "[Operation]", 200},
+	{"GET", "/v1/operations/{operation}", clv_api_get_operation, CLV_MAY_KNOWN, NULL,
+		"one of them", "wait_ms after", NULL, "Operation", 200},
+	{"DELETE", "/v1/operations/{operation}", clv_api_delete_operation, CLV_MAY_ADMIN,
+		"operation.cancel", "end one that waits", NULL, NULL, "Operation", 200},
+	{"GET", "/v1/tenants", clv_api_get_tenants, CLV_MAY_KNOWN, NULL,
+		"tenants with what they have and may have", NULL, NULL, "[Tenant]", 200},
+	{"GET", "/v1/tokens", clv_api_get_tokens, CLV_MAY_ADMIN, NULL,
+		"tokens, without their secrets", NULL, NULL, "[Token]", 200},
+	{"POST", "/v1/tokens", clv_api_post_token, CLV_MAY_ADMIN, "token.create",
+		"a new token; its secret is in this answer and nowhere else", NULL,
+		"TokenRequest", "NewToken", 201},
+	{"DELETE", "/v1/tokens/{token}", clv_api_delete_token, CLV_MAY_ADMIN,
+		"token.delete", "end a token", NULL, NULL, NULL, 204},
+	{"POST", "/v1/backup", clv_api_post_backup, CLV_MAY_ADMIN, "state.backup",
+		"back up the state into a file in its folder", NULL, NULL, "Backup", 201},
+	{"GET", "/v1/audit", clv_api_get_audit, CLV_MAY_LOOK, NULL,
+		"who changed what, and from where", "after limit", NULL, "[AuditEvent]",
+		200},
+};
+/* clang-format on */
+
+const struct clv_route_table clv_api_routes = {routes, CLV_ARRAY_SIZE(routes)};
+
+static const struct clv_route *find(const struct clv_request *request, char *argument,
+	size_t argument_bytes, bool *ret_is_known)
+{
+	/* The server leaves out the body itself. */
+	const char *method =
+		strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
+
+	*ret_is_known = false;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(routes); i++) {
+		if (!clv_wire_match(
+			    routes[i].path, request->path, argument, argument_bytes))
+			continue;
+		if (strcmp(routes[i].method, method) == 0)
+			return &routes[i];
+		*ret_is_known = true;
+	}
+	return NULL;
+}
+
+/* A browser asks, without a token, whether a page may ask at all: the headers of every
+ * answer say so. */
+static bool is_preflight(const struct clv_request *request)
+{
+	return strcmp(request->method, "OPTIONS") == 0;
+}
+
+static bool is_public(const struct clv_request *request)
+{
+	char argument[CLV_ARGUMENT_MAX];
+	bool is_known;
+	const struct clv_route *route =
+		find(request, argument, sizeof(argument), &is_known);
+
+	if (is_preflight(request))
+		return true;
+	return route ? route->who == CLV_MAY_ALL : clv_api_is_page(request->path);
+}
+
+static int check_scope(const struct clv_request *request, const struct clv_route *route,
+	struct clv_error *err)
+{
+	if (route->who == CLV_MAY_ALL || route->who & CLV_MAY(request->caller.scope))
+		return 0;
+	if (route->who == CLV_MAY_ADMIN)
+		return clv_error_set(err, -EPERM,
+			"only root, or an admin by this node's settings, may %s: use "
+			"sudo",
+			route->about);
+	return clv_error_set(err, -EPERM, "a %s may not %s: use another token",
+		clv_scope_to_string(request->caller.scope), route->about);
+}
+
+/* The methods of a path, as Allow lists them. */
+static void say_allowed(struct clv_request *request)
+{
+	char argument[CLV_ARGUMENT_MAX], allowed[64] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(routes); i++) {
+		if (clv_wire_match(
+			    routes[i].path, request->path, argument, sizeof(argument)) &&
+			used < sizeof(allowed))
+			used += (size_t)snprintf(allowed + used, sizeof(allowed) - used,
+				"%s%s", used ? ", " : "", routes[i].method);
+	}
+	clv_request_set_header(request, "Allow", "%s", allowed);
+}
+
+static int fail_without_route(
+	struct clv_request *request, bool is_known, struct clv_error *err)
+{
+	if (is_known)
+		say_allowed(request);
+	if (is_known)
+		return clv_error_set(err, -CLV_E_METHOD,
+			"this path does not take %.16s: see docs/api.md",
+			request->method);
+	return clv_error_set(err, -ENOSYS,
+		"the API has no such path: /openapi.json says which there are");
+}
+
+static int run(struct clv_request *request, struct clv_error *err)
+{
+	char argument[CLV_ARGUMENT_MAX];
+	bool is_known;
+	const struct clv_route *route =
+		find(request, argument, sizeof(argument), &is_known);
+	int r;
+
+	request->route = route ? (size_t)(route - routes) : CLV_REQUEST_NO_ROUTE;
+	if (is_preflight(request)) {
+		request->status = 204;
+		return 0;
+	}
+	if (!route && clv_api_is_page(request->path))
+		return clv_api_serve_page(request, err);
+	if (!route)
+		return fail_without_route(request, is_known, err);
+	r = check_scope(request, route, err);
+	if (r >= 0 && request->is_too_large)
+		r = clv_error_set(err, -EMSGSIZE,
+			"the body is over %u bytes: a request needs far less",
+			CLV_REQUEST_MAX_BYTES);
+	if (r >= 0)
+		r = clv_once_begin(request, route, err);
+	if (r > 0)
+		return 0;
+	if (r >= 0)
+		r = route->handler(request, argument, err);
+	if (r == 0)
+		clv_hide_others(request);
+	clv_once_end(request, r);
+	if (route->action && r != -EINPROGRESS)
+		clv_audit_note(request, route->action, argument, r < 0 ? err : NULL);
+	return r;
+}
+
+static int handle(struct clv_request *request, struct clv_error *err)
+{
+	uint64_t began_ns = clv_clock_ns();
+	int r = run(request, err);
+
+	request->busy_ns += clv_clock_ns() - began_ns;
+	return r;
+}
+
+static void leave(struct clv_request *request)
+{
+	char argument[CLV_ARGUMENT_MAX];
+	bool is_known;
+	const struct clv_route *route =
+		find(request, argument, sizeof(argument), &is_known);
+
+	if (route && route->action && request->object[0] != '\0')
+		clv_audit_note(request, route->action, argument, NULL);
+}
+
+const struct clv_http_handler clv_api_handler = {
+	.handle = handle, .leave = leave, .is_public = is_public};

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/api/schemas.h"
+
+#include "base/cleanup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FIELDS(name) name, CLV_ARRAY_SIZE(name)
+#define ALL(name) FIELDS(name), CLV_ARRAY_SIZE(name)
+
+/* clang-format off */
+static const struct clv_schema_field version[] = {
+	{"version", "string", "of the agent"},
+	{"api", "integer", "of this API"},
+	{"pid", "integer", NULL},
+	{"started_at", "time", NULL},
+};
+
+static const struct clv_schema_field readiness[] = {
+	{"ready", "boolean", "leases can be had"},
+	{"state", "boolean", "the state file can be written"},
+	{"devices", "boolean", "the drivers have answered"},
+};
+
+static const struct clv_schema_field problem[] = {
+	{"type", "string", NULL},
+	{"title", "string", NULL},
+	{"status", "integer", NULL},
+	{"code", "string", "what programs go by"},
+	{"detail", "string", "one line: what, why, what would work"},
+};
+
+static const struct clv_schema_field reason[] = {
+	{"reason", "string", "for people"},
+};
+
+static const struct clv_schema_field backup[] = {
+	{"path", "string", "on the agent's machine"},
+	{"bytes", "integer", NULL},
+};
+
+static const struct clv_schema_field caller[] = {
+	{"subject", "string", NULL},
+	{"uid", "integer?", "of a user of this machine"},
+	{"scope", "admin|tenant|viewer", NULL},
+	{"token", "Token?", NULL},
+	{"node", "string", "the machine's name"},
+	{"version", "string", "of the agent"},
+	{"system", "boolean", "the agent serves all users"},
+};
+
+static const struct clv_schema_field partition[] = {
+	{"scheme", "mig|xcp|vf|cores", NULL},
+	{"profile", "string", NULL},
+	{"uuid", "string", "as the vendor's runtime knows it"},
+	{"address", "string", "processors, a PCI address, a device node, or numbers of MIG instances"},
+};
+
+static const struct clv_schema_field health[] = {
+	{"state", "ok|degraded|lost", "lost: nothing runs on it; degraded: no lease is put on it unasked"},
+	{"reasons", "[string]", "what is wrong and what would help, a line each"},
+	{"since", "time?", "null: since the agent started"},
+};
+
+static const struct clv_schema_field driver_process[] = {
+	{"pid", "integer", NULL},
+	{"command", "string", NULL},
+	{"uid", "integer?", NULL},
+	{"lease", "string?", "null: it is in none"},
+	{"has_lease_here", "boolean", "the lease is on this device, and has not ended"},
+	{"reported", "boolean", "as one that needs a lease here, and has none"},
+	{"memory_bytes", "integer?", "as the driver says"},
+	{"utilization", "number?", "part of the device that it computes on, as the driver says"},
+};
+
+static const struct clv_schema_field device[] = {
+	{"name", "string", NULL},
+	{"uuid", "string", NULL},
+	{"model", "string", NULL},
+	{"vendor", "string", NULL},
+	{"driver", "string", "its version"},
+	{"type", "string", "gpu, cpu or accelerator"},
+	{"backend", "string", NULL},
+	{"executor", "gate|hardware|cpu|none", "what holds shares of it"},
+	{"executor_reason", "string?", "why it is the one or the other, where it was tried"},
+	{"hand_over_seconds", "number?", "from the end of one lease's work to the begin of the next's; null: none was seen"},
+	{"turn_seconds", "number?", "how long a turn of the class normal is, longer where hand-overs are"},
+	{"platform", "string", NULL},
+	{"compute_units", "integer", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"max_allocation_bytes", "integer", NULL},
+	{"share_promised", "number", NULL},
+	{"memory_promised_bytes", "integer", NULL},
+	{"memory_used_bytes", "integer", NULL},
+	{"leases", "integer", NULL},
+	{"queued", "integer", NULL},
+	{"debt_seconds", "number", "that tenants owe of leases that ended"},
+	{"parent", "string?", "of a partition: the device that it is a part of"},
+	{"partition", "Partition?", NULL},
+	{"divided", "boolean", "its partitions are leased, not the whole"},
+	{"numa_node", "integer?", NULL},
+	{"cordoned", "boolean", "it takes no new lease"},
+	{"cordon_reason", "string?", NULL},
+	{"health", "Health", NULL},
+	{"power_watts", "number?", "as its driver says; null: it does not"},
+	{"temperature_celsius", "number?", NULL},
+	{"energy_joules", "number?", "since its driver was loaded"},
+	{"utilization", "number?", "part of the last moments with work on it"},
+	{"encoder_utilization", "number?", NULL},
+	{"decoder_utilization", "number?", NULL},
+	{"driver_memory_used_bytes", "integer?", "by whomever"},
+	{"processes", "[DriverProcess]", "whom its driver sees on it; to tenants, their own"},
+};
+
+static const struct clv_schema_field device_list[] = {
+	{"items", "[Device]", NULL},
+	{"next", "integer?", NULL},
+	{"problems", "[string]", "why a device is missing"},
+};
+
+static const struct clv_schema_field lease_device[] = {
+	{"name", "string", NULL},
+	{"uuid", "string", NULL},
+	{"root_uuid", "string", "of the device that it is a part of, or its own"},
+	{"pci_address", "string", "of that; empty where it has none"},
+	{"visible", "string", "what its vendor's runtime is told"},
+	{"backend", "string", NULL},
+	{"vendor", "string", NULL},
+	{"numa_node", "integer?", NULL},
+	{"partition", "Partition?", NULL},
+};
+
+static const struct clv_schema_field process[] = {
+	{"pid", "integer", NULL},
+	{"memory_used_bytes", "integer", NULL},
+	{"attached_at", "time", NULL},
+};
+
+static const struct clv_schema_field share_range[] = {
+	{"least", "number", "promised"},
+	{"most", "number", NULL},
+};
+
+static const struct clv_schema_field sm[] = {
+	{"fraction", "number", "of the device's multiprocessors or compute units, at once"},
+	{"count", "integer?", "so many"},
+	{"first", "integer?", "of them, where the agent places them"},
+	{"held_by", "mps|green_contexts|masks|nothing?", "null: none of its processes has come to it"},
+	{"reason", "string?", "why nothing holds it"},
+};
+
+static const struct clv_schema_field lease[] = {
+	{"id", "string", NULL},
+	{"name", "string", NULL},
+	{"tenant", "string", NULL},
+	{"uid", "integer", NULL},
+	{"device", "string", "the first of devices"},
+	{"state", "queued|active", NULL},
+	{"share", "number", "at present, of one with a range"},
+	{"share_range", "ShareRange?", "between these the agent moves it"},
+	{"cap", "number?", NULL},
+	{"sm", "SmLimit?", NULL},
+	{"memory_bytes", "integer", "the quota"},
+	{"memory_held_by", "kernel|gate", "the quota"},
+	{"spill_bytes", "integer", "of the host's memory that it may have beyond it"},
+	{"class", "latency|normal|batch", NULL},
+	{"overcommit", "boolean", NULL},
+	{"queue_position", "integer?", "1 is next"},
+	{"created_at", "time", NULL},
+	{"expires_at", "time?", NULL},
+	{"holder_pid", "integer?", "who asked for it; null: it is kept"},
+	{"kept", "boolean", "it ends when it is released, not with a process"},
+	{"admit", "holders|socket", "who may attach: who holds it and what they start, or whoever reaches its socket"},
+	{"command", "string", NULL},
+	{"share_used", "number", "of the last second"},
+	{"held_seconds", "number", NULL},
+	{"busy_seconds", "number", NULL},
+	{"throttled_seconds", "number", NULL},
+	{"waited_seconds", "number", NULL},
+	{"turns", "integer", NULL},
+	{"revocations", "integer", NULL},
+	{"memory_used_bytes", "integer", "that its programs asked for, and the overhead"},
+	{"spilled_bytes", "integer", "that its programs asked for and have in the host's memory"},
+	{"memory_overhead_bytes", "integer", "that only its driver shows: contexts, loaded code"},
+	{"refusals", "integer", NULL},
+	{"waiting", "boolean", NULL},
+	{"holding", "boolean", NULL},
+	{"lag_seconds", "number", NULL},
+	{"tenant_debt_seconds", "number", "that its tenant owes there, of leases that are and that ended"},
+	{"overdue", "integer", NULL},
+	{"in", "string?", "the standing share"},
+	{"partition", "Partition?", NULL},
+	{"devices", "[LeaseDevice]", NULL},
+	{"processes", "[Process]", NULL},
+	{"driver_memory_bytes", "integer?", "that the driver says its processes hold"},
+	{"over_quota", "boolean", "by that, for longer than the settings' grace"},
+	{"driver_utilization", "number?", "part of the device that its processes compute on, as the driver says"},
+	{"past_gate", "boolean", "by that it computes more than its turns, for longer than the settings' grace"},
+	{"throttled", "boolean", "for being over its quota"},
+	{"uses_ungated", "[string]", "APIs in use that no gate holds"},
+	{"socket", "string", "of its gates"},
+};
+
+static const struct clv_schema_field advice_part[] = {
+	{"share", "number", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"class", "latency|normal|batch", NULL},
+	{"cap", "number", "where there is one"},
+	{"profile", "string?", "of what is proposed: inside a partition of this shape"},
+};
+
+static const struct clv_schema_field advice[] = {
+	{"lease", "string", NULL},
+	{"name", "string", NULL},
+	{"tenant", "string", NULL},
+	{"kind", "too_large|too_small|wrong_class|use_profile|idle|imbalanced", NULL},
+	{"text", "string", "why, in one line"},
+	{"current", "AdvicePart", NULL},
+	{"proposed", "AdvicePart", NULL},
+	{"expected_slowdown", "number", "in what is proposed, with all neighbours at work"},
+	{"confidence", "low|medium|high", NULL},
+	{"observed_seconds", "integer", NULL},
+};
+
+static const struct clv_schema_field event[] = {
+	{"id", "integer", NULL},
+	{"time", "time", NULL},
+	{"type", "string", NULL},
+	{"lease", "string?", NULL},
+	{"name", "string?", NULL},
+	{"device", "string?", NULL},
+	{"uid", "integer?", NULL},
+	{"message", "string", NULL},
+};
+
+static const struct clv_schema_field history[] = {
+	{"of", "string", NULL},
+	{"resolution", "integer", "seconds, 1 or 60"},
+	{"from", "time", NULL},
+	{"to", "time", NULL},
+	{"columns", "[string]", NULL},
+	{"start", "integer", "of the first row, in seconds since 1970"},
+	{"step", "integer", "seconds from row to row"},
+	{"rows", "[[number]?]", "null: nothing is known of that moment"},
+};
+
+static const struct clv_schema_field node[] = {
+	{"name", "string", NULL},
+	{"devices", "[object]", "as docs/api.md says"},
+	{"problems", "[string]", "why a device is missing"},
+};
+
+static const struct clv_schema_field node_address[] = {
+	{"name", "string", NULL},
+	{"url", "string", NULL},
+};
+
+static const struct clv_schema_field layout[] = {
+	{"layout", "string", "YAML"},
+};
+
+static const struct clv_schema_field plan_step[] = {
+	{"number", "integer", NULL},
+	{"kind", "string", NULL},
+	{"text", "string", NULL},
+	{"device", "string", NULL},
+	{"partition", "string", NULL},
+	{"needs", "[string]", NULL},
+	{"affects", "[string]", NULL},
+	{"why", "string", NULL},
+};
+
+static const struct clv_schema_field obstacle[] = {
+	{"device", "string", NULL},
+	{"partition", "string", NULL},
+	{"why", "string", NULL},
+	{"holders", "[object]", NULL},
+};
+
+static const struct clv_schema_field plan[] = {
+	{"steps", "[PlanStep]", NULL},
+	{"kept", "[string]", NULL},
+	{"obstacles", "[Obstacle]", NULL},
+	{"warnings", "[string]", NULL},
+	{"shares", "[object]", NULL},
+	{"on_busy", "fail|wait|list", NULL},
+};
+
+static const struct clv_schema_field stage[] = {
+	{"state", "pending|running|done|failed", NULL},
+	{"seconds", "number", NULL},
+	{"kind", "string", NULL},
+	{"device", "string", NULL},
+	{"partition", "string", NULL},
+	{"text", "string", NULL},
+};
+
+static const struct clv_schema_field operation[] = {
+	{"id", "string", NULL},
+	{"what", "string", NULL},
+	{"state", "surveying|waiting|running|rolling_back|done|failed|rolled_back", NULL},
+	{"revision", "integer", "larger with every change"},
+	{"step", "integer", NULL},
+	{"steps", "[Stage]", NULL},
+	{"obstacles", "[Obstacle]", NULL},
+	{"error", "Problem?", NULL},
+	{"started_at", "time?", NULL},
+	{"ended_at", "time?", NULL},
+};
+
+static const struct clv_schema_field engines[] = {
+	{"copy", "integer?", "null: only a driver would know"},
+	{"decode", "integer?", NULL},
+	{"encode", "integer?", NULL},
+	{"jpeg", "integer?", NULL},
+	{"optical_flow", "integer?", NULL},
+};
+
+static const struct clv_schema_field profile[] = {
+	{"device", "string", NULL},
+	{"scheme", "mig|xcp|vf|cores", NULL},
+	{"profile", "string", NULL},
+	{"memory_bytes", "integer", "of one such partition"},
+	{"compute_units", "integer", "of one such partition"},
+	{"fits", "integer", "so many more now"},
+	{"most", "integer", "so many at most"},
+	{"starts", "[integer]", "where one may begin"},
+	{"note", "string", NULL},
+	{"engines", "Engines?", "of one such partition"},
+};
+
+static const struct clv_schema_field partition_request[] = {
+	{"device", "string", NULL},
+	{"profile", "string", NULL},
+	{"count", "integer", NULL},
+	{"start", "integer", NULL},
+};
+
+static const struct clv_schema_field allowance[] = {
+	{"share", "number?", "in devices"},
+	{"memory_bytes", "integer?", NULL},
+	{"leases", "integer?", NULL},
+	{"profiles", "[string]?", NULL},
+	{"classes", "[string]?", NULL},
+};
+
+static const struct clv_schema_field tenant[] = {
+	{"name", "string", NULL},
+	{"uid", "integer?", NULL},
+	{"leases", "integer", NULL},
+	{"queued", "integer", NULL},
+	{"share", "number", "in devices"},
+	{"memory_bytes", "integer", NULL},
+	{"gpu_seconds", "number", "held by the leases that there are"},
+	{"allowance", "Allowance", NULL},
+};
+
+static const struct clv_schema_field token[] = {
+	{"id", "string", NULL},
+	{"name", "string", NULL},
+	{"scope", "admin|tenant|viewer", NULL},
+	{"tenant", "string?", NULL},
+	{"created_at", "time", NULL},
+	{"expires_at", "time?", NULL},
+	{"last_used_at", "time?", NULL},
+	{"secret", "string", "once, in the answer to its creation"},
+};
+
+static const struct clv_schema_field token_request[] = {
+	{"name", "string", NULL},
+	{"scope", "admin|tenant|viewer", NULL},
+	{"tenant", "string", "of a tenant's token: a user of this machine"},
+	{"expires_in", "integer", "seconds"},
+};
+
+static const struct clv_schema_field audit_who[] = {
+	{"subject", "string", NULL},
+	{"uid", "integer?", NULL},
+	{"token", "string?", NULL},
+};
+
+static const struct clv_schema_field audit_event[] = {
+	{"id", "integer", NULL},
+	{"time", "time", NULL},
+	{"who", "AuditWho", NULL},
+	{"from", "string", NULL},
+	{"action", "string", NULL},
+	{"object", "string", NULL},
+	{"detail", "string", NULL},
+	{"result", "string", "ok, or the code of the problem"},
+};
+
+static const struct clv_schema_field standing_share[] = {
+	{"name", "string", "as cleave run --in takes it"},
+	{"device", "string?", "null: it is not there at present"},
+	{"share", "number", NULL},
+	{"share_range", "ShareRange?", NULL},
+	{"cap", "number?", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"class", "latency|normal|batch", NULL},
+	{"lease", "string?", "that is in it; null: it is free"},
+};
+
+static const struct clv_schema_field lease_request[] = {
+	{"name", "string", "one is made without it"},
+	{"device", "string", "by name or UUID"},
+	{"devices", "[string]", "two or more, all of them whole"},
+	{"profile", "string", "inside a partition of this shape"},
+	{"in", "string", "inside this standing share"},
+	{"isolation", "hardware|gate", NULL},
+	{"share", "number", NULL},
+	{"share_range", "ShareRange", "in place of share"},
+	{"cap", "number?", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"spill_bytes", "integer", "of the host's memory beyond it; CUDA programs alone"},
+	{"class", "latency|normal|batch", NULL},
+	{"sm", "number", "at most this part of the multiprocessors or compute units at once"},
+	{"wait", "boolean", "queue when it does not fit"},
+	{"overcommit", "boolean", NULL},
+	{"count", "integer", "of devices, each whole"},
+	{"same_device", "boolean", NULL},
+	{"time", "integer", "seconds until it is ended"},
+	{"command", "string", "for people"},
+	{"keep", "boolean", "until it is released, held by no process"},
+	{"admit", "holders|socket", "with keep: who may attach"},
+	{"user", "integer", "with keep, by admins: whose it is"},
+};
+
+static const struct clv_schema_field holder_request[] = {
+	{"pid", "integer", "of a process on the agent's machine"},
+};
+
+static const struct clv_schema_field lease_change[] = {
+	{"share", "number", NULL},
+	{"share_range", "ShareRange", "in place of share"},
+	{"cap", "number?", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"spill_bytes", "integer", "of the host's memory beyond it; CUDA programs alone"},
+	{"class", "latency|normal|batch", NULL},
+};
+
+static const struct clv_schema schemas[] = {
+	{"Advice", ALL(advice)},
+	{"AdvicePart", FIELDS(advice_part), 3},
+	{"Allowance", ALL(allowance)},
+	{"AuditEvent", ALL(audit_event)},
+	{"AuditWho", ALL(audit_who)},
+	{"Backup", ALL(backup)},
+	{"Caller", ALL(caller)},
+	{"Device", ALL(device)},
+	{"DeviceList", ALL(device_list)},
+	{"DriverProcess", ALL(driver_process)},
+	{"Engines", ALL(engines)},
+	{"Event", ALL(event)},
+	{"Health", ALL(health)},
+	{"History", ALL(history)},
+	{"Layout", ALL(layout)},
+	{"Lease", ALL(lease)},
+	{"LeaseChange", FIELDS(lease_change), 0},
+	{"LeaseDevice", ALL(lease_device)},
+	{"HolderRequest", ALL(holder_request)},
+	{"LeaseRequest", FIELDS(lease_request), 0},
+	{"NewToken", FIELDS(token), CLV_ARRAY_SIZE(token) - 1},
+	{"Node", ALL(node)},
+	{"NodeAddress", ALL(node_address)},
+	{"Obstacle", ALL(obstacle)},
+	{"Operation", ALL(operation)},
+	{"Partition", ALL(partition)},
+	{"PartitionRequest", FIELDS(partition_request), 2},
+	{"Plan", ALL(plan)},
+	{"PlanStep", ALL(plan_step)},
+	{"Problem", ALL(problem)},
+	{"Process", ALL(process)},
+	{"Profile", ALL(profile)},
+	{"Readiness", ALL(readiness)},
+	{"Reason", FIELDS(reason), 0},
+	{"StandingShare", ALL(standing_share)},
+	{"ShareRange", ALL(share_range)},
+	{"SmLimit", ALL(sm)},
+	{"Stage", ALL(stage)},
+	{"Tenant", ALL(tenant)},
+	{"Token", token, CLV_ARRAY_SIZE(token) - 1, CLV_ARRAY_SIZE(token) - 1},
+	{"TokenRequest", FIELDS(token_request), 2},
+	{"Version", ALL(version)},
+};
+/* clang-format on */
+
+const struct clv_schema *clv_schemas(size_t *ret_n)
+{
+	*ret_n = CLV_ARRAY_SIZE(schemas);
+	return schemas;
+}
+
+/* Types. */
+
+static json_t *plain(const char *type)
+{
+	return json_pack("{s:s}", "type", type);
+}
+
+static json_t *choice(const char *names)
+{
+	json_t *array = json_array();
+
+	while (*names != '\0') {
+		size_t n = strcspn(names, "|");
+
+		json_array_append_new(array, json_stringn(names, n));
+		names += n + (names[n] == '|');
+	}
+	return json_pack("{s:s,s:o}", "type", "string", "enum", array);
+}
+
+static json_t *reference(const char *name)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "#/components/schemas/%s", name);
+	return json_pack("{s:s}", "$ref", path);
+}
+
+static json_t *one(const char *type)
+{
+	static const char *const simple[] = {
+		"string", "integer", "number", "boolean", "object"};
+	char inner[64];
+	size_t n = strlen(type);
+
+	if (type[0] == '[') {
+		snprintf(inner, sizeof(inner), "%.*s", (int)n - 2, type + 1);
+		return json_pack(
+			"{s:s,s:o}", "type", "array", "items", clv_schema_of_type(inner));
+	}
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(simple); i++) {
+		if (strcmp(type, simple[i]) == 0)
+			return plain(type);
+	}
+	if (strcmp(type, "time") == 0)
+		return json_pack("{s:s,s:s}", "type", "string", "format", "date-time");
+	return type[0] >= 'A' && type[0] <= 'Z' ? reference(type) : choice(type);
+}
+
+json_t *clv_schema_of_type(const char *type)
+{
+	char without[96];
+	size_t n = strlen(type);
+
+	if (type[n - 1] != '?')
+		return one(type);
+	snprintf(without, sizeof(without), "%.*s", (int)n - 1, type);
+	return json_pack("{s:[o,o]}", "anyOf", one(without), plain("null"));
+}

@@ -1,0 +1,778 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/apply/apply.h"
+
+#include "agent/apply/apply-back.h"
+#include "agent/apply/apply-edit.h"
+#include "agent/apply/apply-internal.h"
+#include "agent/device/devices.h"
+#include "agent/device/hardware.h"
+#include "agent/device/plan-json.h"
+#include "agent/event/counters.h"
+#include "agent/event/events.h"
+#include "agent/http/problem.h"
+#include "agent/lease/lease.h"
+#include "agent/ledger/holders.h"
+#include "agent/ledger/standing.h"
+#include "agent/record/agent.h"
+#include "agent/record/notify.h"
+#include "agent/store/state.h"
+#include "agent/store/store.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "core/plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#define WAIT_US 500000u
+
+const char *const clv_operation_states[_STATE_MAX] = {
+	[SURVEYING] = "surveying",
+	[WAITING] = "waiting",
+	[RUNNING] = "running",
+	[ROLLING_BACK] = "rolling_back",
+	[DONE] = "done",
+	[FAILED] = "failed",
+	[ROLLED_BACK] = "rolled_back",
+};
+
+static void run_next(struct clv_operation *op);
+
+static void tell(const struct clv_operation *op)
+{
+	struct clv_agent *agent = op->apply->agent;
+
+	clv_notify_changed(agent->notify, CLV_TOPIC_HARDWARE);
+	clv_notify(agent->notify, CLV_NOTICE_NEEDED);
+}
+
+static void changed(struct clv_operation *op)
+{
+	op->revision++;
+	tell(op);
+}
+
+/* The journal.  A step that cannot be noted down is not begun; an end that cannot be is
+ * noted when the next agent finds it done already. */
+static int write_journal(struct clv_operation *op, struct clv_error *err)
+{
+	struct clv_store *store = clv_state_get(op->apply->agent, err);
+	struct clv_journal journal = {
+		.uid = op->request.uid,
+		.started_real_ns = op->started_real_ns,
+		.step = (uint32_t)op->at,
+		.n_steps = (uint32_t)op->n_stages,
+		.target = op->target,
+		.before = op->before,
+		.keeps_layout = op->request.keeps_layout,
+		.is_for_lease = op->request.is_for_lease,
+	};
+
+	if (!store)
+		return err->code;
+	snprintf(journal.id, sizeof(journal.id), "%s", op->id);
+	snprintf(journal.what, sizeof(journal.what), "%s", op->request.what);
+	snprintf(journal.state, sizeof(journal.state), "%s",
+		clv_operation_states[op->state]);
+	snprintf(journal.error, sizeof(journal.error), "%s", op->error.msg);
+	return clv_store_put_journal(store, &journal, err);
+}
+
+/* With all that there is to be seen of it, for those who ask a later agent. */
+static int write_end(struct clv_operation *op, struct clv_error *err)
+{
+	struct clv_store *store = clv_state_get(op->apply->agent, err);
+	json_t *json = clv_operation_to_json(op);
+	char *text = json_dumps(json, JSON_COMPACT);
+	int r = store ? clv_store_begin(store, false, err) : err->code;
+
+	json_decref(json);
+	/* All or nothing: an end without a word of how would be forgotten. */
+	if (r >= 0)
+		r = write_journal(op, err);
+	if (r >= 0 && text)
+		r = clv_store_end_journal(store, op->id, text, CLV_OPERATIONS_KEPT, err);
+	if (r >= 0)
+		r = clv_store_commit(store, err);
+	if (r < 0 && store)
+		clv_store_rollback(store);
+	free(text);
+	return r;
+}
+
+/* What stays stays open to leases: only what goes is closed. */
+static void mark_device(
+	struct clv_devices *devices, const char *uuid, const struct clv_step *step)
+{
+	struct clv_agent_device *whole = clv_devices_find(devices, uuid);
+	struct clv_agent_device *part = clv_devices_find(devices, step->partition);
+
+	if (part)
+		part->is_changing = true;
+	else if (whole && step->needs & CLV_NEEDS_IDLE)
+		whole->is_changing = true;
+}
+
+static void unmark_devices(struct clv_operation *op)
+{
+	struct clv_devices *devices = op->apply->agent->devices;
+
+	for (size_t i = 0; i < clv_devices_count(devices); i++)
+		clv_devices_at(devices, i)->is_changing = false;
+}
+
+static void mark_devices(struct clv_operation *op)
+{
+	unmark_devices(op);
+	for (size_t i = 0; i < op->n_stages; i++)
+		mark_device(op->apply->agent->devices, op->stages[i].uuid,
+			&op->stages[i].step);
+}
+
+/* Of a plan that waits for somebody: whoever came now would be waited for as well. */
+static void mark_devices_of(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node)
+{
+	unmark_devices(op);
+	for (size_t i = 0; i < plan->n_steps; i++)
+		mark_device(op->apply->agent->devices,
+			node->devices[plan->steps[i].device].info.uuid, &plan->steps[i]);
+}
+
+static const enum clv_event_type end_events[_STATE_MAX] = {
+	[DONE] = CLV_EVENT_APPLY_DONE,
+	[FAILED] = CLV_EVENT_APPLY_FAILED,
+	[ROLLED_BACK] = CLV_EVENT_APPLY_ROLLED_BACK,
+};
+
+static void count_end(const struct clv_operation *op)
+{
+	struct clv_counters *counters = op->apply->agent->counters;
+
+	counters->operations[op->state - DONE]++;
+	if (op->ended_real_ns > op->started_real_ns)
+		clv_histogram_add(&counters->applies,
+			(op->ended_real_ns - op->started_real_ns) / 1000);
+}
+
+/* Tenants see it too: whose lease was in the way is said by the operation. */
+static void emit_end(struct clv_operation *op, enum clv_event_type type)
+{
+	bool is_quoting = op->error.code == -CLV_E_IN_USE;
+
+	clv_events_emit(op->apply->agent, type, "%s%s%s", op->request.what,
+		op->error.code ? ": " : "",
+		is_quoting ? "what it would change is in use" : op->error.msg);
+}
+
+static void end(struct clv_operation *op, enum state state)
+{
+	bool was_begun = op->before != NULL;
+	struct clv_error err = {0};
+
+	op->state = state;
+	op->revision++;
+	op->ended_real_ns = clv_clock_real_ns();
+	count_end(op);
+	op->timer = sd_event_source_disable_unref(op->timer);
+	unmark_devices(op);
+	if (was_begun && write_end(op, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+	if (was_begun || state != DONE)
+		clv_log_info("%s: %s%s%s", op->request.what, clv_operation_states[state],
+			op->error.code ? ": " : "", op->error.msg);
+	if (was_begun || state != DONE)
+		emit_end(op, end_events[state]);
+	tell(op);
+}
+
+/* What went wrong first is said first, and room is kept for what it led to. */
+static void add_to_error(struct clv_operation *op, const char *more)
+{
+	struct clv_error first = op->error;
+	size_t room = sizeof(first.msg) - strlen(more) - sizeof("; ");
+
+	snprintf(op->error.msg, sizeof(op->error.msg), "%.*s; %s", (int)room, first.msg,
+		more);
+}
+
+static void roll_back(struct clv_operation *op, const struct clv_error *why);
+
+/* Before anything was changed that is all; after it, by an earlier agent too, the node
+ * is put back; and if that cannot be, it is said. */
+void clv_operation_fail(struct clv_operation *op, const struct clv_error *why)
+{
+	char more[300];
+
+	if (op->state == ROLLING_BACK) {
+		snprintf(more, sizeof(more),
+			"it could not be put back (%.200s): see cleave plan", why->msg);
+		add_to_error(op, more);
+	} else if (op->before) {
+		roll_back(op, why);
+		return;
+	} else {
+		op->error = *why;
+	}
+	end(op, FAILED);
+}
+
+/* Stages of a plan. */
+
+static void drop_stages(struct clv_operation *op)
+{
+	free(op->stages);
+	op->stages = NULL;
+	op->n_stages = op->at = 0;
+}
+
+static int take_plan(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node, struct clv_error *err)
+{
+	drop_stages(op);
+	op->stages = calloc(plan->n_steps + 1, sizeof(*op->stages));
+	if (!op->stages)
+		return clv_error_errno(err, ENOMEM, "cannot carry out a plan");
+	op->n_stages = plan->n_steps;
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		struct stage *stage = &op->stages[i];
+
+		stage->step = plan->steps[i];
+		stage->step.affected = NULL;
+		snprintf(stage->uuid, sizeof(stage->uuid), "%s",
+			node->devices[stage->step.device].info.uuid);
+		snprintf(stage->device, sizeof(stage->device), "%s",
+			node->devices[stage->step.device].info.name);
+		clv_step_describe(&stage->step, node, stage->text, sizeof(stage->text));
+	}
+	return 0;
+}
+
+/* What was before, to go back to. */
+static int keep_before(
+	struct clv_operation *op, const struct clv_node *node, struct clv_error *err)
+{
+	struct clv_layout layout;
+	int r;
+
+	if (op->before)
+		return 0;
+	r = clv_layout_of_node(node, &layout, err);
+	if (r < 0)
+		return r;
+	r = clv_layout_write(&layout, &op->before, err);
+	clv_layout_clear(&layout);
+	return r;
+}
+
+static void wait_for_holders(struct clv_operation *op);
+
+static void block(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node)
+{
+	const struct clv_obstacle *first = &plan->obstacles[0];
+	const char *name = first->partition[0] ? first->partition
+					       : node->devices[first->device].info.name;
+	struct clv_error err;
+
+	json_decref(op->obstacles);
+	op->obstacles = clv_plan_obstacles_to_json(plan, node);
+	if (op->state != ROLLING_BACK && op->layout.on_busy == CLV_ON_BUSY_WAIT) {
+		mark_devices_of(op, plan, node);
+		wait_for_holders(op);
+		return;
+	}
+	clv_error_set(&err, -CLV_E_IN_USE, "%s is in use by %s%s: %s%s", name,
+		first->holders.n ? first->holders.items[0].text : "a pending change",
+		plan->n_obstacles > 1 ? " (and there are others)" : "", first->why,
+		op->before ? "" : "; nothing was changed");
+	clv_operation_fail(op, &err);
+}
+
+static void begin(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node)
+{
+	struct clv_error err = {0};
+	int r = take_plan(op, plan, node, &err);
+
+	if (r >= 0 && plan->n_steps > 0 && op->state != ROLLING_BACK)
+		r = keep_before(op, node, &err);
+	if (r < 0) {
+		clv_operation_fail(op, &err);
+		return;
+	}
+	if (op->state != ROLLING_BACK)
+		op->state = RUNNING;
+	mark_devices(op);
+	changed(op);
+	run_next(op);
+}
+
+/* A layout that asks for too much is a wrong layout; a partition too many may fit at
+ * another time. */
+static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
+{
+	if (err->code != -ENOMEM && op->request.keeps_layout)
+		err->code = -EBADMSG;
+	else if (err->code == -ENOSPC)
+		err->code = -EBUSY;
+	if (!op->request.keeps_layout)
+		clv_apply_drop_place(&op->layout, err);
+	clv_operation_fail(op, err);
+}
+
+static int plan_back(struct clv_operation *op, const struct clv_node *node,
+	struct clv_plan *ret, struct clv_error *err)
+{
+	struct clv_layout layout;
+	int r = clv_apply_back(
+		op->before, node, &layout, op->gone, sizeof(op->gone), err);
+
+	if (r < 0)
+		return r;
+	r = clv_plan_make(node, &layout, ret, err);
+	clv_layout_clear(&layout);
+	return r;
+}
+
+/* With what the hardware shows now. */
+static void plan_now(struct clv_operation *op)
+{
+	struct clv_node *node = clv_holders_node(op->apply->agent);
+	struct clv_plan plan = {0};
+	struct clv_error err = {0};
+	int r = 0;
+
+	/* One partition more or less is said as a layout once the node is known. */
+	if (op->state != ROLLING_BACK && !op->target)
+		r = clv_apply_edit(&op->request, node, &op->layout, &op->target, &err);
+	if (r >= 0 && op->state == ROLLING_BACK)
+		r = plan_back(op, node, &plan, &err);
+	else if (r >= 0 && op->is_resumed)
+		r = clv_apply_plan_on(op->target, op->before, node, &plan, &err);
+	else if (r >= 0)
+		r = clv_plan_make(node, &op->layout, &plan, &err);
+	if (r >= 0 && op->state != ROLLING_BACK && !op->is_resumed)
+		r = clv_standing_check(node, &plan, op->layout.name, &err);
+	if (r >= 0 && op->state != ROLLING_BACK && !op->is_resumed)
+		r = clv_standing_add_obstacles(op->apply->agent, &plan, &err);
+	if (r < 0) {
+		clv_node_add_problems(node, &err);
+		fail_with_layout(op, &err);
+	} else if (plan.n_obstacles > 0)
+		block(op, &plan, node);
+	else
+		begin(op, &plan, node);
+	clv_plan_clear(&plan);
+}
+
+static void on_surveyed(void *userdata, const struct clv_error *err)
+{
+	struct clv_operation *op = userdata;
+
+	if (clv_operation_has_ended(op))
+		return;
+	if (err->code != 0)
+		clv_operation_fail(op, err);
+	else
+		plan_now(op);
+}
+
+void clv_operation_survey(struct clv_operation *op)
+{
+	clv_hardware_ask(op->apply->agent->hardware, on_surveyed, op);
+}
+
+static int on_wait(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	clv_operation_survey(userdata);
+	return 0;
+}
+
+static void wait_for_holders(struct clv_operation *op)
+{
+	bool is_new = op->state != WAITING;
+
+	op->state = WAITING;
+	op->timer = sd_event_source_disable_unref(op->timer);
+	sd_event_add_time_relative(op->apply->agent->event, &op->timer, CLOCK_MONOTONIC,
+		WAIT_US, 0, on_wait, op);
+	if (is_new)
+		changed(op);
+}
+
+/* Steps. */
+
+static void roll_back(struct clv_operation *op, const struct clv_error *why)
+{
+	struct clv_error err = {0};
+
+	if (op->state == ROLLING_BACK) {
+		clv_operation_fail(op, why);
+		return;
+	}
+	op->error = *why;
+	op->state = ROLLING_BACK;
+	op->timer = sd_event_source_disable_unref(op->timer);
+	if (write_journal(op, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+	changed(op);
+	clv_operation_survey(op);
+}
+
+/* The node is as the layout wants it: a plan has no steps now, and says which shares
+ * there are to be. */
+static int set_aside(struct clv_operation *op, struct clv_error *err)
+{
+	struct clv_agent *agent = op->apply->agent;
+	struct clv_node *node = clv_holders_node(agent);
+	_cleanup_free_ int32_t *rule_of = calloc(node->n_devices + 1, sizeof(*rule_of));
+	_cleanup_free_ bool *is_selected =
+		calloc(node->n_devices + 1, sizeof(*is_selected));
+	struct clv_plan plan = {0};
+	int r;
+
+	if (!rule_of || !is_selected)
+		return clv_error_errno(err, ENOMEM, "cannot keep standing shares");
+	r = clv_layout_match(&op->layout, node, rule_of, err);
+	for (size_t i = 0; i < node->n_devices && r >= 0; i++)
+		is_selected[i] = rule_of[i] >= 0;
+	if (r >= 0)
+		r = clv_plan_make(node, &op->layout, &plan, err);
+	if (r >= 0)
+		r = clv_standing_replace(agent->standing, node, is_selected, &plan, err);
+	clv_plan_clear(&plan);
+	return r;
+}
+
+static bool turned_on(const struct clv_operation *op)
+{
+	for (size_t i = 0; i < op->n_stages; i++) {
+		if (op->stages[i].step.kind == CLV_STEP_MIG_MODE)
+			return op->stages[i].step.value != 0;
+	}
+	return false;
+}
+
+/* A request for another mode than there is. */
+static bool has_asked_for_memory(const struct clv_operation *op)
+{
+	const struct clv_node *node = clv_holders_node(op->apply->agent);
+
+	for (size_t i = 0; i < node->n_devices && op->asked_memory != 0; i++) {
+		const struct clv_xcp_state *xcp = &node->devices[i].xcp;
+
+		if (xcp->is_capable && xcp->memory != op->asked_memory)
+			return true;
+	}
+	return false;
+}
+
+/* As far as it goes. */
+static void end_rolling_back(struct clv_operation *op)
+{
+	char more[256];
+
+	if (op->gone[0] == '\0' && !has_asked_for_memory(op)) {
+		end(op, ROLLED_BACK);
+		return;
+	}
+	if (op->gone[0] != '\0')
+		snprintf(more, sizeof(more),
+			"the rest is as it was, and %s could not be put back: it is "
+			"gone or cannot be read",
+			op->gone);
+	else
+		snprintf(more, sizeof(more),
+			"all is as it was, but %s may have been asked for and stays so "
+			"until the driver is reloaded",
+			clv_memory_mode_to_string(
+				(enum clv_memory_mode)op->asked_memory));
+	add_to_error(op, more);
+	end(op, FAILED);
+}
+
+static void succeed(struct clv_operation *op)
+{
+	struct clv_agent *agent = op->apply->agent;
+	struct clv_error err = {0};
+	struct clv_store *store;
+
+	if (op->state == ROLLING_BACK) {
+		end_rolling_back(op);
+		return;
+	}
+	if (op->request.keeps_layout && set_aside(op, &err) < 0) {
+		/* Without a step there is nothing to go back to. */
+		if (op->before)
+			roll_back(op, &err);
+		else
+			fail_with_layout(op, &err);
+		return;
+	}
+	store = clv_state_get(agent, &err);
+	if (!store || (op->request.keeps_layout &&
+			      clv_store_put_layout(store, op->target, &err) < 0))
+		clv_log_warning(
+			0, "%s: it is not applied again after a restart", err.msg);
+	end(op, DONE);
+	if (op->request.is_for_lease && clv_operation_created(op)[0] != '\0')
+		clv_notify_publish(agent->notify,
+			&(struct clv_notice){.type = CLV_NOTICE_PARTITION_MADE,
+				.name = clv_operation_created(op),
+				.turned_on = turned_on(op)});
+}
+
+/* A driver that refuses for a reason has not been asked; after a crash nobody knows. */
+static void note_memory(struct clv_operation *op, const struct clv_step *step, int code)
+{
+	if (step->kind == CLV_STEP_RELOAD && code == 0)
+		op->asked_memory = 0;
+	else if (step->kind == CLV_STEP_MEMORY_MODE &&
+		 (code == 0 || code == -EIO || code == -ETIMEDOUT))
+		op->asked_memory = step->value;
+}
+
+static void on_reloaded(void *userdata, const struct clv_error *err)
+{
+	struct clv_operation *op = userdata;
+
+	if (err->code != 0)
+		roll_back(op, err);
+	else
+		run_next(op);
+}
+
+static void on_step(void *userdata, const struct clv_error *err)
+{
+	struct clv_operation *op = userdata;
+	struct stage *stage = &op->stages[op->at];
+
+	note_memory(op, &stage->step, err->code);
+	stage->took_ns = clv_clock_ns() - stage->began_ns;
+	stage->has_failed = err->code != 0;
+	if (err->code != 0) {
+		struct clv_error why = *err;
+
+		/* The driver's room, not the disk's. */
+		if (why.code == -ENOSPC)
+			why.code = -EBUSY;
+		clv_error_prefix(&why, "%s", stage->text);
+		roll_back(op, &why);
+		return;
+	}
+	op->at++;
+	changed(op);
+	/* It comes to all devices of the driver, and the step has shown one. */
+	if (stage->step.kind == CLV_STEP_RELOAD)
+		clv_hardware_ask(op->apply->agent->hardware, on_reloaded, op);
+	else
+		run_next(op);
+}
+
+static bool is_done_already(const struct clv_operation *op, const struct stage *stage)
+{
+	const struct clv_node_device *device =
+		clv_node_find(clv_holders_node(op->apply->agent), stage->uuid);
+
+	/* A reload also comes to devices that nothing was asked of. */
+	return device && stage->step.kind == CLV_STEP_COMPUTE_MODE &&
+	       clv_step_is_done(&stage->step, device);
+}
+
+static void run_next(struct clv_operation *op)
+{
+	struct clv_error err = {0};
+	struct stage *stage;
+
+	while (op->at < op->n_stages && is_done_already(op, &op->stages[op->at]))
+		op->at++;
+	if (op->at == op->n_stages) {
+		succeed(op);
+		return;
+	}
+	if (write_journal(op, &err) < 0) {
+		roll_back(op, &err);
+		return;
+	}
+	stage = &op->stages[op->at];
+	stage->began_ns = clv_clock_ns();
+	clv_hardware_step(
+		op->apply->agent->hardware, stage->uuid, &stage->step, on_step, op);
+}
+
+/* Operations. */
+
+static void free_operation(struct clv_operation *op)
+{
+	clv_hardware_forget(op->apply->agent->hardware, op);
+	sd_event_source_disable_unref(op->timer);
+	clv_layout_clear(&op->layout);
+	json_decref(op->obstacles);
+	free(op->stages);
+	free(op->target);
+	free(op->before);
+	free(op);
+}
+
+struct clv_operation *clv_operation_add(
+	struct clv_apply *apply, const struct clv_apply_request *request)
+{
+	struct clv_operation *op = calloc(1, sizeof(*op)), *oldest;
+
+	if (!op)
+		return NULL;
+	op->apply = apply;
+	op->request = *request;
+	op->request.layout = op->request.layout_name = NULL;
+	op->started_real_ns = clv_clock_real_ns();
+	op->revision = 1;
+	clv_lease_make_id(op->id);
+	op->id[0] = 'o';
+	TAILQ_INSERT_TAIL(&apply->operations, op, entry);
+	if (++apply->n_operations > CLV_OPERATIONS_KEPT) {
+		oldest = TAILQ_FIRST(&apply->operations);
+		TAILQ_REMOVE(&apply->operations, oldest, entry);
+		apply->n_operations--;
+		free_operation(oldest);
+	}
+	return op;
+}
+
+bool clv_apply_is_busy(const struct clv_apply *apply)
+{
+	const struct clv_operation *last = TAILQ_LAST(&apply->operations, operation_list);
+
+	return last && !clv_operation_has_ended(last);
+}
+
+bool clv_apply_is_starting(const struct clv_apply *apply)
+{
+	const struct clv_operation *last = TAILQ_LAST(&apply->operations, operation_list);
+
+	return clv_apply_is_busy(apply) && last->request.is_again &&
+	       last->state != WAITING;
+}
+
+static int take_layout(struct clv_operation *op, const struct clv_apply_request *request,
+	struct clv_error *err)
+{
+	int r;
+
+	if (!request->layout)
+		return 0;
+	r = clv_layout_parse(request->layout, strlen(request->layout),
+		request->layout_name, &op->layout, err);
+	if (r < 0)
+		return r;
+	if (request->has_on_busy)
+		op->layout.on_busy = request->on_busy;
+	/* Nobody has been shown what would be destroyed: nothing is. */
+	for (size_t i = 0; i < op->layout.n_rules && request->is_again; i++)
+		op->layout.rules[i].preserve = true;
+	op->target = strdup(request->layout);
+	return op->target ? 0 : clv_error_errno(err, ENOMEM, "cannot apply");
+}
+
+int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
+	struct clv_operation **ret, struct clv_error *err)
+{
+	struct clv_operation *op;
+	int r;
+
+	if (clv_apply_is_busy(apply))
+		return clv_error_set(err, -EBUSY,
+			"another change is under way: try again when it has ended, which "
+			"cleave apply --follow %s waits for",
+			TAILQ_LAST(&apply->operations, operation_list)->id);
+	op = clv_operation_add(apply, request);
+	if (!op)
+		return clv_error_errno(err, ENOMEM, "cannot apply");
+	r = take_layout(op, request, err);
+	if (r < 0) {
+		TAILQ_REMOVE(&apply->operations, op, entry);
+		apply->n_operations--;
+		free_operation(op);
+		return r;
+	}
+	clv_operation_survey(op);
+	*ret = op;
+	return 0;
+}
+
+int clv_apply_cancel(
+	struct clv_apply *apply, struct clv_operation *op, struct clv_error *err)
+{
+	struct clv_error why = {0};
+
+	if (op->state == RUNNING || op->state == ROLLING_BACK)
+		return clv_error_set(err, -EBUSY,
+			"%s is at work: it ends by itself, done or as it was before",
+			op->id);
+	if (clv_operation_has_ended(op))
+		return 0;
+	clv_error_set(
+		&why, -ECANCELED, "it was ended while it waited; nothing was changed");
+	if (op->before)
+		clv_error_set(&why, -ECANCELED, "it was ended while it waited");
+	clv_hardware_forget(apply->agent->hardware, op);
+	clv_operation_fail(op, &why);
+	return 0;
+}
+
+struct clv_operation *clv_apply_find(
+	struct clv_apply *apply, const char *id, struct clv_error *err)
+{
+	struct clv_operation *op;
+
+	TAILQ_FOREACH(op, &apply->operations, entry)
+	{
+		if (strcmp(op->id, id) == 0)
+			return op;
+	}
+	clv_error_set(err, -ENOENT, "there is no operation %.40s", id);
+	return NULL;
+}
+
+struct clv_operation *clv_apply_at(struct clv_apply *apply, size_t i)
+{
+	struct clv_operation *op;
+
+	TAILQ_FOREACH(op, &apply->operations, entry)
+	{
+		if (i-- == 0)
+			return op;
+	}
+	return NULL;
+}
+
+int clv_apply_new(struct clv_agent *agent, struct clv_apply **ret, struct clv_error *err)
+{
+	struct clv_apply *apply = calloc(1, sizeof(*apply));
+
+	if (!apply)
+		return clv_error_errno(err, ENOMEM, "cannot look after partitions");
+	apply->agent = agent;
+	TAILQ_INIT(&apply->operations);
+	*ret = apply;
+	return 0;
+}
+
+struct clv_apply *clv_apply_free(struct clv_apply *apply)
+{
+	struct clv_operation *op;
+
+	if (!apply)
+		return NULL;
+	while ((op = TAILQ_FIRST(&apply->operations))) {
+		TAILQ_REMOVE(&apply->operations, op, entry);
+		free_operation(op);
+	}
+	free(apply);
+	return NULL;
+}

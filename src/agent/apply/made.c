@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/apply/made.h"
+
+#include "agent/apply/apply.h"
+#include "agent/device/devices.h"
+#include "agent/device/hardware.h"
+#include "agent/http/http.h"
+#include "agent/ledger/holders.h"
+#include "agent/ledger/ledger.h"
+#include "agent/record/agent.h"
+#include "agent/record/lease-request.h"
+#include "agent/store/state.h"
+#include "agent/store/store.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "core/fitting.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long one may be without a lease: whoever asked for it is about to take it. */
+#define UNTAKEN_TICKS 10u
+#define MAKE_WAIT_MS 70000u
+
+struct item {
+	char name[CLV_PARTITION_NAME_MAX];
+	bool turned_on; /* MIG, for it */
+	bool was_taken;
+	unsigned n_ticks;
+};
+
+struct clv_made {
+	struct clv_agent *agent;
+	struct item *items;
+	size_t n;
+};
+
+static int load_one(void *userdata, const char *name, bool turned_on)
+{
+	struct clv_made *made = userdata;
+	struct item *item = CLV_APPEND(made->items, made->n);
+
+	if (!item)
+		return -ENOMEM;
+	snprintf(item->name, sizeof(item->name), "%s", name);
+	item->turned_on = turned_on;
+	return 0;
+}
+
+int clv_made_new(struct clv_agent *agent, struct clv_made **ret, struct clv_error *err)
+{
+	struct clv_made *made = calloc(1, sizeof(*made));
+	struct clv_store *store = clv_state_get(agent, NULL);
+
+	if (!made)
+		return clv_error_errno(err, ENOMEM, "cannot make partitions");
+	made->agent = agent;
+	if (store && clv_store_read_made(store, load_one, made, err) < 0)
+		clv_log_warning(0, "%s", err->msg);
+	*ret = made;
+	return 0;
+}
+
+struct clv_made *clv_made_free(struct clv_made *made)
+{
+	if (made)
+		free(made->items);
+	free(made);
+	return NULL;
+}
+
+/* The smallest that is there, free and large enough. */
+static const struct clv_agent_device *find_free(
+	const struct clv_made *made, const struct clv_lease_request *wanted)
+{
+	const struct clv_agent_device *best = NULL;
+
+	for (size_t i = 0; i < clv_devices_count(made->agent->devices); i++) {
+		const struct clv_agent_device *device =
+			clv_devices_at(made->agent->devices, i);
+
+		if (!device->parent || !device->is_present || device->is_changing ||
+			device->parent->is_cordoned ||
+			device->info.memory_bytes < wanted->share.memory_bytes ||
+			device->n_leases > 0)
+			continue;
+		if (wanted->device[0] != '\0' &&
+			strcmp(device->parent->info.name, wanted->device) != 0 &&
+			strcmp(device->info.name, wanted->device) != 0)
+			continue;
+		if (!best || device->info.memory_bytes < best->info.memory_bytes)
+			best = device;
+	}
+	return best;
+}
+
+/* All of the partition, whose memory is what was asked for or more. */
+static void give(struct clv_lease_request *wanted, const char *name)
+{
+	snprintf(wanted->device, sizeof(wanted->device), "%s", name);
+	wanted->profile[0] = '\0';
+	wanted->share.compute_ppm = CLV_PPM;
+	wanted->has_share = true;
+	wanted->share.memory_bytes = 0;
+	wanted->has_memory = false;
+}
+
+static int start(struct clv_made *made, struct clv_request *http,
+	const struct clv_lease_request *wanted, struct clv_error *err)
+{
+	struct clv_agent *agent = made->agent;
+	struct clv_node *node = clv_holders_node(agent);
+	struct clv_apply_request request = {
+		.uid = http->caller.uid,
+		.count = 1,
+		.start = -1,
+		.is_for_lease = true,
+	};
+	struct clv_operation *op;
+	struct clv_fitting fitting;
+	int r = clv_fitting_find(
+		node, wanted->device, wanted->share.memory_bytes, &fitting, err);
+
+	if (r < 0)
+		return r;
+	snprintf(request.device, sizeof(request.device), "%s",
+		node->devices[fitting.device].info.name);
+	snprintf(request.profile, sizeof(request.profile), "%s", fitting.profile);
+	snprintf(request.what, sizeof(request.what), "make %s on %s for a lease",
+		fitting.profile, node->devices[fitting.device].info.name);
+	r = clv_apply_start(agent->apply, &request, &op, err);
+	if (r < 0)
+		return r;
+	snprintf(http->note, sizeof(http->note), "%s", clv_operation_id(op));
+	snprintf(http->object, sizeof(http->object), "%s", clv_operation_id(op));
+	return clv_request_wait(http, CLV_TOPIC_HARDWARE, MAKE_WAIT_MS);
+}
+
+static int finish(struct clv_made *made, struct clv_request *http,
+	struct clv_lease_request *wanted, struct clv_error *err)
+{
+	const struct clv_operation *op =
+		clv_apply_find(made->agent->apply, http->note, err);
+
+	if (!op)
+		return err->code;
+	if (!clv_operation_has_ended(op) && !http->is_late)
+		return clv_request_wait(http, CLV_TOPIC_HARDWARE, MAKE_WAIT_MS);
+	if (clv_operation_created(op)[0] == '\0')
+		return clv_operation_error(op, err);
+	give(wanted, clv_operation_created(op));
+	/* The lease that this request makes may be gone before the next look. */
+	for (size_t i = 0; i < made->n; i++) {
+		if (strcmp(made->items[i].name, clv_operation_created(op)) == 0)
+			made->items[i].was_taken = true;
+	}
+	return 0;
+}
+
+int clv_made_get(struct clv_made *made, struct clv_request *http,
+	struct clv_lease_request *wanted, struct clv_error *err)
+{
+	const struct clv_agent_device *device;
+	struct clv_hardware *hardware = made->agent->hardware;
+
+	if (http->caller.scope != CLV_SCOPE_ADMIN)
+		return clv_error_set(err, -EPERM,
+			"only an admin may have partitions made on this machine: "
+			"take one that is there with --profile, or a share");
+	if (http->note[0] != '\0')
+		return finish(made, http, wanted, err);
+	device = find_free(made, wanted);
+	if (device) {
+		give(wanted, device->info.name);
+		return 0;
+	}
+	if (http->number == 0)
+		http->number = clv_hardware_survey(hardware);
+	if (clv_hardware_surveyed(hardware) < http->number && !http->is_late)
+		return clv_request_wait(http, CLV_TOPIC_HARDWARE, MAKE_WAIT_MS);
+	return start(made, http, wanted, err);
+}
+
+void clv_made_add(struct clv_made *made, const char *name, bool turned_on)
+{
+	struct clv_error err = {0};
+	struct clv_store *store = clv_state_get(made->agent, &err);
+
+	if (!store || clv_store_put_made(store, name, turned_on, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+	if (load_one(made, name, turned_on) < 0)
+		clv_log_warning(0, "out of memory: %s stays", name);
+}
+
+static void forget(struct clv_made *made, struct item *item)
+{
+	struct clv_error err = {0};
+	struct clv_store *store = clv_state_get(made->agent, &err);
+
+	if (!store || clv_store_delete_made(store, item->name, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+	*item = made->items[--made->n];
+}
+
+static void destroy(struct clv_made *made, const struct item *item)
+{
+	struct clv_apply_request request = {.turns_off = item->turned_on};
+	struct clv_operation *op;
+	struct clv_error err = {0};
+
+	snprintf(request.partition, sizeof(request.partition), "%s", item->name);
+	snprintf(request.what, sizeof(request.what), "destroy %s, whose lease has ended",
+		item->name);
+	if (clv_apply_start(made->agent->apply, &request, &op, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+}
+
+void clv_made_tick(struct clv_made *made)
+{
+	if (clv_apply_is_busy(made->agent->apply) ||
+		clv_hardware_awaits_devices(made->agent) ||
+		clv_hardware_surveyed(made->agent->hardware) < made->agent->first_survey)
+		return;
+	for (size_t i = 0; i < made->n; i++) {
+		struct item *item = &made->items[i];
+		const struct clv_agent_device *device =
+			clv_devices_find(made->agent->devices, item->name);
+
+		if (!device || !device->is_present) {
+			forget(made, item);
+			return;
+		}
+		if (device->n_leases > 0) {
+			item->was_taken = true;
+		} else if (item->was_taken || item->n_ticks++ >= UNTAKEN_TICKS) {
+			destroy(made, item);
+			return;
+		}
+	}
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/apply/profiles.h"
+
+#include "agent/os/engines.h"
+
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+struct profile {
+	const char *name;
+	uint64_t memory_bytes;
+	uint32_t compute_units;
+	uint32_t fits, most;
+	const char *note;
+	const struct clv_engines *engines; /* NULL: not known */
+};
+
+static json_t *append(const struct clv_node_device *device, enum clv_scheme scheme,
+	const struct profile *profile, json_t *items)
+{
+	json_t *item = json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:[],s:s}", "device",
+		device->info.name, "scheme", clv_scheme_to_string(scheme), "profile",
+		profile->name, "memory_bytes", (json_int_t)profile->memory_bytes,
+		"compute_units", (json_int_t)profile->compute_units, "fits",
+		(json_int_t)profile->fits, "most", (json_int_t)profile->most, "starts",
+		"note", profile->note);
+
+	json_object_set_new(item, "engines",
+		profile->engines ? clv_engines_to_json(profile->engines) : json_null());
+	json_array_append_new(items, item);
+	return item;
+}
+
+static void set_of(const struct clv_node_device *device, struct clv_mig_set *ret)
+{
+	const struct clv_mig_model *model = device->mig.model;
+
+	*ret = (struct clv_mig_set){0};
+	for (size_t i = 0; i < device->n_partitions; i++) {
+		const struct clv_partition *partition = &device->partitions[i];
+		int profile = clv_mig_profile_find(model, partition->profile, NULL);
+
+		if (profile >= 0)
+			clv_mig_set_add(model, ret,
+				(struct clv_mig_instance){
+					(uint8_t)profile, (uint8_t)partition->start});
+	}
+}
+
+static void add_mig(const struct clv_node_device *device, json_t *items)
+{
+	const struct clv_mig_model *model = device->mig.model;
+	struct clv_mig_set set, none = {0};
+
+	if (!model)
+		return;
+	set_of(device, &set);
+	for (uint8_t i = 0; i < model->n_profiles; i++) {
+		const struct clv_mig_profile *profile = &model->profiles[i];
+		json_t *starts = json_array();
+
+		for (uint8_t s = 0; s < profile->n_starts; s++)
+			json_array_append_new(starts, json_integer(profile->starts[s]));
+		json_object_set_new(
+			append(device, CLV_SCHEME_MIG,
+				&(struct profile){
+					.name = profile->name,
+					.memory_bytes = profile->memory_mib * MIB,
+					.compute_units = profile->multiprocessors,
+					.fits = clv_mig_set_capacity(model, &set, i),
+					.most = clv_mig_set_capacity(model, &none, i),
+					.note = device->mig.is_on ? "" : "MIG is off",
+					.engines = &profile->engines,
+				},
+				items),
+			"starts", starts);
+	}
+}
+
+/* What each pair is good for: AMD's own advice. */
+static const char *advice(const struct clv_xcp_state *xcp, enum clv_compute_mode compute,
+	enum clv_memory_mode memory)
+{
+	if (xcp->model && !clv_xcp_is_validated(xcp->model, compute, memory))
+		return "taken by the driver, not validated by AMD";
+	if (compute == CLV_SPX)
+		return "one large model, all memory in one piece";
+	if (memory == CLV_NPS1)
+		return "many small jobs that share all of the memory's bandwidth";
+	return "many small jobs, memory near to each, less power";
+}
+
+static void add_pair(const struct clv_node_device *device, enum clv_compute_mode compute,
+	enum clv_memory_mode memory, json_t *items)
+{
+	const struct clv_xcp_state *xcp = &device->xcp;
+	unsigned n = clv_xcp_devices(compute, xcp->dies);
+	bool is_now = xcp->compute == compute && xcp->memory == memory;
+	char name[CLV_PROFILE_NAME_MAX];
+
+	if (n == 0)
+		return;
+	snprintf(name, sizeof(name), "%s/%s", clv_compute_mode_to_string(compute),
+		clv_memory_mode_to_string(memory));
+	append(device, CLV_SCHEME_XCP,
+		&(struct profile){
+			.name = name,
+			.memory_bytes = device->info.memory_bytes / n,
+			.compute_units = device->info.compute_units / n,
+			.fits = is_now ? n : 0,
+			.most = n,
+			.note = is_now ? "as it is now" : advice(xcp, compute, memory),
+		},
+		items);
+}
+
+static void add_xcp(const struct clv_node_device *device, json_t *items)
+{
+	const struct clv_xcp_state *xcp = &device->xcp;
+
+	for (int c = 0; c < _CLV_COMPUTE_MODE_MAX; c++) {
+		uint32_t beside =
+			clv_xcp_memory_modes((enum clv_compute_mode)c, xcp->dies) &
+			(xcp->memory_available | xcp->memory);
+
+		for (uint32_t m = CLV_NPS1; m <= CLV_NPS8; m <<= 1) {
+			if (beside & m)
+				add_pair(device, (enum clv_compute_mode)c,
+					(enum clv_memory_mode)m, items);
+		}
+	}
+}
+
+/* Each count shows the memory that a function would get. */
+static void add_vf(const struct clv_node_device *device, json_t *items)
+{
+	const struct clv_vf_state *vf = &device->vf;
+	bool is_whole = vf->n == 0 && device->n_partitions == 0;
+	char name[CLV_PROFILE_NAME_MAX];
+
+	for (uint32_t n = 1; n <= vf->total; n++) {
+		if (vf->counts != 0 && (n > 64 || !(vf->counts & UINT64_C(1) << (n - 1))))
+			continue;
+		snprintf(name, sizeof(name), "vf:%" PRIu32, n);
+		append(device, CLV_SCHEME_VF,
+			&(struct profile){
+				.name = name,
+				.memory_bytes = device->info.memory_bytes / n,
+				.fits = vf->n == n || is_whole ? n : 0,
+				.most = n,
+				.note = vf->n == n ? "as it is now" : "",
+			},
+			items);
+	}
+}
+
+static void add_cores(const struct clv_node_device *device, json_t *items)
+{
+	uint32_t total = device->cores.total, n_free = total;
+	char name[CLV_PROFILE_NAME_MAX];
+
+	for (size_t i = 0; i < device->n_partitions; i++)
+		n_free -= device->partitions[i].size < n_free ? device->partitions[i].size
+							      : n_free;
+	/* Powers of two and the whole: any other number will do as well. */
+	for (uint32_t n = 1; n <= total; n = n * 2 > total && n < total ? total : n * 2) {
+		snprintf(name, sizeof(name), "cores:%" PRIu32, n);
+		append(device, CLV_SCHEME_CORES,
+			&(struct profile){
+				.name = name,
+				.memory_bytes = device->info.memory_bytes / total * n,
+				.compute_units = n,
+				.fits = n_free / n,
+				.most = total / n,
+				.note = "",
+			},
+			items);
+	}
+}
+
+void clv_profiles_add(const struct clv_node_device *device, json_t *items)
+{
+	if (device->mig.is_capable)
+		add_mig(device, items);
+	if (device->xcp.is_capable)
+		add_xcp(device, items);
+	if (device->vf.is_capable)
+		add_vf(device, items);
+	if (device->cores.is_capable && device->cores.total > 0)
+		add_cores(device, items);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent as a process: folders, the one-per-folder lock, background, readiness. */
+#include "agent/config/daemon.h"
+
+#include "agent/config/config.h"
+#include "agent/record/agent.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/* Itself and a few leases; with fewer it would start, and turn programs away. */
+#define NEEDED_FILES 64
+#define LOCK_TRIES 500
+#define LOCK_PAUSE_NS 10000000
+#define LONGEST_SOCKET "/lease/l0123456789abcdef/door/lease.sock"
+#define EXIT_CODE_FAILED 125
+
+/* Those that are below 3 are none. */
+static void close_all_but(int one, int other)
+{
+	int kept[] = {one < other ? one : other, one < other ? other : one};
+	unsigned int from = 3;
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(kept); i++) {
+		if (kept[i] < 3)
+			continue;
+		if ((unsigned int)kept[i] > from)
+			close_range(from, (unsigned int)kept[i] - 1, 0);
+		from = (unsigned int)kept[i] + 1;
+		fcntl(kept[i], F_SETFD, FD_CLOEXEC);
+	}
+	close_range(from, ~0u, 0);
+}
+
+int clv_daemon_raise_files(struct clv_error *err)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return 0;
+	if (files.rlim_max < NEEDED_FILES)
+		return clv_error_set(err, -EMFILE,
+			"an agent needs %d open files and may have %llu: start it from "
+			"where the limit is higher (ulimit -n)",
+			NEEDED_FILES, (unsigned long long)files.rlim_max);
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	return 0;
+}
+
+void clv_daemon_prepare(const struct clv_agent_config *config)
+{
+	sigset_t signals;
+
+	close_all_but(config->ready_fd, config->api_fd);
+	umask(config->is_system ? 022 : 077);
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
+static void wait_for_child(int fd, pid_t child)
+{
+	char byte;
+	int status;
+
+	if (read(fd, &byte, 1) == 1)
+		_exit(0);
+	if (waitpid(child, &status, 0) == child && WIFEXITED(status))
+		_exit(WEXITSTATUS(status));
+	_exit(EXIT_CODE_FAILED);
+}
+
+int clv_daemon_detach(const struct clv_agent_config *config, struct clv_error *err)
+{
+	int fds[2], null_fd;
+	pid_t child;
+
+	if (config->is_foreground)
+		return -1;
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return clv_error_errno(err, errno, "cannot go to the background");
+	child = fork();
+	if (child < 0)
+		return clv_error_errno(err, errno, "cannot go to the background");
+	if (child > 0) {
+		close(fds[1]);
+		wait_for_child(fds[0], child);
+	}
+	close(fds[0]);
+	setsid();
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null_fd >= 0) {
+		dup2(null_fd, STDIN_FILENO);
+		dup2(null_fd, STDOUT_FILENO);
+		close(null_fd);
+	}
+	if (chdir("/") < 0)
+		return clv_error_errno(err, errno, "cannot go to the background");
+	return fds[1];
+}
+
+int clv_daemon_redirect(const struct clv_agent_config *config)
+{
+	char path[CLV_FOLDER_MAX + 16];
+	int fd, before;
+
+	if (config->is_foreground)
+		return -1;
+
+	snprintf(path, sizeof(path), "%s/cleaved.log", config->runtime);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+		0600);
+	if (fd < 0)
+		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	dup2(fd, STDERR_FILENO);
+	close(fd);
+	return before;
+}
+
+void clv_daemon_report_ready(const struct clv_agent_config *config, int parent_fd)
+{
+	int fds[] = {config->ready_fd, parent_fd};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(fds); i++) {
+		if (fds[i] < 0)
+			continue;
+		/* Whoever asked may be gone: that is no reason to stop. */
+		if (write(fds[i], "1", 1) != 1)
+			clv_log_debug("nobody waits for readiness");
+		close(fds[i]);
+	}
+}
+
+static int check_folder(const char *path, struct clv_error *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return clv_error_errno(err, errno, "cannot use %s", path);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+		st.st_mode & (S_IWGRP | S_IWOTH))
+		return clv_error_set(err, -EPERM,
+			"%s must be a folder of your own that nobody else can write: "
+			"choose another with --runtime-dir",
+			path);
+	return 0;
+}
+
+static int find_runtime(struct clv_agent_config *config, struct clv_error *err)
+{
+	int r;
+
+	if (config->runtime[0] == '\0' && !config->is_system)
+		return clv_path_user_runtime(
+			true, config->runtime, sizeof(config->runtime), err);
+	if (config->runtime[0] == '\0')
+		snprintf(config->runtime, sizeof(config->runtime), "%s",
+			CLV_PATH_SYSTEM_RUNTIME);
+	r = clv_path_make(config->runtime, config->is_system ? 0755 : 0700, err);
+	return r < 0 ? r : check_folder(config->runtime, err);
+}
+
+int clv_daemon_find_folders(struct clv_agent_config *config, struct clv_error *err)
+{
+	static const size_t room = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+	const char *locks = config->is_system ? NULL : getenv("CLEAVE_LOCK_DIR");
+	struct clv_error problem = {0};
+	int r = find_runtime(config, err);
+
+	if (r < 0)
+		return r;
+	if (strlen(config->runtime) + strlen(LONGEST_SOCKET) > room)
+		return clv_error_set(err, -ENAMETOOLONG,
+			"%.200s is too long for a folder of sockets: at most %zu bytes",
+			config->runtime, room - strlen(LONGEST_SOCKET));
+	if (config->locks[0] == '\0')
+		snprintf(config->locks, sizeof(config->locks), "%s",
+			locks && locks[0] == '/' ? locks : CLV_PATH_LOCKS);
+	if (config->state[0] == '\0' && config->is_system)
+		snprintf(config->state, sizeof(config->state), "%s",
+			CLV_PATH_SYSTEM_STATE);
+	if (config->state[0] == '\0')
+		r = clv_path_user_state(
+			true, config->state, sizeof(config->state), &problem);
+	else
+		r = clv_path_make(config->state, 0700, &problem);
+	/* A state that cannot be kept is said when a lease is asked for. */
+	if (r < 0)
+		clv_log_warning(0, "%s", problem.msg);
+	return 0;
+}
+
+int clv_daemon_lock(const struct clv_agent_config *config, struct clv_error *err)
+{
+	struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+	char path[CLV_FOLDER_MAX + 16];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(path, sizeof(path), "%s/cleaved.lock", config->runtime);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return clv_error_errno(err, errno, "cannot lock %s", path);
+	snprintf(path, sizeof(path), "%s/api.sock", config->runtime);
+	/* Whoever holds it may be just starting, or just ending. */
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		int other;
+
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return CLV_TAKE_FD(fd);
+		if (errno != EWOULDBLOCK)
+			return clv_error_errno(
+				err, errno, "cannot lock %s", config->runtime);
+		/* At the service manager's socket whoever connects is heard. */
+		other = config->api_fd > 0
+				? -1
+				: clv_socket_connect(path, SOCK_STREAM, 1000, NULL);
+		if (other >= 0) {
+			close(other);
+			return clv_error_set(err, -EALREADY,
+				"another agent serves %s already: use it, or choose "
+				"another --runtime-dir",
+				path);
+		}
+		nanosleep(&pause, NULL);
+	}
+	return clv_error_set(err, -EBUSY,
+		"another agent holds %s and does not answer: end it first",
+		config->runtime);
+}
+
+/* Leaves *ret where there are none to be found: a simulated node is not to answer where
+ * the real one's agent is configured to. */
+static void find_settings(const struct clv_agent_config *config, char *ret, size_t size)
+{
+	const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (config->settings[0] != '\0')
+		snprintf(ret, size, "%s", config->settings);
+	if (config->settings[0] != '\0' || config->sim[0] != '\0')
+		return;
+	if (config->is_system)
+		snprintf(ret, size, "/etc/cleave/cleaved.yaml");
+	else if (folder && folder[0] == '/')
+		snprintf(ret, size, "%s/cleave/cleaved.yaml", folder);
+	else if (home && home[0] == '/')
+		snprintf(ret, size, "%s/.config/cleave/cleaved.yaml", home);
+}
+
+int clv_daemon_read_settings(struct clv_agent *agent, struct clv_error *err)
+{
+	char path[CLV_FOLDER_MAX + 64] = "/nonexistent";
+	bool must_exist = agent->config.settings[0] != '\0';
+	int r;
+
+	find_settings(&agent->config, path, sizeof(path));
+	r = clv_config_read(path, must_exist, &agent->settings, err);
+	if (r < 0 && r != -ENOMEM)
+		return err->code = -EBADMSG;
+	if (r >= 0 && agent->settings->allow_overcommit)
+		agent->config.allow_overcommit = true;
+	return r;
+}

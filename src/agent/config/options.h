@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/record/agent.h"
+
+struct clv_error;
+
+enum clv_options_mode {
+	CLV_OPTIONS_RUN,
+	CLV_OPTIONS_HELP,
+	CLV_OPTIONS_VERSION,
+	CLV_OPTIONS_PROBE,
+	CLV_OPTIONS_DRIVERS, /* the agent's own helper process */
+};
+
+/* Reads cleaved's command line.  Folders that were not given are left empty. */
+int clv_options_parse(int argc, char **argv, struct clv_agent_config *ret,
+	enum clv_options_mode *ret_mode, struct clv_error *err);
+
+void clv_options_print_help(void);

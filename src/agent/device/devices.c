@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The devices of the machine: found by the probe or the cache, kept by UUID for as long
+ * as the agent runs, claimed by a lock before the first lease.  What is promised on them
+ * is the ledger's. */
+#include "agent/device/devices.h"
+
+#include "agent/device/device-cache.h"
+#include "agent/device/device-json.h"
+#include "agent/device/device-lock.h"
+#include "agent/device/probe.h"
+#include "agent/record/agent.h"
+#include "agent/record/notify.h"
+#include "arbiter/arbiter.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEVICES 16384u /* partitions too; they are never forgotten */
+/* Drivers that showed nothing are asked again, but not by every request. */
+#define RETRY_NS (5 * CLV_NS_PER_S)
+
+struct clv_devices {
+	struct clv_agent *agent;
+	struct clv_agent_device *items[MAX_DEVICES];
+	size_t n_items;
+	json_t *problems;
+	struct clv_probe *probe;
+	bool is_pending;
+	char key[17];    /* of the answer that is known or asked for */
+	bool has_answer; /* for this key */
+	uint64_t answered_ns;
+	bool has_no_lock_folder;
+};
+
+int clv_devices_new(
+	struct clv_agent *agent, struct clv_devices **ret, struct clv_error *err)
+{
+	struct clv_devices *devices = calloc(1, sizeof(*devices));
+
+	if (!devices)
+		return clv_error_errno(err, ENOMEM, "cannot list devices");
+	devices->agent = agent;
+	devices->problems = json_array();
+	*ret = devices;
+	return 0;
+}
+
+struct clv_devices *clv_devices_free(struct clv_devices *devices)
+{
+	if (!devices)
+		return NULL;
+	clv_probe_free(devices->probe);
+	for (size_t i = 0; i < devices->n_items; i++) {
+		struct clv_agent_device *device = devices->items[i];
+
+		clv_arbiter_free(device->arbiter);
+		clv_close_fd(&device->lock_fd);
+		free(device->leases);
+		free(device);
+	}
+	json_decref(devices->problems);
+	free(devices);
+	return NULL;
+}
+
+bool clv_devices_is_pending(const struct clv_devices *devices)
+{
+	return devices->is_pending;
+}
+
+size_t clv_devices_count(const struct clv_devices *devices)
+{
+	return devices->n_items;
+}
+
+struct clv_agent_device *clv_devices_at(const struct clv_devices *devices, size_t at)
+{
+	return devices->items[at];
+}
+
+struct clv_agent_device *clv_devices_find(
+	const struct clv_devices *devices, const char *name)
+{
+	for (size_t i = 0; i < devices->n_items; i++) {
+		const struct clv_device *info = &devices->items[i]->info;
+
+		if (strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0)
+			return devices->items[i];
+	}
+	return NULL;
+}
+
+const json_t *clv_devices_problems(const struct clv_devices *devices)
+{
+	return devices->problems;
+}
+
+/* gpu0, gpu1, ...: the lowest number that no device has had since the start. */
+static void give_name(const struct clv_devices *devices, struct clv_device *info)
+{
+	unsigned int number = 0;
+
+	do
+		snprintf(info->name, sizeof(info->name), "gpu%u", number++ % 100000);
+	while (clv_devices_find(devices, info->name));
+}
+
+static struct clv_agent_device *append(
+	struct clv_devices *devices, const struct clv_device *info)
+{
+	struct clv_agent_device *device;
+
+	if (devices->n_items == MAX_DEVICES)
+		return NULL;
+	device = calloc(1, sizeof(*device));
+	if (!device)
+		return NULL;
+	device->info = *info;
+	device->lock_fd = -1;
+	device->numa_node = -1;
+	if (device->info.name[0] == '\0' || clv_devices_find(devices, device->info.name))
+		give_name(devices, &device->info);
+	devices->items[devices->n_items++] = device;
+	return device;
+}
+
+struct clv_agent_device *clv_devices_root(struct clv_agent_device *device)
+{
+	return device->parent ? device->parent : device;
+}
+
+struct clv_agent_device *clv_devices_add(
+	struct clv_devices *devices, const struct clv_device *info)
+{
+	struct clv_agent_device *device = clv_devices_find(devices, info->uuid);
+
+	return device ? device : append(devices, info);
+}
+
+static int type_rank(const char *type)
+{
+	if (strcmp(type, "gpu") == 0)
+		return 0;
+	return strcmp(type, "accelerator") == 0 ? 1 : 2;
+}
+
+static void add_problem(struct clv_devices *devices, const char *text)
+{
+	json_array_append_new(devices->problems, json_string(text));
+}
+
+/* A device that was divided before its drivers for programs were asked is known, but not
+ * how programs use it; nor are its partitions. */
+static void complete(const struct clv_devices *devices, struct clv_agent_device *device,
+	const struct clv_device *info)
+{
+	if (device->info.locator.platform[0] != '\0')
+		return;
+	for (size_t i = 0; i < devices->n_items; i++) {
+		struct clv_agent_device *each = devices->items[i];
+
+		if (each != device && each->parent != device)
+			continue;
+		each->info.executor = info->executor;
+		each->info.locator = info->locator;
+		each->info.max_allocation_bytes = info->max_allocation_bytes;
+		if (each->info.max_allocation_bytes > each->info.memory_bytes)
+			each->info.max_allocation_bytes = each->info.memory_bytes;
+	}
+}
+
+/* One device of an answer.  A second driver for hardware that the first one shows as well
+ * (the same UUID) is left out: promised twice, it would be promised too much. */
+static void take_device(struct clv_devices *devices, const struct clv_device *info)
+{
+	struct clv_agent_device *device = clv_devices_find(devices, info->uuid);
+	char text[512];
+
+	if (device && device->is_present) {
+		snprintf(text, sizeof(text),
+			"%.100s of platform %.100s is %s through another driver and is "
+			"left out",
+			info->model, info->locator.platform, device->info.name);
+		add_problem(devices, text);
+		return;
+	}
+	if (device)
+		complete(devices, device, info);
+	else
+		device = append(devices, info);
+	if (device)
+		device->is_present = true;
+}
+
+static void take_answer(struct clv_devices *devices, const json_t *answer)
+{
+	const json_t *items = json_object_get(answer, "items");
+	const json_t *problems = json_object_get(answer, "problems");
+	struct clv_device info;
+	const json_t *item;
+	size_t i;
+
+	json_array_clear(devices->problems);
+	for (i = 0; i < devices->n_items; i++) {
+		if (strcmp(devices->items[i]->info.backend, "opencl") == 0 &&
+			!devices->items[i]->parent)
+			devices->items[i]->is_present = false;
+	}
+	/* A machine's GPUs get the low numbers, its CPU the last. */
+	for (int rank = 0; rank <= 2; rank++) {
+		json_array_foreach (items, i, item) {
+			if (clv_device_from_json(item, &info, NULL) < 0 ||
+				type_rank(info.type) != rank)
+				continue;
+			info.name[0] = '\0';
+			take_device(devices, &info);
+		}
+	}
+	json_array_foreach (problems, i, item) {
+		if (json_is_string(item))
+			add_problem(devices, json_string_value(item));
+	}
+	devices->has_answer = true;
+	devices->answered_ns = clv_clock_ns();
+}
+
+int clv_devices_claim(struct clv_devices *devices, struct clv_agent_device *device,
+	struct clv_error *err)
+{
+	const struct clv_agent_config *config = &devices->agent->config;
+	char socket_path[CLV_FOLDER_MAX + 16];
+	int fd;
+
+	device = clv_devices_root(device);
+	if (device->lock_fd >= 0)
+		return 0;
+	snprintf(socket_path, sizeof(socket_path), "%s/api.sock", config->runtime);
+	fd = clv_device_lock(config->locks, device->info.uuid, socket_path, err);
+	if (fd == -EACCES) {
+		if (!devices->has_no_lock_folder)
+			clv_log_warning(0,
+				"%s; %s is used instead, so agents of other users are "
+				"not kept off the device",
+				err ? err->msg : config->locks, config->runtime);
+		devices->has_no_lock_folder = true;
+		fd = clv_device_lock(
+			config->runtime, device->info.uuid, socket_path, err);
+	}
+	if (fd < 0) {
+		clv_error_prefix(err, "%s", device->info.name);
+		return fd;
+	}
+	device->lock_fd = fd;
+	return 0;
+}
+
+void clv_devices_claim_all(struct clv_devices *devices)
+{
+	if (!devices->agent->config.is_system)
+		return;
+	for (size_t i = 0; i < devices->n_items; i++) {
+		struct clv_error err = {0};
+
+		if (clv_devices_claim(devices, devices->items[i], &err) < 0)
+			clv_log_warning(0, "%s", err.msg);
+	}
+}
+
+static void on_answer(void *userdata, const json_t *answer)
+{
+	struct clv_devices *devices = userdata;
+
+	devices->is_pending = false;
+	take_answer(devices, answer);
+	for (size_t i = 0; i < json_array_size(devices->problems); i++)
+		clv_log_warning(
+			0, "%s", json_string_value(json_array_get(devices->problems, i)));
+	/* A failure may pass by itself: only a good answer is kept. */
+	if (json_array_size(json_object_get(answer, "items")) > 0 &&
+		json_array_size(json_object_get(answer, "problems")) == 0)
+		clv_device_cache_save(devices->agent->config.state, devices->key, answer);
+	clv_devices_claim_all(devices);
+	clv_notify_changed(devices->agent->notify, CLV_TOPIC_DEVICES);
+	clv_notify(devices->agent->notify, CLV_NOTICE_STATUS);
+}
+
+static bool is_settled(const struct clv_devices *devices, const char *key)
+{
+	if (!devices->has_answer || strcmp(key, devices->key) != 0)
+		return false;
+	for (size_t i = 0; i < devices->n_items; i++) {
+		if (devices->items[i]->is_present)
+			return true;
+	}
+	return clv_clock_ns() - devices->answered_ns < RETRY_NS;
+}
+
+void clv_devices_refresh(struct clv_devices *devices)
+{
+	struct clv_error err = {0};
+	char key[17];
+	json_t *cached;
+
+	/* A simulated node is the worker's to describe, and has no other devices. */
+	if (devices->is_pending || devices->agent->config.sim[0] != '\0')
+		return;
+	clv_device_cache_key(key);
+	if (is_settled(devices, key))
+		return;
+
+	memcpy(devices->key, key, sizeof(key));
+	cached = clv_device_cache_load(devices->agent->config.state, key);
+	if (cached) {
+		take_answer(devices, cached);
+		json_decref(cached);
+		return;
+	}
+	devices->probe = clv_probe_free(devices->probe);
+	devices->is_pending = true;
+	if (clv_probe_start(devices->agent->event, on_answer, devices, &devices->probe,
+		    &err) < 0) {
+		devices->is_pending = false;
+		json_array_clear(devices->problems);
+		add_problem(devices, err.msg);
+	}
+}
+
+struct clv_agent_device *clv_devices_restore(
+	struct clv_devices *devices, const char *json, struct clv_error *err)
+{
+	json_t *object = json_loads(json, 0, NULL);
+	struct clv_agent_device *device;
+	struct clv_device info;
+	int r = clv_device_from_json(object, &info, err);
+
+	json_decref(object);
+	if (r < 0)
+		return NULL;
+	device = clv_devices_find(devices, info.uuid);
+	if (!device)
+		device = append(devices, &info);
+	if (device && info.parent[0] != '\0' && !device->parent)
+		device->parent = clv_devices_find(devices, info.parent);
+	if (!device)
+		clv_error_errno(err, ENOMEM, "cannot restore a device");
+	return device;
+}
+
+void clv_devices_unclaim(struct clv_devices *devices, struct clv_agent_device *device)
+{
+	device = clv_devices_root(device);
+	if (devices->agent->config.is_system || device->lock_fd < 0)
+		return;
+	close(device->lock_fd);
+	device->lock_fd = -1;
+}
+
+void clv_devices_add_names(const struct clv_devices *devices, json_t *names)
+{
+	for (size_t i = 0; i < clv_devices_count(devices); i++) {
+		const struct clv_agent_device *device = clv_devices_at(devices, i);
+
+		if (!device->parent && device->info.parent[0] == '\0')
+			json_object_set_new(
+				names, device->info.uuid, json_string(device->info.name));
+	}
+}

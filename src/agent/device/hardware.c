@@ -1,0 +1,633 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/device/hardware.h"
+
+#include "agent/device/devices.h"
+#include "agent/device/node-json.h"
+#include "agent/device/reading-json.h"
+#include "agent/record/agent.h"
+#include "agent/record/notify.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SURVEY_WAIT_NS (5 * CLV_NS_PER_S)
+#define ANSWER_MAX_BYTES (16u << 20)
+#define READ_BYTES 65536u
+#define IDLE_NS (60 * CLV_NS_PER_S)
+/* A first NVML handle takes up to 10 s on a node of eight. */
+#define SURVEY_NS (60 * CLV_NS_PER_S)
+#define STEP_NS (60 * CLV_NS_PER_S)
+#define SAMPLE_NS (15 * CLV_NS_PER_S)
+/* amd-smi waits 140 s for a reload. */
+#define RELOAD_NS (200 * CLV_NS_PER_S)
+
+static const char not_understood[] =
+	"the process that speaks to the drivers is not understood";
+
+extern char **environ;
+
+enum kind {
+	SURVEY,
+	STEP,
+	SAMPLE,
+	LIMIT,
+	N_KINDS,
+};
+
+static const struct {
+	const char *name;
+	const char *answer; /* the member that it is in */
+} kinds[N_KINDS] = {
+	[SURVEY] = {"survey", "node"},
+	[STEP] = {"step", "device"},
+	[SAMPLE] = {"sample", "readings"},
+	[LIMIT] = {"limit", "limited"},
+};
+
+/* Somebody's question. */
+struct question {
+	TAILQ_ENTRY(question) entry;
+	enum kind kind;
+	uint64_t survey; /* its number */
+	struct clv_step step;
+	char uuid[sizeof(((struct clv_device *)NULL)->uuid)];
+	char cgroup[CLV_CGROUP_FOLDER_MAX];
+	uint64_t bytes;
+	clv_hardware_fn done;
+	void *userdata;
+};
+
+struct clv_hardware {
+	struct clv_agent *agent;
+	struct clv_node node;
+	struct clv_readings readings;
+	uint64_t asked, surveyed;
+	bool is_recounting;
+	TAILQ_HEAD(question_list, question) questions; /* the first is being answered */
+	bool is_asking;
+	pid_t pid;    /* of the worker; 0: none */
+	bool is_warm; /* it has answered: its drivers are open */
+	int fd;       /* both ways */
+	sd_event_source *child, *input, *timer, *soon;
+	char *answer;
+	size_t n_bytes;
+};
+
+static void ask_next(struct clv_hardware *hw);
+
+/* The worker. */
+
+static void end_worker(struct clv_hardware *hw)
+{
+	hw->input = sd_event_source_disable_unref(hw->input);
+	if (hw->pid > 0) {
+		kill(-hw->pid, SIGKILL);
+		/* A driver that hangs in the kernel must not keep us: the loop reaps it
+		 * whenever it ends. */
+		sd_event_source_set_userdata(hw->child, NULL);
+		sd_event_source_set_floating(hw->child, true);
+		hw->child = sd_event_source_unref(hw->child);
+	}
+	hw->child = sd_event_source_disable_unref(hw->child);
+	clv_close_fd(&hw->fd);
+	hw->fd = -1;
+	hw->pid = 0;
+	hw->is_warm = false;
+	hw->n_bytes = 0;
+}
+
+static int spawn_worker(struct clv_hardware *hw, int fd)
+{
+	char *arguments[] = {(char[]){"cleaved"}, (char[]){"--drivers"}, NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int r;
+
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(
+		&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+	r = posix_spawn(
+		&hw->pid, "/proc/self/exe", &actions, &attributes, arguments, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	if (r != 0)
+		hw->pid = 0;
+	return -r;
+}
+
+static void finish(struct clv_hardware *hw, const json_t *answer);
+
+static void fail(struct clv_hardware *hw, int code, const char *what)
+{
+	json_t *answer =
+		json_pack("{s:{s:i,s:s}}", "error", "code", code, "message", what);
+
+	end_worker(hw);
+	finish(hw, answer);
+	json_decref(answer);
+}
+
+static int on_exit_of_worker(
+	sd_event_source *source, const siginfo_t *info, void *userdata)
+{
+	struct clv_hardware *hw = userdata;
+
+	if (!hw)
+		return 0;
+	/* What it had started, a modprobe say, goes with it. */
+	kill(-hw->pid, SIGKILL);
+	hw->pid = 0;
+	if (hw->is_asking)
+		fail(hw, -EIO,
+			"the process that speaks to the drivers crashed: see the "
+			"kernel's log for the driver that did it");
+	else
+		end_worker(hw);
+	return 0;
+}
+
+static int on_timeout(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	struct clv_hardware *hw = userdata;
+
+	if (hw->is_asking)
+		fail(hw, -ETIMEDOUT,
+			"a driver does not answer: see the kernel's log; what it was "
+			"asked may still happen");
+	else
+		end_worker(hw);
+	return 0;
+}
+
+/* What is there of the answer.  False: the worker is of no use any more. */
+static bool read_more(struct clv_hardware *hw)
+{
+	char *answer = realloc(hw->answer, hw->n_bytes + READ_BYTES);
+	ssize_t got;
+
+	if (!answer || hw->n_bytes > ANSWER_MAX_BYTES)
+		return false;
+	hw->answer = answer;
+	got = read(hw->fd, answer + hw->n_bytes, READ_BYTES);
+	if (got > 0)
+		hw->n_bytes += (size_t)got;
+	return got > 0 || (got < 0 && errno == EAGAIN);
+}
+
+/* A node, a device as it is after the step, or what went wrong. */
+static bool is_answer(const struct clv_hardware *hw, const json_t *answer)
+{
+	const json_t *error = json_object_get(answer, "error");
+	const struct question *question = TAILQ_FIRST(&hw->questions);
+
+	if (error)
+		return json_integer_value(json_object_get(error, "code")) < 0 &&
+		       json_is_string(json_object_get(error, "message"));
+	return json_object_get(answer, kinds[question->kind].answer) != NULL;
+}
+
+static int on_input(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct clv_hardware *hw = userdata;
+	json_t *answer;
+
+	if (!read_more(hw)) {
+		/* Its exit says why. */
+		sd_event_source_set_enabled(source, SD_EVENT_OFF);
+		return 0;
+	}
+	if (hw->n_bytes == 0 || hw->answer[hw->n_bytes - 1] != '\n')
+		return 0;
+	answer = json_loadb(hw->answer, hw->n_bytes, 0, NULL);
+	hw->n_bytes = 0;
+	if (!hw->is_asking)
+		end_worker(hw); /* nobody asked: what it says next is no answer */
+	else if (is_answer(hw, answer))
+		finish(hw, answer);
+	else
+		fail(hw, -EIO, not_understood);
+	json_decref(answer);
+	return 0;
+}
+
+static int start_worker(struct clv_hardware *hw)
+{
+	int fds[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
+		return -errno;
+	r = spawn_worker(hw, fds[1]);
+	close(fds[1]);
+	hw->fd = fds[0];
+	fcntl(hw->fd, F_SETFL, O_NONBLOCK);
+	if (r >= 0)
+		r = sd_event_add_io(
+			hw->agent->event, &hw->input, hw->fd, EPOLLIN, on_input, hw);
+	if (r >= 0)
+		r = sd_event_add_child(hw->agent->event, &hw->child, hw->pid, WEXITED,
+			on_exit_of_worker, hw);
+	return r;
+}
+
+/* Questions and answers. */
+
+static void set_timer(struct clv_hardware *hw, uint64_t after_ns)
+{
+	hw->timer = sd_event_source_disable_unref(hw->timer);
+	sd_event_add_time_relative(hw->agent->event, &hw->timer, CLOCK_MONOTONIC,
+		after_ns / CLV_NS_PER_US, 0, on_timeout, hw);
+}
+
+static json_t *names_of(struct clv_hardware *hw)
+{
+	json_t *names = json_object();
+
+	clv_devices_add_names(hw->agent->devices, names);
+	return names;
+}
+
+static json_t *question_to_json(struct clv_hardware *hw, const struct question *question)
+{
+	json_t *json = json_pack(
+		"{s:s,s:o}", "do", kinds[question->kind].name, "names", names_of(hw));
+
+	json_object_set_new(json, "uuid", json_string(question->uuid));
+	if (question->kind == STEP)
+		json_object_set_new(json, "step", clv_step_to_json(&question->step));
+	if (question->kind == LIMIT) {
+		json_object_set_new(json, "cgroup", json_string(question->cgroup));
+		json_object_set_new(json, "bytes",
+			question->bytes == UINT64_MAX
+				? json_null()
+				: json_integer((json_int_t)question->bytes));
+	}
+	return json;
+}
+
+static int write_all(int fd, const char *text, size_t n_bytes)
+{
+	while (n_bytes > 0) {
+		ssize_t n = send(fd, text, n_bytes, MSG_NOSIGNAL);
+
+		if (n < 0)
+			return -errno;
+		text += n;
+		n_bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+/* A question is a few kilobytes and the worker waits for it: it never blocks. */
+static int send_question(struct clv_hardware *hw, const struct question *question)
+{
+	json_t *json = question_to_json(hw, question);
+	_cleanup_free_ char *text = json_dumps(json, JSON_COMPACT);
+	int r = text ? write_all(hw->fd, text, strlen(text)) : -ENOMEM;
+
+	json_decref(json);
+	return r < 0 ? r : write_all(hw->fd, "\n", 1);
+}
+
+static uint64_t time_allowed(
+	const struct clv_hardware *hw, const struct question *question)
+{
+	if (question->kind == SAMPLE && hw->is_warm)
+		return SAMPLE_NS;
+	if (question->kind == SURVEY || question->kind == SAMPLE)
+		return SURVEY_NS;
+	return question->kind == STEP && question->step.kind == CLV_STEP_RELOAD
+		       ? RELOAD_NS
+		       : STEP_NS;
+}
+
+static void ask_next(struct clv_hardware *hw)
+{
+	struct question *question = TAILQ_FIRST(&hw->questions);
+	int r = 0;
+
+	if (hw->is_asking)
+		return;
+	if (!question) {
+		set_timer(hw, IDLE_NS);
+		return;
+	}
+	hw->is_asking = true;
+	if (hw->pid == 0)
+		r = start_worker(hw);
+	if (r >= 0)
+		r = send_question(hw, question);
+	set_timer(hw, time_allowed(hw, question));
+	if (r < 0)
+		fail(hw, r, "the process that speaks to the drivers cannot be started");
+}
+
+static int on_soon(sd_event_source *source, void *userdata)
+{
+	ask_next(userdata);
+	return 0;
+}
+
+static void append(struct clv_hardware *hw, const struct question *wanted)
+{
+	struct question *question = malloc(sizeof(*question));
+
+	if (!question) {
+		clv_log_error(0, "out of memory: a driver is not asked");
+		return;
+	}
+	*question = *wanted;
+	TAILQ_INSERT_TAIL(&hw->questions, question, entry);
+	sd_event_source_set_enabled(hw->soon, SD_EVENT_ONESHOT);
+}
+
+/* The error of an answer, or one with code 0. */
+static struct clv_error error_of(const json_t *answer)
+{
+	const json_t *error = json_object_get(answer, "error");
+	const char *message = json_string_value(json_object_get(error, "message"));
+	struct clv_error err = {0};
+
+	if (error)
+		clv_error_set(&err,
+			(int)json_integer_value(json_object_get(error, "code")), "%s",
+			message ? message : "a driver failed");
+	return err;
+}
+
+static void take_node(
+	struct clv_hardware *hw, const json_t *answer, struct clv_error *err)
+{
+	struct clv_node node = {0};
+
+	if (err->code == 0)
+		clv_node_from_json(json_object_get(answer, "node"), &node, err);
+	if (err->code != 0)
+		clv_node_add_problem(&node, err->msg);
+	clv_node_clear(&hw->node);
+	hw->node = node;
+	for (size_t i = 0; i < node.n_problems; i++)
+		clv_log_warning(0, "%s", node.problems[i]);
+}
+
+/* A step whose device cannot be read has failed, whatever it says. */
+static void take_device(struct clv_hardware *hw, const struct question *question,
+	const json_t *answer, struct clv_error *err)
+{
+	struct clv_node_device *device = clv_node_find(&hw->node, question->uuid);
+	const json_t *json = json_object_get(answer, "device");
+	struct clv_node_device read = {0};
+	struct clv_error why = {0};
+
+	if (!device || !json)
+		return;
+	if (clv_node_device_from_json(json, &read, &why) < 0) {
+		if (err->code == 0)
+			clv_error_set(err, -EIO, "%s: %s", not_understood, why.msg);
+		return;
+	}
+	clv_node_device_clear(device);
+	*device = read;
+}
+
+static void take_readings(
+	struct clv_hardware *hw, const json_t *answer, struct clv_error *err)
+{
+	clv_readings_clear(&hw->readings);
+	if (err->code == 0)
+		clv_readings_from_json(
+			json_object_get(answer, "readings"), &hw->readings, err);
+}
+
+static bool has_steps(const struct clv_hardware *hw)
+{
+	const struct question *question;
+
+	TAILQ_FOREACH(question, &hw->questions, entry)
+	{
+		if (question->kind == STEP)
+			return true;
+	}
+	return false;
+}
+
+/* A step shows one device, and those behind it have other numbers now. */
+static void recount(struct clv_hardware *hw, enum kind done)
+{
+	bool was_recounting = hw->is_recounting;
+
+	hw->is_recounting =
+		(done == STEP || has_steps(hw)) && clv_node_is_numbered(&hw->node);
+	if (hw->is_recounting && done == STEP)
+		clv_hardware_survey(hw);
+	if (was_recounting && !hw->is_recounting)
+		clv_notify(hw->agent->notify, CLV_NOTICE_RECOUNTED);
+}
+
+static void take(struct clv_hardware *hw, const struct question *question,
+	const json_t *answer, struct clv_error *err)
+{
+	if (question->kind == LIMIT)
+		return;
+	if (question->kind == SAMPLE) {
+		take_readings(hw, answer, err);
+		return;
+	}
+	if (question->kind == SURVEY) {
+		take_node(hw, answer, err);
+		hw->surveyed = question->survey;
+	} else {
+		take_device(hw, question, answer, err);
+	}
+	clv_notify(hw->agent->notify, CLV_NOTICE_NODE_READ);
+	recount(hw, question->kind);
+	clv_notify(hw->agent->notify, CLV_NOTICE_SURVEYED);
+	clv_notify_changed(hw->agent->notify, CLV_TOPIC_HARDWARE | CLV_TOPIC_DEVICES);
+}
+
+static void finish(struct clv_hardware *hw, const json_t *answer)
+{
+	struct question *question = TAILQ_FIRST(&hw->questions);
+	struct clv_error err = error_of(answer);
+
+	hw->is_asking = false;
+	hw->is_warm = hw->pid > 0;
+	if (!question)
+		return;
+	TAILQ_REMOVE(&hw->questions, question, entry);
+	take(hw, question, answer, &err);
+	if (question->done)
+		question->done(question->userdata, &err);
+	free(question);
+	sd_event_source_set_enabled(hw->soon, SD_EVENT_ONESHOT);
+}
+
+uint64_t clv_hardware_survey(struct clv_hardware *hw)
+{
+	struct question *last = TAILQ_LAST(&hw->questions, question_list);
+
+	/* One that has not been sent yet will do. */
+	if (last && last->kind == SURVEY &&
+		(last != TAILQ_FIRST(&hw->questions) || !hw->is_asking))
+		return last->survey;
+	append(hw, &(struct question){.kind = SURVEY, .survey = ++hw->asked});
+	return hw->asked;
+}
+
+void clv_hardware_begin(struct clv_hardware *hw)
+{
+	ask_next(hw);
+}
+
+uint64_t clv_hardware_surveyed(const struct clv_hardware *hw)
+{
+	return hw->surveyed;
+}
+
+struct clv_node *clv_hardware_node(struct clv_hardware *hw)
+{
+	return &hw->node;
+}
+
+void clv_hardware_ask(struct clv_hardware *hw, clv_hardware_fn done, void *userdata)
+{
+	append(hw, &(struct question){.kind = SURVEY,
+			   .survey = ++hw->asked,
+			   .done = done,
+			   .userdata = userdata});
+}
+
+bool clv_hardware_sample(struct clv_hardware *hw, clv_hardware_fn done, void *userdata)
+{
+	if (!TAILQ_EMPTY(&hw->questions))
+		return false;
+	append(hw,
+		&(struct question){.kind = SAMPLE, .done = done, .userdata = userdata});
+	return true;
+}
+
+const struct clv_readings *clv_hardware_readings(const struct clv_hardware *hw)
+{
+	return &hw->readings;
+}
+
+void clv_hardware_step(struct clv_hardware *hw, const char *uuid,
+	const struct clv_step *step, clv_hardware_fn done, void *userdata)
+{
+	struct question question = {
+		.kind = STEP, .step = *step, .done = done, .userdata = userdata};
+
+	snprintf(question.uuid, sizeof(question.uuid), "%s", uuid);
+	question.step.affected = NULL;
+	append(hw, &question);
+	hw->is_recounting = hw->is_recounting || clv_node_is_numbered(&hw->node);
+}
+
+bool clv_hardware_is_recounting(const struct clv_hardware *hw)
+{
+	return hw->is_recounting;
+}
+
+void clv_hardware_limit(struct clv_hardware *hw, const char *uuid, const char *cgroup,
+	uint64_t bytes, clv_hardware_fn done, void *userdata)
+{
+	struct question question = {
+		.kind = LIMIT, .bytes = bytes, .done = done, .userdata = userdata};
+
+	snprintf(question.uuid, sizeof(question.uuid), "%s", uuid);
+	snprintf(question.cgroup, sizeof(question.cgroup), "%s", cgroup);
+	append(hw, &question);
+}
+
+void clv_hardware_forget(struct clv_hardware *hw, const void *userdata)
+{
+	struct question *question;
+
+	TAILQ_FOREACH(question, &hw->questions, entry)
+	{
+		if (question->userdata == userdata)
+			question->done = NULL;
+	}
+}
+
+int clv_hardware_new(
+	struct clv_agent *agent, struct clv_hardware **ret, struct clv_error *err)
+{
+	struct clv_hardware *hw = calloc(1, sizeof(*hw));
+	int r;
+
+	if (!hw)
+		return clv_error_errno(err, ENOMEM, "cannot look after hardware");
+	hw->agent = agent;
+	hw->fd = -1;
+	/* The numbers that leases were stored with are an earlier agent's. */
+	hw->is_recounting = true;
+	TAILQ_INIT(&hw->questions);
+	r = sd_event_add_defer(agent->event, &hw->soon, on_soon, hw);
+	if (r < 0) {
+		free(hw);
+		return clv_error_errno(err, -r, "cannot look after hardware");
+	}
+	sd_event_source_set_enabled(hw->soon, SD_EVENT_OFF);
+	*ret = hw;
+	return 0;
+}
+
+struct clv_hardware *clv_hardware_free(struct clv_hardware *hw)
+{
+	struct question *question;
+
+	if (!hw)
+		return NULL;
+	end_worker(hw);
+	sd_event_source_disable_unref(hw->timer);
+	sd_event_source_disable_unref(hw->soon);
+	while ((question = TAILQ_FIRST(&hw->questions))) {
+		TAILQ_REMOVE(&hw->questions, question, entry);
+		free(question);
+	}
+	clv_node_clear(&hw->node);
+	clv_readings_clear(&hw->readings);
+	free(hw->answer);
+	free(hw);
+	return NULL;
+}
+
+bool clv_hardware_is_recounting_device(
+	const struct clv_agent *agent, const struct clv_agent_device *device)
+{
+	return device->info.visible[0] != '\0' &&
+	       clv_hardware_is_recounting(agent->hardware);
+}
+
+/* The drivers that divide devices are waited for while the agent starts: one that hangs
+ * must not hide the others' devices for longer. */
+static bool is_survey_pending(const struct clv_agent *agent)
+{
+	return clv_hardware_surveyed(agent->hardware) < agent->first_survey &&
+	       clv_clock_real_ns() - agent->started_real_ns < SURVEY_WAIT_NS;
+}
+
+bool clv_hardware_awaits_devices(const struct clv_agent *agent)
+{
+	return clv_devices_is_pending(agent->devices) || is_survey_pending(agent);
+}

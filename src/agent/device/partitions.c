@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/device/partitions.h"
+
+#include "agent/device/cordons.h"
+#include "agent/device/devices.h"
+#include "agent/record/agent.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a lease finds the partition by: the driver's own UUID where there is one. */
+static void make_uuid(const struct clv_node_device *device,
+	const struct clv_partition *partition, char *ret, size_t ret_bytes)
+{
+	const char *slash = strchr(partition->name, '/');
+
+	if (partition->uuid[0] != '\0')
+		snprintf(ret, ret_bytes, "%s", partition->uuid);
+	else
+		snprintf(ret, ret_bytes, "%s%s", device->info.uuid, slash ? slash : "");
+}
+
+static void make_info(const struct clv_agent_device *whole,
+	const struct clv_node_device *device, const struct clv_partition *partition,
+	struct clv_device *ret)
+{
+	*ret = whole->info;
+	make_uuid(device, partition, ret->uuid, sizeof(ret->uuid));
+	snprintf(ret->name, sizeof(ret->name), "%s", partition->name);
+	snprintf(ret->parent, sizeof(ret->parent), "%s", whole->info.uuid);
+	snprintf(ret->scheme, sizeof(ret->scheme), "%s",
+		clv_scheme_to_string(device->scheme));
+	snprintf(ret->profile, sizeof(ret->profile), "%s", partition->profile);
+	snprintf(ret->address, sizeof(ret->address), "%s", partition->address);
+	memcpy(ret->visible, partition->visible, sizeof(ret->visible));
+	ret->memory_bytes = partition->memory_bytes;
+	if (ret->max_allocation_bytes > ret->memory_bytes)
+		ret->max_allocation_bytes = ret->memory_bytes;
+	ret->compute_units = partition->compute_units;
+}
+
+static void take_partition(struct clv_agent *agent, struct clv_agent_device *whole,
+	const struct clv_node_device *device, const struct clv_partition *partition)
+{
+	struct clv_agent_device *part;
+	struct clv_device info;
+
+	/* What no program can use is nobody's to lease. */
+	if (partition->is_half_made || partition->memory_bytes == 0)
+		return;
+	make_info(whole, device, partition, &info);
+	part = clv_devices_add(agent->devices, &info);
+	if (!part) {
+		clv_log_error(0, "%s is left out: too many devices", partition->name);
+		return;
+	}
+	part->info = info;
+	part->parent = whole;
+	part->is_present = true;
+	part->numa_node = partition->numa_node;
+}
+
+static void take_partitions(struct clv_agent *agent, struct clv_agent_device *whole,
+	const struct clv_node_device *device)
+{
+	for (size_t i = 0; i < device->n_partitions; i++) {
+		const struct clv_partition *partition = &device->partitions[i];
+
+		if (partition->n_parts == 0)
+			take_partition(agent, whole, device, partition);
+		for (size_t j = 0; j < partition->n_parts; j++)
+			take_partition(agent, whole, device, &partition->parts[j]);
+	}
+}
+
+/* A MIG GPU without instances is of no use to programs either. */
+static bool is_divided(const struct clv_node_device *device)
+{
+	return device->n_partitions > 0 || device->mig.is_on;
+}
+
+static void take_device(struct clv_agent *agent, const struct clv_node_device *device)
+{
+	struct clv_agent_device *whole = clv_devices_add(agent->devices, &device->info);
+
+	if (!whole)
+		return;
+	whole->is_present = true;
+	whole->numa_node = device->numa_node;
+	memcpy(whole->info.pci_address, device->pci_address,
+		sizeof(whole->info.pci_address));
+	memcpy(whole->info.visible, device->info.visible, sizeof(whole->info.visible));
+	whole->is_divided = is_divided(device);
+	take_partitions(agent, whole, device);
+}
+
+void clv_partitions_take_node(struct clv_agent *agent, const struct clv_node *node)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (device->parent || device->info.parent[0] != '\0' ||
+			strcmp(device->info.backend, "opencl") != 0) {
+			device->is_present = false;
+			/* It may be another's by now. */
+			device->info.visible[0] = '\0';
+		}
+		device->is_divided = false;
+	}
+	for (size_t i = 0; i < node->n_devices; i++)
+		take_device(agent, &node->devices[i]);
+	clv_cordons_restore(agent);
+}

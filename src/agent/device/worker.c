@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/device/worker.h"
+
+#include "agent/device/node-json.h"
+#include "agent/device/reading-json.h"
+#include "backend/backend.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static const struct clv_backend_ops *const backends[] = {
+	&clv_backend_nvidia,
+	&clv_backend_amd,
+	&clv_backend_sriov,
+	&clv_backend_opencl,
+	&clv_backend_sim,
+};
+
+#define N_BACKENDS CLV_ARRAY_SIZE(backends)
+
+struct worker {
+	struct clv_backend *open[N_BACKENDS]; /* NULL: not there */
+	struct clv_node node;
+	struct clv_error absent[N_BACKENDS]; /* why it is not there */
+	uint8_t *backend_of;                 /* by device */
+	FILE *answers;
+};
+
+/* A simulated node is all there is, or it is not there. */
+static bool is_wanted(const struct clv_backend_ops *ops)
+{
+	return (getenv("CLEAVE_SIM") != NULL) == (ops == &clv_backend_sim) && ops->survey;
+}
+
+static void open_backends(struct worker *w)
+{
+	for (size_t i = 0; i < N_BACKENDS; i++) {
+		w->absent[i] = (struct clv_error){0};
+		if (is_wanted(backends[i]) && !w->open[i])
+			backends[i]->probe(&w->open[i], &w->absent[i]);
+	}
+}
+
+/* A vendor whose driver is not there is no problem as long as there are other devices;
+ * one whose driver fails is. */
+static void tell_absent(struct worker *w)
+{
+	for (size_t i = 0; i < N_BACKENDS; i++) {
+		int code = w->absent[i].code;
+
+		if (code != 0 && (code != -ENODEV || w->node.n_devices == 0))
+			clv_node_add_problem(&w->node, w->absent[i].msg);
+	}
+}
+
+/* Another backend has the same hardware: its UUID or its place on the bus. */
+static bool is_known(const struct clv_node *node, size_t n, size_t at)
+{
+	const struct clv_node_device *device = &node->devices[at];
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(node->devices[i].info.uuid, device->info.uuid) == 0)
+			return true;
+	}
+	return false;
+}
+
+static struct clv_node_device *find_by_address(
+	struct clv_node *node, size_t n, const char *address)
+{
+	for (size_t i = 0; i < n && address[0] != '\0'; i++) {
+		if (strcmp(node->devices[i].pci_address, address) == 0)
+			return &node->devices[i];
+	}
+	return NULL;
+}
+
+/* A GPU that its vendor's backend knows gets the virtual functions that sysfs knows. */
+static bool merge_functions(struct worker *w, size_t n, size_t at)
+{
+	struct clv_node_device *device = &w->node.devices[at];
+	struct clv_node_device *known = find_by_address(&w->node, n, device->pci_address);
+
+	if (!known)
+		return false;
+	if (!known->vf.is_capable && known->vf.n_types == 0) {
+		known->vf = device->vf;
+		device->vf = (struct clv_vf_state){0};
+	}
+	if (known->scheme == CLV_SCHEME_NONE && known->n_partitions == 0) {
+		known->scheme = device->scheme;
+		known->partitions = device->partitions;
+		known->n_partitions = device->n_partitions;
+		device->partitions = NULL;
+		device->n_partitions = 0;
+	}
+	return true;
+}
+
+static void drop_last(struct worker *w)
+{
+	clv_node_device_clear(&w->node.devices[--w->node.n_devices]);
+}
+
+static int survey_one(struct worker *w, size_t backend)
+{
+	size_t before = w->node.n_devices, n;
+	struct clv_error err = {0};
+	uint8_t *owner;
+
+	if (w->open[backend]->ops->survey(w->open[backend], &w->node, &err) < 0)
+		clv_node_add_problem(&w->node, err.msg);
+	n = before;
+	for (size_t i = before; i < w->node.n_devices; i++) {
+		struct clv_node_device held = w->node.devices[i];
+
+		if (is_known(&w->node, n, i) || merge_functions(w, n, i)) {
+			clv_node_device_clear(&w->node.devices[i]);
+			continue;
+		}
+		w->node.devices[i] = (struct clv_node_device){0};
+		w->node.devices[n] = held;
+		owner = CLV_APPEND(w->backend_of, n);
+		if (!owner)
+			return -ENOMEM;
+		*owner = (uint8_t)backend;
+	}
+	while (w->node.n_devices > n)
+		drop_last(w);
+	return 0;
+}
+
+static bool is_given(const json_t *names, const char *name)
+{
+	const char *uuid;
+	json_t *value;
+
+	json_object_foreach ((json_t *)names, uuid, value) {
+		if (strcmp(json_string_value(value), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void give_name(
+	const struct clv_node *node, struct clv_node_device *device, const json_t *names)
+{
+	char name[sizeof(device->info.name)];
+	unsigned number = 0;
+
+	do
+		snprintf(name, sizeof(name), "gpu%u", number++);
+	while (clv_node_find(node, name) || is_given(names, name));
+	memcpy(device->info.name, name, sizeof(name));
+}
+
+/* Names that the agent has given stay; the rest get the lowest free ones. */
+static void name_devices(struct clv_node *node, const json_t *names)
+{
+	for (size_t i = 0; i < node->n_devices; i++) {
+		struct clv_node_device *device = &node->devices[i];
+		const char *name =
+			json_string_value(json_object_get(names, device->info.uuid));
+
+		snprintf(device->info.name, sizeof(device->info.name), "%s",
+			name ? name : "");
+	}
+	for (size_t i = 0; i < node->n_devices; i++) {
+		if (node->devices[i].info.name[0] == '\0')
+			give_name(node, &node->devices[i], names);
+		clv_node_name_partitions(&node->devices[i]);
+	}
+}
+
+static json_t *survey(struct worker *w, const json_t *names)
+{
+	clv_node_clear(&w->node);
+	free(w->backend_of);
+	w->backend_of = NULL;
+	open_backends(w);
+	for (size_t i = 0; i < N_BACKENDS; i++) {
+		if (w->open[i] && survey_one(w, i) < 0)
+			clv_node_add_problem(&w->node, "out of memory");
+	}
+	tell_absent(w);
+	name_devices(&w->node, names);
+	return json_pack("{s:o}", "node", clv_node_to_json(&w->node));
+}
+
+/* Steps. */
+
+static const struct clv_partition *find_partition(
+	const struct clv_node_device *device, const char *name)
+{
+	for (size_t i = 0; i < device->n_partitions; i++) {
+		if (strcmp(device->partitions[i].name, name) == 0)
+			return &device->partitions[i];
+	}
+	return NULL;
+}
+
+static int destroy(struct clv_backend *backend, const struct clv_node_device *device,
+	const struct clv_step *step, struct clv_error *err)
+{
+	bool is_part = step->kind == CLV_STEP_DESTROY_PART;
+	const struct clv_partition *owner =
+		find_partition(device, is_part ? step->inside : step->partition);
+
+	if (!backend->ops->destroy)
+		return clv_error_set(err, -ENOTSUP, "%s cannot be divided by steps",
+			device->info.name);
+	/* Gone already is as good. */
+	if (!owner)
+		return 0;
+	if (!is_part)
+		return backend->ops->destroy(backend, device, owner, NULL, err);
+	for (size_t i = 0; i < owner->n_parts; i++) {
+		if (owner->parts[i].start == step->start &&
+			owner->parts[i].size == step->size)
+			return backend->ops->destroy(
+				backend, device, &owner->parts[i], owner, err);
+	}
+	/* Alone it fills the whole and is not listed: the backend knows it by the owner.
+	 */
+	if (owner->n_parts == 0 && !owner->is_half_made)
+		return backend->ops->destroy(backend, device, owner, owner, err);
+	return 0;
+}
+
+static int carry_out(struct clv_backend *backend, const struct clv_node_device *device,
+	const struct clv_step *step, struct clv_error *err)
+{
+	const struct clv_backend_ops *ops = backend->ops;
+
+	switch (step->kind) {
+	case CLV_STEP_DESTROY_PART:
+	case CLV_STEP_DESTROY:
+		return destroy(backend, device, step, err);
+	case CLV_STEP_MIG_MODE:
+		if (ops->set_mig_mode)
+			return ops->set_mig_mode(backend, device, step->value != 0, err);
+		break;
+	case CLV_STEP_COMPUTE_MODE:
+		if (ops->set_compute_mode)
+			return ops->set_compute_mode(
+				backend, device, (enum clv_compute_mode)step->value, err);
+		break;
+	case CLV_STEP_MEMORY_MODE:
+		if (ops->set_memory_mode)
+			return ops->set_memory_mode(
+				backend, device, (enum clv_memory_mode)step->value, err);
+		break;
+	case CLV_STEP_RELOAD:
+		if (ops->reload_driver)
+			return ops->reload_driver(backend, device, err);
+		break;
+	case CLV_STEP_VF_COUNT:
+		if (ops->set_vf_count)
+			return ops->set_vf_count(backend, device, step->value, err);
+		break;
+	case CLV_STEP_VF_QUOTA:
+		if (ops->set_vf_quota)
+			return ops->set_vf_quota(
+				backend, device, step->value, &step->quota, err);
+		break;
+	case CLV_STEP_CREATE:
+	case CLV_STEP_CREATE_PART:
+		if (ops->create)
+			return ops->create(backend, device, step, err);
+		break;
+	default:
+		break;
+	}
+	return clv_error_set(err, -ENOTSUP, "the backend %s has no %s", ops->name,
+		clv_step_kind_to_string(step->kind));
+}
+
+/* Virtual functions are sysfs's matter, whoever else speaks for the device. */
+static struct clv_backend *backend_for(
+	const struct worker *w, size_t at, const struct clv_step *step)
+{
+	bool is_vf = step->kind == CLV_STEP_VF_COUNT || step->kind == CLV_STEP_VF_QUOTA;
+
+	for (size_t i = 0; i < N_BACKENDS && is_vf; i++) {
+		if (backends[i] == &clv_backend_sriov && w->open[i])
+			return w->open[i];
+	}
+	return w->open[w->backend_of[at]];
+}
+
+static int read_again(struct clv_backend *backend, struct clv_node_device *device,
+	struct clv_error *err)
+{
+	char name[sizeof(device->info.name)];
+	int r;
+
+	memcpy(name, device->info.name, sizeof(name));
+	r = backend->ops->read(backend, device, err);
+	memcpy(device->info.name, name, sizeof(name));
+	clv_node_name_partitions(device);
+	return r;
+}
+
+/* A tool that reports success and did nothing is what nobody needs: the device is read
+ * again and has to show it. */
+static int run_step(struct worker *w, struct clv_node_device *device,
+	const struct clv_step *step, struct clv_error *err)
+{
+	struct clv_backend *backend =
+		backend_for(w, (size_t)(device - w->node.devices), step);
+	struct clv_error why = {0};
+	int r = carry_out(backend, device, step, err);
+	int read = read_again(backend, device, &why);
+
+	if (r >= 0 && read < 0)
+		return clv_error_set(err, read, "%s", why.msg);
+	if (r >= 0 && !clv_step_is_done(step, device))
+		return clv_error_set(err, -EIO,
+			"the driver of %s reported success and the device does not show "
+			"it: see the kernel's log, and what else manages this device",
+			device->info.name);
+	return r;
+}
+
+static json_t *error_to_json(const struct clv_error *err)
+{
+	return json_pack("{s:i,s:s}", "code", err->code, "message", err->msg);
+}
+
+static json_t *step(struct worker *w, const json_t *question)
+{
+	const char *uuid = json_string_value(json_object_get(question, "uuid"));
+	struct clv_node_device *device = clv_node_find(&w->node, uuid ? uuid : "");
+	struct clv_error err = {0};
+	struct clv_step wanted;
+	json_t *answer = json_object();
+	int r = clv_step_from_json(json_object_get(question, "step"), &wanted, &err);
+
+	if (r >= 0 && !device)
+		r = clv_error_set(&err, -ENODEV,
+			"the device %s is gone: see the kernel's log", uuid ? uuid : "?");
+	if (r >= 0)
+		r = run_step(w, device, &wanted, &err);
+	if (device)
+		json_object_set_new(answer, "device", clv_node_device_to_json(device));
+	if (r < 0)
+		json_object_set_new(answer, "error", error_to_json(&err));
+	return answer;
+}
+
+/* What the driver holds of a cgroup's memory. */
+static json_t *limit(struct worker *w, const json_t *question)
+{
+	const char *uuid = json_string_value(json_object_get(question, "uuid"));
+	const char *cgroup = json_string_value(json_object_get(question, "cgroup"));
+	const json_t *bytes = json_object_get(question, "bytes");
+	const struct clv_node_device *device = clv_node_find(&w->node, uuid ? uuid : "");
+	struct clv_error err = {0};
+	struct clv_backend *backend;
+	int r;
+
+	if (!device || !cgroup)
+		return json_pack("{s:{s:i,s:s}}", "error", "code", -ENODEV, "message",
+			"the device is gone: see the kernel's log");
+	backend = w->open[w->backend_of[device - w->node.devices]];
+	r = backend->ops->limit_memory
+		    ? backend->ops->limit_memory(backend, device, cgroup,
+			      json_is_null(bytes) ? UINT64_MAX
+						  : (uint64_t)json_integer_value(bytes),
+			      &err)
+		    : clv_error_set(&err, -ENOTSUP, "its driver holds no limit");
+	return r < 0 ? json_pack("{s:o}", "error", error_to_json(&err))
+		     : json_pack("{s:b}", "limited", true);
+}
+
+/* Readings. */
+
+static int sample_one(struct worker *w, size_t at, struct clv_readings *readings)
+{
+	const struct clv_node_device *device = &w->node.devices[at];
+	struct clv_backend *backend = w->open[w->backend_of[at]];
+	struct clv_reading *reading;
+	struct clv_error why = {0};
+
+	if (!backend->ops->sample)
+		return 0;
+	reading = CLV_APPEND(readings->items, readings->n);
+	if (!reading)
+		return -ENOMEM;
+	clv_reading_begin(reading, device->info.uuid);
+	if (backend->ops->sample(backend, device, reading, &why) == -ENODEV)
+		reading->signs[CLV_SIGN_LOST] = 1;
+	return 0;
+}
+
+/* Only what has been surveyed is sampled: to look for devices may take seconds. */
+static json_t *sample(struct worker *w)
+{
+	struct clv_readings readings = {0};
+	json_t *answer;
+
+	for (size_t i = 0; i < w->node.n_devices; i++) {
+		if (sample_one(w, i, &readings) < 0)
+			break;
+	}
+	answer = json_pack("{s:o}", "readings", clv_readings_to_json(&readings));
+	clv_readings_clear(&readings);
+	return answer;
+}
+
+static json_t *answer(struct worker *w, const json_t *question)
+{
+	const char *what = json_string_value(json_object_get(question, "do"));
+	const json_t *names = json_object_get(question, "names");
+
+	if (what && strcmp(what, "survey") == 0)
+		return survey(w, names);
+	if (w->node.n_devices == 0)
+		json_decref(survey(w, names));
+	if (what && strcmp(what, "sample") == 0)
+		return sample(w);
+	if (what && strcmp(what, "step") == 0)
+		return step(w, question);
+	if (what && strcmp(what, "limit") == 0)
+		return limit(w, question);
+	return json_pack("{s:{s:i,s:s}}", "error", "code", -EINVAL, "message",
+		"a question is not understood");
+}
+
+int clv_worker_main(void)
+{
+	struct worker w = {.answers = fdopen(dup(STDOUT_FILENO), "w")};
+	char *line = NULL;
+	size_t room = 0;
+
+	/* The agent's gates and layers have no business here, and drivers print. */
+	unsetenv("OPENCL_LAYERS");
+	unsetenv("OCL_ICD_LAYERS");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	while (w.answers && getline(&line, &room, stdin) > 0) {
+		json_t *question = json_loads(line, 0, NULL);
+		json_t *said = answer(&w, question);
+
+		json_dumpf(said, w.answers, JSON_COMPACT);
+		fputc('\n', w.answers);
+		fflush(w.answers);
+		json_decref(said);
+		json_decref(question);
+	}
+	/* Drivers' exit handlers are no use to anybody and may hang. */
+	_exit(0);
+}

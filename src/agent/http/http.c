@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP server: connections, bodies, waiting, answers.  What a request means is in the
+ * handler's to say.  libmicrohttpd runs without threads of its own. */
+#include "agent/http/http.h"
+
+#include "agent/auth/tokens.h"
+#include "agent/event/counters.h"
+#include "agent/http/http-internal.h"
+#include "agent/http/problem.h"
+#include "agent/os/wire.h"
+#include "agent/record/agent.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define STRANGERS_EVERY_NS (10 * CLV_NS_PER_S)
+#define READ_ALL_THE_SAME_BYTES (1u << 20)
+#define SILENT_CONNECTION_S 60u
+#define LISTENERS_MAX 2u
+#define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
+struct clv_http {
+	struct clv_agent *agent;
+	const struct clv_http_handler *handler;
+	struct clv_server servers[LISTENERS_MAX];
+	size_t n_servers;
+	sd_event_source *timer;
+	TAILQ_HEAD(, clv_exchange) waiting;
+	size_t n_waiting;
+	struct clv_ends *ends;
+	bool is_stopping;
+	/* Requests without a valid token that no line of the log counts yet. */
+	unsigned int n_strangers;
+	uint64_t told_of_strangers_ns; /* 0: never */
+};
+
+struct counted {
+	const char *name;
+	unsigned int n;
+};
+
+const char *clv_request_argument(const struct clv_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(
+		request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *clv_request_header(const struct clv_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+bool clv_http_is_stopping(const struct clv_http *http)
+{
+	return http->is_stopping;
+}
+
+static struct clv_exchange *exchange_of(struct clv_request *request)
+{
+	return (struct clv_exchange *)((char *)request -
+				       offsetof(struct clv_exchange, request));
+}
+
+int clv_request_wait(struct clv_request *request, unsigned int topics, uint64_t wait_ms)
+{
+	struct clv_exchange *exchange = exchange_of(request);
+
+	if (exchange->deadline_ns == 0)
+		exchange->deadline_ns = clv_clock_ns() + wait_ms * CLV_NS_PER_MS;
+	exchange->topics = topics;
+	return -EINPROGRESS;
+}
+
+/* When the loop must look at the server again: its own time-outs and the waits'. */
+static void arm_timer(struct clv_http *http)
+{
+	uint64_t now_ns = clv_clock_ns(), next_ns = UINT64_MAX;
+	const struct clv_exchange *exchange;
+	MHD_UNSIGNED_LONG_LONG left_ms;
+
+	for (size_t i = 0; i < http->n_servers; i++) {
+		if (MHD_get_timeout(http->servers[i].daemon, &left_ms) == MHD_YES &&
+			now_ns + left_ms * CLV_NS_PER_MS < next_ns)
+			next_ns = now_ns + left_ms * CLV_NS_PER_MS;
+	}
+	TAILQ_FOREACH(exchange, &http->waiting, entry)
+	{
+		if (exchange->deadline_ns < next_ns)
+			next_ns = exchange->deadline_ns;
+	}
+	if (next_ns == UINT64_MAX) {
+		sd_event_source_set_enabled(http->timer, SD_EVENT_OFF);
+		return;
+	}
+	sd_event_source_set_time(http->timer, next_ns / CLV_NS_PER_US + 1);
+	sd_event_source_set_enabled(http->timer, SD_EVENT_ONESHOT);
+}
+
+static void resume(struct clv_exchange *exchange)
+{
+	struct clv_http *http = exchange->http;
+
+	TAILQ_REMOVE(&http->waiting, exchange, entry);
+	http->n_waiting--;
+	exchange->is_suspended = false;
+	exchange->hangup = sd_event_source_disable_unref(exchange->hangup);
+	MHD_resume_connection(exchange->request.connection);
+	/* Nothing becomes readable by this: the timer has the server run. */
+	sd_event_source_set_time(http->timer, 0);
+	sd_event_source_set_enabled(http->timer, SD_EVENT_ONESHOT);
+}
+
+static void run(struct clv_http *http)
+{
+	for (size_t i = 0; i < http->n_servers; i++)
+		MHD_run(http->servers[i].daemon);
+	arm_timer(http);
+}
+
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	run(userdata);
+	return 0;
+}
+
+static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	struct clv_http *http = userdata;
+	struct clv_exchange *exchange = TAILQ_FIRST(&http->waiting);
+	uint64_t now_ns = clv_clock_ns();
+
+	while (exchange) {
+		struct clv_exchange *next = TAILQ_NEXT(exchange, entry);
+
+		if (exchange->deadline_ns <= now_ns)
+			resume(exchange);
+		exchange = next;
+	}
+	run(http);
+	return 0;
+}
+
+void clv_http_wake(struct clv_http *http, unsigned int topics)
+{
+	struct clv_exchange *exchange = TAILQ_FIRST(&http->waiting);
+
+	while (exchange) {
+		struct clv_exchange *next = TAILQ_NEXT(exchange, entry);
+
+		if (exchange->topics & topics)
+			resume(exchange);
+		exchange = next;
+	}
+}
+
+/* The server does not look at a suspended connection, so a client that dies would leave
+ * its request waiting. */
+static int on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct clv_exchange *exchange = userdata;
+
+	exchange->is_gone = true;
+	resume(exchange);
+	return 0;
+}
+
+void clv_exchange_suspend(struct clv_exchange *exchange)
+{
+	struct clv_http *http = exchange->http;
+
+	TAILQ_INSERT_TAIL(&http->waiting, exchange, entry);
+	http->n_waiting++;
+	exchange->is_suspended = true;
+	/* Errors and hang-ups are always told; over the network the other end's close is
+	 * neither. */
+	sd_event_add_io(http->agent->event, &exchange->hangup, exchange->request.fd,
+		exchange->request.is_local ? 0 : EPOLLRDHUP, on_hangup, exchange);
+	MHD_suspend_connection(exchange->request.connection);
+}
+
+static struct clv_end *end_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+static enum MHD_Result count_one(
+	void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct counted *counted = userdata;
+
+	counted->n += strcasecmp(name, counted->name) == 0;
+	return MHD_YES;
+}
+
+static unsigned int count_headers(const struct clv_request *request, const char *name)
+{
+	struct counted counted = {.name = name};
+
+	MHD_get_connection_values(
+		request->connection, MHD_HEADER_KIND, count_one, &counted);
+	return counted.n;
+}
+
+int clv_http_check_caller(const struct clv_request *request, struct clv_error *err)
+{
+	if (request->caller.token[0] == '\0')
+		return 0;
+	return clv_tokens_check(request->agent->tokens, request->caller.token, err);
+}
+
+/* Somebody who tries tokens is seen, and fills no log. */
+static void note_stranger(struct clv_http *http, const char *from, const char *why)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	http->n_strangers++;
+	if (http->told_of_strangers_ns > 0 &&
+		now_ns - http->told_of_strangers_ns < STRANGERS_EVERY_NS)
+		return;
+	clv_log_warning(0,
+		"%u requests over the network without a valid token, last from %s: %s",
+		http->n_strangers, from, why);
+	http->n_strangers = 0;
+	http->told_of_strangers_ns = now_ns;
+}
+
+/* A user of this machine by his socket, anybody else by a token. */
+static int identify(struct clv_exchange *exchange, struct clv_error *err)
+{
+	struct clv_request *request = &exchange->request;
+	const struct clv_end *end = end_of(request->connection);
+	int r;
+
+	if (!request->is_first_run)
+		return clv_http_check_caller(request, err);
+	if (end->server->is_unix)
+		return clv_caller_of_peer(request->agent, &end->peer, end->cgroup_tenant,
+			&request->caller, err);
+	if (count_headers(request, MHD_HTTP_HEADER_AUTHORIZATION) > 1)
+		return clv_error_set(err, -EACCES,
+			"a request has one Authorization header: which of several "
+			"counts is anybody's guess");
+	r = clv_tokens_identify(request->agent->tokens,
+		clv_request_header(request, MHD_HTTP_HEADER_AUTHORIZATION),
+		&request->caller, err);
+	snprintf(request->caller.from, sizeof(request->caller.from), "%s", end->from);
+	/* What needs no token is left to the table of routes. */
+	if (r == -EACCES && exchange->http->handler->is_public(request))
+		return 0;
+	if (r == -EACCES)
+		note_stranger(exchange->http, end->from, err->msg);
+	return r;
+}
+
+static enum MHD_Result handle(struct clv_exchange *exchange)
+{
+	struct clv_request *request = &exchange->request;
+	struct clv_error err = {0};
+	enum MHD_Result result;
+	int r;
+
+	if (exchange->is_gone)
+		return MHD_NO;
+	request->is_first_run = !exchange->has_run;
+	clv_end_set_busy(end_of(request->connection), true);
+	request->is_late =
+		exchange->deadline_ns > 0 &&
+		(exchange->deadline_ns <= clv_clock_ns() || exchange->http->is_stopping);
+	exchange->has_run = true;
+	request->body = exchange->body ? exchange->body : "";
+	r = identify(exchange, &err);
+	if (r >= 0)
+		r = exchange->http->handler->handle(request, &err);
+
+	if (r == -EINPROGRESS && !exchange->http->is_stopping) {
+		clv_exchange_suspend(exchange);
+		return MHD_YES;
+	}
+	if (r == -EINPROGRESS)
+		exchange->http->handler->leave(request);
+	if (r == -EINPROGRESS)
+		clv_error_set(&err, -ECANCELED, "the agent is ending: try again");
+	exchange->deadline_ns = 0;
+	exchange->is_answered = true;
+	result = r < 0 ? clv_exchange_refuse(exchange, &err)
+		       : clv_exchange_answer(exchange);
+	clv_counters_note(request->agent->counters, request->route, request->status,
+		request->busy_ns);
+	return result;
+}
+
+static void take_body(struct clv_exchange *exchange, const char *data, size_t n_bytes)
+{
+	struct clv_request *request = &exchange->request;
+	size_t wanted = request->n_body_bytes + n_bytes;
+	char *body;
+
+	if (exchange->request.is_too_large || wanted > CLV_REQUEST_MAX_BYTES) {
+		exchange->request.is_too_large = true;
+		return;
+	}
+	if (wanted > exchange->room) {
+		body = realloc(exchange->body, CLV_REQUEST_MAX_BYTES);
+		if (!body) {
+			exchange->request.is_too_large = true;
+			return;
+		}
+		exchange->body = body;
+		exchange->room = CLV_REQUEST_MAX_BYTES;
+	}
+	memcpy(exchange->body + request->n_body_bytes, data, n_bytes);
+	request->n_body_bytes = wanted;
+}
+
+static bool announces_too_much(struct MHD_Connection *connection)
+{
+	const char *text = MHD_lookup_connection_value(
+		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	return text && strtoull(text, NULL, 10) > READ_ALL_THE_SAME_BYTES;
+}
+
+/* Two servers could find the end of such a request in two places, and what one takes for
+ * its body be a request to the other. */
+static bool is_ambiguous(const struct clv_request *request)
+{
+	const char *coding =
+		clv_request_header(request, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+	unsigned int n_lengths = count_headers(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	unsigned int n_codings =
+		count_headers(request, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+
+	return n_lengths + n_codings > 1 ||
+	       (coding && strcasecmp(coding, "chunked") != 0);
+}
+
+static enum MHD_Result refuse_ambiguous(struct clv_exchange *exchange)
+{
+	struct clv_error err = {0};
+
+	clv_error_set(&err, -EINVAL,
+		"the length of the request can be read in several ways: give one "
+		"Content-Length, or chunked as the only Transfer-Encoding");
+	clv_request_set_header(&exchange->request, MHD_HTTP_HEADER_CONNECTION, "close");
+	return clv_exchange_refuse(exchange, &err);
+}
+
+static struct clv_exchange *begin(struct clv_http *http,
+	struct MHD_Connection *connection, const char *url, const char *method)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const struct clv_end *end = end_of(connection);
+	struct clv_exchange *exchange =
+		info && end && end->is_counted ? calloc(1, sizeof(*exchange)) : NULL;
+
+	if (!exchange)
+		return NULL;
+	exchange->http = http;
+	exchange->request = (struct clv_request){
+		.agent = http->agent,
+		.connection = connection,
+		.fd = info->connect_fd,
+		.method = method,
+		.path = url,
+		.is_local = end->server->is_unix,
+		.route = CLV_REQUEST_NO_ROUTE,
+	};
+	return exchange;
+}
+
+static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connection,
+	const char *url, const char *method, const char *version, const char *upload,
+	size_t *upload_bytes, void **state)
+{
+	struct clv_server *server = userdata;
+	struct clv_http *http = server->http;
+	struct clv_exchange *exchange = *state;
+
+	if (!exchange) {
+		exchange = begin(http, connection, url, method);
+		if (!exchange)
+			return MHD_NO;
+		*state = exchange;
+		if (is_ambiguous(&exchange->request))
+			return refuse_ambiguous(exchange);
+		/* An answer before the end of the body breaks the connection: only what
+		 * would never end gets one. */
+		if (announces_too_much(connection)) {
+			exchange->request.is_too_large = true;
+			return handle(exchange);
+		}
+		return MHD_YES;
+	}
+	if (*upload_bytes > 0) {
+		take_body(exchange, upload, *upload_bytes);
+		exchange->n_read += *upload_bytes;
+		*upload_bytes = 0;
+		/* In chunks it might never end. */
+		return exchange->n_read > READ_ALL_THE_SAME_BYTES ? MHD_NO : MHD_YES;
+	}
+	/* libmicrohttpd may look in again while the connection is suspended. */
+	if (exchange->is_suspended)
+		return MHD_YES;
+	return handle(exchange);
+}
+
+static void on_completed(void *userdata, struct MHD_Connection *connection, void **state,
+	enum MHD_RequestTerminationCode code)
+{
+	struct clv_exchange *exchange = *state;
+
+	*state = NULL;
+	if (!exchange)
+		return;
+	clv_end_set_busy(end_of(connection), false);
+	if (exchange->is_suspended) {
+		TAILQ_REMOVE(&exchange->http->waiting, exchange, entry);
+		exchange->http->n_waiting--;
+	}
+	if (exchange->has_run && !exchange->is_answered)
+		exchange->http->handler->leave(&exchange->request);
+	sd_event_source_disable_unref(exchange->hangup);
+	json_decref(exchange->request.answer);
+	for (size_t i = 0; i < exchange->request.n_headers; i++)
+		free(exchange->request.headers[i].value);
+	free(exchange->request.text);
+	free(exchange->body);
+	clv_notify(exchange->http->agent->notify, CLV_NOTICE_NEEDED);
+	free(exchange);
+}
+
+static void on_connection(void *userdata, struct MHD_Connection *connection, void **state,
+	enum MHD_ConnectionNotificationCode code)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct clv_server *server = userdata;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		*state = clv_end_free(*state);
+		return;
+	}
+	/* Its request is on the way: not the time to end for idleness. */
+	clv_notify(server->http->agent->notify, CLV_NOTICE_NEEDED);
+	*state = info ? clv_end_new(server->http->ends, server, info->connect_fd) : NULL;
+}
+
+static int watch_server(struct clv_server *server, struct clv_error *err)
+{
+	const union MHD_DaemonInfo *info =
+		MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	int r = info ? sd_event_add_io(server->http->agent->event, &server->io,
+			       info->epoll_fd, EPOLLIN, on_io, server->http)
+		     : -ENOTSUP;
+
+	return r < 0 ? clv_error_errno(err, -r, "cannot watch the API's socket") : 0;
+}
+
+int clv_http_new(struct clv_agent *agent, const struct clv_http_handler *handler,
+	struct clv_http **ret, struct clv_error *err)
+{
+	struct clv_http *http = calloc(1, sizeof(*http));
+	int r;
+
+	if (!http)
+		return clv_error_errno(err, ENOMEM, "cannot serve the API");
+	http->agent = agent;
+	http->handler = handler;
+	TAILQ_INIT(&http->waiting);
+	http->ends = clv_ends_new(agent);
+	r = http->ends ? sd_event_add_time(agent->event, &http->timer, CLOCK_MONOTONIC,
+				 UINT64_MAX, 1, on_timer, http)
+		       : -ENOMEM;
+	if (r < 0) {
+		clv_http_free(http);
+		return clv_error_errno(err, -r, "cannot serve the API");
+	}
+	*ret = http;
+	return 0;
+}
+
+static size_t unescape(void *userdata, struct MHD_Connection *connection, char *text)
+{
+	return clv_wire_unescape(text);
+}
+
+static struct MHD_Daemon *start_daemon(
+	struct clv_server *server, const struct clv_http_listener *listener)
+{
+	unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
+	struct MHD_OptionItem tls[] = {
+		{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)listener->certificate},
+		{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)listener->key},
+		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_VERSIONS},
+		{MHD_OPTION_END, 0, NULL},
+	};
+
+	if (!listener->certificate)
+		tls[0] = tls[CLV_ARRAY_SIZE(tls) - 1];
+	return MHD_start_daemon(listener->certificate ? flags | MHD_USE_TLS : flags, 0,
+		NULL, NULL, on_access, server, MHD_OPTION_LISTEN_SOCKET, listener->fd,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+		MHD_OPTION_CONNECTION_LIMIT, clv_ends_limit(server->http->ends),
+		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
+		MHD_OPTION_CONNECTION_TIMEOUT, SILENT_CONNECTION_S, MHD_OPTION_ARRAY, tls,
+		MHD_OPTION_END);
+}
+
+int clv_http_listen(struct clv_http *http, const struct clv_http_listener *listener,
+	struct clv_error *err)
+{
+	struct clv_server *server = &http->servers[http->n_servers];
+
+	*server = (struct clv_server){
+		.http = http, .listen_fd = listener->fd, .is_unix = listener->is_unix};
+	server->daemon = start_daemon(server, listener);
+	if (!server->daemon) {
+		close(listener->fd);
+		return clv_error_set(err, -EIO,
+			listener->certificate
+				? "cannot serve the API with TLS: see that certificate "
+				  "and key are PEM and belong together"
+				: "cannot serve the API: no HTTP server");
+	}
+	http->n_servers++;
+	return watch_server(server, err);
+}
+
+struct clv_http *clv_http_free(struct clv_http *http)
+{
+	if (!http)
+		return NULL;
+	/* Those who wait get an answer; a suspended connection cannot be closed. */
+	http->is_stopping = true;
+	clv_http_wake(http, ~0u);
+	for (size_t i = 0; i < http->n_servers; i++) {
+		MHD_run(http->servers[i].daemon);
+		sd_event_source_disable_unref(http->servers[i].io);
+	}
+	sd_event_source_disable_unref(http->timer);
+	for (size_t i = 0; i < http->n_servers; i++)
+		MHD_stop_daemon(http->servers[i].daemon);
+	clv_ends_free(http->ends);
+	free(http);
+	return NULL;
+}
+
+size_t clv_http_count_waiting(const struct clv_http *http)
+{
+	return http->n_waiting;
+}
+
+int clv_http_listen_fd(const struct clv_http *http)
+{
+	for (size_t i = 0; i < http->n_servers; i++) {
+		if (http->servers[i].is_unix)
+			return http->servers[i].listen_fd;
+	}
+	return -1;
+}

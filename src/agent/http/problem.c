@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors as the API shows them.  The table is the one in docs/api.md. */
+#include "agent/http/problem.h"
+
+#include "agent/os/json-fields.h"
+#include "base/cleanup.h"
+
+#include <errno.h>
+
+static const struct clv_problem {
+	int code; /* positive errno; 0 ends the table and stands for all others */
+	unsigned int status;
+	const char *title;
+	const char *name;
+} problems[] = {
+	{EINVAL, 400, "Bad Request", "bad_request"},
+	{ERANGE, 400, "Bad Request", "bad_request"},
+	{EBADMSG, 400, "Bad Request", "bad_layout"},
+	{EACCES, 401, "Unauthorized", "unauthenticated"},
+	{EPERM, 403, "Forbidden", "not_permitted"},
+	{ENOENT, 404, "Not Found", "not_found"},
+	{ENOSYS, 404, "Not Found", "no_such_path"},
+	{ENODEV, 404, "Not Found", "no_such_device"},
+	{CLV_E_METHOD, 405, "Method Not Allowed", "bad_request"},
+	{EEXIST, 409, "Conflict", "name_in_use"},
+	{CLV_E_IN_USE, 409, "Conflict", "in_use"},
+	{EBUSY, 409, "Conflict", "does_not_fit"},
+	{CLV_E_CHANGED, 412, "Precondition Failed", "precondition_failed"},
+	{EMSGSIZE, 413, "Content Too Large", "too_large"},
+	{ECANCELED, 409, "Conflict", "ended"},
+	{ENOSPC, 507, "Insufficient Storage", "disk_full"},
+	{0, 500, "Internal Server Error", "internal"},
+};
+
+static const struct clv_problem *find(int code)
+{
+	const struct clv_problem *problem = problems;
+
+	while (problem->code != 0 && problem->code != -code)
+		problem++;
+	return problem;
+}
+
+const char *clv_problem_code(int code)
+{
+	return find(code)->name;
+}
+
+json_t *clv_problem_to_json(const struct clv_error *err, unsigned int *ret_status)
+{
+	const struct clv_problem *problem = find(err->code);
+	struct clv_error clean = *err;
+	json_t *json;
+
+	/* A message may quote what a caller sent: it is one line all the same, and may
+	 * have been cut in the middle of a character. */
+	for (char *p = clean.msg; *p; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	}
+	*ret_status = problem->status;
+	json = json_pack("{s:s,s:s,s:i,s:s}", "type", "about:blank", "title",
+		problem->title, "status", (int)problem->status, "code", problem->name);
+	clv_json_set_text(json, "detail", clean.msg);
+	return json;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/lease/executor.h"
+
+#include "agent/config/config.h"
+#include "agent/device/devices.h"
+#include "agent/device/numbering.h"
+#include "agent/event/events.h"
+#include "agent/lease/attached.h"
+#include "agent/os/child.h"
+#include "agent/record/agent.h"
+#include "agent/record/notify.h"
+#include "arbiter/arbiter.h"
+#include "arbiter/attach.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/paths.h"
+#include "rm/abi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define PROGRAM "cleave-try-preempt"
+#define TIMEOUT_NS (60 * CLV_NS_PER_S) /* a first context may take tens of seconds */
+#define NVIDIA_MAJOR 195u              /* Documentation/admin-guide/devices.txt */
+#define METHOD_MAX 16
+#define AGAIN_NS (60 * CLV_NS_PER_S)
+/* A process that has not told all of its channels after so many seconds is reported. */
+#define BEHIND_MAX 2
+
+struct clv_executor {
+	struct clv_agent *agent;
+	struct clv_agent_device *device;
+	struct clv_child *child; /* while it is tried */
+	enum clv_rm_method method;
+	enum clv_halting halting;
+	uint64_t again_ns; /* when to try again what failed for want of memory, say; 0:
+			      never */
+	char reason[160];
+	uint32_t n_waited_for; /* leases */
+	char shown[256];       /* the reason, with these */
+};
+
+/* What was found. */
+
+static void use(struct clv_executor *executor, enum clv_rm_method method)
+{
+	executor->method = method;
+	executor->n_waited_for = 0;
+	clv_arbiter_set_method(executor->device->arbiter, method);
+}
+
+static void fall_back(struct clv_executor *executor, const char *why)
+{
+	char reason[sizeof(executor->reason)];
+
+	snprintf(reason, sizeof(reason), "work is not stopped half-way: %.120s", why);
+	/* It may be tried again and again. */
+	if (strcmp(reason, executor->reason) != 0)
+		clv_events_emit_for_device(executor->agent, CLV_EVENT_DEVICE_EXECUTOR,
+			executor->device->info.name,
+			"its shares are held by the gate, and turns end when work is "
+			"complete: %s",
+			why);
+	memcpy(executor->reason, reason, sizeof(reason));
+	use(executor, CLV_RM_BY_NOTHING);
+}
+
+static void take_up(
+	struct clv_executor *executor, const char *name, unsigned off_us, unsigned on_us)
+{
+	enum clv_rm_method method = clv_rm_method_from_string(name);
+
+	if (method == CLV_RM_BY_NOTHING) {
+		fall_back(executor, "the program that tries it is of another version");
+		return;
+	}
+	snprintf(executor->reason, sizeof(executor->reason),
+		"work is stopped half-way by %s: off in %u us, on in %u us", name, off_us,
+		on_us);
+	clv_events_emit_for_device(executor->agent, CLV_EVENT_DEVICE_EXECUTOR,
+		executor->device->info.name, "its shares are held by the hardware: %s",
+		executor->reason);
+	use(executor, method);
+}
+
+/* A driver that cannot run a kernel now may be able to later: the GPU is full. */
+static void take_refusal(struct clv_executor *executor, const char *why)
+{
+	if (strncmp(why, "CUDA error", strlen("CUDA error")) == 0)
+		executor->again_ns = clv_clock_ns() + AGAIN_NS;
+	fall_back(executor, why);
+}
+
+static void read_answer(struct clv_executor *executor, const char *line)
+{
+	unsigned off_us, on_us;
+	char method[METHOD_MAX], why[120];
+
+	if (sscanf(line, "ok %15s %u %u", method, &off_us, &on_us) == 3)
+		take_up(executor, method, off_us, on_us);
+	else if (sscanf(line, "no %119[^\n]", why) == 1)
+		take_refusal(executor, why);
+	else
+		fall_back(executor, "the program that tries it said nothing");
+}
+
+static void on_end(void *userdata, const struct clv_child_end *end)
+{
+	struct clv_executor *executor = userdata;
+	char line[256] = "";
+
+	if (end->output)
+		snprintf(line, sizeof(line), "%.*s", (int)end->n_bytes, end->output);
+	if (end->is_timed_out)
+		fall_back(executor, "trying it took over a minute");
+	else if (end->signal != 0)
+		fall_back(executor, "the program that tries it crashed");
+	else
+		read_answer(executor, line);
+}
+
+/* Trying. */
+
+/* Beside the agent, where it is installed; in a build tree; or where an agent that is
+ * installed for people finds it. */
+static bool find_program(char ret[CLV_PATH_MAX])
+{
+	static const char *const places[] = {
+		PROGRAM, "../rm/" PROGRAM, "../libexec/cleave/" PROGRAM};
+	char self[CLV_PATH_MAX / 2];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (length <= 0)
+		return false;
+	self[length] = '\0';
+	slash = strrchr(self, '/');
+	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(ret, CLV_PATH_MAX, "%.*s/%s", (int)(slash - self), self,
+			places[i]);
+		if (access(ret, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void try(struct clv_executor *executor)
+{
+	char path[CLV_PATH_MAX];
+	char *arguments[] = {(char[]){PROGRAM}, executor->device->info.uuid, NULL};
+	struct clv_error err = {0};
+
+	executor->child = clv_child_free(executor->child);
+	if (!find_program(path))
+		fall_back(executor, PROGRAM " is not installed");
+	else if (clv_child_start(executor->agent->event, path, arguments, TIMEOUT_NS,
+			 on_end, executor, &executor->child, &err) < 0)
+		fall_back(executor, err.msg);
+}
+
+static bool is_processor(const struct clv_agent_device *device)
+{
+	return strcmp(device->info.backend, "opencl") == 0 &&
+	       strcmp(device->info.type, "cpu") == 0;
+}
+
+static void halt_threads(struct clv_executor *executor, enum clv_halting halting)
+{
+	snprintf(executor->reason, sizeof(executor->reason), "%s",
+		halting == CLV_HALTING_ALWAYS
+			? "work is stopped half-way: the driver's threads stand still"
+			: "work is waited for, and stopped half-way if it does not end");
+	executor->halting = halting;
+	clv_arbiter_halt_threads(executor->device->arbiter, halting);
+}
+
+void clv_executor_begin(struct clv_agent *agent, struct clv_agent_device *device)
+{
+	struct clv_executor *executor;
+	enum clv_executor_choice choice = agent->settings->executor;
+
+	if (device->executor ||
+		(!is_processor(device) &&
+			(device->parent || strcmp(device->info.backend, "nvidia") != 0)))
+		return;
+	executor = calloc(1, sizeof(*executor));
+	if (!executor)
+		return;
+	executor->agent = agent;
+	executor->device = device;
+	device->executor = executor;
+	if (choice == CLV_EXECUTOR_GATE)
+		snprintf(executor->reason, sizeof(executor->reason),
+			"work is not stopped half-way: the settings say so");
+	else if (is_processor(device))
+		halt_threads(executor, choice == CLV_EXECUTOR_CPU ? CLV_HALTING_ALWAYS
+								  : CLV_HALTING_OVERDUE);
+	else
+		try(executor);
+}
+
+void clv_executor_end_all(struct clv_agent *agent)
+{
+	for (size_t i = 0; agent->devices && i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (device->executor)
+			clv_child_free(device->executor->child);
+		free(device->executor);
+		device->executor = NULL;
+	}
+}
+
+/* Leases whose work is waited for all the same. */
+
+static const char *const lacks[] = {
+	[CLV_KNOWN_NOT_YET] = "has not told yet of all channels that it has made",
+	[CLV_KNOWN_TOO_LONG] =
+		"and others have more channels than can be stopped in time",
+	[CLV_KNOWN_TOO_MANY] = "has made more channels than are kept of it",
+};
+
+static int pid_in(const struct clv_lease *lease, uint32_t slot)
+{
+	const struct clv_attached *process;
+
+	TAILQ_FOREACH(process, &lease->processes, entry)
+	{
+		if (process->has_slot && process->record.slot == slot)
+			return process->record.id.pid;
+	}
+	return 0;
+}
+
+static void report(const struct clv_lease *lease, enum clv_known known, uint32_t slot)
+{
+	if (lease->is_waited_for)
+		clv_lease_emit(lease, CLV_EVENT_DEVICE_EXECUTOR,
+			"its work is not stopped half-way, and its turns end when that "
+			"is complete: process %d %s",
+			pid_in(lease, slot), lacks[known]);
+	else
+		clv_lease_emit(lease, CLV_EVENT_DEVICE_EXECUTOR,
+			"its work is stopped half-way again when its turns end");
+}
+
+static void look_at(struct clv_lease *lease)
+{
+	bool was_waited_for = lease->is_waited_for;
+	uint32_t slot;
+	enum clv_known known =
+		clv_arbiter_known(lease->device->arbiter, lease->arbiter_lease, &slot);
+
+	lease->n_behind = known == CLV_KNOWN_NOT_YET ? lease->n_behind + 1 : 0;
+	lease->is_waited_for = known > CLV_KNOWN_NOT_YET || lease->n_behind >= BEHIND_MAX;
+	if (lease->is_waited_for != was_waited_for)
+		report(lease, known, slot);
+}
+
+static void look_at_leases(struct clv_executor *executor)
+{
+	struct clv_lease *lease;
+
+	executor->n_waited_for = 0;
+	LIST_FOREACH(lease, &executor->agent->in_use, of_use)
+	{
+		if (lease->device != executor->device || !lease->arbiter_lease)
+			continue;
+		if (executor->method == CLV_RM_BY_NOTHING)
+			lease->is_waited_for = false;
+		else
+			look_at(lease);
+		executor->n_waited_for += lease->is_waited_for;
+	}
+	snprintf(executor->shown, sizeof(executor->shown),
+		"%s; that of %u lease%s is waited for, as device_executor events say",
+		executor->reason, executor->n_waited_for,
+		executor->n_waited_for == 1 ? "" : "s");
+}
+
+void clv_executor_tick(struct clv_agent_device *device)
+{
+	struct clv_executor *executor = device->executor;
+	uint32_t status;
+	char why[80];
+
+	if (!executor)
+		return;
+	if (executor->again_ns > 0 && clv_clock_ns() >= executor->again_ns) {
+		executor->again_ns = 0;
+		try(executor);
+	}
+	look_at_leases(executor);
+	status = clv_arbiter_tend_stopped(device->arbiter);
+	if (status == 0 || executor->method == CLV_RM_BY_NOTHING)
+		return;
+	snprintf(why, sizeof(why), "the driver does not do it any more (status 0x%x)",
+		status);
+	fall_back(executor, why);
+}
+
+const char *clv_executor_name(const struct clv_agent_device *device)
+{
+	if (device->executor && device->executor->halting == CLV_HALTING_ALWAYS)
+		return "cpu";
+	return device->executor && device->executor->method != CLV_RM_BY_NOTHING
+		       ? "hardware"
+		       : device->info.executor;
+}
+
+const char *clv_executor_reason(const struct clv_agent_device *device)
+{
+	const struct clv_executor *executor = device->executor;
+
+	if (!executor || executor->reason[0] == '\0')
+		return NULL;
+	return executor->n_waited_for > 0 ? executor->shown : executor->reason;
+}
+
+/* Processes. */
+
+/* A tenant may send any file; a call on one of his own making might never return. */
+static bool is_nvidia(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+	       major(st.st_rdev) == NVIDIA_MAJOR;
+}
+
+/* Kept as long as it may be of use: also while it is being tried. */
+static bool is_wanted(const struct clv_executor *executor)
+{
+	return executor && (executor->method != CLV_RM_BY_NOTHING ||
+				   executor->reason[0] == '\0' || executor->again_ns > 0);
+}
+
+void clv_executor_note(struct clv_attached *process, int fd,
+	const struct clv_rm_object *object, uint64_t as_of)
+{
+	struct clv_lease *lease = process->lease;
+	struct clv_arbiter *arbiter = lease->device->arbiter;
+
+	if (!process->has_slot || !lease->arbiter_lease ||
+		!is_wanted(lease->device->executor))
+		return;
+	/* Also where this process had no room for one more file. */
+	if (object->class != 0 && !is_nvidia(fd)) {
+		clv_arbiter_lose_object(
+			arbiter, lease->arbiter_lease, process->record.slot);
+		return;
+	}
+	if (object->class == CLV_RM_CLASS_GROUP)
+		clv_notify(lease->agent->notify, CLV_NOTICE_COMPUTES);
+	/* What fails is in clv_arbiter_known(). */
+	clv_arbiter_note_object(
+		arbiter, lease->arbiter_lease, process->record.slot, fd, object, as_of);
+}
+
+void clv_executor_note_threads(
+	struct clv_attached *process, const int32_t *tids, uint32_t n)
+{
+	struct clv_lease *lease = process->lease;
+	const struct clv_executor *executor = lease->device->executor;
+	int32_t own[CLV_ATTACH_THREADS_MAX];
+
+	/* The list is made once; finding out the numbers costs a look at each thread. */
+	if (process->has_told_threads || !process->has_slot || !lease->arbiter_lease ||
+		!executor || executor->halting == CLV_HALTING_NEVER)
+		return;
+	process->has_told_threads = true;
+	if (!clv_numbering_of_threads(process->record.id.pid, tids, n, own))
+		return;
+	clv_arbiter_note_threads(lease->device->arbiter, lease->arbiter_lease,
+		process->record.slot, process->record.id.pid, own, n);
+}

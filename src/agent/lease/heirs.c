@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/lease/heirs.h"
+
+#include "arbiter/arbiter.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Looking at pages. */
+
+static bool may_look(struct clv_lease *lease)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	if (now_ns - lease->looks_since_ns >= CLV_NS_PER_S) {
+		lease->looks_since_ns = now_ns;
+		lease->looks_ns = 0;
+	}
+	return lease->looks_ns < CLV_LOOK_NS;
+}
+
+static bool maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
+{
+	struct clv_arbiter_fds fds;
+	struct stat st;
+
+	if (any_lease)
+		return clv_process_maps_report(pid);
+	if (!lease->arbiter_lease)
+		return true;
+	clv_arbiter_get_fds(lease->arbiter_lease, &fds);
+	if (fstat(fds.report, &st) < 0)
+		return true;
+	return clv_process_maps_file(pid, st.st_dev, st.st_ino);
+}
+
+enum clv_answer clv_heirs_has_page(const struct clv_attached *process)
+{
+	struct clv_lease *lease = process->lease;
+	uint64_t began_ns = clv_clock_ns();
+	bool found;
+
+	if (!may_look(lease))
+		return CLV_ANSWER_UNKNOWN;
+	found = maps_page(lease, process->record.id.pid, !process->is_reattached);
+	lease->looks_ns += clv_clock_ns() - began_ns;
+	return found ? CLV_ANSWER_YES : CLV_ANSWER_NO;
+}
+
+/* What was seen of processes that are not in the lease, so that it is not read anew for
+ * each of a hundred that end together.  Who had no page once a process was attached does
+ * not share that one's memory.  Numbers are used again: it is kept for a second. */
+
+#define SEEN_MAX 4096u
+
+struct seen {
+	pid_t pid; /* 0: none */
+	bool has_no_page;
+	uint64_t looked_ns;
+	struct clv_process_layout layout;
+};
+
+struct clv_seen {
+	uint64_t began_ns;
+	size_t n;
+	struct seen items[SEEN_MAX];
+};
+
+static struct clv_seen *fresh_table(struct clv_lease *lease)
+{
+	uint64_t now_ns = clv_clock_ns();
+	struct clv_seen *seen = lease->seen;
+
+	if (!seen)
+		seen = lease->seen = calloc(1, sizeof(*seen));
+	if (seen && now_ns - seen->began_ns >= CLV_NS_PER_S) {
+		memset(seen, 0, sizeof(*seen));
+		seen->began_ns = now_ns;
+	}
+	return seen;
+}
+
+/* NULL: nothing new is kept any more. */
+static struct seen *find_seen(struct clv_lease *lease, pid_t pid)
+{
+	struct clv_seen *seen = fresh_table(lease);
+	uint32_t at = (uint32_t)pid * 2654435761u;
+
+	for (; seen; at++) {
+		struct seen *item = &seen->items[at % SEEN_MAX];
+
+		if (item->pid == pid)
+			return item;
+		if (item->pid != 0)
+			continue;
+		if (seen->n == SEEN_MAX / 2)
+			return NULL;
+		seen->n++;
+		item->pid = pid;
+		return item;
+	}
+	return NULL;
+}
+
+/* Looking for heirs. */
+
+void clv_heirs_note(struct clv_attached *process)
+{
+	struct clv_process_id ancestors[CLV_ANCESTORS_MAX];
+	pid_t pid = process->record.id.pid;
+	size_t n = clv_process_ancestors(pid, ancestors, CLV_ANCESTORS_MAX);
+
+	free(process->ancestors);
+	process->ancestors = malloc(n * sizeof(ancestors[0]));
+	process->n_ancestors = process->ancestors ? n : 0;
+	if (process->ancestors)
+		memcpy(process->ancestors, ancestors, n * sizeof(ancestors[0]));
+	clv_process_read_layout(pid, &process->layout);
+	process->noted_ns = clv_clock_ns();
+}
+
+static bool can_read_maps(pid_t pid)
+{
+	char path[32];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0;
+}
+
+struct search {
+	const struct clv_attached *of;
+	uint64_t counted_ns;
+	struct clv_process_id id;
+	enum clv_answer answer;
+};
+
+static bool is_attached(const struct clv_lease *lease, pid_t pid)
+{
+	const struct clv_attached *process;
+
+	TAILQ_FOREACH(process, &lease->processes, entry)
+	{
+		if (process->record.id.pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/* Of this lease's own, and of this agent, which may be a child of init too, nothing is
+ * looked at. */
+static void see(const struct clv_lease *lease, struct seen *seen)
+{
+	seen->looked_ns = clv_clock_ns();
+	seen->has_no_page = seen->pid == getpid() || is_attached(lease, seen->pid) ||
+			    clv_process_read_layout(seen->pid, &seen->layout) < 0;
+}
+
+/* With program and stack where they were, and in the same pages. */
+static bool is_heir(const struct clv_attached *of, struct seen *seen)
+{
+	if (seen->looked_ns <= of->noted_ns)
+		see(of->lease, seen);
+	if (seen->has_no_page || seen->layout.code != of->layout.code ||
+		seen->layout.stack != of->layout.stack)
+		return false;
+	seen->has_no_page =
+		!can_read_maps(seen->pid) || !maps_page(of->lease, seen->pid, false);
+	return !seen->has_no_page;
+}
+
+/* What has taken so far counts as taken. */
+static bool may_go_on(struct search *search)
+{
+	struct clv_lease *lease = search->of->lease;
+	uint64_t now_ns = clv_clock_ns();
+
+	lease->looks_ns += now_ns - search->counted_ns;
+	search->counted_ns = now_ns;
+	if (search->answer == CLV_ANSWER_NO && !may_look(lease))
+		search->answer = CLV_ANSWER_UNKNOWN;
+	return search->answer == CLV_ANSWER_NO;
+}
+
+static void look_at(struct search *search, pid_t pid)
+{
+	struct seen *kept = find_seen(search->of->lease, pid), once = {.pid = pid};
+
+	if (!is_heir(search->of, kept ? kept : &once) ||
+		clv_process_read(pid, NULL, &search->id.start_ticks) < 0)
+		return;
+	search->id.pid = pid;
+	search->answer = CLV_ANSWER_YES;
+}
+
+static void look_at_listed(struct search *search, const char *path)
+{
+	FILE *children = fopen(path, "re");
+	int pid;
+
+	while (children && may_go_on(search) && fscanf(children, "%d", &pid) == 1)
+		look_at(search, pid);
+	if (children)
+		fclose(children);
+}
+
+/* Children belong to the thread that made them, or has them now. */
+static void look_below(struct search *search, const struct clv_process_id *parent)
+{
+	const struct dirent *thread;
+	uint64_t start_ticks;
+	char path[64];
+	DIR *threads;
+
+	if (clv_process_read(parent->pid, NULL, &start_ticks) < 0 ||
+		start_ticks != parent->start_ticks)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)parent->pid);
+	threads = opendir(path);
+	while (threads && may_go_on(search) && (thread = readdir(threads))) {
+		if (thread->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children",
+			(int)parent->pid, thread->d_name);
+		look_at_listed(search, path);
+	}
+	if (threads)
+		closedir(threads);
+}
+
+/* A process may have attached many times, from one address space: that is looked for
+ * once.
+ */
+static bool is_heirless(const struct clv_attached *process)
+{
+	const struct clv_lease *lease = process->lease;
+
+	return lease->heirless.pid == process->record.id.pid &&
+	       lease->heirless.start_ticks == process->record.id.start_ticks &&
+	       lease->heirless_ns > process->noted_ns;
+}
+
+/* A child of a process that has ended is one of an ancestor's now: of the nearest that
+ * takes such children, or of init. */
+enum clv_answer clv_heirs_find(
+	const struct clv_attached *process, struct clv_process_id *ret)
+{
+	struct search search = {.of = process, .counted_ns = clv_clock_ns()};
+
+	if (!process->has_slot || is_heirless(process))
+		return CLV_ANSWER_NO;
+	look_below(&search, &process->record.id);
+	for (size_t i = 0; i < process->n_ancestors && may_go_on(&search); i++)
+		look_below(&search, &process->ancestors[i]);
+	*ret = search.id;
+	if (search.answer == CLV_ANSWER_NO) {
+		process->lease->heirless = process->record.id;
+		process->lease->heirless_ns = clv_clock_ns();
+	}
+	return search.answer;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/lease/holder.h"
+
+#include "agent/auth/caller.h"
+#include "agent/lease/lease.h"
+#include "agent/record/agent.h"
+#include "agent/record/notify.h"
+#include "agent/store/state.h"
+#include "agent/store/store.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUCKETS 256u
+
+/* One process of one lease. */
+struct clv_holding {
+	LIST_ENTRY(clv_holding) of_process, of_lease;
+	struct clv_lease *lease;
+	struct clv_holder_watch *watch;
+};
+
+struct clv_holder_watch {
+	LIST_ENTRY(clv_holder_watch) entry;
+	struct clv_process_id id;
+	struct clv_watch *watch;
+	LIST_HEAD(, clv_holding) holdings;
+};
+
+LIST_HEAD(bucket, clv_holder_watch);
+
+struct clv_holder_watches {
+	struct bucket buckets[BUCKETS];
+};
+
+struct clv_holder_watches *clv_holder_watches_new(void)
+{
+	return calloc(1, sizeof(struct clv_holder_watches));
+}
+
+struct clv_holder_watches *clv_holder_watches_free(struct clv_holder_watches *watches)
+{
+	free(watches);
+	return NULL;
+}
+
+static struct bucket *bucket_of(
+	const struct clv_agent *agent, const struct clv_process_id *id)
+{
+	return &agent->watches->buckets[(uint64_t)id->pid % BUCKETS];
+}
+
+static bool is_same(const struct clv_process_id *a, const struct clv_process_id *b)
+{
+	return a->pid == b->pid && a->start_ticks == b->start_ticks;
+}
+
+static struct clv_holder_watch *find(
+	const struct clv_agent *agent, const struct clv_process_id *id)
+{
+	struct clv_holder_watch *watch;
+
+	LIST_FOREACH(watch, bucket_of(agent, id), entry)
+	{
+		if (is_same(&watch->id, id))
+			return watch;
+	}
+	return NULL;
+}
+
+static void unlink_watch(struct clv_holder_watch *watch)
+{
+	LIST_REMOVE(watch, entry);
+	clv_watch_free(watch->watch);
+	free(watch);
+}
+
+static void let_go(struct clv_holding *holding)
+{
+	LIST_REMOVE(holding, of_process);
+	LIST_REMOVE(holding, of_lease);
+	free(holding);
+}
+
+/* What joined is stored apart from the lease. */
+static void unstore(struct clv_lease *lease, const struct clv_process_id *id)
+{
+	struct clv_error err = {0};
+	struct clv_store *store;
+
+	if (is_same(id, &lease->record.holder))
+		return;
+	store = clv_state_get(lease->agent, &err);
+	if (!store || clv_store_delete_holder(store, lease->record.id, id, &err) < 0)
+		clv_state_set_stale(lease->agent, &err);
+}
+
+static void on_death(void *userdata)
+{
+	struct clv_holder_watch *watch = userdata;
+	struct clv_holding *holding;
+
+	while ((holding = LIST_FIRST(&watch->holdings))) {
+		struct clv_lease *lease = holding->lease;
+
+		let_go(holding);
+		unstore(lease, &watch->id);
+		clv_notify_lease(lease->agent->notify, CLV_NOTICE_LEASE_LEFT, lease);
+	}
+	unlink_watch(watch);
+}
+
+/* Takes the pidfd. */
+static struct clv_holder_watch *make(
+	struct clv_agent *agent, const struct clv_process_id *id, int pidfd)
+{
+	struct clv_holder_watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch) {
+		close(pidfd);
+		return NULL;
+	}
+	watch->id = *id;
+	LIST_INIT(&watch->holdings);
+	if (clv_watch_new(agent->event, pidfd, on_death, watch, &watch->watch) < 0) {
+		free(watch);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(bucket_of(agent, id), watch, entry);
+	return watch;
+}
+
+static int hold(struct clv_lease *lease, struct clv_holder_watch *watch)
+{
+	struct clv_holding *holding = calloc(1, sizeof(*holding));
+
+	if (!holding) {
+		if (LIST_EMPTY(&watch->holdings))
+			unlink_watch(watch);
+		return -ENOMEM;
+	}
+	holding->lease = lease;
+	holding->watch = watch;
+	LIST_INSERT_HEAD(&watch->holdings, holding, of_process);
+	LIST_INSERT_HEAD(&lease->holdings, holding, of_lease);
+	return 0;
+}
+
+int clv_holder_watch(struct clv_lease *lease, const struct clv_process_id *id, int pidfd,
+	struct clv_error *err)
+{
+	struct clv_holder_watch *watch = find(lease->agent, id);
+
+	if (clv_holder_is(lease, id)) {
+		close(pidfd);
+		return 0;
+	}
+	if (watch)
+		close(pidfd);
+	else
+		watch = make(lease->agent, id, pidfd);
+	if (!watch || hold(lease, watch) < 0)
+		return clv_error_errno(err, ENOMEM, "cannot watch the holder");
+	return 0;
+}
+
+int clv_holder_adopt(
+	struct clv_lease *lease, const struct clv_process_id *id, struct clv_error *err)
+{
+	struct clv_holder_watch *watch = find(lease->agent, id);
+	int pidfd;
+
+	if (watch)
+		return hold(lease, watch);
+	if (id->pid == 0) /* of a kept lease */
+		return 0;
+	pidfd = clv_process_open(id);
+	if (pidfd >= 0)
+		return clv_holder_watch(lease, id, pidfd, err);
+	unstore(lease, id);
+	return 0;
+}
+
+static int check_user(const struct clv_lease *lease, pid_t pid,
+	const struct clv_caller *caller, struct clv_error *err)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &st) < 0)
+		return -ESRCH;
+	if (st.st_uid == lease->record.uid || caller->scope == CLV_SCOPE_ADMIN)
+		return 0;
+	return clv_error_set(err, -EPERM,
+		"process %d is user %u's, the lease %s user %u's: have a process of that "
+		"user join it",
+		(int)pid, st.st_uid, lease->record.name, lease->record.uid);
+}
+
+static int store_holder(const struct clv_lease *lease, const struct clv_process_id *id,
+	struct clv_error *err)
+{
+	struct clv_store *store = clv_state_get(lease->agent, err);
+
+	if (!store)
+		return lease->agent->state->code;
+	return clv_store_put_holder(store, lease->record.id, id, err);
+}
+
+int clv_holder_add(struct clv_lease *lease, int pid, const struct clv_caller *caller,
+	struct clv_error *err)
+{
+	struct clv_process_id id = {.pid = pid};
+	pid_t parent;
+	int pidfd = -ESRCH, r;
+
+	if (clv_process_read(pid, &parent, &id.start_ticks) == 0)
+		pidfd = clv_process_open(&id);
+	r = pidfd < 0 ? -ESRCH : check_user(lease, pid, caller, err);
+	if (r >= 0)
+		r = store_holder(lease, &id, err);
+	if (r >= 0)
+		return clv_holder_watch(lease, &id, pidfd, err);
+	if (pidfd >= 0)
+		close(pidfd);
+	return r != -ESRCH ? r
+			   : clv_error_set(err, -ENOENT,
+				     "there is no process %d: it may have ended", pid);
+}
+
+int clv_holder_store(const struct clv_lease *lease, struct clv_error *err)
+{
+	const struct clv_holding *holding;
+	int r = 0;
+
+	LIST_FOREACH(holding, &lease->holdings, of_lease)
+	{
+		if (r >= 0 && !is_same(&holding->watch->id, &lease->record.holder))
+			r = store_holder(lease, &holding->watch->id, err);
+	}
+	return r;
+}
+
+void clv_holder_forget(struct clv_lease *lease)
+{
+	struct clv_holding *holding;
+
+	while ((holding = LIST_FIRST(&lease->holdings))) {
+		struct clv_holder_watch *watch = holding->watch;
+
+		let_go(holding);
+		if (LIST_EMPTY(&watch->holdings))
+			unlink_watch(watch);
+	}
+}
+
+bool clv_holder_is(const struct clv_lease *lease, const struct clv_process_id *id)
+{
+	const struct clv_holding *holding;
+
+	LIST_FOREACH(holding, &lease->holdings, of_lease)
+	{
+		if (is_same(&holding->watch->id, id))
+			return !clv_watch_is_dead(holding->watch->watch);
+	}
+	return false;
+}
+
+bool clv_holder_has(const struct clv_lease *lease)
+{
+	return !LIST_EMPTY(&lease->holdings);
+}
+
+struct clv_lease *clv_holder_find(const struct clv_agent *agent,
+	const struct clv_process_id *id, const struct clv_agent_device *device)
+{
+	const struct clv_holder_watch *watch = find(agent, id);
+	const struct clv_holding *holding;
+	struct clv_lease *other = NULL;
+
+	if (!watch)
+		return NULL;
+	LIST_FOREACH(holding, &watch->holdings, of_process)
+	{
+		struct clv_lease *lease = holding->lease;
+
+		if (!lease->record.is_queued && clv_lease_is_on(lease, device))
+			return lease;
+		other = lease;
+	}
+	return other;
+}
+
+void clv_holder_each(const struct clv_agent *agent, clv_holder_fn fn, void *userdata)
+{
+	for (size_t i = 0; i < BUCKETS; i++) {
+		struct clv_holder_watch *watch;
+
+		LIST_FOREACH(watch, &agent->watches->buckets[i], entry)
+		fn(userdata, &watch->id, LIST_FIRST(&watch->holdings)->lease);
+	}
+}

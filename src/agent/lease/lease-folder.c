@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The folder of a lease, RUNTIME/lease/ID.  The system's agent works in it as root and
+ * then gives it to the tenant, so it takes it back before it touches it again: in a
+ * folder that a tenant can write, a name may turn into a link at any moment. */
+#include "agent/lease/lease.h"
+#include "agent/record/agent.h"
+#include "arbiter/attach.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define DOOR "door"
+
+void clv_lease_folder(const struct clv_lease *lease, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "%s/lease/%s", lease->agent->config.runtime,
+		lease->record.id);
+}
+
+/* Where whoever reaches the socket may attach it is one folder further in: that folder
+ * alone is mounted for others, who cannot enter the one around it. */
+static bool has_door(const struct clv_lease *lease)
+{
+	return lease->record.admit == CLV_ADMIT_SOCKET;
+}
+
+void clv_lease_socket(const struct clv_lease *lease, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "%s/lease/%s/%s%s", lease->agent->config.runtime,
+		lease->record.id, has_door(lease) ? DOOR "/" : "",
+		CLV_ATTACH_SOCKET_NAME);
+}
+
+static int open_folder(const struct clv_lease *lease)
+{
+	char path[CLV_FOLDER_MAX + 64];
+
+	clv_lease_folder(lease, path, sizeof(path));
+	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int take_back(const struct clv_lease *lease)
+{
+	_cleanup_close_ int fd = open_folder(lease);
+
+	if (fd < 0)
+		return -errno;
+	if (fchown(fd, geteuid(), (gid_t)-1) < 0 || fchmod(fd, 0700) < 0)
+		return -errno;
+	return 0;
+}
+
+static int make_parent(const struct clv_agent *agent, struct clv_error *err)
+{
+	char path[CLV_FOLDER_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/lease", agent->config.runtime);
+	return clv_path_make(path, agent->config.is_system ? 0755 : 0700, err);
+}
+
+static int make_door(const struct clv_lease *lease)
+{
+	_cleanup_close_ int fd = open_folder(lease);
+
+	if (fd < 0 || (mkdirat(fd, DOOR, 0755) < 0 && errno != EEXIST) ||
+		fchmodat(fd, DOOR, 0755, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+int clv_lease_make_folder(const struct clv_lease *lease, struct clv_error *err)
+{
+	char path[CLV_FOLDER_MAX + 64];
+	int r;
+
+	clv_lease_folder(lease, path, sizeof(path));
+	r = mkdir(path, 0700);
+	if (r < 0 && errno == ENOENT) {
+		r = make_parent(lease->agent, err);
+		if (r < 0)
+			return r;
+		r = mkdir(path, 0700);
+	}
+	if (r < 0 && errno != EEXIST)
+		return clv_error_errno(err, errno, "cannot make %s", path);
+	r = take_back(lease);
+	if (r >= 0 && has_door(lease))
+		r = make_door(lease);
+	return r < 0 ? clv_error_errno(err, -r, "cannot use %s", path) : 0;
+}
+
+int clv_lease_give_folder(const struct clv_lease *lease, struct clv_error *err)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (lease->record.uid == geteuid() || has_door(lease))
+		return 0;
+	fd = open_folder(lease);
+	if (fd < 0 ||
+		fchownat(fd, CLV_ATTACH_SOCKET_NAME, lease->record.uid, lease->record.gid,
+			AT_SYMLINK_NOFOLLOW) < 0 ||
+		fchown(fd, lease->record.uid, lease->record.gid) < 0)
+		return clv_error_errno(err, errno,
+			"cannot give the lease's folder to user %u", lease->record.uid);
+	return 0;
+}
+
+/* What cleave run makes there, should it have been killed before it could clean up.  The
+ * folders in it are still the tenant's, so names are taken relative to what was opened,
+ * and links are not followed. */
+static void remove_namespace(int fd)
+{
+	static const char *const entries[][2] = {
+		{"vendors", "cleave.icd"},
+		{"vendors", CLV_GATE_OPENCL},
+		{"vendors", CLV_ATTACH_SOCKET_NAME},
+		{"vendors", "vendors.real"},
+		{"vendors.real", "chosen.icd"},
+		{CLV_DRIVERS, CLV_DRIVER_CUDA},
+		{CLV_DRIVERS, CLV_DRIVER_NVML},
+		{CLV_DRIVERS, CLV_DRIVER_HSA},
+		{CLV_DRIVERS, CLV_DRIVER_HIP_5},
+		{CLV_DRIVERS, CLV_DRIVER_HIP_6},
+		{CLV_DRIVERS, CLV_DRIVER_HIP_7},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_CUDA},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_NVML},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_HSA},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_HIP_5},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_HIP_6},
+		{CLV_DRIVERS_REAL, CLV_DRIVER_HIP_7},
+		{CLV_DRIVERS_BELOW, CLV_DRIVER_HSA},
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(entries); i++) {
+		_cleanup_close_ int inner = openat(fd, entries[i][0],
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		if (inner < 0)
+			continue;
+		unlinkat(inner, entries[i][1], 0);
+		unlinkat(fd, entries[i][0], AT_REMOVEDIR);
+	}
+	unlinkat(fd, CLV_GATE_OPENCL, 0);
+	unlinkat(fd, CLV_GATE_CUDA, 0);
+	unlinkat(fd, CLV_GATE_HIP, 0);
+}
+
+void clv_lease_remove_folder(const struct clv_lease *lease)
+{
+	char path[CLV_FOLDER_MAX + 64];
+	_cleanup_close_ int fd = -1;
+
+	if (take_back(lease) < 0)
+		return;
+	fd = open_folder(lease);
+	if (fd >= 0) {
+		unlinkat(fd, CLV_ATTACH_SOCKET_NAME, 0);
+		unlinkat(fd, DOOR "/" CLV_ATTACH_SOCKET_NAME, 0);
+		unlinkat(fd, DOOR, AT_REMOVEDIR);
+		remove_namespace(fd);
+	}
+	clv_lease_folder(lease, path, sizeof(path));
+	/* What a tenant has put there stays; the folder is named by its lease for ever.
+	 */
+	rmdir(path);
+}

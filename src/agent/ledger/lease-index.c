@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/ledger/lease-index.h"
+
+#include "agent/lease/lease.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 4096u
+
+LIST_HEAD(lease_bucket, clv_lease);
+
+struct clv_lease_index {
+	struct lease_bucket by_id[BUCKETS], by_name[BUCKETS], by_owner[BUCKETS];
+};
+
+/* FNV-1a */
+static uint32_t hash(const char *text, uint32_t seed)
+{
+	uint32_t value = 2166136261u ^ seed;
+
+	for (const char *p = text; *p; p++)
+		value = (value ^ (unsigned char)*p) * 16777619u;
+	return value % BUCKETS;
+}
+
+struct clv_lease_index *clv_lease_index_new(void)
+{
+	return calloc(1, sizeof(struct clv_lease_index));
+}
+
+struct clv_lease_index *clv_lease_index_free(struct clv_lease_index *index)
+{
+	free(index);
+	return NULL;
+}
+
+void clv_lease_index_add(struct clv_lease_index *index, struct clv_lease *lease)
+{
+	const struct clv_lease_record *record = &lease->record;
+
+	LIST_INSERT_HEAD(&index->by_id[hash(record->id, 0)], lease, of_id);
+	LIST_INSERT_HEAD(
+		&index->by_name[hash(record->name, lease->owner)], lease, of_name);
+	LIST_INSERT_HEAD(&index->by_owner[lease->owner % BUCKETS], lease, of_owner);
+}
+
+void clv_lease_index_remove(struct clv_lease *lease)
+{
+	LIST_REMOVE(lease, of_id);
+	LIST_REMOVE(lease, of_name);
+	LIST_REMOVE(lease, of_owner);
+}
+
+struct clv_lease *clv_lease_index_by_id(
+	const struct clv_lease_index *index, const char *id)
+{
+	struct clv_lease *lease;
+
+	LIST_FOREACH(lease, &index->by_id[hash(id, 0)], of_id)
+	{
+		if (strcmp(lease->record.id, id) == 0)
+			return lease;
+	}
+	return NULL;
+}
+
+struct clv_lease *clv_lease_index_by_name(
+	const struct clv_lease_index *index, uid_t uid, const char *name)
+{
+	struct clv_lease *lease;
+
+	LIST_FOREACH(lease, &index->by_name[hash(name, uid)], of_name)
+	{
+		if (lease->owner == uid && strcmp(lease->record.name, name) == 0)
+			return lease;
+	}
+	return NULL;
+}
+
+struct clv_lease *clv_lease_index_next_of(
+	const struct clv_lease_index *index, uid_t uid, const struct clv_lease *after)
+{
+	struct clv_lease *lease = after ? LIST_NEXT(after, of_owner)
+					: LIST_FIRST(&index->by_owner[uid % BUCKETS]);
+
+	while (lease && lease->owner != uid)
+		lease = LIST_NEXT(lease, of_owner);
+	return lease;
+}

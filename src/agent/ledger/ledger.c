@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of leases.  What happens to them is lifecycle.c's. */
+#include "agent/ledger/ledger.h"
+
+#include "agent/auth/caller.h"
+#include "agent/device/devices.h"
+#include "agent/ledger/lease-index.h"
+#include "agent/record/agent.h"
+#include "base/array.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct clv_ledger {
+	struct clv_agent *agent;
+	struct clv_lease_list leases;
+	struct clv_lease_index *index;
+	uint64_t last_sequence;
+};
+
+int clv_ledger_new(
+	struct clv_agent *agent, struct clv_ledger **ret, struct clv_error *err)
+{
+	struct clv_ledger *ledger = calloc(1, sizeof(*ledger));
+
+	if (ledger)
+		ledger->index = clv_lease_index_new();
+	if (!ledger || !ledger->index) {
+		free(ledger);
+		return clv_error_errno(err, ENOMEM, "cannot keep leases");
+	}
+	ledger->agent = agent;
+	TAILQ_INIT(&ledger->leases);
+	*ret = ledger;
+	return 0;
+}
+
+struct clv_ledger *clv_ledger_free(struct clv_ledger *ledger)
+{
+	if (!ledger)
+		return NULL;
+	clv_lease_index_free(ledger->index);
+	free(ledger);
+	return NULL;
+}
+
+struct clv_lease_list *clv_ledger_leases(struct clv_ledger *ledger)
+{
+	return &ledger->leases;
+}
+
+/* Of whomever; several may have one of this name. */
+static struct clv_lease *find_of_all(
+	struct clv_ledger *ledger, const char *name, struct clv_error *err)
+{
+	struct clv_lease *lease, *found = NULL;
+
+	TAILQ_FOREACH(lease, &ledger->leases, entry)
+	{
+		if (strcmp(lease->record.name, name) != 0)
+			continue;
+		if (found) {
+			clv_error_set(err, -EINVAL,
+				"several users have a lease of this name: use its id");
+			return NULL;
+		}
+		found = lease;
+	}
+	if (!found)
+		clv_error_set(err, -ENOENT,
+			"there is no such lease: see cleave ps for those that are");
+	return found;
+}
+
+struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_name,
+	const struct clv_caller *caller, struct clv_error *err)
+{
+	struct clv_lease *lease = clv_lease_index_by_id(ledger->index, id_or_name);
+
+	if (lease && (!caller || clv_caller_sees(caller, lease->owner)))
+		return lease;
+	lease = caller ? clv_lease_index_by_name(ledger->index, caller->uid, id_or_name)
+		       : NULL;
+	if (lease)
+		return lease;
+	if (!caller || caller->scope != CLV_SCOPE_TENANT)
+		return find_of_all(ledger, id_or_name, err);
+	clv_error_set(
+		err, -ENOENT, "there is no such lease: see cleave ps for those that are");
+	return NULL;
+}
+
+struct clv_lease *clv_ledger_find_id(struct clv_ledger *ledger, const char *id)
+{
+	return clv_lease_index_by_id(ledger->index, id);
+}
+
+bool clv_ledger_has_name(const struct clv_ledger *ledger, uid_t uid, const char *name)
+{
+	return clv_lease_index_by_name(ledger->index, uid, name) != NULL;
+}
+
+struct clv_lease *clv_ledger_next_of(
+	const struct clv_ledger *ledger, uid_t uid, const struct clv_lease *after)
+{
+	return clv_lease_index_next_of(ledger->index, uid, after);
+}
+
+const struct clv_lease *clv_ledger_standing(
+	const struct clv_ledger *ledger, const char *name)
+{
+	const struct clv_lease *lease;
+
+	TAILQ_FOREACH(lease, &ledger->leases, entry)
+	{
+		if (!lease->record.is_queued && strcmp(lease->record.standing, name) == 0)
+			return lease;
+	}
+	return NULL;
+}
+
+static void take_off(struct clv_agent_device *device, const struct clv_lease *lease)
+{
+	for (size_t i = 0; i < device->n_leases; i++) {
+		if (device->leases[i] != lease)
+			continue;
+		memmove(&device->leases[i], &device->leases[i + 1],
+			(--device->n_leases - i) * sizeof(device->leases[0]));
+		return;
+	}
+}
+
+static void take_off_all(const struct clv_lease *lease)
+{
+	struct clv_agent_device *device;
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++)
+		take_off(device, lease);
+}
+
+int clv_ledger_add(
+	struct clv_ledger *ledger, struct clv_lease *lease, struct clv_error *err)
+{
+	struct clv_agent_device *device;
+	struct clv_lease **slot;
+
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		slot = CLV_APPEND(device->leases, device->n_leases);
+		if (!slot) {
+			take_off_all(lease);
+			return clv_error_errno(err, ENOMEM, "cannot keep the lease");
+		}
+		*slot = lease;
+	}
+	ledger->agent->n_leases++;
+	ledger->agent->n_queued += lease->record.is_queued;
+	ledger->agent->n_expiring += lease->record.expires_real_ns > 0;
+	ledger->agent->ranked_ns = 0;
+	lease->sequence = ++ledger->last_sequence;
+	TAILQ_INSERT_TAIL(&ledger->leases, lease, entry);
+	clv_lease_index_add(ledger->index, lease);
+	return 0;
+}
+
+void clv_ledger_remove(struct clv_ledger *ledger, struct clv_lease *lease)
+{
+	take_off_all(lease);
+	ledger->agent->n_leases--;
+	ledger->agent->n_queued -= lease->record.is_queued;
+	ledger->agent->n_expiring -= lease->record.expires_real_ns > 0;
+	ledger->agent->ranked_ns = 0;
+	TAILQ_REMOVE(&ledger->leases, lease, entry);
+	clv_lease_index_remove(lease);
+}

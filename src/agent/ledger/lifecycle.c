@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leases from request to end: admission, the queue of each device, resizing, and the
+ * rules of ending (holder dead and nobody attached).  A change is written to the state
+ * file before it takes effect, so that a full disk refuses it cleanly; an end is not
+ * refused by anything. */
+#include "agent/ledger/lifecycle.h"
+
+#include "agent/auth/caller.h"
+#include "agent/config/config.h"
+#include "agent/device/devices.h"
+#include "agent/device/hardware.h"
+#include "agent/event/events.h"
+#include "agent/lease/debts.h"
+#include "agent/lease/gate-server.h"
+#include "agent/lease/holder.h"
+#include "agent/lease/kernel-quota.h"
+#include "agent/lease/lease-open.h"
+#include "agent/lease/sm.h"
+#include "agent/ledger/demand.h"
+#include "agent/ledger/lease-index.h"
+#include "agent/ledger/lease-store.h"
+#include "agent/ledger/ledger.h"
+#include "agent/ledger/naming.h"
+#include "agent/ledger/placing.h"
+#include "agent/ledger/promises.h"
+#include "agent/ledger/queue.h"
+#include "agent/ledger/ranges.h"
+#include "agent/ledger/standing.h"
+#include "agent/ledger/tenants.h"
+#include "agent/record/agent.h"
+#include "agent/record/notify.h"
+#include "agent/store/state.h"
+#include "agent/store/store.h"
+#include "arbiter/arbiter.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAKE_AT_ONCE 1u
+
+struct clv_lifecycle {
+	struct clv_agent *agent;
+	LIST_HEAD(, clv_lease) dormant;
+	sd_event_source *wake_source; /* opens sockets of adopted leases */
+	sd_event_source *end_source;  /* looks for leases that are over */
+};
+
+static bool is_over(const struct clv_lease *lease)
+{
+	if (lease->n_processes > 0)
+		return false;
+	return lease->is_ending || (!lease->record.is_kept && !clv_holder_has(lease));
+}
+
+static struct clv_lease *find_over(const struct clv_lifecycle *lifecycle)
+{
+	struct clv_lease *lease;
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(lifecycle->agent->ledger), entry)
+	{
+		if (is_over(lease))
+			return lease;
+	}
+	return NULL;
+}
+
+static int on_end(sd_event_source *source, void *userdata)
+{
+	struct clv_lifecycle *lifecycle = userdata;
+	struct clv_lease *lease;
+
+	/* An end may bring others about: each begins anew. */
+	while ((lease = find_over(lifecycle)))
+		clv_lifecycle_end(lifecycle, lease,
+			lease->is_ending ? "ended by force" : "its last process ended");
+	return 0;
+}
+
+static int on_wake(sd_event_source *source, void *userdata);
+
+int clv_lifecycle_new(
+	struct clv_agent *agent, struct clv_lifecycle **ret, struct clv_error *err)
+{
+	struct clv_lifecycle *lifecycle = calloc(1, sizeof(*lifecycle));
+	int r;
+
+	if (!lifecycle)
+		return clv_error_errno(err, ENOMEM, "cannot keep leases");
+	lifecycle->agent = agent;
+	agent->watches = clv_holder_watches_new();
+	agent->demand = clv_demand_new();
+	r = agent->watches && agent->demand ? 0 : -ENOMEM;
+	if (r >= 0)
+		r = sd_event_add_defer(
+			agent->event, &lifecycle->end_source, on_end, lifecycle);
+	if (r >= 0)
+		r = sd_event_add_defer(
+			agent->event, &lifecycle->wake_source, on_wake, lifecycle);
+	if (r < 0) {
+		clv_lifecycle_free(lifecycle);
+		return clv_error_errno(err, -r, "cannot keep leases");
+	}
+	sd_event_source_set_enabled(lifecycle->end_source, SD_EVENT_OFF);
+	sd_event_source_set_enabled(lifecycle->wake_source, SD_EVENT_OFF);
+	sd_event_source_set_priority(lifecycle->wake_source, SD_EVENT_PRIORITY_IDLE);
+	*ret = lifecycle;
+	return 0;
+}
+
+static void serve_queue(struct clv_lifecycle *lifecycle, struct clv_agent_device *device);
+
+static void changed(struct clv_agent *agent)
+{
+	agent->n_changes++;
+	clv_notify_changed(agent->notify, CLV_TOPIC_LEASES);
+	clv_notify(agent->notify, CLV_NOTICE_NEEDED);
+}
+
+static void unclaim_if_free(
+	struct clv_lifecycle *lifecycle, struct clv_agent_device *device)
+{
+	struct clv_devices *devices = lifecycle->agent->devices;
+	const struct clv_agent_device *root = clv_devices_root(device);
+
+	if (root->n_leases > 0 || device->n_leases > 0)
+		return;
+	for (size_t i = 0; i < clv_devices_count(devices); i++) {
+		struct clv_agent_device *part = clv_devices_at(devices, i);
+
+		if (clv_devices_root(part) == root && part->n_leases > 0)
+			return;
+	}
+	clv_devices_unclaim(lifecycle->agent->devices, device);
+}
+
+static int store_lease(struct clv_agent *agent, const struct clv_lease *lease,
+	const struct clv_lease_record *record, struct clv_error *err)
+{
+	struct clv_store *store = clv_state_get(agent, err);
+	int r;
+
+	if (!store)
+		return agent->state->code;
+	r = clv_store_begin(store, false, err);
+	if (r < 0)
+		return r;
+	r = clv_lease_store_put(agent, lease, record, err);
+	if (r >= 0)
+		r = clv_state_put_key(agent, record->id, err);
+	if (r >= 0)
+		r = clv_store_commit(store, err);
+	if (r < 0)
+		clv_store_rollback(store);
+	return r;
+}
+
+static void unstore_lease(struct clv_agent *agent, const char *id)
+{
+	struct clv_error err = {0};
+	struct clv_store *store = clv_state_get(agent, &err);
+
+	if (!store || clv_store_delete_lease(store, id, &err) < 0)
+		clv_state_set_stale(agent, &err);
+}
+
+static int insert(
+	struct clv_lifecycle *lifecycle, struct clv_lease *lease, struct clv_error *err)
+{
+	struct clv_agent *agent = lifecycle->agent;
+	int r = clv_ledger_add(agent->ledger, lease, err);
+
+	if (r < 0)
+		return r;
+	clv_demand_note(agent->demand, lease);
+	clv_ranges_fit(agent, lease->device);
+	return 0;
+}
+
+static void set_dormant(
+	struct clv_lifecycle *lifecycle, struct clv_lease *lease, bool is_dormant)
+{
+	if (lease->is_dormant && !is_dormant)
+		LIST_REMOVE(lease, of_use);
+	else if (!lease->is_dormant && is_dormant)
+		LIST_INSERT_HEAD(&lifecycle->dormant, lease, of_use);
+	lease->is_dormant = is_dormant;
+}
+
+static void take_out(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
+{
+	set_dormant(lifecycle, lease, false);
+	clv_ledger_remove(lifecycle->agent->ledger, lease);
+}
+
+int clv_lifecycle_adopt(
+	struct clv_lifecycle *lifecycle, struct clv_lease *lease, struct clv_error *err)
+{
+	bool is_active = !lease->record.is_queued;
+	int r = clv_holder_adopt(lease, &lease->record.holder, err);
+
+	if (r >= 0 && is_over(lease))
+		r = clv_error_set(
+			err, -ESRCH, "its processes ended while no agent was there");
+	if (r >= 0 && is_active && lease->n_processes > 0)
+		r = clv_lease_activate(lease, err);
+	if (r >= 0)
+		r = insert(lifecycle, lease, err);
+	if (r < 0) {
+		clv_lease_remove_folder(lease);
+		clv_lease_free(lease);
+		return r;
+	}
+	if (is_active && lease->n_processes == 0) {
+		set_dormant(lifecycle, lease, true);
+		sd_event_source_set_enabled(lifecycle->wake_source, SD_EVENT_ON);
+	}
+	return 0;
+}
+
+/* Sockets of adopted leases that no process has attached to yet, some at a time: ten
+ * thousand of them take a second, in which the agent serves others. */
+static int on_wake(sd_event_source *source, void *userdata)
+{
+	struct clv_lifecycle *lifecycle = userdata;
+	struct clv_lease *lease = NULL;
+
+	for (unsigned n = 0;
+		n < WAKE_AT_ONCE && (lease = LIST_FIRST(&lifecycle->dormant)); n++) {
+		struct clv_error err = {0};
+
+		set_dormant(lifecycle, lease, false);
+		if (clv_lease_activate(lease, &err) < 0)
+			clv_lifecycle_end(lifecycle, lease, err.msg);
+	}
+	if (!lease)
+		sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	return 0;
+}
+
+struct clv_lifecycle *clv_lifecycle_free(struct clv_lifecycle *lifecycle)
+{
+	struct clv_lease_list *leases;
+
+	if (!lifecycle)
+		return NULL;
+	leases = clv_ledger_leases(lifecycle->agent->ledger);
+	while (!TAILQ_EMPTY(leases)) {
+		struct clv_lease *lease = TAILQ_FIRST(leases);
+
+		take_out(lifecycle, lease);
+		clv_lease_free(lease);
+	}
+	sd_event_source_disable_unref(lifecycle->end_source);
+	sd_event_source_disable_unref(lifecycle->wake_source);
+	lifecycle->agent->watches = clv_holder_watches_free(lifecycle->agent->watches);
+	lifecycle->agent->demand = clv_demand_free(lifecycle->agent->demand);
+	free(lifecycle);
+	return NULL;
+}
+
+/* One that may wait waits for its tenant's own other leases too. */
+static int check_allowance(struct clv_lifecycle *lifecycle,
+	const struct clv_lease_request *request, struct clv_placing *placing,
+	const struct clv_caller *caller, struct clv_error *err)
+{
+	struct clv_share all = placing->share;
+	int r;
+
+	all.compute_ppm *= (uint32_t)(placing->n_others + 1);
+	all.memory_bytes *= placing->n_others + 1;
+	r = clv_tenants_check(lifecycle->agent, clv_tenant_of_caller(caller), NULL, &all,
+		placing->device->info.profile, err);
+	if (r == -EBUSY && request->wait) {
+		placing->must_wait = true;
+		return 0;
+	}
+	return r;
+}
+
+/* Where the lease goes, what it is called, whether it waits: all that needs no change of
+ * anything. */
+static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request *request,
+	const struct clv_caller *caller, const struct clv_peer *peer,
+	struct clv_lease_record *ret, struct clv_placing *placing, struct clv_error *err)
+{
+	struct clv_agent *agent = lifecycle->agent;
+	struct clv_lease_record record = {
+		.uid = peer->uid,
+		.gid = peer->gid,
+		.holder = peer->id,
+		.is_kept = request->keep,
+		.admit = request->admit,
+		.overcommit = request->overcommit,
+		.created_real_ns = clv_clock_real_ns(),
+	};
+	int r;
+
+	if (request->overcommit && agent->config.is_system &&
+		!agent->config.allow_overcommit && caller->uid != 0)
+		return clv_error_set(err, -EPERM,
+			"this node does not allow overcommitment: ask for what is left, "
+			"or wait with --wait");
+	r = clv_tenants_check_count(agent, caller->uid, err);
+	if (r < 0)
+		return r;
+	r = clv_lease_make_id(record.id);
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot make a lease id");
+	r = clv_naming_choose(
+		lifecycle->agent->ledger, request, caller->uid, record.name, err);
+	if (r < 0)
+		return r;
+	r = clv_placing_choose(agent, request, placing, err);
+	if (r < 0)
+		return r;
+
+	r = check_allowance(lifecycle, request, placing, caller, err);
+	if (r < 0)
+		return r;
+
+	record.share = placing->share;
+	record.sm = clv_sm_on(placing->device, request->sm_ppm);
+	record.is_queued = placing->must_wait;
+	if (request->time_s > 0)
+		record.expires_real_ns =
+			record.created_real_ns + request->time_s * CLV_NS_PER_S;
+	memcpy(record.standing, placing->standing, sizeof(record.standing));
+	memcpy(record.command, request->command, sizeof(record.command));
+	snprintf(record.device_uuid, sizeof(record.device_uuid), "%s",
+		placing->device->info.uuid);
+	memcpy(record.tenant, caller->subject, sizeof(record.tenant));
+	clv_process_boot_id(record.boot_id);
+	*ret = record;
+	return 0;
+}
+
+/* NULL when there is no memory for it. */
+static struct clv_lease *make(struct clv_agent *agent, const struct clv_placing *placing,
+	const struct clv_lease_record *record)
+{
+	struct clv_lease *lease = clv_lease_new(agent, placing->device, record);
+
+	for (size_t i = 0; lease && i < placing->n_others; i++) {
+		if (clv_lease_add_device(lease, placing->others[i]) < 0)
+			lease = clv_lease_free(lease);
+	}
+	return lease;
+}
+
+static void unclaim_all(
+	struct clv_lifecycle *lifecycle, const struct clv_placing *placing)
+{
+	unclaim_if_free(lifecycle, placing->device);
+	for (size_t i = 0; i < placing->n_others; i++)
+		unclaim_if_free(lifecycle, placing->others[i]);
+}
+
+/* One that is kept has no pidfd. */
+static int set_up(struct clv_lifecycle *lifecycle, struct clv_lease *lease, int pidfd,
+	struct clv_error *err)
+{
+	int r = pidfd < 0 ? 0
+			  : clv_holder_watch(lease, &lease->record.holder, pidfd, err);
+
+	if (r >= 0)
+		r = store_lease(lifecycle->agent, lease, &lease->record, err);
+	if (r < 0)
+		return r;
+	if (!lease->record.is_queued)
+		r = clv_lease_activate(lease, err);
+	if (r >= 0)
+		r = insert(lifecycle, lease, err);
+	if (r < 0)
+		unstore_lease(lifecycle->agent, lease->record.id);
+	return r;
+}
+
+int clv_lifecycle_create(struct clv_lifecycle *lifecycle,
+	const struct clv_lease_request *request, const struct clv_caller *caller,
+	const struct clv_peer *peer, int pidfd, struct clv_lease **ret,
+	struct clv_error *err)
+{
+	struct clv_lease_record record;
+	struct clv_placing placing;
+	struct clv_lease *lease;
+	char text[128];
+	int r = draft(lifecycle, request, caller, peer, &record, &placing, err);
+
+	if (r < 0) {
+		clv_close_fd(&pidfd);
+		return r;
+	}
+	lease = make(lifecycle->agent, &placing, &record);
+	if (!lease) {
+		clv_close_fd(&pidfd);
+		r = clv_error_errno(err, ENOMEM, "cannot make a lease");
+	} else {
+		r = set_up(lifecycle, lease, pidfd, err);
+	}
+	if (r < 0) {
+		clv_lease_free(lease);
+		unclaim_all(lifecycle, &placing);
+		return r;
+	}
+
+	clv_lease_describe_share(&record.share, text, sizeof(text));
+	clv_lease_emit(lease,
+		record.is_queued ? CLV_EVENT_LEASE_QUEUED : CLV_EVENT_LEASE_CREATED, "%s",
+		text);
+	/* Its tenant may be the one whose turn it is. */
+	if (record.is_queued)
+		serve_queue(lifecycle, lease->device);
+	changed(lifecycle->agent);
+	*ret = lease;
+	return 0;
+}
+
+static bool fits_now(const struct clv_lifecycle *lifecycle, const struct clv_lease *lease)
+{
+	const struct clv_lease_record *record = &lease->record;
+	struct clv_agent_device *device;
+
+	if (record->standing[0] != '\0' &&
+		clv_ledger_standing(lifecycle->agent->ledger, record->standing))
+		return false;
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		struct clv_promised promised;
+
+		if (clv_devices_root(device)->is_cordoned ||
+			clv_hardware_is_recounting_device(lifecycle->agent, device))
+			return false;
+		clv_promises_add_up(
+			lifecycle->agent, device, lease, record->standing, &promised);
+		if (clv_admission_check(&promised, &record->share,
+			    device->info.memory_bytes, device->info.name,
+			    record->overcommit, NULL) < 0)
+			return false;
+	}
+	return true;
+}
+
+static int admit(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
+{
+	struct clv_lease_record record = lease->record;
+	struct clv_error err = {0};
+
+	record.is_queued = false;
+	record.sm = clv_sm_on(lease->device, record.sm.ppm);
+	if (store_lease(lifecycle->agent, lease, &record, &err) < 0)
+		clv_state_set_stale(lifecycle->agent, &err);
+	lifecycle->agent->n_queued -= lease->record.is_queued;
+	lease->record.is_queued = false;
+	lease->record.sm = record.sm;
+	clv_ranges_fit(lifecycle->agent, lease->device);
+	lifecycle->agent->ranked_ns = 0;
+	if (clv_lease_activate(lease, &err) >= 0)
+		return 0;
+	clv_lifecycle_end(lifecycle, lease, err.msg);
+	return -EIO;
+}
+
+/* Admits the next one for as long as it fits: whoever is first is waited for, so that a
+ * large request is not starved by small ones. */
+static void serve_queue(struct clv_lifecycle *lifecycle, struct clv_agent_device *device)
+{
+	struct clv_lease *lease;
+
+	while ((lease = clv_queue_first(lifecycle->agent->ledger, device)) &&
+		fits_now(lifecycle, lease)) {
+		if (admit(lifecycle, lease) < 0)
+			continue;
+		clv_lease_emit(
+			lease, CLV_EVENT_LEASE_CREATED, "its turn in the queue has come");
+	}
+}
+
+static bool has_waiting(const struct clv_lifecycle *lifecycle, uid_t uid)
+{
+	const struct clv_lease *lease = NULL;
+
+	while ((lease = clv_ledger_next_of(lifecycle->agent->ledger, uid, lease))) {
+		if (lease->record.is_queued)
+			return true;
+	}
+	return false;
+}
+
+/* Who waits for his own allowance waits for his leases on any device. */
+static void serve_tenant(struct clv_lifecycle *lifecycle, uid_t uid)
+{
+	struct clv_agent *agent = lifecycle->agent;
+
+	if (agent->settings->n_tenants == 0 || agent->n_queued == 0)
+		return;
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		if (has_waiting(lifecycle, uid))
+			serve_queue(lifecycle, clv_devices_at(agent->devices, i));
+	}
+}
+
+static int check_growth(const struct clv_lifecycle *lifecycle,
+	const struct clv_lease *lease, const struct clv_share *wanted,
+	struct clv_error *err)
+{
+	const struct clv_share *has = &lease->record.share;
+	const struct clv_device *info = &lease->device->info;
+	struct clv_share growth = *wanted;
+	struct clv_promised promised;
+
+	if (lease->n_others > 0)
+		return clv_error_set(err, -EINVAL,
+			"the lease %s has its %zu devices whole: there is nothing to "
+			"resize",
+			lease->record.name, lease->n_others + 1);
+	if (lease->record.is_queued)
+		return 0;
+	/* Giving back is always right, also on a device that is overcommitted. */
+	growth.range = (struct clv_share_range){0};
+	growth.compute_ppm = clv_share_promise_ppm(wanted);
+	if (growth.compute_ppm <= clv_share_promise_ppm(has))
+		growth.compute_ppm = 0;
+	if (wanted->memory_bytes <= has->memory_bytes)
+		growth.memory_bytes = 0;
+	clv_promises_add_up(lifecycle->agent, lease->device, lease,
+		lease->record.standing, &promised);
+	return clv_admission_check(&promised, &growth, info->memory_bytes, info->name,
+		lease->record.overcommit, err);
+}
+
+int clv_lifecycle_resize(struct clv_lifecycle *lifecycle, struct clv_lease *lease,
+	const struct clv_lease_request *request, struct clv_error *err)
+{
+	struct clv_share_request wanted =
+		clv_ranges_wanted(&lease->record.share, request);
+	struct clv_lease_record record;
+	struct clv_share share, held;
+	char text[128];
+	int r;
+
+	r = clv_share_resolve(&wanted, lease->device->info.memory_bytes, &share, err);
+	if (r >= 0)
+		r = clv_placing_check_spill(&lease->device->info, share.spill_bytes, err);
+	if (r >= 0)
+		r = check_growth(lifecycle, lease, &share, err);
+	if (r >= 0)
+		r = clv_tenants_check(lifecycle->agent, clv_tenant_of_lease(lease), lease,
+			&share, "", err);
+	if (r < 0)
+		return r;
+	clv_lease_snapshot(lease, &record);
+	record.share = share;
+	r = store_lease(lifecycle->agent, lease, &record, err);
+	if (r < 0)
+		return r;
+
+	lease->record.share = share;
+	lease->range = (struct clv_lease_range){0};
+	lease->refused_before = lease->usage.usage.counts[CLV_USAGE_REFUSED];
+	lifecycle->agent->ranked_ns = 0;
+	clv_ranges_fit(lifecycle->agent, lease->device);
+	if (!lease->record.is_queued)
+		clv_kernel_quota_set(lease);
+	held = clv_lease_enforced_share(lease);
+	if (lease->arbiter_lease)
+		clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &held);
+	clv_lease_describe_share(&share, text, sizeof(text));
+	clv_lease_emit(lease, CLV_EVENT_LEASE_RESIZED, "now %s", text);
+	serve_queue(lifecycle, lease->device);
+	serve_tenant(lifecycle, lease->owner);
+	changed(lifecycle->agent);
+	return 0;
+}
+
+void clv_lifecycle_end(
+	struct clv_lifecycle *lifecycle, struct clv_lease *lease, const char *why)
+{
+	struct clv_placing had = {.device = lease->device, .n_others = lease->n_others};
+	struct clv_agent *agent = lifecycle->agent;
+	uid_t owner = lease->owner;
+
+	if (had.n_others > 0)
+		memcpy(had.others, lease->others, had.n_others * sizeof(had.others[0]));
+	lifecycle->agent->ranked_ns = 0;
+	take_out(lifecycle, lease);
+	clv_notify_lease(agent->notify, CLV_NOTICE_LEASE_ENDED, lease);
+	if (lease->arbiter_lease) {
+		clv_arbiter_remove(lease->device->arbiter, lease->arbiter_lease);
+		clv_debts_save(agent, lease->device);
+		LIST_REMOVE(lease, of_use);
+	}
+	lease->arbiter_lease = NULL;
+	unstore_lease(agent, lease->record.id);
+	clv_lease_emit(lease, CLV_EVENT_LEASE_ENDED, "%s", why);
+	clv_lease_deactivate(lease);
+	clv_lease_free(lease);
+	serve_queue(lifecycle, had.device);
+	for (size_t i = 0; i < had.n_others; i++)
+		serve_queue(lifecycle, had.others[i]);
+	serve_tenant(lifecycle, owner);
+	unclaim_all(lifecycle, &had);
+	changed(agent);
+}
+
+void clv_lifecycle_check_end(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
+{
+	if (is_over(lease))
+		sd_event_source_set_enabled(lifecycle->end_source, SD_EVENT_ONESHOT);
+}
+
+void clv_lifecycle_serve(struct clv_lifecycle *lifecycle, struct clv_agent_device *device)
+{
+	for (size_t i = 0; i < clv_devices_count(lifecycle->agent->devices); i++) {
+		struct clv_agent_device *part =
+			clv_devices_at(lifecycle->agent->devices, i);
+
+		if (clv_devices_root(part) == device)
+			serve_queue(lifecycle, part);
+	}
+	changed(lifecycle->agent);
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which devices a new lease may go to, and why not; placing-best.c chooses among those
+ * that have room.  Whoever waits already on a device goes first, so a
+ * request that would fit beside the queue waits behind it (overcommitting ones do not
+ * take what is promised, so they pass). */
+#include "agent/ledger/placing.h"
+
+#include "agent/device/condition.h"
+#include "agent/device/devices.h"
+#include "agent/device/hardware.h"
+#include "agent/lease/sm.h"
+#include "agent/ledger/ledger.h"
+#include "agent/ledger/placing-internal.h"
+#include "agent/ledger/promises.h"
+#include "agent/ledger/standing.h"
+#include "agent/record/agent.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t count_queued(const struct clv_agent_device *device)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < device->n_leases; i++)
+		n += device->leases[i]->record.is_queued;
+	return n;
+}
+
+/* What is set aside there is not lost to who knows its name. */
+static void add_standing(const struct clv_agent *agent,
+	const struct clv_agent_device *device, struct clv_error *err)
+{
+	const struct clv_standing_share *share;
+
+	for (size_t i = 0; (share = clv_standing_at(agent->standing, i)); i++) {
+		size_t used = err ? strlen(err->msg) : 0;
+
+		if (strcmp(share->device_uuid, device->info.uuid) != 0 ||
+			clv_ledger_standing(agent->ledger, share->name))
+			continue;
+		if (err)
+			snprintf(err->msg + used, sizeof(err->msg) - used,
+				"; or take a share that is set aside there, with --in %s",
+				share->name);
+		return;
+	}
+}
+
+int clv_placing_try(const struct clv_agent *agent, const struct clv_agent_device *device,
+	const struct clv_share *share, bool overcommit, struct clv_promised *ret_promised,
+	struct clv_error *err)
+{
+	uint32_t n_queued = overcommit ? 0 : count_queued(device);
+	int r;
+
+	clv_promises_add_up(agent, device, NULL, "", ret_promised);
+	if (n_queued > 0)
+		return clv_error_set(err, -EBUSY,
+			"%u %s already for %s: wait behind with --wait", n_queued,
+			n_queued == 1 ? "lease waits" : "leases wait", device->info.name);
+	r = clv_admission_check(ret_promised, share, device->info.memory_bytes,
+		device->info.name, overcommit, err);
+	if (r < 0)
+		add_standing(agent, device, err);
+	return r;
+}
+
+int clv_placing_check_spill(
+	const struct clv_device *device, uint64_t spill_bytes, struct clv_error *err)
+{
+	if (spill_bytes == 0 || strcmp(device->backend, "nvidia") == 0)
+		return 0;
+	return clv_error_set(err, -EINVAL,
+		"nothing spills from %s into the host's memory: that is for CUDA "
+		"programs on NVIDIA GPUs, so ask for more memory and no spill",
+		device->name);
+}
+
+/* 0: could go there now; -EBUSY: could go there later; else: cannot, and *err says why.
+ */
+static int consider(const struct clv_agent *agent, struct clv_agent_device *device,
+	const struct clv_lease_request *request, struct clv_placing_option *ret,
+	struct clv_error *err)
+{
+	int r = clv_sm_check(&device->info, request->sm_ppm, err);
+
+	*ret = (struct clv_placing_option){.device = device};
+	if (r >= 0)
+		r = clv_share_resolve(
+			&request->share, device->info.memory_bytes, &ret->share, err);
+	if (r >= 0)
+		r = clv_placing_check_spill(&device->info, ret->share.spill_bytes, err);
+	if (r >= 0)
+		r = clv_placing_try(agent, device, &ret->share, request->overcommit,
+			&ret->promised, err);
+	ret->is_open = r >= 0;
+	return r;
+}
+
+/* Is something of what was asked for about to go? */
+static bool is_changing(
+	const struct clv_agent *agent, const struct clv_lease_request *request)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+		const struct clv_agent_device *whole = clv_devices_root(device);
+
+		if ((device->is_changing || whole->is_changing ||
+			    clv_hardware_is_recounting_device(agent, device)) &&
+			(request->device[0] == '\0' ||
+				strcmp(device->info.name, request->device) == 0 ||
+				strcmp(whole->info.name, request->device) == 0) &&
+			(request->profile[0] == '\0' ||
+				strcmp(device->info.profile, request->profile) == 0))
+			return true;
+	}
+	return false;
+}
+
+static const struct clv_agent_device *find_cordoned(
+	const struct clv_agent *agent, const char *name)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (clv_devices_root(device)->is_cordoned &&
+			(name[0] == '\0' || strcmp(device->info.name, name) == 0))
+			return clv_devices_root(device);
+	}
+	return NULL;
+}
+
+static int fail_cordoned(const struct clv_agent_device *device, struct clv_error *err)
+{
+	return clv_error_set(err, -EBUSY,
+		"%s takes no new lease until it is uncordoned (%s): use another "
+		"device",
+		device->info.name, device->cordon_reason);
+}
+
+/* A device that is named stands for its partitions as well, when it has any. */
+static bool is_meant(const struct clv_device *info, const char *name)
+{
+	return strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0;
+}
+
+static const struct clv_agent_device *find_ill(
+	const struct clv_agent *agent, const char *name)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (clv_condition_state(device) != CLV_HEALTH_OK &&
+			(name[0] == '\0' || is_meant(&device->info, name)))
+			return device;
+	}
+	return NULL;
+}
+
+static int fail_ill(const struct clv_agent_device *device, struct clv_error *err)
+{
+	bool is_lost = clv_condition_state(device) == CLV_HEALTH_LOST;
+
+	return clv_error_set(err, -EBUSY, "%s is %s, %s%s", device->info.name,
+		clv_health_state_to_string(clv_condition_state(device)),
+		clv_condition_reason(device),
+		is_lost ? "" : "; or ask for it by its name, with --device");
+}
+
+int clv_placing_fail_without_device(const struct clv_agent *agent,
+	const struct clv_lease_request *request, struct clv_error *err)
+{
+	const char *problem = json_string_value(
+		json_array_get(clv_devices_problems(agent->devices), 0));
+	const struct clv_agent_device *cordoned = find_cordoned(agent, request->device);
+	const struct clv_agent_device *ill = find_ill(agent, request->device);
+
+	if (cordoned)
+		return fail_cordoned(cordoned, err);
+	if (ill)
+		return fail_ill(ill, err);
+	if (is_changing(agent, request))
+		return clv_error_set(err, -EBUSY,
+			"%s is being divided anew: try again when that has ended",
+			request->device[0]    ? request->device
+			: request->profile[0] ? request->profile
+					      : "the device");
+	if (request->profile[0] != '\0')
+		return clv_error_set(err, -ENODEV,
+			"there is no partition %s%s%s: see cleave devices for those that "
+			"are, and cleave partition create to make one",
+			request->profile, request->device[0] ? " on " : "",
+			request->device);
+	if (clv_devices_count(agent->devices) > 0 && request->device[0] != '\0')
+		return clv_error_set(err, -ENODEV,
+			"there is no device %s: see cleave devices for those that are",
+			request->device);
+	return clv_error_set(err, -ENODEV, "there is no device to share: %s",
+		problem ? problem : "install the package pocl-opencl-icd");
+}
+
+/* What is degraded is for whoever asks for it by its name. */
+static bool is_well(
+	const struct clv_agent_device *device, const struct clv_lease_request *request)
+{
+	enum clv_health_state state = clv_condition_state(device);
+
+	return state == CLV_HEALTH_OK ||
+	       (state == CLV_HEALTH_DEGRADED && request->device[0] != '\0');
+}
+
+static bool is_listed(const char *devices, const char *name)
+{
+	char between_commas[128];
+
+	snprintf(between_commas, sizeof(between_commas), ",%s,", name);
+	return strstr(devices, between_commas) != NULL;
+}
+
+static bool may_have(
+	const struct clv_agent_device *device, const struct clv_lease_request *request)
+{
+	const char *name = request->device;
+	const struct clv_agent_device *root =
+		clv_devices_root((struct clv_agent_device *)device);
+
+	if (!device->is_present || device->is_divided || device->is_changing ||
+		root->is_changing || root->is_cordoned || !is_well(device, request))
+		return false;
+	if (request->profile[0] != '\0' &&
+		strcmp(device->info.profile, request->profile) != 0)
+		return false;
+	if (request->devices[0] != '\0')
+		return is_listed(request->devices, device->info.name) ||
+		       is_listed(request->devices, device->info.uuid);
+	return name[0] == '\0' || is_meant(&device->info, name) ||
+	       (device->parent && is_meant(&device->parent->info, name));
+}
+
+bool clv_placing_is_candidate(const struct clv_agent *agent,
+	const struct clv_agent_device *device, const struct clv_lease_request *request)
+{
+	return may_have(device, request) &&
+	       !clv_hardware_is_recounting_device(agent, device);
+}
+
+bool clv_placing_awaits_numbers(
+	const struct clv_agent *agent, const struct clv_lease_request *request)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (clv_hardware_is_recounting_device(agent, device) &&
+			may_have(device, request))
+			return true;
+	}
+	return false;
+}
+
+/* What a standing share is, its lease gets; it may have a limit in space of its own. */
+static int take_standing(struct clv_agent *agent, const struct clv_standing_share *share,
+	const struct clv_lease_request *request, struct clv_placing *ret,
+	struct clv_error *err)
+{
+	struct clv_agent_device *device =
+		clv_devices_find(agent->devices, share->device_uuid);
+	int r;
+
+	if (device && clv_devices_root(device)->is_cordoned)
+		return fail_cordoned(clv_devices_root(device), err);
+	if (device && clv_hardware_is_recounting_device(agent, device))
+		return clv_error_set(err, -EBUSY,
+			"devices are being divided anew: try again when that has ended");
+	if (!device || !device->is_present || device->is_changing)
+		return clv_error_set(err, -ENODEV,
+			"the share %s is on a part of a device that is not there now",
+			share->name);
+	r = clv_sm_check(&device->info, request->sm_ppm, err);
+	if (r < 0)
+		return r;
+	ret->device = device;
+	ret->share = share->share;
+	snprintf(ret->standing, sizeof(ret->standing), "%s", share->name);
+	return clv_devices_claim(agent->devices, device, err);
+}
+
+/* The first of that name that is free; if none is and it may wait, the first. */
+static int choose_standing(struct clv_agent *agent,
+	const struct clv_lease_request *request, struct clv_placing *ret,
+	struct clv_error *err)
+{
+	const struct clv_standing_share *share, *taken = NULL;
+
+	for (size_t i = 0; (share = clv_standing_at(agent->standing, i)); i++) {
+		if (!clv_standing_is_called(share, request->in))
+			continue;
+		if (!clv_ledger_standing(agent->ledger, share->name))
+			return take_standing(agent, share, request, ret, err);
+		if (!taken)
+			taken = share;
+	}
+	if (!taken)
+		return clv_error_set(err, -ENODEV,
+			"there is no standing share %s: a layout makes them, see cleave "
+			"export --wanted",
+			request->in);
+	if (request->wait) {
+		ret->must_wait = true;
+		return take_standing(agent, taken, request, ret, err);
+	}
+	return clv_error_set(err, -EBUSY,
+		"the share %s is taken by another lease: wait behind it with --wait",
+		taken->name);
+}
+
+/* All that was looked at for one request. */
+struct look {
+	struct clv_placing_option *options;
+	size_t n, n_open;
+	/* Why not, by the first device that could take it later, else by the first. */
+	struct clv_error first;
+	size_t first_at;
+	/* To wait for: the one with the shortest queue. */
+	const struct clv_placing_option *shortest;
+	uint32_t n_queued;
+};
+
+static void note(struct look *look, size_t at, const struct clv_error *why)
+{
+	bool is_better = (why->code == -EBUSY) > (look->first.code == -EBUSY) ||
+			 ((why->code == -EBUSY) == (look->first.code == -EBUSY) &&
+				 at < look->first_at);
+
+	if (look->first.code != 0 && !is_better)
+		return;
+	look->first = *why;
+	look->first_at = at;
+}
+
+static void look_at_all(struct clv_agent *agent, const struct clv_lease_request *request,
+	struct look *look)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+		struct clv_placing_option *option = &look->options[look->n];
+		struct clv_error why = {0};
+		int r;
+
+		if (!clv_placing_is_candidate(agent, device, request))
+			continue;
+		r = consider(agent, device, request, option, &why);
+		if (r < 0)
+			note(look, look->n, &why);
+		if (r < 0 && r != -EBUSY)
+			continue;
+		if (r == -EBUSY &&
+			(!look->shortest || count_queued(device) < look->n_queued)) {
+			look->shortest = option;
+			look->n_queued = count_queued(device);
+		}
+		look->n_open += option->is_open;
+		look->n++;
+	}
+}
+
+static int take(struct clv_agent *agent, const struct clv_placing_option *option,
+	struct clv_placing *ret, struct clv_error *err)
+{
+	int r = clv_devices_claim(agent->devices, option->device, err);
+
+	if (r < 0)
+		return r;
+	ret->device = option->device;
+	ret->share = option->share;
+	ret->must_wait = !option->is_open;
+	return 0;
+}
+
+/* The best that is not another agent's. */
+static int take_best(struct clv_agent *agent, struct look *look, struct clv_placing *ret)
+{
+	struct clv_placing_wish wish = {look->options, look->n, 1, false};
+
+	while (look->n_open > 0) {
+		struct clv_error why = {0};
+		size_t at;
+		int r = clv_placing_best(agent, &wish, &at);
+
+		if (r == 0)
+			r = take(agent, &look->options[at], ret, &why);
+		else
+			return clv_error_errno(
+				&look->first, -r, "cannot choose a device");
+		if (r == 0)
+			return 0;
+		note(look, at, &why);
+		look->options[at].is_open = false;
+		look->n_open--;
+	}
+	return -EBUSY;
+}
+
+int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,
+	struct clv_placing *ret, struct clv_error *err)
+{
+	_cleanup_free_ struct clv_placing_option *options = NULL;
+	struct look look = {0};
+
+	*ret = (struct clv_placing){0};
+	if (request->in[0] != '\0')
+		return choose_standing(agent, request, ret, err);
+	if (request->count > 1)
+		return clv_placing_choose_several(agent, request, ret, err);
+	options = calloc(clv_devices_count(agent->devices) + 1, sizeof(*options));
+	if (!options)
+		return clv_error_errno(err, ENOMEM, "cannot choose a device");
+	look.options = options;
+	look_at_all(agent, request, &look);
+	if (take_best(agent, &look, ret) == 0)
+		return 0;
+	if (look.first.code == 0)
+		return clv_placing_fail_without_device(agent, request, err);
+	if (!request->wait || !look.shortest)
+		return clv_error_set(err, look.first.code, "%s", look.first.msg);
+	return take(agent, look.shortest, ret, err);
+}

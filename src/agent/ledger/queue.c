@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any tenant may make leases that wait, so the order of all of them is found in one go:
+ * a pass over the leases for what each tenant has, one for what each would have, and for
+ * positions a sort. */
+#include "agent/ledger/queue.h"
+
+#include "agent/device/devices.h"
+#include "agent/ledger/ledger.h"
+#include "agent/ledger/tenants.h"
+#include "agent/record/agent.h"
+#include "base/array.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+/* Of one tenant. */
+struct account {
+	uid_t uid;
+	uint64_t sum_ppm; /* active, and waiting for longer than the lease that is looked
+			     at */
+	struct clv_allowance_use use;
+	struct clv_allowance allowance;
+	bool has_allowance;
+};
+
+struct accounts {
+	struct account *items;
+	size_t n;
+};
+
+/* NULL when there is no memory. */
+static struct account *find(struct accounts *accounts, uid_t uid)
+{
+	struct account *account;
+
+	for (size_t i = 0; i < accounts->n; i++) {
+		if (accounts->items[i].uid == uid)
+			return &accounts->items[i];
+	}
+	account = CLV_APPEND(accounts->items, accounts->n);
+	if (account)
+		account->uid = uid;
+	return account;
+}
+
+/* Of all its devices. */
+static uint64_t compute_of(const struct clv_lease *lease)
+{
+	return (uint64_t)clv_share_promise_ppm(&lease->record.share) *
+	       (lease->n_others + 1);
+}
+
+static void add_active(struct accounts *accounts, const struct clv_lease *lease)
+{
+	struct account *account =
+		lease->record.is_queued ? NULL : find(accounts, lease->owner);
+
+	if (!account)
+		return;
+	account->sum_ppm += compute_of(lease);
+	clv_tenants_add_use(lease, &account->use);
+}
+
+static bool is_allowed(struct account *account, const struct clv_lease *lease)
+{
+	struct clv_share all = lease->record.share;
+
+	if (!account->has_allowance)
+		clv_tenants_get_allowance(
+			lease->agent, clv_tenant_of_lease(lease), &account->allowance);
+	account->has_allowance = true;
+	all.compute_ppm = (uint32_t)compute_of(lease);
+	all.memory_bytes *= lease->n_others + 1;
+	return clv_allowance_check(&account->allowance, &account->use, &all, "", NULL) >=
+	       0;
+}
+
+/* What the lease's tenant would have with it, with what he has and what he waits for
+ * longer.  One who may not have it at present, by his allowance, is behind all others. */
+static void weigh(struct accounts *accounts, struct clv_lease *lease)
+{
+	struct account *account = find(accounts, lease->owner);
+
+	lease->would_have = UINT64_MAX;
+	if (!account)
+		return;
+	account->sum_ppm += compute_of(lease);
+	if (is_allowed(account, lease))
+		lease->would_have = account->sum_ppm;
+}
+
+/* Returns how many wait. */
+static size_t weigh_all(struct clv_ledger *ledger)
+{
+	struct accounts accounts = {0};
+	struct clv_lease *lease = TAILQ_FIRST(clv_ledger_leases(ledger));
+	size_t n_queued = 0;
+
+	if (!lease || lease->agent->n_queued == 0)
+		return 0;
+	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
+	add_active(&accounts, lease);
+	/* The list is in the order in which they came. */
+	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
+	{
+		if (!lease->record.is_queued)
+			continue;
+		weigh(&accounts, lease);
+		n_queued++;
+	}
+	free(accounts.items);
+	return n_queued;
+}
+
+struct clv_lease *clv_queue_first(
+	struct clv_ledger *ledger, const struct clv_agent_device *device)
+{
+	struct clv_lease *lease, *first = NULL;
+	uint64_t least = UINT64_MAX;
+
+	if (device->n_leases == 0 || weigh_all(ledger) == 0)
+		return NULL;
+	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
+	{
+		if (!lease->record.is_queued || !clv_lease_is_on(lease, device) ||
+			lease->would_have >= least)
+			continue;
+		least = lease->would_have;
+		first = lease;
+	}
+	return first;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct clv_lease *one = *(struct clv_lease *const *)a;
+	const struct clv_lease *other = *(struct clv_lease *const *)b;
+
+	if (one->would_have != other->would_have)
+		return one->would_have < other->would_have ? -1 : 1;
+	return one->sequence < other->sequence ? -1 : 1;
+}
+
+/* In order: each is behind those that were counted on its first device before it. */
+static void count_up(struct clv_agent *agent, struct clv_lease **queued, size_t n_queued)
+{
+	struct clv_agent_device *device;
+
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++)
+		clv_devices_at(agent->devices, i)->n_ranked = 0;
+	for (size_t i = 0; i < n_queued; i++) {
+		queued[i]->position = queued[i]->device->n_ranked + 1;
+		for (size_t j = 0; (device = clv_lease_device(queued[i], j)); j++)
+			device->n_ranked++;
+	}
+}
+
+static void rank(struct clv_ledger *ledger)
+{
+	size_t n_queued = weigh_all(ledger), n = 0;
+	struct clv_lease **queued =
+		n_queued ? calloc(n_queued, sizeof(struct clv_lease *)) : NULL;
+	struct clv_lease *lease;
+
+	if (!queued)
+		return;
+	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
+	{
+		if (lease->record.is_queued)
+			queued[n++] = lease;
+	}
+	qsort(queued, n, sizeof(struct clv_lease *), compare);
+	count_up(queued[0]->agent, queued, n);
+	free(queued);
+}
+
+/* Groups of users change without notice, so an order is kept for a second only. */
+static void keep_ranked(struct clv_agent *agent)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	if (agent->ranked_ns != 0 && now_ns - agent->ranked_ns < CLV_NS_PER_S)
+		return;
+	rank(agent->ledger);
+	agent->ranked_ns = now_ns;
+}
+
+uint32_t clv_queue_position(const struct clv_lease *lease)
+{
+	if (!lease->record.is_queued)
+		return 0;
+	keep_ranked(lease->agent);
+	return lease->position;
+}

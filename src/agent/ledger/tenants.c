@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/ledger/tenants.h"
+
+#include "agent/auth/caller.h"
+#include "agent/config/config.h"
+#include "agent/ledger/ledger.h"
+#include "agent/os/json-fields.h"
+#include "agent/os/owner.h"
+#include "agent/record/agent.h"
+#include "arbiter/arbiter.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct clv_tenant clv_tenant_of_lease(const struct clv_lease *lease)
+{
+	return (struct clv_tenant){lease->owner, lease->record.gid, lease->record.tenant};
+}
+
+struct clv_tenant clv_tenant_of_caller(const struct clv_caller *caller)
+{
+	return (struct clv_tenant){caller->uid, caller->gid, caller->subject};
+}
+
+json_t *clv_tenant_uid_to_json(uid_t owner)
+{
+	return clv_owner_is_user(owner) ? json_integer(owner) : json_null();
+}
+
+/* A lease on several devices has all of each. */
+void clv_tenants_add_use(const struct clv_lease *lease, struct clv_allowance_use *use)
+{
+	uint64_t n = lease->n_others + 1;
+
+	use->leases++;
+	use->compute_ppm += n * clv_share_most_ppm(&lease->record.share);
+	use->memory_bytes += n * lease->record.share.memory_bytes;
+}
+
+void clv_tenants_get_allowance(const struct clv_agent *agent, struct clv_tenant tenant,
+	struct clv_allowance *ret)
+{
+	*ret = (struct clv_allowance){0};
+	if (tenant.owner == 0 || tenant.owner == geteuid() ||
+		agent->settings->n_tenants == 0)
+		return;
+	*ret = clv_config_allowance(agent->settings, tenant.name, tenant.gid);
+}
+
+/* Whatever the settings say: each lease costs the agent descriptors and memory. */
+int clv_tenants_check_count(
+	const struct clv_agent *agent, uid_t owner, struct clv_error *err)
+{
+	const struct clv_lease *lease = NULL;
+	unsigned int n = 0;
+
+	if (owner == 0 || owner == geteuid())
+		return 0;
+	while ((lease = clv_ledger_next_of(agent->ledger, owner, lease)))
+		n++;
+	if (n < CLV_TENANT_LEASES_MAX)
+		return 0;
+	return clv_error_set(err, -EBUSY,
+		"a user has at most %u leases at a time, with those that wait: release "
+		"one",
+		CLV_TENANT_LEASES_MAX);
+}
+
+int clv_tenants_check(struct clv_agent *agent, struct clv_tenant tenant,
+	const struct clv_lease *without, const struct clv_share *wanted,
+	const char *profile, struct clv_error *err)
+{
+	struct clv_allowance_use use = {0};
+	struct clv_allowance allowance;
+	const struct clv_lease *lease = NULL;
+
+	if (tenant.owner == 0 || tenant.owner == geteuid() ||
+		agent->settings->n_tenants == 0)
+		return 0;
+	while ((lease = clv_ledger_next_of(agent->ledger, tenant.owner, lease))) {
+		if (lease != without && !lease->record.is_queued)
+			clv_tenants_add_use(lease, &use);
+	}
+	clv_tenants_get_allowance(agent, tenant, &allowance);
+	return clv_allowance_check(&allowance, &use, wanted, profile, err);
+}
+
+/* For people. */
+
+struct tenant {
+	char name[64];
+	uid_t uid; /* CLV_CALLER_NOBODY: this machine does not know him */
+	gid_t gid;
+	uint32_t n_queued;
+	uint64_t held_ns;
+	struct clv_allowance_use use;
+};
+
+struct tenants {
+	struct tenant *items;
+	size_t n;
+};
+
+static struct tenant *find(
+	struct tenants *tenants, const char *name, uid_t uid, gid_t gid)
+{
+	struct tenant *tenant;
+
+	for (size_t i = 0; i < tenants->n; i++) {
+		if (strcmp(tenants->items[i].name, name) == 0)
+			return &tenants->items[i];
+	}
+	tenant = CLV_APPEND(tenants->items, tenants->n);
+	if (!tenant)
+		return NULL;
+	snprintf(tenant->name, sizeof(tenant->name), "%s", name);
+	tenant->uid = uid;
+	tenant->gid = gid;
+	return tenant;
+}
+
+static void add_lease(struct tenants *tenants, const struct clv_lease *lease)
+{
+	const struct clv_lease_record *record = &lease->record;
+	struct tenant *tenant = find(tenants, record->tenant, lease->owner, record->gid);
+	struct clv_arbiter_sample sample;
+
+	if (!tenant)
+		return;
+	clv_lease_sample(lease, &sample);
+	tenant->held_ns += sample.held_ns;
+	if (record->is_queued)
+		tenant->n_queued++;
+	else
+		clv_tenants_add_use(lease, &tenant->use);
+}
+
+static void add_named(struct tenants *tenants, const char *name)
+{
+	struct passwd entry, *found = NULL;
+	char room[4096];
+
+	getpwnam_r(name, &entry, room, sizeof(room), &found);
+	find(tenants, name, found ? found->pw_uid : CLV_CALLER_NOBODY,
+		found ? found->pw_gid : (gid_t)-1);
+}
+
+static json_t *or_null(uint64_t value)
+{
+	return value ? json_integer((json_int_t)value) : json_null();
+}
+
+static json_t *devices_or_null(uint64_t ppm)
+{
+	return ppm ? json_real((double)ppm / CLV_PPM) : json_null();
+}
+
+static json_t *classes_to_json(uint32_t bits)
+{
+	json_t *array = json_array();
+
+	for (int i = 0; i < _CLV_CLASS_MAX; i++) {
+		if (bits & 1u << i)
+			json_array_append_new(array,
+				json_string(clv_class_to_string((enum clv_class)i)));
+	}
+	return array;
+}
+
+static json_t *profiles_to_json(const struct clv_allowance *allowance)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < allowance->n_profiles; i++)
+		json_array_append_new(array, json_string(allowance->profiles[i]));
+	return array;
+}
+
+static json_t *allowance_to_json(const struct clv_allowance *allowance)
+{
+	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "share",
+		devices_or_null(allowance->compute_ppm), "memory_bytes",
+		or_null(allowance->memory_bytes), "leases", or_null(allowance->leases),
+		"profiles",
+		allowance->n_profiles ? profiles_to_json(allowance) : json_null(),
+		"classes",
+		allowance->classes ? classes_to_json(allowance->classes) : json_null());
+}
+
+static json_t *to_json(const struct clv_agent *agent, const struct tenant *tenant)
+{
+	bool is_free = tenant->uid == 0 || tenant->uid == geteuid();
+	struct clv_allowance allowance = {0};
+	json_t *object = json_object();
+
+	if (!is_free)
+		allowance =
+			clv_config_allowance(agent->settings, tenant->name, tenant->gid);
+	clv_json_set_text(object, "name", tenant->name);
+	json_object_set_new(object, "uid", clv_tenant_uid_to_json(tenant->uid));
+	json_object_set_new(object, "leases", json_integer(tenant->use.leases));
+	json_object_set_new(object, "queued", json_integer(tenant->n_queued));
+	json_object_set_new(
+		object, "share", json_real((double)tenant->use.compute_ppm / CLV_PPM));
+	json_object_set_new(object, "memory_bytes",
+		json_integer((json_int_t)tenant->use.memory_bytes));
+	json_object_set_new(object, "gpu_seconds",
+		json_real((double)tenant->held_ns / (double)CLV_NS_PER_S));
+	json_object_set_new(object, "allowance", allowance_to_json(&allowance));
+	return object;
+}
+
+json_t *clv_tenants_to_json(struct clv_agent *agent, const struct clv_caller *caller)
+{
+	const struct clv_config *settings = agent->settings;
+	struct tenants tenants = {0};
+	const struct clv_lease *lease;
+	json_t *items = json_array();
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	{
+		if (clv_caller_sees(caller, lease->owner))
+			add_lease(&tenants, lease);
+	}
+	for (size_t i = 0; i < settings->n_tenants; i++) {
+		const struct clv_config_who *who = &settings->tenants[i].who;
+
+		if (who->name[0] != '\0' && !who->is_group &&
+			(caller->scope != CLV_SCOPE_TENANT ||
+				strcmp(who->name, caller->subject) == 0))
+			add_named(&tenants, who->name);
+	}
+	if (caller->scope == CLV_SCOPE_TENANT)
+		find(&tenants, caller->subject, caller->uid, caller->gid);
+	for (size_t i = 0; i < tenants.n; i++)
+		json_array_append_new(items, to_json(agent, &tenants.items[i]));
+	free(tenants.items);
+	return items;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent from start to end.  At the end leases are not ended: their rows stay in the
+ * state file, their programs run on, and the next agent adopts them. */
+#include "agent/main/loop.h"
+
+#include "agent/api/routes.h"
+#include "agent/apply/apply.h"
+#include "agent/apply/made.h"
+#include "agent/auth/tokens.h"
+#include "agent/device/condition.h"
+#include "agent/device/cordons.h"
+#include "agent/device/devices.h"
+#include "agent/device/hardware.h"
+#include "agent/event/counters.h"
+#include "agent/event/events.h"
+#include "agent/history/history.h"
+#include "agent/history/usage.h"
+#include "agent/http/http.h"
+#include "agent/lease/executor.h"
+#include "agent/ledger/ledger.h"
+#include "agent/ledger/lifecycle.h"
+#include "agent/ledger/standing.h"
+#include "agent/main/adopt.h"
+#include "agent/main/api-socket.h"
+#include "agent/main/idle.h"
+#include "agent/main/network.h"
+#include "agent/main/sampler.h"
+#include "agent/main/service.h"
+#include "agent/main/subscribers.h"
+#include "agent/record/agent.h"
+#include "agent/record/notify.h"
+#include "agent/store/state.h"
+#include "agent/store/store.h"
+#include "agent/watch/watchdog.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int on_signal(
+	sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_log_info("%s: ending; programs run on", strsignal((int)info->ssi_signo));
+	return sd_event_exit(agent->event, 0);
+}
+
+static int watch_signals(struct clv_agent *agent, struct clv_error *err)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+	int r = sd_event_new(&agent->event);
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]) && r >= 0; i++)
+		r = sd_event_add_signal(agent->event, NULL, signals[i], on_signal, agent);
+	if (r >= 0)
+		r = sd_event_set_watchdog(agent->event, true);
+	return r < 0 ? clv_error_errno(err, -r, "cannot make an event loop") : 0;
+}
+
+static int serve(struct clv_agent *agent, struct clv_error *err)
+{
+	int r = clv_tokens_new(agent, &agent->tokens, err);
+
+	if (r >= 0)
+		r = clv_http_new(agent, &clv_api_handler, &agent->http, err);
+	if (r >= 0)
+		r = clv_api_socket_serve(agent, err);
+	return r < 0 ? r : clv_network_serve(agent, err);
+}
+
+/* The worker and its backends read this from the environment. */
+static void tell_backends(const struct clv_agent *agent)
+{
+	char path[CLV_FOLDER_MAX + 16];
+
+	if (agent->config.sim[0] != '\0')
+		setenv("CLEAVE_SIM", agent->config.sim, 1);
+	else
+		unsetenv("CLEAVE_SIM");
+	snprintf(path, sizeof(path), "%s/sim-node", agent->config.state);
+	setenv("CLEAVE_SIM_STATE", path, 1);
+	snprintf(path, sizeof(path), "%s/cores", agent->config.state);
+	setenv("CLEAVE_CORES", path, 1);
+	snprintf(path, sizeof(path), "%s/amdgpu-reload", agent->config.state);
+	setenv("CLEAVE_AMD_RELOAD", path, 1);
+}
+
+/* The drivers answer while leases are adopted. */
+static void start_hardware(struct clv_agent *agent)
+{
+	agent->first_survey = clv_hardware_survey(agent->hardware);
+	clv_hardware_begin(agent->hardware);
+}
+
+static int build(struct clv_agent *agent, struct clv_error *err)
+{
+	int r;
+
+	agent->started_real_ns = clv_clock_real_ns();
+	tell_backends(agent);
+	r = clv_notify_new(&agent->notify, err);
+	if (r >= 0)
+		r = watch_signals(agent, err);
+	if (r >= 0)
+		r = clv_state_open(agent, err);
+	if (r < 0)
+		return r;
+	clv_subscribers_add(agent);
+	agent->routes = &clv_api_routes;
+	agent->counters = clv_counters_new(agent->routes->n);
+	agent->usage = clv_usage_new(agent);
+	agent->history = clv_history_new(agent);
+	if (!agent->counters || !agent->usage || !agent->history)
+		return clv_error_errno(err, ENOMEM, "cannot begin");
+	r = clv_service_new(agent, &agent->service, err);
+	if (r >= 0)
+		r = clv_events_new(agent, &agent->events, err);
+	if (r >= 0)
+		r = clv_hardware_new(agent, &agent->hardware, err);
+	if (r >= 0)
+		r = clv_devices_new(agent, &agent->devices, err);
+	if (r >= 0)
+		r = clv_ledger_new(agent, &agent->ledger, err);
+	if (r >= 0)
+		r = clv_lifecycle_new(agent, &agent->lifecycle, err);
+	if (r >= 0)
+		r = clv_standing_new(agent, &agent->standing, err);
+	if (r >= 0)
+		r = clv_made_new(agent, &agent->made, err);
+	if (r >= 0)
+		r = clv_apply_new(agent, &agent->apply, err);
+	if (r < 0)
+		return r;
+	clv_events_emit(agent, CLV_EVENT_AGENT_STARTED, "cleaved %s, process %d",
+		CLV_VERSION, (int)getpid());
+	start_hardware(agent);
+	clv_devices_refresh(agent->devices);
+	clv_adopt_all(agent);
+	clv_state_close_copy(agent);
+	clv_devices_claim_all(agent->devices);
+	clv_cordons_restore(agent);
+	clv_apply_resume(agent->apply);
+	r = serve(agent, err);
+	if (r >= 0)
+		r = clv_idle_new(agent, &agent->idle, err);
+	if (r >= 0)
+		r = clv_watchdog_new(agent, &agent->watchdog, err);
+	if (r >= 0)
+		r = clv_sampler_new(agent, &agent->sampler, err);
+	return r;
+}
+
+static void tear_down(struct clv_agent *agent)
+{
+	clv_api_socket_remove(agent);
+	agent->http = clv_http_free(agent->http);
+	agent->tokens = clv_tokens_free(agent->tokens);
+	agent->sampler = clv_sampler_free(agent->sampler);
+	agent->watchdog = clv_watchdog_free(agent->watchdog);
+	agent->idle = clv_idle_free(agent->idle);
+	if (agent->ledger)
+		clv_sampler_save(agent);
+	agent->history = clv_history_free(agent->history);
+	agent->apply = clv_apply_free(agent->apply);
+	agent->hardware = clv_hardware_free(agent->hardware);
+	agent->made = clv_made_free(agent->made);
+	agent->standing = clv_standing_free(agent->standing);
+	agent->lifecycle = clv_lifecycle_free(agent->lifecycle);
+	agent->ledger = clv_ledger_free(agent->ledger);
+	clv_executor_end_all(agent);
+	clv_conditions_free(agent);
+	agent->devices = clv_devices_free(agent->devices);
+	agent->usage = clv_usage_free(agent->usage);
+	agent->events = clv_events_free(agent->events);
+	clv_state_close(agent);
+	agent->service = clv_service_free(agent->service);
+	free(agent->counters);
+	agent->notify = clv_notify_free(agent->notify);
+	agent->event = sd_event_unref(agent->event);
+}
+
+int clv_loop_run(struct clv_agent *agent, void (*is_ready)(void *userdata),
+	void *userdata, struct clv_error *err)
+{
+	int r = build(agent, err);
+
+	if (r >= 0) {
+		is_ready(userdata);
+		r = sd_event_loop(agent->event);
+		if (r < 0)
+			clv_error_errno(err, -r, "the event loop failed");
+		clv_service_stopping();
+		clv_events_emit(agent, CLV_EVENT_AGENT_STOPPING, "cleaved %s, process %d",
+			CLV_VERSION, (int)getpid());
+	}
+	tear_down(agent);
+	return r;
+}

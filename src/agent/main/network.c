@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/main/network.h"
+
+#include "agent/config/config.h"
+#include "agent/http/http.h"
+#include "agent/record/agent.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define BACKLOG 1024
+#define PEM_MAX_BYTES (1u << 20)
+
+static int bind_to(const struct addrinfo *address)
+{
+	int on = 1;
+	int fd = socket(address->ai_family,
+		address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, address->ai_addr, address->ai_addrlen) < 0 ||
+		listen(fd, BACKLOG) < 0) {
+		int r = -errno;
+
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+static int open_socket(const struct clv_config *settings, struct clv_error *err)
+{
+	struct addrinfo wanted = {
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+		.ai_socktype = SOCK_STREAM,
+	};
+	struct addrinfo *found = NULL;
+	char port[8];
+	int r;
+
+	snprintf(port, sizeof(port), "%u", settings->port);
+	r = getaddrinfo(settings->address, port, &wanted, &found);
+	if (r != 0)
+		return clv_error_set(err, -EINVAL,
+			"cannot listen on %s: %s (an address in numbers is needed)",
+			settings->address, gai_strerror(r));
+	r = bind_to(found);
+	freeaddrinfo(found);
+	return r < 0 ? clv_error_errno(err, -r,
+			       "cannot listen on %s port %s: choose another one in the "
+			       "settings",
+			       settings->address, port)
+		     : r;
+}
+
+int clv_network_serve(struct clv_agent *agent, struct clv_error *err)
+{
+	const struct clv_config *settings = agent->settings;
+	_cleanup_free_ char *certificate = NULL, *key = NULL;
+	struct clv_http_listener listener = {.fd = -1};
+	int r = 0;
+
+	if (settings->port == 0)
+		return 0;
+	if (settings->certificate[0] != '\0')
+		r = clv_file_read_all(
+			settings->certificate, PEM_MAX_BYTES, &certificate, NULL, err);
+	if (r >= 0 && settings->key[0] != '\0')
+		r = clv_file_read_all(settings->key, PEM_MAX_BYTES, &key, NULL, err);
+	if (r < 0)
+		return r;
+	listener.certificate = certificate;
+	listener.key = key;
+	listener.fd = open_socket(settings, err);
+	if (listener.fd < 0)
+		return listener.fd;
+	r = clv_http_listen(agent->http, &listener, err);
+	if (r >= 0)
+		clv_log_info("listening on %s port %u, %s", settings->address,
+			settings->port, certificate ? "with TLS" : "without TLS");
+	return r;
+}

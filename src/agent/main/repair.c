@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the ledger anew once the state file can be written again. */
+#include "agent/main/repair.h"
+
+#include "agent/auth/tokens.h"
+#include "agent/event/events.h"
+#include "agent/lease/holder.h"
+#include "agent/ledger/lease-store.h"
+#include "agent/ledger/ledger.h"
+#include "agent/main/adopt.h"
+#include "agent/record/agent.h"
+#include "agent/store/state.h"
+#include "agent/store/store.h"
+#include "base/error.h"
+#include "base/log.h"
+
+/* A file that could not be opened at the start may be fine by now. */
+static void reopen(struct clv_agent *agent)
+{
+	struct clv_error err = {0};
+
+	if (!clv_state_reopen(agent))
+		return;
+	clv_log_info("the state file can be used again");
+	clv_events_renumber(agent->events);
+	if (agent->tokens && clv_tokens_read(agent->tokens, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+	clv_adopt_all(agent);
+	agent->state->is_stale = true;
+}
+
+static int write_lease(
+	struct clv_agent *agent, const struct clv_lease *lease, struct clv_error *err)
+{
+	const struct clv_attached *process;
+	struct clv_lease_record record;
+	int r;
+
+	clv_lease_snapshot(lease, &record);
+	r = clv_lease_store_put(agent, lease, &record, err);
+
+	TAILQ_FOREACH(process, &lease->processes, entry)
+	{
+		if (r >= 0)
+			r = clv_store_put_process(agent->state->store, lease->record.id,
+				&process->record, err);
+	}
+	return r < 0 ? r : clv_holder_store(lease, err);
+}
+
+static int rewrite(struct clv_agent *agent)
+{
+	struct clv_store *store = agent->state->store;
+	const struct clv_lease *lease;
+	int r = clv_store_begin(store, false, NULL);
+
+	if (r < 0)
+		return r;
+	r = clv_store_clear_leases(store, NULL);
+	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
+	{
+		if (r >= 0)
+			r = write_lease(agent, lease, NULL);
+	}
+	if (r >= 0)
+		r = clv_store_commit(store, NULL);
+	if (r < 0)
+		clv_store_rollback(store);
+	return r;
+}
+
+void clv_repair_state(struct clv_agent *agent)
+{
+	if (!agent->state->store)
+		reopen(agent);
+	if (!agent->state->store || !agent->state->is_stale)
+		return;
+	if (rewrite(agent) < 0)
+		return;
+	agent->state->is_stale = false;
+	clv_log_info("the state is written again");
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who reacts to which notice.  Notices may come before a subscriber's room has started
+ * and after it has ended. */
+#include "agent/main/subscribers.h"
+
+#include "agent/apply/made.h"
+#include "agent/device/hardware.h"
+#include "agent/device/partitions.h"
+#include "agent/history/history.h"
+#include "agent/history/usage.h"
+#include "agent/http/http.h"
+#include "agent/ledger/ledger.h"
+#include "agent/ledger/lifecycle.h"
+#include "agent/ledger/recount.h"
+#include "agent/main/idle.h"
+#include "agent/main/service.h"
+#include "agent/record/agent.h"
+#include "agent/record/notify.h"
+#include "agent/watch/watchdog.h"
+#include "base/cleanup.h"
+
+static void wake_requests(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	if (agent->http)
+		clv_http_wake(agent->http, notice->topics);
+}
+
+static void postpone_exit(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_idle_touch(agent->idle);
+}
+
+static void update_status(void *userdata, const struct clv_notice *notice)
+{
+	clv_service_changed(userdata);
+}
+
+static void sample_soon(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	if (agent->watchdog)
+		clv_watchdog_hurry(agent->watchdog);
+}
+
+static void compare_devices(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	if (agent->watchdog)
+		clv_watchdog_surveyed(agent->watchdog);
+}
+
+static void resume_after_recount(void *userdata, const struct clv_notice *notice)
+{
+	clv_recount_ended(userdata);
+}
+
+static void serve_queue(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_lifecycle_serve(agent->lifecycle, notice->device);
+}
+
+static void check_lease_end(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_lifecycle_check_end(agent->lifecycle, notice->lease);
+}
+
+static void close_usage(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_usage_end(agent->usage, notice->lease);
+}
+
+static void close_history(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_history_end(agent->history, notice->lease);
+}
+
+static void take_node(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_partitions_take_node(agent, clv_hardware_node(agent->hardware));
+}
+
+static void keep_partition(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_made_add(agent->made, notice->name, notice->turned_on);
+}
+
+static const struct {
+	enum clv_notice_type type;
+	clv_notify_fn function;
+} subscribers[] = {
+	{CLV_NOTICE_CHANGED, wake_requests},
+	{CLV_NOTICE_NEEDED, postpone_exit},
+	{CLV_NOTICE_STATUS, update_status},
+	{CLV_NOTICE_COMPUTES, sample_soon},
+	{CLV_NOTICE_SURVEYED, compare_devices},
+	{CLV_NOTICE_RECOUNTED, resume_after_recount},
+	{CLV_NOTICE_ADMITS, serve_queue},
+	{CLV_NOTICE_LEASE_LEFT, check_lease_end},
+	{CLV_NOTICE_LEASE_ENDED, close_usage},
+	{CLV_NOTICE_LEASE_ENDED, close_history},
+	{CLV_NOTICE_NODE_READ, take_node},
+	{CLV_NOTICE_PARTITION_MADE, keep_partition},
+};
+
+void clv_subscribers_add(struct clv_agent *agent)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(subscribers); i++)
+		clv_notify_subscribe(agent->notify, subscribers[i].type,
+			subscribers[i].function, agent);
+}

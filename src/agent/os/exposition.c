@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/os/exposition.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXACT_BELOW 1e15 /* and written with all digits */
+
+static const char *const type_names[] = {"counter", "gauge", "histogram", "info"};
+static const char *const endings[] = {"_total", "", "", "_info"};
+
+void clv_exposition_family(struct clv_exposition *to, const struct clv_family *family)
+{
+	/* Elsewhere an ending is part of the name, and an info a gauge. */
+	const char *ending = to->is_open_metrics ? "" : endings[family->type];
+	const char *type = !to->is_open_metrics && family->type == CLV_METRIC_INFO
+				   ? "gauge"
+				   : type_names[family->type];
+
+	fprintf(to->out, "# HELP %s%s %s\n# TYPE %s%s %s\n", family->name, ending,
+		family->help, family->name, ending, type);
+	if (to->is_open_metrics && family->unit[0] != '\0')
+		fprintf(to->out, "# UNIT %s %s\n", family->name, family->unit);
+}
+
+/* A scrape is some ten thousand samples, so none of what follows takes a lock or parses a
+ * format where it can be helped. */
+
+static void put_text(FILE *out, const char *text)
+{
+	fwrite_unlocked(text, 1, strlen(text), out);
+}
+
+static void put_escaped(FILE *out, const char *text)
+{
+	for (; *text != '\0'; text++) {
+		if (*text == '\n') {
+			put_text(out, "\\n");
+			continue;
+		}
+		if (*text == '"' || *text == '\\')
+			putc_unlocked('\\', out);
+		putc_unlocked(*text, out);
+	}
+}
+
+/* Whether there was any. */
+static bool put_items(FILE *out, const struct clv_labels *labels)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < CLV_LABELS_MAX; i++) {
+		const struct clv_label *label = &labels->items[i];
+
+		if (!label->value || label->value[0] == '\0')
+			continue;
+		if (has_any)
+			putc_unlocked(',', out);
+		put_text(out, label->name);
+		put_text(out, "=\"");
+		put_escaped(out, label->value);
+		putc_unlocked('"', out);
+		has_any = true;
+	}
+	return has_any;
+}
+
+char *clv_exposition_labels(const struct clv_labels *labels)
+{
+	char *text = NULL;
+	size_t n_bytes;
+	FILE *out = open_memstream(&text, &n_bytes);
+
+	if (!out)
+		return NULL;
+	put_items(out, labels);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static bool has_label(const struct clv_labels *labels)
+{
+	for (size_t i = 0; labels && i < CLV_LABELS_MAX; i++) {
+		if (labels->items[i].value && labels->items[i].value[0] != '\0')
+			return true;
+	}
+	return false;
+}
+
+/* bound: of a histogram's bucket, or NULL. */
+static void put_labels(FILE *out, const struct clv_labels *labels, const char *bound)
+{
+	bool has_any = has_label(labels);
+
+	if (!has_any && !bound)
+		return;
+	putc_unlocked('{', out);
+	if (has_any && labels->text)
+		put_text(out, labels->text);
+	else if (has_any)
+		put_items(out, labels);
+	if (bound) {
+		put_text(out, has_any ? ",le=\"" : "le=\"");
+		put_text(out, bound);
+		putc_unlocked('"', out);
+	}
+	putc_unlocked('}', out);
+}
+
+/* Most are whole, and a good part of these nothing. */
+static void put_value(FILE *out, double value)
+{
+	char digits[24], *at = digits + sizeof(digits);
+	uint64_t rest = value >= 0 && value < EXACT_BELOW ? (uint64_t)value : 0;
+
+	if (!(value >= 0 && value < EXACT_BELOW) || (double)rest != value ||
+		(rest == 0 && signbit(value))) {
+		fprintf(out, "%.15g", value);
+		return;
+	}
+	do
+		*--at = (char)('0' + rest % 10);
+	while ((rest /= 10) > 0);
+	fwrite_unlocked(at, 1, (size_t)(digits + sizeof(digits) - at), out);
+}
+
+static void put_sample(struct clv_exposition *to, const char *name, const char *ending,
+	const struct clv_labels *labels, const char *bound, double value)
+{
+	put_text(to->out, name);
+	put_text(to->out, ending);
+	put_labels(to->out, labels, bound);
+	putc_unlocked(' ', to->out);
+	put_value(to->out, value);
+	putc_unlocked('\n', to->out);
+}
+
+void clv_exposition_value(struct clv_exposition *to, const struct clv_family *family,
+	const struct clv_labels *labels, double value)
+{
+	put_sample(to, family->name, endings[family->type], labels, NULL, value);
+}
+
+static void make_bounds(struct clv_exposition *to, double scale)
+{
+	if (to->bounds_scale == scale)
+		return;
+	to->bounds_scale = scale;
+	for (uint32_t i = 0; i < CLV_HISTOGRAM_BOUNDS; i++) {
+		double value = (double)clv_histogram_bounds_ns[i] * scale;
+		/* OpenMetrics has bounds look like what they are: not whole numbers. */
+		bool is_whole = value == (double)(int64_t)value;
+
+		snprintf(to->bounds[i], sizeof(to->bounds[i]), is_whole ? "%.1f" : "%.9g",
+			value);
+	}
+}
+
+void clv_exposition_histogram(struct clv_exposition *to, const struct clv_family *family,
+	const struct clv_labels *labels, const uint64_t *counts, uint64_t sum,
+	double scale)
+{
+	uint64_t n = 0;
+
+	make_bounds(to, scale);
+	for (uint32_t i = 0; i < CLV_HISTOGRAM_BOUNDS; i++) {
+		n += counts[i];
+		put_sample(to, family->name, "_bucket", labels, to->bounds[i], (double)n);
+	}
+	n += counts[CLV_HISTOGRAM_BOUNDS];
+	put_sample(to, family->name, "_bucket", labels, "+Inf", (double)n);
+	put_sample(to, family->name, "_sum", labels, NULL, (double)sum * scale);
+	put_sample(to, family->name, "_count", labels, NULL, (double)n);
+}
+
+void clv_exposition_end(struct clv_exposition *to)
+{
+	if (to->is_open_metrics)
+		fputs("# EOF\n", to->out);
+}

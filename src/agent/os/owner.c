@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/os/owner.h"
+
+#include <pwd.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Numbers of users, and of those that machines make for containers, are below. */
+#define FIRST_CGROUP 0x80000000u
+
+bool clv_owner_is_user(uid_t owner)
+{
+	return owner < FIRST_CGROUP;
+}
+
+uid_t clv_owner_of(const char *tenant, uid_t uid)
+{
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	if (tenant[0] != CLV_OWNER_CGROUP)
+		return uid;
+	for (const char *p = tenant; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 16777619u;
+	/* The last number is nobody's. */
+	return FIRST_CGROUP | (hash % (FIRST_CGROUP - 1));
+}
+
+void clv_owner_name(uid_t uid, char *ret, size_t ret_bytes)
+{
+	struct passwd entry, *found = NULL;
+	char room[4096];
+
+	if (getpwuid_r(uid, &entry, room, sizeof(room), &found) == 0 && found)
+		snprintf(ret, ret_bytes, "%s", found->pw_name);
+	else
+		snprintf(ret, ret_bytes, "%u", uid);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/os/self.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static double seconds(const struct timeval *time)
+{
+	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+static uint64_t read_resident(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*u %lu", &pages) != 1)
+		pages = 0;
+	fclose(file);
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint32_t count_fds(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	uint32_t n = 0;
+
+	if (!folder)
+		return 0;
+	while ((entry = readdir(folder)))
+		n += entry->d_name[0] != '.';
+	closedir(folder);
+	return n - 1; /* without the folder's own */
+}
+
+void clv_self_read(struct clv_self *ret)
+{
+	struct rusage usage = {0};
+
+	getrusage(RUSAGE_SELF, &usage);
+	*ret = (struct clv_self){
+		.cpu_seconds = seconds(&usage.ru_utime) + seconds(&usage.ru_stime),
+		.resident_bytes = read_resident(),
+		.n_fds = count_fds(),
+	};
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <systemd/sd-event.h>
+
+#define CLV_FOLDER_MAX 1024
+
+struct clv_apply;
+struct clv_config;
+struct clv_counters;
+struct clv_demand;
+struct clv_devices;
+struct clv_events;
+struct clv_hardware;
+struct clv_holder_watches;
+struct clv_history;
+struct clv_http;
+struct clv_idle;
+struct clv_lease;
+struct clv_ledger;
+struct clv_lifecycle;
+struct clv_made;
+struct clv_notify;
+struct clv_route_table;
+struct clv_sampler;
+struct clv_service;
+struct clv_standing;
+struct clv_state;
+struct clv_tokens;
+struct clv_usage_book;
+struct clv_watchdog;
+
+/* How the agent was started. */
+struct clv_agent_config {
+	char runtime[CLV_FOLDER_MAX];  /* sockets */
+	char state[CLV_FOLDER_MAX];    /* the state file */
+	char locks[CLV_FOLDER_MAX];    /* one lock file per device of the machine */
+	char sim[CLV_FOLDER_MAX];      /* a simulated node's file; "": a real node */
+	char restore[CLV_FOLDER_MAX];  /* a backup to put in place, and end; "": none */
+	char settings[CLV_FOLDER_MAX]; /* the settings' file; "": where it usually is */
+	bool is_system;                /* serves all users */
+	bool allow_overcommit;
+	bool is_foreground;
+	uint32_t idle_exit_s; /* 0: never */
+	int ready_fd;         /* -1: none */
+	int api_fd;           /* the API's socket from the service manager; 0: none */
+	bool api_is_stored;   /* the service manager keeps a copy of our own */
+};
+
+/* What the parts of the agent know of each other.  Owned by main; loop thread only. */
+struct clv_agent {
+	struct clv_agent_config config;
+	struct clv_config *settings; /* the file's; never NULL */
+	sd_event *event;
+	struct clv_notify *notify;
+	struct clv_state *state;
+	struct clv_events *events;
+	struct clv_devices *devices;
+	struct clv_hardware *hardware;
+	struct clv_apply *apply;
+	struct clv_standing *standing;
+	struct clv_demand *demand;
+	struct clv_made *made;
+	struct clv_tokens *tokens;
+	uint64_t first_survey; /* devices are not known before it is answered */
+	struct clv_holder_watches *watches;
+	struct clv_ledger *ledger;
+	struct clv_lifecycle *lifecycle;
+	size_t n_leases, n_queued, n_expiring;
+	uint64_t ranked_ns; /* when queues were ranked; 0: not since a change */
+	LIST_HEAD(, clv_lease) in_use; /* leases that a process has attached to */
+	uint64_t n_changes;            /* of leases: what is promised has changed since */
+	const struct clv_route_table *routes;
+	struct clv_http *http;
+	struct clv_idle *idle;
+	struct clv_sampler *sampler;
+	struct clv_service *service; /* NULL: no service manager */
+	struct clv_counters *counters;
+	struct clv_usage_book *usage;
+	struct clv_history *history;
+	struct clv_watchdog *watchdog;
+	uint64_t started_real_ns;
+};

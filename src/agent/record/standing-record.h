@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/plan.h"
+#include "core/share.h"
+
+/* A part of a device that a layout sets aside for leases by name. */
+struct clv_standing_share {
+	char name[sizeof(((struct clv_plan_share *)NULL)->name)];
+	char device_uuid[96];
+	struct clv_share share; /* complete */
+};

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state file's handle.  The agent goes on while the file cannot be written: what is
+ * missing is remembered as "stale", and agent/main/repair.h writes it later. */
+#include "agent/store/state.h"
+
+#include "agent/record/agent.h"
+#include "agent/store/store.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#define REOPEN_EVERY 5u /* calls, one a second */
+
+void clv_state_path(const struct clv_agent_config *config, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "%s/cleaved.db", config->state);
+}
+
+static void copy_path(
+	const struct clv_agent *agent, const char *ending, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "%s/cleaved-copy.db%s", agent->config.runtime, ending);
+}
+
+static int copy_file(const char *from_path, const char *to_path)
+{
+	_cleanup_close_ int from = open(from_path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int to = -1;
+	ssize_t n;
+
+	if (from < 0)
+		return -errno;
+	to = open(to_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (to < 0)
+		return -errno;
+	do
+		n = sendfile(to, from, NULL, 1 << 20);
+	while (n > 0);
+	return n < 0 ? -errno : 0;
+}
+
+/* SQLite cannot read what was left by a kill without writing beside it.  So that leases
+ * are adopted from a disk that is read-only all the same, they are read from a copy. */
+static int open_copy(struct clv_agent *agent)
+{
+	static const char *const endings[] = {"", "-wal"};
+	char from[CLV_FOLDER_MAX + 32], to[CLV_FOLDER_MAX + 32];
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(endings); i++) {
+		clv_state_path(&agent->config, from, sizeof(from) - 8);
+		strcat(from, endings[i]);
+		copy_path(agent, endings[i], to, sizeof(to));
+		if (copy_file(from, to) < 0 && i == 0)
+			return -EIO;
+	}
+	copy_path(agent, "", to, sizeof(to));
+	return clv_store_open(to, &agent->state->store, NULL);
+}
+
+int clv_state_open(struct clv_agent *agent, struct clv_error *err)
+{
+	struct clv_state *state = calloc(1, sizeof(*state));
+	struct clv_error problem = {0};
+	char path[CLV_FOLDER_MAX + 16];
+	int r;
+
+	if (!state)
+		return clv_error_errno(err, ENOMEM, "cannot begin");
+	agent->state = state;
+	clv_state_path(&agent->config, path, sizeof(path));
+	r = clv_store_open(path, &state->store, &problem);
+	if (r >= 0)
+		return 0;
+	state->code = r == -ENOSPC ? -ENOSPC : -EIO;
+	snprintf(state->problem, sizeof(state->problem), "%.255s", problem.msg);
+	clv_log_warning(r, "no new lease can be made: %s", problem.msg);
+	/* What another agent has open is that agent's. */
+	if (r != -EBUSY && open_copy(agent) >= 0)
+		state->is_copy = true;
+	return 0;
+}
+
+void clv_state_close(struct clv_agent *agent)
+{
+	if (agent->state)
+		clv_store_free(agent->state->store);
+	free(agent->state);
+	agent->state = NULL;
+}
+
+void clv_state_close_copy(struct clv_agent *agent)
+{
+	static const char *const endings[] = {"", "-wal"};
+	char path[CLV_FOLDER_MAX + 32];
+
+	if (agent->state->is_copy)
+		agent->state->store = clv_store_free(agent->state->store);
+	agent->state->is_copy = false;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(endings) && !agent->state->store; i++) {
+		copy_path(agent, endings[i], path, sizeof(path));
+		unlink(path);
+	}
+}
+
+bool clv_state_reopen(struct clv_agent *agent)
+{
+	char path[CLV_FOLDER_MAX + 16];
+
+	if (++agent->state->n_waits % REOPEN_EVERY != 0)
+		return false;
+	clv_state_path(&agent->config, path, sizeof(path));
+	return clv_store_open(path, &agent->state->store, NULL) >= 0;
+}
+
+struct clv_store *clv_state_get(struct clv_agent *agent, struct clv_error *err)
+{
+	if (agent->state->store && !agent->state->is_copy)
+		return agent->state->store;
+	clv_error_set(err, agent->state->code, "%s", agent->state->problem);
+	return NULL;
+}
+
+void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err)
+{
+	if (!agent->state->is_stale)
+		clv_log_warning(0, "the state will be written again later: %s",
+			err ? err->msg : "");
+	agent->state->n_errors++;
+	agent->state->is_stale = true;
+}
+
+int clv_state_put_key(struct clv_agent *agent, const char *object, struct clv_error *err)
+{
+	struct clv_key_record *key = &agent->state->current_key;
+	struct clv_store *store = clv_state_get(agent, err);
+
+	if (key->key[0] == '\0' || key->object[0] != '\0' || object[0] == '\0')
+		return 0;
+	if (!store)
+		return err->code;
+	snprintf(key->object, sizeof(key->object), "%s", object);
+	return clv_store_put_key(store, key, err);
+}

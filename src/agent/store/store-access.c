@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tokens, keys of requests that must not be done twice, the audit, and devices that are
+ * cordoned.  They are written seldom, so their statements are prepared as they are
+ * needed. */
+#include "agent/store/store-internal.h"
+
+#include "arbiter/policy.h"
+#include "base/error.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DROP_AUDIT_EVERY 1000
+
+/* Tokens. */
+
+int clv_store_put_token(struct clv_store *store, const struct clv_token_record *token,
+	struct clv_error *err)
+{
+	static const char doing[] = "cannot store the token";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store,
+		"INSERT OR REPLACE INTO tokens VALUES(?1,?2,?3,?4,?5,?6,?7)", doing,
+		&query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, token->id);
+	clv_store_bind_text(query, 2, token->name);
+	clv_store_bind_text(query, 3, clv_scope_to_string(token->scope));
+	clv_store_bind_text(query, 4, token->tenant);
+	sqlite3_bind_blob(query, 5, token->hash, sizeof(token->hash), SQLITE_STATIC);
+	sqlite3_bind_int64(query, 6, (sqlite3_int64)token->created_real_ns);
+	sqlite3_bind_int64(query, 7, (sqlite3_int64)token->expires_real_ns);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_delete_token(struct clv_store *store, const char *id, struct clv_error *err)
+{
+	static const char doing[] = "cannot remove the token";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(
+		store, "DELETE FROM tokens WHERE id=?1", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, id);
+	return clv_store_finish(store, query, doing, err);
+}
+
+/* One with a scope or a hash that is none is left out: it opens nothing. */
+static bool read_token(sqlite3_stmt *row, struct clv_token_record *ret)
+{
+	*ret = (struct clv_token_record){
+		.scope = clv_scope_from_string(clv_store_text(row, 2)),
+		.created_real_ns = (uint64_t)sqlite3_column_int64(row, 5),
+		.expires_real_ns = (uint64_t)sqlite3_column_int64(row, 6),
+	};
+	snprintf(ret->id, sizeof(ret->id), "%s", clv_store_text(row, 0));
+	snprintf(ret->name, sizeof(ret->name), "%s", clv_store_text(row, 1));
+	snprintf(ret->tenant, sizeof(ret->tenant), "%s", clv_store_text(row, 3));
+	if (ret->scope < 0 || sqlite3_column_bytes(row, 4) != sizeof(ret->hash))
+		return false;
+	memcpy(ret->hash, sqlite3_column_blob(row, 4), sizeof(ret->hash));
+	return true;
+}
+
+int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the tokens";
+	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	int r = clv_store_prepare(
+		store, "SELECT * FROM tokens ORDER BY created_ns", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		struct clv_token_record token;
+
+		if (read_token(query, &token))
+			r = callback(userdata, &token);
+	}
+	return clv_store_end(store, query, step, r, doing, err);
+}
+
+/* Keys. */
+
+int clv_store_put_key(
+	struct clv_store *store, const struct clv_key_record *key, struct clv_error *err)
+{
+	static const char doing[] = "cannot note down the request";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store,
+		"INSERT OR REPLACE INTO keys VALUES(?1,?2,?3,?4,?5)", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, key->subject);
+	clv_store_bind_text(query, 2, key->key);
+	clv_store_bind_text(query, 3, key->request);
+	clv_store_bind_text(query, 4, key->object);
+	sqlite3_bind_int64(query, 5, (sqlite3_int64)key->time_real_ns);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_get_key(
+	struct clv_store *store, struct clv_key_record *key, struct clv_error *err)
+{
+	static const char doing[] = "cannot look for the request";
+	sqlite3_stmt *query;
+	int step;
+	int r = clv_store_prepare(store,
+		"SELECT request,object,time_ns FROM keys WHERE subject=?1 AND key=?2",
+		doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, key->subject);
+	clv_store_bind_text(query, 2, key->key);
+	step = sqlite3_step(query);
+	if (step == SQLITE_ROW) {
+		snprintf(key->request, sizeof(key->request), "%s",
+			clv_store_text(query, 0));
+		snprintf(
+			key->object, sizeof(key->object), "%s", clv_store_text(query, 1));
+		key->time_real_ns = (uint64_t)sqlite3_column_int64(query, 2);
+	} else if (step == SQLITE_DONE) {
+		r = -ENOENT;
+	}
+	return clv_store_end(store, query, step, r, doing, err);
+}
+
+int clv_store_drop_keys(
+	struct clv_store *store, uint64_t before_real_ns, struct clv_error *err)
+{
+	static const char doing[] = "cannot drop old requests";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(
+		store, "DELETE FROM keys WHERE time_ns<?1", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(query, 1, (sqlite3_int64)before_real_ns);
+	return clv_store_finish(store, query, doing, err);
+}
+
+/* The audit. */
+
+static const char writing_audit[] = "cannot write the audit";
+
+static int drop_audit(struct clv_store *store, const char *sql, const char *subject,
+	uint64_t keep, struct clv_error *err)
+{
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store, sql, writing_audit, &query, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(query, 1, (sqlite3_int64)keep);
+	if (subject[0] != '\0')
+		clv_store_bind_text(query, 2, subject);
+	return clv_store_finish(store, query, writing_audit, err);
+}
+
+int clv_store_add_audit(struct clv_store *store, const struct clv_audit_record *record,
+	const struct clv_audit_bounds *bounds, struct clv_error *err)
+{
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store,
+		"INSERT INTO audit(time_ns,subject,uid,token,origin,action,object,detail,"
+		"result) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+		writing_audit, &query, err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(query, 1, (sqlite3_int64)record->time_real_ns);
+	clv_store_bind_text(query, 2, record->subject);
+	sqlite3_bind_int64(query, 3,
+		record->uid == CLV_CALLER_NOBODY ? -1 : (sqlite3_int64)record->uid);
+	clv_store_bind_text(query, 4, record->token);
+	clv_store_bind_text(query, 5, record->origin);
+	clv_store_bind_text(query, 6, record->action);
+	clv_store_bind_text(query, 7, record->object);
+	clv_store_bind_text(query, 8, record->detail);
+	clv_store_bind_text(query, 9, record->result);
+	/* It survives the agent; that the disk has it need not be waited for. */
+	clv_store_set_relaxed(store, true);
+	r = clv_store_finish(store, query, writing_audit, err);
+	if (r < 0 || sqlite3_last_insert_rowid(store->db) % DROP_AUDIT_EVERY != 0)
+		return r;
+	r = drop_audit(store,
+		"DELETE FROM audit WHERE id<=(SELECT max(id) FROM audit)-?1", "",
+		bounds->all, err);
+	if (r < 0 || bounds->of_one == 0)
+		return r;
+	return drop_audit(store,
+		"DELETE FROM audit WHERE subject=?2 AND id<=(SELECT id FROM audit "
+		"WHERE subject=?2 ORDER BY id DESC LIMIT 1 OFFSET ?1)",
+		record->subject, bounds->of_one, err);
+}
+
+static void read_audit(sqlite3_stmt *row, struct clv_audit_record *ret)
+{
+	*ret = (struct clv_audit_record){
+		.id = (uint64_t)sqlite3_column_int64(row, 0),
+		.time_real_ns = (uint64_t)sqlite3_column_int64(row, 1),
+		.uid = (uid_t)sqlite3_column_int64(row, 3),
+	};
+	snprintf(ret->subject, sizeof(ret->subject), "%s", clv_store_text(row, 2));
+	snprintf(ret->token, sizeof(ret->token), "%s", clv_store_text(row, 4));
+	snprintf(ret->origin, sizeof(ret->origin), "%s", clv_store_text(row, 5));
+	snprintf(ret->action, sizeof(ret->action), "%s", clv_store_text(row, 6));
+	snprintf(ret->object, sizeof(ret->object), "%s", clv_store_text(row, 7));
+	snprintf(ret->detail, sizeof(ret->detail), "%s", clv_store_text(row, 8));
+	snprintf(ret->result, sizeof(ret->result), "%s", clv_store_text(row, 9));
+}
+
+int clv_store_read_audit(struct clv_store *store, uint64_t after, uint64_t limit,
+	clv_store_audit_fn callback, void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the audit";
+	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	int r = clv_store_prepare(store,
+		"SELECT * FROM audit WHERE id>?1 ORDER BY id LIMIT ?2", doing, &query,
+		err);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(query, 1, (sqlite3_int64)after);
+	sqlite3_bind_int64(query, 2, (sqlite3_int64)limit);
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		struct clv_audit_record record;
+
+		read_audit(query, &record);
+		r = callback(userdata, &record);
+	}
+	return clv_store_end(store, query, step, r, doing, err);
+}
+
+/* Cordons. */
+
+int clv_store_put_cordon(struct clv_store *store, const char *uuid, const char *reason,
+	struct clv_error *err)
+{
+	static const char doing[] = "cannot note down the cordon";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store,
+		reason ? "INSERT OR REPLACE INTO cordons VALUES(?1,?2)"
+		       : "DELETE FROM cordons WHERE uuid=?1 AND ?2 IS NOT NULL",
+		doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, uuid);
+	clv_store_bind_text(query, 2, reason);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the cordons";
+	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	int r = clv_store_prepare(store, "SELECT * FROM cordons", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
+		r = callback(
+			userdata, clv_store_text(query, 0), clv_store_text(query, 1));
+	return clv_store_end(store, query, step, r, doing, err);
+}
+
+/* Debts. */
+
+int clv_store_put_debt(struct clv_store *store, const char *uuid,
+	const struct clv_policy_debt *debt, struct clv_error *err)
+{
+	static const char doing[] = "cannot note down a debt";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(
+		store, "INSERT INTO debts VALUES(?1,?2,?3,?4,?5)", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, uuid);
+	clv_store_bind_text(query, 2, debt->tenant);
+	sqlite3_bind_int64(query, 3, debt->weight_ppm);
+	clv_store_bind_text(query, 4, clv_class_to_string(debt->class));
+	sqlite3_bind_int64(query, 5, (sqlite3_int64)debt->debt_ns);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_clear_debts(
+	struct clv_store *store, const char *uuid, struct clv_error *err)
+{
+	static const char doing[] = "cannot forget the debts";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(
+		store, "DELETE FROM debts WHERE device_uuid=?1", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, uuid);
+	return clv_store_finish(store, query, doing, err);
+}
+
+/* Of a file that anybody may have edited. */
+static bool read_debt(sqlite3_stmt *row, struct clv_policy_debt *ret)
+{
+	int64_t weight_ppm = sqlite3_column_int64(row, 1);
+	int64_t debt_ns = sqlite3_column_int64(row, 3);
+	int class = clv_class_from_string(clv_store_text(row, 2));
+
+	if (weight_ppm < 1 || weight_ppm > CLV_PPM || debt_ns < 1 || class < 0)
+		return false;
+	*ret = (struct clv_policy_debt){
+		.tenant = clv_store_text(row, 0),
+		.weight_ppm = (uint32_t)weight_ppm,
+		.class = (enum clv_class) class,
+		.debt_ns = (uint64_t)debt_ns,
+		.is_gone = true,
+	};
+	return ret->tenant[0] != '\0';
+}
+
+int clv_store_read_debts(struct clv_store *store, const char *uuid,
+	clv_store_debt_fn callback, void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the debts";
+	struct clv_policy_debt debt;
+	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	int r = clv_store_prepare(store,
+		"SELECT tenant,weight_ppm,class,debt_ns FROM debts WHERE device_uuid=?1",
+		doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, uuid);
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		if (read_debt(query, &debt))
+			r = callback(userdata, &debt);
+	}
+	return clv_store_end(store, query, step, r, doing, err);
+}

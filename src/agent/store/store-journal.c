@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The journal of operations, the layout that is wanted, and standing shares.  They are
+ * written seldom, so their statements are prepared as they are needed. */
+#include "agent/record/standing-record.h"
+#include "agent/store/store-internal.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* There is one operation at a time: another one that seems unfinished is one whose end
+ * could not be written, and must not be gone on with after this one. */
+static int end_others(
+	struct clv_store *store, const char *id, const char *doing, struct clv_error *err)
+{
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store,
+		"UPDATE journal SET state='failed' WHERE id<>?1 AND state IN "
+		"('running','rolling_back')",
+		doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, id);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_put_journal(
+	struct clv_store *store, const struct clv_journal *journal, struct clv_error *err)
+{
+	static const char doing[] = "cannot write the journal";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store,
+		"INSERT INTO journal(id,what,state,error,uid,started_ns,step,n_steps,"
+		"target,before,keeps_layout,for_lease) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,"
+		"?9,?10,?11,?12) ON CONFLICT(id) DO UPDATE SET state=?3,error=?4,step=?7,"
+		"n_steps=?8",
+		doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, journal->id);
+	clv_store_bind_text(query, 2, journal->what);
+	clv_store_bind_text(query, 3, journal->state);
+	clv_store_bind_text(query, 4, journal->error);
+	sqlite3_bind_int64(query, 5, journal->uid);
+	sqlite3_bind_int64(query, 6, (sqlite3_int64)journal->started_real_ns);
+	sqlite3_bind_int64(query, 7, journal->step);
+	sqlite3_bind_int64(query, 8, journal->n_steps);
+	clv_store_bind_text(query, 9, journal->target);
+	clv_store_bind_text(query, 10, journal->before);
+	sqlite3_bind_int(query, 11, journal->keeps_layout);
+	sqlite3_bind_int(query, 12, journal->is_for_lease);
+	r = clv_store_finish(store, query, doing, err);
+	return r < 0 ? r : end_others(store, journal->id, doing, err);
+}
+
+static int set_json(struct clv_store *store, const char *id, const char *json,
+	const char *doing, struct clv_error *err)
+{
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(
+		store, "UPDATE journal SET json=?2 WHERE id=?1", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, id);
+	clv_store_bind_text(query, 2, json);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_end_journal(struct clv_store *store, const char *id, const char *json,
+	uint32_t keep, struct clv_error *err)
+{
+	static const char doing[] = "cannot write the journal";
+	sqlite3_stmt *query;
+	int r = set_json(store, id, json, doing, err);
+
+	if (r >= 0)
+		r = clv_store_prepare(store,
+			"DELETE FROM journal WHERE state NOT IN "
+			"('running','rolling_back') AND id NOT IN (SELECT id FROM "
+			"journal ORDER BY started_ns DESC LIMIT ?1)",
+			doing, &query, err);
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(query, 1, keep);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_read_ended(struct clv_store *store, clv_store_text_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the journal";
+	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	int r = clv_store_prepare(store,
+		"SELECT json FROM journal WHERE json<>'' ORDER BY started_ns", doing,
+		&query, err);
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
+		r = callback(userdata, clv_store_text(query, 0));
+	return clv_store_end(store, query, step, r, doing, err);
+}
+
+static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)
+{
+	*ret = (struct clv_journal){
+		.uid = (uid_t)sqlite3_column_int64(row, 4),
+		.started_real_ns = (uint64_t)sqlite3_column_int64(row, 5),
+		.step = (uint32_t)sqlite3_column_int64(row, 6),
+		.n_steps = (uint32_t)sqlite3_column_int64(row, 7),
+		.target = strdup(clv_store_text(row, 8)),
+		.before = strdup(clv_store_text(row, 9)),
+		.keeps_layout = sqlite3_column_int(row, 10) != 0,
+		.is_for_lease = sqlite3_column_int(row, 11) != 0,
+	};
+	snprintf(ret->id, sizeof(ret->id), "%s", clv_store_text(row, 0));
+	snprintf(ret->what, sizeof(ret->what), "%s", clv_store_text(row, 1));
+	snprintf(ret->state, sizeof(ret->state), "%s", clv_store_text(row, 2));
+	snprintf(ret->error, sizeof(ret->error), "%s", clv_store_text(row, 3));
+}
+
+int clv_store_get_journal(
+	struct clv_store *store, struct clv_journal *ret, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the journal";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store,
+		"SELECT * FROM journal WHERE state IN ('running','rolling_back') "
+		"ORDER BY started_ns DESC LIMIT 1",
+		doing, &query, err);
+
+	if (r < 0)
+		return r;
+	r = sqlite3_step(query);
+	if (r == SQLITE_ROW) {
+		read_journal(query, ret);
+		r = ret->target && ret->before ? 0 : clv_error_errno(err, ENOMEM, doing);
+	} else if (r == SQLITE_DONE) {
+		r = clv_error_set(err, -ENOENT, "no operation is unfinished");
+	} else {
+		r = clv_store_error(err, store->db, r, doing);
+	}
+	sqlite3_finalize(query);
+	return r;
+}
+
+int clv_store_put_layout(
+	struct clv_store *store, const char *layout, struct clv_error *err)
+{
+	static const char doing[] = "cannot store the layout";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store,
+		layout[0] ? "INSERT OR REPLACE INTO layout VALUES(1,?1)"
+			  : "DELETE FROM layout WHERE ?1=''",
+		doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, layout);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the layout";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store, "SELECT text FROM layout", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	r = sqlite3_step(query);
+	if (r == SQLITE_ROW) {
+		*ret = strdup(clv_store_text(query, 0));
+		r = *ret ? 0 : clv_error_errno(err, ENOMEM, doing);
+	} else if (r == SQLITE_DONE) {
+		r = clv_error_set(err, -ENOENT, "no layout has been applied");
+	} else {
+		r = clv_store_error(err, store->db, r, doing);
+	}
+	sqlite3_finalize(query);
+	return r;
+}
+
+int clv_store_put_made(
+	struct clv_store *store, const char *name, bool turned_on, struct clv_error *err)
+{
+	static const char doing[] = "cannot note down a partition";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(
+		store, "INSERT OR REPLACE INTO made VALUES(?1,?2)", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, name);
+	sqlite3_bind_int(query, 2, turned_on);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_delete_made(
+	struct clv_store *store, const char *name, struct clv_error *err)
+{
+	static const char doing[] = "cannot forget a partition";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(
+		store, "DELETE FROM made WHERE name=?1", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, name);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_read_made(struct clv_store *store, clv_store_made_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the partitions of leases";
+	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	int r = clv_store_prepare(store, "SELECT * FROM made", doing, &query, err);
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
+		r = callback(userdata, clv_store_text(query, 0),
+			sqlite3_column_int(query, 1) != 0);
+	return clv_store_end(store, query, step, r, doing, err);
+}
+
+int clv_store_clear_standing(struct clv_store *store, struct clv_error *err)
+{
+	static const char doing[] = "cannot rewrite the standing shares";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store, "DELETE FROM standing", doing, &query, err);
+
+	return r < 0 ? r : clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_put_standing(struct clv_store *store,
+	const struct clv_standing_share *share, struct clv_error *err)
+{
+	static const char doing[] = "cannot store a standing share";
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store,
+		"INSERT OR REPLACE INTO standing VALUES(?1,?2,?3,?4,?5,?6,?7,?8)", doing,
+		&query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, share->name);
+	clv_store_bind_text(query, 2, share->device_uuid);
+	sqlite3_bind_int64(query, 3, share->share.compute_ppm);
+	sqlite3_bind_int64(query, 4, share->share.cap_ppm);
+	sqlite3_bind_int64(query, 5, (sqlite3_int64)share->share.memory_bytes);
+	clv_store_bind_text(query, 6, clv_class_to_string(share->share.class));
+	sqlite3_bind_int64(query, 7, share->share.range.least_ppm);
+	sqlite3_bind_int64(query, 8, share->share.range.most_ppm);
+	return clv_store_finish(store, query, doing, err);
+}
+
+static void read_standing(sqlite3_stmt *row, struct clv_standing_share *ret)
+{
+	enum clv_class class = clv_class_from_string(clv_store_text(row, 5));
+
+	*ret = (struct clv_standing_share){
+		.share =
+			{
+				.compute_ppm = (uint32_t)sqlite3_column_int64(row, 2),
+				.cap_ppm = (uint32_t)sqlite3_column_int64(row, 3),
+				.memory_bytes = (uint64_t)sqlite3_column_int64(row, 4),
+				.class = class == _CLV_CLASS_INVALID ? CLV_CLASS_NORMAL
+								     : class,
+				.range = {(uint32_t)sqlite3_column_int64(row, 6),
+					(uint32_t)sqlite3_column_int64(row, 7)},
+			},
+	};
+	snprintf(ret->name, sizeof(ret->name), "%s", clv_store_text(row, 0));
+	snprintf(
+		ret->device_uuid, sizeof(ret->device_uuid), "%s", clv_store_text(row, 1));
+}
+
+int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	static const char doing[] = "cannot read the standing shares";
+	struct clv_standing_share share;
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(
+		store, "SELECT * FROM standing ORDER BY rowid", doing, &query, err);
+	int step = SQLITE_DONE;
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		read_standing(query, &share);
+		r = callback(userdata, &share);
+	}
+	return clv_store_end(store, query, step, r, doing, err);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The write-ahead log reaches the state file here.  SQLite would do it inside whichever
+ * commit makes the log long enough, and that one request would wait for a thousand pages
+ * and two flushes of the disk.  So a thread copies them beside the commits, over a
+ * connection of its own; what came meanwhile is little, and the next commit copies it, so
+ * that the log begins anew and does not grow for as long as somebody writes. */
+#include "agent/store/store-internal.h"
+
+#include "base/thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONG_PAGES 4000     /* the thread is woken */
+#define LONGEST_PAGES 16000 /* it does not keep up: whoever commits helps */
+
+struct clv_store_log {
+	char *path;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t woken;
+	/* Under the lock. */
+	bool is_wanted, is_over;
+	bool is_copied; /* since the log was begun: the rest is little */
+};
+
+static void copy(struct clv_store_log *log, sqlite3 *db)
+{
+	int n_pages = 0, n_copied = 0;
+	int r = sqlite3_wal_checkpoint_v2(
+		db, NULL, SQLITE_CHECKPOINT_PASSIVE, &n_pages, &n_copied);
+
+	pthread_mutex_lock(&log->lock);
+	log->is_wanted = false;
+	log->is_copied = r == SQLITE_OK && n_copied > 0;
+	pthread_mutex_unlock(&log->lock);
+}
+
+static bool wait_for_work(struct clv_store_log *log)
+{
+	bool is_over;
+
+	pthread_mutex_lock(&log->lock);
+	while (!log->is_wanted && !log->is_over)
+		pthread_cond_wait(&log->woken, &log->lock);
+	is_over = log->is_over;
+	pthread_mutex_unlock(&log->lock);
+	return !is_over;
+}
+
+/* A connection that has read nothing yet knows of no log. */
+static bool open_file(const char *path, sqlite3 **ret)
+{
+	int r = sqlite3_open_v2(
+		path, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, CLV_STORE_VFS);
+
+	return r == SQLITE_OK &&
+	       sqlite3_exec(*ret, "PRAGMA user_version", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static void *run(void *userdata)
+{
+	struct clv_store_log *log = userdata;
+	sqlite3 *db = NULL;
+
+	clv_thread_block_signals();
+	/* A file that cannot be opened is copied to by whoever commits. */
+	if (open_file(log->path, &db)) {
+		while (wait_for_work(log))
+			copy(log, db);
+	}
+	sqlite3_close(db);
+	return NULL;
+}
+
+static struct clv_store_log *begin(const char *path)
+{
+	struct clv_store_log *log = calloc(1, sizeof(*log));
+
+	if (!log)
+		return NULL;
+	log->path = strdup(path);
+	pthread_mutex_init(&log->lock, NULL);
+	pthread_cond_init(&log->woken, NULL);
+	if (log->path && pthread_create(&log->thread, NULL, run, log) == 0)
+		return log;
+	free(log->path);
+	free(log);
+	return NULL;
+}
+
+struct clv_store_log *clv_store_log_free(struct clv_store_log *log)
+{
+	if (!log)
+		return NULL;
+	pthread_mutex_lock(&log->lock);
+	log->is_over = true;
+	pthread_cond_signal(&log->woken);
+	pthread_mutex_unlock(&log->lock);
+	pthread_join(log->thread, NULL);
+	pthread_cond_destroy(&log->woken);
+	pthread_mutex_destroy(&log->lock);
+	free(log->path);
+	free(log);
+	return NULL;
+}
+
+/* Whether the thread has done its part, or cannot. */
+static bool may_finish(struct clv_store_log *log, int n_pages)
+{
+	bool is_copied;
+
+	pthread_mutex_lock(&log->lock);
+	is_copied = log->is_copied;
+	if (!is_copied && !log->is_wanted) {
+		log->is_wanted = true;
+		pthread_cond_signal(&log->woken);
+	}
+	log->is_copied = false;
+	pthread_mutex_unlock(&log->lock);
+	return is_copied || n_pages >= LONGEST_PAGES;
+}
+
+/* After each commit; the log begins anew with the next one when all of it is copied. */
+static int on_commit(void *userdata, sqlite3 *db, const char *name, int n_pages)
+{
+	struct clv_store *store = userdata;
+
+	if (n_pages < LONG_PAGES)
+		return SQLITE_OK;
+	if (!store->log)
+		store->log = begin(sqlite3_db_filename(db, "main"));
+	if (!store->log || may_finish(store->log, n_pages))
+		sqlite3_wal_checkpoint_v2(
+			db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	return SQLITE_OK;
+}
+
+void clv_store_log_watch(struct clv_store *store)
+{
+	sqlite3_wal_hook(store->db, on_commit, store);
+}

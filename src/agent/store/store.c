@@ -1,0 +1,755 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* State in SQLite: WAL, synchronous=FULL, closed to other processes (so there is no
+ * shared-memory file that a full disk could turn into a SIGBUS).  It stores and reads
+ * records; what they mean, and which of them still live, is the ledger's business. */
+#include "agent/store/store.h"
+
+#include "agent/store/store-internal.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const statements[_STATEMENT_MAX] = {
+	[PUT_LEASE] = "INSERT INTO leases VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
+		      "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,"
+		      "?28,?29,?30,?31) "
+		      "ON CONFLICT(id) DO "
+		      "UPDATE SET compute_ppm=?9,cap_ppm=?10,memory_bytes=?11,class=?12,"
+		      "is_queued=?14,held_ns=?18,throttled_ns=?19,turns=?20,"
+		      "revocations=?21,overdue=?22,expires_ns=?24,least_ppm=?25,"
+		      "most_ppm=?26,spill_bytes=?27,sm_ppm=?28,sm_first_ppm=?29",
+	[DELETE_LEASE] = "DELETE FROM leases WHERE id=?1",
+	[CLEAR_LEASES] = "DELETE FROM leases",
+	[READ_LEASES] = "SELECT * FROM leases ORDER BY rowid",
+	[PUT_PROCESS] = "INSERT OR REPLACE INTO processes VALUES(?1,?2,?3,?4,?5)",
+	[DELETE_PROCESS] = "DELETE FROM processes WHERE lease=?1 AND pid=?2 AND "
+			   "start_ticks=?3 AND slot=?4",
+	[READ_PROCESSES] = "SELECT pid,start_ticks,slot,attached_ns FROM processes WHERE "
+			   "lease=?1 ORDER BY rowid",
+	[READ_ATTACHED] = "SELECT lease FROM processes UNION SELECT lease FROM "
+			  "lease_devices UNION SELECT lease FROM holders ORDER BY 1",
+	[PUT_HOLDER] = "INSERT OR REPLACE INTO holders VALUES(?1,?2,?3)",
+	[DELETE_HOLDER] =
+		"DELETE FROM holders WHERE lease=?1 AND pid=?2 AND start_ticks=?3",
+	[READ_HOLDERS] = "SELECT pid,start_ticks FROM holders WHERE lease=?1",
+	[PUT_LEASE_DEVICE] = "INSERT OR REPLACE INTO lease_devices VALUES(?1,?2,?3)",
+	[READ_LEASE_DEVICES] = "SELECT device_uuid FROM lease_devices WHERE lease=?1 "
+			       "ORDER BY position",
+	/* Most are there as they are: no page is written then. */
+	[PUT_DEVICE] = "INSERT INTO devices VALUES(?1,?2) ON CONFLICT(uuid) DO UPDATE "
+		       "SET json=?2 WHERE json IS NOT ?2",
+	[GET_DEVICE] = "SELECT json FROM devices WHERE uuid=?1",
+	[ADD_EVENT] = "INSERT INTO events VALUES(?1,?2,?3,?4,?5,?6,?7,?8)",
+	/* The oldest; and of each user but the agent's own those behind the newest. */
+	[DROP_EVENTS] = "DELETE FROM events WHERE id IN(SELECT id FROM events ORDER BY "
+			"id LIMIT ?1)",
+	[DROP_EVENTS_OF_ONE] =
+		"DELETE FROM events WHERE id IN(SELECT id FROM(SELECT id,uid,row_number()"
+		"OVER(PARTITION BY uid ORDER BY id DESC)AS n FROM events)WHERE n>?1 AND "
+		"uid NOT IN(-1,0,?2))",
+	[COUNT_EVENTS] = "SELECT count(*) FROM events",
+	[READ_EVENTS] = "SELECT * FROM events WHERE id>?1 AND (?2 OR uid=?3 OR uid=-1) "
+			"ORDER BY id LIMIT ?4",
+	[LAST_EVENT] = "SELECT coalesce(max(id),0) FROM events",
+};
+
+static const char schema[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE leases(id TEXT PRIMARY KEY,name TEXT,tenant TEXT,command TEXT,"
+	"device_uuid TEXT,boot_id TEXT,uid INTEGER,gid INTEGER,compute_ppm INTEGER,"
+	"cap_ppm INTEGER,memory_bytes INTEGER,class TEXT,overcommit INTEGER,"
+	"is_queued INTEGER,created_ns INTEGER,holder_pid INTEGER,holder_start INTEGER,"
+	"held_ns INTEGER,throttled_ns INTEGER,turns INTEGER,revocations INTEGER,"
+	"overdue INTEGER);"
+	"CREATE TABLE processes(lease TEXT REFERENCES leases(id) ON DELETE CASCADE,"
+	"pid INTEGER,start_ticks INTEGER,slot INTEGER,attached_ns INTEGER,"
+	"PRIMARY KEY(lease,pid,start_ticks,slot));"
+	"CREATE TABLE devices(uuid TEXT PRIMARY KEY,json TEXT);"
+	"CREATE TABLE events(id INTEGER PRIMARY KEY,time_ns INTEGER,type TEXT,"
+	"lease TEXT,name TEXT,device TEXT,uid INTEGER,message TEXT);"
+	"PRAGMA user_version=1;"
+	"COMMIT;";
+
+/* From version 1 to 2. */
+static const char schema_2[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE journal(id TEXT PRIMARY KEY,what TEXT,state TEXT,error TEXT,"
+	"uid INTEGER,started_ns INTEGER,step INTEGER,n_steps INTEGER,target TEXT,"
+	"before TEXT,keeps_layout INTEGER,for_lease INTEGER);"
+	"CREATE TABLE made(name TEXT PRIMARY KEY,turned_on INTEGER);"
+	"CREATE TABLE layout(id INTEGER PRIMARY KEY CHECK(id=1),text TEXT);"
+	"CREATE TABLE standing(name TEXT PRIMARY KEY,device_uuid TEXT,"
+	"compute_ppm INTEGER,cap_ppm INTEGER,memory_bytes INTEGER,class TEXT);"
+	"ALTER TABLE leases ADD COLUMN standing TEXT DEFAULT '';"
+	"PRAGMA user_version=2;"
+	"COMMIT;";
+
+static const char schema_3[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE lease_devices(lease TEXT REFERENCES leases(id) ON DELETE CASCADE,"
+	"position INTEGER,device_uuid TEXT,PRIMARY KEY(lease,position));"
+	"ALTER TABLE journal ADD COLUMN json TEXT DEFAULT '';"
+	"PRAGMA user_version=3;"
+	"COMMIT;";
+
+static const char schema_4[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE tokens(id TEXT PRIMARY KEY,name TEXT,scope TEXT,tenant TEXT,"
+	"hash BLOB,created_ns INTEGER,expires_ns INTEGER);"
+	"CREATE TABLE keys(subject TEXT,key TEXT,request TEXT,object TEXT,"
+	"time_ns INTEGER,PRIMARY KEY(subject,key));"
+	"CREATE TABLE audit(id INTEGER PRIMARY KEY AUTOINCREMENT,time_ns INTEGER,"
+	"subject TEXT,uid INTEGER,token TEXT,origin TEXT,action TEXT,object TEXT,"
+	"detail TEXT,result TEXT);"
+	"CREATE TABLE cordons(uuid TEXT PRIMARY KEY,reason TEXT);"
+	"ALTER TABLE leases ADD COLUMN expires_ns INTEGER DEFAULT 0;"
+	"PRAGMA user_version=4;"
+	"COMMIT;";
+
+static const char schema_5[] =
+	"BEGIN IMMEDIATE;"
+	"ALTER TABLE leases ADD COLUMN least_ppm INTEGER DEFAULT 0;"
+	"ALTER TABLE leases ADD COLUMN most_ppm INTEGER DEFAULT 0;"
+	"ALTER TABLE standing ADD COLUMN least_ppm INTEGER DEFAULT 0;"
+	"ALTER TABLE standing ADD COLUMN most_ppm INTEGER DEFAULT 0;"
+	"PRAGMA user_version=5;"
+	"COMMIT;";
+
+static const char schema_6[] =
+	"BEGIN IMMEDIATE;"
+	"ALTER TABLE leases ADD COLUMN spill_bytes INTEGER DEFAULT 0;"
+	"PRAGMA user_version=6;"
+	"COMMIT;";
+
+static const char schema_7[] =
+	"BEGIN IMMEDIATE;"
+	"ALTER TABLE leases ADD COLUMN sm_ppm INTEGER DEFAULT 0;"
+	"ALTER TABLE leases ADD COLUMN sm_first_ppm INTEGER DEFAULT 0;"
+	"PRAGMA user_version=7;"
+	"COMMIT;";
+
+/* Who joined a lease, beside who asked for it. */
+static const char schema_8[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE holders(lease TEXT REFERENCES leases(id) ON DELETE CASCADE,"
+	"pid INTEGER,start_ticks INTEGER,PRIMARY KEY(lease,pid,start_ticks));"
+	"ALTER TABLE leases ADD COLUMN is_kept INTEGER DEFAULT 0;"
+	"ALTER TABLE leases ADD COLUMN admit TEXT DEFAULT 'holders';"
+	"PRAGMA user_version=8;"
+	"COMMIT;";
+
+static const char schema_9[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE debts(device_uuid TEXT,tenant TEXT,weight_ppm INTEGER,class TEXT,"
+	"debt_ns INTEGER);"
+	"PRAGMA user_version=9;"
+	"COMMIT;";
+
+/* By the version that each makes of the one before it. */
+static const char *const schemas[CLV_STORE_SCHEMA_VERSION] = {schema, schema_2, schema_3,
+	schema_4, schema_5, schema_6, schema_7, schema_8, schema_9};
+
+int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing)
+{
+	int system_errno = db ? sqlite3_system_errno(db) : 0;
+
+	switch (code & 0xff) {
+	case SQLITE_FULL:
+		return clv_error_set(err, -ENOSPC,
+			"%s: the disk of the agent's state is full: free some space "
+			"there",
+			doing);
+	case SQLITE_BUSY:
+		return clv_error_set(err, -EBUSY,
+			"%s: another agent has the state file open: stop it or use "
+			"another --state-dir",
+			doing);
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return clv_error_set(err, -EIO,
+			"%s: the state file is broken (%s): move it away, or use another "
+			"--state-dir; leases that run go on",
+			doing, db ? sqlite3_errmsg(db) : sqlite3_errstr(code));
+	default:
+		if (system_errno == ENOSPC || system_errno == EDQUOT)
+			return clv_error_set(err, -ENOSPC,
+				"%s: the disk of the agent's state is full: free some "
+				"space there",
+				doing);
+		return clv_error_set(err, -EIO, "%s: %s", doing,
+			db ? sqlite3_errmsg(db) : sqlite3_errstr(code));
+	}
+}
+
+static int run(struct clv_store *store, const char *sql, const char *doing,
+	struct clv_error *err)
+{
+	int r = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+
+	return r == SQLITE_OK ? 0 : clv_store_error(err, store->db, r, doing);
+}
+
+static int get_version(struct clv_store *store, int *ret, struct clv_error *err)
+{
+	sqlite3_stmt *query = NULL;
+	int r = sqlite3_prepare_v2(store->db, "PRAGMA user_version", -1, &query, NULL);
+
+	if (r == SQLITE_OK)
+		r = sqlite3_step(query);
+	if (r == SQLITE_ROW)
+		*ret = sqlite3_column_int(query, 0);
+	sqlite3_finalize(query);
+	return r == SQLITE_ROW
+		       ? 0
+		       : clv_store_error(err, store->db, r, "cannot read the state");
+}
+
+static int prepare(struct clv_store *store, struct clv_error *err)
+{
+	int version = 0, r;
+
+	r = run(store,
+		"PRAGMA journal_mode=WAL;"
+		"PRAGMA synchronous=FULL;PRAGMA foreign_keys=ON;"
+		"PRAGMA temp_store=MEMORY;PRAGMA journal_size_limit=33554432;",
+		"cannot open the state", err);
+	if (r < 0)
+		return r;
+	r = get_version(store, &version, err);
+	if (r < 0)
+		return r;
+	if (version > CLV_STORE_SCHEMA_VERSION)
+		return clv_error_set(err, -EEXIST,
+			"the state was written by a later cleave (schema %d, this one "
+			"knows %d): update cleave or use another --state-dir",
+			version, CLV_STORE_SCHEMA_VERSION);
+	for (int i = version; i < CLV_STORE_SCHEMA_VERSION && r >= 0; i++)
+		r = run(store, schemas[i], "cannot make the state", err);
+	if (r < 0)
+		return r;
+
+	for (int i = 0; i < _STATEMENT_MAX; i++) {
+		r = sqlite3_prepare_v3(store->db, statements[i], -1,
+			SQLITE_PREPARE_PERSISTENT, &store->prepared[i], NULL);
+		if (r != SQLITE_OK)
+			return clv_store_error(err, store->db, r, "cannot use the state");
+	}
+	return 0;
+}
+
+int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *err)
+{
+	struct clv_store *store = calloc(1, sizeof(*store));
+	int r;
+
+	if (!store)
+		return clv_error_errno(err, ENOMEM, "cannot open the state");
+	r = sqlite3_open_v2(path, &store->db,
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+			SQLITE_OPEN_EXRESCODE,
+		CLV_STORE_VFS);
+	if (r != SQLITE_OK)
+		r = clv_store_error(err, store->db, r, "cannot open the state");
+	else
+		r = prepare(store, err);
+	if (r < 0) {
+		clv_error_prefix(err, "%s", path);
+		clv_store_free(store);
+		return r;
+	}
+	clv_store_log_watch(store);
+	*ret = store;
+	return 0;
+}
+
+struct clv_store *clv_store_free(struct clv_store *store)
+{
+	if (!store)
+		return NULL;
+	clv_store_log_free(store->log);
+	for (int i = 0; i < _STATEMENT_MAX; i++)
+		sqlite3_finalize(store->prepared[i]);
+	sqlite3_close(store->db);
+	free(store);
+	return NULL;
+}
+
+static void bind_text(sqlite3_stmt *query, int at, const char *text)
+{
+	sqlite3_bind_text(query, at, text, -1, SQLITE_STATIC);
+}
+
+static void bind_number(sqlite3_stmt *query, int at, uint64_t number)
+{
+	sqlite3_bind_int64(query, at, (sqlite3_int64)number);
+}
+
+static void get_text(sqlite3_stmt *query, int at, char *ret, size_t ret_bytes)
+{
+	const unsigned char *text = sqlite3_column_text(query, at);
+
+	snprintf(ret, ret_bytes, "%s", text ? (const char *)text : "");
+}
+
+static uint64_t get_number(sqlite3_stmt *query, int at)
+{
+	return (uint64_t)sqlite3_column_int64(query, at);
+}
+
+void clv_store_set_relaxed(struct clv_store *store, bool relaxed)
+{
+	if (store->is_relaxed == relaxed || store->in_transaction)
+		return;
+	if (run(store, relaxed ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL",
+		    "", NULL) == 0)
+		store->is_relaxed = relaxed;
+}
+
+static int finish(struct clv_store *store, enum statement which, const char *doing,
+	struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[which];
+	int r = sqlite3_step(query);
+
+	if (r != SQLITE_DONE)
+		r = clv_store_error(err, store->db, r, doing);
+	else
+		r = 0;
+	sqlite3_reset(query);
+	sqlite3_clear_bindings(query);
+	return r;
+}
+
+int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *lease,
+	struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[PUT_LEASE];
+
+	clv_store_set_relaxed(store, false);
+	bind_text(query, 1, lease->id);
+	bind_text(query, 2, lease->name);
+	bind_text(query, 3, lease->tenant);
+	bind_text(query, 4, lease->command);
+	bind_text(query, 5, lease->device_uuid);
+	bind_text(query, 6, lease->boot_id);
+	bind_number(query, 7, lease->uid);
+	bind_number(query, 8, lease->gid);
+	bind_number(query, 9, lease->share.compute_ppm);
+	bind_number(query, 10, lease->share.cap_ppm);
+	bind_number(query, 11, lease->share.memory_bytes);
+	bind_text(query, 12, clv_class_to_string(lease->share.class));
+	bind_number(query, 13, lease->overcommit);
+	bind_number(query, 14, lease->is_queued);
+	bind_number(query, 15, lease->created_real_ns);
+	bind_number(query, 16, (uint64_t)lease->holder.pid);
+	bind_number(query, 17, lease->holder.start_ticks);
+	bind_number(query, 18, lease->held_ns);
+	bind_number(query, 19, lease->throttled_ns);
+	bind_number(query, 20, lease->turns);
+	bind_number(query, 21, lease->revocations);
+	bind_number(query, 22, lease->overdue);
+	bind_text(query, 23, lease->standing);
+	bind_number(query, 24, lease->expires_real_ns);
+	bind_number(query, 25, lease->share.range.least_ppm);
+	bind_number(query, 26, lease->share.range.most_ppm);
+	bind_number(query, 27, lease->share.spill_bytes);
+	bind_number(query, 28, lease->sm.ppm);
+	bind_number(query, 29, lease->sm.first_ppm);
+	bind_number(query, 30, lease->is_kept);
+	bind_text(query, 31, clv_admit_to_string(lease->admit));
+	return finish(store, PUT_LEASE, "cannot store the lease", err);
+}
+
+int clv_store_delete_lease(struct clv_store *store, const char *id, struct clv_error *err)
+{
+	/* After a start of the machine no lease lives in any case. */
+	clv_store_set_relaxed(store, true);
+	bind_text(store->prepared[DELETE_LEASE], 1, id);
+	return finish(store, DELETE_LEASE, "cannot remove the lease", err);
+}
+
+int clv_store_clear_leases(struct clv_store *store, struct clv_error *err)
+{
+	clv_store_set_relaxed(store, false);
+	return finish(store, CLEAR_LEASES, "cannot rewrite the leases", err);
+}
+
+static void read_lease(sqlite3_stmt *row, struct clv_lease_record *ret)
+{
+	char class[16], admit[16];
+	enum clv_class known;
+
+	*ret = (struct clv_lease_record){0};
+	get_text(row, 0, ret->id, sizeof(ret->id));
+	get_text(row, 1, ret->name, sizeof(ret->name));
+	get_text(row, 2, ret->tenant, sizeof(ret->tenant));
+	get_text(row, 3, ret->command, sizeof(ret->command));
+	get_text(row, 4, ret->device_uuid, sizeof(ret->device_uuid));
+	get_text(row, 5, ret->boot_id, sizeof(ret->boot_id));
+	ret->uid = (uid_t)get_number(row, 6);
+	ret->gid = (gid_t)get_number(row, 7);
+	ret->share.compute_ppm = (uint32_t)get_number(row, 8);
+	ret->share.cap_ppm = (uint32_t)get_number(row, 9);
+	ret->share.memory_bytes = get_number(row, 10);
+	get_text(row, 11, class, sizeof(class));
+	known = clv_class_from_string(class);
+	ret->share.class = known == _CLV_CLASS_INVALID ? CLV_CLASS_NORMAL : known;
+	ret->overcommit = get_number(row, 12) != 0;
+	ret->is_queued = get_number(row, 13) != 0;
+	ret->created_real_ns = get_number(row, 14);
+	ret->holder.pid = (pid_t)get_number(row, 15);
+	ret->holder.start_ticks = get_number(row, 16);
+	ret->held_ns = get_number(row, 17);
+	ret->throttled_ns = get_number(row, 18);
+	ret->turns = get_number(row, 19);
+	ret->revocations = get_number(row, 20);
+	ret->overdue = get_number(row, 21);
+	get_text(row, 22, ret->standing, sizeof(ret->standing));
+	ret->expires_real_ns = get_number(row, 23);
+	ret->share.range.least_ppm = (uint32_t)get_number(row, 24);
+	ret->share.range.most_ppm = (uint32_t)get_number(row, 25);
+	ret->share.spill_bytes = get_number(row, 26);
+	ret->sm.ppm = (uint32_t)get_number(row, 27);
+	ret->sm.first_ppm = (uint32_t)get_number(row, 28);
+	ret->is_kept = get_number(row, 29) != 0;
+	get_text(row, 30, admit, sizeof(admit));
+	ret->admit = clv_admit_from_string(admit);
+	if (ret->admit == _CLV_ADMIT_INVALID)
+		ret->admit = CLV_ADMIT_HOLDERS;
+}
+
+/* Ends a reading that may have been cut short by its callback. */
+static int end_reading(struct clv_store *store, enum statement which, int step,
+	int callback, struct clv_error *err)
+{
+	int r = callback;
+
+	if (callback >= 0 && step != SQLITE_DONE && step != SQLITE_ROW)
+		r = clv_store_error(err, store->db, step, "cannot read the state");
+	sqlite3_reset(store->prepared[which]);
+	sqlite3_clear_bindings(store->prepared[which]);
+	return r;
+}
+
+int clv_store_read_leases(struct clv_store *store, clv_store_lease_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[READ_LEASES];
+	int step, r = 0;
+
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		struct clv_lease_record lease;
+
+		read_lease(query, &lease);
+		r = callback(userdata, &lease);
+	}
+	return end_reading(store, READ_LEASES, step, r, err);
+}
+
+static void bind_process(sqlite3_stmt *query, const char *lease_id,
+	const struct clv_process_record *process)
+{
+	bind_text(query, 1, lease_id);
+	bind_number(query, 2, (uint64_t)process->id.pid);
+	bind_number(query, 3, process->id.start_ticks);
+	bind_number(query, 4, process->slot);
+}
+
+int clv_store_put_process(struct clv_store *store, const char *lease_id,
+	const struct clv_process_record *process, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[PUT_PROCESS];
+
+	clv_store_set_relaxed(store, true);
+	bind_process(query, lease_id, process);
+	bind_number(query, 5, process->attached_real_ns);
+	return finish(store, PUT_PROCESS, "cannot store the process", err);
+}
+
+int clv_store_delete_process(struct clv_store *store, const char *lease_id,
+	const struct clv_process_record *process, struct clv_error *err)
+{
+	clv_store_set_relaxed(store, true);
+	bind_process(store->prepared[DELETE_PROCESS], lease_id, process);
+	return finish(store, DELETE_PROCESS, "cannot remove the process", err);
+}
+
+int clv_store_read_processes(struct clv_store *store, const char *lease_id,
+	clv_store_process_fn callback, void *userdata, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[READ_PROCESSES];
+	int step, r = 0;
+
+	bind_text(query, 1, lease_id);
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		struct clv_process_record process = {
+			.id.pid = (pid_t)get_number(query, 0),
+			.id.start_ticks = get_number(query, 1),
+			.slot = (uint32_t)get_number(query, 2),
+			.attached_real_ns = get_number(query, 3),
+		};
+
+		r = callback(userdata, &process);
+	}
+	return end_reading(store, READ_PROCESSES, step, r, err);
+}
+
+static void bind_holder(
+	sqlite3_stmt *query, const char *lease_id, const struct clv_process_id *id)
+{
+	bind_text(query, 1, lease_id);
+	bind_number(query, 2, (uint64_t)id->pid);
+	bind_number(query, 3, id->start_ticks);
+}
+
+int clv_store_put_holder(struct clv_store *store, const char *lease_id,
+	const struct clv_process_id *id, struct clv_error *err)
+{
+	clv_store_set_relaxed(store, true);
+	bind_holder(store->prepared[PUT_HOLDER], lease_id, id);
+	return finish(store, PUT_HOLDER, "cannot store who joined the lease", err);
+}
+
+int clv_store_delete_holder(struct clv_store *store, const char *lease_id,
+	const struct clv_process_id *id, struct clv_error *err)
+{
+	clv_store_set_relaxed(store, true);
+	bind_holder(store->prepared[DELETE_HOLDER], lease_id, id);
+	return finish(store, DELETE_HOLDER, "cannot remove who joined the lease", err);
+}
+
+int clv_store_read_holders(struct clv_store *store, const char *lease_id,
+	clv_store_holder_fn callback, void *userdata, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[READ_HOLDERS];
+	int step, r = 0;
+
+	bind_text(query, 1, lease_id);
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		struct clv_process_id id = {
+			.pid = (pid_t)get_number(query, 0),
+			.start_ticks = get_number(query, 1),
+		};
+
+		r = callback(userdata, &id);
+	}
+	return end_reading(store, READ_HOLDERS, step, r, err);
+}
+
+int clv_store_put_lease_device(struct clv_store *store, const char *lease_id,
+	unsigned position, const char *uuid, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[PUT_LEASE_DEVICE];
+
+	clv_store_set_relaxed(store, false);
+	bind_text(query, 1, lease_id);
+	bind_number(query, 2, position);
+	bind_text(query, 3, uuid);
+	return finish(store, PUT_LEASE_DEVICE, "cannot store the lease", err);
+}
+
+int clv_store_read_lease_devices(struct clv_store *store, const char *lease_id,
+	clv_store_text_fn callback, void *userdata, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[READ_LEASE_DEVICES];
+	int step, r = 0;
+
+	bind_text(query, 1, lease_id);
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		char uuid[sizeof(((struct clv_device *)NULL)->uuid)];
+
+		get_text(query, 0, uuid, sizeof(uuid));
+		r = callback(userdata, uuid);
+	}
+	return end_reading(store, READ_LEASE_DEVICES, step, r, err);
+}
+
+int clv_store_read_attached(struct clv_store *store, clv_store_text_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[READ_ATTACHED];
+	int step, r = 0;
+
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		char id[CLV_LEASE_ID_MAX];
+
+		get_text(query, 0, id, sizeof(id));
+		r = callback(userdata, id);
+	}
+	return end_reading(store, READ_ATTACHED, step, r, err);
+}
+
+int clv_store_put_device(struct clv_store *store, const char *uuid, const char *json,
+	struct clv_error *err)
+{
+	clv_store_set_relaxed(store, false);
+	bind_text(store->prepared[PUT_DEVICE], 1, uuid);
+	bind_text(store->prepared[PUT_DEVICE], 2, json);
+	return finish(store, PUT_DEVICE, "cannot store the device", err);
+}
+
+int clv_store_get_device(struct clv_store *store, const char *uuid, char *ret,
+	size_t ret_bytes, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[GET_DEVICE];
+	int step;
+
+	bind_text(query, 1, uuid);
+	step = sqlite3_step(query);
+	if (step == SQLITE_ROW)
+		get_text(query, 0, ret, ret_bytes);
+	else if (step == SQLITE_DONE)
+		return end_reading(store, GET_DEVICE, step,
+			clv_error_set(err, -ENOENT, "no device %s is stored", uuid), err);
+	return end_reading(store, GET_DEVICE, step, 0, err);
+}
+
+static int add_event(
+	struct clv_store *store, const struct clv_event *event, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[ADD_EVENT];
+
+	bind_number(query, 1, event->id);
+	bind_number(query, 2, event->time_real_ns);
+	bind_text(query, 3, event->type);
+	bind_text(query, 4, event->lease);
+	bind_text(query, 5, event->name);
+	bind_text(query, 6, event->device);
+	sqlite3_bind_int64(query, 7,
+		event->uid == CLV_EVENT_NOBODY ? -1 : (sqlite3_int64)event->uid);
+	bind_text(query, 8, event->message);
+	return finish(store, ADD_EVENT, "cannot store an event", err);
+}
+
+static uint64_t count_events(struct clv_store *store)
+{
+	sqlite3_stmt *query = store->prepared[COUNT_EVENTS];
+	uint64_t n = sqlite3_step(query) == SQLITE_ROW ? get_number(query, 0) : 0;
+
+	sqlite3_reset(query);
+	return n;
+}
+
+/* Whoever has more than his part makes room first, so that nobody can push what happened
+ * to others out.  That takes a sort, and so is done a twentieth too late. */
+static int drop_events(struct clv_store *store, const struct clv_event_bounds *bounds,
+	struct clv_error *err)
+{
+	static const char doing[] = "cannot drop old events";
+	int r;
+
+	if (store->n_events <= bounds->all + bounds->all / 20)
+		return 0;
+	bind_number(store->prepared[DROP_EVENTS_OF_ONE], 1, bounds->of_one);
+	bind_number(store->prepared[DROP_EVENTS_OF_ONE], 2, bounds->own_uid);
+	r = finish(store, DROP_EVENTS_OF_ONE, doing, err);
+	if (r < 0)
+		return r;
+	store->n_events = count_events(store);
+	if (store->n_events <= bounds->all)
+		return 0;
+	bind_number(store->prepared[DROP_EVENTS], 1, store->n_events - bounds->all);
+	store->n_events = bounds->all;
+	return finish(store, DROP_EVENTS, doing, err);
+}
+
+int clv_store_add_events(struct clv_store *store, const struct clv_event *events,
+	size_t n_events, const struct clv_event_bounds *bounds, struct clv_error *err)
+{
+	int r;
+
+	if (n_events == 0)
+		return 0;
+	r = clv_store_begin(store, true, err);
+	for (size_t i = 0; i < n_events && r >= 0; i++)
+		r = add_event(store, &events[i], err);
+	store->n_events =
+		store->n_events ? store->n_events + n_events : count_events(store);
+	if (r >= 0)
+		r = drop_events(store, bounds, err);
+	if (r >= 0)
+		r = clv_store_commit(store, err);
+	if (r < 0) {
+		clv_store_rollback(store);
+		store->n_events = 0; /* to be counted again */
+	}
+	return r;
+}
+
+static void read_event(sqlite3_stmt *row, struct clv_event *ret)
+{
+	*ret = (struct clv_event){
+		.id = get_number(row, 0),
+		.time_real_ns = get_number(row, 1),
+		.uid = (uid_t)sqlite3_column_int64(row, 6),
+	};
+	get_text(row, 2, ret->type, sizeof(ret->type));
+	get_text(row, 3, ret->lease, sizeof(ret->lease));
+	get_text(row, 4, ret->name, sizeof(ret->name));
+	get_text(row, 5, ret->device, sizeof(ret->device));
+	get_text(row, 7, ret->message, sizeof(ret->message));
+}
+
+int clv_store_read_events(struct clv_store *store, uint64_t after, uint64_t limit,
+	bool all, uid_t uid, clv_store_event_fn callback, void *userdata,
+	struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[READ_EVENTS];
+	int step, r = 0;
+
+	bind_number(query, 1, after);
+	bind_number(query, 2, all);
+	bind_number(query, 3, uid);
+	bind_number(query, 4, limit);
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		struct clv_event event;
+
+		read_event(query, &event);
+		r = callback(userdata, &event);
+	}
+	return end_reading(store, READ_EVENTS, step, r, err);
+}
+
+int clv_store_last_event(struct clv_store *store, uint64_t *ret_id, struct clv_error *err)
+{
+	sqlite3_stmt *query = store->prepared[LAST_EVENT];
+	int step = sqlite3_step(query);
+
+	if (step == SQLITE_ROW)
+		*ret_id = get_number(query, 0);
+	return end_reading(store, LAST_EVENT, step, 0, err);
+}
+
+int clv_store_begin(struct clv_store *store, bool relaxed, struct clv_error *err)
+{
+	int r;
+
+	clv_store_set_relaxed(store, relaxed);
+	r = run(store, "BEGIN IMMEDIATE", "cannot write the state", err);
+	if (r >= 0)
+		store->in_transaction = true;
+	return r;
+}
+
+int clv_store_commit(struct clv_store *store, struct clv_error *err)
+{
+	int r = run(store, "COMMIT", "cannot write the state", err);
+
+	if (r >= 0)
+		store->in_transaction = false;
+	return r;
+}
+
+void clv_store_rollback(struct clv_store *store)
+{
+	/* A full disk may have ended the transaction already; then this has no effect. */
+	if (!sqlite3_get_autocommit(store->db))
+		run(store, "ROLLBACK", "cannot undo", NULL);
+	store->in_transaction = false;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/watch/enforce.h"
+
+#include "agent/config/config.h"
+#include "agent/device/devices.h"
+#include "agent/event/events.h"
+#include "agent/ledger/ledger.h"
+#include "agent/record/agent.h"
+#include "agent/watch/overhead.h"
+#include "agent/watch/past-gate.h"
+#include "arbiter/arbiter.h"
+#include "base/clock.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct pass {
+	struct clv_agent *agent;
+	struct clv_sightings *sightings;
+	uint64_t now_ns;
+	bool has_mean_utilization;
+};
+
+/* Leases over their quota. */
+
+static void throttle(struct clv_lease *lease, bool is_wanted)
+{
+	struct clv_share share;
+
+	if (!lease->arbiter_lease || lease->truth.is_throttled == is_wanted)
+		return;
+	lease->truth.is_throttled = is_wanted;
+	share = clv_lease_enforced_share(lease);
+	clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &share);
+}
+
+static const char *say_policy(const struct clv_lease *lease)
+{
+	switch (lease->agent->settings->over_quota) {
+	case CLV_WATCH_THROTTLE:
+		return lease->arbiter_lease
+			       ? "it gets a tenth of its share until it is within"
+			       : "it cannot be throttled, as it has no gate there";
+	case CLV_WATCH_END:
+		return "its processes are ended";
+	default:
+		return "it is only reported";
+	}
+}
+
+static void report_over(struct clv_lease *lease)
+{
+	char held[32], quota[32];
+
+	clv_units_format_bytes(lease->truth.memory_bytes, held);
+	clv_units_format_bytes(lease->record.share.memory_bytes, quota);
+	lease->truth.is_over = true;
+	clv_lease_emit(lease, CLV_EVENT_LEASE_OVER_QUOTA,
+		"the driver says that it holds %s of a quota of %s: %s", held, quota,
+		say_policy(lease));
+}
+
+static void act_on_over(const struct pass *pass, struct clv_lease *lease)
+{
+	const struct clv_config *settings = pass->agent->settings;
+	struct clv_lease_truth *truth = &lease->truth;
+
+	truth->within_ns = 0;
+	if (truth->over_ns == 0)
+		truth->over_ns = pass->now_ns;
+	if (pass->now_ns - truth->over_ns < settings->grace_ns)
+		return;
+	if (!truth->is_over)
+		report_over(lease);
+	if (settings->over_quota == CLV_WATCH_THROTTLE)
+		throttle(lease, true);
+	if (settings->over_quota == CLV_WATCH_END)
+		clv_sightings_end(pass->sightings, lease, pass->now_ns);
+}
+
+static void act_on_within(const struct pass *pass, struct clv_lease *lease)
+{
+	struct clv_lease_truth *truth = &lease->truth;
+
+	truth->over_ns = 0;
+	if (!truth->is_over)
+		return;
+	if (truth->within_ns == 0)
+		truth->within_ns = pass->now_ns;
+	if (pass->now_ns - truth->within_ns < pass->agent->settings->grace_ns)
+		return;
+	truth->is_over = false;
+	throttle(lease, false);
+	clv_lease_emit(lease, CLV_EVENT_LEASE_WITHIN_QUOTA,
+		"the driver says that it is within its quota again");
+}
+
+static void look_at_memory(const struct pass *pass, struct clv_lease *lease,
+	const struct clv_sightings_total *total)
+{
+	struct clv_lease_truth *truth = &lease->truth;
+	uint64_t allowed_bytes = lease->record.share.memory_bytes +
+				 total->n * pass->agent->settings->tolerance_bytes;
+
+	clv_overhead_take(lease, total);
+	truth->is_known = total->memory_bytes != CLV_READING_UNKNOWN;
+	truth->memory_bytes = total->memory_bytes;
+	if (truth->is_known && truth->memory_bytes > allowed_bytes)
+		act_on_over(pass, lease);
+	else
+		act_on_within(pass, lease);
+}
+
+/* A lease that has whole devices has the device's own bound. */
+static void look_at_lease(const struct pass *pass, struct clv_lease *lease)
+{
+	struct clv_sightings_total total;
+
+	if (lease->record.is_queued || lease->n_others > 0)
+		return;
+	clv_sightings_sum(pass->sightings, lease, &total);
+	look_at_memory(pass, lease, &total);
+	if (pass->has_mean_utilization)
+		clv_past_gate_look(lease, &total, pass->sightings);
+	else
+		clv_past_gate_forget(lease);
+}
+
+/* Processes without a lease. */
+
+/* What the agent itself started: it tries what a driver can do. */
+static bool is_self(void *userdata, const struct clv_process_id *id)
+{
+	return id->pid == getpid();
+}
+
+/* By the file itself: names are what a process likes to be called, and paths are another
+ * thing in another mount namespace. */
+static bool is_ignored(const struct clv_config *settings, pid_t pid)
+{
+	struct stat runs, program;
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (settings->n_ignored == 0 || stat(path, &runs) < 0)
+		return false;
+	for (size_t i = 0; i < settings->n_ignored; i++) {
+		if (stat(settings->ignored[i], &program) == 0 &&
+			program.st_dev == runs.st_dev && program.st_ino == runs.st_ino)
+			return true;
+	}
+	return false;
+}
+
+static void explain(const struct clv_sighting *sighting, char *ret, size_t ret_bytes)
+{
+	switch (sighting->kind) {
+	case CLV_SIGHTING_MISPLACED:
+		snprintf(ret, ret_bytes, "its lease %s is on another device",
+			sighting->lease_name);
+		break;
+	case CLV_SIGHTING_LEFT_OVER:
+		snprintf(ret, ret_bytes, "its lease %s has ended", sighting->lease_name);
+		break;
+	default:
+		snprintf(ret, ret_bytes, "it is in no lease: start it with cleave run");
+	}
+}
+
+static void report_stranger(struct clv_agent *agent, struct clv_sighting *sighting)
+{
+	char what[160], why[120], held[32] = "unknown memory", busy[48] = "";
+
+	clv_sighting_describe(sighting, what, sizeof(what));
+	explain(sighting, why, sizeof(why));
+	if (sighting->memory_bytes != CLV_READING_UNKNOWN)
+		clv_units_format_bytes(sighting->memory_bytes, held);
+	if (sighting->utilization > 0)
+		snprintf(busy, sizeof(busy), " and %.0f %% of its compute",
+			100 * sighting->utilization);
+	sighting->is_reported = true;
+	clv_events_emit_for_device(agent, CLV_EVENT_PROCESS_WITHOUT_LEASE,
+		sighting->device->info.name, "%s uses it with %s%s: %s", what, held, busy,
+		why);
+}
+
+static void look_at_stranger(const struct pass *pass, struct clv_sighting *sighting)
+{
+	const struct clv_config *settings = pass->agent->settings;
+
+	if (sighting->kind == CLV_SIGHTING_LEASED ||
+		is_ignored(settings, sighting->id.pid) ||
+		clv_process_has_ancestor(sighting->id.pid, is_self, NULL) ||
+		pass->now_ns - sighting->first_ns < settings->grace_ns)
+		return;
+	if (!sighting->is_reported)
+		report_stranger(pass->agent, sighting);
+	/* Whoever is not known to be a tenant's may be the machine's own. */
+	if (settings->no_lease == CLV_WATCH_END &&
+		sighting->kind != CLV_SIGHTING_STRANGER)
+		clv_sighting_end(sighting, pass->now_ns);
+}
+
+static bool has_sightings(
+	const struct clv_sightings *sightings, const struct clv_agent_device *device)
+{
+	for (size_t i = 0; i < sightings->n; i++) {
+		if (clv_devices_root(sightings->items[i].device) == device)
+			return true;
+	}
+	return false;
+}
+
+/* Whether there is anything to be said of one of them. */
+static bool look_at_leases(const struct pass *pass, const struct clv_agent_device *device)
+{
+	struct clv_devices *devices = pass->agent->devices;
+	bool is_any = false;
+
+	for (size_t i = 0; i < clv_devices_count(devices); i++) {
+		struct clv_agent_device *part = clv_devices_at(devices, i);
+
+		for (size_t j = 0; clv_devices_root(part) == device && j < part->n_leases;
+			j++) {
+			const struct clv_lease_truth *truth = &part->leases[j]->truth;
+
+			look_at_lease(pass, part->leases[j]);
+			is_any |= truth->is_known || truth->work.is_known ||
+				  truth->is_over || truth->over_ns > 0;
+		}
+	}
+	return is_any;
+}
+
+void clv_enforce(struct clv_agent *agent, struct clv_agent_device *device,
+	struct clv_sightings *sightings, bool has_mean_utilization)
+{
+	struct pass pass = {.agent = agent,
+		.sightings = sightings,
+		.now_ns = clv_clock_ns(),
+		.has_mean_utilization = has_mean_utilization};
+
+	/* Nobody was there and nobody is: ten thousand leases need not be looked at. */
+	if (device->is_enforced || has_sightings(sightings, device))
+		device->is_enforced = look_at_leases(&pass, device);
+	for (size_t i = 0; i < sightings->n; i++) {
+		if (clv_devices_root(sightings->items[i].device) == device)
+			look_at_stranger(&pass, &sightings->items[i]);
+	}
+}

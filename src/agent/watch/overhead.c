@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver's figure and the ledger's are not of one moment: a program that frees much
+ * between the two would seem to have that beside.  So the ledger's larger figure of
+ * before and after counts, and of several readings the least. */
+#include "agent/watch/overhead.h"
+
+#include "agent/device/devices.h"
+#include "agent/record/agent.h"
+#include "agent/watch/sightings.h"
+#include "arbiter/arbiter.h"
+
+static uint64_t difference(
+	const struct clv_lease *lease, const struct clv_sightings_total *total)
+{
+	struct clv_arbiter_sample now;
+	uint64_t ledger_bytes = lease->truth.noted_bytes, now_bytes;
+
+	if (total->memory_bytes == CLV_READING_UNKNOWN)
+		return 0;
+	clv_lease_sample(lease, &now);
+	now_bytes = now.memory_used_bytes - now.memory_overhead_bytes;
+	if (now_bytes > ledger_bytes)
+		ledger_bytes = now_bytes;
+	return total->memory_bytes > ledger_bytes ? total->memory_bytes - ledger_bytes
+						  : 0;
+}
+
+void clv_overhead_take(struct clv_lease *lease, const struct clv_sightings_total *total)
+{
+	struct clv_lease_truth *truth = &lease->truth;
+	uint64_t least_bytes = UINT64_MAX;
+
+	if (!lease->arbiter_lease)
+		return;
+	truth->overheads[truth->n_overheads++ % CLV_OVERHEADS] = difference(lease, total);
+	for (size_t i = 0; i < CLV_OVERHEADS; i++) {
+		if (truth->overheads[i] < least_bytes)
+			least_bytes = truth->overheads[i];
+	}
+	clv_arbiter_set_overhead(
+		lease->device->arbiter, lease->arbiter_lease, least_bytes);
+}

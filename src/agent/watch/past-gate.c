@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A driver's figure is of the last second or less, the ledger's of the time between two
+ * looks; so both go into a mean over several looks, and what is left is compared with a
+ * tolerance.  A gate's account never says less than what it let through: the device is
+ * held until all of it has completed. */
+#include "agent/watch/past-gate.h"
+
+#include "agent/config/config.h"
+#include "agent/device/devices.h"
+#include "agent/event/events.h"
+#include "agent/lease/executor.h"
+#include "agent/record/agent.h"
+#include "arbiter/arbiter.h"
+#include "base/clock.h"
+
+#include <math.h>
+#include <string.h>
+
+#define NEW_PART 0.25  /* of the mean, that is of the last look */
+#define TOLERATED 0.20 /* of the device */
+
+/* One that never attached has a gate to pass as well: its turns were none.  What amdgpu
+ * says is of a moment, and of the few that are looked at no mean tells anything. */
+static bool has_gate(const struct clv_agent_device *device)
+{
+	return !device->parent && strcmp(clv_executor_name(device), "none") != 0 &&
+	       strcmp(device->info.backend, "amd") != 0;
+}
+
+static double take_held(struct clv_lease *lease, uint64_t now_ns)
+{
+	struct clv_lease_work *work = &lease->truth.work;
+	struct clv_arbiter_sample sample;
+	double held = NAN;
+
+	clv_lease_sample(lease, &sample);
+	if (work->looked_ns > 0 && now_ns > work->looked_ns)
+		held = (double)(sample.held_ns - work->held_ns) /
+		       (double)(now_ns - work->looked_ns);
+	work->looked_ns = now_ns;
+	work->held_ns = sample.held_ns;
+	return held;
+}
+
+static void blend(double *mean, double value)
+{
+	*mean += NEW_PART * (value - *mean);
+}
+
+static void report(struct clv_lease *lease)
+{
+	struct clv_lease_work *work = &lease->truth.work;
+	bool is_ended = lease->agent->settings->past_gate == CLV_WATCH_END;
+
+	work->is_past_gate = true;
+	clv_lease_emit(lease, CLV_EVENT_LEASE_PAST_GATE,
+		"the driver says that it computes %.0f %% of the time, and its turns "
+		"were %.0f %%: work of it passes by its gate: %s",
+		100 * work->mean_utilization, 100 * work->mean_held,
+		is_ended ? "its processes are ended" : "it is only reported");
+}
+
+static void act(struct clv_lease *lease, struct clv_sightings *sightings, uint64_t now_ns)
+{
+	struct clv_lease_work *work = &lease->truth.work;
+
+	if (work->over_ns == 0)
+		work->over_ns = now_ns;
+	if (now_ns - work->over_ns < lease->agent->settings->grace_ns)
+		return;
+	if (!work->is_past_gate)
+		report(lease);
+	if (lease->agent->settings->past_gate == CLV_WATCH_END)
+		clv_sightings_end(sightings, lease, now_ns);
+}
+
+void clv_past_gate_look(struct clv_lease *lease, const struct clv_sightings_total *total,
+	struct clv_sightings *sightings)
+{
+	struct clv_lease_work *work = &lease->truth.work;
+	uint64_t now_ns = clv_clock_ns();
+	double held;
+
+	work->utilization = total->utilization;
+	work->is_known = !isnan(total->utilization);
+	if (!work->is_known || !has_gate(lease->device))
+		return;
+	held = take_held(lease, now_ns);
+	if (isnan(held))
+		return;
+	blend(&work->mean_utilization, total->utilization);
+	blend(&work->mean_held, held);
+	if (work->mean_utilization > work->mean_held + TOLERATED) {
+		act(lease, sightings, now_ns);
+		return;
+	}
+	work->over_ns = 0;
+	if (work->is_past_gate)
+		clv_lease_emit(lease, CLV_EVENT_LEASE_WITHIN_GATE,
+			"the driver says that it computes in its turns alone again");
+	work->is_past_gate = false;
+}
+
+void clv_past_gate_forget(struct clv_lease *lease)
+{
+	lease->truth.work = (struct clv_lease_work){0};
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/watch/ungated.h"
+
+#include "agent/config/config.h"
+#include "agent/event/events.h"
+#include "agent/lease/descendants.h"
+#include "agent/ledger/ledger.h"
+#include "agent/record/agent.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/paths.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What a large process maps takes the kernel a millisecond to say, and the loop waits for
+ * it; how large it is, a hundredth of that. */
+#define LOOKS_PER_TICK 8u
+#define SIZES_PER_TICK 256u
+/* A process is looked at when its size has changed; and after so many seconds, then after
+ * twice as many, and so on. */
+#define FIRST_S 1u
+#define LAST_S 16u
+
+/* What drivers load when a program uses the API, not the loader that anybody may link. */
+static const struct {
+	const char *api;
+	const char *library; /* the file's name begins so */
+	const char *gate; /* what holds it where it is mapped too; NULL: there is none */
+	bool must_attach; /* a loader may have mapped the gate and not use it */
+} libraries[] = {
+	{"level-zero", "libze_intel_gpu.so", NULL, false},
+	{"vulkan", "libvulkan_radeon.so", NULL, false},
+	{"vulkan", "libvulkan_intel", NULL, false},
+	{"vulkan", "libvulkan_nouveau.so", NULL, false},
+	{"vulkan", "libvulkan_lvp.so", NULL, false},
+	{"vulkan", "amdvlk", NULL, false},
+	{"vulkan", "libnvidia-glvkspirv.so", NULL, false},
+	{"opengl", "libEGL_nvidia.so", NULL, false},
+	{"opengl", "libGLX_nvidia.so", NULL, false},
+	{"opengl", "radeonsi_dri.so", NULL, false},
+	{"opengl", "iris_dri.so", NULL, false},
+	{"video", "libnvcuvid.so", NULL, false},
+	{"video", "libnvidia-encode.so", NULL, false},
+	{"video", "libvdpau_nvidia.so", NULL, false},
+	{"video", "radeonsi_drv_video.so", NULL, false},
+	{"video", "iHD_drv_video.so", NULL, false},
+	{"video", "i965_drv_video.so", NULL, false},
+	{"video", "libmfxhw64.so", NULL, false},
+	{"cuda", "libcuda.so", CLV_GATE_CUDA, false},
+	{"hip", "libamdhip64.so", CLV_GATE_HIP, false},
+	{"opencl", "libnvidia-opencl.so", CLV_GATE_OPENCL, true},
+	{"opencl", "libamdocl64.so", CLV_GATE_OPENCL, true},
+	{"opencl", "libamdocl-orca64.so", CLV_GATE_OPENCL, true},
+	{"opencl", "libigdrcl.so", CLV_GATE_OPENCL, true},
+	{"opencl", "libintelocl.so", CLV_GATE_OPENCL, true},
+	{"opencl", "libRusticlOpenCL.so", CLV_GATE_OPENCL, true},
+	{"opencl", "libMesaOpenCL.so", CLV_GATE_OPENCL, true},
+	{"opencl", "libpocl.so", CLV_GATE_OPENCL, true},
+	{"opencl", "liboclgrind", CLV_GATE_OPENCL, true},
+};
+
+struct clv_ungated {
+	struct clv_agent *agent;
+	struct clv_descendants descendants;
+	size_t next;
+	uint32_t now_s;
+};
+
+/* Whether an earlier row has the API, so that this one has no bit of its own. */
+static uint32_t bit_of(size_t row)
+{
+	uint32_t bit = 0;
+
+	for (size_t i = 0; i <= row; i++) {
+		bool is_new =
+			i == 0 || strcmp(libraries[i].api, libraries[i - 1].api) != 0;
+
+		bit += is_new;
+		if (strcmp(libraries[i].api, libraries[row].api) == 0)
+			break;
+	}
+	return UINT32_C(1) << (bit - 1);
+}
+
+static bool begins_with(const char *file, const char *name)
+{
+	return name && strncmp(file, name, strlen(name)) == 0;
+}
+
+/* Bits of the APIs whose driver is mapped, whose gate is, and of those for which the gate
+ * says nothing until the process is attached. */
+struct mapped {
+	uint32_t drivers, gates, to_attach;
+};
+
+static void take_file(struct mapped *mapped, const char *file)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries); i++) {
+		uint32_t bit = bit_of(i);
+
+		if (begins_with(file, libraries[i].library))
+			mapped->drivers |= bit;
+		if (begins_with(file, libraries[i].gate))
+			mapped->gates |= bit;
+		if (libraries[i].must_attach)
+			mapped->to_attach |= bit;
+	}
+}
+
+json_t *clv_ungated_to_json(uint32_t apis)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries); i++) {
+		if (!(apis & bit_of(i)))
+			continue;
+		json_array_append_new(array, json_string(libraries[i].api));
+		apis &= ~bit_of(i);
+	}
+	return array;
+}
+
+/* Looking at one process. */
+
+static struct mapped read_mapped(pid_t pid)
+{
+	_cleanup_free_ char *line = NULL;
+	struct mapped mapped = {0};
+	size_t room = 0;
+	char path[40];
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	while (maps && getline(&line, &room, maps) > 0) {
+		const char *slash = strrchr(line, '/');
+
+		if (slash)
+			take_file(&mapped, slash + 1);
+	}
+	if (maps)
+		fclose(maps);
+	return mapped;
+}
+
+/* What a process uses without a gate; and what it may: a gate that shows it no device is
+ * mapped and not attached too. */
+struct found {
+	uint32_t sure, unsure;
+};
+
+/* A program that looks for platforms has the driver mapped before it attaches, so that of
+ * such APIs two looks in turn have to agree. */
+static struct found find_ungated(
+	const struct clv_ungated *ungated, struct clv_descendant *process)
+{
+	struct mapped mapped = read_mapped(process->id.pid);
+	uint32_t bare = mapped.drivers & ~mapped.gates;
+	uint32_t doubts = mapped.drivers & mapped.to_attach, again;
+
+	if (process->attached_s == ungated->now_s)
+		doubts &= bare;
+	again = doubts & process->doubts;
+	process->doubts = doubts;
+	return (struct found){
+		.sure = bare & (again | ~mapped.to_attach), .unsure = again & ~bare};
+}
+
+/* A container's, a sandbox's or a chroot's: what lies over the machine's drivers there is
+ * not in it. */
+static const char *say_root(pid_t pid)
+{
+	struct stat own, other;
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	if (stat("/", &own) < 0 || stat(path, &other) < 0 ||
+		(own.st_dev == other.st_dev && own.st_ino == other.st_ino))
+		return "";
+	return ", in another root file system";
+}
+
+/* What has all of a device takes nothing from anybody. */
+static bool is_to_end(const struct clv_lease *lease)
+{
+	return lease->agent->settings->ungated == CLV_WATCH_END &&
+	       (lease->record.share.compute_ppm < CLV_PPM || lease->record.overcommit);
+}
+
+static const char *say_outcome(const struct clv_lease *lease, bool is_sure)
+{
+	if (!is_sure)
+		return ", unless its gate shows it no device";
+	return is_to_end(lease) ? ", and is ended" : "";
+}
+
+static void report(struct clv_lease *lease, pid_t pid, const struct found *found)
+{
+	uint32_t apis = (found->sure | found->unsure) & ~lease->truth.ungated;
+
+	lease->truth.ungated |= apis;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries); i++) {
+		uint32_t bit = bit_of(i);
+
+		if (!(apis & bit))
+			continue;
+		apis &= ~bit;
+		clv_lease_emit(lease, CLV_EVENT_UNGATED_API,
+			"process %d uses %s%s, %s: it is not held to its share there%s",
+			(int)pid, libraries[i].api, say_root(pid),
+			!libraries[i].gate      ? "for which there is no gate"
+			: (found->unsure & bit) ? "not attached"
+						: "without its gate",
+			say_outcome(lease, found->sure & bit));
+	}
+}
+
+static void look(struct clv_ungated *ungated, size_t at, struct clv_lease *lease)
+{
+	struct clv_descendant *process = &ungated->descendants.items[at];
+	struct found found = find_ungated(ungated, process);
+	bool is_watched;
+
+	report(lease, process->id.pid, &found);
+	if (found.sure && is_to_end(lease))
+		clv_process_end(&process->id, clv_clock_ns(), &process->ended_ns);
+	is_watched = process->interval_s == 0 || process->doubts || process->ended_ns;
+	if (process->due_s > ungated->now_s && !is_watched)
+		return;
+	process->interval_s = is_watched                     ? FIRST_S
+			      : process->interval_s < LAST_S ? 2 * process->interval_s
+							     : LAST_S;
+	process->due_s = ungated->now_s + process->interval_s;
+	clv_descendants_add_children(&ungated->descendants, at);
+}
+
+/* One that is attached is held by what it has; others are looked at as they grow. */
+static bool is_due(const struct clv_ungated *ungated, struct clv_descendant *process,
+	uint64_t vm_bytes)
+{
+	bool has_changed =
+		vm_bytes != process->vm_bytes && process->attached_s != ungated->now_s;
+
+	return has_changed || process->due_s <= ungated->now_s;
+}
+
+void clv_ungated_tick(struct clv_ungated *ungated)
+{
+	struct clv_descendants *descendants = &ungated->descendants;
+	unsigned int n_looks = 0, n_sizes = 0;
+	size_t n;
+
+	clv_descendants_tick(descendants, ++ungated->now_s);
+	n = descendants->n;
+	for (size_t i = 0; i < n && n_looks < LOOKS_PER_TICK && n_sizes < SIZES_PER_TICK;
+		i++, n_sizes++) {
+		size_t at = ungated->next++ % n;
+		struct clv_descendant *process = &descendants->items[at];
+		struct clv_lease *lease =
+			clv_ledger_find_id(ungated->agent->ledger, process->lease);
+		uint64_t vm_bytes;
+
+		if (!lease || clv_process_size(&process->id, &vm_bytes) < 0) {
+			clv_descendants_remove(descendants, at);
+			n--;
+			continue;
+		}
+		if (!is_due(ungated, process, vm_bytes))
+			continue;
+		process->vm_bytes = vm_bytes;
+		look(ungated, at, lease);
+		n_looks++;
+	}
+}
+
+struct clv_ungated *clv_ungated_new(struct clv_agent *agent)
+{
+	struct clv_ungated *ungated = calloc(1, sizeof(*ungated));
+
+	if (ungated) {
+		ungated->agent = agent;
+		ungated->descendants.agent = agent;
+	}
+	return ungated;
+}
+
+struct clv_ungated *clv_ungated_free(struct clv_ungated *ungated)
+{
+	if (ungated)
+		clv_descendants_done(&ungated->descendants);
+	free(ungated);
+	return NULL;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/watch/watchdog.h"
+
+#include "agent/config/config.h"
+#include "agent/device/condition.h"
+#include "agent/device/devices.h"
+#include "agent/device/hardware.h"
+#include "agent/lease/executor.h"
+#include "agent/ledger/ledger.h"
+#include "agent/record/agent.h"
+#include "agent/watch/enforce.h"
+#include "agent/watch/ungated.h"
+#include "arbiter/arbiter.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_EVERY 60u /* ticks, for what is lost */
+
+struct clv_watchdog {
+	struct clv_agent *agent;
+	struct clv_sightings sightings;
+	struct clv_ungated *ungated;
+	unsigned int n_ticks;
+	unsigned int n_hurried; /* ticks at which to look all the same */
+	/* No driver tells anything: until the next survey nobody is asked again. */
+	bool is_silent;
+};
+
+/* Readings. */
+
+static void take(struct clv_watchdog *watchdog, const struct clv_reading *reading)
+{
+	struct clv_agent *agent = watchdog->agent;
+	struct clv_agent_device *device = clv_devices_find(agent->devices, reading->uuid);
+	struct clv_reading copy = *reading;
+
+	if (!device || device->parent)
+		return;
+	if (reading->has_processes) {
+		clv_sightings_take(&watchdog->sightings, agent, device, reading);
+		clv_enforce(agent, device, &watchdog->sightings,
+			reading->has_mean_utilization);
+	}
+	/* The processes are in the sightings. */
+	copy.processes = NULL;
+	copy.n_processes = 0;
+	clv_condition_take(agent, device, &copy);
+}
+
+/* The worker was killed for it: whose driver it was is not known. */
+static void take_silence(struct clv_watchdog *watchdog)
+{
+	struct clv_agent *agent = watchdog->agent;
+
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (!device->parent && device->condition)
+			clv_condition_miss(agent, device, CLV_SIGN_SILENT);
+	}
+}
+
+static void on_readings(void *userdata, const struct clv_error *err)
+{
+	struct clv_watchdog *watchdog = userdata;
+	const struct clv_readings *readings =
+		clv_hardware_readings(watchdog->agent->hardware);
+
+	if (err->code == -ETIMEDOUT)
+		take_silence(watchdog);
+	if (err->code != 0)
+		return;
+	for (size_t i = 0; i < readings->n; i++)
+		take(watchdog, &readings->items[i]);
+	watchdog->is_silent = readings->n == 0;
+}
+
+void clv_watchdog_surveyed(struct clv_watchdog *watchdog)
+{
+	struct clv_agent *agent = watchdog->agent;
+
+	watchdog->is_silent = false;
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (device->parent || !device->condition)
+			continue;
+		if (device->is_present)
+			clv_condition_find(agent, device);
+		else
+			clv_condition_miss(agent, device, CLV_SIGN_LOST);
+	}
+}
+
+static bool is_any_lost(const struct clv_agent *agent)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (!device->parent && clv_condition_state(device) == CLV_HEALTH_LOST)
+			return true;
+	}
+	return false;
+}
+
+/* What does not come back. */
+
+void clv_watchdog_note(struct clv_lease *lease, const struct clv_arbiter_sample *sample)
+{
+	struct clv_lease_truth *truth = &lease->truth;
+	uint64_t now_ns = clv_clock_ns();
+
+	truth->noted_bytes = sample->memory_used_bytes - sample->memory_overhead_bytes;
+	if (!sample->in_flight || sample->done != truth->done ||
+		truth->progress_ns == 0) {
+		truth->done = sample->done;
+		truth->overdue = sample->overdue;
+		truth->progress_ns = now_ns;
+	}
+	/* Alone it may compute for as long as it likes. */
+	truth->is_stuck = sample->overdue > truth->overdue &&
+			  now_ns - truth->progress_ns >= lease->agent->settings->hang_ns;
+}
+
+static const struct clv_lease *find_stuck(const struct clv_agent_device *device)
+{
+	for (size_t i = 0; device->arbiter && i < device->n_leases; i++) {
+		if (device->leases[i]->truth.is_stuck)
+			return device->leases[i];
+	}
+	return NULL;
+}
+
+/* One that has a part of a device keeps the whole from being well. */
+static void look_for_stuck(struct clv_agent *agent)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+		const struct clv_lease *lease = find_stuck(device);
+
+		if (lease)
+			clv_condition_take_hang(agent, clv_devices_root(device),
+				lease->record.name,
+				agent->settings->hang_ns / CLV_NS_PER_S);
+	}
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++)
+		clv_condition_end_hang(agent, clv_devices_at(agent->devices, i));
+}
+
+void clv_watchdog_tick(struct clv_watchdog *watchdog)
+{
+	struct clv_agent *agent = watchdog->agent;
+	uint32_t every_s = agent->settings->watch_every_s;
+	bool is_due;
+
+	watchdog->n_ticks++;
+	clv_ungated_tick(watchdog->ungated);
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++)
+		clv_executor_tick(clv_devices_at(agent->devices, i));
+	look_for_stuck(agent);
+	if (watchdog->n_ticks % LOOK_EVERY == 0 && is_any_lost(agent))
+		clv_hardware_survey(agent->hardware);
+	if (every_s == 0)
+		return;
+	is_due = watchdog->n_ticks % every_s == 0 || watchdog->n_hurried > 0;
+	if (watchdog->n_hurried > 0)
+		watchdog->n_hurried--;
+	if (is_due && !watchdog->is_silent && clv_hardware_surveyed(agent->hardware) > 0)
+		clv_hardware_sample(agent->hardware, on_readings, watchdog);
+}
+
+void clv_watchdog_hurry(struct clv_watchdog *watchdog)
+{
+	watchdog->n_hurried = CLV_OVERHEADS + 1;
+}
+
+const struct clv_sightings *clv_watchdog_sightings(const struct clv_watchdog *watchdog)
+{
+	return &watchdog->sightings;
+}
+
+int clv_watchdog_new(
+	struct clv_agent *agent, struct clv_watchdog **ret, struct clv_error *err)
+{
+	struct clv_watchdog *watchdog = calloc(1, sizeof(*watchdog));
+
+	if (watchdog)
+		watchdog->ungated = clv_ungated_new(agent);
+	if (!watchdog || !watchdog->ungated) {
+		free(watchdog);
+		return clv_error_errno(err, ENOMEM, "cannot watch over devices");
+	}
+	watchdog->agent = agent;
+	*ret = watchdog;
+	return 0;
+}
+
+struct clv_watchdog *clv_watchdog_free(struct clv_watchdog *watchdog)
+{
+	if (!watchdog)
+		return NULL;
+	clv_hardware_forget(watchdog->agent->hardware, watchdog);
+	clv_ungated_free(watchdog->ungated);
+	free(watchdog->sightings.items);
+	free(watchdog);
+	return NULL;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/proc.h"
+
+#include "base/cleanup.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_MAX 8192
+
+/* Zeros are left as they are: arguments end with them.  Returns how many bytes there are.
+ */
+static size_t read_text(pid_t pid, const char *name, char ret[TEXT_MAX])
+{
+	char path[64];
+	_cleanup_close_ int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, ret, TEXT_MAX - 1);
+	if (n < 0)
+		n = 0;
+	ret[n] = '\0';
+	return (size_t)n;
+}
+
+bool clv_proc_read(pid_t pid, struct clv_proc *ret)
+{
+	static const char *const switches[] = {
+		"\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:"};
+	char text[TEXT_MAX];
+	const char *at;
+
+	*ret = (struct clv_proc){};
+	read_text(pid, "status", text);
+	at = strstr(text, "\nState:");
+	if (!at || sscanf(at, "\nState: %c", &ret->state) != 1)
+		return false;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(switches); i++) {
+		uint64_t n = 0;
+
+		at = strstr(text, switches[i]);
+		if (at && sscanf(at + strlen(switches[i]), "%" SCNu64, &n) == 1)
+			ret->n_switches += n;
+	}
+	return true;
+}
+
+static char state_of_thread(pid_t pid, const char *thread)
+{
+	char text[TEXT_MAX], name[32];
+	const char *end;
+
+	snprintf(name, sizeof(name), "task/%.16s/stat", thread);
+	read_text(pid, name, text);
+	/* A name may have parentheses of its own. */
+	end = strrchr(text, ')');
+	return end && end[1] == ' ' ? end[2] : '\0';
+}
+
+bool clv_proc_waits_for_disk(pid_t pid)
+{
+	const struct dirent *entry;
+	bool waits = false;
+	char path[32];
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	threads = opendir(path);
+	while (threads && !waits && (entry = readdir(threads)))
+		waits = state_of_thread(pid, entry->d_name) == 'D';
+	if (threads)
+		closedir(threads);
+	return waits;
+}
+
+bool clv_proc_has_argument(pid_t pid, const char *prefix)
+{
+	char text[TEXT_MAX];
+	size_t n = read_text(pid, "cmdline", text);
+
+	for (size_t i = 0; i < n; i += strlen(text + i) + 1) {
+		if (strncmp(text + i, prefix, strlen(prefix)) == 0)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave tenants and cleave audit: who has what, and who changed what. */
+#include "cli/frame/verbs.h"
+
+#include "cli/frame/cells.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+
+#include <stdio.h>
+
+/* Tenants. */
+
+static void put_of(const char *has, const char *may, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%.100s%s%.100s", has, may[0] ? " of " : "", may);
+}
+
+static void cell_share(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	const json_t *allowance = json_object_get(row, "allowance");
+	char has[32], may[32] = "";
+
+	snprintf(has, sizeof(has), "%.10g", clv_json_number(row, "share"));
+	if (clv_json_number(allowance, "share") > 0)
+		snprintf(may, sizeof(may), "%.10g", clv_json_number(allowance, "share"));
+	put_of(has, may, ret);
+}
+
+static void cell_memory(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	const json_t *allowance = json_object_get(row, "allowance");
+	char has[CLV_CELL_MAX], may[CLV_CELL_MAX] = "";
+
+	clv_cell_bytes(clv_json_bytes(row, "memory_bytes"), has);
+	if (clv_json_bytes(allowance, "memory_bytes") > 0)
+		clv_cell_bytes(clv_json_bytes(allowance, "memory_bytes"), may);
+	put_of(has, may, ret);
+}
+
+static void cell_leases(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	const json_t *allowance = json_object_get(row, "allowance");
+	char has[32], may[32] = "";
+
+	snprintf(has, sizeof(has), "%.0f", clv_json_number(row, "leases"));
+	if (clv_json_number(allowance, "leases") > 0)
+		snprintf(may, sizeof(may), "%.0f", clv_json_number(allowance, "leases"));
+	put_of(has, may, ret);
+}
+
+static void cell_profiles(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	clv_cell_list(json_object_get(json_object_get(row, "allowance"), "profiles"),
+		", ", ret);
+}
+
+static void cell_classes(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	clv_cell_list(
+		json_object_get(json_object_get(row, "allowance"), "classes"), ", ", ret);
+}
+
+static void cell_held(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%.1f s", clv_json_number(row, "gpu_seconds"));
+}
+
+static const struct clv_column tenant_columns[] = {
+	/* clang-format off */
+	/* header     cell           right  trunc  rank rare   key */
+	{ "NAME",     NULL,          false, true,  0,   false, "name" },
+	{ "SHARE",    cell_share,    true,  false, 0,   false, NULL },
+	{ "MEMORY",   cell_memory,   true,  false, 0,   false, NULL },
+	{ "LEASES",   cell_leases,   true,  false, 0,   false, NULL },
+	{ "QUEUED",   NULL,          true,  false, 1,   false, "queued" },
+	{ "HELD",     cell_held,     true,  false, 2,   false, NULL },
+	{ "PROFILES", cell_profiles, false, false, 3,   true,  NULL },
+	{ "CLASSES",  cell_classes,  false, false, 3,   true,  NULL },
+	/* clang-format on */
+};
+
+static const struct clv_listing tenants = {
+	.columns = tenant_columns,
+	.n_columns = CLV_ARRAY_SIZE(tenant_columns),
+	.name_key = "name",
+	.none = "no tenant has a lease, and the settings name none",
+};
+
+static int run_tenants(const struct clv_settings *settings, int argc, char **argv)
+{
+	return clv_cli_list(settings, true, clv_client_tenants, &tenants);
+}
+
+/* The audit. */
+
+static void cell_who(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	const json_t *who = json_object_get(row, "who");
+
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(who, "subject"));
+}
+
+static const struct clv_column audit_columns[] = {
+	/* clang-format off */
+	/* header   cell      right  trunc  rank rare   key */
+	{ "ID",     NULL,     true,  false, 3,   false, "id" },
+	{ "TIME",   NULL,     false, false, 0,   false, "time" },
+	{ "WHO",    cell_who, false, false, 0,   false, NULL },
+	{ "FROM",   NULL,     false, false, 2,   false, "from" },
+	{ "ACTION", NULL,     false, false, 0,   false, "action" },
+	{ "OBJECT", NULL,     false, false, 1,   false, "object" },
+	{ "RESULT", NULL,     false, false, 0,   false, "result" },
+	{ "DETAIL", NULL,     false, true,  1,   false, "detail" },
+	/* clang-format on */
+};
+
+static const struct clv_listing audit = {
+	.columns = audit_columns,
+	.n_columns = CLV_ARRAY_SIZE(audit_columns),
+	.name_key = "id",
+	.none = "nothing was changed yet",
+};
+
+/* Page by page: the agent keeps many. */
+static int run_audit(const struct clv_settings *settings, int argc, char **argv)
+{
+	_cleanup_client_ struct clv_client *client = NULL;
+	_cleanup_json_ json_t *all = json_object();
+	json_t *items = json_array();
+	uint64_t after = settings->after_id;
+	struct clv_client_error err;
+	int r = clv_cli_connect(settings, true, &client);
+
+	json_object_set_new(all, "items", items);
+	if (r)
+		return r;
+	do {
+		_cleanup_json_ json_t *page = NULL;
+
+		if (clv_client_audit(client, after, &page, &err) < 0)
+			return clv_cli_fail_client(&err);
+		json_array_extend(items, json_object_get(page, "items"));
+		after = clv_json_bytes(page, "next");
+	} while (after > 0);
+	if (clv_output_list(&audit, settings->output, all) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the audit: %m");
+	return CLV_EXIT_OK;
+}
+
+static const struct clv_opt tenant_options[] = {
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+static const struct clv_opt audit_options[] = {
+	{
+		.name = "after",
+		.type = CLV_OPT_COUNT,
+		.offset = CLV_OPT_AT(after_id),
+		.argument = "ID",
+		.help = "Only what comes behind this one",
+	},
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_tenants = {
+	.name = "tenants",
+	.summary = "list tenants with what they have and may have",
+	.options = tenant_options,
+	.n_options = CLV_ARRAY_SIZE(tenant_options),
+	.run = run_tenants,
+};
+
+const struct clv_verb clv_verb_audit = {
+	.name = "audit",
+	.summary = "list who changed what, from where, and what came of it",
+	.about = "Attempts that were refused are there too. Admins and viewers see it.",
+	.options = audit_options,
+	.n_options = CLV_ARRAY_SIZE(audit_options),
+	.run = run_audit,
+};

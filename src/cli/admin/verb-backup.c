@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave backup and cleave restore: the agent's state in a file. */
+#include "cli/frame/verbs.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STATE_MAX_BYTES (UINT64_C(1) << 30)
+
+static int copy_to(const char *from, const char *to)
+{
+	_cleanup_free_ char *data = NULL;
+	struct clv_error err = {};
+	size_t n_bytes;
+	FILE *out;
+	int fd;
+
+	if (clv_file_read_all(from, STATE_MAX_BYTES, &data, &n_bytes, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_NOT_PERMITTED,
+			"the backup is in %s and cannot be copied from there: %s", from,
+			err.msg);
+	/* There are hashes of tokens in it. */
+	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out)
+		return clv_cli_fail(CLV_EXIT_FAILED,
+			"the backup is in %s; %s cannot be written (%m): name a new file",
+			from, to);
+	if (fwrite(data, 1, n_bytes, out) != n_bytes || fclose(out) != 0)
+		return clv_cli_fail(CLV_EXIT_FAILED,
+			"the backup is in %s; %s cannot be written (%m)", from, to);
+	return CLV_EXIT_OK;
+}
+
+static int run_backup(const struct clv_settings *settings, int argc, char **argv)
+{
+	_cleanup_client_ struct clv_client *client = NULL;
+	_cleanup_json_ json_t *backup = NULL;
+	struct clv_client_error err;
+	int r = clv_cli_connect(settings, true, &client);
+
+	if (r)
+		return r;
+	if (clv_client_backup(client, &backup, &err) < 0)
+		return clv_cli_fail_client(&err);
+	if (argc > 0)
+		return copy_to(clv_json_text(backup, "path"), argv[0]);
+	printf("%s\n", clv_json_text(backup, "path"));
+	return CLV_EXIT_OK;
+}
+
+/* The agent's own program does it: it knows the file, and that no agent has it. */
+static int run_restore(const struct clv_settings *settings, int argc, char **argv)
+{
+	char program[CLV_CLIENT_PATH_MAX], restore[] = "--restore",
+					   system_wide[] = "--system";
+	char *const arguments[] = {
+		program, restore, argv[0], settings->system ? system_wide : NULL, NULL};
+	struct clv_client_error err;
+
+	if (clv_client_agent_program(program, &err) < 0)
+		return clv_cli_fail_client(&err);
+	execv(program, arguments);
+	return clv_cli_fail(CLV_EXIT_FAILED, "cannot start %s: %m", program);
+}
+
+static const struct clv_opt backup_options[] = {
+	CLV_OPT_HELP,
+	CLV_OPT_SOCKET,
+};
+
+static const struct clv_opt restore_options[] = {
+	{
+		.name = "system",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(system),
+		.help = "The state of the machine's agent, and not of your own",
+	},
+	CLV_OPT_HELP,
+};
+
+const struct clv_verb clv_verb_backup = {
+	.name = "backup",
+	.arguments = "[FILE]",
+	.summary = "back up the agent's state as it runs",
+	.about = "The backup is a file in the agent's state folder, whose path is "
+		 "printed; with FILE it is copied there. Only an admin may do this.",
+	.options = backup_options,
+	.n_options = CLV_ARRAY_SIZE(backup_options),
+	.max_arguments = 1,
+	.completes = CLV_COMPLETE_FILE,
+	.run = run_backup,
+};
+
+const struct clv_verb clv_verb_restore = {
+	.name = "restore",
+	.arguments = "FILE",
+	.summary = "put a backup in the place of the agent's state",
+	.about = "The agent must not run. What was there is kept beside it. Leases whose "
+		 "programs are gone end at the next start; what the hardware says wins.",
+	.options = restore_options,
+	.n_options = CLV_ARRAY_SIZE(restore_options),
+	.min_arguments = 1,
+	.max_arguments = 1,
+	.completes = CLV_COMPLETE_FILE,
+	.run = run_restore,
+};

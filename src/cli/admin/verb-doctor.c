@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave doctor: why this machine is not able to run shares, and what to do.  The checks
+ * of the machine are in checks.c; the agent is asked here, and started if none runs, for
+ * that it starts is a finding as well. */
+#include "cli/frame/verbs.h"
+
+#include "cli/admin/checks.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void cell_check(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "check"));
+}
+
+static void cell_verdict(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "verdict"));
+}
+
+static void cell_found(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "found"));
+}
+
+static const struct clv_column columns[] = {
+	{"CHECK", cell_check, false, false, 0},
+	{"VERDICT", cell_verdict, false, false, 0},
+	{"FOUND", cell_found, false, true, 0},
+};
+
+static const struct clv_listing listing = {
+	.columns = columns,
+	.n_columns = CLV_ARRAY_SIZE(columns),
+	.name_key = "check",
+	.none = "nothing was checked",
+};
+
+static void add(json_t *items, const char *name, const char *why,
+	const struct clv_finding *finding)
+{
+	json_t *item = json_object();
+
+	json_object_set_new(item, "check", json_string(name));
+	json_object_set_new(
+		item, "verdict", json_string(clv_verdict_to_string(finding->verdict)));
+	json_object_set_new(item, "found", json_string(finding->found));
+	json_object_set_new(item, "needed_because", json_string(why));
+	json_object_set_new(item, "remedy",
+		finding->remedy[0] ? json_string(finding->remedy) : json_null());
+	json_array_append_new(items, item);
+}
+
+static void ask_agent(const struct clv_settings *settings, struct clv_client **client,
+	struct clv_finding *ret)
+{
+	struct clv_client_options options = clv_cli_options(settings, true);
+	_cleanup_json_ json_t *version = NULL;
+	struct clv_client_error err;
+
+	if (clv_client_new(&options, client, &err) < 0 ||
+		clv_client_version(*client, &version, &err) < 0)
+		clv_finding_set(ret, CLV_VERDICT_FAIL,
+			"put right what its message says, then run cleave doctor again",
+			"%.380s", err.msg);
+	else
+		clv_finding_set(ret, CLV_VERDICT_OK, "", "version %.32s, pid %.0f, on %s",
+			clv_json_text(version, "version"),
+			clv_json_number(version, "pid"), clv_client_get_socket(*client));
+}
+
+static void ask_devices(struct clv_client *client, struct clv_finding *ret)
+{
+	_cleanup_json_ json_t *devices = NULL;
+	struct clv_client_error err;
+	char names[256] = "";
+	json_t *device;
+	size_t i;
+
+	if (!client || clv_client_devices(client, &devices, &err) < 0) {
+		clv_finding_set(ret, CLV_VERDICT_FAIL, "put right the agent first",
+			"no agent could be asked");
+		return;
+	}
+	json_array_foreach (json_object_get(devices, "items"), i, device) {
+		size_t used = strlen(names);
+
+		snprintf(names + used, sizeof(names) - used, "%s%s (%.60s)",
+			i ? ", " : "", clv_json_text(device, "name"),
+			clv_json_text(device, "model"));
+	}
+	if (names[0])
+		clv_finding_set(ret, CLV_VERDICT_OK, "", "%s", names);
+	else
+		clv_finding_set(ret, CLV_VERDICT_FAIL,
+			"see opencl-loader and opencl-vendors, and the agent's log",
+			"the agent found no device");
+}
+
+static bool fill_report(const struct clv_settings *settings, json_t *items)
+{
+	_cleanup_client_ struct clv_client *client = NULL;
+	struct clv_finding finding;
+	bool is_able = true;
+
+	for (size_t i = 0; i < clv_n_checks; i++) {
+		clv_checks[i].ask(&finding);
+		is_able = is_able && finding.verdict != CLV_VERDICT_FAIL;
+		add(items, clv_checks[i].name, clv_checks[i].why, &finding);
+	}
+	ask_agent(settings, &client, &finding);
+	is_able = is_able && finding.verdict != CLV_VERDICT_FAIL;
+	add(items, "agent", "it grants leases", &finding);
+	ask_devices(client, &finding);
+	is_able = is_able && finding.verdict != CLV_VERDICT_FAIL;
+	add(items, "devices", "there has to be one to share", &finding);
+	return is_able;
+}
+
+static void print_remedies(const json_t *items, bool is_able)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach (items, i, item) {
+		if (clv_json_text(item, "remedy")[0])
+			printf("\n%s: %s\n  needed because: %s\n  what to do: %s\n",
+				clv_json_text(item, "check"),
+				clv_json_text(item, "found"),
+				clv_json_text(item, "needed_because"),
+				clv_json_text(item, "remedy"));
+	}
+	printf("\n%s\n", is_able ? "This machine can run shares."
+				 : "This machine cannot run shares yet.");
+}
+
+static int run_doctor(const struct clv_settings *settings, int argc, char **argv)
+{
+	_cleanup_json_ json_t *report = json_object();
+	json_t *items = json_array();
+	bool is_able = fill_report(settings, items);
+
+	json_object_set_new(report, "items", items);
+	json_object_set_new(report, "can_run_shares", json_boolean(is_able));
+	if (clv_output_list(&listing, settings->output, report) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the report: %m");
+	if (!settings->output || strcmp(settings->output, "table") == 0)
+		print_remedies(items, is_able);
+
+	return is_able ? CLV_EXIT_OK : CLV_EXIT_FALSE;
+}
+
+static const struct clv_opt options[] = {
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_doctor = {
+	.name = "doctor",
+	.summary = "say why this machine cannot do something, and what to do",
+	.about =
+		"Changes nothing, but starts the user's agent when none runs. Exits with "
+		"0 when shares can run here, else with 1.",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.run = run_doctor,
+};

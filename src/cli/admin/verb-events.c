@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave events: what the agent did and why, as a list or live. */
+#include "cli/frame/verbs.h"
+
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+
+#include <stdio.h>
+
+#define PAGE_EVENTS 500
+#define FOLLOW_WAIT_MS 30000
+
+static void cell_id(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%.0f", clv_json_number(row, "id"));
+}
+
+static void cell_time(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "time"));
+}
+
+static void cell_type(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "type"));
+}
+
+static void cell_name(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "name"));
+}
+
+static void cell_device(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "device"));
+}
+
+static void cell_message(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "message"));
+}
+
+static const struct clv_column columns[] = {
+	/* clang-format off */
+	/* header    cell          right  trunc  rank */
+	{ "ID",      cell_id,      true,  false, 3 },
+	{ "TIME",    cell_time,    false, false, 0 },
+	{ "TYPE",    cell_type,    false, false, 0 },
+	{ "NAME",    cell_name,    false, true,  1 },
+	{ "DEVICE",  cell_device,  false, false, 2 },
+	{ "MESSAGE", cell_message, false, true,  0 },
+	/* clang-format on */
+};
+
+static const struct clv_listing listing = {
+	.columns = columns,
+	.n_columns = CLV_ARRAY_SIZE(columns),
+	.name_key = "id",
+	.none = "no events yet",
+};
+
+/* Appends all events that there are after *after_id and moves it. */
+static int read_all(struct clv_client *client, uint64_t *after_id, json_t *into,
+	struct clv_client_error *err)
+{
+	for (;;) {
+		_cleanup_json_ json_t *page = NULL;
+		json_t *items, *last;
+		int r = clv_client_events(client, *after_id, 0, PAGE_EVENTS, &page, err);
+
+		if (r < 0)
+			return r;
+		items = json_object_get(page, "items");
+		if (json_array_size(items) == 0)
+			return 0;
+		json_array_extend(into, items);
+		last = json_array_get(items, json_array_size(items) - 1);
+		if (clv_json_bytes(last, "id") <= *after_id)
+			return 0;
+		*after_id = clv_json_bytes(last, "id");
+	}
+}
+
+static void keep_last(json_t *items, uint64_t n)
+{
+	while (n && json_array_size(items) > n)
+		json_array_remove(items, 0);
+}
+
+static int print_items(
+	const struct clv_settings *settings, const json_t *items, bool *is_first)
+{
+	json_t *event;
+	size_t i;
+
+	json_array_foreach (items, i, event) {
+		if (clv_output_next(&listing, settings->output, event, *is_first) < 0)
+			return clv_cli_fail(
+				CLV_EXIT_FAILED, "cannot write the events: %m");
+		*is_first = false;
+	}
+	return CLV_EXIT_OK;
+}
+
+static int follow(
+	const struct clv_settings *settings, struct clv_client *client, uint64_t after_id)
+{
+	struct clv_client_error err;
+	bool is_first = true;
+
+	for (;;) {
+		_cleanup_json_ json_t *page = NULL;
+		json_t *items;
+		int r;
+
+		if (clv_client_events(client, after_id, FOLLOW_WAIT_MS, PAGE_EVENTS,
+			    &page, &err) < 0)
+			return clv_cli_fail_client(&err);
+		items = json_object_get(page, "items");
+		r = print_items(settings, items, &is_first);
+		if (r)
+			return r;
+		if (json_array_size(items) > 0)
+			after_id = clv_json_bytes(
+				json_array_get(items, json_array_size(items) - 1), "id");
+	}
+}
+
+static int run_events(const struct clv_settings *settings, int argc, char **argv)
+{
+	_cleanup_client_ struct clv_client *client = NULL;
+	_cleanup_json_ json_t *list = json_object();
+	uint64_t after_id = settings->after_id;
+	struct clv_client_error err;
+	json_t *items = json_array();
+	int r = clv_cli_connect(settings, false, &client);
+
+	json_object_set_new(list, "items", items);
+	if (r)
+		return r;
+	if (settings->follow && !settings->n_lines)
+		return follow(settings, client, after_id);
+	if (read_all(client, &after_id, items, &err) < 0)
+		return clv_cli_fail_client(&err);
+	keep_last(items, settings->n_lines);
+	if (settings->follow) {
+		bool is_first = true;
+
+		r = print_items(settings, items, &is_first);
+		return r ? r : follow(settings, client, after_id);
+	}
+	if (clv_output_list(&listing, settings->output, list) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the events: %m");
+
+	return CLV_EXIT_OK;
+}
+
+static const struct clv_opt options[] = {
+	{
+		.name = "follow",
+		.letter = 'f',
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(follow),
+		.help = "Go on printing events as they come, until interrupted; JSON is "
+			"then one object a line",
+	},
+	{
+		.name = "lines",
+		.letter = 'n',
+		.type = CLV_OPT_COUNT,
+		.offset = CLV_OPT_AT(n_lines),
+		.argument = "N",
+		.help = "Start with the last N events that there are",
+	},
+	{
+		.name = "after",
+		.type = CLV_OPT_COUNT,
+		.offset = CLV_OPT_AT(after_id),
+		.argument = "ID",
+		.help = "Only events after this one",
+	},
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_events = {
+	.name = "events",
+	.summary = "show what the agent did, and why",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.run = run_events,
+};

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave token: by which callers over the network are known. */
+#include "cli/frame/verbs.h"
+
+#include "base/clock.h"
+#include "cli/frame/cells.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void cell_when(const json_t *row, const char *key, char ret[CLV_CELL_MAX])
+{
+	const char *text = clv_json_text(row, key);
+
+	snprintf(ret, CLV_CELL_MAX, "%s", text[0] ? text : "never");
+}
+
+static void cell_expires(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	cell_when(row, "expires_at", ret);
+}
+
+static void cell_used(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	cell_when(row, "last_used_at", ret);
+}
+
+static const struct clv_column columns[] = {
+	/* clang-format off */
+	/* header     cell          right  trunc  rank rare   key */
+	{ "ID",       NULL,         false, false, 0,   false, "id" },
+	{ "NAME",     NULL,         false, true,  0,   false, "name" },
+	{ "SCOPE",    NULL,         false, false, 0,   false, "scope" },
+	{ "TENANT",   NULL,         false, false, 1,   true,  "tenant" },
+	{ "EXPIRES",  cell_expires, false, false, 1,   false, NULL },
+	{ "LAST USE", cell_used,    false, false, 2,   false, NULL },
+	/* clang-format on */
+};
+
+static const struct clv_listing listing = {
+	.columns = columns,
+	.n_columns = CLV_ARRAY_SIZE(columns),
+	.name_key = "id",
+	.none = "no tokens: cleave token create makes one",
+};
+
+static int run_list(const struct clv_settings *settings, int argc, char **argv)
+{
+	return clv_cli_list(settings, true, clv_client_tokens, &listing);
+}
+
+static int run_create(const struct clv_settings *settings, int argc, char **argv)
+{
+	_cleanup_client_ struct clv_client *client = NULL;
+	_cleanup_json_ json_t *token = NULL;
+	struct clv_client_token_request request = {
+		.name = argv[0],
+		.scope = settings->scope ? settings->scope
+					 : (settings->tenant ? "tenant" : "viewer"),
+		.tenant = settings->tenant,
+		.expires_in_s = settings->expires_ns / CLV_NS_PER_S,
+	};
+	struct clv_client_error err;
+	int r = clv_cli_connect(settings, true, &client);
+
+	if (r)
+		return r;
+	if (clv_client_token_create(client, &request, &token, &err) < 0)
+		return clv_cli_fail_client(&err);
+	if (settings->output && strcmp(settings->output, "table") != 0) {
+		if (clv_output_object(&listing, settings->output, token) < 0)
+			return clv_cli_fail(
+				CLV_EXIT_FAILED, "cannot write the token: %m");
+		return CLV_EXIT_OK;
+	}
+	/* Alone on standard output, so that a script can take it. */
+	printf("%s\n", clv_json_text(token, "secret"));
+	if (isatty(STDOUT_FILENO))
+		fprintf(stderr, "cleave: keep it: it is not shown again\n");
+	return CLV_EXIT_OK;
+}
+
+static int run_delete(const struct clv_settings *settings, int argc, char **argv)
+{
+	_cleanup_client_ struct clv_client *client = NULL;
+	struct clv_client_error err;
+	int r = clv_cli_connect(settings, true, &client);
+
+	for (int i = 0; i < argc && !r; i++) {
+		if (clv_client_token_delete(client, argv[i], &err) < 0)
+			r = clv_cli_fail_client(&err);
+	}
+	return r;
+}
+
+static const struct {
+	const char *name, *arguments;
+	int least, most; /* -1: any number */
+	int (*run)(const struct clv_settings *settings, int argc, char **argv);
+} verbs[] = {
+	{"create", "NAME", 1, 1, run_create},
+	{"delete", "ID...", 1, -1, run_delete},
+	{"list", "", 0, 0, run_list},
+};
+
+static int run_token(const struct clv_settings *settings, int argc, char **argv)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(verbs); i++) {
+		if (strcmp(verbs[i].name, argv[0]) != 0)
+			continue;
+		if (argc - 1 < verbs[i].least ||
+			(verbs[i].most >= 0 && argc - 1 > verbs[i].most))
+			return clv_cli_fail(CLV_EXIT_USAGE,
+				"write cleave token %s [OPTION...] %s", verbs[i].name,
+				verbs[i].arguments);
+		return verbs[i].run(settings, argc - 1, argv + 1);
+	}
+	return clv_cli_fail(CLV_EXIT_USAGE,
+		"'%.40s' is nothing that is done with tokens: write create, delete or "
+		"list",
+		argv[0]);
+}
+
+static const char *const scopes[] = {"viewer", "tenant", "admin", NULL};
+
+static const struct clv_opt options[] = {
+	{
+		.name = "scope",
+		.type = CLV_OPT_CHOICE,
+		.offset = CLV_OPT_AT(scope),
+		.argument = "viewer|tenant|admin",
+		.choices = scopes,
+		.help = "create: what it may do: look (the default), what a tenant "
+			"may, or everything",
+	},
+	{
+		.name = "tenant",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(tenant),
+		.argument = "USER",
+		.help = "create: a tenant's, for this user's leases",
+	},
+	{
+		.name = "expires",
+		.type = CLV_OPT_DURATION,
+		.offset = CLV_OPT_AT(expires_ns),
+		.argument = "TIME",
+		.help = "create: after so long, as 12h or 90d, it opens nothing any more",
+	},
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_token = {
+	.name = "token",
+	.arguments = "create NAME|delete ID...|list",
+	.summary = "make, end or list tokens for callers over the network",
+	.about = "What create prints is the token itself, which is shown this once. "
+		 "Only an admin may do this.",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.min_arguments = 1,
+	.max_arguments = -1,
+	.run = run_token,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A job's tasks are started by Slurm, as any user, with whatever environment; this runs
+ * once per job and node, as root.  So nothing here looks at what a user says: drivers are
+ * those that the node's own loader finds.  Who names others in his environment reaches
+ * them through the gate all the same, by OPENCL_LAYERS and LD_PRELOAD. */
+#include "cli/engine/slurm-recipe.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/paths.h"
+#include "bridge/slurm/recipe.h"
+#include "cli/frame/cli.h"
+#include "cli/launch/namespace.h"
+#include "cli/launch/preloads.h"
+#include "cli/launch/program.h"
+#include "cli/launch/visible.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What clv_visible_set() may say. */
+static const char *const visible[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+	"ZE_AFFINITY_MASK", "ZE_ENABLE_PCI_ID_DEVICE_ORDER", "CLEAVE_VISIBLE",
+	"HSA_CU_MASK", "POCL_MAX_PTHREAD_COUNT"};
+
+/* What would speak for the caller and not for the job. */
+static const char *const foreign[] = {"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH",
+	"LD_LIBRARY_PATH", "LD_PRELOAD", "POCL_AFFINITY"};
+
+struct filling {
+	struct clv_slurm_recipe *recipe;
+	int r;
+};
+
+static void add(struct filling *f, enum clv_slurm_step_kind kind, const char *what,
+	const char *value)
+{
+	if (f->r == 0)
+		f->r = clv_slurm_recipe_add(f->recipe, kind, what, value);
+}
+
+static void add_bind(void *userdata, const char *from, const char *to)
+{
+	add(userdata, CLV_SLURM_BIND, to, from);
+}
+
+static int add_gates(struct filling *f, const json_t *lease, const char *folder,
+	const char *gate_path, struct clv_error *err)
+{
+	const struct clv_preload *gate =
+		clv_preload_of(json_object_get(lease, "devices"));
+	char path[CLV_PATH_MAX + 32];
+
+	add(f, CLV_SLURM_SET, "CLEAVE_LEASE", clv_json_text(lease, "socket"));
+	add(f, CLV_SLURM_SET, "CLEAVE_IF_NO_AGENT", "closed");
+	add(f, CLV_SLURM_FIRST, "OPENCL_LAYERS", gate_path);
+	add(f, CLV_SLURM_FIRST, "OCL_ICD_LAYERS", gate_path);
+	if (!gate)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", folder, gate->gate);
+	add(f, CLV_SLURM_FIRST, "LD_PRELOAD", path);
+	if (access(path, R_OK) == 0)
+		return 0;
+	return clv_error_set(err, -ENOENT,
+		"the gate %.300s is not there, and nothing else would hold a %s program: "
+		"install %s on this node",
+		path, gate->api, gate->package);
+}
+
+static int add_devices(struct filling *f, const json_t *lease, struct clv_error *err)
+{
+	const json_t *devices = json_object_get(lease, "devices");
+	const json_t *first = json_array_get(devices, 0);
+	const json_t *partition = json_object_get(first, "partition");
+	int r;
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(visible); i++)
+		unsetenv(visible[i]);
+	r = clv_visible_set(devices, err);
+	if (r == 0)
+		r = clv_visible_limit(json_object_get(lease, "sm"), err);
+	for (size_t i = 0; r == 0 && i < CLV_ARRAY_SIZE(visible); i++) {
+		const char *value = getenv(visible[i]);
+
+		if (value)
+			add(f, CLV_SLURM_SET, visible[i], value);
+	}
+	if (strcmp(clv_json_text(partition, "scheme"), "cores") == 0)
+		add(f, CLV_SLURM_CPUS, clv_json_text(partition, "address"), "");
+	else if (strcmp(clv_json_text(first, "backend"), "opencl") == 0)
+		add(f, CLV_SLURM_DEFAULT, "POCL_AFFINITY", "1");
+	return r;
+}
+
+/* The gate looks for the lease beside itself where the environment is lost. */
+static int link_socket(const json_t *lease, const char *path, struct clv_error *err)
+{
+	unlink(path);
+	if (symlink(clv_json_text(lease, "socket"), path) < 0)
+		return clv_error_errno(err, errno, "cannot make %s", path);
+	return 0;
+}
+
+static int prepare(const json_t *lease, const char *socket_path, const char *gate_path,
+	struct filling *f, struct clv_error *err)
+{
+	struct clv_namespace ns;
+	int r = clv_namespace_prepare(socket_path, gate_path, &ns, err);
+
+	if (r == 0)
+		r = clv_namespace_cover(
+			&ns, clv_preload_of(json_object_get(lease, "devices")), err);
+	if (r < 0)
+		return r;
+	clv_namespace_each(&ns, add_bind, f);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns.covers); i++)
+		clv_cover_done(&ns.covers[i]);
+	return 0;
+}
+
+int clv_slurm_recipe_of(const json_t *lease, const char *folder,
+	struct clv_slurm_recipe *recipe, struct clv_error *err)
+{
+	char socket_path[CLV_PATH_MAX], gate_path[CLV_PATH_MAX];
+	struct filling f = {recipe, 0};
+	int r;
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(foreign); i++)
+		unsetenv(foreign[i]);
+	umask(022);
+	snprintf(socket_path, sizeof(socket_path), "%s/" CLV_SLURM_GATE, folder);
+	r = clv_program_find_gate(gate_path, sizeof(gate_path), err);
+	if (r == 0)
+		r = link_socket(lease, socket_path, err);
+	if (r == 0)
+		r = prepare(lease, socket_path, gate_path, &f, err);
+	if (r == 0)
+		r = add_gates(&f, lease, folder, gate_path, err);
+	if (r == 0)
+		r = add_devices(&f, lease, err);
+	if (r == 0 && f.r < 0)
+		r = clv_error_errno(err, -f.r, "cannot write down how a task gets in");
+	snprintf(recipe->lease, sizeof(recipe->lease), "%s", clv_json_text(lease, "id"));
+	return r;
+}

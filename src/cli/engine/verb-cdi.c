@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave cdi: leases as devices that container runtimes hand out. */
+#include "cli/frame/verbs.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/paths.h"
+#include "bridge/cdi/reserve.h"
+#include "bridge/cdi/spec.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+#include "cli/frame/signals.h"
+#include "cli/launch/program.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_FILE "/var/run/cdi/cleave.json"
+#define WAIT_MS 60000
+#define AGENT_PAUSE_MS 500
+#define HOOK "cleave-cdi-hook"
+
+struct host {
+	char gates[CLV_PATH_MAX], hook[CLV_PATH_MAX + 32];
+	struct clv_cdi_host paths;
+};
+
+/* The hook lies beside the gates, or in its own place in a build tree. */
+static int find_host(struct host *ret)
+{
+	static const char *const places[] = {"", "/../bridge/cdi"};
+	struct clv_error err;
+
+	if (clv_program_find_gate(ret->gates, sizeof(ret->gates), &err) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
+	*strrchr(ret->gates, '/') = '\0';
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(places); i++) {
+		char path[CLV_PATH_MAX + 64], real[CLV_PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s%s/" HOOK, ret->gates, places[i]);
+		if (!realpath(path, real) || access(real, X_OK) < 0)
+			continue;
+		snprintf(ret->hook, sizeof(ret->hook), "%s", real);
+		ret->paths =
+			(struct clv_cdi_host){.gates = ret->gates, .hook = ret->hook};
+		return 0;
+	}
+	return clv_cli_fail(CLV_EXIT_FAILED,
+		"%s is not beside the gates in %s: install cleave completely", HOOK,
+		ret->gates);
+}
+
+/* Text, to be freed; NULL with an exit code after having said why. */
+static char *make_text(const struct clv_settings *settings, struct clv_client *client,
+	const struct host *host, struct clv_client_error *err)
+{
+	_cleanup_json_ json_t *leases = NULL, *spec = NULL;
+	char *text = NULL;
+
+	if (settings->reserve && clv_cdi_reserve(client, err) < 0)
+		return NULL;
+	if (clv_client_leases(client, &leases, err) < 0)
+		return NULL;
+	if (clv_cdi_spec(json_object_get(leases, "items"), &host->paths, &spec, NULL) ==
+		0)
+		text = json_dumps(spec, JSON_INDENT(2));
+	if (!text)
+		snprintf(err->msg, sizeof(err->msg), "no memory for the specification");
+	return text;
+}
+
+static int write_file(const char *path, const char *text)
+{
+	char folder[CLV_PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	struct clv_error err;
+	int r = 0;
+
+	if (slash && slash > path) {
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
+		r = clv_path_make(folder, 0755, &err);
+	}
+	if (r >= 0)
+		r = clv_file_replace(path, text, &err);
+	return r < 0 ? clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg) : 0;
+}
+
+static int run_generate(const struct clv_settings *settings)
+{
+	_cleanup_client_ struct clv_client *client = NULL;
+	_cleanup_free_ char *text = NULL;
+	struct clv_client_error err = {0};
+	struct host host;
+	int r = find_host(&host);
+
+	if (!r)
+		r = clv_cli_connect(settings, true, &client);
+	if (r)
+		return r;
+	text = make_text(settings, client, &host, &err);
+	if (!text)
+		return clv_cli_fail_client(&err);
+	if (settings->to)
+		return write_file(settings->to, text);
+	printf("%s\n", text);
+	return CLV_EXIT_OK;
+}
+
+struct watch {
+	const struct clv_settings *settings;
+	const char *path;
+	struct host host;
+	struct clv_client *client;
+	char *written; /* NULL: not yet */
+	uint64_t after_id;
+	int signal_fd;
+};
+
+/* 0; an exit code after having said why the file cannot be written; or -1: the agent did
+ * not answer, as *err says. */
+static int bring_up_to_date(struct watch *watch, struct clv_client_error *err)
+{
+	char *text = make_text(watch->settings, watch->client, &watch->host, err);
+	int r = 0;
+
+	if (!text)
+		return -1;
+	if (!watch->written || strcmp(watch->written, text) != 0) {
+		r = write_file(watch->path, text);
+		clv_output_line(stderr, "cleave: %s %s", watch->path,
+			watch->written ? "is new" : "is there");
+		free(watch->written);
+		watch->written = CLV_TAKE(text);
+	}
+	free(text);
+	return r;
+}
+
+/* The last of the events that there are; -1 without an agent. */
+static int wait_for_events(struct watch *watch, struct clv_client_error *err)
+{
+	_cleanup_json_ json_t *page = NULL;
+	const json_t *items, *last;
+
+	if (clv_client_events(watch->client, watch->after_id, WAIT_MS, 0, &page, err) < 0)
+		return -1;
+	items = json_object_get(page, "items");
+	last = json_array_get(items, json_array_size(items) - 1);
+	if (last)
+		watch->after_id =
+			(uint64_t)json_integer_value(json_object_get(last, "id"));
+	return 0;
+}
+
+static bool is_told_to_end(const struct watch *watch, int timeout_ms)
+{
+	struct pollfd wait = {.fd = watch->signal_fd, .events = POLLIN};
+
+	return poll(&wait, 1, timeout_ms) > 0;
+}
+
+/* Until a signal comes, or the file cannot be written. */
+static int follow(struct watch *watch)
+{
+	bool is_silent = false;
+	int r = 0;
+
+	while (!is_told_to_end(watch, 0)) {
+		struct clv_client_error err = {0};
+
+		r = bring_up_to_date(watch, &err);
+		if (r > 0)
+			return r;
+		if (r == 0)
+			r = wait_for_events(watch, &err);
+		if (r == 0) {
+			is_silent = false;
+			continue;
+		}
+		if (err.error == -EINTR)
+			break;
+		if (!is_silent)
+			clv_output_line(
+				stderr, "cleave: %s; waiting for the agent", err.msg);
+		is_silent = true;
+		if (is_told_to_end(watch, AGENT_PAUSE_MS))
+			break;
+		clv_client_reconnect(watch->client, NULL);
+	}
+	return CLV_EXIT_OK;
+}
+
+static int run_watch(const struct clv_settings *settings)
+{
+	struct clv_client_options options = clv_cli_options(settings, true);
+	struct watch watch = {
+		.settings = settings, .path = settings->to ? settings->to : DEFAULT_FILE};
+	struct clv_client_error err;
+	int r = find_host(&watch.host);
+
+	if (r)
+		return r;
+	watch.signal_fd = clv_signals_watch(NULL);
+	if (watch.signal_fd < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot watch signals: %s",
+			strerror(-watch.signal_fd));
+	options.interrupt_fd = watch.signal_fd;
+	if (clv_client_new(&options, &watch.client, &err) < 0)
+		r = clv_cli_fail_client(&err);
+	else
+		r = follow(&watch);
+	clv_client_free(watch.client);
+	free(watch.written);
+	close(watch.signal_fd);
+	return r;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const struct clv_settings *settings);
+} verbs[] = {
+	{"generate", run_generate},
+	{"watch", run_watch},
+};
+
+static int run_cdi(const struct clv_settings *settings, int argc, char **argv)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(verbs); i++) {
+		if (strcmp(verbs[i].name, argv[0]) == 0)
+			return verbs[i].run(settings);
+	}
+	return clv_cli_fail(CLV_EXIT_USAGE,
+		"'%.40s' is nothing that is done with CDI: write generate or watch",
+		argv[0]);
+}
+
+static const struct clv_opt options[] = {
+	{
+		.name = "to",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(to),
+		.argument = "FILE",
+		.completes = CLV_COMPLETE_FILE,
+		.help = "Write it there, in place of standard output (generate) or of "
+			"/var/run/cdi/cleave.json (watch)",
+	},
+	{
+		.name = "reserve",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(reserve),
+		.help = "First keep a lease in each standing share and on each partition "
+			"that has none, so that containers can be given them",
+	},
+	CLV_OPT_HELP,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_cdi = {
+	.name = "cdi",
+	.arguments = "generate|watch",
+	.summary = "describe leases as devices for container runtimes",
+	.about =
+		"Each lease that cleave reserve --admit=socket has made is a device, "
+		"cleave.dev/gpu=NAME, in a file that podman, Docker and containerd read. "
+		"generate writes it once; watch writes it whenever leases come and go, "
+		"until it is ended.",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.min_arguments = 1,
+	.max_arguments = 1,
+	.run = run_cdi,
+};

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave fit: would these requests fit a fleet, where, and if not, what is missing; or
+ * how would these programs fare together (predict.c).  It talks to no agent. */
+#include "cli/frame/verbs.h"
+
+#include "cli/fleet/predict.h"
+#include "cli/fleet/scenario.h"
+#include "cli/frame/cells.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+#include "core/place/fit.h"
+#include "core/place/fleet.h"
+#include "core/place/place.h"
+#include "core/place/policy.h"
+#include "core/place/workload.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct wanted {
+	struct clv_trace_item item;
+	size_t number; /* in the file, from 1 */
+	struct clv_place_at at;
+	bool is_placed;
+};
+
+struct wants {
+	struct wanted *items;
+	size_t n;
+};
+
+static const struct clv_column columns[] = {
+	/* clang-format off */
+	/* header    cell  right  trunc  rank   rare   key */
+	{ "REQUEST", NULL, true,  false, 0,     false, "request" },
+	{ "FITS",    NULL, false, false, 0,     false, "fits" },
+	{ "NODE",    NULL, true,  false, 0,     true,  "node" },
+	{ "MODEL",   NULL, false, false, 1,     true,  "model" },
+	{ "DEVICES", NULL, false, false, 0,     true,  "devices" },
+	{ "START",   NULL, true,  false, 1,     true,  "start" },
+	{ "MISSING", NULL, false, true,  0,     true,  "missing" },
+	/* clang-format on */
+};
+
+static const struct clv_listing listing = {
+	.columns = columns,
+	.n_columns = CLV_ARRAY_SIZE(columns),
+	.name_key = "request",
+};
+
+static int read_wants(const char *path, struct clv_fleet *fleet, struct wants *ret,
+	struct clv_error *err)
+{
+	struct clv_source_options options = {.has_placed = true};
+	struct clv_source *source = NULL;
+	struct clv_trace_item item;
+	int r = clv_source_open(path, fleet, &options, &source, err);
+
+	if (r == 0)
+		r = clv_source_take_placed(source, fleet, err);
+	while (r == 0 && (r = clv_source_next(source, &item, err)) > 0) {
+		struct wanted *grown =
+			reallocarray(ret->items, ret->n + 1, sizeof(*grown));
+
+		if (!grown) {
+			r = clv_error_errno(err, ENOMEM, "reading requests");
+			break;
+		}
+		ret->items = grown;
+		grown[ret->n] = (struct wanted){.item = item, .number = ret->n + 1};
+		ret->n++;
+		r = 0;
+	}
+	clv_source_close(source);
+	return r;
+}
+
+/* How hard a request is to place: several devices together first, then by compute and
+ * memory. */
+static uint64_t weight_of(const struct clv_fleet *fleet, const struct wanted *wanted)
+{
+	const struct clv_place_request *request = &wanted->item.request;
+
+	return (uint64_t)request->n_devices << 56 |
+	       (uint64_t)clv_fleet_request_milli(fleet, request) << 36 |
+	       (request->device_mib & 0xfffffffffu);
+}
+
+static void sort_wants(const struct clv_fleet *fleet, struct wants *wants)
+{
+	for (size_t i = 1; i < wants->n; i++) {
+		struct wanted wanted = wants->items[i];
+		size_t at = i;
+
+		for (; at > 0 && weight_of(fleet, &wants->items[at - 1]) <
+					 weight_of(fleet, &wanted);
+			at--)
+			wants->items[at] = wants->items[at - 1];
+		wants->items[at] = wanted;
+	}
+}
+
+static int place_all(struct clv_fleet *fleet, const struct clv_place_policy *policy,
+	struct wants *wants, struct clv_error *err)
+{
+	struct clv_workload workload = {0};
+	struct clv_placer *placer = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < wants->n; i++)
+		r = clv_workload_add(&workload, &wants->items[i].item.request, 1);
+	clv_workload_cut(&workload, 100);
+	if (r == 0)
+		r = clv_placer_new(fleet, policy, &workload, NULL, &placer, err);
+	else
+		clv_error_errno(err, -r, "placing requests");
+	for (size_t i = 0; r == 0 && i < wants->n; i++) {
+		struct wanted *wanted = &wants->items[i];
+		uint32_t lease;
+
+		wanted->is_placed = !wanted->item.is_of_no_model &&
+				    clv_placer_find(placer, &wanted->item.request,
+					    &wanted->at) == 0 &&
+				    clv_fleet_take(fleet, &wanted->item.request,
+					    &wanted->at, &lease) == 0;
+	}
+	clv_placer_free(placer);
+	clv_workload_done(&workload);
+	return r;
+}
+
+static void ease_models(struct clv_place_request *request)
+{
+	request->models = CLV_PLACE_ANY_MODEL;
+}
+
+static void ease_cpu(struct clv_place_request *request)
+{
+	request->cpu_milli = 0;
+}
+
+static void ease_memory(struct clv_place_request *request)
+{
+	request->memory_mib = 0;
+}
+
+static void ease_device_memory(struct clv_place_request *request)
+{
+	request->device_mib = 0;
+}
+
+/* What may be missing, and the request as it were if that were plenty. */
+static const struct {
+	void (*ease)(struct clv_place_request *request);
+	const char *text;
+} shortages[] = {
+	{ease_models, "devices of its models: others are free"},
+	{ease_cpu, "processors beside free devices"},
+	{ease_memory, "the node's memory beside free devices"},
+	{ease_device_memory, "memory on devices with free compute"},
+};
+
+/* The first of the shortages without which it would fit somewhere. */
+static const char *missing_for(const struct clv_fleet *fleet, const struct wanted *wanted)
+{
+	if (wanted->item.is_of_no_model)
+		return "no node has one of its models";
+	for (size_t k = 0; k < CLV_ARRAY_SIZE(shortages); k++) {
+		struct clv_place_request eased = wanted->item.request;
+
+		shortages[k].ease(&eased);
+		for (uint32_t i = 0; i < fleet->n_nodes; i++) {
+			if (clv_fit_node(fleet, &fleet->nodes[i], &eased))
+				return shortages[k].text;
+		}
+	}
+	return "free devices on one node";
+}
+
+static json_t *row_of(const struct clv_fleet *fleet, const struct wanted *wanted)
+{
+	json_t *row = json_pack("{s:I, s:s}", "request", (json_int_t)wanted->number,
+		"fits", wanted->is_placed ? "yes" : "no");
+	char devices[192] = "";
+	const struct clv_fleet_node *node;
+
+	if (!wanted->is_placed) {
+		json_object_set_new(
+			row, "missing", json_string(missing_for(fleet, wanted)));
+		return row;
+	}
+	node = &fleet->nodes[wanted->at.node];
+	for (uint64_t left = wanted->at.devices; left; left &= left - 1)
+		snprintf(devices + strlen(devices), sizeof(devices) - strlen(devices),
+			"%s%d", devices[0] ? "," : "", __builtin_ctzll(left));
+	json_object_set_new(row, "node", json_integer(wanted->at.node));
+	json_object_set_new(row, "model", json_string(fleet->models[node->model]));
+	json_object_set_new(row, "devices", json_string(devices));
+	if (wanted->item.request.profile)
+		json_object_set_new(row, "start", json_integer(wanted->at.start));
+	return row;
+}
+
+static int show(const struct clv_settings *settings, const struct clv_fleet *fleet,
+	const struct wants *wants)
+{
+	json_t *items = json_array();
+	_cleanup_json_ json_t *list = json_pack("{s:o}", "items", items);
+	size_t n_placed = 0;
+
+	for (size_t number = 1; number <= wants->n; number++) {
+		for (size_t i = 0; i < wants->n; i++) {
+			if (wants->items[i].number == number)
+				json_array_append_new(
+					items, row_of(fleet, &wants->items[i]));
+		}
+		n_placed += wants->items[number - 1].is_placed;
+	}
+	if (clv_output_list(&listing, settings->output, list) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
+	return n_placed == wants->n ? CLV_EXIT_OK : CLV_EXIT_NO_FIT;
+}
+
+static int run_fit(const struct clv_settings *settings, int argc, char **argv)
+{
+	const struct clv_place_policy *policies[CLV_SCENARIO_POLICIES_MAX];
+	_cleanup_fleet_ struct clv_fleet *fleet = NULL;
+	struct wants wants = {0};
+	struct clv_error err;
+	int n, r;
+
+	if (settings->predict)
+		return clv_predict_show(settings, argc, argv);
+	if (argc != 2)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"a FLEET and REQUESTS, or with --predict reports "
+			"of cleave profile");
+	n = clv_scenario_policies(settings->policies, "balance", policies);
+	if (n < 0)
+		return -n;
+	r = clv_scenario_read_fleet(argv[0], &fleet);
+	if (r)
+		return r;
+	if (read_wants(argv[1], fleet, &wants, &err) < 0) {
+		r = clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
+	} else {
+		sort_wants(fleet, &wants);
+		r = place_all(fleet, policies[0], &wants, &err) < 0
+			    ? clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg)
+			    : show(settings, fleet, &wants);
+	}
+	free(wants.items);
+	return r;
+}
+
+static const struct clv_opt options[] = {
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	{
+		.name = "policy",
+		.letter = 'p',
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(policies),
+		.argument = "NAME",
+		.help = "Place by this policy (default: balance)",
+	},
+	{
+		.name = "predict",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(predict),
+		.help = "Say how much slower each of the programs would be, of which "
+			"these "
+			"are reports of cleave profile, together on one device",
+	},
+};
+
+const struct clv_verb clv_verb_fit = {
+	.name = "fit",
+	.arguments = "FLEET REQUESTS|REPORT[=SHARE[,CLASS]]...",
+	.summary =
+		"say whether requests fit a fleet together, where, and what is missing",
+	.about = "FLEET and REQUESTS are files as cleave simulate takes them. The "
+		 "largest are "
+		 "placed first. The exit code is 75 when not all of them fit. With "
+		 "--predict, each REPORT is a file that cleave profile --report wrote; "
+		 "without a SHARE and a CLASS the program has those that were proposed.",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.min_arguments = 1,
+	.max_arguments = -1,
+	.completes = CLV_COMPLETE_FILE,
+	.run = run_fit,
+};

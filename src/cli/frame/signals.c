@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/frame/signals.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+int clv_signals_watch(sigset_t *old_mask)
+{
+	sigset_t mask;
+	int fd;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ending); i++)
+		sigaddset(&mask, ending[i]);
+	sigprocmask(SIG_BLOCK, &mask, old_mask);
+	fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+int clv_signals_take(int signal_fd)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signal_fd, &info, sizeof(info)) != sizeof(info))
+		return SIGINT;
+	return (int)info.ssi_signo;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which files are the driver's library, and what is to lie over them.  The mounts are
+ * cli/launch/namespace.c's. */
+#include "cli/launch/cover.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/launch/image.h"
+#include "cli/launch/libraries.h"
+#include "cli/launch/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_for_us(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct clv_image image, self;
+
+	return fd >= 0 && clv_image_read(fd, &image) && clv_image_read_self(&self) &&
+	       clv_image_is_alike(&image, &self);
+}
+
+static bool is_known(const struct clv_cover *cover, const char *path)
+{
+	for (size_t i = 0; i < cover->n_copies; i++) {
+		if (strcmp(cover->copies[i], path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Inside another lease the file is that lease's: the original is behind it. */
+static void choose_original(struct clv_cover *cover, const char *path)
+{
+	if (!clv_shim_read(path, cover->original))
+		snprintf(cover->original, sizeof(cover->original), "%s", path);
+}
+
+static void add_copy(void *userdata, const char *path)
+{
+	struct clv_cover *cover = userdata;
+	char file[CLV_PATH_MAX];
+	char *copy;
+
+	if (cover->n_copies == CLV_COVER_COPIES_MAX || !realpath(path, file) ||
+		is_known(cover, file) || !is_for_us(file))
+		return;
+	copy = strdup(file);
+	if (!copy)
+		return;
+	if (cover->n_copies == 0)
+		choose_original(cover, file);
+	cover->copies[cover->n_copies++] = copy;
+}
+
+static int make_folder(const char *folder, const char *name, const char *file,
+	char ret[CLV_PATH_MAX], struct clv_error *err)
+{
+	int n = snprintf(ret, CLV_PATH_MAX, "%s/%s", folder, name);
+
+	if (n + strlen(file) + 2 > CLV_PATH_MAX)
+		return clv_error_set(
+			err, -ENAMETOOLONG, "the path %.200s is too long", folder);
+	if (mkdir(ret, 0755) < 0 && errno != EEXIST)
+		return clv_error_errno(err, errno, "cannot make the folder %s", ret);
+	snprintf(ret + n, CLV_PATH_MAX - (size_t)n, "/%s", file);
+	return 0;
+}
+
+/* Something to mount on. */
+static int make_file(const char *path, struct clv_error *err)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	return fd < 0 ? clv_error_errno(err, errno, "cannot make %s", path) : 0;
+}
+
+void clv_cover_find(const char *soname, struct clv_cover *ret)
+{
+	*ret = (struct clv_cover){};
+	clv_libraries_each(soname, add_copy, ret);
+}
+
+int clv_cover_prepare(const char *folder, const char *real_folder, const char *soname,
+	const char *gate, struct clv_cover *ret, struct clv_error *err)
+{
+	char gate_path[CLV_PATH_MAX];
+	int r;
+
+	clv_cover_find(soname, ret);
+	if (ret->n_copies == 0)
+		return 0;
+	snprintf(gate_path, sizeof(gate_path), "%s/%s", folder, gate);
+	r = make_folder(folder, CLV_DRIVERS, soname, ret->shim, err);
+	if (r == 0)
+		r = make_folder(folder, real_folder, soname, ret->real, err);
+	if (r == 0)
+		r = make_file(ret->real, err);
+	if (r == 0)
+		r = clv_shim_write(
+			ret->shim, soname, gate_path, ret->real, ret->original, err);
+	if (r < 0)
+		clv_cover_done(ret);
+	return r;
+}
+
+void clv_cover_done(struct clv_cover *cover)
+{
+	while (cover->n_copies > 0)
+		free(cover->copies[--cover->n_copies]);
+}

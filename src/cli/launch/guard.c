@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/launch/guard.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/paths.h"
+#include "base/proc.h"
+#include "cli/frame/cli.h"
+#include "client/start.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* The process that listens there; 0: it cannot be seen from here, -1: none does. */
+static pid_t find_agent(const char *socket_path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	_cleanup_close_ int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct ucred peer = {0};
+	socklen_t n_bytes = sizeof(peer);
+
+	if (fd < 0 || strlen(socket_path) >= sizeof(address.sun_path))
+		return 0;
+	strcpy(address.sun_path, socket_path);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return errno == EAGAIN ? 0 : -1; /* too many wait there already */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes) < 0)
+		return 0;
+	return peer.pid;
+}
+
+static void watch_agent(struct clv_guard *guard)
+{
+	pid_t agent = find_agent(guard->socket_path);
+
+	guard->is_needed = agent != 0;
+	guard->agent = agent;
+	guard->pidfd = agent > 0 ? (int)syscall(SYS_pidfd_open, agent, 0) : -1;
+	guard->n_stopped = 0;
+	if (guard->starter != 0 && agent > 0)
+		guard->outsider = agent;
+	guard->starter = 0;
+}
+
+static bool is_own_agent(const char *socket_path)
+{
+	char folder[CLV_PATH_MAX];
+	struct clv_error err;
+
+	return clv_path_user_runtime(false, folder, sizeof(folder), &err) >= 0 &&
+	       strncmp(socket_path, folder, strlen(folder)) == 0 &&
+	       socket_path[strlen(folder)] == '/';
+}
+
+void clv_guard_begin(struct clv_guard *guard, const struct clv_settings *settings,
+	const char *socket_path)
+{
+	*guard = (struct clv_guard){
+		.settings = settings, .socket_path = socket_path, .pidfd = -1};
+	if (socket_path && is_own_agent(socket_path))
+		watch_agent(guard);
+}
+
+void clv_guard_end(struct clv_guard *guard)
+{
+	clv_close_fd(&guard->pidfd);
+}
+
+/* In a process of its own: an agent may take its time, and signals are forwarded
+ * meanwhile.  Where another has just started one, that one is found. */
+static void start_agent(struct clv_guard *guard)
+{
+	struct clv_client_options options = clv_cli_options(guard->settings, true);
+	_cleanup_client_ struct clv_client *client = NULL;
+
+	guard->starter = fork();
+	if (guard->starter != 0)
+		return;
+	_exit(clv_client_new(&options, &client, NULL) < 0);
+}
+
+static bool is_gone(const struct clv_guard *guard)
+{
+	struct pollfd agent = {.fd = guard->pidfd, .events = POLLIN};
+
+	return poll(&agent, 1, 0) > 0;
+}
+
+/* At two looks in a row: not when all of a session is stopped, and let go on again.  The
+ * starter ends it (client/silent.h). */
+static bool is_stopped(struct clv_guard *guard)
+{
+	struct clv_proc proc;
+
+	if (!clv_proc_read(guard->agent, &proc) || proc.state != 'T' ||
+		!clv_proc_has_argument(guard->agent, CLV_START_ON_DEMAND))
+		guard->n_stopped = 0;
+	else
+		guard->n_stopped++;
+	return guard->n_stopped >= 2;
+}
+
+void clv_guard_look(struct clv_guard *guard)
+{
+	/* It is reaped with the other children. */
+	if (!guard->is_needed || (guard->starter > 0 && kill(guard->starter, 0) == 0))
+		return;
+	if (guard->starter != 0) {
+		clv_close_fd(&guard->pidfd);
+		watch_agent(guard);
+	}
+	if (guard->pidfd >= 0 && is_gone(guard)) {
+		close(guard->pidfd);
+		guard->pidfd = -1;
+		guard->outsider = 0;
+	}
+	if (guard->is_needed && (guard->pidfd < 0 || is_stopped(guard)))
+		start_agent(guard);
+}

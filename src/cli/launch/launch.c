@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gets a lease, starts the program in it, stands in for it until the last process of its
+ * tree has ended, and gives the lease back. */
+#include "cli/launch/launch.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/paths.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/signals.h"
+#include "cli/launch/guard.h"
+#include "cli/launch/loader.h"
+#include "cli/launch/namespace.h"
+#include "cli/launch/preloads.h"
+#include "cli/launch/program.h"
+#include "cli/launch/queue.h"
+#include "cli/launch/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GUARD_EVERY_NS CLV_NS_PER_S
+
+struct run {
+	const struct clv_settings *settings;
+	const struct clv_client_lease_request *request;
+	const struct clv_launch_watch *watch; /* NULL: nobody looks */
+	char **argv;
+	char program_path[CLV_PATH_MAX];
+	char gate_path[CLV_PATH_MAX];
+	struct clv_namespace ns;
+	json_t *lease;     /* NULL: runs outside any */
+	char *socket_path; /* of the agent */
+	struct clv_guard guard;
+	uint64_t guarded_ns; /* when it was last looked after */
+	sigset_t old_mask;
+	int signal_fd;
+};
+
+/* From here on Ctrl-C is read from a descriptor, so that it leaves no lease behind. */
+static int watch_signals(struct run *run)
+{
+	run->signal_fd = clv_signals_watch(&run->old_mask);
+	if (run->signal_fd < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot watch signals: %s",
+			strerror(-run->signal_fd));
+	return 0;
+}
+
+static int fail_lease(const struct run *run, const struct clv_client_error *err)
+{
+	if (err->error == -EINTR)
+		return CLV_EXIT_SIGNAL + clv_signals_take(run->signal_fd);
+	return clv_cli_fail_client(err);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* This process joins it: what it starts is in it. */
+static int join_lease(struct run *run, struct clv_client *client)
+{
+	struct clv_client_error err;
+
+	if (clv_client_lease_join(
+		    client, run->settings->lease, getpid(), &run->lease, &err) < 0)
+		return fail_lease(run, &err);
+	if (strcmp(clv_json_text(run->lease, "state"), "queued") == 0)
+		return clv_cli_fail(CLV_EXIT_NO_FIT,
+			"the lease %s still waits for its place: see cleave ps, or try "
+			"again later",
+			run->settings->lease);
+	return 0;
+}
+
+static int create_lease(struct run *run, struct clv_client *client)
+{
+	struct clv_client_lease_request request = *run->request;
+	struct clv_client_error err;
+
+	request.command = base_name(run->argv[0]);
+	if (clv_client_lease_create(client, &request, &run->lease, &err) < 0) {
+		if (run->watch && run->watch->refused)
+			run->watch->refused(run->watch->userdata, client, &err);
+		return fail_lease(run, &err);
+	}
+
+	return clv_queue_wait(client, run->settings, run->signal_fd, &run->lease);
+}
+
+static int get_lease(struct run *run)
+{
+	struct clv_client_options options = clv_cli_options(run->settings, true);
+	const char *if_no_agent = run->settings->if_no_agent;
+	_cleanup_client_ struct clv_client *client = NULL;
+	struct clv_client_error err;
+
+	options.interrupt_fd = run->signal_fd;
+	if (clv_client_new(&options, &client, &err) < 0) {
+		if (strcmp(err.code, "unreachable") == 0 && if_no_agent &&
+			strcmp(if_no_agent, "open") == 0) {
+			clv_cli_fail(0, "%s; running without a share, as asked", err.msg);
+			return 0;
+		}
+		return fail_lease(run, &err);
+	}
+	run->socket_path = strdup(clv_client_get_socket(client));
+	return run->settings->lease ? join_lease(run, client) : create_lease(run, client);
+}
+
+static void release_lease(const struct run *run)
+{
+	struct clv_client_options options = {.socket_path = run->socket_path};
+	_cleanup_client_ struct clv_client *client = NULL;
+
+	if (!run->lease || !run->socket_path || run->settings->lease)
+		return;
+	/* Best effort: the agent ends the lease of a dead holder in any case. */
+	if (clv_client_new(&options, &client, NULL) == 0)
+		clv_client_lease_release(
+			client, clv_json_text(run->lease, "id"), false, NULL);
+}
+
+static int prepare_namespace(struct run *run)
+{
+	struct clv_error err;
+
+	if (!run->lease || run->settings->no_namespace)
+		return 0;
+	if (clv_namespace_prepare(clv_json_text(run->lease, "socket"), run->gate_path,
+		    &run->ns, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
+	if (!run->settings->allow_ungated &&
+		clv_namespace_cover(&run->ns,
+			clv_preload_of(json_object_get(run->lease, "devices")), &err) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
+	return 0;
+}
+
+static void tick(void *userdata, pid_t main_pid)
+{
+	struct run *run = userdata;
+	uint64_t now_ns = clv_clock_ns();
+
+	if (run->watch)
+		run->watch->tick(run->watch->userdata, main_pid);
+	if (now_ns - run->guarded_ns < GUARD_EVERY_NS)
+		return;
+	run->guarded_ns = now_ns;
+	clv_guard_look(&run->guard);
+}
+
+static int supervise(struct run *run, pid_t child)
+{
+	const struct clv_launch_watch *watch = run->watch;
+	struct clv_supervise_watch ticks = {
+		.every_ns = watch ? watch->every_ns : GUARD_EVERY_NS,
+		.tick = tick,
+		.userdata = run,
+		.outsider = &run->guard.outsider,
+	};
+	int r;
+
+	if (!run->lease)
+		return clv_supervise(child);
+	clv_guard_begin(&run->guard, run->settings, run->socket_path);
+	if (watch)
+		watch->begin(watch->userdata, run->lease);
+	r = watch || run->guard.is_needed ? clv_supervise_watched(child, &ticks)
+					  : clv_supervise(child);
+	clv_guard_end(&run->guard);
+	return r;
+}
+
+/* What a lease has whole is held by being that: by the partition, or by admission. */
+static bool is_whole(const struct run *run)
+{
+	const struct clv_settings *settings = run->settings;
+
+	if (settings->isolation && strcmp(settings->isolation, "hardware") == 0)
+		return true;
+	return clv_json_number(run->lease, "share") >= 1 && !settings->memory_bytes &&
+	       !settings->cap.ppm && !settings->sm_ppm && !settings->share.most_ppm &&
+	       !settings->in;
+}
+
+/* Why nothing would hold what comes through a loader that takes no layers; NULL: the gate
+ * does, from the place of the drivers and from their own tables. */
+static const char *find_gap(const struct run *run, const struct clv_icd_loader *loader)
+{
+	const char *files = getenv(clv_icd_detours[CLV_ICD_FILENAMES]);
+	bool is_alone = !clv_preload_of(json_object_get(run->lease, "devices"));
+
+	if (run->settings->no_namespace)
+		return is_alone ? ", so that no gate would hold it: "
+				  "install " CLV_LOADER_REMEDY
+				  ", or leave out --no-namespace"
+				: NULL;
+	/* The namespace has its own word for the other variables. */
+	if (loader->reads[CLV_ICD_FILENAMES] && files && files[0])
+		return " and opens the drivers that OCL_ICD_FILENAMES names by itself, "
+		       "so that no gate would hold it: unset OCL_ICD_FILENAMES";
+	if (!loader->has_folder && is_alone)
+		return " and has its drivers from elsewhere than /etc/OpenCL/vendors, so "
+		       "that no gate would hold it: install " CLV_LOADER_REMEDY;
+	return NULL;
+}
+
+/* Returns the exit code. */
+static int check_loader(const struct run *run)
+{
+	char path[CLV_PATH_MAX], what[64];
+	struct clv_icd_loader loader;
+	const char *gap;
+
+	if (!run->lease || run->settings->allow_ungated || is_whole(run) ||
+		!clv_loader_find(run->program_path, path, &loader) || loader.layers)
+		return 0;
+	gap = find_gap(run, &loader);
+	if (!gap)
+		return 0;
+	clv_icd_loader_describe(&loader, what, sizeof(what));
+	return clv_cli_fail(CLV_EXIT_NOT_PERMITTED,
+		"the OpenCL loader that '%.100s' meets, %.150s (%s), takes no layers%s",
+		run->program_path, path, what, gap);
+}
+
+/* Returns the exit code. */
+static int run_program(struct run *run)
+{
+	struct clv_program program = {
+		.path = run->program_path,
+		.argv = run->argv,
+		.gate_path = run->lease ? run->gate_path : NULL,
+		.lease_socket = clv_json_text(run->lease, "socket"),
+		.if_no_agent = run->settings->if_no_agent,
+		.devices = json_object_get(run->lease, "devices"),
+		.sm = json_object_get(run->lease, "sm"),
+		.ns = run->lease && !run->settings->no_namespace ? &run->ns : NULL,
+		.must_preload = !is_whole(run),
+		.allow_ungated = run->settings->allow_ungated,
+	};
+	int status_fds[2], r;
+	sigset_t ignored;
+	pid_t child;
+
+	if (clv_supervise_begin(&ignored) < 0 || pipe2(status_fds, O_CLOEXEC) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot prepare the start: %m");
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		clv_supervise_restore(&run->old_mask);
+		clv_program_become(&program, status_fds[1]);
+	}
+	close(status_fds[1]);
+	if (child < 0) {
+		close(status_fds[0]);
+		return clv_cli_fail(CLV_EXIT_FAILED,
+			"cannot start a process (%m): end some, or raise the limit");
+	}
+	r = clv_program_wait_started(status_fds[0]);
+	close(status_fds[0]);
+	if (r) {
+		clv_supervise(child);
+		return r;
+	}
+	return supervise(run, child);
+}
+
+int clv_launch(const struct clv_settings *settings, char **argv,
+	const struct clv_client_lease_request *request,
+	const struct clv_launch_watch *watch)
+{
+	struct run run = {.settings = settings,
+		.request = request,
+		.watch = watch,
+		.argv = argv,
+		.signal_fd = -1};
+	struct clv_error err;
+	int r = clv_program_find(argv[0], run.program_path, sizeof(run.program_path));
+
+	if (!r && clv_program_find_gate(run.gate_path, sizeof(run.gate_path), &err) < 0)
+		r = clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
+	if (!r)
+		r = watch_signals(&run);
+	if (!r)
+		r = get_lease(&run);
+	if (!r)
+		r = check_loader(&run);
+	if (!r)
+		r = prepare_namespace(&run);
+	if (!r)
+		r = run_program(&run);
+
+	/* In a lease that stays others may use it too; it goes with the lease. */
+	if (run.ns.folder[0] && !settings->lease)
+		clv_namespace_remove(&run.ns);
+	release_lease(&run);
+	clv_json_free(run.lease);
+	free(run.socket_path);
+	if (run.signal_fd >= 0)
+		close(run.signal_fd);
+	return r;
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Holds programs that drop their environment: in a mount namespace of the program's own
+ * the folder of OpenCL vendors has one entry, the gate, and the original is reachable for
+ * the gate alone, beside it.  It does not hide the vendors' libraries themselves: who
+ * opens one by its path goes round the loader and the gate. */
+#include "cli/launch/namespace.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/mounts.h"
+#include "base/paths.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SYSTEM_VENDORS "/etc/OpenCL/vendors"
+#define ICD_NAME "cleave.icd"
+#define APPARMOR_SETTING "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+#define APPARMOR_PROFILE "/etc/apparmor.d/cleave"
+
+static_assert(CLV_NAMESPACE_PATH_MAX == CLV_PATH_MAX, "joined paths fit");
+
+static bool says_already(const char *path, const char *text, size_t n_bytes)
+{
+	char old[CLV_NAMESPACE_PATH_MAX + 64];
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd >= 0 && read(fd, old, sizeof(old)) == (ssize_t)n_bytes &&
+	       memcmp(old, text, n_bytes) == 0;
+}
+
+/* What is right already is left alone: other programs of the lease may be reading it. */
+static int write_file(const char *path, const char *text, struct clv_error *err)
+{
+	size_t n_bytes = strlen(text);
+	_cleanup_close_ int fd = -1;
+
+	if (says_already(path, text, n_bytes))
+		return 0;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return clv_error_errno(err, errno, "cannot write %s", path);
+	errno = ENOSPC; /* unless a short write has a reason of its own */
+	/* Whatever the caller's umask is: who changes the user reads it, too. */
+	if (write(fd, text, n_bytes) != (ssize_t)n_bytes || fchmod(fd, 0644) < 0)
+		return clv_error_errno(err, errno, "cannot write %s", path);
+	return 0;
+}
+
+/* What is there may have another folder mounted on it. */
+static int make_folder(const char *path, struct clv_error *err)
+{
+	int r = mkdir(path, 0755) < 0 ? -errno : 0;
+
+	if (r == 0 && chmod(path, 0755) < 0)
+		r = -errno;
+	return r < 0 && r != -EEXIST ? clv_error_errno(err, -r, "cannot make %s", path)
+				     : 0;
+}
+
+static int make_link(
+	const char *to, const char *folder, const char *name, struct clv_error *err)
+{
+	char path[CLV_PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (symlink(to, path) < 0 && errno != EEXIST)
+		return clv_error_errno(err, errno, "cannot make %s", path);
+	return 0;
+}
+
+/* What the caller's environment names as the vendors, or NULL. */
+static const char *chosen_vendors(void)
+{
+	const char *chosen = getenv("OCL_ICD_VENDORS");
+
+	if (!chosen || !chosen[0])
+		chosen = getenv("OPENCL_VENDOR_PATH");
+	return chosen && chosen[0] ? chosen : NULL;
+}
+
+/* Inside another lease the folder is that lease's: the original is behind it. */
+static void look_behind_outer_lease(char path[CLV_NAMESPACE_PATH_MAX])
+{
+	char icd[CLV_NAMESPACE_PATH_MAX + 32], line[CLV_NAMESPACE_PATH_MAX] = "";
+	char real[CLV_NAMESPACE_PATH_MAX], *slash;
+	FILE *file;
+
+	snprintf(icd, sizeof(icd), "%s/%s", path, ICD_NAME);
+	file = fopen(icd, "re");
+	if (!file)
+		return;
+	if (fgets(line, sizeof(line), file) && (slash = strrchr(line, '/'))) {
+		*slash = '\0';
+		if (strlen(line) + sizeof("/vendors.real") <= CLV_NAMESPACE_PATH_MAX) {
+			strcat(line, "/vendors.real");
+			strcpy(path, realpath(line, real) ? real : line);
+		}
+	}
+	fclose(file);
+}
+
+/* The vendors that the program would have seen: a folder to mount, or, for the other
+ * forms that loaders take (one .icd file, one library), an entry that says the same. */
+static int find_original(struct clv_namespace *ns, struct clv_error *err)
+{
+	const char *chosen = chosen_vendors();
+	char entry[CLV_NAMESPACE_PATH_MAX + 32], line[CLV_NAMESPACE_PATH_MAX + 2];
+	struct stat st;
+	FILE *file;
+
+	if (!chosen)
+		chosen = SYSTEM_VENDORS;
+	if (stat(chosen, &st) == 0 && S_ISDIR(st.st_mode)) {
+		if (!realpath(chosen, ns->original))
+			return clv_error_errno(err, errno, "cannot use %s", chosen);
+		look_behind_outer_lease(ns->original);
+		return 0;
+	}
+
+	ns->original[0] = '\0';
+	if (strcmp(chosen, SYSTEM_VENDORS) == 0)
+		return 0;
+	snprintf(line, sizeof(line), "%s\n", chosen);
+	file = fopen(chosen, "re");
+	if (file && strstr(chosen, ".icd"))
+		(void)!fgets(line, sizeof(line), file);
+	if (file)
+		fclose(file);
+	snprintf(entry, sizeof(entry), "%s/chosen.icd", ns->vendors_real);
+	return write_file(entry, line, err);
+}
+
+static int choose_folder(
+	const char *lease_socket, struct clv_namespace *ns, struct clv_error *err)
+{
+	const char *slash = strrchr(lease_socket, '/');
+
+	if (!slash || (size_t)(slash - lease_socket) >= sizeof(ns->folder))
+		return clv_error_set(err, -EINVAL,
+			"the agent gave '%.80s' as the lease's socket: is it of another "
+			"release?",
+			lease_socket);
+	snprintf(ns->folder, sizeof(ns->folder), "%.*s", (int)(slash - lease_socket),
+		lease_socket);
+	return 0;
+}
+
+/* The other gates lie beside that of OpenCL. */
+static int link_gates(const char *folder, const char *gate_path, struct clv_error *err)
+{
+	static const char *const names[] = {CLV_GATE_OPENCL, CLV_GATE_CUDA, CLV_GATE_HIP};
+	int n_folder = (int)(strrchr(gate_path, '/') - gate_path);
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(names); i++) {
+		char from[CLV_PATH_MAX + 32];
+		int r;
+
+		snprintf(from, sizeof(from), "%.*s/%s", n_folder, gate_path, names[i]);
+		r = make_link(from, folder, names[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The folder that is mounted over the system's has all that the gate looks for beside
+ * itself.  No other user can enter the lease's folder, where the gate would be out of
+ * reach for a program that changes its user, and nobody could say why there is no device.
+ * The links lead others nowhere. */
+static int link_lease(const struct clv_namespace *ns, const char *gate_path,
+	const char *lease_socket, struct clv_error *err)
+{
+	int r = make_link(gate_path, ns->vendors, CLV_GATE_OPENCL, err);
+
+	if (r == 0)
+		r = make_link(
+			lease_socket, ns->vendors, strrchr(lease_socket, '/') + 1, err);
+	return r < 0 ? r : make_link(ns->vendors_real, ns->vendors, "vendors.real", err);
+}
+
+/* Where there is no such folder nothing is mounted, and a variable leads to the lease's.
+ */
+static bool is_mounted(void)
+{
+	return access(SYSTEM_VENDORS, F_OK) == 0;
+}
+
+static const char *place_of(const struct clv_namespace *ns)
+{
+	return is_mounted() ? SYSTEM_VENDORS : ns->vendors;
+}
+
+int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
+	struct clv_namespace *ret, struct clv_error *err)
+{
+	char path[CLV_PATH_MAX + 32], line[CLV_PATH_MAX + 64];
+	int r;
+
+	*ret = (struct clv_namespace){};
+	r = choose_folder(lease_socket, ret, err);
+	if (r < 0)
+		return r;
+	snprintf(ret->vendors, sizeof(ret->vendors), "%s/vendors", ret->folder);
+	snprintf(ret->vendors_real, sizeof(ret->vendors_real), "%s/vendors.real",
+		ret->folder);
+	r = make_folder(ret->vendors, err);
+	if (r == 0)
+		r = make_folder(ret->vendors_real, err);
+	if (r == 0)
+		r = link_gates(ret->folder, gate_path, err);
+	if (r == 0)
+		r = link_lease(ret, gate_path, lease_socket, err);
+	if (r < 0)
+		return r;
+	snprintf(line, sizeof(line), "%s/" CLV_GATE_OPENCL "\n", place_of(ret));
+	snprintf(path, sizeof(path), "%s/%s", ret->vendors, ICD_NAME);
+	r = write_file(path, line, err);
+	if (r < 0)
+		return r;
+
+	return find_original(ret, err);
+}
+
+/* Beside the others it is the shim of it that they find. */
+static int link_needed(
+	const struct clv_namespace *ns, const char *needed, struct clv_error *err)
+{
+	char from[CLV_PATH_MAX + 32], to[CLV_PATH_MAX + 32];
+
+	snprintf(from, sizeof(from), "../" CLV_DRIVERS "/%s", needed);
+	snprintf(to, sizeof(to), "%s/" CLV_DRIVERS_REAL "/%s", ns->folder, needed);
+	if (symlink(from, to) < 0 && errno != EEXIST && errno != ENOENT)
+		return clv_error_errno(err, errno, "cannot make %s", to);
+	return 0;
+}
+
+int clv_namespace_cover(struct clv_namespace *ns, const struct clv_preload *preload,
+	struct clv_error *err)
+{
+	bool is_needed, has_needed = false;
+	int r = 0;
+
+	for (size_t i = 0; preload && r == 0 && i < CLV_ARRAY_SIZE(ns->covers); i++) {
+		const char *library = preload->libraries[i];
+
+		if (!library)
+			continue;
+		is_needed = preload->needed && strcmp(library, preload->needed) == 0;
+		r = clv_cover_prepare(ns->folder,
+			is_needed ? CLV_DRIVERS_BELOW : CLV_DRIVERS_REAL, library,
+			preload->gate, &ns->covers[i], err);
+		has_needed |= is_needed && ns->covers[i].n_copies > 0;
+	}
+	return r == 0 && has_needed ? link_needed(ns, preload->needed, err) : r;
+}
+
+static int write_proc(const char *path, const char *text, struct clv_error *err)
+{
+	size_t n_bytes = strlen(text);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, n_bytes) < 0)
+		return clv_error_errno(err, errno, "writing %s", path);
+	return 0;
+}
+
+static int write_map(const char *path, unsigned int id, struct clv_error *err)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "%u %u 1", id, id);
+	return write_proc(path, line, err);
+}
+
+/* As root a mount namespace is enough; anybody else needs a user namespace around it, in
+ * which he is nobody but himself. */
+static int unshare_mounts(struct clv_error *err)
+{
+	unsigned int uid = geteuid(), gid = getegid();
+	int r;
+
+	if (unshare(CLONE_NEWNS) == 0)
+		return 0;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return clv_error_errno(err, errno, "unshare");
+	r = write_proc("/proc/self/setgroups", "deny", err);
+	if (r == 0)
+		r = write_map("/proc/self/uid_map", uid, err);
+	if (r == 0)
+		r = write_map("/proc/self/gid_map", gid, err);
+	return r;
+}
+
+static int leave_mounts(struct clv_error *err)
+{
+	int r = unshare_mounts(err);
+
+	return r < 0 ? r : clv_mounts_make_slaves(err);
+}
+
+struct binds {
+	struct clv_bind items[2 + CLV_PRELOAD_LIBRARIES_MAX * (1 + CLV_COVER_COPIES_MAX)];
+	size_t n;
+};
+
+static void add_bind(struct binds *binds, const char *from, const char *to)
+{
+	binds->items[binds->n++] = clv_bind_make(from, to);
+}
+
+static void close_binds(struct binds *binds)
+{
+	while (binds->n > 0)
+		clv_bind_done(&binds->items[--binds->n]);
+}
+
+static void add_cover(struct binds *binds, const struct clv_cover *cover)
+{
+	if (cover->n_copies > 0)
+		add_bind(binds, cover->original, cover->real);
+	for (size_t i = 0; i < cover->n_copies; i++)
+		add_bind(binds, cover->shim, cover->copies[i]);
+}
+
+/* In the order in which they are to be made: an original first, then what covers it. */
+static void list_binds(const struct clv_namespace *ns, struct binds *binds)
+{
+	if (ns->original[0])
+		add_bind(binds, ns->original, ns->vendors_real);
+	if (is_mounted())
+		add_bind(binds, ns->vendors, SYSTEM_VENDORS);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->covers); i++)
+		add_cover(binds, &ns->covers[i]);
+}
+
+void clv_namespace_each(const struct clv_namespace *ns,
+	void (*each)(void *userdata, const char *from, const char *to), void *userdata)
+{
+	struct binds binds = {};
+
+	list_binds(ns, &binds);
+	for (size_t i = 0; i < binds.n; i++)
+		each(userdata, binds.items[i].from, binds.items[i].to);
+	close_binds(&binds);
+}
+
+/* Ubuntu's, since 23.10: then a program needs a profile that allows it. */
+static bool does_apparmor_restrict(void)
+{
+	const char *chosen = getenv("CLEAVE_APPARMOR_SETTING"); /* for tests */
+	_cleanup_close_ int fd =
+		open(chosen ? chosen : APPARMOR_SETTING, O_RDONLY | O_CLOEXEC);
+	char first = '0';
+
+	return geteuid() != 0 && fd >= 0 && read(fd, &first, 1) == 1 && first != '0';
+}
+
+const char *clv_namespace_remedy(void)
+{
+	if (!does_apparmor_restrict())
+		return "allow user namespaces (user.max_user_namespaces, or the "
+		       "container's profile)";
+	if (access(APPARMOR_PROFILE, F_OK) == 0)
+		return "AppArmor lets only programs with a profile make user namespaces: "
+		       "as root run apparmor_parser -r " APPARMOR_PROFILE
+		       ", and start cleave by the path that the profile is for";
+	return "AppArmor lets only programs with a profile make user namespaces: install "
+	       "the package cleave, which has one, or as root set "
+	       "kernel.apparmor_restrict_unprivileged_userns to 0";
+}
+
+static int fail_namespace(const struct clv_error *why, struct clv_error *err)
+{
+	return clv_error_set(err, -EPERM,
+		"no mount namespace can be made (%.60s), to hold programs that drop "
+		"their environment: %s, or add --no-namespace",
+		why->msg, clv_namespace_remedy());
+}
+
+int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err)
+{
+	struct binds binds = {};
+	struct clv_error why = {};
+	int r;
+
+	list_binds(ns, &binds);
+	r = leave_mounts(&why);
+	for (size_t i = 0; r == 0 && i < binds.n; i++)
+		r = clv_bind_mount(&binds.items[i], &why);
+	close_binds(&binds);
+	if (r < 0)
+		return fail_namespace(&why, err);
+	if (getenv("OCL_ICD_VENDORS"))
+		setenv("OCL_ICD_VENDORS", place_of(ns), 1);
+	if (getenv("OPENCL_VENDOR_PATH"))
+		setenv("OPENCL_VENDOR_PATH", place_of(ns), 1);
+
+	return 0;
+}
+
+int clv_namespace_try(struct clv_error *err)
+{
+	struct clv_error why = {};
+	int pipe_fds[2], status;
+	ssize_t n;
+	pid_t child;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return clv_error_errno(err, errno, "cannot make a pipe");
+	child = fork();
+	if (child == 0) {
+		int r = leave_mounts(&why);
+
+		(void)!write(pipe_fds[1], &why, sizeof(why));
+		_exit(r < 0);
+	}
+	close(pipe_fds[1]);
+	n = read(pipe_fds[0], &why, sizeof(why));
+	close(pipe_fds[0]);
+	if (child < 0 || waitpid(child, &status, 0) < 0 || n != sizeof(why))
+		return clv_error_set(err, -EIO, "cannot try it in a child process");
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return clv_error_set(err, -EPERM, "%s", why.msg);
+
+	return 0;
+}
+
+void clv_namespace_remove(struct clv_namespace *ns)
+{
+	static const char *const files[] = {
+		"vendors/cleave.icd",
+		"vendors/" CLV_GATE_OPENCL,
+		"vendors/lease.sock",
+		"vendors/vendors.real",
+		"vendors.real/chosen.icd",
+		(CLV_DRIVERS_REAL "/" CLV_DRIVER_HSA),
+		CLV_GATE_OPENCL,
+		CLV_GATE_CUDA,
+		CLV_GATE_HIP,
+	};
+	static const char *const folders[] = {"vendors", "vendors.real", CLV_DRIVERS,
+		CLV_DRIVERS_REAL, CLV_DRIVERS_BELOW};
+	char path[CLV_PATH_MAX + 32];
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), "%s/%s", ns->folder, files[i]);
+		unlink(path);
+	}
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->covers); i++) {
+		if (ns->covers[i].n_copies > 0) {
+			unlink(ns->covers[i].shim);
+			unlink(ns->covers[i].real);
+		}
+		clv_cover_done(&ns->covers[i]);
+	}
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(folders); i++) {
+		snprintf(path, sizeof(path), "%s/%s", ns->folder, folders[i]);
+		rmdir(path);
+	}
+}

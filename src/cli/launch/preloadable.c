@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel would load for a program: through "#!" lines to a file in ELF, and from
+ * its headers to the loader.  A gate gets in where that loader is the one that the gate
+ * was made for (cleave's own), and where the program gains no rights by being started,
+ * for then loaders take nothing from the environment.  What a program starts later it
+ * does not see, nor formats that the kernel has been taught (binfmt_misc). */
+#include "cli/launch/preloadable.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/launch/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define SCRIPT_BYTES 256   /* of the first line, as the kernel reads */
+#define INTERPRETERS_MAX 5 /* one after the other, as the kernel follows them */
+#define IS_MUSL "is made for another C library (musl)"
+
+static bool is_same_file(const struct stat *a, const char *path)
+{
+	struct stat b;
+
+	return stat(path, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Rights that the program gains. */
+
+/* In a user namespace where an id means nothing, a program that has it gains nothing. */
+static bool is_mapped(const char *map_path, unsigned int id)
+{
+	FILE *map = fopen(map_path, "re");
+	unsigned int first, n;
+	bool is_found = !map;
+
+	while (!is_found && fscanf(map, "%u %*u %u", &first, &n) == 2)
+		is_found = id >= first && id - first < n;
+	if (map)
+		fclose(map);
+	return is_found;
+}
+
+static bool changes_ids(const struct stat *st)
+{
+	const mode_t group = S_ISGID | S_IXGRP;
+
+	if ((st->st_mode & S_ISUID) && st->st_uid != getuid() &&
+		is_mapped("/proc/self/uid_map", st->st_uid))
+		return true;
+	return (st->st_mode & group) == group && st->st_gid != getgid() &&
+	       is_mapped("/proc/self/gid_map", st->st_gid);
+}
+
+/* root has all that a file could give. */
+static bool has_capabilities(int fd)
+{
+	return getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
+}
+
+static bool may_gain(int fd)
+{
+	struct statvfs mounted;
+
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+		return false;
+	return fstatvfs(fd, &mounted) < 0 || !(mounted.f_flag & ST_NOSUID);
+}
+
+/* What stands in the way; NULL: nothing does. */
+
+static bool is_musl(const struct clv_image *image)
+{
+	return strncmp(base_name(image->loader), "ld-musl-", 8) == 0;
+}
+
+static const char *obstacle_of_image(const struct clv_image *image, const struct stat *st)
+{
+	struct clv_image self;
+
+	if (!clv_image_read_self(&self))
+		return "cannot be compared with cleave itself";
+	if (!clv_image_is_alike(image, &self))
+		return "is for another processor or word size";
+	if (image->loader[0] == '\0')
+		return is_same_file(st, self.loader) ? NULL : "is linked statically";
+	if (is_musl(image))
+		return IS_MUSL;
+	if (strcmp(base_name(image->loader), base_name(self.loader)) != 0)
+		return "is made for another C library";
+	return NULL;
+}
+
+static const char *obstacle_of_file(int fd, const struct stat *st, bool is_loaded)
+{
+	struct clv_image image;
+	const char *obstacle;
+
+	if (!clv_image_read(fd, &image))
+		return NULL;
+	if (is_loaded)
+		return is_musl(&image) ? IS_MUSL : NULL;
+	obstacle = obstacle_of_image(&image, st);
+	if (obstacle || !may_gain(fd))
+		return obstacle;
+	if (changes_ids(st))
+		return "runs as another user or group (set-user-ID)";
+	return has_capabilities(fd) ? "gains rights when it starts (file capabilities)"
+				    : NULL;
+}
+
+/* The interpreter that a first line names; false: there is none. */
+static bool read_interpreter(int fd, char ret[SCRIPT_BYTES])
+{
+	char line[SCRIPT_BYTES];
+	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+	const char *begin;
+	size_t length;
+
+	line[n > 0 ? n : 0] = '\0';
+	if (strncmp(line, "#!", 2) != 0)
+		return false;
+	begin = line + 2 + strspn(line + 2, " \t");
+	length = strcspn(begin, " \t\n");
+	memcpy(ret, begin, length);
+	ret[length] = '\0';
+	return length > 0;
+}
+
+static int fail(
+	const char *path, const char *asked, const char *obstacle, struct clv_error *err)
+{
+	if (path == asked)
+		return clv_error_set(err, -EPERM, "'%.200s' %s", path, obstacle);
+	return clv_error_set(err, -EPERM, "'%.80s' is run by '%.120s', which %s", asked,
+		path, obstacle);
+}
+
+static int check(const char *asked, bool is_loaded, struct clv_error *err)
+{
+	char interpreter[SCRIPT_BYTES];
+	const char *path = asked;
+
+	for (int i = 0; i <= INTERPRETERS_MAX; i++) {
+		_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		const char *obstacle;
+		struct stat st;
+
+		if (fd < 0 && errno == EACCES && access(path, X_OK) == 0)
+			return fail(path, asked, "cannot be read, only executed", err);
+		if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+			return 0;
+		if (!read_interpreter(fd, interpreter)) {
+			obstacle = obstacle_of_file(fd, &st, is_loaded);
+			return obstacle ? fail(path, asked, obstacle, err) : 0;
+		}
+		path = interpreter;
+	}
+	return 0;
+}
+
+int clv_preloadable_check(const char *path, struct clv_error *err)
+{
+	return check(path, false, err);
+}
+
+int clv_preloadable_check_loaded(const char *path, struct clv_error *err)
+{
+	return check(path, true, err);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave profile: runs a program with a device to itself, looks at its lease ten times a
+ * second, and says what it would do with (core/advise.h). */
+#include "cli/frame/verbs.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+#include "cli/launch/launch.h"
+#include "cli/launch/measured.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EVERY_NS (CLV_MEASURED_WINDOW_MS * CLV_NS_PER_MS)
+#define END_AFTER_NS (5 * CLV_NS_PER_S)
+
+struct profile {
+	const struct clv_settings *settings;
+	struct clv_client *client;
+	json_t *lease;
+	struct clv_measured measured;
+	char page_path[64];
+	uint64_t began_ns, end_asked_ns;
+	bool is_killed;
+};
+
+/* Who has the device, in the order in which they came. */
+static void say_who(
+	void *userdata, struct clv_client *client, const struct clv_client_error *err)
+{
+	const struct profile *profile = userdata;
+	_cleanup_json_ json_t *list = NULL;
+	const json_t *lease;
+	size_t i;
+
+	if (strcmp(err->code, "does_not_fit") != 0 ||
+		clv_client_leases(client, &list, NULL) < 0)
+		return;
+	json_array_foreach (json_object_get(list, "items"), i, lease) {
+		const char *device = profile->settings->device;
+
+		if (device && strcmp(device, clv_json_text(lease, "device")) != 0)
+			continue;
+		clv_output_line(stderr, "cleave: %s of %s has %.0f%% of %s",
+			clv_json_text(lease, "name"), clv_json_text(lease, "tenant"),
+			100 * clv_json_number(lease, "share"),
+			clv_json_text(lease, "device"));
+	}
+	clv_output_line(stderr,
+		"cleave: a profile needs a device to itself: wait with --wait, or "
+		"take it beside them with --shared; figures are disturbed then");
+}
+
+static void begin(void *userdata, const json_t *lease)
+{
+	struct profile *profile = userdata;
+	struct clv_client_options options = clv_cli_options(profile->settings, false);
+
+	profile->lease = json_incref((json_t *)lease);
+	profile->began_ns = clv_clock_ns();
+	if (clv_client_new(&options, &profile->client, NULL) < 0)
+		clv_output_line(stderr,
+			"cleave: the agent cannot be reached: nothing is measured");
+}
+
+/* SIGTERM, and what does not heed it is killed. */
+static void end_in_time(struct profile *profile, pid_t main_pid)
+{
+	uint64_t now_ns = clv_clock_ns();
+	uint64_t for_ns = profile->settings->time_ns;
+
+	if (for_ns == 0 || now_ns - profile->began_ns < for_ns)
+		return;
+	if (profile->end_asked_ns == 0) {
+		profile->end_asked_ns = now_ns;
+		kill(main_pid, SIGTERM);
+	} else if (now_ns - profile->end_asked_ns > END_AFTER_NS && !profile->is_killed) {
+		profile->is_killed = true;
+		kill(main_pid, SIGKILL);
+	}
+}
+
+static void tick(void *userdata, pid_t main_pid)
+{
+	struct profile *profile = userdata;
+	_cleanup_json_ json_t *lease = NULL;
+
+	if (profile->client &&
+		clv_client_lease(profile->client, clv_json_text(profile->lease, "id"),
+			&lease, NULL) == 0)
+		clv_measured_add(&profile->measured, clv_clock_ns(), lease);
+	end_in_time(profile, main_pid);
+}
+
+/* The page in which gates count commands. */
+static int open_page(struct profile *profile)
+{
+	const char *folder = getenv("XDG_RUNTIME_DIR");
+	struct clv_lengths first = {
+		.magic = CLV_LENGTHS_MAGIC, .version = CLV_LENGTHS_VERSION};
+	int fd;
+
+	snprintf(profile->page_path, sizeof(profile->page_path),
+		"%s/cleave-profile-XXXXXX",
+		folder && strlen(folder) < 32 ? folder : "/tmp");
+	fd = mkostemp(profile->page_path, O_CLOEXEC);
+	if (fd < 0 && folder) {
+		strcpy(profile->page_path, "/tmp/cleave-profile-XXXXXX");
+		fd = mkostemp(profile->page_path, O_CLOEXEC);
+	}
+	if (fd < 0 || write(fd, &first, sizeof(first)) != sizeof(first) ||
+		setenv("CLEAVE_PROFILE", profile->page_path, 1) < 0) {
+		profile->page_path[fd < 0 ? 0 : strlen(profile->page_path)] = '\0';
+		return clv_cli_fail(CLV_EXIT_FAILED,
+			"cannot make the page in which commands are counted: %m");
+	}
+	close(fd);
+	return 0;
+}
+
+static void read_page(struct profile *profile)
+{
+	int fd = open(profile->page_path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 &&
+		read(fd, &profile->measured.lengths, sizeof(profile->measured.lengths)) !=
+			sizeof(profile->measured.lengths))
+		profile->measured.lengths = (struct clv_lengths){0};
+	if (fd >= 0)
+		close(fd);
+}
+
+/* All of what the device can be divided into. */
+static json_t *get_profiles(const struct profile *profile)
+{
+	json_t *list = NULL;
+
+	if (profile->client)
+		clv_client_profiles(profile->client,
+			clv_json_text(profile->lease, "device"), &list, NULL);
+	return list;
+}
+
+static int write_report(const struct clv_settings *settings, const json_t *report)
+{
+	if (settings->report &&
+		json_dump_file(report, settings->report, JSON_INDENT(2)) < 0)
+		return clv_cli_fail(
+			CLV_EXIT_FAILED, "cannot write %s: %m", settings->report);
+	if (settings->report)
+		return 0;
+	if (clv_output_is_data(settings->output)) {
+		json_dumpf(report, stderr, JSON_INDENT(2));
+		fputc('\n', stderr);
+	} else {
+		clv_measured_print(report, stderr);
+	}
+	return 0;
+}
+
+/* The program's own code, unless there is nothing to be told of it. */
+static int report(struct profile *profile, char **argv, int exit_code)
+{
+	_cleanup_json_ json_t *profiles = get_profiles(profile);
+	_cleanup_json_ json_t *report = NULL;
+	int r;
+
+	read_page(profile);
+	report = clv_measured_report(&profile->measured, profile->lease, profiles, argv);
+	if (!report) {
+		clv_output_line(stderr, "cleave: the program was too short to be "
+					"measured: it takes half a "
+					"second or more");
+		return exit_code;
+	}
+	json_object_set_new(report, "exit_code", json_integer(exit_code));
+	r = write_report(profile->settings, report);
+	if (r)
+		return r;
+	return profile->end_asked_ns ? CLV_EXIT_OK : exit_code;
+}
+
+static int run_profile(const struct clv_settings *settings, int argc, char **argv)
+{
+	struct profile profile = {.settings = settings};
+	struct clv_client_lease_request request = {
+		.device = settings->device,
+		.share_ppm = CLV_PPM,
+		.wait = settings->wait.is_given,
+		.overcommit = settings->shared,
+	};
+	struct clv_launch_watch watch = {EVERY_NS, say_who, begin, tick, &profile};
+	int r = open_page(&profile);
+
+	if (!r)
+		r = clv_launch(settings, argv, &request, &watch);
+	if (profile.lease)
+		r = report(&profile, argv, r);
+	if (profile.page_path[0])
+		unlink(profile.page_path);
+	clv_measured_done(&profile.measured);
+	json_decref(profile.lease);
+	clv_client_free(profile.client);
+	return r;
+}
+
+static const struct clv_opt options[] = {
+	CLV_OPT_LEASE_DEVICE,
+	{
+		.name = "for",
+		.type = CLV_OPT_DURATION,
+		.offset = CLV_OPT_AT(time_ns),
+		.argument = "TIME",
+		.help = "End the program after so long, as 30s, and exit with 0",
+	},
+	{
+		.name = "shared",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(shared),
+		.help = "Even when others hold the device: the figures are disturbed "
+			"then, and say so",
+	},
+	CLV_OPT_LEASE_WAIT(
+		"When others hold the device, queue for it, at most TIMEOUT long (as "
+		"30s or 5m)"),
+	{
+		.name = "report",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(report),
+		.argument = "FILE",
+		.completes = CLV_COMPLETE_FILE,
+		.help = "Write what was measured into this file, as JSON, and nothing on "
+			"stderr",
+	},
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_profile = {
+	.name = "profile",
+	.arguments = "[--] PROGRAM [ARGUMENT...]",
+	.summary = "run a program alone, measure it, and propose a share for it",
+	.about = "The program has a device to itself. At the end its memory, how much "
+		 "of the time it computed, its commands and their lengths are told on "
+		 "stderr, with the share, memory and class that it would do with. "
+		 "Exits with the program's code, or 128+N when signal N ended it.",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.min_arguments = 1,
+	.max_arguments = -1,
+	.completes = CLV_COMPLETE_PROGRAM,
+	.is_wrapper = true,
+	.run = run_profile,
+};

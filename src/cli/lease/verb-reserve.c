@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave reserve: a lease that no process holds. */
+#include "cli/frame/verbs.h"
+
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+#include "cli/launch/lease-request.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+
+/* By name or by number. */
+static int find_user(const char *text, struct clv_client_lease_request *request)
+{
+	const struct passwd *user = getpwnam(text);
+	char *end;
+	unsigned long number = user ? user->pw_uid : strtoul(text, &end, 10);
+
+	if (!user && (end == text || *end != '\0' || number >= UINT32_MAX))
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"there is no user '%.40s': give a name that getent passwd knows, "
+			"or "
+			"a number",
+			text);
+	request->has_user = true;
+	request->user = (uint32_t)number;
+	return 0;
+}
+
+static int run_reserve(const struct clv_settings *s, int argc, char **argv)
+{
+	struct clv_client_lease_request request = clv_lease_request(s);
+	_cleanup_client_ struct clv_client *client = NULL;
+	_cleanup_json_ json_t *lease = NULL;
+	struct clv_client_error err;
+	int r = clv_lease_request_check(s);
+
+	request.keep = true;
+	request.admit = s->admit;
+	if (!r && s->user)
+		r = find_user(s->user, &request);
+	if (!r)
+		r = clv_cli_connect(s, true, &client);
+	if (r)
+		return r;
+	if (clv_client_lease_create(client, &request, &lease, &err) < 0)
+		return clv_cli_fail_client(&err);
+	if (clv_output_object(&clv_listing_leases, s->output, lease) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the lease: %m");
+	return CLV_EXIT_OK;
+}
+
+static const char *const admit_choices[] = {"holders", "socket", NULL};
+
+static const struct clv_opt options[] = {
+	CLV_LEASE_OPTIONS,
+	{
+		.name = "admit",
+		.type = CLV_OPT_CHOICE,
+		.offset = CLV_OPT_AT(admit),
+		.argument = "holders|socket",
+		.choices = admit_choices,
+		.help = "Who may use it: holders (the default), programs that cleave run "
+			"starts in it; or socket, whoever the lease's socket is mounted "
+			"for, as in a container",
+	},
+	{
+		.name = "user",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(user),
+		.argument = "USER",
+		.help = "For this user, by name or number; as root alone",
+	},
+	CLV_OPT_LEASE_TIME("After so long, as 2h, it is ended, with what runs in it"),
+	CLV_OPT_LEASE_WAIT(
+		"When it does not fit now, queue for it; cleave ps shows its place"),
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_reserve = {
+	.name = "reserve",
+	.summary = "make a lease that stays until it is released",
+	.about = "No process holds it: programs come and go in it, and cleave release "
+		 "ends "
+		 "it. It does not outlive a restart of the machine. Prints the lease.",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.min_arguments = 0,
+	.max_arguments = 0,
+	.run = run_reserve,
+};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave version: of this program and of the agent, if one runs.  It never starts one. */
+#include "cli/frame/verbs.h"
+
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+
+#include <stdio.h>
+
+static void cell_program(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "version"));
+}
+
+static void cell_api(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%.0f", clv_json_number(row, "api"));
+}
+
+static void cell_agent(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	const json_t *agent = json_object_get(row, "agent");
+
+	if (json_is_object(agent))
+		snprintf(ret, CLV_CELL_MAX, "%s, API %.0f, pid %.0f",
+			clv_json_text(agent, "version"), clv_json_number(agent, "api"),
+			clv_json_number(agent, "pid"));
+	else
+		snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "agent_error"));
+}
+
+static const struct clv_column columns[] = {
+	{"CLEAVE", cell_program, false, false, 0},
+	{"API", cell_api, true, false, 0},
+	{"AGENT", cell_agent, false, false, 0},
+};
+
+static const struct clv_listing listing = {
+	.columns = columns,
+	.n_columns = CLV_ARRAY_SIZE(columns),
+	.name_key = "version",
+};
+
+static int run_version(const struct clv_settings *settings, int argc, char **argv)
+{
+	struct clv_client_options client_options = clv_cli_options(settings, false);
+	_cleanup_client_ struct clv_client *client = NULL;
+	_cleanup_json_ json_t *about = json_object();
+	struct clv_client_error err;
+	json_t *agent = NULL;
+
+	json_object_set_new(about, "version", json_string(CLV_VERSION));
+	json_object_set_new(about, "api", json_integer(CLEAVE_API_VERSION));
+	if (clv_client_new(&client_options, &client, &err) < 0 ||
+		clv_client_version(client, &agent, &err) < 0) {
+		json_object_set_new(about, "agent", json_null());
+		json_object_set_new(about, "agent_error", json_string(err.msg));
+	} else {
+		json_object_set_new(about, "agent", agent);
+	}
+	if (clv_output_object(&listing, settings->output, about) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the version: %m");
+
+	return CLV_EXIT_OK;
+}
+
+static const struct clv_opt options[] = {
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_version = {
+	.name = "version",
+	.summary = "show the versions of this program and of the agent",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.run = run_version,
+};

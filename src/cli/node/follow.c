@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Follows an operation.  It belongs to the agent and outlives this process, and it
+ * outlives the agent too, in its journal: who loses the agent looks for the next one and
+ * asks it for the same operation. */
+#include "cli/node/change.h"
+
+#include "base/clock.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+#include "cli/frame/signals.h"
+#include "cli/node/progress.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define AGENT_TIMEOUT_NS (30 * CLV_NS_PER_S)
+#define AGENT_PAUSE_MS 250
+
+struct follow {
+	struct clv_change *change;
+	struct clv_progress progress;
+	char id[64];
+};
+
+/* How an operation may end, and what it then exits with; below 0: by its error. */
+static const struct end {
+	const char *state;
+	int exit_code;
+	const char *words;
+} ends[] = {
+	/* clang-format off */
+	{ "done",        CLV_EXIT_OK,     "" },
+	{ "failed",      -1,              "" },
+	{ "rolled_back", CLV_EXIT_FAILED, ", and what had been done was undone" },
+	/* clang-format on */
+};
+
+static const struct end *end_of(const json_t *operation)
+{
+	const char *state = clv_json_text(operation, "state");
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ends); i++) {
+		if (strcmp(ends[i].state, state) == 0)
+			return &ends[i];
+	}
+	return NULL;
+}
+
+/* Busy is: nothing was done.  What was done and could not be undone is a failure. */
+static bool has_done_steps(const json_t *operation)
+{
+	json_t *step;
+	size_t i;
+
+	json_array_foreach (json_object_get(operation, "steps"), i, step) {
+		if (strcmp(clv_json_text(step, "state"), "done") == 0)
+			return true;
+	}
+	return false;
+}
+
+static int finish(const json_t *operation)
+{
+	const json_t *error = json_object_get(operation, "error");
+	const char *detail = clv_json_text(error, "detail");
+	const struct end *end = end_of(operation);
+	int exit_code = end->exit_code;
+
+	if (exit_code == CLV_EXIT_OK)
+		return exit_code;
+	if (exit_code < 0)
+		exit_code = has_done_steps(operation)
+				    ? CLV_EXIT_FAILED
+				    : clv_cli_exit_code(clv_json_text(error, "code"));
+	return clv_cli_fail(exit_code, "%s failed%s: %s",
+		clv_json_text(operation, "what"), end->words,
+		detail[0] ? detail : "the agent's log says why");
+}
+
+/* "cleave apply --follow ID", with the agent that was meant. */
+static void say_how_to_follow(const struct follow *f, char *ret, size_t ret_bytes)
+{
+	const struct clv_settings *s = f->change->settings;
+
+	if (s->sim)
+		snprintf(ret, ret_bytes, "cleave --sim %.200s apply --follow %s", s->sim,
+			f->id);
+	else if (s->socket)
+		snprintf(ret, ret_bytes, "cleave apply --socket %.200s --follow %s",
+			s->socket, f->id);
+	else
+		snprintf(ret, ret_bytes, "cleave apply --follow %s", f->id);
+}
+
+/* Nothing of it was done, as far as is known. */
+static bool has_not_begun(const json_t *operation)
+{
+	const char *state = clv_json_text(operation, "state");
+
+	return strcmp(state, "waiting") == 0 || strcmp(state, "surveying") == 0;
+}
+
+/* Only what waits can be ended.  It may have begun meanwhile: then the agent refuses. */
+static int leave(struct follow *f, const json_t *operation)
+{
+	int exit_code = CLV_EXIT_SIGNAL + clv_signals_take(f->change->signal_fd);
+	const char *what = clv_json_text(operation, "what");
+	char how[400];
+
+	clv_progress_clear(&f->progress);
+	if (has_not_begun(operation) &&
+		clv_client_operation_end(f->change->client, f->id, NULL) == 0)
+		return clv_cli_fail(exit_code,
+			"%s: the waiting is ended, and nothing was changed", what);
+	say_how_to_follow(f, how, sizeof(how));
+	return clv_cli_fail(exit_code,
+		"%s goes on in the agent: follow it with %s, or see cleave events", what,
+		how);
+}
+
+static bool is_gone(int r)
+{
+	return r == -ECONNREFUSED || r == -ECONNRESET;
+}
+
+/* 0 when an agent is there again, else an exit code. */
+static int find_agent(struct follow *f, const json_t *operation)
+{
+	struct pollfd interrupt = {.fd = f->change->signal_fd, .events = POLLIN};
+	uint64_t until_ns = clv_clock_ns() + AGENT_TIMEOUT_NS;
+	struct clv_client_error err;
+	char how[400];
+	int r;
+
+	clv_progress_clear(&f->progress);
+	clv_cli_fail(0, "the agent went away: looking for it again");
+	while ((r = clv_client_reconnect(f->change->client, &err)) < 0) {
+		if (r == -EINTR || poll(&interrupt, 1, AGENT_PAUSE_MS) > 0)
+			return leave(f, operation);
+		if (!is_gone(r) || clv_clock_ns() > until_ns)
+			break;
+	}
+	if (r == 0)
+		return 0;
+	say_how_to_follow(f, how, sizeof(how));
+	return clv_cli_fail(CLV_EXIT_UNREACHABLE,
+		"%s; %s goes on when the agent is back: follow it then with %s", err.msg,
+		clv_json_text(operation, "what"), how);
+}
+
+/* The next state, after a change or after a while.  0 with *operation replaced, or an
+ * exit code. */
+static int next_state(struct follow *f, uint64_t *revision, json_t **operation)
+{
+	struct clv_client_error err;
+	json_t *newer;
+	int r = clv_client_operation_wait(f->change->client, f->id, *revision,
+		clv_progress_wait_ms(&f->progress), &newer, &err);
+
+	if (r >= 0) {
+		json_decref(*operation);
+		*operation = newer;
+		*revision = clv_json_bytes(newer, "revision");
+		return 0;
+	}
+	if (r == -EINTR)
+		return leave(f, *operation);
+	if (is_gone(r)) {
+		/* A new agent counts anew. */
+		*revision = 0;
+		return find_agent(f, *operation);
+	}
+	clv_progress_clear(&f->progress);
+	/* What has begun is in the journal, what waits is not. */
+	if (r == -ENOENT && strcmp(clv_json_text(*operation, "state"), "waiting") == 0)
+		return clv_cli_fail(CLV_EXIT_NO_FIT,
+			"%s was still waiting when its agent ended, and nothing was "
+			"changed: ask for it again",
+			clv_json_text(*operation, "what"));
+	return clv_cli_fail(r == -ENOENT ? CLV_EXIT_FAILED : clv_cli_exit_code(err.code),
+		"%s cannot be followed any more: %s; cleave diff says what is left to do",
+		clv_json_text(*operation, "what"), err.msg);
+}
+
+int clv_change_follow(struct clv_change *change, json_t **operation)
+{
+	struct follow f = {.change = change};
+	uint64_t revision = clv_json_bytes(*operation, "revision");
+
+	snprintf(f.id, sizeof(f.id), "%s", clv_json_text(*operation, "id"));
+	clv_progress_begin(&f.progress);
+	while (!end_of(*operation)) {
+		int r;
+
+		clv_progress_show(&f.progress, *operation);
+		r = next_state(&f, &revision, operation);
+		if (r)
+			return r;
+	}
+	clv_progress_show(&f.progress, *operation);
+	clv_progress_clear(&f.progress);
+	return finish(*operation);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave apply: shows the plan, asks, and has the agent carry it out.  The agent plans
+ * anew when it begins: what is shown is the state of now, not a promise. */
+#include "cli/frame/verbs.h"
+
+#include "cli/frame/cli.h"
+#include "cli/frame/input.h"
+#include "cli/frame/output.h"
+#include "cli/node/change.h"
+#include "cli/node/holders.h"
+#include "cli/node/plan-view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *on_busy_of(const struct clv_settings *settings, const json_t *plan)
+{
+	return settings->on_busy ? settings->on_busy : clv_json_text(plan, "on_busy");
+}
+
+/* All that somebody holds, of the devices that the plan is about. */
+static int list_holders(struct clv_change *change, const json_t *plan)
+{
+	_cleanup_json_ json_t *node = NULL;
+	_cleanup_json_ json_t *rows = json_array();
+	struct clv_client_error err;
+	json_t *device;
+	size_t i;
+
+	if (clv_client_node(change->client, &node, &err) < 0)
+		return clv_change_fail(change, &err);
+	json_array_foreach (json_object_get(node, "devices"), i, device) {
+		_cleanup_json_ json_t *held = NULL;
+
+		if (!clv_plan_is_about(plan, clv_json_text(device, "name")))
+			continue;
+		held = clv_holders_of_device(device);
+		json_array_extend(rows, held);
+	}
+	printf("\nAll that is held on these devices:\n");
+	clv_output_rows(&clv_listing_holders, NULL, rows);
+	return 0;
+}
+
+static int refuse(struct clv_change *change, const json_t *plan)
+{
+	const struct clv_settings *s = change->settings;
+
+	if (strcmp(on_busy_of(s, plan), "list") == 0 && !clv_output_is_data(s->output)) {
+		int r = list_holders(change, plan);
+
+		if (r)
+			return r;
+	}
+	return clv_plan_fail_blocked(plan);
+}
+
+/* 0: go on. */
+static int consider(struct clv_change *change, const json_t *plan)
+{
+	bool is_blocked = clv_plan_is_blocked(plan);
+	bool waits = strcmp(on_busy_of(change->settings, plan), "wait") == 0;
+	size_t n_losses = clv_plan_count_losses(plan);
+	char loss[64];
+	int r = 0;
+
+	/* A program gets one object: the plan only where nothing comes of it. */
+	if (clv_output_is_data(change->settings->output) && (!is_blocked || waits))
+		clv_plan_warn(plan);
+	else
+		r = clv_plan_show(change->settings, plan);
+	if (r)
+		return r;
+	if (is_blocked && !waits)
+		return refuse(change, plan);
+	if (clv_plan_count_steps(plan) == 0)
+		return 0;
+
+	snprintf(loss, sizeof(loss), "%zu step%s something", n_losses,
+		n_losses == 1 ? " destroys or resets" : "s destroy or reset");
+	return clv_change_confirm(change, "Apply?", n_losses ? loss : NULL);
+}
+
+static int start(struct clv_change *change, const struct clv_input *input, json_t **ret)
+{
+	struct clv_client_layout layout = {
+		.text = input->text,
+		.n_bytes = input->n_bytes,
+		.name = input->name,
+		.on_busy = change->settings->on_busy,
+	};
+	struct clv_client_error err;
+
+	if (clv_client_apply(change->client, &layout, ret, &err) < 0)
+		return clv_change_fail_start(change, &err);
+	return 0;
+}
+
+static int follow_to_end(struct clv_change *change, json_t **operation)
+{
+	int r = clv_change_follow(change, operation);
+
+	return clv_change_report(change, *operation, r);
+}
+
+static int apply(struct clv_change *change, const struct clv_input *input)
+{
+	_cleanup_json_ json_t *plan = NULL;
+	_cleanup_json_ json_t *operation = NULL;
+	int r = clv_plan_fetch(change->client, input, &plan);
+
+	if (r)
+		return r;
+	if (change->settings->dry_run) {
+		r = clv_plan_show(change->settings, plan);
+		return !r && clv_plan_is_blocked(plan) ? refuse(change, plan) : r;
+	}
+	r = consider(change, plan);
+	if (!r)
+		r = start(change, input, &operation);
+	return r ? r : follow_to_end(change, &operation);
+}
+
+/* Of an operation that another process began. */
+static int follow_again(struct clv_change *change)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+	_cleanup_json_ json_t *operation = NULL;
+	const char *id = change->settings->operation;
+	struct clv_client_error err;
+
+	if (id[strspn(id, allowed)])
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--follow: '%.80s' is no operation: they are called like "
+			"o182464b2e3bd46e8",
+			id);
+	if (clv_client_operation(
+		    change->client, change->settings->operation, &operation, &err) < 0)
+		return clv_change_fail(change, &err);
+	return follow_to_end(change, &operation);
+}
+
+static int run_apply(const struct clv_settings *settings, int argc, char **argv)
+{
+	_cleanup_change_ struct clv_change change = {.signal_fd = -1};
+	_cleanup_input_ struct clv_input input = {};
+	int r = 0;
+
+	if ((argc > 0) == (settings->operation != NULL))
+		return clv_cli_fail(CLV_EXIT_USAGE, "apply what? name one layout file, "
+						    "or an operation with --follow");
+	if (argc > 0)
+		r = clv_input_read(argv[0], CLV_INPUT_LAYOUT_BYTES, &input);
+	if (!r)
+		r = clv_change_begin(settings, &change);
+	if (r)
+		return r;
+	return argc > 0 ? apply(&change, &input) : follow_again(&change);
+}
+
+static const struct clv_opt options[] = {
+	CLV_OPT_YES,
+	{
+		.name = "dry-run",
+		.letter = 'n',
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(dry_run),
+		.help = "Show the plan and change nothing, as cleave plan",
+	},
+	{
+		.name = "on-busy",
+		.type = CLV_OPT_CHOICE,
+		.offset = CLV_OPT_AT(on_busy),
+		.argument = "WHAT",
+		.choices = clv_opt_busy,
+		.help = "When somebody holds what would have to change: fail, wait until "
+			"they have ended, or list all holders and fail; without it, as "
+			"the layout says",
+	},
+	{
+		.name = "follow",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(operation),
+		.argument = "ID",
+		.help = "Instead of a new operation follow this one, which goes on in "
+			"the agent",
+	},
+	CLV_OPT_EXPLAIN,
+	CLV_OPT_VERBOSE(
+		"Also name the partitions that stay, and the standing shares that "
+		"there will be"),
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_apply = {
+	.name = "apply",
+	.arguments = "FILE",
+	.summary = "divide the node's devices as a layout says",
+	.about = "Shows the plan and asks before it is carried out. Nothing that is "
+		 "in use is touched. What is begun goes on in the agent even when "
+		 "this command ends; what fails is undone as far as can be.",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.max_arguments = 1,
+	.completes = CLV_COMPLETE_FILE,
+	.run = run_apply,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave diff: whether the node is as a layout wants it, for people and for scripts that
+ * look after drift. */
+#include "cli/frame/verbs.h"
+
+#include "cli/frame/cli.h"
+#include "cli/node/plan-view.h"
+
+static int run_diff(const struct clv_settings *settings, int argc, char **argv)
+{
+	_cleanup_json_ json_t *plan = NULL;
+	int r = clv_plan_of_file(settings, argv[0], &plan);
+
+	if (!r)
+		r = clv_plan_show_difference(settings, plan);
+	if (!r && clv_plan_count_steps(plan) > 0)
+		r = CLV_EXIT_FALSE;
+	return r;
+}
+
+static const struct clv_opt options[] = {
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_diff = {
+	.name = "diff",
+	.arguments = "FILE",
+	.summary = "compare the node with a layout",
+	.about = "Prints + for what the layout wants and the node lacks, - for what "
+		 "it has and should not, ~ for what is to be set otherwise. Exits "
+		 "with 0 when nothing is to be done, with 1 when something is.",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.min_arguments = 1,
+	.max_arguments = 1,
+	.completes = CLV_COMPLETE_FILE,
+	.run = run_diff,
+};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave profiles: what a device can be divided into, and how much of it still fits. */
+#include "cli/frame/verbs.h"
+
+#include "cli/frame/cells.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void cell_memory(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	uint64_t bytes = clv_json_bytes(row, "memory_bytes");
+
+	if (bytes)
+		clv_cell_bytes(bytes, ret);
+	else
+		strcpy(ret, "-");
+}
+
+/* Of a virtual function nobody knows. */
+static void cell_units(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	double units = clv_json_number(row, "compute_units");
+
+	if (units > 0)
+		snprintf(ret, CLV_CELL_MAX, "%.0f", units);
+}
+
+static void cell_starts(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	clv_cell_list(json_object_get(row, "starts"), ",", ret);
+}
+
+static const struct clv_column columns[] = {
+	/* clang-format off */
+	/* header    cell         right  trunc  rank rare   key */
+	{ "DEVICE",  NULL,        false, false, 0,   false, "device" },
+	{ "PROFILE", NULL,        false, false, 0,   false, "profile" },
+	{ "MEMORY",  cell_memory, true,  false, 0,   false, NULL },
+	{ "UNITS",   cell_units,  true,  false, 3,   true,  NULL },
+	{ "FITS",    NULL,        true,  false, 0,   false, "fits" },
+	{ "MOST",    NULL,        true,  false, 2,   false, "most" },
+	{ "PLACES",  cell_starts, false, true,  1,   true,  NULL },
+	{ "BY",      NULL,        false, false, 5,   false, "scheme" },
+	{ "NOTE",    NULL,        false, true,  4,   true,  "note" },
+	/* clang-format on */
+};
+
+static const struct clv_listing listing = {
+	.columns = columns,
+	.n_columns = CLV_ARRAY_SIZE(columns),
+	.name_key = "profile",
+	.none = "no partition can be made here",
+};
+
+static bool is_meant(const json_t *device, const char *name)
+{
+	return !name || strcmp(clv_json_text(device, "name"), name) == 0 ||
+	       strcmp(clv_json_text(device, "uuid"), name) == 0;
+}
+
+/* A device without profiles is no riddle: the node knows why. */
+static void say_why_not(struct clv_client *client, const char *name)
+{
+	_cleanup_json_ json_t *node = NULL;
+	json_t *device;
+	size_t i;
+
+	if (clv_client_node(client, &node, NULL) < 0)
+		return;
+	json_array_foreach (json_object_get(node, "devices"), i, device) {
+		const char *why = clv_json_text(device, "cannot_divide");
+
+		if (why[0] && is_meant(device, name))
+			clv_output_line(stderr, "%s cannot be divided: %s",
+				clv_json_text(device, "name"), why);
+	}
+}
+
+static int run_profiles(const struct clv_settings *settings, int argc, char **argv)
+{
+	_cleanup_client_ struct clv_client *client = NULL;
+	const char *device = argc ? argv[0] : NULL;
+	_cleanup_json_ json_t *list = NULL;
+	struct clv_client_error err;
+	int r = clv_cli_connect(settings, true, &client);
+
+	if (r)
+		return r;
+	if (clv_client_profiles(client, device, &list, &err) < 0)
+		return clv_cli_fail_client(&err);
+	if (clv_output_list(&listing, settings->output, list) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the profiles: %m");
+	if (!settings->output || strcmp(settings->output, "table") == 0)
+		say_why_not(client, device);
+
+	return CLV_EXIT_OK;
+}
+
+static const struct clv_opt options[] = {
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_profiles = {
+	.name = "profiles",
+	.arguments = "[DEVICE]",
+	.summary = "list what devices can be divided into, and how much still fits",
+	.about = "FITS is how many more can be made beside what is there, MOST how "
+		 "many an empty device holds, MEMORY what one of them has: for vf:4, "
+		 "each of four virtual functions. Of modes and numbers of functions "
+		 "the one of now fits: others take its place. A device that cannot be "
+		 "divided is named with the reason.",
+	.options = options,
+	.n_options = CLV_ARRAY_SIZE(options),
+	.max_arguments = 1,
+	.completes = CLV_COMPLETE_DEVICE,
+	.run = run_profiles,
+};

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#pragma once
-
-#include "cli/opt.h"
-
-/* cleave fit --predict: how programs that cleave profile has measured fare together on
- * one device.  Each argument is FILE[=SHARE[,CLASS]].  An exit code. */
-int clv_predict_show(const struct clv_settings *settings, int argc, char **argv);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of a process's objects another process was told of.  What was freed is told
+ * first, then what is there, in the order in which it came: whoever hears of an object
+ * drops what he had under its handle, and what hung on that. */
+#include "rm/channels-internal.h"
+
+#include <stdlib.h>
+
+void clv_rm_telling_add(struct clv_rm_channels *channels, struct clv_rm_node *node)
+{
+	TAILQ_INSERT_TAIL(&channels->nodes, node, in_order);
+	if (!channels->first_untold)
+		channels->first_untold = node;
+}
+
+void clv_rm_telling_drop(struct clv_rm_channels *channels, struct clv_rm_node *node)
+{
+	if (channels->first_untold == node)
+		channels->first_untold = TAILQ_NEXT(node, in_order);
+	TAILQ_REMOVE(&channels->nodes, node, in_order);
+	channels->n_told -= node->is_told;
+}
+
+/* There are no more of these than there were objects that had been told. */
+void clv_rm_telling_free(
+	struct clv_rm_channels *channels, uint32_t client, uint32_t handle)
+{
+	struct clv_rm_freed *freed = malloc(sizeof(*freed));
+
+	if (!freed) {
+		channels->is_whole = false;
+		return;
+	}
+	*freed = (struct clv_rm_freed){.client = client, .handle = handle};
+	STAILQ_INSERT_TAIL(&channels->freed, freed, entry);
+}
+
+uint64_t clv_rm_channels_n_changes(const struct clv_rm_channels *channels)
+{
+	return channels->n_changes;
+}
+
+bool clv_rm_channels_next_untold(const struct clv_rm_channels *channels,
+	struct clv_rm_object *ret, int *ret_fd, bool *ret_is_last)
+{
+	const struct clv_rm_freed *freed = STAILQ_FIRST(&channels->freed);
+	const struct clv_rm_node *node = channels->first_untold;
+
+	if (freed) {
+		*ret = (struct clv_rm_object){
+			.client = freed->client, .handle = freed->handle};
+		*ret_fd = -1;
+		*ret_is_last = !STAILQ_NEXT(freed, entry) && !node;
+	} else if (node) {
+		*ret = node->object;
+		*ret_fd = node->device->client->fd;
+		*ret_is_last = !TAILQ_NEXT(node, in_order);
+	}
+	return freed || node;
+}
+
+static void forget_freed(struct clv_rm_channels *channels)
+{
+	struct clv_rm_freed *freed = STAILQ_FIRST(&channels->freed);
+
+	STAILQ_REMOVE_HEAD(&channels->freed, entry);
+	free(freed);
+}
+
+void clv_rm_channels_note_told(struct clv_rm_channels *channels)
+{
+	struct clv_rm_node *node = channels->first_untold;
+
+	if (!STAILQ_EMPTY(&channels->freed)) {
+		forget_freed(channels);
+		return;
+	}
+	channels->first_untold = TAILQ_NEXT(node, in_order);
+	node->is_told = true;
+	node->device->client->is_told = true;
+	channels->n_told++;
+}
+
+void clv_rm_channels_untell(struct clv_rm_channels *channels)
+{
+	struct clv_rm_node *node;
+
+	while (!STAILQ_EMPTY(&channels->freed))
+		forget_freed(channels);
+	TAILQ_FOREACH(node, &channels->nodes, in_order)
+	node->is_told = false;
+	channels->first_untold = TAILQ_FIRST(&channels->nodes);
+	for (size_t i = 0; i < CLV_RM_CLIENTS_MAX; i++)
+		channels->clients[i].is_told = false;
+	channels->n_told = 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#ifdef ROCM
+#include "../hip/patterns.h"
+#else
+#include "../doubles/cuda/selftest/cuda.h"
+#define HAS_SEMAPHORES_IN_GRAPHS
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* What the programs of patterns.c are made of. */
+
+#define NON_BLOCKING 1u
+#define LEGACY NULL
+#define PER_THREAD ((handle)2)
+#define N_ROUNDS 12
+#define MIB ((size_t)1 << 20)
+#define N_WORDS 128
+#define STANDS_MS 1500 /* longer than anybody waits for a turn to end */
+
+#define OK(call)                                                                        \
+	do {                                                                            \
+		int result_ = (call);                                                   \
+		if (result_ != 0) {                                                     \
+			printf("failed %s at line %d: %d\n", #call, __LINE__, result_); \
+			exit(1);                                                        \
+		}                                                                       \
+	} while (0)
+
+extern volatile uint32_t *words; /* in memory of the host that the device sees */
+
+static inline void sleep_ms(long ms)
+{
+	struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+
+	nanosleep(&pause, NULL);
+}
+
+static inline handle new_stream(unsigned flags)
+{
+	handle stream;
+
+	OK(cuStreamCreate(&stream, flags));
+	return stream;
+}
+
+static inline dptr word(uint32_t i)
+{
+	return (dptr)(uintptr_t)(words + i);
+}
+
+void begin(void);
+
+/* Kernels: one that takes so long, and one that writes a word. */
+void run(handle stream, uint64_t ns);
+void store(handle stream, dptr at, uint32_t value);
+
+/* What comes from outside (outside.c). */
+uint32_t external_semaphore(void);
+uint32_t event_of_another(void);
+uint32_t graph_of_semaphore(void);
+uint32_t graph_beside_wait(void);

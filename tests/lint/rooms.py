@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rooms of src/: what is in each, and what each may use.
+
+A room is a folder.  It may include, and call, the rooms of its row and those below it; a name
+with a file ending is that one header.  --write brings the table of docs/architecture.md up to
+date; without it the test fails where they differ, where a file is in no room, and where a room
+without rooms in it has grown over the bound."""
+import argparse
+import sys
+
+import tree
+
+MAX_LINES = 4000
+DOCUMENT = "docs/architecture.md"
+BEGIN, END = "<!-- rooms -->\n", "<!-- end of rooms -->\n"
+
+PAGES = ("arbiter/page.h", "arbiter/attach.h")
+BELOW_AGENT = ("base", "core", "arbiter", "backend", "import", "rm")
+# Lowest first: each may use those before it.
+AGENT = (
+    ("os", "processes, users, descriptors, texts of protocols"),
+    ("record", "what the rooms exchange: records of the state, notices, `struct clv_agent`"),
+    ("store", "the state file: SQLite, the journal of operations, the handle"),
+    ("config", "settings, options, folders, the daemon"),
+    ("event", "events and counters"),
+    ("auth", "who asks: users, tokens"),
+    ("http", "HTTP: connections, bodies, waiting, problem documents"),
+    ("device", "devices, partitions, the worker that asks the drivers"),
+    ("lease", "one lease: its gates' socket, its processes, its executor, its account"),
+    ("ledger", "all leases: the table, promises, placing, the queue, their lifecycle"),
+    ("watch", "what the drivers say against the ledger"),
+    ("history", "what was used: counters, rows, the file"),
+    ("apply", "operations: layouts carried out step by step"),
+    ("api", "the routes and their handlers, rendering, metrics, the audit"),
+    ("main", "start, the loop, adoption, the second's tick"),
+)
+BELOW_CLI = ("base", "core", "import", "simulate", "client", "bridge/cdi", "bridge/systemd",
+             "bridge/slurm")
+CLI = (
+    ("frame", "options, help, output, errors, signals"),
+    ("launch", "a program in a lease: its environment, mounts, gates, supervision"),
+    ("lease", "verbs about leases"),
+    ("node", "verbs about devices, partitions and layouts"),
+    ("fleet", "simulation, fitting, defragmentation"),
+    ("admin", "doctor, audit, backup, events, tokens"),
+    ("engine", "Slurm, containers, systemd"),
+    ("main", "`main.c`, help and completion"),
+)
+ROOMS = {
+    "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),
+    "core": (("base",), "rules without I/O, clock or threads: device, share, limits in space, "
+             "admission, node, layout, plan, the tables of MIG and of AMD's modes, `place/`: "
+             "where in a fleet a request goes"),
+    "rm": (("base",), "NVIDIA's resource manager: channel groups seen in a process's ioctls, "
+           "stopped and let go on"),
+    "simulate": (("base", "core", "arbiter/policy.h"), "traces and fleets read from files, "
+                 "replays of them, what they show; how programs fare together on a device"),
+    "arbiter": (("base", "core", "rm"), "the lease pages, the attach messages, the policy, the "
+                "thread that runs it"),
+    "backend": (("base", "core"), "what drivers are asked and told, a folder for each"),
+    "import": (("base", "core"), "other tools' files, read into a layout: [import.md](import.md)"),
+    "agent": (BELOW_AGENT, "`cleaved`"),
+    "gate": (("base", *PAGES), "what gates of all APIs share"),
+    "gate/preload": (("base",), "what preloaded gates share: hooked libraries and the look-ups "
+                     "that lead to them"),
+    "gate/opencl": (("base", "gate", *PAGES), "the gate for OpenCL"),
+    "gate/streams": (("base", "gate", *PAGES), "what CUDA and HIP have in common: streams, "
+                     "captures, waits"),
+    "gate/cuda": (("base", "gate", "gate/preload", "gate/streams", "rm", *PAGES),
+                  "the gate for CUDA"),
+    "gate/hsa": (("base", "gate", "gate/preload", *PAGES), "the gate for HSA, below HIP"),
+    "gate/hip": (("base", "gate", "gate/preload", "gate/streams", "gate/hsa", *PAGES),
+                 "the gate for HIP"),
+    "gate/nvml": (("base", "gate", "gate/preload", *PAGES), "what NVML's callers are shown"),
+    "client": (("base",), "libcleave"),
+    "cli": (BELOW_CLI, "`cleave`, a file for each verb"),
+    "bridge/cdi": (("base", "core", "client"), "leases as devices of containers: "
+                   "[containers.md](containers.md)"),
+    "bridge/systemd": (("base",), "services in leases"),
+    "bridge/rpc": (("base",), "gRPC on an event loop: a server and a client on Unix sockets"),
+    "bridge/kubernetes": (("base", "core", "import", "client", "bridge/cdi", "bridge/rpc"),
+                          "`cleave-kubelet`: device plugin and driver of dynamic resource "
+                          "allocation: [kubernetes.md](kubernetes.md)"),
+    "bridge/extender": (("base", "core", "bridge/kubernetes"), "`cleave-extender`: where in a "
+                        "cluster pods should go"),
+    "bridge/slurm": (("base",), "the SPANK plugin; what it shares with `cleave slurm`; what "
+                     "Slurm is asked and told"),
+}
+for _top, _rooms in (("agent", AGENT), ("cli", CLI)):
+    for _at, (_name, _text) in enumerate(_rooms):
+        ROOMS[f"{_top}/{_name}"] = (
+            (*ROOMS[_top][0], *(f"{_top}/{lower}" for lower, _ in _rooms[:_at])), _text)
+
+
+def room_of(name):
+    """The innermost room that a file of src/, named from there, is in."""
+    return max((room for room in ROOMS if name.startswith(room + "/")), key=len, default=None)
+
+
+def may_use(room, name):
+    own = room_of(name)
+    return own == room or own in ROOMS[room][0] or name in ROOMS[room][0]
+
+
+def lines_by_room():
+    lines = dict.fromkeys(ROOMS, 0)
+    strays = []
+    for name in tree.files(".c", ".h", under=("src",)):
+        room = room_of(name.removeprefix("src/"))
+        if room is None:
+            strays.append(f"{name}: no room of tests/lint/rooms.py has it")
+        else:
+            lines[room] += tree.read(name).count("\n")
+    return lines, strays
+
+
+def uses_text(room):
+    uses = ROOMS[room][0]
+    top = room.split("/")[0]
+    if top in ("agent", "cli") and room != top:
+        lower = [use.removeprefix(f"{top}/") for use in uses if use.startswith(f"{top}/")]
+        return f"as `{top}`, and {lower[-1]} and below" if lower else f"as `{top}`"
+    return ", ".join(f"`{use}`" for use in uses) or "nothing"
+
+
+def table(lines):
+    """Rounded to hundreds, so that not every change of a file is one of the table."""
+    rows = ["| room | lines | what is in it | may use |", "|---|---|---|---|"]
+    for room, (_, text) in ROOMS.items():
+        size = max(100, round(lines[room], -2)) if lines[room] else "-"
+        rows.append(f"| `src/{room}` | {size} | {text} | {uses_text(room)} |")
+    return "\n".join(rows) + "\n"
+
+
+def written(text, new):
+    before, rest = text.split(BEGIN)
+    return before + BEGIN + new + END + rest.split(END)[1]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--write", action="store_true")
+    write = parser.parse_args().write
+    lines, wrong = lines_by_room()
+    for room, n_lines in lines.items():
+        if n_lines > MAX_LINES and room not in OVER:
+            wrong.append(f"src/{room}: {n_lines} lines, and rooms end at {MAX_LINES}")
+    text = tree.read(DOCUMENT)
+    new = written(text, table(lines))
+    if write:
+        (tree.ROOT / DOCUMENT).write_text(new)
+    elif new != text:
+        wrong.append(f"{DOCUMENT}: the table of rooms is out of date: tests/lint/rooms.py --write")
+    tree.finish(wrong, len(lines))
+
+
+# Rooms that are still to be divided.
+OVER = ("agent/api", "arbiter", "backend", "bridge/kubernetes", "core", "gate", "gate/opencl")
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work that no turn was asked for, on a virtual clock: the gate's own code enters it in a
+ * lease that never stands in line, beside one that always has work, and the arbiter
+ * charges it, each time. */
+#include "gate/attach.h"
+#include "gate/flight.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "arbiter-world.h"
+
+#define US CLV_NS_PER_US
+#define MS CLV_NS_PER_MS
+#define S CLV_NS_PER_S
+#define TICK_NS (10 * US)
+#define LATE_NS (50 * US) /* by so much the arbiter's thread wakes up late */
+#define NEVER UINT64_MAX
+
+static uint64_t now_ns;
+static struct clv_arbiter_world device;
+static struct clv_arbiter_lease *debtor, *neighbour;
+/* When the arbiter hears the bell; and for how long it does not listen. */
+static uint64_t heard_at_ns, step_at_ns, deaf_until_ns;
+static unsigned n_rings;
+static uint64_t held_before_ns;
+
+/* What flight.c needs of the rest of a gate. */
+
+static bool has_none(void);
+static bool has_none_to_mark(bool lingering);
+
+static const struct clv_gate_api api = {
+	.mark_tails = has_none_to_mark, .wait_for_marker = has_none};
+
+struct clv_gate_state clv_gate = {.api = &api};
+__thread struct clv_gate_thread clv_gate_thread;
+
+static struct clv_view view;
+static struct clv_forkless forkless;
+struct clv_forkless *clv_forkless = &forkless;
+
+static bool has_none(void)
+{
+	return false;
+}
+
+static bool has_none_to_mark(bool lingering)
+{
+	return false;
+}
+
+void clv_gate_seek_agent(struct clv_view *of)
+{
+	fail();
+}
+
+bool clv_gate_agent_is_dead(const struct clv_view *of)
+{
+	return false;
+}
+
+void clv_helper_start(void)
+{
+}
+
+void clv_helper_wake(void)
+{
+}
+
+bool clv_attach_ring(const struct clv_view *of)
+{
+	uint64_t at_ns = now_ns + LATE_NS;
+
+	n_rings++;
+	if (at_ns < deaf_until_ns)
+		at_ns = deaf_until_ns;
+	if (at_ns < heard_at_ns)
+		heard_at_ns = at_ns;
+	return true;
+}
+
+/* The world. */
+
+static int read_virtual(clockid_t clock, struct timespec *ret)
+{
+	ret->tv_sec = (time_t)(now_ns / S);
+	ret->tv_nsec = (long)(now_ns % S);
+	return 0;
+}
+
+static struct clv_slot *slot_of(const struct clv_arbiter_lease *lease)
+{
+	return &lease->pages.report->slots[0];
+}
+
+/* It works whenever it may. */
+static void tend_neighbour(void)
+{
+	struct clv_slot *slot = slot_of(neighbour);
+	bool is_open = neighbour->phase != CLV_PHASE_CLOSED;
+
+	atomic_store(&slot->waiting, !is_open);
+	atomic_store(&slot->entered, atomic_load(&slot->done) + is_open);
+	neighbour->rung = true;
+}
+
+static void step(void)
+{
+	tend_neighbour();
+	debtor->rung = heard_at_ns <= now_ns;
+	if (debtor->rung)
+		heard_at_ns = NEVER;
+	step_at_ns = clv_turns_step(&device.arbiter, now_ns);
+	if (step_at_ns < NEVER - LATE_NS)
+		step_at_ns += LATE_NS;
+}
+
+static void pass(uint64_t ns)
+{
+	uint64_t end_ns = now_ns + ns;
+
+	while (now_ns < end_ns) {
+		now_ns += TICK_NS;
+		if (now_ns >= step_at_ns || now_ns >= heard_at_ns)
+			step();
+	}
+}
+
+/* And no more, for the time being. */
+static void have_a_turn(void)
+{
+	uint64_t n_turns = debtor->account.turns;
+
+	atomic_store(&slot_of(debtor)->waiting, 1);
+	clv_attach_ring(&view);
+	while (debtor->account.turns == n_turns)
+		pass(MS);
+	atomic_store(&slot_of(debtor)->waiting, 0);
+	pass(20 * MS);
+	assert_int_equal(debtor->phase, CLV_PHASE_CLOSED);
+}
+
+static int begin(void **state)
+{
+	now_ns = 5000 * S;
+	atomic_store(&clv_clock_read, read_virtual);
+	clv_arbiter_world_make(&device, now_ns);
+	debtor = device.leases[0];
+	neighbour = device.leases[1];
+	view = (struct clv_view){.control = debtor->pages.control,
+		.report = debtor->pages.report,
+		.slot = slot_of(debtor),
+		.turn = &debtor->pages.report->turns[0]};
+	atomic_store(&forkless.view, &view);
+	heard_at_ns = step_at_ns = now_ns;
+	deaf_until_ns = 0;
+	have_a_turn();
+	n_rings = 0;
+	held_before_ns = debtor->account.held_ns;
+	return 0;
+}
+
+static int end(void **state)
+{
+	assert_int_equal(atomic_load(&clv_gate.flight), 0);
+	clv_arbiter_world_drop(&device);
+	return 0;
+}
+
+static uint64_t charged_ns(void)
+{
+	return debtor->account.held_ns - held_before_ns;
+}
+
+static void run_as_debt(uint64_t ns)
+{
+	clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(0));
+	pass(ns);
+	clv_flight_leave(CLV_FLIGHT_PACK(0));
+}
+
+/* All in one closed phase. */
+static void test_again_and_again(void **state)
+{
+	uint32_t turn = debtor->turn;
+
+	for (int i = 0; i < 60; i++) {
+		run_as_debt(50 * MS);
+		pass(90 * MS);
+	}
+	assert_int_equal(debtor->turn, turn);
+	assert_in_range(charged_ns(), 60 * 50 * MS, 60 * 52 * MS);
+}
+
+/* What comes while some is in flight is seen with it. */
+static void test_one_ring_for_all_that_is_in_flight(void **state)
+{
+	for (int i = 0; i < 100; i++)
+		clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(0));
+	pass(30 * MS);
+	for (int i = 0; i < 100; i++)
+		clv_flight_leave(CLV_FLIGHT_PACK(0));
+	pass(5 * MS);
+	assert_int_equal(n_rings, 2);
+	assert_in_range(charged_ns(), 30 * MS, 32 * MS);
+}
+
+/* Shorter than it takes the arbiter to wake up. */
+static void test_short_work(void **state)
+{
+	for (int i = 0; i < 1000; i++) {
+		run_as_debt(20 * US);
+		pass(980 * US);
+	}
+	assert_in_range(charged_ns(), 20 * MS, 22 * MS);
+}
+
+/* Who rings without pause is not heard for the rest of a millisecond. */
+static void test_a_lease_that_is_not_heard(void **state)
+{
+	uint64_t worked_ns = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		deaf_until_ns = now_ns + MS;
+		for (int j = 0; j < 8; j++)
+			run_as_debt(90 * US), pass(30 * US);
+		worked_ns += 8 * 90 * US;
+		pass(80 * US);
+	}
+	assert_in_range(charged_ns(), worked_ns, worked_ns + worked_ns / 20);
+}
+
+/* It begins what is long just before it is heard again. */
+static void test_the_rest_of_a_millisecond(void **state)
+{
+	for (int i = 0; i < 1000; i++) {
+		deaf_until_ns = now_ns + MS;
+		run_as_debt(MS);
+		pass(MS);
+	}
+	assert_in_range(charged_ns(), 990 * MS, 1100 * MS);
+}
+
+static void run_unheard(void)
+{
+	deaf_until_ns = NEVER;
+	for (int i = 0; i < 10; i++) {
+		run_as_debt(10 * MS);
+		pass(10 * MS);
+	}
+	assert_int_equal(charged_ns(), 0);
+}
+
+/* A gate whose bell does nothing is charged when its turn comes, */
+static void test_nothing_is_heard_until_the_turn(void **state)
+{
+	run_unheard();
+	deaf_until_ns = 0;
+	have_a_turn();
+	/* And the turn. */
+	assert_in_range(charged_ns(), 108 * MS, 125 * MS);
+}
+
+/* and when the agent looks for people, whatever the process then does. */
+static void test_nothing_is_heard_until_somebody_looks(void **state)
+{
+	struct clv_arbiter_sample sample;
+
+	run_unheard();
+	clv_arbiter_sample(&device.arbiter, debtor, &sample);
+	assert_in_range(charged_ns(), 100 * MS, 101 * MS);
+	clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(0));
+	pass(10 * MS);
+	clv_arbiter_sample(&device.arbiter, debtor, &sample);
+	step();
+	pass(10 * MS);
+	clv_flight_leave(CLV_FLIGHT_PACK(0));
+	pass(2 * MS);
+	assert_in_range(charged_ns(), 110 * MS, 114 * MS);
+}
+
+/* It ends with what it owes. */
+static void test_the_process_ends_unheard(void **state)
+{
+	run_unheard();
+	clv_arbiter_close_slot_at(&device.arbiter, debtor, 0, now_ns);
+	assert_in_range(charged_ns(), 100 * MS, 101 * MS);
+}
+
+/* Nobody is charged more than the time that has passed, nor for what an agent was not
+ * there for. */
+static void test_what_is_said_is_bounded(void **state)
+{
+	uint64_t before_ns = charged_ns(), turned_ns;
+
+	atomic_fetch_add(&slot_of(debtor)->busy_ns, 1000 * S);
+	pass(10 * MS);
+	clv_attach_ring(&view);
+	pass(MS);
+	assert_in_range(charged_ns() - before_ns, 10 * MS, 40 * MS);
+	turned_ns = charged_ns();
+	atomic_store(&slot_of(debtor)->busy_ns, 0);
+	clv_attach_ring(&view);
+	pass(100 * MS);
+	assert_int_equal(charged_ns(), turned_ns);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_again_and_again, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_one_ring_for_all_that_is_in_flight, begin, end),
+		cmocka_unit_test_setup_teardown(test_short_work, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_a_lease_that_is_not_heard, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_the_rest_of_a_millisecond, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_nothing_is_heard_until_the_turn, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_nothing_is_heard_until_somebody_looks, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_the_process_ends_unheard, begin, end),
+		cmocka_unit_test_setup_teardown(test_what_is_said_is_bounded, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What it takes to stop a lease half-way and to let it go on, whatever its processes say
+ * that they have: in steps (basic blocks) and in calls of the driver's, for which the
+ * arbiter looks at nobody else.  And whose work is waited for, as not all that it has is
+ * known. */
+#include "arbiter/preempt.h"
+#include "base/clock.h"
+#include "rm/abi.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "arbiter-world.h"
+
+#define CHANNEL 0xc86fu
+/* A few hundred microseconds at most. */
+#define STEPS_MAX 1000000u
+
+static uint64_t n_steps;
+static unsigned n_calls;
+static struct clv_arbiter_world device;
+static struct clv_arbiter_lease *lease;
+
+/* Called by what the compiler put in. */
+void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void)
+{
+	n_steps++;
+}
+
+/* NVOS54_PARAMETERS */
+struct call {
+	uint32_t client, object, command, flags;
+	uint64_t parameters;
+	uint32_t n_bytes, status;
+};
+
+int __wrap_ioctl(int fd, unsigned long request, struct call *call);
+int __wrap_ioctl(int fd, unsigned long request, struct call *call)
+{
+	call->status = 0;
+	n_calls++;
+	return 0;
+}
+
+static int begin(void **state)
+{
+	clv_arbiter_world_make(&device, 0);
+	device.arbiter.method = CLV_RM_BY_CHANNELS;
+	lease = device.leases[0];
+	return 0;
+}
+
+static int end(void **state)
+{
+	clv_preempt_forget_all(lease);
+	assert_int_equal(lease->n_objects, 0);
+	clv_arbiter_world_drop(&device);
+	return 0;
+}
+
+static int note(uint32_t slot, uint32_t parent, uint32_t handle, uint32_t class)
+{
+	const struct clv_rm_object object = {
+		.client = 1, .parent = parent, .handle = handle, .class = class};
+
+	return clv_preempt_note(&device.arbiter, lease, slot, STDOUT_FILENO, &object, 0);
+}
+
+/* A process that is at work, with a group of so many channels on its GPU. */
+static void add_process(uint32_t slot, uint32_t n_channels)
+{
+	uint32_t got;
+
+	if (slot > 0) {
+		assert_int_equal(
+			clv_arbiter_open_slot(&device.arbiter, lease, slot, &got, NULL),
+			0);
+		assert_int_equal(got, slot);
+	}
+	assert_int_equal(note(slot, 10, 11, CLV_RM_CLASS_SUBDEVICE), 0);
+	assert_int_equal(note(slot, 10, 12, CLV_RM_CLASS_GROUP), 0);
+	for (uint32_t i = 0; i < n_channels; i++)
+		assert_int_equal(note(slot, 12, 100 + i, CHANNEL), 0);
+	atomic_store(&lease->pages.report->slots[slot].entered, 1);
+}
+
+/* Off and on. */
+static bool switch_both_ways(void)
+{
+	bool is_off;
+
+	n_calls = 0;
+	n_steps = 0;
+	is_off = clv_preempt_stop(&device.arbiter, lease);
+	clv_preempt_go(&device.arbiter, lease);
+	assert_in_range(n_steps, 1, STEPS_MAX);
+	assert_in_range(n_calls, 0, 2 * CLV_PREEMPT_CALLS_MAX);
+	return is_off;
+}
+
+/* What the process says it has, and what is known of it. */
+static void tell(uint32_t slot, uint64_t n_changes, uint64_t as_of)
+{
+	const struct clv_rm_object nothing = {0};
+
+	atomic_store(&lease->pages.report->turns[slot].n_changes, n_changes);
+	assert_int_equal(clv_preempt_note(&device.arbiter, lease, slot, STDOUT_FILENO,
+				 &nothing, as_of),
+		0);
+}
+
+static void check_known(enum clv_known expected, uint32_t expected_slot)
+{
+	uint32_t slot;
+
+	assert_int_equal(clv_preempt_known(&device.arbiter, lease, &slot), expected);
+	assert_int_equal(slot, expected_slot);
+	assert_int_equal(
+		clv_preempt_could(&device.arbiter, lease), expected == CLV_KNOWN_ALL);
+	assert_int_equal(switch_both_ways(), expected == CLV_KNOWN_ALL);
+}
+
+static void test_one_process_with_all_it_may_have(void **state)
+{
+	add_process(0, 4094);
+	assert_true(switch_both_ways());
+	assert_int_equal(n_calls, 2 * 64);
+	assert_int_equal(note(0, 12, 5000, CHANNEL), -E2BIG);
+	assert_false(switch_both_ways());
+	assert_int_equal(n_calls, 0);
+}
+
+static void test_all_that_a_lease_may_have(void **state)
+{
+	for (uint32_t slot = 0; slot < 4; slot++)
+		add_process(slot, 4094);
+	assert_true(switch_both_ways());
+	assert_int_equal(note(3, 10, 11, 0), 0);
+	assert_int_equal(note(3, 10, 11, CLV_RM_CLASS_SUBDEVICE), 0);
+	assert_int_equal(
+		clv_arbiter_open_slot(&device.arbiter, lease, 4, &(uint32_t){0}, NULL),
+		0);
+	assert_int_equal(note(4, 10, 11, CLV_RM_CLASS_SUBDEVICE), -E2BIG);
+}
+
+static void test_many_processes(void **state)
+{
+	for (uint32_t slot = 0; slot < 500; slot++)
+		add_process(slot, 3);
+	assert_true(switch_both_ways());
+	assert_int_equal(n_calls, 2 * 500);
+}
+
+/* Work is waited for then. */
+static void test_too_many_processes(void **state)
+{
+	for (uint32_t slot = 0; slot < CLV_SLOTS; slot++)
+		add_process(slot, 3);
+	assert_false(switch_both_ways());
+	assert_int_equal(n_calls, 0);
+	check_known(CLV_KNOWN_TOO_LONG, CLV_SLOTS - 1);
+}
+
+/* Until it has told all, and for good once something was lost. */
+static void test_who_has_not_told_all(void **state)
+{
+	add_process(0, 3);
+	add_process(1, 3);
+	check_known(CLV_KNOWN_ALL, 1);
+	tell(0, 5, 5);
+	tell(1, 7, 0);
+	check_known(CLV_KNOWN_NOT_YET, 1);
+	tell(1, 8, 7);
+	check_known(CLV_KNOWN_NOT_YET, 1);
+	tell(1, 8, 8);
+	check_known(CLV_KNOWN_ALL, 1);
+	tell(0, UINT64_MAX, 0);
+	check_known(CLV_KNOWN_TOO_MANY, 0);
+	tell(0, 6, 6);
+	check_known(CLV_KNOWN_ALL, 1);
+	clv_preempt_lose(lease, 1);
+	check_known(CLV_KNOWN_TOO_MANY, 1);
+	tell(1, 9, 9);
+	check_known(CLV_KNOWN_TOO_MANY, 1);
+}
+
+/* Its work does not matter then. */
+static void test_who_is_idle_need_not_have_told(void **state)
+{
+	add_process(0, 3);
+	add_process(1, 3);
+	tell(1, 9, 8);
+	assert_false(switch_both_ways());
+	atomic_store(&lease->pages.report->slots[1].done, 1);
+	assert_true(switch_both_ways());
+}
+
+/* As when a stopped lease rings. */
+static bool verify(uint64_t now_ns)
+{
+	n_calls = 0;
+	lease->rung = true;
+	return clv_preempt_verify(&device.arbiter, lease, now_ns);
+}
+
+/* It was idle when the others were stopped, and goes past the gate, which it may. */
+static void test_who_begins_while_the_others_are_stopped(void **state)
+{
+	uint64_t now_ns = clv_clock_ns();
+	uint32_t got;
+
+	add_process(0, 3);
+	add_process(1, 3);
+	atomic_store(&lease->pages.report->slots[1].done, 1);
+	assert_true(clv_preempt_stop(&device.arbiter, lease));
+	assert_true(verify(now_ns));
+	assert_int_equal(n_calls, 0);
+	atomic_store(&lease->pages.report->slots[1].entered, 2);
+	assert_true(verify(now_ns));
+	assert_int_equal(n_calls, 1);
+	assert_true(verify(now_ns));
+	assert_int_equal(n_calls, 0);
+	/* Of this one nothing is known. */
+	assert_int_equal(clv_arbiter_open_slot(&device.arbiter, lease, 2, &got, NULL), 0);
+	atomic_store(&lease->pages.report->slots[2].entered, 1);
+	assert_false(verify(now_ns));
+	clv_preempt_go(&device.arbiter, lease);
+}
+
+/* What a process makes while it is stopped is heard of soon, or it runs on. */
+static void test_who_makes_more_while_it_is_stopped(void **state)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	add_process(0, 3);
+	tell(0, 5, 5);
+	assert_true(clv_preempt_stop(&device.arbiter, lease));
+	tell(0, 6, 0);
+	assert_true(verify(now_ns));
+	tell(0, 6, 6);
+	assert_true(verify(now_ns + CLV_NS_PER_S));
+	tell(0, 7, 0);
+	assert_true(verify(now_ns + 2 * CLV_NS_PER_S));
+	assert_false(verify(now_ns + 3 * CLV_NS_PER_S));
+	tell(0, 7, 7);
+	assert_true(verify(now_ns + 3 * CLV_NS_PER_S));
+	clv_preempt_lose(lease, 0);
+	assert_false(verify(now_ns + 3 * CLV_NS_PER_S));
+	clv_preempt_go(&device.arbiter, lease);
+}
+
+static void test_the_seventeenth_client(void **state)
+{
+	add_process(0, 3);
+	for (uint32_t client = 2; client <= 17; client++) {
+		const struct clv_rm_object object = {.client = client,
+			.parent = 10,
+			.handle = 1000,
+			.class = CLV_RM_CLASS_GROUP};
+
+		assert_int_equal(switch_both_ways(), true);
+		assert_int_equal(clv_preempt_note(&device.arbiter, lease, 0,
+					 STDOUT_FILENO, &object, 0),
+			client < 17 ? 0 : -E2BIG);
+	}
+	check_known(CLV_KNOWN_TOO_MANY, 0);
+}
+
+static void test_too_many_groups(void **state)
+{
+	device.arbiter.method = CLV_RM_BY_GROUPS;
+	add_process(0, 3);
+	for (uint32_t i = 1; i < CLV_PREEMPT_CALLS_MAX / 2; i++)
+		assert_int_equal(note(0, 10, 1000 + i, CLV_RM_CLASS_GROUP), 0);
+	assert_true(switch_both_ways());
+	assert_int_equal(note(0, 10, 1000, CLV_RM_CLASS_GROUP), 0);
+	assert_false(switch_both_ways());
+	assert_int_equal(n_calls, 0);
+}
+
+/* While it is off: only what is new is taken off. */
+static void test_what_comes_while_it_is_off(void **state)
+{
+	add_process(0, 2000);
+	assert_true(clv_preempt_stop(&device.arbiter, lease));
+	n_calls = 0;
+	n_steps = 0;
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(note(0, 12, 5000 + i, CHANNEL), 0);
+	assert_int_equal(n_calls, 1000);
+	assert_in_range(n_steps, 1000, 1000 * 1000);
+	clv_preempt_go(&device.arbiter, lease);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_one_process_with_all_it_may_have, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_all_that_a_lease_may_have, begin, end),
+		cmocka_unit_test_setup_teardown(test_many_processes, begin, end),
+		cmocka_unit_test_setup_teardown(test_too_many_processes, begin, end),
+		cmocka_unit_test_setup_teardown(test_too_many_groups, begin, end),
+		cmocka_unit_test_setup_teardown(test_who_has_not_told_all, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_who_is_idle_need_not_have_told, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_who_begins_while_the_others_are_stopped, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_who_makes_more_while_it_is_stopped, begin, end),
+		cmocka_unit_test_setup_teardown(test_the_seventeenth_client, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_what_comes_while_it_is_off, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

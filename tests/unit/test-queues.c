@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queue records and their markers in rare orders of threads: what another thread does at
+ * a certain moment is done here inside the call that this one makes then. */
+#include "gate/markers.h"
+#include "gate/table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define PACKED CLV_FLIGHT_PACK(1000)
+
+/* A vendor whose events are complete when they are awaited. */
+
+static uint32_t n_refusals;
+
+static void *mark(struct clv_queue *queue)
+{
+	if (n_refusals == 0)
+		return malloc(1);
+	n_refusals--;
+	return NULL;
+}
+
+static void wait_for_event(struct clv_queue *queue, void *event)
+{
+	assert_non_null(event);
+}
+
+static void release_event(struct clv_queue *queue, void *event)
+{
+	free(event);
+}
+
+/* Streams may stand still, none does, and their work goes on for now. */
+static bool is_asked, goes_on;
+
+static bool may_stand(void)
+{
+	return is_asked;
+}
+
+static bool is_complete(struct clv_queue *queue, void *event)
+{
+	return !goes_on;
+}
+
+static bool stands(struct clv_queue *queue, bool *ret_went_on)
+{
+	return false;
+}
+
+static void begin_queue(struct clv_queue *queue)
+{
+	queue->context = queue;
+}
+
+static const struct clv_queue_ops ops = {
+	.record_bytes = sizeof(struct clv_queue),
+	.begin = begin_queue,
+	.mark = mark,
+	.wait_for_event = wait_for_event,
+	.release_event = release_event,
+	.may_stand = may_stand,
+	.is_complete = is_complete,
+	.stands = stands,
+};
+static const struct clv_gate_api api = {.queues = &ops};
+
+/* The memory for more than a few hundred markers. */
+
+static bool no_memory;
+static uint32_t n_without_memory;
+
+void *__real_calloc(size_t n, size_t n_bytes);
+void *__wrap_calloc(size_t n, size_t n_bytes);
+
+void *__wrap_calloc(size_t n, size_t n_bytes)
+{
+	if (!no_memory || n < CLV_MARKERS_MANY)
+		return __real_calloc(n, n_bytes);
+	n_without_memory++;
+	return NULL;
+}
+
+/* The rest of the gate. */
+
+static struct clv_control_page control = {.window_ns = 10 * CLV_NS_PER_MS};
+static struct clv_report_page report;
+static struct clv_view view = {
+	.control = &control, .report = &report, .slot = report.slots};
+static struct clv_forkless forkless = {.view = &view};
+
+struct clv_forkless *clv_forkless = &forkless;
+struct clv_gate_state clv_gate = {.api = &api};
+__thread struct clv_gate_thread clv_gate_thread;
+
+/* Another thread, once. */
+static void (*in_wake)(void), (*in_leave)(void);
+
+static void run_other(void (**other)(void))
+{
+	void (*run)(void) = *other;
+
+	*other = NULL;
+	if (run)
+		run();
+}
+
+void clv_helper_start(void)
+{
+}
+
+void clv_helper_wake(void)
+{
+	run_other(&in_wake);
+}
+
+static void enter(uint64_t packed)
+{
+	atomic_fetch_add(&clv_gate.flight, packed);
+}
+
+void clv_flight_enter_as_debt(struct clv_view *of, uint64_t packed)
+{
+	enter(packed);
+}
+
+void clv_flight_leave(uint64_t packed)
+{
+	run_other(&in_leave);
+	atomic_fetch_sub(&clv_gate.flight, packed);
+}
+
+bool clv_flight_was_forced(uint64_t since_ns)
+{
+	return false;
+}
+
+bool clv_flight_may_mark_tail(void)
+{
+	return false;
+}
+
+bool clv_flight_wants_marker_now(
+	const struct clv_view *of, uint32_t n_markers, bool sync_style)
+{
+	return false;
+}
+
+/* What the tests do. */
+
+static const void *handle(uintptr_t i)
+{
+	return (const void *)((i + 1) * 16);
+}
+
+static struct clv_queue *submit(uintptr_t i)
+{
+	struct clv_queue *queue = clv_queue_find(handle(i));
+
+	assert_non_null(queue);
+	enter(PACKED);
+	clv_queue_note_kind(queue, CLV_COST_MIXED);
+	clv_queue_submitted(queue, NULL, PACKED);
+	return queue;
+}
+
+static uint64_t n_in_flight(void)
+{
+	return CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight));
+}
+
+static void book_all(void)
+{
+	while (clv_queues_wait_for_marker())
+		;
+}
+
+#define N_QUEUES 8
+
+static int begin(void **state)
+{
+	clv_gate_thread.last_queue = &clv_no_queue;
+	in_wake = in_leave = NULL;
+	n_refusals = 0;
+	is_asked = goes_on = no_memory = false;
+	return 0;
+}
+
+static int end(void **state)
+{
+	for (uintptr_t i = 0; i < N_QUEUES; i++)
+		clv_queue_release(handle(i));
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+	assert_int_equal(atomic_load(&clv_gate.n_busy_queues), 0);
+	return 0;
+}
+
+/* The helper books the last marker of a queue, and another thread submits to a new one,
+ * before the program's thread has taken the record of the first out of the table. */
+static void book_and_submit_to_another(void)
+{
+	book_all();
+	submit(2);
+}
+
+static void test_released_as_its_marker_is_booked(void **state)
+{
+	submit(1);
+	in_wake = book_and_submit_to_another;
+	clv_queue_release(handle(1));
+	assert_null(clv_queue_find_known(handle(1)));
+	assert_non_null(clv_queue_find_known(handle(2)));
+	assert_int_equal(n_in_flight(), 1);
+	clv_queues_mark_tails(false);
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+}
+
+/* The program releases a queue, and submits to a new one, while the helper is at the
+ * queue's last marker. */
+static struct clv_queue *booked, *other;
+
+static void release_and_submit_to_another(void)
+{
+	clv_queue_release(handle(1));
+	other = submit(2);
+}
+
+static void test_marker_booked_as_it_is_released(void **state)
+{
+	booked = submit(1);
+	assert_true(clv_queue_mark(booked));
+	in_leave = release_and_submit_to_another;
+	book_all();
+	assert_ptr_not_equal(booked, other);
+	assert_int_equal(n_in_flight(), 1);
+	clv_queues_mark_tails(false);
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+}
+
+static void test_records_are_reused(void **state)
+{
+	struct clv_queue *first = submit(1);
+
+	clv_queue_release(handle(1));
+	book_all();
+	assert_ptr_equal(submit(2), first);
+	assert_ptr_not_equal(submit(3), first);
+}
+
+/* A held command is let go, and complete, before who let it go is done with its queue. */
+static void test_released_with_a_held_command(void **state)
+{
+	struct clv_queue *queue = clv_queue_find(handle(1));
+
+	clv_queue_hold(queue);
+	clv_queue_release(handle(1));
+	enter(PACKED);
+	clv_queue_mark_with_event(queue, malloc(1), PACKED, CLV_COST_MIXED);
+	book_all();
+	assert_ptr_not_equal(submit(2), queue);
+	clv_queue_unhold(queue);
+	assert_ptr_equal(submit(3), queue);
+}
+
+/* More work without an end than there is room for in a first list of markers. */
+#define MANY (3 * CLV_MARKERS_MANY)
+
+static void test_streams_that_end_before_their_work(void **state)
+{
+	for (uintptr_t i = 1; i <= MANY; i++) {
+		submit(i % N_QUEUES);
+		clv_queue_release(handle(i % N_QUEUES));
+	}
+	assert_int_equal(n_in_flight(), MANY);
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+}
+
+static void test_marks_at_once(void **state)
+{
+	for (uintptr_t i = 1; i <= MANY; i++)
+		clv_queue_mark_at_once(submit(i % N_QUEUES));
+	assert_int_equal(n_in_flight(), MANY);
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+}
+
+static void mark_with_events(uintptr_t i)
+{
+	struct clv_queue *queue = clv_queue_find(handle(i));
+
+	for (int k = 0; k < MANY; k++) {
+		enter(PACKED);
+		clv_queue_mark_with_event(queue, malloc(1), PACKED, CLV_COST_MIXED);
+	}
+}
+
+static void test_marks_with_events(void **state)
+{
+	mark_with_events(1);
+	assert_int_equal(n_in_flight(), MANY);
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+}
+
+static void test_marks_that_are_looked_at(void **state)
+{
+	is_asked = goes_on = true;
+	mark_with_events(1);
+	book_all();
+	mark_with_events(2);
+	book_all();
+	assert_int_equal(n_in_flight(), 2 * MANY);
+	goes_on = false;
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+}
+
+/* What cannot be noted has a marker later. */
+static void test_no_memory(void **state)
+{
+	no_memory = true;
+	for (uintptr_t i = 1; i <= MANY; i++)
+		clv_queue_mark_at_once(submit(i % N_QUEUES));
+	mark_with_events(1);
+	assert_int_equal(n_in_flight(), 2 * MANY);
+	assert_int_not_equal(n_without_memory, 0);
+	no_memory = false;
+	book_all();
+	clv_queues_mark_tails(false);
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+}
+
+/* Before a held command is the last moment for a marker. */
+static void test_held_behind_many(void **state)
+{
+	struct clv_queue *queue;
+
+	mark_with_events(1);
+	queue = submit(2);
+	clv_queue_hold(queue);
+	clv_queue_release(handle(2));
+	assert_int_equal(n_in_flight(), MANY + 1);
+	clv_queue_unhold(queue);
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+}
+
+static void test_refused_at_the_end(void **state)
+{
+	submit(1);
+	n_refusals = 3;
+	clv_queue_release(handle(1));
+	assert_int_equal(n_in_flight(), 1);
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+}
+
+/* As behind a fault of the device. */
+static void test_always_refused(void **state)
+{
+	submit(1);
+	n_refusals = 1000;
+	clv_queue_release(handle(1));
+	assert_int_equal(n_in_flight(), 0);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_released_as_its_marker_is_booked),
+		TEST(test_marker_booked_as_it_is_released),
+		TEST(test_records_are_reused),
+		TEST(test_released_with_a_held_command),
+		TEST(test_streams_that_end_before_their_work),
+		TEST(test_marks_at_once),
+		TEST(test_marks_with_events),
+		TEST(test_marks_that_are_looked_at),
+		TEST(test_no_memory),
+		TEST(test_held_behind_many),
+		TEST(test_refused_at_the_end),
+		TEST(test_always_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
