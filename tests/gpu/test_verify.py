@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import unittest
 import unittest.mock
 from pathlib import Path
 
@@ -20,6 +21,7 @@ for folder in ("apply", "sysfs"):
 import document  # noqa: E402
 import exports  # noqa: E402
 import nvml_read  # noqa: E402
+import pack  # noqa: E402
 import worlds  # noqa: E402
 from case import Case, layout, main  # noqa: E402
 from findings import Findings  # noqa: E402
@@ -29,6 +31,9 @@ CHANGES = ("Set", "Create", "Destroy", "Clear", "Reset", "Enable", "Disable", "M
            "Freeze", "Attach", "Detach", "Stop", "Register", "Validate")
 MIG_TYPES = ("A30-24GB", "A100-40GB", "A100-80GB", "H100-80GB", "H200-141GB",
              "RTX-PRO-6000-Blackwell-96GB")
+LIBRARIES = "/lib/x86_64-linux-gnu"
+OF_THE_DRIVER = {"libcuda.so.1"}
+LOADER = "ld-linux-x86-64.so.2"
 SOURCE = (HERE.parent.parent / "src/backend/nvidia/library.c").read_text()
 
 
@@ -274,6 +279,28 @@ class Packed(Verified):
                                     (path, paths))
                 n += 1
             self.assertGreater(n, 20)
+
+    @unittest.skipUnless(shutil.which("bwrap"), "there is no bwrap")
+    def test_glibc_is_all_that_it_needs_of_the_machine(self):
+        """Every packed program is loaded in a root that has the pack and glibc alone."""
+        if not os.path.exists(worlds.built("bench/tenant")):
+            self.skipTest("bench is not built")
+        with tempfile.TemporaryDirectory() as folder:
+            archive = Path(folder) / "gpu.tar"
+            subprocess.run([sys.executable, HERE / "pack.py", "--build", worlds.BUILD["path"],
+                            archive], check=True, capture_output=True)
+            with tarfile.open(archive) as tar:
+                tar.extractall(folder)
+            root = ["bwrap", "--ro-bind", folder, "/opt"]
+            for library in filter(pack.OF_GLIBC.fullmatch, os.listdir(LIBRARIES)):
+                root += ["--ro-bind", os.path.join(LIBRARIES, library), f"{LIBRARIES}/{library}"]
+            for program in pack.PROGRAMS:
+                done = subprocess.run([*root, "--setenv", "LD_TRACE_LOADED_OBJECTS", "1",
+                                       f"{LIBRARIES}/{LOADER}", f"/opt/cleave-gpu/build/{program}"],
+                                      capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), program)
+                missing = set(re.findall(r"(\S+) => not found", done.stdout))
+                self.assertLessEqual(missing, OF_THE_DRIVER, program)
 
     def path_without_compilers(self, world):
         folder = Path(world.folder) / "bin"
