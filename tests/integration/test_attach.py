@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 
-from harness import (DEVICES_BYTES, HELLO, HERE, MAGIC, NO_SLOT, REPLY, Case, attach, main,
-                     wait_until)
+from cli_sandbox import is_alive
+from harness import (DEVICES_BYTES, HELLO, HERE, MAGIC, NO_SLOT, REPLY, Case, UnixConnection,
+                     attach, main, wait_until)
 
 
 class Attach(Case):
@@ -51,6 +52,24 @@ class Attach(Case):
         self.assertEqual([p["pid"] for p in shown["processes"]], [child])
         os.kill(child, signal.SIGKILL)
         self.assertTrue(wait_until(lambda: not self.leases()))
+
+    def test_released_as_its_process_ends(self):
+        """A launcher releases its lease as soon as its program has ended: the agent, which may have
+        been busy, looks at that end first."""
+        ended = []
+        for name in "abcdef":
+            holder, lease = self.start_lease(name=name, share=.1)
+            ended.append(holder.do("attach_in_child", socket=lease["socket"])[0])
+        calls = [UnixConnection(self.agent.api) for _ in ended]
+        self.agent.process.send_signal(signal.SIGSTOP)
+        for name, call in zip("abcdef", calls):
+            self.addCleanup(call.close)
+            call.request("DELETE", f"/v1/leases/{name}")
+        for pid in ended:
+            os.kill(pid, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: not any(map(is_alive, ended))))
+        self.agent.process.send_signal(signal.SIGCONT)
+        self.assertEqual([call.getresponse().status for call in calls], [204] * len(calls))
 
     def test_strangers(self):
         _, lease = self.start_lease()

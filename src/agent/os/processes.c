@@ -350,6 +350,11 @@ int clv_watch_new(sd_event *event, int pidfd, void (*callback)(void *userdata),
 	*watch = (struct clv_watch){
 		.pidfd = pidfd, .callback = callback, .userdata = userdata};
 	r = sd_event_add_io(event, &watch->source, pidfd, EPOLLIN, on_readable, watch);
+	/* Before requests that came with it: a launcher's release of its lease, sent once
+	 * its program has ended, must not find that program still counted. */
+	if (r >= 0)
+		r = sd_event_source_set_priority(
+			watch->source, SD_EVENT_PRIORITY_IMPORTANT);
 	if (r < 0) {
 		clv_watch_free(watch);
 		return r;
