@@ -23,8 +23,36 @@ class Cuda(machine.Case):
         return machine.program("cuda-tenant"), "queue", "1000000", "600"
 
 
+class Hardware(Cuda):
+    """The device's executor is the driver's hardware preemption."""
+
+    def begin(self):
+        super().begin(kernel=True)
+        self.world.put("policy", "")
+
+    def begun(self):
+        """What is attached has been taken over by the hardware executor."""
+        self.assertTrue(wait_until(
+            lambda: self.agent.get("/v1/devices")["items"][0]["executor"] == "hardware", 30))
+
+
 class Alone(Cuda, patterns.Alone):
     pass
+
+
+class AloneHardware(Hardware, patterns.Alone):
+    """Behind a first program, which is what the agent tries the hardware with."""
+
+    def begin(self):
+        super().begin()
+        first = self.pattern("ping-pong")
+        self.begun()
+        self.go_through(first, "ping-pong")
+        self.finish(first)
+
+    def test_nothing_waits(self):
+        super().test_nothing_waits()
+        self.begun()
 
 
 class Beside(Cuda, patterns.Beside):
@@ -50,12 +78,12 @@ class Beside(Cuda, patterns.Beside):
         self.finish(process)
         self.assertEqual(lease["overdue"], 0, lease)
 
-    def test_under_the_hardware(self):
-        self.begin(kernel=True)
-        self.world.put("policy", "")
+
+class BesideHardware(Hardware, patterns.Patterns):
+    def test_all(self):
+        self.begin()
         self.tenant()
-        self.assertTrue(wait_until(
-            lambda: self.agent.get("/v1/devices")["items"][0]["executor"] == "hardware", 30))
+        self.begun()
         self.go_through_all()
 
 
@@ -87,6 +115,14 @@ class Late(Cuda, patterns.Patterns):
 
 class Disturbed(Cuda, patterns.Disturbed):
     SOME = ("early-receive",)
+
+
+class DisturbedHardware(Hardware, patterns.Disturbed):
+    SOME = ("early-receive",)
+
+    def tenant(self):
+        super().tenant()
+        self.begun()
 
 
 if __name__ == "__main__":
