@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+struct clv_client_error;
 struct clv_locate;
 struct clv_transport;
 
@@ -13,4 +14,6 @@ struct clv_client {
 	bool may_start;           /* an agent, where none answers */
 	bool is_ready;            /* connected, and of the right version */
 	int interrupt_fd;
+	/* Connects to the agent's successor, or starts one (client.c). */
+	int (*reconnect)(struct clv_client *client, struct clv_client_error *err);
 };
