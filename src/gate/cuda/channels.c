@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "gate/attach.h"
 #include "gate/flight.h"
-#include "gate/preload/library.h"
+#include "gate/preload/libc.h"
 #include "gate/state.h"
 #include "rm/channels.h"
 
