@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA's streams, as streams/ knows them. */
-#include "gate/streams/driver.h"
+#include "gate/cuda/driver.h"
 
 #include "gate/cuda/library.h"
 #include "gate/cuda/part.h"
@@ -123,11 +123,10 @@ static int wait_for_semaphores(void *semaphores, void *values, uint32_t n, void 
 	return clv_cuda.cuWaitExternalSemaphoresAsync(semaphores, values, n, stream);
 }
 
-const struct clv_stream_driver clv_stream_driver = {
+const struct clv_stream_driver clv_cuda_stream_driver = {
 	.legacy = CLV_CUDA_STREAM_LEGACY,
 	/* CUDA allows no call there. */
 	.in_callback = CLV_CUDA_NOT_PERMITTED,
-	.load = clv_cuda_load,
 	.get_context = get_context,
 	.set_context = set_context,
 	.wait_for_context = wait_for_context,

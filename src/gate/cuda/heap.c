@@ -72,7 +72,7 @@ static int set_limit(
 int clv_own_cuCtxSetLimit(clv_fn_cuCtxSetLimit *real, int limit, size_t value)
 {
 	void *context = NULL;
-	int r = clv_stream_driver.get_context(&context);
+	int r = clv_stream_driver->get_context(&context);
 
 	if (r != CLV_CUDA_SUCCESS)
 		return r;

@@ -2,6 +2,7 @@
 /* What the gate for CUDA supplies to the part that all APIs have in common. */
 #include "gate/charges.h"
 #include "gate/cuda/channels.h"
+#include "gate/cuda/driver.h"
 #include "gate/cuda/memory.h"
 #include "gate/cuda/part.h"
 #include "gate/cuda/spill.h"
@@ -46,6 +47,7 @@ static const struct clv_gate_api api = {
 
 static void begin(void)
 {
+	clv_streams_begin(&clv_cuda_stream_driver);
 	clv_gate_init(&api);
 }
 

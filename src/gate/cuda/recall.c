@@ -53,7 +53,7 @@ static int bring(const struct clv_cuda_spilled *spilled, struct piece *piece)
 
 static int open_stream(void *context, void **ret)
 {
-	int r = clv_stream_driver.set_context(context);
+	int r = clv_stream_driver->set_context(context);
 
 	clv_stream_forget_context();
 	if (r != CLV_CUDA_SUCCESS)

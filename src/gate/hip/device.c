@@ -57,7 +57,7 @@ static int reset(void *context, int result)
 int clv_own_hipDeviceReset(clv_fn_hipDeviceReset *real)
 {
 	void *context = NULL;
-	int r = clv_stream_driver.get_context(&context);
+	int r = clv_stream_driver->get_context(&context);
 
 	if (r != CLV_HIP_SUCCESS)
 		return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the gate for HIP supplies to the part that all APIs have in common. */
 #include "gate/charges.h"
+#include "gate/hip/driver.h"
 #include "gate/hsa/caller.h"
 #include "gate/pieces.h"
 #include "gate/preload/library.h"
@@ -40,6 +41,7 @@ static const struct clv_gate_api api = {
 
 static void begin(void)
 {
+	clv_streams_begin(&clv_hip_stream_driver);
 	clv_gate_init(&api);
 }
 

@@ -27,14 +27,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 void clv_relax_begin(struct clv_relaxation *relaxation)
 {
 	relaxation->mode = CLV_STREAM_CAPTURE_RELAXED;
-	relaxation->is_on = clv_stream_driver.exchange_capture_mode(&relaxation->mode) ==
+	relaxation->is_on = clv_stream_driver->exchange_capture_mode(&relaxation->mode) ==
 			    CLV_STREAM_SUCCESS;
 }
 
 void clv_relax_end(struct clv_relaxation *relaxation)
 {
 	if (relaxation->is_on)
-		clv_stream_driver.exchange_capture_mode(&relaxation->mode);
+		clv_stream_driver->exchange_capture_mode(&relaxation->mode);
 }
 
 static void add(struct capture *capture)
@@ -103,12 +103,12 @@ int clv_capture_begin(void *stream, bool is_per_thread, const void **ret_handle)
 		return CLV_STREAM_OUT_OF_MEMORY;
 	*capture = (struct capture){.handle = *ret_handle};
 	if (*ret_handle == stream)
-		capture->context = clv_stream_driver.context_of(stream);
+		capture->context = clv_stream_driver->context_of(stream);
 	if (!capture->context)
 		capture->context = clv_context();
 	if (!stream && is_per_thread)
 		stream = CLV_STREAM_PER_THREAD;
-	capture->shuts_legacy = clv_stream_driver.is_blocking(stream);
+	capture->shuts_legacy = clv_stream_driver->is_blocking(stream);
 	if (clv_gate_peek())
 		clv_queues_mark_tails(false);
 	add(capture);

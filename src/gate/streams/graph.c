@@ -17,7 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const struct clv_stream_graphs *calls(void)
 {
-	return &clv_stream_driver.graphs;
+	return &clv_stream_driver->graphs;
 }
 
 /* Semaphores whose value only grows. */

@@ -64,8 +64,6 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 {
 	int r = CLV_STREAM_SUCCESS;
 
-	/* Other libraries than the streams' may have attached the process. */
-	clv_stream_driver.load();
 	submission->view = clv_gate_peek();
 	submission->packed = CLV_FLIGHT_PACK(clv_cost_estimate(submission->kind));
 	if (CLV_UNLIKELY(!submission->view))
@@ -73,8 +71,8 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 	if (!submission->view)
 		return r;
 	/* Where no call is allowed in a callback drivers do not always say so. */
-	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver.in_callback)
-		return clv_stream_driver.in_callback;
+	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
+		return clv_stream_driver->in_callback;
 	r = find_queue(submission->stream, is_per_thread, &submission->queue);
 	if (!submission->queue) {
 		submission->view = NULL;

@@ -107,8 +107,8 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 	uint64_t serial;
 	void *ticket;
 
-	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver.in_callback)
-		return clv_stream_driver.in_callback;
+	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
+		return clv_stream_driver->in_callback;
 	call = function ? malloc(sizeof(*call)) : NULL;
 	if (!call)
 		return submit(stream, function, userdata);
@@ -153,8 +153,8 @@ int clv_stream_callback(
 	uint64_t serial;
 	void *ticket;
 
-	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver.in_callback)
-		return clv_stream_driver.in_callback;
+	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
+		return clv_stream_driver->in_callback;
 	call = function ? malloc(sizeof(*call)) : NULL;
 	if (!call)
 		return submit(stream, function, userdata, flags);
