@@ -7,6 +7,7 @@
 #include "gate/cuda/spill.h"
 #include "gate/gate.h"
 #include "gate/preload/visible.h"
+#include "gate/streams/handle.h"
 #include "gate/streams/stream.h"
 
 int clv_own_cuInit(clv_fn_cuInit *real, uint32_t flags)

@@ -3,6 +3,7 @@
 #include "gate/streams/capture.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/part.h"
+#include "gate/streams/stream.h"
 
 int clv_own_cuStreamBeginCapture(
 	clv_fn_cuStreamBeginCapture *real, bool is_per_thread, void *stream)

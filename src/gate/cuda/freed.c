@@ -8,9 +8,9 @@
 #include "gate/cuda/memory.h"
 #include "gate/cuda/part.h"
 #include "gate/cuda/pool.h"
+#include "gate/streams/capture.h"
 #include "gate/streams/context.h"
-#include "gate/streams/driver.h"
-#include "gate/streams/stream.h"
+#include "gate/streams/handle.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "gate/cuda/memory.h"
 #include "gate/cuda/pool.h"
 #include "gate/cuda/submit.h"
+#include "gate/streams/handle.h"
 
 #include <pthread.h>
 #include <stdlib.h>

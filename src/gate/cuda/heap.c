@@ -5,8 +5,8 @@
  * take it later, with the next module. */
 #include "gate/cuda/library.h"
 #include "gate/cuda/memory.h"
+#include "gate/gate.h"
 #include "gate/streams/driver.h"
-#include "gate/streams/stream.h"
 
 #include <pthread.h>
 

@@ -12,6 +12,7 @@
 #include "gate/streams/copies.h"
 #include "gate/streams/graph.h"
 #include "gate/streams/legacy.h"
+#include "gate/streams/stand.h"
 #include "gate/streams/stream.h"
 #include "gate/tickets.h"
 

@@ -5,8 +5,8 @@
 #include "gate/cuda/library.h"
 #include "gate/cuda/memory.h"
 #include "gate/pieces.h"
-#include "gate/streams/driver.h"
-#include "gate/streams/stream.h"
+#include "gate/streams/capture.h"
+#include "gate/streams/handle.h"
 
 #include <pthread.h>
 #include <stdlib.h>

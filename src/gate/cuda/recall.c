@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A thread that brings spilled memory back to the device when the quota has room for it:
  * as the program's own prefetch would, in the lease's turns and a piece at a time. */
+#include "base/clock.h"
+#include "base/futex.h"
 #include "gate/costs.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/spill.h"
 #include "gate/state.h"
 #include "gate/streams/driver.h"
+#include "gate/streams/handle.h"
+#include "gate/streams/stream.h"
 #include "gate/streams/submit.h"
-
-#include "base/clock.h"
-#include "base/futex.h"
 
 /* Some milliseconds of a bus. */
 #define PIECE_BYTES (UINT64_C(32) << 20)

@@ -4,6 +4,7 @@
 #include "gate/streams/stand.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/part.h"
+#include "gate/streams/stream-wait.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

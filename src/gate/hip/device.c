@@ -2,8 +2,10 @@
 /* Which device is current on a thread: its default streams are other ones then; and the
  * end of all that a process has on one.  HIP's contexts are its devices. */
 #include "gate/hip/device.h"
+
 #include "gate/hip/library.h"
 #include "gate/streams/driver.h"
+#include "gate/streams/handle.h"
 #include "gate/streams/stream.h"
 
 static int changed(int result)

@@ -3,7 +3,8 @@
  * which those may wait first (streams/graph.h). */
 #include "gate/streams/graph.h"
 #include "gate/hip/library.h"
-#include "gate/streams/stand.h"
+#include "gate/streams/handle.h"
+#include "gate/streams/stream-wait.h"
 #include "gate/streams/submit.h"
 
 static int launch(

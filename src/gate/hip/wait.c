@@ -3,6 +3,7 @@
 #include "gate/streams/wait.h"
 #include "gate/hip/library.h"
 #include "gate/streams/stand.h"
+#include "gate/streams/stream-wait.h"
 
 int clv_own_hipStreamSynchronize(
 	clv_fn_hipStreamSynchronize *real, bool is_per_thread, void *stream)

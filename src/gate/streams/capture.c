@@ -4,9 +4,10 @@
  * captured, so everything gets its marker before. */
 #include "gate/streams/capture.h"
 
+#include "gate/queues.h"
 #include "gate/streams/context.h"
 #include "gate/streams/driver.h"
-#include "gate/streams/stream.h"
+#include "gate/streams/handle.h"
 
 #include <stdlib.h>
 
@@ -73,6 +74,11 @@ static void forget(const void *handle, const void *context)
 	pthread_mutex_unlock(&lock);
 }
 
+void clv_capture_forget(const void *handle)
+{
+	forget(handle, NULL);
+}
+
 void clv_captures_end_with(const void *context)
 {
 	forget(NULL, context);
@@ -89,6 +95,20 @@ void clv_captures_forget_parent(void)
 bool clv_captures_shut_legacy(void)
 {
 	return atomic_load(&n_legacy_shut) > 0;
+}
+
+/* An error: of a legacy stream beside a capture.  What the program submits there is no
+ * part of that, and mostly gets the same error. */
+bool clv_stream_is_capturing(void *stream, bool is_per_thread)
+{
+	int status = CLV_STREAM_CAPTURE_NONE;
+
+	if (atomic_load(&clv_n_captures) == 0)
+		return false;
+	if (clv_stream_is_own_default(stream, is_per_thread))
+		stream = CLV_STREAM_PER_THREAD;
+	return clv_stream_driver->capture_status(stream, &status) == CLV_STREAM_SUCCESS &&
+	       status != CLV_STREAM_CAPTURE_NONE;
 }
 
 int clv_capture_begin(void *stream, bool is_per_thread, const void **ret_handle)
@@ -138,13 +158,4 @@ int clv_capture_end(int (*end)(void *stream, void *ret_graph), bool is_per_threa
 			CLV_STREAM_SUCCESS)
 		forget(handle, NULL);
 	return r;
-}
-
-/* Of those that joined a capture there is none on the list. */
-int clv_stream_destroy(int (*destroy)(void *stream), void *stream)
-{
-	clv_stream_end(stream);
-	if (stream)
-		forget(stream, NULL);
-	return destroy(stream);
 }

@@ -20,8 +20,6 @@ enum { /* the same in both */
 	CLV_STREAM_CAPTURE_LAST = 908,
 };
 
-#define CLV_STREAM_PER_THREAD ((void *)2) /* a thread's own default stream */
-
 #define CLV_STREAM_EVENT_BLOCKING_SYNC 1u
 #define CLV_STREAM_EVENT_DISABLE_TIMING 2u
 

@@ -3,10 +3,13 @@
  * stream keeps a few, since making one costs more than recording it. */
 #include "gate/streams/stream.h"
 
+#include "gate/streams/capture.h"
 #include "gate/streams/context.h"
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
+#include "gate/streams/handle.h"
 #include "gate/streams/legacy.h"
+#include "gate/streams/stand.h"
 #include "gate/table.h"
 
 #include <stdlib.h>
@@ -31,17 +34,6 @@ struct stream {
 	uint32_t n_spare;
 };
 
-/* A per-thread default stream; by its address the gate knows it. */
-struct thread_stream {
-	void *context;
-	struct thread_stream *next;
-};
-
-static __thread struct thread_stream *thread_streams
-	__attribute__((tls_model("initial-exec")));
-static pthread_key_t thread_key;
-static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
-
 static struct stream *stream_of(struct clv_queue *queue)
 {
 	return (struct stream *)queue;
@@ -64,90 +56,6 @@ void clv_stream_note_launch(struct clv_queue *queue, void *stream)
 	clv_stream_driver->goes_past(stream);
 	if (queue)
 		atomic_store(&stream_of(queue)->is_within, true);
-}
-
-/* Default streams. */
-
-static void forget_thread(void *userdata)
-{
-	struct thread_stream *each = userdata;
-
-	while (each) {
-		struct thread_stream *next = each->next;
-
-		clv_queue_release(each);
-		free(each);
-		each = next;
-	}
-}
-
-static void make_thread_key(void)
-{
-	pthread_key_create(&thread_key, forget_thread);
-}
-
-static const void *thread_stream(void *context)
-{
-	struct thread_stream *each = thread_streams;
-
-	while (each && each->context != context)
-		each = each->next;
-	if (each)
-		return each;
-	each = malloc(sizeof(*each));
-	if (!each)
-		return NULL;
-	*each = (struct thread_stream){context, thread_streams};
-	thread_streams = each;
-	pthread_once(&thread_once, make_thread_key);
-	pthread_setspecific(thread_key, each);
-	return each;
-}
-
-static bool means_per_thread(const void *stream, bool is_per_thread)
-{
-	return stream == CLV_STREAM_PER_THREAD || (!stream && is_per_thread);
-}
-
-static int default_queue_handle(const void *stream, bool is_per_thread, const void **ret)
-{
-	void *context = NULL;
-	int r = clv_stream_driver->get_context(&context);
-
-	clv_stream_forget_context();
-	*ret = CLV_STREAM_NO_QUEUE;
-	if (r != CLV_STREAM_SUCCESS || !context)
-		return r;
-	clv_gate_thread.default_handle = (char *)context + 1;
-	*ret = clv_gate_thread.default_handle;
-	if (!means_per_thread(stream, is_per_thread))
-		return CLV_STREAM_SUCCESS;
-	*ret = thread_stream(context);
-	if (!*ret)
-		return CLV_STREAM_OUT_OF_MEMORY;
-	clv_gate_thread.own_default_handle = *ret;
-	return CLV_STREAM_SUCCESS;
-}
-
-int clv_stream_queue_handle(const void *stream, bool is_per_thread, const void **ret)
-{
-	*ret = stream;
-	return (uintptr_t)stream > 2 ? CLV_STREAM_SUCCESS
-				     : default_queue_handle(stream, is_per_thread, ret);
-}
-
-/* An error: of a legacy stream beside a capture.  What the program submits there is no
- * part of that, and mostly gets the same error. */
-bool clv_stream_is_capturing(void *stream, bool is_per_thread)
-{
-	int status = CLV_STREAM_CAPTURE_NONE;
-
-	if (atomic_load(&clv_n_captures) == 0)
-		return false;
-	if (means_per_thread(stream, is_per_thread))
-		stream = CLV_STREAM_PER_THREAD;
-	return clv_stream_driver->capture_status(stream, &status) == CLV_STREAM_SUCCESS &&
-	       status != CLV_STREAM_CAPTURE_NONE;
 }
 
 /* Events. */
@@ -214,18 +122,14 @@ static void note_own_stream(void)
 static void begin_queue(struct clv_queue *queue)
 {
 	struct stream *stream = stream_of(queue);
-	const struct thread_stream *of_thread = thread_streams;
 
 	pthread_mutex_init(&stream->spare_lock, NULL);
 	clv_stand_begin(&stream->stand);
-	while (of_thread && (const void *)of_thread != queue->handle)
-		of_thread = of_thread->next;
-	if (of_thread) {
+	if (clv_stream_is_of_thread(queue->handle, &queue->context)) {
 		note_own_stream();
 		stream->is_per_thread = true;
 		stream->owner = pthread_self();
 		stream->stream = CLV_STREAM_PER_THREAD;
-		queue->context = of_thread->context;
 	} else if ((uintptr_t)queue->handle & 1) {
 		stream->stream = clv_stream_driver->legacy;
 		queue->context = (char *)queue->handle - 1;
@@ -514,6 +418,15 @@ void clv_stream_end(void *handle)
 		return;
 	forget_events(queue);
 	clv_queue_release(handle);
+}
+
+/* Of those that joined a capture there is none on the list. */
+int clv_stream_destroy(int (*destroy)(void *stream), void *stream)
+{
+	clv_stream_end(stream);
+	if (stream)
+		clv_capture_forget(stream);
+	return destroy(stream);
 }
 
 /* What the driver says to be complete is, whatever it says of an event. */

@@ -4,7 +4,10 @@
  * sees it, so that no order between commands can change. */
 #include "gate/streams/submit.h"
 
+#include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
+#include "gate/streams/handle.h"
+#include "gate/streams/stream.h"
 
 /* A process that never said cuInit, or a lease that ended. */
 static int find_view(struct clv_stream_submission *submission)

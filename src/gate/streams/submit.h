@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gate/queues.h"
-#include "gate/streams/stream.h"
+#include "gate/streams/copies.h"
 
 /* One call that gives a stream work: begin, the driver's call, end. */
 struct clv_stream_submission {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/streams/wait.h"
 
+#include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
-#include "gate/streams/stream.h"
+#include "gate/streams/handle.h"
+#include "gate/streams/stand.h"
+#include "gate/streams/stream-wait.h"
 #include "gate/tickets.h"
 
 #include <stdlib.h>
