@@ -3,10 +3,9 @@
  * hand; of others it is worked out: blocks of 64 bytes by 8 rows, and pages of 64 KiB
  * (as drivers lay arrays out; the ledger may be off by what a driver rounds up further).
  */
-#include "gate/cuda/library.h"
-#include "gate/cuda/memory.h"
-
 #include "base/cleanup.h"
+#include "gate/cuda/charge.h"
+#include "gate/cuda/library.h"
 
 #define ROW_BYTES 64u
 #define ROWS 8u

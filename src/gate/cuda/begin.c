@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuInit, where a process becomes one of a lease's or sees no device; and the ends of
  * contexts, with which goes what was made in them. */
+#include "gate/cuda/begin.h"
+
 #include "gate/charges.h"
+#include "gate/cuda/green.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/part.h"
+#include "gate/cuda/primary.h"
 #include "gate/cuda/spill.h"
 #include "gate/gate.h"
 #include "gate/preload/visible.h"
@@ -61,28 +65,6 @@ int clv_own_cuCtxDestroy_v2(clv_fn_cuCtxDestroy_v2 *real, void *context)
 	return end_context(real, context);
 }
 
-static bool is_primary_active(int device)
-{
-	uint32_t flags;
-	int is_active = 0;
-
-	return clv_cuda.cuDevicePrimaryCtxGetState(device, &flags, &is_active) ==
-		       CLV_CUDA_SUCCESS &&
-	       is_active;
-}
-
-/* It has the same handle for as long as anybody retains it. */
-void *clv_cuda_primary(int device)
-{
-	void *context = NULL;
-
-	if (!is_primary_active(device) ||
-		clv_cuda.cuDevicePrimaryCtxRetain(&context, device) != CLV_CUDA_SUCCESS)
-		return NULL;
-	clv_cuda.cuDevicePrimaryCtxRelease_v2(device);
-	return context;
-}
-
 /* with_streams: also where streams of the gate's green context are left. */
 static int end_primary(int (*end)(int device), int device, bool with_streams)
 {
@@ -101,7 +83,7 @@ static int end_primary(int (*end)(int device), int device, bool with_streams)
 	/* It would keep the primary one. */
 	clv_cuda_green_end();
 	r = end(device);
-	is_gone = r == CLV_CUDA_SUCCESS && !is_primary_active(device);
+	is_gone = r == CLV_CUDA_SUCCESS && !clv_cuda_primary_is_active(device);
 	if (context)
 		clv_cuda_spilled_left_context(context, is_gone);
 	if (context && is_gone)
@@ -146,8 +128,10 @@ static int release_nothing(int device)
 	return CLV_CUDA_SUCCESS;
 }
 
-void clv_cuda_primary_release_kept(void)
+void clv_cuda_green_stream_gone(void)
 {
+	if (!clv_cuda_green_left())
+		return;
 	if (atomic_load(&n_retained[CLV_CUDA_PART_DEVICE]) <= 0)
 		end_primary(release_nothing, CLV_CUDA_PART_DEVICE, false);
 }
@@ -157,7 +141,7 @@ static int reset_primary(int (*reset)(int device), int device)
 {
 	int r = end_primary(reset, device, true);
 
-	if (device >= 0 && device < MAX_COUNTED && !is_primary_active(device))
+	if (device >= 0 && device < MAX_COUNTED && !clv_cuda_primary_is_active(device))
 		atomic_store(&n_retained[device], 0);
 	return r;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls by which a stream's capture begins and ends. */
 #include "gate/streams/capture.h"
+#include "gate/cuda/begin.h"
+#include "gate/cuda/green.h"
 #include "gate/cuda/library.h"
-#include "gate/cuda/part.h"
 #include "gate/streams/stream.h"
 
 int clv_own_cuStreamBeginCapture(
@@ -49,7 +50,7 @@ static int destroy(int (*real)(void *stream), void *stream)
 	int r = clv_stream_destroy(real, stream);
 
 	if (is_in_part && r == CLV_CUDA_SUCCESS)
-		clv_cuda_green_left();
+		clv_cuda_green_stream_gone();
 	return r;
 }
 

@@ -2,6 +2,7 @@
 /* CUDA's streams, as streams/ knows them. */
 #include "gate/cuda/driver.h"
 
+#include "gate/cuda/green.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/part.h"
 
@@ -132,7 +133,7 @@ const struct clv_stream_driver clv_cuda_stream_driver = {
 	.wait_for_context = wait_for_context,
 	.context_of = clv_cuda_context_of,
 	.is_within = clv_cuda_part_has,
-	.goes_past = clv_cuda_part_past,
+	.goes_past = clv_cuda_green_past,
 	.is_blocking = is_blocking,
 	.capture_status = capture_status,
 	.exchange_capture_mode = exchange_capture_mode,

@@ -4,15 +4,15 @@
  * charge hangs on that event, and goes with the event's context. */
 #include "gate/cuda/freed.h"
 
+#include "gate/charges.h"
+#include "gate/cuda/green.h"
 #include "gate/cuda/library.h"
-#include "gate/cuda/memory.h"
-#include "gate/cuda/part.h"
-#include "gate/cuda/pool.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
 #include "gate/streams/handle.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 struct freed {
@@ -126,8 +126,7 @@ static void *record_in_context(void *stream, void **ret_context)
 	return event;
 }
 
-/* False: it cannot be known when. */
-static bool await(struct clv_charge *charge, void *stream)
+bool clv_cuda_freed_await(struct clv_charge *charge, void *stream)
 {
 	struct freed *freed = malloc(sizeof(*freed));
 	void *context;
@@ -148,31 +147,4 @@ static bool await(struct clv_charge *charge, void *stream)
 	atomic_fetch_add(&n_freed, 1);
 	pthread_mutex_unlock(&lock);
 	return true;
-}
-
-/* In a capture it becomes a node of a graph, and the memory stays as it is.  So does the
- * charge, then, until the address is another allocation's or its context is gone. */
-int clv_own_cuMemFreeAsync(
-	clv_fn_cuMemFreeAsync *real, bool is_per_thread, uint64_t dptr, void *stream)
-{
-	const void *address = (const void *)(uintptr_t)dptr;
-	struct clv_charge charge;
-	int r;
-
-	clv_cuda_pools_freed();
-	if (clv_stream_is_capturing(stream, is_per_thread))
-		return real(dptr, stream);
-	charge = clv_charge_withdraw(address);
-	r = real(dptr, stream);
-	/* What is, or was, spilled is managed memory, which no stream frees. */
-	if (r == CLV_CUDA_INVALID_VALUE && charge.stands_in) {
-		clv_charge_pointer(&charge, address);
-		return clv_own_cuMemFree_v2(clv_cuda.cuMemFree_v2, dptr);
-	}
-	if (charge.charged &&
-		(r != CLV_CUDA_SUCCESS ||
-			!await(&charge, !stream && is_per_thread ? CLV_STREAM_PER_THREAD
-								 : stream)))
-		clv_charge_pointer(&charge, address);
-	return r;
 }

@@ -4,8 +4,8 @@
  * Waits with which they begin are in the stream before them (streams/graph.h).
  * Memory that their nodes allocate is charged when they are launched. */
 #include "gate/streams/graph.h"
+#include "gate/cuda/charge.h"
 #include "gate/cuda/library.h"
-#include "gate/cuda/memory.h"
 #include "gate/cuda/pool.h"
 #include "gate/cuda/submit.h"
 #include "gate/streams/handle.h"

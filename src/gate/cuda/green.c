@@ -3,8 +3,11 @@
  * there: the order that a default stream keeps with blocking ones does not reach across
  * contexts.  The program's own context stays current, and is what its streams seem to be
  * of: a green context may be current on one thread at a time, and a program has many. */
+#include "gate/cuda/green.h"
+
 #include "gate/cuda/library.h"
 #include "gate/cuda/part.h"
+#include "gate/cuda/primary.h"
 #include "gate/sm.h"
 
 #include <pthread.h>
@@ -52,7 +55,7 @@ static void *enter(uint32_t n_streams)
 	return context;
 }
 
-static bool leave(void)
+bool clv_cuda_green_left(void)
 {
 	bool is_last;
 
@@ -159,7 +162,7 @@ static bool create_in_part(void *ret, uint32_t flags, int priority)
 		return false;
 	if (clv_cuda.cuGreenCtxStreamCreate(ret, green, flags, priority) !=
 		CLV_CUDA_SUCCESS) {
-		leave();
+		clv_cuda_green_left();
 		return false;
 	}
 	clv_sm_tell(CLV_ATTACH_SM_GREEN, own.count);
@@ -178,8 +181,14 @@ int clv_own_cuStreamCreateWithPriority(
 						    : real(ret, flags, priority);
 }
 
-void clv_cuda_green_left(void)
+void clv_cuda_green_past(void *stream)
 {
-	if (leave())
-		clv_cuda_primary_release_kept();
+	void *context = clv_cuda_context_of(stream);
+	enum clv_attach_sm state = CLV_ATTACH_SM_OTHER_STREAM;
+
+	if (context != clv_cuda_primary(CLV_CUDA_PART_DEVICE))
+		state = CLV_ATTACH_SM_OTHER_CONTEXT;
+	else if (!clv_cuda_green())
+		state = CLV_ATTACH_SM_NO_MEANS;
+	clv_sm_tell(state, 0);
 }

@@ -2,10 +2,12 @@
 /* What the gate for CUDA supplies to the part that all APIs have in common. */
 #include "gate/charges.h"
 #include "gate/cuda/channels.h"
+#include "gate/cuda/charge.h"
 #include "gate/cuda/driver.h"
-#include "gate/cuda/memory.h"
-#include "gate/cuda/part.h"
+#include "gate/cuda/green.h"
+#include "gate/cuda/recall.h"
 #include "gate/cuda/spill.h"
+#include "gate/cuda/stand.h"
 #include "gate/pieces.h"
 #include "gate/preload/library.h"
 #include "gate/streams/capture.h"
@@ -32,6 +34,7 @@ static void forget_parent(void)
 	clv_cuda_stand_forget_parent();
 	clv_cuda_channels_forget_parent();
 	clv_cuda_spilled_forget_parent();
+	clv_cuda_recall_forget_parent();
 	clv_cuda_green_forget_parent();
 }
 

@@ -138,18 +138,6 @@ bool clv_cuda_part_has(void *stream)
 	return clv_cuda.cuStreamGetGreenCtx(stream, &green) == CLV_CUDA_SUCCESS && green;
 }
 
-void clv_cuda_part_past(void *stream)
-{
-	void *context = clv_cuda_context_of(stream);
-	enum clv_attach_sm state = CLV_ATTACH_SM_OTHER_STREAM;
-
-	if (context != clv_cuda_primary(CLV_CUDA_PART_DEVICE))
-		state = CLV_ATTACH_SM_OTHER_CONTEXT;
-	else if (!clv_cuda_green())
-		state = CLV_ATTACH_SM_NO_MEANS;
-	clv_sm_tell(state, 0);
-}
-
 /* It runs in the context that it was loaded in, wherever the graph is launched. */
 void clv_cuda_part_node(void)
 {

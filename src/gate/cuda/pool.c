@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/cuda/pool.h"
 
+#include "gate/charges.h"
 #include "gate/cuda/freed.h"
 #include "gate/cuda/library.h"
-#include "gate/cuda/memory.h"
+#include "gate/gate.h"
 #include "gate/pieces.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/handle.h"
@@ -160,11 +161,9 @@ bool clv_cuda_pools_settle(void)
 	return is_less;
 }
 
-void clv_cuda_pools_settle_freed(void)
+bool clv_cuda_pools_any_freed(void)
 {
-	if (atomic_load_explicit(&n_freed, memory_order_relaxed) > 0 ||
-		clv_cuda_freed_any())
-		clv_cuda_memory_settle();
+	return atomic_load_explicit(&n_freed, memory_order_relaxed) > 0;
 }
 
 void clv_cuda_pools_freed(void)

@@ -11,9 +11,9 @@
 /* Brings the charges to what pools have reserved now.  Whether anything came back. */
 bool clv_cuda_pools_settle(void);
 
-/* The program has freed something; and what that gave back, if it has since. */
+/* The program has freed something; and whether it has since pools were last settled. */
 void clv_cuda_pools_freed(void);
-void clv_cuda_pools_settle_freed(void);
+bool clv_cuda_pools_any_freed(void);
 
 /* The device that a call with this stream is about.  What is not success the program
  * gets. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A thread that brings spilled memory back to the device when the quota has room for it:
  * as the program's own prefetch would, in the lease's turns and a piece at a time. */
+#include "gate/cuda/recall.h"
+
 #include "base/clock.h"
 #include "base/futex.h"
 #include "gate/costs.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/cuda/spill.h"
 
+#include "gate/cuda/charge.h"
 #include "gate/cuda/library.h"
-#include "gate/cuda/memory.h"
 #include "gate/streams/context.h"
 
 #include <pthread.h>
@@ -101,11 +101,8 @@ int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags)
 	pthread_rwlock_wrlock(&hint_lock);
 	r = allocate(record, flags, dptr);
 	pthread_rwlock_unlock(&hint_lock);
-	if (r != CLV_CUDA_SUCCESS) {
+	if (r != CLV_CUDA_SUCCESS)
 		free(record);
-		return r;
-	}
-	clv_cuda_recall_start();
 	return r;
 }
 
@@ -258,7 +255,6 @@ void clv_cuda_spilled_forget_parent(void)
 	recalled_context = NULL;
 	records = NULL;
 	atomic_store(&n_spilled, 0);
-	clv_cuda_recall_forget_parent();
 }
 
 /* For recall.c. */

@@ -65,7 +65,3 @@ int clv_cuda_spilled_do(const struct clv_cuda_spilled *spilled,
 
 /* Whether there is any. */
 bool clv_cuda_spilled_any(void);
-
-/* In recall.c: something has been spilled. */
-void clv_cuda_recall_start(void);
-void clv_cuda_recall_forget_parent(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Physical memory that is mapped by hand (gate/pieces.h). */
+#include "gate/cuda/charge.h"
 #include "gate/cuda/library.h"
-#include "gate/cuda/memory.h"
 #include "gate/pieces.h"
 
 static int made(const struct clv_charge *charge, const uint64_t *handle, int result)

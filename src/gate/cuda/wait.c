@@ -2,8 +2,8 @@
 /* Waits and callbacks (streams/wait.h).  A driver gives back what pools have with a wait.
  */
 #include "gate/streams/wait.h"
+#include "gate/cuda/charge.h"
 #include "gate/cuda/library.h"
-#include "gate/cuda/pool.h"
 
 int clv_own_cuStreamSynchronize(
 	clv_fn_cuStreamSynchronize *real, bool is_per_thread, void *stream)
@@ -11,7 +11,7 @@ int clv_own_cuStreamSynchronize(
 	struct clv_custody custody = clv_stream_wait_begin(stream, is_per_thread);
 	int r = clv_stream_wait_end(&custody, real(stream));
 
-	clv_cuda_pools_settle_freed();
+	clv_cuda_memory_settle_freed();
 	return r;
 }
 
@@ -27,7 +27,7 @@ int clv_own_cuCtxSynchronize(clv_fn_cuCtxSynchronize *real)
 	struct clv_custody custody = clv_stream_wait_begin(NULL, false);
 	int r = clv_stream_wait_end(&custody, real());
 
-	clv_cuda_pools_settle_freed();
+	clv_cuda_memory_settle_freed();
 	return r;
 }
 

@@ -8,6 +8,12 @@
 /* Takes back the charges of what the driver has got back unasked.  Whether any. */
 bool clv_cuda_memory_settle(void);
 
+/* The same, if the program has freed something since. */
+void clv_cuda_memory_settle_freed(void);
+
+/* What an allocation of so many bytes takes of the device. */
+uint64_t clv_cuda_taken_bytes(uint64_t n_bytes);
+
 /* Charges n_bytes of device memory, after settling what came back meanwhile if it does
  * not fit at once.  False: the program gets CLV_CUDA_OUT_OF_MEMORY. */
 bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret);
