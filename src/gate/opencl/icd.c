@@ -4,13 +4,17 @@
  * folder vendors.real beside it), attaches, and hands out the lease's platform with the
  * gate in its calls (vendors.h); without a lease's word, none.  So nobody is let past the
  * gate, whichever loader looks and whatever environment it was left. */
+#include "gate/opencl/icd.h"
+
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "gate/attach.h"
 #include "gate/gate.h"
+#include "gate/opencl/begin.h"
 #include "gate/opencl/layers.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
+#include "gate/opencl/wrap-extension.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -135,6 +139,32 @@ static void say_missing(const struct clv_view *view, const char *folder)
 	clv_attach_say(err.msg, "install its driver where the program runs");
 }
 
+static void *own_function(const char *name)
+{
+	static const struct {
+		const char *name;
+		void *function;
+	} ours[] = {
+#define OURS(function) {#function, (void *)(uintptr_t)(function)}
+		OURS(clIcdGetPlatformIDsKHR),
+		OURS(clIcdGetFunctionAddressForPlatformKHR),
+		OURS(clIcdSetPlatformDispatchDataKHR),
+#undef OURS
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ours); i++) {
+		if (strcmp(name, ours[i].name) == 0)
+			return ours[i].function;
+	}
+	return NULL;
+}
+
+void clv_icd_begin(void)
+{
+	clv_opencl_answer_with(own_function);
+	clv_opencl_begin();
+}
+
 static void search(void)
 {
 	struct dirent **entries = NULL;
@@ -153,7 +183,7 @@ static void search(void)
 	/* Loaders read the layers after the vendors: no other copy of the gate shall come
 	 * on top of this one. */
 	clv_layers_switch_on(self.dli_fname);
-	clv_opencl_begin();
+	clv_icd_begin();
 	view = clv_gate_view(&refused);
 	if (refused)
 		return;
@@ -204,30 +234,10 @@ cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id platform, void
 					  : CL_INVALID_PLATFORM;
 }
 
-void *clv_opencl_icd_function(const char *name)
-{
-	static const struct {
-		const char *name;
-		void *function;
-	} ours[] = {
-#define OURS(function) {#function, (void *)(uintptr_t)(function)}
-		OURS(clIcdGetPlatformIDsKHR),
-		OURS(clIcdGetFunctionAddressForPlatformKHR),
-		OURS(clIcdSetPlatformDispatchDataKHR),
-#undef OURS
-	};
-
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(ours); i++) {
-		if (strcmp(name, ours[i].name) == 0)
-			return ours[i].function;
-	}
-	return NULL;
-}
-
 /* A loader asks the library for its own extensions' functions. */
 void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
 {
-	void *function = name ? clv_opencl_icd_function(name) : NULL;
+	void *function = name ? own_function(name) : NULL;
 
 	for (cl_uint i = 0; name && !function && i < n_found; i++)
 		function = clv_opencl_answer(name, found[i].vendor.get_address(name));

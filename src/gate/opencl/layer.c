@@ -3,6 +3,7 @@
  * own calls and gets a table with the gate's in front.  All loaders read the vendors
  * first; where they met the gate there (icd.c), it is below all layers already, and what
  * is left for this one is to show nothing but the lease's device. */
+#include "gate/opencl/icd.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
 
@@ -101,7 +102,7 @@ cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n_entries,
 	table = calloc(n_entries, sizeof(void *));
 	if (!table)
 		return CL_OUT_OF_HOST_MEMORY;
-	clv_opencl_begin();
+	clv_icd_begin();
 	pthread_mutex_lock(&init_lock);
 	if (!clv_vendors_are_gated())
 		take_calls(target, n_entries);

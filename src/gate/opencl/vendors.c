@@ -168,7 +168,6 @@ bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform)
 
 	if (n == 0 || !make_writable(table, n))
 		return false;
-	clv_opencl_begin();
 	for (size_t i = 0; i < CLV_OPENCL_N_ENTRIES; i++) {
 		has_entry[i] = is_entry(vendor, table, i, n);
 		*clv_opencl_entry(&clv_real, i) =

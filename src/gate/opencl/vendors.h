@@ -30,7 +30,8 @@ bool clv_vendor_open(const char *path, struct clv_vendor *ret);
 cl_int clv_vendor_platform_info(const struct clv_vendor *vendor, cl_platform_id platform,
 	cl_platform_info what, size_t room, void *value, size_t *ret_bytes);
 
-/* Puts the gate in front of all of this platform's calls.  False: that is not possible,
+/* Puts the gate in front of all of this platform's calls, after its table of wrappers has
+ * been made (begin.h).  False: that is not possible,
  * and a line on stderr says why. */
 bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform);
 

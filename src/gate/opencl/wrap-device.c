@@ -7,6 +7,7 @@
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
 #include "gate/opencl/workers.h"
+#include "gate/opencl/wrap.h"
 
 #include <CL/cl_gl.h>
 #include <stdlib.h>

@@ -3,6 +3,8 @@
  * wrapper; extension functions that allocate or submit have wrappers of their own; one
  * that this file does not know and whose name says that it allocates, submits or finds
  * devices is refused. */
+#include "gate/opencl/wrap-extension.h"
+
 #include "base/cleanup.h"
 #include "gate/costs.h"
 #include "gate/opencl/kernels.h"
@@ -10,6 +12,7 @@
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
+#include "gate/opencl/wrap.h"
 
 #include <CL/cl_ext.h>
 #include <stdatomic.h>
@@ -296,8 +299,17 @@ static size_t find_core(const char *name)
 	return clv_opencl_find_entry(name);
 }
 
+static _Atomic(clv_opencl_own *) own_function;
+
+void clv_opencl_answer_with(clv_opencl_own *own)
+{
+	atomic_store(&own_function, own);
+}
+
 void *clv_opencl_answer(const char *name, void *found)
 {
+	clv_opencl_own *find_own = atomic_load(&own_function);
+	void *own;
 	size_t core;
 	bool refused;
 
@@ -309,8 +321,9 @@ void *clv_opencl_answer(const char *name, void *found)
 	core = find_core(name);
 	if (core != SIZE_MAX)
 		return clv_opencl_wrapper(core) ? clv_opencl_wrapper(core) : found;
-	if (clv_opencl_icd_function(name))
-		return clv_opencl_icd_function(name);
+	own = find_own ? find_own(name) : NULL;
+	if (own)
+		return own;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(extensions); i++) {
 		if (strcmp(extensions[i].name, name) != 0)
 			continue;

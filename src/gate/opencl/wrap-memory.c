@@ -9,6 +9,7 @@
 #include "gate/opencl/objects.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
+#include "gate/opencl/wrap.h"
 #include "gate/tickets.h"
 
 #include <stdlib.h>

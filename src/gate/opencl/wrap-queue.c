@@ -4,6 +4,7 @@
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
+#include "gate/opencl/wrap.h"
 
 #include <string.h>
 

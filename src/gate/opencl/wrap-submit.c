@@ -6,6 +6,7 @@
 #include "gate/opencl/kernels.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
+#include "gate/opencl/wrap.h"
 
 #include <stdlib.h>
 #include <string.h>

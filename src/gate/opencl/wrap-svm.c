@@ -6,6 +6,7 @@
 #include "gate/opencl/objects.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
+#include "gate/opencl/wrap.h"
 #include "gate/tickets.h"
 
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
+#include "gate/opencl/wrap.h"
 #include "gate/tickets.h"
 #include "gate/turnstile.h"
 
