@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/socket.h"
 #include "gate/heartbeat.h"
+#include "gate/view.h"
 
 #include <dlfcn.h>
 #include <errno.h>

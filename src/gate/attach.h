@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/gate.h"
+#include "gate/view.h"
 
 /* Attaching to the lease. */
 
@@ -35,9 +35,3 @@ bool clv_attach_tell(
 
 /* Waits until there is room for another, or for so long. */
 void clv_attach_wait_for_room(const struct clv_view *view, int timeout_ms);
-
-/* After the agent died, or with descriptors lost: a thread attaches to the agent that is
- * there, or tries until there is one; the new view replaces the old one.  Never waits. */
-void clv_gate_seek_agent(struct clv_view *view);
-
-bool clv_gate_agent_is_dead(const struct clv_view *view);

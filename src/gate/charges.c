@@ -2,7 +2,9 @@
 /* Charges, and those that hang on an address or another number of the vendor's. */
 #include "gate/charges.h"
 
-#include "gate/gate.h"
+#include "gate/attachment.h"
+#include "gate/ledger.h"
+#include "gate/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>

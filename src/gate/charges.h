@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Charges to the lease's memory quota (gate.h), and what they hang on.  Any thread. */
+/* Charges to the lease's memory quota (ledger.h), and what they hang on.  Any thread. */
 
 struct clv_charge {
 	uint64_t n_bytes;

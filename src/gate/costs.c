@@ -4,6 +4,9 @@
 #include "gate/costs.h"
 
 #include "base/clock.h"
+#include "gate/packed.h"
+
+#include <stdbool.h>
 
 #define SETTLED_AFTER 3
 #define MAX_ESTIMATE_NS UINT64_C(4000000000)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/gate.h"
+#include "gate/packed.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -5,7 +5,15 @@
 
 #include "base/futex.h"
 #include "gate/attach.h"
+#include "gate/attachment.h"
 #include "gate/grace.h"
+#include "gate/heartbeat.h"
+#include "gate/hot.h"
+#include "gate/packed.h"
+#include "gate/queue.h"
+#include "gate/state.h"
+#include "gate/thread.h"
+#include "gate/view.h"
 
 #include <errno.h>
 

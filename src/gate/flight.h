@@ -3,6 +3,9 @@
 
 #include "base/clock.h"
 #include "gate/heartbeat.h"
+#include "gate/hot.h"
+#include "gate/packed.h"
+#include "gate/queue.h"
 #include "gate/state.h"
 
 /* The hot part of a submission, inline: two locked additions and a few loads while the
@@ -14,26 +17,6 @@
 #define CLV_FLIGHT_MAX_UNMARKED (UINT64_C(1) << 12)
 #define CLV_FLIGHT_MARKS_PER_WINDOW 2
 #define CLV_FLIGHT_MARK_NS_MAX (20 * CLV_NS_PER_MS)
-
-/* Inlined whatever the compiler thinks: the cost of a call shows in the benchmark. */
-#define CLV_HOT static inline __attribute__((always_inline))
-#define CLV_LIKELY(x) __builtin_expect(!!(x), 1)
-#define CLV_UNLIKELY(x) __builtin_expect(!!(x), 0)
-
-/* The work of one queue that is in flight: what one more command of the queue is measured
- * against.  Work of other queues of the process never keeps a command back. */
-struct clv_backlog {
-	_Atomic uint64_t unmarked;    /* submitted since the last marker; packed */
-	_Atomic uint64_t awaited;     /* has a marker, or a thread waits for it; packed */
-	_Atomic uint64_t progress_ns; /* when last some of it was complete, or the first
-				       * was submitted */
-};
-
-static inline uint64_t clv_backlog_in_flight(const struct clv_backlog *backlog)
-{
-	return backlog ? atomic_load(&backlog->unmarked) + atomic_load(&backlog->awaited)
-		       : 0;
-}
 
 /* Whether `flight` is less than the window.  The window may be passed by the
  * last one that starts inside it, so a device is not left idle between two kernels that
@@ -86,6 +69,16 @@ CLV_HOT bool clv_flight_fills_marker(const struct clv_view *view, uint64_t unmar
 		part_ns = CLV_FLIGHT_MARK_NS_MAX;
 	return CLV_FLIGHT_NS(unmarked) >= part_ns || (unmarked & CLV_FLIGHT_MAX_UNMARKED);
 }
+
+/* Enters one command of a queue (NULL: of none) that will take about estimate_ns (0:
+ * unknown), and waits for the turn and for room in the queue.  False: it did not go in,
+ * and this thread must not wait any longer: it runs a callback, or what is in flight may
+ * be waiting for it. */
+bool clv_flight_enter(
+	struct clv_view *view, struct clv_backlog *backlog, uint64_t estimate_ns);
+
+/* Commands that went in but were refused by the vendor, or are known to be complete. */
+void clv_flight_leave(uint64_t packed);
 
 /* One attempt, without waiting, of a command that may go in at any time.  With no agent
  * left to ask it goes in. */
@@ -140,3 +133,7 @@ static inline bool clv_flight_end_is_known(void)
  * once, unless the end is known, one is out, or the program waits for its own work. */
 bool clv_flight_wants_marker_now(
 	const struct clv_view *view, uint32_t n_markers, bool sync_style);
+
+/* Tells the arbiter when this process has just drained (closed) or fallen idle (granted).
+ */
+void clv_flight_report_idle(struct clv_view *view, bool after_grace);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/heartbeat.h"
 
+#include "gate/view.h"
+
 /* Half of the 100 ms for which a stopped agent may delay a program at most: the last
  * heartbeat may have been seen late, and the last turn been another's.  And a thread must
  * have looked twice: one that was itself kept from running has no opinion. */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "gate/gate.h"
+#include "gate/view.h"
 
 /* The agent's clock, and whether the agent runs, by the heartbeat in the control page.
  *
@@ -14,7 +14,7 @@
  *
  * An agent that is stopped or hangs gives no heartbeat.  Then what waits goes in without
  * a turn, as if the agent were dead, but with no more in flight than when the gate
- * closed: see is_open() in flight.c.  With the next heartbeat turns count again. */
+ * closed: see is_open() of flight.c.  With the next heartbeat turns count again. */
 
 /* What the pages' times are compared with.  No system call. */
 static inline uint64_t clv_agent_clock_ns(const struct clv_view *view)

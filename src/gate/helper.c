@@ -3,13 +3,19 @@
  * puts markers behind what has none when the turn ends, tells the arbiter when the
  * process is idle and looks for the next agent when one died.  It never runs the
  * program's code. */
+#include "gate/helper.h"
+
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/thread.h"
 #include "gate/attach.h"
+#include "gate/attachment.h"
 #include "gate/flight.h"
 #include "gate/grace.h"
+#include "gate/heartbeat.h"
+#include "gate/packed.h"
 #include "gate/state.h"
+#include "gate/view.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -176,7 +182,7 @@ static void look_after_view(struct clv_view *view)
 		clv_gate_seek_agent(view);
 }
 
-static void *run(void *userdata)
+void *clv_helper_run(void *userdata)
 {
 	enum woken_by woken_by = WOKEN_BY_MARKER;
 
@@ -211,58 +217,4 @@ static void *run(void *userdata)
 			woken_by = WOKEN_BY_MARKER;
 	}
 	return NULL;
-}
-
-bool clv_helper_spawn(void *(*function)(void *))
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	r = pthread_create(&thread, &attributes, function, NULL);
-	pthread_attr_destroy(&attributes);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r == 0;
-}
-
-void clv_helper_start(void)
-{
-	if (atomic_load_explicit(&clv_gate.helper_started, memory_order_relaxed) ||
-		atomic_exchange(&clv_gate.helper_started, 1))
-		return;
-	if (!clv_helper_spawn(run))
-		atomic_store(&clv_gate.helper_started, 0);
-}
-
-void clv_helper_wake(void)
-{
-	atomic_fetch_add(&clv_gate.helper_word, 1);
-	if (atomic_load(&clv_gate.helper_sleeps))
-		clv_futex_wake(&clv_gate.helper_word, 1);
-}
-
-void clv_gate_forget_parent(void)
-{
-	atomic_store(&clv_gate.flight, 0);
-	atomic_store(&clv_gate.n_busy_queues, 0);
-	atomic_store(&clv_gate.n_window_waiters, 0);
-	atomic_store(&clv_gate.n_in_callback, 0);
-	atomic_store(&clv_gate.n_in_wait, 0);
-	atomic_store(&clv_gate.helper_started, 0);
-	atomic_store(&clv_gate.helper_sleeps, 0);
-	atomic_store(&clv_gate.rung_for, 0);
-	atomic_store(&clv_gate.watched_turn, 0);
-	atomic_store(&clv_gate.idle_since_ns, 0);
-	atomic_store(&clv_gate.ends_ns, 0);
-	atomic_store(&clv_gate.seeking, 0);
-	atomic_store(&clv_gate.turnstile_started, 0);
-	/* It may have been forked from a callback. */
-	clv_gate_thread.callback_depth = 0;
-	clv_gate_thread.n_marking = 0;
-	clv_gate.api->forget_parent();
 }

@@ -2,7 +2,11 @@
 /* The memory quota.  A process adds to its own slot and then sums all slots of the lease,
  * so two that race may both be refused, but never both be let in over the quota; no lock,
  * and no total that a death could leave wrong. */
+#include "gate/ledger.h"
+
 #include "gate/state.h"
+#include "gate/thread.h"
+#include "gate/view.h"
 
 /* What may be had of one kind of memory, and what this process has. */
 struct budget {
@@ -10,6 +14,11 @@ struct budget {
 	_Atomic uint64_t *own_bytes;
 	uint64_t (*sum)(const struct clv_view *view); /* of all the lease's processes */
 };
+
+uint32_t clv_ledger_epoch(void)
+{
+	return atomic_load_explicit(&clv_forkless->epoch, memory_order_relaxed);
+}
 
 static uint32_t count_slots(const struct clv_view *view)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/queues.h"
+#include "gate/queue.h"
 
-/* Markers, between the two that have them: queues.c places them and waits for the oldest,
- * polled.c looks at all of them while that one may not come. */
+/* The ring of markers: queues.c places them and waits for the oldest, polled.c looks at
+ * all of them while that one may not come. */
 
 /* So many wait at once mostly.  Behind them only commands get one that cannot get it
  * later; all others wait until there are fewer. */
@@ -43,15 +43,3 @@ bool clv_markers_put_first(const struct clv_marker *marker);
 uint64_t clv_markers_serial(void);
 uint32_t clv_markers_n(void);
 void clv_markers_forget(void);
-
-/* It is complete. */
-void clv_marker_book(const struct clv_marker *marker);
-
-/* The helper's, but for the first and the last. */
-uint32_t clv_polled_n(void);
-bool clv_polled_are_meant(void);
-bool clv_polled_look(void);
-void clv_polled_forget(void);
-
-/* With the queue's mark_lock held: what has no marker is in flight again. */
-void clv_polled_take_back(struct clv_queue *queue);

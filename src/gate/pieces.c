@@ -8,9 +8,11 @@
 #include "gate/pieces.h"
 
 #include "base/clock.h"
+#include "gate/charges.h"
 #include "gate/file-marks.h"
-#include "gate/gate.h"
-#include "gate/state.h"
+#include "gate/ledger.h"
+#include "gate/thread.h"
+#include "gate/view.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -7,7 +7,15 @@
  *
  * The oldest marker may be one that does not come.  So while anything may stand, the
  * helper looks at all markers again and again in place of waiting for one. */
+#include "gate/polled.h"
+
+#include "gate/flight.h"
 #include "gate/markers.h"
+#include "gate/packed.h"
+#include "gate/parked.h"
+#include "gate/queue.h"
+#include "gate/queues.h"
+#include "gate/state.h"
 #include "gate/table.h"
 
 #include <stdlib.h>
@@ -21,24 +29,12 @@
 static struct {
 	struct clv_marker *list;
 	uint32_t size;
-	_Atomic uint32_t n;
 	uint32_t n_looks;
-	_Atomic uint32_t n_standing;
 } polled;
 
 static const struct clv_queue_ops *ops(void)
 {
 	return clv_gate.api->queues;
-}
-
-uint32_t clv_polled_n(void)
-{
-	return atomic_load(&polled.n);
-}
-
-bool clv_polled_are_meant(void)
-{
-	return ops()->may_stand && (atomic_load(&polled.n) > 0 || ops()->may_stand());
 }
 
 uint64_t clv_queues_poll_ns(void)
@@ -47,16 +43,7 @@ uint64_t clv_queues_poll_ns(void)
 		return 0;
 	if (CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0)
 		return POLL_NS;
-	return atomic_load(&polled.n_standing) > 0 ? PARKED_POLL_NS : 0;
-}
-
-/* In flight again, whatever the phase. */
-static void enter_again(uint64_t packed)
-{
-	struct clv_view *view = clv_gate_peek();
-
-	if (view && CLV_FLIGHT_COUNT(packed) > 0)
-		clv_flight_enter_as_debt(view, packed);
+	return atomic_load(&clv_parked.n_standing) > 0 ? PARKED_POLL_NS : 0;
 }
 
 static void leave(uint64_t packed)
@@ -65,27 +52,13 @@ static void leave(uint64_t packed)
 		clv_flight_leave(packed);
 }
 
-void clv_polled_take_back(struct clv_queue *queue)
-{
-	uint64_t packed = atomic_exchange(&queue->parked, 0);
-
-	if (atomic_exchange(&queue->stands, 0))
-		atomic_fetch_sub(&polled.n_standing, 1);
-	enter_again(packed);
-	if (CLV_FLIGHT_COUNT(packed) == 0)
-		return;
-	atomic_store(&queue->unmarked_kind, CLV_COST_MIXED);
-	clv_queue_note_first(queue);
-	atomic_fetch_add(&queue->backlog.unmarked, packed);
-}
-
 static void take_back_marker(struct clv_marker *marker)
 {
 	marker->is_parked = false;
 	marker->since_ns = clv_clock_ns();
 	atomic_fetch_add(&marker->queue->backlog.awaited, marker->packed);
 	atomic_store(&marker->queue->backlog.progress_ns, marker->since_ns);
-	enter_again(marker->packed);
+	clv_parked_enter_again(marker->packed);
 }
 
 /* With the queue's mark_lock held, as the next. */
@@ -94,11 +67,11 @@ static void let_go(struct clv_queue *queue)
 	queue->stands_since_ns = 0;
 	if (!atomic_load(&queue->stands))
 		return;
-	for (uint32_t i = 0; i < polled.n; i++) {
+	for (uint32_t i = 0; i < clv_parked.n_polled; i++) {
 		if (polled.list[i].queue == queue && polled.list[i].is_parked)
 			take_back_marker(&polled.list[i]);
 	}
-	clv_polled_take_back(queue);
+	clv_parked_take_back(queue);
 	queue->let_go_in_look = polled.n_looks;
 }
 
@@ -108,9 +81,9 @@ static void park(struct clv_queue *queue)
 	uint64_t packed;
 
 	if (!atomic_exchange(&queue->stands, 1))
-		atomic_fetch_add(&polled.n_standing, 1);
+		atomic_fetch_add(&clv_parked.n_standing, 1);
 	atomic_store(&queue->quick_limit, 0);
-	for (uint32_t i = 0; i < polled.n; i++) {
+	for (uint32_t i = 0; i < clv_parked.n_polled; i++) {
 		struct clv_marker *marker = &polled.list[i];
 
 		if (marker->queue != queue || marker->is_parked ||
@@ -164,7 +137,7 @@ static bool make_room(void)
 	uint32_t size = polled.size > 0 ? 2 * polled.size : CLV_MARKERS_MANY;
 	struct clv_marker *list;
 
-	if (polled.n < polled.size)
+	if (clv_parked.n_polled < polled.size)
 		return true;
 	list = realloc(polled.list, size * sizeof(*list));
 	if (!list)
@@ -177,8 +150,8 @@ static bool make_room(void)
 /* For those that find no memory there is the next look. */
 static void take_markers(void)
 {
-	while (make_room() && clv_marker_pop(&polled.list[polled.n]))
-		atomic_fetch_add(&polled.n, 1);
+	while (make_room() && clv_marker_pop(&polled.list[clv_parked.n_polled]))
+		atomic_fetch_add(&clv_parked.n_polled, 1);
 }
 
 /* What was let go in this look may have been running for as long as nobody looked: it
@@ -200,7 +173,7 @@ static bool is_to_keep(struct clv_marker *marker)
 
 static bool book_complete(void)
 {
-	uint32_t n_before = polled.n, n_kept = 0;
+	uint32_t n_before = clv_parked.n_polled, n_kept = 0;
 
 	for (uint32_t i = 0; i < n_before; i++) {
 		if (is_to_keep(&polled.list[i]))
@@ -208,11 +181,11 @@ static bool book_complete(void)
 		else
 			clv_marker_book(&polled.list[i]);
 	}
-	atomic_store(&polled.n, n_kept);
+	atomic_store(&clv_parked.n_polled, n_kept);
 	return n_kept < n_before;
 }
 
-bool clv_polled_look(void)
+static bool look(void)
 {
 	polled.n_looks++;
 	take_markers();
@@ -220,7 +193,14 @@ bool clv_polled_look(void)
 	return book_complete();
 }
 
-void clv_polled_forget(void)
+bool clv_queues_wait_for_marker(void)
+{
+	return clv_polled_are_meant() ? look() : clv_queues_wait_for_oldest();
+}
+
+void clv_queues_forget_parent(void)
 {
 	memset(&polled, 0, sizeof(polled));
+	clv_parked = (struct clv_parked){0};
+	clv_queues_forget();
 }

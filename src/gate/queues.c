@@ -4,15 +4,26 @@
  * was never flushed. */
 #include "gate/queues.h"
 
+#include "gate/booking.h"
+#include "gate/costs.h"
+#include "gate/custody.h"
+#include "gate/flight.h"
+#include "gate/hot.h"
 #include "gate/markers.h"
+#include "gate/packed.h"
+#include "gate/parked.h"
 #include "gate/profile.h"
+#include "gate/queue.h"
+#include "gate/state.h"
 #include "gate/table.h"
+#include "gate/thread.h"
+#include "gate/view.h"
 
 #include <stdlib.h>
 
 static bool are_many_out(void)
 {
-	return clv_markers_n() + clv_polled_n() >= CLV_MARKERS_MANY;
+	return clv_markers_n() + atomic_load(&clv_parked.n_polled) >= CLV_MARKERS_MANY;
 }
 
 void clv_queue_retain(const void *handle)
@@ -283,7 +294,7 @@ void clv_queue_release(const void *handle)
 	if (!queue || atomic_fetch_sub(&queue->application_references, 1) != 1)
 		return;
 	pthread_mutex_lock(&queue->mark_lock);
-	clv_polled_take_back(queue);
+	clv_parked_take_back(queue);
 	placed = place_last_marker(queue);
 	is_first = atomic_exchange(&queue->released, 1) == 0;
 	abandon(atomic_exchange(&queue->backlog.unmarked, 0));
@@ -301,7 +312,7 @@ void clv_queue_forget(struct clv_queue *queue)
 	bool is_first;
 
 	pthread_mutex_lock(&queue->mark_lock);
-	clv_polled_take_back(queue);
+	clv_parked_take_back(queue);
 	is_first = atomic_exchange(&queue->released, 1) == 0;
 	abandon(atomic_exchange(&queue->backlog.unmarked, 0));
 	pthread_mutex_unlock(&queue->mark_lock);
@@ -514,12 +525,10 @@ void clv_marker_book(const struct clv_marker *marker)
 /* The queue for whose marker the helper waits. */
 static _Atomic(const struct clv_queue *) waited_for;
 
-bool clv_queues_wait_for_marker(void)
+bool clv_queues_wait_for_oldest(void)
 {
 	struct clv_marker marker;
 
-	if (clv_polled_are_meant())
-		return clv_polled_look();
 	if (!clv_marker_pop(&marker))
 		return false;
 
@@ -638,10 +647,9 @@ void clv_custody_return(const struct clv_custody *custody)
 	put_back_unmarked(custody->queue, custody->packed);
 }
 
-void clv_queues_forget_parent(void)
+void clv_queues_forget(void)
 {
 	atomic_store(&waited_for, NULL);
 	clv_markers_forget();
-	clv_polled_forget();
 	clv_table_forget();
 }

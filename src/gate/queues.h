@@ -1,113 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "gate/booking.h"
 #include "gate/costs.h"
 #include "gate/flight.h"
+#include "gate/hot.h"
+#include "gate/packed.h"
+#include "gate/queue.h"
+#include "gate/state.h"
+#include "gate/view.h"
 
-#include <pthread.h>
 #include <stddef.h>
 
-/* What the gate knows of each queue (OpenCL's command queues, the streams of CUDA and
- * HIP), and the markers that tell what is complete.  Records are found without a lock;
- * they are reused, never unmapped, so a look-up that races with a release reads stale
- * data and never wild memory.  A record is another queue's only when nobody uses it any
- * more: the program, its markers, its held commands. */
-
-struct clv_queue {
-	const void *handle; /* what the API calls it by; unique in the process */
-	void *context;
-	_Atomic uint64_t unmarked_kind; /* cost key, or CLV_COST_MIXED; 0: none */
-	/* From so much unmarked on nothing passes quickly.  0 while nothing at all is in
-	 * flight: whoever comes then has to look at the clock. */
-	_Atomic uint64_t quick_limit;
-	struct clv_backlog backlog;
-	_Atomic uint64_t unmarked_since_ns;
-
-	bool out_of_order;
-	_Atomic uint32_t n_uses;
-	_Atomic uint32_t application_references;
-	_Atomic uint32_t released;
-	_Atomic uint32_t unflushed;
-	_Atomic uint32_t n_markers;
-
-	/* Which thread uses it, and whether others do too: then commands are booked in
-	 * another order, maybe, than the vendor has them. */
-	_Atomic(const void *) user;
-	_Atomic uint32_t has_several_users;
-
-	/* The program itself waits for what it submits: it needs fewer markers. */
-	_Atomic uint32_t sync_style;
-	_Atomic(const void *) tail_event; /* the last command's, where it has one */
-
-	/* Commands that the vendor has and that may not run yet.  While there
-	 * are any, no marker is placed: it could wait for them. */
-	_Atomic uint32_t n_held;
-	_Atomic uint32_t has_held; /* it had one once */
-
-	/* It stands still (queue_ops.stands): what is behind that is not in flight, and
-	 * counted here as far as it has no marker. */
-	_Atomic uint32_t stands;
-	_Atomic uint64_t parked;
-	/* When the last batch of it was seen complete: the next one cannot have started
-	 * to run before. */
-	_Atomic uint64_t last_done_ns;
-	uint32_t n_refused;       /* markers, one after the other; under mark_lock */
-	uint64_t stands_since_ns; /* the helper's, as is what follows */
-	uint32_t let_go_in_look;
-	uint32_t busy_in_look;
-
-	pthread_mutex_t mark_lock;
-	struct clv_queue *next_free;
-};
-
-static inline struct clv_queue *clv_queue_of_backlog(struct clv_backlog *backlog)
-{
-	return (struct clv_queue *)((char *)backlog -
-				    offsetof(struct clv_queue, backlog));
-}
-
-/* What the API's gate does for them. */
-struct clv_queue_ops {
-	size_t record_bytes; /* a struct clv_queue, followed by the API's own */
-	/* From so many commands in a queue on the API's calls may block until one of them
-	 * is complete; 0: there is no such bound. */
-	uint32_t depth;
-	/* A new record: its handle is set, the rest is zero. */
-	void (*begin)(struct clv_queue *queue);
-	/* Whether nothing forbids it now; NULL: nothing ever does. */
-	bool (*can_mark)(const struct clv_queue *queue);
-	/* Whether commands may pass quickly, that is uncounted by anything but the
-	 * queue's own record (clv_quick_pass); NULL: none ever does. */
-	bool (*may_be_quick)(const struct clv_queue *queue);
-	/* Whether what was submitted needs its marker before anything else happens; NULL:
-	 * it never does. */
-	bool (*marks_at_once)(const struct clv_queue *queue, enum clv_phase phase);
-	/* Puts an event behind all that was submitted to it.  NULL: that failed. */
-	void *(*mark)(struct clv_queue *queue);
-	/* What was submitted would not start without it; NULL: there is no such thing. */
-	void (*flush)(struct clv_queue *queue);
-	void (*wait_for_event)(struct clv_queue *queue, void *event);
-	void (*release_event)(struct clv_queue *queue, void *event);
-	/* Whether anything may stand still now; NULL: nothing ever does, and the rest of
-	 * these is not called.  While something may, the helper asks instead of waiting.
-	 */
-	bool (*may_stand)(void);
-	bool (*is_complete)(struct clv_queue *queue, void *event);
-	/* The same, from a thread of the program's, which is left as it was.  NULL: this
-	 * cannot be asked. */
-	bool (*is_complete_aside)(struct clv_queue *queue, void *event);
-	/* Whether nothing of the queue runs until the program, or somebody else, lets it
-	 * go on.  *ret_went_on: it has gone on since the last time, and may have done
-	 * some of its work. */
-	bool (*stands)(struct clv_queue *queue, bool *ret_went_on);
-};
-
-/* NULL only when memory ran out.  A released record has no handle, so what a thread
- * remembers is never taken for its successor. */
-struct clv_queue *clv_queue_find(const void *handle);
-
-/* NULL: nothing was ever submitted to it. */
-struct clv_queue *clv_queue_find_known(const void *handle);
+/* The markers that tell what of a queue is complete, and what is submitted to it. */
 
 void clv_queue_retain(const void *handle);
 
@@ -121,6 +26,10 @@ void clv_queue_forget(struct clv_queue *queue);
  * more, and has its marker if it needs one. */
 void clv_queue_hold(struct clv_queue *queue);
 void clv_queue_unhold(struct clv_queue *queue);
+
+/* A marker is complete. */
+struct clv_marker;
+void clv_marker_book(const struct clv_marker *marker);
 
 /* Puts a marker behind what has none.  False: nothing to mark, or not possible now. */
 bool clv_queue_mark(struct clv_queue *queue);
@@ -136,45 +45,6 @@ bool clv_queue_is_nearly_full(const struct clv_queue *queue);
 /* All queues.  lingering: the program did not come back to them in time. */
 bool clv_queues_mark_tails(bool lingering);
 
-/* Before the vendor's call: of what kind the commands without a marker are. */
-CLV_HOT void clv_queue_note_kind(struct clv_queue *queue, uint64_t kind)
-{
-	uint64_t before =
-		atomic_load_explicit(&queue->unmarked_kind, memory_order_relaxed);
-
-	if (CLV_UNLIKELY(before != kind))
-		atomic_store_explicit(&queue->unmarked_kind,
-			before ? CLV_COST_MIXED : kind, memory_order_relaxed);
-}
-
-/* The first command since the last marker. */
-CLV_HOT void clv_queue_note_first(struct clv_queue *queue)
-{
-	uint64_t now_ns = clv_clock_ns();
-
-	atomic_store_explicit(&queue->unmarked_since_ns, now_ns, memory_order_relaxed);
-	if (atomic_load_explicit(&queue->backlog.awaited, memory_order_relaxed) == 0)
-		atomic_store_explicit(
-			&queue->backlog.progress_ns, now_ns, memory_order_relaxed);
-}
-
-/* Books a command that the vendor accepted, with its event where it has one.  Returns all
- * that has no marker now. */
-CLV_HOT uint64_t clv_queue_submitted(
-	struct clv_queue *queue, const void *event, uint64_t packed)
-{
-	uint64_t before;
-
-	/* First, so that whoever takes this command into custody sees that it is the
-	 * last. */
-	atomic_store_explicit(&queue->tail_event, event, memory_order_relaxed);
-	before = atomic_fetch_add(&queue->backlog.unmarked, packed);
-	atomic_store_explicit(&queue->unflushed, 1, memory_order_relaxed);
-	if (CLV_UNLIKELY(CLV_FLIGHT_COUNT(before) == 0))
-		clv_queue_note_first(queue);
-	return before + packed;
-}
-
 /* After the vendor took a command that did not go in the quick way. */
 void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64_t kind,
 	const void *event, uint64_t packed);
@@ -183,25 +53,8 @@ void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64
 void clv_queue_mark_with_event(
 	struct clv_queue *queue, void *event, uint64_t packed, uint64_t kind);
 
-/* The program waits until all submitted so far is complete: what it observes needs no
- * marker. Take before the wait, book after it. */
-struct clv_custody {
-	struct clv_queue *queue;
-	uint64_t packed;
-	uint64_t since_ns;
-	uint64_t kind;
-	uint64_t
-		before; /* markers before this one are complete as well; 0: none is out */
-};
-struct clv_custody clv_custody_take(struct clv_queue *queue);
-void clv_custody_book(const struct clv_custody *custody);
-
-/* Nothing was observed after all. */
-void clv_custody_return(const struct clv_custody *custody);
-
-/* Waits for the oldest marker and books it, or, while something may stand still, books
- * what is complete.  False: there is none. */
-bool clv_queues_wait_for_marker(void);
+/* Waits for the oldest marker and books it.  False: there is none. */
+bool clv_queues_wait_for_oldest(void);
 
 /* For a thread that waits for room in a queue while the helper waits for another queue's
  * marker, which may be a long time: books what is complete.  Returns whether the queue
@@ -212,9 +65,7 @@ bool clv_queues_look_aside(struct clv_backlog *backlog);
  * for.  The one that it has in hand may be one of them, and stays with it. */
 void clv_queues_drain_context(const void *context);
 
-/* How soon that is to be called again though nothing says so; 0: it need not. */
-uint64_t clv_queues_poll_ns(void);
-void clv_queues_forget_parent(void);
+void clv_queues_forget(void);
 
 /* The common case of a submission, inline: an attached process that nobody contends with,
  * no callback (there last_queue is never set), a queue seen before, a command of known

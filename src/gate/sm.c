@@ -2,6 +2,7 @@
 #include "gate/sm.h"
 
 #include "gate/attach.h"
+#include "gate/view.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/gate.h"
+#include "gate/view.h"
 
 /* The lease's limit in space, as the control page has it: how much of the device's
  * multiprocessors or compute units this process may use at once.  How it is held is each

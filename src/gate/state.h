@@ -1,14 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/gate.h"
+#include "gate/view.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 
+/* What the gates of all APIs have in common: the attachment to a lease, the turn, the
+ * window of work in flight, the memory ledger.  Needs libc only; never exits, never logs
+ * on a path that a workload waits on; keeps errno.  All functions may be called from any
+ * thread. */
+
+struct clv_backlog;
 struct clv_queue;
+struct clv_queue_ops;
+
+/* What an API's gate supplies to the common part. */
+struct clv_gate_api {
+	uint32_t attach_api;         /* enum clv_attach_api */
+	void *(*run_helper)(void *); /* clv_helper_run() */
+	/* Puts a marker behind everything that has none.  lingering: the program did not
+	 * come back to it in time.  Returns whether it placed any. */
+	bool (*mark_tails)(bool lingering);
+	/* Waits for the oldest marker and books it.  Returns false if there is none. */
+	bool (*wait_for_marker)(void);
+	/* For a thread that waits for room in a queue: books what is complete and that
+	 * the helper does not come to.  Returns whether to call it again soon.  NULL:
+	 * never. */
+	bool (*look_aside)(struct clv_backlog *backlog);
+	/* How soon to call that again though nothing says so; 0: no need.  NULL: never.
+	 */
+	uint64_t (*poll_ns)(void);
+	const struct clv_queue_ops
+		*queues; /* for queues.h, whose these three mostly are */
+	/* Lets go what the vendor has and the gate keeps, as far as turn and room allow.
+	 * Returns whether anything is left that waits for those.  NULL: it keeps nothing.
+	 */
+	bool (*let_go)(void);
+	/* In a forked child, before it attaches: forget what the parent had. */
+	void (*forget_parent)(void);
+	/* This is the page of a further agent, which knows nothing yet.  NULL: it has
+	 * nothing to tell. */
+	void (*tell_again)(const struct clv_view *view);
+	/* Books what the vendor gave back by itself.  NULL: it never does. */
+	bool (*settle_memory)(void);
+};
+
 extern struct clv_queue clv_no_queue __attribute__((visibility("hidden")));
 
-/* What the common part's files share.  Process-wide. */
+/* What the common part's units share.  Process-wide. */
 struct clv_gate_state {
 	const struct clv_gate_api *api;
 	_Atomic uint64_t flight;          /* packed: all that is in flight or held back */
@@ -51,15 +90,10 @@ struct clv_gate_thread {
 extern __thread struct clv_gate_thread clv_gate_thread
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* A detached thread with all signals blocked.  False: there is none. */
-bool clv_helper_spawn(void *(*function)(void *));
+/* Between these two no call on this thread waits for a turn. */
+void clv_gate_callback_begin(void);
+void clv_gate_callback_end(void);
 
-/* In a child: no helper, nothing in flight. */
-void clv_gate_forget_parent(void);
-
-/* Now and then: what threads counted in the view before this one. */
-void clv_gate_carry_leftovers(void);
-
-/* Tells the arbiter when this process has just drained (closed) or fallen idle (granted).
- */
-void clv_flight_report_idle(struct clv_view *view, bool after_grace);
+/* Between these two this thread waits for commands to complete. */
+void clv_gate_wait_begin(void);
+void clv_gate_wait_end(void);

@@ -2,6 +2,10 @@
 /* The table of queue records: lock-free to read, a mutex to change. */
 #include "gate/table.h"
 
+#include "gate/hot.h"
+#include "gate/queue.h"
+#include "gate/state.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +23,6 @@ static _Atomic(struct clv_table *) current;
 static struct clv_queue *free_records;
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 static char tombstone;
-
-struct clv_queue clv_no_queue;
 
 static uint32_t hash(const void *handle)
 {

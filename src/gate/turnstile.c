@@ -3,6 +3,8 @@
 
 #include "base/futex.h"
 #include "gate/flight.h"
+#include "gate/state.h"
+#include "gate/thread.h"
 
 #define IDLE_NS (1 * CLV_NS_PER_S)
 

@@ -81,7 +81,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	CLV_MUST(count_open() == n_before);
 	return 0;
 }
-
-void clv_gate_seek_agent(struct clv_view *view)
-{
-}

@@ -3,7 +3,9 @@
  * lease that never stands in line, beside one that always has work, and the arbiter
  * charges it, each time. */
 #include "gate/attach.h"
+#include "gate/attachment.h"
 #include "gate/flight.h"
+#include "gate/thread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,11 +58,6 @@ static bool has_none_to_mark(bool lingering)
 void clv_gate_seek_agent(struct clv_view *of)
 {
 	fail();
-}
-
-bool clv_gate_agent_is_dead(const struct clv_view *of)
-{
-	return false;
 }
 
 void clv_helper_start(void)

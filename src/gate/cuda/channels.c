@@ -9,9 +9,11 @@
 
 #include "base/clock.h"
 #include "gate/attach.h"
-#include "gate/flight.h"
+#include "gate/attachment.h"
+#include "gate/hot.h"
 #include "gate/preload/libc.h"
-#include "gate/state.h"
+#include "gate/thread.h"
+#include "gate/view.h"
 #include "rm/channels.h"
 
 #include <dlfcn.h>

@@ -5,6 +5,7 @@
 #include "gate/cuda/green.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/part.h"
+#include "gate/streams/driver.h"
 
 static int get_context(void **ret)
 {

@@ -9,7 +9,6 @@
 #include "gate/cuda/library.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
-#include "gate/streams/handle.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the gate for CUDA supplies to the part that all APIs have in common. */
+#include "gate/attachment.h"
 #include "gate/charges.h"
 #include "gate/cuda/channels.h"
 #include "gate/cuda/charge.h"
@@ -8,10 +9,15 @@
 #include "gate/cuda/recall.h"
 #include "gate/cuda/spill.h"
 #include "gate/cuda/stand.h"
+#include "gate/helper.h"
 #include "gate/pieces.h"
+#include "gate/polled.h"
 #include "gate/preload/library.h"
+#include "gate/queues.h"
+#include "gate/state.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/copies.h"
+#include "gate/streams/driver.h"
 #include "gate/streams/graph.h"
 #include "gate/streams/legacy.h"
 #include "gate/streams/stand.h"
@@ -40,6 +46,7 @@ static void forget_parent(void)
 
 static const struct clv_gate_api api = {
 	.attach_api = CLV_ATTACH_API_CUDA,
+	.run_helper = clv_helper_run,
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
 	.look_aside = clv_queues_look_aside,

@@ -6,6 +6,7 @@
 
 #include "gate/cuda/library.h"
 #include "gate/sm.h"
+#include "gate/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "gate/charges.h"
 #include "gate/cuda/freed.h"
 #include "gate/cuda/library.h"
-#include "gate/gate.h"
+#include "gate/ledger.h"
 #include "gate/pieces.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/handle.h"

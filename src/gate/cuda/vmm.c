@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Physical memory that is mapped by hand (gate/pieces.h). */
+#include "gate/charges.h"
 #include "gate/cuda/charge.h"
 #include "gate/cuda/library.h"
 #include "gate/pieces.h"

@@ -5,6 +5,7 @@
 
 #include "gate/hip/device.h"
 #include "gate/hip/library.h"
+#include "gate/streams/driver.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches that say where in a way of their own: through C++, in two calls, on several
  * devices at once. */
+#include "gate/costs.h"
 #include "gate/hip/library.h"
 #include "gate/streams/submit.h"
 

@@ -2,7 +2,6 @@
 /* Memory that is allocated and freed by an address, and pieces that are mapped by hand
  * (gate/pieces.h). */
 #include "gate/charges.h"
-#include "gate/gate.h"
 #include "gate/hsa/library.h"
 #include "gate/hsa/pools.h"
 #include "gate/pieces.h"

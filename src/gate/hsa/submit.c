@@ -2,14 +2,17 @@
 /* What others than HIP would have a GPU do.  A queue of theirs is refused: what is
  * written into it starts with a store to a word of the device's, which nobody sees. Their
  * copies are let in one at a time, and waited for. */
+#include "base/clock.h"
+#include "gate/attachment.h"
 #include "gate/costs.h"
 #include "gate/flight.h"
 #include "gate/hsa/caller.h"
 #include "gate/hsa/library.h"
 #include "gate/hsa/pools.h"
 #include "gate/hsa/units.h"
-
-#include "base/clock.h"
+#include "gate/packed.h"
+#include "gate/state.h"
+#include "gate/view.h"
 
 struct turn {
 	struct clv_view *view; /* NULL: the call just passes */

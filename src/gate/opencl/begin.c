@@ -3,12 +3,17 @@
  * calls it wraps. */
 #include "gate/opencl/begin.h"
 
+#include "gate/attachment.h"
 #include "gate/charges.h"
+#include "gate/helper.h"
 #include "gate/opencl/held.h"
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/workers.h"
 #include "gate/opencl/wrap.h"
+#include "gate/polled.h"
+#include "gate/queues.h"
+#include "gate/state.h"
 #include "gate/tickets.h"
 
 #include <pthread.h>
@@ -26,6 +31,7 @@ static void forget_parent(void)
 
 static const struct clv_gate_api api = {
 	.attach_api = CLV_ATTACH_API_OPENCL,
+	.run_helper = clv_helper_run,
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
 	.look_aside = clv_queues_look_aside,

@@ -7,11 +7,17 @@
  * gets here. */
 #include "gate/opencl/held.h"
 
+#include "gate/booking.h"
+#include "gate/costs.h"
 #include "gate/flight.h"
 #include "gate/opencl/queue.h"
 #include "gate/opencl/ready.h"
 #include "gate/opencl/real.h"
+#include "gate/packed.h"
+#include "gate/queue.h"
+#include "gate/queues.h"
 #include "gate/turnstile.h"
+#include "gate/view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/opencl/kernels.h"
 
+#include "gate/costs.h"
 #include "gate/opencl/real.h"
 
 static uint64_t hash_of_kernel(cl_kernel kernel)

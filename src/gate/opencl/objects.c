@@ -2,7 +2,8 @@
 /* Charges of memory objects, which end in their destructor callback. */
 #include "gate/opencl/objects.h"
 
-#include "gate/gate.h"
+#include "gate/charges.h"
+#include "gate/ledger.h"
 #include "gate/opencl/real.h"
 #include "gate/tickets.h"
 

@@ -4,6 +4,8 @@
 #include "gate/opencl/queue.h"
 
 #include "gate/opencl/real.h"
+#include "gate/queue.h"
+#include "gate/state.h"
 #include "gate/table.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/queues.h"
+#include "gate/queue.h"
 
 #include <CL/cl.h>
 

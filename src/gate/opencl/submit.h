@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/opencl/held.h"
-#include "gate/opencl/queue.h"
+#include "gate/custody.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
+
+struct clv_held;
+struct clv_queue;
+struct clv_view;
 
 /* One call that submits a command: begin, the vendor's call, end. */
 struct clv_submission {

@@ -6,6 +6,8 @@
 #include "base/futex.h"
 #include "gate/attach.h"
 #include "gate/heartbeat.h"
+#include "gate/opencl/real.h"
+#include "gate/view.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/opencl/real.h"
+#include <CL/cl.h>
 
 /* The threads of this process in which a vendor whose device is the processor computes.
  * The agent is told of them, and stops them where they are when a turn ends: by a signal,

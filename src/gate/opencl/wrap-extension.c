@@ -6,10 +6,11 @@
 #include "gate/opencl/wrap-extension.h"
 
 #include "base/cleanup.h"
+#include "gate/attachment.h"
+#include "gate/charges.h"
 #include "gate/costs.h"
 #include "gate/opencl/kernels.h"
 #include "gate/opencl/objects.h"
-#include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
 #include "gate/opencl/wrap.h"

@@ -4,12 +4,13 @@
  * charged as well: a device with memory of its own keeps a copy.  Sub-buffers and images
  * over other objects have no memory of their own. */
 #include "base/cleanup.h"
-#include "gate/gate.h"
+#include "gate/charges.h"
 #include "gate/opencl/devices.h"
 #include "gate/opencl/objects.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
 #include "gate/opencl/wrap.h"
+#include "gate/state.h"
 #include "gate/tickets.h"
 
 #include <stdlib.h>

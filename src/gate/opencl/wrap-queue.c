@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, keeping and releasing command queues.  The gate holds no reference of its own.
  */
-#include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
 #include "gate/opencl/wrap.h"
+#include "gate/queue.h"
+#include "gate/queues.h"
+#include "gate/table.h"
+#include "gate/view.h"
 
 #include <string.h>
 

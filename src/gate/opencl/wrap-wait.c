@@ -3,14 +3,18 @@
  * of them is ever made to wait.  What the program waits for itself needs no marker of the
  * gate's.  Callbacks are marked as such: one that waited could hold up the very thread
  * that must complete the work waited for. */
-#include "gate/costs.h"
+#include "gate/custody.h"
 #include "gate/opencl/held.h"
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
 #include "gate/opencl/wrap.h"
+#include "gate/queue.h"
+#include "gate/state.h"
+#include "gate/table.h"
 #include "gate/tickets.h"
 #include "gate/turnstile.h"
+#include "gate/view.h"
 
 #include <stdlib.h>
 

@@ -8,6 +8,7 @@
 #include "gate/streams/context.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
+#include "gate/view.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
 #include "gate/streams/handle.h"
 
 #include "gate/queues.h"
+#include "gate/state.h"
 #include "gate/streams/driver.h"
 
 #include <stdint.h>

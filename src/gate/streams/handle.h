@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/flight.h"
+#include "gate/hot.h"
 #include "gate/state.h"
 
 #include <stdbool.h>

@@ -2,7 +2,11 @@
 #include "gate/streams/legacy.h"
 
 #include "base/clock.h"
+#include "gate/packed.h"
+#include "gate/queue.h"
 #include "gate/queues.h"
+#include "gate/state.h"
+#include "gate/table.h"
 
 #include <sched.h>
 #include <stdlib.h>

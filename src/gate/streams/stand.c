@@ -4,7 +4,10 @@
  * long as it runs. */
 #include "gate/streams/stand.h"
 
-#include "gate/queues.h"
+#include "base/clock.h"
+#include "gate/queue.h"
+#include "gate/state.h"
+#include "gate/thread.h"
 
 #include <stdlib.h>
 

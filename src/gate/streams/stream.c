@@ -3,6 +3,9 @@
  * stream keeps a few, since making one costs more than recording it. */
 #include "gate/streams/stream.h"
 
+#include "gate/packed.h"
+#include "gate/queue.h"
+#include "gate/queues.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
 #include "gate/streams/copies.h"
@@ -11,6 +14,7 @@
 #include "gate/streams/legacy.h"
 #include "gate/streams/stand.h"
 #include "gate/table.h"
+#include "gate/thread.h"
 
 #include <stdlib.h>
 #include <time.h>

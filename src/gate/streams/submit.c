@@ -4,10 +4,22 @@
  * sees it, so that no order between commands can change. */
 #include "gate/streams/submit.h"
 
+#include "gate/attachment.h"
+#include "gate/costs.h"
+#include "gate/custody.h"
+#include "gate/flight.h"
+#include "gate/hot.h"
+#include "gate/packed.h"
+#include "gate/queue.h"
+#include "gate/queues.h"
+#include "gate/state.h"
 #include "gate/streams/capture.h"
+#include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/stream.h"
+#include "gate/table.h"
+#include "gate/view.h"
 
 /* A process that never said cuInit, or a lease that ended. */
 static int find_view(struct clv_stream_submission *submission)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process's attachment: made at the first call that matters, wiped in every child
  * however it was made, exchanged when a new agent takes over. */
-#include "gate/gate.h"
+#include "gate/attachment.h"
 
 #include "base/clock.h"
 #include "gate/attach.h"
 #include "gate/profile.h"
 #include "gate/sm.h"
 #include "gate/state.h"
+#include "gate/thread.h"
+#include "gate/view.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,16 +20,8 @@
 #define SEEK_INTERVAL_NS (50 * CLV_NS_PER_MS)
 #define CARRY_OVER_PAUSE_NS (2 * CLV_NS_PER_MS)
 
-struct clv_gate_state clv_gate;
-
-/* Until the first call that loads what is behind the gate, and where there is no memory.
- */
-static struct clv_forkless unattached;
-struct clv_forkless *clv_forkless = &unattached;
 static pthread_once_t forkless_once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t last_epoch;
-
-__thread struct clv_gate_thread clv_gate_thread = {.last_queue = &clv_no_queue};
 
 static void map_forkless(void)
 {
@@ -47,11 +41,6 @@ void clv_gate_init(const struct clv_gate_api *api)
 	clv_profile_open();
 }
 
-uint32_t clv_ledger_epoch(void)
-{
-	return atomic_load_explicit(&clv_forkless->epoch, memory_order_relaxed);
-}
-
 /* Those with open descriptors, as far as this memory knows: a child has its parent's. */
 static struct {
 	_Atomic(struct clv_view *) present, retired;
@@ -69,13 +58,35 @@ static void close_inherited(void)
 		clv_attach_close(retired);
 }
 
+/* In a child: no helper, nothing in flight. */
+static void forget_parent(void)
+{
+	atomic_store(&clv_gate.flight, 0);
+	atomic_store(&clv_gate.n_busy_queues, 0);
+	atomic_store(&clv_gate.n_window_waiters, 0);
+	atomic_store(&clv_gate.n_in_callback, 0);
+	atomic_store(&clv_gate.n_in_wait, 0);
+	atomic_store(&clv_gate.helper_started, 0);
+	atomic_store(&clv_gate.helper_sleeps, 0);
+	atomic_store(&clv_gate.rung_for, 0);
+	atomic_store(&clv_gate.watched_turn, 0);
+	atomic_store(&clv_gate.idle_since_ns, 0);
+	atomic_store(&clv_gate.ends_ns, 0);
+	atomic_store(&clv_gate.seeking, 0);
+	atomic_store(&clv_gate.turnstile_started, 0);
+	/* It may have been forked from a callback. */
+	clv_gate_thread.callback_depth = 0;
+	clv_gate_thread.n_marking = 0;
+	clv_gate.api->forget_parent();
+}
+
 static void settle(void)
 {
 	struct clv_view *view = NULL;
 	enum clv_attachment outcome;
 
 	if (atomic_load(&last_epoch) > 0) {
-		clv_gate_forget_parent();
+		forget_parent();
 		close_inherited();
 	}
 	atomic_store(&clv_forkless->epoch, atomic_fetch_add(&last_epoch, 1) + 1);
@@ -103,12 +114,6 @@ struct clv_view *clv_gate_view(bool *ret_refused)
 	*ret_refused = atomic_load(&clv_forkless->settled) == 1 + CLV_REFUSED;
 	errno = saved_errno;
 	return clv_gate_peek();
-}
-
-bool clv_gate_agent_is_dead(const struct clv_view *view)
-{
-	return atomic_load_explicit(&view->control->beacon.word, memory_order_relaxed) &
-	       CLV_BEACON_DEAD;
 }
 
 static void move(_Atomic uint64_t *from, _Atomic uint64_t *to)
@@ -222,28 +227,4 @@ void clv_gate_seek_agent(struct clv_view *view)
 	if (!clv_helper_spawn(run_seek))
 		atomic_store(&clv_gate.seeking, 0);
 	errno = saved_errno;
-}
-
-void clv_gate_callback_begin(void)
-{
-	clv_gate_thread.callback_depth++;
-	atomic_fetch_add(&clv_gate.n_in_callback, 1);
-	clv_gate_thread.last_queue = &clv_no_queue;
-}
-
-void clv_gate_callback_end(void)
-{
-	if (atomic_fetch_sub(&clv_gate.n_in_callback, 1) == 1)
-		atomic_fetch_add(&clv_gate.n_callback_ends, 1);
-	clv_gate_thread.callback_depth--;
-}
-
-void clv_gate_wait_begin(void)
-{
-	atomic_fetch_add(&clv_gate.n_in_wait, 1);
-}
-
-void clv_gate_wait_end(void)
-{
-	atomic_fetch_sub(&clv_gate.n_in_wait, 1);
 }
