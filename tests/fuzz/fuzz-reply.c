@@ -4,7 +4,7 @@
  * believed must be mapped.  The first byte says which descriptors travel. */
 #include "fuzz.h"
 
-#include "gate/attach.c"
+#include "gate/attach/attach.c"
 
 #include <dirent.h>
 

@@ -51,12 +51,12 @@
 
 #include "instance.h"
 
-#include "gate/flight.c"
-#include "gate/grace.c"
-#include "gate/heartbeat.c"
-#include "gate/helper.c"
-#include "gate/ledger.c"
-#include "gate/thread.c"
+#include "gate/attach/heartbeat.c"
+#include "gate/memory/ledger.c"
+#include "gate/process/thread.c"
+#include "gate/window/flight.c"
+#include "gate/window/grace.c"
+#include "gate/window/helper.c"
 
 #include <unistd.h>
 

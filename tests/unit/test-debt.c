@@ -2,10 +2,10 @@
 /* Work that no turn was asked for, on a virtual clock: the gate's own code enters it in a
  * lease that never stands in line, beside one that always has work, and the arbiter
  * charges it, each time. */
-#include "gate/attach.h"
-#include "gate/attachment.h"
-#include "gate/flight.h"
-#include "gate/thread.h"
+#include "gate/attach/attach.h"
+#include "gate/attach/attachment.h"
+#include "gate/process/thread.h"
+#include "gate/window/flight.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,10 +3,10 @@
  * in it comes after.  A node is a letter, and one that waits a capital. */
 #include "gate/streams/graph.h"
 
+#include "gate/process/view.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/stream-wait.h"
-#include "gate/view.h"
 
 #include <ctype.h>
 #include <setjmp.h>

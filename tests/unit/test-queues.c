@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queue records and their markers in rare orders of threads: what another thread does at
  * a certain moment is done here inside the call that this one makes then. */
-#include "gate/custody.h"
-#include "gate/markers.h"
-#include "gate/parked.h"
-#include "gate/polled.h"
-#include "gate/queues.h"
-#include "gate/table.h"
-#include "gate/thread.h"
+#include "gate/process/thread.h"
+#include "gate/queue/custody.h"
+#include "gate/queue/markers.h"
+#include "gate/queue/parked.h"
+#include "gate/queue/polled.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
 /* A queue that several threads use: they may book their commands in another order than
  * the driver has them, so that the event of the one that was booked last tells of no
  * other. */
-#include "gate/queue.h"
-#include "gate/state.h"
-#include "gate/table.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/queue/table.h"
 
 #include <pthread.h>
 #include <setjmp.h>

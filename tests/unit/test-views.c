@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process that changes from one agent's pages to the next's while its threads count:
  * the test is the attach handshake, and the threads. */
-#include "gate/attachment.c"
+#include "gate/attach/attachment.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

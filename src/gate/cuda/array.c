@@ -4,9 +4,9 @@
  * (as drivers lay arrays out; the ledger may be off by what a driver rounds up further).
  */
 #include "base/cleanup.h"
-#include "gate/charges.h"
 #include "gate/cuda/charge.h"
 #include "gate/cuda/library.h"
+#include "gate/memory/charges.h"
 
 #define ROW_BYTES 64u
 #define ROWS 8u

@@ -3,17 +3,17 @@
  * contexts, with which goes what was made in them. */
 #include "gate/cuda/begin.h"
 
-#include "gate/attachment.h"
-#include "gate/charges.h"
+#include "gate/attach/attachment.h"
 #include "gate/cuda/green.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/part.h"
 #include "gate/cuda/primary.h"
 #include "gate/cuda/spill.h"
+#include "gate/memory/charges.h"
 #include "gate/preload/visible.h"
+#include "gate/process/view.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/stream.h"
-#include "gate/view.h"
 
 int clv_own_cuInit(clv_fn_cuInit *real, uint32_t flags)
 {

@@ -8,12 +8,12 @@
 #include "gate/cuda/channels.h"
 
 #include "base/clock.h"
-#include "gate/attach.h"
-#include "gate/attachment.h"
-#include "gate/hot.h"
+#include "gate/attach/attach.h"
+#include "gate/attach/attachment.h"
 #include "gate/preload/libc.h"
-#include "gate/thread.h"
-#include "gate/view.h"
+#include "gate/process/hot.h"
+#include "gate/process/thread.h"
+#include "gate/process/view.h"
 #include "rm/channels.h"
 
 #include <dlfcn.h>

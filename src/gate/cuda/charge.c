@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/cuda/charge.h"
 
-#include "gate/charges.h"
 #include "gate/cuda/freed.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/pool.h"
-#include "gate/pieces.h"
+#include "gate/memory/charges.h"
+#include "gate/memory/pieces.h"
 #include "gate/streams/context.h"
 
 #include <errno.h>

@@ -4,9 +4,9 @@
  * charge hangs on that event, and goes with the event's context. */
 #include "gate/cuda/freed.h"
 
-#include "gate/charges.h"
 #include "gate/cuda/green.h"
 #include "gate/cuda/library.h"
+#include "gate/memory/charges.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
 

@@ -4,16 +4,16 @@
  * Waits with which they begin are in the stream before them (streams/graph.h).
  * Memory that their nodes allocate is charged when they are launched. */
 #include "gate/streams/graph.h"
-#include "gate/costs.h"
 #include "gate/cuda/charge.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/pool.h"
 #include "gate/cuda/submit.h"
-#include "gate/hot.h"
-#include "gate/queues.h"
+#include "gate/process/hot.h"
+#include "gate/process/view.h"
+#include "gate/queue/queues.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/submit.h"
-#include "gate/view.h"
+#include "gate/window/costs.h"
 
 #include <pthread.h>
 #include <stdlib.h>

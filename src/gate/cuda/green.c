@@ -5,10 +5,10 @@
  * of: a green context may be current on one thread at a time, and a program has many. */
 #include "gate/cuda/green.h"
 
+#include "gate/attach/sm.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/part.h"
 #include "gate/cuda/primary.h"
-#include "gate/sm.h"
 
 #include <pthread.h>
 

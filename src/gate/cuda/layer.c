@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the gate for CUDA supplies to the part that all APIs have in common. */
-#include "gate/attachment.h"
-#include "gate/charges.h"
+#include "gate/attach/attachment.h"
 #include "gate/cuda/channels.h"
 #include "gate/cuda/charge.h"
 #include "gate/cuda/driver.h"
@@ -9,12 +8,13 @@
 #include "gate/cuda/recall.h"
 #include "gate/cuda/spill.h"
 #include "gate/cuda/stand.h"
-#include "gate/helper.h"
-#include "gate/pieces.h"
-#include "gate/polled.h"
+#include "gate/memory/charges.h"
+#include "gate/memory/pieces.h"
 #include "gate/preload/library.h"
-#include "gate/queues.h"
-#include "gate/state.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+#include "gate/queue/polled.h"
+#include "gate/queue/queues.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
@@ -22,7 +22,7 @@
 #include "gate/streams/legacy.h"
 #include "gate/streams/stand.h"
 #include "gate/streams/stream.h"
-#include "gate/tickets.h"
+#include "gate/window/helper.h"
 
 #include <pthread.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that is allocated and freed by an address. */
-#include "gate/charges.h"
 #include "gate/cuda/charge.h"
 #include "gate/cuda/freed.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/pool.h"
 #include "gate/cuda/recall.h"
 #include "gate/cuda/spill.h"
-#include "gate/ledger.h"
+#include "gate/memory/charges.h"
+#include "gate/memory/ledger.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/handle.h"
 

@@ -4,9 +4,9 @@
  * execution affinity. */
 #include "gate/cuda/part.h"
 
+#include "gate/attach/sm.h"
 #include "gate/cuda/library.h"
-#include "gate/sm.h"
-#include "gate/view.h"
+#include "gate/process/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>

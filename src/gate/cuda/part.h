@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The lease's multiprocessors, where it has a limit in space (gate/sm.h); it has one
- * device then.  An MPS server holds a process to them if there is one.  Without it they
- * are those of a green context, in whose streams the program's non-blocking ones are
+/* The lease's multiprocessors, where it has a limit in space (gate/attach/sm.h); it has
+ * one device then.  An MPS server holds a process to them if there is one.  Without it
+ * they are those of a green context, in whose streams the program's non-blocking ones are
  * made; what it launches elsewhere nothing holds, and the agent is told. */
 
 #define CLV_CUDA_PART_DEVICE 0 /* the only one */

@@ -5,14 +5,14 @@
 
 #include "base/clock.h"
 #include "base/futex.h"
-#include "gate/costs.h"
 #include "gate/cuda/library.h"
 #include "gate/cuda/spill.h"
+#include "gate/process/thread.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/stream.h"
 #include "gate/streams/submit.h"
-#include "gate/thread.h"
+#include "gate/window/costs.h"
 
 /* Some milliseconds of a bus. */
 #define PIECE_BYTES (UINT64_C(32) << 20)

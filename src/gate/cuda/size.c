@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How big the device is: as big as the quota, wherever a program looks. */
 #include "gate/cuda/library.h"
-#include "gate/ledger.h"
+#include "gate/memory/ledger.h"
 
 static uint64_t least(uint64_t a, uint64_t b)
 {

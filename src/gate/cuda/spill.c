@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/cuda/spill.h"
 
-#include "gate/charges.h"
 #include "gate/cuda/charge.h"
 #include "gate/cuda/library.h"
+#include "gate/memory/charges.h"
 #include "gate/streams/context.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/costs.h"
 #include "gate/cuda/abi.h"
 #include "gate/streams/submit.h"
+#include "gate/window/costs.h"
 
 /* What a program's descriptions say, if it gave any.  Inline, for the quick way. */
 static inline void *clv_cuda_launch_stream(const struct clv_cuda_launch *launch)

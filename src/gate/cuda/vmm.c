@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Physical memory that is mapped by hand (gate/pieces.h). */
-#include "gate/charges.h"
+/* Physical memory that is mapped by hand (gate/memory/pieces.h). */
 #include "gate/cuda/charge.h"
 #include "gate/cuda/library.h"
-#include "gate/pieces.h"
+#include "gate/memory/charges.h"
+#include "gate/memory/pieces.h"
 
 static int made(const struct clv_charge *charge, const uint64_t *handle, int result)
 {

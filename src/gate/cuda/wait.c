@@ -4,7 +4,7 @@
 #include "gate/streams/wait.h"
 #include "gate/cuda/charge.h"
 #include "gate/cuda/library.h"
-#include "gate/custody.h"
+#include "gate/queue/custody.h"
 
 int clv_own_cuStreamSynchronize(
 	clv_fn_cuStreamSynchronize *real, bool is_per_thread, void *stream)

@@ -2,13 +2,13 @@
 /* Graphs, which are launched as one command, and semaphores of other interfaces, for
  * which those may wait first (streams/graph.h). */
 #include "gate/streams/graph.h"
-#include "gate/costs.h"
 #include "gate/hip/library.h"
-#include "gate/hot.h"
-#include "gate/queues.h"
+#include "gate/process/hot.h"
+#include "gate/queue/queues.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/stream-wait.h"
 #include "gate/streams/submit.h"
+#include "gate/window/costs.h"
 
 static int launch(
 	clv_fn_hipGraphLaunch *real, bool is_per_thread, void *exec, void *stream)

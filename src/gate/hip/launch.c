@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches that say where in a way of their own: through C++, in two calls, on several
  * devices at once. */
-#include "gate/costs.h"
 #include "gate/hip/library.h"
 #include "gate/streams/submit.h"
+#include "gate/window/costs.h"
 
 /* Of what hipConfigureCall said, for the next hipLaunchByPtr. */
 static __thread void *configured_stream __attribute__((tls_model("initial-exec")));

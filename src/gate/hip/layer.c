@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the gate for HIP supplies to the part that all APIs have in common. */
-#include "gate/attachment.h"
-#include "gate/charges.h"
-#include "gate/helper.h"
+#include "gate/attach/attachment.h"
 #include "gate/hip/driver.h"
 #include "gate/hsa/caller.h"
-#include "gate/pieces.h"
-#include "gate/polled.h"
+#include "gate/memory/charges.h"
+#include "gate/memory/pieces.h"
 #include "gate/preload/library.h"
-#include "gate/queues.h"
-#include "gate/state.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+#include "gate/queue/polled.h"
+#include "gate/queue/queues.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
@@ -17,7 +17,7 @@
 #include "gate/streams/legacy.h"
 #include "gate/streams/stand.h"
 #include "gate/streams/stream.h"
-#include "gate/tickets.h"
+#include "gate/window/helper.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
 /* How big the device is: as big as the quota, wherever a program looks.  HIP itself knows
  * how big it really is, for a quota may grow. */
 #include "gate/hip/library.h"
-#include "gate/ledger.h"
+#include "gate/memory/ledger.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits and callbacks (streams/wait.h), and the calls by which a stream waits. */
 #include "gate/streams/wait.h"
-#include "gate/custody.h"
 #include "gate/hip/library.h"
+#include "gate/queue/custody.h"
 #include "gate/streams/stand.h"
 #include "gate/streams/stream-wait.h"
 

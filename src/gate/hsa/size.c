@@ -6,7 +6,7 @@
 #include "gate/hsa/library.h"
 #include "gate/hsa/pools.h"
 #include "gate/hsa/units.h"
-#include "gate/ledger.h"
+#include "gate/memory/ledger.h"
 
 int clv_own_hsa_agent_get_info(clv_fn_hsa_agent_get_info *real, const void *caller,
 	uint64_t agent, int what, void *ret)

@@ -3,16 +3,16 @@
  * written into it starts with a store to a word of the device's, which nobody sees. Their
  * copies are let in one at a time, and waited for. */
 #include "base/clock.h"
-#include "gate/attachment.h"
-#include "gate/costs.h"
-#include "gate/flight.h"
+#include "gate/attach/attachment.h"
 #include "gate/hsa/caller.h"
 #include "gate/hsa/library.h"
 #include "gate/hsa/pools.h"
 #include "gate/hsa/units.h"
-#include "gate/packed.h"
-#include "gate/state.h"
-#include "gate/view.h"
+#include "gate/process/packed.h"
+#include "gate/process/state.h"
+#include "gate/process/view.h"
+#include "gate/window/costs.h"
+#include "gate/window/flight.h"
 
 struct turn {
 	struct clv_view *view; /* NULL: the call just passes */

@@ -3,7 +3,7 @@
  * names can be asked nothing, so all ways to a handle end here. */
 #include "gate/nvml-hooks.h"
 #include "gate/nvml/lease.h"
-#include "gate/view.h"
+#include "gate/process/view.h"
 
 #define LISTED_MAX 256u
 

@@ -3,9 +3,9 @@
  * processes by the numbers that the agent, and so the driver, knows them by. */
 #include "gate/nvml/lease.h"
 
-#include "gate/attachment.h"
+#include "gate/attach/attachment.h"
 #include "gate/nvml-hooks.h"
-#include "gate/view.h"
+#include "gate/process/view.h"
 
 #include <string.h>
 

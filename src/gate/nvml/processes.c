@@ -2,7 +2,7 @@
 /* Who uses the device: the lease's processes, with what they have charged to it. */
 #include "gate/nvml-hooks.h"
 #include "gate/nvml/lease.h"
-#include "gate/view.h"
+#include "gate/process/view.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* How busy the device is: all of the share is 100 %. */
 #include "gate/nvml-hooks.h"
 #include "gate/nvml/lease.h"
-#include "gate/view.h"
+#include "gate/process/view.h"
 
 #define PPM 1000000u
 

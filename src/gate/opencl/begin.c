@@ -3,18 +3,18 @@
  * calls it wraps. */
 #include "gate/opencl/begin.h"
 
-#include "gate/attachment.h"
-#include "gate/charges.h"
-#include "gate/helper.h"
+#include "gate/attach/attachment.h"
+#include "gate/memory/charges.h"
 #include "gate/opencl/held.h"
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/workers.h"
 #include "gate/opencl/wrap.h"
-#include "gate/polled.h"
-#include "gate/queues.h"
-#include "gate/state.h"
-#include "gate/tickets.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+#include "gate/queue/polled.h"
+#include "gate/queue/queues.h"
+#include "gate/window/helper.h"
 
 #include <pthread.h>
 

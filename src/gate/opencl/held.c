@@ -7,17 +7,17 @@
  * gets here. */
 #include "gate/opencl/held.h"
 
-#include "gate/booking.h"
-#include "gate/costs.h"
-#include "gate/flight.h"
 #include "gate/opencl/queue.h"
 #include "gate/opencl/ready.h"
 #include "gate/opencl/real.h"
-#include "gate/packed.h"
-#include "gate/queue.h"
-#include "gate/queues.h"
-#include "gate/turnstile.h"
-#include "gate/view.h"
+#include "gate/process/packed.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/view.h"
+#include "gate/queue/booking.h"
+#include "gate/queue/queues.h"
+#include "gate/window/costs.h"
+#include "gate/window/flight.h"
+#include "gate/window/turnstile.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,14 +8,14 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "gate/attach.h"
-#include "gate/attachment.h"
+#include "gate/attach/attach.h"
+#include "gate/attach/attachment.h"
 #include "gate/opencl/begin.h"
 #include "gate/opencl/layers.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
 #include "gate/opencl/wrap-extension.h"
-#include "gate/view.h"
+#include "gate/process/view.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

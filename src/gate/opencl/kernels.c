@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/opencl/kernels.h"
 
-#include "gate/costs.h"
 #include "gate/opencl/real.h"
+#include "gate/window/costs.h"
 
 static uint64_t hash_of_kernel(cl_kernel kernel)
 {

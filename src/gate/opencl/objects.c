@@ -2,10 +2,10 @@
 /* Charges of memory objects, which end in their destructor callback. */
 #include "gate/opencl/objects.h"
 
-#include "gate/charges.h"
-#include "gate/ledger.h"
+#include "gate/memory/charges.h"
+#include "gate/memory/ledger.h"
 #include "gate/opencl/real.h"
-#include "gate/tickets.h"
+#include "gate/process/tickets.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/charges.h"
+#include "gate/memory/charges.h"
 
 #include <CL/cl.h>
 

@@ -4,9 +4,9 @@
 #include "gate/opencl/queue.h"
 
 #include "gate/opencl/real.h"
-#include "gate/queue.h"
-#include "gate/state.h"
-#include "gate/table.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/queue/table.h"
 
 #include <string.h>
 #include <time.h>

@@ -4,20 +4,20 @@
  * that no order between commands can change. */
 #include "gate/opencl/submit.h"
 
-#include "gate/attachment.h"
-#include "gate/costs.h"
-#include "gate/custody.h"
-#include "gate/flight.h"
-#include "gate/hot.h"
+#include "gate/attach/attachment.h"
 #include "gate/opencl/held.h"
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
-#include "gate/packed.h"
-#include "gate/queue.h"
-#include "gate/queues.h"
-#include "gate/state.h"
-#include "gate/table.h"
-#include "gate/view.h"
+#include "gate/process/hot.h"
+#include "gate/process/packed.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/process/view.h"
+#include "gate/queue/custody.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
+#include "gate/window/costs.h"
+#include "gate/window/flight.h"
 
 /* A child that was refused, or a process whose lease ended: no device. */
 static cl_int check_attachment(struct clv_submission *submission)

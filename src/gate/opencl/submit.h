@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/custody.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
+#include "gate/queue/custody.h"
 
 struct clv_held;
 struct clv_queue;

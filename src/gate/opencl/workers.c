@@ -4,10 +4,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/futex.h"
-#include "gate/attach.h"
-#include "gate/heartbeat.h"
+#include "gate/attach/attach.h"
+#include "gate/attach/heartbeat.h"
 #include "gate/opencl/real.h"
-#include "gate/view.h"
+#include "gate/process/view.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,14 +2,14 @@
 /* What the program sees: the lease's device and no other, with the quota as the size of
  * its memory.  A process that was refused sees no platform at all. */
 #include "base/cleanup.h"
-#include "gate/attachment.h"
-#include "gate/ledger.h"
+#include "gate/attach/attachment.h"
+#include "gate/memory/ledger.h"
 #include "gate/opencl/devices.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
 #include "gate/opencl/workers.h"
 #include "gate/opencl/wrap.h"
-#include "gate/view.h"
+#include "gate/process/view.h"
 
 #include <CL/cl_gl.h>
 #include <stdlib.h>

@@ -6,14 +6,14 @@
 #include "gate/opencl/wrap-extension.h"
 
 #include "base/cleanup.h"
-#include "gate/attachment.h"
-#include "gate/charges.h"
-#include "gate/costs.h"
+#include "gate/attach/attachment.h"
+#include "gate/memory/charges.h"
 #include "gate/opencl/kernels.h"
 #include "gate/opencl/objects.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
 #include "gate/opencl/wrap.h"
+#include "gate/window/costs.h"
 
 #include <CL/cl_ext.h>
 #include <stdatomic.h>

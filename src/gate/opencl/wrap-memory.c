@@ -4,14 +4,14 @@
  * charged as well: a device with memory of its own keeps a copy.  Sub-buffers and images
  * over other objects have no memory of their own. */
 #include "base/cleanup.h"
-#include "gate/charges.h"
+#include "gate/memory/charges.h"
 #include "gate/opencl/devices.h"
 #include "gate/opencl/objects.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
 #include "gate/opencl/wrap.h"
-#include "gate/state.h"
-#include "gate/tickets.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
 
 #include <stdlib.h>
 

@@ -4,10 +4,10 @@
 #include "gate/opencl/real.h"
 #include "gate/opencl/vendors.h"
 #include "gate/opencl/wrap.h"
-#include "gate/queue.h"
-#include "gate/queues.h"
-#include "gate/table.h"
-#include "gate/view.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/view.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
 
 #include <string.h>
 

@@ -3,15 +3,15 @@
  * differ in nothing but their parameters: each begins a submission, makes the vendor's
  * call with the submission's event, and ends it. */
 #include "base/cleanup.h"
-#include "gate/costs.h"
-#include "gate/hot.h"
 #include "gate/opencl/held.h"
 #include "gate/opencl/kernels.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
 #include "gate/opencl/wrap.h"
-#include "gate/queues.h"
-#include "gate/state.h"
+#include "gate/process/hot.h"
+#include "gate/process/state.h"
+#include "gate/queue/queues.h"
+#include "gate/window/costs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared virtual memory: charged at allocation, by address.  A queued free counts when
  * the queue reaches it, so the gate always brings a free function of its own. */
-#include "gate/charges.h"
-#include "gate/costs.h"
+#include "gate/memory/charges.h"
 #include "gate/opencl/objects.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
 #include "gate/opencl/wrap.h"
-#include "gate/state.h"
-#include "gate/tickets.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+#include "gate/window/costs.h"
 
 #include <stdlib.h>
 

@@ -3,18 +3,18 @@
  * of them is ever made to wait.  What the program waits for itself needs no marker of the
  * gate's.  Callbacks are marked as such: one that waited could hold up the very thread
  * that must complete the work waited for. */
-#include "gate/custody.h"
 #include "gate/opencl/held.h"
 #include "gate/opencl/queue.h"
 #include "gate/opencl/real.h"
 #include "gate/opencl/submit.h"
 #include "gate/opencl/wrap.h"
-#include "gate/queue.h"
-#include "gate/state.h"
-#include "gate/table.h"
-#include "gate/tickets.h"
-#include "gate/turnstile.h"
-#include "gate/view.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+#include "gate/process/view.h"
+#include "gate/queue/custody.h"
+#include "gate/queue/table.h"
+#include "gate/window/turnstile.h"
 
 #include <stdlib.h>
 

@@ -4,11 +4,11 @@
  * captured, so everything gets its marker before. */
 #include "gate/streams/capture.h"
 
-#include "gate/queues.h"
+#include "gate/process/view.h"
+#include "gate/queue/queues.h"
 #include "gate/streams/context.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
-#include "gate/view.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/streams/copies.h"
 
-#include "gate/queue.h"
+#include "gate/process/queue-record.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
 #include "gate/streams/driver.h"

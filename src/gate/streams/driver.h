@@ -46,8 +46,8 @@ struct clv_stream_driver {
 	int (*wait_for_context)(void); /* for all of the current one */
 	/* Of a stream that has a handle.  NULL: the driver does not say. */
 	void *(*context_of)(void *stream);
-	/* Whether kernels in the stream keep to the lease's limit in space (gate/sm.h),
-	 * and one of a stream that does not.  NULL: all do. */
+	/* Whether kernels in the stream keep to the lease's limit in space
+	 * (gate/attach/sm.h), and one of a stream that does not.  NULL: all do. */
 	bool (*is_within)(void *stream);
 	void (*goes_past)(void *stream);
 	int (*capture_status)(void *stream, int *ret);

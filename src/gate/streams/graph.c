@@ -3,11 +3,11 @@
  * programs that have imported such a semaphore. */
 #include "gate/streams/graph.h"
 
+#include "gate/process/view.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/stream-wait.h"
-#include "gate/view.h"
 
 #include <pthread.h>
 #include <stdlib.h>

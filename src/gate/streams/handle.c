@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/streams/handle.h"
 
-#include "gate/queues.h"
-#include "gate/state.h"
+#include "gate/process/state.h"
+#include "gate/queue/queues.h"
 #include "gate/streams/driver.h"
 
 #include <stdint.h>

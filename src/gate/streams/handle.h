@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/hot.h"
-#include "gate/state.h"
+#include "gate/process/hot.h"
+#include "gate/process/state.h"
 
 #include <stdbool.h>
 #include <stddef.h>

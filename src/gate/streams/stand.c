@@ -5,9 +5,9 @@
 #include "gate/streams/stand.h"
 
 #include "base/clock.h"
-#include "gate/queue.h"
-#include "gate/state.h"
-#include "gate/thread.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/process/thread.h"
 
 #include <stdlib.h>
 

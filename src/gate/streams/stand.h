@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Streams that stand still (gate/polled.c says what becomes of them): behind a wait for a
- * word in memory, or a function of the program's that has not returned.  What waits for
- * an event stands only while another stream stands for one of these reasons: else the
+/* Streams that stand still (gate/queue/polled.c says what becomes of them): behind a wait
+ * for a word in memory, or a function of the program's that has not returned.  What waits
+ * for an event stands only while another stream stands for one of these reasons: else the
  * event is soon there. */
 
 struct clv_queue;

@@ -3,16 +3,16 @@
  * it. */
 #include "gate/streams/stream-wait.h"
 
-#include "gate/queue.h"
-#include "gate/queues.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/thread.h"
+#include "gate/process/view.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/stand.h"
 #include "gate/streams/stream.h"
-#include "gate/table.h"
-#include "gate/thread.h"
-#include "gate/view.h"
 
 #include <stdlib.h>
 

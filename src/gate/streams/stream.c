@@ -3,9 +3,11 @@
  * stream keeps a few, since making one costs more than recording it. */
 #include "gate/streams/stream.h"
 
-#include "gate/packed.h"
-#include "gate/queue.h"
-#include "gate/queues.h"
+#include "gate/process/packed.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/thread.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
 #include "gate/streams/copies.h"
@@ -13,8 +15,6 @@
 #include "gate/streams/handle.h"
 #include "gate/streams/legacy.h"
 #include "gate/streams/stand.h"
-#include "gate/table.h"
-#include "gate/thread.h"
 
 #include <stdlib.h>
 #include <time.h>

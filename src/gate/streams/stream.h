@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/queue.h"
+#include "gate/process/queue-record.h"
 
 /* Streams as the gate's queues. */
 

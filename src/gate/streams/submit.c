@@ -4,22 +4,22 @@
  * sees it, so that no order between commands can change. */
 #include "gate/streams/submit.h"
 
-#include "gate/attachment.h"
-#include "gate/costs.h"
-#include "gate/custody.h"
-#include "gate/flight.h"
-#include "gate/hot.h"
-#include "gate/packed.h"
-#include "gate/queue.h"
-#include "gate/queues.h"
-#include "gate/state.h"
+#include "gate/attach/attachment.h"
+#include "gate/process/hot.h"
+#include "gate/process/packed.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/process/view.h"
+#include "gate/queue/custody.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/stream.h"
-#include "gate/table.h"
-#include "gate/view.h"
+#include "gate/window/costs.h"
+#include "gate/window/flight.h"
 
 /* A process that never said cuInit, or a lease that ended. */
 static int find_view(struct clv_stream_submission *submission)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/custody.h"
+#include "gate/queue/custody.h"
 #include "gate/streams/copies.h"
 
 #include <stdbool.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/streams/wait.h"
 
-#include "gate/custody.h"
-#include "gate/state.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+#include "gate/process/view.h"
+#include "gate/queue/custody.h"
+#include "gate/queue/table.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/stand.h"
 #include "gate/streams/stream-wait.h"
-#include "gate/table.h"
-#include "gate/tickets.h"
-#include "gate/view.h"
 
 #include <stdlib.h>
 
