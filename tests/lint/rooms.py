@@ -55,6 +55,13 @@ GATE = (
     ("window", "turns and the window of work in flight: costs, the line, the helper thread"),
     ("queue", "queues and their markers: what is submitted, what is complete, what stands still"),
 )
+OPENCL = (
+    ("dispatch", "tables of calls: the vendor's, and the gate's wrappers in them"),
+    ("device", "what the program sees of the lease's device; the threads of one that is the CPU"),
+    ("queue", "command queues: submission, waits, commands that are held back"),
+    ("memory", "memory objects and shared virtual memory"),
+    ("entry", "the gate as a driver and as a layer, and by the names of functions"),
+)
 GATE_ROOMS = tuple(f"gate/{name}" for name, _ in GATE)
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),
@@ -97,7 +104,7 @@ ROOMS = {
     "bridge/slurm": (("base",), "the SPANK plugin; what it shares with `cleave slurm`; what "
                      "Slurm is asked and told"),
 }
-LAYERED = {"agent": AGENT, "cli": CLI, "gate": GATE}
+LAYERED = {"agent": AGENT, "cli": CLI, "gate": GATE, "gate/opencl": OPENCL}
 for _top, _rooms in LAYERED.items():
     for _at, (_name, _text) in enumerate(_rooms):
         ROOMS[f"{_top}/{_name}"] = (
@@ -170,7 +177,7 @@ def main():
 
 
 # Rooms that are still to be divided.
-OVER = ("agent/api", "arbiter", "backend", "bridge/kubernetes", "core", "gate/opencl")
+OVER = ("agent/api", "arbiter", "backend", "bridge/kubernetes", "core")
 
 if __name__ == "__main__":
     sys.exit(main())

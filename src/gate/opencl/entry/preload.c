@@ -3,7 +3,7 @@
  * the gate in each program, whatever environment that was started with, and does nothing
  * else. The gate itself is not loaded into programs that never look for a device. */
 #include "base/paths.h"
-#include "gate/opencl/layers.h"
+#include "gate/opencl/entry/layers.h"
 
 #include <dlfcn.h>
 #include <stdint.h>

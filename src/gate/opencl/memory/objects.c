@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Charges of memory objects, which end in their destructor callback. */
-#include "gate/opencl/objects.h"
+#include "gate/opencl/memory/objects.h"
 
 #include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"
-#include "gate/opencl/real.h"
+#include "gate/opencl/dispatch/real.h"
 #include "gate/process/tickets.h"
 
 #include <stdlib.h>

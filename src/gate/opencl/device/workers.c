@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/opencl/workers.h"
+#include "gate/opencl/device/workers.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "gate/attach/attach.h"
 #include "gate/attach/heartbeat.h"
-#include "gate/opencl/real.h"
+#include "gate/opencl/dispatch/real.h"
 #include "gate/process/view.h"
 
 #include <dirent.h>

@@ -4,17 +4,17 @@
  * folder vendors.real beside it), attaches, and hands out the lease's platform with the
  * gate in its calls (vendors.h); without a lease's word, none.  So nobody is let past the
  * gate, whichever loader looks and whatever environment it was left. */
-#include "gate/opencl/icd.h"
+#include "gate/opencl/entry/icd.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "gate/attach/attach.h"
 #include "gate/attach/attachment.h"
-#include "gate/opencl/begin.h"
-#include "gate/opencl/layers.h"
-#include "gate/opencl/real.h"
-#include "gate/opencl/vendors.h"
-#include "gate/opencl/wrap-extension.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
+#include "gate/opencl/entry/begin.h"
+#include "gate/opencl/entry/layers.h"
+#include "gate/opencl/entry/wrap-extension.h"
 #include "gate/process/view.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/opencl/kernels.h"
+#include "gate/opencl/queue/kernels.h"
 
-#include "gate/opencl/real.h"
+#include "gate/opencl/dispatch/real.h"
 #include "gate/window/costs.h"
 
 static uint64_t hash_of_kernel(cl_kernel kernel)

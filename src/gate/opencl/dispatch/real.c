@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/opencl/real.h"
+#include "gate/opencl/dispatch/real.h"
 
 #include "base/cleanup.h"
-#include "gate/opencl/entries.h"
+#include "gate/opencl/dispatch/entries.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -4,11 +4,11 @@
 #include "base/cleanup.h"
 #include "gate/attach/attachment.h"
 #include "gate/memory/ledger.h"
-#include "gate/opencl/devices.h"
-#include "gate/opencl/real.h"
-#include "gate/opencl/vendors.h"
-#include "gate/opencl/workers.h"
-#include "gate/opencl/wrap.h"
+#include "gate/opencl/device/devices.h"
+#include "gate/opencl/device/workers.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
+#include "gate/opencl/dispatch/wrap.h"
 #include "gate/process/view.h"
 
 #include <CL/cl_gl.h>

@@ -3,16 +3,16 @@
  * wrapper; extension functions that allocate or submit have wrappers of their own; one
  * that this file does not know and whose name says that it allocates, submits or finds
  * devices is refused. */
-#include "gate/opencl/wrap-extension.h"
+#include "gate/opencl/entry/wrap-extension.h"
 
 #include "base/cleanup.h"
 #include "gate/attach/attachment.h"
 #include "gate/memory/charges.h"
-#include "gate/opencl/kernels.h"
-#include "gate/opencl/objects.h"
-#include "gate/opencl/real.h"
-#include "gate/opencl/submit.h"
-#include "gate/opencl/wrap.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/memory/objects.h"
+#include "gate/opencl/queue/kernels.h"
+#include "gate/opencl/queue/submit.h"
 #include "gate/window/costs.h"
 
 #include <CL/cl_ext.h>

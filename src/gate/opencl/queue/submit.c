@@ -2,12 +2,12 @@
 /* What every submission goes through.  The command's arguments are the vendor's business;
  * here it is only counted, timed and, if need be, held back before the vendor sees it, so
  * that no order between commands can change. */
-#include "gate/opencl/submit.h"
+#include "gate/opencl/queue/submit.h"
 
 #include "gate/attach/attachment.h"
-#include "gate/opencl/held.h"
-#include "gate/opencl/queue.h"
-#include "gate/opencl/real.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/queue.h"
 #include "gate/process/hot.h"
 #include "gate/process/packed.h"
 #include "gate/process/queue-record.h"

@@ -5,11 +5,11 @@
  * over other objects have no memory of their own. */
 #include "base/cleanup.h"
 #include "gate/memory/charges.h"
-#include "gate/opencl/devices.h"
-#include "gate/opencl/objects.h"
-#include "gate/opencl/real.h"
-#include "gate/opencl/vendors.h"
-#include "gate/opencl/wrap.h"
+#include "gate/opencl/device/devices.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/memory/objects.h"
 #include "gate/process/state.h"
 #include "gate/process/tickets.h"
 

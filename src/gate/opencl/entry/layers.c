@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/opencl/layers.h"
+#include "gate/opencl/entry/layers.h"
 
 #include "base/cleanup.h"
 #include "base/paths.h"

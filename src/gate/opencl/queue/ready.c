@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/opencl/ready.h"
+#include "gate/opencl/queue/ready.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the common part cannot know of a command queue.  A marker is followed by a flush,
  * because nothing obliges a driver to start work that was never flushed. */
-#include "gate/opencl/queue.h"
+#include "gate/opencl/queue/queue.h"
 
-#include "gate/opencl/real.h"
+#include "gate/opencl/dispatch/real.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/state.h"
 #include "gate/queue/table.h"

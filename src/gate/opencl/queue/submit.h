@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/opencl/real.h"
-#include "gate/opencl/vendors.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
 #include "gate/queue/custody.h"
 
 struct clv_held;

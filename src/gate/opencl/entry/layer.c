@@ -3,9 +3,9 @@
  * own calls and gets a table with the gate's in front.  All loaders read the vendors
  * first; where they met the gate there (icd.c), it is below all layers already, and what
  * is left for this one is to show nothing but the lease's device. */
-#include "gate/opencl/icd.h"
-#include "gate/opencl/real.h"
-#include "gate/opencl/vendors.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
+#include "gate/opencl/entry/icd.h"
 
 #include <CL/cl_layer.h>
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/opencl/vendors.h"
+#include "gate/opencl/dispatch/vendors.h"
 
 #include "base/cleanup.h"
-#include "gate/opencl/real.h"
+#include "gate/opencl/dispatch/real.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,11 +3,11 @@
  * differ in nothing but their parameters: each begins a submission, makes the vendor's
  * call with the submission's event, and ends it. */
 #include "base/cleanup.h"
-#include "gate/opencl/held.h"
-#include "gate/opencl/kernels.h"
-#include "gate/opencl/real.h"
-#include "gate/opencl/submit.h"
-#include "gate/opencl/wrap.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/kernels.h"
+#include "gate/opencl/queue/submit.h"
 #include "gate/process/hot.h"
 #include "gate/process/state.h"
 #include "gate/queue/queues.h"

@@ -3,11 +3,11 @@
  * of them is ever made to wait.  What the program waits for itself needs no marker of the
  * gate's.  Callbacks are marked as such: one that waited could hold up the very thread
  * that must complete the work waited for. */
-#include "gate/opencl/held.h"
-#include "gate/opencl/queue.h"
-#include "gate/opencl/real.h"
-#include "gate/opencl/submit.h"
-#include "gate/opencl/wrap.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/queue.h"
+#include "gate/opencl/queue/submit.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/state.h"
 #include "gate/process/tickets.h"

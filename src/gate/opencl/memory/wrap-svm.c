@@ -2,10 +2,10 @@
 /* Shared virtual memory: charged at allocation, by address.  A queued free counts when
  * the queue reaches it, so the gate always brings a free function of its own. */
 #include "gate/memory/charges.h"
-#include "gate/opencl/objects.h"
-#include "gate/opencl/real.h"
-#include "gate/opencl/submit.h"
-#include "gate/opencl/wrap.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/memory/objects.h"
+#include "gate/opencl/queue/submit.h"
 #include "gate/process/state.h"
 #include "gate/process/tickets.h"
 #include "gate/window/costs.h"

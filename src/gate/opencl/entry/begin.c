@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the gate for OpenCL supplies to the part that all APIs have in common, and which
  * calls it wraps. */
-#include "gate/opencl/begin.h"
+#include "gate/opencl/entry/begin.h"
 
 #include "gate/attach/attachment.h"
 #include "gate/memory/charges.h"
-#include "gate/opencl/held.h"
-#include "gate/opencl/queue.h"
-#include "gate/opencl/real.h"
-#include "gate/opencl/workers.h"
-#include "gate/opencl/wrap.h"
+#include "gate/opencl/device/workers.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/queue.h"
 #include "gate/process/state.h"
 #include "gate/process/tickets.h"
 #include "gate/queue/polled.h"

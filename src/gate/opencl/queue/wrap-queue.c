@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, keeping and releasing command queues.  The gate holds no reference of its own.
  */
-#include "gate/opencl/real.h"
-#include "gate/opencl/vendors.h"
-#include "gate/opencl/wrap.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
+#include "gate/opencl/dispatch/wrap.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/view.h"
 #include "gate/queue/queues.h"

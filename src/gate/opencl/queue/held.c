@@ -5,11 +5,11 @@
  * line, and what nothing keeps any more lies ready, in order.  All of this is off the hot
  * path: a program without unset user events that submits nothing from callbacks never
  * gets here. */
-#include "gate/opencl/held.h"
+#include "gate/opencl/queue/held.h"
 
-#include "gate/opencl/queue.h"
-#include "gate/opencl/ready.h"
-#include "gate/opencl/real.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/queue/queue.h"
+#include "gate/opencl/queue/ready.h"
 #include "gate/process/packed.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/view.h"
