@@ -62,6 +62,12 @@ OPENCL = (
     ("memory", "memory objects and shared virtual memory"),
     ("entry", "the gate as a driver and as a layer, and by the names of functions"),
 )
+CUDA = (
+    ("context", "contexts, streams as `gate/streams` knows them, the limit in multiprocessors"),
+    ("memory", "device memory: allocations, pools, mapped pieces, what is spilled to the host"),
+    ("stream", "launches, graphs, captures and waits; the ends of contexts"),
+    ("entry", "how a program comes to the driver; the channels that it has"),
+)
 GATE_ROOMS = tuple(f"gate/{name}" for name, _ in GATE)
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),
@@ -104,7 +110,8 @@ ROOMS = {
     "bridge/slurm": (("base",), "the SPANK plugin; what it shares with `cleave slurm`; what "
                      "Slurm is asked and told"),
 }
-LAYERED = {"agent": AGENT, "cli": CLI, "gate": GATE, "gate/opencl": OPENCL}
+LAYERED = {"agent": AGENT, "cli": CLI, "gate": GATE, "gate/cuda": CUDA,
+           "gate/opencl": OPENCL}
 for _top, _rooms in LAYERED.items():
     for _at, (_name, _text) in enumerate(_rooms):
         ROOMS[f"{_top}/{_name}"] = (

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls by which a stream waits for a word in memory, for an event, or for what is
  * outside the process: there is no telling what that needs before it comes. */
-#include "gate/cuda/stand.h"
+#include "gate/cuda/stream/stand.h"
 
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
 #include "gate/streams/stand.h"
 #include "gate/streams/stream-wait.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/cuda/abi.h"
+#include "gate/cuda/context/abi.h"
 
 #include <stdbool.h>
 #include <stdint.h>

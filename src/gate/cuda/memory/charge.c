@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/cuda/charge.h"
+#include "gate/cuda/memory/charge.h"
 
-#include "gate/cuda/freed.h"
-#include "gate/cuda/library.h"
-#include "gate/cuda/pool.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/freed.h"
+#include "gate/cuda/memory/pool.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/pieces.h"
 #include "gate/streams/context.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that a program puts into graphs itself.  Those of a capture are of the stream's
  * context. */
-#include "gate/cuda/library.h"
-#include "gate/cuda/part.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/context/part.h"
 
 static int added(int result)
 {

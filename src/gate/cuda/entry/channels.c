@@ -5,7 +5,7 @@
  * much there is to be told stands in the report page, and who knows less stops nothing.
  * If the agent dies meanwhile the process puts them back itself: without an agent it runs
  * on. */
-#include "gate/cuda/channels.h"
+#include "gate/cuda/entry/channels.h"
 
 #include "base/clock.h"
 #include "gate/attach/attach.h"

@@ -4,10 +4,10 @@
  * Waits with which they begin are in the stream before them (streams/graph.h).
  * Memory that their nodes allocate is charged when they are launched. */
 #include "gate/streams/graph.h"
-#include "gate/cuda/charge.h"
-#include "gate/cuda/library.h"
-#include "gate/cuda/pool.h"
-#include "gate/cuda/submit.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/charge.h"
+#include "gate/cuda/memory/pool.h"
+#include "gate/cuda/stream/submit.h"
 #include "gate/process/hot.h"
 #include "gate/process/view.h"
 #include "gate/queue/queues.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA's streams, as streams/ knows them. */
-#include "gate/cuda/driver.h"
+#include "gate/cuda/context/driver.h"
 
-#include "gate/cuda/green.h"
-#include "gate/cuda/library.h"
-#include "gate/cuda/part.h"
+#include "gate/cuda/context/green.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/context/part.h"
 #include "gate/streams/driver.h"
 
 static int get_context(void **ret)

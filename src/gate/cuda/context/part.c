@@ -2,10 +2,10 @@
 /* How many multiprocessors there are, for whoever asks, and who holds a launch to them.
  * The driver alone says whether an MPS server does: only there has a context an
  * execution affinity. */
-#include "gate/cuda/part.h"
+#include "gate/cuda/context/part.h"
 
 #include "gate/attach/sm.h"
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
 #include "gate/process/view.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls by which a stream's capture begins and ends. */
 #include "gate/streams/capture.h"
-#include "gate/cuda/begin.h"
-#include "gate/cuda/green.h"
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/green.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/stream/context-end.h"
 #include "gate/streams/stream.h"
 
 int clv_own_cuStreamBeginCapture(

@@ -3,12 +3,12 @@
  * there: the order that a default stream keeps with blocking ones does not reach across
  * contexts.  The program's own context stays current, and is what its streams seem to be
  * of: a green context may be current on one thread at a time, and a program has many. */
-#include "gate/cuda/green.h"
+#include "gate/cuda/context/green.h"
 
 #include "gate/attach/sm.h"
-#include "gate/cuda/library.h"
-#include "gate/cuda/part.h"
-#include "gate/cuda/primary.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/context/part.h"
+#include "gate/cuda/context/primary.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
 /* cuGetProcAddress: as the driver answers, and then with the gate's wrapper in its place.
  * Which function that is its address says; where it answers with addresses that it does
  * not export, the version and the default stream that were asked for do. */
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which context is current on a thread: its default streams are other ones then. */
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
 #include "gate/streams/handle.h"
 
 static int changed(int result)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that is allocated and freed by an address. */
-#include "gate/cuda/charge.h"
-#include "gate/cuda/freed.h"
-#include "gate/cuda/library.h"
-#include "gate/cuda/pool.h"
-#include "gate/cuda/recall.h"
-#include "gate/cuda/spill.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/charge.h"
+#include "gate/cuda/memory/freed.h"
+#include "gate/cuda/memory/pool.h"
+#include "gate/cuda/memory/recall.h"
+#include "gate/cuda/memory/spill.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"
 #include "gate/streams/capture.h"

@@ -2,10 +2,10 @@
 /* Memory with an address of its own that is freed in a stream's order.  The driver has it
  * back when the stream has come to it, which an event behind it tells; until then its
  * charge hangs on that event, and goes with the event's context. */
-#include "gate/cuda/freed.h"
+#include "gate/cuda/memory/freed.h"
 
-#include "gate/cuda/green.h"
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/green.h"
+#include "gate/cuda/context/library.h"
 #include "gate/memory/charges.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"

@@ -4,8 +4,8 @@
  * (as drivers lay arrays out; the ledger may be off by what a driver rounds up further).
  */
 #include "base/cleanup.h"
-#include "gate/cuda/charge.h"
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
 
 #define ROW_BYTES 64u

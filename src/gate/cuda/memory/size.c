@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How big the device is: as big as the quota, wherever a program looks. */
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
 #include "gate/memory/ledger.h"
 
 static uint64_t least(uint64_t a, uint64_t b)

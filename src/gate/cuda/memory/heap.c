@@ -3,8 +3,8 @@
  * buffer that they print to.  As much as there is by itself comes with the context; what
  * a program asks for beyond that is charged here and goes with the context.  A driver may
  * take it later, with the next module. */
-#include "gate/cuda/charge.h"
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"
 #include "gate/streams/driver.h"

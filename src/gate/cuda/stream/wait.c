@@ -2,8 +2,8 @@
 /* Waits and callbacks (streams/wait.h).  A driver gives back what pools have with a wait.
  */
 #include "gate/streams/wait.h"
-#include "gate/cuda/charge.h"
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/charge.h"
 #include "gate/queue/custody.h"
 
 int clv_own_cuStreamSynchronize(

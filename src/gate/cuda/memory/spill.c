@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/cuda/spill.h"
+#include "gate/cuda/memory/spill.h"
 
-#include "gate/cuda/charge.h"
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
 #include "gate/streams/context.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Physical memory that is mapped by hand (gate/memory/pieces.h). */
-#include "gate/cuda/charge.h"
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/pieces.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Semaphores of other interfaces, and what becomes of executable graphs that wait for
  * them (streams/graph.h). */
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
 #include "gate/streams/graph.h"
 
 int clv_own_cuImportExternalSemaphore(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate/cuda/primary.h"
+#include "gate/cuda/context/primary.h"
 
-#include "gate/cuda/library.h"
+#include "gate/cuda/context/library.h"
 
 bool clv_cuda_primary_is_active(int device)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A thread that brings spilled memory back to the device when the quota has room for it:
  * as the program's own prefetch would, in the lease's turns and a piece at a time. */
-#include "gate/cuda/recall.h"
+#include "gate/cuda/memory/recall.h"
 
 #include "base/clock.h"
 #include "base/futex.h"
-#include "gate/cuda/library.h"
-#include "gate/cuda/spill.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/spill.h"
 #include "gate/process/thread.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
