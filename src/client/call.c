@@ -3,7 +3,7 @@
  * its sentences say why. */
 #include "client/call.h"
 
-#include "client/client.h"
+#include "client/connection.h"
 #include "client/error.h"
 #include "client/transport.h"
 
@@ -97,7 +97,7 @@ int clv_call(struct clv_client *client, const struct clv_call *call, json_t **re
 	if (!may_send_again(&request, r) || !client->is_ready || !client->may_start ||
 		call->only_here)
 		return r;
-	r = clv_client_reconnect(client, err);
+	r = client->reconnect(client, err);
 	return r < 0 ? r : send_once(client, &request, ret, err);
 }
 

@@ -2,9 +2,8 @@
 /* Finds the agent, or starts it, and finds it again when it went away.  From its first
  * connection on a client keeps to one socket: what an agent said about its node must not
  * be mixed with what another one says. */
-#include "client/client.h"
-
 #include "client/call.h"
+#include "client/connection.h"
 #include "client/error.h"
 #include "client/locate.h"
 #include "client/silent.h"
@@ -172,6 +171,7 @@ int clv_client_new(const struct clv_client_options *options, struct clv_client *
 	if (r < 0)
 		return r;
 
+	client->reconnect = connect_or_start;
 	client->interrupt_fd = options->interrupt_fd;
 	client->may_start =
 		(options->start_agent || options->sim_path) && !client->where->is_chosen;

@@ -4,7 +4,7 @@
  * believed must be mapped.  The first byte says which descriptors travel. */
 #include "fuzz.h"
 
-#include "gate/attach.c"
+#include "gate/attach/attach.c"
 
 #include <dirent.h>
 
@@ -80,8 +80,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	close(pair[1]);
 	CLV_MUST(count_open() == n_before);
 	return 0;
-}
-
-void clv_gate_seek_agent(struct clv_view *view)
-{
 }

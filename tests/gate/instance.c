@@ -31,11 +31,10 @@
 #define clv_helper_start OWN(clv_helper_start)
 #define clv_helper_spawn OWN(clv_helper_spawn)
 #define clv_helper_wake OWN(clv_helper_wake)
-#define clv_gate_forget_parent OWN(clv_gate_forget_parent)
+#define clv_helper_run OWN(clv_helper_run)
 #define clv_gate_view OWN(clv_gate_view)
 #define clv_gate_carry_leftovers OWN(clv_gate_carry_leftovers)
 #define clv_gate_seek_agent OWN(clv_gate_seek_agent)
-#define clv_gate_agent_is_dead OWN(clv_gate_agent_is_dead)
 #define clv_attach_ring OWN(clv_attach_ring)
 #define clv_attach_is_intact OWN(clv_attach_is_intact)
 #define clv_ledger_charge OWN(clv_ledger_charge)
@@ -52,11 +51,12 @@
 
 #include "instance.h"
 
-#include "gate/flight.c"
-#include "gate/grace.c"
-#include "gate/heartbeat.c"
-#include "gate/helper.c"
-#include "gate/ledger.c"
+#include "gate/attach/heartbeat.c"
+#include "gate/memory/ledger.c"
+#include "gate/process/thread.c"
+#include "gate/window/flight.c"
+#include "gate/window/grace.c"
+#include "gate/window/helper.c"
 
 #include <unistd.h>
 
@@ -72,6 +72,7 @@ static void forget_nothing(void);
 
 static const struct clv_gate_api api = {
 	.attach_api = 1,
+	.run_helper = clv_helper_run,
 	.mark_tails = place_marker,
 	.wait_for_marker = wait_for_marker,
 	.let_go = let_go_nothing,
@@ -82,7 +83,7 @@ struct clv_gate_state clv_gate = {.api = &api};
 __thread struct clv_gate_thread clv_gate_thread;
 
 static struct clv_view view;
-static struct clv_forkless forkless = {.view = &view};
+static struct clv_forkless forkless = {.view = &view, .epoch = 1};
 struct clv_forkless *clv_forkless = &forkless;
 
 static uint32_t lease_index;
@@ -107,11 +108,6 @@ void clv_gate_carry_leftovers(void)
 {
 }
 
-bool clv_gate_agent_is_dead(const struct clv_view *of)
-{
-	return atomic_load(&of->control->beacon.word) & CLV_BEACON_DEAD;
-}
-
 bool clv_attach_is_intact(const struct clv_view *of)
 {
 	return true;
@@ -120,11 +116,6 @@ bool clv_attach_is_intact(const struct clv_view *of)
 bool clv_attach_ring(const struct clv_view *of)
 {
 	return write(of->doorbell_fd, "", 1) == 1;
-}
-
-uint32_t clv_ledger_epoch(void)
-{
-	return 1;
 }
 
 static bool let_go_nothing(void)

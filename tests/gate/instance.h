@@ -2,7 +2,6 @@
 #pragma once
 
 #include "arbiter/internal.h"
-#include "gate/gate.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -47,6 +47,28 @@ CLI = (
     ("engine", "Slurm, containers, systemd"),
     ("main", "`main.c`, help and completion"),
 )
+GATE = (
+    ("process", "the state of a process and of its threads, records of queues, what an API "
+     "supplies"),
+    ("attach", "the attachment to a lease: the handshake, the pages, the agent's heartbeat"),
+    ("memory", "the memory quota: the ledger, charges, pieces that are mapped by hand"),
+    ("window", "turns and the window of work in flight: costs, the line, the helper thread"),
+    ("queue", "queues and their markers: what is submitted, what is complete, what stands still"),
+)
+OPENCL = (
+    ("dispatch", "tables of calls: the vendor's, and the gate's wrappers in them"),
+    ("device", "what the program sees of the lease's device; the threads of one that is the CPU"),
+    ("queue", "command queues: submission, waits, commands that are held back"),
+    ("memory", "memory objects and shared virtual memory"),
+    ("entry", "the gate as a driver and as a layer, and by the names of functions"),
+)
+CUDA = (
+    ("context", "contexts, streams as `gate/streams` knows them, the limit in multiprocessors"),
+    ("memory", "device memory: allocations, pools, mapped pieces, what is spilled to the host"),
+    ("stream", "launches, graphs, captures and waits; the ends of contexts"),
+    ("entry", "how a program comes to the driver; the channels that it has"),
+)
+GATE_ROOMS = tuple(f"gate/{name}" for name, _ in GATE)
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),
     "core": (("base",), "rules without I/O, clock or threads: device, share, limits in space, "
@@ -61,18 +83,19 @@ ROOMS = {
     "backend": (("base", "core"), "what drivers are asked and told, a folder for each"),
     "import": (("base", "core"), "other tools' files, read into a layout: [import.md](import.md)"),
     "agent": (BELOW_AGENT, "`cleaved`"),
-    "gate": (("base", *PAGES), "what gates of all APIs share"),
+    "gate": (("base", *PAGES), "binding to older C libraries"),
     "gate/preload": (("base",), "what preloaded gates share: hooked libraries and the look-ups "
                      "that lead to them"),
-    "gate/opencl": (("base", "gate", *PAGES), "the gate for OpenCL"),
-    "gate/streams": (("base", "gate", *PAGES), "what CUDA and HIP have in common: streams, "
-                     "captures, waits"),
-    "gate/cuda": (("base", "gate", "gate/preload", "gate/streams", "rm", *PAGES),
+    "gate/opencl": (("base", *GATE_ROOMS, *PAGES), "the gate for OpenCL"),
+    "gate/streams": (("base", *GATE_ROOMS, *PAGES), "what CUDA and HIP have in common: "
+                     "streams, captures, waits"),
+    "gate/cuda": (("base", *GATE_ROOMS, "gate/preload", "gate/streams", "rm", *PAGES),
                   "the gate for CUDA"),
-    "gate/hsa": (("base", "gate", "gate/preload", *PAGES), "the gate for HSA, below HIP"),
-    "gate/hip": (("base", "gate", "gate/preload", "gate/streams", "gate/hsa", *PAGES),
+    "gate/hsa": (("base", *GATE_ROOMS, "gate/preload", *PAGES), "the gate for HSA, below HIP"),
+    "gate/hip": (("base", *GATE_ROOMS, "gate/preload", "gate/streams", "gate/hsa", *PAGES),
                  "the gate for HIP"),
-    "gate/nvml": (("base", "gate", "gate/preload", *PAGES), "what NVML's callers are shown"),
+    "gate/nvml": (("base", *GATE_ROOMS, "gate/preload", *PAGES),
+                  "what NVML's callers are shown"),
     "client": (("base",), "libcleave"),
     "cli": (BELOW_CLI, "`cleave`, a file for each verb"),
     "bridge/cdi": (("base", "core", "client"), "leases as devices of containers: "
@@ -87,7 +110,9 @@ ROOMS = {
     "bridge/slurm": (("base",), "the SPANK plugin; what it shares with `cleave slurm`; what "
                      "Slurm is asked and told"),
 }
-for _top, _rooms in (("agent", AGENT), ("cli", CLI)):
+LAYERED = {"agent": AGENT, "cli": CLI, "gate": GATE, "gate/cuda": CUDA,
+           "gate/opencl": OPENCL}
+for _top, _rooms in LAYERED.items():
     for _at, (_name, _text) in enumerate(_rooms):
         ROOMS[f"{_top}/{_name}"] = (
             (*ROOMS[_top][0], *(f"{_top}/{lower}" for lower, _ in _rooms[:_at])), _text)
@@ -117,10 +142,13 @@ def lines_by_room():
 
 def uses_text(room):
     uses = ROOMS[room][0]
-    top = room.split("/")[0]
-    if top in ("agent", "cli") and room != top:
+    top, _, name = room.rpartition("/")
+    if name in dict(LAYERED.get(top, ())):
         lower = [use.removeprefix(f"{top}/") for use in uses if use.startswith(f"{top}/")]
         return f"as `{top}`, and {lower[-1]} and below" if lower else f"as `{top}`"
+    if set(GATE_ROOMS) <= set(uses):
+        uses = [f"{GATE_ROOMS[0]}` to `{use}" if use == GATE_ROOMS[-1] else use
+                for use in uses if use not in GATE_ROOMS[:-1]]
     return ", ".join(f"`{use}`" for use in uses) or "nothing"
 
 
@@ -156,7 +184,7 @@ def main():
 
 
 # Rooms that are still to be divided.
-OVER = ("agent/api", "arbiter", "backend", "bridge/kubernetes", "core", "gate", "gate/opencl")
+OVER = ("agent/api", "arbiter", "backend", "bridge/kubernetes", "core")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -23,7 +23,7 @@ class Rules(unittest.TestCase):
                 ("base", "core/share.h", False), ("cli", "agent/api/api.h", False),
                 ("agent/lease", "arbiter/arbiter.h", True), ("client", "core/share.h", False),
                 ("gate/cuda", "gate/preload/library.h", True), ("gate", "gate/cuda/abi.h", False),
-                ("gate/preload", "gate/gate.h", False),
+                ("gate/preload", "gate/process/state.h", False),
                 ("agent/lease", "agent/device/devices.h", True),
                 ("agent/device", "agent/lease/lease.h", False)):
             self.assertIs(rooms.may_use(room, included), allowed, (room, included))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's death and its successor (src/gate/gate.c, src/agent/lease/lease.c).  A lease has
+/* The agent's death and its successor (src/gate/attach/attachment.c, src/agent/lease/lease.c).  A lease has
  * two processes: 0 submits, 1 only holds memory and does not come back by itself.  The
  * agent may be killed between any two steps: the kernel marks its beacon, its control
  * page never changes again, and gates pass for compute.  The next agent knows both

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No wait of the gate closes a circle (src/gate/flight.c: fits(), is_queue_stalled(),
+/* No wait of the gate closes a circle (src/gate/window/flight.c: fits(), is_queue_stalled(),
  * is_lease_stalled(); src/arbiter/turns.c: finish_close()).  A program submits to two
  * queues.  The first command of queue A runs until the command of queue B has, or until
  * the host has set a word after all its submissions (-DBY_HOST); more stands behind it.

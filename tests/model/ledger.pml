@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory quota (src/gate/ledger.c): each process adds to its own slot, then sums all
+/* The memory quota (src/gate/memory/ledger.c): each process adds to its own slot, then sums all
  * slots, one load at a time; the agent clears a dead process's slot, some time after.
  * Any process may be killed between any two steps, and another may then get its slot.
  *

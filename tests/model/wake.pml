@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a process and the arbiter wake each other (src/gate/flight.c and helper.c,
+/* How a process and the arbiter wake each other (src/gate/window/flight.c and helper.c,
  * src/arbiter/turns.c): the phase word, the doorbell, the helper's futex.  No wait here
  * ever times out: the gate's waits of 25 ms and more are there for deaths alone, so whoever
  * is left waiting when nothing can move any more has missed a wake-up, and the search

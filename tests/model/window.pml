@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The windows of work in flight inside one process (src/gate/flight.c: try_enter(),
- * clv_line_wait(), clv_flight_leave(); src/gate/queues.c: markers, custody, looking aside;
- * src/gate/helper.c).  Each thread submits to a queue of its own, or all to one (-DSHARED),
+/* The windows of work in flight inside one process (src/gate/window/flight.c: try_enter(),
+ * clv_line_wait(), clv_flight_leave(); src/gate/queue/queues.c: markers, custody, looking aside;
+ * src/gate/window/helper.c).  Each thread submits to a queue of its own, or all to one (-DSHARED),
  * and waits for room in that queue alone.  With -DPERSISTENT the first queue's work runs
  * until the other thread has done all of its own.  The gate is open all the time: turns are
  * in wake.pml, and what queues wait for of each other is in circle.pml.

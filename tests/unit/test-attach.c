@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A gate that gets pages which it cannot map, for want of address space or of anything
  * else: it keeps neither descriptors nor maps. */
-#include "gate/attach.c"
+#include "gate/attach/attach.c"
 
 #include <dirent.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Estimates of a kernel whose length depends on its arguments. */
-#include "gate/costs.h"
+#include "gate/window/costs.h"
 
 #include "base/clock.h"
 

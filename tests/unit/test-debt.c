@@ -2,8 +2,10 @@
 /* Work that no turn was asked for, on a virtual clock: the gate's own code enters it in a
  * lease that never stands in line, beside one that always has work, and the arbiter
  * charges it, each time. */
-#include "gate/attach.h"
-#include "gate/flight.h"
+#include "gate/attach/attach.h"
+#include "gate/attach/attachment.h"
+#include "gate/process/thread.h"
+#include "gate/window/flight.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,11 +58,6 @@ static bool has_none_to_mark(bool lingering)
 void clv_gate_seek_agent(struct clv_view *of)
 {
 	fail();
-}
-
-bool clv_gate_agent_is_dead(const struct clv_view *of)
-{
-	return false;
 }
 
 void clv_helper_start(void)

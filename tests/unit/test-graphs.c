@@ -3,8 +3,10 @@
  * in it comes after.  A node is a letter, and one that waits a capital. */
 #include "gate/streams/graph.h"
 
+#include "gate/process/view.h"
+#include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
-#include "gate/streams/stream.h"
+#include "gate/streams/stream-wait.h"
 
 #include <ctype.h>
 #include <setjmp.h>
@@ -91,7 +93,7 @@ static int wait_now(void *all, void *values, uint32_t n, void *stream)
 	return 0;
 }
 
-const struct clv_stream_driver clv_stream_driver = {
+static const struct clv_stream_driver driver = {
 	.graphs = {.wait_type = AWAIT,
 		.value_bytes = sizeof(uint64_t),
 		.nodes = nodes,
@@ -100,6 +102,7 @@ const struct clv_stream_driver clv_stream_driver = {
 		.wait_params = wait_params,
 		.wait = wait_now},
 };
+const struct clv_stream_driver *clv_stream_driver = &driver;
 
 static struct clv_view view;
 static struct clv_forkless forkless = {.view = &view};

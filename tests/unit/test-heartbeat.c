@@ -3,7 +3,7 @@
  * silence, and what an arbiter makes of its own absence. */
 #include "arbiter/heartbeat.h"
 #include "base/cleanup.h"
-#include "gate/heartbeat.h"
+#include "gate/attach/heartbeat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The line of held commands against a plain model that walks along it from end to end,
  * and how much work the line makes. */
-#include "gate/gate.h"
-#include "gate/opencl/held.h"
-#include "gate/opencl/queue.h"
-#include "gate/opencl/real.h"
-#include "gate/turnstile.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/queue.h"
+#include "gate/queue/queues.h"
+#include "gate/window/flight.h"
+#include "gate/window/turnstile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ring of markers: oldest first, with some taken out of the middle. */
-#include "gate/markers.h"
+#include "gate/queue/markers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queue records and their markers in rare orders of threads: what another thread does at
  * a certain moment is done here inside the call that this one makes then. */
-#include "gate/markers.h"
-#include "gate/table.h"
+#include "gate/process/thread.h"
+#include "gate/queue/custody.h"
+#include "gate/queue/markers.h"
+#include "gate/queue/parked.h"
+#include "gate/queue/polled.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,6 +100,7 @@ static struct clv_view view = {
 static struct clv_forkless forkless = {.view = &view};
 
 struct clv_forkless *clv_forkless = &forkless;
+struct clv_queue clv_no_queue;
 struct clv_gate_state clv_gate = {.api = &api};
 __thread struct clv_gate_thread clv_gate_thread;
 

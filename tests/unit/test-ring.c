@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A gate that rings an agent which has died: the program does not hear of it. */
-#include "gate/attach.c"
+#include "gate/attach/attach.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,9 @@
 /* A queue that several threads use: they may book their commands in another order than
  * the driver has them, so that the event of the one that was booked last tells of no
  * other. */
-#include "gate/table.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/queue/table.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -12,6 +14,7 @@
 
 #include <cmocka.h>
 
+struct clv_queue clv_no_queue;
 struct clv_gate_state clv_gate;
 __thread struct clv_gate_thread clv_gate_thread = {.last_queue = &clv_no_queue};
 

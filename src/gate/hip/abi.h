@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/costs.h"
+#include "gate/window/costs.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,6 +2,7 @@
 /* The calls by which a stream's capture begins and ends. */
 #include "gate/streams/capture.h"
 #include "gate/hip/library.h"
+#include "gate/streams/stream.h"
 
 int clv_own_hipStreamBeginCapture(
 	clv_fn_hipStreamBeginCapture *real, bool is_per_thread, void *stream, int mode)

@@ -2,8 +2,10 @@
 /* Which device is current on a thread: its default streams are other ones then; and the
  * end of all that a process has on one.  HIP's contexts are its devices. */
 #include "gate/hip/device.h"
+
 #include "gate/hip/library.h"
 #include "gate/streams/driver.h"
+#include "gate/streams/handle.h"
 #include "gate/streams/stream.h"
 
 static int changed(int result)
@@ -57,7 +59,7 @@ static int reset(void *context, int result)
 int clv_own_hipDeviceReset(clv_fn_hipDeviceReset *real)
 {
 	void *context = NULL;
-	int r = clv_stream_driver.get_context(&context);
+	int r = clv_stream_driver->get_context(&context);
 
 	if (r != CLV_HIP_SUCCESS)
 		return r;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HIP's streams, as streams/ knows them.  What streams belong to is a device, of which a
  * thread has one at a time. */
-#include "gate/streams/driver.h"
+#include "gate/hip/driver.h"
 
 #include "gate/hip/device.h"
 #include "gate/hip/library.h"
+#include "gate/streams/driver.h"
 
 #include <stddef.h>
 
@@ -116,10 +117,9 @@ static int wait_for_semaphores(void *semaphores, void *values, uint32_t n, void 
 	return clv_hip.hipWaitExternalSemaphoresAsync(semaphores, values, n, stream);
 }
 
-const struct clv_stream_driver clv_stream_driver = {
+const struct clv_stream_driver clv_hip_stream_driver = {
 	.legacy = NULL, /* ROCm 5 has no other name for it */
 	.in_callback = CLV_HIP_SUCCESS,
-	.load = clv_hip_load,
 	.get_context = get_context,
 	.set_context = set_context,
 	.wait_for_context = wait_for_context,

@@ -3,8 +3,12 @@
  * which those may wait first (streams/graph.h). */
 #include "gate/streams/graph.h"
 #include "gate/hip/library.h"
-#include "gate/streams/stand.h"
+#include "gate/process/hot.h"
+#include "gate/queue/queues.h"
+#include "gate/streams/handle.h"
+#include "gate/streams/stream-wait.h"
 #include "gate/streams/submit.h"
+#include "gate/window/costs.h"
 
 static int launch(
 	clv_fn_hipGraphLaunch *real, bool is_per_thread, void *exec, void *stream)

@@ -3,6 +3,7 @@
  * devices at once. */
 #include "gate/hip/library.h"
 #include "gate/streams/submit.h"
+#include "gate/window/costs.h"
 
 /* Of what hipConfigureCall said, for the next hipLaunchByPtr. */
 static __thread void *configured_stream __attribute__((tls_model("initial-exec")));

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the gate for HIP supplies to the part that all APIs have in common. */
-#include "gate/charges.h"
+#include "gate/attach/attachment.h"
+#include "gate/hip/driver.h"
 #include "gate/hsa/caller.h"
-#include "gate/pieces.h"
+#include "gate/memory/charges.h"
+#include "gate/memory/pieces.h"
 #include "gate/preload/library.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+#include "gate/queue/polled.h"
+#include "gate/queue/queues.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/copies.h"
+#include "gate/streams/driver.h"
 #include "gate/streams/graph.h"
 #include "gate/streams/legacy.h"
 #include "gate/streams/stand.h"
 #include "gate/streams/stream.h"
-#include "gate/tickets.h"
+#include "gate/window/helper.h"
 
 #include <pthread.h>
 
@@ -29,6 +36,7 @@ static void forget_parent(void)
 
 static const struct clv_gate_api api = {
 	.attach_api = CLV_ATTACH_API_HIP,
+	.run_helper = clv_helper_run,
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
 	.look_aside = clv_queues_look_aside,
@@ -40,6 +48,7 @@ static const struct clv_gate_api api = {
 
 static void begin(void)
 {
+	clv_streams_begin(&clv_hip_stream_driver);
 	clv_gate_init(&api);
 }
 

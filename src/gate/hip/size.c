@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How big the device is: as big as the quota, wherever a program looks.  HIP itself knows
  * how big it really is, for a quota may grow. */
-#include "gate/gate.h"
 #include "gate/hip/library.h"
+#include "gate/memory/ledger.h"
 
 #include <string.h>
 

@@ -2,7 +2,9 @@
 /* Waits and callbacks (streams/wait.h), and the calls by which a stream waits. */
 #include "gate/streams/wait.h"
 #include "gate/hip/library.h"
+#include "gate/queue/custody.h"
 #include "gate/streams/stand.h"
+#include "gate/streams/stream-wait.h"
 
 int clv_own_hipStreamSynchronize(
 	clv_fn_hipStreamSynchronize *real, bool is_per_thread, void *stream)

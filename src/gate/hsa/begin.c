@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hsa_init, where a process becomes one of a lease's or sees no device: HIP begins with
  * it. */
-#include "gate/gate.h"
+#include "gate/attach/attachment.h"
 #include "gate/hsa/library.h"
 #include "gate/hsa/units.h"
 #include "gate/preload/visible.h"
+#include "gate/process/view.h"
 
 int clv_own_hsa_init(clv_fn_hsa_init *real)
 {

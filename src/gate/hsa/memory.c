@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that is allocated and freed by an address, and pieces that are mapped by hand
- * (gate/pieces.h). */
-#include "gate/charges.h"
-#include "gate/gate.h"
+ * (gate/memory/pieces.h). */
 #include "gate/hsa/library.h"
 #include "gate/hsa/pools.h"
-#include "gate/pieces.h"
+#include "gate/memory/charges.h"
+#include "gate/memory/pieces.h"
 
 /* False: the caller gets CLV_HSA_OUT_OF_RESOURCES, and HIP's own hipErrorOutOfMemory. */
 static bool charge_bytes(uint64_t n_bytes, struct clv_charge *ret)

@@ -2,11 +2,11 @@
 /* How big a GPU is: as big as the quota, for whoever asks.  Only HIP is told the truth,
  * which shows the quota itself as it is when a program looks (hip/size.c).  And how many
  * compute units it has: the lease's. */
-#include "gate/gate.h"
 #include "gate/hsa/caller.h"
 #include "gate/hsa/library.h"
 #include "gate/hsa/pools.h"
 #include "gate/hsa/units.h"
+#include "gate/memory/ledger.h"
 
 int clv_own_hsa_agent_get_info(clv_fn_hsa_agent_get_info *real, const void *caller,
 	uint64_t agent, int what, void *ret)

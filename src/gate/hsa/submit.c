@@ -2,14 +2,17 @@
 /* What others than HIP would have a GPU do.  A queue of theirs is refused: what is
  * written into it starts with a store to a word of the device's, which nobody sees. Their
  * copies are let in one at a time, and waited for. */
-#include "gate/costs.h"
-#include "gate/flight.h"
+#include "base/clock.h"
+#include "gate/attach/attachment.h"
 #include "gate/hsa/caller.h"
 #include "gate/hsa/library.h"
 #include "gate/hsa/pools.h"
 #include "gate/hsa/units.h"
-
-#include "base/clock.h"
+#include "gate/process/packed.h"
+#include "gate/process/state.h"
+#include "gate/process/view.h"
+#include "gate/window/costs.h"
+#include "gate/window/flight.h"
 
 struct turn {
 	struct clv_view *view; /* NULL: the call just passes */

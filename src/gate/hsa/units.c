@@ -5,8 +5,8 @@
  * the first queue, and gets the mask by the call. */
 #include "gate/hsa/units.h"
 
+#include "gate/attach/sm.h"
 #include "gate/hsa/library.h"
-#include "gate/sm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

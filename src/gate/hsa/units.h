@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The lease's compute units, where it has a limit in space (gate/sm.h).  What a program
- * sees is a GPU that has so many, and unit 0 is the first of them. */
+/* The lease's compute units, where it has a limit in space (gate/attach/sm.h).  What a
+ * program sees is a GPU that has so many, and unit 0 is the first of them. */
 
 /* Before HSA is begun: it reads the environment then. */
 void clv_hsa_units_begin(void);

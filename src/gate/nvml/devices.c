@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which devices there are: the lease's, numbered in its order.  A device that no call
  * names can be asked nothing, so all ways to a handle end here. */
-#include "gate/nvml/lease.h"
-
 #include "gate/nvml-hooks.h"
+#include "gate/nvml/lease.h"
+#include "gate/process/view.h"
 
 #define LISTED_MAX 256u
 

@@ -3,8 +3,9 @@
  * processes by the numbers that the agent, and so the driver, knows them by. */
 #include "gate/nvml/lease.h"
 
-#include "gate/attach.h"
+#include "gate/attach/attachment.h"
 #include "gate/nvml-hooks.h"
+#include "gate/process/view.h"
 
 #include <string.h>
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/gate.h"
 #include "gate/nvml/abi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clv_view;
 
 #define CLV_NVML_DEVICES_MAX 64u
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How big the device is and what of it is free: the same to the byte as the lease's
  * CUDA programs are told, so that what is not free counts as used, whoever has it. */
-#include "gate/nvml/lease.h"
-
+#include "gate/memory/ledger.h"
 #include "gate/nvml-hooks.h"
+#include "gate/nvml/lease.h"
+#include "gate/process/view.h"
 
 #define MIB (UINT64_C(1) << 20)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who uses the device: the lease's processes, with what they have charged to it. */
-#include "gate/nvml/lease.h"
-
 #include "gate/nvml-hooks.h"
+#include "gate/nvml/lease.h"
+#include "gate/process/view.h"
 
 #include <stdlib.h>
 #include <string.h>

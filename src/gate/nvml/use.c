@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How busy the device is: all of the share is 100 %. */
-#include "gate/nvml/lease.h"
-
 #include "gate/nvml-hooks.h"
+#include "gate/nvml/lease.h"
+#include "gate/process/view.h"
 
 #define PPM 1000000u
 

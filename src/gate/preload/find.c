@@ -2,7 +2,7 @@
 /* The look-ups that lead past exported symbols: dlsym and dlvsym, whatever the handle.
  * They jump to the C library's own, so that RTLD_NEXT and RTLD_DEFAULT go on meaning what
  * they mean for the caller. */
-#include "gate/preload/elf.h"
+#include "gate/preload/libc.h"
 #include "gate/preload/library.h"
 
 #include <dlfcn.h>
@@ -13,27 +13,8 @@
 
 #define NOT_THERE ((void *)-1) /* as the stubs below have it */
 
-typedef void *(*find_function)(void *handle, const char *symbol);
-
-/* What the stubs below jump to, and how they ask. */
-HIDDEN void *clv_libc_dlsym;
-HIDDEN void *clv_libc_dlvsym;
+/* What the stubs below ask. */
 HIDDEN void *clv_find_for_dlsym(void *handle, const char *symbol);
-
-static void find_libc(void)
-{
-	if (__atomic_load_n(&clv_libc_dlsym, __ATOMIC_ACQUIRE))
-		return;
-	clv_libc_dlvsym = clv_elf_find_in_libc("dlvsym");
-	__atomic_store_n(
-		&clv_libc_dlsym, clv_elf_find_in_libc("dlsym"), __ATOMIC_RELEASE);
-}
-
-void *clv_real_dlsym(void *handle, const char *symbol)
-{
-	find_libc();
-	return ((find_function)clv_libc_dlsym)(handle, symbol);
-}
 
 static const struct clv_hook *find_hook(
 	const char *symbol, const struct clv_hooked_library **ret_library)
@@ -89,7 +70,7 @@ void *clv_find_for_dlsym(void *handle, const char *symbol)
 	const struct clv_hook *hook;
 	void *real, *wrapper;
 
-	find_libc();
+	clv_libc_find();
 	hook = symbol ? find_hook(symbol, &library) : NULL;
 	if (!hook)
 		return NULL;

@@ -195,9 +195,12 @@ __attribute__((visibility("hidden"), noinline, used)) int clv_slow_{hook.symbol}
 int clv_slow_{hook.symbol}({hook.declared()})
 {{
 	struct clv_stream_submission submission;
-	int r = {begin}(&submission, {hook.stream}, {per_thread}, {hook.kind},
-		{last});
+	int r;
 
+	/* Other libraries may have attached the process. */
+	clv_{name}_load();
+	r = {begin}(&submission, {hook.stream}, {per_thread}, {hook.kind},
+		{last});
 	if (r == 0)
 		r = clv_stream_submission_end(&submission, {call});
 	return r;

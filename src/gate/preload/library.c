@@ -3,6 +3,7 @@
 
 #include "base/paths.h"
 #include "gate/preload/elf.h"
+#include "gate/preload/libc.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -60,9 +60,6 @@ const struct clv_hook *clv_hook_of_symbol(
 const struct clv_hook *clv_hook_of_answer(const struct clv_hooked_library *library,
 	const char *base, uint32_t version, bool is_per_thread, const void *answer);
 
-/* The system's own look-up, below the gate's. */
-void *clv_real_dlsym(void *handle, const char *symbol);
-
 /* Each shared object has its own: makes the gate known to the part that all APIs have in
  * common.  Called when a library has been filled in, so it may be called again.  Nothing
  * is attached yet: many programs load a driver and never look for a device. */

@@ -4,9 +4,11 @@
  * captured, so everything gets its marker before. */
 #include "gate/streams/capture.h"
 
+#include "gate/process/view.h"
+#include "gate/queue/queues.h"
 #include "gate/streams/context.h"
 #include "gate/streams/driver.h"
-#include "gate/streams/stream.h"
+#include "gate/streams/handle.h"
 
 #include <stdlib.h>
 
@@ -27,14 +29,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 void clv_relax_begin(struct clv_relaxation *relaxation)
 {
 	relaxation->mode = CLV_STREAM_CAPTURE_RELAXED;
-	relaxation->is_on = clv_stream_driver.exchange_capture_mode(&relaxation->mode) ==
+	relaxation->is_on = clv_stream_driver->exchange_capture_mode(&relaxation->mode) ==
 			    CLV_STREAM_SUCCESS;
 }
 
 void clv_relax_end(struct clv_relaxation *relaxation)
 {
 	if (relaxation->is_on)
-		clv_stream_driver.exchange_capture_mode(&relaxation->mode);
+		clv_stream_driver->exchange_capture_mode(&relaxation->mode);
 }
 
 static void add(struct capture *capture)
@@ -73,6 +75,11 @@ static void forget(const void *handle, const void *context)
 	pthread_mutex_unlock(&lock);
 }
 
+void clv_capture_forget(const void *handle)
+{
+	forget(handle, NULL);
+}
+
 void clv_captures_end_with(const void *context)
 {
 	forget(NULL, context);
@@ -91,6 +98,20 @@ bool clv_captures_shut_legacy(void)
 	return atomic_load(&n_legacy_shut) > 0;
 }
 
+/* An error: of a legacy stream beside a capture.  What the program submits there is no
+ * part of that, and mostly gets the same error. */
+bool clv_stream_is_capturing(void *stream, bool is_per_thread)
+{
+	int status = CLV_STREAM_CAPTURE_NONE;
+
+	if (atomic_load(&clv_n_captures) == 0)
+		return false;
+	if (clv_stream_is_own_default(stream, is_per_thread))
+		stream = CLV_STREAM_PER_THREAD;
+	return clv_stream_driver->capture_status(stream, &status) == CLV_STREAM_SUCCESS &&
+	       status != CLV_STREAM_CAPTURE_NONE;
+}
+
 int clv_capture_begin(void *stream, bool is_per_thread, const void **ret_handle)
 {
 	struct capture *capture;
@@ -103,12 +124,12 @@ int clv_capture_begin(void *stream, bool is_per_thread, const void **ret_handle)
 		return CLV_STREAM_OUT_OF_MEMORY;
 	*capture = (struct capture){.handle = *ret_handle};
 	if (*ret_handle == stream)
-		capture->context = clv_stream_driver.context_of(stream);
+		capture->context = clv_stream_driver->context_of(stream);
 	if (!capture->context)
 		capture->context = clv_context();
 	if (!stream && is_per_thread)
 		stream = CLV_STREAM_PER_THREAD;
-	capture->shuts_legacy = clv_stream_driver.is_blocking(stream);
+	capture->shuts_legacy = clv_stream_driver->is_blocking(stream);
 	if (clv_gate_peek())
 		clv_queues_mark_tails(false);
 	add(capture);
@@ -138,13 +159,4 @@ int clv_capture_end(int (*end)(void *stream, void *ret_graph), bool is_per_threa
 			CLV_STREAM_SUCCESS)
 		forget(handle, NULL);
 	return r;
-}
-
-/* Of those that joined a capture there is none on the list. */
-int clv_stream_destroy(int (*destroy)(void *stream), void *stream)
-{
-	clv_stream_end(stream);
-	if (stream)
-		forget(stream, NULL);
-	return destroy(stream);
 }

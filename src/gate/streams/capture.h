@@ -8,6 +8,9 @@
  * whether it is part of one. */
 extern _Atomic uint32_t clv_n_captures __attribute__((visibility("hidden")));
 
+/* Whether what is submitted to the stream now becomes part of a graph instead. */
+bool clv_stream_is_capturing(void *stream, bool is_per_thread);
+
 /* Whether one of them keeps the legacy stream from being touched, where the driver cannot
  * be asked that. */
 bool clv_captures_shut_legacy(void);
@@ -21,7 +24,6 @@ int clv_capture_begun(const void *handle, int result);
 /* Around the calls that end one; a capture that went wrong ends too, with an error. */
 int clv_capture_end(int (*end)(void *stream, void *ret_graph), bool is_per_thread,
 	void *stream, void *ret_graph);
-int clv_stream_destroy(int (*destroy)(void *stream), void *stream);
 
 /* Between these no call of this thread is part of a capture, or disturbs one, as far as
  * the driver lets it. */
@@ -32,6 +34,7 @@ struct clv_relaxation {
 void clv_relax_begin(struct clv_relaxation *relaxation);
 void clv_relax_end(struct clv_relaxation *relaxation);
 
-/* The context has gone. */
+/* The stream is about to go; the context has gone. */
+void clv_capture_forget(const void *handle);
 void clv_captures_end_with(const void *context);
 void clv_captures_forget_parent(void);

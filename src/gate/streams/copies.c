@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/streams/copies.h"
 
-#include "gate/queues.h"
+#include "gate/process/queue-record.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
 #include "gate/streams/driver.h"
@@ -57,7 +57,7 @@ static void look_at(struct clv_copy *copy)
 
 	if (!enter(&entered, copy->context))
 		return;
-	if (clv_stream_driver.query(copy->event) != CLV_STREAM_NOT_READY)
+	if (clv_stream_driver->query(copy->event) != CLV_STREAM_NOT_READY)
 		atomic_store(&copy->state, FREE);
 	leave(&entered);
 }
@@ -94,7 +94,7 @@ static struct clv_copy *find_place(const void *context, uint64_t n_bytes)
 static void drop_event(struct clv_copy *copy)
 {
 	if (copy->event)
-		clv_stream_driver.destroy(copy->event);
+		clv_stream_driver->destroy(copy->event);
 	copy->event = NULL;
 }
 
@@ -136,11 +136,11 @@ void clv_copies_return(struct clv_copy *copy)
 static bool record(struct clv_copy *copy, void *stream)
 {
 	if (!copy->event &&
-		clv_stream_driver.make_event(&copy->event,
+		clv_stream_driver->make_event(&copy->event,
 			CLV_STREAM_EVENT_DISABLE_TIMING) != CLV_STREAM_SUCCESS)
 		copy->event = NULL;
 	return copy->event &&
-	       clv_stream_driver.record(copy->event, stream) == CLV_STREAM_SUCCESS;
+	       clv_stream_driver->record(copy->event, stream) == CLV_STREAM_SUCCESS;
 }
 
 bool clv_copies_mark(struct clv_copy *copy, void *stream)

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /* What the streams of CUDA and of HIP have in common, by the API's own calls: each gate
- * has one of these.  Handles are void pointers, and a context is what streams belong to:
- * one of CUDA's, or a device of HIP's.  Results are the API's. */
+ * has one of these and says so when it begins.  Handles are void pointers, and a context
+ * is what streams belong to: one of CUDA's, or a device of HIP's.  Results are the API's.
+ */
 
 enum { /* the same in both */
 	CLV_STREAM_SUCCESS = 0,
@@ -18,8 +19,6 @@ enum { /* the same in both */
 	CLV_STREAM_CAPTURE_FIRST = 900, /* of what has to do with captures */
 	CLV_STREAM_CAPTURE_LAST = 908,
 };
-
-#define CLV_STREAM_PER_THREAD ((void *)2) /* a thread's own default stream */
 
 #define CLV_STREAM_EVENT_BLOCKING_SYNC 1u
 #define CLV_STREAM_EVENT_DISABLE_TIMING 2u
@@ -42,14 +41,13 @@ struct clv_stream_driver {
 	void *legacy; /* by which calls name a context's default stream */
 	/* What a call inside a callback gets; CLV_STREAM_SUCCESS: it is made. */
 	int in_callback;
-	void (*load)(void);
 	int (*get_context)(void **ret); /* NULL: none is current; never odd */
 	int (*set_context)(void *context);
 	int (*wait_for_context)(void); /* for all of the current one */
 	/* Of a stream that has a handle.  NULL: the driver does not say. */
 	void *(*context_of)(void *stream);
-	/* Whether kernels in the stream keep to the lease's limit in space (gate/sm.h),
-	 * and one of a stream that does not.  NULL: all do. */
+	/* Whether kernels in the stream keep to the lease's limit in space
+	 * (gate/attach/sm.h), and one of a stream that does not.  NULL: all do. */
 	bool (*is_within)(void *stream);
 	void (*goes_past)(void *stream);
 	int (*capture_status)(void *stream, int *ret);
@@ -71,5 +69,8 @@ struct clv_stream_driver {
 	struct clv_stream_graphs graphs;
 };
 
-extern const struct clv_stream_driver clv_stream_driver
+/* The gate's own, before any other function of streams/ is called. */
+void clv_streams_begin(const struct clv_stream_driver *driver);
+
+extern const struct clv_stream_driver *clv_stream_driver
 	__attribute__((visibility("hidden")));

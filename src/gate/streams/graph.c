@@ -3,8 +3,11 @@
  * programs that have imported such a semaphore. */
 #include "gate/streams/graph.h"
 
+#include "gate/process/view.h"
+#include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
-#include "gate/streams/stream.h"
+#include "gate/streams/handle.h"
+#include "gate/streams/stream-wait.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,7 +20,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const struct clv_stream_graphs *calls(void)
 {
-	return &clv_stream_driver.graphs;
+	return &clv_stream_driver->graphs;
 }
 
 /* Semaphores whose value only grows. */

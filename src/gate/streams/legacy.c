@@ -2,7 +2,11 @@
 #include "gate/streams/legacy.h"
 
 #include "base/clock.h"
-#include "gate/queues.h"
+#include "gate/process/packed.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -4,20 +4,16 @@
  * long as it runs. */
 #include "gate/streams/stand.h"
 
-#include "gate/streams/driver.h"
-#include "gate/streams/stream.h"
+#include "base/clock.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/process/thread.h"
 
 #include <stdlib.h>
 
 /* What is noted at a time.  More is taken for work that takes long. */
 #define MAX_WAITS 1024
 #define MAX_RUNNING 64
-
-struct clv_stand_wait {
-	struct clv_stand_wait *next;
-	void *before, *behind;
-	bool is_for_event;
-};
 
 static _Atomic uint32_t n_waits;
 static _Atomic uint32_t n_functions; /* submitted, and not returned */
@@ -47,8 +43,8 @@ void clv_stand_begin(struct clv_stand *stand)
 
 static void free_wait(struct clv_stand_wait *wait, struct clv_queue *queue)
 {
-	clv_stream_queue_ops.release_event(queue, wait->before);
-	clv_stream_queue_ops.release_event(queue, wait->behind);
+	clv_gate.api->queues->release_event(queue, wait->before);
+	clv_gate.api->queues->release_event(queue, wait->behind);
 	free(wait);
 	atomic_fetch_sub(&n_waits, 1);
 }
@@ -126,43 +122,17 @@ void clv_stand_forget_parent(void)
 
 /* Waits. */
 
-static struct clv_queue *queue_of(void *stream, bool is_per_thread)
+bool clv_stand_take_place(void)
 {
-	const void *handle;
-
-	if (!clv_gate_peek() || clv_stream_is_capturing(stream, is_per_thread))
-		return NULL;
-	if (clv_stream_queue_handle(stream, is_per_thread, &handle) !=
-			CLV_STREAM_SUCCESS ||
-		handle == CLV_STREAM_NO_QUEUE)
-		return NULL;
-	return clv_queue_find(handle);
+	return atomic_fetch_add(&n_waits, 1) < MAX_WAITS;
 }
 
-struct clv_stand_waiting clv_stand_waiting_begin(
-	void *stream, bool is_per_thread, bool is_for_event)
+void clv_stand_return_place(void)
 {
-	struct clv_stand_waiting waiting = {.is_for_event = is_for_event};
-
-	waiting.queue = queue_of(stream, is_per_thread);
-	if (!waiting.queue)
-		return waiting;
-	waiting.is_ordered = clv_stream_order_begin(waiting.queue);
-	if (atomic_fetch_add(&n_waits, 1) < MAX_WAITS) {
-		clv_streams_mark_own();
-		clv_queue_mark(waiting.queue);
-		waiting.before = clv_stream_queue_ops.mark(waiting.queue);
-	}
-	if (!waiting.before) {
-		atomic_fetch_sub(&n_waits, 1);
-		if (waiting.is_ordered)
-			clv_stream_order_end(waiting.queue);
-		waiting.queue = NULL;
-	}
-	return waiting;
+	atomic_fetch_sub(&n_waits, 1);
 }
 
-static void append(struct clv_stand *stand, struct clv_stand_wait *wait)
+void clv_stand_add(struct clv_stand *stand, struct clv_stand_wait *wait)
 {
 	pthread_mutex_lock(&stand->lock);
 	if (stand->last)
@@ -173,67 +143,12 @@ static void append(struct clv_stand *stand, struct clv_stand_wait *wait)
 	pthread_mutex_unlock(&stand->lock);
 }
 
-int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result)
-{
-	struct clv_stand_wait *wait;
-	void *behind = NULL;
-
-	if (!waiting->queue)
-		return result;
-	wait = calloc(1, sizeof(*wait));
-	if (wait && result == CLV_STREAM_SUCCESS)
-		behind = clv_stream_queue_ops.mark(waiting->queue);
-	if (waiting->is_ordered)
-		clv_stream_order_end(waiting->queue);
-	if (!behind) {
-		clv_stream_queue_ops.release_event(waiting->queue, waiting->before);
-		free(wait);
-		atomic_fetch_sub(&n_waits, 1);
-		return result;
-	}
-	*wait = (struct clv_stand_wait){
-		.before = waiting->before,
-		.behind = behind,
-		.is_for_event = waiting->is_for_event,
-	};
-	append(clv_stream_stand_of(waiting->queue), wait);
-	clv_helper_wake();
-	return result;
-}
-
-/* Of more than that a driver refuses all, and there may not be as many. */
-#define BATCH_MAX 256
-#define OPERATION_WAIT_32 1
-#define OPERATION_WAIT_64 4
-
-struct operation {
-	int kind;
-	uint64_t rest[5];
-};
-
-bool clv_stand_has_wait(const void *operations, uint32_t n)
-{
-	const struct operation *all = operations;
-
-	for (uint32_t i = 0; all && n <= BATCH_MAX && i < n; i++) {
-		if (all[i].kind == OPERATION_WAIT_32 || all[i].kind == OPERATION_WAIT_64)
-			return true;
-	}
-	return false;
-}
-
 /* Functions. */
 
-uint64_t clv_stand_function_submitted(void *stream, bool is_per_thread)
+uint64_t clv_stand_function_expect(const struct clv_stand *stand)
 {
-	struct clv_queue *queue = queue_of(stream, is_per_thread);
-
-	if (!queue)
-		return 0;
 	atomic_fetch_add(&n_functions, 1);
-	clv_streams_mark_own();
-	clv_queue_mark(queue);
-	return clv_stream_stand_of(queue)->serial;
+	return stand->serial;
 }
 
 void clv_stand_function_begin(uint64_t serial)

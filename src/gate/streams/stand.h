@@ -5,13 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Streams that stand still (gate/polled.c says what becomes of them): behind a wait for a
- * word in memory, or a function of the program's that has not returned.  What waits for
- * an event stands only while another stream stands for one of these reasons: else the
+/* Streams that stand still (gate/queue/polled.c says what becomes of them): behind a wait
+ * for a word in memory, or a function of the program's that has not returned.  What waits
+ * for an event stands only while another stream stands for one of these reasons: else the
  * event is soon there. */
 
 struct clv_queue;
-struct clv_stand_wait;
 
 /* Of one stream. */
 struct clv_stand {
@@ -34,24 +33,20 @@ bool clv_may_stand(void);
 bool clv_any_stands(void);
 void clv_stand_forget_parent(void);
 
-/* A call by which a stream waits: before it and after it. */
-struct clv_stand_waiting {
-	struct clv_queue *queue; /* NULL: nothing is noted */
-	void *before;
+/* One more wait: whether there is room for it, which is to be given back if it is not
+ * added. */
+struct clv_stand_wait {
+	struct clv_stand_wait *next;
+	void *before, *behind; /* events */
 	bool is_for_event;
-	bool is_ordered; /* clv_stream_order_end() is due */
 };
-struct clv_stand_waiting clv_stand_waiting_begin(
-	void *stream, bool is_per_thread, bool is_for_event);
-int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result);
+bool clv_stand_take_place(void);
+void clv_stand_return_place(void);
+void clv_stand_add(struct clv_stand *stand, struct clv_stand_wait *wait);
 
-/* Whether one of the operations, which are described as CUstreamBatchMemOpParams and
- * hipStreamBatchMemOpParams are, is such a wait. */
-bool clv_stand_has_wait(const void *operations, uint32_t n);
-
-/* A function of the program's that the stream is going to call: the stream's serial, or
- * 0; then its run; or it was refused. */
-uint64_t clv_stand_function_submitted(void *stream, bool is_per_thread);
+/* A function of the program's that the stream is going to call: the stream's serial; then
+ * its run; or it was refused.  Of 0 nothing is noted. */
+uint64_t clv_stand_function_expect(const struct clv_stand *stand);
 void clv_stand_function_begin(uint64_t serial);
 void clv_stand_function_end(uint64_t serial);
 void clv_stand_function_refused(uint64_t serial);

@@ -3,11 +3,18 @@
  * stream keeps a few, since making one costs more than recording it. */
 #include "gate/streams/stream.h"
 
+#include "gate/process/packed.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/thread.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
+#include "gate/streams/capture.h"
 #include "gate/streams/context.h"
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
+#include "gate/streams/handle.h"
 #include "gate/streams/legacy.h"
-#include "gate/table.h"
+#include "gate/streams/stand.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -31,17 +38,6 @@ struct stream {
 	uint32_t n_spare;
 };
 
-/* A per-thread default stream; by its address the gate knows it. */
-struct thread_stream {
-	void *context;
-	struct thread_stream *next;
-};
-
-static __thread struct thread_stream *thread_streams
-	__attribute__((tls_model("initial-exec")));
-static pthread_key_t thread_key;
-static pthread_once_t thread_once = PTHREAD_ONCE_INIT;
-
 static struct stream *stream_of(struct clv_queue *queue)
 {
 	return (struct stream *)queue;
@@ -54,100 +50,16 @@ struct clv_stand *clv_stream_stand_of(struct clv_queue *queue)
 
 static bool keeps_within(void *stream)
 {
-	return !clv_stream_driver.is_within || clv_stream_driver.is_within(stream);
+	return !clv_stream_driver->is_within || clv_stream_driver->is_within(stream);
 }
 
 void clv_stream_note_launch(struct clv_queue *queue, void *stream)
 {
 	if (queue ? atomic_load(&stream_of(queue)->is_within) : keeps_within(stream))
 		return;
-	clv_stream_driver.goes_past(stream);
+	clv_stream_driver->goes_past(stream);
 	if (queue)
 		atomic_store(&stream_of(queue)->is_within, true);
-}
-
-/* Default streams. */
-
-static void forget_thread(void *userdata)
-{
-	struct thread_stream *each = userdata;
-
-	while (each) {
-		struct thread_stream *next = each->next;
-
-		clv_queue_release(each);
-		free(each);
-		each = next;
-	}
-}
-
-static void make_thread_key(void)
-{
-	pthread_key_create(&thread_key, forget_thread);
-}
-
-static const void *thread_stream(void *context)
-{
-	struct thread_stream *each = thread_streams;
-
-	while (each && each->context != context)
-		each = each->next;
-	if (each)
-		return each;
-	each = malloc(sizeof(*each));
-	if (!each)
-		return NULL;
-	*each = (struct thread_stream){context, thread_streams};
-	thread_streams = each;
-	pthread_once(&thread_once, make_thread_key);
-	pthread_setspecific(thread_key, each);
-	return each;
-}
-
-static bool means_per_thread(const void *stream, bool is_per_thread)
-{
-	return stream == CLV_STREAM_PER_THREAD || (!stream && is_per_thread);
-}
-
-static int default_queue_handle(const void *stream, bool is_per_thread, const void **ret)
-{
-	void *context = NULL;
-	int r = clv_stream_driver.get_context(&context);
-
-	clv_stream_forget_context();
-	*ret = CLV_STREAM_NO_QUEUE;
-	if (r != CLV_STREAM_SUCCESS || !context)
-		return r;
-	clv_gate_thread.default_handle = (char *)context + 1;
-	*ret = clv_gate_thread.default_handle;
-	if (!means_per_thread(stream, is_per_thread))
-		return CLV_STREAM_SUCCESS;
-	*ret = thread_stream(context);
-	if (!*ret)
-		return CLV_STREAM_OUT_OF_MEMORY;
-	clv_gate_thread.own_default_handle = *ret;
-	return CLV_STREAM_SUCCESS;
-}
-
-int clv_stream_queue_handle(const void *stream, bool is_per_thread, const void **ret)
-{
-	*ret = stream;
-	return (uintptr_t)stream > 2 ? CLV_STREAM_SUCCESS
-				     : default_queue_handle(stream, is_per_thread, ret);
-}
-
-/* An error: of a legacy stream beside a capture.  What the program submits there is no
- * part of that, and mostly gets the same error. */
-bool clv_stream_is_capturing(void *stream, bool is_per_thread)
-{
-	int status = CLV_STREAM_CAPTURE_NONE;
-
-	if (atomic_load(&clv_n_captures) == 0)
-		return false;
-	if (means_per_thread(stream, is_per_thread))
-		stream = CLV_STREAM_PER_THREAD;
-	return clv_stream_driver.capture_status(stream, &status) == CLV_STREAM_SUCCESS &&
-	       status != CLV_STREAM_CAPTURE_NONE;
 }
 
 /* Events. */
@@ -181,7 +93,7 @@ static void drop_spares(struct stream *stream)
 	void *event;
 
 	while ((event = take_spare(stream)))
-		clv_stream_driver.destroy(event);
+		clv_stream_driver->destroy(event);
 }
 
 /* Calls of this thread are no part of any capture, and disturb none.  The context stays
@@ -194,7 +106,7 @@ static void enter_context(void *context)
 	if (!relaxation.is_on)
 		clv_relax_begin(&relaxation);
 	if (clv_context() != context)
-		clv_stream_driver.set_context(context);
+		clv_stream_driver->set_context(context);
 }
 
 /* Whether there may be work in threads' own streams, and the driver has events for all
@@ -206,7 +118,7 @@ static void note_own_stream(void)
 	static _Atomic bool is_noted;
 
 	if (!atomic_exchange(&is_noted, true))
-		atomic_store(&contexts_have_events, clv_stream_driver.record_context);
+		atomic_store(&contexts_have_events, clv_stream_driver->record_context);
 }
 
 /* The queue's operations. */
@@ -214,38 +126,34 @@ static void note_own_stream(void)
 static void begin_queue(struct clv_queue *queue)
 {
 	struct stream *stream = stream_of(queue);
-	const struct thread_stream *of_thread = thread_streams;
 
 	pthread_mutex_init(&stream->spare_lock, NULL);
 	clv_stand_begin(&stream->stand);
-	while (of_thread && (const void *)of_thread != queue->handle)
-		of_thread = of_thread->next;
-	if (of_thread) {
+	if (clv_stream_is_of_thread(queue->handle, &queue->context)) {
 		note_own_stream();
 		stream->is_per_thread = true;
 		stream->owner = pthread_self();
 		stream->stream = CLV_STREAM_PER_THREAD;
-		queue->context = of_thread->context;
 	} else if ((uintptr_t)queue->handle & 1) {
-		stream->stream = clv_stream_driver.legacy;
+		stream->stream = clv_stream_driver->legacy;
 		queue->context = (char *)queue->handle - 1;
 	} else {
 		stream->stream = (void *)queue->handle;
-		queue->context = clv_stream_driver.context_of(stream->stream);
+		queue->context = clv_stream_driver->context_of(stream->stream);
 		/* The likeliest. */
 		if (!queue->context)
 			queue->context = clv_context();
 	}
 	stream->is_blocking = stream->is_per_thread ||
-			      (stream->stream != clv_stream_driver.legacy &&
-				      clv_stream_driver.is_blocking(stream->stream));
+			      (stream->stream != clv_stream_driver->legacy &&
+				      clv_stream_driver->is_blocking(stream->stream));
 	stream->legacy = clv_legacy_of(queue->context);
 	atomic_store(&stream->is_within, keeps_within(stream->stream));
 }
 
 static bool is_legacy(const struct stream *stream)
 {
-	return stream->stream == clv_stream_driver.legacy;
+	return stream->stream == clv_stream_driver->legacy;
 }
 
 bool clv_stream_order_begin(struct clv_queue *queue)
@@ -283,7 +191,7 @@ static int record_at(struct stream *stream, void **ret,
 	int r = CLV_STREAM_SUCCESS;
 
 	if (!event)
-		r = clv_stream_driver.make_event(&event,
+		r = clv_stream_driver->make_event(&event,
 			CLV_STREAM_EVENT_BLOCKING_SYNC | CLV_STREAM_EVENT_DISABLE_TIMING);
 	if (r != CLV_STREAM_SUCCESS)
 		return r;
@@ -291,7 +199,7 @@ static int record_at(struct stream *stream, void **ret,
 	if (r == CLV_STREAM_SUCCESS)
 		*ret = event;
 	else
-		clv_stream_driver.destroy(event);
+		clv_stream_driver->destroy(event);
 	return r;
 }
 
@@ -307,7 +215,7 @@ static void *record_context(struct stream *stream)
 	void *context = stream->common.context, *event = context;
 
 	if (atomic_load(&contexts_have_events) &&
-		record_at(stream, &event, clv_stream_driver.record_context, context) ==
+		record_at(stream, &event, clv_stream_driver->record_context, context) ==
 			CLV_STREAM_NOT_SUPPORTED)
 		atomic_store(&contexts_have_events, false);
 	return event;
@@ -317,7 +225,7 @@ static void *record(struct stream *stream)
 {
 	void *event = NULL;
 
-	record_at(stream, &event, clv_stream_driver.record, stream->stream);
+	record_at(stream, &event, clv_stream_driver->record, stream->stream);
 	return event;
 }
 
@@ -364,9 +272,9 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 		return;
 	enter_context(queue->context);
 	if (event == queue->context)
-		clv_stream_driver.wait_for_context();
+		clv_stream_driver->wait_for_context();
 	else
-		clv_stream_driver.wait(event);
+		clv_stream_driver->wait(event);
 }
 
 /* A context that stands for a stream cannot be asked. */
@@ -381,7 +289,7 @@ static bool is_complete(struct clv_queue *queue, void *event)
 		return true;
 	}
 	enter_context(queue->context);
-	return clv_stream_driver.query(event) != CLV_STREAM_NOT_READY;
+	return clv_stream_driver->query(event) != CLV_STREAM_NOT_READY;
 }
 
 static bool is_complete_aside(struct clv_queue *queue, void *event)
@@ -392,7 +300,7 @@ static bool is_complete_aside(struct clv_queue *queue, void *event)
 	if (event == queue->context || !clv_visit_begin(&visit, queue->context))
 		return false;
 	is_it = is_drained(queue) ||
-		clv_stream_driver.query(event) != CLV_STREAM_NOT_READY;
+		clv_stream_driver->query(event) != CLV_STREAM_NOT_READY;
 	clv_visit_end(&visit);
 	return is_it;
 }
@@ -407,7 +315,7 @@ static void release_event(struct clv_queue *queue, void *event)
 	struct stream *stream = stream_of(queue);
 
 	if (event != queue->context && !keep_spare(stream, event))
-		clv_stream_driver.destroy(event);
+		clv_stream_driver->destroy(event);
 	if (stream->legacy)
 		atomic_fetch_sub(&stream->legacy->n_events, 1);
 }
@@ -421,11 +329,11 @@ static bool is_touchable(const struct stream *stream)
 	struct clv_visit visit;
 	int status, r;
 
-	if (stream->stream == clv_stream_driver.legacy && clv_captures_shut_legacy())
+	if (stream->stream == clv_stream_driver->legacy && clv_captures_shut_legacy())
 		return false;
 	if (!clv_visit_begin(&visit, stream->common.context))
 		return true;
-	r = clv_stream_driver.capture_status(stream->stream, &status);
+	r = clv_stream_driver->capture_status(stream->stream, &status);
 	clv_visit_end(&visit);
 	if (r == CLV_STREAM_SUCCESS)
 		return status == CLV_STREAM_CAPTURE_NONE;
@@ -448,8 +356,8 @@ struct clv_copy *clv_stream_take_copy(
 
 	if ((uintptr_t)stream->stream <= 2 || atomic_load(&stream->is_for_work) ||
 		copy->n_bytes == 0 || atomic_load(&clv_n_captures) > 0 ||
-		!clv_stream_driver.is_across ||
-		!clv_stream_driver.is_across(copy->to, copy->from))
+		!clv_stream_driver->is_across ||
+		!clv_stream_driver->is_across(copy->to, copy->from))
 		return NULL;
 	taken = clv_copies_take(queue, copy->n_bytes);
 	if (taken)
@@ -516,6 +424,15 @@ void clv_stream_end(void *handle)
 	clv_queue_release(handle);
 }
 
+/* Of those that joined a capture there is none on the list. */
+int clv_stream_destroy(int (*destroy)(void *stream), void *stream)
+{
+	clv_stream_end(stream);
+	if (stream)
+		clv_capture_forget(stream);
+	return destroy(stream);
+}
+
 /* What the driver says to be complete is, whatever it says of an event. */
 static bool await_context(void *context)
 {
@@ -524,7 +441,7 @@ static bool await_context(void *context)
 
 	if (!clv_visit_begin(&visit, context))
 		return false;
-	r = clv_stream_driver.wait_for_context();
+	r = clv_stream_driver->wait_for_context();
 	clv_visit_end(&visit);
 	return r == CLV_STREAM_SUCCESS;
 }

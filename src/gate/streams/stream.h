@@ -1,43 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/queues.h"
-#include "gate/streams/capture.h"
-#include "gate/streams/copies.h"
-#include "gate/streams/stand.h"
+#include "gate/process/queue-record.h"
 
-/* Streams as the gate's queues.  A default stream has no handle of its own: a context's
- * legacy one is known by the context, a thread's by a record of that thread and context.
- */
+/* Streams as the gate's queues. */
+
+struct clv_copy;
+struct clv_stand;
+struct clv_stream_copy;
 
 extern const struct clv_queue_ops clv_stream_queue_ops
 	__attribute__((visibility("hidden")));
-
-/* What no queue has. */
-#define CLV_STREAM_NO_QUEUE ((const void *)-1)
-
-/* By what the gate knows a stream, as far as it is known without a call.  The special
- * handles 1 and 2 are no queue's. */
-CLV_HOT const void *clv_stream_handle(const void *stream, bool is_per_thread)
-{
-	if (CLV_LIKELY(stream))
-		return stream;
-	return is_per_thread ? clv_gate_thread.own_default_handle
-			     : clv_gate_thread.default_handle;
-}
-
-/* Another context is, or may be, current on this thread. */
-static inline void clv_stream_forget_context(void)
-{
-	clv_gate_thread.default_handle = NULL;
-	clv_gate_thread.own_default_handle = NULL;
-}
-
-/* By what it knows any.  An error: it cannot be known now. */
-int clv_stream_queue_handle(const void *stream, bool is_per_thread, const void **ret);
-
-/* Whether what is submitted to the stream now becomes part of a graph instead. */
-bool clv_stream_is_capturing(void *stream, bool is_per_thread);
 
 /* Around the driver's call that gives a stream a command.  True: the second is needed,
  * once the command has its marker. */
@@ -63,8 +36,9 @@ void clv_stream_note_launch(struct clv_queue *queue, void *stream);
  * and has no marker gets one before. */
 void clv_streams_mark_own(void);
 
-/* The program is about to destroy it. */
+/* The program is about to destroy it; and that with the driver's call. */
 void clv_stream_end(void *stream);
+int clv_stream_destroy(int (*destroy)(void *stream), void *stream);
 
 /* A context is about to go: everything of it is complete and booked afterwards.  And if
  * it has not gone, as the driver refused. */

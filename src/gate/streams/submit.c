@@ -4,7 +4,22 @@
  * sees it, so that no order between commands can change. */
 #include "gate/streams/submit.h"
 
+#include "gate/attach/attachment.h"
+#include "gate/process/hot.h"
+#include "gate/process/packed.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/process/view.h"
+#include "gate/queue/custody.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
+#include "gate/streams/capture.h"
+#include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
+#include "gate/streams/handle.h"
+#include "gate/streams/stream.h"
+#include "gate/window/costs.h"
+#include "gate/window/flight.h"
 
 /* A process that never said cuInit, or a lease that ended. */
 static int find_view(struct clv_stream_submission *submission)
@@ -64,8 +79,6 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 {
 	int r = CLV_STREAM_SUCCESS;
 
-	/* Other libraries than the streams' may have attached the process. */
-	clv_stream_driver.load();
 	submission->view = clv_gate_peek();
 	submission->packed = CLV_FLIGHT_PACK(clv_cost_estimate(submission->kind));
 	if (CLV_UNLIKELY(!submission->view))
@@ -73,8 +86,8 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 	if (!submission->view)
 		return r;
 	/* Where no call is allowed in a callback drivers do not always say so. */
-	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver.in_callback)
-		return clv_stream_driver.in_callback;
+	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
+		return clv_stream_driver->in_callback;
 	r = find_queue(submission->stream, is_per_thread, &submission->queue);
 	if (!submission->queue) {
 		submission->view = NULL;

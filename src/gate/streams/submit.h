@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/queues.h"
-#include "gate/streams/stream.h"
+#include "gate/queue/custody.h"
+#include "gate/streams/copies.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clv_queue;
+struct clv_view;
 
 /* One call that gives a stream work: begin, the driver's call, end. */
 struct clv_stream_submission {

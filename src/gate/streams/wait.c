@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/streams/wait.h"
 
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+#include "gate/process/view.h"
+#include "gate/queue/custody.h"
+#include "gate/queue/table.h"
+#include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
-#include "gate/streams/stream.h"
-#include "gate/tickets.h"
+#include "gate/streams/handle.h"
+#include "gate/streams/stand.h"
+#include "gate/streams/stream-wait.h"
 
 #include <stdlib.h>
 
@@ -107,8 +114,8 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 	uint64_t serial;
 	void *ticket;
 
-	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver.in_callback)
-		return clv_stream_driver.in_callback;
+	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
+		return clv_stream_driver->in_callback;
 	call = function ? malloc(sizeof(*call)) : NULL;
 	if (!call)
 		return submit(stream, function, userdata);
@@ -153,8 +160,8 @@ int clv_stream_callback(
 	uint64_t serial;
 	void *ticket;
 
-	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver.in_callback)
-		return clv_stream_driver.in_callback;
+	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
+		return clv_stream_driver->in_callback;
 	call = function ? malloc(sizeof(*call)) : NULL;
 	if (!call)
 		return submit(stream, function, userdata, flags);

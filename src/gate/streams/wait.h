@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/queues.h"
+#include "gate/queue/custody.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Waits and callbacks: calls that submit no work.  None of them is ever made to wait.
  * What the program waits for itself needs no marker of the gate's. */

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The attach handshake from the gate's side.  It fails closed: without a lease's word the
+ * process sees no device, unless it was started with --if-no-agent=open. */
+#include "gate/attach/attach.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/socket.h"
+#include "gate/attach/heartbeat.h"
+#include "gate/process/view.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* An agent whose disk is busy answers late; a program must not be refused for that. */
+#define ATTACH_TIMEOUT_MS 30000
+#define SAY_AFTER_MS 1000
+#define SUCCESSOR_NS (5 * CLV_NS_PER_S)
+
+/* Programs that close what they do not know start from below, and mostly end at a few
+ * hundred. */
+#define HIGH_FD 900
+
+static int move_high(int fd)
+{
+	struct rlimit limit = {.rlim_cur = HIGH_FD * 2};
+	int floor_fd = HIGH_FD, high;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur <= HIGH_FD + 16)
+		floor_fd = limit.rlim_cur > 64 ? (int)limit.rlim_cur - 32 : 3;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, floor_fd);
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+/* The lease's socket: said by the environment, else beside this library (cleave run makes
+ * a folder per lease with a link to it, for children whose environment was emptied), else
+ * where a container has it. */
+static void find_socket(char ret[4096])
+{
+	const char *said = getenv(CLV_ATTACH_ENV);
+	const char *slash;
+	char link[1];
+	Dl_info self;
+
+	if (said && said[0]) {
+		snprintf(ret, 4096, "%s", said);
+		return;
+	}
+	if (dladdr((void *)(uintptr_t)clv_attach, &self) && self.dli_fname) {
+		slash = strrchr(self.dli_fname, '/');
+		snprintf(ret, 4096, "%.*s/%s", slash ? (int)(slash - self.dli_fname) : 1,
+			slash ? self.dli_fname : ".", CLV_ATTACH_SOCKET_NAME);
+		/* A link may lead to where this user may not look. */
+		if (access(ret, F_OK) == 0 || readlink(ret, link, sizeof(link)) > 0)
+			return;
+	}
+	snprintf(ret, 4096, "%s", CLV_ATTACH_DEFAULT_SOCKET);
+}
+
+static bool may_run_ungated(void)
+{
+	const char *said = getenv(CLV_ATTACH_ENV_IF_NO_AGENT);
+
+	return said && strcmp(said, "open") == 0;
+}
+
+static bool is_file(int fd, uint64_t device, uint64_t inode)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+static void remember(int fd, uint64_t *ret_device, uint64_t *ret_inode)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return;
+	*ret_device = st.st_dev;
+	*ret_inode = st.st_ino;
+}
+
+static bool has_report(const struct clv_view *view)
+{
+	return is_file(view->report_fd, view->report_device, view->report_inode);
+}
+
+static bool has_socket(const struct clv_view *view)
+{
+	return is_file(view->socket_fd, view->socket_device, view->socket_inode);
+}
+
+static void *map(int fd, size_t n_bytes, int protection)
+{
+	void *page = mmap(NULL, n_bytes, protection, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	madvise(page, n_bytes, MADV_DONTFORK);
+	return page;
+}
+
+/* Older agents' pages end behind the slots, or before what was added last. */
+static void find_words(struct clv_view *view, int report_fd, uint32_t slot)
+{
+	struct stat st = {0};
+
+	view->turn = &view->unread_turn;
+	if (fstat(report_fd, &st) < 0)
+		return;
+	if ((size_t)st.st_size >= offsetof(struct clv_report_page, turns))
+		view->spilled_bytes = &view->report->spilled_bytes[slot];
+	if (st.st_size >= CLV_REPORT_PAGE_BYTES)
+		view->turn = &view->report->turns[slot];
+}
+
+/* Of an agent of this age, or of an older one. */
+static bool is_length_of_reply(ssize_t n_bytes)
+{
+	return n_bytes == CLV_ATTACH_REPLY_FIRST_BYTES ||
+	       n_bytes == sizeof(struct clv_attach_reply);
+}
+
+/* A new program has no promise to fall back to while the agent is stopped or hangs: its
+ * user is told what it waits for.  Who has listened is the agent. */
+static void say_if_late(int fd)
+{
+	struct pollfd reply = {.fd = fd, .events = POLLIN};
+	struct ucred agent = {0};
+	socklen_t n_bytes = sizeof(agent);
+
+	if (poll(&reply, 1, SAY_AFTER_MS) != 0)
+		return;
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &agent, &n_bytes);
+	fprintf(stderr,
+		"cleave: process %d waits for the agent (process %d), which does not "
+		"answer; if that is stopped, let it go on (kill -CONT), if it hangs, "
+		"start it again; after %d s there is no device\n",
+		(int)getpid(), (int)agent.pid, ATTACH_TIMEOUT_MS / 1000);
+}
+
+static bool lacks_files(void)
+{
+	_cleanup_close_ int fd = open("/", O_PATH | O_CLOEXEC);
+
+	return fd < 0 && errno == EMFILE;
+}
+
+static int fail_files(struct clv_error *err)
+{
+	struct rlimit limit = {0};
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	return clv_error_set(err, -EMFILE,
+		"it may have %llu open files, which leaves too few for the lease",
+		(unsigned long long)limit.rlim_cur);
+}
+
+/* NULL: it is none. */
+static int fail_reply(struct clv_attach_reply *reply, struct clv_error *err)
+{
+	if (!reply)
+		return clv_error_set(err, -EPROTO,
+			"the agent is of another version: end its leases and start it "
+			"again");
+	/* The kernel has put in as many descriptors as there was room for. */
+	if (reply->status == 0 && lacks_files())
+		return fail_files(err);
+	reply->message[sizeof(reply->message) - 1] = '\0';
+	return clv_error_set(err, -EPROTO, "%s",
+		reply->message[0] ? reply->message : "the agent refused");
+}
+
+static int exchange(int fd, uint32_t api, const struct clv_view *old,
+	struct clv_attach_reply *reply, int fds[CLV_ATTACH_FDS], struct clv_error *err)
+{
+	struct clv_attach_hello hello = {
+		.magic = CLV_ATTACH_MAGIC,
+		.version = CLV_ATTACH_VERSION,
+		.api = api,
+		.page_version = CLV_PAGE_VERSION,
+		.old_slot = old ? old->slot_index : CLV_ATTACH_NO_SLOT,
+		.reply_bytes = sizeof(*reply),
+	};
+	size_t n_fds = CLV_ATTACH_FDS;
+	bool has_page = old && has_report(old);
+	bool is_reply;
+	ssize_t got;
+	int r;
+
+	r = clv_socket_send(
+		fd, &hello, sizeof(hello), has_page ? &old->report_fd : NULL, has_page);
+	if (r == -EPIPE)
+		r = -ECONNRESET;
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot speak to the agent");
+	if (!old)
+		say_if_late(fd);
+	got = clv_socket_receive(fd, reply, sizeof(*reply), fds, &n_fds);
+	/* Too long a reply brought descriptors all the same. */
+	for (size_t i = 0; got == -EMSGSIZE && i < n_fds; i++)
+		close(fds[i]);
+	if (got == 0 || got == -ECONNRESET)
+		return clv_error_set(
+			err, -ECONNRESET, "the agent ended before it answered");
+	if (got < 0)
+		return clv_error_errno(err, (int)-got, "the agent does not answer");
+	is_reply = is_length_of_reply(got) && reply->magic == CLV_ATTACH_MAGIC;
+	if (is_reply && reply->status == 0 && reply->slot < CLV_SLOTS &&
+		n_fds == CLV_ATTACH_FDS)
+		return 0;
+
+	r = fail_reply(is_reply ? reply : NULL, err);
+	for (size_t i = 0; i < n_fds; i++)
+		close(fds[i]);
+	return r;
+}
+
+static void unmap(void *page, size_t n_bytes)
+{
+	if (page)
+		munmap(page, n_bytes);
+}
+
+/* The socket stays the caller's when this fails; the rest is closed. */
+static int build_view(struct clv_view *view, const struct clv_attach_reply *reply,
+	int socket_fd, const int fds[CLV_ATTACH_FDS], struct clv_error *err)
+{
+	view->control =
+		map(fds[CLV_ATTACH_FD_CONTROL], CLV_CONTROL_PAGE_BYTES, PROT_READ);
+	view->report = map(
+		fds[CLV_ATTACH_FD_REPORT], CLV_REPORT_PAGE_BYTES, PROT_READ | PROT_WRITE);
+	close(fds[CLV_ATTACH_FD_CONTROL]);
+	if (!view->control || !view->report) {
+		unmap(view->control, CLV_CONTROL_PAGE_BYTES);
+		unmap(view->report, CLV_REPORT_PAGE_BYTES);
+		close(fds[CLV_ATTACH_FD_REPORT]);
+		close(fds[CLV_ATTACH_FD_DOORBELL]);
+		return clv_error_errno(err, ENOMEM, "cannot map the lease pages");
+	}
+	view->slot_index = reply->slot;
+	view->slot = &view->report->slots[reply->slot];
+	find_words(view, fds[CLV_ATTACH_FD_REPORT], reply->slot);
+	view->socket_fd = move_high(socket_fd);
+	view->report_fd = move_high(fds[CLV_ATTACH_FD_REPORT]);
+	view->doorbell_fd = move_high(fds[CLV_ATTACH_FD_DOORBELL]);
+	remember(view->doorbell_fd, &view->doorbell_device, &view->doorbell_inode);
+	remember(view->report_fd, &view->report_device, &view->report_inode);
+	remember(view->socket_fd, &view->socket_device, &view->socket_inode);
+	memcpy(view->platform, reply->platform, sizeof(view->platform) - 1);
+	memcpy(view->model, reply->model, sizeof(view->model) - 1);
+	memcpy(view->devices, reply->devices, sizeof(view->devices) - 1);
+	view->ordinal = reply->ordinal;
+	atomic_store(&view->slot->pid, reply->pid);
+	return 0;
+}
+
+static int attach_once(uint32_t api, const struct clv_view *old, struct clv_view **ret,
+	struct clv_error *err)
+{
+	struct clv_attach_reply reply = {0};
+	_cleanup_free_ struct clv_view *view = calloc(1, sizeof(*view));
+	int fds[CLV_ATTACH_FDS];
+	uint64_t asked_ns;
+	char path[4096];
+	int fd, r;
+
+	if (!view)
+		return clv_error_errno(err, ENOMEM, "cannot attach");
+	find_socket(path);
+	fd = clv_socket_connect(path, SOCK_SEQPACKET, ATTACH_TIMEOUT_MS, err);
+	if (fd == -EMFILE)
+		return fail_files(err);
+	if (fd == -EACCES)
+		clv_error_prefix(
+			err, "user %u may not enter the lease", (unsigned int)geteuid());
+	if (fd < 0)
+		return fd;
+	asked_ns = clv_clock_ns();
+	r = exchange(fd, api, old, &reply, fds, err);
+	if (r >= 0)
+		r = build_view(view, &reply, fd, fds, err);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	clv_heartbeat_set_clock(view, asked_ns);
+
+	*ret = CLV_TAKE(view);
+	return 0;
+}
+
+/* A user's own agent that is stopped or hangs is ended by who starts the next one
+ * (client/silent.h, cli/launch/guard.h), and that one has the lease soon. */
+static int attach(uint32_t api, const struct clv_view *old, struct clv_view **ret,
+	struct clv_error *err)
+{
+	static const struct timespec pause = {.tv_nsec = 50 * CLV_NS_PER_MS};
+	uint64_t until_ns = 0;
+
+	for (;;) {
+		int r = attach_once(api, old, ret, err);
+
+		if (r == -ECONNRESET && until_ns == 0)
+			until_ns = clv_clock_ns() + SUCCESSOR_NS;
+		if (old || clv_clock_ns() >= until_ns ||
+			(r != -ECONNRESET && r != -ECONNREFUSED && r != -ENOENT))
+			return r;
+		nanosleep(&pause, NULL);
+	}
+}
+
+void clv_attach_say(const char *why, const char *remedy)
+{
+	fprintf(stderr, "cleave: no device for process %d: %s; %s\n", (int)getpid(), why,
+		remedy);
+}
+
+/* A lease is its owner's alone: a process of another user is let in no more than his
+ * other processes, which may trace it. */
+static const char *find_remedy(int r)
+{
+	if (r == -EACCES)
+		return "if the program changes its user, do that first and start cleave "
+		       "run as that user";
+	if (r == -EMFILE)
+		return "raise the limit (ulimit -n)";
+	return "start it with cleave run, or allow it to run without with "
+	       "--if-no-agent=open";
+}
+
+enum clv_attachment clv_attach(
+	uint32_t api, const struct clv_view *old, bool quiet, struct clv_view **ret)
+{
+	struct clv_error err = {0};
+	int r = attach(api, old, ret, &err);
+
+	if (r >= 0)
+		return CLV_ATTACHED;
+	if (may_run_ungated())
+		return CLV_UNGATED;
+	if (!quiet)
+		clv_attach_say(err.msg, find_remedy(r));
+	return CLV_REFUSED;
+}
+
+static bool has_doorbell(const struct clv_view *view)
+{
+	return is_file(view->doorbell_fd, view->doorbell_device, view->doorbell_inode);
+}
+
+bool clv_attach_is_intact(const struct clv_view *view)
+{
+	return has_doorbell(view) && has_report(view);
+}
+
+void clv_attach_close(const struct clv_view *view)
+{
+	if (has_socket(view))
+		close(view->socket_fd);
+	if (has_doorbell(view))
+		close(view->doorbell_fd);
+	if (has_report(view))
+		close(view->report_fd);
+}
+
+/* The agent may have died this moment, and a pipe that nobody reads would end the program
+ * with a signal that is none of its own. */
+static bool write_quietly(int fd)
+{
+	static const struct timespec at_once = {0};
+	sigset_t broken, before, pending;
+	bool had_one, is_written;
+	int code;
+
+	sigemptyset(&broken);
+	sigaddset(&broken, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &broken, &before);
+	had_one = sigismember(&before, SIGPIPE) && sigpending(&pending) == 0 &&
+		  sigismember(&pending, SIGPIPE);
+	is_written = write(fd, "", 1) == 1;
+	code = errno;
+	if (!is_written && code == EPIPE && !had_one)
+		sigtimedwait(&broken, NULL, &at_once);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = code;
+	return is_written;
+}
+
+bool clv_attach_ring(const struct clv_view *view)
+{
+	if (!has_doorbell(view))
+		return false;
+	return write_quietly(view->doorbell_fd) || errno == EAGAIN;
+}
+
+bool clv_attach_tell(
+	const struct clv_view *view, const void *message, size_t n_bytes, const int *fd)
+{
+	struct pollfd room = {.fd = view->socket_fd, .events = POLLOUT};
+
+	return has_socket(view) && poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) &&
+	       clv_socket_send(view->socket_fd, message, n_bytes, fd, fd ? 1 : 0) == 0;
+}
+
+void clv_attach_wait_for_room(const struct clv_view *view, int timeout_ms)
+{
+	struct pollfd room = {.fd = view->socket_fd, .events = POLLOUT};
+
+	poll(&room, has_socket(view), timeout_ms);
+}

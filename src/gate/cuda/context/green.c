@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gate's green context, and the streams in it.  Only non-blocking streams can be
+ * there: the order that a default stream keeps with blocking ones does not reach across
+ * contexts.  The program's own context stays current, and is what its streams seem to be
+ * of: a green context may be current on one thread at a time, and a program has many. */
+#include "gate/cuda/context/green.h"
+
+#include "gate/attach/sm.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/context/part.h"
+#include "gate/cuda/context/primary.h"
+
+#include <pthread.h>
+
+static struct {
+	pthread_mutex_t lock;
+	_Atomic(void *) context;
+	uint32_t count;
+	uint32_t n_streams; /* of the program's in it */
+	bool is_refused;    /* by the driver */
+} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *make(uint32_t *ret_count)
+{
+	struct clv_cuda_resource part;
+	void *description = NULL, *green = NULL;
+
+	if (!clv_cuda_part_take(&part) ||
+		clv_cuda.cuDevResourceGenerateDesc(&description, &part, 1) !=
+			CLV_CUDA_SUCCESS ||
+		clv_cuda.cuGreenCtxCreate(&green, description, CLV_CUDA_PART_DEVICE,
+			CLV_CUDA_GREEN_DEFAULT_STREAM) != CLV_CUDA_SUCCESS)
+		return NULL;
+	*ret_count = part.count;
+	return green;
+}
+
+/* With room for so many streams more. */
+static void *enter(uint32_t n_streams)
+{
+	void *context;
+
+	if (clv_sm_limit_get().ppm == 0)
+		return NULL;
+	pthread_mutex_lock(&own.lock);
+	context = own.context;
+	if (!context && !own.is_refused) {
+		context = make(&own.count);
+		own.is_refused = !context;
+		own.context = context;
+	}
+	if (context)
+		own.n_streams += n_streams;
+	pthread_mutex_unlock(&own.lock);
+	return context;
+}
+
+bool clv_cuda_green_left(void)
+{
+	bool is_last;
+
+	pthread_mutex_lock(&own.lock);
+	is_last = own.n_streams > 0 && --own.n_streams == 0;
+	pthread_mutex_unlock(&own.lock);
+	return is_last;
+}
+
+void *clv_cuda_green(void)
+{
+	return enter(0);
+}
+
+bool clv_cuda_green_is_used(void)
+{
+	bool is_used;
+
+	pthread_mutex_lock(&own.lock);
+	is_used = own.n_streams > 0;
+	pthread_mutex_unlock(&own.lock);
+	return is_used;
+}
+
+void clv_cuda_green_end(void)
+{
+	pthread_mutex_lock(&own.lock);
+	if (own.context)
+		clv_cuda.cuGreenCtxDestroy(own.context);
+	own.context = NULL;
+	own.n_streams = 0;
+	pthread_mutex_unlock(&own.lock);
+}
+
+void clv_cuda_green_forget_parent(void)
+{
+	pthread_mutex_init(&own.lock, NULL);
+	own.context = NULL;
+	own.n_streams = 0;
+	own.is_refused = false;
+}
+
+bool clv_cuda_green_has(void *stream)
+{
+	void *green = NULL;
+
+	return own.context &&
+	       clv_cuda.cuStreamGetGreenCtx(stream, &green) == CLV_CUDA_SUCCESS &&
+	       green == own.context;
+}
+
+void *clv_cuda_context_of(void *stream)
+{
+	void *context = NULL;
+
+	if (clv_cuda_green_has(stream))
+		return clv_cuda_primary(CLV_CUDA_PART_DEVICE);
+	clv_cuda.cuStreamGetCtx(stream, &context);
+	return context;
+}
+
+int clv_own_cuStreamGetCtx(
+	clv_fn_cuStreamGetCtx *real, bool is_per_thread, void *stream, void *ret_context)
+{
+	int r = real(stream, ret_context);
+
+	(void)is_per_thread;
+	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_has(stream))
+		*(void **)ret_context = clv_cuda_primary(CLV_CUDA_PART_DEVICE);
+	return r;
+}
+
+int clv_own_cuStreamGetCtx_v2(clv_fn_cuStreamGetCtx_v2 *real, bool is_per_thread,
+	void *stream, void *ret_context, void *ret_green)
+{
+	int r = real(stream, ret_context, ret_green);
+
+	(void)is_per_thread;
+	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_has(stream)) {
+		*(void **)ret_context = clv_cuda_primary(CLV_CUDA_PART_DEVICE);
+		*(void **)ret_green = NULL;
+	}
+	return r;
+}
+
+static bool is_primary_current(void)
+{
+	void *context = NULL;
+
+	return clv_cuda.cuCtxGetCurrent(&context) == CLV_CUDA_SUCCESS && context &&
+	       context == clv_cuda_primary(CLV_CUDA_PART_DEVICE);
+}
+
+/* False: it is to be made as it was asked for. */
+static bool create_in_part(void *ret, uint32_t flags, int priority)
+{
+	void *green;
+
+	if (clv_sm_limit_get().ppm == 0 || flags != CLV_CUDA_STREAM_NON_BLOCKING ||
+		!is_primary_current() || clv_cuda_part_is_of_mps())
+		return false;
+	green = enter(1);
+	if (!green)
+		return false;
+	if (clv_cuda.cuGreenCtxStreamCreate(ret, green, flags, priority) !=
+		CLV_CUDA_SUCCESS) {
+		clv_cuda_green_left();
+		return false;
+	}
+	clv_sm_tell(CLV_ATTACH_SM_GREEN, own.count);
+	return true;
+}
+
+int clv_own_cuStreamCreate(clv_fn_cuStreamCreate *real, void *ret, uint32_t flags)
+{
+	return create_in_part(ret, flags, 0) ? CLV_CUDA_SUCCESS : real(ret, flags);
+}
+
+int clv_own_cuStreamCreateWithPriority(
+	clv_fn_cuStreamCreateWithPriority *real, void *ret, uint32_t flags, int priority)
+{
+	return create_in_part(ret, flags, priority) ? CLV_CUDA_SUCCESS
+						    : real(ret, flags, priority);
+}
+
+void clv_cuda_green_past(void *stream)
+{
+	void *context = clv_cuda_context_of(stream);
+	enum clv_attach_sm state = CLV_ATTACH_SM_OTHER_STREAM;
+
+	if (context != clv_cuda_primary(CLV_CUDA_PART_DEVICE))
+		state = CLV_ATTACH_SM_OTHER_CONTEXT;
+	else if (!clv_cuda_green())
+		state = CLV_ATTACH_SM_NO_MEANS;
+	clv_sm_tell(state, 0);
+}

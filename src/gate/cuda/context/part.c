@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many multiprocessors there are, for whoever asks, and who holds a launch to them.
+ * The driver alone says whether an MPS server does: only there has a context an
+ * execution affinity. */
+#include "gate/cuda/context/part.h"
+
+#include "gate/attach/sm.h"
+#include "gate/cuda/context/library.h"
+#include "gate/process/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PPM UINT64_C(1000000)
+#define PPM_OF_PERCENT 10000u
+#define MPS_STEP 2u /* of 188 a quarter is 46 */
+
+#define PERCENTAGE "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
+/* With it each context would get what the variable says when it is made. */
+#define PER_CONTEXT "CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING"
+
+void clv_cuda_part_begin(void)
+{
+	uint32_t percent = clv_sm_limit_get().ppm / PPM_OF_PERCENT;
+	const char *said = getenv(PERCENTAGE);
+	unsigned long own = said ? strtoul(said, NULL, 10) : 0;
+	char text[16];
+
+	if (clv_sm_limit_get().ppm == 0)
+		return;
+	percent = percent > 0 ? percent : 1;
+	snprintf(text, sizeof(text), "%u", percent);
+	if (own == 0 || own >= percent)
+		setenv(PERCENTAGE, text, 1);
+	setenv(PER_CONTEXT, "0", 1);
+}
+
+/* What the driver says of itself may be cut already. */
+static uint32_t most(const struct clv_sm_limit *limit)
+{
+	uint32_t n = limit->count;
+	int all = 0;
+
+	if (n == 0 &&
+		clv_cuda.cuDeviceGetAttribute(&all, CLV_CUDA_ATTRIBUTE_MULTIPROCESSORS,
+			CLV_CUDA_PART_DEVICE) == CLV_CUDA_SUCCESS)
+		n = (uint32_t)((uint64_t)all * limit->ppm / PPM);
+	return n > MPS_STEP ? n : MPS_STEP;
+}
+
+/* Drivers round up, so less is asked for until it is no more than it may be; or else the
+ * least that can be had. */
+bool clv_cuda_part_take(struct clv_cuda_resource *ret)
+{
+	struct clv_sm_limit limit = clv_sm_limit_get();
+	struct clv_cuda_resource all;
+	uint32_t n = 0;
+
+	if (limit.ppm == 0 ||
+		clv_cuda.cuDeviceGetDevResource(CLV_CUDA_PART_DEVICE, &all,
+			CLV_CUDA_RESOURCE_MULTIPROCESSORS) != CLV_CUDA_SUCCESS)
+		return false;
+	for (uint32_t wanted = most(&limit); wanted > 0; wanted--) {
+		n = 1;
+		if (clv_cuda.cuDevSmResourceSplitByCount(
+			    ret, &n, &all, NULL, 0, wanted) != CLV_CUDA_SUCCESS)
+			n = 0;
+		if (n == 1 && ret->count <= most(&limit))
+			break;
+	}
+	return n == 1;
+}
+
+static uint32_t shown(const struct clv_sm_limit *limit)
+{
+	const struct clv_view *view = clv_gate_peek();
+	struct clv_cuda_resource part;
+
+	if (view && atomic_load(&view->sm_count) > 0)
+		return atomic_load(&view->sm_count);
+	return clv_cuda_part_take(&part) ? part.count : most(limit) / MPS_STEP * MPS_STEP;
+}
+
+int clv_own_cuDeviceGetAttribute(
+	clv_fn_cuDeviceGetAttribute *real, void *ret, int attribute, int device)
+{
+	struct clv_sm_limit limit = clv_sm_limit_get();
+	int r = real(ret, attribute, device), *count = ret;
+
+	if (r == CLV_CUDA_SUCCESS && attribute == CLV_CUDA_ATTRIBUTE_MULTIPROCESSORS &&
+		limit.ppm > 0 && *count > (int)shown(&limit))
+		*count = (int)shown(&limit);
+	return r;
+}
+
+/* What green contexts of the program's can be made of. */
+static int show(int result, struct clv_cuda_resource *resource, int type)
+{
+	struct clv_cuda_resource part;
+
+	if (result == CLV_CUDA_SUCCESS && type == CLV_CUDA_RESOURCE_MULTIPROCESSORS &&
+		clv_cuda_part_take(&part) && resource->count > part.count)
+		*resource = part;
+	return result;
+}
+
+int clv_own_cuDeviceGetDevResource(
+	clv_fn_cuDeviceGetDevResource *real, int device, void *ret, int type)
+{
+	return show(real(device, ret, type), ret, type);
+}
+
+int clv_own_cuCtxGetDevResource(
+	clv_fn_cuCtxGetDevResource *real, void *context, void *ret, int type)
+{
+	return show(real(context, ret, type), ret, type);
+}
+
+bool clv_cuda_part_is_of_mps(void)
+{
+	struct clv_sm_limit limit = clv_sm_limit_get();
+	struct clv_cuda_affinity affinity = {0};
+
+	if (clv_cuda.cuCtxGetExecAffinity(&affinity, CLV_CUDA_AFFINITY_MULTIPROCESSORS) !=
+			CLV_CUDA_SUCCESS ||
+		affinity.count == 0 || affinity.count > most(&limit))
+		return false;
+	clv_sm_tell(CLV_ATTACH_SM_MPS, affinity.count);
+	return true;
+}
+
+/* A green context of the program's is made of what it was shown. */
+bool clv_cuda_part_has(void *stream)
+{
+	void *green = NULL;
+
+	if (clv_sm_limit_get().ppm == 0 || clv_cuda_part_is_of_mps())
+		return true;
+	return clv_cuda.cuStreamGetGreenCtx(stream, &green) == CLV_CUDA_SUCCESS && green;
+}
+
+/* It runs in the context that it was loaded in, wherever the graph is launched. */
+void clv_cuda_part_node(void)
+{
+	if (clv_sm_limit_get().ppm > 0 && !clv_cuda_part_is_of_mps())
+		clv_sm_tell(CLV_ATTACH_SM_OTHER_GRAPH, 0);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuGetProcAddress: as the driver answers, and then with the gate's wrapper in its place.
+ * Which function that is its address says; where it answers with addresses that it does
+ * not export, the version and the default stream that were asked for do. */
+#include "gate/cuda/context/library.h"
+
+#include <string.h>
+
+/* What the driver has by that name and version, in what the list knows. */
+static void *real_of_known(const struct clv_hook *hook, uint64_t flags)
+{
+	void *real = NULL;
+
+	if (clv_cuda.cuGetProcAddress_v2(hook->base, &real, CLV_CUDA_VERSION_KNOWN, flags,
+		    NULL) != CLV_CUDA_SUCCESS)
+		clv_cuda.cuGetProcAddress(
+			hook->base, &real, CLV_CUDA_VERSION_KNOWN, flags);
+	return real;
+}
+
+/* A later toolkit may mean another function by the name, with other arguments: that one
+ * the gate does not know, and what it does not know is not there. */
+static bool is_newer_than_known(
+	const struct clv_hook *hook, const void *real, int version, uint64_t flags)
+{
+	return version > CLV_CUDA_VERSION_KNOWN &&
+	       real != (const void *)(uintptr_t)*hook->real &&
+	       real != real_of_known(hook, flags);
+}
+
+static const struct clv_hook *hook_of(
+	const char *name, int version, uint64_t flags, const void *real)
+{
+	const struct clv_hook *hook = clv_hook_of_answer(&clv_cuda_library, name,
+		(uint32_t)version, flags & CLV_CUDA_PROC_PER_THREAD, real);
+
+	/* By its exported name, as some programs ask. */
+	return hook ? hook : clv_hook_of_symbol(&clv_cuda_library, name);
+}
+
+static int answer(const char *name, void **function, int version, uint64_t flags,
+	int *status, int r)
+{
+	const struct clv_hook *hook;
+
+	if (r != CLV_CUDA_SUCCESS || !name || !function || !*function)
+		return r;
+	hook = hook_of(name, version, flags, *function);
+	if (!hook || !hook->wrapper)
+		return r;
+	if (is_newer_than_known(hook, *function, version, flags)) {
+		*function = NULL;
+		if (status)
+			*status = CLV_CUDA_PROC_SYMBOL_NOT_FOUND;
+		return status ? r : CLV_CUDA_NOT_FOUND;
+	}
+	*function = (void *)(uintptr_t)hook->wrapper;
+	return r;
+}
+
+int clv_own_cuGetProcAddress(clv_fn_cuGetProcAddress *real, const char *symbol, void *pfn,
+	int driver_version, uint64_t flags)
+{
+	return answer(symbol, pfn, driver_version, flags, NULL,
+		real(symbol, pfn, driver_version, flags));
+}
+
+int clv_own_cuGetProcAddress_v2(clv_fn_cuGetProcAddress_v2 *real, const char *symbol,
+	void *pfn, int driver_version, uint64_t flags, void *symbol_found)
+{
+	return answer(symbol, pfn, driver_version, flags, symbol_found,
+		real(symbol, pfn, driver_version, flags, symbol_found));
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/cuda/memory/pool.h"
+
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/freed.h"
+#include "gate/memory/charges.h"
+#include "gate/memory/ledger.h"
+#include "gate/memory/pieces.h"
+#include "gate/streams/capture.h"
+#include "gate/streams/handle.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* One that the program has used. */
+struct pool {
+	struct pool *next;
+	void *handle; /* NULL: the one of a device's graphs */
+	int device;
+	uint64_t charged_bytes; /* what it had reserved when last looked at */
+	uint32_t epoch;
+	bool is_elsewhere; /* it has memory of the host */
+	bool is_destroyed; /* by the program; it lives on for what was taken from it */
+	bool is_overgrown; /* what would bring it under the quota again is still to come
+			    */
+};
+
+static struct pool *pools;
+static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t n_freed;
+
+/* The driver's result. */
+static int get_attribute(
+	const struct pool *pool, int of_pool, int of_graphs, uint64_t *ret)
+{
+	*ret = 0;
+	return pool->handle ? clv_cuda.cuMemPoolGetAttribute(pool->handle, of_pool, ret)
+			    : clv_cuda.cuDeviceGetGraphMemAttribute(
+				      pool->device, of_graphs, ret);
+}
+
+static int get_reserved(const struct pool *pool, uint64_t *ret)
+{
+	return get_attribute(
+		pool, CLV_CUDA_POOL_RESERVED_BYTES, CLV_CUDA_GRAPH_RESERVED_BYTES, ret);
+}
+
+static int get_used(const struct pool *pool, uint64_t *ret)
+{
+	return get_attribute(
+		pool, CLV_CUDA_POOL_USED_BYTES, CLV_CUDA_GRAPH_USED_BYTES, ret);
+}
+
+/* A pool grows in pieces that are larger than what was asked for: drivers take so much.
+ */
+#define PIECE_BYTES (UINT64_C(32) << 20)
+
+static uint64_t grown_bytes(uint64_t made_bytes)
+{
+	return (made_bytes + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
+}
+
+static bool is_over_quota(void)
+{
+	return clv_ledger_used_bytes() > clv_ledger_quota_bytes();
+}
+
+/* With the lock held.  ahead_bytes: charged for an allocation, of which made_bytes have
+ * just been made.  Where the driver does not say what the pool has, that is what it had
+ * and what it may have grown by. */
+static bool settle(struct pool *pool, uint64_t ahead_bytes, uint64_t made_bytes)
+{
+	uint64_t before = pool->charged_bytes;
+
+	if (pool->is_elsewhere || pool->epoch != clv_ledger_epoch())
+		return false;
+	if (pool->is_overgrown || pool->is_destroyed)
+		clv_cuda.cuMemPoolTrimTo(pool->handle, 0);
+	if (get_reserved(pool, &pool->charged_bytes) != CLV_CUDA_SUCCESS)
+		pool->charged_bytes = before + grown_bytes(made_bytes);
+	clv_ledger_correct(before + ahead_bytes, pool->charged_bytes);
+	pool->is_overgrown = pool->is_overgrown && is_over_quota();
+	return pool->charged_bytes < before;
+}
+
+/* The host's memory is not counted, and none of its pools has to be looked after. */
+static bool is_over(const struct pool *pool)
+{
+	uint64_t reserved;
+
+	if (!pool->is_destroyed)
+		return false;
+	return pool->is_elsewhere ||
+	       (get_reserved(pool, &reserved) == CLV_CUDA_SUCCESS && reserved == 0);
+}
+
+static void drop(struct pool *gone)
+{
+	struct pool **link = &pools;
+
+	while (*link != gone)
+		link = &(*link)->next;
+	*link = gone->next;
+	clv_ledger_release(gone->charged_bytes, gone->epoch);
+	free(gone);
+}
+
+/* With the lock held: to the driver as well, once nothing of it is left.  One that it
+ * refuses to destroy now it is asked about again. */
+static void bury(void)
+{
+	struct pool *next;
+
+	for (struct pool *pool = pools; pool; pool = next) {
+		next = pool->next;
+		if (is_over(pool) &&
+			clv_cuda.cuMemPoolDestroy(pool->handle) == CLV_CUDA_SUCCESS)
+			drop(pool);
+	}
+}
+
+static bool settle_all(void)
+{
+	bool is_less = false, is_unsettled = false;
+
+	for (struct pool *pool = pools; pool; pool = pool->next) {
+		is_less |= settle(pool, 0, 0);
+		is_unsettled |= pool->is_overgrown || pool->is_destroyed;
+	}
+	bury();
+	atomic_store(&n_freed, is_unsettled);
+	return is_less;
+}
+
+static struct pool *find(void *handle, int device)
+{
+	struct pool *pool = pools;
+
+	while (pool && (pool->handle != handle || (!handle && pool->device != device)))
+		pool = pool->next;
+	if (pool)
+		return pool;
+	pool = calloc(1, sizeof(*pool));
+	if (!pool)
+		return NULL;
+	pool->handle = handle;
+	pool->device = device;
+	pool->epoch = clv_ledger_epoch();
+	pool->next = pools;
+	pools = pool;
+	return pool;
+}
+
+bool clv_cuda_pools_settle(void)
+{
+	bool is_less;
+
+	pthread_mutex_lock(&pools_lock);
+	is_less = settle_all();
+	pthread_mutex_unlock(&pools_lock);
+	return is_less;
+}
+
+bool clv_cuda_pools_any_freed(void)
+{
+	return atomic_load_explicit(&n_freed, memory_order_relaxed) > 0;
+}
+
+void clv_cuda_pools_freed(void)
+{
+	atomic_fetch_add_explicit(&n_freed, 1, memory_order_relaxed);
+}
+
+/* Room that the pool has already needs no charge.  Where the driver does not say how much
+ * that is, it could not be told afterwards either: the program gets the driver's error.
+ */
+static int charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_charged)
+{
+	struct clv_charge charge;
+	uint64_t reserved, used;
+	int r = get_reserved(pool, &reserved);
+
+	if (r == CLV_CUDA_SUCCESS)
+		r = get_used(pool, &used);
+	if (r != CLV_CUDA_SUCCESS || (reserved >= used && reserved - used >= n_bytes))
+		return r;
+	charge = clv_charge_take(n_bytes);
+	if (charge.refused) {
+		settle_all();
+		clv_cuda_freed_settle();
+		clv_pieces_settle();
+		charge = clv_charge_take(n_bytes);
+	}
+	if (charge.charged)
+		*ret_charged = n_bytes;
+	return charge.refused ? CLV_CUDA_OUT_OF_MEMORY : CLV_CUDA_SUCCESS;
+}
+
+int clv_cuda_growth_begin(
+	struct clv_cuda_growth *growth, void *handle, int device, uint64_t n_bytes)
+{
+	int r = CLV_CUDA_SUCCESS;
+
+	*growth = (struct clv_cuda_growth){0};
+	pthread_mutex_lock(&pools_lock);
+	growth->pool = find(handle, device);
+	if (!growth->pool)
+		r = CLV_CUDA_OUT_OF_MEMORY;
+	else if (!growth->pool->is_elsewhere)
+		r = charge_growth(growth->pool, n_bytes, &growth->ahead_bytes);
+	pthread_mutex_unlock(&pools_lock);
+	return r;
+}
+
+void clv_cuda_growth_end(const struct clv_cuda_growth *growth, bool is_made)
+{
+	pthread_mutex_lock(&pools_lock);
+	settle(growth->pool, growth->ahead_bytes, is_made ? growth->ahead_bytes : 0);
+	pthread_mutex_unlock(&pools_lock);
+}
+
+/* It grew past the quota: what was got is given back, and the pool's rest too, when the
+ * stream comes to it.  Nothing waits for that: what the stream itself waits for may be
+ * the program's to do. */
+static int undo(struct pool *pool, void *dptr, void *stream)
+{
+	clv_cuda.cuMemFreeAsync(*(uint64_t *)dptr, stream);
+	pthread_mutex_lock(&pools_lock);
+	pool->is_overgrown = true;
+	settle_all();
+	pthread_mutex_unlock(&pools_lock);
+	return CLV_CUDA_OUT_OF_MEMORY;
+}
+
+static int allocate(void *pool, void *dptr, uint64_t n_bytes, void *stream,
+	bool is_per_thread,
+	int (*call)(void *dptr, uint64_t n_bytes, void *pool, void *stream))
+{
+	struct clv_cuda_growth growth;
+	int r = clv_cuda_growth_begin(&growth, pool, 0, n_bytes);
+
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
+	r = call(dptr, n_bytes, pool, stream);
+	clv_cuda_growth_end(&growth, r == CLV_CUDA_SUCCESS);
+	if (r == CLV_CUDA_SUCCESS && is_over_quota())
+		return undo(growth.pool, dptr,
+			!stream && is_per_thread ? CLV_STREAM_PER_THREAD : stream);
+	return r;
+}
+
+/* In a capture it becomes a node, and the graph's when that is launched.  A stream of
+ * which the driver will not say is not captured itself. */
+static bool counts(void *stream, bool is_per_thread)
+{
+	int status = CLV_CUDA_CAPTURE_STATUS_NONE;
+
+	if (clv_ledger_quota_bytes() == UINT64_MAX)
+		return false;
+	if (atomic_load(&clv_n_captures) > 0)
+		clv_cuda.cuStreamIsCapturing(
+			!stream && is_per_thread ? CLV_STREAM_PER_THREAD : stream,
+			&status);
+	return status == CLV_CUDA_CAPTURE_STATUS_NONE;
+}
+
+static int call_alloc_async(void *dptr, uint64_t n_bytes, void *pool, void *stream)
+{
+	(void)pool;
+	return clv_cuda.cuMemAllocAsync(dptr, n_bytes, stream);
+}
+
+static int call_alloc_async_ptsz(void *dptr, uint64_t n_bytes, void *pool, void *stream)
+{
+	(void)pool;
+	return clv_cuda.cuMemAllocAsync_ptsz(dptr, n_bytes, stream);
+}
+
+static int call_alloc_from_pool(void *dptr, uint64_t n_bytes, void *pool, void *stream)
+{
+	return clv_cuda.cuMemAllocFromPoolAsync(dptr, n_bytes, pool, stream);
+}
+
+static int call_alloc_from_pool_ptsz(
+	void *dptr, uint64_t n_bytes, void *pool, void *stream)
+{
+	return clv_cuda.cuMemAllocFromPoolAsync_ptsz(dptr, n_bytes, pool, stream);
+}
+
+static bool has_context(void)
+{
+	void *context = NULL;
+
+	return clv_cuda.cuCtxGetCurrent(&context) != CLV_CUDA_SUCCESS || context;
+}
+
+/* With no context current, the one of the stream's. */
+int clv_cuda_device_of(void *stream, int *ret)
+{
+	void *context = NULL;
+	int r = clv_cuda.cuCtxGetDevice(ret);
+
+	if (r == CLV_CUDA_SUCCESS || (uintptr_t)stream <= 2 || has_context() ||
+		clv_cuda.cuStreamGetCtx(stream, &context) != CLV_CUDA_SUCCESS)
+		return r;
+	if (clv_cuda.cuCtxSetCurrent(context) == CLV_CUDA_SUCCESS)
+		r = clv_cuda.cuCtxGetDevice(ret);
+	clv_cuda.cuCtxSetCurrent(NULL);
+	return r;
+}
+
+int clv_own_cuMemAllocAsync(clv_fn_cuMemAllocAsync *real, bool is_per_thread, void *dptr,
+	size_t n_bytes, void *stream)
+{
+	void *pool = NULL;
+	int device, r;
+
+	if (!counts(stream, is_per_thread) || !dptr)
+		return real(dptr, n_bytes, stream);
+	r = clv_cuda_device_of(stream, &device);
+	if (r == CLV_CUDA_SUCCESS)
+		r = clv_cuda.cuDeviceGetMemPool(&pool, device);
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
+	return allocate(pool, dptr, n_bytes, stream, is_per_thread,
+		is_per_thread ? call_alloc_async_ptsz : call_alloc_async);
+}
+
+int clv_own_cuMemAllocFromPoolAsync(clv_fn_cuMemAllocFromPoolAsync *real,
+	bool is_per_thread, void *dptr, size_t n_bytes, void *pool, void *stream)
+{
+	if (!counts(stream, is_per_thread) || !dptr || !pool)
+		return real(dptr, n_bytes, pool, stream);
+	return allocate(pool, dptr, n_bytes, stream, is_per_thread,
+		is_per_thread ? call_alloc_from_pool_ptsz : call_alloc_from_pool);
+}
+
+int clv_own_cuMemPoolCreate(clv_fn_cuMemPoolCreate *real, void *pool, void *pool_props)
+{
+	const struct clv_cuda_pool_properties *properties = pool_props;
+	struct pool *record;
+	int r = real(pool, pool_props);
+
+	if (r != CLV_CUDA_SUCCESS ||
+		properties->location.type == CLV_CUDA_LOCATION_DEVICE)
+		return r;
+	pthread_mutex_lock(&pools_lock);
+	record = find(*(void **)pool, 0);
+	if (record)
+		record->is_elsewhere = true;
+	pthread_mutex_unlock(&pools_lock);
+	return r;
+}
+
+/* The driver's default pool is nobody's to destroy, and is a device's own again when that
+ * has none of the program's. */
+static int leave_device(const struct pool *pool)
+{
+	void *handle = NULL, *chosen = NULL;
+	int r = clv_cuda.cuDeviceGetDefaultMemPool(&handle, pool->device);
+
+	if (r == CLV_CUDA_SUCCESS)
+		r = clv_cuda.cuDeviceGetMemPool(&chosen, pool->device);
+	if (r == CLV_CUDA_SUCCESS && handle == pool->handle)
+		r = CLV_CUDA_INVALID_VALUE;
+	if (r == CLV_CUDA_SUCCESS && chosen == pool->handle)
+		r = clv_cuda.cuDeviceSetMemPool(pool->device, handle);
+	return r;
+}
+
+/* What a pool has left lives on with it and with its charge; to the driver the pool goes
+ * last, for it answers no question about one that is gone.  If nothing is left that is
+ * now, and the driver may refuse. */
+static int destroy(struct pool *pool)
+{
+	uint64_t keep_bytes = 0;
+	int r = pool->is_destroyed ? CLV_CUDA_INVALID_VALUE : leave_device(pool);
+
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
+	clv_cuda.cuMemPoolSetAttribute(
+		pool->handle, CLV_CUDA_POOL_RELEASE_THRESHOLD, &keep_bytes);
+	pool->is_destroyed = true;
+	settle(pool, 0, 0);
+	if (is_over(pool)) {
+		r = clv_cuda.cuMemPoolDestroy(pool->handle);
+		if (r == CLV_CUDA_SUCCESS)
+			drop(pool);
+		else
+			pool->is_destroyed = false;
+	}
+	settle_all();
+	return r;
+}
+
+int clv_own_cuMemPoolDestroy(clv_fn_cuMemPoolDestroy *real, void *handle)
+{
+	struct pool *pool;
+	int r;
+
+	pthread_mutex_lock(&pools_lock);
+	for (pool = pools; pool && (!handle || pool->handle != handle);)
+		pool = pool->next;
+	r = pool ? destroy(pool) : real(handle);
+	pthread_mutex_unlock(&pools_lock);
+	return r;
+}
+
+int clv_own_cuMemPoolTrimTo(
+	clv_fn_cuMemPoolTrimTo *real, void *pool, size_t min_bytes_to_keep)
+{
+	int r = real(pool, min_bytes_to_keep);
+
+	clv_cuda_pools_settle();
+	return r;
+}
+
+int clv_own_cuDeviceGraphMemTrim(clv_fn_cuDeviceGraphMemTrim *real, int device)
+{
+	int r = real(device);
+
+	clv_cuda_pools_settle();
+	return r;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Physical memory that is mapped by hand (gate/memory/pieces.h). */
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/charge.h"
+#include "gate/memory/charges.h"
+#include "gate/memory/pieces.h"
+
+static int made(const struct clv_charge *charge, const uint64_t *handle, int result)
+{
+	if (result == CLV_CUDA_SUCCESS)
+		clv_piece_made(*handle, charge);
+	else
+		clv_charge_undo(charge);
+	return result;
+}
+
+int clv_own_cuMemCreate(
+	clv_fn_cuMemCreate *real, void *handle, size_t size, void *prop, uint64_t flags)
+{
+	const struct clv_cuda_memory_properties *properties = prop;
+	bool is_of_device = clv_cuda_is_readable(properties, sizeof(*properties)) &&
+			    properties->location.type == CLV_CUDA_LOCATION_DEVICE;
+	struct clv_charge charge = {0};
+
+	if (is_of_device && !clv_cuda_charge(size, &charge))
+		return CLV_CUDA_OUT_OF_MEMORY;
+	return made(&charge, handle, real(handle, size, prop, flags));
+}
+
+/* Its mappings show memory that is bound to it, and have none of their own. */
+int clv_own_cuMulticastCreate(clv_fn_cuMulticastCreate *real, void *mc_handle, void *prop)
+{
+	struct clv_charge none = {0};
+
+	return made(&none, mc_handle, real(mc_handle, prop));
+}
+
+int clv_own_cuMemRelease(clv_fn_cuMemRelease *real, uint64_t handle)
+{
+	int r;
+
+	clv_pieces_lock();
+	r = real(handle);
+	if (r == CLV_CUDA_SUCCESS)
+		clv_piece_released(handle);
+	clv_pieces_unlock();
+	return r;
+}
+
+int clv_own_cuMemRetainAllocationHandle(
+	clv_fn_cuMemRetainAllocationHandle *real, void *handle, void *addr)
+{
+	int r;
+
+	clv_pieces_lock();
+	r = real(handle, addr);
+	if (r == CLV_CUDA_SUCCESS)
+		clv_piece_retained(*(uint64_t *)handle);
+	clv_pieces_unlock();
+	return r;
+}
+
+int clv_own_cuMemExportToShareableHandle(clv_fn_cuMemExportToShareableHandle *real,
+	void *shareable_handle, uint64_t handle, int handle_type, uint64_t flags)
+{
+	int r;
+
+	clv_pieces_lock();
+	r = real(shareable_handle, handle, handle_type, flags);
+	if (r == CLV_CUDA_SUCCESS && handle_type == CLV_CUDA_HANDLE_FILE)
+		clv_piece_exported(handle, *(int *)shareable_handle);
+	clv_pieces_unlock();
+	return r;
+}
+
+int clv_own_cuMemImportFromShareableHandle(clv_fn_cuMemImportFromShareableHandle *real,
+	void *handle, void *os_handle, int handle_type)
+{
+	int fd = handle_type == CLV_CUDA_HANDLE_FILE ? (int)(intptr_t)os_handle : -1;
+	int r;
+
+	clv_pieces_lock();
+	r = real(handle, os_handle, handle_type);
+	if (r == CLV_CUDA_SUCCESS)
+		clv_piece_imported(*(uint64_t *)handle, fd);
+	clv_pieces_unlock();
+	return r;
+}
+
+int clv_own_cuMemMap(clv_fn_cuMemMap *real, uint64_t address, size_t size, size_t offset,
+	uint64_t handle, uint64_t flags)
+{
+	struct clv_charge charge = {0};
+	struct clv_mapping *mapping;
+	int r;
+
+	if (!clv_piece_is_known(handle) && !clv_cuda_charge(size, &charge))
+		return CLV_CUDA_OUT_OF_MEMORY;
+	mapping = clv_mapping_new(address, size, &charge);
+	if (!mapping)
+		return CLV_CUDA_OUT_OF_MEMORY;
+	clv_pieces_lock();
+	r = real(address, size, offset, handle, flags);
+	clv_mapping_done(mapping, handle, r == CLV_CUDA_SUCCESS);
+	clv_pieces_unlock();
+	return r;
+}
+
+int clv_own_cuMemUnmap(clv_fn_cuMemUnmap *real, uint64_t address, size_t size)
+{
+	int r;
+
+	clv_pieces_lock();
+	r = real(address, size);
+	if (r == CLV_CUDA_SUCCESS)
+		clv_mappings_forget(address, size);
+	clv_pieces_unlock();
+	return r;
+}

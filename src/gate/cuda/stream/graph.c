@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Graphs are launched as one command, whatever is in them: conditional nodes, child
+ * graphs, launches from the device.  How long one takes is learned as for a kernel.
+ * Waits with which they begin are in the stream before them (streams/graph.h).
+ * Memory that their nodes allocate is charged when they are launched. */
+#include "gate/streams/graph.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/charge.h"
+#include "gate/cuda/memory/pool.h"
+#include "gate/cuda/stream/submit.h"
+#include "gate/process/hot.h"
+#include "gate/process/view.h"
+#include "gate/queue/queues.h"
+#include "gate/streams/handle.h"
+#include "gate/streams/submit.h"
+#include "gate/window/costs.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Executable graphs that allocate, which few do. */
+struct allocating {
+	struct allocating *next;
+	void *graph;
+	uint64_t n_bytes;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct allocating *allocating;
+static _Atomic uint32_t n_allocating;
+
+/* Graphs in graphs, as deep as the program likes: a list instead of calls in calls. */
+struct search {
+	void **graphs; /* still to be looked into */
+	size_t n, room;
+	uint64_t n_bytes;
+};
+
+static bool add(struct search *search, void *graph)
+{
+	if (search->n == search->room) {
+		size_t room = 2 * search->room + 8;
+		void **graphs = realloc(search->graphs, room * sizeof(*graphs));
+
+		if (!graphs)
+			return false;
+		search->graphs = graphs;
+		search->room = room;
+	}
+	search->graphs[search->n++] = graph;
+	return true;
+}
+
+/* These return the driver's result. */
+
+static int look_at_allocation(struct search *search, void *node)
+{
+	struct clv_cuda_node_allocation allocation = {0};
+	int r = clv_cuda.cuGraphMemAllocNodeGetParams(node, &allocation);
+
+	if (r == CLV_CUDA_SUCCESS)
+		search->n_bytes += allocation.n_bytes;
+	return r;
+}
+
+static int look_at_child(struct search *search, void *node)
+{
+	void *child = NULL;
+	int r = clv_cuda.cuGraphChildGraphNodeGetGraph(node, &child);
+
+	if (r == CLV_CUDA_SUCCESS && !add(search, child))
+		r = CLV_CUDA_OUT_OF_MEMORY;
+	return r;
+}
+
+static int look_at_node(struct search *search, void *node)
+{
+	int type = 0, r = clv_cuda.cuGraphNodeGetType(node, &type);
+
+	if (r == CLV_CUDA_SUCCESS && type == CLV_CUDA_NODE_ALLOCATE)
+		r = look_at_allocation(search, node);
+	if (r == CLV_CUDA_SUCCESS && type == CLV_CUDA_NODE_GRAPH)
+		r = look_at_child(search, node);
+	return r;
+}
+
+static int look_at_graph(struct search *search, void *graph)
+{
+	size_t n = 0;
+	void **nodes;
+	int r = clv_cuda.cuGraphGetNodes(graph, NULL, &n);
+
+	if (r != CLV_CUDA_SUCCESS || n == 0)
+		return r;
+	nodes = calloc(n, sizeof(*nodes));
+	if (!nodes)
+		return CLV_CUDA_OUT_OF_MEMORY;
+	r = clv_cuda.cuGraphGetNodes(graph, nodes, &n);
+	for (size_t i = 0; i < n && r == CLV_CUDA_SUCCESS; i++)
+		r = look_at_node(search, nodes[i]);
+	free(nodes);
+	return r;
+}
+
+static int bytes_of_graph(void *graph, uint64_t *ret)
+{
+	struct search search = {0};
+	int r = add(&search, graph) ? CLV_CUDA_SUCCESS : CLV_CUDA_OUT_OF_MEMORY;
+
+	while (search.n > 0 && r == CLV_CUDA_SUCCESS)
+		r = look_at_graph(&search, search.graphs[--search.n]);
+	free(search.graphs);
+	*ret = search.n_bytes;
+	return r;
+}
+
+static void add_record(struct allocating *record)
+{
+	pthread_mutex_lock(&lock);
+	record->next = allocating;
+	allocating = record;
+	atomic_fetch_add(&n_allocating, 1);
+	pthread_mutex_unlock(&lock);
+}
+
+static int note(void *graph_exec, uint64_t n_bytes)
+{
+	struct allocating *record = malloc(sizeof(*record));
+
+	if (!record)
+		return CLV_CUDA_OUT_OF_MEMORY;
+	*record = (struct allocating){.graph = graph_exec, .n_bytes = n_bytes};
+	add_record(record);
+	return CLV_CUDA_SUCCESS;
+}
+
+/* A graph that nobody can look into would allocate past the quota. */
+static int instantiated(void **graph_exec, void *graph, int result)
+{
+	uint64_t n_bytes;
+	int r;
+
+	if (result != CLV_CUDA_SUCCESS || !clv_gate_peek())
+		return result;
+	r = bytes_of_graph(graph, &n_bytes);
+	if (r == CLV_CUDA_SUCCESS && n_bytes > 0)
+		r = note(*graph_exec, n_bytes);
+	if (r == CLV_CUDA_SUCCESS) {
+		clv_graph_made(*graph_exec, graph);
+	} else {
+		clv_cuda.cuGraphExecDestroy(*graph_exec);
+		*graph_exec = NULL;
+	}
+	return r;
+}
+
+int clv_own_cuGraphInstantiate(clv_fn_cuGraphInstantiate *real, void *ph_graph_exec,
+	void *h_graph, void *ph_error_node, void *log_buffer, size_t buffer_size)
+{
+	return instantiated(ph_graph_exec, h_graph,
+		real(ph_graph_exec, h_graph, ph_error_node, log_buffer, buffer_size));
+}
+
+int clv_own_cuGraphInstantiate_v2(clv_fn_cuGraphInstantiate_v2 *real, void *ph_graph_exec,
+	void *h_graph, void *ph_error_node, void *log_buffer, size_t buffer_size)
+{
+	return instantiated(ph_graph_exec, h_graph,
+		real(ph_graph_exec, h_graph, ph_error_node, log_buffer, buffer_size));
+}
+
+int clv_own_cuGraphInstantiateWithFlags(clv_fn_cuGraphInstantiateWithFlags *real,
+	void *ph_graph_exec, void *h_graph, uint64_t flags)
+{
+	return instantiated(ph_graph_exec, h_graph, real(ph_graph_exec, h_graph, flags));
+}
+
+int clv_own_cuGraphInstantiateWithParams(clv_fn_cuGraphInstantiateWithParams *real,
+	bool is_per_thread, void *ph_graph_exec, void *h_graph, void *instantiate_params)
+{
+	(void)is_per_thread;
+	return instantiated(
+		ph_graph_exec, h_graph, real(ph_graph_exec, h_graph, instantiate_params));
+}
+
+static uint64_t bytes_to_allocate(void *graph)
+{
+	struct allocating *each;
+	uint64_t n_bytes = 0;
+
+	if (atomic_load_explicit(&n_allocating, memory_order_relaxed) == 0)
+		return 0;
+	pthread_mutex_lock(&lock);
+	for (each = allocating; each && each->graph != graph; each = each->next)
+		;
+	if (each)
+		n_bytes = each->n_bytes;
+	pthread_mutex_unlock(&lock);
+	return n_bytes;
+}
+
+static struct allocating *withdraw(const void *graph)
+{
+	struct allocating **link, *found;
+
+	pthread_mutex_lock(&lock);
+	for (link = &allocating; *link && (*link)->graph != graph;)
+		link = &(*link)->next;
+	found = *link;
+	if (found) {
+		*link = found->next;
+		atomic_fetch_sub(&n_allocating, 1);
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+/* Before the call, for afterwards another graph may be there; unless the driver refuses.
+ */
+int clv_own_cuGraphExecDestroy(clv_fn_cuGraphExecDestroy *real, void *graph)
+{
+	struct allocating *record = withdraw(graph);
+	int r;
+
+	clv_graph_gone(graph);
+	r = real(graph);
+
+	if (record && r != CLV_CUDA_SUCCESS)
+		add_record(record);
+	else
+		free(record);
+	return r;
+}
+
+static int launch(
+	clv_fn_cuGraphLaunch *real, void *graph, void *stream, bool is_per_thread)
+{
+	struct clv_stream_submission submission;
+	int r = clv_stream_launch_begin(&submission, stream, is_per_thread,
+		clv_cost_key_kernel(graph, 0, 0, 0), false);
+
+	if (r == CLV_CUDA_SUCCESS)
+		r = clv_stream_submission_end(&submission, real(graph, stream));
+	return r;
+}
+
+/* The turn comes first, for the driver allocates when it launches. */
+static int launch_allocating(clv_fn_cuGraphLaunch *real, void *graph, void *stream,
+	bool is_per_thread, uint64_t n_bytes)
+{
+	struct clv_cuda_growth growth;
+	int device, r = clv_cuda_device_of(stream, &device);
+
+	if (r == CLV_CUDA_SUCCESS)
+		r = clv_cuda_growth_begin(&growth, NULL, device, n_bytes);
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
+	r = launch(real, graph, stream, is_per_thread);
+	clv_cuda_growth_end(&growth, r == CLV_CUDA_SUCCESS);
+	return r;
+}
+
+int clv_own_cuGraphLaunch(
+	clv_fn_cuGraphLaunch *real, bool is_per_thread, void *graph, void *stream)
+{
+	uint64_t kind = clv_cost_key_kernel(graph, 0, 0, 0), n_bytes;
+
+	clv_graph_wait_first(graph, stream, is_per_thread);
+	n_bytes = bytes_to_allocate(graph);
+	if (CLV_UNLIKELY(n_bytes > 0))
+		return launch_allocating(real, graph, stream, is_per_thread, n_bytes);
+	if (CLV_UNLIKELY(!clv_quick_pass(clv_stream_handle(stream, is_per_thread), kind)))
+		return launch(real, graph, stream, is_per_thread);
+	return real(graph, stream);
+}
+
+/* One kernel on several devices at once, of which the lease has one. */
+int clv_own_cuLaunchCooperativeKernelMultiDevice(
+	clv_fn_cuLaunchCooperativeKernelMultiDevice *real, void *launch_params_list,
+	uint32_t num_devices, uint32_t flags)
+{
+	const struct clv_cuda_launch_of_several *launches = launch_params_list;
+	struct clv_stream_submission submission;
+	int r;
+
+	if (num_devices == 0 || !clv_cuda_is_readable(launches, sizeof(*launches)))
+		return real(launch_params_list, num_devices, flags);
+	r = clv_stream_launch_begin(&submission, launches[0].stream, false,
+		clv_cost_key_kernel(launches[0].function, launches[0].grid[0],
+			launches[0].grid[1], launches[0].grid[2]),
+		false);
+	if (r == CLV_CUDA_SUCCESS)
+		r = clv_stream_submission_end(
+			&submission, real(launch_params_list, num_devices, flags));
+	return r;
+}

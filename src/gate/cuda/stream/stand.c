@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls by which a stream waits for a word in memory, for an event, or for what is
+ * outside the process: there is no telling what that needs before it comes. */
+#include "gate/cuda/stream/stand.h"
+
+#include "gate/cuda/context/library.h"
+#include "gate/streams/stand.h"
+#include "gate/streams/stream-wait.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define WAIT(symbol, type)                                                            \
+	int clv_own_##symbol(clv_fn_##symbol *real, bool is_per_thread, void *stream, \
+		uint64_t addr, type value, uint32_t flags)                            \
+	{                                                                             \
+		struct clv_stand_waiting waiting =                                    \
+			clv_stand_waiting_begin(stream, is_per_thread, false);        \
+                                                                                      \
+		return clv_stand_waiting_end(                                         \
+			&waiting, real(stream, addr, value, flags));                  \
+	}
+
+WAIT(cuStreamWaitValue32, uint32_t)
+WAIT(cuStreamWaitValue32_v2, uint32_t)
+WAIT(cuStreamWaitValue64, uint64_t)
+WAIT(cuStreamWaitValue64_v2, uint64_t)
+
+#define BATCH(symbol)                                                                    \
+	int clv_own_##symbol(clv_fn_##symbol *real, bool is_per_thread, void *stream,    \
+		uint32_t count, const void *operations, uint32_t flags)                  \
+	{                                                                                \
+		struct clv_stand_waiting waiting = {0};                                  \
+                                                                                         \
+		if (clv_stand_has_wait(operations, count))                               \
+			waiting = clv_stand_waiting_begin(stream, is_per_thread, false); \
+		return clv_stand_waiting_end(                                            \
+			&waiting, real(stream, count, operations, flags));               \
+	}
+
+BATCH(cuStreamBatchMemOp)
+BATCH(cuStreamBatchMemOp_v2)
+
+int clv_own_cuWaitExternalSemaphoresAsync(clv_fn_cuWaitExternalSemaphoresAsync *real,
+	bool is_per_thread, void *semaphores, void *values, uint32_t count, void *stream)
+{
+	struct clv_stand_waiting waiting =
+		clv_stand_waiting_begin(stream, is_per_thread, false);
+
+	return clv_stand_waiting_end(&waiting, real(semaphores, values, count, stream));
+}
+
+/* Events that other processes record.  Programs that have any have few. */
+
+struct shared_event {
+	struct shared_event *next;
+	const void *event;
+};
+
+static struct shared_event *shared_events;
+static _Atomic uint32_t n_shared_events;
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct shared_event **find_shared(const void *event)
+{
+	struct shared_event **link = &shared_events;
+
+	while (*link && (*link)->event != event)
+		link = &(*link)->next;
+	return link;
+}
+
+static bool is_shared(const void *event)
+{
+	bool is_found;
+
+	if (atomic_load(&n_shared_events) == 0)
+		return false;
+	pthread_mutex_lock(&shared_lock);
+	is_found = *find_shared(event) != NULL;
+	pthread_mutex_unlock(&shared_lock);
+	return is_found;
+}
+
+static void note_shared(const void *event)
+{
+	struct shared_event *each;
+
+	pthread_mutex_lock(&shared_lock);
+	each = *find_shared(event) ? NULL : malloc(sizeof(*each));
+	if (each) {
+		*each = (struct shared_event){shared_events, event};
+		shared_events = each;
+		atomic_fetch_add(&n_shared_events, 1);
+	}
+	pthread_mutex_unlock(&shared_lock);
+}
+
+/* Before it is gone: its address may be another's then. */
+static void forget_shared(const void *event)
+{
+	struct shared_event **link, *each;
+
+	if (atomic_load(&n_shared_events) == 0)
+		return;
+	pthread_mutex_lock(&shared_lock);
+	link = find_shared(event);
+	each = *link;
+	if (each) {
+		*link = each->next;
+		free(each);
+		atomic_fetch_sub(&n_shared_events, 1);
+	}
+	pthread_mutex_unlock(&shared_lock);
+}
+
+void clv_cuda_stand_forget_parent(void)
+{
+	pthread_mutex_init(&shared_lock, NULL);
+	shared_events = NULL;
+	atomic_store(&n_shared_events, 0);
+}
+
+int clv_own_cuIpcGetEventHandle(
+	clv_fn_cuIpcGetEventHandle *real, void *p_handle, void *event)
+{
+	int r = real(p_handle, event);
+
+	if (r == CLV_CUDA_SUCCESS)
+		note_shared(event);
+	return r;
+}
+
+int clv_own_cuIpcOpenEventHandle(
+	clv_fn_cuIpcOpenEventHandle *real, void *ph_event, struct clv_cuda_ipc handle)
+{
+	int r = real(ph_event, handle);
+
+	if (r == CLV_CUDA_SUCCESS)
+		note_shared(*(void **)ph_event);
+	return r;
+}
+
+int clv_own_cuEventDestroy(clv_fn_cuEventDestroy *real, void *event)
+{
+	forget_shared(event);
+	return real(event);
+}
+
+int clv_own_cuEventDestroy_v2(clv_fn_cuEventDestroy_v2 *real, void *event)
+{
+	forget_shared(event);
+	return real(event);
+}
+
+int clv_own_cuStreamWaitEvent(clv_fn_cuStreamWaitEvent *real, bool is_per_thread,
+	void *stream, void *event, uint32_t flags)
+{
+	struct clv_stand_waiting waiting = {0};
+	bool is_outside = is_shared(event);
+
+	if (is_outside || clv_may_stand())
+		waiting = clv_stand_waiting_begin(stream, is_per_thread, !is_outside);
+	return clv_stand_waiting_end(&waiting, real(stream, event, flags));
+}

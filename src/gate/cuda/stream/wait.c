@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waits and callbacks (streams/wait.h).  A driver gives back what pools have with a wait.
+ */
+#include "gate/streams/wait.h"
+#include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/charge.h"
+#include "gate/queue/custody.h"
+
+int clv_own_cuStreamSynchronize(
+	clv_fn_cuStreamSynchronize *real, bool is_per_thread, void *stream)
+{
+	struct clv_custody custody = clv_stream_wait_begin(stream, is_per_thread);
+	int r = clv_stream_wait_end(&custody, real(stream));
+
+	clv_cuda_memory_settle_freed();
+	return r;
+}
+
+int clv_own_cuEventSynchronize(clv_fn_cuEventSynchronize *real, void *event)
+{
+	struct clv_custody none = clv_stream_wait_begin_other();
+
+	return clv_stream_wait_end(&none, real(event));
+}
+
+int clv_own_cuCtxSynchronize(clv_fn_cuCtxSynchronize *real)
+{
+	struct clv_custody custody = clv_stream_wait_begin(NULL, false);
+	int r = clv_stream_wait_end(&custody, real());
+
+	clv_cuda_memory_settle_freed();
+	return r;
+}
+
+int clv_own_cuCtxSynchronize_v2(clv_fn_cuCtxSynchronize_v2 *real, void *context)
+{
+	struct clv_custody none = clv_stream_wait_begin_other();
+
+	return clv_stream_wait_end(&none, real(context));
+}
+
+int clv_own_cuLaunchHostFunc(clv_fn_cuLaunchHostFunc *real, bool is_per_thread,
+	void *stream, void *function, void *userdata)
+{
+	return clv_stream_host_function(real, is_per_thread, stream, function, userdata);
+}
+
+int clv_own_cuStreamAddCallback(clv_fn_cuStreamAddCallback *real, bool is_per_thread,
+	void *stream, void *function, void *userdata, uint32_t flags)
+{
+	return clv_stream_callback(
+		real, is_per_thread, stream, function, userdata, flags);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Charges, and those that hang on an address or another number of the vendor's. */
+#include "gate/memory/charges.h"
+
+#include "gate/attach/attachment.h"
+#include "gate/memory/ledger.h"
+#include "gate/process/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define N_BUCKETS 1024
+
+struct charge_record {
+	struct charge_record *next;
+	const void *address;
+	const void *owner;
+	uint64_t n_bytes;
+	uint32_t epoch;
+	bool spilled, stands_in;
+};
+
+static pthread_mutex_t address_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct charge_record *buckets[N_BUCKETS];
+
+/* A child of clone that shares this memory (CLONE_VM) does not find it wiped, and is not
+ * the process that the agent knows: its charges would go when that one ends. */
+static bool is_another_process(void)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+	int32_t attached = atomic_load_explicit(&clv_forkless->pid, memory_order_relaxed);
+
+	if (attached == getpid())
+		return false;
+	if (!atomic_flag_test_and_set(&is_said))
+		fprintf(stderr,
+			"cleave: no memory for process %d: it shares that of process %d, "
+			"which is the one in the lease; a thread, or a child of fork or "
+			"exec, has its own part\n",
+			(int)getpid(), (int)attached);
+	return true;
+}
+
+struct clv_charge clv_charge_take(uint64_t n_bytes)
+{
+	struct clv_charge charge = {.n_bytes = n_bytes};
+	bool refused;
+	/* A child that goes on with its parent's context attaches here. */
+	struct clv_view *view = clv_gate_view(&refused);
+
+	charge.epoch = clv_ledger_epoch();
+	charge.charged = view && !is_another_process() && clv_ledger_charge(n_bytes);
+	charge.refused = refused || (view && !charge.charged);
+	return charge;
+}
+
+bool clv_charge_spill(struct clv_charge *charge)
+{
+	if (!charge->refused || !clv_ledger_spill(charge->n_bytes))
+		return false;
+	charge->charged = charge->spilled = true;
+	charge->refused = false;
+	return true;
+}
+
+static void give_back(uint64_t n_bytes, uint32_t epoch, bool spilled)
+{
+	if (spilled)
+		clv_ledger_unspill(n_bytes, epoch);
+	else
+		clv_ledger_release(n_bytes, epoch);
+}
+
+void clv_charge_undo(const struct clv_charge *charge)
+{
+	if (charge->charged)
+		give_back(charge->n_bytes, charge->epoch, charge->spilled);
+}
+
+static struct charge_record **bucket_of(const void *address)
+{
+	return &buckets[((uintptr_t)address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+}
+
+void clv_charge_pointer(const struct clv_charge *charge, const void *address)
+{
+	struct charge_record *record;
+
+	if (!charge->charged)
+		return;
+	record = malloc(sizeof(*record));
+	if (!record)
+		return;
+	*record = (struct charge_record){
+		.address = address,
+		.owner = charge->owner,
+		.n_bytes = charge->n_bytes,
+		.epoch = charge->epoch,
+		.spilled = charge->spilled,
+		.stands_in = charge->stands_in,
+	};
+	pthread_mutex_lock(&address_lock);
+	record->next = *bucket_of(address);
+	*bucket_of(address) = record;
+	pthread_mutex_unlock(&address_lock);
+}
+
+static struct clv_charge withdraw(
+	const void *address, const void *owner, bool is_anybodys)
+{
+	struct charge_record **link, *found = NULL;
+	struct clv_charge charge = {0};
+
+	pthread_mutex_lock(&address_lock);
+	for (link = bucket_of(address); *link; link = &(*link)->next) {
+		if ((*link)->address == address &&
+			(is_anybodys || (*link)->owner == owner)) {
+			found = *link;
+			*link = found->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&address_lock);
+	if (!found)
+		return charge;
+	charge = (struct clv_charge){
+		.n_bytes = found->n_bytes,
+		.epoch = found->epoch,
+		.charged = true,
+		.spilled = found->spilled,
+		.stands_in = found->stands_in,
+		.owner = found->owner,
+	};
+	free(found);
+	return charge;
+}
+
+struct clv_charge clv_charge_withdraw(const void *address)
+{
+	return withdraw(address, NULL, true);
+}
+
+struct clv_charge clv_charge_withdraw_from(const void *owner, const void *address)
+{
+	return withdraw(address, owner, false);
+}
+
+void clv_release_pointer(const void *address)
+{
+	struct clv_charge charge = clv_charge_withdraw(address);
+
+	clv_charge_undo(&charge);
+}
+
+bool clv_charge_unspill(const void *address)
+{
+	struct charge_record *record;
+	bool is_charged = false;
+
+	pthread_mutex_lock(&address_lock);
+	record = *bucket_of(address);
+	while (record && record->address != address)
+		record = record->next;
+	if (record && record->spilled && record->epoch == clv_ledger_epoch() &&
+		clv_ledger_has_room(record->n_bytes))
+		is_charged = clv_ledger_charge(record->n_bytes);
+	if (is_charged) {
+		clv_ledger_unspill(record->n_bytes, record->epoch);
+		record->spilled = false;
+	}
+	pthread_mutex_unlock(&address_lock);
+	return is_charged;
+}
+
+static struct charge_record *take_of_owner(struct charge_record **link, const void *owner)
+{
+	for (; *link; link = &(*link)->next) {
+		struct charge_record *record = *link;
+
+		if (record->owner == owner) {
+			*link = record->next;
+			return record;
+		}
+	}
+	return NULL;
+}
+
+void clv_charges_drop(const void *owner)
+{
+	pthread_mutex_lock(&address_lock);
+	for (size_t i = 0; i < N_BUCKETS; i++) {
+		struct charge_record *record;
+
+		while ((record = take_of_owner(&buckets[i], owner))) {
+			give_back(record->n_bytes, record->epoch, record->spilled);
+			free(record);
+		}
+	}
+	pthread_mutex_unlock(&address_lock);
+}
+
+void clv_charges_forget_parent(void)
+{
+	pthread_mutex_init(&address_lock, NULL);
+}

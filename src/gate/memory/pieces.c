@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Physical memory that is mapped by hand.  It lives as long as a handle, any mapping of
+ * it or a file that it was exported to, in whichever process, and is charged to the
+ * process that made it.  An import of the same lease's keeps the file open, and so the
+ * charge, and pays for what it has mapped when the process that made it is gone.  What
+ * came from elsewhere is charged to whoever maps it: the driver does not say how much an
+ * import is before that. */
+#include "gate/memory/pieces.h"
+
+#include "base/clock.h"
+#include "gate/memory/charges.h"
+#include "gate/memory/file-marks.h"
+#include "gate/memory/ledger.h"
+#include "gate/process/thread.h"
+#include "gate/process/view.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A mark says which lease's, which of its processes' and which of that one's. */
+#define SERIAL_BITS 30
+#define SLOT_BITS 10
+#define LEASE_BITS (CLV_FILE_MARK_BITS - SLOT_BITS - SERIAL_BITS)
+#define LOOK_NS (100 * CLV_NS_PER_MS)
+
+static_assert(CLV_SLOTS <= 1u << SLOT_BITS, "a slot in a mark");
+
+struct clv_piece {
+	struct clv_piece *next;
+	uint64_t handle;
+	uint32_t n_references; /* of the handle, mappings, and files */
+	struct clv_charge charge;
+};
+
+/* A handle that was imported. */
+struct import {
+	struct import *next;
+	uint64_t handle;
+	uint32_t n_handles, n_mappings;
+	struct clv_piece *piece; /* of this process; NULL: it is another's */
+	/* Of another process of the lease's, which has it charged; -1: of nobody's who
+	 * has. */
+	int fd;
+	uint32_t slot, pid;
+};
+
+struct clv_mapping {
+	struct clv_mapping *next;
+	uint64_t address, n_bytes;
+	struct clv_piece *piece;  /* NULL: it is another process's */
+	struct import *import;    /* of that */
+	struct clv_charge charge; /* of that */
+};
+
+/* A file that keeps a piece until nobody has it open. */
+struct export
+{
+	struct export *next;
+	uint64_t mark; /* 0: it cannot be told when that is */
+	bool is_seen;
+	struct clv_piece *piece;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct clv_piece *pieces;
+static struct clv_mapping *mappings;
+static struct import *imports;
+static struct export *exports;
+static bool is_watching;
+
+static struct import *find_import(uint64_t handle)
+{
+	struct import *import = imports;
+
+	while (import && (import->handle != handle || import->n_handles == 0))
+		import = import->next;
+	return import;
+}
+
+static struct clv_piece *find(uint64_t handle)
+{
+	const struct import *import = find_import(handle);
+	struct clv_piece *piece = pieces;
+
+	if (import)
+		return import->piece;
+	while (piece && piece->handle != handle)
+		piece = piece->next;
+	return piece;
+}
+
+static void drop(struct clv_piece *piece)
+{
+	struct clv_piece **link = &pieces;
+
+	if (--piece->n_references > 0)
+		return;
+	while (*link != piece)
+		link = &(*link)->next;
+	*link = piece->next;
+	clv_charge_undo(&piece->charge);
+	free(piece);
+}
+
+void clv_pieces_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void clv_pieces_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+void clv_piece_made(uint64_t handle, const struct clv_charge *charge)
+{
+	struct clv_piece *piece = calloc(1, sizeof(*piece));
+
+	if (!piece) {
+		clv_charge_undo(charge);
+		return;
+	}
+	piece->handle = handle;
+	piece->n_references = 1;
+	piece->charge = *charge;
+	pthread_mutex_lock(&lock);
+	piece->next = pieces;
+	pieces = piece;
+	pthread_mutex_unlock(&lock);
+}
+
+static void drop_import(struct import *gone)
+{
+	struct import **link = &imports;
+
+	if (gone->n_handles > 0 || gone->n_mappings > 0)
+		return;
+	while (*link != gone)
+		link = &(*link)->next;
+	*link = gone->next;
+	if (gone->fd >= 0)
+		close(gone->fd);
+	free(gone);
+}
+
+void clv_piece_released(uint64_t handle)
+{
+	struct import *import = find_import(handle);
+	struct clv_piece *piece = find(handle);
+
+	if (import) {
+		import->n_handles--;
+		drop_import(import);
+	}
+	if (piece)
+		drop(piece);
+}
+
+void clv_piece_retained(uint64_t handle)
+{
+	struct import *import = find_import(handle);
+	struct clv_piece *piece = find(handle);
+
+	/* By a mapping that has outlived the handle. */
+	for (struct import *each = imports; each && !import && !piece; each = each->next)
+		import = each->handle == handle ? each : NULL;
+	if (import) {
+		import->n_handles++;
+		piece = import->piece;
+	}
+	if (piece)
+		piece->n_references++;
+}
+
+/* Out of the process. */
+
+static uint64_t mark_of_lease(const struct clv_view *view)
+{
+	uint64_t lease = view->report_inode ^ view->report_device << 8;
+
+	return (lease & ((UINT64_C(1) << LEASE_BITS) - 1)) << (SLOT_BITS + SERIAL_BITS);
+}
+
+static uint64_t next_mark(const struct clv_view *view)
+{
+	static uint64_t serial;
+	uint64_t number = ++serial & ((UINT64_C(1) << SERIAL_BITS) - 1);
+
+	return mark_of_lease(view) | (uint64_t)view->slot_index << SERIAL_BITS | number;
+}
+
+void clv_piece_exported(uint64_t handle, int fd)
+{
+	const struct clv_view *view = clv_gate_peek();
+	struct clv_piece *piece = find(handle);
+	struct export *export;
+	uint64_t mark;
+
+	if (!piece || !view)
+		return;
+	export = calloc(1, sizeof(*export));
+	if (!export)
+		return;
+	mark = next_mark(view);
+	*export = (struct export){.next = exports, .piece = piece};
+	if (clv_file_mark(fd, mark))
+		export->mark = mark;
+	exports = export;
+	piece->n_references++;
+}
+
+static void see(uint64_t mark, void *userdata)
+{
+	(void)userdata;
+	for (struct export *export = exports; export; export = export->next)
+		export->is_seen |= export->mark == mark;
+}
+
+/* The kernel lists while others lock and unlock, and what it skips is there the second
+ * time. */
+static bool look_at_files(void)
+{
+	for (struct export *export = exports; export; export = export->next)
+		export->is_seen = export->mark == 0;
+	return clv_file_marks_visit(see, NULL) && clv_file_marks_visit(see, NULL);
+}
+
+bool clv_pieces_settle(void)
+{
+	struct export **link = &exports;
+	bool is_less = false;
+
+	pthread_mutex_lock(&lock);
+	if (exports && !look_at_files())
+		link = NULL;
+	while (link && *link) {
+		struct export *export = *link;
+
+		if (export->is_seen) {
+			link = &export->next;
+			continue;
+		}
+		*link = export->next;
+		drop(export->piece);
+		free(export);
+		is_less = true;
+	}
+	pthread_mutex_unlock(&lock);
+	return is_less;
+}
+
+/* Into the process. */
+
+static uint32_t pid_of_slot(uint32_t slot)
+{
+	const struct clv_view *view = clv_gate_peek();
+
+	return view ? atomic_load(&view->report->slots[slot].pid) : 0;
+}
+
+static void charge_mapping(struct clv_mapping *mapping)
+{
+	clv_ledger_correct(0, mapping->n_bytes);
+	mapping->charge = (struct clv_charge){.n_bytes = mapping->n_bytes,
+		.epoch = clv_ledger_epoch(),
+		.charged = true};
+}
+
+/* The process that had it charged is gone: it is charged here, and room for it there is
+ * as much as there was. */
+static void take_over(struct import *import)
+{
+	for (struct clv_mapping *each = mappings; each; each = each->next) {
+		if (each->import == import && !each->charge.charged)
+			charge_mapping(each);
+	}
+	close(import->fd);
+	import->fd = -1;
+}
+
+/* Whether there is still anything to look at. */
+static bool look_at_imports(void)
+{
+	bool is_any = false;
+
+	pthread_mutex_lock(&lock);
+	for (struct import *each = imports; each; each = each->next) {
+		if (each->fd >= 0 && pid_of_slot(each->slot) != each->pid)
+			take_over(each);
+		is_any |= each->fd >= 0;
+	}
+	is_watching = is_any;
+	pthread_mutex_unlock(&lock);
+	return is_any;
+}
+
+static void *watch(void *unused)
+{
+	struct timespec pause = {.tv_nsec = LOOK_NS};
+
+	(void)unused;
+	do {
+		nanosleep(&pause, NULL);
+	} while (look_at_imports());
+	return NULL;
+}
+
+/* Of whom the file is, if it is of the lease's; from then on it stays open. */
+static void trace(struct import *import, int fd)
+{
+	const struct clv_view *view = clv_gate_peek();
+	uint64_t first = view ? mark_of_lease(view) : 0, mark;
+	struct export *own = exports;
+
+	if (!view || fd < 0)
+		return;
+	mark = clv_file_mark_of(
+		fd, first, first | ((UINT64_C(1) << (SLOT_BITS + SERIAL_BITS)) - 1));
+	while (own && own->mark != mark)
+		own = own->next;
+	if (mark == 0)
+		return;
+	if (own) {
+		import->piece = own->piece;
+		return;
+	}
+	import->slot = mark >> SERIAL_BITS & ((1u << SLOT_BITS) - 1);
+	import->pid = pid_of_slot(import->slot);
+	if (import->pid == 0 || import->slot == view->slot_index)
+		return;
+	if (!is_watching)
+		is_watching = clv_helper_spawn(watch);
+	if (is_watching)
+		import->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* A driver may give the same handle again, or another. */
+void clv_piece_imported(uint64_t handle, int fd)
+{
+	struct import *import;
+
+	if (find(handle) || find_import(handle)) {
+		clv_piece_retained(handle);
+		return;
+	}
+	import = malloc(sizeof(*import));
+	if (!import)
+		return;
+	*import = (struct import){imports, handle, .n_handles = 1, .fd = -1};
+	trace(import, fd);
+	imports = import;
+	if (import->piece)
+		import->piece->n_references++;
+}
+
+bool clv_piece_is_known(uint64_t handle)
+{
+	const struct import *import;
+	bool is_known;
+
+	pthread_mutex_lock(&lock);
+	import = find_import(handle);
+	is_known = find(handle) || (import && import->fd >= 0);
+	pthread_mutex_unlock(&lock);
+	return is_known;
+}
+
+struct clv_mapping *clv_mapping_new(
+	uint64_t address, uint64_t n_bytes, const struct clv_charge *charge)
+{
+	struct clv_mapping *mapping = calloc(1, sizeof(*mapping));
+
+	if (!mapping) {
+		clv_charge_undo(charge);
+		return NULL;
+	}
+	mapping->address = address;
+	mapping->n_bytes = n_bytes;
+	mapping->charge = *charge;
+	return mapping;
+}
+
+void clv_mapping_done(struct clv_mapping *mapping, uint64_t handle, bool is_mapped)
+{
+	if (!is_mapped) {
+		clv_charge_undo(&mapping->charge);
+		free(mapping);
+		return;
+	}
+	mapping->piece = mapping->charge.charged ? NULL : find(handle);
+	mapping->import = mapping->piece ? NULL : find_import(handle);
+	if (mapping->piece)
+		mapping->piece->n_references++;
+	if (mapping->import) {
+		mapping->import->n_mappings++;
+		/* Its process has gone since it was asked who pays. */
+		if (mapping->import->fd < 0 && !mapping->charge.charged)
+			charge_mapping(mapping);
+	}
+	mapping->next = mappings;
+	mappings = mapping;
+}
+
+void clv_mappings_forget(uint64_t address, uint64_t n_bytes)
+{
+	struct clv_mapping **link = &mappings;
+
+	while (*link) {
+		struct clv_mapping *mapping = *link;
+
+		if (mapping->address < address || mapping->address >= address + n_bytes) {
+			link = &mapping->next;
+			continue;
+		}
+		*link = mapping->next;
+		if (mapping->piece)
+			drop(mapping->piece);
+		else
+			clv_charge_undo(&mapping->charge);
+		if (mapping->import) {
+			mapping->import->n_mappings--;
+			drop_import(mapping->import);
+		}
+		free(mapping);
+	}
+}
+
+void clv_pieces_forget_parent(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	is_watching = false;
+	for (struct import *each = imports; each; each = each->next) {
+		if (each->fd >= 0)
+			close(each->fd);
+		each->fd = -1;
+	}
+}

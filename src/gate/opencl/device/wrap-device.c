@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the program sees: the lease's device and no other, with the quota as the size of
+ * its memory.  A process that was refused sees no platform at all. */
+#include "base/cleanup.h"
+#include "gate/attach/attachment.h"
+#include "gate/memory/ledger.h"
+#include "gate/opencl/device/devices.h"
+#include "gate/opencl/device/workers.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/process/view.h"
+
+#include <CL/cl_gl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of what the vendor says to be there it may have written less. */
+#define MAX_PLATFORMS 32
+#define MAX_DEVICES 64
+#define MAX_DEPTH 16 /* of parts of parts */
+
+/* CL/cl_ext.h: free memory in KiB, total and largest block. */
+#define DEVICE_GLOBAL_FREE_MEMORY_AMD 0x4039
+
+#define PLATFORM_NOT_FOUND (-1001) /* CL_PLATFORM_NOT_FOUND_KHR */
+
+static bool is_lease_platform(const struct clv_view *view, cl_platform_id platform)
+{
+	char name[sizeof(view->platform)] = "";
+
+	clv_real.clGetPlatformInfo(
+		platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+	return strcmp(name, view->platform) == 0;
+}
+
+static cl_int CL_API_CALL wrap_clGetPlatformIDs(
+	cl_uint room, cl_platform_id *platforms, cl_uint *ret_n)
+{
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
+	cl_platform_id all[MAX_PLATFORMS] = {0};
+	cl_uint n_all = 0, n = 0;
+	cl_int r;
+
+	if (!view && !refused)
+		return clv_real.clGetPlatformIDs(room, platforms, ret_n);
+	if ((!platforms && !ret_n) || (platforms && room == 0))
+		return CL_INVALID_VALUE;
+	if (ret_n)
+		*ret_n = 0;
+	if (refused)
+		return PLATFORM_NOT_FOUND;
+	r = clv_real.clGetPlatformIDs(MAX_PLATFORMS, all, &n_all);
+	if (r != CL_SUCCESS)
+		return r;
+	for (cl_uint i = 0; i < n_all && i < MAX_PLATFORMS; i++) {
+		if (!all[i] || !is_lease_platform(view, all[i]))
+			continue;
+		if (platforms && n < room)
+			platforms[n] = all[i];
+		n++;
+	}
+	if (ret_n)
+		*ret_n = n;
+	return n > 0 ? CL_SUCCESS : PLATFORM_NOT_FOUND;
+}
+
+/* What a program means that names none. */
+static cl_platform_id lease_platform(const struct clv_view *view)
+{
+	cl_platform_id all[MAX_PLATFORMS] = {0};
+	cl_uint n_all = 0;
+
+	clv_real.clGetPlatformIDs(MAX_PLATFORMS, all, &n_all);
+	for (cl_uint i = 0; i < n_all && i < MAX_PLATFORMS; i++) {
+		if (all[i] && is_lease_platform(view, all[i]))
+			return all[i];
+	}
+	return NULL;
+}
+
+static cl_device_id lease_device(const struct clv_view *view, cl_platform_id platform)
+{
+	cl_device_id all[MAX_DEVICES] = {0};
+	cl_uint n_all = 0;
+
+	if (platform && !is_lease_platform(view, platform))
+		return NULL;
+	if (clv_workers_get_devices(view, platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, all,
+		    &n_all) != CL_SUCCESS)
+		return NULL;
+	if (view->ordinal >= n_all || view->ordinal >= MAX_DEVICES)
+		return NULL;
+	return clv_vendor_is_held(all[view->ordinal]) ? all[view->ordinal] : NULL;
+}
+
+/* CL_DEVICE_TYPE_DEFAULT is whatever there is: with one device, that one. */
+static bool is_of_type(cl_device_id device, cl_device_type wanted)
+{
+	cl_device_type type = 0;
+
+	if (wanted == CL_DEVICE_TYPE_ALL || wanted & CL_DEVICE_TYPE_DEFAULT)
+		return true;
+	clv_real.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+	return (type & wanted) != 0;
+}
+
+/* The lease's device, or a part of it. */
+static bool is_own(cl_device_id own, cl_device_id device)
+{
+	cl_device_id parent = device;
+
+	for (int depth = 0; own && parent && depth < MAX_DEPTH; depth++) {
+		if (parent == own)
+			return true;
+		device = parent;
+		parent = NULL;
+		clv_real.clGetDeviceInfo(
+			device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL);
+	}
+	return false;
+}
+
+/* The vendor never writes to the program's array: behind what it is told that it got
+ * others' devices would stand. */
+static cl_int CL_API_CALL wrap_clGetDeviceIDs(cl_platform_id platform,
+	cl_device_type type, cl_uint room, cl_device_id *devices, cl_uint *ret_n)
+{
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
+	cl_device_id device = NULL;
+	cl_uint n = 0;
+	cl_int r = CL_DEVICE_NOT_FOUND;
+
+	if (!view && !refused)
+		return clv_real.clGetDeviceIDs(platform, type, room, devices, ret_n);
+	if ((devices && room == 0) || (!devices && !ret_n))
+		return CL_INVALID_VALUE;
+	if (ret_n)
+		*ret_n = 0;
+	if (view && !platform)
+		platform = lease_platform(view);
+	/* The vendor judges platform and type. */
+	if (view)
+		r = clv_workers_get_devices(view, platform, type, 0, NULL, &n);
+	if (r != CL_SUCCESS)
+		return r;
+	device = lease_device(view, platform);
+	if (!device || !is_of_type(device, type))
+		return CL_DEVICE_NOT_FOUND;
+	if (devices)
+		devices[0] = device;
+	if (ret_n)
+		*ret_n = 1;
+	return CL_SUCCESS;
+}
+
+/* A handle of another device may come from anywhere; nothing is made with it. */
+static cl_int check_devices(cl_uint n, const cl_device_id *devices)
+{
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
+	cl_device_id own;
+
+	if (refused)
+		return CL_DEVICE_NOT_AVAILABLE;
+	if (!view || !devices)
+		return CL_SUCCESS;
+	own = lease_device(view, lease_platform(view));
+	for (cl_uint i = 0; i < n; i++) {
+		if (!is_own(own, devices[i]))
+			return CL_INVALID_DEVICE;
+	}
+	return CL_SUCCESS;
+}
+
+static cl_context show_context(cl_context context, cl_int *ret_error)
+{
+	if (!context || clv_vendor_is_held(context))
+		return context;
+	clv_real.clReleaseContext(context);
+	if (ret_error)
+		*ret_error = CL_DEVICE_NOT_AVAILABLE;
+	return NULL;
+}
+
+static cl_context CL_API_CALL wrap_clCreateContext(
+	const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+	void *userdata, cl_int *ret_error)
+{
+	cl_int r = check_devices(n, devices);
+
+	if (r == CL_SUCCESS)
+		return show_context(clv_real.clCreateContext(properties, n, devices,
+					    notify, userdata, ret_error),
+			ret_error);
+	if (ret_error)
+		*ret_error = r;
+	return NULL;
+}
+
+static cl_int show_parts(cl_device_id *devices, cl_uint n, cl_uint *ret_n)
+{
+	bool is_held = true;
+
+	for (cl_uint i = 0; devices && i < n; i++)
+		is_held = is_held && clv_vendor_is_held(devices[i]);
+	for (cl_uint i = 0; devices && i < n && !is_held; i++) {
+		clv_real.clReleaseDevice(devices[i]);
+		devices[i] = NULL;
+	}
+	if (is_held && ret_n)
+		*ret_n = n;
+	return is_held ? CL_SUCCESS : CL_DEVICE_PARTITION_FAILED;
+}
+
+static cl_int CL_API_CALL wrap_clCreateSubDevices(cl_device_id device,
+	const cl_device_partition_property *properties, cl_uint room,
+	cl_device_id *devices, cl_uint *ret_n)
+{
+	cl_int r = check_devices(1, &device);
+	cl_uint n = 0;
+
+	if (r == CL_SUCCESS)
+		r = clv_real.clCreateSubDevices(device, properties, room, devices, &n);
+	return r == CL_SUCCESS ? show_parts(devices, n, ret_n) : r;
+}
+
+static cl_int CL_API_CALL wrap_clCreateSubDevicesEXT(cl_device_id device,
+	const cl_device_partition_property_ext *properties, cl_uint room,
+	cl_device_id *devices, cl_uint *ret_n)
+{
+	cl_int r = check_devices(1, &device);
+	cl_uint n = 0;
+
+	if (r == CL_SUCCESS)
+		r = clv_real.clCreateSubDevicesEXT(device, properties, room, devices, &n);
+	return r == CL_SUCCESS ? show_parts(devices, n, ret_n) : r;
+}
+
+/* Which devices are behind an OpenGL context: any of the machine's. */
+static cl_int CL_API_CALL wrap_clGetGLContextInfoKHR(
+	const cl_context_properties *properties, cl_gl_context_info what, size_t room,
+	void *value, size_t *ret_bytes)
+{
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
+	cl_device_id all[MAX_DEVICES] = {0}, own;
+	size_t n_all_bytes = 0, n_bytes = 0;
+	cl_int r;
+
+	if (!view && !refused)
+		return clv_real.clGetGLContextInfoKHR(
+			properties, what, room, value, ret_bytes);
+	if (refused || (what != CL_DEVICES_FOR_GL_CONTEXT_KHR &&
+			       what != CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR))
+		return CL_INVALID_VALUE;
+	r = clv_real.clGetGLContextInfoKHR(
+		properties, what, sizeof(all), all, &n_all_bytes);
+	if (r != CL_SUCCESS)
+		return r;
+	own = lease_device(view, lease_platform(view));
+	for (size_t i = 0; i < n_all_bytes / sizeof(own) && i < MAX_DEVICES; i++) {
+		if (own && all[i] == own)
+			n_bytes = sizeof(own);
+	}
+	if (value && room < n_bytes)
+		return CL_INVALID_VALUE;
+	if (value)
+		memcpy(value, &own, n_bytes);
+	if (ret_bytes)
+		*ret_bytes = n_bytes;
+	return CL_SUCCESS;
+}
+
+static cl_platform_id platform_of(const cl_context_properties *properties)
+{
+	for (; properties && properties[0]; properties += 2) {
+		if (properties[0] == CL_CONTEXT_PLATFORM)
+			return (cl_platform_id)properties[1];
+	}
+	return NULL;
+}
+
+/* The vendor would take all devices of the type. */
+static cl_context CL_API_CALL wrap_clCreateContextFromType(
+	const cl_context_properties *properties, cl_device_type type,
+	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+	void *userdata, cl_int *ret_error)
+{
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
+	cl_device_id device;
+
+	if (!view && !refused)
+		return clv_real.clCreateContextFromType(
+			properties, type, notify, userdata, ret_error);
+	device = refused ? NULL : lease_device(view, platform_of(properties));
+	if (!device || !is_of_type(device, type)) {
+		if (ret_error)
+			*ret_error = CL_DEVICE_NOT_FOUND;
+		return NULL;
+	}
+	return show_context(clv_real.clCreateContext(
+				    properties, 1, &device, notify, userdata, ret_error),
+		ret_error);
+}
+
+static void limit_ulong(void *value, size_t room, uint64_t limit)
+{
+	cl_ulong n;
+
+	if (!value || room < sizeof(n))
+		return;
+	memcpy(&n, value, sizeof(n));
+	if (n > limit)
+		n = limit;
+	memcpy(value, &n, sizeof(n));
+}
+
+static cl_int CL_API_CALL wrap_clGetDeviceInfo(cl_device_id device, cl_device_info what,
+	size_t room, void *value, size_t *ret_bytes)
+{
+	bool refused;
+	struct clv_view *view = clv_gate_view(&refused);
+	cl_int r = clv_real.clGetDeviceInfo(device, what, room, value, ret_bytes);
+	uint64_t quota, used;
+
+	if (r != CL_SUCCESS || !view)
+		return r;
+	quota = clv_ledger_quota_bytes();
+	switch (what) {
+	case CL_DEVICE_GLOBAL_MEM_SIZE:
+	case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
+		limit_ulong(value, room, quota);
+		break;
+	case DEVICE_GLOBAL_FREE_MEMORY_AMD:
+		used = clv_ledger_used_bytes();
+		for (size_t i = 0; value && (i + 1) * sizeof(cl_ulong) <= room && i < 2;
+			i++)
+			limit_ulong((char *)value + i * sizeof(cl_ulong),
+				sizeof(cl_ulong),
+				(quota > used ? quota - used : 0) / 1024);
+		break;
+	default:
+		break;
+	}
+	return r;
+}
+
+uint64_t clv_device_max_allocation_bytes(cl_context context)
+{
+	cl_device_id device = NULL;
+	cl_ulong max_bytes = 0;
+
+	clv_real.clGetContextInfo(
+		context, CL_CONTEXT_DEVICES, sizeof(device), &device, NULL);
+	if (!device || clv_real.clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
+			       sizeof(max_bytes), &max_bytes, NULL) != CL_SUCCESS)
+		return UINT64_MAX;
+	return max_bytes;
+}
+
+#define WRAP(function) table->function = wrap_##function
+
+void clv_opencl_wrap_devices(cl_icd_dispatch *table)
+{
+	WRAP(clGetPlatformIDs);
+	WRAP(clGetDeviceIDs);
+	WRAP(clCreateContext);
+	WRAP(clCreateSubDevices);
+	WRAP(clCreateSubDevicesEXT);
+	WRAP(clGetGLContextInfoKHR);
+	WRAP(clCreateContextFromType);
+	WRAP(clGetDeviceInfo);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/opencl/dispatch/vendors.h"
+
+#include "base/cleanup.h"
+#include "gate/opencl/dispatch/real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* cl_khr_icd 2.0.0: in the place of clGetPlatformIDs and clUnloadCompiler. */
+#if UINTPTR_MAX > UINT32_MAX
+#define ICD2_TAG ((void *)0x4F50454E434C3331)
+#else
+#define ICD2_TAG ((void *)0x434C3331)
+#endif
+
+/* With more there would be one for each object. */
+#define MAX_TABLES 16
+
+_Atomic(void **) clv_vendor_table;
+
+/* What the first table was of; the tables, the first among them. */
+static struct clv_vendor gated;
+static size_t n_entries;
+static _Atomic(void **) tables[MAX_TABLES];
+static pthread_mutex_t tables_lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool clv_vendors_are_gated(void)
+{
+	return atomic_load(&clv_vendor_table) != NULL;
+}
+
+bool clv_vendor_open(const char *path, struct clv_vendor *ret)
+{
+	struct clv_vendor vendor = {.library = dlopen(path, RTLD_NOW)};
+
+	if (!vendor.library)
+		return false;
+	*(void **)&vendor.get_address =
+		dlsym(vendor.library, "clGetExtensionFunctionAddress");
+	if (!vendor.get_address)
+		return false;
+	*(void **)&vendor.get_platforms = vendor.get_address("clIcdGetPlatformIDsKHR");
+	*(void **)&vendor.get_function =
+		vendor.get_address("clIcdGetFunctionAddressForPlatformKHR");
+	*(void **)&vendor.set_data =
+		vendor.get_address("clIcdSetPlatformDispatchDataKHR");
+	*ret = vendor;
+	return vendor.get_platforms != NULL;
+}
+
+static void **table_of(cl_platform_id platform)
+{
+	return *(void ***)(void *)platform;
+}
+
+static void *function_of(
+	const struct clv_vendor *vendor, cl_platform_id platform, const char *name)
+{
+	void **table = table_of(platform);
+	size_t entry = clv_opencl_find_entry(name);
+
+	if (table[0] == ICD2_TAG && vendor->get_function)
+		return vendor->get_function(platform, name);
+	return entry == SIZE_MAX ? NULL : table[entry];
+}
+
+cl_int clv_vendor_platform_info(const struct clv_vendor *vendor, cl_platform_id platform,
+	cl_platform_info what, size_t room, void *value, size_t *ret_bytes)
+{
+	cl_int(CL_API_CALL * get_info)(
+		cl_platform_id, cl_platform_info, size_t, void *, size_t *);
+
+	*(void **)&get_info = function_of(vendor, platform, "clGetPlatformInfo");
+	return get_info ? get_info(platform, what, room, value, ret_bytes)
+			: CL_INVALID_PLATFORM;
+}
+
+/* How many entries a table of this version has at least; 0: a version that the gate does
+ * not know. */
+static size_t count_entries(const char *version)
+{
+	static const struct {
+		unsigned major, minor;
+		size_t n;
+	} versions[] = {
+		/* clang-format off */
+		{ 1, 0, 66 },  { 1, 1, 89 },  { 1, 2, 108 }, { 2, 0, 136 },
+		{ 2, 1, 144 }, { 2, 2, 146 }, { 3, 0, 149 }, { 3, 1, CLV_OPENCL_N_KNOWN },
+		/* clang-format on */
+	};
+	unsigned major, minor;
+
+	if (sscanf(version, "OpenCL %u.%u", &major, &minor) != 2)
+		return 0;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(versions); i++) {
+		if (versions[i].major == major && versions[i].minor == minor)
+			return versions[i].n;
+	}
+	return 0;
+}
+
+static size_t ask_size_of_table(const struct clv_vendor *vendor, cl_platform_id platform)
+{
+	char version[256] = "";
+	size_t n;
+
+	clv_vendor_platform_info(vendor, platform, CL_PLATFORM_VERSION,
+		sizeof(version) - 1, version, NULL);
+	n = count_entries(version);
+	if (n == 0)
+		fprintf(stderr,
+			"cleave: no device: the driver speaks '%s', and this gate knows "
+			"OpenCL 1.0 to 3.1: a newer cleave may know it\n",
+			version);
+	return n;
+}
+
+/* A driver may have more than its version says, and then a program can call it; but what
+ * lies behind a short table is something else.  The driver says by name what is what. */
+static bool is_entry(
+	const struct clv_vendor *vendor, void *const *table, size_t entry, size_t n)
+{
+	const char *name = clv_opencl_name(entry);
+
+	if (entry < n)
+		return table[entry] && table[entry] != ICD2_TAG;
+	return table[entry] && (table[entry] == dlsym(vendor->library, name) ||
+				       table[entry] == vendor->get_address(name));
+}
+
+/* Tables are constant in some drivers; whether this one was is not worth asking. */
+static bool make_writable(void **table, size_t n)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t first = (uintptr_t)table & ~(page - 1);
+	uintptr_t end = (uintptr_t)(table + n);
+
+	if (mprotect((void *)first, end - first, PROT_READ | PROT_WRITE) == 0)
+		return true;
+	fprintf(stderr,
+		"cleave: no device: the gate cannot write to the driver's table of "
+		"calls: "
+		"%s; what forbids it (a security module?) has to allow mprotect\n",
+		strerror(errno));
+	return false;
+}
+
+static void put_wrappers(void **table, const bool has_entry[CLV_OPENCL_N_ENTRIES])
+{
+	for (size_t i = 0; i < CLV_OPENCL_N_ENTRIES; i++) {
+		if (has_entry[i] && clv_opencl_wrapper(i))
+			table[i] = clv_opencl_wrapper(i);
+	}
+}
+
+bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform)
+{
+	size_t n = ask_size_of_table(vendor, platform);
+	void **table = table_of(platform);
+	bool has_entry[CLV_OPENCL_N_ENTRIES];
+
+	if (n == 0 || !make_writable(table, n))
+		return false;
+	for (size_t i = 0; i < CLV_OPENCL_N_ENTRIES; i++) {
+		has_entry[i] = is_entry(vendor, table, i, n);
+		*clv_opencl_entry(&clv_real, i) =
+			table[0] == ICD2_TAG || has_entry[i]
+				? function_of(vendor, platform, clv_opencl_name(i))
+				: NULL;
+	}
+	*(void **)&clv_real.clGetExtensionFunctionAddress = (void *)vendor->get_address;
+	gated = *vendor;
+	n_entries = n;
+	atomic_store(&tables[0], table);
+	atomic_store(&clv_vendor_table, table);
+	put_wrappers(table, has_entry);
+	return true;
+}
+
+/* What a wrapper goes on to is one for all tables.  Two are not the platform's but the
+ * library's; and what is in a table with a tag nobody calls. */
+static bool is_same_call(void *const *table, size_t entry)
+{
+	void **real = clv_opencl_entry(&clv_real, entry);
+
+	return !*real || *real == table[entry] || table[0] == ICD2_TAG ||
+	       real == (void **)&clv_real.clGetPlatformIDs ||
+	       real == (void **)&clv_real.clGetExtensionFunctionAddress;
+}
+
+static bool refuse_object(const char *what, const char *name)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&is_said))
+		fprintf(stderr,
+			"cleave: a call is refused: the driver has %s%s for some of its "
+			"objects, which this gate could not hold to the lease\n",
+			what, name);
+	return false;
+}
+
+static bool gate_another_table(void **table, _Atomic(void **) *place)
+{
+	bool has_entry[CLV_OPENCL_N_ENTRIES];
+
+	for (size_t i = 0; i < CLV_OPENCL_N_ENTRIES; i++) {
+		has_entry[i] = is_entry(&gated, table, i, n_entries);
+		if (has_entry[i] && !is_same_call(table, i))
+			return refuse_object("another ", clv_opencl_name(i));
+	}
+	if (!make_writable(table, n_entries))
+		return false;
+	for (size_t i = 0; i < CLV_OPENCL_N_ENTRIES; i++) {
+		if (has_entry[i] && !*clv_opencl_entry(&clv_real, i))
+			*clv_opencl_entry(&clv_real, i) = table[i];
+	}
+	put_wrappers(table, has_entry);
+	atomic_store(place, table);
+	return true;
+}
+
+/* Its place among those that are gated, or the first free one; NULL: there is none. */
+static _Atomic(void **) *find_table(void **table)
+{
+	for (size_t i = 0; i < MAX_TABLES; i++) {
+		void **known = atomic_load(&tables[i]);
+
+		if (!known || known == table)
+			return &tables[i];
+	}
+	return NULL;
+}
+
+bool clv_vendor_take_object(const void *object)
+{
+	void **table = *(void **const *)object;
+	_Atomic(void **) *place = find_table(table);
+	bool is_taken;
+
+	if (place && atomic_load(place))
+		return true;
+	pthread_mutex_lock(&tables_lock);
+	place = find_table(table);
+	if (!place)
+		is_taken = refuse_object("a table of calls of its own", "");
+	else
+		is_taken = atomic_load(place) || gate_another_table(table, place);
+	pthread_mutex_unlock(&tables_lock);
+	return is_taken;
+}

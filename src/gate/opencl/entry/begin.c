@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the gate for OpenCL supplies to the part that all APIs have in common, and which
+ * calls it wraps. */
+#include "gate/opencl/entry/begin.h"
+
+#include "gate/attach/attachment.h"
+#include "gate/memory/charges.h"
+#include "gate/opencl/device/workers.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/queue.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+#include "gate/queue/polled.h"
+#include "gate/queue/queues.h"
+#include "gate/window/helper.h"
+
+#include <pthread.h>
+
+static pthread_once_t begin_once = PTHREAD_ONCE_INIT;
+
+static void forget_parent(void)
+{
+	clv_queues_forget_parent();
+	clv_held_forget_parent();
+	clv_charges_forget_parent();
+	clv_tickets_forget_parent();
+	clv_workers_forget_parent();
+}
+
+static const struct clv_gate_api api = {
+	.attach_api = CLV_ATTACH_API_OPENCL,
+	.run_helper = clv_helper_run,
+	.mark_tails = clv_queues_mark_tails,
+	.wait_for_marker = clv_queues_wait_for_marker,
+	.look_aside = clv_queues_look_aside,
+	.poll_ns = clv_queues_poll_ns,
+	.queues = &clv_cl_queue_ops,
+	.let_go = clv_held_let_go,
+	.forget_parent = forget_parent,
+	.tell_again = clv_workers_tell,
+};
+
+static void begin(void)
+{
+	clv_opencl_wrap_submissions(&clv_opencl_wrappers);
+	clv_opencl_wrap_waits(&clv_opencl_wrappers);
+	clv_opencl_wrap_queues(&clv_opencl_wrappers);
+	clv_opencl_wrap_memory(&clv_opencl_wrappers);
+	clv_opencl_wrap_svm(&clv_opencl_wrappers);
+	clv_opencl_wrap_devices(&clv_opencl_wrappers);
+	clv_opencl_wrap_extensions(&clv_opencl_wrappers);
+	clv_opencl_wrap_devices(&clv_opencl_filters);
+	clv_gate_init(&api);
+}
+
+void clv_opencl_begin(void)
+{
+	pthread_once(&begin_once, begin);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layer as a loader sees it (OPENCL_LAYERS; CL/cl_layer.h): the loader hands over its
+ * own calls and gets a table with the gate's in front.  All loaders read the vendors
+ * first; where they met the gate there (icd.c), it is below all layers already, and what
+ * is left for this one is to show nothing but the lease's device. */
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
+#include "gate/opencl/entry/icd.h"
+
+#include <CL/cl_layer.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* cl_loader_layers 1.0.1; not in older headers. */
+EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n_entries,
+	const cl_icd_dispatch *target, cl_uint *ret_n_entries,
+	const cl_icd_dispatch **ret_dispatch, const intptr_t *properties);
+
+static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+
+EXPORT cl_int CL_API_CALL clGetLayerInfo(
+	cl_layer_info what, size_t room, void *value, size_t *ret_bytes)
+{
+	static const char name[] = "cleave";
+	static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+	const void *from = what == CL_LAYER_NAME ? (const void *)name : &version;
+	size_t n_bytes = what == CL_LAYER_NAME ? sizeof(name) : sizeof(version);
+
+	if (what != CL_LAYER_NAME && what != CL_LAYER_API_VERSION)
+		return CL_INVALID_VALUE;
+	if (value && room < n_bytes)
+		return CL_INVALID_VALUE;
+	if (value)
+		memcpy(value, from, n_bytes);
+	if (ret_bytes)
+		*ret_bytes = n_bytes;
+	return CL_SUCCESS;
+}
+
+/* In the place of every call that a loader has and the gate does not know: an error where
+ * the call returns one. */
+static intptr_t CL_API_CALL refuse_unknown(void)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&is_said))
+		fputs("cleave: a call newer than OpenCL 3.1 is refused: nothing would "
+		      "hold it to the lease; a newer cleave may know it\n",
+			stderr);
+	return CL_INVALID_OPERATION;
+}
+
+/* What the gate calls is of the loader that came first, and every loader's finds the
+ * vendor by the object.  So that one must stay, whatever the program closes. */
+static void keep_loaded(void *function)
+{
+	Dl_info loader;
+
+	if (dladdr(function, &loader) && loader.dli_fname)
+		(void)!dlopen(loader.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void take_calls(const cl_icd_dispatch *target, size_t n)
+{
+	if (!clv_real.clGetPlatformIDs)
+		keep_loaded((void *)(uintptr_t)target->clGetPlatformIDs);
+	for (size_t i = 0; i < n && i < CLV_OPENCL_N_ENTRIES; i++) {
+		if (!*clv_opencl_entry(&clv_real, i))
+			*clv_opencl_entry(&clv_real, i) =
+				*clv_opencl_entry((cl_icd_dispatch *)target, i);
+	}
+}
+
+static void *layered(const cl_icd_dispatch *target, size_t entry)
+{
+	void *wrapper = clv_vendors_are_gated() ? clv_opencl_filter(entry)
+						: clv_opencl_wrapper(entry);
+
+	if (wrapper)
+		return wrapper;
+	if (entry >= CLV_OPENCL_N_KNOWN)
+		return (void *)(uintptr_t)refuse_unknown;
+	return *clv_opencl_entry((cl_icd_dispatch *)target, entry);
+}
+
+cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n_entries,
+	const cl_icd_dispatch *target, cl_uint *ret_n_entries,
+	const cl_icd_dispatch **ret_dispatch, const intptr_t *properties)
+{
+	cl_icd_dispatch *table;
+
+	(void)properties;
+	if (!target || !ret_n_entries || !ret_dispatch || n_entries == 0)
+		return CL_INVALID_VALUE;
+	table = calloc(n_entries, sizeof(void *));
+	if (!table)
+		return CL_OUT_OF_HOST_MEMORY;
+	clv_icd_begin();
+	pthread_mutex_lock(&init_lock);
+	if (!clv_vendors_are_gated())
+		take_calls(target, n_entries);
+	for (size_t i = 0; i < n_entries; i++)
+		*clv_opencl_entry(table, i) = layered(target, i);
+	pthread_mutex_unlock(&init_lock);
+	*ret_n_entries = n_entries;
+	*ret_dispatch = table;
+	return CL_SUCCESS;
+}
+
+EXPORT cl_int CL_API_CALL clInitLayer(cl_uint n_entries, const cl_icd_dispatch *target,
+	cl_uint *ret_n_entries, const cl_icd_dispatch **ret_dispatch)
+{
+	return clInitLayerWithProperties(
+		n_entries, target, ret_n_entries, ret_dispatch, NULL);
+}

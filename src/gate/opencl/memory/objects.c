@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Charges of memory objects, which end in their destructor callback. */
+#include "gate/opencl/memory/objects.h"
+
+#include "gate/memory/charges.h"
+#include "gate/memory/ledger.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/process/tickets.h"
+
+#include <stdlib.h>
+
+#define RECORD_BYTES 1024
+#define EXACT_BYTES ((uint64_t)64 << 10) /* so large, and its record does not count */
+
+struct charge_record {
+	uint64_t n_bytes;
+	uint32_t epoch;
+};
+
+static void CL_CALLBACK object_is_gone(cl_mem object, void *ticket)
+{
+	struct charge_record *record = clv_ticket_take(ticket);
+
+	(void)object;
+	if (!record)
+		return;
+	clv_ledger_release(record->n_bytes, record->epoch);
+	free(record);
+}
+
+/* Whether the vendor is going to say when it is gone. */
+static bool tie(const struct clv_charge *charge, cl_mem object)
+{
+	struct charge_record *record = malloc(sizeof(*record));
+	void *ticket;
+
+	if (!record)
+		return false;
+	*record = (struct charge_record){
+		.n_bytes = charge->n_bytes,
+		.epoch = charge->epoch,
+	};
+	ticket = clv_ticket_new(record);
+	if (ticket && clv_real.clSetMemObjectDestructorCallback(
+			      object, object_is_gone, ticket) == CL_SUCCESS)
+		return true;
+	free(ticket ? clv_ticket_take(ticket) : record);
+	return false;
+}
+
+uint64_t clv_object_bytes(uint64_t n_bytes)
+{
+	if (n_bytes >= EXACT_BYTES)
+		return n_bytes;
+	return n_bytes + RECORD_BYTES < EXACT_BYTES ? n_bytes + RECORD_BYTES
+						    : EXACT_BYTES;
+}
+
+/* False: what the vendor made of it is over quota. */
+static bool correct_charge(struct clv_charge *charge, cl_mem object)
+{
+	size_t real_bytes = 0;
+	uint64_t n_bytes;
+
+	if (clv_real.clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(real_bytes),
+		    &real_bytes, NULL) != CL_SUCCESS ||
+		real_bytes == 0)
+		return true;
+	n_bytes = clv_object_bytes(real_bytes);
+	if (n_bytes <= charge->n_bytes)
+		clv_ledger_correct(charge->n_bytes, n_bytes);
+	else if (!clv_ledger_charge(n_bytes - charge->n_bytes))
+		return false;
+	charge->n_bytes = n_bytes;
+	return true;
+}
+
+cl_mem clv_charge_settle(
+	struct clv_charge *charge, cl_mem object, bool correct, cl_int *error)
+{
+	cl_int r = CL_SUCCESS;
+
+	if (!charge->charged)
+		return object;
+	if (!object) {
+		clv_charge_undo(charge);
+		return NULL;
+	}
+	if (correct && !correct_charge(charge, object))
+		r = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	/* A charge that could never end must not begin. */
+	else if (!tie(charge, object))
+		r = CL_OUT_OF_HOST_MEMORY;
+	if (r == CL_SUCCESS)
+		return object;
+	/* Unless the object stays too. */
+	if (clv_real.clReleaseMemObject(object) == CL_SUCCESS)
+		clv_charge_undo(charge);
+	*error = r;
+	return NULL;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers, images and pipes: charged before the vendor is asked, at the size that the
+ * program names, and corrected to what the vendor reports.  Buffers over host memory are
+ * charged as well: a device with memory of its own keeps a copy.  Sub-buffers and images
+ * over other objects have no memory of their own. */
+#include "base/cleanup.h"
+#include "gate/memory/charges.h"
+#include "gate/opencl/device/devices.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/memory/objects.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+
+#include <stdlib.h>
+
+static cl_mem refuse(cl_int *error)
+{
+	*error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	return NULL;
+}
+
+/* Over quota.  Above the vendor's own maximum the vendor's error is the right one, so the
+ * vendor is asked; should it agree nevertheless, the object goes at once. */
+static cl_mem drop(cl_mem object, cl_int *error)
+{
+	if (*error != CL_SUCCESS || !object)
+		return NULL;
+	clv_real.clReleaseMemObject(object);
+	return refuse(error);
+}
+
+/* Before anything is asked of it. */
+static cl_mem show(cl_mem object, cl_int *error)
+{
+	if (*error != CL_SUCCESS || !object || clv_vendor_is_held(object))
+		return object;
+	clv_real.clReleaseMemObject(object);
+	*error = CL_OUT_OF_RESOURCES;
+	return NULL;
+}
+
+static cl_mem answered(cl_mem object, cl_int error, cl_int *ret_error)
+{
+	if (ret_error)
+		*ret_error = error;
+	return object;
+}
+
+static cl_mem shown(cl_mem object, cl_int *error, cl_int *ret_error)
+{
+	object = *error == CL_SUCCESS ? show(object, error) : NULL;
+	return answered(object, *error, ret_error);
+}
+
+/* What comes with an error is no object, whatever the vendor returns. */
+#define CHARGED(n_bytes, correct, context, call)                                        \
+	({                                                                              \
+		struct clv_charge charge_ = clv_charge_take(clv_object_bytes(n_bytes)); \
+		cl_int error = CL_SUCCESS;                                              \
+		cl_mem object_;                                                         \
+                                                                                        \
+		if (!charge_.refused) {                                                 \
+			object_ = (call);                                               \
+			object_ = show(object_, &error);                                \
+			object_ = clv_charge_settle(&charge_,                           \
+				error == CL_SUCCESS ? object_ : NULL, (correct),        \
+				&error);                                                \
+		} else if ((n_bytes) > clv_device_max_allocation_bytes(context)) {      \
+			object_ = (call);                                               \
+			object_ = drop(object_, &error);                                \
+		} else {                                                                \
+			object_ = refuse(&error);                                       \
+		}                                                                       \
+		answered(object_, error, ret_error);                                    \
+	})
+
+static cl_mem CL_API_CALL wrap_clCreateBuffer(
+	cl_context context, cl_mem_flags flags, size_t n, void *host, cl_int *ret_error)
+{
+	return CHARGED(n, false, context,
+		clv_real.clCreateBuffer(context, flags, n, host, &error));
+}
+
+static cl_mem CL_API_CALL wrap_clCreateBufferWithProperties(cl_context context,
+	const cl_mem_properties *properties, cl_mem_flags flags, size_t n, void *host,
+	cl_int *ret_error)
+{
+	return CHARGED(n, false, context,
+		clv_real.clCreateBufferWithProperties(
+			context, properties, flags, n, host, &error));
+}
+
+static size_t channels_of(cl_channel_order order)
+{
+	static const struct {
+		cl_channel_order order;
+		size_t n_channels;
+	} orders[] = {
+		/* clang-format off */
+		{ CL_R, 1 },    { CL_A, 1 },     { CL_INTENSITY, 1 }, { CL_LUMINANCE, 1 },
+		{ CL_DEPTH, 1 }, { CL_RG, 2 },   { CL_RA, 2 },        { CL_Rx, 2 },
+		{ CL_RGB, 3 },  { CL_RGx, 3 },   { CL_sRGB, 3 },      { CL_DEPTH_STENCIL, 2 },
+		/* clang-format on */
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(orders); i++) {
+		if (orders[i].order == order)
+			return orders[i].n_channels;
+	}
+	return 4;
+}
+
+static size_t element_bytes(const cl_image_format *format)
+{
+	size_t channels;
+
+	if (!format)
+		return 0;
+	channels = channels_of(format->image_channel_order);
+	switch (format->image_channel_data_type) {
+	case CL_SNORM_INT8:
+	case CL_UNORM_INT8:
+	case CL_SIGNED_INT8:
+	case CL_UNSIGNED_INT8:
+		return channels;
+	case CL_UNORM_SHORT_565:
+	case CL_UNORM_SHORT_555:
+		return 2;
+	case CL_UNORM_INT_101010:
+	case CL_UNORM_INT_101010_2:
+		return 4;
+	case CL_SIGNED_INT32:
+	case CL_UNSIGNED_INT32:
+	case CL_FLOAT:
+		return 4 * channels;
+	default:
+		return 2 * channels;
+	}
+}
+
+static uint64_t at_least_one(size_t n)
+{
+	return n > 0 ? n : 1;
+}
+
+static uint64_t image_bytes(const cl_image_format *format, const cl_image_desc *desc)
+{
+	cl_mem_object_type type;
+	uint64_t n_bytes;
+
+	if (!desc || desc->mem_object)
+		return 0;
+	/* What a type does not use may hold anything. */
+	type = desc->image_type;
+	n_bytes = element_bytes(format) * at_least_one(desc->image_width);
+	if (type == CL_MEM_OBJECT_IMAGE2D || type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
+		type == CL_MEM_OBJECT_IMAGE3D)
+		n_bytes *= at_least_one(desc->image_height);
+	if (type == CL_MEM_OBJECT_IMAGE3D)
+		n_bytes *= at_least_one(desc->image_depth);
+	if (type == CL_MEM_OBJECT_IMAGE1D_ARRAY || type == CL_MEM_OBJECT_IMAGE2D_ARRAY)
+		n_bytes *= at_least_one(desc->image_array_size);
+	return n_bytes;
+}
+
+static bool has_own_memory(const cl_image_desc *desc)
+{
+	return desc && !desc->mem_object;
+}
+
+static cl_mem CL_API_CALL wrap_clCreateImage(cl_context context, cl_mem_flags flags,
+	const cl_image_format *format, const cl_image_desc *desc, void *host,
+	cl_int *ret_error)
+{
+	cl_int r = CL_SUCCESS;
+
+	if (!has_own_memory(desc))
+		return shown(
+			clv_real.clCreateImage(context, flags, format, desc, host, &r),
+			&r, ret_error);
+	return CHARGED(image_bytes(format, desc), true, context,
+		clv_real.clCreateImage(context, flags, format, desc, host, &error));
+}
+
+static cl_mem CL_API_CALL wrap_clCreateImageWithProperties(cl_context context,
+	const cl_mem_properties *properties, cl_mem_flags flags,
+	const cl_image_format *format, const cl_image_desc *desc, void *host,
+	cl_int *ret_error)
+{
+	cl_int r = CL_SUCCESS;
+
+	if (!has_own_memory(desc))
+		return shown(clv_real.clCreateImageWithProperties(
+				     context, properties, flags, format, desc, host, &r),
+			&r, ret_error);
+	return CHARGED(image_bytes(format, desc), true, context,
+		clv_real.clCreateImageWithProperties(
+			context, properties, flags, format, desc, host, &error));
+}
+
+static cl_mem CL_API_CALL wrap_clCreateImage2D(cl_context context, cl_mem_flags flags,
+	const cl_image_format *format, size_t width, size_t height, size_t row,
+	void *host, cl_int *ret_error)
+{
+	return CHARGED(element_bytes(format) * width * height, true, context,
+		clv_real.clCreateImage2D(
+			context, flags, format, width, height, row, host, &error));
+}
+
+static cl_mem CL_API_CALL wrap_clCreateImage3D(cl_context context, cl_mem_flags flags,
+	const cl_image_format *format, size_t width, size_t height, size_t depth,
+	size_t row, size_t slice, void *host, cl_int *ret_error)
+{
+	return CHARGED(element_bytes(format) * width * height * depth, true, context,
+		clv_real.clCreateImage3D(context, flags, format, width, height, depth,
+			row, slice, host, &error));
+}
+
+static cl_mem CL_API_CALL wrap_clCreatePipe(cl_context context, cl_mem_flags flags,
+	cl_uint packet_bytes, cl_uint n_packets, const cl_pipe_properties *properties,
+	cl_int *ret_error)
+{
+	return CHARGED((uint64_t)packet_bytes * n_packets, false, context,
+		clv_real.clCreatePipe(
+			context, flags, packet_bytes, n_packets, properties, &error));
+}
+
+struct destructor_callback {
+	void(CL_CALLBACK *function)(cl_mem, void *);
+	void *userdata;
+};
+
+static void CL_CALLBACK run_destructor(cl_mem object, void *ticket)
+{
+	struct destructor_callback *callback = clv_ticket_take(ticket);
+
+	if (!callback)
+		return;
+	clv_gate_callback_begin();
+	callback->function(object, callback->userdata);
+	clv_gate_callback_end();
+	free(callback);
+}
+
+static cl_int CL_API_CALL wrap_clSetMemObjectDestructorCallback(
+	cl_mem object, void(CL_CALLBACK *function)(cl_mem, void *), void *userdata)
+{
+	struct destructor_callback *callback;
+	void *ticket;
+	cl_int r;
+
+	if (!function)
+		return clv_real.clSetMemObjectDestructorCallback(
+			object, function, userdata);
+	callback = malloc(sizeof(*callback));
+	if (!callback)
+		return CL_OUT_OF_HOST_MEMORY;
+	*callback = (struct destructor_callback){function, userdata};
+	ticket = clv_ticket_new(callback);
+	if (!ticket) {
+		free(callback);
+		return CL_OUT_OF_HOST_MEMORY;
+	}
+	r = clv_real.clSetMemObjectDestructorCallback(object, run_destructor, ticket);
+	if (r != CL_SUCCESS)
+		free(clv_ticket_take(ticket));
+	return r;
+}
+
+#define WRAP(function) table->function = wrap_##function
+
+void clv_opencl_wrap_memory(cl_icd_dispatch *table)
+{
+	WRAP(clCreateBuffer);
+	WRAP(clCreateBufferWithProperties);
+	WRAP(clCreateImage);
+	WRAP(clCreateImageWithProperties);
+	WRAP(clCreateImage2D);
+	WRAP(clCreateImage3D);
+	WRAP(clCreatePipe);
+	WRAP(clSetMemObjectDestructorCallback);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared virtual memory: charged at allocation, by address.  A queued free counts when
+ * the queue reaches it, so the gate always brings a free function of its own. */
+#include "gate/memory/charges.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/memory/objects.h"
+#include "gate/opencl/queue/submit.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+#include "gate/window/costs.h"
+
+#include <stdlib.h>
+
+static void *CL_API_CALL wrap_clSVMAlloc(
+	cl_context context, cl_svm_mem_flags flags, size_t n, cl_uint alignment)
+{
+	struct clv_charge charge = clv_charge_take(clv_object_bytes(n));
+	void *address;
+
+	if (charge.refused)
+		return NULL;
+	charge.owner = context;
+	address = clv_real.clSVMAlloc(context, flags, n, alignment);
+	if (address)
+		clv_charge_pointer(&charge, address);
+	else
+		clv_charge_undo(&charge);
+	return address;
+}
+
+static void CL_API_CALL wrap_clSVMFree(cl_context context, void *address)
+{
+	/* Before the vendor's free: after it the address may be another thread's.  Of
+	 * another context the vendor frees nothing. */
+	struct clv_charge charge = clv_charge_withdraw_from(context, address);
+
+	clv_real.clSVMFree(context, address);
+	clv_charge_undo(&charge);
+}
+
+struct queued_free {
+	void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void **, void *);
+	void *userdata;
+};
+
+static void free_all(cl_command_queue queue, cl_uint n, void **pointers)
+{
+	cl_context context = NULL;
+
+	clv_real.clGetCommandQueueInfo(
+		queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+	for (cl_uint i = 0; context && i < n; i++)
+		wrap_clSVMFree(context, pointers[i]);
+}
+
+/* A function of the program's frees by clSVMFree, or leaves it. */
+static void CL_CALLBACK run_queued_free(
+	cl_command_queue queue, cl_uint n, void **pointers, void *ticket)
+{
+	struct queued_free *request = clv_ticket_take(ticket);
+
+	if (!request)
+		return;
+	if (request->function) {
+		clv_gate_callback_begin();
+		request->function(queue, n, pointers, request->userdata);
+		clv_gate_callback_end();
+	} else {
+		free_all(queue, n, pointers);
+	}
+	free(request);
+}
+
+/* NULL: there is no memory. */
+static void *new_queued_free(
+	void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void **, void *),
+	void *userdata)
+{
+	struct queued_free *request = malloc(sizeof(*request));
+	void *ticket;
+
+	if (!request)
+		return NULL;
+	*request = (struct queued_free){function, userdata};
+	ticket = clv_ticket_new(request);
+	if (!ticket)
+		free(request);
+	return ticket;
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueSVMFree(cl_command_queue queue, cl_uint n,
+	void **pointers,
+	void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void **, void *),
+	void *userdata, cl_uint n_waits, const cl_event *wait_list, cl_event *event)
+{
+	void *ticket = new_queued_free(function, userdata);
+	struct clv_submission submission;
+	cl_int r;
+
+	if (!ticket)
+		return CL_OUT_OF_HOST_MEMORY;
+	r = clv_submission_begin(&submission, queue, clv_cost_key_bytes(CLV_COST_MAP, 0),
+		false, n_waits, wait_list, event);
+	if (r == CL_SUCCESS) {
+		r = clv_real.clEnqueueSVMFree(queue, n, pointers, run_queued_free, ticket,
+			submission.n_waits, submission.wait_list, submission.event);
+		clv_submission_end(&submission, r);
+	}
+	if (r != CL_SUCCESS)
+		free(clv_ticket_take(ticket));
+	return r;
+}
+
+#define WRAP(function) table->function = wrap_##function
+
+void clv_opencl_wrap_svm(cl_icd_dispatch *table)
+{
+	WRAP(clSVMAlloc);
+	WRAP(clSVMFree);
+	WRAP(clEnqueueSVMFree);
+}

@@ -1,0 +1,666 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The line of held commands.  What a command waits for is found once, when it joins:
+ * "obstacles", one per unset user event and per held command, and its place in its queue.
+ * Each of these tells who waits for it when it is over, so that nobody looks along the
+ * line, and what nothing keeps any more lies ready, in order.  All of this is off the hot
+ * path: a program without unset user events that submits nothing from callbacks never
+ * gets here. */
+#include "gate/opencl/queue/held.h"
+
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/queue/queue.h"
+#include "gate/opencl/queue/ready.h"
+#include "gate/process/packed.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/view.h"
+#include "gate/queue/booking.h"
+#include "gate/queue/queues.h"
+#include "gate/window/costs.h"
+#include "gate/window/flight.h"
+#include "gate/window/turnstile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BITS 10
+#define MAX_BITS 20
+#define TRIES 16 /* to set an event */
+
+struct wait;
+
+/* Shared by whoever is kept and whoever waits for it. */
+struct obstacle {
+	uint32_t references;
+	bool is_program; /* a user event, or something behind one */
+	struct wait *waits;
+};
+
+/* Of one command for one obstacle. */
+struct wait {
+	struct clv_held *held;
+	struct obstacle *obstacle;
+	struct wait *next, **link; /* of the obstacle's; link is NULL when it is over */
+};
+
+/* An event that keeps whatever waits for it. */
+struct keeper {
+	struct keeper *next; /* of its bucket */
+	cl_event event;
+	struct obstacle *obstacle;
+	bool is_user_event;
+};
+
+struct clv_held {
+	struct clv_ready ready;          /* first */
+	struct clv_held *next;           /* of its batch */
+	struct clv_held *ahead, *behind; /* in its queue */
+	struct clv_held_command command;
+	cl_event event;       /* its own, owned once enqueued */
+	struct keeper keeper; /* by that event */
+	cl_event turnstile;
+	cl_event *wait_list; /* the program's and the turnstile */
+	struct obstacle *obstacle;
+	bool waits_for_all; /* that is before it in its queue */
+	bool in_call;       /* the vendor's call has not returned */
+	bool let_go;
+	bool in_batch;      /* let go, and its turnstile not yet set */
+	uint32_t n_keeping; /* obstacles, and its queue; 0: it is ready */
+	uint32_t n_waits;
+	struct wait waits[];
+};
+
+static struct keeper *first_buckets[1 << FIRST_BITS];
+
+static struct {
+	pthread_mutex_t lock;
+	uint64_t n_joined;
+	/* What nothing keeps but the gate: work, and markers and barriers. */
+	struct clv_ready *work, *rest;
+	/* Unset user events and the events of held commands, by a hash of so many bits.
+	 */
+	struct keeper **keepers;
+	unsigned bits;
+	size_t n_keepers;
+	uint64_t n_steps;
+} state = {
+	.lock = PTHREAD_MUTEX_INITIALIZER, .keepers = first_buckets, .bits = FIRST_BITS};
+
+_Atomic uint32_t clv_held_n;
+
+static struct obstacle *new_obstacle(bool is_program)
+{
+	struct obstacle *obstacle = calloc(1, sizeof(*obstacle));
+
+	if (obstacle)
+		*obstacle = (struct obstacle){.references = 1, .is_program = is_program};
+	return obstacle;
+}
+
+static void unref(struct obstacle *obstacle)
+{
+	if (--obstacle->references == 0)
+		free(obstacle);
+}
+
+static struct keeper **bucket_of(cl_event event)
+{
+	uint64_t hash = (uintptr_t)event * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &state.keepers[hash >> (64 - state.bits)];
+}
+
+/* The latest of the event's: a handle may have been another's before. */
+static struct keeper *find_keeper(cl_event event)
+{
+	struct keeper *keeper = *bucket_of(event);
+
+	for (; keeper && keeper->event != event; keeper = keeper->next)
+		state.n_steps++;
+	return keeper;
+}
+
+/* Twice as many buckets: each is divided in two, and the order in it stays. */
+static void grow(void)
+{
+	size_t n = (size_t)1 << state.bits;
+	struct keeper **old = state.keepers, **now = NULL;
+
+	if (state.bits < MAX_BITS)
+		now = calloc(2 * n, sizeof(struct keeper *));
+	if (!now)
+		return;
+	state.keepers = now;
+	state.bits++;
+	for (size_t i = 0; i < n; i++) {
+		struct keeper **ends[2] = {&now[2 * i], &now[2 * i + 1]};
+
+		for (struct keeper *keeper = old[i]; keeper; keeper = keeper->next) {
+			struct keeper ***end =
+				&ends[bucket_of(keeper->event) != &now[2 * i]];
+
+			**end = keeper;
+			*end = &keeper->next;
+			state.n_steps++;
+		}
+		*ends[0] = *ends[1] = NULL;
+	}
+	if (old != first_buckets)
+		free(old);
+}
+
+static void add_keeper(struct keeper *keeper)
+{
+	struct keeper **bucket;
+
+	if (++state.n_keepers > (size_t)1 << state.bits)
+		grow();
+	bucket = bucket_of(keeper->event);
+	keeper->next = *bucket;
+	*bucket = keeper;
+}
+
+static void remove_keeper(struct keeper *keeper)
+{
+	struct keeper **link = bucket_of(keeper->event);
+
+	for (; *link != keeper; link = &(*link)->next)
+		state.n_steps++;
+	*link = keeper->next;
+	state.n_keepers--;
+}
+
+/* What keeps a command, and what does not any more. */
+
+static struct clv_held_line *line_of(const struct clv_held *held)
+{
+	return &clv_cl_queue(held->command.queue)->line;
+}
+
+static struct clv_ready **heap_of(const struct clv_held *held)
+{
+	return CLV_FLIGHT_COUNT(held->command.packed) > 0 ? &state.work : &state.rest;
+}
+
+/* Only the gate keeps it: what comes to stand behind it may wait as it would for a turn.
+ */
+static void become_ready(struct clv_held *held)
+{
+	struct clv_held_line *line = line_of(held);
+
+	if (held->obstacle->is_program) {
+		held->obstacle->is_program = false;
+		line->n_by_program--;
+		line->n_barriers_by_program -= held->command.is_barrier;
+	}
+	clv_ready_push(heap_of(held), &held->ready);
+}
+
+static void keep_less(struct clv_held *held)
+{
+	state.n_steps++;
+	if (--held->n_keeping == 0)
+		become_ready(held);
+}
+
+static void wait_for(struct clv_held *held, struct obstacle *obstacle)
+{
+	struct wait *wait = &held->waits[held->n_waits++];
+
+	obstacle->references++;
+	held->n_keeping++;
+	*wait = (struct wait){
+		.held = held,
+		.obstacle = obstacle,
+		.next = obstacle->waits,
+		.link = &obstacle->waits,
+	};
+	if (wait->next)
+		wait->next->link = &wait->next;
+	obstacle->waits = wait;
+}
+
+static void stop_waiting(struct wait *wait)
+{
+	if (!wait->link)
+		return;
+	*wait->link = wait->next;
+	if (wait->next)
+		wait->next->link = wait->link;
+	wait->link = NULL;
+}
+
+static void end_obstacle(struct obstacle *obstacle)
+{
+	struct wait *wait;
+
+	while ((wait = obstacle->waits)) {
+		stop_waiting(wait);
+		keep_less(wait->held);
+	}
+}
+
+void clv_held_user_event_made(cl_event event)
+{
+	struct keeper *made = calloc(1, sizeof(*made));
+	struct obstacle *obstacle = new_obstacle(true);
+
+	if (!made || !obstacle) {
+		free(made);
+		free(obstacle);
+		return;
+	}
+	made->event = event;
+	made->is_user_event = true;
+	made->obstacle = obstacle;
+	pthread_mutex_lock(&state.lock);
+	add_keeper(made);
+	atomic_fetch_add(&clv_held_n, 1);
+	pthread_mutex_unlock(&state.lock);
+}
+
+static void forget_user_event(cl_event event, bool was_set)
+{
+	struct keeper *found;
+
+	pthread_mutex_lock(&state.lock);
+	found = find_keeper(event);
+	if (found && found->is_user_event) {
+		remove_keeper(found);
+		if (was_set)
+			end_obstacle(found->obstacle);
+		unref(found->obstacle);
+		free(found);
+		atomic_fetch_sub(&clv_held_n, 1);
+	}
+	pthread_mutex_unlock(&state.lock);
+}
+
+void clv_held_user_event_set(cl_event event)
+{
+	forget_user_event(event, true);
+}
+
+void clv_held_user_event_gone(cl_event event)
+{
+	forget_user_event(event, false);
+}
+
+static struct obstacle *obstacle_of(cl_event event)
+{
+	const struct keeper *keeper = find_keeper(event);
+
+	return keeper ? keeper->obstacle : NULL;
+}
+
+/* Whether the queue itself makes a new command wait for all that is before it: an
+ * in-order queue does; an out-of-order one for a marker or barrier with no list of its
+ * own. */
+static bool waits_for_all(const struct clv_held_command *command)
+{
+	return !command->queue->out_of_order ||
+	       (CLV_FLIGHT_COUNT(command->packed) == 0 && command->n_waits == 0);
+}
+
+static enum clv_held_by look(const struct clv_held_command *command)
+{
+	const struct clv_held_line *line = &clv_cl_queue(command->queue)->line;
+	bool for_all = waits_for_all(command);
+	enum clv_held_by by = CLV_HELD_BY_NOTHING;
+
+	for (cl_uint i = 0; command->wait_list && i < command->n_waits; i++) {
+		const struct obstacle *obstacle = obstacle_of(command->wait_list[i]);
+
+		if (obstacle && obstacle->is_program)
+			return CLV_HELD_BY_PROGRAM;
+		if (obstacle)
+			by = CLV_HELD_BY_GATE;
+	}
+	if ((for_all ? line->n_by_program : line->n_barriers_by_program) > 0)
+		return CLV_HELD_BY_PROGRAM;
+	if ((for_all ? line->n : line->n_barriers) > 0)
+		by = CLV_HELD_BY_GATE;
+	return by;
+}
+
+enum clv_held_by clv_held_look(const struct clv_held_command *command)
+{
+	enum clv_held_by by;
+
+	pthread_mutex_lock(&state.lock);
+	by = look(command);
+	pthread_mutex_unlock(&state.lock);
+	return by;
+}
+
+static void free_held(struct clv_held *held)
+{
+	for (uint32_t i = 0; i < held->n_waits; i++)
+		unref(held->waits[i].obstacle);
+	if (held->obstacle)
+		unref(held->obstacle);
+	free(held->wait_list);
+	free(held);
+}
+
+/* The vendor refuses a list without a length and a length without a list. */
+static bool has_sound_list(const struct clv_held_command *command)
+{
+	return (command->n_waits > 0) == (command->wait_list != NULL);
+}
+
+/* A command whose turnstile is never set never runs. */
+static void open_turnstile(const struct clv_held *held)
+{
+	for (int i = 0; held->turnstile && i < TRIES; i++) {
+		if (clv_real.clSetUserEventStatus(held->turnstile, CL_COMPLETE) ==
+			CL_SUCCESS)
+			return;
+	}
+}
+
+static bool give_turnstile(struct clv_held *held)
+{
+	struct clv_held_command *command = &held->command;
+	size_t n = command->n_waits;
+	cl_int r = CL_SUCCESS;
+
+	held->wait_list = calloc(n + 1, sizeof(*held->wait_list));
+	if (!held->wait_list)
+		return false;
+	held->turnstile = clv_real.clCreateUserEvent(command->queue->context, &r);
+	if (r != CL_SUCCESS)
+		held->turnstile = NULL;
+	if (!held->turnstile)
+		return false;
+	if (n > 0)
+		memcpy(held->wait_list, command->wait_list, n * sizeof(cl_event));
+	held->wait_list[n] = held->turnstile;
+	return true;
+}
+
+static struct clv_held *new_held(const struct clv_held_command *command)
+{
+	struct clv_held *held =
+		calloc(1, sizeof(*held) + command->n_waits * sizeof(held->waits[0]));
+
+	if (!held)
+		return NULL;
+	held->command = *command;
+	held->waits_for_all = waits_for_all(command);
+	held->in_call = true;
+	held->obstacle = new_obstacle(false);
+	if (!held->obstacle ||
+		(CLV_FLIGHT_COUNT(command->packed) > 0 && !give_turnstile(held))) {
+		free_held(held);
+		return NULL;
+	}
+	return held;
+}
+
+/* At the end of its queue's line. */
+static void stand_in_queue(struct clv_held *held)
+{
+	struct clv_held_line *line = line_of(held);
+
+	/* By the first of them, or by the first barrier. */
+	held->n_keeping += (held->waits_for_all ? line->n : line->n_barriers) > 0;
+	held->ahead = line->last;
+	*(line->last ? &line->last->behind : &line->first) = held;
+	line->last = held;
+	if (held->command.is_barrier && !line->first_barrier)
+		line->first_barrier = held;
+	line->n++;
+	line->n_by_program += held->obstacle->is_program;
+	line->n_barriers += held->command.is_barrier;
+	line->n_barriers_by_program +=
+		held->command.is_barrier && held->obstacle->is_program;
+}
+
+static void join(struct clv_held *held)
+{
+	const struct clv_held_command *command = &held->command;
+
+	pthread_mutex_lock(&state.lock);
+	held->obstacle->is_program = look(command) == CLV_HELD_BY_PROGRAM;
+	held->ready.number = ++state.n_joined;
+	for (cl_uint i = 0; i < command->n_waits; i++) {
+		struct obstacle *obstacle = obstacle_of(command->wait_list[i]);
+
+		if (obstacle)
+			wait_for(held, obstacle);
+	}
+	stand_in_queue(held);
+	if (held->n_keeping == 0)
+		become_ready(held);
+	atomic_fetch_add(&clv_held_n, 1);
+	pthread_mutex_unlock(&state.lock);
+}
+
+struct clv_held *clv_held_add(struct clv_held_command *command)
+{
+	struct clv_held *held;
+
+	if (!has_sound_list(command))
+		return NULL;
+	held = new_held(command);
+	if (!held)
+		return NULL;
+	clv_queue_hold(command->queue);
+	join(held);
+	if (held->turnstile) {
+		command->n_waits++;
+		command->wait_list = held->wait_list;
+	}
+	if (!held->obstacle->is_program)
+		clv_turnstile_wake();
+	return held;
+}
+
+/* The command is in flight, or was no work: its own event is its marker. */
+static void settle(struct clv_held *held)
+{
+	struct clv_queue *queue = held->command.queue;
+	uint64_t packed = held->let_go ? held->command.packed : 0;
+
+	if (held->event && CLV_FLIGHT_COUNT(packed) > 0)
+		clv_queue_mark_with_event(queue, held->event, packed, held->command.kind);
+	else if (held->event)
+		clv_real.clReleaseEvent(held->event);
+	else if (CLV_FLIGHT_COUNT(packed) > 0)
+		clv_flight_leave(packed);
+	if (held->turnstile)
+		clv_real.clReleaseEvent(held->turnstile);
+	pthread_mutex_lock(&state.lock);
+	free_held(held);
+	pthread_mutex_unlock(&state.lock);
+	clv_queue_unhold(queue);
+}
+
+/* Those that it kept go on: the next one, if that waited for all before it, and behind a
+ * barrier all up to the next. */
+static void leave_queue(struct clv_held *held)
+{
+	struct clv_held_line *line = line_of(held);
+	struct clv_held *next = held->behind;
+	bool was_first_barrier = held == line->first_barrier;
+
+	*(held->ahead ? &held->ahead->behind : &line->first) = next;
+	*(next ? &next->ahead : &line->last) = held->ahead;
+	line->n--;
+	line->n_by_program -= held->obstacle->is_program;
+	line->n_barriers -= held->command.is_barrier;
+	line->n_barriers_by_program -=
+		held->command.is_barrier && held->obstacle->is_program;
+	if (next && next == line->first && next->waits_for_all)
+		keep_less(next);
+	if (!was_first_barrier)
+		return;
+	line->first_barrier = NULL;
+	for (; next && !line->first_barrier; next = next->behind) {
+		if (!next->waits_for_all)
+			keep_less(next);
+		if (next->command.is_barrier)
+			line->first_barrier = next;
+	}
+}
+
+/* With the lock held. */
+static void take_out(struct clv_held *held)
+{
+	if (held->n_keeping == 0)
+		state.n_steps += clv_ready_remove(heap_of(held), &held->ready);
+	for (uint32_t i = 0; i < held->n_waits; i++)
+		stop_waiting(&held->waits[i]);
+	leave_queue(held);
+	if (held->keeper.event)
+		remove_keeper(&held->keeper);
+	end_obstacle(held->obstacle);
+	atomic_fetch_sub(&clv_held_n, 1);
+}
+
+/* What comes behind it in its queue tells of its end. */
+static void enter_blindly(const struct clv_held_command *command)
+{
+	struct clv_view *view = clv_gate_peek();
+
+	if (!view || CLV_FLIGHT_COUNT(command->packed) == 0)
+		return;
+	clv_flight_enter_as_debt(view, command->packed);
+	clv_queue_note_kind(command->queue, CLV_COST_MIXED);
+	clv_queue_submitted(command->queue, NULL, command->packed);
+}
+
+void clv_held_enqueued_blindly(struct clv_held *held)
+{
+	bool has_gone;
+
+	pthread_mutex_lock(&state.lock);
+	has_gone = held->let_go;
+	pthread_mutex_unlock(&state.lock);
+	if (!has_gone) {
+		enter_blindly(&held->command);
+		open_turnstile(held);
+	}
+	clv_held_enqueued(held, NULL);
+}
+
+void clv_held_enqueued(struct clv_held *held, cl_event event)
+{
+	bool is_settled, lets_others_go = false;
+
+	pthread_mutex_lock(&state.lock);
+	held->event = event;
+	held->in_call = false;
+	if (event && !held->let_go) {
+		held->keeper =
+			(struct keeper){.event = event, .obstacle = held->obstacle};
+		add_keeper(&held->keeper);
+	}
+	if (!event && !held->let_go) {
+		take_out(held);
+		lets_others_go = state.work || state.rest;
+		is_settled = true;
+	} else {
+		is_settled = held->let_go && !held->in_batch;
+	}
+	pthread_mutex_unlock(&state.lock);
+	if (is_settled)
+		settle(held);
+	/* No other call will, for this one failed. */
+	if (lets_others_go)
+		clv_turnstile_wake();
+}
+
+/* Whether the first in line is in flight now.  It may be what others that are in flight
+ * wait for: a kernel for what another writes, or a submission that was on its way when
+ * the first command of its queue was held.  Nothing that is in flight then gets done, and
+ * so the first goes in and is paid for. */
+static bool go_in(struct clv_held *held, bool *ret_is_stuck)
+{
+	uint64_t packed = held->command.packed;
+	struct clv_view *view = clv_gate_peek();
+
+	if (clv_flight_try(&held->command.queue->backlog, packed))
+		return true;
+	*ret_is_stuck = true;
+	if (!view || !clv_flight_is_stalled(view, &held->command.queue->backlog))
+		return false;
+	clv_flight_note_forced();
+	clv_flight_enter_as_debt(view, packed);
+	return true;
+}
+
+/* The next that may go.  Markers and barriers always may; once work had no room, all that
+ * is behind it waits its turn.  With the lock held. */
+static struct clv_held *take_next(bool *is_stuck)
+{
+	struct clv_held *next = (struct clv_held *)state.rest;
+
+	state.n_steps++;
+	if (!next) {
+		next = (struct clv_held *)state.work;
+		if (!next || *is_stuck || !go_in(next, is_stuck))
+			return NULL;
+	}
+	take_out(next);
+	next->let_go = next->in_batch = true;
+	return next;
+}
+
+/* Takes from the line, in order, what may go.  With the lock held. */
+static struct clv_held *take_batch(bool *ret_is_stuck)
+{
+	struct clv_held *batch = NULL, **end = &batch, *held;
+	bool is_stuck = false;
+
+	while ((held = take_next(&is_stuck))) {
+		*end = held;
+		end = &held->next;
+	}
+	*ret_is_stuck = is_stuck;
+	return batch;
+}
+
+bool clv_held_let_go(void)
+{
+	struct clv_held *batch, *next;
+	bool is_stuck;
+
+	pthread_mutex_lock(&state.lock);
+	batch = take_batch(&is_stuck);
+	pthread_mutex_unlock(&state.lock);
+	for (struct clv_held *held = batch; held; held = next) {
+		bool is_settled;
+
+		next = held->next;
+		open_turnstile(held);
+		pthread_mutex_lock(&state.lock);
+		held->in_batch = false;
+		is_settled = !held->in_call;
+		pthread_mutex_unlock(&state.lock);
+		if (is_settled)
+			settle(held);
+	}
+	return is_stuck;
+}
+
+uint64_t clv_held_n_steps(void)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&state.lock);
+	n = state.n_steps;
+	pthread_mutex_unlock(&state.lock);
+	return n;
+}
+
+void clv_held_forget_parent(void)
+{
+	pthread_mutex_init(&state.lock, NULL);
+	state.work = state.rest = NULL;
+	memset(first_buckets, 0, sizeof(first_buckets));
+	state.keepers = first_buckets;
+	state.bits = FIRST_BITS;
+	state.n_keepers = 0;
+	atomic_store(&clv_held_n, 0);
+}

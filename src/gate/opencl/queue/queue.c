@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the common part cannot know of a command queue.  A marker is followed by a flush,
+ * because nothing obliges a driver to start work that was never flushed. */
+#include "gate/opencl/queue/queue.h"
+
+#include "gate/opencl/dispatch/real.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/queue/table.h"
+
+#include <string.h>
+#include <time.h>
+
+#define POLL_NS 1000000
+
+static cl_command_queue handle_of(const struct clv_queue *queue)
+{
+	return (cl_command_queue)queue->handle;
+}
+
+static void get_platform_name(cl_command_queue queue, char ret[64])
+{
+	cl_device_id device = NULL;
+	cl_platform_id platform = NULL;
+
+	clv_real.clGetCommandQueueInfo(
+		queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+	if (device)
+		clv_real.clGetDeviceInfo(
+			device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+	memset(ret, 0, 64);
+	if (platform)
+		clv_real.clGetPlatformInfo(platform, CL_PLATFORM_NAME, 63, ret, NULL);
+}
+
+/* By name, since it would cost every other driver something: a marker with each finish,
+ * of which newer rusticls have no need, and whatever runs beside the program. */
+static void note_habits(struct clv_queue *queue)
+{
+	struct clv_cl_queue *own = clv_cl_queue(queue);
+	char name[64];
+
+	get_platform_name(handle_of(queue), name);
+	own->forgets_flushed = strcmp(name, "rusticl") == 0;
+	own->runs_in_caller = strcmp(name, "Oclgrind") == 0;
+	/* Nothing there goes the quick way, on which nobody would finish it. */
+	if (own->runs_in_caller)
+		atomic_store(&queue->has_held, 1);
+}
+
+static void begin_queue(struct clv_queue *queue)
+{
+	cl_command_queue_properties properties = 0;
+	pthread_mutexattr_t attributes;
+
+	clv_real.clGetCommandQueueInfo(handle_of(queue), CL_QUEUE_PROPERTIES,
+		sizeof(properties), &properties, NULL);
+	clv_real.clGetCommandQueueInfo(handle_of(queue), CL_QUEUE_CONTEXT,
+		sizeof(queue->context), &queue->context, NULL);
+	note_habits(queue);
+	queue->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&clv_cl_queue(queue)->order_lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+}
+
+static void *mark(struct clv_queue *queue)
+{
+	cl_event event = NULL;
+
+	if (clv_real.clEnqueueMarkerWithWaitList(handle_of(queue), 0, NULL, &event) !=
+		CL_SUCCESS)
+		return NULL;
+	return event;
+}
+
+static void flush(struct clv_queue *queue)
+{
+	/* Mostly called by the helper, in which nothing may run there. */
+	if (clv_cl_queue(queue)->runs_in_caller)
+		return;
+	/* First, for clv_cl_queue_finish. */
+	atomic_fetch_add(&clv_cl_queue(queue)->n_flushes, 1);
+	clv_real.clFlush(handle_of(queue));
+}
+
+void clv_cl_queue_await(struct clv_queue *queue)
+{
+	cl_event event = mark(queue);
+
+	if (!event)
+		return;
+	atomic_store(&queue->unflushed, 0);
+	flush(queue);
+	clv_real.clWaitForEvents(1, &event);
+	clv_real.clReleaseEvent(event);
+}
+
+/* What is held may wait for this thread, and what waits for that is held as well. */
+static bool may_run(const struct clv_queue *queue)
+{
+	return clv_backlog_in_flight(&queue->backlog) > 0 &&
+	       atomic_load(&queue->n_held) == 0 && !atomic_load(&queue->released);
+}
+
+void clv_cl_queue_run_all(struct clv_queue *queue)
+{
+	struct clv_table_walk walk = {0};
+
+	if (!clv_cl_queue(queue)->runs_in_caller || clv_gate_thread.callback_depth > 0)
+		return;
+	clv_gate_wait_begin();
+	while ((queue = clv_table_next(&walk))) {
+		if (may_run(queue))
+			clv_real.clFinish(handle_of(queue));
+	}
+	clv_gate_wait_end();
+}
+
+static cl_int finish_flushed(struct clv_queue *queue)
+{
+	struct clv_cl_queue *own = clv_cl_queue(queue);
+	uint32_t n = atomic_load(&own->n_flushes);
+	cl_int r;
+
+	if (own->forgets_flushed && n != atomic_load(&own->n_flushes_finished))
+		clv_real.clEnqueueMarkerWithWaitList(handle_of(queue), 0, NULL, NULL);
+	r = clv_real.clFinish(handle_of(queue));
+	if (r == CL_SUCCESS)
+		atomic_store(&own->n_flushes_finished, n);
+	return r;
+}
+
+cl_int clv_cl_queue_finish(struct clv_queue *queue)
+{
+	const struct clv_cl_queue *own = clv_cl_queue(queue);
+	cl_int r;
+
+	if (atomic_load(&queue->has_held))
+		clv_cl_queue_await(queue);
+	r = finish_flushed(queue);
+	/* The helper may have flushed it just before. */
+	if (r == CL_SUCCESS && own->forgets_flushed &&
+		atomic_load(&own->n_flushes) != atomic_load(&own->n_flushes_finished))
+		r = finish_flushed(queue);
+	return r;
+}
+
+static void wait_for_event(struct clv_queue *queue, void *event)
+{
+	const struct timespec pause = {.tv_nsec = POLL_NS};
+	cl_int status = CL_QUEUED;
+	cl_event awaited = event;
+
+	if (!clv_cl_queue(queue)->runs_in_caller) {
+		clv_real.clWaitForEvents(1, &awaited);
+		return;
+	}
+	while (clv_real.clGetEventInfo(awaited, CL_EVENT_COMMAND_EXECUTION_STATUS,
+		       sizeof(status), &status, NULL) == CL_SUCCESS &&
+		status > CL_COMPLETE)
+		nanosleep(&pause, NULL);
+}
+
+static void release_event(struct clv_queue *queue, void *event)
+{
+	(void)queue;
+	clv_real.clReleaseEvent(event);
+}
+
+static bool is_complete_aside(struct clv_queue *queue, void *event)
+{
+	cl_int status = CL_COMPLETE;
+
+	clv_real.clGetEventInfo(
+		event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+	return status <= CL_COMPLETE;
+}
+
+const struct clv_queue_ops clv_cl_queue_ops = {
+	.record_bytes = sizeof(struct clv_cl_queue),
+	.begin = begin_queue,
+	.mark = mark,
+	.flush = flush,
+	.wait_for_event = wait_for_event,
+	.release_event = release_event,
+	.is_complete_aside = is_complete_aside,
+};

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every submission goes through.  The command's arguments are the vendor's business;
+ * here it is only counted, timed and, if need be, held back before the vendor sees it, so
+ * that no order between commands can change. */
+#include "gate/opencl/queue/submit.h"
+
+#include "gate/attach/attachment.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/queue.h"
+#include "gate/process/hot.h"
+#include "gate/process/packed.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/process/view.h"
+#include "gate/queue/custody.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
+#include "gate/window/costs.h"
+#include "gate/window/flight.h"
+
+/* A child that was refused, or a process whose lease ended: no device. */
+static cl_int check_attachment(struct clv_submission *submission)
+{
+	bool refused;
+
+	submission->view = clv_gate_view(&refused);
+	return refused ? CL_DEVICE_NOT_AVAILABLE : CL_SUCCESS;
+}
+
+/* Whether a command's own event must serve as its marker: in a queue that has held
+ * commands a marker of ours could wait for those as well, and where the gate's threads
+ * must not call the vendor they place none. */
+static bool must_mark_itself(struct clv_queue *queue)
+{
+	return atomic_load(&queue->n_held) > 0 || clv_cl_queue(queue)->runs_in_caller;
+}
+
+static bool needs_own_event(const struct clv_submission *submission)
+{
+	return submission->held || must_mark_itself(submission->queue);
+}
+
+static bool hold(struct clv_submission *submission, struct clv_held_command *command)
+{
+	submission->held = clv_held_add(command);
+	submission->n_waits = command->n_waits;
+	submission->wait_list = command->wait_list;
+	return submission->held != NULL;
+}
+
+/* Behind a command that the gate alone keeps, this thread may as well wait, as it would
+ * for a turn of its own: so nobody runs ahead without bounds. */
+static enum clv_held_by wait_behind_held(const struct clv_held_command *command)
+{
+	enum clv_held_by by = clv_held_look(command);
+	struct clv_line line;
+
+	if (by != CLV_HELD_BY_GATE || clv_gate_thread.callback_depth > 0)
+		return by;
+	clv_line_begin(&line);
+	do {
+		clv_held_let_go();
+		by = clv_held_look(command);
+	} while (by == CLV_HELD_BY_GATE && clv_line_wait(&line, NULL));
+	clv_line_end(&line);
+	return by;
+}
+
+static void lock_order(struct clv_submission *submission)
+{
+	/* A blocking call would have the lock for as long as it blocks. */
+	submission->has_order_lock =
+		!submission->blocking && atomic_load(&submission->queue->has_held);
+	if (submission->has_order_lock)
+		pthread_mutex_lock(&clv_cl_queue(submission->queue)->order_lock);
+}
+
+static void unlock_order(struct clv_submission *submission)
+{
+	if (submission->has_order_lock)
+		pthread_mutex_unlock(&clv_cl_queue(submission->queue)->order_lock);
+	submission->has_order_lock = false;
+}
+
+/* It is counted in, and so must not come to stand behind a held command. */
+static bool is_in_order(
+	struct clv_submission *submission, const struct clv_held_command *command)
+{
+	lock_order(submission);
+	if (!submission->has_order_lock || clv_held_look(command) == CLV_HELD_BY_NOTHING)
+		return true;
+	unlock_order(submission);
+	clv_flight_leave(submission->packed);
+	return false;
+}
+
+/* In flight, or held; where neither can be, the command passes and is paid for. */
+static void enter_or_hold(struct clv_submission *submission, uint64_t estimate_ns)
+{
+	struct clv_held_command command = {
+		.queue = submission->queue,
+		.n_waits = submission->n_waits,
+		.wait_list = submission->wait_list,
+		.packed = submission->packed,
+		.kind = submission->kind,
+	};
+
+	for (;;) {
+		if (CLV_UNLIKELY(clv_held_any()) &&
+			wait_behind_held(&command) != CLV_HELD_BY_NOTHING)
+			break;
+		if (CLV_UNLIKELY(!clv_flight_enter(
+			    submission->view, &submission->queue->backlog, estimate_ns)))
+			break;
+		if (CLV_LIKELY(is_in_order(submission, &command)))
+			return;
+	}
+	/* A callback that blocks holds the driver up until its command is complete. */
+	if (submission->blocking && clv_gate_thread.callback_depth > 0) {
+		clv_flight_enter_as_debt(submission->view, submission->packed);
+		return;
+	}
+	atomic_store(&submission->queue->has_held, 1);
+	lock_order(submission);
+	if (!hold(submission, &command))
+		clv_flight_enter_as_debt(submission->view, submission->packed);
+}
+
+/* Before a blocking call.  What is held in the queue is flushed as it is let go. */
+static bool must_await(const struct clv_queue *queue)
+{
+	return atomic_load(&queue->has_held) && !queue->out_of_order &&
+	       clv_gate_thread.callback_depth == 0;
+}
+
+cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue queue,
+	uint64_t kind, bool blocking, cl_uint n_waits, const cl_event *wait_list,
+	cl_event *event)
+{
+	uint64_t estimate_ns = clv_cost_estimate(kind);
+	cl_int r = CL_SUCCESS;
+
+	*submission = (struct clv_submission){
+		.view = clv_gate_peek(),
+		.n_waits = n_waits,
+		.wait_list = wait_list,
+		.event = event,
+		.blocking = blocking,
+		.packed = CLV_FLIGHT_PACK(estimate_ns),
+		.kind = kind,
+	};
+	if (CLV_UNLIKELY(!submission->view))
+		r = check_attachment(submission);
+	if (!submission->view)
+		return r;
+	submission->queue = clv_queue_find(queue);
+	if (!submission->queue)
+		return CL_OUT_OF_HOST_MEMORY;
+
+	clv_cl_queue_run_all(submission->queue);
+	enter_or_hold(submission, estimate_ns);
+	/* Before the call: what others submit meanwhile need not be complete after it. */
+	if (blocking && !submission->held && !submission->queue->out_of_order)
+		submission->custody = clv_custody_take(submission->queue);
+	if (CLV_UNLIKELY(needs_own_event(submission)) && !event)
+		submission->event = &submission->own_event;
+	if (blocking)
+		clv_gate_wait_begin();
+	if (blocking && must_await(submission->queue))
+		clv_cl_queue_await(submission->queue);
+	return CL_SUCCESS;
+}
+
+/* The event that the gate keeps: its own, or one more reference to the program's.  NULL:
+ * the vendor gave none. */
+static cl_event keep_event(const struct clv_submission *submission)
+{
+	if (submission->own_event)
+		return submission->own_event;
+	if (!submission->event || !*submission->event ||
+		clv_real.clRetainEvent(*submission->event) != CL_SUCCESS)
+		return NULL;
+	return *submission->event;
+}
+
+static void book_complete(struct clv_submission *submission)
+{
+	clv_flight_leave(submission->packed);
+	if (submission->custody.queue)
+		clv_custody_book(&submission->custody);
+}
+
+static void book_held(struct clv_submission *submission, cl_int result)
+{
+	cl_event event = result == CL_SUCCESS ? keep_event(submission) : NULL;
+
+	if (result == CL_SUCCESS && !event && !submission->blocking) {
+		clv_held_enqueued_blindly(submission->held);
+		return;
+	}
+	if (event && submission->blocking) {
+		clv_real.clReleaseEvent(event);
+		event = NULL;
+	}
+	clv_held_enqueued(submission->held, event);
+}
+
+/* With a marker of its own, where none of the queue's can be had. */
+static bool book_with_event(struct clv_submission *submission)
+{
+	cl_event event = NULL;
+
+	if (must_mark_itself(submission->queue))
+		event = keep_event(submission);
+	if (!event)
+		return false;
+	clv_queue_mark_with_event(
+		submission->queue, event, submission->packed, submission->kind);
+	return true;
+}
+
+static void book_submitted(struct clv_submission *submission)
+{
+	bool is_own = submission->own_event != NULL;
+
+	if (book_with_event(submission))
+		return;
+	if (is_own)
+		clv_real.clReleaseEvent(submission->own_event);
+	clv_queue_book(submission->queue, submission->view, submission->kind,
+		is_own || !submission->event ? NULL : *submission->event,
+		submission->packed);
+}
+
+cl_int clv_submission_end(struct clv_submission *submission, cl_int result)
+{
+	if (!submission->view)
+		return result;
+	if (submission->held) {
+		book_held(submission, result);
+	} else if (result != CL_SUCCESS) {
+		clv_custody_return(&submission->custody);
+		clv_flight_leave(submission->packed);
+	} else if (submission->blocking) {
+		if (submission->own_event)
+			clv_real.clReleaseEvent(submission->own_event);
+		book_complete(submission);
+	} else {
+		book_submitted(submission);
+	}
+	if (submission->blocking)
+		clv_gate_wait_end();
+	unlock_order(submission);
+	return submission->event == &submission->own_event
+		       ? result
+		       : clv_event_show(submission->event, result);
+}

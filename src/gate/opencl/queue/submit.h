@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
+#include "gate/queue/custody.h"
+
+struct clv_held;
+struct clv_queue;
+struct clv_view;
+
+/* One call that submits a command: begin, the vendor's call, end. */
+struct clv_submission {
+	struct clv_view *view; /* NULL: ungated, the call just passes */
+	struct clv_queue *queue;
+	struct clv_held *held; /* not in flight yet */
+	/* What the vendor's call gets in place of the program's arguments. */
+	cl_uint n_waits;
+	const cl_event *wait_list;
+	cl_event *event;
+	cl_event own_event;
+	bool has_order_lock;
+	bool blocking;              /* returns when the command is complete */
+	struct clv_custody custody; /* blocking: all before it in an in-order queue */
+	uint64_t packed;
+	uint64_t kind;
+};
+
+/* Waits for the turn.  CL_SUCCESS, or the error that the program gets in place of its
+ * call. wait_list and event are the program's own arguments. */
+cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue queue,
+	uint64_t kind, bool blocking, cl_uint n_waits, const cl_event *wait_list,
+	cl_event *event);
+
+/* What the program gets: the command's outcome, and its event where the gate holds that.
+ */
+static inline cl_int clv_event_show(cl_event *event, cl_int result)
+{
+	if (!event || result != CL_SUCCESS || !*event || clv_vendor_is_held(*event))
+		return result;
+	clv_real.clReleaseEvent(*event);
+	*event = NULL;
+	return CL_OUT_OF_RESOURCES;
+}
+
+/* Books the outcome and returns it. */
+cl_int clv_submission_end(struct clv_submission *submission, cl_int result);

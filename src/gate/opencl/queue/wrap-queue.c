@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making, keeping and releasing command queues.  The gate holds no reference of its own.
+ */
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/view.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
+
+#include <string.h>
+
+/* What comes with an error is no queue, whatever the vendor returns. */
+static cl_command_queue registered(
+	cl_command_queue queue, cl_int error, cl_int *ret_error)
+{
+	if (ret_error)
+		*ret_error = error;
+	if (error != CL_SUCCESS)
+		return NULL;
+	if (queue && !clv_vendor_is_held(queue)) {
+		clv_real.clReleaseCommandQueue(queue);
+		if (ret_error)
+			*ret_error = CL_OUT_OF_RESOURCES;
+		return NULL;
+	}
+	if (queue && clv_gate_peek())
+		clv_queue_find(queue);
+	return queue;
+}
+
+static cl_command_queue CL_API_CALL wrap_clCreateCommandQueue(cl_context context,
+	cl_device_id device, cl_command_queue_properties properties, cl_int *ret_error)
+{
+	cl_int error = CL_SUCCESS;
+	cl_command_queue queue =
+		clv_real.clCreateCommandQueue(context, device, properties, &error);
+
+	return registered(queue, error, ret_error);
+}
+
+static cl_command_queue CL_API_CALL wrap_clCreateCommandQueueWithProperties(
+	cl_context context, cl_device_id device, const cl_queue_properties *properties,
+	cl_int *ret_error)
+{
+	cl_int error = CL_SUCCESS;
+	cl_command_queue queue = clv_real.clCreateCommandQueueWithProperties(
+		context, device, properties, &error);
+
+	return registered(queue, error, ret_error);
+}
+
+static cl_int CL_API_CALL wrap_clRetainCommandQueue(cl_command_queue queue)
+{
+	cl_int r = clv_real.clRetainCommandQueue(queue);
+
+	if (r == CL_SUCCESS && clv_gate_peek())
+		clv_queue_retain(queue);
+	return r;
+}
+
+static cl_int CL_API_CALL wrap_clReleaseCommandQueue(cl_command_queue queue)
+{
+	if (queue && clv_gate_peek())
+		clv_queue_release(queue);
+	return clv_real.clReleaseCommandQueue(queue);
+}
+
+/* In some drivers an event holds its queue, and so the gate's markers do: the program
+ * sees what it would see without. */
+static cl_int CL_API_CALL wrap_clGetCommandQueueInfo(cl_command_queue queue,
+	cl_command_queue_info what, size_t room, void *value, size_t *ret_bytes)
+{
+	cl_int r = clv_real.clGetCommandQueueInfo(queue, what, room, value, ret_bytes);
+	const struct clv_queue *known;
+	cl_uint shown, n_markers, n_own;
+
+	if (r != CL_SUCCESS || what != CL_QUEUE_REFERENCE_COUNT || !value ||
+		room < sizeof(shown) || !clv_gate_peek())
+		return r;
+	known = clv_queue_find_known(queue);
+	if (!known)
+		return r;
+	memcpy(&shown, value, sizeof(shown));
+	n_markers = atomic_load(&known->n_markers);
+	n_own = atomic_load(&known->application_references);
+	shown = shown > n_own + n_markers ? shown - n_markers : n_own;
+	memcpy(value, &shown, sizeof(shown));
+	return r;
+}
+
+#define WRAP(function) table->function = wrap_##function
+
+void clv_opencl_wrap_queues(cl_icd_dispatch *table)
+{
+	WRAP(clCreateCommandQueue);
+	WRAP(clCreateCommandQueueWithProperties);
+	WRAP(clRetainCommandQueue);
+	WRAP(clReleaseCommandQueue);
+	WRAP(clGetCommandQueueInfo);
+}

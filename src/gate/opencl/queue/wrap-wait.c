@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waits, user events, callbacks, markers and barriers: calls that submit no work.  None
+ * of them is ever made to wait.  What the program waits for itself needs no marker of the
+ * gate's.  Callbacks are marked as such: one that waited could hold up the very thread
+ * that must complete the work waited for. */
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/queue.h"
+#include "gate/opencl/queue/submit.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/process/tickets.h"
+#include "gate/process/view.h"
+#include "gate/queue/custody.h"
+#include "gate/queue/table.h"
+#include "gate/window/turnstile.h"
+
+#include <stdlib.h>
+
+#define MAX_CUSTODIES 16
+
+/* What was waited for is complete, be it with an error; else nobody has waited. */
+static void end_custody(const struct clv_custody *custody, cl_int result)
+{
+	if (!custody->queue)
+		return;
+	if (result == CL_SUCCESS ||
+		result == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+		clv_custody_book(custody);
+	else
+		clv_custody_return(custody);
+}
+
+static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
+{
+	struct clv_custody custody = {0};
+	cl_int r;
+
+	if (clv_gate_peek())
+		custody = clv_custody_take(clv_queue_find(queue));
+	clv_gate_wait_begin();
+	r = custody.queue ? clv_cl_queue_finish(custody.queue) : clv_real.clFinish(queue);
+	end_custody(&custody, r);
+	clv_gate_wait_end();
+	return r;
+}
+
+/* Only the last command of an in-order queue says something about all before it. */
+static struct clv_custody custody_of_event(cl_event event)
+{
+	struct clv_custody none = {0}, taken;
+	struct clv_queue *queue;
+	cl_command_queue handle = NULL;
+
+	if (clv_real.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(handle),
+		    &handle, NULL) != CL_SUCCESS ||
+		!handle)
+		return none;
+	queue = clv_queue_find(handle);
+	if (!queue || queue->out_of_order || atomic_load(&queue->has_several_users) ||
+		atomic_load(&queue->tail_event) != event)
+		return none;
+	taken = clv_custody_take(queue);
+	if (atomic_load(&queue->tail_event) == event)
+		return taken;
+	clv_custody_return(&taken);
+	return none;
+}
+
+static cl_int CL_API_CALL wrap_clWaitForEvents(cl_uint n_events, const cl_event *events)
+{
+	struct clv_custody custodies[MAX_CUSTODIES];
+	cl_uint n = 0;
+	cl_int r;
+
+	if (clv_gate_peek() && !clv_held_any()) {
+		for (cl_uint i = 0; events && i < n_events && n < MAX_CUSTODIES; i++) {
+			custodies[n] = custody_of_event(events[i]);
+			n += custodies[n].queue != NULL;
+		}
+	}
+	clv_gate_wait_begin();
+	r = clv_real.clWaitForEvents(n_events, events);
+	for (cl_uint i = 0; i < n; i++)
+		end_custody(&custodies[i], r);
+	clv_gate_wait_end();
+	return r;
+}
+
+static cl_event CL_API_CALL wrap_clCreateUserEvent(cl_context context, cl_int *ret_error)
+{
+	cl_int error = CL_SUCCESS;
+	cl_event event = clv_real.clCreateUserEvent(context, &error);
+
+	if (ret_error)
+		*ret_error = error;
+	if (error != CL_SUCCESS)
+		return NULL;
+	if (event && clv_event_show(&event, CL_SUCCESS) != CL_SUCCESS && ret_error)
+		*ret_error = CL_OUT_OF_RESOURCES;
+	if (event)
+		clv_held_user_event_made(event);
+	return event;
+}
+
+/* What waited for it goes as far as turn and window allow, and never makes this thread
+ * wait: the rest is the turnstile's. */
+static cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int status)
+{
+	cl_int r = clv_real.clSetUserEventStatus(event, status);
+
+	if (r != CL_SUCCESS)
+		return r;
+	clv_held_user_event_set(event);
+	if (clv_held_let_go())
+		clv_turnstile_wake();
+	return r;
+}
+
+/* A user event that is thrown away unset will never be set, and its handle may come back
+ * as another event's. */
+static cl_int CL_API_CALL wrap_clReleaseEvent(cl_event event)
+{
+	cl_uint references = 0;
+
+	if (clv_held_any())
+		clv_real.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT,
+			sizeof(references), &references, NULL);
+	if (references == 1)
+		clv_held_user_event_gone(event);
+	return clv_real.clReleaseEvent(event);
+}
+
+struct event_callback {
+	void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+	void *userdata;
+};
+
+static void CL_CALLBACK run_event_callback(cl_event event, cl_int status, void *ticket)
+{
+	struct event_callback *callback = clv_ticket_take(ticket);
+
+	if (!callback)
+		return;
+	clv_gate_callback_begin();
+	callback->function(event, status, callback->userdata);
+	clv_gate_callback_end();
+	free(callback);
+}
+
+static cl_int CL_API_CALL wrap_clSetEventCallback(cl_event event, cl_int type,
+	void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *userdata)
+{
+	struct event_callback *callback;
+	void *ticket;
+	cl_int r;
+
+	if (!function)
+		return clv_real.clSetEventCallback(event, type, function, userdata);
+	callback = malloc(sizeof(*callback));
+	if (!callback)
+		return CL_OUT_OF_HOST_MEMORY;
+	*callback = (struct event_callback){function, userdata};
+	ticket = clv_ticket_new(callback);
+	if (!ticket) {
+		free(callback);
+		return CL_OUT_OF_HOST_MEMORY;
+	}
+	r = clv_real.clSetEventCallback(event, type, run_event_callback, ticket);
+	if (r != CL_SUCCESS)
+		free(clv_ticket_take(ticket));
+	return r;
+}
+
+/* Markers and barriers are no work, but they may be held, and then what waits for them is
+ * held too. */
+static struct clv_held *hold(cl_command_queue handle, cl_uint n_waits,
+	const cl_event *wait_list, bool is_barrier)
+{
+	struct clv_held_command command = {
+		.n_waits = n_waits,
+		.wait_list = wait_list,
+		.is_barrier = is_barrier,
+	};
+
+	if (!clv_held_any() || !clv_gate_peek())
+		return NULL;
+	command.queue = clv_queue_find(handle);
+	if (!command.queue || clv_held_look(&command) == CLV_HELD_BY_NOTHING)
+		return NULL;
+	return clv_held_add(&command);
+}
+
+static void book(struct clv_held *held, cl_int result, cl_event own, cl_event *event)
+{
+	cl_event kept = result == CL_SUCCESS ? own : NULL;
+
+	if (!held)
+		return;
+	if (!kept && result == CL_SUCCESS && event && *event &&
+		clv_real.clRetainEvent(*event) == CL_SUCCESS)
+		kept = *event;
+	clv_held_enqueued(held, kept);
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue,
+	cl_uint n_waits, const cl_event *wait_list, cl_event *event)
+{
+	struct clv_held *held = hold(queue, n_waits, wait_list, false);
+	cl_event own = NULL;
+	cl_int r = clv_real.clEnqueueMarkerWithWaitList(
+		queue, n_waits, wait_list, held && !event ? &own : event);
+
+	book(held, r, own, event);
+	return clv_event_show(event, r);
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueBarrierWithWaitList(cl_command_queue queue,
+	cl_uint n_waits, const cl_event *wait_list, cl_event *event)
+{
+	struct clv_held *held = hold(queue, n_waits, wait_list, true);
+	cl_event own = NULL;
+	cl_int r = clv_real.clEnqueueBarrierWithWaitList(
+		queue, n_waits, wait_list, held && !event ? &own : event);
+
+	book(held, r, own, event);
+	return clv_event_show(event, r);
+}
+
+/* The three of OpenCL 1.0 are these two by other names; the vendor's own could hide a
+ * held command from the gate. */
+static cl_int CL_API_CALL wrap_clEnqueueMarker(cl_command_queue queue, cl_event *event)
+{
+	if (!clv_held_any())
+		return clv_event_show(event, clv_real.clEnqueueMarker(queue, event));
+	return wrap_clEnqueueMarkerWithWaitList(queue, 0, NULL, event);
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueBarrier(cl_command_queue queue)
+{
+	if (!clv_held_any())
+		return clv_real.clEnqueueBarrier(queue);
+	return wrap_clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueWaitForEvents(
+	cl_command_queue queue, cl_uint n_events, const cl_event *events)
+{
+	if (!clv_held_any() || n_events == 0)
+		return clv_real.clEnqueueWaitForEvents(queue, n_events, events);
+	return wrap_clEnqueueBarrierWithWaitList(queue, n_events, events, NULL);
+}
+
+#define WRAP(function) table->function = wrap_##function
+
+void clv_opencl_wrap_waits(cl_icd_dispatch *table)
+{
+	WRAP(clFinish);
+	WRAP(clWaitForEvents);
+	WRAP(clCreateUserEvent);
+	WRAP(clSetUserEventStatus);
+	WRAP(clReleaseEvent);
+	WRAP(clSetEventCallback);
+	WRAP(clEnqueueMarkerWithWaitList);
+	WRAP(clEnqueueBarrierWithWaitList);
+	WRAP(clEnqueueMarker);
+	WRAP(clEnqueueBarrier);
+	WRAP(clEnqueueWaitForEvents);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate/process/state.h"
+
+#include "gate/process/queue-record.h"
+#include "gate/process/view.h"
+
+struct clv_gate_state clv_gate;
+struct clv_queue clv_no_queue;
+
+/* Until the first call that loads what is behind the gate, and where there is no memory.
+ */
+static struct clv_forkless unattached;
+struct clv_forkless *clv_forkless = &unattached;
+
+__thread struct clv_gate_thread clv_gate_thread = {.last_queue = &clv_no_queue};
+
+void clv_gate_callback_begin(void)
+{
+	clv_gate_thread.callback_depth++;
+	atomic_fetch_add(&clv_gate.n_in_callback, 1);
+	clv_gate_thread.last_queue = &clv_no_queue;
+}
+
+void clv_gate_callback_end(void)
+{
+	if (atomic_fetch_sub(&clv_gate.n_in_callback, 1) == 1)
+		atomic_fetch_add(&clv_gate.n_callback_ends, 1);
+	clv_gate_thread.callback_depth--;
+}
+
+void clv_gate_wait_begin(void)
+{
+	atomic_fetch_add(&clv_gate.n_in_wait, 1);
+}
+
+void clv_gate_wait_end(void)
+{
+	atomic_fetch_sub(&clv_gate.n_in_wait, 1);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ticket is the number of a place and how often that has been given out: the next one
+ * of the same place is another. */
+#include "gate/process/tickets.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define PLACE_BITS 20
+#define CHUNK 256u
+#define N_CHUNKS ((1u << PLACE_BITS) / CHUNK)
+
+struct place {
+	void *what; /* NULL: free */
+	uintptr_t n_given;
+	uint32_t next_free; /* 1 + its number; 0: none */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct place *chunks[N_CHUNKS];
+static uint32_t n_places, first_free;
+
+static struct place *place_at(uint32_t number)
+{
+	return &chunks[number / CHUNK][number % CHUNK];
+}
+
+/* 1 + its number; 0: there is none. */
+static uint32_t take_free(void)
+{
+	uint32_t taken = first_free;
+	struct place **chunk;
+
+	if (taken > 0) {
+		first_free = place_at(taken - 1)->next_free;
+		return taken;
+	}
+	if (n_places == CHUNK * N_CHUNKS)
+		return 0;
+	chunk = &chunks[n_places / CHUNK];
+	if (!*chunk)
+		*chunk = calloc(CHUNK, sizeof(**chunk));
+	return *chunk ? ++n_places : 0;
+}
+
+void *clv_ticket_new(void *what)
+{
+	uintptr_t ticket = 0;
+	uint32_t taken;
+
+	pthread_mutex_lock(&lock);
+	taken = take_free();
+	if (taken > 0) {
+		struct place *place = place_at(taken - 1);
+
+		place->what = what;
+		place->n_given++;
+		ticket = place->n_given << PLACE_BITS | (taken - 1);
+	}
+	pthread_mutex_unlock(&lock);
+	return (void *)ticket;
+}
+
+void *clv_ticket_take(const void *ticket)
+{
+	uint32_t number = (uint32_t)((uintptr_t)ticket & ((1u << PLACE_BITS) - 1));
+	void *what = NULL;
+
+	pthread_mutex_lock(&lock);
+	if (number < n_places) {
+		struct place *place = place_at(number);
+
+		if (place->n_given << PLACE_BITS == ((uintptr_t)ticket ^ number))
+			what = place->what;
+		if (what) {
+			place->what = NULL;
+			place->next_free = first_free;
+			first_free = number + 1;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return what;
+}
+
+void clv_tickets_forget_parent(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "arbiter/attach.h"
+#include "arbiter/page.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A view is this process's attachment: its pages and its slot.  Views are never freed, so
+ * a thread that still uses an old one while the helper swaps in the next agent's is safe.
+ * Any thread. */
+
+struct clv_view {
+	struct clv_control_page *control; /* mapped read-only */
+	struct clv_report_page *report;
+	struct clv_slot *slot;
+	_Atomic uint64_t
+		*spilled_bytes;     /* of this process; NULL: an older agent's page */
+	struct clv_slot_turn *turn; /* of this process; an older agent does not read it */
+	struct clv_slot_turn unread_turn;
+	/* This process's clock less the agent's, and the heartbeat that was the last
+	 * before the agent fell silent, 0: none: gate/attach/heartbeat.h. */
+	_Atomic uint64_t clock_ahead_ns, silent_beat_ns;
+	uint32_t slot_index;
+	int socket_fd;
+	int report_fd;
+	int doorbell_fd;
+	/* What fstat said at attach time: programs close what they do not know. */
+	uint64_t doorbell_device;
+	uint64_t doorbell_inode;
+	uint64_t report_device;
+	uint64_t report_inode;
+	uint64_t socket_device;
+	uint64_t socket_inode;
+	char platform[128];
+	char model[128];
+	char devices[CLV_ATTACH_DEVICES_BYTES]; /* all UUIDs; "": an older agent */
+	uint32_t ordinal;
+	/* What the agent was told of the limit in space: gate/attach/sm.h. */
+	_Atomic uint32_t sm_state, sm_count;
+};
+
+/* Lives in a page that the kernel wipes in children, however they are made: a child finds
+ * itself unattached. */
+struct clv_forkless {
+	_Atomic(struct clv_view *) view;
+	_Atomic uint32_t settled; /* 1 + enum clv_attachment; 0: not yet */
+	_Atomic uint32_t epoch;
+	_Atomic int32_t pid; /* of the process that attached, as it knows itself */
+	pthread_mutex_t attach_lock; /* wiped is unlocked */
+};
+extern struct clv_forkless *clv_forkless __attribute__((visibility("hidden")));
+
+/* The view if there is one already; no system call. */
+static inline struct clv_view *clv_gate_peek(void)
+{
+	return atomic_load_explicit(&clv_forkless->view, memory_order_acquire);
+}
+
+static inline bool clv_gate_agent_is_dead(const struct clv_view *view)
+{
+	return atomic_load_explicit(&view->control->beacon.word, memory_order_relaxed) &
+	       CLV_BEACON_DEAD;
+}

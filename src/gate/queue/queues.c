@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queue records and their markers.  A marker is the gate's own event behind a batch of
+ * the program's commands; each is followed by a flush where a driver starts nothing that
+ * was never flushed. */
+#include "gate/queue/queues.h"
+
+#include "gate/process/hot.h"
+#include "gate/process/packed.h"
+#include "gate/process/profile.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/process/thread.h"
+#include "gate/process/view.h"
+#include "gate/queue/booking.h"
+#include "gate/queue/custody.h"
+#include "gate/queue/markers.h"
+#include "gate/queue/parked.h"
+#include "gate/queue/table.h"
+#include "gate/window/costs.h"
+#include "gate/window/flight.h"
+
+#include <stdlib.h>
+
+static bool are_many_out(void)
+{
+	return clv_markers_n() + atomic_load(&clv_parked.n_polled) >= CLV_MARKERS_MANY;
+}
+
+void clv_queue_retain(const void *handle)
+{
+	struct clv_queue *queue = clv_queue_find(handle);
+
+	if (queue)
+		atomic_fetch_add(&queue->application_references, 1);
+}
+
+static void abandon(uint64_t packed)
+{
+	if (CLV_FLIGHT_COUNT(packed) > 0)
+		clv_flight_leave(packed);
+}
+
+/* Takes over what has no marker: it gets one now, or a thread waits for it. */
+static uint64_t take_unmarked(struct clv_queue *queue)
+{
+	uint64_t packed = atomic_exchange(&queue->backlog.unmarked, 0);
+
+	atomic_fetch_add(&queue->backlog.awaited, packed);
+	return packed;
+}
+
+/* It got none after all. */
+static void put_back_unmarked(struct clv_queue *queue, uint64_t packed)
+{
+	clv_queue_note_kind(queue, CLV_COST_MIXED);
+	atomic_fetch_add(&queue->backlog.unmarked, packed);
+	atomic_fetch_sub(&queue->backlog.awaited, packed);
+}
+
+static void abandon_awaited(struct clv_queue *queue, uint64_t packed)
+{
+	atomic_fetch_sub(&queue->backlog.awaited, packed);
+	abandon(packed);
+}
+
+/* The driver has an event behind it, and there is no memory to note that: a later marker
+ * says the same and more. */
+static void forget_marker(struct clv_queue *queue, const struct clv_marker *marker)
+{
+	clv_gate.api->queues->release_event(queue, marker->event);
+	put_back_unmarked(queue, marker->packed);
+	/* There is no later one. */
+	if (atomic_load(&queue->released))
+		abandon(atomic_exchange(&queue->backlog.unmarked, 0));
+}
+
+static void flush_unlocked(struct clv_queue *queue)
+{
+	if (clv_gate.api->queues->flush)
+		clv_gate.api->queues->flush(queue);
+}
+
+/* With the marker comes one more use of the record, until it is booked. */
+static void add_marker(struct clv_queue *queue)
+{
+	clv_table_use(queue);
+	if (atomic_fetch_add(&queue->n_markers, 1) == 0)
+		atomic_fetch_add(&clv_gate.n_busy_queues, 1);
+}
+
+/* Whether it was the last. */
+static bool drop_marker(struct clv_queue *queue)
+{
+	if (atomic_fetch_sub(&queue->n_markers, 1) != 1)
+		return false;
+	atomic_fetch_sub(&clv_gate.n_busy_queues, 1);
+	return true;
+}
+
+/* A driver that refuses a marker may take the next one, which then says the same and
+ * more. One that never does, as after a fault of the device, would leave the lease busy
+ * for ever: after so many refusals the work counts as complete. */
+#define REFUSALS_MAX 16
+
+/* With the queue's mark_lock held, as the next. */
+static void note_refused(struct clv_queue *queue, uint64_t packed)
+{
+	if (++queue->n_refused < REFUSALS_MAX)
+		put_back_unmarked(queue, packed);
+	else
+		abandon_awaited(queue, packed);
+}
+
+/* A marker behind fewer is a marker behind each long command: these all take the long
+ * way, so that each has one. */
+#define MANY_COMMANDS 4
+
+/* What comes behind a marker of many is mostly of the same kind, and then needs to say
+ * neither that nor the time.  Else the next one takes the long way, to say its own. */
+static void note_next(struct clv_queue *queue, uint64_t packed, uint64_t kind)
+{
+	uint64_t none = 0;
+
+	if (kind == 0 || kind == CLV_COST_MIXED ||
+		CLV_FLIGHT_COUNT(packed) < MANY_COMMANDS) {
+		atomic_store(&queue->quick_limit, 0);
+		return;
+	}
+	atomic_store(&queue->unmarked_since_ns, clv_clock_ns());
+	atomic_compare_exchange_strong(&queue->unmarked_kind, &none, kind);
+}
+
+static bool place_marker(struct clv_queue *queue)
+{
+	struct clv_marker marker = {
+		.queue = queue,
+		.packed = take_unmarked(queue),
+		.since_ns = atomic_load(&queue->unmarked_since_ns),
+		.kind = atomic_exchange(&queue->unmarked_kind, 0),
+	};
+
+	if (CLV_FLIGHT_COUNT(marker.packed) == 0)
+		return false;
+	marker.event = clv_gate.api->queues->mark(queue);
+	if (!marker.event) {
+		note_refused(queue, marker.packed);
+		return false;
+	}
+	queue->n_refused = 0;
+	note_next(queue, marker.packed, marker.kind);
+	add_marker(queue);
+	atomic_store(&queue->unflushed, 0);
+	if (!clv_markers_push(&marker)) {
+		drop_marker(queue);
+		forget_marker(queue, &marker);
+		clv_table_unuse(queue);
+		return false;
+	}
+	flush_unlocked(queue);
+	return true;
+}
+
+static bool can_have_markers(const struct clv_queue *queue)
+{
+	const struct clv_queue_ops *ops = clv_gate.api->queues;
+
+	return !atomic_load(&queue->released) && atomic_load(&queue->n_held) == 0 &&
+	       !atomic_load(&queue->stands) && (!ops->can_mark || ops->can_mark(queue));
+}
+
+static bool can_be_marked(const struct clv_queue *queue)
+{
+	return !are_many_out() && can_have_markers(queue);
+}
+
+/* A callback may run inside the vendor's calls below, on the thread that has a queue's
+ * lock. */
+static bool lock_to_mark(struct clv_queue *queue)
+{
+	if (clv_gate_thread.n_marking == 0)
+		pthread_mutex_lock(&queue->mark_lock);
+	else if (pthread_mutex_trylock(&queue->mark_lock) != 0)
+		return false;
+	clv_gate_thread.n_marking++;
+	return true;
+}
+
+static void unlock_marked(struct clv_queue *queue)
+{
+	clv_gate_thread.n_marking--;
+	pthread_mutex_unlock(&queue->mark_lock);
+}
+
+static void flush(struct clv_queue *queue)
+{
+	if (!lock_to_mark(queue))
+		return;
+	if (!atomic_load(&queue->released))
+		flush_unlocked(queue);
+	unlock_marked(queue);
+}
+
+/* A command in B may wait for one in A that nobody flushed; the marker behind it would
+ * then never complete.  It can only wait for what was submitted earlier, so flushing now
+ * is enough. */
+static void flush_others(struct clv_queue *marked)
+{
+	struct clv_table_walk walk = {0};
+	struct clv_queue *queue;
+
+	if (!clv_gate.api->queues->flush)
+		return;
+	while ((queue = clv_table_next(&walk))) {
+		if (queue != marked && atomic_exchange(&queue->unflushed, 0))
+			flush(queue);
+	}
+}
+
+static void follow_up(struct clv_queue *marked)
+{
+	flush_others(marked);
+	clv_helper_start();
+	clv_helper_wake();
+}
+
+static bool mark(struct clv_queue *queue, bool (*can_mark)(const struct clv_queue *queue))
+{
+	bool placed = false;
+
+	if (!lock_to_mark(queue)) {
+		clv_helper_start();
+		clv_helper_wake();
+		return false;
+	}
+	if (can_mark(queue))
+		placed = place_marker(queue);
+	unlock_marked(queue);
+	if (placed)
+		follow_up(queue);
+	return placed;
+}
+
+bool clv_queue_mark(struct clv_queue *queue)
+{
+	return CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) > 0 &&
+	       mark(queue, can_be_marked);
+}
+
+bool clv_queue_mark_at_once(struct clv_queue *queue)
+{
+	return mark(queue, can_have_markers);
+}
+
+void clv_queue_hold(struct clv_queue *queue)
+{
+	bool locked = lock_to_mark(queue), placed = false;
+
+	if (locked && can_have_markers(queue))
+		placed = place_marker(queue);
+	atomic_store(&queue->has_held, 1);
+	clv_table_use(queue);
+	atomic_fetch_add(&queue->n_held, 1);
+	if (locked)
+		unlock_marked(queue);
+	if (placed)
+		follow_up(queue);
+}
+
+void clv_queue_unhold(struct clv_queue *queue)
+{
+	if (atomic_fetch_sub(&queue->n_held, 1) == 1)
+		clv_queue_mark(queue);
+	clv_table_unuse(queue);
+}
+
+/* There is no later one for what the driver refuses now. */
+static bool place_last_marker(struct clv_queue *queue)
+{
+	for (int i = 0; i < REFUSALS_MAX && can_have_markers(queue); i++) {
+		if (place_marker(queue))
+			return true;
+		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
+			break;
+	}
+	return false;
+}
+
+/* From here on nobody touches the handle: after the program's release it may be gone. */
+void clv_queue_release(const void *handle)
+{
+	struct clv_queue *queue = clv_queue_find_known(handle);
+	bool placed = false, is_first;
+
+	if (!queue || atomic_fetch_sub(&queue->application_references, 1) != 1)
+		return;
+	pthread_mutex_lock(&queue->mark_lock);
+	clv_parked_take_back(queue);
+	placed = place_last_marker(queue);
+	is_first = atomic_exchange(&queue->released, 1) == 0;
+	abandon(atomic_exchange(&queue->backlog.unmarked, 0));
+	pthread_mutex_unlock(&queue->mark_lock);
+	if (placed) {
+		clv_helper_start();
+		clv_helper_wake();
+	}
+	if (is_first)
+		clv_table_remove(queue);
+}
+
+void clv_queue_forget(struct clv_queue *queue)
+{
+	bool is_first;
+
+	pthread_mutex_lock(&queue->mark_lock);
+	clv_parked_take_back(queue);
+	is_first = atomic_exchange(&queue->released, 1) == 0;
+	abandon(atomic_exchange(&queue->backlog.unmarked, 0));
+	pthread_mutex_unlock(&queue->mark_lock);
+	if (is_first)
+		clv_table_remove(queue);
+}
+
+/* When the last marker is in, the tail behind it gets one at once if somebody else may be
+ * waiting for this process to drain, or if there was no place for it before. */
+static void mark_if_contended(struct clv_queue *queue)
+{
+	const struct clv_view *view = clv_gate_peek();
+	enum clv_phase phase;
+
+	if (!view)
+		return;
+	phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
+	if (phase == CLV_PHASE_CLOSED ||
+		clv_flight_fills_marker(view, atomic_load(&queue->backlog.unmarked)) ||
+		(phase == CLV_PHASE_GRANTED && !atomic_load(&queue->sync_style) &&
+			!clv_flight_end_is_known() && clv_flight_may_mark_tail()))
+		clv_queue_mark(queue);
+}
+
+bool clv_queue_is_nearly_full(const struct clv_queue *queue)
+{
+	uint32_t depth = clv_gate.api->queues->depth;
+	uint64_t n = CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog));
+
+	return depth > 0 && atomic_load(&queue->n_markers) > 0 &&
+	       n + atomic_load(&queue->n_markers) >= depth;
+}
+
+bool clv_queues_mark_tails(bool lingering)
+{
+	struct clv_table_walk walk = {0};
+	struct clv_queue *queue;
+	bool placed = false;
+
+	while ((queue = clv_table_next(&walk))) {
+		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0 ||
+			clv_queue_is_nearly_full(queue))
+			continue;
+		/* It does not wait for its own work after all. */
+		if (lingering)
+			atomic_store(&queue->sync_style, 0);
+		placed |= clv_queue_mark(queue);
+	}
+	return placed;
+}
+
+/* So long, or with the shortest estimates so many, between two markers. */
+#define QUICK_NS_MAX (8 * CLV_NS_PER_MS)
+
+/* So much of a queue's work has no marker at most.  Where the program waits for its work
+ * by itself, and nobody else for the device, its own wait mostly comes before the window
+ * is full: then no marker is needed, and if it does not come the last eighth of the
+ * window is left for the helper's wake-up. */
+static uint64_t marker_ns(const struct clv_queue *queue, const struct clv_view *view)
+{
+	uint64_t window_ns = atomic_load(&view->control->window_ns);
+	uint64_t ns = window_ns / CLV_FLIGHT_MARKS_PER_WINDOW;
+	uint64_t late_ns = window_ns - window_ns / 8;
+
+	if (ns > CLV_FLIGHT_MARK_NS_MAX)
+		ns = CLV_FLIGHT_MARK_NS_MAX;
+	if (!atomic_load(&queue->sync_style) || late_ns > QUICK_NS_MAX ||
+		CLV_PHASE_OF(atomic_load(&view->control->phase)) != CLV_PHASE_SHARED)
+		return ns;
+	return late_ns;
+}
+
+static void set_quick_limit(struct clv_queue *queue, const struct clv_view *view)
+{
+	const struct clv_queue_ops *ops = clv_gate.api->queues;
+	uint64_t ns;
+
+	if (!ops->may_be_quick)
+		return;
+	ns = marker_ns(queue, view);
+	if (ns > QUICK_NS_MAX)
+		ns = QUICK_NS_MAX;
+	atomic_store(&queue->quick_limit, ns << CLV_FLIGHT_COUNT_BITS);
+	/* It may have been forbidden just before. */
+	if (!ops->may_be_quick(queue) ||
+		(ops->marks_at_once && ops->marks_at_once(queue, CLV_PHASE_SHARED)))
+		atomic_store(&queue->quick_limit, 0);
+}
+
+/* Whether that is enough for a marker.  Then the program has not waited in time. */
+static bool fills_marker(
+	struct clv_queue *queue, const struct clv_view *view, uint64_t unmarked)
+{
+	if (CLV_FLIGHT_NS(unmarked) < marker_ns(queue, view) &&
+		!(unmarked & CLV_FLIGHT_MAX_UNMARKED))
+		return false;
+	if (CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_SHARED)
+		atomic_store(&queue->sync_style, 0);
+	return true;
+}
+
+void clv_queues_forbid_quick(void)
+{
+	struct clv_table_walk walk = {0};
+	struct clv_queue *queue;
+
+	while ((queue = clv_table_next(&walk)))
+		atomic_store(&queue->quick_limit, 0);
+}
+
+void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64_t kind,
+	const void *event, uint64_t packed)
+{
+	const struct clv_queue_ops *ops = clv_gate.api->queues;
+	enum clv_phase phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
+	uint64_t unmarked;
+
+	/* What a marker before it left is its own kind's at most (note_next). */
+	if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
+		atomic_store(&queue->unmarked_kind, 0);
+	clv_queue_note_kind(queue, kind);
+	unmarked = clv_queue_submitted(queue, event, packed);
+	/* Before a marker, which may be complete at once and forbid it again. */
+	set_quick_limit(queue, view);
+	if (ops->marks_at_once && ops->marks_at_once(queue, phase))
+		clv_queue_mark_at_once(queue);
+	else if (CLV_FLIGHT_NS(packed) == 0 || fills_marker(queue, view, unmarked) ||
+		 clv_flight_wants_marker_now(view, atomic_load(&queue->n_markers),
+			 atomic_load(&queue->sync_style)))
+		clv_queue_mark(queue);
+}
+
+void clv_queue_mark_with_event(
+	struct clv_queue *queue, void *event, uint64_t packed, uint64_t kind)
+{
+	struct clv_marker marker = {
+		.event = event,
+		.queue = queue,
+		.packed = packed,
+		.since_ns = clv_clock_ns(),
+		.kind = kind,
+		.flush_first = true,
+	};
+
+	if (CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) == 0)
+		atomic_store(&queue->backlog.progress_ns, marker.since_ns);
+	atomic_fetch_add(&queue->backlog.awaited, packed);
+	add_marker(queue);
+	if (!clv_markers_push(&marker)) {
+		drop_marker(queue);
+		forget_marker(queue, &marker);
+		clv_table_unuse(queue);
+		return;
+	}
+	clv_helper_start();
+	clv_helper_wake();
+}
+
+/* By the queue's own time: what runs beside it in other queues has its own, and is
+ * complete when it is. */
+static void learn(
+	struct clv_queue *queue, uint64_t packed, uint64_t since_ns, uint64_t kind)
+{
+	uint64_t now_ns = clv_clock_ns();
+	uint64_t before_ns = atomic_exchange(&queue->last_done_ns, now_ns);
+	uint64_t count = CLV_FLIGHT_COUNT(packed), expected_ns = CLV_FLIGHT_NS(packed);
+	uint64_t took_ns, idle_ns;
+	bool was_forced = clv_flight_was_forced(since_ns);
+
+	idle_ns = since_ns > before_ns ? since_ns - before_ns : 0;
+	if (before_ns > since_ns)
+		since_ns = before_ns;
+	took_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+	if (CLV_UNLIKELY(clv_profile))
+		clv_profile_add(count, took_ns, idle_ns);
+	if (was_forced || count == 0 || kind == 0)
+		return;
+	if (kind != CLV_COST_MIXED)
+		clv_cost_learn(kind, took_ns, count);
+	else if (took_ns > 4 * expected_ns && took_ns > CLV_NS_PER_MS)
+		clv_cost_forget();
+}
+
+/* It is complete, as far as it was in flight. */
+static void book(
+	struct clv_queue *queue, uint64_t packed, uint64_t since_ns, uint64_t kind)
+{
+	learn(queue, packed, since_ns, kind);
+	atomic_store(&queue->backlog.progress_ns, clv_clock_ns());
+	atomic_fetch_sub(&queue->backlog.awaited, packed);
+}
+
+void clv_marker_book(const struct clv_marker *marker)
+{
+	struct clv_queue *queue = marker->queue;
+
+	clv_gate.api->queues->release_event(queue, marker->event);
+	if (!marker->is_parked)
+		book(queue, marker->packed, marker->since_ns, marker->kind);
+	if (drop_marker(queue)) {
+		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
+			atomic_store(&queue->quick_limit, 0);
+		mark_if_contended(queue);
+	}
+	if (!marker->is_parked)
+		clv_flight_leave(marker->packed);
+	clv_table_unuse(queue);
+}
+
+/* The queue for whose marker the helper waits. */
+static _Atomic(const struct clv_queue *) waited_for;
+
+bool clv_queues_wait_for_oldest(void)
+{
+	struct clv_marker marker;
+
+	if (!clv_marker_pop(&marker))
+		return false;
+
+	if (marker.flush_first) {
+		flush_others(marker.queue);
+		flush(marker.queue);
+	}
+	atomic_store(&waited_for, marker.queue);
+	clv_gate.api->queues->wait_for_event(marker.queue, marker.event);
+	atomic_store(&waited_for, NULL);
+	clv_marker_book(&marker);
+	return true;
+}
+
+/* Of a batch of markers that are taken out of the ring. */
+#define TAKEN_MAX 16
+
+/* They say when they are booked, and not when they were complete: nothing is learned of
+ * them. */
+static void book_taken(struct clv_marker *taken, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		taken[i].kind = 0;
+		clv_marker_book(&taken[i]);
+	}
+}
+
+static void book_before(const struct clv_queue *queue, uint64_t before)
+{
+	const struct clv_marker_filter filter = {.queue = queue, .before = before};
+	struct clv_marker taken[TAKEN_MAX];
+	size_t n;
+
+	do {
+		n = clv_markers_take(&filter, taken, TAKEN_MAX);
+		book_taken(taken, n);
+	} while (n == TAKEN_MAX);
+}
+
+bool clv_queues_look_aside(struct clv_backlog *backlog)
+{
+	struct clv_queue *queue = backlog ? clv_queue_of_backlog(backlog) : NULL;
+	const struct clv_queue *other = atomic_load(&waited_for);
+	struct clv_marker_filter filter = {.queue = queue, .before = UINT64_MAX};
+	struct clv_marker marker;
+
+	if (!queue || !other || other == queue ||
+		!clv_gate.api->queues->is_complete_aside)
+		return false;
+	while (clv_markers_take(&filter, &marker, 1) > 0) {
+		if (!clv_gate.api->queues->is_complete_aside(queue, marker.event) &&
+			clv_markers_put_first(&marker))
+			return true;
+		book_taken(&marker, 1);
+	}
+	return false;
+}
+
+void clv_queues_drain_context(const void *context)
+{
+	const struct clv_marker_filter filter = {
+		.context = context, .before = UINT64_MAX};
+	struct clv_marker marker;
+
+	while (clv_markers_take(&filter, &marker, 1) > 0) {
+		clv_gate.api->queues->wait_for_event(marker.queue, marker.event);
+		book_taken(&marker, 1);
+	}
+}
+
+struct clv_custody clv_custody_take(struct clv_queue *queue)
+{
+	struct clv_custody custody = {.queue = queue};
+
+	if (!queue)
+		return custody;
+	if (atomic_load(&queue->n_markers) > 0)
+		custody.before = clv_markers_serial();
+	/* The call that waits does. */
+	atomic_store(&queue->unflushed, 0);
+	if (atomic_load(&queue->n_held) > 0)
+		return custody;
+	/* It may take as long as the program likes: then a marker tells more. */
+	if (clv_polled_are_meant()) {
+		clv_queue_mark(queue);
+		return custody;
+	}
+	atomic_store(&queue->quick_limit, 0);
+	custody.packed = take_unmarked(queue);
+	custody.since_ns = atomic_load(&queue->unmarked_since_ns);
+	custody.kind = atomic_exchange(&queue->unmarked_kind, 0);
+	return custody;
+}
+
+void clv_custody_book(const struct clv_custody *custody)
+{
+	struct clv_queue *queue = custody->queue;
+
+	if (!queue)
+		return;
+	atomic_store_explicit(&queue->sync_style, 1, memory_order_relaxed);
+	if (CLV_FLIGHT_COUNT(custody->packed) > 0) {
+		/* What is behind markers that are out did not begin when it came. */
+		book(queue, custody->packed, custody->since_ns,
+			custody->before > 0 ? 0 : custody->kind);
+		clv_flight_leave(custody->packed);
+	}
+	if (custody->before > 0)
+		book_before(queue, custody->before);
+}
+
+void clv_custody_return(const struct clv_custody *custody)
+{
+	if (CLV_FLIGHT_COUNT(custody->packed) == 0)
+		return;
+	put_back_unmarked(custody->queue, custody->packed);
+}
+
+void clv_queues_forget(void)
+{
+	atomic_store(&waited_for, NULL);
+	clv_markers_forget();
+	clv_table_forget();
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of queue records: lock-free to read, a mutex to change. */
+#include "gate/queue/table.h"
+
+#include "gate/process/hot.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_SIZE 256
+#define TOMBSTONE ((struct clv_queue *)&tombstone)
+
+struct clv_table {
+	uint32_t size;   /* a power of two */
+	uint32_t n_used; /* tombstones included */
+	_Atomic(struct clv_queue *) entries[];
+};
+
+static _Atomic(struct clv_table *) current;
+static struct clv_queue *free_records;
+static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
+static char tombstone;
+
+static uint32_t hash(const void *handle)
+{
+	return (uint32_t)(((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
+}
+
+struct clv_queue *clv_queue_find_known(const void *handle)
+{
+	struct clv_table *table = atomic_load_explicit(&current, memory_order_acquire);
+	struct clv_queue *queue;
+
+	if (!table)
+		return NULL;
+	for (uint32_t i = hash(handle);; i++) {
+		queue = atomic_load_explicit(
+			&table->entries[i & (table->size - 1)], memory_order_acquire);
+		if (!queue)
+			return NULL;
+		if (queue != TOMBSTONE && queue->handle == handle)
+			return queue;
+	}
+}
+
+static void insert(struct clv_table *table, struct clv_queue *queue)
+{
+	for (uint32_t i = hash(queue->handle);; i++) {
+		_Atomic(struct clv_queue *) *entry =
+			&table->entries[i & (table->size - 1)];
+		struct clv_queue *there = atomic_load(entry);
+
+		if (there && there != TOMBSTONE)
+			continue;
+		table->n_used += there == NULL;
+		atomic_store_explicit(entry, queue, memory_order_release);
+		return;
+	}
+}
+
+/* A bigger table, or one without tombstones, takes the live records over.  The old one
+ * stays for readers that are still in it. */
+static bool make_room(void)
+{
+	struct clv_table *old = atomic_load(&current), *table;
+	uint32_t size = FIRST_SIZE, n_live = 0;
+
+	if (old && (old->n_used + 1) * 2 <= old->size)
+		return true;
+	for (uint32_t i = 0; old && i < old->size; i++) {
+		struct clv_queue *queue = atomic_load(&old->entries[i]);
+
+		n_live += queue && queue != TOMBSTONE;
+	}
+	while (size < 4 * (n_live + 1))
+		size *= 2;
+	table = calloc(1, sizeof(*table) + size * sizeof(table->entries[0]));
+	if (!table)
+		return false;
+	table->size = size;
+	for (uint32_t i = 0; old && i < old->size; i++) {
+		struct clv_queue *queue = atomic_load(&old->entries[i]);
+
+		if (queue && queue != TOMBSTONE)
+			insert(table, queue);
+	}
+	atomic_store_explicit(&current, table, memory_order_release);
+	return true;
+}
+
+static struct clv_queue *allocate_record(void)
+{
+	struct clv_queue *queue = calloc(1, clv_gate.api->queues->record_bytes);
+
+	if (queue)
+		pthread_mutex_init(&queue->mark_lock, NULL);
+	return queue;
+}
+
+/* Whoever found it as another queue's may be about to mark that one: he has the lock, or
+ * finds it released, until it is whole. */
+static struct clv_queue *reuse_record(void)
+{
+	struct clv_queue *queue = free_records;
+	const size_t lock_at = offsetof(struct clv_queue, mark_lock);
+	const size_t rest_at = lock_at + sizeof(queue->mark_lock);
+
+	free_records = queue->next_free;
+	pthread_mutex_lock(&queue->mark_lock);
+	memset(queue, 0, lock_at);
+	memset((char *)queue + rest_at, 0, clv_gate.api->queues->record_bytes - rest_at);
+	atomic_store(&queue->released, 1);
+	pthread_mutex_unlock(&queue->mark_lock);
+	return queue;
+}
+
+static struct clv_queue *new_record(const void *handle)
+{
+	struct clv_queue *queue = free_records ? reuse_record() : allocate_record();
+
+	if (!queue)
+		return NULL;
+	queue->handle = handle;
+	queue->application_references = 1;
+	atomic_store(&queue->n_uses, 1);
+	clv_gate.api->queues->begin(queue);
+	atomic_store(&queue->released, 0);
+	return queue;
+}
+
+/* A thread passes here before it submits to a queue the quick way. */
+static void note_user(struct clv_queue *queue)
+{
+	const void *self = &clv_gate_thread, *before = atomic_load(&queue->user);
+
+	if (before == self)
+		return;
+	if (before || !atomic_compare_exchange_strong(&queue->user, &before, self))
+		atomic_store(&queue->has_several_users, 1);
+}
+
+struct clv_queue *clv_queue_find(const void *handle)
+{
+	struct clv_queue *queue = clv_queue_find_known(handle);
+
+	if (CLV_LIKELY(queue != NULL)) {
+		note_user(queue);
+		if (clv_gate_thread.callback_depth == 0)
+			clv_gate_thread.last_queue = queue;
+		return queue;
+	}
+
+	pthread_mutex_lock(&change_lock);
+	queue = clv_queue_find_known(handle);
+	if (!queue && make_room()) {
+		queue = new_record(handle);
+		if (queue)
+			insert(atomic_load(&current), queue);
+	}
+	pthread_mutex_unlock(&change_lock);
+	return queue;
+}
+
+struct clv_queue *clv_table_next(struct clv_table_walk *walk)
+{
+	if (!walk->table)
+		walk->table = atomic_load_explicit(&current, memory_order_acquire);
+	while (walk->table && walk->index < walk->table->size) {
+		struct clv_queue *queue = atomic_load_explicit(
+			&walk->table->entries[walk->index++], memory_order_acquire);
+
+		if (queue && queue != TOMBSTONE)
+			return queue;
+	}
+	return NULL;
+}
+
+void clv_table_remove(struct clv_queue *queue)
+{
+	struct clv_table *table;
+
+	pthread_mutex_lock(&change_lock);
+	table = atomic_load(&current);
+	for (uint32_t i = 0; i < table->size; i++) {
+		if (atomic_load(&table->entries[i]) == queue)
+			atomic_store(&table->entries[i], TOMBSTONE);
+	}
+	queue->handle = NULL;
+	pthread_mutex_unlock(&change_lock);
+	clv_table_unuse(queue);
+}
+
+void clv_table_use(struct clv_queue *queue)
+{
+	atomic_fetch_add(&queue->n_uses, 1);
+}
+
+void clv_table_unuse(struct clv_queue *queue)
+{
+	if (atomic_fetch_sub(&queue->n_uses, 1) != 1)
+		return;
+	pthread_mutex_lock(&change_lock);
+	queue->next_free = free_records;
+	free_records = queue;
+	pthread_mutex_unlock(&change_lock);
+}
+
+void clv_table_forget(void)
+{
+	pthread_mutex_init(&change_lock, NULL);
+	atomic_store(&current, NULL);
+	free_records = NULL;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Notes where a stream may come to stand still: an event before the wait and one behind
+ * it. */
+#include "gate/streams/stream-wait.h"
+
+#include "gate/process/queue-record.h"
+#include "gate/process/thread.h"
+#include "gate/process/view.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
+#include "gate/streams/capture.h"
+#include "gate/streams/driver.h"
+#include "gate/streams/handle.h"
+#include "gate/streams/stand.h"
+#include "gate/streams/stream.h"
+
+#include <stdlib.h>
+
+static struct clv_queue *queue_of(void *stream, bool is_per_thread)
+{
+	const void *handle;
+
+	if (!clv_gate_peek() || clv_stream_is_capturing(stream, is_per_thread))
+		return NULL;
+	if (clv_stream_queue_handle(stream, is_per_thread, &handle) !=
+			CLV_STREAM_SUCCESS ||
+		handle == CLV_STREAM_NO_QUEUE)
+		return NULL;
+	return clv_queue_find(handle);
+}
+
+struct clv_stand_waiting clv_stand_waiting_begin(
+	void *stream, bool is_per_thread, bool is_for_event)
+{
+	struct clv_stand_waiting waiting = {.is_for_event = is_for_event};
+
+	waiting.queue = queue_of(stream, is_per_thread);
+	if (!waiting.queue)
+		return waiting;
+	waiting.is_ordered = clv_stream_order_begin(waiting.queue);
+	if (clv_stand_take_place()) {
+		clv_streams_mark_own();
+		clv_queue_mark(waiting.queue);
+		waiting.before = clv_stream_queue_ops.mark(waiting.queue);
+	}
+	if (!waiting.before) {
+		clv_stand_return_place();
+		if (waiting.is_ordered)
+			clv_stream_order_end(waiting.queue);
+		waiting.queue = NULL;
+	}
+	return waiting;
+}
+
+int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result)
+{
+	struct clv_stand_wait *wait;
+	void *behind = NULL;
+
+	if (!waiting->queue)
+		return result;
+	wait = calloc(1, sizeof(*wait));
+	if (wait && result == CLV_STREAM_SUCCESS)
+		behind = clv_stream_queue_ops.mark(waiting->queue);
+	if (waiting->is_ordered)
+		clv_stream_order_end(waiting->queue);
+	if (!behind) {
+		clv_stream_queue_ops.release_event(waiting->queue, waiting->before);
+		free(wait);
+		clv_stand_return_place();
+		return result;
+	}
+	*wait = (struct clv_stand_wait){
+		.before = waiting->before,
+		.behind = behind,
+		.is_for_event = waiting->is_for_event,
+	};
+	clv_stand_add(clv_stream_stand_of(waiting->queue), wait);
+	clv_helper_wake();
+	return result;
+}
+
+/* Of more than that a driver refuses all, and there may not be as many. */
+#define BATCH_MAX 256
+#define OPERATION_WAIT_32 1
+#define OPERATION_WAIT_64 4
+
+struct operation {
+	int kind;
+	uint64_t rest[5];
+};
+
+bool clv_stand_has_wait(const void *operations, uint32_t n)
+{
+	const struct operation *all = operations;
+
+	for (uint32_t i = 0; all && n <= BATCH_MAX && i < n; i++) {
+		if (all[i].kind == OPERATION_WAIT_32 || all[i].kind == OPERATION_WAIT_64)
+			return true;
+	}
+	return false;
+}
+
+uint64_t clv_stand_function_submitted(void *stream, bool is_per_thread)
+{
+	struct clv_queue *queue = queue_of(stream, is_per_thread);
+	uint64_t serial;
+
+	if (!queue)
+		return 0;
+	serial = clv_stand_function_expect(clv_stream_stand_of(queue));
+	clv_streams_mark_own();
+	clv_queue_mark(queue);
+	return serial;
+}

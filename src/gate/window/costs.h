@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "gate/process/packed.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How long commands take, by kind: kernels by handle and size, the rest by
+ * operation and magnitude.  A direct-mapped table of atomics; a collision only makes a
+ * command unknown again, and an unknown command goes one at a time.  Keys are
+ * never 0, and mixed: their high bits are the place. */
+#define CLV_COST_MIXED UINT64_MAX /* a batch of several kinds teaches nothing */
+
+/* Operations of one table row each with clv_cost_key_bytes(). */
+enum clv_cost_operation {
+	CLV_COST_READ = 1,
+	CLV_COST_WRITE,
+	CLV_COST_COPY,
+	CLV_COST_FILL,
+	CLV_COST_MAP,
+	CLV_COST_MIGRATE,
+	CLV_COST_NATIVE,
+	CLV_COST_COMMAND_BUFFER,
+};
+
+#define CLV_COST_MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
+
+/* A kernel over so much in each dimension. */
+static inline __attribute__((always_inline)) uint64_t clv_cost_key_kernel(
+	const void *kernel, uint64_t x, uint64_t y, uint64_t z)
+{
+	uint64_t size = x * CLV_COST_MULTIPLIER ^ (y << 32 | z);
+
+	return (size + (uint64_t)(uintptr_t)kernel) * CLV_COST_MULTIPLIER | 1;
+}
+
+static inline uint64_t clv_cost_key_bytes(
+	enum clv_cost_operation operation, size_t n_bytes)
+{
+	uint64_t magnitude = n_bytes ? 64 - (uint64_t)__builtin_clzll(n_bytes) : 0;
+
+	return ((uint64_t)operation << 8 | magnitude) * CLV_COST_MULTIPLIER | 1;
+}
+
+struct clv_cost {
+	_Atomic uint64_t key;
+	_Atomic uint64_t packed; /* one such command in flight; up to 4 s */
+};
+
+#define CLV_COST_BITS 12
+extern struct clv_cost clv_costs[1 << CLV_COST_BITS]
+	__attribute__((visibility("hidden")));
+
+static inline struct clv_cost *clv_cost_of(uint64_t key)
+{
+	return &clv_costs[key >> (64 - CLV_COST_BITS)];
+}
+
+/* Nanoseconds, at least 1; 0: not known. */
+static inline __attribute__((always_inline)) uint64_t clv_cost_estimate(uint64_t key)
+{
+	const struct clv_cost *cost = clv_cost_of(key);
+
+	if (atomic_load_explicit(&cost->key, memory_order_relaxed) != key)
+		return 0;
+	return CLV_FLIGHT_NS(atomic_load_explicit(&cost->packed, memory_order_relaxed));
+}
+
+/* n commands of this kind, one after the other, took so long in all. */
+void clv_cost_learn(uint64_t key, uint64_t took_ns, uint64_t n);
+
+/* A kind that is also known by another key, which lives longer: what is known by that one
+ * is known by this one from now on, and both learn. */
+void clv_cost_seed(uint64_t key, uint64_t lasting_key);
+
+/* Estimates turned out to be far off: learn anew. */
+void clv_cost_forget(void);

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The turn and the window: what a submission does when it may not simply go ahead
+ * (flight.h has that part), and what is done when commands are complete. */
+#include "gate/window/flight.h"
+
+#include "base/futex.h"
+#include "gate/attach/attach.h"
+#include "gate/attach/attachment.h"
+#include "gate/attach/heartbeat.h"
+#include "gate/process/hot.h"
+#include "gate/process/packed.h"
+#include "gate/process/queue-record.h"
+#include "gate/process/state.h"
+#include "gate/process/thread.h"
+#include "gate/process/view.h"
+#include "gate/window/grace.h"
+
+#include <errno.h>
+
+/* A thread in line looks this often whether the agent lives: twice within what
+ * heartbeat.c waits for it.  Each look takes time from a device that is a processor. */
+#define WAIT_NS (25 * CLV_NS_PER_MS)
+#define WAIT_BESIDE_CALLBACK_NS (10 * CLV_NS_PER_MS)
+/* And this often it rings again, should a ring ever be lost. */
+#define RING_AGAIN_NS (1 * CLV_NS_PER_S)
+#define WINDOW_WAIT_NS (10 * CLV_NS_PER_MS)
+#define OTHERS_WAIT_NS (1 * CLV_NS_PER_MS)
+#define ASIDE_WAIT_NS (200 * CLV_NS_PER_US)
+#define PATIENCE_NS (20 * CLV_NS_PER_MS)
+#define PATIENCE_AT_FIRST 8    /* times; a lock is held for a few commands */
+#define PATIENCE_DOUBLED_MAX 6 /* to more than a second */
+/* So many commands of a queue are in flight whatever they take where nobody has to wait
+ * for their end: as many as CUDA's own queues hold. */
+#define FREE_DEPTH 1024
+/* So many queues may have work in flight whatever the others have: as many as NVIDIA's
+ * GPUs have connections for (CUDA_DEVICE_MAX_CONNECTIONS), so that no program relies on
+ * more of them to run beside each other. */
+#define FREE_QUEUES 32
+/* Beyond twice what the work in flight should take: for each command of it, and in a
+ * closed gate, where one more command makes others wait longer. */
+#define STALL_NS (20 * CLV_NS_PER_MS)
+#define STALL_COMMANDS_MAX 50
+#define STALL_CLOSED_NS (100 * CLV_NS_PER_MS)
+
+/* Of an agent that is silent nothing can be waited for. */
+static bool is_open(const struct clv_view *view, enum clv_phase phase)
+{
+	if (phase == CLV_PHASE_GRANTED &&
+		clv_agent_clock_ns(view) < atomic_load(&view->control->deadline_ns))
+		return true;
+	return phase == CLV_PHASE_OPEN || phase == CLV_PHASE_SHARED ||
+	       clv_heartbeat_is_silent(view);
+}
+
+/* What is left of the queue's work, by estimate: packed as the work is. */
+static uint64_t left_of(const struct clv_backlog *backlog)
+{
+	uint64_t flight = clv_backlog_in_flight(backlog), now_ns, since_ns, ran_ns;
+
+	if (CLV_FLIGHT_NS(flight) == 0)
+		return flight;
+	now_ns = clv_clock_ns();
+	since_ns = atomic_load(&backlog->progress_ns);
+	ran_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+	if (ran_ns > CLV_FLIGHT_NS(flight))
+		ran_ns = CLV_FLIGHT_NS(flight);
+	return flight - (ran_ns << CLV_FLIGHT_COUNT_BITS);
+}
+
+/* Queues that stand still (polled.c) have markers out and nothing in flight. */
+static bool are_too_many_busy(uint64_t all_flight)
+{
+	return CLV_FLIGHT_COUNT(all_flight) >= FREE_QUEUES &&
+	       atomic_load(&clv_gate.n_busy_queues) >= FREE_QUEUES;
+}
+
+/* Whether the work of another process of the lease runs past the end of the turn.  What
+ * is later than it was said to be, or runs for long, may wait for this very process, and
+ * counts no longer. */
+static bool does_other_overrun(const struct clv_view *view, uint64_t deadline_ns)
+{
+	uint32_t n_slots = atomic_load(&view->control->slots_used);
+	uint64_t now_ns = clv_agent_clock_ns(view);
+
+	if (view->turn == &view->unread_turn)
+		return false;
+	for (uint32_t i = 0; i < n_slots; i++) {
+		const struct clv_slot *slot = &view->report->slots[i];
+		uint64_t ends_ns = atomic_load(&view->report->turns[i].ends_ns);
+
+		if (slot == view->slot || ends_ns <= now_ns || ends_ns < deadline_ns ||
+			atomic_load(&slot->done) == atomic_load(&slot->entered))
+			continue;
+		if (now_ns < atomic_load(&slot->busy_since_ns) + STALL_CLOSED_NS)
+			return true;
+	}
+	return false;
+}
+
+/* When others may want the device. */
+static uint64_t deadline_of(const struct clv_view *view, enum clv_phase phase)
+{
+	const struct clv_control_page *control = view->control;
+
+	if (phase == CLV_PHASE_GRANTED)
+		return atomic_load(&control->deadline_ns);
+	return clv_agent_clock_ns(view) + atomic_load(&control->window_ns);
+}
+
+/* One process of the lease may begin a command that runs past the end of the turn; were
+ * it each of them, many processes would keep the device for that many commands. */
+static bool would_overrun_with_others(
+	const struct clv_view *view, enum clv_phase phase, uint64_t estimate_ns)
+{
+	uint64_t deadline_ns;
+
+	if (atomic_load_explicit(&view->control->slots_used, memory_order_relaxed) < 2)
+		return false;
+	deadline_ns = deadline_of(view, phase);
+	return (estimate_ns == 0 ||
+		       clv_agent_clock_ns(view) + estimate_ns > deadline_ns) &&
+	       does_other_overrun(view, deadline_ns);
+}
+
+/* A command waits for commands of its own queue only, which it could not overtake, so
+ * that the program keeps whatever overlap of queues it has.  With very many queues at
+ * work a further one waits for any of them.  In a granted turn only what will start
+ * before the deadline may join, so that a queue overruns a turn by part of one command,
+ * and of several processes one does.
+ * Unknown commands (estimate 0) go one at a time while somebody else may be waiting. */
+static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all_flight,
+	uint64_t flight, uint64_t estimate_ns)
+{
+	const struct clv_control_page *control = view->control;
+
+	if (atomic_load(&control->is_preemptible))
+		return CLV_FLIGHT_COUNT(flight) < FREE_DEPTH ||
+		       clv_flight_has_room(control, flight);
+	/* A newcomer waits for the end of this.  What is of unknown length may stay so:
+	 * only the driver bounds it. */
+	if (phase == CLV_PHASE_OPEN)
+		return CLV_FLIGHT_COUNT(flight) == 0 ||
+		       clv_flight_has_room(control, flight);
+	if (CLV_FLIGHT_COUNT(flight) == 0)
+		return !are_too_many_busy(all_flight) &&
+		       !would_overrun_with_others(view, phase, estimate_ns);
+	if (phase == CLV_PHASE_GRANTED &&
+		clv_agent_clock_ns(view) + CLV_FLIGHT_NS(flight) >=
+			atomic_load(&control->deadline_ns))
+		return false;
+	if (CLV_FLIGHT_COUNT(flight) < atomic_load(&control->window_commands))
+		return true;
+	return clv_flight_has_room(control, flight) && estimate_ns > 0;
+}
+
+static void put_off(_Atomic uint64_t *end_ns, bool is_first, uint64_t to_ns)
+{
+	uint64_t known_ns = is_first ? 0 : atomic_load(end_ns);
+
+	if (is_first)
+		atomic_store(end_ns, to_ns);
+	while (known_ns < to_ns &&
+		!atomic_compare_exchange_weak(end_ns, &known_ns, to_ns))
+		;
+}
+
+/* When a granted turn's work will be complete.  The arbiter lets the next lease in just
+ * before that: it is told of the latest, as if the device ran one command at a time.
+ * The helper looks whether the process is idle when each queue may be empty. */
+static void note_end(
+	struct clv_view *view, uint64_t flight, uint64_t left, uint64_t packed)
+{
+	bool is_first = CLV_FLIGHT_COUNT(flight) == 0;
+	uint64_t now_ns = clv_agent_clock_ns(view);
+	uint64_t since_ns = atomic_load(&view->slot->busy_since_ns), all_ns;
+
+	if (CLV_FLIGHT_NS(packed) == 0) {
+		put_off(&view->turn->ends_ns, is_first, UINT64_MAX);
+		put_off(&clv_gate.ends_ns, is_first, UINT64_MAX);
+		return;
+	}
+	all_ns = since_ns + CLV_FLIGHT_NS(flight);
+	if (all_ns < now_ns || is_first)
+		all_ns = now_ns;
+	put_off(&view->turn->ends_ns, is_first, all_ns + CLV_FLIGHT_NS(packed));
+	put_off(&clv_gate.ends_ns, is_first,
+		now_ns + CLV_FLIGHT_NS(left) + CLV_FLIGHT_NS(packed));
+}
+
+static void note_begin(struct clv_view *view, uint32_t word, bool is_first)
+{
+	static _Atomic uint32_t noted;
+
+	if (is_first)
+		atomic_fetch_add(&view->turn->n_starts, 1);
+
+	if (atomic_load_explicit(&noted, memory_order_relaxed) != word &&
+		atomic_exchange(&noted, word) != word)
+		atomic_store(&view->turn->began_ns, clv_agent_clock_ns(view));
+}
+
+/* One attempt, of any command in any phase: the order of steps is
+ * clv_flight_quick_enter's. */
+static bool try_enter(
+	struct clv_view *view, const struct clv_backlog *backlog, uint64_t packed)
+{
+	enum clv_phase phase;
+	uint64_t flight, left;
+	uint32_t word;
+	bool is_first;
+
+	atomic_fetch_add(&view->slot->entered, 1);
+	word = atomic_load(&view->control->phase);
+	phase = CLV_PHASE_OF(word);
+	if (is_open(view, phase)) {
+		flight = atomic_fetch_add(&clv_gate.flight, packed);
+		is_first = CLV_FLIGHT_COUNT(flight) == 0;
+		left = backlog ? left_of(backlog) : 0;
+		if (is_first) {
+			atomic_store(
+				&view->slot->busy_since_ns, clv_agent_clock_ns(view));
+			clv_grace_came_back();
+			/* First, so that of two processes one at least sees the other. */
+			if (phase != CLV_PHASE_OPEN)
+				note_end(view, flight, left, packed);
+		}
+		if (!(flight & CLV_FLIGHT_MAX_IN_FLIGHT) &&
+			fits(view, phase, flight, left, CLV_FLIGHT_NS(packed))) {
+			if (phase == CLV_PHASE_GRANTED) {
+				note_begin(view, word, is_first);
+				if (!is_first)
+					note_end(view, flight, left, packed);
+			}
+			return true;
+		}
+		atomic_fetch_sub(&clv_gate.flight, packed);
+	}
+	atomic_fetch_add(&view->slot->done, 1);
+	return false;
+}
+
+/* Returns whether nothing else is in flight. */
+static bool enter_unasked(struct clv_view *view, uint64_t packed)
+{
+	atomic_fetch_add(&view->slot->entered, CLV_FLIGHT_COUNT(packed));
+	if (CLV_FLIGHT_COUNT(atomic_fetch_add(&clv_gate.flight, packed)) > 0)
+		return false;
+	atomic_store(&view->slot->busy_since_ns, clv_agent_clock_ns(view));
+	return true;
+}
+
+/* Work that no turn was asked for, in a closed gate.  The arbiter looks at what is in
+ * flight until it is complete, and charges it, but not at a lease that has drained: so it
+ * is told each time that there is some again. */
+void clv_flight_enter_as_debt(struct clv_view *view, uint64_t packed)
+{
+	bool is_first = enter_unasked(view, packed);
+
+	if (is_first &&
+		CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_CLOSED &&
+		!clv_attach_ring(view))
+		clv_gate_seek_agent(view);
+}
+
+bool clv_flight_try(const struct clv_backlog *backlog, uint64_t packed)
+{
+	struct clv_view *view = clv_gate_peek();
+
+	if (!view)
+		return false;
+	if (!clv_gate_agent_is_dead(view))
+		return try_enter(view, backlog, packed);
+	clv_gate_seek_agent(view);
+	enter_unasked(view, packed);
+	return true;
+}
+
+/* A thread that waits to go in. -------------------------------------------------------
+ */
+
+void clv_line_begin(struct clv_line *line)
+{
+	*line = (struct clv_line){
+		.slot = clv_gate_peek()->slot,
+		.began_ns = clv_clock_ns(),
+		.saved_errno = errno,
+	};
+	/* Before the next try: what is complete after that wakes this thread. */
+	atomic_fetch_add(&clv_gate.n_window_waiters, 1);
+	line->sequence = atomic_load(&clv_gate.flight_sequence);
+	clv_heartbeat_look(&line->heartbeat, clv_gate_peek());
+}
+
+/* In line for a turn, or not: told once for each change, before the bell rings. */
+static void stand(struct clv_line *line, bool wanted)
+{
+	if (line->is_in_line == wanted)
+		return;
+	line->is_in_line = wanted;
+	if (wanted)
+		atomic_fetch_add(&line->slot->waiting, 1);
+	else
+		atomic_fetch_sub(&line->slot->waiting, 1);
+}
+
+void clv_line_end(struct clv_line *line)
+{
+	stand(line, false);
+	atomic_fetch_sub(&clv_gate.n_window_waiters, 1);
+	atomic_fetch_add(&line->slot->waited_ns, clv_clock_ns() - line->began_ns);
+	errno = line->saved_errno;
+}
+
+/* After the first few times patience is doubled each time that somebody had none left and
+ * no callback returned for it, and half of that is forgotten with each second: a callback
+ * that never returns is no way round turns, and one that only waited for a lock of who
+ * stands in line costs little. */
+static bool is_patience_over(uint64_t since_ns, uint64_t now_ns)
+{
+	static _Atomic uint64_t last_ns;
+	static _Atomic uint32_t n_times, ends_seen;
+	uint64_t last = atomic_load(&last_ns), n_seconds;
+	uint32_t n = atomic_load(&n_times), ends = atomic_load(&clv_gate.n_callback_ends);
+	uint32_t n_doubled;
+
+	n_seconds = now_ns > last ? (now_ns - last) / CLV_NS_PER_S : 0;
+	n = ends == atomic_load(&ends_seen) && n_seconds < n ? n - (uint32_t)n_seconds
+							     : 0;
+	n_doubled = n > PATIENCE_AT_FIRST ? n - PATIENCE_AT_FIRST : 0;
+	if (now_ns - since_ns <= PATIENCE_NS << n_doubled ||
+		!atomic_compare_exchange_strong(&last_ns, &last, now_ns))
+		return false;
+	atomic_store(&ends_seen, ends);
+	atomic_store(&n_times, n_doubled < PATIENCE_DOUBLED_MAX ? n + 1 : n);
+	return true;
+}
+
+/* A callback of the program that waits for a lock, which the thread in line holds, keeps
+ * its command from completing, and so the lease from draining. */
+static bool is_hopeless(struct clv_line *line)
+{
+	uint64_t flight = atomic_load(&clv_gate.flight), now_ns = clv_clock_ns();
+
+	if (line->is_patient)
+		return false;
+	if (atomic_load(&clv_gate.n_in_callback) == 0 || CLV_FLIGHT_COUNT(flight) == 0 ||
+		flight != line->flight_seen) {
+		line->flight_seen = flight;
+		line->flight_since_ns = now_ns;
+		return false;
+	}
+	return is_patience_over(line->flight_since_ns, now_ns);
+}
+
+/* What is in flight may wait for something that this very thread does next: a kernel that
+ * looks at a word of memory until another kernel, or the program, has written it.  No
+ * call tells of such a wait; that nothing was complete for far longer than expected does.
+ * since_ns: the last time that something was. */
+static bool is_stalled(
+	uint64_t flight, uint64_t now_ns, uint64_t since_ns, uint64_t more_ns)
+{
+	uint64_t n = CLV_FLIGHT_COUNT(flight);
+
+	if (n > STALL_COMMANDS_MAX)
+		n = STALL_COMMANDS_MAX;
+	return n > 0 && now_ns > since_ns &&
+	       now_ns - since_ns > 2 * CLV_FLIGHT_NS(flight) + n * STALL_NS + more_ns;
+}
+
+/* Of the queue, or of all if the queue has nothing in flight. */
+static bool is_queue_stalled(
+	const struct clv_view *view, const struct clv_backlog *backlog)
+{
+	uint64_t flight = clv_backlog_in_flight(backlog);
+
+	if (CLV_FLIGHT_COUNT(flight) > 0)
+		return is_stalled(
+			flight, clv_clock_ns(), atomic_load(&backlog->progress_ns), 0);
+	return is_stalled(atomic_load(&clv_gate.flight), clv_agent_clock_ns(view),
+		atomic_load(&view->slot->busy_since_ns), 0);
+}
+
+/* A closed lease gets its next turn when it has drained; one whose work waits for the
+ * thread in line never does.  Work that was stopped half-way goes on with that turn. */
+static bool is_lease_stalled(const struct clv_view *view)
+{
+	return !atomic_load(&view->control->is_preemptible) &&
+	       is_stalled(atomic_load(&clv_gate.flight), clv_agent_clock_ns(view),
+		       atomic_load(&view->slot->busy_since_ns), STALL_CLOSED_NS);
+}
+
+bool clv_flight_is_stalled(const struct clv_view *view, const struct clv_backlog *backlog)
+{
+	if (is_open(view, CLV_PHASE_OF(atomic_load(&view->control->phase))))
+		return is_queue_stalled(view, backlog);
+	return is_lease_stalled(view);
+}
+
+/* When last a command went in, or was held, for lack of progress. */
+static _Atomic uint64_t forced_ns;
+
+void clv_flight_note_forced(void)
+{
+	atomic_store(&forced_ns, clv_clock_ns());
+}
+
+bool clv_flight_was_forced(uint64_t since_ns)
+{
+	return atomic_load(&forced_ns) >= since_ns;
+}
+
+static uint64_t window_wait_ns(struct clv_backlog *backlog)
+{
+	if (clv_gate.api->look_aside && clv_gate.api->look_aside(backlog))
+		return ASIDE_WAIT_NS;
+	/* Of other processes' work nothing tells. */
+	return CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0 ? WINDOW_WAIT_NS
+								   : OTHERS_WAIT_NS;
+}
+
+static void wait_for_window(const struct clv_line *line, struct clv_backlog *backlog)
+{
+	clv_gate.api->mark_tails(false);
+	clv_futex_wait(
+		&clv_gate.flight_sequence, line->sequence, window_wait_ns(backlog));
+}
+
+/* Until the phase word changes, which only a turn's begin is told at once.  Rings first:
+ * also if it did before, since its counting itself in, in a try that failed, may be what
+ * kept the lease from draining.  While work is out it need not: the end of that rings.
+ * False: it is hopeless; who is patient looks again at what may go without a turn. */
+static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t word)
+{
+	uint64_t rang_ns = 0;
+
+	do {
+		uint64_t now_ns = clv_clock_ns();
+
+		/* An expired turn needs no ring: the arbiter's own timer looks at it. */
+		if (CLV_PHASE_OF(word) == CLV_PHASE_CLOSED &&
+			now_ns - rang_ns >= RING_AGAIN_NS &&
+			CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) == 0) {
+			rang_ns = now_ns;
+			if (!clv_attach_ring(view))
+				clv_gate_seek_agent(view);
+		}
+		clv_futex_wait(&view->control->phase, word,
+			atomic_load(&clv_gate.n_in_callback) > 0 ? WAIT_BESIDE_CALLBACK_NS
+								 : WAIT_NS);
+		if (clv_heartbeat_look(&line->heartbeat, view)) {
+			clv_attach_ring(view);
+			return true;
+		}
+		if (atomic_load(&view->control->phase) != word ||
+			clv_gate_peek() != view || clv_gate_agent_is_dead(view))
+			return true;
+	} while (!is_hopeless(line) && !is_lease_stalled(view));
+	return line->is_patient;
+}
+
+static bool wait_once(struct clv_line *line, struct clv_backlog *backlog)
+{
+	struct clv_view *view = clv_gate_peek();
+	uint32_t word = atomic_load(&view->control->phase);
+
+	if (view->slot != line->slot) {
+		stand(line, false);
+		line->slot = view->slot;
+	}
+	if (is_open(view, CLV_PHASE_OF(word))) {
+		stand(line, false);
+		if (is_hopeless(line) ||
+			(!line->is_patient && is_queue_stalled(view, backlog)))
+			return false;
+		wait_for_window(line, backlog);
+	} else if (!clv_gate_agent_is_dead(view)) {
+		stand(line, true);
+		return wait_for_turn(line, view, word);
+	}
+	return true;
+}
+
+bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog)
+{
+	bool has_hope = wait_once(line, backlog);
+
+	line->sequence = atomic_load(&clv_gate.flight_sequence);
+	return has_hope;
+}
+
+static bool enter_slowly(struct clv_backlog *backlog, uint64_t packed)
+{
+	struct clv_line line;
+	bool entered;
+
+	clv_line_begin(&line);
+	do {
+		entered = clv_flight_try(backlog, packed);
+	} while (!entered && clv_line_wait(&line, backlog));
+	clv_line_end(&line);
+	if (!entered)
+		clv_flight_note_forced();
+	return entered;
+}
+
+bool clv_flight_enter(
+	struct clv_view *view, struct clv_backlog *backlog, uint64_t estimate_ns)
+{
+	uint64_t packed = CLV_FLIGHT_PACK(estimate_ns);
+
+	if (CLV_LIKELY(try_enter(view, backlog, packed)))
+		return true;
+	return clv_gate_thread.callback_depth == 0 && enter_slowly(backlog, packed);
+}
+
+/* A grant does not wake the helper.  The first in a turn that leaves work, or idleness,
+ * to be noticed by it does. */
+static void have_turn_watched(uint32_t word)
+{
+	if (atomic_exchange(&clv_gate.watched_turn, word) == word)
+		return;
+	clv_helper_start();
+	clv_helper_wake();
+}
+
+/* Closed and drained, or granted and idle: the arbiter is told once for each time. */
+void clv_flight_report_idle(struct clv_view *view, bool after_grace)
+{
+	uint32_t word = atomic_load(&view->control->phase);
+	enum clv_phase phase = CLV_PHASE_OF(word);
+	uint64_t done = atomic_load(&view->slot->done), key;
+
+	if (phase == CLV_PHASE_OPEN || phase == CLV_PHASE_SHARED ||
+		done != atomic_load(&view->slot->entered))
+		return;
+	if (phase == CLV_PHASE_GRANTED && atomic_load(&view->slot->waiting) > 0)
+		return;
+	if (phase == CLV_PHASE_GRANTED && !after_grace && clv_grace_begin()) {
+		have_turn_watched(word);
+		return;
+	}
+	key = ((uint64_t)word << 32) | (uint32_t)done;
+	if (atomic_exchange(&clv_gate.rung_for, key) != key && !clv_attach_ring(view))
+		clv_gate_seek_agent(view);
+}
+
+void clv_flight_leave(uint64_t packed)
+{
+	struct clv_view *view = clv_gate_peek();
+	uint64_t now_ns, since_ns;
+
+	atomic_fetch_sub(&clv_gate.flight, packed);
+	if (!view)
+		return;
+	/* Not only when the last one is in: a deep queue never gets there. */
+	now_ns = clv_agent_clock_ns(view);
+	since_ns = atomic_exchange(&view->slot->busy_since_ns, now_ns);
+	if (now_ns > since_ns)
+		atomic_fetch_add(&view->slot->busy_ns, now_ns - since_ns);
+	atomic_fetch_add(&view->slot->done, CLV_FLIGHT_COUNT(packed));
+	if (atomic_load(&clv_gate.n_window_waiters) > 0) {
+		atomic_fetch_add(&clv_gate.flight_sequence, 1);
+		clv_futex_wake(&clv_gate.flight_sequence, INT_MAX);
+	}
+	clv_flight_report_idle(view, false);
+}
+
+/* While the program goes on submitting, a marker behind each few commands wakes the
+ * helper and the driver more often than it tells anything, and takes the processor from
+ * who submits: the queue runs dry, which makes the next markers shorter still. */
+bool clv_flight_may_mark_tail(void)
+{
+	static _Atomic uint64_t last_ns;
+	uint64_t now_ns = clv_clock_ns();
+
+	if (now_ns - atomic_load(&last_ns) < CLV_FLIGHT_TAIL_NS)
+		return false;
+	atomic_store(&last_ns, now_ns);
+	return true;
+}
+
+bool clv_flight_wants_marker_now(
+	const struct clv_view *view, uint32_t n_markers, bool sync_style)
+{
+	uint32_t word = atomic_load(&view->control->phase);
+
+	if (CLV_PHASE_OF(word) != CLV_PHASE_GRANTED)
+		return false;
+	if (n_markers == 0 && !sync_style && !clv_flight_end_is_known() &&
+		clv_flight_may_mark_tail())
+		return true;
+	have_turn_watched(word);
+	return false;
+}
