@@ -68,6 +68,16 @@ class Rules(unittest.TestCase):
         text = "`error.c` `base/error.c` `src/base/error.c` `rror.c`"
         self.assertEqual(len(documents.check_files("x.md", text, known)), 1)
 
+    def test_paths(self):
+        known = ["src/base/error.c", "man/cleave-run.1.scd"]
+        folders = documents.folders_of(known)
+        for text, wrong in (("`src/base`, `base/error.c`, `man/cleave-NAME.1.scd`", 0),
+                            ("`src/base/*.c` is in `src/base`", 0),
+                            ("`src/bass`, `base/wrong.c`, `src/core/*.c`", 3),
+                            ("`/etc/base`, `~/man/x`, `gpu0/1g.10gb@4`, base/wrong.c", 0),
+                            ("```\nmore `base/wrong.c`\n```", 0)):
+            self.assertEqual(len(documents.check_paths("x.md", text, known, folders)), wrong, text)
+
 
 if __name__ == "__main__":
     unittest.main()
