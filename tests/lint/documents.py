@@ -11,7 +11,8 @@ from pathlib import PurePosixPath
 
 import tree
 
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.M)
 CODE_BLOCK = re.compile(r"^```.*?^```", re.S | re.M)
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.S | re.M)
 DEV = re.compile(r"\./dev ([a-z]+)")
@@ -40,10 +41,23 @@ def cleave_verbs(cleave):
             for m in re.finditer(r"^  ([a-z]+)(?: |$)", text, re.M)}
 
 
+def anchors_of(text):
+    """As GitHub makes them of headings."""
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+            for heading in HEADING.findall(CODE_BLOCK.sub("", text))}
+
+
 def check_links(name, text):
     folder = (tree.ROOT / name).parent
-    return [f"{name}: links to {link}, which is not there" for link in LINK.findall(text)
-            if "://" not in link and not (folder / link).exists()]
+    wrong = []
+    for link, anchor in LINK.findall(text):
+        if "://" in link:
+            continue
+        if not (folder / link).exists():
+            wrong.append(f"{name}: links to {link}, which is not there")
+        elif anchor and anchor not in anchors_of((folder / link).read_text() if link else text):
+            wrong.append(f"{name}: links to {link}#{anchor}, and no heading has that name")
+    return wrong
 
 
 def check_files(name, text, known):

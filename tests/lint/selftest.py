@@ -65,6 +65,9 @@ class Rules(unittest.TestCase):
 
     def test_links_and_files(self):
         self.assertEqual(len(documents.check_links("README.md", "[a](no.md) [b](dev)")), 1)
+        for link, wrong in (("#a-b", 0), ("#c", 1), ("README.md#limits", 0), ("README.md#limit", 1)):
+            text = f"## A `b`\n[x]({link})"
+            self.assertEqual(len(documents.check_links("CHANGELOG.md", text)), wrong, link)
         known = ["src/base/error.c"]
         text = "`error.c` `base/error.c` `src/base/error.c` `rror.c`"
         self.assertEqual(len(documents.check_files("x.md", text, known)), 1)
