@@ -55,7 +55,7 @@ struct clv_arbiter_lease {
 	uint64_t free_ns;       /* of the hand-over, not given yet */
 	uint64_t idle_since_ns; /* seen without work; 0: it has some */
 
-	/* Its turn ended while it was at work: until then it counts as awake, in line or
+	/* Its turn ended while it was busy: until then it counts as awake, in line or
 	 * not; 0: it does not linger. */
 	uint64_t lingers_until_ns;
 

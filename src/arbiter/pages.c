@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes and unmakes the lease pages.  What stands in them is the arbiter's business. */
+/* Makes and unmakes the lease pages.  The arbiter writes their contents. */
 #include "arbiter/pages.h"
 
 #include "base/cleanup.h"

@@ -96,8 +96,8 @@ void clv_policy_refund_cap(struct clv_policy *policy, uint32_t lease, uint64_t n
 struct clv_policy_decision clv_policy_pick(struct clv_policy *policy, uint64_t now_ns);
 
 /* Whether `waker`, runnable, eligible and unthrottled, should take the device from
- * `holder` now: its virtual deadline is earlier.  Minimum turns are the caller's
- * business. */
+ * `holder` now: its virtual deadline is earlier.  The caller enforces minimum
+ * turns. */
 bool clv_policy_preempts(
 	struct clv_policy *policy, uint32_t waker, uint32_t holder, uint64_t now_ns);
 

@@ -5,7 +5,7 @@
 
 /* What the gates of a lease are told, through its control page. */
 
-/* A new phase (or a new turn of the same), and everybody who waits for it woken. */
+/* A new phase (or a new turn of the same), and all threads that wait for it woken. */
 void clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase);
 
 /* It is idle and has credit most of the time, and comes back often: it is let in soon. */

@@ -3,7 +3,7 @@
  * the runnable leases' virtual times, decides who is eligible, and the clock, which is
  * where V would be if nobody had ever come or gone.  The clock advances by service /
  * (weight of all that compete); lag is kept against it, for were it kept against V, a
- * neighbour's short nap would forgive a debt.
+ * short sleep of another lease would forgive a debt.
  *
  * A lease competes while it is runnable, and after that, absent, until it has saved up
  * some credit: its part of what the others are served accrues to it

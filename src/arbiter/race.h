@@ -46,9 +46,9 @@ struct clv_race_sum {
 struct clv_race {
 	struct clv_runner *runners; /* by id */
 	uint32_t capacity;
-	uint32_t stretch_percent; /* of requests; 0: they are as long as ever */
+	uint32_t stretch_percent; /* of requests; 0: they keep their length */
 	__int128 clock;
-	__int128 served;          /* scaled, by everybody, ever */
+	__int128 served;          /* scaled, by all leases, ever */
 	__int128 clock_remainder; /* scaled service that has not moved the clock yet */
 	struct clv_race_sum runnable;
 	struct clv_race_sum competing;               /* runnable and absent */

@@ -370,7 +370,7 @@ static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 		decide(arbiter, now_ns);
 }
 
-/* With one lease attached and nobody at work the device is handed over before it is asked
+/* With one lease attached and no work the device is handed over before it is asked
  * for, so that the first submission costs no wait. */
 static void grant_ahead(struct clv_arbiter *arbiter, uint64_t now_ns)
 {

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which processes have which device files open, as /proc shows it to us: all of them to
- * root, one's own to others. */
+/* Which processes have which device files open, as /proc shows it: all of them to
+ * root, the user's own to others. */
 
 struct clv_opener {
 	uint32_t pid;

@@ -111,7 +111,7 @@ static uint64_t fit_memory(
 	return bytes < device->memory_bytes ? bytes : device->memory_bytes;
 }
 
-/* At work all the time: long turns.  Requests, short and spread out: to be let in soon.
+/* Busy all the time: long turns.  Requests, short and spread out: to be let in soon.
  */
 static enum clv_class fit_class(const struct clv_advise_use *use)
 {

@@ -12,7 +12,7 @@
  *
  * The rule of the slowdown.  The time is cut into windows of one length.  In each, the
  * program wanted a part w of the device: what it held, and where that was all of its
- * share the time it stood in line. All neighbours are at work; idle ones give their part
+ * share the time it stood in line. All other leases compute; idle ones give their part
  * away, so this is the worst of it. In a share s,
  *
  * - work that comes in bursts as short as a turn takes max(1, w/s) windows, because what
@@ -41,7 +41,7 @@ enum {
 	CLV_ADVISE_SMALL_PERCENT = 110,       /* too small: so much slower as it is */
 	CLV_ADVISE_STARVED_PPM = 100000,  /* of the time in line, or kept by its cap */
 	CLV_ADVISE_FULL_PERCENT = 92,     /* of its share: it would have used more */
-	CLV_ADVISE_BUSY_PPM = 900000,     /* at work without a pause */
+	CLV_ADVISE_BUSY_PPM = 900000,     /* computing without a pause */
 	CLV_ADVISE_REQUESTS_PPM = 300000, /* requests: no more than this, spread out */
 	CLV_ADVISE_REQUEST_US = 8000,     /* with commands no longer than a turn */
 	CLV_ADVISE_SHORT_BURST_US = 4000,

@@ -37,7 +37,7 @@ static bool has_same_parts(
 	return true;
 }
 
-/* Equal partitions share a line; one that is half made counts as none. */
+/* Equal partitions share a line; an incomplete one counts as none. */
 static int add_placed(struct clv_layout_rule *rule, const struct clv_partition *partition)
 {
 	struct clv_layout_partition *wanted;

@@ -63,7 +63,7 @@ void clv_planner_warn(struct clv_planner *planner, const char *format, ...)
 void clv_planner_block(struct clv_planner *planner, uint32_t device,
 	const char *partition, const struct clv_holders *holders, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
-/* Everybody on the device and in its partitions. */
+/* All holders on the device and in its partitions. */
 void clv_planner_block_all(struct clv_planner *planner, uint32_t device, const char *why);
 /* So many equal ones or each of them, on what is or will be called so. */
 void clv_planner_share(struct clv_planner *planner, uint32_t device, const char *where,

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a driver says of a device at one moment: figures, signs of ill health, and who
+/* What a driver says of a device at one moment: figures, signs of faults, and who
  * uses it.  Plain data, filled by backends. */
 
 /* What of health a driver counts or says; 0: nothing of the kind. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compose files with Omnistrate's x-internal-integrations.multiTenantGpu, which stands at
  * the top and is taken from a service as well.  What it says of GPUs becomes a rule;
- * running the services is not an import's business. */
+ * an import does not run the services. */
 #include "import/internal.h"
 
 #include "base/array.h"

@@ -183,7 +183,7 @@ static int divide(struct test tests[2])
 	return did[0] + did[1] > 0 ? 100 * did[0] / (did[0] + did[1]) : -1;
 }
 
-/* The first has the GPU and the second does not, and then the other way round. */
+/* The first has the GPU and the second does not, and then the reverse. */
 static const char *try_slices(
 	struct test tests[2], uint64_t *ret_off_ns, uint64_t *ret_on_ns)
 {

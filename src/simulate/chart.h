@@ -13,6 +13,6 @@ struct clv_chart_series {
 	uint32_t n_devices;
 };
 
-/* At most eight are told apart by colour. */
+/* At most eight are distinguished by colour. */
 void clv_chart_write(FILE *file, const char *title, const char *x,
 	const struct clv_chart_series *series, size_t n_series);

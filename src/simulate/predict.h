@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How programs fare together on one device, from how each works alone: their turns are
+/* How programs perform together on one device, from how each works alone: their turns are
  * played, by the arbiter's own policy.  The same input, the same result.
  *
  * A program computes in bursts of whole commands, and waits for each burst before it
@@ -16,8 +16,8 @@
  * goes to the others. */
 struct clv_predict_program {
 	/* Alone. */
-	double busy;         /* of the time it had the device at work, above 0 up to 1 */
-	double pauses;       /* a second: it left the device and came back; 0: never */
+	double busy;   /* of the time it had the device computing, above 0 up to 1 */
+	double pauses; /* a second: it left the device and came back; 0: never */
 	uint64_t command_ns; /* how long its commands are */
 	/* Together. */
 	uint32_t share_ppm;

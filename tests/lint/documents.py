@@ -3,18 +3,25 @@
 """What the documents tell people to type exists, and so do the files they point to.
 
 Argument: the cleave program."""
+import fnmatch
 import re
 import subprocess
 import sys
+from pathlib import PurePosixPath
 
 import tree
 
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#+ +(.*)$", re.M)
+CODE_BLOCK = re.compile(r"^```.*?^```", re.S | re.M)
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.S | re.M)
 DEV = re.compile(r"\./dev ([a-z]+)")
 WORDS = r"((?: +--?[a-z][a-z-]*(?:[= ][^\s`-]\S*)?)*)"
 CLEAVE = re.compile(r"(?:^|[`$|;(] *)cleave ([a-z]+)" + WORDS, re.M)
 FILE = re.compile(r"`([\w./-]+\.(?:c|h|py|tsv|build))`")
+SPAN = re.compile(r"`([^`\n]+)`")
+PATH = re.compile(r"(?<![\w./~$-])[\w-]+(?:/[\w.*-]+)+")
+GENERATED = ("web/dist", "web/node_modules", "build")
 OPTION = re.compile(r"--[a-z][a-z-]*")
 
 
@@ -34,16 +41,55 @@ def cleave_verbs(cleave):
             for m in re.finditer(r"^  ([a-z]+)(?: |$)", text, re.M)}
 
 
+def anchors_of(text):
+    """As GitHub makes them of headings."""
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+            for heading in HEADING.findall(CODE_BLOCK.sub("", text))}
+
+
 def check_links(name, text):
     folder = (tree.ROOT / name).parent
-    return [f"{name}: links to {link}, which is not there" for link in LINK.findall(text)
-            if "://" not in link and not (folder / link).exists()]
+    wrong = []
+    for link, anchor in LINK.findall(text):
+        if "://" in link:
+            continue
+        if not (folder / link).exists():
+            wrong.append(f"{name}: links to {link}, which is not there")
+        elif anchor and anchor not in anchors_of((folder / link).read_text() if link else text):
+            wrong.append(f"{name}: links to {link}#{anchor}, and no heading has that name")
+    return wrong
 
 
 def check_files(name, text, known):
     """A file is named from the root, from src/, or by its last part alone."""
     return [f"{name}: speaks of {file}, which is not there" for file in FILE.findall(text)
             if not any(k == file or k.endswith(f"/{file}") for k in known)]
+
+
+def folders_of(known):
+    return {str(parent) for name in known for parent in PurePosixPath(name).parents} - {"."}
+
+
+def is_there(path, known):
+    """NAME and the like, and an asterisk, stand for anything."""
+    pattern = re.sub(r"[A-Z]{4,}", "*", path)
+    if pattern == path and "*" not in path:
+        return path in known
+    return any(fnmatch.filter(known, pattern))
+
+
+def check_paths(name, text, known, folders):
+    """A path that begins with a folder of the tree, or of src/, leads to a file or a folder."""
+    names = folders | set(known)
+    wrong = []
+    for span in SPAN.findall(CODE_BLOCK.sub("", text)):
+        for path in PATH.findall(span):
+            first = path.split("/")[0]
+            if path.startswith(GENERATED) or not {first, f"src/{first}"} & folders:
+                continue
+            if not is_there(path, names) and not is_there(f"src/{path}", names):
+                wrong.append(f"{name}: speaks of {path}, which is not there")
+    return wrong
 
 
 def check_commands(name, text, dev, cleave):
@@ -70,9 +116,11 @@ def main():
     dev, cleave = dev_verbs(), cleave_verbs(sys.argv[1])
     wrong, names = check_readme(tree.read("README.md")), tree.files(".md")
     known = tree.files()
+    folders = folders_of(known)
     for name in names:
         text = tree.read(name)
         wrong += check_links(name, text) + check_files(name, text, known)
+        wrong += check_paths(name, text, known, folders)
         wrong += check_commands(name, text, dev, cleave)
     return tree.finish(wrong, len(names))
 

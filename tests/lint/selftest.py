@@ -9,6 +9,7 @@ import includes
 import rooms
 import source
 import tree
+import words
 
 
 class Rules(unittest.TestCase):
@@ -64,9 +65,49 @@ class Rules(unittest.TestCase):
 
     def test_links_and_files(self):
         self.assertEqual(len(documents.check_links("README.md", "[a](no.md) [b](dev)")), 1)
+        for link, wrong in (("#a-b", 0), ("#c", 1), ("README.md#limits", 0), ("README.md#limit", 1)):
+            text = f"## A `b`\n[x]({link})"
+            self.assertEqual(len(documents.check_links("CHANGELOG.md", text)), wrong, link)
         known = ["src/base/error.c"]
         text = "`error.c` `base/error.c` `src/base/error.c` `rror.c`"
         self.assertEqual(len(documents.check_files("x.md", text, known)), 1)
+
+    def test_paths(self):
+        known = ["src/base/error.c", "man/cleave-run.1.scd"]
+        folders = documents.folders_of(known)
+        for text, wrong in (("`src/base`, `base/error.c`, `man/cleave-NAME.1.scd`", 0),
+                            ("`src/base/*.c` is in `src/base`", 0),
+                            ("`src/bass`, `base/wrong.c`, `src/core/*.c`", 3),
+                            ("`/etc/base`, `~/man/x`, `gpu0/1g.10gb@4`, base/wrong.c", 0),
+                            ("```\nmore `base/wrong.c`\n```", 0)):
+            self.assertEqual(len(documents.check_paths("x.md", text, known, folders)), wrong, text)
+
+    def test_tables(self):
+        text = "## A\n\n| x | y |\n|---|---|\n| `a`, `b` | c |\n\n## B\n\n| x |\n|---|\n| d |\n"
+        self.assertEqual(words.table(text, "## A"), [["`a`, `b`", "c"]])
+        self.assertEqual(words.table(text, "## B"), [["d"]])
+
+    def test_words(self):
+        rows = [["`way round`, `nobody`", "bypass", "documents"]]
+        for text, lines in (("a way round it", [1]), ("one\nNobody, a way\n  round", [2, 2]),
+                            ("`nobody` and\n```\nnobody\n```\n", []), ("a runway roundly", []),
+                            ("<!-- x -->\nnobody\n<!-- end of x -->\nnobody", [4])):
+            found = words.offenders_of("x.md", words.prose(text), rows)
+            self.assertEqual([int(f.split(":")[1]) for f in found], lines[::-1], text)
+        text = 'int nobody; /* a way\n * round */ f("nobody"); /* x */\n/* nobody */\n'
+        found = words.offenders_of("x.c", words.comments(text), rows)
+        self.assertEqual([int(f.split(":")[1]) for f in found], [1, 3])
+
+    def test_terms(self):
+        known = ["src/agent/watch/watch.c", "man/cleave-run.1.scd"]
+        good = [["a", "b", "`struct clv_x`, `src/agent/watch`", "c"], ["d", "", "`cleave run`", ""]]
+        self.assertEqual(words.check_terms(good, "struct clv_x {", known), [])
+        bad = [["b", "", "`struct clv_y`", ""], ["a", "", "`cleave fly`", ""], ["c", "", "`src/at`"]]
+        self.assertEqual(len(words.check_terms(bad, "struct clv_yy {", known)), 4)
+
+    def test_names(self):
+        rows = [["`wherever`", "placing"]]
+        self.assertEqual(len(words.check_names(["src/core/wherever.h", "src/core/where.h"], rows)), 1)
 
 
 if __name__ == "__main__":

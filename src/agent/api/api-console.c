@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The web console's files, out of the program itself: no folder to find, no path to climb
- * out of.  They are packed already and are sent so to everybody, for there is no browser
- * that cannot unpack.  What the page may do is said here too: it runs no script and loads
- * nothing that is not in this table, and speaks to this agent and to those that its
- * administrator has named. */
+ * out of.  They are packed already and are sent so to all clients, for there is no
+ * browser that cannot unpack.  What the page may do is said here too: it runs no script
+ * and loads nothing that is not in this table, and speaks to this agent and to those that
+ * its administrator has named. */
 #include "agent/api/api-console.h"
 
 #include "agent/api/console-files.h"

@@ -11,7 +11,7 @@ bool clv_api_is_ready(const struct clv_agent *agent);
 typedef int (*clv_api_fn)(
 	struct clv_request *request, const char *argument, struct clv_error *err);
 
-/* Who may: bits by enum clv_scope, or everybody, known or not. */
+/* Who may: bits by enum clv_scope, or all callers, known or not. */
 #define CLV_MAY(scope) (1u << (scope))
 #define CLV_MAY_ADMIN CLV_MAY(CLV_SCOPE_ADMIN)
 #define CLV_MAY_LOOK (CLV_MAY_ADMIN | CLV_MAY(CLV_SCOPE_VIEWER))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes, plans and operations are made once for everybody; what of them is not a
+/* Nodes, plans and operations are made once for all callers; what of them is not a
  * tenant's to know is taken out when he asks. */
 #include "agent/api/hide.h"
 

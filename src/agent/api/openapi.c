@@ -163,7 +163,7 @@ static json_t *describe(const struct clv_route *route)
 	json_object_set_new(
 		json_object_get(about, "responses"), status, result_of(route));
 	add_others(route, json_object_get(about, "responses"));
-	/* What is said for all of them does not hold for what everybody may ask. */
+	/* What holds for all of them does not hold for routes that are open to all. */
 	if (route->who == CLV_MAY_ALL)
 		json_object_set_new(about, "security", json_array());
 	if (route->body) {

@@ -56,7 +56,7 @@ struct clv_operation {
 struct clv_apply {
 	struct clv_agent *agent;
 	TAILQ_HEAD(operation_list, clv_operation)
-	operations; /* the last may be at work */
+	operations; /* the last may be running */
 	size_t n_operations;
 };
 

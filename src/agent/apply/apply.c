@@ -57,7 +57,7 @@ static void changed(struct clv_operation *op)
 	tell(op);
 }
 
-/* The journal.  A step that cannot be noted down is not begun; an end that cannot be is
+/* The journal.  A step that cannot be recorded is not begun; an end that cannot be is
  * noted when the next agent finds it done already. */
 static int write_journal(struct clv_operation *op, struct clv_error *err)
 {

@@ -51,7 +51,7 @@ void clv_apply_resume(struct clv_apply *apply);
 int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
 	struct clv_operation **ret, struct clv_error *err);
 
-/* Ends one that waits; -EBUSY when it is at work. */
+/* Ends one that waits; -EBUSY when it is running. */
 int clv_apply_cancel(
 	struct clv_apply *apply, struct clv_operation *operation, struct clv_error *err);
 

@@ -269,7 +269,7 @@ static const struct clv_yaml_field tenant_fields[] = {
 	{"classes", read_classes, false, TENANT(allowance.classes)},
 };
 
-/* Names are told apart by a number that is made from them. */
+/* Names are distinguished by a number that is derived from them. */
 static int check_unique(const struct clv_config *config, struct clv_yaml_value value,
 	struct clv_error *err)
 {

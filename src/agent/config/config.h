@@ -21,7 +21,7 @@ struct clv_config_who {
 	char cgroup[CLV_CONFIG_TEXT_MAX]; /* pattern of its path; "": it is none */
 };
 
-/* What a tenant, or everybody in a group, may have.  The first that fits counts. */
+/* What a tenant, or each user of a group, may have.  The first that fits counts. */
 struct clv_config_tenant {
 	struct clv_config_who who; /* an empty name: all others */
 	struct clv_allowance allowance;

@@ -51,7 +51,7 @@ int clv_probe_main(void)
 	json_t *items = json_array(), *problems = json_array(), *answer;
 	int answer_fd = dup(STDOUT_FILENO), r;
 
-	/* The agent's gates and layers have no business here, and drivers print. */
+	/* The agent's gates and layers must not be loaded here, and drivers print. */
 	unsetenv("OPENCL_LAYERS");
 	unsetenv("OCL_ICD_LAYERS");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -441,7 +441,7 @@ int clv_worker_main(void)
 	char *line = NULL;
 	size_t room = 0;
 
-	/* The agent's gates and layers have no business here, and drivers print. */
+	/* The agent's gates and layers must not be loaded here, and drivers print. */
 	unsetenv("OPENCL_LAYERS");
 	unsetenv("OCL_ICD_LAYERS");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

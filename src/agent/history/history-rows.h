@@ -34,7 +34,7 @@ enum clv_history_kind {
 #define CLV_HISTORY_NAME_MAX 80u
 struct clv_history_key {
 	uint32_t kind;
-	uint32_t owner; /* the user whose it is; (uid_t)-1: everybody's */
+	uint32_t owner; /* the user whose it is; (uid_t)-1: all users' */
 	char name[CLV_HISTORY_NAME_MAX];
 };
 

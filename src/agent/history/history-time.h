@@ -4,7 +4,7 @@
 #include "agent/history/history-rows.h"
 
 /* When rows are written, and how seconds become minutes.  Pure: the wall clock is an
- * argument, for it is what people ask by, and it stands still, jumps ahead and goes back.
+ * argument, because queries use it, and it stops, jumps ahead and goes back.
  */
 
 #define CLV_HISTORY_NEVER INT64_MIN

@@ -16,7 +16,7 @@ struct clv_lease;
  * start on, and the rates of the last second.  History and metrics are made of these.
  * Loop thread only. */
 
-/* More users than this on one node are not told apart. */
+/* More users than this on one node are not distinguished. */
 #define CLV_USAGE_TENANTS_MAX 1024u
 
 struct clv_usage_tenant {

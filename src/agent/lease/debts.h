@@ -17,7 +17,7 @@ struct clv_store;
  * process of it; NULL: none that attaches just now. */
 void clv_debts_name(struct clv_lease *lease, const struct clv_process_id *id);
 
-/* What was noted down of a device, to its new arbiter. */
+/* What was recorded of a device, to its new arbiter. */
 void clv_debts_restore(struct clv_agent *agent, struct clv_agent_device *device);
 
 /* Notes down what is owed on a device; in a transaction of the caller's, or in one of its

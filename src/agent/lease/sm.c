@@ -89,8 +89,8 @@ struct clv_sm clv_sm_on(const struct clv_agent_device *device, uint32_t ppm)
 	return sm;
 }
 
-/* Of NVIDIA's multiprocessors this is the most; in which steps they can be had, and
- * where, is the driver's business. */
+/* Of NVIDIA's multiprocessors this is the maximum; the driver decides on the steps in
+ * which they are given, and on their places. */
 static struct clv_sm_part counted(const struct clv_lease *lease)
 {
 	/* Masks of newer AMD GPUs switch units in pairs.  Those of several dies deal

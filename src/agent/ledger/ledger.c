@@ -51,7 +51,7 @@ struct clv_lease_list *clv_ledger_leases(struct clv_ledger *ledger)
 	return &ledger->leases;
 }
 
-/* Of whomever; several may have one of this name. */
+/* Of any owner; several may have one of this name. */
 static struct clv_lease *find_of_all(
 	struct clv_ledger *ledger, const char *name, struct clv_error *err)
 {

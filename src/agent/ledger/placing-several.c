@@ -106,7 +106,7 @@ static void take(const struct several *several, struct clv_agent_device *first,
 	}
 }
 
-/* From its neighbours gives the same. */
+/* From the devices beside it gives the same. */
 static bool begins_group(const struct several *several, size_t i)
 {
 	return i == 0 ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's second hand.  What it samples is for people to read; nothing that steers
- * the device goes through here. */
+/* The agent's one-second tick.  What it samples is for display; nothing that controls the
+ * device depends on it. */
 #include "agent/main/sampler.h"
 
 #include "agent/api/once.h"

@@ -8,7 +8,7 @@
 
 struct clv_error;
 
-/* A process, told apart from a later one that got the same number. */
+/* A process, distinguished from a later one with the same number. */
 struct clv_process_id {
 	pid_t pid;
 	uint64_t start_ticks; /* since boot; field 22 of /proc/PID/stat */

@@ -4,7 +4,7 @@
 #include <sys/types.h>
 
 /* What a caller may do.  Each scope can see what the one before it can, but for this: a
- * viewer sees the leases of everybody and changes nothing, a tenant has his own alone. */
+ * viewer sees all leases and changes nothing, a tenant has his own alone. */
 enum clv_scope {
 	CLV_SCOPE_VIEWER,
 	CLV_SCOPE_TENANT,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State in SQLite: WAL, synchronous=FULL, closed to other processes (so there is no
  * shared-memory file that a full disk could turn into a SIGBUS).  It stores and reads
- * records; what they mean, and which of them still live, is the ledger's business. */
+ * records; what they mean, and which of them still live, the ledger knows. */
 #include "agent/store/store.h"
 
 #include "agent/store/store-internal.h"

@@ -3,9 +3,8 @@
 
 #include "agent/watch/sightings.h"
 
-/* Work that passes by a gate: where a driver says how much each process computes, a lease
- * that computes for longer than it was given turns has found a way round.  Loop thread
- * only. */
+/* Work that bypasses a gate: where a driver reports how much each process computes, a
+ * lease that computes for longer than its turns bypasses its gate.  Loop thread only. */
 
 /* After a reading that tells it of the lease's device. */
 void clv_past_gate_look(struct clv_lease *lease, const struct clv_sightings_total *total,

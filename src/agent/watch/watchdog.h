@@ -6,8 +6,8 @@
 struct clv_agent;
 struct clv_error;
 
-/* The watchdog of the truth: what drivers say that each process holds and does, against
- * the ledger.  It asks them every few seconds, where a driver tells anything at all;
+/* The reconciler: compares what drivers report that each process holds and does with the
+ * ledger.  It samples them every few seconds, where a driver reports anything at all;
  * docs/agent.md ("watch") says what it does about what it finds.  Loop thread only. */
 struct clv_watchdog;
 

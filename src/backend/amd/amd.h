@@ -42,7 +42,7 @@ void clv_amd_make_uuid(uint64_t unique_id, char *ret, size_t ret_bytes);
 int clv_amd_add_partitions(
 	const struct clv_amd_scene *scene, struct clv_node_device *device);
 
-/* Everybody whom the driver counts as a user of the device.  -ENOMEM. */
+/* All processes that the driver counts as users of the device.  -ENOMEM. */
 int clv_amd_add_holders(
 	const struct clv_amd_scene *scene, struct clv_node_device *device);
 

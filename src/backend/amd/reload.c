@@ -64,7 +64,7 @@ int clv_amd_end_reload(struct clv_error *err)
 	return 0;
 }
 
-/* The card of another driver is no business of this one. */
+/* The card of another driver is not touched. */
 static bool is_of_amdgpu(const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;

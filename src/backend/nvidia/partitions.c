@@ -75,7 +75,7 @@ static int add_parts_of(const struct clv_nvidia_library *nvml,
 	return 0;
 }
 
-/* Where one compute instance fills its GPU instance, the two are one to everybody. */
+/* Where one compute instance fills its GPU instance, the two are one to all users. */
 static int settle_parts(
 	struct clv_partition *partition, bool is_filled, struct clv_error *err)
 {

@@ -41,7 +41,7 @@ static void show_mig(const struct clv_sim_device *device, struct clv_mig_state *
 	mig->model = device->mig;
 }
 
-/* The driver lists as available what goes with the memory mode of now. */
+/* The driver lists as available what goes with the current memory mode. */
 static void show_xcp(const struct clv_sim_device *device, struct clv_xcp_state *xcp)
 {
 	xcp->is_capable = device->xcp != NULL;

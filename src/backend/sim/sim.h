@@ -86,7 +86,7 @@ struct clv_sim_part {
 	uint8_t size;
 };
 
-/* A GPU instance; without parts it is half made. */
+/* A GPU instance; without parts it is incomplete. */
 struct clv_sim_instance {
 	uint8_t profile; /* index in the model */
 	uint8_t start;

@@ -39,7 +39,7 @@ static bool are_in_one_hive(
 	return a == b || (a->hive[0] != '\0' && strcmp(a->hive, b->hive) == 0);
 }
 
-/* A wish for the mode of now is passed over by the driver: an older wish stays. */
+/* The driver ignores a request for the current mode: an older request stays. */
 int clv_sim_set_memory_mode(const struct clv_sim_request *request, struct clv_error *err)
 {
 	const struct clv_sim_device *device = request->device;

@@ -181,7 +181,7 @@ static int write_field(const struct clv_node_device *device,
 		return 0;
 	r = write_files(files, field, asked);
 	if (r < 0) {
-		/* Drivers let go of the old share before they look for the new one. */
+		/* Drivers release the old share before they look for the new one. */
 		write_files(files, field, before);
 		return explain_write(-r, what, field->label, err);
 	}

@@ -9,7 +9,7 @@
  * /proc/driver/nvidia/gpus/ADDRESS/information says for the GPU's UUID, the nodes that
  * all GPUs share, and for a MIG instance the two of its capabilities
  * (/proc/driver/nvidia/capabilities; CUDA's MIG guide, "Device nodes").  The driver's
- * libraries are the image's or NVIDIA's own CDI's business. AMD: /dev/kfd and the render
+ * libraries come from the image or from NVIDIA's own CDI. AMD: /dev/kfd and the render
  * node, by /sys/bus/pci/devices/ADDRESS/drm or the partition's own. Others, and what is
  * not there: none.  The caller owns the array. */
 json_t *clv_cdi_nodes(const json_t *lease);

@@ -494,7 +494,7 @@ void clv_kube_claims_unprepare(struct clv_kube_claims *claims,
 /* What we had made, and could not give back.  And claims that kubelet forgot: it was
  * stopped before it had noted them, or its state was lost (kubernetes/kubernetes issue
  * 116411).  Of each the API server is asked now and then; one that it does not have any
- * more is marked, and let go of if that is so a while later too. */
+ * more is marked, and released if that is so a while later too. */
 
 #define LOOK_GRACES 30 /* ten minutes, as grace is by itself */
 

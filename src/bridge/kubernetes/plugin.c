@@ -25,7 +25,7 @@
 #define VERSION "v1beta1"
 #define REGISTER_TIMEOUT_MS 5000u
 /* Seconds between attempts to register; of more than one plugin for a resource the last
- * one that registered has it, and a quarrel must not be a busy one. */
+ * one that registered has it, so repeated attempts back off exponentially. */
 #define PAUSE_FIRST 2u
 #define PAUSE_MOST 64u
 #define LASTING_NS (60 * CLV_NS_PER_S)

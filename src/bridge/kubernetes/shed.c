@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A third of what this process has resident after its start is code by which libraries
- * made themselves ready: libcurl alone brings thirty of them.  Only code is let go of: it
+ * made themselves ready: libcurl alone brings thirty of them.  Only code is released: it
  * is never written to, so nothing is lost. */
 #include "bridge/kubernetes/shed.h"
 

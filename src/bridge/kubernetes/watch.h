@@ -4,7 +4,7 @@
 struct clv_error;
 struct clv_kube;
 
-/* Keeps the inventory that of now: the agent's events say when to look again, and once in
+/* Keeps the inventory current: the agent's events say when to look again, and once in
  * a while it is looked at anyway.  Loop thread only. */
 struct clv_kube_watch;
 

@@ -29,7 +29,7 @@ struct clv_rpc_call {
 	bool is_done;     /* no answer will come any more: it was finished or ended */
 	bool has_headers; /* they were sent */
 	struct clv_rpc_body now, next_body;
-	size_t n_sent; /* of now */
+	size_t n_sent; /* of the field now */
 	struct clv_rpc_status status;
 	void (*on_end)(void *userdata);
 	void *userdata;

@@ -8,8 +8,7 @@ struct clv_error;
 
 /* A drop-in that has a service's programs run in a lease: its ExecStart lines with
  * `cleave run OPTIONS --` in front (systemd.service(5), "Command lines"; systemd.unit(5)
- * for the syntax and for drop-ins).  Pure text: where units lie is the caller's business.
- */
+ * for the syntax and for drop-ins).  Pure text: the caller knows where units are. */
 
 #define CLV_UNIT_COMMANDS_MAX 16
 

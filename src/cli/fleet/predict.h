@@ -3,6 +3,6 @@
 
 #include "cli/frame/opt.h"
 
-/* cleave fit --predict: how programs that cleave profile has measured fare together on
- * one device.  Each argument is FILE[=SHARE[,CLASS]].  An exit code. */
+/* cleave fit --predict: how programs that cleave profile has measured perform
+ * together on one device.  Each argument is FILE[=SHARE[,CLASS]].  An exit code. */
 int clv_predict_show(const struct clv_settings *settings, int argc, char **argv);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cleave fit: would these requests fit a fleet, where, and if not, what is missing; or
- * how would these programs fare together (predict.c).  It talks to no agent. */
+ * how would these programs perform together (predict.c).  It talks to no agent. */
 #include "cli/frame/verbs.h"
 
 #include "cli/fleet/predict.h"

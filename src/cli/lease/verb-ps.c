@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave ps: the caller's leases (root: everybody's), what each was promised and what it
+/* cleave ps: the caller's leases (root: all), what each was promised and what it
  * uses. */
 #include "cli/frame/verbs.h"
 

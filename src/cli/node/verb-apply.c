@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cleave apply: shows the plan, asks, and has the agent carry it out.  The agent plans
- * anew when it begins: what is shown is the state of now, not a promise. */
+ * again when it begins: what is shown is the current state, not a promise. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"

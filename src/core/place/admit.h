@@ -5,7 +5,7 @@
 
 /* Refusing what would keep many others out.  A request that says for how long it stays is
  * worth one acceptance whatever its size; what it costs is devices times time.  When the
- * fleet is nearly full the dear ones are refused, so that more are accepted in all.
+ * fleet is nearly full the expensive ones are refused, so that more are accepted in all.
  *
  * This trades use of the devices, and the large and long requests, for acceptances: it is
  * for those who count these, and off unless asked for. */

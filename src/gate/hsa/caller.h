@@ -7,7 +7,7 @@
 
 /* Who calls: the libraries of ROCm call each other, and themselves, by names that lead
  * here.  What HIP does for a call that was let in is not let in again, what AMD's OpenCL
- * does is held by OpenCL's gate, and what HSA does for itself is nobody's business.  By
+ * does is held by OpenCL's gate, and what HSA does for itself is not counted.  By
  * the address that a call returns to. */
 
 struct clv_caller {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How big a GPU is: as big as the quota, for whoever asks.  Only HIP is told the truth,
- * which shows the quota itself as it is when a program looks (hip/size.c).  And how many
- * compute units it has: the lease's. */
+/* How big a GPU is: as big as the quota, for whoever asks.  Only HIP is told the real
+ * size; it shows the quota itself as it is when a program looks (hip/size.c).  And how
+ * many compute units it has: the lease's. */
 #include "gate/hsa/caller.h"
 #include "gate/hsa/library.h"
 #include "gate/hsa/pools.h"

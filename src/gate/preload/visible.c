@@ -12,7 +12,7 @@
 
 #define DEVICES_MAX 64
 
-/* UUIDs, a comma after each but the last, are told apart by where they begin. */
+/* UUIDs, a comma after each but the last, are distinguished by where they begin. */
 struct devices {
 	const char *items[DEVICES_MAX];
 	bool is_shown[DEVICES_MAX];

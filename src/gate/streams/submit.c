@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every call that gives a stream work goes through.  Its arguments are the driver's
- * business; here it is only counted and timed, and waits for its turn before the driver
+/* What every call that gives a stream work goes through.  Its arguments go to the driver
+ * unread; here it is only counted and timed, and waits for its turn before the driver
  * sees it, so that no order between commands can change. */
 #include "gate/streams/submit.h"
 

@@ -123,8 +123,8 @@ static bool would_overrun_with_others(
 }
 
 /* A command waits for commands of its own queue only, which it could not overtake, so
- * that the program keeps whatever overlap of queues it has.  With very many queues at
- * work a further one waits for any of them.  In a granted turn only what will start
+ * that the program keeps whatever overlap of queues it has.  With very many busy
+ * queues a further one waits for any of them.  In a granted turn only what will start
  * before the deadline may join, so that a queue overruns a turn by part of one command,
  * and of several processes one does.
  * Unknown commands (estimate 0) go one at a time while somebody else may be waiting. */
@@ -313,8 +313,8 @@ void clv_line_end(struct clv_line *line)
 
 /* After the first few times patience is doubled each time that somebody had none left and
  * no callback returned for it, and half of that is forgotten with each second: a callback
- * that never returns is no way round turns, and one that only waited for a lock of who
- * stands in line costs little. */
+ * that never returns does not bypass turns, and one that only waited for a lock of a
+ * thread in line costs little. */
 static bool is_patience_over(uint64_t since_ns, uint64_t now_ns)
 {
 	static _Atomic uint64_t last_ns;

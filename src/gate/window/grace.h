@@ -6,7 +6,7 @@
 
 /* A process that has just fallen idle in its turn may be back before a hand-over would be
  * done: a program that waits for each kernel always is.  Giving the device away then
- * costs it a neighbour's kernel; keeping it costs the lease the gap, for the clock runs
+ * costs it another lease's kernel; keeping it costs the lease the gap, for the clock runs
  * on.  So it keeps the device for a moment, as long as that usually pays off. */
 
 /* It is idle.  Whether the arbiter shall hear of it later. */

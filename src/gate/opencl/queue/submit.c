@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every submission goes through.  The command's arguments are the vendor's business;
+/* What every submission goes through.  The command's arguments go to the vendor unread;
  * here it is only counted, timed and, if need be, held back before the vendor sees it, so
  * that no order between commands can change. */
 #include "gate/opencl/queue/submit.h"
