@@ -12,7 +12,6 @@
 #include "bridge/kubernetes/inventory.h"
 #include "bridge/kubernetes/kubelet.h"
 #include "bridge/kubernetes/pods.h"
-#include "bridge/kubernetes/shed.h"
 
 #include <cleave.h>
 #include <errno.h>
@@ -170,10 +169,8 @@ static void take_answer(struct clv_kube_watch *watch, struct refresh *refresh)
 	watch->seen_ns = clv_clock_ns();
 	watch->is_missing = false;
 	clv_kube_take_inventory(watch->kube, &refresh->inventory);
-	if (is_first) {
+	if (is_first)
 		clv_kube_pods_look(watch->kube->pods);
-		clv_kube_shed();
-	}
 	if (watch->fd < 0)
 		open_stream(watch, refresh->socket);
 }
