@@ -6,6 +6,7 @@
 #include "base/yaml.h"
 
 #include <errno.h>
+#include <nettle/base64.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,41 +29,22 @@ void clv_kube_config_clear(struct clv_kube_config *config)
 	*config = (struct clv_kube_config){};
 }
 
-static int sextet(char c)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-		"0123456789+/";
-	const char *at = c != '\0' ? strchr(digits, c) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
-
 int clv_kube_decode_base64(const char *text, struct clv_kube_blob *ret)
 {
-	char *data = malloc(strlen(text) + 1);
-	uint32_t bits = 0;
-	unsigned n_bits = 0;
-	size_t n = 0;
+	size_t n_text = strlen(text), n = BASE64_DECODE_LENGTH(n_text);
+	struct base64_decode_ctx decoder;
+	uint8_t *data = malloc(n + 1);
 
 	if (!data)
 		return -ENOMEM;
-	for (; *text != '\0' && *text != '='; text++) {
-		int value = sextet(*text);
-
-		if (value < 0) {
-			free(data);
-			return -EINVAL;
-		}
-		bits = bits << 6 | (uint32_t)value;
-		n_bits += 6;
-		if (n_bits >= 8) {
-			n_bits -= 8;
-			data[n++] = (char)(bits >> n_bits);
-		}
+	base64_decode_init(&decoder);
+	if (!base64_decode_update(&decoder, &n, data, n_text, text) ||
+		!base64_decode_final(&decoder)) {
+		free(data);
+		return -EINVAL;
 	}
 	data[n] = '\0';
-	*ret = (struct clv_kube_blob){data, n};
+	*ret = (struct clv_kube_blob){(char *)data, n};
 	return 0;
 }
 
