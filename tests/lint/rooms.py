@@ -47,6 +47,17 @@ CLI = (
     ("engine", "Slurm, containers, systemd"),
     ("main", "`main.c`, help and completion"),
 )
+BELOW_KUBERNETES = ("base", "core", "import", "client", "bridge/cdi", "bridge/rpc")
+KUBERNETES = (
+    ("config", "settings; Kubernetes' quantities"),
+    ("apiserver", "the API server's client: kubeconfig, requests, ResourceSlices, the node's "
+     "annotation"),
+    ("resource", "the node's inventory as extended resources, ids, labels and slices"),
+    ("lease", "leases of containers and claims, compared with the agent's ledger; their CDI "
+     "devices; what is undone after a crash"),
+    ("kubelet", "the event loop: the device plugins, the DRA driver, pod-resources, the worker "
+     "thread, `main.c`"),
+)
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),
     "core": (("base",), "rules without I/O, clock or threads: device, share, limits in space, "
@@ -79,15 +90,16 @@ ROOMS = {
                    "[containers.md](containers.md)"),
     "bridge/systemd": (("base",), "services in leases"),
     "bridge/rpc": (("base",), "gRPC on an event loop: a server and a client on Unix sockets"),
-    "bridge/kubernetes": (("base", "core", "import", "client", "bridge/cdi", "bridge/rpc"),
-                          "`cleave-kubelet`: device plugin and driver of dynamic resource "
-                          "allocation: [kubernetes.md](kubernetes.md)"),
-    "bridge/extender": (("base", "core", "bridge/kubernetes"), "`cleave-extender`: where in a "
+    "bridge/kubernetes": (BELOW_KUBERNETES, "`cleave-kubelet`: device plugin and driver of "
+                          "dynamic resource allocation: [kubernetes.md](kubernetes.md)"),
+    "bridge/extender": (("base", "core", "bridge/kubernetes/config",
+                         "bridge/kubernetes/apiserver"), "`cleave-extender`: where in a "
                         "cluster pods should go"),
     "bridge/slurm": (("base",), "the SPANK plugin; what it shares with `cleave slurm`; what "
                      "Slurm is asked and told"),
 }
-for _top, _rooms in (("agent", AGENT), ("cli", CLI)):
+LAYERED = (("agent", AGENT), ("cli", CLI), ("bridge/kubernetes", KUBERNETES))
+for _top, _rooms in LAYERED:
     for _at, (_name, _text) in enumerate(_rooms):
         ROOMS[f"{_top}/{_name}"] = (
             (*ROOMS[_top][0], *(f"{_top}/{lower}" for lower, _ in _rooms[:_at])), _text)
@@ -117,8 +129,8 @@ def lines_by_room():
 
 def uses_text(room):
     uses = ROOMS[room][0]
-    top = room.split("/")[0]
-    if top in ("agent", "cli") and room != top:
+    top = room.rpartition("/")[0]
+    if top in dict(LAYERED):
         lower = [use.removeprefix(f"{top}/") for use in uses if use.startswith(f"{top}/")]
         return f"as `{top}`, and {lower[-1]} and below" if lower else f"as `{top}`"
     return ", ".join(f"`{use}`" for use in uses) or "nothing"
@@ -156,7 +168,7 @@ def main():
 
 
 # Rooms that are still to be divided.
-OVER = ("agent/api", "arbiter", "backend", "bridge/kubernetes", "core", "gate", "gate/opencl")
+OVER = ("agent/api", "arbiter", "backend", "core", "gate", "gate/opencl")
 
 if __name__ == "__main__":
     sys.exit(main())

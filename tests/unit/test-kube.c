@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What cleave-kubelet makes of ids, quantities and texts. */
 #include "base/error.h"
-#include "bridge/kubernetes/kubeconfig.h"
-#include "bridge/kubernetes/pair.h"
-#include "bridge/kubernetes/quantity.h"
-#include "bridge/kubernetes/want.h"
+#include "bridge/kubernetes/apiserver/kubeconfig.h"
+#include "bridge/kubernetes/config/quantity.h"
+#include "bridge/kubernetes/resource/pair.h"
+#include "bridge/kubernetes/resource/want.h"
 
 #include <errno.h>
 #include <setjmp.h>
