@@ -59,10 +59,10 @@ class Bridge:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return sum(int(field) for field in fields[11:13]) / os.sysconf("SC_CLK_TCK")
 
-    def resident_mb(self):
+    def memory_mb(self, kind):
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return next(int(line.split()[1]) / 1000 for line in status.splitlines()
-                    if line.startswith("VmRSS"))
+                    if line.startswith(kind))
 
 
 def timed(call):
@@ -103,7 +103,8 @@ def measure_updates(context, bridge, plugin):
 def measure_idle(context, bridge):
     context.add("engines", "kubelet", "idle_cpu", idle_percent(
         bridge, QUICK_IDLE_SECONDS if context.quick else IDLE_SECONDS), "percent")
-    context.add("engines", "kubelet", "resident", bridge.resident_mb(), "MB")
+    context.add("engines", "kubelet", "anonymous", bridge.memory_mb("RssAnon"), "MB")
+    context.add("engines", "kubelet", "resident", bridge.memory_mb("VmRSS"), "MB")
 
 
 def measure_claims(context):
@@ -133,7 +134,7 @@ def measure_claims(context):
                         for c in claims]
                 context.add("engines", "dra", f"{name}_p50", percentile(took, 0.5), "ms")
                 context.add("engines", "dra", f"{name}_p99", percentile(took, 0.99), "ms")
-            context.add("engines", "dra", "resident", bridge.resident_mb(), "MB")
+            context.add("engines", "dra", "resident", bridge.memory_mb("VmRSS"), "MB")
             channel.close()
     api.close()
 

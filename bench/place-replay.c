@@ -11,9 +11,11 @@
 #include "core/place/policy.h"
 #include "core/place/workload.h"
 #include "simulate/replay.h"
+#include "simulate/trace.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include "simulate/capacity.h"
 #include "core/place/fleet.h"
 #include "core/place/policy.h"
+#include "simulate/replay.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,6 +3,8 @@
 
 #include "simulate/runs.h"
 
+struct clv_fleet_node_spec;
+
 /* How many nodes of one kind a trace needs, for so much of it to be accepted. */
 
 #define CLV_CAPACITY_POINTS_MAX 64

@@ -9,6 +9,7 @@
 #include "core/place/frag.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
+#include "simulate/trace.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,10 @@
 
 #include "base/error.h"
 #include "core/place/fleet.h"
+#include "core/place/policy.h"
 #include "core/place/workload.h"
+#include "simulate/replay.h"
+#include "simulate/trace.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -2,15 +2,17 @@
 #pragma once
 
 #include "base/error.h"
-#include "core/place/fleet.h"
 #include "core/place/workload.h"
-#include "simulate/replay.h"
 #include "simulate/source.h"
 
 #include <stdatomic.h>
 
 /* Several replays of one trace, each with its own policy or fleet, on all processors.
  * What comes out is a function of the input and the seed, whatever ran when. */
+
+struct clv_fleet;
+struct clv_place_policy;
+struct clv_replay;
 
 struct clv_run {
 	/* In. */

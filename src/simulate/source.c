@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "core/place/fleet.h"
+#include "simulate/plan-file.h"
+#include "simulate/trace.h"
 
 #include <errno.h>
 #include <math.h>

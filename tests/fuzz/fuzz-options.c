@@ -11,6 +11,19 @@
 
 #define MAX_WORDS 64
 
+struct fuzz_settings {
+	struct clv_common common;
+	uint64_t memory_bytes;
+	const char *class_name;
+	struct clv_opt_share share;
+	struct clv_opt_cap cap;
+	struct clv_opt_wait wait;
+	struct clv_opt_place start;
+	uint64_t interval_ns;
+	uint64_t n_lines;
+	uint64_t count;
+};
+
 static const struct clv_opt options[] = {
 	CLV_OPT_HELP,
 	CLV_OPT_SOCKET,
@@ -18,43 +31,43 @@ static const struct clv_opt options[] = {
 	{.name = "share",
 		.letter = 's',
 		.type = CLV_OPT_FRACTION,
-		.offset = CLV_OPT_AT(share.ppm),
+		.offset = CLV_OPT_AT(struct fuzz_settings, share.ppm),
 		.argument = "FRACTION"},
 	{.name = "cap",
 		.type = CLV_OPT_CAP,
-		.offset = CLV_OPT_AT(cap),
+		.offset = CLV_OPT_AT(struct fuzz_settings, cap),
 		.argument = "FRACTION"},
 	{.name = "memory",
 		.letter = 'm',
 		.type = CLV_OPT_BYTES,
-		.offset = CLV_OPT_AT(memory_bytes),
+		.offset = CLV_OPT_AT(struct fuzz_settings, memory_bytes),
 		.argument = "SIZE"},
 	{.name = "class",
 		.type = CLV_OPT_CHOICE,
-		.offset = CLV_OPT_AT(class_name),
+		.offset = CLV_OPT_AT(struct fuzz_settings, class_name),
 		.argument = "CLASS",
 		.choices = clv_opt_classes},
 	{.name = "wait",
 		.letter = 'w',
 		.type = CLV_OPT_WAIT,
-		.offset = CLV_OPT_AT(wait),
+		.offset = CLV_OPT_AT(struct fuzz_settings, wait),
 		.argument = "TIMEOUT"},
 	{.name = "interval",
 		.type = CLV_OPT_DURATION,
-		.offset = CLV_OPT_AT(interval_ns),
+		.offset = CLV_OPT_AT(struct fuzz_settings, interval_ns),
 		.argument = "TIME"},
 	{.name = "start",
 		.type = CLV_OPT_PLACE,
-		.offset = CLV_OPT_AT(start),
+		.offset = CLV_OPT_AT(struct fuzz_settings, start),
 		.argument = "N"},
 	{.name = "count",
 		.type = CLV_OPT_SEVERAL,
-		.offset = CLV_OPT_AT(count),
+		.offset = CLV_OPT_AT(struct fuzz_settings, count),
 		.argument = "N"},
 	{.name = "lines",
 		.letter = 'n',
 		.type = CLV_OPT_COUNT,
-		.offset = CLV_OPT_AT(n_lines),
+		.offset = CLV_OPT_AT(struct fuzz_settings, n_lines),
 		.argument = "N"},
 };
 
@@ -91,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
 		char *text = clv_fuzz_text(data, n_bytes), *argv[MAX_WORDS + 1];
-		struct clv_settings settings = {0};
+		struct fuzz_settings settings = {0};
 		struct clv_error err = {0};
 		int argc = split(text, argv), first = -1;
 

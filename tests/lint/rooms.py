@@ -69,6 +69,17 @@ CUDA = (
     ("entry", "how a program comes to the driver; the channels that it has"),
 )
 GATE_ROOMS = tuple(f"gate/{name}" for name, _ in GATE)
+BELOW_KUBERNETES = ("base", "core", "import", "client", "bridge/cdi", "bridge/rpc")
+KUBERNETES = (
+    ("config", "settings; Kubernetes' quantities"),
+    ("apiserver", "the API server's client: kubeconfig, requests, ResourceSlices, the node's "
+     "annotation"),
+    ("resource", "the node's inventory as extended resources, ids, labels and slices"),
+    ("lease", "leases of containers and claims, compared with the agent's ledger; their CDI "
+     "devices; what is undone after a crash"),
+    ("kubelet", "the event loop: the device plugins, the DRA driver, pod-resources, the worker "
+     "thread, `main.c`"),
+)
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),
     "core": (("base",), "rules without I/O, clock or threads: device, share, limits in space, "
@@ -102,16 +113,16 @@ ROOMS = {
                    "[containers.md](containers.md)"),
     "bridge/systemd": (("base",), "services in leases"),
     "bridge/rpc": (("base",), "gRPC on an event loop: a server and a client on Unix sockets"),
-    "bridge/kubernetes": (("base", "core", "import", "client", "bridge/cdi", "bridge/rpc"),
-                          "`cleave-kubelet`: device plugin and driver of dynamic resource "
-                          "allocation: [kubernetes.md](kubernetes.md)"),
-    "bridge/extender": (("base", "core", "bridge/kubernetes"), "`cleave-extender`: where in a "
+    "bridge/kubernetes": (BELOW_KUBERNETES, "`cleave-kubelet`: device plugin and driver of "
+                          "dynamic resource allocation: [kubernetes.md](kubernetes.md)"),
+    "bridge/extender": (("base", "core", "bridge/kubernetes/config",
+                         "bridge/kubernetes/apiserver"), "`cleave-extender`: where in a "
                         "cluster pods should go"),
     "bridge/slurm": (("base",), "the SPANK plugin; what it shares with `cleave slurm`; what "
                      "Slurm is asked and told"),
 }
 LAYERED = {"agent": AGENT, "cli": CLI, "gate": GATE, "gate/cuda": CUDA,
-           "gate/opencl": OPENCL}
+           "gate/opencl": OPENCL, "bridge/kubernetes": KUBERNETES}
 for _top, _rooms in LAYERED.items():
     for _at, (_name, _text) in enumerate(_rooms):
         ROOMS[f"{_top}/{_name}"] = (
@@ -184,7 +195,7 @@ def main():
 
 
 # Rooms that are still to be divided.
-OVER = ("agent/api", "arbiter", "backend", "bridge/kubernetes", "core")
+OVER = ("agent/api", "arbiter", "backend", "core")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What cleave-kubelet makes of ids, quantities and texts. */
 #include "base/error.h"
-#include "bridge/kubernetes/kubeconfig.h"
-#include "bridge/kubernetes/pair.h"
-#include "bridge/kubernetes/quantity.h"
-#include "bridge/kubernetes/want.h"
+#include "bridge/kubernetes/apiserver/kubeconfig.h"
+#include "bridge/kubernetes/config/quantity.h"
+#include "bridge/kubernetes/resource/pair.h"
+#include "bridge/kubernetes/resource/want.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -62,7 +62,12 @@ static void test_base64(void **state)
 	assert_int_equal(blob.n_bytes, 5);
 	assert_memory_equal(blob.data, "hello", 5);
 	free(blob.data);
+	assert_int_equal(clv_kube_decode_base64("aGVs\nbG8h\n", &blob), 0);
+	assert_int_equal(blob.n_bytes, 6);
+	assert_string_equal(blob.data, "hello!");
+	free(blob.data);
 	assert_int_equal(clv_kube_decode_base64("a_b", &blob), -EINVAL);
+	assert_int_equal(clv_kube_decode_base64("aGVsbG8", &blob), -EINVAL);
 }
 
 /* In whatever order the ids come, it is the same lease. */

@@ -15,52 +15,60 @@
 
 #include <cmocka.h>
 
-/* The table of verbs is the program's; the parser needs none of it. */
-const struct clv_verb *const clv_verbs[] = {NULL};
-const size_t clv_n_verbs = 0;
-const struct clv_verb clv_verb_root;
+struct test_settings {
+	struct clv_common common;
+	uint64_t memory_bytes;
+	const char *class_name;
+	struct clv_opt_share share;
+	struct clv_opt_cap cap;
+	struct clv_opt_wait wait;
+	struct clv_opt_place start;
+	uint64_t n_lines;
+	uint64_t count;
+	bool force;
+};
 
 static const struct clv_opt options[] = {
 	{.name = "share",
 		.letter = 's',
 		.type = CLV_OPT_SHARE,
 		.argument = "FRACTION",
-		.offset = CLV_OPT_AT(share)},
+		.offset = CLV_OPT_AT(struct test_settings, share)},
 	{.name = "cap",
 		.type = CLV_OPT_CAP,
 		.argument = "FRACTION",
-		.offset = CLV_OPT_AT(cap)},
+		.offset = CLV_OPT_AT(struct test_settings, cap)},
 	{.name = "memory",
 		.letter = 'm',
 		.type = CLV_OPT_BYTES,
 		.argument = "SIZE",
-		.offset = CLV_OPT_AT(memory_bytes)},
+		.offset = CLV_OPT_AT(struct test_settings, memory_bytes)},
 	{.name = "wait",
 		.letter = 'w',
 		.type = CLV_OPT_WAIT,
 		.argument = "TIMEOUT",
-		.offset = CLV_OPT_AT(wait)},
+		.offset = CLV_OPT_AT(struct test_settings, wait)},
 	{.name = "class",
 		.type = CLV_OPT_CHOICE,
 		.argument = "CLASS",
 		.choices = clv_opt_classes,
-		.offset = CLV_OPT_AT(class_name)},
+		.offset = CLV_OPT_AT(struct test_settings, class_name)},
 	{.name = "lines",
 		.type = CLV_OPT_COUNT,
 		.argument = "N",
-		.offset = CLV_OPT_AT(n_lines)},
+		.offset = CLV_OPT_AT(struct test_settings, n_lines)},
 	{.name = "count",
 		.type = CLV_OPT_SEVERAL,
 		.argument = "N",
-		.offset = CLV_OPT_AT(count)},
+		.offset = CLV_OPT_AT(struct test_settings, count)},
 	{.name = "start",
 		.type = CLV_OPT_PLACE,
 		.argument = "N",
-		.offset = CLV_OPT_AT(start)},
+		.offset = CLV_OPT_AT(struct test_settings, start)},
 	{.name = "force",
 		.letter = 'f',
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(force)},
+		.offset = CLV_OPT_AT(struct test_settings, force)},
 	CLV_OPT_HELP,
 };
 
@@ -86,7 +94,7 @@ static const struct clv_verb plain = {
 #define WORDS_MAX 12
 
 /* Splits line at spaces in place. */
-static int parse(const struct clv_verb *verb, char *line, struct clv_settings *settings,
+static int parse(const struct clv_verb *verb, char *line, struct test_settings *settings,
 	char **ret_first, struct clv_error *err)
 {
 	char *argv[WORDS_MAX + 1] = {NULL};
@@ -106,7 +114,7 @@ static void test_values(void **state)
 	char line[] =
 		"run -s 30% --cap=none -m1.5GiB --wait=250ms --class batch --lines=7 "
 		"--count=4096 -f program";
-	struct clv_settings settings;
+	struct test_settings settings;
 	struct clv_error err;
 	char *first;
 
@@ -140,7 +148,7 @@ static void test_places(void **state)
 	};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(cases); i++) {
-		struct clv_settings settings;
+		struct test_settings settings;
 		struct clv_error err = {0};
 		char line[40], *first;
 		bool is_good;
@@ -161,7 +169,7 @@ static void test_places(void **state)
 static void test_wait_without_a_time(void **state)
 {
 	char line[] = "run --wait program";
-	struct clv_settings settings;
+	struct test_settings settings;
 	struct clv_error err;
 	char *first;
 
@@ -174,7 +182,7 @@ static void test_wait_without_a_time(void **state)
 static void test_a_share_may_be_a_range(void **state)
 {
 	char line[] = "run --share 0.1..60% program";
-	struct clv_settings settings;
+	struct test_settings settings;
 	struct clv_error err;
 	char *first;
 
@@ -186,7 +194,7 @@ static void test_a_share_may_be_a_range(void **state)
 static void test_a_wrapper_leaves_the_program_its_options(void **state)
 {
 	char line[] = "run -s.5 program --share 2 --nonsense";
-	struct clv_settings settings;
+	struct test_settings settings;
 	struct clv_error err;
 	char *first;
 
@@ -198,7 +206,7 @@ static void test_a_wrapper_leaves_the_program_its_options(void **state)
 static void test_others_take_options_behind_arguments(void **state)
 {
 	char line[] = "set name --share 6/20";
-	struct clv_settings settings;
+	struct test_settings settings;
 	struct clv_error err;
 	char *first;
 
@@ -235,7 +243,7 @@ static void test_refusals(void **state)
 	};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(cases); i++) {
-		struct clv_settings settings;
+		struct test_settings settings;
 		struct clv_error err = {};
 		char line[64], *first;
 
@@ -250,7 +258,7 @@ static void test_refusals(void **state)
 static void test_too_many_arguments(void **state)
 {
 	char line[] = "set one two";
-	struct clv_settings settings;
+	struct test_settings settings;
 	struct clv_error err;
 	char *first;
 
@@ -258,15 +266,31 @@ static void test_too_many_arguments(void **state)
 	assert_non_null(strstr(err.msg, "fewer arguments"));
 }
 
-static void test_help_needs_no_arguments(void **state)
+static void test_what_was_given_is_known(void **state)
 {
-	char line[] = "set --help";
-	struct clv_settings settings;
+	char line[] = "set --wait -s 0.5 name";
+	struct test_settings settings;
 	struct clv_error err;
 	char *first;
 
 	assert_int_equal(parse(&plain, line, &settings, &first, &err), 0);
-	assert_true(settings.help);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(options); i++) {
+		bool is_expected = strcmp(options[i].name, "wait") == 0 ||
+				   strcmp(options[i].name, "share") == 0;
+
+		assert_int_equal(clv_opt_is_given(&options[i], &settings), is_expected);
+	}
+}
+
+static void test_help_needs_no_arguments(void **state)
+{
+	char line[] = "set --help";
+	struct test_settings settings;
+	struct clv_error err;
+	char *first;
+
+	assert_int_equal(parse(&plain, line, &settings, &first, &err), 0);
+	assert_true(settings.common.help);
 }
 
 int main(void)
@@ -280,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_others_take_options_behind_arguments),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_too_many_arguments),
+		cmocka_unit_test(test_what_was_given_is_known),
 		cmocka_unit_test(test_help_needs_no_arguments),
 	};
 

@@ -4,10 +4,13 @@
 #include "place-world.h"
 
 #include "core/place/fleet.h"
+#include "core/place/place.h"
 #include "core/place/policy.h"
 #include "core/place/workload.h"
 #include "simulate/departures.h"
 #include "simulate/replay.h"
+#include "simulate/source.h"
+#include "simulate/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of the state file: how each device is divided.  A device that it does not name
- * is as the node's file begins it. */
+ * is as the node's file begins it.  It is YAML and not JSON, because one reader
+ * (state-read.c) serves it and at-start in the node's file, which people write. */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"

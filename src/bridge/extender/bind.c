@@ -2,7 +2,7 @@
 #include "bridge/extender/bind.h"
 
 #include "base/error.h"
-#include "bridge/kubernetes/cluster.h"
+#include "bridge/kubernetes/apiserver/cluster.h"
 
 #include <errno.h>
 #include <jansson.h>

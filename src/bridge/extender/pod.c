@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "bridge/kubernetes/quantity.h"
+#include "bridge/kubernetes/config/quantity.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,6 +3,8 @@
  * behind it. */
 #include "bridge/rpc/call.h"
 
+#include "base/cleanup.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -203,8 +205,7 @@ void clv_rpc_on_end(
 static const struct clv_rpc_method *find_method(
 	const struct clv_rpc_call *call, const uint8_t *path, size_t n_bytes)
 {
-	const struct clv_rpc_service *service =
-		clv_rpc_server_service(call->connection->server);
+	const struct clv_rpc_service *service = call->connection->service;
 
 	for (size_t i = 0; i < service->n_methods; i++) {
 		if (clv_rpc_is_header(path, n_bytes, service->methods[i].path))
@@ -260,9 +261,8 @@ void clv_rpc_call_take_headers_end(struct clv_rpc_call *call)
 	else if (call->is_unfit)
 		clv_rpc_fail(call, CLV_RPC_INVALID_ARGUMENT, "grpc-timeout is malformed");
 	else if (call->timeout_ns > 0)
-		sd_event_add_time_relative(clv_rpc_server_event(call->connection->server),
-			&call->deadline, CLOCK_MONOTONIC, timeout_us, 1, on_deadline,
-			call);
+		sd_event_add_time_relative(call->connection->event, &call->deadline,
+			CLOCK_MONOTONIC, timeout_us, 1, on_deadline, call);
 }
 
 static void fail_request(struct clv_rpc_call *call, int r)
@@ -307,8 +307,7 @@ void clv_rpc_call_take_data(
 void clv_rpc_call_take_end(struct clv_rpc_call *call)
 {
 	struct clv_rpc_reader reader = call->reader;
-	const struct clv_rpc_service *service =
-		clv_rpc_server_service(call->connection->server);
+	const struct clv_rpc_service *service = call->connection->service;
 
 	if (call->is_done || call->is_handled)
 		return;

@@ -3,7 +3,7 @@
 
 #include "bridge/rpc/link.h"
 #include "bridge/rpc/reader.h"
-#include "bridge/rpc/server.h"
+#include "bridge/rpc/service.h"
 
 /* A call as its connection sees it.  It lives for as long as its HTTP/2 stream; its
  * handler knows it until it is finished or ended. */
@@ -14,6 +14,7 @@ struct clv_rpc_body {
 };
 
 struct clv_rpc_connection;
+struct clv_rpc_server;
 
 struct clv_rpc_call {
 	struct clv_rpc_call *next, *previous;
@@ -38,6 +39,9 @@ struct clv_rpc_call {
 struct clv_rpc_connection {
 	struct clv_rpc_connection *next, *previous;
 	struct clv_rpc_server *server;
+	/* The server's, borrowed. */
+	sd_event *event;
+	const struct clv_rpc_service *service;
 	struct clv_rpc_link link;
 	struct clv_rpc_call *calls;
 	size_t n_request_bytes; /* of requests that are not complete */
@@ -58,6 +62,3 @@ void clv_rpc_call_take_headers_end(struct clv_rpc_call *call);
 void clv_rpc_call_take_end(struct clv_rpc_call *call);
 /* The stream is gone: tells the handler, if it still waits. */
 void clv_rpc_call_end(struct clv_rpc_call *call);
-
-sd_event *clv_rpc_server_event(const struct clv_rpc_server *server);
-const struct clv_rpc_service *clv_rpc_server_service(const struct clv_rpc_server *server);

@@ -29,16 +29,6 @@ struct clv_rpc_server {
 	unsigned n_connections;
 };
 
-sd_event *clv_rpc_server_event(const struct clv_rpc_server *server)
-{
-	return server->event;
-}
-
-const struct clv_rpc_service *clv_rpc_server_service(const struct clv_rpc_server *server)
-{
-	return &server->service;
-}
-
 /* --- A connection --- */
 
 static int on_begin_headers(
@@ -188,6 +178,8 @@ int clv_rpc_server_adopt(struct clv_rpc_server *server, int fd)
 		return -ENOMEM;
 	}
 	connection->server = server;
+	connection->event = server->event;
+	connection->service = &server->service;
 	connection->link = (struct clv_rpc_link){
 		.fd = fd, .on_end = on_link_end, .userdata = connection};
 	r = make_session(connection);

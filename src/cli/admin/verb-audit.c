@@ -8,6 +8,11 @@
 
 #include <stdio.h>
 
+struct audit_settings {
+	struct clv_common common;
+	uint64_t after_id;
+};
+
 /* Tenants. */
 
 static void put_of(const char *has, const char *may, char ret[CLV_CELL_MAX])
@@ -86,8 +91,9 @@ static const struct clv_listing tenants = {
 	.none = "no tenant has a lease, and the settings name none",
 };
 
-static int run_tenants(const struct clv_settings *settings, int argc, char **argv)
+static int run_tenants(const void *userdata, int argc, char **argv)
 {
+	const struct clv_common *settings = userdata;
 	return clv_cli_list(settings, true, clv_client_tenants, &tenants);
 }
 
@@ -122,14 +128,15 @@ static const struct clv_listing audit = {
 };
 
 /* Page by page: the agent keeps many. */
-static int run_audit(const struct clv_settings *settings, int argc, char **argv)
+static int run_audit(const void *userdata, int argc, char **argv)
 {
+	const struct audit_settings *settings = userdata;
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *all = json_object();
 	json_t *items = json_array();
 	uint64_t after = settings->after_id;
 	struct clv_client_error err;
-	int r = clv_cli_connect(settings, true, &client);
+	int r = clv_cli_connect(&settings->common, true, &client);
 
 	json_object_set_new(all, "items", items);
 	if (r)
@@ -142,7 +149,7 @@ static int run_audit(const struct clv_settings *settings, int argc, char **argv)
 		json_array_extend(items, json_object_get(page, "items"));
 		after = clv_json_bytes(page, "next");
 	} while (after > 0);
-	if (clv_output_list(&audit, settings->output, all) < 0)
+	if (clv_output_list(&audit, settings->common.output, all) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the audit: %m");
 	return CLV_EXIT_OK;
 }
@@ -157,7 +164,7 @@ static const struct clv_opt audit_options[] = {
 	{
 		.name = "after",
 		.type = CLV_OPT_COUNT,
-		.offset = CLV_OPT_AT(after_id),
+		.offset = CLV_OPT_AT(struct audit_settings, after_id),
 		.argument = "ID",
 		.help = "Only what comes behind this one",
 	},
@@ -169,6 +176,7 @@ static const struct clv_opt audit_options[] = {
 const struct clv_verb clv_verb_tenants = {
 	.name = "tenants",
 	.summary = "list tenants with what they have and may have",
+	.settings_bytes = sizeof(struct clv_common),
 	.options = tenant_options,
 	.n_options = CLV_ARRAY_SIZE(tenant_options),
 	.run = run_tenants,
@@ -178,6 +186,7 @@ const struct clv_verb clv_verb_audit = {
 	.name = "audit",
 	.summary = "list who changed what, from where, and what came of it",
 	.about = "Attempts that were refused are there too. Admins and viewers see it.",
+	.settings_bytes = sizeof(struct audit_settings),
 	.options = audit_options,
 	.n_options = CLV_ARRAY_SIZE(audit_options),
 	.run = run_audit,

@@ -15,6 +15,11 @@
 
 #define STATE_MAX_BYTES (UINT64_C(1) << 30)
 
+struct restore_settings {
+	struct clv_common common;
+	bool system;
+};
+
 static int copy_to(const char *from, const char *to)
 {
 	_cleanup_free_ char *data = NULL;
@@ -40,8 +45,9 @@ static int copy_to(const char *from, const char *to)
 	return CLV_EXIT_OK;
 }
 
-static int run_backup(const struct clv_settings *settings, int argc, char **argv)
+static int run_backup(const void *userdata, int argc, char **argv)
 {
+	const struct clv_common *settings = userdata;
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *backup = NULL;
 	struct clv_client_error err;
@@ -58,8 +64,9 @@ static int run_backup(const struct clv_settings *settings, int argc, char **argv
 }
 
 /* The agent's own program does it: it knows the file, and that no agent has it. */
-static int run_restore(const struct clv_settings *settings, int argc, char **argv)
+static int run_restore(const void *userdata, int argc, char **argv)
 {
+	const struct restore_settings *settings = userdata;
 	char program[CLV_CLIENT_PATH_MAX], restore[] = "--restore",
 					   system_wide[] = "--system";
 	char *const arguments[] = {
@@ -81,7 +88,7 @@ static const struct clv_opt restore_options[] = {
 	{
 		.name = "system",
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(system),
+		.offset = CLV_OPT_AT(struct restore_settings, system),
 		.help = "The state of the machine's agent, and not of your own",
 	},
 	CLV_OPT_HELP,
@@ -93,6 +100,7 @@ const struct clv_verb clv_verb_backup = {
 	.summary = "back up the agent's state as it runs",
 	.about = "The backup is a file in the agent's state folder, whose path is "
 		 "printed; with FILE it is copied there. Only an admin may do this.",
+	.settings_bytes = sizeof(struct clv_common),
 	.options = backup_options,
 	.n_options = CLV_ARRAY_SIZE(backup_options),
 	.max_arguments = 1,
@@ -106,6 +114,7 @@ const struct clv_verb clv_verb_restore = {
 	.summary = "put a backup in the place of the agent's state",
 	.about = "The agent must not run. What was there is kept beside it. Leases whose "
 		 "programs are gone end at the next start; what the hardware says wins.",
+	.settings_bytes = sizeof(struct restore_settings),
 	.options = restore_options,
 	.n_options = CLV_ARRAY_SIZE(restore_options),
 	.min_arguments = 1,

@@ -54,7 +54,7 @@ static void add(json_t *items, const char *name, const char *why,
 	json_array_append_new(items, item);
 }
 
-static void ask_agent(const struct clv_settings *settings, struct clv_client **client,
+static void ask_agent(const struct clv_common *settings, struct clv_client **client,
 	struct clv_finding *ret)
 {
 	struct clv_client_options options = clv_cli_options(settings, true);
@@ -100,7 +100,7 @@ static void ask_devices(struct clv_client *client, struct clv_finding *ret)
 			"the agent found no device");
 }
 
-static bool fill_report(const struct clv_settings *settings, json_t *items)
+static bool fill_report(const struct clv_common *settings, json_t *items)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	struct clv_finding finding;
@@ -137,8 +137,9 @@ static void print_remedies(const json_t *items, bool is_able)
 				 : "This machine cannot run shares yet.");
 }
 
-static int run_doctor(const struct clv_settings *settings, int argc, char **argv)
+static int run_doctor(const void *userdata, int argc, char **argv)
 {
+	const struct clv_common *settings = userdata;
 	_cleanup_json_ json_t *report = json_object();
 	json_t *items = json_array();
 	bool is_able = fill_report(settings, items);
@@ -165,6 +166,7 @@ const struct clv_verb clv_verb_doctor = {
 	.about =
 		"Changes nothing, but starts the user's agent when none runs. Exits with "
 		"0 when shares can run here, else with 1.",
+	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.run = run_doctor,

@@ -10,6 +10,13 @@
 #define PAGE_EVENTS 500
 #define FOLLOW_WAIT_MS 30000
 
+struct events_settings {
+	struct clv_common common;
+	uint64_t after_id;
+	uint64_t n_lines;
+	bool follow;
+};
+
 static void cell_id(const json_t *row, char ret[CLV_CELL_MAX])
 {
 	snprintf(ret, CLV_CELL_MAX, "%.0f", clv_json_number(row, "id"));
@@ -88,13 +95,14 @@ static void keep_last(json_t *items, uint64_t n)
 }
 
 static int print_items(
-	const struct clv_settings *settings, const json_t *items, bool *is_first)
+	const struct events_settings *settings, const json_t *items, bool *is_first)
 {
 	json_t *event;
 	size_t i;
 
 	json_array_foreach (items, i, event) {
-		if (clv_output_next(&listing, settings->output, event, *is_first) < 0)
+		if (clv_output_next(&listing, settings->common.output, event, *is_first) <
+			0)
 			return clv_cli_fail(
 				CLV_EXIT_FAILED, "cannot write the events: %m");
 		*is_first = false;
@@ -102,8 +110,8 @@ static int print_items(
 	return CLV_EXIT_OK;
 }
 
-static int follow(
-	const struct clv_settings *settings, struct clv_client *client, uint64_t after_id)
+static int follow(const struct events_settings *settings, struct clv_client *client,
+	uint64_t after_id)
 {
 	struct clv_client_error err;
 	bool is_first = true;
@@ -126,14 +134,15 @@ static int follow(
 	}
 }
 
-static int run_events(const struct clv_settings *settings, int argc, char **argv)
+static int run_events(const void *userdata, int argc, char **argv)
 {
+	const struct events_settings *settings = userdata;
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *list = json_object();
 	uint64_t after_id = settings->after_id;
 	struct clv_client_error err;
 	json_t *items = json_array();
-	int r = clv_cli_connect(settings, false, &client);
+	int r = clv_cli_connect(&settings->common, false, &client);
 
 	json_object_set_new(list, "items", items);
 	if (r)
@@ -149,7 +158,7 @@ static int run_events(const struct clv_settings *settings, int argc, char **argv
 		r = print_items(settings, items, &is_first);
 		return r ? r : follow(settings, client, after_id);
 	}
-	if (clv_output_list(&listing, settings->output, list) < 0)
+	if (clv_output_list(&listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the events: %m");
 
 	return CLV_EXIT_OK;
@@ -160,7 +169,7 @@ static const struct clv_opt options[] = {
 		.name = "follow",
 		.letter = 'f',
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(follow),
+		.offset = CLV_OPT_AT(struct events_settings, follow),
 		.help = "Go on printing events as they come, until interrupted; JSON is "
 			"then one object a line",
 	},
@@ -168,14 +177,14 @@ static const struct clv_opt options[] = {
 		.name = "lines",
 		.letter = 'n',
 		.type = CLV_OPT_COUNT,
-		.offset = CLV_OPT_AT(n_lines),
+		.offset = CLV_OPT_AT(struct events_settings, n_lines),
 		.argument = "N",
 		.help = "Start with the last N events that there are",
 	},
 	{
 		.name = "after",
 		.type = CLV_OPT_COUNT,
-		.offset = CLV_OPT_AT(after_id),
+		.offset = CLV_OPT_AT(struct events_settings, after_id),
 		.argument = "ID",
 		.help = "Only events after this one",
 	},
@@ -187,6 +196,7 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_events = {
 	.name = "events",
 	.summary = "show what the agent did, and why",
+	.settings_bytes = sizeof(struct events_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.run = run_events,

@@ -10,6 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
+struct token_settings {
+	struct clv_common common;
+	const char *scope;
+	const char *tenant;
+	uint64_t expires_ns;
+};
+
 static void cell_when(const json_t *row, const char *key, char ret[CLV_CELL_MAX])
 {
 	const char *text = clv_json_text(row, key);
@@ -46,12 +53,12 @@ static const struct clv_listing listing = {
 	.none = "no tokens: cleave token create makes one",
 };
 
-static int run_list(const struct clv_settings *settings, int argc, char **argv)
+static int run_list(const struct token_settings *settings, int argc, char **argv)
 {
-	return clv_cli_list(settings, true, clv_client_tokens, &listing);
+	return clv_cli_list(&settings->common, true, clv_client_tokens, &listing);
 }
 
-static int run_create(const struct clv_settings *settings, int argc, char **argv)
+static int run_create(const struct token_settings *settings, int argc, char **argv)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *token = NULL;
@@ -63,14 +70,14 @@ static int run_create(const struct clv_settings *settings, int argc, char **argv
 		.expires_in_s = settings->expires_ns / CLV_NS_PER_S,
 	};
 	struct clv_client_error err;
-	int r = clv_cli_connect(settings, true, &client);
+	int r = clv_cli_connect(&settings->common, true, &client);
 
 	if (r)
 		return r;
 	if (clv_client_token_create(client, &request, &token, &err) < 0)
 		return clv_cli_fail_client(&err);
-	if (settings->output && strcmp(settings->output, "table") != 0) {
-		if (clv_output_object(&listing, settings->output, token) < 0)
+	if (settings->common.output && strcmp(settings->common.output, "table") != 0) {
+		if (clv_output_object(&listing, settings->common.output, token) < 0)
 			return clv_cli_fail(
 				CLV_EXIT_FAILED, "cannot write the token: %m");
 		return CLV_EXIT_OK;
@@ -82,11 +89,11 @@ static int run_create(const struct clv_settings *settings, int argc, char **argv
 	return CLV_EXIT_OK;
 }
 
-static int run_delete(const struct clv_settings *settings, int argc, char **argv)
+static int run_delete(const struct token_settings *settings, int argc, char **argv)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	struct clv_client_error err;
-	int r = clv_cli_connect(settings, true, &client);
+	int r = clv_cli_connect(&settings->common, true, &client);
 
 	for (int i = 0; i < argc && !r; i++) {
 		if (clv_client_token_delete(client, argv[i], &err) < 0)
@@ -98,15 +105,16 @@ static int run_delete(const struct clv_settings *settings, int argc, char **argv
 static const struct {
 	const char *name, *arguments;
 	int least, most; /* -1: any number */
-	int (*run)(const struct clv_settings *settings, int argc, char **argv);
+	int (*run)(const struct token_settings *settings, int argc, char **argv);
 } verbs[] = {
 	{"create", "NAME", 1, 1, run_create},
 	{"delete", "ID...", 1, -1, run_delete},
 	{"list", "", 0, 0, run_list},
 };
 
-static int run_token(const struct clv_settings *settings, int argc, char **argv)
+static int run_token(const void *userdata, int argc, char **argv)
 {
+	const struct token_settings *settings = userdata;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(verbs); i++) {
 		if (strcmp(verbs[i].name, argv[0]) != 0)
 			continue;
@@ -129,7 +137,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "scope",
 		.type = CLV_OPT_CHOICE,
-		.offset = CLV_OPT_AT(scope),
+		.offset = CLV_OPT_AT(struct token_settings, scope),
 		.argument = "viewer|tenant|admin",
 		.choices = scopes,
 		.help = "create: what it may do: look (the default), what a tenant "
@@ -138,14 +146,14 @@ static const struct clv_opt options[] = {
 	{
 		.name = "tenant",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(tenant),
+		.offset = CLV_OPT_AT(struct token_settings, tenant),
 		.argument = "USER",
 		.help = "create: a tenant's, for this user's leases",
 	},
 	{
 		.name = "expires",
 		.type = CLV_OPT_DURATION,
-		.offset = CLV_OPT_AT(expires_ns),
+		.offset = CLV_OPT_AT(struct token_settings, expires_ns),
 		.argument = "TIME",
 		.help = "create: after so long, as 12h or 90d, it opens nothing any more",
 	},
@@ -160,6 +168,7 @@ const struct clv_verb clv_verb_token = {
 	.summary = "make, end or list tokens for callers over the network",
 	.about = "What create prints is the token itself, which is shown this once. "
 		 "Only an admin may do this.",
+	.settings_bytes = sizeof(struct token_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

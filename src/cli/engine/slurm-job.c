@@ -32,7 +32,7 @@
 #define LEFT "left"
 
 struct job {
-	const struct clv_settings *settings;
+	const struct clv_slurm_settings *settings;
 	char folder[CLV_PATH_MAX / 2];
 	char name[96]; /* of the lease */
 	int lock_fd;
@@ -48,7 +48,7 @@ static void job_done(struct job *job)
 #define _cleanup_job_ __attribute__((cleanup(job_done)))
 
 /* On a machine with several slurmd, which have one agent, the node is a part of it. */
-static void job_init(const struct clv_settings *s, uint64_t number, struct job *ret)
+static void job_init(const struct clv_slurm_settings *s, uint64_t number, struct job *ret)
 {
 	*ret = (struct job){.settings = s, .lock_fd = -1};
 	snprintf(ret->folder, sizeof(ret->folder), "%s/%llu", s->state,
@@ -73,7 +73,9 @@ static int lock(struct job *job, bool make)
 
 static int connect_agent(struct job *job)
 {
-	return job->client ? 0 : clv_cli_connect(job->settings, false, &job->client);
+	return job->client ? 0
+			   : clv_cli_connect(
+				     &job->settings->request.common, false, &job->client);
 }
 
 static int remove_entry(
@@ -90,7 +92,7 @@ static void remove_folder(const char *folder)
 /* --- Beginning --- */
 
 /* What was asked for, in one form however it was written. */
-static void describe(const struct clv_settings *s, char ret[CLV_SLURM_ASKED_MAX])
+static void describe(const struct clv_lease_settings *s, char ret[CLV_SLURM_ASKED_MAX])
 {
 	char least[16] = "", most[16] = "";
 
@@ -161,11 +163,11 @@ static int fail_create(struct clv_client_error *err)
 
 static int create(struct job *job, json_t **ret)
 {
-	const struct clv_settings *s = job->settings;
-	struct clv_client_lease_request request = clv_lease_request(s);
+	const struct clv_slurm_settings *s = job->settings;
+	struct clv_client_lease_request request = clv_lease_request(&s->request);
 	struct clv_client_error err;
 	char command[32];
-	int r = clv_lease_request_check(s);
+	int r = clv_lease_request_check(&s->request);
 
 	if (r)
 		return r;
@@ -209,7 +211,7 @@ static int make(struct job *job, struct clv_slurm_recipe *recipe)
 	if (r)
 		return r;
 	recipe->restarts = (unsigned int)job->settings->restarts;
-	describe(job->settings, recipe->asked);
+	describe(&job->settings->request, recipe->asked);
 	if (clv_slurm_recipe_of(lease, job->folder, recipe, &err) < 0)
 		r = clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	else
@@ -224,7 +226,7 @@ static int fail_other(const struct job *job, const struct clv_slurm_recipe *reci
 {
 	char asked[CLV_SLURM_ASKED_MAX];
 
-	describe(job->settings, asked);
+	describe(&job->settings->request, asked);
 	return clv_cli_fail(CLV_EXIT_USAGE,
 		"job %llu has a lease on this node already (%s), and this step asks for "
 		"another (%s): leave the options of cleave out here, all steps of a job "
@@ -236,7 +238,7 @@ static bool asks_for_another(const struct job *job, const struct clv_slurm_recip
 {
 	char asked[CLV_SLURM_ASKED_MAX];
 
-	describe(job->settings, asked);
+	describe(&job->settings->request, asked);
 	return asked[0] && strcmp(asked, recipe->asked) != 0;
 }
 
@@ -268,7 +270,7 @@ static int begin(struct job *job)
 	return let_in(job, &recipe);
 }
 
-int clv_slurm_job_begin(const struct clv_settings *settings)
+int clv_slurm_job_begin(const struct clv_slurm_settings *settings)
 {
 	_cleanup_job_ struct job job;
 	char recipe[CLV_PATH_MAX];
@@ -287,7 +289,7 @@ int clv_slurm_job_begin(const struct clv_settings *settings)
 
 /* --- Ending --- */
 
-static const char *node_of(const struct clv_settings *s, char host[64])
+static const char *node_of(const struct clv_slurm_settings *s, char host[64])
 {
 	if (s->node)
 		return s->node;
@@ -332,7 +334,7 @@ static int comment(const struct job *job, const struct clv_slurm_recipe *recipe,
 	return r;
 }
 
-int clv_slurm_job_account(const struct clv_settings *s)
+int clv_slurm_job_account(const struct clv_slurm_settings *s)
 {
 	_cleanup_recipe_ struct clv_slurm_recipe recipe = {};
 	_cleanup_json_ json_t *lease = NULL;
@@ -392,7 +394,7 @@ static void leave(const struct job *job)
 }
 
 /* One that is left is nobody's any more, unless its job was queued again meanwhile. */
-static int end(const struct clv_settings *s, bool only_left)
+static int end(const struct clv_slurm_settings *s, bool only_left)
 {
 	_cleanup_job_ struct job job;
 	int r;
@@ -426,10 +428,10 @@ static unsigned int next_job(DIR *folder)
 	return 0;
 }
 
-static int end_others(const struct clv_settings *s, bool only_left)
+static int end_others(const struct clv_slurm_settings *s, bool only_left)
 {
 	DIR *folder = opendir(s->state);
-	struct clv_settings one = *s;
+	struct clv_slurm_settings one = *s;
 	int r = 0;
 
 	while ((one.job = next_job(folder))) {
@@ -443,7 +445,7 @@ static int end_others(const struct clv_settings *s, bool only_left)
 	return r ? CLV_EXIT_FAILED : 0;
 }
 
-int clv_slurm_job_end(const struct clv_settings *s)
+int clv_slurm_job_end(const struct clv_slurm_settings *s)
 {
 	int r = end(s, false);
 
@@ -452,9 +454,9 @@ int clv_slurm_job_end(const struct clv_settings *s)
 	return r;
 }
 
-int clv_slurm_job_sweep(const struct clv_settings *s)
+int clv_slurm_job_sweep(const struct clv_slurm_settings *s)
 {
-	struct clv_settings all = *s;
+	struct clv_slurm_settings all = *s;
 
 	all.job = 0;
 	return end_others(&all, false);

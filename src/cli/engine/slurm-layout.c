@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/paths.h"
 #include "bridge/slurm/ask.h"
+#include "cli/engine/slurm-job.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/input.h"
 #include "cli/node/change.h"
@@ -22,19 +23,19 @@
 #define KEPT_FOLDER "/var/lib/cleave-slurm"
 #define KEPT_NAME "-before.yaml" /* behind the job's number */
 
-static const char *folder_of(const struct clv_settings *s)
+static const char *folder_of(const struct clv_slurm_settings *s)
 {
 	return s->kept ? s->kept : KEPT_FOLDER;
 }
 
-static void path_of(const struct clv_settings *s, char ret[CLV_PATH_MAX])
+static void path_of(const struct clv_slurm_settings *s, char ret[CLV_PATH_MAX])
 {
 	snprintf(ret, CLV_PATH_MAX, "%s/%llu" KEPT_NAME, folder_of(s),
 		(unsigned long long)s->job);
 }
 
 /* Of a job whose epilog never ran, as when the machine was started anew. */
-static bool find_left(const struct clv_settings *s, char ret[CLV_PATH_MAX])
+static bool find_left(const struct clv_slurm_settings *s, char ret[CLV_PATH_MAX])
 {
 	DIR *folder = opendir(folder_of(s));
 	struct dirent *entry;
@@ -64,7 +65,8 @@ static int apply_text(struct clv_change *change, const char *text, const char *n
 	return clv_change_follow(change, &operation);
 }
 
-static int keep(struct clv_change *change, const char *path)
+static int keep(
+	struct clv_change *change, const struct clv_slurm_settings *s, const char *path)
 {
 	_cleanup_json_ json_t *layout = NULL;
 	struct clv_client_error client_err;
@@ -72,13 +74,13 @@ static int keep(struct clv_change *change, const char *path)
 
 	if (clv_client_layout_get(change->client, false, &layout, &client_err) < 0)
 		return clv_change_fail(change, &client_err);
-	if (clv_path_make(folder_of(change->settings), 0700, &err) < 0 ||
+	if (clv_path_make(folder_of(s), 0700, &err) < 0 ||
 		clv_file_replace(path, clv_json_text(layout, "layout"), &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	return 0;
 }
 
-static int restore(const struct clv_settings *s, const char *path)
+static int restore(const struct clv_slurm_settings *s, const char *path)
 {
 	_cleanup_change_ struct clv_change change = {.signal_fd = -1};
 	_cleanup_free_ char *text = NULL;
@@ -87,7 +89,7 @@ static int restore(const struct clv_settings *s, const char *path)
 
 	if (clv_file_read_all(path, CLV_INPUT_LAYOUT_BYTES, &text, NULL, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
-	r = clv_change_begin(s, &change);
+	r = clv_change_begin(&s->request.common, false, &change);
 	if (!r)
 		r = apply_text(&change, text, "what was there before the job");
 	if (!r)
@@ -95,7 +97,8 @@ static int restore(const struct clv_settings *s, const char *path)
 	return r;
 }
 
-static int divide(const struct clv_settings *s, const char *layout, const char *path)
+static int divide(
+	const struct clv_slurm_settings *s, const char *layout, const char *path)
 {
 	_cleanup_change_ struct clv_change change = {.signal_fd = -1};
 	_cleanup_input_ struct clv_input input = {};
@@ -103,9 +106,9 @@ static int divide(const struct clv_settings *s, const char *layout, const char *
 	int r = clv_input_read(layout, CLV_INPUT_LAYOUT_BYTES, &input);
 
 	if (!r)
-		r = clv_change_begin(s, &change);
+		r = clv_change_begin(&s->request.common, false, &change);
 	if (!r && is_new)
-		r = keep(&change, path);
+		r = keep(&change, s, path);
 	if (!r)
 		r = apply_text(&change, input.text, input.name);
 	/* The agent has put back what was there. */
@@ -114,7 +117,7 @@ static int divide(const struct clv_settings *s, const char *layout, const char *
 	return r;
 }
 
-int clv_slurm_layout_prolog(const struct clv_settings *s, const char *layout)
+int clv_slurm_layout_prolog(const struct clv_slurm_settings *s, const char *layout)
 {
 	char path[CLV_PATH_MAX], left[CLV_PATH_MAX];
 	struct clv_error err;
@@ -132,7 +135,7 @@ int clv_slurm_layout_prolog(const struct clv_settings *s, const char *layout)
 	return divide(s, layout, path);
 }
 
-int clv_slurm_layout_epilog(const struct clv_settings *s)
+int clv_slurm_layout_epilog(const struct clv_slurm_settings *s)
 {
 	char path[CLV_PATH_MAX];
 

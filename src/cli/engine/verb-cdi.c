@@ -22,6 +22,12 @@
 #define AGENT_PAUSE_MS 500
 #define HOOK "cleave-cdi-hook"
 
+struct cdi_settings {
+	struct clv_common common;
+	const char *to;
+	bool reserve;
+};
+
 struct host {
 	char gates[CLV_PATH_MAX], hook[CLV_PATH_MAX + 32];
 	struct clv_cdi_host paths;
@@ -53,7 +59,7 @@ static int find_host(struct host *ret)
 }
 
 /* Text, to be freed; NULL with an exit code after having said why. */
-static char *make_text(const struct clv_settings *settings, struct clv_client *client,
+static char *make_text(const struct cdi_settings *settings, struct clv_client *client,
 	const struct host *host, struct clv_client_error *err)
 {
 	_cleanup_json_ json_t *leases = NULL, *spec = NULL;
@@ -87,7 +93,7 @@ static int write_file(const char *path, const char *text)
 	return r < 0 ? clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg) : 0;
 }
 
-static int run_generate(const struct clv_settings *settings)
+static int run_generate(const struct cdi_settings *settings)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -96,7 +102,7 @@ static int run_generate(const struct clv_settings *settings)
 	int r = find_host(&host);
 
 	if (!r)
-		r = clv_cli_connect(settings, true, &client);
+		r = clv_cli_connect(&settings->common, true, &client);
 	if (r)
 		return r;
 	text = make_text(settings, client, &host, &err);
@@ -109,7 +115,7 @@ static int run_generate(const struct clv_settings *settings)
 }
 
 struct watch {
-	const struct clv_settings *settings;
+	const struct cdi_settings *settings;
 	const char *path;
 	struct host host;
 	struct clv_client *client;
@@ -192,9 +198,9 @@ static int follow(struct watch *watch)
 	return CLV_EXIT_OK;
 }
 
-static int run_watch(const struct clv_settings *settings)
+static int run_watch(const struct cdi_settings *settings)
 {
-	struct clv_client_options options = clv_cli_options(settings, true);
+	struct clv_client_options options = clv_cli_options(&settings->common, true);
 	struct watch watch = {
 		.settings = settings, .path = settings->to ? settings->to : DEFAULT_FILE};
 	struct clv_client_error err;
@@ -219,14 +225,15 @@ static int run_watch(const struct clv_settings *settings)
 
 static const struct {
 	const char *name;
-	int (*run)(const struct clv_settings *settings);
+	int (*run)(const struct cdi_settings *settings);
 } verbs[] = {
 	{"generate", run_generate},
 	{"watch", run_watch},
 };
 
-static int run_cdi(const struct clv_settings *settings, int argc, char **argv)
+static int run_cdi(const void *userdata, int argc, char **argv)
 {
+	const struct cdi_settings *settings = userdata;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(verbs); i++) {
 		if (strcmp(verbs[i].name, argv[0]) == 0)
 			return verbs[i].run(settings);
@@ -240,7 +247,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "to",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(to),
+		.offset = CLV_OPT_AT(struct cdi_settings, to),
 		.argument = "FILE",
 		.completes = CLV_COMPLETE_FILE,
 		.help = "Write it there, in place of standard output (generate) or of "
@@ -249,7 +256,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "reserve",
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(reserve),
+		.offset = CLV_OPT_AT(struct cdi_settings, reserve),
 		.help = "First keep a lease in each standing share and on each partition "
 			"that has none, so that containers can be given them",
 	},
@@ -266,6 +273,7 @@ const struct clv_verb clv_verb_cdi = {
 		"cleave.dev/gpu=NAME, in a file that podman, Docker and containerd read. "
 		"generate writes it once; watch writes it whenever leases come and go, "
 		"until it is ended.",
+	.settings_bytes = sizeof(struct cdi_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

@@ -20,11 +20,11 @@ struct part_verb {
 	const char *arguments;
 	int min_arguments, max_arguments;
 	bool is_of_job;
-	int (*run)(const struct clv_settings *settings, int argc, char **argv);
+	int (*run)(const struct clv_slurm_settings *settings, int argc, char **argv);
 };
 
 /* Slurm calls a node by the first part of its name. */
-static int find_node(const struct clv_settings *s, char *ret, size_t ret_bytes)
+static int find_node(const struct clv_slurm_settings *s, char *ret, size_t ret_bytes)
 {
 	if (s->node)
 		snprintf(ret, ret_bytes, "%s", s->node);
@@ -36,7 +36,7 @@ static int find_node(const struct clv_settings *s, char *ret, size_t ret_bytes)
 	return 0;
 }
 
-static int run_conf(const struct clv_settings *s, int argc, char **argv)
+static int run_conf(const struct clv_slurm_settings *s, int argc, char **argv)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *node = NULL;
@@ -46,7 +46,7 @@ static int run_conf(const struct clv_settings *s, int argc, char **argv)
 	int r = find_node(s, name, sizeof(name));
 
 	if (!r)
-		r = clv_cli_connect(s, true, &client);
+		r = clv_cli_connect(&s->request.common, true, &client);
 	if (r)
 		return r;
 	if (clv_client_node(client, &node, &err) < 0)
@@ -57,7 +57,7 @@ static int run_conf(const struct clv_settings *s, int argc, char **argv)
 	return 0;
 }
 
-static int run_begin(const struct clv_settings *s, int argc, char **argv)
+static int run_begin(const struct clv_slurm_settings *s, int argc, char **argv)
 {
 	if (!s->user || !s->pid)
 		return clv_cli_fail(CLV_EXIT_USAGE,
@@ -66,12 +66,12 @@ static int run_begin(const struct clv_settings *s, int argc, char **argv)
 	return clv_slurm_job_begin(s);
 }
 
-static int run_account(const struct clv_settings *s, int argc, char **argv)
+static int run_account(const struct clv_slurm_settings *s, int argc, char **argv)
 {
 	return clv_slurm_job_account(s);
 }
 
-static int run_again(const struct clv_settings *s, int argc, char **argv)
+static int run_again(const struct clv_slurm_settings *s, int argc, char **argv)
 {
 	struct clv_error err;
 
@@ -80,22 +80,22 @@ static int run_again(const struct clv_settings *s, int argc, char **argv)
 	return 0;
 }
 
-static int run_end(const struct clv_settings *s, int argc, char **argv)
+static int run_end(const struct clv_slurm_settings *s, int argc, char **argv)
 {
 	return clv_slurm_job_end(s);
 }
 
-static int run_sweep(const struct clv_settings *s, int argc, char **argv)
+static int run_sweep(const struct clv_slurm_settings *s, int argc, char **argv)
 {
 	return clv_slurm_job_sweep(s);
 }
 
-static int run_prolog(const struct clv_settings *s, int argc, char **argv)
+static int run_prolog(const struct clv_slurm_settings *s, int argc, char **argv)
 {
 	return clv_slurm_layout_prolog(s, argv[0]);
 }
 
-static int run_epilog(const struct clv_settings *s, int argc, char **argv)
+static int run_epilog(const struct clv_slurm_settings *s, int argc, char **argv)
 {
 	return clv_slurm_layout_epilog(s);
 }
@@ -114,7 +114,7 @@ static const struct part_verb verbs[] = {
 /* clang-format on */
 
 /* Slurm's scripts have the job's number in their environment. */
-static int find_job(struct clv_settings *s)
+static int find_job(struct clv_slurm_settings *s)
 {
 	const char *said = getenv("SLURM_JOB_ID");
 
@@ -127,10 +127,10 @@ static int find_job(struct clv_settings *s)
 		"which has SLURM_JOB_ID");
 }
 
-static int run_part(
-	const struct part_verb *verb, const struct clv_settings *s, int argc, char **argv)
+static int run_part(const struct part_verb *verb, const struct clv_slurm_settings *s,
+	int argc, char **argv)
 {
-	struct clv_settings settings = *s;
+	struct clv_slurm_settings settings = *s;
 	int r;
 
 	if (argc < verb->min_arguments || argc > verb->max_arguments)
@@ -144,8 +144,10 @@ static int run_part(
 	return verb->run(&settings, argc, argv);
 }
 
-static int run_slurm(const struct clv_settings *s, int argc, char **argv)
+static int run_slurm(const void *userdata, int argc, char **argv)
 {
+	const struct clv_slurm_settings *s = userdata;
+
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(verbs); i++) {
 		if (strcmp(verbs[i].name, argv[0]) == 0)
 			return run_part(&verbs[i], s, argc - 1, argv + 1);
@@ -161,48 +163,50 @@ static const struct clv_opt options[] = {
 		.name = "job",
 		.letter = 'j',
 		.type = CLV_OPT_COUNT,
-		.offset = CLV_OPT_AT(job),
+		.offset = CLV_OPT_AT(struct clv_slurm_settings, job),
 		.argument = "NUMBER",
 		.help = "Of this job; without it, of the one in SLURM_JOB_ID",
 	},
 	{
 		.name = "node",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(node),
+		.offset = CLV_OPT_AT(struct clv_slurm_settings, node),
 		.argument = "NAME",
 		.help = "What Slurm calls this node; without it, the machine's name",
 	},
 	{
 		.name = "state",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(state),
+		.offset = CLV_OPT_AT(struct clv_slurm_settings, state),
 		.argument = "FOLDER",
 		.completes = CLV_COMPLETE_FILE,
 		.help = "Where it is kept what jobs have here (default "
 			"/run/cleave-slurm)",
 	},
-	CLV_OPT_LEASE_SHARE("begin: the share of the job's lease, as for cleave run"),
-	CLV_OPT_LEASE_MEMORY("begin: its memory quota"),
-	CLV_OPT_LEASE_CLASS("begin: its class, latency, normal (the default) or batch"),
+	CLV_OPT_LEASE_SHARE(struct clv_lease_settings,
+		"begin: the share of the job's lease, as for cleave run"),
+	CLV_OPT_LEASE_MEMORY(struct clv_lease_settings, "begin: its memory quota"),
+	CLV_OPT_LEASE_CLASS(struct clv_lease_settings,
+		"begin: its class, latency, normal (the default) or batch"),
 	{
 		.name = "profile",
 		.letter = 'p',
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(profile),
+		.offset = CLV_OPT_AT(struct clv_lease_settings, profile),
 		.argument = "PROFILE",
 		.help = "begin: inside a partition of this shape",
 	},
 	{
 		.name = "user",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(user),
+		.offset = CLV_OPT_AT(struct clv_slurm_settings, user),
 		.argument = "UID",
 		.help = "begin: the number of the job's user",
 	},
 	{
 		.name = "pid",
 		.type = CLV_OPT_COUNT,
-		.offset = CLV_OPT_AT(pid),
+		.offset = CLV_OPT_AT(struct clv_slurm_settings, pid),
 		.argument = "PID",
 		.help = "begin: the process that is let into the lease, with all that it "
 			"starts",
@@ -210,14 +214,14 @@ static const struct clv_opt options[] = {
 	{
 		.name = "restarts",
 		.type = CLV_OPT_COUNT,
-		.offset = CLV_OPT_AT(restarts),
+		.offset = CLV_OPT_AT(struct clv_slurm_settings, restarts),
 		.argument = "N",
 		.help = "begin: how often the job was queued again (SLURM_RESTART_COUNT)",
 	},
 	{
 		.name = "kept",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(kept),
+		.offset = CLV_OPT_AT(struct clv_slurm_settings, kept),
 		.argument = "FOLDER",
 		.completes = CLV_COMPLETE_FILE,
 		.help = "prolog, epilog: where what was there is kept meanwhile (default "
@@ -226,7 +230,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "hold",
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(hold),
+		.offset = CLV_OPT_AT(struct clv_slurm_settings, hold),
 		.help = "again: hold the job until somebody releases it",
 	},
 	CLV_OPT_HELP,
@@ -243,6 +247,7 @@ const struct clv_verb clv_verb_slurm = {
 		 "lease or lets a step into it, account writes its time into the job's "
 		 "comment, again queues the job again, end ends its lease, sweep ends "
 		 "those whose jobs are over.",
+	.settings_bytes = sizeof(struct clv_slurm_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

@@ -19,6 +19,11 @@
 #define UNIT_MAX_BYTES (1u << 20)
 #define DROP_IN "50-cleave.conf"
 
+struct systemd_settings {
+	struct clv_lease_settings request;
+	const char *to;
+};
+
 /* systemd.unit(5), "System Unit Search Path": the first wins. */
 static const char *const folders[] = {
 	"/etc/systemd/system",
@@ -91,7 +96,7 @@ static void print_name(FILE *to, const char *unit)
 }
 
 /* `cleave run` with the options as they were said. */
-static char *make_run(const struct clv_settings *s, const char *name)
+static char *make_run(const struct clv_lease_settings *s, const char *name)
 {
 	char self[CLV_PATH_MAX] = "/usr/bin/cleave", *text = NULL;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -154,14 +159,15 @@ static int write_drop_in(const char *name, const char *to, const char *text)
 	return CLV_EXIT_OK;
 }
 
-static int run_systemd(const struct clv_settings *s, int argc, char **argv)
+static int run_systemd(const void *userdata, int argc, char **argv)
 {
+	const struct systemd_settings *s = userdata;
 	const char *slash = strrchr(argv[0], '/');
 	char name[256], path[CLV_PATH_MAX];
 	_cleanup_free_ char *run = NULL, *text = NULL;
 	struct clv_unit unit = {};
 	struct clv_error err;
-	int r = clv_lease_request_check(s);
+	int r = clv_lease_request_check(&s->request);
 
 	if (r)
 		return r;
@@ -177,7 +183,7 @@ static int run_systemd(const struct clv_settings *s, int argc, char **argv)
 	r = read_into(path, &unit);
 	if (!r && !slash)
 		r = read_drop_ins(name, &unit);
-	run = make_run(s, name);
+	run = make_run(&s->request, name);
 	if (!r && (!run || clv_unit_drop_in(&unit, run, &text, &err) < 0))
 		r = clv_cli_fail(
 			CLV_EXIT_BAD_FILE, "%s: %s", name, run ? err.msg : "no memory");
@@ -192,7 +198,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "to",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(to),
+		.offset = CLV_OPT_AT(struct systemd_settings, to),
 		.argument = "FILE",
 		.completes = CLV_COMPLETE_FILE,
 		.help = "Write it there, in place of the service's own folder of "
@@ -209,6 +215,7 @@ const struct clv_verb clv_verb_systemd = {
 	.about = "Writes a drop-in that puts cleave run before the service's program. "
 		 "Units "
 		 "are read from systemd's folders; nothing is reloaded or restarted.",
+	.settings_bytes = sizeof(struct systemd_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

@@ -36,8 +36,9 @@ struct defrag {
 
 /* What the options are on devices of that kind: -EINVAL, -ERANGE where they are nothing.
  */
-static int request_on(const struct clv_settings *settings, const struct clv_live *live,
-	unsigned kind, struct clv_place_request *ret, struct clv_error *err)
+static int request_on(const struct clv_defrag_settings *settings,
+	const struct clv_live *live, unsigned kind, struct clv_place_request *ret,
+	struct clv_error *err)
 {
 	bool is_whole =
 		settings->count || !(settings->share.ppm || settings->memory_bytes);
@@ -63,8 +64,8 @@ static int request_on(const struct clv_settings *settings, const struct clv_live
 	return 0;
 }
 
-static int add_shares(
-	const struct clv_settings *settings, struct defrag *defrag, struct clv_error *err)
+static int add_shares(const struct clv_defrag_settings *settings, struct defrag *defrag,
+	struct clv_error *err)
 {
 	int r = 0;
 
@@ -76,7 +77,8 @@ static int add_shares(
 	return defrag->n_wanted ? 0 : r;
 }
 
-static void add_instances(const struct clv_settings *settings, struct defrag *defrag)
+static void add_instances(
+	const struct clv_defrag_settings *settings, struct defrag *defrag)
 {
 	const struct clv_fleet *fleet = defrag->live.fleet;
 
@@ -236,7 +238,7 @@ static void say_how(const struct defrag *defrag)
 			"destroy, then create with --start, or have a layout do it");
 }
 
-static int show(const struct clv_settings *settings, struct defrag *defrag)
+static int show(const struct clv_defrag_settings *settings, struct defrag *defrag)
 {
 	_cleanup_json_ json_t *list = NULL;
 
@@ -252,16 +254,16 @@ static int show(const struct clv_settings *settings, struct defrag *defrag)
 		json_array_append_new(defrag->items,
 			json_pack("{s:s}", "do",
 				defrag->gave_up ? "give up searching" : "cannot fit"));
-	if (clv_output_list(&listing, settings->output, list) < 0)
+	if (clv_output_list(&listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
-	if (defrag->chosen && !clv_output_is_data(settings->output))
+	if (defrag->chosen && !clv_output_is_data(settings->common.output))
 		say_how(defrag);
 	return defrag->chosen ? CLV_EXIT_OK : CLV_EXIT_NO_FIT;
 }
 
 /* An instance is wanted where a profile alone is named and some GPU makes such. */
-static int read_node(
-	const struct clv_settings *settings, struct defrag *defrag, struct clv_error *err)
+static int read_node(const struct clv_defrag_settings *settings, struct defrag *defrag,
+	struct clv_error *err)
 {
 	bool is_whole = settings->profile && !settings->count && !settings->share.ppm &&
 			!settings->memory_bytes;
@@ -282,7 +284,7 @@ static int read_node(
 }
 
 static int find_and_show(
-	const struct clv_settings *settings, struct defrag *defrag, unsigned most)
+	const struct clv_defrag_settings *settings, struct defrag *defrag, unsigned most)
 {
 	struct clv_error err = {0};
 	int r = read_node(settings, defrag, &err);
@@ -298,7 +300,7 @@ static int find_and_show(
 	return show(settings, defrag);
 }
 
-int clv_defrag_live(const struct clv_settings *settings, unsigned most)
+int clv_defrag_live(const struct clv_defrag_settings *settings, unsigned most)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *devices = NULL, *leases = NULL, *node = NULL;
@@ -312,7 +314,7 @@ int clv_defrag_live(const struct clv_settings *settings, unsigned most)
 			"what is to fit on this node? say --share, --memory, --profile "
 			"or "
 			"--count as for cleave run, or name a FLEET and what is WANTED");
-	r = clv_cli_connect(settings, true, &client);
+	r = clv_cli_connect(&settings->common, true, &client);
 	if (r)
 		return r;
 	if (clv_client_devices(client, &devices, &err) < 0 ||

@@ -3,7 +3,17 @@
 
 #include "cli/frame/opt.h"
 
+struct clv_defrag_settings {
+	struct clv_common common;
+	uint64_t memory_bytes;
+	const char *profile;
+	const char *keep;
+	uint64_t count;
+	uint64_t most_moves;
+	struct clv_opt_share share;
+};
+
 /* cleave defrag without files: which leases of an agent's node, at most so many, stand in
  * the way of the request that the options are, and where they would go.  Nothing is
  * changed.  An exit code. */
-int clv_defrag_live(const struct clv_settings *settings, unsigned most);
+int clv_defrag_live(const struct clv_defrag_settings *settings, unsigned most);

@@ -152,7 +152,7 @@ static int read_one(struct prediction *prediction, char *text)
 	return 0;
 }
 
-static int show(const struct clv_settings *settings, const struct prediction *prediction)
+static int show(const struct clv_common *common, const struct prediction *prediction)
 {
 	json_t *items = json_array();
 	_cleanup_json_ json_t *list = json_pack("{s:o}", "items", items);
@@ -168,12 +168,12 @@ static int show(const struct clv_settings *settings, const struct prediction *pr
 				       program->busy, "held", program->held, "slowdown",
 				       program->slowdown));
 	}
-	if (clv_output_list(&listing, settings->output, list) < 0)
+	if (clv_output_list(&listing, common->output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
 	return CLV_EXIT_OK;
 }
 
-int clv_predict_show(const struct clv_settings *settings, int argc, char **argv)
+int clv_predict_show(const struct clv_common *common, int argc, char **argv)
 {
 	struct prediction prediction = {0};
 	char promised[16];
@@ -195,5 +195,5 @@ int clv_predict_show(const struct clv_settings *settings, int argc, char **argv)
 	}
 	if (clv_predict(prediction.programs, prediction.n) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
-	return show(settings, &prediction);
+	return show(common, &prediction);
 }

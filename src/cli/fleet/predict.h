@@ -5,4 +5,4 @@
 
 /* cleave fit --predict: how programs that cleave profile has measured perform
  * together on one device.  Each argument is FILE[=SHARE[,CLASS]].  An exit code. */
-int clv_predict_show(const struct clv_settings *settings, int argc, char **argv);
+int clv_predict_show(const struct clv_common *common, int argc, char **argv);

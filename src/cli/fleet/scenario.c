@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/fleet/scenario.h"
 
+#include "base/error.h"
 #include "base/suggest.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 #include "core/place/policy.h"
+#include "simulate/source.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "simulate/runs.h"
+#include "core/place/fleet.h"
 
 /* What the verbs about fleets that are only described have in common. */
+
+struct clv_place_policy;
 
 #define CLV_SCENARIO_POLICIES_MAX 16
 

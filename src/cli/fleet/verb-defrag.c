@@ -3,6 +3,7 @@
  * describe or on an agent's node (defrag-live.c).  It moves nothing. */
 #include "cli/frame/verbs.h"
 
+#include "base/error.h"
 #include "cli/fleet/defrag-live.h"
 #include "cli/fleet/scenario.h"
 #include "cli/frame/cells.h"
@@ -13,6 +14,7 @@
 #include "core/place/policy.h"
 #include "core/place/repack.h"
 #include "core/place/workload.h"
+#include "simulate/plan-file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -170,7 +172,7 @@ static int make_room(
 }
 
 static int make_all(
-	const struct clv_settings *settings, struct state *state, unsigned most)
+	const struct clv_defrag_settings *settings, struct state *state, unsigned most)
 {
 	_cleanup_json_ json_t *list = json_pack("{s:o}", "items", state->items);
 	bool is_all = true;
@@ -179,7 +181,7 @@ static int make_all(
 		for (uint64_t k = 0; k < state->trace.entries[i].count; k++)
 			is_all &= make_room(state, &state->trace.entries[i], most) > 0;
 	}
-	if (clv_output_list(&listing, settings->output, list) < 0)
+	if (clv_output_list(&listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
 	return is_all ? CLV_EXIT_OK : CLV_EXIT_NO_FIT;
 }
@@ -217,7 +219,7 @@ static int begin(struct state *state, char **argv)
 	return make_placer(state);
 }
 
-static int check_words(const struct clv_settings *settings, int argc)
+static int check_words(const struct clv_defrag_settings *settings, int argc)
 {
 	bool is_request = settings->share.ppm || settings->memory_bytes ||
 			  settings->profile || settings->count || settings->keep;
@@ -241,8 +243,9 @@ static int check_words(const struct clv_settings *settings, int argc)
 	return 0;
 }
 
-static int run_defrag(const struct clv_settings *settings, int argc, char **argv)
+static int run_defrag(const void *userdata, int argc, char **argv)
 {
+	const struct clv_defrag_settings *settings = userdata;
 	unsigned most =
 		settings->most_moves ? (unsigned)settings->most_moves : USUAL_MOVES;
 	struct state state = {0};
@@ -263,15 +266,16 @@ static int run_defrag(const struct clv_settings *settings, int argc, char **argv
 }
 
 static const struct clv_opt options[] = {
-	CLV_OPT_LEASE_SHARE(
+	CLV_OPT_LEASE_SHARE(struct clv_defrag_settings,
 		"Without files: a lease with this share of a device's compute "
 		"is to fit, as 0.3"),
-	CLV_OPT_LEASE_MEMORY("Without files: a lease with this memory, as 8G"),
+	CLV_OPT_LEASE_MEMORY(struct clv_defrag_settings,
+		"Without files: a lease with this memory, as 8G"),
 	{
 		.name = "profile",
 		.letter = 'p',
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(profile),
+		.offset = CLV_OPT_AT(struct clv_defrag_settings, profile),
 		.argument = "PROFILE",
 		.help = "Without files: in a partition of this shape; alone, a new MIG "
 			"instance of it",
@@ -279,21 +283,21 @@ static const struct clv_opt options[] = {
 	{
 		.name = "count",
 		.type = CLV_OPT_SEVERAL,
-		.offset = CLV_OPT_AT(count),
+		.offset = CLV_OPT_AT(struct clv_defrag_settings, count),
 		.argument = "N",
 		.help = "Without files: so many devices or partitions, each whole",
 	},
 	{
 		.name = "keep",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(keep),
+		.offset = CLV_OPT_AT(struct clv_defrag_settings, keep),
 		.argument = "LEASE[,LEASE...]",
 		.help = "Without files: leases, by name or id, that are to stay",
 	},
 	{
 		.name = "moves",
 		.type = CLV_OPT_SEVERAL,
-		.offset = CLV_OPT_AT(most_moves),
+		.offset = CLV_OPT_AT(struct clv_defrag_settings, most_moves),
 		.argument = "COUNT",
 		.help = "Move at most so many leases for each request (default: 4, at "
 			"most 8)",
@@ -315,6 +319,7 @@ const struct clv_verb clv_verb_defrag = {
 		"under requests what is to fit. Nothing is moved: this is a proposal. "
 		"The "
 		"exit code is 75 when something cannot be made to fit.",
+	.settings_bytes = sizeof(struct clv_defrag_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 0,

@@ -3,6 +3,7 @@
  * how would these programs perform together (predict.c).  It talks to no agent. */
 #include "cli/frame/verbs.h"
 
+#include "base/error.h"
 #include "cli/fleet/predict.h"
 #include "cli/fleet/scenario.h"
 #include "cli/frame/cells.h"
@@ -13,11 +14,19 @@
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "core/place/workload.h"
+#include "simulate/source.h"
+#include "simulate/trace.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct fit_settings {
+	struct clv_common common;
+	const char *policies;
+	bool predict;
+};
 
 struct wanted {
 	struct clv_trace_item item;
@@ -203,7 +212,7 @@ static json_t *row_of(const struct clv_fleet *fleet, const struct wanted *wanted
 	return row;
 }
 
-static int show(const struct clv_settings *settings, const struct clv_fleet *fleet,
+static int show(const struct fit_settings *settings, const struct clv_fleet *fleet,
 	const struct wants *wants)
 {
 	json_t *items = json_array();
@@ -218,13 +227,14 @@ static int show(const struct clv_settings *settings, const struct clv_fleet *fle
 		}
 		n_placed += wants->items[number - 1].is_placed;
 	}
-	if (clv_output_list(&listing, settings->output, list) < 0)
+	if (clv_output_list(&listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
 	return n_placed == wants->n ? CLV_EXIT_OK : CLV_EXIT_NO_FIT;
 }
 
-static int run_fit(const struct clv_settings *settings, int argc, char **argv)
+static int run_fit(const void *userdata, int argc, char **argv)
 {
+	const struct fit_settings *settings = userdata;
 	const struct clv_place_policy *policies[CLV_SCENARIO_POLICIES_MAX];
 	_cleanup_fleet_ struct clv_fleet *fleet = NULL;
 	struct wants wants = {0};
@@ -232,7 +242,7 @@ static int run_fit(const struct clv_settings *settings, int argc, char **argv)
 	int n, r;
 
 	if (settings->predict)
-		return clv_predict_show(settings, argc, argv);
+		return clv_predict_show(&settings->common, argc, argv);
 	if (argc != 2)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"a FLEET and REQUESTS, or with --predict reports "
@@ -262,14 +272,14 @@ static const struct clv_opt options[] = {
 		.name = "policy",
 		.letter = 'p',
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(policies),
+		.offset = CLV_OPT_AT(struct fit_settings, policies),
 		.argument = "NAME",
 		.help = "Place by this policy (default: balance)",
 	},
 	{
 		.name = "predict",
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(predict),
+		.offset = CLV_OPT_AT(struct fit_settings, predict),
 		.help = "Say how much slower each of the programs would be, of which "
 			"these "
 			"are reports of cleave profile, together on one device",
@@ -286,6 +296,7 @@ const struct clv_verb clv_verb_fit = {
 		 "placed first. The exit code is 75 when not all of them fit. With "
 		 "--predict, each REPORT is a file that cleave profile --report wrote; "
 		 "without a SHARE and a CLASS the program has those that were proposed.",
+	.settings_bytes = sizeof(struct fit_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

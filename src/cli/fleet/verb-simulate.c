@@ -13,10 +13,24 @@
 #include "core/place/repack.h"
 #include "simulate/capacity.h"
 #include "simulate/chart.h"
+#include "simulate/replay.h"
+#include "simulate/runs.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+struct simulate_settings {
+	struct clv_common common;
+	const char *policies;
+	const char *svg;
+	uint64_t seed;
+	uint64_t fill_percent;
+	uint64_t most_nodes;
+	uint64_t most_moves;
+	uint32_t accept_ppm;
+	bool times;
+};
 
 #define KINDS_MAX 32
 #define MOST_NODES 100000
@@ -158,20 +172,21 @@ static int write_svg(const char *path, const struct clv_runs *runs)
 	return 0;
 }
 
-static int show_runs(const struct clv_settings *settings, const struct clv_runs *runs)
+static int show_runs(
+	const struct simulate_settings *settings, const struct clv_runs *runs)
 {
 	json_t *items = json_array();
 	_cleanup_json_ json_t *list = json_pack("{s:o}", "items", items);
 
 	for (size_t i = 0; i < runs->n_runs; i++)
 		json_array_append_new(items, row_of(&runs->runs[i], runs));
-	if (clv_output_list(&listing, settings->output, list) < 0)
+	if (clv_output_list(&listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
 	return settings->svg ? write_svg(settings->svg, runs) : CLV_EXIT_OK;
 }
 
-static int compare_policies(const struct clv_settings *settings, struct clv_runs *runs,
-	const struct clv_fleet *fleet)
+static int compare_policies(const struct simulate_settings *settings,
+	struct clv_runs *runs, const struct clv_fleet *fleet)
 {
 	struct clv_error err;
 
@@ -241,8 +256,8 @@ static json_t *capacity_row(
 		"accepted", accepted, "curve", curve);
 }
 
-static int find_capacity(const struct clv_settings *settings, const struct clv_runs *runs,
-	const struct clv_fleet *fleet)
+static int find_capacity(const struct simulate_settings *settings,
+	const struct clv_runs *runs, const struct clv_fleet *fleet)
 {
 	uint32_t most = settings->most_nodes && settings->most_nodes < MOST_NODES
 				? (uint32_t)settings->most_nodes
@@ -264,14 +279,14 @@ static int find_capacity(const struct clv_settings *settings, const struct clv_r
 		json_array_append_new(items, capacity_row(&kinds[i], &capacity));
 	}
 	clv_scenario_progress(NULL, -1);
-	if (clv_output_list(&capacity_listing, settings->output, list) < 0)
+	if (clv_output_list(&capacity_listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
 	return CLV_EXIT_OK;
 }
 
 /* --- the verb --- */
 
-static int check_settings(const struct clv_settings *settings)
+static int check_settings(const struct simulate_settings *settings)
 {
 	if (settings->accept_ppm && settings->fill_percent)
 		return clv_cli_fail(CLV_EXIT_USAGE, "--accept asks how large a fleet "
@@ -290,8 +305,9 @@ static int check_settings(const struct clv_settings *settings)
 	return 0;
 }
 
-static int run_simulate(const struct clv_settings *settings, int argc, char **argv)
+static int run_simulate(const void *userdata, int argc, char **argv)
 {
+	const struct simulate_settings *settings = userdata;
 	const struct clv_place_policy *policies[CLV_SCENARIO_POLICIES_MAX];
 	struct clv_run items[CLV_SCENARIO_POLICIES_MAX] = {0};
 	_cleanup_fleet_ struct clv_fleet *fleet = NULL;
@@ -332,12 +348,12 @@ static int run_simulate(const struct clv_settings *settings, int argc, char **ar
 static const struct clv_opt options[] = {
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
-	CLV_OPT_SEED,
+	CLV_OPT_SEED(struct simulate_settings),
 	{
 		.name = "policy",
 		.letter = 'p',
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(policies),
+		.offset = CLV_OPT_AT(struct simulate_settings, policies),
 		.argument = "NAME[,NAME...]",
 		.help = "Play these policies: random, first-fit, best-fit, worst-fit, "
 			"packing, dot-product, clustering, fgd, balance (default: "
@@ -347,7 +363,7 @@ static const struct clv_opt options[] = {
 		.name = "times",
 		.letter = 't',
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(times),
+		.offset = CLV_OPT_AT(struct simulate_settings, times),
 		.help = "Requests come and go when the trace says; without it they come "
 			"in "
 			"its order and stay",
@@ -355,7 +371,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "fill",
 		.type = CLV_OPT_SEVERAL,
-		.offset = CLV_OPT_AT(fill_percent),
+		.offset = CLV_OPT_AT(struct simulate_settings, fill_percent),
 		.argument = "PERCENT",
 		.help = "Draw the requests in an order by the seed, again and again, "
 			"until so "
@@ -364,7 +380,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "defrag",
 		.type = CLV_OPT_SEVERAL,
-		.offset = CLV_OPT_AT(most_moves),
+		.offset = CLV_OPT_AT(struct simulate_settings, most_moves),
 		.argument = "COUNT",
 		.help = "Where a request does not fit, move at most so many leases for "
 			"it (at most 8); without it none",
@@ -372,7 +388,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "svg",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(svg),
+		.offset = CLV_OPT_AT(struct simulate_settings, svg),
 		.argument = "FILE",
 		.completes = CLV_COMPLETE_FILE,
 		.help = "Draw the curves there",
@@ -380,7 +396,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "accept",
 		.type = CLV_OPT_FRACTION,
-		.offset = CLV_OPT_AT(accept_ppm),
+		.offset = CLV_OPT_AT(struct simulate_settings, accept_ppm),
 		.argument = "FRACTION",
 		.help = "Say how many nodes of each kind in the fleet, alone, accept so "
 			"much "
@@ -389,7 +405,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "most-nodes",
 		.type = CLV_OPT_SEVERAL,
-		.offset = CLV_OPT_AT(most_nodes),
+		.offset = CLV_OPT_AT(struct simulate_settings, most_nodes),
 		.argument = "COUNT",
 		.help = "With --accept: give up at so many (default and most: 100000)",
 	},
@@ -404,6 +420,7 @@ const struct clv_verb clv_verb_simulate = {
 		 "fit when it comes is refused. The figures are of the moment when the "
 		 "most "
 		 "was allocated.",
+	.settings_bytes = sizeof(struct simulate_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 2,

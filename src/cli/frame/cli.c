@@ -67,21 +67,21 @@ int clv_cli_fail_named(const char *name, const struct clv_client_error *err)
 }
 
 struct clv_client_options clv_cli_options(
-	const struct clv_settings *settings, bool start_agent)
+	const struct clv_common *common, bool start_agent)
 {
 	return (struct clv_client_options){
-		.socket_path = settings->socket,
-		.sim_path = settings->sim,
+		.socket_path = common->socket,
+		.sim_path = common->sim,
 		.start_agent = start_agent,
 	};
 }
 
-int clv_cli_check_sim(const struct clv_settings *settings, struct clv_client *client)
+int clv_cli_check_sim(const struct clv_common *common, struct clv_client *client)
 {
 	_cleanup_json_ json_t *node = NULL;
 	const json_t *problem;
 
-	if (!settings->sim || clv_client_node(client, &node, NULL) < 0 ||
+	if (!common->sim || clv_client_node(client, &node, NULL) < 0 ||
 		json_array_size(json_object_get(node, "devices")) > 0)
 		return 0;
 	problem = json_array_get(json_object_get(node, "problems"), 0);
@@ -91,17 +91,17 @@ int clv_cli_check_sim(const struct clv_settings *settings, struct clv_client *cl
 }
 
 int clv_cli_connect(
-	const struct clv_settings *settings, bool start_agent, struct clv_client **ret)
+	const struct clv_common *common, bool start_agent, struct clv_client **ret)
 {
-	struct clv_client_options options = clv_cli_options(settings, start_agent);
+	struct clv_client_options options = clv_cli_options(common, start_agent);
 	struct clv_client_error err;
 
 	if (clv_client_new(&options, ret, &err) < 0)
 		return clv_cli_fail_client(&err);
-	return clv_cli_check_sim(settings, *ret);
+	return clv_cli_check_sim(common, *ret);
 }
 
-int clv_cli_list(const struct clv_settings *settings, bool start_agent,
+int clv_cli_list(const struct clv_common *common, bool start_agent,
 	int (*fetch)(
 		struct clv_client *client, json_t **ret, struct clv_client_error *err),
 	const struct clv_listing *listing)
@@ -109,13 +109,13 @@ int clv_cli_list(const struct clv_settings *settings, bool start_agent,
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *list = NULL;
 	struct clv_client_error err;
-	int r = clv_cli_connect(settings, start_agent, &client);
+	int r = clv_cli_connect(common, start_agent, &client);
 
 	if (r)
 		return r;
 	if (fetch(client, &list, &err) < 0)
 		return clv_cli_fail_client(&err);
-	if (clv_output_list(listing, settings->output, list) < 0)
+	if (clv_output_list(listing, common->output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the list: %m");
 
 	return CLV_EXIT_OK;

@@ -40,19 +40,19 @@ int clv_cli_fail_named(const char *name, const struct clv_client_error *err);
 
 /* Which agent the user means. */
 struct clv_client_options clv_cli_options(
-	const struct clv_settings *settings, bool start_agent);
+	const struct clv_common *common, bool start_agent);
 
 /* A simulated node whose file is wrong has no device and says why: 0, or an exit code
  * after having said it. */
-int clv_cli_check_sim(const struct clv_settings *settings, struct clv_client *client);
+int clv_cli_check_sim(const struct clv_common *common, struct clv_client *client);
 
 /* 0, or an exit code after having said why. */
 int clv_cli_connect(
-	const struct clv_settings *settings, bool start_agent, struct clv_client **ret);
+	const struct clv_common *common, bool start_agent, struct clv_client **ret);
 
 /* Prints what fetch brings, as the user wants to see it.  An exit code. */
 struct clv_listing;
-int clv_cli_list(const struct clv_settings *settings, bool start_agent,
+int clv_cli_list(const struct clv_common *common, bool start_agent,
 	int (*fetch)(
 		struct clv_client *client, json_t **ret, struct clv_client_error *err),
 	const struct clv_listing *listing);

@@ -133,8 +133,40 @@ static int parse_place(const char *text, struct clv_opt_place *ret, struct clv_e
 	return 0;
 }
 
-static int store(const struct clv_opt *opt, const char *text,
-	struct clv_settings *settings, struct clv_error *err)
+size_t clv_opt_bytes(enum clv_opt_type type)
+{
+	static const size_t bytes[_CLV_OPT_MAX] = {
+		[CLV_OPT_FLAG] = sizeof(bool),
+		[CLV_OPT_TEXT] = sizeof(const char *),
+		[CLV_OPT_CHOICE] = sizeof(const char *),
+		[CLV_OPT_BYTES] = sizeof(uint64_t),
+		[CLV_OPT_SPILL] = sizeof(struct clv_opt_spill),
+		[CLV_OPT_FRACTION] = sizeof(uint32_t),
+		[CLV_OPT_SHARE] = sizeof(struct clv_opt_share),
+		[CLV_OPT_CAP] = sizeof(struct clv_opt_cap),
+		[CLV_OPT_WAIT] = sizeof(struct clv_opt_wait),
+		[CLV_OPT_DURATION] = sizeof(uint64_t),
+		[CLV_OPT_COUNT] = sizeof(uint64_t),
+		[CLV_OPT_SEVERAL] = sizeof(uint64_t),
+		[CLV_OPT_PLACE] = sizeof(struct clv_opt_place),
+	};
+
+	return bytes[type];
+}
+
+bool clv_opt_is_given(const struct clv_opt *opt, const void *settings)
+{
+	const char *at = (const char *)settings + opt->offset;
+
+	for (size_t i = 0; i < clv_opt_bytes(opt->type); i++) {
+		if (at[i] != 0)
+			return true;
+	}
+	return false;
+}
+
+static int store(const struct clv_opt *opt, const char *text, void *settings,
+	struct clv_error *err)
 {
 	void *at = (char *)settings + opt->offset;
 
@@ -281,9 +313,10 @@ static int check_count(const struct clv_verb *verb, int n, struct clv_error *err
 	return 0;
 }
 
-int clv_opt_parse(const struct clv_verb *verb, int argc, char **argv,
-	struct clv_settings *settings, int *ret_first, struct clv_error *err)
+int clv_opt_parse(const struct clv_verb *verb, int argc, char **argv, void *settings,
+	int *ret_first, struct clv_error *err)
 {
+	const struct clv_common *common = settings;
 	struct getopt_tables tables = {};
 	int value, r;
 
@@ -309,7 +342,7 @@ int clv_opt_parse(const struct clv_verb *verb, int argc, char **argv,
 		}
 	}
 	*ret_first = optind;
-	if (settings->help || settings->version)
+	if (common->help)
 		return 0;
 
 	return check_count(verb, argc - optind, err);

@@ -69,93 +69,21 @@ struct clv_opt {
 	const char *argument; /* NULL for flags */
 	const char *help;     /* sentences without a full stop at the end */
 	const char *const *choices;
-	size_t offset; /* of the value in struct clv_settings */
+	size_t offset; /* of the value in the verb's settings */
 	enum clv_opt_type type;
 	enum clv_complete completes;
 	char letter;
 	bool is_hidden;
 };
 
-/* The values of all options of all verbs; zero means "not said". */
-struct clv_settings {
+/* What every verb's settings begin with: a verb has a struct of its own, whose first
+ * member this is, and whose other members its own options fill.  Zero means that an
+ * option was not given. */
+struct clv_common {
 	const char *socket;
 	const char *sim;
 	const char *output;
-	/* What a lease is made of. */
-	uint64_t memory_bytes;
-	const char *class_name;
-	const char *name;
-	const char *device;
-	const char *profile;
-	const char *in;
-	const char *lease;
-	const char *admit;
-	const char *user;
-	const char *to;
-	const char *isolation;
-	const char *if_no_agent;
-	struct clv_opt_wait wait;
-	struct clv_opt_cap cap;
-	struct clv_opt_share share;
-	struct clv_opt_spill spill;
-	uint32_t sm_ppm;
-	/* A partition. */
-	struct clv_opt_place start;
-	uint64_t count;
-	/* A layout, and its operation. */
-	const char *on_busy;
-	const char *operation;
-	const char *format;
-	const char *select;
-	/* Listings. */
-	uint64_t after_id;
-	uint64_t n_lines;
-	/* Access. */
-	const char *scope;
-	const char *tenant;
-	const char *reason;
-	const char *report;
-	uint64_t expires_ns;
-	uint64_t time_ns;
-	uint64_t interval_ns;
-	const char *scdoc;
-	/* Fleets and traces. */
-	const char *policies;
-	const char *svg;
-	const char *keep;
-	uint64_t seed;
-	uint64_t fill_percent;
-	uint64_t most_nodes;
-	uint64_t most_moves;
-	uint32_t accept_ppm;
-	/* Slurm's jobs. */
-	const char *state;
-	const char *kept;
-	const char *node;
-	uint64_t job;
-	uint64_t pid;
-	uint64_t restarts;
-	/* Flags, by their names. */
-	bool allow_ungated;
-	bool dry_run;
-	bool explain;
-	bool follow;
-	bool force;
 	bool help;
-	bool hold;
-	bool no_namespace;
-	bool once;
-	bool overcommit;
-	bool reserve;
-	bool predict;
-	bool same_device;
-	bool shared;
-	bool system;
-	bool times;
-	bool verbose;
-	bool version;
-	bool wanted;
-	bool yes;
 };
 
 struct clv_verb {
@@ -166,13 +94,15 @@ struct clv_verb {
 	const char *about;   /* sentences; NULL: the summary says it all */
 	const struct clv_opt *options;
 	size_t n_options;
+	size_t settings_bytes; /* of the verb's settings */
 	int min_arguments;
 	int max_arguments; /* -1: any number */
 	enum clv_complete completes;
 	bool is_wrapper; /* options end at the first argument */
 	bool is_hidden;
-	/* Returns the exit code.  argv holds the arguments that are no options. */
-	int (*run)(const struct clv_settings *settings, int argc, char **argv);
+	/* Returns the exit code.  settings are the verb's own; argv holds the arguments
+	 * that are not options. */
+	int (*run)(const void *settings, int argc, char **argv);
 };
 
 extern const char *const clv_opt_formats[];
@@ -180,25 +110,27 @@ extern const char *const clv_opt_classes[];
 extern const char *const clv_opt_layout_formats[];
 extern const char *const clv_opt_busy[];
 
-#define CLV_OPT_AT(member) offsetof(struct clv_settings, member)
+#define CLV_OPT_AT(owner, member) offsetof(owner, member)
+#define CLV_OPT_COMMON(member) offsetof(struct clv_common, member)
 
-#define CLV_OPT_HELP                                                          \
-	{                                                                     \
-		.name = "help", .letter = 'h', .type = CLV_OPT_FLAG,          \
-		.offset = CLV_OPT_AT(help), .help = "Show this help and exit" \
+#define CLV_OPT_HELP                                                              \
+	{                                                                         \
+		.name = "help", .letter = 'h', .type = CLV_OPT_FLAG,              \
+		.offset = CLV_OPT_COMMON(help), .help = "Show this help and exit" \
 	}
 
 #define CLV_OPT_SOCKET                                                                \
 	{                                                                             \
-		.name = "socket", .type = CLV_OPT_TEXT, .offset = CLV_OPT_AT(socket), \
-		.argument = "PATH", .completes = CLV_COMPLETE_FILE,                   \
+		.name = "socket", .type = CLV_OPT_TEXT,                               \
+		.offset = CLV_OPT_COMMON(socket), .argument = "PATH",                 \
+		.completes = CLV_COMPLETE_FILE,                                       \
 		.help = "Talk to the agent on this socket instead of looking for one" \
 	}
 
 #define CLV_OPT_OUTPUT                                                                 \
 	{                                                                              \
 		.name = "output", .letter = 'o', .type = CLV_OPT_CHOICE,               \
-		.offset = CLV_OPT_AT(output), .argument = "FORMAT",                    \
+		.offset = CLV_OPT_COMMON(output), .argument = "FORMAT",                \
 		.choices = clv_opt_formats,                                            \
 		.help = "How to print: table, json (the API's own objects), yaml, or " \
 			"name (names alone, one a line)"                               \
@@ -208,93 +140,102 @@ extern const char *const clv_opt_busy[];
 #define CLV_OPT_OUTPUT_LAYOUT                                                       \
 	{                                                                           \
 		.name = "output", .letter = 'o', .type = CLV_OPT_CHOICE,            \
-		.offset = CLV_OPT_AT(output), .argument = "FORMAT",                 \
+		.offset = CLV_OPT_COMMON(output), .argument = "FORMAT",             \
 		.choices = clv_opt_layout_formats,                                  \
 		.help = "How to print: yaml, the layout alone, or json, an object " \
 			"with the layout as a text in it"                           \
 	}
 
-#define CLV_OPT_SEED                                                               \
-	{                                                                          \
-		.name = "seed", .type = CLV_OPT_COUNT, .offset = CLV_OPT_AT(seed), \
-		.argument = "NUMBER",                                              \
-		.help = "What is drawn is drawn by this number (default "          \
-			"0): the same number, the same result"                     \
-	}
-
-#define CLV_OPT_YES                                                       \
+#define CLV_OPT_SEED(owner)                                               \
 	{                                                                 \
-		.name = "yes", .letter = 'y', .type = CLV_OPT_FLAG,       \
-		.offset = CLV_OPT_AT(yes), .help = "Do it without asking" \
+		.name = "seed", .type = CLV_OPT_COUNT,                    \
+		.offset = CLV_OPT_AT(owner, seed), .argument = "NUMBER",  \
+		.help = "What is drawn is drawn by this number (default " \
+			"0): the same number, the same result"            \
 	}
 
-#define CLV_OPT_VERBOSE(about)                                          \
+#define CLV_OPT_YES(owner)                                                       \
+	{                                                                        \
+		.name = "yes", .letter = 'y', .type = CLV_OPT_FLAG,              \
+		.offset = CLV_OPT_AT(owner, yes), .help = "Do it without asking" \
+	}
+
+#define CLV_OPT_VERBOSE(owner, about)                                   \
 	{                                                               \
 		.name = "verbose", .letter = 'v', .type = CLV_OPT_FLAG, \
-		.offset = CLV_OPT_AT(verbose), .help = about            \
+		.offset = CLV_OPT_AT(owner, verbose), .help = about     \
 	}
 
-#define CLV_OPT_EXPLAIN                                                 \
+#define CLV_OPT_EXPLAIN(owner)                                          \
 	{                                                               \
 		.name = "explain", .letter = 'e', .type = CLV_OPT_FLAG, \
-		.offset = CLV_OPT_AT(explain),                          \
+		.offset = CLV_OPT_AT(owner, explain),                   \
 		.help = "Say why each step is "                         \
 			"there, and why there"                          \
 	}
 
 /* What a lease is made of: the same options with other words about them. */
-#define CLV_OPT_LEASE_SHARE(about)                                                 \
-	{                                                                          \
-		.name = "share", .letter = 's', .type = CLV_OPT_SHARE,             \
-		.offset = CLV_OPT_AT(share), .argument = "FRACTION", .help = about \
+#define CLV_OPT_LEASE_SHARE(owner, about)                                   \
+	{                                                                   \
+		.name = "share", .letter = 's', .type = CLV_OPT_SHARE,      \
+		.offset = CLV_OPT_AT(owner, share), .argument = "FRACTION", \
+		.help = about                                               \
 	}
 
-#define CLV_OPT_LEASE_MEMORY(about)                                                   \
+#define CLV_OPT_LEASE_MEMORY(owner, about)                                     \
+	{                                                                      \
+		.name = "memory", .letter = 'm', .type = CLV_OPT_BYTES,        \
+		.offset = CLV_OPT_AT(owner, memory_bytes), .argument = "SIZE", \
+		.help = about                                                  \
+	}
+
+#define CLV_OPT_LEASE_SPILL(owner, values, about)                                     \
 	{                                                                             \
-		.name = "memory", .letter = 'm', .type = CLV_OPT_BYTES,               \
-		.offset = CLV_OPT_AT(memory_bytes), .argument = "SIZE", .help = about \
+		.name = "spill", .type = CLV_OPT_SPILL,                               \
+		.offset = CLV_OPT_AT(owner, spill), .argument = values, .help = about \
 	}
 
-#define CLV_OPT_LEASE_SPILL(values, about)                                           \
-	{                                                                            \
-		.name = "spill", .type = CLV_OPT_SPILL, .offset = CLV_OPT_AT(spill), \
-		.argument = values, .help = about                                    \
+#define CLV_OPT_LEASE_CAP(owner, values, about)                                     \
+	{                                                                           \
+		.name = "cap", .letter = 'c', .type = CLV_OPT_CAP,                  \
+		.offset = CLV_OPT_AT(owner, cap), .argument = values, .help = about \
 	}
 
-#define CLV_OPT_LEASE_CAP(values, about)                                     \
-	{                                                                    \
-		.name = "cap", .letter = 'c', .type = CLV_OPT_CAP,           \
-		.offset = CLV_OPT_AT(cap), .argument = values, .help = about \
+#define CLV_OPT_LEASE_CLASS(owner, about)                                     \
+	{                                                                     \
+		.name = "class", .type = CLV_OPT_CHOICE,                      \
+		.offset = CLV_OPT_AT(owner, class_name), .argument = "CLASS", \
+		.choices = clv_opt_classes, .help = about                     \
 	}
 
-#define CLV_OPT_LEASE_CLASS(about)                                     \
-	{                                                              \
-		.name = "class", .type = CLV_OPT_CHOICE,               \
-		.offset = CLV_OPT_AT(class_name), .argument = "CLASS", \
-		.choices = clv_opt_classes, .help = about              \
-	}
-
-#define CLV_OPT_LEASE_DEVICE                                                  \
+#define CLV_OPT_LEASE_DEVICE(owner)                                           \
 	{                                                                     \
 		.name = "device", .letter = 'd', .type = CLV_OPT_TEXT,        \
-		.offset = CLV_OPT_AT(device), .argument = "DEVICE",           \
+		.offset = CLV_OPT_AT(owner, device), .argument = "DEVICE",    \
 		.completes = CLV_COMPLETE_DEVICE,                             \
 		.help = "On this device, by name or UUID; see cleave devices" \
 	}
 
-#define CLV_OPT_LEASE_TIME(about)                                                \
-	{                                                                        \
-		.name = "time", .letter = 't', .type = CLV_OPT_DURATION,         \
-		.offset = CLV_OPT_AT(time_ns), .argument = "TIME", .help = about \
+#define CLV_OPT_LEASE_TIME(owner, about)                                                \
+	{                                                                               \
+		.name = "time", .letter = 't', .type = CLV_OPT_DURATION,                \
+		.offset = CLV_OPT_AT(owner, time_ns), .argument = "TIME", .help = about \
 	}
 
-#define CLV_OPT_LEASE_WAIT(about)                                                \
-	{                                                                        \
-		.name = "wait", .letter = 'w', .type = CLV_OPT_WAIT,             \
-		.offset = CLV_OPT_AT(wait), .argument = "TIMEOUT", .help = about \
+#define CLV_OPT_LEASE_WAIT(owner, about)                                                \
+	{                                                                               \
+		.name = "wait", .letter = 'w', .type = CLV_OPT_WAIT,                    \
+		.offset = CLV_OPT_AT(owner, wait), .argument = "TIMEOUT", .help = about \
 	}
 
-/* Reads argv[1..]; argv[0] is skipped.  Stores the index of the first argument that is no
- * option; getopt may have moved the options before it.  -EINVAL with *err set. */
-int clv_opt_parse(const struct clv_verb *verb, int argc, char **argv,
-	struct clv_settings *settings, int *ret_first, struct clv_error *err);
+/* Reads argv[1..]; argv[0] is skipped.  settings are the verb's, zeroed but for what was
+ * said before the verb.  Stores the index of the first argument that is not an option;
+ * getopt may have moved the options before it.  -EINVAL with *err set. */
+int clv_opt_parse(const struct clv_verb *verb, int argc, char **argv, void *settings,
+	int *ret_first, struct clv_error *err);
+
+/* The size of an option's value. */
+size_t clv_opt_bytes(enum clv_opt_type type);
+
+/* Whether the option was given. */
+bool clv_opt_is_given(const struct clv_opt *opt, const void *settings);

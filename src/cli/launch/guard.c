@@ -59,11 +59,11 @@ static bool is_own_agent(const char *socket_path)
 	       socket_path[strlen(folder)] == '/';
 }
 
-void clv_guard_begin(struct clv_guard *guard, const struct clv_settings *settings,
-	const char *socket_path)
+void clv_guard_begin(
+	struct clv_guard *guard, const struct clv_common *common, const char *socket_path)
 {
 	*guard = (struct clv_guard){
-		.settings = settings, .socket_path = socket_path, .pidfd = -1};
+		.common = common, .socket_path = socket_path, .pidfd = -1};
 	if (socket_path && is_own_agent(socket_path))
 		watch_agent(guard);
 }
@@ -77,7 +77,7 @@ void clv_guard_end(struct clv_guard *guard)
  * meanwhile.  Where another has just started one, that one is found. */
 static void start_agent(struct clv_guard *guard)
 {
-	struct clv_client_options options = clv_cli_options(guard->settings, true);
+	struct clv_client_options options = clv_cli_options(guard->common, true);
 	_cleanup_client_ struct clv_client *client = NULL;
 
 	guard->starter = fork();

@@ -4,13 +4,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct clv_settings;
+struct clv_common;
 
 /* Sees that a user's own agent, which nobody else looks after, is there for as long as a
  * program runs in a lease of it: where it was killed, or is stopped for more than a
  * moment, a new one is started.  The system's agent is its service manager's. */
 struct clv_guard {
-	const struct clv_settings *settings;
+	const struct clv_common *common;
 	const char *socket_path; /* of the agent */
 	pid_t agent;
 	int pidfd;          /* -1: it need not be looked after, or is gone */
@@ -23,7 +23,7 @@ struct clv_guard {
 };
 
 /* Both strings are borrowed. */
-void clv_guard_begin(struct clv_guard *guard, const struct clv_settings *settings,
+void clv_guard_begin(struct clv_guard *guard, const struct clv_common *common,
 	const char *socket_path);
 void clv_guard_end(struct clv_guard *guard);
 

@@ -27,7 +27,7 @@
 #define GUARD_EVERY_NS CLV_NS_PER_S
 
 struct run {
-	const struct clv_settings *settings;
+	const struct clv_launch_settings *settings;
 	const struct clv_client_lease_request *request;
 	const struct clv_launch_watch *watch; /* NULL: nobody looks */
 	char **argv;
@@ -94,12 +94,14 @@ static int create_lease(struct run *run, struct clv_client *client)
 		return fail_lease(run, &err);
 	}
 
-	return clv_queue_wait(client, run->settings, run->signal_fd, &run->lease);
+	return clv_queue_wait(
+		client, &run->settings->request.wait, run->signal_fd, &run->lease);
 }
 
 static int get_lease(struct run *run)
 {
-	struct clv_client_options options = clv_cli_options(run->settings, true);
+	struct clv_client_options options =
+		clv_cli_options(&run->settings->request.common, true);
 	const char *if_no_agent = run->settings->if_no_agent;
 	_cleanup_client_ struct clv_client *client = NULL;
 	struct clv_client_error err;
@@ -172,7 +174,7 @@ static int supervise(struct run *run, pid_t child)
 
 	if (!run->lease)
 		return clv_supervise(child);
-	clv_guard_begin(&run->guard, run->settings, run->socket_path);
+	clv_guard_begin(&run->guard, &run->settings->request.common, run->socket_path);
 	if (watch)
 		watch->begin(watch->userdata, run->lease);
 	r = watch || run->guard.is_needed ? clv_supervise_watched(child, &ticks)
@@ -184,13 +186,13 @@ static int supervise(struct run *run, pid_t child)
 /* What a lease has whole is held by being that: by the partition, or by admission. */
 static bool is_whole(const struct run *run)
 {
-	const struct clv_settings *settings = run->settings;
+	const struct clv_lease_settings *wanted = &run->settings->request;
 
-	if (settings->isolation && strcmp(settings->isolation, "hardware") == 0)
+	if (wanted->isolation && strcmp(wanted->isolation, "hardware") == 0)
 		return true;
-	return clv_json_number(run->lease, "share") >= 1 && !settings->memory_bytes &&
-	       !settings->cap.ppm && !settings->sm_ppm && !settings->share.most_ppm &&
-	       !settings->in;
+	return clv_json_number(run->lease, "share") >= 1 && !wanted->memory_bytes &&
+	       !wanted->cap.ppm && !wanted->sm_ppm && !wanted->share.most_ppm &&
+	       !wanted->in;
 }
 
 /* Why nothing would hold what comes through a loader that takes no layers; NULL: the gate
@@ -276,7 +278,7 @@ static int run_program(struct run *run)
 	return supervise(run, child);
 }
 
-int clv_launch(const struct clv_settings *settings, char **argv,
+int clv_launch(const struct clv_launch_settings *settings, char **argv,
 	const struct clv_client_lease_request *request,
 	const struct clv_launch_watch *watch)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "cli/launch/lease-request.h"
+
 #include <cleave.h>
 #include <jansson.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-struct clv_settings;
 
 /* A program in a lease of its own: what `cleave run` and `cleave profile` have in common.
  */
@@ -22,9 +22,17 @@ struct clv_launch_watch {
 	void *userdata;
 };
 
-/* Of the settings: where the agent is, whether and how long to wait, and what is said of
- * namespaces.  The request's command is filled in.  watch may be NULL.  Returns the exit
+/* How a program is started in a lease.  First in the settings of the verbs that do so. */
+struct clv_launch_settings {
+	struct clv_lease_settings request; /* here: the agent, the wait, what is whole */
+	const char *lease;                 /* one to join; NULL: a new one is made */
+	const char *if_no_agent;
+	bool allow_ungated;
+	bool no_namespace;
+};
+
+/* The request's command is filled in.  watch may be NULL.  Returns the exit
  * code. */
-int clv_launch(const struct clv_settings *settings, char **argv,
+int clv_launch(const struct clv_launch_settings *settings, char **argv,
 	const struct clv_client_lease_request *request,
 	const struct clv_launch_watch *watch);

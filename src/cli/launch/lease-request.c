@@ -10,7 +10,7 @@
 const char *const clv_lease_isolations[] = {"hardware", "gate", NULL};
 
 /* What the agent would refuse as well, in the words of its own fields. */
-static int check_words(const struct clv_settings *s)
+static int check_words(const struct clv_lease_settings *s)
 {
 	bool is_isolated = s->isolation && strcmp(s->isolation, "hardware") == 0;
 	bool is_sized = s->share.ppm || s->cap.ppm || s->memory_bytes || s->spill.bytes;
@@ -38,7 +38,7 @@ static int check_words(const struct clv_settings *s)
 	return 0;
 }
 
-int clv_lease_request_check(const struct clv_settings *s)
+int clv_lease_request_check(const struct clv_lease_settings *s)
 {
 	int r = check_words(s);
 
@@ -56,7 +56,7 @@ int clv_lease_request_check(const struct clv_settings *s)
 	return 0;
 }
 
-struct clv_client_lease_request clv_lease_request(const struct clv_settings *s)
+struct clv_client_lease_request clv_lease_request(const struct clv_lease_settings *s)
 {
 	return (struct clv_client_lease_request){
 		.name = s->name,

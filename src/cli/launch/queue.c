@@ -97,7 +97,7 @@ static int fail_wait(
 	return clv_cli_fail_client(err);
 }
 
-int clv_queue_wait(struct clv_client *client, const struct clv_settings *settings,
+int clv_queue_wait(struct clv_client *client, const struct clv_opt_wait *wait,
 	int signal_fd, json_t **lease)
 {
 	struct queue q = {
@@ -108,8 +108,8 @@ int clv_queue_wait(struct clv_client *client, const struct clv_settings *setting
 		.signal_fd = signal_fd,
 	};
 
-	if (settings->wait.timeout_ns)
-		q.deadline_ns = q.since_ns + settings->wait.timeout_ns;
+	if (wait->timeout_ns)
+		q.deadline_ns = q.since_ns + wait->timeout_ns;
 	while (strcmp(clv_json_text(*lease, "state"), "queued") == 0) {
 		struct clv_client_error err;
 		json_t *newer = NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "cli/frame/opt.h"
+
 #include <cleave.h>
 #include <jansson.h>
-
-struct clv_settings;
 
 /* Waits until the lease is active, telling the place in the queue on stderr.  *lease is
  * replaced by newer answers.  Returns 0, or an exit code after having said why; then the
  * lease has been given up.  signal_fd (a signalfd) ends the wait with 128 + n. */
-int clv_queue_wait(struct clv_client *client, const struct clv_settings *settings,
+int clv_queue_wait(struct clv_client *client, const struct clv_opt_wait *wait,
 	int signal_fd, json_t **lease);

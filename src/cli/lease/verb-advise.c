@@ -74,8 +74,9 @@ static const struct clv_listing listing = {
 		"better otherwise",
 };
 
-static int run_advise(const struct clv_settings *settings, int argc, char **argv)
+static int run_advise(const void *userdata, int argc, char **argv)
 {
+	const struct clv_common *settings = userdata;
 	const char *name = argc ? argv[0] : NULL;
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *list = NULL;
@@ -105,6 +106,7 @@ const struct clv_verb clv_verb_advise = {
 	.about = "By what each lease was seen to use in the last hour. SLOWDOWN is "
 		 "how much slower than alone its programs would be in what is "
 		 "proposed, with all neighbours at work.",
+	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.max_arguments = 1,

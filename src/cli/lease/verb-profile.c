@@ -22,8 +22,15 @@
 #define EVERY_NS (CLV_MEASURED_WINDOW_MS * CLV_NS_PER_MS)
 #define END_AFTER_NS (5 * CLV_NS_PER_S)
 
+struct profile_settings {
+	struct clv_launch_settings launch;
+	uint64_t for_ns;
+	const char *report;
+	bool shared;
+};
+
 struct profile {
-	const struct clv_settings *settings;
+	const struct profile_settings *settings;
 	struct clv_client *client;
 	json_t *lease;
 	struct clv_measured measured;
@@ -45,7 +52,7 @@ static void say_who(
 		clv_client_leases(client, &list, NULL) < 0)
 		return;
 	json_array_foreach (json_object_get(list, "items"), i, lease) {
-		const char *device = profile->settings->device;
+		const char *device = profile->settings->launch.request.device;
 
 		if (device && strcmp(device, clv_json_text(lease, "device")) != 0)
 			continue;
@@ -62,7 +69,8 @@ static void say_who(
 static void begin(void *userdata, const json_t *lease)
 {
 	struct profile *profile = userdata;
-	struct clv_client_options options = clv_cli_options(profile->settings, false);
+	struct clv_client_options options =
+		clv_cli_options(&profile->settings->launch.request.common, false);
 
 	profile->lease = json_incref((json_t *)lease);
 	profile->began_ns = clv_clock_ns();
@@ -75,7 +83,7 @@ static void begin(void *userdata, const json_t *lease)
 static void end_in_time(struct profile *profile, pid_t main_pid)
 {
 	uint64_t now_ns = clv_clock_ns();
-	uint64_t for_ns = profile->settings->time_ns;
+	uint64_t for_ns = profile->settings->for_ns;
 
 	if (for_ns == 0 || now_ns - profile->began_ns < for_ns)
 		return;
@@ -149,7 +157,7 @@ static json_t *get_profiles(const struct profile *profile)
 	return list;
 }
 
-static int write_report(const struct clv_settings *settings, const json_t *report)
+static int write_report(const struct profile_settings *settings, const json_t *report)
 {
 	if (settings->report &&
 		json_dump_file(report, settings->report, JSON_INDENT(2)) < 0)
@@ -157,7 +165,7 @@ static int write_report(const struct clv_settings *settings, const json_t *repor
 			CLV_EXIT_FAILED, "cannot write %s: %m", settings->report);
 	if (settings->report)
 		return 0;
-	if (clv_output_is_data(settings->output)) {
+	if (clv_output_is_data(settings->launch.request.common.output)) {
 		json_dumpf(report, stderr, JSON_INDENT(2));
 		fputc('\n', stderr);
 	} else {
@@ -188,20 +196,21 @@ static int report(struct profile *profile, char **argv, int exit_code)
 	return profile->end_asked_ns ? CLV_EXIT_OK : exit_code;
 }
 
-static int run_profile(const struct clv_settings *settings, int argc, char **argv)
+static int run_profile(const void *userdata, int argc, char **argv)
 {
+	const struct profile_settings *settings = userdata;
 	struct profile profile = {.settings = settings};
 	struct clv_client_lease_request request = {
-		.device = settings->device,
+		.device = settings->launch.request.device,
 		.share_ppm = CLV_PPM,
-		.wait = settings->wait.is_given,
+		.wait = settings->launch.request.wait.is_given,
 		.overcommit = settings->shared,
 	};
 	struct clv_launch_watch watch = {EVERY_NS, say_who, begin, tick, &profile};
 	int r = open_page(&profile);
 
 	if (!r)
-		r = clv_launch(settings, argv, &request, &watch);
+		r = clv_launch(&settings->launch, argv, &request, &watch);
 	if (profile.lease)
 		r = report(&profile, argv, r);
 	if (profile.page_path[0])
@@ -213,28 +222,28 @@ static int run_profile(const struct clv_settings *settings, int argc, char **arg
 }
 
 static const struct clv_opt options[] = {
-	CLV_OPT_LEASE_DEVICE,
+	CLV_OPT_LEASE_DEVICE(struct clv_lease_settings),
 	{
 		.name = "for",
 		.type = CLV_OPT_DURATION,
-		.offset = CLV_OPT_AT(time_ns),
+		.offset = CLV_OPT_AT(struct profile_settings, for_ns),
 		.argument = "TIME",
 		.help = "End the program after so long, as 30s, and exit with 0",
 	},
 	{
 		.name = "shared",
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(shared),
+		.offset = CLV_OPT_AT(struct profile_settings, shared),
 		.help = "Even when others hold the device: the figures are disturbed "
 			"then, and say so",
 	},
-	CLV_OPT_LEASE_WAIT(
+	CLV_OPT_LEASE_WAIT(struct clv_lease_settings,
 		"When others hold the device, queue for it, at most TIMEOUT long (as "
 		"30s or 5m)"),
 	{
 		.name = "report",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(report),
+		.offset = CLV_OPT_AT(struct profile_settings, report),
 		.argument = "FILE",
 		.completes = CLV_COMPLETE_FILE,
 		.help = "Write what was measured into this file, as JSON, and nothing on "
@@ -253,6 +262,7 @@ const struct clv_verb clv_verb_profile = {
 		 "of the time it computed, its commands and their lengths are told on "
 		 "stderr, with the share, memory and class that it would do with. "
 		 "Exits with the program's code, or 128+N when signal N ended it.",
+	.settings_bytes = sizeof(struct profile_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

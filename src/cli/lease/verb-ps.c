@@ -188,8 +188,9 @@ const struct clv_listing clv_listing_leases = {
 	.none = "no leases: cleave run makes one",
 };
 
-static int run_ps(const struct clv_settings *settings, int argc, char **argv)
+static int run_ps(const void *userdata, int argc, char **argv)
 {
+	const struct clv_common *settings = userdata;
 	return clv_cli_list(settings, false, clv_client_leases, &clv_listing_leases);
 }
 
@@ -204,6 +205,7 @@ const struct clv_verb clv_verb_ps = {
 	.summary = "list your leases: share promised, share used, memory, state",
 	.about = "Root sees the leases of all users. USED is the part of the device "
 		 "held over the last second, MEMORY what is allocated of the QUOTA.",
+	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.run = run_ps,

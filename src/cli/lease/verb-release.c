@@ -8,6 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+struct release_settings {
+	struct clv_common common;
+	bool force;
+};
+
 static void list_processes(const json_t *processes, char *ret, size_t ret_bytes)
 {
 	json_t *process;
@@ -47,10 +52,11 @@ static int release_one(struct clv_client *client, const char *name, bool force)
 	return CLV_EXIT_OK;
 }
 
-static int run_release(const struct clv_settings *settings, int argc, char **argv)
+static int run_release(const void *userdata, int argc, char **argv)
 {
+	const struct release_settings *settings = userdata;
 	_cleanup_client_ struct clv_client *client = NULL;
-	int result = CLV_EXIT_OK, r = clv_cli_connect(settings, false, &client);
+	int result = CLV_EXIT_OK, r = clv_cli_connect(&settings->common, false, &client);
 
 	if (r)
 		return r;
@@ -67,7 +73,7 @@ static const struct clv_opt options[] = {
 		.name = "force",
 		.letter = 'f',
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(force),
+		.offset = CLV_OPT_AT(struct release_settings, force),
 		.help = "End the attached processes first: SIGTERM, and SIGKILL after 5 "
 			"seconds",
 	},
@@ -82,6 +88,7 @@ const struct clv_verb clv_verb_release = {
 	.about = "A lease with attached processes is refused, with their list, unless "
 		 "--force is given. With several names each is tried; the exit code is "
 		 "the first failure's.",
+	.settings_bytes = sizeof(struct release_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

@@ -9,6 +9,12 @@
 #include <pwd.h>
 #include <stdlib.h>
 
+struct reserve_settings {
+	struct clv_lease_settings request;
+	const char *admit;
+	const char *user;
+};
+
 /* By name or by number. */
 static int find_user(const char *text, struct clv_client_lease_request *request)
 {
@@ -27,25 +33,26 @@ static int find_user(const char *text, struct clv_client_lease_request *request)
 	return 0;
 }
 
-static int run_reserve(const struct clv_settings *s, int argc, char **argv)
+static int run_reserve(const void *userdata, int argc, char **argv)
 {
-	struct clv_client_lease_request request = clv_lease_request(s);
+	const struct reserve_settings *s = userdata;
+	struct clv_client_lease_request request = clv_lease_request(&s->request);
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *lease = NULL;
 	struct clv_client_error err;
-	int r = clv_lease_request_check(s);
+	int r = clv_lease_request_check(&s->request);
 
 	request.keep = true;
 	request.admit = s->admit;
 	if (!r && s->user)
 		r = find_user(s->user, &request);
 	if (!r)
-		r = clv_cli_connect(s, true, &client);
+		r = clv_cli_connect(&s->request.common, true, &client);
 	if (r)
 		return r;
 	if (clv_client_lease_create(client, &request, &lease, &err) < 0)
 		return clv_cli_fail_client(&err);
-	if (clv_output_object(&clv_listing_leases, s->output, lease) < 0)
+	if (clv_output_object(&clv_listing_leases, s->request.common.output, lease) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the lease: %m");
 	return CLV_EXIT_OK;
 }
@@ -57,7 +64,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "admit",
 		.type = CLV_OPT_CHOICE,
-		.offset = CLV_OPT_AT(admit),
+		.offset = CLV_OPT_AT(struct reserve_settings, admit),
 		.argument = "holders|socket",
 		.choices = admit_choices,
 		.help = "Who may use it: holders (the default), programs that cleave run "
@@ -67,12 +74,13 @@ static const struct clv_opt options[] = {
 	{
 		.name = "user",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(user),
+		.offset = CLV_OPT_AT(struct reserve_settings, user),
 		.argument = "USER",
 		.help = "For this user, by name or number; as root alone",
 	},
-	CLV_OPT_LEASE_TIME("After so long, as 2h, it is ended, with what runs in it"),
-	CLV_OPT_LEASE_WAIT(
+	CLV_OPT_LEASE_TIME(struct clv_lease_settings,
+		"After so long, as 2h, it is ended, with what runs in it"),
+	CLV_OPT_LEASE_WAIT(struct clv_lease_settings,
 		"When it does not fit now, queue for it; cleave ps shows its place"),
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
@@ -85,6 +93,7 @@ const struct clv_verb clv_verb_reserve = {
 	.about = "No process holds it: programs come and go in it, and cleave release "
 		 "ends "
 		 "it. It does not outlive a restart of the machine. Prints the lease.",
+	.settings_bytes = sizeof(struct reserve_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 0,

@@ -7,33 +7,6 @@
 #include "cli/launch/launch.h"
 #include "cli/launch/lease-request.h"
 
-#include <string.h>
-
-/* What a lease that is there is, it is: nothing can be asked of it here. */
-static int check_joined(const struct clv_settings *s)
-{
-	struct clv_settings other = {.socket = s->socket,
-		.sim = s->sim,
-		.lease = s->lease,
-		.if_no_agent = s->if_no_agent,
-		.allow_ungated = s->allow_ungated,
-		.no_namespace = s->no_namespace};
-
-	if (memcmp(s, &other, sizeof(other)) == 0)
-		return 0;
-	return clv_cli_fail(CLV_EXIT_USAGE,
-		"--lease names a lease that is there, with a size and a place: leave out "
-		"what would make another, and see cleave set to change it");
-}
-
-static int run_run(const struct clv_settings *s, int argc, char **argv)
-{
-	struct clv_client_lease_request request = clv_lease_request(s);
-	int r = s->lease ? check_joined(s) : clv_lease_request_check(s);
-
-	return r ? r : clv_launch(s, argv, &request, NULL);
-}
-
 static const char *const if_no_agent_choices[] = {"open", "closed", NULL};
 
 static const struct clv_opt options[] = {
@@ -41,21 +14,21 @@ static const struct clv_opt options[] = {
 	{
 		.name = "lease",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(lease),
+		.offset = CLV_OPT_AT(struct clv_launch_settings, lease),
 		.argument = "NAME|ID",
 		.completes = CLV_COMPLETE_LEASE,
 		.help = "In this lease, which is there already and stays, as cleave "
 			"reserve makes it",
 	},
-	CLV_OPT_LEASE_TIME(
+	CLV_OPT_LEASE_TIME(struct clv_lease_settings,
 		"After so long, as 2h, the program is ended and the lease given back"),
-	CLV_OPT_LEASE_WAIT(
+	CLV_OPT_LEASE_WAIT(struct clv_lease_settings,
 		"When it does not fit now, queue for it, at most TIMEOUT long (as "
 		"30s or 5m); the place in the queue is shown, and Ctrl-C leaves it"),
 	{
 		.name = "if-no-agent",
 		.type = CLV_OPT_CHOICE,
-		.offset = CLV_OPT_AT(if_no_agent),
+		.offset = CLV_OPT_AT(struct clv_launch_settings, if_no_agent),
 		.argument = "open|closed",
 		.choices = if_no_agent_choices,
 		.help = "Without an agent: open runs the program without a share, closed "
@@ -64,7 +37,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "allow-ungated",
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(allow_ungated),
+		.offset = CLV_OPT_AT(struct clv_launch_settings, allow_ungated),
 		.help = "On an NVIDIA GPU, start even a program that no gate can be "
 			"loaded into; it is then not held to the share, nor are those "
 			"that drop their environment",
@@ -72,13 +45,39 @@ static const struct clv_opt options[] = {
 	{
 		.name = "no-namespace",
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(no_namespace),
+		.offset = CLV_OPT_AT(struct clv_launch_settings, no_namespace),
 		.help = "Make no mount namespace; programs that drop their environment "
 			"are then not held to the share",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_SOCKET,
 };
+
+/* --lease joins an existing lease: options that size or place a new one are rejected. */
+static int check_joined(const struct clv_launch_settings *s)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(options); i++) {
+		bool is_of_new = options[i].offset >= sizeof(struct clv_common) &&
+				 options[i].offset < sizeof(struct clv_lease_settings);
+
+		if (is_of_new && clv_opt_is_given(&options[i], s))
+			return clv_cli_fail(CLV_EXIT_USAGE,
+				"--lease names a lease that is there, with a size and a "
+				"place: leave out what would make another, and see "
+				"cleave "
+				"set to change it");
+	}
+	return 0;
+}
+
+static int run_run(const void *userdata, int argc, char **argv)
+{
+	const struct clv_launch_settings *s = userdata;
+	struct clv_client_lease_request request = clv_lease_request(&s->request);
+	int r = s->lease ? check_joined(s) : clv_lease_request_check(&s->request);
+
+	return r ? r : clv_launch(s, argv, &request, NULL);
+}
 
 const struct clv_verb clv_verb_run = {
 	.name = "run",
@@ -89,6 +88,7 @@ const struct clv_verb clv_verb_run = {
 		 "--memory or both; with --profile or --count alone a partition or "
 		 "device is all the program's. Starts the user's agent when none runs. "
 		 "Exits with the program's code, or 128+N when signal N ended it.",
+	.settings_bytes = sizeof(struct clv_launch_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

@@ -5,8 +5,18 @@
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 
-static int run_set(const struct clv_settings *settings, int argc, char **argv)
+struct set_settings {
+	struct clv_common common;
+	uint64_t memory_bytes;
+	const char *class_name;
+	struct clv_opt_share share;
+	struct clv_opt_cap cap;
+	struct clv_opt_spill spill;
+};
+
+static int run_set(const void *userdata, int argc, char **argv)
 {
+	const struct set_settings *settings = userdata;
 	struct clv_client_lease_change change = {
 		.class_name = settings->class_name,
 		.share_ppm = settings->share.ppm,
@@ -30,28 +40,33 @@ static int run_set(const struct clv_settings *settings, int argc, char **argv)
 			"--spill "
 			"or --class",
 			argv[0]);
-	r = clv_cli_connect(settings, false, &client);
+	r = clv_cli_connect(&settings->common, false, &client);
 	if (r)
 		return r;
 	if (clv_client_lease_update(client, argv[0], &change, &lease, &err) < 0)
 		return clv_cli_fail_named(argv[0], &err);
-	if (clv_output_object(&clv_listing_leases, settings->output, lease) < 0)
+	if (clv_output_object(&clv_listing_leases, settings->common.output, lease) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the lease: %m");
 
 	return CLV_EXIT_OK;
 }
 
 static const struct clv_opt options[] = {
-	CLV_OPT_LEASE_SHARE("The new share of the device's compute, as 0.3, 30% or 6/20, "
-			    "or a range, as 0.1..0.6"),
-	CLV_OPT_LEASE_CAP("FRACTION|none", "Never more than this share, even when the "
-					   "device is idle; none removes the cap"),
-	CLV_OPT_LEASE_MEMORY("The new memory quota, as 512M or 1.5GiB; what is allocated "
-			     "stays, even above it"),
-	CLV_OPT_LEASE_SPILL("SIZE|none", "As much of the host's memory for what does not "
-					 "fit the quota; what is there stays"),
-	CLV_OPT_LEASE_CLASS("How fast it is served, never how much it gets: latency, "
-			    "normal or batch"),
+	CLV_OPT_LEASE_SHARE(struct set_settings,
+		"The new share of the device's compute, as 0.3, 30% or 6/20, "
+		"or a range, as 0.1..0.6"),
+	CLV_OPT_LEASE_CAP(struct set_settings, "FRACTION|none",
+		"Never more than this share, even when the "
+		"device is idle; none removes the cap"),
+	CLV_OPT_LEASE_MEMORY(struct set_settings,
+		"The new memory quota, as 512M or 1.5GiB; what is allocated "
+		"stays, even above it"),
+	CLV_OPT_LEASE_SPILL(struct set_settings, "SIZE|none",
+		"As much of the host's memory for what does not "
+		"fit the quota; what is there stays"),
+	CLV_OPT_LEASE_CLASS(struct set_settings,
+		"How fast it is served, never how much it gets: latency, "
+		"normal or batch"),
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
 	CLV_OPT_SOCKET,
@@ -63,6 +78,7 @@ const struct clv_verb clv_verb_set = {
 	.summary = "resize a lease while its programs run",
 	.about = "Prints the lease as it is now. A change that does not fit is "
 		 "refused and nothing changes.",
+	.settings_bytes = sizeof(struct set_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

@@ -16,8 +16,14 @@
 #define PLAIN_WIDTH 120
 #define DEFAULT_INTERVAL_NS CLV_NS_PER_S
 
+struct top_settings {
+	struct clv_common common;
+	uint64_t interval_ns;
+	bool once;
+};
+
 struct top {
-	const struct clv_settings *settings;
+	const struct top_settings *settings;
 	struct clv_client *client; /* NULL: the agent is gone, to be found again */
 	json_t *devices, *leases;
 	struct clv_client_error problem; /* msg is "" when all is well */
@@ -32,7 +38,8 @@ static void drop_client(struct top *top)
 /* Keeps the last sample when there is no new one. */
 static void take_sample(struct top *top)
 {
-	struct clv_client_options options = clv_cli_options(top->settings, false);
+	struct clv_client_options options =
+		clv_cli_options(&top->settings->common, false);
 	json_t *devices = NULL, *leases = NULL;
 
 	top->problem.msg[0] = '\0';
@@ -186,8 +193,9 @@ static void show_live(struct top *top)
 	endwin();
 }
 
-static int run_top(const struct clv_settings *settings, int argc, char **argv)
+static int run_top(const void *userdata, int argc, char **argv)
 {
+	const struct top_settings *settings = userdata;
 	struct top top = {.settings = settings};
 	int r = CLV_EXIT_OK;
 
@@ -209,14 +217,14 @@ static const struct clv_opt options[] = {
 		.name = "interval",
 		.letter = 'i',
 		.type = CLV_OPT_DURATION,
-		.offset = CLV_OPT_AT(interval_ns),
+		.offset = CLV_OPT_AT(struct top_settings, interval_ns),
 		.argument = "TIME",
 		.help = "How often to look, as 250ms or 2s; a second without it",
 	},
 	{
 		.name = "once",
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(once),
+		.offset = CLV_OPT_AT(struct top_settings, once),
 		.help = "Print one sample as plain lines and exit, as when stdout is no "
 			"terminal",
 	},
@@ -229,6 +237,7 @@ const struct clv_verb clv_verb_top = {
 	.summary = "watch the leases live: promised, used, memory, class, waiting",
 	.about = "q quits, the arrows scroll. A bar shows the part of the device held "
 		 "over the last second; the | in it marks what was promised.",
+	.settings_bytes = sizeof(struct top_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.run = run_top,

@@ -323,7 +323,7 @@ static void print_fish(void)
 		print_fish_verb(clv_verb_table()->items[i]);
 }
 
-static int run_completion(const struct clv_settings *settings, int argc, char **argv)
+static int run_completion(const void *userdata, int argc, char **argv)
 {
 	static const struct {
 		const char *shell;
@@ -351,6 +351,7 @@ const struct clv_verb clv_verb_completion = {
 	.summary = "print a shell's completion script",
 	.about = "For a shell without an installed script: source <(cleave completion "
 		 "bash)",
+	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

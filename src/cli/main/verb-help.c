@@ -12,6 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+struct help_settings {
+	struct clv_common common;
+	const char *scdoc;
+};
+
 static int fill_scdoc(const struct clv_verb *verb, const char *path)
 {
 	FILE *from = fopen(path, "re");
@@ -27,8 +32,9 @@ static int fill_scdoc(const struct clv_verb *verb, const char *path)
 	return CLV_EXIT_OK;
 }
 
-static int run_help(const struct clv_settings *settings, int argc, char **argv)
+static int run_help(const void *userdata, int argc, char **argv)
 {
+	const struct help_settings *settings = userdata;
 	const struct clv_verb *verb =
 		argc ? clv_verb_find(argv[0]) : clv_verb_table()->root;
 
@@ -47,7 +53,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "scdoc",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(scdoc),
+		.offset = CLV_OPT_AT(struct help_settings, scdoc),
 		.argument = "FILE",
 		.help = "Fill in the source of a man page",
 		.is_hidden = true,
@@ -58,6 +64,7 @@ const struct clv_verb clv_verb_help = {
 	.name = "help",
 	.arguments = "[VERB]",
 	.summary = "show the help of cleave or of one verb",
+	.settings_bytes = sizeof(struct help_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.max_arguments = 1,

@@ -41,8 +41,9 @@ static const struct clv_listing listing = {
 	.name_key = "version",
 };
 
-static int run_version(const struct clv_settings *settings, int argc, char **argv)
+static int run_version(const void *userdata, int argc, char **argv)
 {
+	const struct clv_common *settings = userdata;
 	struct clv_client_options client_options = clv_cli_options(settings, false);
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *about = json_object();
@@ -73,6 +74,7 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_version = {
 	.name = "version",
 	.summary = "show the versions of this program and of the agent",
+	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.run = run_version,

@@ -13,12 +13,13 @@
 #include <strings.h>
 #include <unistd.h>
 
-int clv_change_begin(const struct clv_settings *settings, struct clv_change *ret)
+int clv_change_begin(
+	const struct clv_common *common, bool is_confirmed, struct clv_change *ret)
 {
-	struct clv_client_options options = clv_cli_options(settings, true);
+	struct clv_client_options options = clv_cli_options(common, true);
 	struct clv_client_error err;
 
-	*ret = (struct clv_change){.settings = settings};
+	*ret = (struct clv_change){.common = common, .is_confirmed = is_confirmed};
 	ret->signal_fd = clv_signals_watch(NULL);
 	if (ret->signal_fd < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot watch signals: %s",
@@ -27,7 +28,7 @@ int clv_change_begin(const struct clv_settings *settings, struct clv_change *ret
 	options.interrupt_fd = ret->signal_fd;
 	if (clv_client_new(&options, &ret->client, &err) < 0)
 		return clv_change_fail(ret, &err);
-	return clv_cli_check_sim(settings, ret->client);
+	return clv_cli_check_sim(common, ret->client);
 }
 
 void clv_change_end(struct clv_change *change)
@@ -55,10 +56,10 @@ int clv_change_fail_start(
 }
 
 /* Somebody sees the plan and can answer. */
-static bool can_ask(const struct clv_settings *settings)
+static bool can_ask(const struct clv_common *common)
 {
 	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
-	       !clv_output_is_data(settings->output);
+	       !clv_output_is_data(common->output);
 }
 
 /* 0, or the exit code of the signal that came first. */
@@ -96,9 +97,9 @@ static int ask(const struct clv_change *change, const char *question)
 int clv_change_confirm(
 	const struct clv_change *change, const char *question, const char *loss)
 {
-	if (change->settings->yes)
+	if (change->is_confirmed)
 		return 0;
-	if (can_ask(change->settings))
+	if (can_ask(change->common))
 		return ask(change, question);
 	if (!loss)
 		return 0;
@@ -111,7 +112,7 @@ int clv_change_confirm(
 int clv_change_report(
 	const struct clv_change *change, const json_t *operation, int exit_code)
 {
-	const char *format = change->settings->output;
+	const char *format = change->common->output;
 	size_t n = json_array_size(json_object_get(operation, "steps"));
 
 	if (clv_output_is_data(format)) {

@@ -13,13 +13,15 @@ struct clv_client_error;
  * From its beginning Ctrl-C is read from a descriptor, so that it can say what becomes of
  * the change.  The caller owns the storage. */
 struct clv_change {
-	const struct clv_settings *settings;
+	const struct clv_common *common;
+	bool is_confirmed; /* by --yes: it does not ask */
 	struct clv_client *client;
 	int signal_fd;
 };
 
 /* 0, or an exit code after having said why.  To be ended in either case. */
-int clv_change_begin(const struct clv_settings *settings, struct clv_change *ret);
+int clv_change_begin(
+	const struct clv_common *common, bool is_confirmed, struct clv_change *ret);
 void clv_change_end(struct clv_change *change);
 #define _cleanup_change_ __attribute__((cleanup(clv_change_end)))
 

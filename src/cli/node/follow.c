@@ -82,7 +82,7 @@ static int finish(const json_t *operation)
 /* "cleave apply --follow ID", with the agent that was meant. */
 static void say_how_to_follow(const struct follow *f, char *ret, size_t ret_bytes)
 {
-	const struct clv_settings *s = f->change->settings;
+	const struct clv_common *s = f->change->common;
 
 	if (s->sim)
 		snprintf(ret, ret_bytes, "cleave --sim %.200s apply --follow %s", s->sim,

@@ -147,14 +147,14 @@ int clv_plan_fetch(struct clv_client *client, const struct clv_input *input, jso
 	return 0;
 }
 
-int clv_plan_of_file(const struct clv_settings *settings, const char *path, json_t **ret)
+int clv_plan_of_file(const struct clv_common *common, const char *path, json_t **ret)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_input_ struct clv_input input = {};
 	int r = clv_input_read(path, CLV_INPUT_LAYOUT_BYTES, &input);
 
 	if (!r)
-		r = clv_cli_connect(settings, true, &client);
+		r = clv_cli_connect(common, true, &client);
 	return r ? r : clv_plan_fetch(client, &input, ret);
 }
 
@@ -243,7 +243,7 @@ static int print_obstacles(const json_t *obstacles)
 	return clv_output_rows(&clv_listing_holders, NULL, rows);
 }
 
-static int print_plan(const struct clv_settings *settings, const json_t *plan)
+static int print_plan(const struct clv_plan_settings *settings, const json_t *plan)
 {
 	const json_t *steps = json_object_get(plan, "steps");
 	const json_t *shares = json_object_get(plan, "shares");
@@ -267,9 +267,9 @@ static int print_plan(const struct clv_settings *settings, const json_t *plan)
 	return r;
 }
 
-int clv_plan_show(const struct clv_settings *settings, const json_t *plan)
+int clv_plan_show(const struct clv_plan_settings *settings, const json_t *plan)
 {
-	const char *format = settings->output;
+	const char *format = settings->common.output;
 	int r;
 
 	clv_plan_warn(plan);
@@ -303,11 +303,11 @@ static void print_difference(const json_t *step, bool has_colours)
 		fputs("\033[0m", stdout);
 }
 
-int clv_plan_show_difference(const struct clv_settings *settings, const json_t *plan)
+int clv_plan_show_difference(const struct clv_common *common, const json_t *plan)
 {
 	const json_t *steps = json_object_get(plan, "steps");
 	bool has_colours = clv_output_has_colours(stdout);
-	const char *format = settings->output;
+	const char *format = common->output;
 	json_t *step;
 	size_t i;
 	int r = 0;

@@ -13,13 +13,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *on_busy_of(const struct clv_settings *settings, const json_t *plan)
+struct apply_settings {
+	struct clv_plan_settings plan;
+	const char *on_busy;
+	const char *operation;
+	bool dry_run;
+	bool yes;
+};
+
+struct apply {
+	const struct apply_settings *settings;
+	struct clv_change change;
+};
+
+static const char *on_busy_of(const struct apply_settings *settings, const json_t *plan)
 {
 	return settings->on_busy ? settings->on_busy : clv_json_text(plan, "on_busy");
 }
 
 /* All that somebody holds, of the devices that the plan is about. */
-static int list_holders(struct clv_change *change, const json_t *plan)
+static int list_holders(struct apply *apply, const json_t *plan)
 {
 	_cleanup_json_ json_t *node = NULL;
 	_cleanup_json_ json_t *rows = json_array();
@@ -27,8 +40,8 @@ static int list_holders(struct clv_change *change, const json_t *plan)
 	json_t *device;
 	size_t i;
 
-	if (clv_client_node(change->client, &node, &err) < 0)
-		return clv_change_fail(change, &err);
+	if (clv_client_node(apply->change.client, &node, &err) < 0)
+		return clv_change_fail(&apply->change, &err);
 	json_array_foreach (json_object_get(node, "devices"), i, device) {
 		_cleanup_json_ json_t *held = NULL;
 
@@ -42,12 +55,13 @@ static int list_holders(struct clv_change *change, const json_t *plan)
 	return 0;
 }
 
-static int refuse(struct clv_change *change, const json_t *plan)
+static int refuse(struct apply *apply, const json_t *plan)
 {
-	const struct clv_settings *s = change->settings;
+	const struct apply_settings *s = apply->settings;
 
-	if (strcmp(on_busy_of(s, plan), "list") == 0 && !clv_output_is_data(s->output)) {
-		int r = list_holders(change, plan);
+	if (strcmp(on_busy_of(s, plan), "list") == 0 &&
+		!clv_output_is_data(s->plan.common.output)) {
+		int r = list_holders(apply, plan);
 
 		if (r)
 			return r;
@@ -56,77 +70,78 @@ static int refuse(struct clv_change *change, const json_t *plan)
 }
 
 /* 0: go on. */
-static int consider(struct clv_change *change, const json_t *plan)
+static int consider(struct apply *apply, const json_t *plan)
 {
 	bool is_blocked = clv_plan_is_blocked(plan);
-	bool waits = strcmp(on_busy_of(change->settings, plan), "wait") == 0;
+	bool waits = strcmp(on_busy_of(apply->settings, plan), "wait") == 0;
 	size_t n_losses = clv_plan_count_losses(plan);
 	char loss[64];
 	int r = 0;
 
 	/* A program gets one object: the plan only where nothing comes of it. */
-	if (clv_output_is_data(change->settings->output) && (!is_blocked || waits))
+	if (clv_output_is_data(apply->settings->plan.common.output) &&
+		(!is_blocked || waits))
 		clv_plan_warn(plan);
 	else
-		r = clv_plan_show(change->settings, plan);
+		r = clv_plan_show(&apply->settings->plan, plan);
 	if (r)
 		return r;
 	if (is_blocked && !waits)
-		return refuse(change, plan);
+		return refuse(apply, plan);
 	if (clv_plan_count_steps(plan) == 0)
 		return 0;
 
 	snprintf(loss, sizeof(loss), "%zu step%s something", n_losses,
 		n_losses == 1 ? " destroys or resets" : "s destroy or reset");
-	return clv_change_confirm(change, "Apply?", n_losses ? loss : NULL);
+	return clv_change_confirm(&apply->change, "Apply?", n_losses ? loss : NULL);
 }
 
-static int start(struct clv_change *change, const struct clv_input *input, json_t **ret)
+static int start(struct apply *apply, const struct clv_input *input, json_t **ret)
 {
 	struct clv_client_layout layout = {
 		.text = input->text,
 		.n_bytes = input->n_bytes,
 		.name = input->name,
-		.on_busy = change->settings->on_busy,
+		.on_busy = apply->settings->on_busy,
 	};
 	struct clv_client_error err;
 
-	if (clv_client_apply(change->client, &layout, ret, &err) < 0)
-		return clv_change_fail_start(change, &err);
+	if (clv_client_apply(apply->change.client, &layout, ret, &err) < 0)
+		return clv_change_fail_start(&apply->change, &err);
 	return 0;
 }
 
-static int follow_to_end(struct clv_change *change, json_t **operation)
+static int follow_to_end(struct apply *apply, json_t **operation)
 {
-	int r = clv_change_follow(change, operation);
+	int r = clv_change_follow(&apply->change, operation);
 
-	return clv_change_report(change, *operation, r);
+	return clv_change_report(&apply->change, *operation, r);
 }
 
-static int apply(struct clv_change *change, const struct clv_input *input)
+static int carry_out(struct apply *apply, const struct clv_input *input)
 {
 	_cleanup_json_ json_t *plan = NULL;
 	_cleanup_json_ json_t *operation = NULL;
-	int r = clv_plan_fetch(change->client, input, &plan);
+	int r = clv_plan_fetch(apply->change.client, input, &plan);
 
 	if (r)
 		return r;
-	if (change->settings->dry_run) {
-		r = clv_plan_show(change->settings, plan);
-		return !r && clv_plan_is_blocked(plan) ? refuse(change, plan) : r;
+	if (apply->settings->dry_run) {
+		r = clv_plan_show(&apply->settings->plan, plan);
+		return !r && clv_plan_is_blocked(plan) ? refuse(apply, plan) : r;
 	}
-	r = consider(change, plan);
+	r = consider(apply, plan);
 	if (!r)
-		r = start(change, input, &operation);
-	return r ? r : follow_to_end(change, &operation);
+		r = start(apply, input, &operation);
+	return r ? r : follow_to_end(apply, &operation);
 }
 
 /* Of an operation that another process began. */
-static int follow_again(struct clv_change *change)
+static int follow_again(struct apply *apply)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789";
 	_cleanup_json_ json_t *operation = NULL;
-	const char *id = change->settings->operation;
+	const char *id = apply->settings->operation;
 	struct clv_client_error err;
 
 	if (id[strspn(id, allowed)])
@@ -134,15 +149,16 @@ static int follow_again(struct clv_change *change)
 			"--follow: '%.80s' is no operation: they are called like "
 			"o182464b2e3bd46e8",
 			id);
-	if (clv_client_operation(
-		    change->client, change->settings->operation, &operation, &err) < 0)
-		return clv_change_fail(change, &err);
-	return follow_to_end(change, &operation);
+	if (clv_client_operation(apply->change.client, apply->settings->operation,
+		    &operation, &err) < 0)
+		return clv_change_fail(&apply->change, &err);
+	return follow_to_end(apply, &operation);
 }
 
-static int run_apply(const struct clv_settings *settings, int argc, char **argv)
+static int run_apply(const void *userdata, int argc, char **argv)
 {
-	_cleanup_change_ struct clv_change change = {.signal_fd = -1};
+	const struct apply_settings *settings = userdata;
+	struct apply apply = {.settings = settings, .change.signal_fd = -1};
 	_cleanup_input_ struct clv_input input = {};
 	int r = 0;
 
@@ -152,25 +168,27 @@ static int run_apply(const struct clv_settings *settings, int argc, char **argv)
 	if (argc > 0)
 		r = clv_input_read(argv[0], CLV_INPUT_LAYOUT_BYTES, &input);
 	if (!r)
-		r = clv_change_begin(settings, &change);
-	if (r)
-		return r;
-	return argc > 0 ? apply(&change, &input) : follow_again(&change);
+		r = clv_change_begin(
+			&settings->plan.common, settings->yes, &apply.change);
+	if (!r)
+		r = argc > 0 ? carry_out(&apply, &input) : follow_again(&apply);
+	clv_change_end(&apply.change);
+	return r;
 }
 
 static const struct clv_opt options[] = {
-	CLV_OPT_YES,
+	CLV_OPT_YES(struct apply_settings),
 	{
 		.name = "dry-run",
 		.letter = 'n',
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(dry_run),
+		.offset = CLV_OPT_AT(struct apply_settings, dry_run),
 		.help = "Show the plan and change nothing, as cleave plan",
 	},
 	{
 		.name = "on-busy",
 		.type = CLV_OPT_CHOICE,
-		.offset = CLV_OPT_AT(on_busy),
+		.offset = CLV_OPT_AT(struct apply_settings, on_busy),
 		.argument = "WHAT",
 		.choices = clv_opt_busy,
 		.help = "When somebody holds what would have to change: fail, wait until "
@@ -180,13 +198,13 @@ static const struct clv_opt options[] = {
 	{
 		.name = "follow",
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(operation),
+		.offset = CLV_OPT_AT(struct apply_settings, operation),
 		.argument = "ID",
 		.help = "Instead of a new operation follow this one, which goes on in "
 			"the agent",
 	},
-	CLV_OPT_EXPLAIN,
-	CLV_OPT_VERBOSE(
+	CLV_OPT_EXPLAIN(struct clv_plan_settings),
+	CLV_OPT_VERBOSE(struct clv_plan_settings,
 		"Also name the partitions that stay, and the standing shares that "
 		"there will be"),
 	CLV_OPT_HELP,
@@ -201,6 +219,7 @@ const struct clv_verb clv_verb_apply = {
 	.about = "Shows the plan and asks before it is carried out. Nothing that is "
 		 "in use is touched. What is begun goes on in the agent even when "
 		 "this command ends; what fails is undone as far as can be.",
+	.settings_bytes = sizeof(struct apply_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.max_arguments = 1,

@@ -11,6 +11,12 @@
 
 #define LOOK_EVERY_NS 500000000
 
+struct cordon_settings {
+	struct clv_common common;
+	const char *reason;
+	bool force;
+};
+
 static int serve_one(struct clv_client *client, const char *name,
 	const struct clv_client_service *service)
 {
@@ -23,25 +29,27 @@ static int serve_one(struct clv_client *client, const char *name,
 }
 
 static int serve_all(
-	const struct clv_settings *settings, const char *action, int argc, char **argv)
+	const struct cordon_settings *settings, const char *action, int argc, char **argv)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	struct clv_client_service service = {
 		.action = action, .reason = settings->reason, .force = settings->force};
-	int r = clv_cli_connect(settings, true, &client);
+	int r = clv_cli_connect(&settings->common, true, &client);
 
 	for (int i = 0; i < argc && !r; i++)
 		r = serve_one(client, argv[i], &service);
 	return r;
 }
 
-static int run_cordon(const struct clv_settings *settings, int argc, char **argv)
+static int run_cordon(const void *userdata, int argc, char **argv)
 {
+	const struct cordon_settings *settings = userdata;
 	return serve_all(settings, "cordon", argc, argv);
 }
 
-static int run_uncordon(const struct clv_settings *settings, int argc, char **argv)
+static int run_uncordon(const void *userdata, int argc, char **argv)
 {
+	const struct cordon_settings *settings = userdata;
 	return serve_all(settings, "uncordon", argc, argv);
 }
 
@@ -61,12 +69,12 @@ static long count_leases(struct clv_client *client, int argc, char **argv)
 }
 
 /* Ctrl-C ends the wait and leaves the devices cordoned. */
-static int wait_for_end(const struct clv_settings *settings, int argc, char **argv)
+static int wait_for_end(const struct cordon_settings *settings, int argc, char **argv)
 {
 	struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
 	_cleanup_client_ struct clv_client *client = NULL;
 	long n, before = -1;
-	int r = clv_cli_connect(settings, true, &client);
+	int r = clv_cli_connect(&settings->common, true, &client);
 
 	if (r)
 		return r;
@@ -83,8 +91,9 @@ static int wait_for_end(const struct clv_settings *settings, int argc, char **ar
 		     : CLV_EXIT_OK;
 }
 
-static int run_drain(const struct clv_settings *settings, int argc, char **argv)
+static int run_drain(const void *userdata, int argc, char **argv)
 {
+	const struct cordon_settings *settings = userdata;
 	int r = serve_all(settings, "drain", argc, argv);
 
 	return r ? r : wait_for_end(settings, argc, argv);
@@ -93,7 +102,8 @@ static int run_drain(const struct clv_settings *settings, int argc, char **argv)
 #define REASON                                                              \
 	{                                                                   \
 		.name = "reason", .letter = 'r', .type = CLV_OPT_TEXT,      \
-		.offset = CLV_OPT_AT(reason), .argument = "TEXT",           \
+		.offset = CLV_OPT_AT(struct cordon_settings, reason),       \
+		.argument = "TEXT",                                         \
 		.help = "Why, for those whose leases are refused meanwhile" \
 	}
 
@@ -109,7 +119,7 @@ static const struct clv_opt drain_options[] = {
 		.name = "force",
 		.letter = 'f',
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(force),
+		.offset = CLV_OPT_AT(struct cordon_settings, force),
 		.help = "Do not wait for programs to end: SIGTERM, and SIGKILL after 5 "
 			"seconds",
 	},
@@ -128,6 +138,7 @@ const struct clv_verb clv_verb_cordon = {
 	.summary = "let no new lease onto devices",
 	.about = "What runs there goes on. It holds until cleave uncordon, over restarts "
 		 "of the agent and of the machine.",
+	.settings_bytes = sizeof(struct cordon_settings),
 	.options = cordon_options,
 	.n_options = CLV_ARRAY_SIZE(cordon_options),
 	.min_arguments = 1,
@@ -142,6 +153,7 @@ const struct clv_verb clv_verb_drain = {
 	.summary = "cordon devices and wait until nothing runs on them",
 	.about = "With --force programs are told to end. Ends when the last lease has; "
 		 "Ctrl-C ends the wait and leaves the devices cordoned.",
+	.settings_bytes = sizeof(struct cordon_settings),
 	.options = drain_options,
 	.n_options = CLV_ARRAY_SIZE(drain_options),
 	.min_arguments = 1,
@@ -154,6 +166,7 @@ const struct clv_verb clv_verb_uncordon = {
 	.name = "uncordon",
 	.arguments = "DEVICE...",
 	.summary = "let leases onto devices again",
+	.settings_bytes = sizeof(struct cordon_settings),
 	.options = uncordon_options,
 	.n_options = CLV_ARRAY_SIZE(uncordon_options),
 	.min_arguments = 1,

@@ -286,8 +286,9 @@ static void say_health(const char *format, const json_t *list)
 	}
 }
 
-static int run_devices(const struct clv_settings *settings, int argc, char **argv)
+static int run_devices(const void *userdata, int argc, char **argv)
 {
+	const struct clv_common *settings = userdata;
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *list = NULL;
 	_cleanup_json_ json_t *node = NULL;
@@ -319,6 +320,7 @@ const struct clv_verb clv_verb_devices = {
 	.summary = "list the devices, their partitions, and how much of each is promised",
 	.about = "Partitions are below their device. Starts the user's agent when none "
 		 "runs.",
+	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.run = run_devices,

@@ -6,8 +6,9 @@
 #include "cli/frame/cli.h"
 #include "cli/node/plan-view.h"
 
-static int run_diff(const struct clv_settings *settings, int argc, char **argv)
+static int run_diff(const void *userdata, int argc, char **argv)
 {
+	const struct clv_common *settings = userdata;
 	_cleanup_json_ json_t *plan = NULL;
 	int r = clv_plan_of_file(settings, argv[0], &plan);
 
@@ -31,6 +32,7 @@ const struct clv_verb clv_verb_diff = {
 	.about = "Prints + for what the layout wants and the node lacks, - for what "
 		 "it has and should not, ~ for what is to be set otherwise. Exits "
 		 "with 0 when nothing is to be done, with 1 when something is.",
+	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

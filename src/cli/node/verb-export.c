@@ -9,18 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 
-static int run_export(const struct clv_settings *settings, int argc, char **argv)
+struct export_settings {
+	struct clv_common common;
+	bool wanted;
+};
+
+static int run_export(const void *userdata, int argc, char **argv)
 {
+	const struct export_settings *settings = userdata;
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *answer = NULL;
 	struct clv_client_error err;
-	int r = clv_cli_connect(settings, true, &client);
+	int r = clv_cli_connect(&settings->common, true, &client);
 
 	if (r)
 		return r;
 	if (clv_client_layout_get(client, settings->wanted, &answer, &err) < 0)
 		return clv_cli_fail_client(&err);
-	if (settings->output && strcmp(settings->output, "json") == 0)
+	if (settings->common.output && strcmp(settings->common.output, "json") == 0)
 		r = clv_output_value("json", answer);
 	else
 		r = fputs(clv_json_text(answer, "layout"), stdout) < 0 ||
@@ -37,7 +43,7 @@ static const struct clv_opt options[] = {
 		.name = "wanted",
 		.letter = 'w',
 		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(wanted),
+		.offset = CLV_OPT_AT(struct export_settings, wanted),
 		.help = "The layout that was last applied, instead of the node as it is",
 	},
 	CLV_OPT_HELP,
@@ -50,6 +56,7 @@ const struct clv_verb clv_verb_export = {
 	.summary = "print the node as a layout",
 	.about = "Each device is named by its UUID and each partition by its exact "
 		 "place, so that applying it brings back just this.",
+	.settings_bytes = sizeof(struct export_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.run = run_export,

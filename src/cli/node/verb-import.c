@@ -14,6 +14,12 @@
 #include <stdio.h>
 #include <string.h>
 
+struct import_settings {
+	struct clv_common common;
+	const char *format;
+	const char *select;
+};
+
 CLV_DEFINE_CLEANUP(struct clv_yaml *, clv_yaml_free)
 
 static int fail_format(const char *name)
@@ -58,7 +64,7 @@ static int print_object(const struct clv_import *import, const char *layout)
 }
 
 static int print_layout(
-	const struct clv_settings *settings, const struct clv_import *import)
+	const struct import_settings *settings, const struct clv_import *import)
 {
 	_cleanup_free_ char *text = NULL;
 	struct clv_error err;
@@ -66,7 +72,7 @@ static int print_layout(
 
 	if (clv_layout_write(&import->layout, &text, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
-	if (settings->output && strcmp(settings->output, "json") == 0)
+	if (settings->common.output && strcmp(settings->common.output, "json") == 0)
 		r = print_object(import, text);
 	else
 		r = fputs(text, stdout) < 0 || fflush(stdout) < 0 ? -1 : 0;
@@ -75,8 +81,9 @@ static int print_layout(
 	return 0;
 }
 
-static int run_import(const struct clv_settings *settings, int argc, char **argv)
+static int run_import(const void *userdata, int argc, char **argv)
 {
+	const struct import_settings *settings = userdata;
 	const struct clv_import_options options = {.select = settings->select};
 	CLV_CLEANUP(clv_yaml_freep) struct clv_yaml *document = NULL;
 	_cleanup_input_ struct clv_input input = {};
@@ -103,7 +110,7 @@ static const struct clv_opt options[] = {
 		.name = "format",
 		.letter = 'f',
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(format),
+		.offset = CLV_OPT_AT(struct import_settings, format),
 		.argument = "FORMAT",
 		.help = "Whose file it is: mig-parted, device-plugin, "
 			"device-config-manager or compose; without it, what it looks "
@@ -113,7 +120,7 @@ static const struct clv_opt options[] = {
 		.name = "select",
 		.letter = 's',
 		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_AT(select),
+		.offset = CLV_OPT_AT(struct import_settings, select),
 		.argument = "NAME",
 		.help = "Which of several configurations in the file",
 	},
@@ -127,6 +134,7 @@ const struct clv_verb clv_verb_import = {
 	.summary = "turn another tool's file into a layout",
 	.about = "Prints the layout; remarks on what it cannot say, and what to do "
 		 "instead, go to standard error with their line. Nothing is applied.",
+	.settings_bytes = sizeof(struct import_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

@@ -12,12 +12,19 @@
 #include <stdio.h>
 #include <string.h>
 
+struct partition_settings {
+	struct clv_common common;
+	struct clv_opt_place start;
+	uint64_t count;
+	bool yes;
+};
+
 struct part_verb {
 	const char *name;
 	int min_arguments, max_arguments; /* -1: any number */
 	const char *arguments;
 	bool has_place; /* --start and --count mean something */
-	int (*run)(const struct clv_settings *settings, int argc, char **argv);
+	int (*run)(const struct partition_settings *settings, int argc, char **argv);
 };
 
 static int fetch_node(struct clv_change *change, json_t **ret)
@@ -36,13 +43,13 @@ static int show(const char *format, const json_t *list)
 	return 0;
 }
 
-static int run_list(const struct clv_settings *settings, int argc, char **argv)
+static int run_list(const struct partition_settings *settings, int argc, char **argv)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *node = NULL;
 	_cleanup_json_ json_t *list = NULL;
 	struct clv_client_error err;
-	int r = clv_cli_connect(settings, true, &client);
+	int r = clv_cli_connect(&settings->common, true, &client);
 
 	if (r)
 		return r;
@@ -52,7 +59,7 @@ static int run_list(const struct clv_settings *settings, int argc, char **argv)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"there is no device '%.80s': see cleave devices", argv[0]);
 	list = clv_partitions_of(node, argc ? argv[0] : NULL);
-	return show(settings->output, list);
+	return show(settings->common.output, list);
 }
 
 /* What a step was about; an agent may say it in the step's text alone. */
@@ -115,7 +122,7 @@ static int show_created(
 		json_decref(list);
 		list = clv_partitions_of(node, device);
 	}
-	return show(change->settings->output, list);
+	return show(change->common->output, list);
 }
 
 /* A new partition may cost others, or reset the device: then the steps are shown first.
@@ -123,6 +130,7 @@ static int show_created(
 static int consider(
 	struct clv_change *change, const struct clv_client_partition_request *request)
 {
+	const struct clv_plan_settings plain = {.common = *change->common};
 	_cleanup_json_ json_t *plan = NULL;
 	struct clv_client_error err;
 	size_t n_losses;
@@ -135,14 +143,14 @@ static int consider(
 	/* What is in the way is the agent's to say. */
 	if (n_losses == 0 || clv_plan_is_blocked(plan))
 		return 0;
-	if (!clv_output_is_data(change->settings->output) && !change->settings->yes)
-		r = clv_plan_show(change->settings, plan);
+	if (!clv_output_is_data(change->common->output) && !change->is_confirmed)
+		r = clv_plan_show(&plain, plan);
 	snprintf(loss, sizeof(loss), "%zu step%s something", n_losses,
 		n_losses == 1 ? " destroys or resets" : "s destroy or reset");
 	return r ? r : clv_change_confirm(change, "Create?", loss);
 }
 
-static int run_create(const struct clv_settings *settings, int argc, char **argv)
+static int run_create(const struct partition_settings *settings, int argc, char **argv)
 {
 	struct clv_client_partition_request request = {
 		.device = argv[0],
@@ -161,7 +169,7 @@ static int run_create(const struct clv_settings *settings, int argc, char **argv
 			"only one partition can start at %u: leave out --start or "
 			"--count",
 			request.start);
-	r = clv_change_begin(settings, &change);
+	r = clv_change_begin(&settings->common, settings->yes, &change);
 	if (!r)
 		r = consider(&change, &request);
 	if (r)
@@ -169,7 +177,7 @@ static int run_create(const struct clv_settings *settings, int argc, char **argv
 	if (clv_client_partition_create(change.client, &request, &operation, &err) < 0)
 		return clv_change_fail_start(&change, &err);
 	r = clv_change_follow(&change, &operation);
-	if (r || clv_output_is_data(settings->output))
+	if (r || clv_output_is_data(settings->common.output))
 		return clv_change_report(&change, operation, r);
 	return show_created(&change, argv[0], operation);
 }
@@ -200,14 +208,14 @@ static int destroy_one(struct clv_change *change, const char *name, json_t *oper
 		return clv_change_fail_start(change, &err);
 	r = clv_change_follow(change, &operation);
 	json_array_append(operations, operation);
-	return clv_output_is_data(change->settings->output)
+	return clv_output_is_data(change->common->output)
 		       ? r
 		       : clv_change_report(change, operation, r);
 }
 
 static int destroy_all(struct clv_change *change, int argc, char **argv)
 {
-	const char *format = change->settings->output;
+	const char *format = change->common->output;
 	_cleanup_json_ json_t *list = json_object();
 	json_t *items = json_array();
 	int r = CLV_EXIT_OK;
@@ -223,22 +231,22 @@ static int destroy_all(struct clv_change *change, int argc, char **argv)
 	return r;
 }
 
-static int run_destroy(const struct clv_settings *settings, int argc, char **argv)
+static int run_destroy(const struct partition_settings *settings, int argc, char **argv)
 {
 	_cleanup_change_ struct clv_change change = {.signal_fd = -1};
 	_cleanup_json_ json_t *node = NULL;
 	_cleanup_json_ json_t *list = json_object();
 	json_t *items = json_array();
 	char loss[64];
-	int r = clv_change_begin(settings, &change);
+	int r = clv_change_begin(&settings->common, settings->yes, &change);
 
 	json_object_set_new(list, "items", items);
 	if (!r)
 		r = fetch_node(&change, &node);
 	if (!r)
 		r = find_all(node, argc, argv, items);
-	if (!r && !clv_output_is_data(settings->output))
-		r = show(settings->output, list);
+	if (!r && !clv_output_is_data(settings->common.output))
+		r = show(settings->common.output, list);
 	if (r)
 		return r;
 	snprintf(loss, sizeof(loss), "%d partition%s destroyed", argc,
@@ -256,7 +264,7 @@ static const struct part_verb verbs[] = {
 /* clang-format on */
 
 static int check_words(
-	const struct part_verb *verb, const struct clv_settings *settings, int n)
+	const struct part_verb *verb, const struct partition_settings *settings, int n)
 {
 	if (n < verb->min_arguments ||
 		(verb->max_arguments >= 0 && n > verb->max_arguments))
@@ -271,8 +279,9 @@ static int check_words(
 	return 0;
 }
 
-static int run_partition(const struct clv_settings *settings, int argc, char **argv)
+static int run_partition(const void *userdata, int argc, char **argv)
 {
+	const struct partition_settings *settings = userdata;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(verbs); i++) {
 		const struct part_verb *verb = &verbs[i];
 		int r;
@@ -292,7 +301,7 @@ static const struct clv_opt options[] = {
 	{
 		.name = "start",
 		.type = CLV_OPT_PLACE,
-		.offset = CLV_OPT_AT(start),
+		.offset = CLV_OPT_AT(struct partition_settings, start),
 		.argument = "N",
 		.help = "create: at this place of the device (see cleave profiles); "
 			"without it, where it leaves most room for others",
@@ -300,11 +309,11 @@ static const struct clv_opt options[] = {
 	{
 		.name = "count",
 		.type = CLV_OPT_SEVERAL,
-		.offset = CLV_OPT_AT(count),
+		.offset = CLV_OPT_AT(struct partition_settings, count),
 		.argument = "N",
 		.help = "create: so many of them; when they do not all fit, none is made",
 	},
-	CLV_OPT_YES,
+	CLV_OPT_YES(struct partition_settings),
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
 	CLV_OPT_SOCKET,
@@ -318,6 +327,7 @@ const struct clv_verb clv_verb_partition = {
 		 "destroyed is shown first; nothing that is in use is. What create needs "
 		 "for it is done without asking: MIG is turned on, and virtual functions "
 		 "or a mode take the place of others, where nobody uses the device.",
+	.settings_bytes = sizeof(struct partition_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

@@ -5,10 +5,11 @@
 #include "cli/frame/cli.h"
 #include "cli/node/plan-view.h"
 
-static int run_plan(const struct clv_settings *settings, int argc, char **argv)
+static int run_plan(const void *userdata, int argc, char **argv)
 {
+	const struct clv_plan_settings *settings = userdata;
 	_cleanup_json_ json_t *plan = NULL;
-	int r = clv_plan_of_file(settings, argv[0], &plan);
+	int r = clv_plan_of_file(&settings->common, argv[0], &plan);
 
 	if (!r)
 		r = clv_plan_show(settings, plan);
@@ -18,8 +19,8 @@ static int run_plan(const struct clv_settings *settings, int argc, char **argv)
 }
 
 static const struct clv_opt options[] = {
-	CLV_OPT_EXPLAIN,
-	CLV_OPT_VERBOSE(
+	CLV_OPT_EXPLAIN(struct clv_plan_settings),
+	CLV_OPT_VERBOSE(struct clv_plan_settings,
 		"Also name the partitions that stay, and the standing shares that "
 		"there will be"),
 	CLV_OPT_HELP,
@@ -35,6 +36,7 @@ const struct clv_verb clv_verb_plan = {
 		 "use is destroyed: who would have to end first is listed, and the "
 		 "exit code is 75. FILE is a layout in YAML or JSON, - for standard "
 		 "input.",
+	.settings_bytes = sizeof(struct clv_plan_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.min_arguments = 1,

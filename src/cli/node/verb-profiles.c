@@ -79,8 +79,9 @@ static void say_why_not(struct clv_client *client, const char *name)
 	}
 }
 
-static int run_profiles(const struct clv_settings *settings, int argc, char **argv)
+static int run_profiles(const void *userdata, int argc, char **argv)
 {
+	const struct clv_common *settings = userdata;
 	_cleanup_client_ struct clv_client *client = NULL;
 	const char *device = argc ? argv[0] : NULL;
 	_cleanup_json_ json_t *list = NULL;
@@ -114,6 +115,7 @@ const struct clv_verb clv_verb_profiles = {
 		 "each of four virtual functions. Of modes and numbers of functions "
 		 "the one of now fits: others take its place. A device that cannot be "
 		 "divided is named with the reason.",
+	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.max_arguments = 1,

@@ -267,8 +267,3 @@ int dhs_hsa_isa_get_info_alt(hsa_handle isa, int what, void *ret)
 		return dhs_give_text(ret, name, strlen(name) + 1);
 	return HSA_INVALID_ARGUMENT;
 }
-
-int dhs_hsa_agent_iterate_caches(hsa_agent handle, hsa_visit visit, void *user)
-{
-	return dhs_agent(handle) ? 0 : HSA_INVALID_AGENT;
-}

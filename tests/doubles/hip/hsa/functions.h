@@ -10,33 +10,21 @@
 int hsa_init(void);
 int hsa_shut_down(void);
 int hsa_status_string(int status, const char **ret);
-int hsa_system_get_info(int what, void *ret);
-int hsa_system_extension_supported(
-	uint16_t extension, uint16_t major, uint16_t minor, bool *ret);
-int hsa_system_major_extension_supported(
-	uint16_t extension, uint16_t major, uint16_t *minor, bool *ret);
 int hsa_iterate_agents(hsa_visit visit, void *user);
 int hsa_agent_get_info(hsa_agent agent, int what, void *ret);
 int hsa_agent_iterate_isas(hsa_agent agent, hsa_visit visit, void *user);
 int hsa_isa_get_info_alt(hsa_handle isa, int what, void *ret);
-int hsa_agent_iterate_caches(hsa_agent agent, hsa_visit visit, void *user);
 int hsa_agent_iterate_regions(hsa_agent agent, hsa_visit visit, void *user);
 int hsa_region_get_info(hsa_handle region, int what, void *ret);
 
 int hsa_memory_allocate(hsa_handle region, size_t bytes, void **ret);
 int hsa_memory_free(void *p);
 int hsa_memory_copy(void *dst, const void *src, size_t bytes);
-int hsa_memory_register(void *p, size_t bytes);
-int hsa_memory_deregister(void *p, size_t bytes);
-int hsa_memory_assign_agent(void *p, hsa_agent agent, int access);
 
 int hsa_amd_agent_iterate_memory_pools(hsa_agent agent, hsa_visit visit, void *user);
 int hsa_amd_memory_pool_get_info(hsa_pool pool, int what, void *ret);
-int hsa_amd_agent_memory_pool_get_info(
-	hsa_agent agent, hsa_pool pool, int what, void *ret);
 int hsa_amd_memory_pool_allocate(hsa_pool pool, size_t bytes, uint32_t flags, void **ret);
 int hsa_amd_memory_pool_free(void *p);
-int hsa_amd_memory_pool_can_migrate(hsa_pool from, hsa_pool to, bool *ret);
 int hsa_amd_agents_allow_access(
 	uint32_t n, const hsa_agent *agents, const uint32_t *flags, const void *p);
 int hsa_amd_memory_fill(void *p, uint32_t value, size_t count);
@@ -52,20 +40,15 @@ int hsa_amd_memory_async_copy_rect(const struct hsa_pitched *dst,
 	const struct hsa_dim3 *src_offset, const struct hsa_dim3 *range, hsa_agent agent,
 	int direction, uint32_t n_deps, const hsa_signal *deps, hsa_signal completion);
 int hsa_amd_memory_lock(void *host, size_t bytes, hsa_agent *agents, int n, void **ret);
-int hsa_amd_memory_lock_to_pool(void *host, size_t bytes, hsa_agent *agents, int n,
-	hsa_pool pool, uint32_t flags, void **ret);
 int hsa_amd_memory_unlock(void *host);
 int hsa_amd_pointer_info(const void *p, struct hsa_pointer_info *ret, void *alloc,
 	uint32_t *n_accessible, hsa_agent **accessible);
-int hsa_amd_pointer_info_set_userdata(const void *p, void *user);
 int hsa_amd_ipc_memory_create(void *p, size_t bytes, struct hsa_ipc *ret);
 int hsa_amd_ipc_memory_attach(const struct hsa_ipc *handle, size_t bytes, uint32_t n,
 	const hsa_agent *agents, void **ret);
 int hsa_amd_ipc_memory_detach(void *p);
-int hsa_amd_svm_attributes_set(void *p, size_t bytes, void *attributes, size_t n);
 int hsa_amd_svm_prefetch_async(void *p, size_t bytes, hsa_agent agent, uint32_t n_deps,
 	const hsa_signal *deps, hsa_signal completion);
-int hsa_amd_register_system_event_handler(hsa_event_fn fn, void *user);
 
 int hsa_amd_vmem_address_reserve(
 	void **ret, size_t bytes, uint64_t address, uint64_t flags);
@@ -84,8 +67,6 @@ int hsa_amd_vmem_get_access(void *p, uint32_t *ret, hsa_agent agent);
 int hsa_amd_vmem_export_shareable_handle(int *ret_fd, hsa_handle handle, uint64_t flags);
 int hsa_amd_vmem_import_shareable_handle(int fd, hsa_handle *ret);
 int hsa_amd_vmem_retain_alloc_handle(hsa_handle *ret, void *p);
-int hsa_amd_vmem_get_alloc_properties_from_handle(
-	hsa_handle handle, hsa_pool *ret_pool, int *ret_type);
 
 int hsa_signal_create(
 	int64_t value, uint32_t n, const hsa_agent *consumers, hsa_signal *ret);
@@ -101,39 +82,27 @@ uint32_t hsa_amd_signal_wait_any(uint32_t n, hsa_signal *signals, int *condition
 
 int hsa_queue_create(hsa_agent agent, uint32_t size, uint32_t type, hsa_queue_error error,
 	void *user, uint32_t private_bytes, uint32_t group_bytes, struct hsa_queue **ret);
-int hsa_soft_queue_create(hsa_handle region, uint32_t size, uint32_t type,
-	uint32_t features, hsa_signal doorbell, struct hsa_queue **ret);
 int hsa_queue_destroy(struct hsa_queue *queue);
-int hsa_queue_inactivate(struct hsa_queue *queue);
 int hsa_amd_queue_cu_set_mask(
 	const struct hsa_queue *queue, uint32_t bits, const uint32_t *mask);
 int hsa_amd_queue_cu_get_mask(
 	const struct hsa_queue *queue, uint32_t bits, uint32_t *ret);
 int hsa_amd_queue_set_priority(struct hsa_queue *queue, int priority);
-int hsa_amd_queue_get_info(struct hsa_queue *queue, int what, void *ret);
 int hsa_amd_profiling_set_profiler_enabled(struct hsa_queue *queue, int enable);
-int hsa_amd_profiling_async_copy_enable(bool enable);
 int hsa_amd_profiling_get_dispatch_time(
 	hsa_agent agent, hsa_signal signal, struct hsa_time *ret);
-int hsa_amd_profiling_get_async_copy_time(hsa_signal signal, struct hsa_time *ret);
-int hsa_amd_profiling_convert_tick_to_system_domain(
-	hsa_agent agent, uint64_t tick, uint64_t *ret);
 
 int hsa_code_object_reader_create_from_memory(
 	const void *code, size_t bytes, hsa_handle *ret);
 int hsa_code_object_reader_destroy(hsa_handle reader);
-int hsa_executable_create(int profile, int state, const char *options, hsa_handle *ret);
 int hsa_executable_create_alt(
 	int profile, int rounding, const char *options, hsa_handle *ret);
 int hsa_executable_destroy(hsa_handle executable);
 int hsa_executable_load_agent_code_object(hsa_handle executable, hsa_agent agent,
 	hsa_handle reader, const char *options, hsa_handle *ret);
 int hsa_executable_freeze(hsa_handle executable, const char *options);
-int hsa_executable_validate(hsa_handle executable, uint32_t *ret);
 int hsa_executable_get_symbol_by_name(
 	hsa_handle executable, const char *name, const hsa_agent *agent, hsa_handle *ret);
-int hsa_executable_iterate_agent_symbols(
-	hsa_handle executable, hsa_agent agent, hsa_visit_symbol visit, void *user);
 int hsa_executable_symbol_get_info(hsa_handle symbol, int what, void *ret);
 
 /* One for each order of memory that there is; here they are the same. */
@@ -144,7 +113,6 @@ void hsa_signal_store_relaxed(hsa_signal signal, int64_t value);
 void hsa_signal_store_release(hsa_signal signal, int64_t value);
 void hsa_signal_store_screlease(hsa_signal signal, int64_t value);
 void hsa_signal_silent_store_relaxed(hsa_signal signal, int64_t value);
-void hsa_signal_silent_store_screlease(hsa_signal signal, int64_t value);
 void hsa_signal_add_relaxed(hsa_signal signal, int64_t value);
 void hsa_signal_add_acquire(hsa_signal signal, int64_t value);
 void hsa_signal_add_release(hsa_signal signal, int64_t value);

@@ -11,7 +11,6 @@ typedef uint64_t hsa_agent, hsa_signal, hsa_pool, hsa_handle;
 
 enum {
 	HSA_OK = 0,
-	HSA_BREAK = 1,
 	HSA_INVALID_POOL = 40,
 	HSA_CU_MASK_REDUCED = 44,
 	HSA_ERROR = 0x1000,
@@ -25,7 +24,6 @@ enum {
 	HSA_OUT_OF_RESOURCES = 0x1008,
 	HSA_INVALID_PACKET = 0x1009,
 	HSA_NOT_INITIALIZED = 0x100b,
-	HSA_INVALID_INDEX = 0x100e,
 	HSA_INVALID_CODE = 0x1010,
 	HSA_INVALID_EXECUTABLE = 0x1011,
 	HSA_FROZEN = 0x1012,
@@ -37,17 +35,6 @@ enum { HSA_DEVICE_CPU, HSA_DEVICE_GPU };
 enum { HSA_QUEUE_MULTI, HSA_QUEUE_SINGLE, HSA_QUEUE_COOPERATIVE };
 enum { HSA_PRIORITY_LOW, HSA_PRIORITY_NORMAL, HSA_PRIORITY_HIGH };
 enum { HSA_EQ, HSA_NE, HSA_LT, HSA_GTE };
-
-enum hsa_system_info {
-	HSA_SYSTEM_VERSION_MAJOR,
-	HSA_SYSTEM_VERSION_MINOR,
-	HSA_SYSTEM_TIMESTAMP,
-	HSA_SYSTEM_TIMESTAMP_FREQUENCY,
-	HSA_SYSTEM_SIGNAL_MAX_WAIT,
-	HSA_SYSTEM_ENDIANNESS,
-	HSA_SYSTEM_MACHINE_MODEL,
-	HSA_SYSTEM_EXTENSIONS,
-};
 
 enum hsa_agent_info {
 	HSA_AGENT_NAME = 0,
@@ -231,8 +218,6 @@ struct hsa_access {
 };
 
 typedef int (*hsa_visit)(hsa_handle thing, void *user);
-typedef int (*hsa_visit_symbol)(hsa_handle executable, hsa_handle symbol, void *user);
 typedef void (*hsa_queue_error)(int status, struct hsa_queue *queue, void *user);
 typedef bool (*hsa_signal_fn)(int64_t value, void *user);
 typedef void (*hsa_fn)(void *user);
-typedef int (*hsa_event_fn)(const void *event, void *user);

@@ -181,12 +181,6 @@ int dhs_hsa_executable_create_alt(
 	return 0;
 }
 
-int dhs_hsa_executable_create(
-	int profile, int state, const char *options, hsa_handle *ret)
-{
-	return dhs_hsa_executable_create_alt(profile, 0, options, ret);
-}
-
 static void drop_code(struct executable *x)
 {
 	pthread_mutex_lock(&lock);
@@ -249,12 +243,6 @@ int dhs_hsa_executable_freeze(hsa_handle handle, const char *options)
 	return 0;
 }
 
-int dhs_hsa_executable_validate(hsa_handle handle, uint32_t *ret)
-{
-	*ret = 0;
-	return handle ? 0 : HSA_INVALID_EXECUTABLE;
-}
-
 /* --- Symbols: "NAME.kd", or without it as the text has it --- */
 
 int dhs_hsa_executable_get_symbol_by_name(
@@ -277,17 +265,6 @@ int dhs_hsa_executable_get_symbol_by_name(
 		return 0;
 	}
 	return HSA_INVALID_SYMBOL_NAME;
-}
-
-int dhs_hsa_executable_iterate_agent_symbols(
-	hsa_handle handle, hsa_agent agent, hsa_visit_symbol visit, void *user)
-{
-	const struct executable *x = (const struct executable *)(uintptr_t)handle;
-	int r = x ? 0 : HSA_INVALID_EXECUTABLE;
-
-	for (struct kernel *k = x ? x->kernels : NULL; k && !r; k = k->next)
-		r = visit(handle, dhs_handle(k), user);
-	return r;
 }
 
 int dhs_hsa_executable_symbol_get_info(hsa_handle handle, int what, void *ret)

@@ -197,21 +197,6 @@ int dhs_hsa_memory_free(void *p)
 	return dhs_hsa_amd_memory_pool_free(p);
 }
 
-int dhs_hsa_memory_register(void *p, size_t bytes)
-{
-	return p || !bytes ? 0 : HSA_INVALID_ARGUMENT;
-}
-
-int dhs_hsa_memory_deregister(void *p, size_t bytes)
-{
-	return 0;
-}
-
-int dhs_hsa_memory_assign_agent(void *p, hsa_agent agent, int access)
-{
-	return dhs_agent(agent) ? 0 : HSA_INVALID_AGENT;
-}
-
 int dhs_hsa_amd_agents_allow_access(
 	uint32_t n, const hsa_agent *agents, const uint32_t *flags, const void *p)
 {
@@ -247,14 +232,6 @@ int dhs_hsa_amd_memory_lock(
 		return HSA_OUT_OF_RESOURCES;
 	*ret = host;
 	return 0;
-}
-
-int dhs_hsa_amd_memory_lock_to_pool(void *host, size_t bytes, hsa_agent *agents, int n,
-	hsa_pool pool, uint32_t flags, void **ret)
-{
-	if (!dhs_pool(pool))
-		return HSA_INVALID_POOL;
-	return dhs_hsa_amd_memory_lock(host, bytes, agents, n, ret);
 }
 
 static void drop_lock(struct block *block, void *user)
@@ -314,20 +291,4 @@ int dhs_hsa_amd_pointer_info(const void *p, struct hsa_pointer_info *ret, void *
 	if (alloc && n_accessible && accessible)
 		all_agents(n_accessible, accessible, (void *(*)(size_t))(uintptr_t)alloc);
 	return 0;
-}
-
-static void set_user(struct block *block, void *user)
-{
-	block->user = user;
-}
-
-int dhs_hsa_amd_pointer_info_set_userdata(const void *p, void *user)
-{
-	return dhs_block_change(p, set_user, user) ? 0 : HSA_INVALID_ARGUMENT;
-}
-
-/* Nothing moves: all memory of the processor is there for all. */
-int dhs_hsa_amd_svm_attributes_set(void *p, size_t bytes, void *attributes, size_t n)
-{
-	return p && bytes ? 0 : HSA_INVALID_ARGUMENT;
 }

@@ -68,34 +68,3 @@ int dhs_hsa_region_get_info(hsa_handle region, int what, void *ret)
 		       ? HSA_INVALID_REGION
 		       : 0;
 }
-
-/* Its own: always; the processor's: by all; another GPU's: when it is allowed to. */
-static uint32_t access_of(const struct agent *agent, const struct pool *pool)
-{
-	if (agent == pool->agent || pool->agent->kind == HSA_DEVICE_CPU)
-		return 1;
-	return 2;
-}
-
-int dhs_hsa_amd_agent_memory_pool_get_info(
-	hsa_agent handle, hsa_pool pool_handle, int what, void *ret)
-{
-	const struct agent *agent = dhs_agent(handle);
-	const struct pool *pool = dhs_pool(pool_handle);
-
-	if (!agent)
-		return HSA_INVALID_AGENT;
-	if (!pool)
-		return HSA_INVALID_POOL;
-	if (what == 0)
-		return dhs_give_u32(ret, access_of(agent, pool));
-	if (what == 1)
-		return dhs_give_u32(ret, agent != pool->agent);
-	return HSA_INVALID_ARGUMENT;
-}
-
-int dhs_hsa_amd_memory_pool_can_migrate(hsa_pool from, hsa_pool to, bool *ret)
-{
-	*ret = false;
-	return 0;
-}

@@ -110,22 +110,6 @@ int dhs_hsa_queue_create(hsa_agent handle, uint32_t size, uint32_t type,
 	return r;
 }
 
-/* The program's own: nobody but it looks at the packets. */
-int dhs_hsa_soft_queue_create(hsa_handle region, uint32_t size, uint32_t type,
-	uint32_t features, hsa_signal doorbell, struct hsa_queue **ret)
-{
-	struct queue *q;
-
-	if (!ret || !is_size(size) || dhs_signal_number(doorbell) == NO_SIGNAL)
-		return HSA_INVALID_ARGUMENT;
-	q = new_queue(size, type, features);
-	if (!q)
-		return HSA_OUT_OF_RESOURCES;
-	q->amd.queue.doorbell = doorbell;
-	*ret = &q->amd.queue;
-	return 0;
-}
-
 /* What it still had ends without being run. */
 static void stop(struct queue *q)
 {
@@ -136,14 +120,6 @@ static void stop(struct queue *q)
 	}
 	q->is_inactive = true;
 	pthread_mutex_unlock(&q->lock);
-}
-
-int dhs_hsa_queue_inactivate(struct hsa_queue *queue)
-{
-	if (!queue)
-		return HSA_INVALID_ARGUMENT;
-	stop(of(queue));
-	return 0;
 }
 
 int dhs_hsa_queue_destroy(struct hsa_queue *queue)
@@ -172,19 +148,6 @@ int dhs_hsa_amd_queue_set_priority(struct hsa_queue *queue, int priority)
 	if (of(queue)->slot >= 0)
 		atomic_store(
 			&dgp_area->slots[of(queue)->slot].priority, of_machine[priority]);
-	return 0;
-}
-
-int dhs_hsa_amd_queue_get_info(struct hsa_queue *queue, int what, void *ret)
-{
-	if (!queue || !of(queue)->agent)
-		return HSA_INVALID_QUEUE;
-	if (what == 0)
-		*(hsa_agent *)ret = dhs_handle(of(queue)->agent);
-	else if (what == 1)
-		*(uint64_t *)ret = queue->doorbell;
-	else
-		return HSA_INVALID_ARGUMENT;
 	return 0;
 }
 
@@ -259,11 +222,6 @@ int dhs_hsa_amd_profiling_set_profiler_enabled(struct hsa_queue *queue, int enab
 	return queue ? 0 : HSA_INVALID_QUEUE;
 }
 
-int dhs_hsa_amd_profiling_async_copy_enable(bool enable)
-{
-	return 0;
-}
-
 static int give_time(hsa_signal handle, struct hsa_time *ret)
 {
 	uint32_t number = dhs_signal_number(handle);
@@ -281,16 +239,4 @@ int dhs_hsa_amd_profiling_get_dispatch_time(
 	hsa_agent agent, hsa_signal signal, struct hsa_time *ret)
 {
 	return dhs_agent(agent) ? give_time(signal, ret) : HSA_INVALID_AGENT;
-}
-
-int dhs_hsa_amd_profiling_get_async_copy_time(hsa_signal signal, struct hsa_time *ret)
-{
-	return give_time(signal, ret);
-}
-
-int dhs_hsa_amd_profiling_convert_tick_to_system_domain(
-	hsa_agent agent, uint64_t tick, uint64_t *ret)
-{
-	*ret = tick;
-	return dhs_agent(agent) ? 0 : HSA_INVALID_AGENT;
 }

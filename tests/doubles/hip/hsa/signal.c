@@ -178,11 +178,6 @@ void hsa_signal_silent_store_relaxed(hsa_signal signal, int64_t value)
 	store(signal, value, true);
 }
 
-void hsa_signal_silent_store_screlease(hsa_signal signal, int64_t value)
-{
-	store(signal, value, true);
-}
-
 #define ORDERS(X, ...)            \
 	X(__VA_ARGS__, relaxed)   \
 	X(__VA_ARGS__, acquire)   \

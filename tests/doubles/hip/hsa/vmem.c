@@ -273,15 +273,3 @@ int dhs_hsa_amd_vmem_retain_alloc_handle(hsa_handle *ret, void *at)
 	*ret = dhs_handle(keep(block.phys));
 	return 0;
 }
-
-int dhs_hsa_amd_vmem_get_alloc_properties_from_handle(
-	hsa_handle handle, hsa_pool *ret_pool, int *ret_type)
-{
-	const struct physical *p = physical(handle);
-
-	if (!p)
-		return HSA_INVALID_ALLOCATION;
-	*ret_pool = dhs_handle(p->pool);
-	*ret_type = p->type;
-	return 0;
-}

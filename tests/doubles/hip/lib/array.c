@@ -115,23 +115,6 @@ int dhi_hipMalloc3DArray(struct array **ret, const struct channels *channels,
 	return r;
 }
 
-int dhi_hipArrayCreate(struct array **ret, const struct array_desc *d)
-{
-	struct shape shape = {0};
-	int r;
-
-	if (!d)
-		return HIP_INVALID_VALUE;
-	shape = (struct shape){
-		d->width, d->height, 0, element_of_format(d->format, d->channels), 0};
-	r = make(ret, &shape);
-	if (!r) {
-		(*ret)->format = d->format;
-		(*ret)->n_channels = d->channels;
-	}
-	return r;
-}
-
 int dhi_hipArray3DCreate(struct array **ret, const struct array_3d_desc *d)
 {
 	struct shape shape = {0};
@@ -203,17 +186,6 @@ int dhi_hipMallocMipmappedArray(struct mipmap **ret, const struct channels *chan
 	return make_levels(ret, shape, levels);
 }
 
-int dhi_hipMipmappedArrayCreate(
-	struct mipmap **ret, struct array_3d_desc *d, unsigned levels)
-{
-	if (!d)
-		return HIP_INVALID_VALUE;
-	return make_levels(ret,
-		(struct shape){d->width, d->height, d->depth,
-			element_of_format(d->format, d->channels), 0},
-		levels);
-}
-
 int dhi_hipFreeMipmappedArray(struct mipmap *m)
 {
 	if (!m || m->magic != IS_ARRAY)
@@ -224,11 +196,6 @@ int dhi_hipFreeMipmappedArray(struct mipmap *m)
 	return 0;
 }
 
-int dhi_hipMipmappedArrayDestroy(struct mipmap *m)
-{
-	return dhi_hipFreeMipmappedArray(m);
-}
-
 int dhi_hipGetMipmappedArrayLevel(
 	struct array **ret, const struct mipmap *m, unsigned level)
 {
@@ -236,11 +203,6 @@ int dhi_hipGetMipmappedArrayLevel(
 		return HIP_INVALID_VALUE;
 	*ret = m->arrays[level];
 	return 0;
-}
-
-int dhi_hipMipmappedArrayGetLevel(struct array **ret, struct mipmap *m, unsigned level)
-{
-	return dhi_hipGetMipmappedArrayLevel(ret, m, level);
 }
 
 /* --- Copies --- */

@@ -282,49 +282,6 @@ int dhi_hipStreamIsCapturing(struct stream *handle, int *ret)
 	return 0;
 }
 
-int dhi_hipStreamGetCaptureInfo_v2(struct stream *handle, int *ret,
-	unsigned long long *id, struct graph **graph, struct node *const **deps,
-	size_t *n_deps)
-{
-	struct stream *s = dhi_stream(handle);
-
-	if (!s || !ret)
-		return HIP_INVALID_VALUE;
-	*ret = status_of(s);
-	if (*ret != STATUS_ACTIVE)
-		return 0;
-	if (id)
-		*id = s->capture->id;
-	if (graph)
-		*graph = s->capture->graph;
-	if (deps)
-		*deps = s->frontier;
-	if (n_deps)
-		*n_deps = (size_t)s->n_frontier;
-	return 0;
-}
-
-int dhi_hipStreamGetCaptureInfo(struct stream *stream, int *ret, unsigned long long *id)
-{
-	return dhi_hipStreamGetCaptureInfo_v2(stream, ret, id, NULL, NULL, NULL);
-}
-
-int dhi_hipStreamUpdateCaptureDependencies(
-	struct stream *handle, struct node **deps, size_t n, unsigned flags)
-{
-	struct stream *s = dhi_stream(handle);
-
-	if (!s || (n && !deps) || flags > 1)
-		return HIP_INVALID_VALUE;
-	if (!s->capture)
-		return HIP_ILLEGAL_STATE;
-	if (flags == 1)
-		s->n_frontier = 0;
-	for (size_t i = 0; i < n; i++)
-		add_to_frontier(s, deps[i]);
-	return 0;
-}
-
 int dhi_hipThreadExchangeStreamCaptureMode(int *mode)
 {
 	int before = dhi_thread.capture_mode;

@@ -47,19 +47,6 @@ int dhi_hipSetDevice(int device)
 	return 0;
 }
 
-int dhi_hipSetValidDevices(int *devices, int n)
-{
-	return devices && n > 0 ? 0 : HIP_INVALID_VALUE;
-}
-
-int dhi_hipDeviceGet(int *ret, int ordinal)
-{
-	if (!ret)
-		return HIP_INVALID_VALUE;
-	*ret = ordinal;
-	return dhi_device_at(ordinal) ? 0 : HIP_INVALID_DEVICE;
-}
-
 int dhi_hipDeviceGetName(char *ret, int bytes, int ordinal)
 {
 	const struct device *device = dhi_device_at(ordinal);
@@ -99,17 +86,6 @@ int dhi_hipDeviceTotalMem(size_t *ret, int ordinal)
 	if (!ret)
 		return HIP_INVALID_VALUE;
 	*ret = device->bytes;
-	return 0;
-}
-
-int dhi_hipDeviceComputeCapability(int *major, int *minor, int ordinal)
-{
-	const struct device *device = dhi_device_at(ordinal);
-
-	if (!device)
-		return HIP_INVALID_DEVICE;
-	*major = (int)device->major;
-	*minor = 0;
 	return 0;
 }
 
@@ -311,66 +287,6 @@ int dhi_hipDeviceReset(void)
 	return 0;
 }
 
-int dhi_hipSetDeviceFlags(unsigned flags)
-{
-	dhi_current()->flags = flags;
-	return 0;
-}
-
-int dhi_hipGetDeviceFlags(unsigned *ret)
-{
-	if (!ret)
-		return HIP_INVALID_VALUE;
-	*ret = dhi_current()->flags;
-	return 0;
-}
-
-int dhi_hipDeviceSetLimit(int limit, size_t value)
-{
-	return limit >= 0 && limit < 4 ? 0 : HIP_INVALID_VALUE;
-}
-
-int dhi_hipDeviceGetLimit(size_t *ret, int limit)
-{
-	if (!ret || limit != 2)
-		return HIP_INVALID_VALUE;
-	*ret = 8 << 20;
-	return 0;
-}
-
-static int check_peer(int peer)
-{
-	return dhi_device_at(peer) && peer != dhi_thread.device ? 0 : HIP_INVALID_DEVICE;
-}
-
-int dhi_hipDeviceCanAccessPeer(int *ret, int ordinal, int peer)
-{
-	if (!dhi_device_at(ordinal) || !dhi_device_at(peer))
-		return HIP_INVALID_DEVICE;
-	*ret = ordinal != peer;
-	return 0;
-}
-
-int dhi_hipDeviceEnablePeerAccess(int peer, unsigned flags)
-{
-	return flags ? HIP_INVALID_VALUE : check_peer(peer);
-}
-
-int dhi_hipDeviceDisablePeerAccess(int peer)
-{
-	return check_peer(peer);
-}
-
-int dhi_hipProfilerStart(void)
-{
-	return HIP_NOT_SUPPORTED;
-}
-
-int dhi_hipProfilerStop(void)
-{
-	return HIP_NOT_SUPPORTED;
-}
-
 /* --- Contexts --- */
 
 static struct ctx *ctx_of(struct device *device)
@@ -401,14 +317,6 @@ int dhi_hipCtxDestroy(struct ctx *ctx)
 	return device_of(ctx) ? 0 : HIP_INVALID_VALUE;
 }
 
-int dhi_hipCtxGetCurrent(struct ctx **ret)
-{
-	if (!ret)
-		return HIP_INVALID_VALUE;
-	*ret = ctx_of(dhi_current());
-	return 0;
-}
-
 int dhi_hipCtxSetCurrent(struct ctx *ctx)
 {
 	if (ctx && !device_of(ctx))
@@ -430,38 +338,7 @@ int dhi_hipCtxPopCurrent(struct ctx **ret)
 	return 0;
 }
 
-int dhi_hipCtxGetDevice(int *ret)
-{
-	return dhi_hipGetDevice(ret);
-}
-
 int dhi_hipCtxSynchronize(void)
 {
 	return dhi_hipDeviceSynchronize();
-}
-
-int dhi_hipDevicePrimaryCtxRetain(struct ctx **ret, int ordinal)
-{
-	if (!dhi_device_at(ordinal))
-		return HIP_INVALID_DEVICE;
-	if (!ret)
-		return HIP_INVALID_VALUE;
-	*ret = ctx_of(dhi_device_at(ordinal));
-	return 0;
-}
-
-int dhi_hipDevicePrimaryCtxRelease(int ordinal)
-{
-	return dhi_device_at(ordinal) ? 0 : HIP_INVALID_DEVICE;
-}
-
-int dhi_hipDevicePrimaryCtxGetState(int ordinal, unsigned *flags, int *active)
-{
-	if (!dhi_device_at(ordinal))
-		return HIP_INVALID_DEVICE;
-	if (flags)
-		*flags = 0;
-	if (active)
-		*active = 1;
-	return 0;
 }

@@ -74,11 +74,6 @@ int dhi_hipDrvGetErrorString(int error, const char **ret)
 	return give(error, hipGetErrorString(error), ret);
 }
 
-const char *hipApiName(uint32_t id)
-{
-	return "unknown";
-}
-
 /* --- Functions by name --- */
 
 static void *find_symbol(const char *name)

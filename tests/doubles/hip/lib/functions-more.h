@@ -8,11 +8,6 @@
 int hipStreamBeginCapture(struct stream *stream, int mode);
 int hipStreamEndCapture(struct stream *stream, struct graph **ret);
 int hipStreamIsCapturing(struct stream *stream, int *ret);
-int hipStreamGetCaptureInfo(struct stream *stream, int *ret, unsigned long long *id);
-int hipStreamGetCaptureInfo_v2(struct stream *stream, int *ret, unsigned long long *id,
-	struct graph **graph, struct node *const **deps, size_t *n_deps);
-int hipStreamUpdateCaptureDependencies(
-	struct stream *stream, struct node **deps, size_t n, unsigned flags);
 int hipThreadExchangeStreamCaptureMode(int *mode);
 
 /* --- Graphs --- */
@@ -21,22 +16,14 @@ int hipGraphDestroy(struct graph *graph);
 int hipGraphClone(struct graph **ret, struct graph *graph);
 int hipGraphAddDependencies(
 	struct graph *graph, struct node *const *from, struct node *const *to, size_t n);
-int hipGraphRemoveDependencies(
-	struct graph *graph, struct node *const *from, struct node *const *to, size_t n);
 int hipGraphGetEdges(
 	struct graph *graph, struct node **from, struct node **to, size_t *n);
 int hipGraphGetNodes(struct graph *graph, struct node **nodes, size_t *n);
-int hipGraphGetRootNodes(struct graph *graph, struct node **nodes, size_t *n);
-int hipGraphNodeGetDependencies(struct node *node, struct node **deps, size_t *n);
-int hipGraphNodeGetDependentNodes(struct node *node, struct node **nodes, size_t *n);
 int hipGraphNodeGetType(struct node *node, int *ret);
-int hipGraphNodeFindInClone(struct node **ret, struct node *node, struct graph *clone);
-int hipGraphDestroyNode(struct node *node);
 int hipGraphInstantiate(struct exec **ret, struct graph *graph, struct node **error_node,
 	char *log, size_t log_bytes);
 int hipGraphInstantiateWithFlags(
 	struct exec **ret, struct graph *graph, unsigned long long flags);
-int hipGraphUpload(struct exec *exec, struct stream *stream);
 int hipGraphLaunch(struct exec *exec, struct stream *stream);
 int hipGraphExecDestroy(struct exec *exec);
 int hipGraphExecUpdate(struct exec *exec, struct graph *graph, struct node **error_node,
@@ -56,44 +43,21 @@ int hipGraphExecExternalSemaphoresWaitNodeSetParams(
 	struct exec *exec, struct node *node, const struct semaphores_params *params);
 
 /* --- Their nodes --- */
-int hipGraphAddEmptyNode(
-	struct node **ret, struct graph *graph, struct node *const *deps, size_t n);
 int hipGraphAddKernelNode(struct node **ret, struct graph *graph,
 	struct node *const *deps, size_t n, const struct kernel_params *params);
-int hipGraphKernelNodeGetParams(struct node *node, struct kernel_params *ret);
-int hipGraphKernelNodeSetParams(struct node *node, const struct kernel_params *params);
 int hipGraphExecKernelNodeSetParams(
 	struct exec *exec, struct node *node, const struct kernel_params *params);
-int hipGraphAddMemcpyNode(struct node **ret, struct graph *graph,
-	struct node *const *deps, size_t n, const struct copy_3d *copy);
 int hipGraphAddMemcpyNode1D(struct node **ret, struct graph *graph,
 	struct node *const *deps, size_t n, void *dst, const void *src, size_t bytes,
 	int kind);
-int hipGraphMemcpyNodeSetParams1D(
-	struct node *node, void *dst, const void *src, size_t bytes, int kind);
-int hipGraphExecMemcpyNodeSetParams1D(struct exec *exec, struct node *node, void *dst,
-	const void *src, size_t bytes, int kind);
 int hipGraphAddMemsetNode(struct node **ret, struct graph *graph,
 	struct node *const *deps, size_t n, const struct set_params *params);
-int hipGraphMemsetNodeGetParams(struct node *node, struct set_params *ret);
-int hipGraphMemsetNodeSetParams(struct node *node, const struct set_params *params);
-int hipGraphExecMemsetNodeSetParams(
-	struct exec *exec, struct node *node, const struct set_params *params);
 int hipGraphAddHostNode(struct node **ret, struct graph *graph, struct node *const *deps,
 	size_t n, const struct host_params *params);
-int hipGraphHostNodeGetParams(struct node *node, struct host_params *ret);
-int hipGraphHostNodeSetParams(struct node *node, const struct host_params *params);
 int hipGraphAddChildGraphNode(struct node **ret, struct graph *graph,
 	struct node *const *deps, size_t n, struct graph *child);
-int hipGraphChildGraphNodeGetGraph(struct node *node, struct graph **ret);
-int hipGraphAddEventRecordNode(struct node **ret, struct graph *graph,
-	struct node *const *deps, size_t n, struct event *event);
-int hipGraphAddEventWaitNode(struct node **ret, struct graph *graph,
-	struct node *const *deps, size_t n, struct event *event);
 int hipGraphAddMemAllocNode(struct node **ret, struct graph *graph,
 	struct node *const *deps, size_t n, struct alloc_node *params);
-int hipGraphAddMemFreeNode(struct node **ret, struct graph *graph,
-	struct node *const *deps, size_t n, void *p);
 
 /* --- Pools --- */
 int hipMallocAsync(void **ret, size_t bytes, struct stream *stream);
@@ -108,8 +72,6 @@ int hipMemPoolDestroy(struct pool *pool);
 int hipMemPoolTrimTo(struct pool *pool, size_t keep);
 int hipMemPoolSetAttribute(struct pool *pool, int attribute, void *value);
 int hipMemPoolGetAttribute(struct pool *pool, int attribute, void *ret);
-int hipMemPoolSetAccess(struct pool *pool, const struct access *access, size_t n);
-int hipMemPoolGetAccess(int *ret, struct pool *pool, struct location *location);
 
 /* --- Virtual memory --- */
 int hipMemAddressReserve(void **ret, size_t bytes, size_t alignment, void *address,
@@ -122,11 +84,8 @@ int hipMemMap(void *p, size_t bytes, size_t offset, struct physical *physical,
 	unsigned long long flags);
 int hipMemUnmap(void *p, size_t bytes);
 int hipMemSetAccess(void *p, size_t bytes, const struct access *access, size_t n);
-int hipMemGetAccess(unsigned long long *ret, const struct location *location, void *p);
 int hipMemGetAllocationGranularity(
 	size_t *ret, const struct alloc_props *props, int option);
-int hipMemGetAllocationPropertiesFromHandle(
-	struct alloc_props *ret, struct physical *physical);
 int hipMemRetainAllocationHandle(struct physical **ret, void *p);
 int hipMemExportToShareableHandle(
 	void *ret, struct physical *physical, int type, unsigned long long flags);

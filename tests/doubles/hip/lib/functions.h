@@ -14,11 +14,9 @@ int hipRuntimeGetVersion(int *ret);
 int hipGetDeviceCount(int *ret);
 int hipGetDevice(int *ret);
 int hipSetDevice(int device);
-int hipDeviceGet(int *ret, int ordinal);
 int hipDeviceGetName(char *ret, int bytes, int device);
 int hipDeviceGetUuid(struct uuid *ret, int device);
 int hipDeviceTotalMem(size_t *ret, int device);
-int hipDeviceComputeCapability(int *major, int *minor, int device);
 int hipDeviceGetAttribute(int *ret, int attribute, int device);
 int hipDeviceGetPCIBusId(char *ret, int bytes, int device);
 int hipDeviceGetByPCIBusId(int *ret, const char *bdf);
@@ -27,71 +25,41 @@ int hipGetDevicePropertiesR0000(struct props_5 *ret, int device);
 int hipGetDevicePropertiesR0600(struct props_6 *ret, int device);
 int hipDeviceSynchronize(void);
 int hipDeviceReset(void);
-int hipSetDeviceFlags(unsigned flags);
-int hipGetDeviceFlags(unsigned *ret);
-int hipDeviceSetLimit(int limit, size_t value);
-int hipDeviceGetLimit(size_t *ret, int limit);
 int hipDeviceGetStreamPriorityRange(int *least, int *greatest);
-int hipDeviceCanAccessPeer(int *ret, int device, int peer);
-int hipDeviceEnablePeerAccess(int peer, unsigned flags);
-int hipDeviceDisablePeerAccess(int peer);
-int hipSetValidDevices(int *devices, int n);
 hip_plain hipGetLastError(void);
 hip_plain hipPeekAtLastError(void);
-hip_plain hipExtGetLastError(void);
 const char *hipGetErrorName(int error);
 const char *hipGetErrorString(int error);
 int hipDrvGetErrorName(int error, const char **ret);
 int hipDrvGetErrorString(int error, const char **ret);
-const char *hipApiName(uint32_t id);
-const char *hipKernelNameRef(const struct func *f);
 const char *hipKernelNameRefByPtr(const void *host, struct stream *stream);
 int hipGetProcAddress(
 	const char *name, void **ret, int version, uint64_t flags, int *ret_status);
-int hipProfilerStart(void);
-int hipProfilerStop(void);
 
 /* --- Contexts: one for each device --- */
 int hipCtxCreate(struct ctx **ret, unsigned flags, int device);
 int hipCtxDestroy(struct ctx *ctx);
-int hipCtxGetCurrent(struct ctx **ret);
 int hipCtxSetCurrent(struct ctx *ctx);
 int hipCtxPushCurrent(struct ctx *ctx);
 int hipCtxPopCurrent(struct ctx **ret);
-int hipCtxGetDevice(int *ret);
 int hipCtxSynchronize(void);
-int hipDevicePrimaryCtxRetain(struct ctx **ret, int device);
-int hipDevicePrimaryCtxRelease(int device);
-int hipDevicePrimaryCtxGetState(int device, unsigned *flags, int *active);
 
 /* --- Memory --- */
 int hipMalloc(void **ret, size_t bytes);
 int hipExtMallocWithFlags(void **ret, size_t bytes, unsigned flags);
 int hipMallocManaged(void **ret, size_t bytes, unsigned flags);
 int hipMallocPitch(void **ret, size_t *pitch, size_t width, size_t height);
-int hipMemAllocPitch(
-	void **ret, size_t *pitch, size_t width, size_t height, unsigned element);
 int hipMalloc3D(struct pitched *ret, struct extent extent);
 int hipFree(void *p);
 int hipHostMalloc(void **ret, size_t bytes, unsigned flags);
-int hipHostAlloc(void **ret, size_t bytes, unsigned flags);
-int hipExtHostAlloc(void **ret, size_t bytes, unsigned flags);
-int hipMallocHost(void **ret, size_t bytes);
-int hipMemAllocHost(void **ret, size_t bytes);
 int hipHostFree(void *p);
-int hipFreeHost(void *p);
 int hipHostRegister(void *p, size_t bytes, unsigned flags);
 int hipHostUnregister(void *p);
 int hipHostGetDevicePointer(void **ret, void *host, unsigned flags);
-int hipHostGetFlags(unsigned *ret, void *host);
 int hipMemGetInfo(size_t *ret_free, size_t *ret_total);
-int hipMemPtrGetInfo(void *p, size_t *ret);
 int hipMemGetAddressRange(void **base, size_t *bytes, void *p);
 int hipPointerGetAttributes(struct pointer_attributes *ret, const void *p);
-int hipPointerGetAttribute(void *ret, int attribute, void *p);
-int hipMemAdvise(const void *p, size_t bytes, int advice, int device);
 int hipMemPrefetchAsync(const void *p, size_t bytes, int device, struct stream *stream);
-int hipStreamAttachMemAsync(struct stream *stream, void *p, size_t bytes, unsigned flags);
 int hipIpcGetMemHandle(struct hip_ipc *ret, void *p);
 int hipIpcOpenMemHandle(void **ret, struct hip_ipc handle, unsigned flags);
 int hipIpcCloseMemHandle(void *p);
@@ -149,19 +117,14 @@ int hipMallocArray(struct array **ret, const struct channels *channels, size_t w
 	size_t height, unsigned flags);
 int hipMalloc3DArray(struct array **ret, const struct channels *channels,
 	struct extent extent, unsigned flags);
-int hipArrayCreate(struct array **ret, const struct array_desc *desc);
 int hipArray3DCreate(struct array **ret, const struct array_3d_desc *desc);
 int hipFreeArray(struct array *array);
 int hipArrayDestroy(struct array *array);
 int hipMallocMipmappedArray(struct mipmap **ret, const struct channels *channels,
 	struct extent extent, unsigned levels, unsigned flags);
-int hipMipmappedArrayCreate(
-	struct mipmap **ret, struct array_3d_desc *desc, unsigned levels);
 int hipFreeMipmappedArray(struct mipmap *mipmap);
-int hipMipmappedArrayDestroy(struct mipmap *mipmap);
 int hipGetMipmappedArrayLevel(
 	struct array **ret, const struct mipmap *mipmap, unsigned level);
-int hipMipmappedArrayGetLevel(struct array **ret, struct mipmap *mipmap, unsigned level);
 
 /* --- Streams and events --- */
 int hipStreamCreate(struct stream **ret);
@@ -175,8 +138,6 @@ int hipStreamQuery(struct stream *stream);
 int hipStreamSynchronize(struct stream *stream);
 int hipStreamWaitEvent(struct stream *stream, struct event *event, unsigned flags);
 int hipStreamGetFlags(struct stream *stream, unsigned *ret);
-int hipStreamGetPriority(struct stream *stream, int *ret);
-int hipStreamGetDevice(struct stream *stream, int *ret);
 hip_plain hipGetStreamDeviceId(struct stream *stream);
 int hipStreamAddCallback(struct stream *stream, stream_fn fn, void *user, unsigned flags);
 int hipLaunchHostFunc(struct stream *stream, host_fn fn, void *user);
@@ -195,27 +156,9 @@ int hipEventSynchronize(struct event *event);
 int hipEventElapsedTime(float *ret, struct event *from, struct event *to);
 
 /* --- Modules and launches --- */
-int hipModuleLoad(struct module **ret, const char *path);
 int hipModuleLoadData(struct module **ret, const void *image);
-int hipModuleLoadDataEx(
-	struct module **ret, const void *image, unsigned n, int *options, void **values);
 int hipModuleUnload(struct module *module);
 int hipModuleGetFunction(struct func **ret, struct module *module, const char *name);
-int hipModuleGetGlobal(
-	void **ret, size_t *bytes, struct module *module, const char *name);
-int hipFuncGetAttribute(int *ret, int attribute, struct func *f);
-int hipFuncGetAttributes(struct func_attributes *ret, const void *host);
-int hipFuncSetAttribute(const void *host, int attribute, int value);
-int hipFuncSetCacheConfig(const void *host, int config);
-int hipGetFuncBySymbol(struct func **ret, const void *host);
-int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
-	int *ret, struct func *f, int block, size_t shared);
-int hipOccupancyMaxActiveBlocksPerMultiprocessor(
-	int *ret, const void *host, int block, size_t shared);
-int hipModuleOccupancyMaxPotentialBlockSize(
-	int *grid, int *block, struct func *f, size_t shared, int limit);
-int hipOccupancyMaxPotentialBlockSize(
-	int *grid, int *block, const void *host, size_t shared, int limit);
 int hipModuleLaunchKernel(struct func *f, unsigned gx, unsigned gy, unsigned gz,
 	unsigned bx, unsigned by, unsigned bz, unsigned shared, struct stream *stream,
 	void **params, void **extra);

@@ -217,11 +217,6 @@ int dhi_hipGraphExecDestroy(struct exec *exec)
 	return 0;
 }
 
-int dhi_hipGraphUpload(struct exec *exec, struct stream *stream)
-{
-	return dhi_is_exec(exec) && dhi_stream(stream) ? 0 : HIP_INVALID_VALUE;
-}
-
 int dhi_hipGraphLaunch(struct exec *exec, struct stream *handle)
 {
 	struct stream *s = dhi_stream(handle);
@@ -270,16 +265,6 @@ static bool is_in(const struct graph *graph, const struct node *node)
 	return node && node->graph == graph;
 }
 
-static void drop_dep(struct node *node, const struct node *dep)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < node->n_deps; i++)
-		if (node->deps[i] != dep)
-			node->deps[kept++] = node->deps[i];
-	node->n_deps = kept;
-}
-
 int dhi_hipGraphAddDependencies(
 	struct graph *graph, struct node *const *from, struct node *const *to, size_t n)
 {
@@ -294,38 +279,6 @@ int dhi_hipGraphAddDependencies(
 			realloc(node->deps, (node->n_deps + 1) * sizeof(*node->deps));
 		node->deps[node->n_deps++] = from[i];
 	}
-	return 0;
-}
-
-int dhi_hipGraphRemoveDependencies(
-	struct graph *graph, struct node *const *from, struct node *const *to, size_t n)
-{
-	if (!dhi_is_graph(graph) || (n && (!from || !to)))
-		return HIP_INVALID_VALUE;
-	for (size_t i = 0; i < n; i++) {
-		if (!is_in(graph, from[i]) || !is_in(graph, to[i]))
-			return HIP_INVALID_VALUE;
-		drop_dep(to[i], from[i]);
-	}
-	return 0;
-}
-
-int dhi_hipGraphDestroyNode(struct node *node)
-{
-	struct graph *graph = node ? node->graph : NULL;
-
-	if (!graph)
-		return HIP_INVALID_VALUE;
-	for (struct node **at = &graph->nodes; *at; at = &(*at)->next) {
-		if (*at != node)
-			continue;
-		*at = node->next;
-		break;
-	}
-	for (struct node *other = graph->nodes; other; other = other->next)
-		drop_dep(other, node);
-	graph->n--;
-	node->graph = NULL;
 	return 0;
 }
 
@@ -362,18 +315,6 @@ int dhi_hipGraphGetNodes(struct graph *graph, struct node **nodes, size_t *n)
 	return give(&list, n);
 }
 
-int dhi_hipGraphGetRootNodes(struct graph *graph, struct node **nodes, size_t *n)
-{
-	struct list list = {nodes, n ? *n : 0, 0};
-
-	if (!dhi_is_graph(graph) || !n)
-		return HIP_INVALID_VALUE;
-	for (struct node *node = graph->nodes; node; node = node->next)
-		if (!node->n_deps)
-			put(&list, node);
-	return give(&list, n);
-}
-
 int dhi_hipGraphGetEdges(
 	struct graph *graph, struct node **from, struct node **to, size_t *n)
 {
@@ -388,36 +329,4 @@ int dhi_hipGraphGetEdges(
 		}
 	give(&ends, n);
 	return give(&starts, n);
-}
-
-int dhi_hipGraphNodeGetDependencies(struct node *node, struct node **deps, size_t *n)
-{
-	struct list list = {deps, n ? *n : 0, 0};
-
-	if (!node || !node->graph || !n)
-		return HIP_INVALID_VALUE;
-	for (size_t i = 0; i < node->n_deps; i++)
-		put(&list, node->deps[i]);
-	return give(&list, n);
-}
-
-int dhi_hipGraphNodeGetDependentNodes(struct node *node, struct node **nodes, size_t *n)
-{
-	struct list list = {nodes, n ? *n : 0, 0};
-
-	if (!node || !node->graph || !n)
-		return HIP_INVALID_VALUE;
-	for (struct node *o = node->graph->nodes; o; o = o->next)
-		for (size_t i = 0; i < o->n_deps; i++)
-			if (o->deps[i] == node)
-				put(&list, o);
-	return give(&list, n);
-}
-
-int dhi_hipGraphNodeFindInClone(struct node **ret, struct node *node, struct graph *clone)
-{
-	if (!ret || !node || !dhi_is_graph(clone))
-		return HIP_INVALID_VALUE;
-	*ret = dhi_graph_find(clone, node);
-	return *ret ? 0 : HIP_INVALID_VALUE;
 }

@@ -304,21 +304,6 @@ struct alloc_node {
 	void *p;
 };
 
-struct external_memory {
-	int type;
-	union {
-		int fd;
-		void *handles[2];
-	} handle;
-	unsigned long long bytes;
-	unsigned flags;
-};
-
-struct external_buffer {
-	unsigned long long offset, bytes;
-	unsigned flags;
-};
-
 typedef void (*host_fn)(void *user);
 typedef void (*stream_fn)(struct stream *stream, int status, void *user);
 

@@ -135,14 +135,6 @@ int dhi_hipMallocPitch(void **ret, size_t *pitch, size_t width, size_t height)
 	return dhi_hipMalloc(ret, *pitch * height);
 }
 
-int dhi_hipMemAllocPitch(
-	void **ret, size_t *pitch, size_t width, size_t height, unsigned element)
-{
-	if (!width || !height)
-		return HIP_INVALID_VALUE;
-	return dhi_hipMallocPitch(ret, pitch, width, height);
-}
-
 int dhi_hipMalloc3D(struct pitched *ret, struct extent extent)
 {
 	if (!ret)
@@ -181,26 +173,6 @@ static int allocate_host(void **ret, size_t bytes, unsigned flags, enum memory_k
 int dhi_hipHostMalloc(void **ret, size_t bytes, unsigned flags)
 {
 	return allocate_host(ret, bytes, flags, MEMORY_HOST);
-}
-
-int dhi_hipHostAlloc(void **ret, size_t bytes, unsigned flags)
-{
-	return dhi_hipHostMalloc(ret, bytes, flags);
-}
-
-int dhi_hipExtHostAlloc(void **ret, size_t bytes, unsigned flags)
-{
-	return dhi_hipHostMalloc(ret, bytes, flags);
-}
-
-int dhi_hipMallocHost(void **ret, size_t bytes)
-{
-	return dhi_hipHostMalloc(ret, bytes, 0);
-}
-
-int dhi_hipMemAllocHost(void **ret, size_t bytes)
-{
-	return dhi_hipHostMalloc(ret, bytes, 0);
 }
 
 int dhi_hipMallocManaged(void **ret, size_t bytes, unsigned flags)
@@ -252,11 +224,6 @@ int dhi_hipHostFree(void *p)
 	return free_memory(p, true);
 }
 
-int dhi_hipFreeHost(void *p)
-{
-	return free_memory(p, true);
-}
-
 /* --- The program's own --- */
 
 int dhi_hipHostRegister(void *p, size_t bytes, unsigned flags)
@@ -298,27 +265,6 @@ int dhi_hipHostGetDevicePointer(void **ret, void *host, unsigned flags)
 	return 0;
 }
 
-int dhi_hipHostGetFlags(unsigned *ret, void *host)
-{
-	struct memory memory;
-
-	if (!ret || !dhi_memory_find(host, &memory) || dhi_is_device_memory(&memory))
-		return HIP_INVALID_VALUE;
-	*ret = memory.flags;
-	return 0;
-}
-
-int dhi_hipMemAdvise(const void *p, size_t bytes, int advice, int device)
-{
-	return p && bytes && advice >= 1 && advice <= 101 ? 0 : HIP_INVALID_VALUE;
-}
-
-int dhi_hipStreamAttachMemAsync(
-	struct stream *stream, void *p, size_t bytes, unsigned flags)
-{
-	return p ? 0 : HIP_INVALID_VALUE;
-}
-
 /* Nothing moves: the memory is the host's. */
 int dhi_hipMemPrefetchAsync(
 	const void *p, size_t bytes, int device, struct stream *handle)
@@ -347,16 +293,6 @@ int dhi_hipMemGetInfo(size_t *ret_free, size_t *ret_total)
 		return HIP_UNKNOWN;
 	*ret_free = available;
 	*ret_total = device->bytes;
-	return 0;
-}
-
-int dhi_hipMemPtrGetInfo(void *p, size_t *ret)
-{
-	struct memory memory;
-
-	if (!ret || !dhi_memory_find(p, &memory))
-		return HIP_INVALID_VALUE;
-	*ret = memory.bytes;
 	return 0;
 }
 
@@ -399,38 +335,4 @@ int dhi_hipPointerGetAttributes(struct pointer_attributes *ret, const void *p)
 	ret->is_managed = memory.kind == MEMORY_MANAGED;
 	ret->flags = memory.flags;
 	return 0;
-}
-
-int dhi_hipPointerGetAttribute(void *ret, int attribute, void *p)
-{
-	struct memory memory;
-
-	if (!ret || !dhi_memory_find(p, &memory))
-		return HIP_INVALID_VALUE;
-	switch (attribute) {
-	case 2: /* type of memory */
-		*(int *)ret = types[memory.kind];
-		return 0;
-	case 3: /* on the device */
-	case 4: /* on the host */
-		*(void **)ret = p;
-		return attribute == 4 && dhi_is_device_memory(&memory) ? HIP_INVALID_VALUE
-								       : 0;
-	case 8: /* managed */
-		*(bool *)ret = memory.kind == MEMORY_MANAGED;
-		return 0;
-	case 9: /* ordinal */
-		*(int *)ret = memory.device->ordinal;
-		return 0;
-	case 11: /* start */
-		*(void **)ret = memory.base;
-		return 0;
-	case 12: /* bytes */
-		*(size_t *)ret = memory.bytes;
-		return 0;
-	case 13: /* mapped */
-		*(bool *)ret = true;
-		return 0;
-	}
-	return HIP_NOT_SUPPORTED;
 }

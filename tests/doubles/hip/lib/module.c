@@ -143,27 +143,6 @@ int dhi_hipModuleLoadData(struct module **ret, const void *image)
 	return dhi_module_load(dhi_current(), image, ret);
 }
 
-int dhi_hipModuleLoadDataEx(
-	struct module **ret, const void *image, unsigned n, int *options, void **values)
-{
-	return dhi_hipModuleLoadData(ret, image);
-}
-
-int dhi_hipModuleLoad(struct module **ret, const char *path)
-{
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1, r;
-	char *text;
-
-	if (fd < 0)
-		return HIP_FILE_NOT_FOUND;
-	text = calloc(1, IMAGE_MAX);
-	r = read(fd, text, IMAGE_MAX - 1) < 0 ? HIP_FILE_NOT_FOUND
-					      : dhi_hipModuleLoadData(ret, text);
-	close(fd);
-	free(text);
-	return r;
-}
-
 int dhi_hipModuleUnload(struct module *m)
 {
 	if (!is_module(m))
@@ -178,11 +157,6 @@ int dhi_hipModuleGetFunction(struct func **ret, struct module *m, const char *na
 	if (!ret || !name)
 		return HIP_INVALID_VALUE;
 	return is_module(m) ? dhi_module_get(m, name, ret) : HIP_INVALID_HANDLE;
-}
-
-int dhi_hipModuleGetGlobal(void **ret, size_t *bytes, struct module *m, const char *name)
-{
-	return is_module(m) ? HIP_NOT_FOUND : HIP_INVALID_HANDLE;
 }
 
 /* --- By the address of a stub --- */
@@ -285,19 +259,6 @@ struct func *dhi_func_of(const void *host, struct device *device)
 	return found;
 }
 
-int dhi_hipGetFuncBySymbol(struct func **ret, const void *host)
-{
-	if (!ret)
-		return HIP_INVALID_VALUE;
-	*ret = dhi_func_of(host, dhi_current());
-	return *ret ? 0 : HIP_INVALID_DEVICE_FUNCTION;
-}
-
-const char *hipKernelNameRef(const struct func *f)
-{
-	return dhi_is_func(f) ? f->name : NULL;
-}
-
 const char *hipKernelNameRefByPtr(const void *host, struct stream *stream)
 {
 	const struct func *f = dhi_func_of(host, dhi_current());
@@ -306,83 +267,3 @@ const char *hipKernelNameRefByPtr(const void *host, struct stream *stream)
 }
 
 /* --- What is known of one --- */
-
-int dhi_hipFuncGetAttribute(int *ret, int attribute, struct func *f)
-{
-	static const int values[] = {1024, 0, 0, 0, 32, 9, 9, 0, 65536, 0};
-
-	if (!dhi_is_func(f))
-		return HIP_INVALID_DEVICE_FUNCTION;
-	if (!ret || attribute < 0 || attribute > 9)
-		return HIP_INVALID_VALUE;
-	*ret = values[attribute];
-	return 0;
-}
-
-int dhi_hipFuncGetAttributes(struct func_attributes *ret, const void *host)
-{
-	if (!ret)
-		return HIP_INVALID_VALUE;
-	if (!dhi_func_of(host, dhi_current()))
-		return HIP_INVALID_DEVICE_FUNCTION;
-	*ret = (struct func_attributes){.binary = 9,
-		.ptx = 9,
-		.shared_max = 65536,
-		.block_max = 1024,
-		.registers = 32};
-	return 0;
-}
-
-int dhi_hipFuncSetAttribute(const void *host, int attribute, int value)
-{
-	return dhi_func_of(host, dhi_current()) ? 0 : HIP_INVALID_DEVICE_FUNCTION;
-}
-
-int dhi_hipFuncSetCacheConfig(const void *host, int config)
-{
-	return 0;
-}
-
-static int blocks_per_unit(int *ret, int block)
-{
-	if (!ret || block < 1 || block > 1024)
-		return HIP_INVALID_VALUE;
-	*ret = 2048 / block > 32 ? 32 : 2048 / block;
-	return 0;
-}
-
-static int best_block(int *grid, int *block, int limit)
-{
-	if (!grid || !block)
-		return HIP_INVALID_VALUE;
-	*block = limit > 0 && limit < 1024 ? limit : 1024;
-	*grid = (int)dhi_current()->units * (2048 / *block);
-	return 0;
-}
-
-int dhi_hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
-	int *ret, struct func *f, int block, size_t shared)
-{
-	return dhi_is_func(f) ? blocks_per_unit(ret, block) : HIP_INVALID_DEVICE_FUNCTION;
-}
-
-int dhi_hipOccupancyMaxActiveBlocksPerMultiprocessor(
-	int *ret, const void *host, int block, size_t shared)
-{
-	return dhi_func_of(host, dhi_current()) ? blocks_per_unit(ret, block)
-						: HIP_INVALID_DEVICE_FUNCTION;
-}
-
-int dhi_hipModuleOccupancyMaxPotentialBlockSize(
-	int *grid, int *block, struct func *f, size_t shared, int limit)
-{
-	return dhi_is_func(f) ? best_block(grid, block, limit)
-			      : HIP_INVALID_DEVICE_FUNCTION;
-}
-
-int dhi_hipOccupancyMaxPotentialBlockSize(
-	int *grid, int *block, const void *host, size_t shared, int limit)
-{
-	return dhi_func_of(host, dhi_current()) ? best_block(grid, block, limit)
-						: HIP_INVALID_DEVICE_FUNCTION;
-}

@@ -51,12 +51,6 @@ int dhi_hipGraphNodeGetType(struct node *node, int *ret)
 	return 0;
 }
 
-int dhi_hipGraphAddEmptyNode(
-	struct node **ret, struct graph *graph, struct node *const *deps, size_t n)
-{
-	return dhi_node_add(ret, graph, deps, n, &(struct op){.kind = OP_EMPTY});
-}
-
 /* --- Kernels, by their stubs --- */
 
 static int kernel_op(const struct kernel_params *p, struct op *ret)
@@ -102,14 +96,6 @@ int dhi_hipGraphAddKernelNode(struct node **ret, struct graph *graph,
 	return r;
 }
 
-int dhi_hipGraphKernelNodeGetParams(struct node *node, struct kernel_params *ret)
-{
-	if (!is(node, OP_KERNEL) || !ret)
-		return HIP_INVALID_VALUE;
-	*ret = node->kernel;
-	return 0;
-}
-
 static int set_kernel(struct node *node, const struct kernel_params *p)
 {
 	struct op op;
@@ -118,11 +104,6 @@ static int set_kernel(struct node *node, const struct kernel_params *p)
 	if (!r)
 		keep_kernel(node, p, &op);
 	return r;
-}
-
-int dhi_hipGraphKernelNodeSetParams(struct node *node, const struct kernel_params *p)
-{
-	return set_kernel(is(node, OP_KERNEL) ? node : NULL, p);
 }
 
 int dhi_hipGraphExecKernelNodeSetParams(
@@ -153,32 +134,6 @@ int dhi_hipGraphAddMemcpyNode1D(struct node **ret, struct graph *graph,
 	return r ? r : dhi_node_add(ret, graph, deps, n, &op);
 }
 
-int dhi_hipGraphAddMemcpyNode(struct node **ret, struct graph *graph,
-	struct node *const *deps, size_t n, const struct copy_3d *copy)
-{
-	struct op op = {.kind = OP_COPY};
-	int r = dhi_copy_3d_args(copy, &op.copy);
-
-	return r ? r : dhi_node_add(ret, graph, deps, n, &op);
-}
-
-static int set_copy(struct node *node, void *dst, const void *src, size_t bytes, int kind)
-{
-	return node ? copy_op(dst, src, bytes, kind, &node->op) : HIP_INVALID_VALUE;
-}
-
-int dhi_hipGraphMemcpyNodeSetParams1D(
-	struct node *node, void *dst, const void *src, size_t bytes, int kind)
-{
-	return set_copy(is(node, OP_COPY) ? node : NULL, dst, src, bytes, kind);
-}
-
-int dhi_hipGraphExecMemcpyNodeSetParams1D(struct exec *exec, struct node *node, void *dst,
-	const void *src, size_t bytes, int kind)
-{
-	return set_copy(in_exec(exec, node, OP_COPY), dst, src, bytes, kind);
-}
-
 /* --- Fills --- */
 
 static int set_op(const struct set_params *p, struct op *ret)
@@ -203,34 +158,6 @@ int dhi_hipGraphAddMemsetNode(struct node **ret, struct graph *graph,
 	return r;
 }
 
-int dhi_hipGraphMemsetNodeGetParams(struct node *node, struct set_params *ret)
-{
-	if (!is(node, OP_FILL) || !ret)
-		return HIP_INVALID_VALUE;
-	*ret = node->set;
-	return 0;
-}
-
-static int set_fill(struct node *node, const struct set_params *p)
-{
-	int r = node ? set_op(p, &node->op) : HIP_INVALID_VALUE;
-
-	if (!r)
-		node->set = *p;
-	return r;
-}
-
-int dhi_hipGraphMemsetNodeSetParams(struct node *node, const struct set_params *p)
-{
-	return set_fill(is(node, OP_FILL) ? node : NULL, p);
-}
-
-int dhi_hipGraphExecMemsetNodeSetParams(
-	struct exec *exec, struct node *node, const struct set_params *p)
-{
-	return set_fill(in_exec(exec, node, OP_FILL), p);
-}
-
 /* --- The program's functions --- */
 
 int dhi_hipGraphAddHostNode(struct node **ret, struct graph *graph,
@@ -243,23 +170,6 @@ int dhi_hipGraphAddHostNode(struct node **ret, struct graph *graph,
 	op.host.fn = p->fn;
 	op.host.user = p->user;
 	return dhi_node_add(ret, graph, deps, n, &op);
-}
-
-int dhi_hipGraphHostNodeGetParams(struct node *node, struct host_params *ret)
-{
-	if (!is(node, OP_HOST) || !ret)
-		return HIP_INVALID_VALUE;
-	*ret = (struct host_params){node->op.host.fn, node->op.host.user};
-	return 0;
-}
-
-int dhi_hipGraphHostNodeSetParams(struct node *node, const struct host_params *p)
-{
-	if (!is(node, OP_HOST) || !p || !p->fn)
-		return HIP_INVALID_VALUE;
-	node->op.host.fn = p->fn;
-	node->op.host.user = p->user;
-	return 0;
 }
 
 /* --- Graphs and events --- */
@@ -278,35 +188,6 @@ int dhi_hipGraphAddChildGraphNode(struct node **ret, struct graph *graph,
 	if (r)
 		dhi_graph_free(op.graph);
 	return r;
-}
-
-int dhi_hipGraphChildGraphNodeGetGraph(struct node *node, struct graph **ret)
-{
-	if (!is(node, OP_GRAPH) || !ret)
-		return HIP_INVALID_VALUE;
-	*ret = node->op.graph;
-	return 0;
-}
-
-static int add_event(struct node **ret, struct graph *graph, struct node *const *deps,
-	size_t n, struct event *event, enum op_kind kind)
-{
-	struct op op = {.kind = kind, .event = {event, NULL}};
-
-	return dhi_is_event(event) ? dhi_node_add(ret, graph, deps, n, &op)
-				   : HIP_INVALID_VALUE;
-}
-
-int dhi_hipGraphAddEventRecordNode(struct node **ret, struct graph *graph,
-	struct node *const *deps, size_t n, struct event *event)
-{
-	return add_event(ret, graph, deps, n, event, OP_RECORD);
-}
-
-int dhi_hipGraphAddEventWaitNode(struct node **ret, struct graph *graph,
-	struct node *const *deps, size_t n, struct event *event)
-{
-	return add_event(ret, graph, deps, n, event, OP_WAIT);
 }
 
 /* --- Memory: taken when the node is made, and the graph's until it goes --- */
@@ -328,15 +209,4 @@ int dhi_hipGraphAddMemAllocNode(struct node **ret, struct graph *graph,
 	if (!r)
 		params->p = op.memory.p;
 	return r;
-}
-
-int dhi_hipGraphAddMemFreeNode(struct node **ret, struct graph *graph,
-	struct node *const *deps, size_t n, void *p)
-{
-	struct op op = {.kind = OP_EMPTY};
-	struct memory memory;
-
-	if (!dhi_memory_find(p, &memory))
-		return HIP_INVALID_VALUE;
-	return dhi_node_add(ret, graph, deps, n, &op);
 }

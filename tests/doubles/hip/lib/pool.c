@@ -347,16 +347,3 @@ int dhi_hipMemPoolGetAttribute(struct pool *pool, int attribute, void *ret)
 		*(uint64_t *)ret = *numbers[attribute - 4];
 	return 0;
 }
-
-int dhi_hipMemPoolSetAccess(struct pool *pool, const struct access *access, size_t n)
-{
-	return is_pool(pool) && access && n ? 0 : HIP_INVALID_VALUE;
-}
-
-int dhi_hipMemPoolGetAccess(int *ret, struct pool *pool, struct location *location)
-{
-	if (!is_pool(pool) || !ret || !location)
-		return HIP_INVALID_VALUE;
-	*ret = location->id == pool->device->ordinal ? 3 : 0;
-	return 0;
-}

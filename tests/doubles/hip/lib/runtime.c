@@ -223,11 +223,6 @@ hip_plain hipGetLastError(void)
 	return error;
 }
 
-hip_plain hipExtGetLastError(void)
-{
-	return hipGetLastError();
-}
-
 hip_plain hipPeekAtLastError(void)
 {
 	return dhi_thread.last_error;

@@ -361,26 +361,6 @@ int dhi_hipStreamGetFlags(struct stream *handle, unsigned *ret)
 	return 0;
 }
 
-int dhi_hipStreamGetPriority(struct stream *handle, int *ret)
-{
-	struct stream *s = dhi_stream(handle);
-
-	if (!s || !ret)
-		return HIP_INVALID_VALUE;
-	*ret = s->priority;
-	return 0;
-}
-
-int dhi_hipStreamGetDevice(struct stream *handle, int *ret)
-{
-	struct stream *s = dhi_stream(handle);
-
-	if (!s || !ret)
-		return HIP_INVALID_VALUE;
-	*ret = s->device->ordinal;
-	return 0;
-}
-
 hip_plain hipGetStreamDeviceId(struct stream *handle)
 {
 	struct stream *s = dhi_stream(handle);

@@ -119,20 +119,6 @@ int dhi_hipMemSetAccess(void *p, size_t bytes, const struct access *access, size
 	return hsa_amd_vmem_set_access(p, bytes, &wanted, 1) ? HIP_INVALID_VALUE : 0;
 }
 
-int dhi_hipMemGetAccess(unsigned long long *ret, const struct location *location, void *p)
-{
-	uint32_t access = 0;
-	struct device *device;
-
-	if (!IS_THERE)
-		return HIP_NOT_SUPPORTED;
-	device = location ? dhi_device_at(location->id) : NULL;
-	if (!ret || !device || hsa_amd_vmem_get_access(p, &access, device->agent))
-		return HIP_INVALID_VALUE;
-	*ret = access;
-	return 0;
-}
-
 int dhi_hipMemGetAllocationGranularity(
 	size_t *ret, const struct alloc_props *props, int option)
 {
@@ -141,19 +127,6 @@ int dhi_hipMemGetAllocationGranularity(
 	if (!ret || !device_of(props))
 		return HIP_INVALID_VALUE;
 	*ret = PIECE;
-	return 0;
-}
-
-int dhi_hipMemGetAllocationPropertiesFromHandle(
-	struct alloc_props *ret, struct physical *physical)
-{
-	if (!IS_THERE)
-		return HIP_NOT_SUPPORTED;
-	if (!ret || !physical)
-		return HIP_INVALID_VALUE;
-	memset(ret, 0, sizeof(*ret));
-	ret->type = 1;
-	ret->location = (struct location){1, physical->device->ordinal};
 	return 0;
 }
 

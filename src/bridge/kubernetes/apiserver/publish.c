@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The server writes quantities in its own way, so that what it has cannot be compared
+ * with what it was given: each slice says in an annotation of which text it was made. */
+#include "bridge/kubernetes/apiserver/publish.h"
+
+#include "base/cleanup.h"
+#include "base/crc32.h"
+#include "base/error.h"
+#include "bridge/kubernetes/apiserver/cluster.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MADE_OF CLV_KUBE_DOMAIN "/made-of"
+#define PATH_MAX_BYTES 1024
+#define FIRST_APART 35 /* Kubernetes 1.35 */
+
+int clv_kube_publish_is_apart(
+	struct clv_kube_cluster *cluster, bool *ret, struct clv_error *err)
+{
+	json_t *version = NULL;
+	const char *minor;
+	int r = clv_kube_cluster_ask(cluster, "GET", "/version", NULL, &version, err);
+
+	if (r < 0)
+		return r;
+	minor = json_string_value(json_object_get(version, "minor")); /* "34", "34+" */
+	*ret = minor && atoi(minor) >= FIRST_APART;
+	json_decref(version);
+	return 0;
+}
+
+struct publication {
+	struct clv_kube_cluster *cluster;
+	const struct clv_kube_settings *settings;
+	const json_t *specs;
+	json_t *there; /* slices that the server has */
+	json_int_t generation;
+	json_t *owners; /* the node, with which slices go; NULL: it may not be read */
+};
+
+static void make_path(
+	const struct publication *p, const char *ending, char ret[PATH_MAX_BYTES])
+{
+	snprintf(ret, PATH_MAX_BYTES, "/apis/resource.k8s.io/%s/resourceslices%s",
+		p->settings->version, ending);
+}
+
+static void make_name(const struct publication *p, size_t i, char ret[PATH_MAX_BYTES])
+{
+	snprintf(ret, PATH_MAX_BYTES, "%s-%s-%zu", p->settings->node, p->settings->driver,
+		i);
+}
+
+static void make_mark(const json_t *spec, char ret[16])
+{
+	_cleanup_free_ char *text = json_dumps(spec, JSON_COMPACT | JSON_SORT_KEYS);
+
+	snprintf(ret, 16, "%08" PRIx32, text ? clv_crc32(0, text, strlen(text)) : 0);
+}
+
+static int list(struct publication *p, struct clv_error *err)
+{
+	char path[PATH_MAX_BYTES], query[PATH_MAX_BYTES];
+	json_t *answer = NULL;
+	int r;
+
+	snprintf(query, sizeof(query),
+		"?fieldSelector=spec.driver%%3D%s%%2Cspec.nodeName%%3D%s",
+		p->settings->driver, p->settings->node);
+	make_path(p, query, path);
+	r = clv_kube_cluster_ask(p->cluster, "GET", path, NULL, &answer, err);
+	if (r < 0)
+		return r;
+	p->there = json_incref(json_object_get(answer, "items"));
+	json_decref(answer);
+	return json_is_array(p->there)
+		       ? 0
+		       : clv_error_set(err, -EPROTO, "the API server lists no slices");
+}
+
+/* Of a node that is removed or renamed nobody else would delete them. */
+static int find_owner(struct publication *p, struct clv_error *err)
+{
+	char path[PATH_MAX_BYTES];
+	json_t *node = NULL;
+	const char *uid;
+	int r;
+
+	snprintf(path, sizeof(path), "/api/v1/nodes/%s", p->settings->node);
+	r = clv_kube_cluster_ask(p->cluster, "GET", path, NULL, &node, err);
+	if (r == -EPERM || r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	uid = json_string_value(
+		json_object_get(json_object_get(node, "metadata"), "uid"));
+	if (uid)
+		p->owners = json_pack("[{s:s,s:s,s:s,s:s,s:b}]", "apiVersion", "v1",
+			"kind", "Node", "name", p->settings->node, "uid", uid,
+			"controller", true);
+	json_decref(node);
+	return 0;
+}
+
+static const json_t *find(const struct publication *p, const char *name)
+{
+	const json_t *slice;
+	size_t i;
+
+	json_array_foreach (p->there, i, slice) {
+		const char *other = json_string_value(
+			json_object_get(json_object_get(slice, "metadata"), "name"));
+
+		if (other && strcmp(other, name) == 0)
+			return slice;
+	}
+	return NULL;
+}
+
+static json_int_t generation_of(const json_t *slice)
+{
+	const json_t *pool = json_object_get(json_object_get(slice, "spec"), "pool");
+
+	return json_integer_value(json_object_get(pool, "generation"));
+}
+
+static bool is_as_wanted(const struct publication *p, size_t i, json_int_t generation)
+{
+	char name[PATH_MAX_BYTES], mark[16];
+	const json_t *slice, *notes;
+	const char *made_of;
+
+	make_name(p, i, name);
+	make_mark(json_array_get(p->specs, i), mark);
+	slice = find(p, name);
+	notes = json_object_get(json_object_get(slice, "metadata"), "annotations");
+	made_of = json_string_value(json_object_get(notes, MADE_OF));
+	return made_of && strcmp(made_of, mark) == 0 &&
+	       generation_of(slice) == generation;
+}
+
+static bool are_as_wanted(const struct publication *p)
+{
+	size_t n = json_array_size(p->specs);
+	json_int_t generation = generation_of(json_array_get(p->there, 0));
+
+	if (json_array_size(p->there) != n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!is_as_wanted(p, i, generation))
+			return false;
+	}
+	return true;
+}
+
+static json_t *make_slice(const struct publication *p, size_t i, const json_t *old)
+{
+	json_t *spec = json_deep_copy(json_array_get(p->specs, i)), *slice;
+	const json_t *version =
+		json_object_get(json_object_get(old, "metadata"), "resourceVersion");
+	char name[PATH_MAX_BYTES], mark[16], api[64];
+
+	make_name(p, i, name);
+	make_mark(spec, mark);
+	snprintf(api, sizeof(api), "resource.k8s.io/%s", p->settings->version);
+	json_object_set_new(spec, "driver", json_string(p->settings->driver));
+	json_object_set_new(spec, "nodeName", json_string(p->settings->node));
+	json_object_set_new(spec, "pool",
+		json_pack("{s:s,s:I,s:I}", "name", p->settings->node, "generation",
+			p->generation, "resourceSliceCount",
+			(json_int_t)json_array_size(p->specs)));
+	slice = json_pack("{s:s,s:s,s:{s:s,s:{s:s}},s:o}", "apiVersion", api, "kind",
+		"ResourceSlice", "metadata", "name", name, "annotations", MADE_OF, mark,
+		"spec", spec);
+	if (p->owners)
+		json_object_set(
+			json_object_get(slice, "metadata"), "ownerReferences", p->owners);
+	if (version)
+		json_object_set_new(json_object_get(slice, "metadata"), "resourceVersion",
+			json_deep_copy(version));
+	return slice;
+}
+
+static int write_slice(const struct publication *p, size_t i, struct clv_error *err)
+{
+	char name[PATH_MAX_BYTES], path[PATH_MAX_BYTES], ending[PATH_MAX_BYTES];
+	const json_t *old;
+	json_t *slice;
+	int r;
+
+	make_name(p, i, name);
+	old = find(p, name);
+	snprintf(ending, sizeof(ending), "/%.900s", name);
+	make_path(p, old ? ending : "", path);
+	slice = make_slice(p, i, old);
+	r = clv_kube_cluster_ask(
+		p->cluster, old ? "PUT" : "POST", path, slice, NULL, err);
+	json_decref(slice);
+	return r;
+}
+
+static bool is_wanted(const struct publication *p, const char *name)
+{
+	char other[PATH_MAX_BYTES];
+
+	for (size_t i = 0; i < json_array_size(p->specs); i++) {
+		make_name(p, i, other);
+		if (strcmp(other, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int remove_others(const struct publication *p, struct clv_error *err)
+{
+	char path[PATH_MAX_BYTES], ending[PATH_MAX_BYTES];
+	const json_t *slice;
+	size_t i;
+
+	json_array_foreach (p->there, i, slice) {
+		const char *name = json_string_value(
+			json_object_get(json_object_get(slice, "metadata"), "name"));
+		int r;
+
+		if (!name || is_wanted(p, name))
+			continue;
+		snprintf(ending, sizeof(ending), "/%.900s", name);
+		make_path(p, ending, path);
+		r = clv_kube_cluster_ask(p->cluster, "DELETE", path, NULL, NULL, err);
+		if (r < 0 && r != -ENOENT)
+			return r;
+	}
+	return 0;
+}
+
+int clv_kube_publish(struct clv_kube_cluster *cluster,
+	const struct clv_kube_settings *settings, const struct json_t *specs,
+	struct clv_error *err)
+{
+	struct publication p = {.cluster = cluster, .settings = settings, .specs = specs};
+	const json_t *slice;
+	size_t i;
+	int r = list(&p, err);
+
+	if (r < 0 || are_as_wanted(&p)) {
+		json_decref(p.there);
+		return r;
+	}
+	json_array_foreach (p.there, i, slice) {
+		if (p.generation < generation_of(slice))
+			p.generation = generation_of(slice);
+	}
+	p.generation++;
+	r = find_owner(&p, err);
+	for (i = 0; i < json_array_size(specs) && r >= 0; i++)
+		r = write_slice(&p, i, err);
+	if (r >= 0)
+		r = remove_others(&p, err);
+	json_decref(p.owners);
+	json_decref(p.there);
+	return r < 0 ? r : 1;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave-kubelet: shares and partitions for the containers of a Kubernetes node. */
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "bridge/kubernetes/apiserver/announce.h"
+#include "bridge/kubernetes/kubelet/dra.h"
+#include "bridge/kubernetes/kubelet/plugin.h"
+#include "bridge/kubernetes/kubelet/pods.h"
+#include "bridge/kubernetes/kubelet/service.h"
+#include "bridge/kubernetes/kubelet/watch.h"
+#include "bridge/kubernetes/lease/lease-sync.h"
+#include "bridge/kubernetes/resource/pair.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sysexits.h>
+#include <systemd/sd-daemon.h>
+
+#define CONFIG "/etc/cleave/kubelet.yaml"
+#define EXIT_FAILED 125
+
+static const char help[] =
+	"usage: cleave-kubelet [--config FILE]\n"
+	"Hands out shares and partitions of this node's devices to containers.\n"
+	"  --config FILE  settings (" CONFIG ", if it is there)\n"
+	"  --version      say which version this is\n"
+	"  --help         this\n";
+
+/* The number of another one that serves this kubelet, or 0. */
+static pid_t holder_of(int fd)
+{
+	char text[16] = "";
+
+	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
+}
+
+/* One for a kubelet: two would take the sockets from each other. */
+static int lock(const struct clv_kube *kube, struct clv_error *err)
+{
+	char path[CLV_KUBE_SOCKET_MAX];
+	int fd;
+
+	clv_kube_path(kube, "cleave-kubelet.lock", path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return clv_error_errno(err, errno, "cannot open %s", path);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		clv_error_set(err, -EALREADY,
+			"cleave-kubelet serves this kubelet already (process %d)",
+			(int)holder_of(fd));
+		close(fd);
+		return -EALREADY;
+	}
+	if (ftruncate(fd, 0) < 0 || dprintf(fd, "%d\n", (int)getpid()) < 0)
+		clv_log_debug("the lock does not say whose it is");
+	return fd;
+}
+
+static int watch_signals(struct clv_kube *kube)
+{
+	static const int signals[] = {SIGTERM, SIGINT};
+	sigset_t mask;
+	int r = 0;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(signals); i++)
+		sigaddset(&mask, signals[i]);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(signals) && r >= 0; i++)
+		r = sd_event_add_signal(kube->event, NULL, signals[i], NULL, NULL);
+	return r;
+}
+
+static int build(struct clv_kube *kube, int interrupt_fd, struct clv_error *err)
+{
+	int r = sd_event_new(&kube->event);
+
+	if (r >= 0)
+		r = watch_signals(kube);
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot make an event loop");
+	kube->pair = calloc(1, sizeof(*kube->pair));
+	if (!kube->pair)
+		return clv_error_errno(err, ENOMEM, "cannot start");
+	r = clv_kube_lease_sync_new(&kube->settings, interrupt_fd, &kube->sync, err);
+	if (r >= 0)
+		r = clv_kube_worker_new(kube->event, kube->sync, &kube->worker, err);
+	if (r >= 0)
+		r = clv_kube_pods_new(kube, &kube->pods, err);
+	if (r >= 0 && kube->settings.has_dra)
+		r = clv_kube_dra_new(kube, &kube->dra, err);
+	if (r >= 0 && kube->settings.announces)
+		r = clv_kube_announcer_new(&kube->settings, &kube->announcer, err);
+	if (r >= 0)
+		r = clv_kube_watch_new(kube, &kube->watch, err);
+	return r < 0 ? r : clv_kube_kubelet_watch(kube, err);
+}
+
+static void tear_down(struct clv_kube *kube, int interrupt_fd)
+{
+	clv_kube_kubelet_unwatch(kube);
+	eventfd_write(interrupt_fd, 1);
+	kube->worker = clv_kube_worker_free(kube->worker);
+	for (size_t i = 0; i < kube->n_plugins; i++)
+		clv_kube_plugin_free(kube->plugins[i]);
+	free(kube->plugins);
+	free(kube->resources);
+	clv_kube_announcer_free(kube->announcer);
+	clv_kube_dra_free(kube->dra);
+	clv_kube_watch_free(kube->watch);
+	clv_kube_pods_free(kube->pods);
+	clv_kube_lease_sync_free(kube->sync);
+	clv_kube_inventory_clear(&kube->inventory);
+	if (kube->pair)
+		clv_kube_pair_clear(kube->pair);
+	free(kube->pair);
+	sd_event_unref(kube->event);
+}
+
+static int serve(struct clv_kube *kube)
+{
+	struct clv_error err = {};
+	_cleanup_close_ int interrupt_fd = eventfd(0, EFD_CLOEXEC);
+	_cleanup_close_ int lock_fd = lock(kube, &err);
+	int r = lock_fd;
+
+	if (r >= 0)
+		r = build(kube, interrupt_fd, &err);
+	if (r >= 0) {
+		sd_notify(0, "READY=1");
+		r = sd_event_loop(kube->event);
+		if (r < 0)
+			clv_error_errno(&err, -r, "the event loop failed");
+	}
+	if (r < 0)
+		clv_log_error(r, "%s", err.msg);
+	tear_down(kube, interrupt_fd);
+	return r >= 0 ? 0 : r == -EALREADY ? EX_TEMPFAIL : EXIT_FAILED;
+}
+
+static int read_settings(const char *path, struct clv_kube_settings *settings)
+{
+	struct clv_error err = {};
+
+	if (!path && access(CONFIG, F_OK) < 0)
+		return 0;
+	if (clv_kube_settings_read(path ? path : CONFIG, settings, &err) >= 0)
+		return 0;
+	clv_log_error(0, "%s", err.msg);
+	return -EINVAL;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"config", required_argument, NULL, 'c'},
+		{"version", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{},
+	};
+	struct clv_kube kube = {};
+	const char *path = NULL;
+	int option;
+
+	clv_log_set_level_from_env();
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			path = optarg;
+			break;
+		case 'v':
+			puts("cleave-kubelet " CLV_VERSION);
+			return 0;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			return EX_USAGE;
+		}
+	}
+	if (optind < argc) {
+		fputs(help, stderr);
+		return EX_USAGE;
+	}
+	/* One heap, which gives back what a long list of ids took. */
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TRIM_THRESHOLD, 1 << 18);
+	clv_kube_settings_init(&kube.settings);
+	return read_settings(path, &kube.settings) < 0 ? EX_CONFIG : serve(&kube);
+}

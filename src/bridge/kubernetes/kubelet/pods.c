@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* After it started kubelet knows its pods only bit by bit, and one that cannot reach the
+ * API server knows few.  So nothing is released on its word until it has been there for
+ * a while, nor, where we are a pod ourselves, until it knows that one. */
+#include "bridge/kubernetes/kubelet/pods.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "bridge/kubernetes/kubelet/state.h"
+#include "bridge/kubernetes/kubelet/worker.h"
+#include "bridge/kubernetes/lease/lease-sync.h"
+#include "bridge/kubernetes/pod-resources.pb-c.h"
+#include "bridge/rpc/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_TIMEOUT_MS 5000u
+#define SETTLE_GRACES 3
+
+typedef Podresources__V1__ListPodResourcesResponse List;
+typedef Podresources__V1__ContainerResources Container;
+
+struct question {
+	struct question *next;
+	struct clv_kube_pods *pods;
+	struct clv_rpc_client *client;
+	uint64_t asked_ns;
+	/* NULL: it is to compare with the ledger. */
+	clv_kube_on_container on_container;
+	void *userdata;
+	char resource[CLV_KUBE_NAME_MAX];
+	char id[CLV_KUBE_KEY_MAX + 16];
+};
+
+struct clv_kube_pods {
+	struct clv_kube *kube;
+	sd_event_source *timer;
+	struct question *questions;
+	bool is_busy; /* comparing */
+	const char *own_name, *own_namespace;
+};
+
+/* --- What a container has --- */
+
+/* Kubelet may list a resource in several pieces, one for each NUMA node. */
+static int gather(
+	const Container *container, const char *resource, char ***ret_ids, size_t *ret_n)
+{
+	char **ids = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < container->n_devices; i++) {
+		const Podresources__V1__ContainerDevices *devices = container->devices[i];
+
+		if (strcmp(devices->resource_name, resource) != 0)
+			continue;
+		for (size_t j = 0; j < devices->n_device_ids; j++) {
+			char **id = CLV_APPEND(ids, n);
+
+			if (!id) {
+				free(ids);
+				return -ENOMEM;
+			}
+			*id = devices->device_ids[j];
+		}
+	}
+	*ret_ids = ids;
+	*ret_n = n;
+	return 0;
+}
+
+/* 1 and the want; 0: it has none of the resource. */
+static int want_of(const Container *container, const struct clv_kube_resource *resource,
+	struct clv_kube_want *ret, struct clv_error *err)
+{
+	_cleanup_free_ char **ids = NULL;
+	size_t n = 0;
+	int r = gather(container, resource->name, &ids, &n);
+
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot read what containers have");
+	if (n == 0)
+		return 0;
+	r = clv_kube_want_know(resource, (const char *const *)ids, n, ret, err);
+	return r < 0 ? r : 1;
+}
+
+static const struct clv_kube_resource *resource_of_kind(
+	const struct clv_kube *kube, enum clv_kube_kind kind)
+{
+	for (size_t i = 0; i < kube->n_plugins; i++) {
+		const struct clv_kube_resource *resource = kube->resources[i];
+
+		if (resource->kind == kind)
+			return resource;
+	}
+	return NULL;
+}
+
+/* 1 and the lease of both; 0: it has neither. */
+static int pair_of(const struct clv_kube *kube, const Container *container,
+	struct clv_kube_want *ret, struct clv_error *err)
+{
+	const struct clv_kube_resource *shares =
+		resource_of_kind(kube, CLV_KUBE_OF_SHARE);
+	const struct clv_kube_resource *memories =
+		resource_of_kind(kube, CLV_KUBE_OF_MEMORY);
+	struct clv_kube_want share = {}, memory = {};
+	int has_share = shares ? want_of(container, shares, &share, err) : 0;
+	int has_memory = memories && has_share >= 0
+				 ? want_of(container, memories, &memory, err)
+				 : 0;
+	int r = has_share < 0 ? has_share : has_memory < 0 ? has_memory : 0;
+
+	if (r >= 0 && has_share != has_memory)
+		r = clv_error_set(err, -EPERM,
+			"container %s asks for %s without %s: on this node it takes both",
+			container->name, has_share ? shares->name : memories->name,
+			has_share ? memories->name : shares->name);
+	else if (r >= 0 && has_share)
+		r = clv_kube_want_join(&share, &memory, err);
+	if (r >= 0 && has_share) {
+		*ret = share;
+		share = (struct clv_kube_want){};
+		r = 1;
+	}
+	clv_kube_want_clear(&share);
+	clv_kube_want_clear(&memory);
+	return r;
+}
+
+static bool is_in_pair(
+	const struct clv_kube *kube, const struct clv_kube_resource *resource)
+{
+	return kube->settings.undivided == CLV_KUBE_BOTH &&
+	       (resource->kind == CLV_KUBE_OF_SHARE ||
+		       resource->kind == CLV_KUBE_OF_MEMORY);
+}
+
+/* --- Comparing --- */
+
+struct compare {
+	struct clv_kube_job job;
+	struct clv_kube_pods *pods;
+	struct clv_kube_want *wants;
+	size_t n;
+	uint64_t asked_ns;
+	bool may_release;
+	int r;
+	struct clv_error err;
+};
+
+static int add_want(struct compare *compare, struct clv_kube_want *want)
+{
+	struct clv_kube_want *place = CLV_APPEND(compare->wants, compare->n);
+
+	if (!place)
+		return -ENOMEM;
+	*place = *want;
+	return 0;
+}
+
+static bool is_served(const struct clv_kube *kube, const char *resource)
+{
+	for (size_t i = 0; i < kube->n_plugins; i++) {
+		if (strcmp(kube->resources[i]->name, resource) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Resources that other settings gave names to: what was made for them stays. */
+static int add_former(struct compare *compare, const Container *container)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < container->n_devices && r >= 0; i++) {
+		const Podresources__V1__ContainerDevices *devices = container->devices[i];
+		struct clv_kube_resource former = {.kind = CLV_KUBE_OF_ONE};
+		struct clv_kube_want want;
+
+		if (devices->n_device_ids == 0 ||
+			is_served(compare->pods->kube, devices->resource_name))
+			continue;
+		if (strstr(devices->device_ids[0], "::"))
+			former.kind = CLV_KUBE_OF_SHARE;
+		snprintf(former.name, sizeof(former.name), "%s", devices->resource_name);
+		if (want_of(container, &former, &want, NULL) > 0)
+			r = add_want(compare, &want);
+	}
+	return r;
+}
+
+/* A container whose ids make no sense keeps nothing: that it has no lease is said where
+ * it is started. */
+static int add_container(struct compare *compare, const Container *container)
+{
+	const struct clv_kube *kube = compare->pods->kube;
+	struct clv_error err = {};
+	struct clv_kube_want want;
+	int r = 0;
+
+	if (kube->settings.undivided == CLV_KUBE_BOTH &&
+		pair_of(kube, container, &want, &err) > 0)
+		r = add_want(compare, &want);
+	for (size_t i = 0; i < kube->n_plugins && r >= 0; i++) {
+		const struct clv_kube_resource *resource = kube->resources[i];
+
+		if (!is_in_pair(kube, resource) &&
+			want_of(container, resource, &want, &err) > 0)
+			r = add_want(compare, &want);
+	}
+	return r < 0 ? r : add_former(compare, container);
+}
+
+static bool is_own(
+	const struct clv_kube_pods *pods, const Podresources__V1__PodResources *pod)
+{
+	return pods->own_name && strcmp(pod->name, pods->own_name) == 0 &&
+	       (!pods->own_namespace ||
+		       strcmp(pod->namespace_, pods->own_namespace) == 0);
+}
+
+static int read_list(struct compare *compare, const List *list)
+{
+	struct clv_kube_pods *pods = compare->pods;
+	uint64_t settle_ns =
+		SETTLE_GRACES * pods->kube->settings.grace_ms * CLV_NS_PER_MS;
+	bool has_own = !pods->own_name;
+	int r = 0;
+
+	for (size_t i = 0; i < list->n_pod_resources && r >= 0; i++) {
+		const Podresources__V1__PodResources *pod = list->pod_resources[i];
+
+		has_own = has_own || is_own(pods, pod);
+		for (size_t j = 0; j < pod->n_containers && r >= 0; j++)
+			r = add_container(compare, pod->containers[j]);
+	}
+	compare->may_release =
+		has_own && compare->asked_ns > pods->kube->kubelet_since_ns + settle_ns;
+	return r;
+}
+
+static void run_compare(struct clv_kube_job *job, struct clv_kube_lease_sync *sync)
+{
+	struct compare *compare = (struct compare *)job;
+
+	compare->r = clv_kube_lease_sync_reconcile(sync, compare->wants, compare->n,
+		compare->may_release ? compare->asked_ns : 0, &compare->err);
+}
+
+static void free_compare(struct compare *compare)
+{
+	for (size_t i = 0; i < compare->n; i++)
+		clv_kube_want_clear(&compare->wants[i]);
+	free(compare->wants);
+	free(compare);
+}
+
+static void done_compare(struct clv_kube_job *job)
+{
+	struct compare *compare = (struct compare *)job;
+
+	compare->pods->is_busy = false;
+	if (compare->r < 0)
+		clv_log_warning(0, "the ledger cannot be compared: %s", compare->err.msg);
+	free_compare(compare);
+}
+
+static void begin_compare(struct clv_kube_pods *pods, const List *list, uint64_t asked_ns)
+{
+	struct compare *compare = calloc(1, sizeof(*compare));
+
+	if (!compare)
+		return;
+	*compare = (struct compare){.job = {.run = run_compare, .done = done_compare},
+		.pods = pods,
+		.asked_ns = asked_ns};
+	if (read_list(compare, list) < 0) {
+		free_compare(compare);
+		return;
+	}
+	pods->is_busy = true;
+	clv_kube_worker_submit(pods->kube->worker, &compare->job);
+}
+
+/* --- Finding --- */
+
+static bool has_id(const Container *container, const char *resource, const char *id)
+{
+	for (size_t i = 0; i < container->n_devices; i++) {
+		const Podresources__V1__ContainerDevices *devices = container->devices[i];
+
+		if (strcmp(devices->resource_name, resource) != 0)
+			continue;
+		for (size_t j = 0; j < devices->n_device_ids; j++) {
+			if (strcmp(devices->device_ids[j], id) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Of containers that have the id one after the other, an init container and the one
+ * behind it, any will do that has both. */
+static int find_lease(const struct clv_kube *kube, const List *list,
+	const struct question *question, struct clv_kube_want *ret, struct clv_error *err)
+{
+	int r = clv_error_set(err, -ENOENT, "kubelet knows no container with %s of %s",
+		question->id, question->resource);
+
+	for (size_t i = 0; i < list->n_pod_resources; i++) {
+		const Podresources__V1__PodResources *pod = list->pod_resources[i];
+
+		for (size_t j = 0; j < pod->n_containers; j++) {
+			if (!has_id(pod->containers[j], question->resource, question->id))
+				continue;
+			r = pair_of(kube, pod->containers[j], ret, err);
+			if (r > 0)
+				return 0;
+		}
+	}
+	return r < 0 ? r : -ENOENT;
+}
+
+static void answer_question(
+	struct question *question, const List *list, const struct clv_rpc_status *status)
+{
+	struct clv_kube_want want = {};
+	struct clv_error err = {};
+	int r;
+
+	if (list)
+		r = find_lease(question->pods->kube, list, question, &want, &err);
+	else
+		r = clv_error_set(&err, -EAGAIN,
+			"kubelet's pod-resources API says nothing: %s", status->message);
+	question->on_container(&want, r < 0 ? &err : NULL, question->userdata);
+	clv_kube_want_clear(&want);
+}
+
+/* --- Asking --- */
+
+static void free_question(struct question *question)
+{
+	struct question **at = &question->pods->questions;
+
+	while (*at != question)
+		at = &(*at)->next;
+	*at = question->next;
+	clv_rpc_client_free(question->client);
+	free(question);
+}
+
+static void on_list(const struct clv_rpc_status *status, const uint8_t *data,
+	size_t n_bytes, void *userdata)
+{
+	static const struct clv_rpc_status unreadable = {
+		CLV_RPC_INTERNAL, "its answer cannot be read"};
+	struct question *question = userdata;
+	struct clv_kube_pods *pods = question->pods;
+	List *list = status->code == CLV_RPC_OK
+			     ? podresources__v1__list_pod_resources_response__unpack(
+				       NULL, n_bytes, data)
+			     : NULL;
+
+	if (status->code == CLV_RPC_OK && !list)
+		status = &unreadable;
+	if (question->on_container)
+		answer_question(question, list, status);
+	else if (list)
+		begin_compare(pods, list, question->asked_ns);
+	else
+		clv_log_debug("pod-resources: %s", status->message);
+	if (list)
+		podresources__v1__list_pod_resources_response__free_unpacked(list, NULL);
+	free_question(question);
+}
+
+static struct question *ask(struct clv_kube_pods *pods, struct clv_error *err)
+{
+	struct question *question = calloc(1, sizeof(*question));
+	char path[CLV_KUBE_SOCKET_MAX];
+	int r;
+
+	if (!question) {
+		clv_error_errno(err, ENOMEM, "cannot ask kubelet");
+		return NULL;
+	}
+	question->pods = pods;
+	question->next = pods->questions;
+	pods->questions = question;
+	question->asked_ns = clv_clock_ns();
+	clv_kube_path(pods->kube, "pod-resources/kubelet.sock", path);
+	r = clv_rpc_client_new(pods->kube->event, path, &question->client, err);
+	if (r >= 0)
+		r = clv_rpc_client_call(question->client, "/v1.PodResourcesLister/List",
+			NULL, 0, LIST_TIMEOUT_MS, on_list, question);
+	if (r >= 0)
+		return question;
+	free_question(question);
+	return NULL;
+}
+
+void clv_kube_pods_find(struct clv_kube_pods *pods, const char *resource, const char *id,
+	clv_kube_on_container on_container, void *userdata)
+{
+	struct clv_error err = {};
+	struct question *question = ask(pods, &err);
+
+	if (!question) {
+		err.code = -EAGAIN;
+		on_container(NULL, &err, userdata);
+		return;
+	}
+	question->on_container = on_container;
+	question->userdata = userdata;
+	snprintf(question->resource, sizeof(question->resource), "%s", resource);
+	snprintf(question->id, sizeof(question->id), "%s", id);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct clv_kube_pods *pods = userdata;
+	struct clv_error err = {};
+
+	if (!pods->is_busy && pods->kube->n_plugins > 0 && !ask(pods, &err))
+		clv_log_debug("%s", err.msg);
+	sd_event_source_set_time_relative(
+		source, pods->kube->settings.reconcile_ms * UINT64_C(1000));
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+int clv_kube_pods_new(
+	struct clv_kube *kube, struct clv_kube_pods **ret, struct clv_error *err)
+{
+	struct clv_kube_pods *pods = calloc(1, sizeof(*pods));
+	int r;
+
+	if (!pods)
+		return clv_error_errno(err, ENOMEM, "cannot start");
+	pods->kube = kube;
+	pods->own_name = getenv("POD_NAME");
+	pods->own_namespace = getenv("POD_NAMESPACE");
+	r = sd_event_add_time_relative(kube->event, &pods->timer, CLOCK_MONOTONIC, 0,
+		CLV_NS_PER_S / 10000, on_timer, pods);
+	if (r < 0) {
+		clv_kube_pods_free(pods);
+		return clv_error_errno(err, -r, "cannot start a timer");
+	}
+	*ret = pods;
+	return 0;
+}
+
+struct clv_kube_pods *clv_kube_pods_free(struct clv_kube_pods *pods)
+{
+	if (!pods)
+		return NULL;
+
+	while (pods->questions)
+		free_question(pods->questions);
+	sd_event_source_disable_unref(pods->timer);
+	free(pods);
+	return NULL;
+}
+
+void clv_kube_pods_look(struct clv_kube_pods *pods)
+{
+	sd_event_source_set_time_relative(pods->timer, 0);
+	sd_event_source_set_enabled(pods->timer, SD_EVENT_ONESHOT);
+}

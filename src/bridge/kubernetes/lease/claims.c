@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/kubernetes/lease/claims.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "bridge/kubernetes/apiserver/cluster.h"
+#include "bridge/kubernetes/apiserver/publish.h"
+#include "bridge/kubernetes/config/quantity.h"
+#include "bridge/kubernetes/lease/ephemeral-partitions.h"
+#include "bridge/kubernetes/lease/modes.h"
+#include "bridge/kubernetes/lease/spec.h"
+#include "bridge/kubernetes/lease/undo-log.h"
+#include "bridge/kubernetes/resource/slices.h"
+
+#include <cleave.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "dra-"
+#define NOTES "claims" /* by uid: namespace/name */
+#define LEASES_MAX 64u /* of a claim: Kubernetes allocates 32 devices at most */
+
+struct clv_kube_claims {
+	struct clv_kube_settings settings;
+	struct clv_kube_cluster *cluster;
+	struct clv_kube_places places;
+	bool is_apart, knows_server;
+	uint64_t swept_ns; /* 0: never */
+};
+
+int clv_kube_claims_new(const struct clv_kube_settings *settings,
+	struct clv_kube_claims **ret, struct clv_error *err)
+{
+	struct clv_kube_claims *claims = calloc(1, sizeof(*claims));
+	int r;
+
+	if (!claims)
+		return clv_error_errno(err, ENOMEM, "cannot start");
+	claims->settings = *settings;
+	r = clv_kube_cluster_new(settings, &claims->cluster, err);
+	if (r < 0) {
+		clv_kube_claims_free(claims);
+		return r;
+	}
+	*ret = claims;
+	return 0;
+}
+
+struct clv_kube_claims *clv_kube_claims_free(struct clv_kube_claims *claims)
+{
+	if (!claims)
+		return NULL;
+
+	clv_kube_cluster_free(claims->cluster);
+	clv_kube_places_clear(&claims->places);
+	free(claims);
+	return NULL;
+}
+
+void clv_kube_claim_clear(struct clv_kube_claim *claim)
+{
+	free(claim->namespace);
+	free(claim->uid);
+	free(claim->name);
+	free(claim->prepared);
+	*claim = (struct clv_kube_claim){};
+}
+
+/* --- What the node has --- */
+
+/* As if nothing were wrong with anything. */
+static int find_all(struct clv_kube_claims *claims, const json_t *node,
+	const struct clv_kube_inventory *inventory, struct clv_kube_places *ret,
+	struct clv_error *err)
+{
+	struct clv_kube_inventory well = {.n = inventory->n};
+	json_t *specs = NULL;
+	int r;
+
+	well.items = calloc(well.n + 1, sizeof(*well.items));
+	if (!well.items)
+		return clv_error_errno(err, ENOMEM, "cannot describe the node");
+	memcpy(well.items, inventory->items, well.n * sizeof(*well.items));
+	for (size_t i = 0; i < well.n; i++)
+		well.items[i].is_healthy = true;
+	r = clv_kube_slices_make(
+		node, &well, &claims->settings, claims->is_apart, ret, &specs, err);
+	json_decref(specs);
+	clv_kube_inventory_clear(&well);
+	return r;
+}
+
+/* ret_all may be NULL. */
+static int describe(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	const struct clv_kube_inventory *inventory, struct clv_kube_places *ret_all,
+	json_t **ret_specs, struct clv_error *err)
+{
+	struct clv_client_error failure;
+	struct clv_client *client;
+	struct clv_kube_places places;
+	json_t *node = NULL;
+	int r = clv_kube_lease_sync_client(sync, &client, err);
+
+	if (r < 0)
+		return r;
+	r = clv_client_node(client, &node, &failure);
+	if (r < 0)
+		return clv_error_set(err, r, "%s", failure.msg);
+	r = clv_kube_slices_make(node, inventory, &claims->settings, claims->is_apart,
+		&places, ret_specs, err);
+	if (r >= 0 && ret_all)
+		find_all(claims, node, inventory, ret_all, err);
+	json_decref(node);
+	if (r < 0)
+		return r;
+	clv_kube_places_clear(&claims->places);
+	claims->places = places;
+	return 0;
+}
+
+static int find_place(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	const char *name, const struct clv_kube_place **ret, struct clv_error *err)
+{
+	struct clv_kube_inventory inventory = {};
+	struct clv_client *client;
+	json_t *specs = NULL;
+	int r = 0;
+
+	*ret = clv_kube_places_find(&claims->places, name);
+	if (*ret)
+		return 0;
+	/* We may have just been started, or the node changed. */
+	r = clv_kube_lease_sync_client(sync, &client, err);
+	if (r >= 0)
+		r = clv_kube_inventory_fetch(client, &inventory, err);
+	if (r >= 0)
+		r = describe(claims, sync, &inventory, NULL, &specs, err);
+	json_decref(specs);
+	clv_kube_inventory_clear(&inventory);
+	if (r < 0)
+		return r;
+	*ret = clv_kube_places_find(&claims->places, name);
+	return *ret ? 0
+		    : clv_error_set(
+			      err, -ENODEV, "this node has no device %.80s now", name);
+}
+
+/* --- Leases of a claim --- */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static int name_lease(const struct clv_kube_claim *claim, size_t i,
+	char ret[CLV_KUBE_LEASE_MAX], struct clv_error *err)
+{
+	int n = snprintf(ret, CLV_KUBE_LEASE_MAX, PREFIX "%s-%zu", claim->uid, i);
+
+	if (n < 0 || n >= CLV_KUBE_LEASE_MAX || claim->uid[0] == '\0')
+		return clv_error_set(
+			err, -EINVAL, "'%.80s' is no claim's uid", claim->uid);
+	return 0;
+}
+
+static int size_share(const struct clv_kube_place *place, const json_t *consumed,
+	struct clv_kube_want *want, struct clv_error *err)
+{
+	const char *share = text_of(consumed, "share");
+	const char *memory = text_of(consumed, "memory");
+	uint64_t hundredths = CLV_KUBE_HUNDREDTHS, bytes = 0;
+
+	if (place->is_shared && share[0] != '\0' &&
+		(clv_kube_parse_quantity(share, &hundredths) < 0 || hundredths < 1 ||
+			hundredths > CLV_KUBE_HUNDREDTHS))
+		return clv_error_set(err, -EINVAL, "a share of %.40s hundredths", share);
+	if (place->is_shared && memory[0] != '\0' &&
+		clv_kube_parse_quantity(memory, &bytes) < 0)
+		return clv_error_set(err, -EINVAL, "%.40s of memory", memory);
+	want->share_ppm = (uint32_t)(hundredths * (CLV_PPM / CLV_KUBE_HUNDREDTHS));
+	want->memory_bytes = bytes;
+	return 0;
+}
+
+/* A partition that is not there yet is made. */
+static int make_and_hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	const struct clv_kube_place *place, const struct clv_kube_want *want,
+	struct clv_error *err)
+{
+	struct clv_client *client;
+	int r = clv_kube_lease_sync_client(sync, &client, err);
+
+	if (r >= 0)
+		r = clv_kube_ephemeral_create(&claims->settings, client, place->device,
+			place->profile, place->start, err);
+	return r < 0 ? r : clv_kube_lease_sync_hold(sync, want, false, err);
+}
+
+static int set_mode(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	const struct clv_kube_place *place, struct clv_error *err)
+{
+	struct clv_client *client;
+	int r = clv_kube_lease_sync_client(sync, &client, err);
+
+	return r < 0 ? r
+		     : clv_kube_mode_set(&claims->settings, client, place->device,
+			       place->profile, err);
+}
+
+static int hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	const struct clv_kube_place *place, struct clv_kube_want *want,
+	struct clv_error *err)
+{
+	char device[160];
+	int r = place->is_mode ? set_mode(claims, sync, place, err) : 0;
+
+	if (r < 0)
+		return r;
+	if (place->profile[0] == '\0' || (place->is_mode && !place->is_divided))
+		snprintf(device, sizeof(device), "%s", place->device);
+	else
+		snprintf(device, sizeof(device), "%s/%s@%" PRIu32, place->device,
+			place->profile, place->start);
+	want->device = device;
+	r = clv_kube_lease_sync_hold(sync, want, false, err);
+	if (r == -ENODEV && place->is_made)
+		r = make_and_hold(claims, sync, place, want, err);
+	want->device = "";
+	return r;
+}
+
+static int prepare_result(struct clv_kube_claims *claims,
+	struct clv_kube_lease_sync *sync, struct clv_kube_claim *claim,
+	const json_t *result, struct clv_error *err)
+{
+	const struct clv_kube_place *place;
+	struct clv_kube_want want = {};
+	struct clv_kube_prepared *prepared;
+	int r = find_place(claims, sync, text_of(result, "device"), &place, err);
+
+	if (r >= 0)
+		r = name_lease(claim, claim->n, want.lease, err);
+	if (r >= 0)
+		r = size_share(
+			place, json_object_get(result, "consumedCapacity"), &want, err);
+	if (r < 0)
+		return r;
+	r = hold(claims, sync, place, &want, err);
+	if (r < 0)
+		return r;
+	prepared = CLV_APPEND(claim->prepared, claim->n);
+	if (!prepared)
+		return clv_error_errno(err, ENOMEM, "cannot note a device");
+	snprintf(prepared->request, sizeof(prepared->request), "%s",
+		text_of(result, "request"));
+	snprintf(prepared->pool, sizeof(prepared->pool), "%s", text_of(result, "pool"));
+	snprintf(prepared->device, sizeof(prepared->device), "%s", place->name);
+	snprintf(prepared->share_id, sizeof(prepared->share_id), "%s",
+		text_of(result, "shareID"));
+	clv_kube_spec_name(want.lease, prepared->cdi);
+	return 0;
+}
+
+/* What makes a path of the API server. */
+static bool is_name(const char *text)
+{
+	for (const char *p = text; *p != '\0'; p++) {
+		if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) &&
+			*p != '-' && *p != '.')
+			return false;
+	}
+	return text[0] != '\0' && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
+}
+
+static int fetch(struct clv_kube_claims *claims, const struct clv_kube_claim *claim,
+	json_t **ret, struct clv_error *err)
+{
+	char path[1024];
+	json_t *object = NULL;
+	int r;
+
+	if (!is_name(claim->namespace) || !is_name(claim->name))
+		return clv_error_set(err, -EINVAL, "'%.80s/%.80s' is no name of a claim",
+			claim->namespace, claim->name);
+	snprintf(path, sizeof(path),
+		"/apis/resource.k8s.io/%s/namespaces/%.300s/resourceclaims/%.300s",
+		claims->settings.version, claim->namespace, claim->name);
+	r = clv_kube_cluster_ask(claims->cluster, "GET", path, NULL, &object, err);
+	if (r < 0)
+		return r;
+	if (strcmp(text_of(json_object_get(object, "metadata"), "uid"), claim->uid) !=
+		0) {
+		json_decref(object);
+		return clv_error_set(err, -ENOENT,
+			"the claim %s/%s is another one by now", claim->namespace,
+			claim->name);
+	}
+	*ret = object;
+	return 0;
+}
+
+/* A note says which claim it is, how many leases it has at most, and whether it was gone
+ * when it was looked at last. */
+struct note {
+	char namespace[CLV_KUBE_UNDO_MAX], name[CLV_KUBE_UNDO_MAX];
+	unsigned int n;
+	bool is_gone;
+};
+
+static int write_note(struct clv_kube_claims *claims, const struct clv_kube_claim *claim,
+	unsigned int n, bool is_gone, struct clv_error *err)
+{
+	char text[CLV_KUBE_UNDO_MAX];
+
+	snprintf(text, sizeof(text), "%.300s/%.300s %u%s", claim->namespace, claim->name,
+		n, is_gone ? " gone" : "");
+	return clv_kube_undo_write(&claims->settings, NOTES, claim->uid, text, err);
+}
+
+static bool parse_note(const char *text, struct note *ret)
+{
+	char gone[8] = "";
+
+	*ret = (struct note){};
+	if (sscanf(text, "%639[^/]/%639s %u %7s", ret->namespace, ret->name, &ret->n,
+		    gone) < 3)
+		return false;
+	ret->is_gone = strcmp(gone, "gone") == 0;
+	return true;
+}
+
+/* Before anything is its own. */
+static int note(struct clv_kube_claims *claims, const struct clv_kube_claim *claim,
+	size_t n, struct clv_error *err)
+{
+	char lease[CLV_KUBE_LEASE_MAX];
+	int r = name_lease(claim, 0, lease, err);
+
+	if (r < 0 || clv_kube_undo_is_there(&claims->settings, NOTES, claim->uid))
+		return r;
+	return write_note(claims, claim, (unsigned int)n, false, err);
+}
+
+/* Claims have been allocated on other nodes since. */
+static bool is_ours(const struct clv_kube_claims *claims, const json_t *result)
+{
+	return strcmp(text_of(result, "driver"), claims->settings.driver) == 0 &&
+	       strcmp(text_of(result, "pool"), claims->settings.node) == 0;
+}
+
+static const json_t *results_of(const json_t *object)
+{
+	const json_t *status = json_object_get(object, "status");
+	const json_t *allocation = json_object_get(status, "allocation");
+
+	return json_object_get(json_object_get(allocation, "devices"), "results");
+}
+
+static size_t count_ours(const struct clv_kube_claims *claims, const json_t *object)
+{
+	const json_t *result;
+	size_t i, n = 0;
+
+	json_array_foreach (results_of(object), i, result)
+		n += is_ours(claims, result);
+	return n;
+}
+
+static int prepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	struct clv_kube_claim *claim, struct clv_error *err)
+{
+	const json_t *results, *result;
+	json_t *object = NULL;
+	size_t i;
+	int r = fetch(claims, claim, &object, err);
+
+	if (r < 0)
+		return r;
+	results = results_of(object);
+	if (!json_is_array(results))
+		r = clv_error_set(err, -EINVAL, "the claim %s/%s is not allocated",
+			claim->namespace, claim->name);
+	if (r >= 0)
+		r = note(claims, claim, count_ours(claims, object), err);
+	json_array_foreach (results, i, result) {
+		if (r >= 0 && is_ours(claims, result))
+			r = prepare_result(claims, sync, claim, result, err);
+	}
+	json_decref(object);
+	return r;
+}
+
+void clv_kube_claims_prepare(struct clv_kube_claims *claims,
+	struct clv_kube_lease_sync *sync, struct clv_kube_claim *claim)
+{
+	claim->r = prepare(claims, sync, claim, &claim->err);
+}
+
+/* --- Back again --- */
+
+/* Leases are made in order.  Where somebody has ended one of them others may be behind
+ * it, as many as the note says. */
+static int count_leases(struct clv_kube_claims *claims, struct clv_client *client,
+	const struct clv_kube_claim *claim, size_t *ret, struct clv_error *err)
+{
+	_cleanup_free_ char *text =
+		clv_kube_undo_read(&claims->settings, NOTES, claim->uid);
+	struct clv_client_error failure;
+	char lease[CLV_KUBE_LEASE_MAX];
+	struct note note = {};
+	int r = 0;
+
+	if (text && parse_note(text, &note) && note.n <= LEASES_MAX) {
+		*ret = note.n;
+		return name_lease(claim, 0, lease, err);
+	}
+	for (*ret = 0; *ret < LEASES_MAX; ++*ret) {
+		json_t *object = NULL;
+
+		r = name_lease(claim, *ret, lease, err);
+		if (r < 0)
+			return r;
+		r = clv_client_lease(client, lease, &object, &failure);
+		json_decref(object);
+		if (r < 0 && strcmp(failure.code, "not_found") == 0)
+			return 0;
+		if (r < 0)
+			return clv_error_set(err, r, "%s", failure.msg);
+	}
+	return 0;
+}
+
+static int give_back(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	struct clv_client *client, const char *lease, struct clv_error *err)
+{
+	struct clv_client_error failure;
+	char device[80] = "";
+	json_t *object = NULL;
+	int r = clv_client_lease(client, lease, &object, &failure);
+
+	if (r >= 0)
+		snprintf(device, sizeof(device), "%s", text_of(object, "device"));
+	json_decref(object);
+	r = clv_kube_lease_sync_release(sync, lease, err);
+	if (r >= 0 && strchr(device, '/'))
+		r = clv_kube_ephemeral_destroy(&claims->settings, client, device, err);
+	device[strcspn(device, "/")] = '\0';
+	if (r >= 0 && device[0] != '\0')
+		clv_kube_mode_back(&claims->settings, client, device);
+	return r;
+}
+
+static int unprepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	const struct clv_kube_claim *claim, struct clv_error *err)
+{
+	char lease[CLV_KUBE_LEASE_MAX];
+	struct clv_client *client;
+	size_t n = 0;
+	int r = clv_kube_lease_sync_client(sync, &client, err);
+
+	if (r >= 0)
+		r = count_leases(claims, client, claim, &n, err);
+	/* One whose lease went and which we were stopped before. */
+	if (r >= 0 && name_lease(claim, n, lease, err) >= 0)
+		clv_kube_spec_remove(&claims->settings, lease);
+	while (r >= 0 && n > 0) {
+		r = name_lease(claim, --n, lease, err);
+		if (r >= 0)
+			r = give_back(claims, sync, client, lease, err);
+	}
+	if (r >= 0)
+		clv_kube_undo_remove(&claims->settings, NOTES, claim->uid);
+	return r;
+}
+
+void clv_kube_claims_unprepare(struct clv_kube_claims *claims,
+	struct clv_kube_lease_sync *sync, struct clv_kube_claim *claim)
+{
+	claim->r = unprepare(claims, sync, claim, &claim->err);
+}
+
+/* --- What was left over --- */
+
+/* What we had made, and could not give back.  And claims that kubelet forgot: it was
+ * stopped before it had noted them, or its state was lost (kubernetes/kubernetes issue
+ * 116411).  Of each the API server is asked now and then; one that it does not have any
+ * more is marked, and released if that is so a while later too. */
+
+#define LOOK_GRACES 30 /* ten minutes, as grace is by itself */
+
+struct sweep {
+	struct clv_kube_claims *claims;
+	struct clv_kube_lease_sync *sync;
+	bool is_over;
+};
+
+static void let_go(struct sweep *sweep, const struct clv_kube_claim *claim)
+{
+	struct clv_error err = {};
+
+	if (unprepare(sweep->claims, sweep->sync, claim, &err) < 0)
+		clv_log_warning(0, "claim %s/%s, which is gone: %s", claim->namespace,
+			claim->name, err.msg);
+	else
+		clv_log_info("claim %s/%s is gone: what it had is free", claim->namespace,
+			claim->name);
+}
+
+static void look_at(
+	struct sweep *sweep, const struct clv_kube_claim *claim, const struct note *was)
+{
+	struct clv_error err = {};
+	json_t *object = NULL;
+	int r = fetch(sweep->claims, claim, &object, &err);
+	bool is_gone = r == -ENOENT || (r >= 0 && count_ours(sweep->claims, object) == 0);
+
+	json_decref(object);
+	/* It does not answer, or not to us: any may be there. */
+	if (r < 0 && r != -ENOENT)
+		sweep->is_over = r != -EINVAL;
+	else if (is_gone && was->is_gone)
+		let_go(sweep, claim);
+	else if (write_note(sweep->claims, claim, was->n, is_gone, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+}
+
+/* The note is as old as what it says. */
+static void look(const char *uid, const char *text, void *userdata)
+{
+	char id[CLV_KUBE_UNDO_MAX];
+	struct note note;
+	const struct clv_kube_claim claim = {
+		.uid = id, .namespace = note.namespace, .name = note.name};
+	struct sweep *sweep = userdata;
+	const struct clv_kube_settings *settings = &sweep->claims->settings;
+	uint64_t age_ms = clv_kube_undo_age_ms(settings, NOTES, uid);
+
+	snprintf(id, sizeof(id), "%s", uid);
+	if (!sweep->is_over && parse_note(text, &note) &&
+		age_ms >= (note.is_gone ? 1 : LOOK_GRACES) * (uint64_t)settings->grace_ms)
+		look_at(sweep, &claim, &note);
+}
+
+static void sweep(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	struct clv_client *client)
+{
+	uint64_t now_ns = clv_clock_ns();
+	struct sweep state = {.claims = claims, .sync = sync};
+
+	if (claims->swept_ns != 0 &&
+		now_ns - claims->swept_ns < claims->settings.grace_ms * CLV_NS_PER_MS)
+		return;
+	claims->swept_ns = now_ns;
+	clv_kube_ephemeral_sweep(&claims->settings, client);
+	clv_kube_modes_sweep(&claims->settings, client);
+	clv_kube_undo_each(&claims->settings, NOTES, look, &state);
+}
+
+/* --- What can be claimed --- */
+
+int clv_kube_claims_publish(struct clv_kube_claims *claims,
+	struct clv_kube_lease_sync *sync, const struct clv_kube_inventory *inventory,
+	struct clv_kube_places *ret_all, struct clv_error *err)
+{
+	struct clv_client *client;
+	json_t *specs = NULL;
+	int r = clv_kube_lease_sync_client(sync, &client, err);
+
+	if (r < 0)
+		return r;
+	sweep(claims, sync, client);
+	if (!claims->knows_server) {
+		r = clv_kube_publish_is_apart(claims->cluster, &claims->is_apart, err);
+		claims->knows_server = r >= 0;
+	}
+	if (r >= 0)
+		r = describe(claims, sync, inventory, ret_all, &specs, err);
+	if (r >= 0)
+		r = clv_kube_publish(claims->cluster, &claims->settings, specs, err);
+	if (r > 0)
+		clv_log_info("published %zu slices", json_array_size(specs));
+	json_decref(specs);
+	return r < 0 ? r : 0;
+}

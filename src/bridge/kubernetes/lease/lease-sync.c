@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A lease is released when kubelet has given its ids to somebody else, or has not known
+ * it for a while.  It is never taken from processes that live: the agent refuses that,
+ * and it is tried again. */
+#include "bridge/kubernetes/lease/lease-sync.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "bridge/kubernetes/lease/spec.h"
+
+#include <cleave.h>
+#include <errno.h>
+#include <jansson.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLV_KUBE_LIST_MAX 65 /* of names: more than the agent takes */
+
+struct entry {
+	struct clv_kube_want want;
+	uint64_t held_ns; /* when kubelet last asked for it, or was seen to have it */
+};
+
+struct clv_kube_lease_sync {
+	struct clv_kube_settings settings;
+	int interrupt_fd;
+	struct clv_client *client;
+	struct entry *entries;
+	size_t n;
+	unsigned n_looks; /* until the agent is asked again */
+	uint64_t began_ns;
+};
+
+int clv_kube_lease_sync_new(const struct clv_kube_settings *settings, int interrupt_fd,
+	struct clv_kube_lease_sync **ret, struct clv_error *err)
+{
+	struct clv_kube_lease_sync *sync = calloc(1, sizeof(*sync));
+
+	if (!sync)
+		return clv_error_errno(err, ENOMEM, "cannot start");
+	sync->settings = *settings;
+	sync->interrupt_fd = interrupt_fd;
+	sync->began_ns = clv_clock_ns();
+	*ret = sync;
+	return 0;
+}
+
+struct clv_kube_lease_sync *clv_kube_lease_sync_free(struct clv_kube_lease_sync *sync)
+{
+	if (!sync)
+		return NULL;
+
+	for (size_t i = 0; i < sync->n; i++)
+		clv_kube_want_clear(&sync->entries[i].want);
+	free(sync->entries);
+	clv_client_free(sync->client);
+	free(sync);
+	return NULL;
+}
+
+const struct clv_kube_settings *clv_kube_lease_sync_settings(
+	const struct clv_kube_lease_sync *sync)
+{
+	return &sync->settings;
+}
+
+int clv_kube_lease_sync_client(
+	struct clv_kube_lease_sync *sync, struct clv_client **ret, struct clv_error *err)
+{
+	const struct clv_client_options options = {
+		.socket_path =
+			sync->settings.agent[0] != '\0' ? sync->settings.agent : NULL,
+		.interrupt_fd = sync->interrupt_fd,
+	};
+	struct clv_client_error failure;
+	int r = 0;
+
+	if (!sync->client)
+		r = clv_client_new(&options, &sync->client, &failure);
+	if (r < 0)
+		return clv_error_set(err, r, "%s", failure.msg);
+	*ret = sync->client;
+	return 0;
+}
+
+/* --- What is noted --- */
+
+static struct entry *find(struct clv_kube_lease_sync *sync, const char *lease)
+{
+	for (size_t i = 0; i < sync->n; i++) {
+		if (strcmp(sync->entries[i].want.lease, lease) == 0)
+			return &sync->entries[i];
+	}
+	return NULL;
+}
+
+static void forget(struct clv_kube_lease_sync *sync, struct entry *entry)
+{
+	clv_kube_want_clear(&entry->want);
+	*entry = sync->entries[--sync->n];
+}
+
+static int note(struct clv_kube_lease_sync *sync, const struct clv_kube_want *want,
+	uint64_t held_ns, struct clv_error *err)
+{
+	struct entry *entry = find(sync, want->lease);
+	struct clv_kube_want copy;
+
+	if (entry) {
+		if (entry->held_ns < held_ns)
+			entry->held_ns = held_ns;
+		return 0;
+	}
+	if (clv_kube_want_copy(want, &copy) < 0 ||
+		!(entry = CLV_APPEND(sync->entries, sync->n)))
+		return clv_error_errno(err, ENOMEM, "cannot note lease %s", want->lease);
+	entry->want = copy;
+	/* That of a claim is not there for long. */
+	if (copy.units.n == 0)
+		entry->want.device = "";
+	entry->held_ns = held_ns;
+	return 0;
+}
+
+/* --- The agent's leases --- */
+
+int clv_kube_lease_sync_release(
+	struct clv_kube_lease_sync *sync, const char *lease, struct clv_error *err)
+{
+	struct clv_client_error failure;
+	struct clv_client *client;
+	struct entry *entry;
+	int r = clv_kube_lease_sync_client(sync, &client, err);
+
+	if (r < 0)
+		return r;
+	r = clv_client_lease_release(client, lease, false, &failure);
+	if (r < 0 && strcmp(failure.code, "not_found") != 0)
+		return clv_error_set(err, -EAGAIN, "%s", failure.msg);
+	clv_kube_spec_remove(&sync->settings, lease);
+	entry = find(sync, lease);
+	if (entry)
+		forget(sync, entry);
+	return 0;
+}
+
+static int release_overlapping(struct clv_kube_lease_sync *sync,
+	const struct clv_kube_want *want, bool with_itself, struct clv_error *err)
+{
+	for (size_t i = sync->n; i-- > 0;) {
+		struct entry *entry = &sync->entries[i];
+		int r;
+
+		if (strcmp(entry->want.lease, want->lease) == 0
+				? !with_itself
+				: !clv_kube_want_overlaps(&entry->want, want))
+			continue;
+		r = clv_kube_lease_sync_release(sync, entry->want.lease, err);
+		if (r < 0)
+			return clv_error_prefix(err, "ids that kubelet gives away anew");
+	}
+	return 0;
+}
+
+static bool is_same_share(const json_t *lease, const struct clv_kube_want *want)
+{
+	double share = json_number_value(json_object_get(lease, "share"));
+	json_int_t memory = json_integer_value(json_object_get(lease, "memory_bytes"));
+
+	if (want->share_ppm && (uint32_t)(share * CLV_PPM + 0.5) != want->share_ppm)
+		return false;
+	return want->memory_bytes == 0 || (uint64_t)memory == want->memory_bytes;
+}
+
+/* Whether the lease has the devices of the list and no other. */
+static bool has_devices(const json_t *lease, const char *names)
+{
+	const json_t *devices = json_object_get(lease, "devices"), *device;
+	size_t i, n = 1;
+
+	for (const char *p = names; *p != '\0'; p++)
+		n += *p == ',';
+	json_array_foreach (devices, i, device) {
+		const char *name = json_string_value(json_object_get(device, "name"));
+		size_t n_name = name ? strlen(name) : 0;
+		const char *at = name ? strstr(names, name) : NULL;
+
+		while (at && ((at != names && at[-1] != ',') ||
+				     (at[n_name] != ',' && at[n_name] != '\0')))
+			at = strstr(at + 1, name);
+		if (!at)
+			return false;
+	}
+	return json_array_size(devices) == n;
+}
+
+/* A lease of ours of this name that is there already, as it should be. */
+static bool is_right(const json_t *lease, const struct clv_kube_want *want)
+{
+	return json_is_true(json_object_get(lease, "kept")) &&
+	       has_devices(lease, want->device) && is_same_share(lease, want);
+}
+
+/* names is cut into pieces. */
+static size_t split(char *names, const char *ret[CLV_KUBE_LIST_MAX])
+{
+	char *rest = names, *name;
+	size_t n = 0;
+
+	while (n < CLV_KUBE_LIST_MAX && (name = strsep(&rest, ",")))
+		ret[n++] = name;
+	return n;
+}
+
+static int create(struct clv_client *client, const struct clv_kube_want *want,
+	json_t **ret, struct clv_client_error *failure)
+{
+	struct clv_client_lease_request request = {
+		.name = want->lease,
+		.command = want->units.resource ? want->units.resource : want->device,
+		.memory_bytes = want->memory_bytes,
+		.keep = true,
+		.admit = "socket",
+	};
+	const char *devices[CLV_KUBE_LIST_MAX];
+	char names[CLV_KUBE_DEVICES_MAX];
+
+	snprintf(names, sizeof(names), "%s", want->device);
+	request.n_devices = split(names, devices);
+	request.devices = devices;
+	/* Of several each is whole, which need not be said. */
+	if (request.n_devices < 2) {
+		request.n_devices = 0;
+		request.device = want->device;
+		request.share_ppm = want->share_ppm;
+	}
+	return clv_client_lease_create(client, &request, ret, failure);
+}
+
+/* 1 and the lease, as it should be; 0: there is none now.  One that is not as it should
+ * be is of an earlier configuration, or of nobody. */
+static int look_up(struct clv_kube_lease_sync *sync, const struct clv_kube_want *want,
+	bool is_new, json_t **ret, struct clv_error *err)
+{
+	struct clv_client_error failure;
+	json_t *lease = NULL;
+	int r = clv_client_lease(sync->client, want->lease, &lease, &failure);
+
+	if (r < 0)
+		return strcmp(failure.code, "not_found") == 0
+			       ? 0
+			       : clv_error_set(err, r, "%s", failure.msg);
+	if (!is_new && is_right(lease, want)) {
+		*ret = lease;
+		return 1;
+	}
+	json_decref(lease);
+	return clv_kube_lease_sync_release(sync, want->lease, err);
+}
+
+/* One that was asked for before is probably there, a new one probably not. */
+static int see_to_lease(struct clv_kube_lease_sync *sync,
+	const struct clv_kube_want *want, bool is_new, json_t **ret,
+	struct clv_error *err)
+{
+	struct clv_client_error failure;
+	struct clv_client *client;
+	int r = clv_kube_lease_sync_client(sync, &client, err);
+
+	if (r >= 0 && find(sync, want->lease))
+		r = look_up(sync, want, is_new, ret, err);
+	if (r != 0)
+		return r;
+	r = create(client, want, ret, &failure);
+	if (r < 0 && strcmp(failure.code, "name_in_use") == 0) {
+		r = look_up(sync, want, is_new, ret, err);
+		if (r != 0)
+			return r;
+		r = create(client, want, ret, &failure);
+	}
+	if (r < 0 && strcmp(failure.code, "does_not_fit") == 0)
+		r = -EBUSY;
+	return r < 0 ? clv_error_set(err, r, "%s", failure.msg) : 0;
+}
+
+int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
+	const struct clv_kube_want *want, bool is_new, struct clv_error *err)
+{
+	json_t *lease = NULL;
+	int r = release_overlapping(sync, want, is_new, err);
+
+	if (r >= 0)
+		r = see_to_lease(sync, want, is_new, &lease, err);
+	if (r >= 0)
+		r = clv_kube_spec_write(&sync->settings, lease, err);
+	if (r >= 0)
+		r = note(sync, want, clv_clock_ns(), err);
+	json_decref(lease);
+	return r;
+}
+
+/* --- Against what kubelet says --- */
+
+/* So often the agent's leases are looked at although nothing seems to have changed. */
+#define LOOKS_MOST 30u
+
+static bool has_number(const struct clv_kube_want *wants, size_t n, uint64_t number)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (wants[i].number == number)
+			return true;
+	}
+	return false;
+}
+
+static bool has_entry_of(const struct clv_kube_lease_sync *sync, uint64_t number)
+{
+	for (size_t i = 0; i < sync->n; i++) {
+		if (sync->entries[i].want.number == number)
+			return true;
+	}
+	return false;
+}
+
+/* Each container has its lease, and no other is noted: the agent need not be asked. */
+static bool is_settled(const struct clv_kube_lease_sync *sync,
+	const struct clv_kube_want *wants, size_t n_wants)
+{
+	for (size_t i = 0; i < n_wants; i++) {
+		if (!has_entry_of(sync, wants[i].number))
+			return false;
+	}
+	for (size_t i = 0; i < sync->n; i++) {
+		/* Those of claims have none. */
+		if (sync->entries[i].want.number != 0 &&
+			!has_number(wants, n_wants, sync->entries[i].want.number))
+			return false;
+	}
+	return true;
+}
+
+static const struct clv_kube_want *find_want(
+	const struct clv_kube_want *wants, size_t n, const char *lease)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(wants[i].lease, lease) == 0)
+			return &wants[i];
+	}
+	return NULL;
+}
+
+static const json_t *find_lease(const json_t *leases, const char *name)
+{
+	const json_t *items = json_object_get(leases, "items"), *lease;
+	size_t i;
+
+	json_array_foreach (items, i, lease) {
+		const char *other = json_string_value(json_object_get(lease, "name"));
+
+		if (other && strcmp(other, name) == 0)
+			return lease;
+	}
+	return NULL;
+}
+
+static int take_up(struct clv_kube_lease_sync *sync, const json_t *leases,
+	const struct clv_kube_want *want, uint64_t asked_ns, struct clv_error *err)
+{
+	const json_t *lease = find_lease(leases, want->lease);
+	int r;
+
+	/* Its device is not there at present: what there is stays. */
+	if (want->device[0] == '\0')
+		return note(sync, want, asked_ns, err);
+	if (!lease || !is_right(lease, want))
+		return clv_kube_lease_sync_hold(sync, want, false, err);
+	r = clv_kube_spec_write(&sync->settings, lease, err);
+	return r < 0 ? r : note(sync, want, asked_ns, err);
+}
+
+/* Since when nobody has asked for it. */
+static bool is_stale(
+	struct clv_kube_lease_sync *sync, const char *lease, uint64_t asked_ns)
+{
+	const struct entry *entry = find(sync, lease);
+	uint64_t held_ns = entry ? entry->held_ns : sync->began_ns;
+
+	return asked_ns > held_ns + sync->settings.grace_ms * CLV_NS_PER_MS;
+}
+
+static bool is_ours(const json_t *lease, const char *name)
+{
+	return name && json_is_true(json_object_get(lease, "kept")) &&
+	       strncmp(name, CLV_KUBE_LEASE_PREFIX, strlen(CLV_KUBE_LEASE_PREFIX)) == 0;
+}
+
+/* Returns how many of ours there still are that no container has. */
+static int release_stale(struct clv_kube_lease_sync *sync, const json_t *leases,
+	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
+	struct clv_error *err)
+{
+	const json_t *items = json_object_get(leases, "items"), *lease;
+	int n_left = 0;
+	size_t i;
+
+	json_array_foreach (items, i, lease) {
+		const char *name = json_string_value(json_object_get(lease, "name"));
+
+		if (!is_ours(lease, name) || find_want(wants, n_wants, name))
+			continue;
+		if (!is_stale(sync, name, asked_ns) ||
+			clv_kube_lease_sync_release(sync, name, err) < 0)
+			n_left++;
+		else
+			clv_log_info("released %s, which no container has", name);
+	}
+	return n_left;
+}
+
+/* A spec outlives its lease where we were killed in between. */
+static bool has_entry(const char *lease, const void *userdata)
+{
+	const struct clv_kube_lease_sync *sync = userdata;
+
+	for (size_t i = 0; i < sync->n; i++) {
+		if (strcmp(sync->entries[i].want.lease, lease) == 0)
+			return true;
+	}
+	return false;
+}
+
+int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
+	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
+	struct clv_error *err)
+{
+	struct clv_client_error failure;
+	struct clv_client *client;
+	json_t *leases = NULL;
+	int n_failed = 0, r;
+
+	if (sync->n_looks > 0 && is_settled(sync, wants, n_wants)) {
+		sync->n_looks--;
+		return 0;
+	}
+	r = clv_kube_lease_sync_client(sync, &client, err);
+	if (r < 0)
+		return r;
+	r = clv_client_leases(client, &leases, &failure);
+	if (r < 0)
+		return clv_error_set(err, r, "%s", failure.msg);
+	for (size_t i = 0; i < n_wants; i++) {
+		struct clv_error why = {};
+
+		if (take_up(sync, leases, &wants[i], asked_ns, &why) >= 0)
+			continue;
+		clv_log_warning(0, "%s of %s: %s", wants[i].lease,
+			wants[i].units.resource, why.msg);
+		*err = why;
+		n_failed++;
+	}
+	n_failed += release_stale(sync, leases, wants, n_wants, asked_ns, err);
+	if (asked_ns > sync->began_ns + sync->settings.grace_ms * CLV_NS_PER_MS)
+		clv_kube_spec_sweep(&sync->settings, has_entry, sync);
+	json_decref(leases);
+	malloc_trim(0);
+	if (n_failed == 0)
+		sync->n_looks = LOOKS_MOST;
+	return n_failed;
+}
+
+void clv_kube_lease_sync_doubt(struct clv_kube_lease_sync *sync)
+{
+	sync->n_looks = 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/kubernetes/lease/spec.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/paths.h"
+#include "bridge/cdi/spec.h"
+#include "bridge/kubernetes/resource/want.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_MAX_BYTES (CLV_KUBE_PATH_MAX + 128)
+#define SPEC_MAX_BYTES 65536
+
+void clv_kube_spec_name(const char *lease, char ret[CLV_KUBE_NAME_MAX + 32])
+{
+	snprintf(ret, CLV_KUBE_NAME_MAX + 32, CLV_CDI_KIND "=%s", lease);
+}
+
+static void find_path(const struct clv_kube_settings *settings, const char *lease,
+	char ret[PATH_MAX_BYTES])
+{
+	snprintf(ret, PATH_MAX_BYTES, "%s/cleave-%s.json", settings->cdi, lease);
+}
+
+static bool is_there(const char *path, const char *text)
+{
+	_cleanup_free_ char *old = NULL;
+
+	return clv_file_read_all(path, SPEC_MAX_BYTES, &old, NULL, NULL) >= 0 &&
+	       strcmp(old, text) == 0;
+}
+
+int clv_kube_spec_write(const struct clv_kube_settings *settings,
+	const struct json_t *lease, struct clv_error *err)
+{
+	const char *name = json_string_value(json_object_get(lease, "name"));
+	_cleanup_free_ char *text = NULL;
+	char path[PATH_MAX_BYTES];
+	const struct clv_cdi_host host = {settings->gates, settings->hook};
+	json_t *leases = json_pack("[O]", lease), *spec = NULL;
+	int r;
+
+	r = name ? clv_cdi_spec(leases, &host, &spec, err)
+		 : clv_error_set(err, -EBADMSG, "the agent's lease has no name");
+	json_decref(leases);
+	if (r < 0)
+		return r;
+	text = json_dumps(spec, JSON_COMPACT);
+	json_decref(spec);
+	if (!text)
+		return clv_error_errno(err, ENOMEM, "cannot write a CDI spec");
+	find_path(settings, name, path);
+	if (is_there(path, text))
+		return 0;
+	r = clv_path_make(settings->cdi, 0755, err);
+	return r < 0 ? r : clv_file_replace(path, text, err);
+}
+
+void clv_kube_spec_remove(const struct clv_kube_settings *settings, const char *lease)
+{
+	char path[PATH_MAX_BYTES];
+
+	find_path(settings, lease, path);
+	unlink(path);
+}
+
+#define FILE_PREFIX "cleave-"
+#define FILE_ENDING ".json"
+
+/* Of the file's name; false: it is none of ours. */
+static bool read_name(const char *file, char ret[CLV_KUBE_LEASE_MAX])
+{
+	size_t n_prefix = strlen(FILE_PREFIX), n = strlen(file);
+	size_t n_ending = strlen(FILE_ENDING);
+
+	if (strncmp(file, FILE_PREFIX CLV_KUBE_LEASE_PREFIX,
+		    strlen(FILE_PREFIX CLV_KUBE_LEASE_PREFIX)) != 0 ||
+		n < n_prefix + n_ending ||
+		strcmp(file + n - n_ending, FILE_ENDING) != 0 ||
+		n - n_prefix - n_ending >= CLV_KUBE_LEASE_MAX)
+		return false;
+	snprintf(ret, CLV_KUBE_LEASE_MAX, "%.*s", (int)(n - n_prefix - n_ending),
+		file + n_prefix);
+	return true;
+}
+
+void clv_kube_spec_sweep(const struct clv_kube_settings *settings,
+	bool (*is_wanted)(const char *lease, const void *userdata), const void *userdata)
+{
+	DIR *folder = opendir(settings->cdi);
+	const struct dirent *file;
+	char lease[CLV_KUBE_LEASE_MAX];
+
+	while (folder && (file = readdir(folder))) {
+		if (read_name(file->d_name, lease) && !is_wanted(lease, userdata))
+			clv_kube_spec_remove(settings, lease);
+	}
+	if (folder)
+		closedir(folder);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/kubernetes/resource/labels.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VALUE_MAX 64 /* a label's, with its NUL */
+#define PATH_BYTES (CLV_KUBE_PATH_MAX + 32)
+
+/* What a label may say: letters, digits, '-', '_' and '.', and it ends as it begins. */
+static void make_value(const char *text, char ret[VALUE_MAX])
+{
+	size_t n = 0;
+
+	for (; *text != '\0' && n + 1 < VALUE_MAX; text++) {
+		bool is_fit = isalnum((unsigned char)*text) || strchr("-_.", *text);
+
+		if (n > 0 || isalnum((unsigned char)*text))
+			ret[n++] = is_fit ? *text : '-';
+	}
+	while (n > 0 && !isalnum((unsigned char)ret[n - 1]))
+		n--;
+	ret[n] = '\0';
+}
+
+static void say(FILE *out, const char *name, const char *value)
+{
+	char fit[VALUE_MAX];
+
+	make_value(value, fit);
+	fprintf(out, "%s=%s\n", name, fit);
+}
+
+static void say_number(FILE *out, const char *name, uint64_t number)
+{
+	fprintf(out, "%s=%" PRIu64 "\n", name, number);
+}
+
+static const struct clv_kube_device *first_whole(
+	const struct clv_kube_inventory *inventory, const char *vendor, size_t *ret_n)
+{
+	const struct clv_kube_device *first = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < inventory->n; i++) {
+		const struct clv_kube_device *device = &inventory->items[i];
+
+		if (device->parent[0] != '\0' || !strcasestr(device->vendor, vendor))
+			continue;
+		first = first ? first : device;
+		++*ret_n;
+	}
+	return first;
+}
+
+static bool has_scheme(const struct clv_kube_inventory *inventory, const char *scheme)
+{
+	for (size_t i = 0; i < inventory->n; i++) {
+		if (strcmp(inventory->items[i].scheme, scheme) == 0)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t replicas_of(const struct clv_kube_settings *settings)
+{
+	switch (settings->undivided) {
+	case CLV_KUBE_SHARE:
+	case CLV_KUBE_BOTH:
+		return CLV_KUBE_HUNDREDTHS;
+	case CLV_KUBE_REPLICAS:
+		return settings->replicas.count;
+	default:
+		return 1;
+	}
+}
+
+/* GPU feature discovery's. */
+static void say_nvidia(FILE *out, const struct clv_kube_settings *settings,
+	const struct clv_kube_inventory *inventory)
+{
+	size_t n;
+	const struct clv_kube_device *device = first_whole(inventory, "nvidia", &n);
+	bool is_single = settings->naming == CLV_KUBE_NAMES_SINGLE;
+	bool is_mig = has_scheme(inventory, "mig");
+
+	if (!device)
+		return;
+	say_number(out, "nvidia.com/gpu.count", n);
+	say(out, "nvidia.com/gpu.product", device->model);
+	say_number(out, "nvidia.com/gpu.memory", device->memory_bytes >> 20);
+	say_number(out, "nvidia.com/gpu.replicas", is_mig ? 1 : replicas_of(settings));
+	say(out, "nvidia.com/gpu.sharing-strategy",
+		replicas_of(settings) > 1 && !is_mig ? "cleave" : "none");
+	say(out, "nvidia.com/mig.capable", is_mig ? "true" : "false");
+	if (is_mig)
+		say(out, "nvidia.com/mig.strategy", is_single ? "single" : "mixed");
+	say(out, "nvidia.com/cuda.driver-version.full", device->driver);
+}
+
+static void say_amd(FILE *out, const struct clv_kube_inventory *inventory)
+{
+	size_t n;
+	const struct clv_kube_device *device = first_whole(inventory, "amd", &n);
+
+	if (!device || !strstr(device->model, "MI"))
+		return;
+	say_number(out, "amd.com/gpu.vram", device->memory_bytes >> 20);
+	say_number(out, "amd.com/gpu.cu-count", device->compute_units);
+	say(out, "amd.com/gpu.product-name", device->model);
+	if (has_scheme(inventory, "xcp"))
+		say(out, "amd.com/compute-partitioning-supported", "true");
+}
+
+/* Of each resource, by its own name: "cleave.dev/mig-1g.10gb.count". */
+static void say_resources(FILE *out, const struct clv_kube_resources *resources)
+{
+	for (size_t i = 0; i < resources->n; i++) {
+		const struct clv_kube_resource *resource = &resources->items[i];
+		uint64_t n = 0;
+
+		for (size_t j = 0; j < resource->n; j++)
+			n += resource->sources[j].n_units;
+		fprintf(out, "%s.count=%" PRIu64 "\n", resource->name, n);
+		if (resource->kind == CLV_KUBE_OF_ONE && resource->n > 0)
+			fprintf(out, "%s.memory=%" PRIu64 "\n", resource->name,
+				resource->sources[0].memory_bytes >> 20);
+	}
+}
+
+char *clv_kube_labels_make(const struct clv_kube_settings *settings,
+	const struct clv_kube_inventory *inventory,
+	const struct clv_kube_resources *resources)
+{
+	char *text = NULL;
+	size_t n_bytes = 0;
+	FILE *out = open_memstream(&text, &n_bytes);
+
+	if (!out)
+		return NULL;
+	say_nvidia(out, settings, inventory);
+	say_amd(out, inventory);
+	say_resources(out, resources);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* It reads what is there and not hidden: what is not complete is. */
+int clv_kube_labels_write(const struct clv_kube_settings *settings,
+	const struct clv_kube_inventory *inventory,
+	const struct clv_kube_resources *resources, struct clv_error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	char path[PATH_BYTES], hidden[PATH_BYTES];
+
+	if (settings->labels[0] == '\0')
+		return 0;
+	text = clv_kube_labels_make(settings, inventory, resources);
+	if (!text)
+		return clv_error_errno(err, ENOMEM, "cannot write labels");
+	snprintf(path, sizeof(path), "%s/cleave", settings->labels);
+	snprintf(hidden, sizeof(hidden), "%s/.cleave", settings->labels);
+	fd = open(hidden, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) ||
+		rename(hidden, path) < 0)
+		return clv_error_errno(err, errno, "cannot write %s", path);
+	return 0;
+}

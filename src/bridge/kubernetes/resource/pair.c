@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bridge/kubernetes/resource/pair.h"
+
+int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_want *want,
+	bool is_memory, struct clv_kube_want *ret, struct clv_error *err)
+{
+	struct clv_kube_want *share = is_memory ? &pair->first : want;
+	struct clv_kube_want *memory = is_memory ? want : &pair->first;
+	int r;
+
+	/* Two of the same in a row: the first one's container asks for nothing else. */
+	if (!pair->has_first || pair->is_memory == is_memory) {
+		clv_kube_pair_clear(pair);
+		pair->first = *want;
+		pair->has_first = true;
+		pair->is_memory = is_memory;
+		*want = (struct clv_kube_want){};
+		return 0;
+	}
+	r = clv_kube_want_join(share, memory, err);
+	if (r >= 0) {
+		*ret = *share;
+		*share = (struct clv_kube_want){};
+	}
+	clv_kube_pair_clear(pair);
+	clv_kube_want_clear(want);
+	return r < 0 ? r : 1;
+}
+
+const char *clv_kube_pair_device(const struct clv_kube_pair *pair, bool is_memory)
+{
+	return pair->has_first && pair->is_memory != is_memory ? pair->first.device
+							       : NULL;
+}
+
+void clv_kube_pair_clear(struct clv_kube_pair *pair)
+{
+	clv_kube_want_clear(&pair->first);
+	pair->has_first = false;
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A GPU with MIG has a set of counters: one for each memory slice of its grid, which no
+ * two instances can have both, and one of compute slices.  Each place where an instance
+ * may be is a device that takes its own.  So the scheduler sees what the hardware allows,
+ * and nothing has to be there before it is wanted.  Where AMD's modes are claimed, it is
+ * the same with them (slices-modes.c); else their partitions are those that there are. */
+#include "bridge/kubernetes/resource/slices.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "bridge/kubernetes/resource/slices-internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ATTRIBUTE_MAX 64
+#define COMPUTE "compute-slices"
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static json_int_t number_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* A DNS label. */
+static void make_label(char *name)
+{
+	for (char *p = name; *p != '\0'; p++)
+		*p = isalnum((unsigned char)*p) ? (char)tolower((unsigned char)*p) : '-';
+}
+
+struct clv_kube_place *clv_kube_slice_place(struct clv_kube_maker *maker,
+	const char *device, const char *profile, uint32_t start)
+{
+	struct clv_kube_place *place = CLV_APPEND(maker->places.items, maker->places.n);
+
+	if (!place)
+		return NULL;
+	snprintf(place->device, sizeof(place->device), "%s", device);
+	snprintf(place->profile, sizeof(place->profile), "%s", profile);
+	place->start = start;
+	if (profile[0] == '\0')
+		snprintf(place->name, sizeof(place->name), "%s", device);
+	else
+		snprintf(place->name, sizeof(place->name), "%s-%s-%" PRIu32, device,
+			profile, start);
+	make_label(place->name);
+	return place;
+}
+
+/* --- What devices say of themselves --- */
+
+json_t *clv_kube_slice_value(uint64_t number)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return json_pack("{s:s}", "value", text);
+}
+
+static void add_text(json_t *attributes, const char *name, const char *text)
+{
+	char cut[ATTRIBUTE_MAX + 1];
+
+	snprintf(cut, sizeof(cut), "%s", text);
+	if (cut[0] != '\0')
+		json_object_set_new(attributes, name, json_pack("{s:s}", "string", cut));
+}
+
+static json_t *make_attributes(
+	const json_t *device, const char *type, const char *profile, const char *uuid)
+{
+	json_t *attributes = json_object();
+
+	add_text(attributes, "type", type);
+	add_text(attributes, "model", text_of(device, "model"));
+	add_text(attributes, "vendor", text_of(device, "vendor"));
+	add_text(attributes, "parent", profile[0] != '\0' ? text_of(device, "name") : "");
+	add_text(attributes, "profile", profile);
+	add_text(attributes, "uuid", uuid);
+	if (number_of(device, "numa_node") >= 0 &&
+		json_is_integer(json_object_get(device, "numa_node")))
+		json_object_set_new(attributes, "numaNode",
+			json_pack("{s:I}", "int", number_of(device, "numa_node")));
+	return attributes;
+}
+
+json_t *clv_kube_slice_device(const struct clv_kube_place *place, const json_t *device,
+	const char *type, const char *uuid)
+{
+	return json_pack("{s:s,s:o,s:{s:o}}", "name", place->name, "attributes",
+		make_attributes(device, type, place->profile, uuid), "capacity", "memory",
+		clv_kube_slice_value(place->memory_bytes));
+}
+
+/* --- Counters --- */
+
+static void end_sets(struct clv_kube_maker *maker)
+{
+	if (maker->sets && json_array_size(maker->sets) > 0)
+		json_array_append_new(
+			maker->specs, json_pack("{s:o}", "sharedCounters", maker->sets));
+	else
+		json_decref(maker->sets);
+	maker->sets = NULL;
+}
+
+static void add_set(struct clv_kube_maker *maker, json_t *set)
+{
+	if (maker->sets && json_array_size(maker->sets) == CLV_KUBE_SLICE_SETS_MAX)
+		end_sets(maker);
+	if (!maker->sets)
+		maker->sets = json_array();
+	json_array_append_new(maker->sets, set);
+}
+
+static void name_set(const json_t *device, char ret[CLV_KUBE_DRA_NAME_MAX])
+{
+	snprintf(ret, CLV_KUBE_DRA_NAME_MAX, "%s", text_of(device, "name"));
+	make_label(ret);
+}
+
+void clv_kube_slice_consume(json_t *one, const json_t *device, json_t *counters)
+{
+	char set[CLV_KUBE_DRA_NAME_MAX];
+
+	name_set(device, set);
+	json_object_set_new(one, "consumesCounters",
+		json_pack("[{s:s,s:o}]", "counterSet", set, "counters", counters));
+}
+
+void clv_kube_slice_end(struct clv_kube_maker *maker, const json_t *device,
+	json_t *devices, json_t *counters)
+{
+	json_t *spec = json_pack("{s:o}", "devices", devices), *set;
+	char name[CLV_KUBE_DRA_NAME_MAX];
+
+	name_set(device, name);
+	set = json_pack("{s:s,s:o}", "name", name, "counters", counters);
+	if (maker->is_apart)
+		add_set(maker, set);
+	else
+		json_object_set_new(spec, "sharedCounters", json_pack("[o]", set));
+	json_array_append_new(maker->specs, spec);
+}
+
+/* --- MIG --- */
+
+static void count(json_t *counters, const char *name, uint64_t number)
+{
+	json_object_set_new(counters, name, clv_kube_slice_value(number));
+}
+
+static void count_slice(json_t *counters, uint32_t slice)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "memory-slice-%" PRIu32, slice);
+	count(counters, name, 1);
+}
+
+/* Engines that are fewer than the places: "1g.10gb+me" is there once. */
+static bool is_limited(const json_t *profile)
+{
+	return (size_t)number_of(profile, "max_instances") <
+		       json_array_size(json_object_get(profile, "starts")) &&
+	       strchr(text_of(profile, "name"), '+');
+}
+
+static void count_limit(json_t *counters, const json_t *profile, uint64_t number)
+{
+	char name[CLV_KUBE_DRA_NAME_MAX];
+
+	snprintf(name, sizeof(name), "most-%.40s", text_of(profile, "name"));
+	make_label(name);
+	if (is_limited(profile))
+		count(counters, name, number);
+}
+
+static json_t *make_counters(const json_t *model)
+{
+	const json_t *profiles = json_object_get(model, "profiles"), *profile;
+	json_t *counters = json_object();
+	size_t i;
+
+	for (uint32_t slice = 0; slice < number_of(model, "grid"); slice++)
+		count_slice(counters, slice);
+	count(counters, COMPUTE, (uint64_t)number_of(model, "slices"));
+	json_array_foreach (profiles, i, profile)
+		count_limit(
+			counters, profile, (uint64_t)number_of(profile, "max_instances"));
+	return counters;
+}
+
+static int add_instance(struct clv_kube_maker *maker, const json_t *device,
+	const json_t *profile, uint32_t start, json_t *devices)
+{
+	json_t *counters = json_object(), *one;
+	struct clv_kube_place *place = clv_kube_slice_place(
+		maker, text_of(device, "name"), text_of(profile, "name"), start);
+
+	if (!place || !counters)
+		return -ENOMEM;
+	place->is_made = true;
+	place->memory_bytes = (uint64_t)number_of(profile, "memory_mib") << 20;
+	for (uint32_t i = 0; i < number_of(profile, "size"); i++)
+		count_slice(counters, start + i);
+	count(counters, COMPUTE, (uint64_t)number_of(profile, "slices"));
+	count_limit(counters, profile, 1);
+	one = clv_kube_slice_device(place, device, "mig", "");
+	clv_kube_slice_consume(one, device, counters);
+	json_array_append_new(devices, one);
+	return 0;
+}
+
+static int add_mig(struct clv_kube_maker *maker, const json_t *device)
+{
+	const json_t *model = json_object_get(json_object_get(device, "mig"), "model");
+	const json_t *profiles = json_object_get(model, "profiles"), *profile, *start;
+	json_t *devices = json_array();
+	size_t i, j;
+	int r = 0;
+
+	json_array_foreach (profiles, i, profile) {
+		json_array_foreach (json_object_get(profile, "starts"), j, start) {
+			if (r >= 0 &&
+				json_array_size(devices) < CLV_KUBE_SLICE_DEVICES_MAX)
+				r = add_instance(maker, device, profile,
+					(uint32_t)json_integer_value(start), devices);
+		}
+	}
+	clv_kube_slice_end(maker, device, devices, make_counters(model));
+	return r;
+}
+
+/* --- What has no counters --- */
+
+static void end_plain(struct clv_kube_maker *maker)
+{
+	if (json_array_size(maker->plain) > 0)
+		json_array_append_new(
+			maker->specs, json_pack("{s:O}", "devices", maker->plain));
+	json_decref(maker->plain);
+	maker->plain = json_array();
+}
+
+static void add_plain(struct clv_kube_maker *maker, json_t *device)
+{
+	if (json_array_size(maker->plain) == CLV_KUBE_SLICE_DEVICES_MAX)
+		end_plain(maker);
+	json_array_append_new(maker->plain, device);
+}
+
+static int add_partitions(struct clv_kube_maker *maker, const json_t *device)
+{
+	const json_t *partitions = json_object_get(device, "partitions"), *partition;
+	size_t i;
+
+	json_array_foreach (partitions, i, partition) {
+		const char *profile = text_of(partition, "profile");
+		struct clv_kube_place *place =
+			clv_kube_slice_place(maker, text_of(device, "name"), profile,
+				(uint32_t)number_of(partition, "start"));
+
+		if (!place)
+			return -ENOMEM;
+		place->memory_bytes = (uint64_t)number_of(partition, "memory_bytes");
+		add_plain(maker,
+			clv_kube_slice_device(place, device, text_of(device, "scheme"),
+				text_of(partition, "uuid")));
+	}
+	return 0;
+}
+
+/* Who asks for a share without saying how much memory gets the share's part of it, which
+ * counts as nothing here: the agent counts it. */
+static void share(json_t *one, uint64_t memory_bytes)
+{
+	char most[32];
+
+	snprintf(most, sizeof(most), "%" PRIu64, memory_bytes);
+	json_object_set_new(one, "allowMultipleAllocations", json_true());
+	json_object_set_new(one, "capacity",
+		json_pack("{s:{s:s,s:{s:s,s:{s:s,s:s,s:s}}},s:{s:s,s:{s:s,s:{s:s,s:s}}}}",
+			"share", "value", "100", "requestPolicy", "default", "100",
+			"validRange", "min", "1", "max", "100", "step", "1", "memory",
+			"value", most, "requestPolicy", "default", "0", "validRange",
+			"min", "0", "max", most));
+}
+
+static int add_whole(struct clv_kube_maker *maker, const json_t *device)
+{
+	enum clv_kube_undivided undivided = maker->settings->undivided;
+	struct clv_kube_place *place;
+	json_t *one;
+
+	if (undivided == CLV_KUBE_NOTHING)
+		return 0;
+	place = clv_kube_slice_place(maker, text_of(device, "name"), "", 0);
+	if (!place)
+		return -ENOMEM;
+	place->memory_bytes = (uint64_t)number_of(device, "memory_bytes");
+	place->is_shared = undivided != CLV_KUBE_WHOLE;
+	one = clv_kube_slice_device(place, device, "gpu", text_of(device, "uuid"));
+	if (place->is_shared)
+		share(one, place->memory_bytes);
+	add_plain(maker, one);
+	return 0;
+}
+
+/* --- The node --- */
+
+static bool is_healthy(const struct clv_kube_maker *maker, const char *name)
+{
+	const struct clv_kube_device *device =
+		clv_kube_inventory_find(maker->inventory, name);
+
+	return device && device->is_healthy;
+}
+
+static int add_device(struct clv_kube_maker *maker, const json_t *device)
+{
+	const json_t *mig = json_object_get(device, "mig");
+
+	if (!is_healthy(maker, text_of(device, "name")))
+		return 0;
+	if (json_is_true(json_object_get(mig, "on")) &&
+		json_is_object(json_object_get(mig, "model")))
+		return add_mig(maker, device);
+	if (maker->settings->has_modes && clv_kube_slices_has_modes(device))
+		return clv_kube_slices_add_modes(maker, device);
+	if (json_array_size(json_object_get(device, "partitions")) > 0)
+		return add_partitions(maker, device);
+	return add_whole(maker, device);
+}
+
+int clv_kube_slices_make(const struct json_t *node,
+	const struct clv_kube_inventory *inventory,
+	const struct clv_kube_settings *settings, bool is_apart,
+	struct clv_kube_places *ret_places, struct json_t **ret_specs,
+	struct clv_error *err)
+{
+	struct clv_kube_maker maker = {
+		inventory, settings, is_apart, {}, json_array(), NULL, json_array()};
+	const json_t *devices = json_object_get(node, "devices"), *device;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach (devices, i, device) {
+		if (r >= 0)
+			r = add_device(&maker, device);
+	}
+	end_sets(&maker);
+	end_plain(&maker);
+	json_decref(maker.plain);
+	if (r < 0) {
+		json_decref(maker.specs);
+		clv_kube_places_clear(&maker.places);
+		return clv_error_errno(err, -r, "cannot describe the node");
+	}
+	*ret_places = maker.places;
+	*ret_specs = maker.specs;
+	return 0;
+}
+
+void clv_kube_places_clear(struct clv_kube_places *places)
+{
+	free(places->items);
+	*places = (struct clv_kube_places){};
+}
+
+const struct clv_kube_place *clv_kube_places_find(
+	const struct clv_kube_places *places, const char *name)
+{
+	for (size_t i = 0; i < places->n; i++) {
+		if (strcmp(places->items[i].name, name) == 0)
+			return &places->items[i];
+	}
+	return NULL;
+}
