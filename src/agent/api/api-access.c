@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who the caller is, who the tenants are, and tokens. */
 #include "agent/api/api.h"
-#include "agent/api/request.h"
+#include "agent/api/request/request.h"
 #include "agent/auth/tokens.h"
 #include "agent/ledger/tenants.h"
 #include "agent/os/json-fields.h"

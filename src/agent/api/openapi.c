@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The OpenAPI document, made from the tables of routes, parameters and schemas. */
 #include "agent/api/api.h"
-#include "agent/api/schemas.h"
+#include "agent/api/object/schemas.h"
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
 

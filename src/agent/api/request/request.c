@@ -2,7 +2,7 @@
 /* Reads the bodies that the API takes.  Strict: an unknown field, a wrong type or a
  * number out of range is an error with one line of text, never a guess.  Whether a
  * request fits a device is not asked here. */
-#include "agent/api/request.h"
+#include "agent/api/request/request.h"
 
 #include "agent/http/http.h"
 #include "base/cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leases, devices and events as JSON objects. */
-#include "agent/api/render.h"
+#include "agent/api/show/render.h"
 
 #include "agent/device/condition.h"
 #include "agent/device/devices.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/api/schemas.h"
+#include "agent/api/object/schemas.h"
 
 #include "base/cleanup.h"
 
