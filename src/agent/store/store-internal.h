@@ -50,6 +50,9 @@ struct clv_store {
 /* Stores and returns -ENOSPC, -EBUSY or -EIO.  db may be NULL. */
 int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing);
 
+/* Makes this version of the tables of the one before it, in a transaction. */
+int clv_store_upgrade(struct clv_store *store, int version, struct clv_error *err);
+
 /* What need not survive the machine is not waited for.  SQLite takes this setting only
  * between transactions. */
 void clv_store_set_relaxed(struct clv_store *store, bool relaxed);

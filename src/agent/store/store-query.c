@@ -96,11 +96,11 @@ static int check(sqlite3 *db, const char *path, struct clv_error *err)
 	if (strcmp(sound, "ok") != 0 || strcmp(tables, "2") != 0 || number < 1)
 		return clv_error_set(err, -EBADMSG,
 			"%s is no backup of an agent's state, or is damaged", path);
-	if (number > CLV_STORE_SCHEMA_VERSION)
+	if (number > clv_store_version())
 		return clv_error_set(err, -EBADMSG,
 			"%s was written by a later cleave (schema %ld, this one knows "
 			"%d): update cleave first",
-			path, number, CLV_STORE_SCHEMA_VERSION);
+			path, number, clv_store_version());
 	return 0;
 }
 

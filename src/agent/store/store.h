@@ -16,7 +16,8 @@ struct clv_error;
  * nothing.  Loop thread only. */
 struct clv_store;
 
-#define CLV_STORE_SCHEMA_VERSION 9
+/* Of the tables that this program writes. */
+int clv_store_version(void);
 
 /* Opens or makes it.  -EEXIST when it was written by a later version of cleave, -EBUSY
  * when another agent has it. */

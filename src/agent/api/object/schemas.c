@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/api/object/schemas.h"
 
+#include "agent/record/lease-fields.h"
 #include "base/cleanup.h"
 
 #include <stdio.h>
@@ -148,58 +149,6 @@ static const struct clv_schema_field sm[] = {
 	{"first", "integer?", "of them, where the agent places them"},
 	{"held_by", "mps|green_contexts|masks|nothing?", "null: none of its processes has come to it"},
 	{"reason", "string?", "why nothing holds it"},
-};
-
-static const struct clv_schema_field lease[] = {
-	{"id", "string", NULL},
-	{"name", "string", NULL},
-	{"tenant", "string", NULL},
-	{"uid", "integer", NULL},
-	{"device", "string", "the first of devices"},
-	{"state", "queued|active", NULL},
-	{"share", "number", "at present, of one with a range"},
-	{"share_range", "ShareRange?", "between these the agent moves it"},
-	{"cap", "number?", NULL},
-	{"sm", "SmLimit?", NULL},
-	{"memory_bytes", "integer", "the quota"},
-	{"memory_held_by", "kernel|gate", "the quota"},
-	{"spill_bytes", "integer", "of the host's memory that it may have beyond it"},
-	{"class", "latency|normal|batch", NULL},
-	{"overcommit", "boolean", NULL},
-	{"queue_position", "integer?", "1 is next"},
-	{"created_at", "time", NULL},
-	{"expires_at", "time?", NULL},
-	{"holder_pid", "integer?", "who asked for it; null: it is kept"},
-	{"kept", "boolean", "it ends when it is released, not with a process"},
-	{"admit", "holders|socket", "who may attach: who holds it and what they start, or whoever reaches its socket"},
-	{"command", "string", NULL},
-	{"share_used", "number", "of the last second"},
-	{"held_seconds", "number", NULL},
-	{"busy_seconds", "number", NULL},
-	{"throttled_seconds", "number", NULL},
-	{"waited_seconds", "number", NULL},
-	{"turns", "integer", NULL},
-	{"revocations", "integer", NULL},
-	{"memory_used_bytes", "integer", "that its programs asked for, and the overhead"},
-	{"spilled_bytes", "integer", "that its programs asked for and have in the host's memory"},
-	{"memory_overhead_bytes", "integer", "that only its driver shows: contexts, loaded code"},
-	{"refusals", "integer", NULL},
-	{"waiting", "boolean", NULL},
-	{"holding", "boolean", NULL},
-	{"lag_seconds", "number", NULL},
-	{"tenant_debt_seconds", "number", "that its tenant owes there, of leases that are and that ended"},
-	{"overdue", "integer", NULL},
-	{"in", "string?", "the standing share"},
-	{"partition", "Partition?", NULL},
-	{"devices", "[LeaseDevice]", NULL},
-	{"processes", "[Process]", NULL},
-	{"driver_memory_bytes", "integer?", "that the driver says its processes hold"},
-	{"over_quota", "boolean", "by that, for longer than the settings' grace"},
-	{"driver_utilization", "number?", "part of the device that its processes compute on, as the driver says"},
-	{"past_gate", "boolean", "by that it computes more than its turns, for longer than the settings' grace"},
-	{"throttled", "boolean", "for being over its quota"},
-	{"uses_ungated", "[string]", "APIs in use that no gate holds"},
-	{"socket", "string", "of its gates"},
 };
 
 static const struct clv_schema_field advice_part[] = {
@@ -402,42 +351,8 @@ static const struct clv_schema_field standing_share[] = {
 	{"lease", "string?", "that is in it; null: it is free"},
 };
 
-static const struct clv_schema_field lease_request[] = {
-	{"name", "string", "one is made without it"},
-	{"device", "string", "by name or UUID"},
-	{"devices", "[string]", "two or more, all of them whole"},
-	{"profile", "string", "inside a partition of this shape"},
-	{"in", "string", "inside this standing share"},
-	{"isolation", "hardware|gate", NULL},
-	{"share", "number", NULL},
-	{"share_range", "ShareRange", "in place of share"},
-	{"cap", "number?", NULL},
-	{"memory_bytes", "integer", NULL},
-	{"spill_bytes", "integer", "of the host's memory beyond it; CUDA programs alone"},
-	{"class", "latency|normal|batch", NULL},
-	{"sm", "number", "at most this part of the multiprocessors or compute units at once"},
-	{"wait", "boolean", "queue when it does not fit"},
-	{"overcommit", "boolean", NULL},
-	{"count", "integer", "of devices, each whole"},
-	{"same_device", "boolean", NULL},
-	{"time", "integer", "seconds until it is ended"},
-	{"command", "string", "for people"},
-	{"keep", "boolean", "until it is released, held by no process"},
-	{"admit", "holders|socket", "with keep: who may attach"},
-	{"user", "integer", "with keep, by admins: whose it is"},
-};
-
 static const struct clv_schema_field holder_request[] = {
 	{"pid", "integer", "of a process on the agent's machine"},
-};
-
-static const struct clv_schema_field lease_change[] = {
-	{"share", "number", NULL},
-	{"share_range", "ShareRange", "in place of share"},
-	{"cap", "number?", NULL},
-	{"memory_bytes", "integer", NULL},
-	{"spill_bytes", "integer", "of the host's memory beyond it; CUDA programs alone"},
-	{"class", "latency|normal|batch", NULL},
 };
 
 static const struct clv_schema schemas[] = {
@@ -456,11 +371,11 @@ static const struct clv_schema schemas[] = {
 	{"Health", ALL(health)},
 	{"History", ALL(history)},
 	{"Layout", ALL(layout)},
-	{"Lease", ALL(lease)},
-	{"LeaseChange", FIELDS(lease_change), 0},
+	{"Lease", .table = &clv_lease_fields},
+	{"LeaseChange", .table = &clv_lease_fields, .by = CLV_FIELD_CHANGE},
 	{"LeaseDevice", ALL(lease_device)},
 	{"HolderRequest", ALL(holder_request)},
-	{"LeaseRequest", FIELDS(lease_request), 0},
+	{"LeaseRequest", .table = &clv_lease_fields, .by = CLV_FIELD_CREATE},
 	{"NewToken", FIELDS(token), CLV_ARRAY_SIZE(token) - 1},
 	{"Node", ALL(node)},
 	{"NodeAddress", ALL(node_address)},
@@ -490,6 +405,47 @@ const struct clv_schema *clv_schemas(size_t *ret_n)
 {
 	*ret_n = CLV_ARRAY_SIZE(schemas);
 	return schemas;
+}
+
+static bool shown_at(
+	const struct clv_field_table *table, size_t at, struct clv_schema_field *ret)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const struct clv_field *field = &table->rows[i];
+
+		if (!field->type || at-- > 0)
+			continue;
+		*ret = (struct clv_schema_field){field->name, field->type, field->about};
+		return true;
+	}
+	return false;
+}
+
+static bool asked_at(const struct clv_field_table *table, unsigned int by, size_t at,
+	struct clv_schema_field *ret)
+{
+	const struct clv_field *field;
+
+	for (unsigned int n = 1; (field = clv_field_asked(table, n)); n++) {
+		if (!(field->asked.by & by) || at-- > 0)
+			continue;
+		*ret = (struct clv_schema_field){
+			field->name, field->asked.type, field->asked.about};
+		return true;
+	}
+	return false;
+}
+
+bool clv_schema_at(const struct clv_schema *schema, size_t at,
+	struct clv_schema_field *ret, bool *ret_is_required)
+{
+	*ret_is_required = schema->table ? schema->by == 0 : at < schema->n_required;
+	if (schema->table)
+		return schema->by == 0 ? shown_at(schema->table, at, ret)
+				       : asked_at(schema->table, schema->by, at, ret);
+	if (at < schema->n_fields)
+		*ret = schema->fields[at];
+	return at < schema->n_fields;
 }
 
 /* Types. */

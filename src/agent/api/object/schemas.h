@@ -2,9 +2,13 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-/* What the objects of the API consist of.  The tests hold every answer against these. */
+struct clv_field_table;
+
+/* What the objects of the API consist of, and of which of agent/record's tables of fields
+ * the others are made.  The tests hold every answer against these. */
 
 struct clv_schema_field {
 	const char *name;
@@ -16,12 +20,18 @@ struct clv_schema_field {
 
 struct clv_schema {
 	const char *name;
-	const struct clv_schema_field *fields;
+	const struct clv_schema_field *fields; /* NULL: those of the table */
 	size_t n_fields;
 	size_t n_required; /* the first so many are always there */
+	const struct clv_field_table *table;
+	unsigned int by; /* of the table what these requests may have; 0: what is shown */
 };
 
 const struct clv_schema *clv_schemas(size_t *ret_n);
+
+/* The field at this place, from 0 on.  Returns false behind the last. */
+bool clv_schema_at(const struct clv_schema *schema, size_t at,
+	struct clv_schema_field *ret, bool *ret_is_required);
 
 /* A type as above in JSON Schema. */
 json_t *clv_schema_of_type(const char *type);
