@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/record/field-json.h"
 
+#include "agent/os/owner.h"
 #include "agent/record/lease-record.h"
+#include "agent/record/scope.h"
 #include "base/clock.h"
 #include "base/units.h"
 
@@ -24,6 +26,11 @@ static json_t *time_to_json(uint64_t real_ns)
 	return json_string(text);
 }
 
+static json_t *owner_to_json(uid_t owner)
+{
+	return clv_owner_is_user(owner) ? json_integer(owner) : json_null();
+}
+
 static json_t *value_to_json(enum clv_field_kind kind, const void *member)
 {
 	switch (kind) {
@@ -39,6 +46,8 @@ static json_t *value_to_json(enum clv_field_kind kind, const void *member)
 		return json_integer((json_int_t) * (const uint64_t *)member);
 	case CLV_FIELD_PPM:
 		return json_real((double)*(const uint32_t *)member / CLV_PPM);
+	case CLV_FIELD_PPM64:
+		return json_real((double)*(const uint64_t *)member / CLV_PPM);
 	case CLV_FIELD_NS:
 		return json_real((double)*(const int64_t *)member / (double)CLV_NS_PER_S);
 	case CLV_FIELD_TIME:
@@ -47,6 +56,10 @@ static json_t *value_to_json(enum clv_field_kind kind, const void *member)
 		return json_string(clv_class_to_string(*(const enum clv_class *)member));
 	case CLV_FIELD_ADMIT:
 		return json_string(clv_admit_to_string(*(const enum clv_admit *)member));
+	case CLV_FIELD_SCOPE:
+		return json_string(clv_scope_to_string(*(const enum clv_scope *)member));
+	case CLV_FIELD_OWNER:
+		return owner_to_json(*(const uid_t *)member);
 	default:
 		return json_null();
 	}
@@ -72,7 +85,8 @@ static json_t *member_to_json(
 	const char *member = (const char *)from + field->offset;
 	bool may_be_null = field->type[strlen(field->type) - 1] == '?';
 
-	if (may_be_null && is_empty(field, member))
+	/* Of owners 0 is one. */
+	if (may_be_null && field->kind != CLV_FIELD_OWNER && is_empty(field, member))
 		return json_null();
 	return value_to_json(field->kind, member);
 }
@@ -87,7 +101,7 @@ json_t *clv_field_to_json(
 		const struct clv_field *field = &table->rows[i];
 		const struct clv_field_show *function;
 
-		if (!field->type)
+		if (!field->type || field->source == CLV_FIELD_ELSEWHERE)
 			continue;
 		if (field->source != CLV_FIELD_BY_FUNCTION) {
 			json_object_set_new_nocheck(

@@ -11,8 +11,8 @@
  * /openapi.json are made from the rows; docs/api.md and the console's types are held to
  * them by a test. */
 
-/* How a member keeps a value.  In the state file PPM, NS and TIME are integers, CLASS and
- * ADMIT texts. */
+/* How a member keeps a value.  In the state file PPM, NS and TIME are integers, CLASS,
+ * ADMIT and SCOPE texts. */
 enum clv_field_kind {
 	CLV_FIELD_NONE,
 	CLV_FIELD_TEXT, /* char[] */
@@ -21,17 +21,27 @@ enum clv_field_kind {
 	CLV_FIELD_U32,
 	CLV_FIELD_U64,
 	CLV_FIELD_PPM,   /* uint32_t, parts per million; in JSON a fraction */
+	CLV_FIELD_PPM64, /* the same in uint64_t */
 	CLV_FIELD_NS,    /* 64 bits, nanoseconds; in JSON seconds */
 	CLV_FIELD_TIME,  /* uint64_t, nanoseconds since 1970; in JSON RFC 3339 */
 	CLV_FIELD_CLASS, /* enum clv_class */
 	CLV_FIELD_ADMIT, /* enum clv_admit */
+	CLV_FIELD_SCOPE, /* enum clv_scope */
+	CLV_FIELD_OWNER, /* uid_t of a tenant; the largest, nobody, is kept as -1 */
+	CLV_FIELD_BYTES, /* uint8_t[], which is not shown */
 	_CLV_FIELD_KIND_MAX,
 };
+
+/* A member of a row, with how it keeps its value. */
+#define CLV_FIELD_MEMBER(type, how, member)                        \
+	.kind = CLV_FIELD_##how, .offset = offsetof(type, member), \
+	.room = sizeof(((type *)NULL)->member)
 
 enum clv_field_source {
 	CLV_FIELD_OF_RECORD,   /* the member below */
 	CLV_FIELD_OF_SAMPLE,   /* a member of a struct that is filled to be shown */
 	CLV_FIELD_BY_FUNCTION, /* of agent/api/show */
+	CLV_FIELD_ELSEWHERE,   /* whoever shows the object adds it */
 };
 
 /* Which requests may have a field. */

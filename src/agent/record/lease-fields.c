@@ -9,13 +9,10 @@
 
 #define TIME_MAX_S (365 * 86400)
 
-/* A member, with how it keeps its value. */
-#define MEMBER(type, how, member)                                         \
-	.kind = CLV_FIELD_##how, .offset = offsetof(struct type, member), \
-	.room = sizeof(((struct type *)NULL)->member)
-#define RECORD(how, member) MEMBER(clv_lease_record, how, member)
-#define SAMPLE(how, member) \
-	.source = CLV_FIELD_OF_SAMPLE, MEMBER(clv_arbiter_sample, how, member)
+#define RECORD(how, member) CLV_FIELD_MEMBER(struct clv_lease_record, how, member)
+#define SAMPLE(how, member)            \
+	.source = CLV_FIELD_OF_SAMPLE, \
+	CLV_FIELD_MEMBER(struct clv_arbiter_sample, how, member)
 #define BY_FUNCTION .source = CLV_FIELD_BY_FUNCTION
 #define KEPT(name, version) .column = name, .since = version
 #define CREATE CLV_FIELD_CREATE
@@ -23,12 +20,12 @@
 /* Parsed by a function alone; and into a member of the request. */
 #define ASKED(n_, by_, type_, about_) \
 	.asked = {.number = n_, .by = by_, .type = type_, .about = about_}
-#define ASKED_INTO(n_, by_, type_, about_, how, member, ...) \
-	.asked = {.number = n_,                              \
-		.by = by_,                                   \
-		.type = type_,                               \
-		.about = about_,                             \
-		MEMBER(clv_lease_request, how, member),      \
+#define ASKED_INTO(n_, by_, type_, about_, how, member, ...)             \
+	.asked = {.number = n_,                                          \
+		.by = by_,                                               \
+		.type = type_,                                           \
+		.about = about_,                                         \
+		CLV_FIELD_MEMBER(struct clv_lease_request, how, member), \
 		__VA_ARGS__}
 
 /* clang-format off */

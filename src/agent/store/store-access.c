@@ -2,9 +2,12 @@
 /* Tokens, keys of requests that must not be done twice, the audit, and devices that are
  * cordoned.  They are written seldom, so their statements are prepared as they are
  * needed. */
+#include "agent/record/token-fields.h"
+#include "agent/store/store-fields.h"
 #include "agent/store/store-internal.h"
 
 #include "arbiter/policy.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/units.h"
 
@@ -20,20 +23,14 @@ int clv_store_put_token(struct clv_store *store, const struct clv_token_record *
 	struct clv_error *err)
 {
 	static const char doing[] = "cannot store the token";
+	_cleanup_free_ char *sql = clv_store_fields_put("tokens", &clv_token_fields);
 	sqlite3_stmt *query;
-	int r = clv_store_prepare(store,
-		"INSERT OR REPLACE INTO tokens VALUES(?1,?2,?3,?4,?5,?6,?7)", doing,
-		&query, err);
+	int r = sql ? clv_store_prepare(store, sql, doing, &query, err)
+		    : clv_error_errno(err, ENOMEM, doing);
 
 	if (r < 0)
 		return r;
-	clv_store_bind_text(query, 1, token->id);
-	clv_store_bind_text(query, 2, token->name);
-	clv_store_bind_text(query, 3, clv_scope_to_string(token->scope));
-	clv_store_bind_text(query, 4, token->tenant);
-	sqlite3_bind_blob(query, 5, token->hash, sizeof(token->hash), SQLITE_STATIC);
-	sqlite3_bind_int64(query, 6, (sqlite3_int64)token->created_real_ns);
-	sqlite3_bind_int64(query, 7, (sqlite3_int64)token->expires_real_ns);
+	clv_store_fields_bind(query, &clv_token_fields, token);
 	return clv_store_finish(store, query, doing, err);
 }
 
@@ -51,37 +48,31 @@ int clv_store_delete_token(struct clv_store *store, const char *id, struct clv_e
 }
 
 /* One with a scope or a hash that is none is left out: it opens nothing. */
-static bool read_token(sqlite3_stmt *row, struct clv_token_record *ret)
+static bool is_sound(const struct clv_token_record *token)
 {
-	*ret = (struct clv_token_record){
-		.scope = clv_scope_from_string(clv_store_text(row, 2)),
-		.created_real_ns = (uint64_t)sqlite3_column_int64(row, 5),
-		.expires_real_ns = (uint64_t)sqlite3_column_int64(row, 6),
-	};
-	snprintf(ret->id, sizeof(ret->id), "%s", clv_store_text(row, 0));
-	snprintf(ret->name, sizeof(ret->name), "%s", clv_store_text(row, 1));
-	snprintf(ret->tenant, sizeof(ret->tenant), "%s", clv_store_text(row, 3));
-	if (ret->scope < 0 || sqlite3_column_bytes(row, 4) != sizeof(ret->hash))
-		return false;
-	memcpy(ret->hash, sqlite3_column_blob(row, 4), sizeof(ret->hash));
-	return true;
+	static const uint8_t none[CLV_TOKEN_HASH_BYTES];
+
+	return token->scope >= 0 && memcmp(token->hash, none, sizeof(none)) != 0;
 }
 
 int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
 	void *userdata, struct clv_error *err)
 {
 	static const char doing[] = "cannot read the tokens";
+	_cleanup_free_ char *sql =
+		clv_store_fields_read("tokens", &clv_token_fields, "ORDER BY created_ns");
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
-	int r = clv_store_prepare(
-		store, "SELECT * FROM tokens ORDER BY created_ns", doing, &query, err);
+	int r = sql ? clv_store_prepare(store, sql, doing, &query, err)
+		    : clv_error_errno(err, ENOMEM, doing);
 
 	if (r < 0)
 		return r;
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
-		struct clv_token_record token;
+		struct clv_token_record token = {0};
 
-		if (read_token(query, &token))
+		clv_store_fields_get(query, &clv_token_fields, &token);
+		if (is_sound(&token))
 			r = callback(userdata, &token);
 	}
 	return clv_store_end(store, query, step, r, doing, err);

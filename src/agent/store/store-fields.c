@@ -2,6 +2,7 @@
 #include "agent/store/store-fields.h"
 
 #include "agent/record/lease-record.h"
+#include "agent/record/scope.h"
 #include "agent/store/store-internal.h"
 
 #include <string.h>
@@ -23,10 +24,26 @@ static void write_columns(FILE *out, const struct clv_field_table *table)
 		fprintf(out, "%s%s", f == first ? "" : ",", f->column);
 }
 
+static void write_update(FILE *out, const struct clv_field_table *table)
+{
+	const struct clv_field *first = kept(table, table->rows);
+	bool has_begun = false;
+	int n = 0;
+
+	for (const struct clv_field *f = first; f; f = kept(table, f + 1)) {
+		n++;
+		if (!f->changes)
+			continue;
+		if (!has_begun)
+			fprintf(out, " ON CONFLICT(%s) DO UPDATE SET ", first->column);
+		fprintf(out, "%s%s=?%d", has_begun ? "," : "", f->column, n);
+		has_begun = true;
+	}
+}
+
 static void write_put(FILE *out, const char *name, const struct clv_field_table *table)
 {
 	const struct clv_field *first = kept(table, table->rows);
-	const char *between = "";
 	int n = 0;
 
 	fprintf(out, "INSERT INTO %s(", name);
@@ -34,15 +51,8 @@ static void write_put(FILE *out, const char *name, const struct clv_field_table 
 	fputs(") VALUES(", out);
 	for (const struct clv_field *f = first; f; f = kept(table, f + 1))
 		fprintf(out, "%s?%d", f == first ? "" : ",", ++n);
-	fprintf(out, ") ON CONFLICT(%s) DO UPDATE SET ", first->column);
-	n = 0;
-	for (const struct clv_field *f = first; f; f = kept(table, f + 1)) {
-		n++;
-		if (!f->changes)
-			continue;
-		fprintf(out, "%s%s=?%d", between, f->column, n);
-		between = ",";
-	}
+	fputs(")", out);
+	write_update(out, table);
 }
 
 char *clv_store_fields_put(const char *name, const struct clv_field_table *table)
@@ -56,7 +66,8 @@ char *clv_store_fields_put(const char *name, const struct clv_field_table *table
 	return out && fclose(out) == 0 ? text : NULL;
 }
 
-char *clv_store_fields_read(const char *name, const struct clv_field_table *table)
+char *clv_store_fields_read(
+	const char *name, const struct clv_field_table *table, const char *rest)
 {
 	char *text = NULL;
 	size_t n_bytes = 0;
@@ -66,7 +77,7 @@ char *clv_store_fields_read(const char *name, const struct clv_field_table *tabl
 		return NULL;
 	fputs("SELECT ", out);
 	write_columns(out, table);
-	fprintf(out, " FROM %s ORDER BY rowid", name);
+	fprintf(out, " FROM %s %s", name, rest);
 	return fclose(out) == 0 ? text : NULL;
 }
 
@@ -76,6 +87,8 @@ static const char *text_of(enum clv_field_kind kind, const void *member)
 		return clv_class_to_string(*(const enum clv_class *)member);
 	if (kind == CLV_FIELD_ADMIT)
 		return clv_admit_to_string(*(const enum clv_admit *)member);
+	if (kind == CLV_FIELD_SCOPE)
+		return clv_scope_to_string(*(const enum clv_scope *)member);
 	return kind == CLV_FIELD_TEXT ? member : NULL;
 }
 
@@ -89,6 +102,10 @@ static sqlite3_int64 number_of(enum clv_field_kind kind, const void *member)
 	case CLV_FIELD_U32:
 	case CLV_FIELD_PPM:
 		return *(const uint32_t *)member;
+	case CLV_FIELD_OWNER:
+		return *(const uid_t *)member == (uid_t)-1
+			       ? -1
+			       : (sqlite3_int64) * (const uid_t *)member;
 	default:
 		return (sqlite3_int64) * (const uint64_t *)member;
 	}
@@ -107,6 +124,8 @@ void clv_store_fields_bind(
 		at++;
 		if (text)
 			clv_store_bind_text(put, at, text);
+		else if (f->kind == CLV_FIELD_BYTES)
+			sqlite3_bind_blob(put, at, member, (int)f->room, SQLITE_STATIC);
 		else
 			sqlite3_bind_int64(put, at, number_of(f->kind, member));
 	}
@@ -123,6 +142,7 @@ static void set_number(enum clv_field_kind kind, sqlite3_int64 number, void *mem
 		break;
 	case CLV_FIELD_U32:
 	case CLV_FIELD_PPM:
+	case CLV_FIELD_OWNER:
 		*(uint32_t *)member = (uint32_t)number;
 		break;
 	default:
@@ -149,6 +169,13 @@ static void set(const struct clv_field *field, sqlite3_stmt *row, int at, void *
 		*(enum clv_admit *)member =
 			value < 0 ? CLV_ADMIT_HOLDERS : (enum clv_admit)value;
 		break;
+	case CLV_FIELD_SCOPE:
+		*(enum clv_scope *)member = clv_scope_from_string(text);
+		break;
+	case CLV_FIELD_BYTES:
+		if ((size_t)sqlite3_column_bytes(row, at) == field->room)
+			memcpy(member, sqlite3_column_blob(row, at), field->room);
+		break;
 	default:
 		set_number(field->kind, sqlite3_column_int64(row, at), member);
 	}
@@ -167,7 +194,7 @@ void clv_store_fields_get(
 static bool is_text(enum clv_field_kind kind)
 {
 	return kind == CLV_FIELD_TEXT || kind == CLV_FIELD_CLASS ||
-	       kind == CLV_FIELD_ADMIT;
+	       kind == CLV_FIELD_ADMIT || kind == CLV_FIELD_SCOPE;
 }
 
 int clv_store_fields_version(const struct clv_field_table *table)

@@ -12,7 +12,8 @@
 /* Statements, to be freed; NULL without memory.  put: inserts, or, where the first
  * column's value is there, updates what changes.  read: all rows, oldest first. */
 char *clv_store_fields_put(const char *name, const struct clv_field_table *table);
-char *clv_store_fields_read(const char *name, const struct clv_field_table *table);
+char *clv_store_fields_read(
+	const char *name, const struct clv_field_table *table, const char *rest);
 
 /* Texts stay the record's until the statement has run. */
 void clv_store_fields_bind(

@@ -4,6 +4,7 @@
  * records; what they mean, and which of them still live, is the ledger's business. */
 #include "agent/store/store.h"
 
+#include "agent/record/event-fields.h"
 #include "agent/record/lease-fields.h"
 #include "agent/store/store-fields.h"
 #include "agent/store/store-internal.h"
@@ -18,9 +19,7 @@
 #include <string.h>
 
 static const char *const statements[_STATEMENT_MAX] = {
-	/* Those of leases are made from their table of fields. */
-	[PUT_LEASE] = NULL,
-	[READ_LEASES] = NULL,
+	/* Those of leases and events are made from their tables of fields. */
 	[DELETE_LEASE] = "DELETE FROM leases WHERE id=?1",
 	[CLEAR_LEASES] = "DELETE FROM leases",
 	[PUT_PROCESS] = "INSERT OR REPLACE INTO processes VALUES(?1,?2,?3,?4,?5)",
@@ -41,7 +40,6 @@ static const char *const statements[_STATEMENT_MAX] = {
 	[PUT_DEVICE] = "INSERT INTO devices VALUES(?1,?2) ON CONFLICT(uuid) DO UPDATE "
 		       "SET json=?2 WHERE json IS NOT ?2",
 	[GET_DEVICE] = "SELECT json FROM devices WHERE uuid=?1",
-	[ADD_EVENT] = "INSERT INTO events VALUES(?1,?2,?3,?4,?5,?6,?7,?8)",
 	/* The oldest; and of each user but the agent's own those behind the newest. */
 	[DROP_EVENTS] = "DELETE FROM events WHERE id IN(SELECT id FROM events ORDER BY "
 			"id LIMIT ?1)",
@@ -50,8 +48,6 @@ static const char *const statements[_STATEMENT_MAX] = {
 		"OVER(PARTITION BY uid ORDER BY id DESC)AS n FROM events)WHERE n>?1 AND "
 		"uid NOT IN(-1,0,?2))",
 	[COUNT_EVENTS] = "SELECT count(*) FROM events",
-	[READ_EVENTS] = "SELECT * FROM events WHERE id>?1 AND (?2 OR uid=?3 OR uid=-1) "
-			"ORDER BY id LIMIT ?4",
 	[LAST_EVENT] = "SELECT coalesce(max(id),0) FROM events",
 };
 
@@ -113,11 +109,20 @@ static int get_version(struct clv_store *store, int *ret, struct clv_error *err)
 /* To be freed; NULL without memory. */
 static char *make_statement(enum statement which)
 {
-	if (which == PUT_LEASE)
+	switch (which) {
+	case PUT_LEASE:
 		return clv_store_fields_put("leases", &clv_lease_fields);
-	if (which == READ_LEASES)
-		return clv_store_fields_read("leases", &clv_lease_fields);
-	return strdup(statements[which]);
+	case READ_LEASES:
+		return clv_store_fields_read(
+			"leases", &clv_lease_fields, "ORDER BY rowid");
+	case ADD_EVENT:
+		return clv_store_fields_put("events", &clv_event_fields);
+	case READ_EVENTS:
+		return clv_store_fields_read("events", &clv_event_fields,
+			"WHERE id>?1 AND (?2 OR uid=?3 OR uid=-1) ORDER BY id LIMIT ?4");
+	default:
+		return strdup(statements[which]);
+	}
 }
 
 static int prepare_all(struct clv_store *store, struct clv_error *err)
@@ -457,15 +462,7 @@ static int add_event(
 {
 	sqlite3_stmt *query = store->prepared[ADD_EVENT];
 
-	bind_number(query, 1, event->id);
-	bind_number(query, 2, event->time_real_ns);
-	bind_text(query, 3, event->type);
-	bind_text(query, 4, event->lease);
-	bind_text(query, 5, event->name);
-	bind_text(query, 6, event->device);
-	sqlite3_bind_int64(query, 7,
-		event->uid == CLV_EVENT_NOBODY ? -1 : (sqlite3_int64)event->uid);
-	bind_text(query, 8, event->message);
+	clv_store_fields_bind(query, &clv_event_fields, event);
 	return finish(store, ADD_EVENT, "cannot store an event", err);
 }
 
@@ -524,20 +521,6 @@ int clv_store_add_events(struct clv_store *store, const struct clv_event *events
 	return r;
 }
 
-static void read_event(sqlite3_stmt *row, struct clv_event *ret)
-{
-	*ret = (struct clv_event){
-		.id = get_number(row, 0),
-		.time_real_ns = get_number(row, 1),
-		.uid = (uid_t)sqlite3_column_int64(row, 6),
-	};
-	get_text(row, 2, ret->type, sizeof(ret->type));
-	get_text(row, 3, ret->lease, sizeof(ret->lease));
-	get_text(row, 4, ret->name, sizeof(ret->name));
-	get_text(row, 5, ret->device, sizeof(ret->device));
-	get_text(row, 7, ret->message, sizeof(ret->message));
-}
-
 int clv_store_read_events(struct clv_store *store, uint64_t after, uint64_t limit,
 	bool all, uid_t uid, clv_store_event_fn callback, void *userdata,
 	struct clv_error *err)
@@ -550,9 +533,9 @@ int clv_store_read_events(struct clv_store *store, uint64_t after, uint64_t limi
 	bind_number(query, 3, uid);
 	bind_number(query, 4, limit);
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
-		struct clv_event event;
+		struct clv_event event = {0};
 
-		read_event(query, &event);
+		clv_store_fields_get(query, &clv_event_fields, &event);
 		r = callback(userdata, &event);
 	}
 	return end_reading(store, READ_EVENTS, step, r, err);

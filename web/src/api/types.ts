@@ -78,12 +78,6 @@ export interface Device {
   backend: string;
   /* what holds shares of it */
   executor: "gate" | "hardware" | "cpu" | "none";
-  /* why it is the one or the other, where it was tried */
-  executor_reason?: string | null;
-  /* from the end of one lease's work to the begin of the next's; null: none was seen */
-  hand_over_seconds?: number | null;
-  /* how long a turn of the class normal is, longer where hand-overs are */
-  turn_seconds?: number | null;
   platform?: string;
   compute_units: number;
   memory_bytes: number;
@@ -95,15 +89,21 @@ export interface Device {
   queued: number;
   /* that tenants owe of leases that ended */
   debt_seconds?: number;
+  /* why it is the one or the other, where it was tried */
+  executor_reason?: string | null;
+  /* from the end of one lease's work to the begin of the next's; null: none was seen */
+  hand_over_seconds?: number | null;
+  /* how long a turn of the class normal is, longer where hand-overs are */
+  turn_seconds?: number | null;
   /* of a partition: the device that it is a part of */
   parent?: string | null;
   partition?: PartitionOf | null;
-  /* its partitions are leased, not the whole */
-  divided?: boolean;
-  numa_node?: number | null;
   /* it takes no new lease */
   cordoned?: boolean;
   cordon_reason?: string | null;
+  /* its partitions are leased, not the whole */
+  divided?: boolean;
+  numa_node?: number | null;
   health?: Health;
   /* as its driver says; null: it does not */
   power_watts?: number | null;
@@ -438,10 +438,10 @@ export interface Token {
   id: string;
   name: string;
   scope: Scope;
-  tenant: string | null;
   created_at: string;
   expires_at: string | null;
   last_used_at: string | null;
+  tenant: string | null;
   /* once, in the answer to its creation */
   secret?: string;
 }

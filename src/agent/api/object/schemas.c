@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/api/object/schemas.h"
 
+#include "agent/record/device-fields.h"
+#include "agent/record/event-fields.h"
 #include "agent/record/lease-fields.h"
+#include "agent/record/token-fields.h"
 #include "base/cleanup.h"
 
 #include <stdio.h>
@@ -51,13 +54,6 @@ static const struct clv_schema_field caller[] = {
 	{"system", "boolean", "the agent serves all users"},
 };
 
-static const struct clv_schema_field partition[] = {
-	{"scheme", "mig|xcp|vf|cores", NULL},
-	{"profile", "string", NULL},
-	{"uuid", "string", "as the vendor's runtime knows it"},
-	{"address", "string", "processors, a PCI address, a device node, or numbers of MIG instances"},
-};
-
 static const struct clv_schema_field health[] = {
 	{"state", "ok|degraded|lost", "lost: nothing runs on it; degraded: no lease is put on it unasked"},
 	{"reasons", "[string]", "what is wrong and what would help, a line each"},
@@ -73,45 +69,6 @@ static const struct clv_schema_field driver_process[] = {
 	{"reported", "boolean", "as one that needs a lease here, and has none"},
 	{"memory_bytes", "integer?", "as the driver says"},
 	{"utilization", "number?", "part of the device that it computes on, as the driver says"},
-};
-
-static const struct clv_schema_field device[] = {
-	{"name", "string", NULL},
-	{"uuid", "string", NULL},
-	{"model", "string", NULL},
-	{"vendor", "string", NULL},
-	{"driver", "string", "its version"},
-	{"type", "string", "gpu, cpu or accelerator"},
-	{"backend", "string", NULL},
-	{"executor", "gate|hardware|cpu|none", "what holds shares of it"},
-	{"executor_reason", "string?", "why it is the one or the other, where it was tried"},
-	{"hand_over_seconds", "number?", "from the end of one lease's work to the begin of the next's; null: none was seen"},
-	{"turn_seconds", "number?", "how long a turn of the class normal is, longer where hand-overs are"},
-	{"platform", "string", NULL},
-	{"compute_units", "integer", NULL},
-	{"memory_bytes", "integer", NULL},
-	{"max_allocation_bytes", "integer", NULL},
-	{"share_promised", "number", NULL},
-	{"memory_promised_bytes", "integer", NULL},
-	{"memory_used_bytes", "integer", NULL},
-	{"leases", "integer", NULL},
-	{"queued", "integer", NULL},
-	{"debt_seconds", "number", "that tenants owe of leases that ended"},
-	{"parent", "string?", "of a partition: the device that it is a part of"},
-	{"partition", "Partition?", NULL},
-	{"divided", "boolean", "its partitions are leased, not the whole"},
-	{"numa_node", "integer?", NULL},
-	{"cordoned", "boolean", "it takes no new lease"},
-	{"cordon_reason", "string?", NULL},
-	{"health", "Health", NULL},
-	{"power_watts", "number?", "as its driver says; null: it does not"},
-	{"temperature_celsius", "number?", NULL},
-	{"energy_joules", "number?", "since its driver was loaded"},
-	{"utilization", "number?", "part of the last moments with work on it"},
-	{"encoder_utilization", "number?", NULL},
-	{"decoder_utilization", "number?", NULL},
-	{"driver_memory_used_bytes", "integer?", "by whomever"},
-	{"processes", "[DriverProcess]", "whom its driver sees on it; to tenants, their own"},
 };
 
 static const struct clv_schema_field device_list[] = {
@@ -170,17 +127,6 @@ static const struct clv_schema_field advice[] = {
 	{"expected_slowdown", "number", "in what is proposed, with all neighbours at work"},
 	{"confidence", "low|medium|high", NULL},
 	{"observed_seconds", "integer", NULL},
-};
-
-static const struct clv_schema_field event[] = {
-	{"id", "integer", NULL},
-	{"time", "time", NULL},
-	{"type", "string", NULL},
-	{"lease", "string?", NULL},
-	{"name", "string?", NULL},
-	{"device", "string?", NULL},
-	{"uid", "integer?", NULL},
-	{"message", "string", NULL},
 };
 
 static const struct clv_schema_field history[] = {
@@ -305,24 +251,6 @@ static const struct clv_schema_field tenant[] = {
 	{"allowance", "Allowance", NULL},
 };
 
-static const struct clv_schema_field token[] = {
-	{"id", "string", NULL},
-	{"name", "string", NULL},
-	{"scope", "admin|tenant|viewer", NULL},
-	{"tenant", "string?", NULL},
-	{"created_at", "time", NULL},
-	{"expires_at", "time?", NULL},
-	{"last_used_at", "time?", NULL},
-	{"secret", "string", "once, in the answer to its creation"},
-};
-
-static const struct clv_schema_field token_request[] = {
-	{"name", "string", NULL},
-	{"scope", "admin|tenant|viewer", NULL},
-	{"tenant", "string", "of a tenant's token: a user of this machine"},
-	{"expires_in", "integer", "seconds"},
-};
-
 static const struct clv_schema_field audit_who[] = {
 	{"subject", "string", NULL},
 	{"uid", "integer?", NULL},
@@ -355,6 +283,10 @@ static const struct clv_schema_field holder_request[] = {
 	{"pid", "integer", "of a process on the agent's machine"},
 };
 
+static const struct clv_schema_field token_secret[] = {
+	{"secret", "string", "once, in the answer to its creation"},
+};
+
 static const struct clv_schema schemas[] = {
 	{"Advice", ALL(advice)},
 	{"AdvicePart", FIELDS(advice_part), 3},
@@ -363,11 +295,11 @@ static const struct clv_schema schemas[] = {
 	{"AuditWho", ALL(audit_who)},
 	{"Backup", ALL(backup)},
 	{"Caller", ALL(caller)},
-	{"Device", ALL(device)},
+	{"Device", .table = &clv_device_fields},
 	{"DeviceList", ALL(device_list)},
 	{"DriverProcess", ALL(driver_process)},
 	{"Engines", ALL(engines)},
-	{"Event", ALL(event)},
+	{"Event", .table = &clv_event_fields},
 	{"Health", ALL(health)},
 	{"History", ALL(history)},
 	{"Layout", ALL(layout)},
@@ -376,12 +308,12 @@ static const struct clv_schema schemas[] = {
 	{"LeaseDevice", ALL(lease_device)},
 	{"HolderRequest", ALL(holder_request)},
 	{"LeaseRequest", .table = &clv_lease_fields, .by = CLV_FIELD_CREATE},
-	{"NewToken", FIELDS(token), CLV_ARRAY_SIZE(token) - 1},
+	{"NewToken", FIELDS(token_secret), .table = &clv_token_fields},
 	{"Node", ALL(node)},
 	{"NodeAddress", ALL(node_address)},
 	{"Obstacle", ALL(obstacle)},
 	{"Operation", ALL(operation)},
-	{"Partition", ALL(partition)},
+	{"Partition", .table = &clv_partition_fields},
 	{"PartitionRequest", FIELDS(partition_request), 2},
 	{"Plan", ALL(plan)},
 	{"PlanStep", ALL(plan_step)},
@@ -395,8 +327,9 @@ static const struct clv_schema schemas[] = {
 	{"SmLimit", ALL(sm)},
 	{"Stage", ALL(stage)},
 	{"Tenant", ALL(tenant)},
-	{"Token", token, CLV_ARRAY_SIZE(token) - 1, CLV_ARRAY_SIZE(token) - 1},
-	{"TokenRequest", FIELDS(token_request), 2},
+	{"Token", .table = &clv_token_fields},
+	{"TokenRequest", .n_required = 2, .table = &clv_token_fields,
+		.by = CLV_FIELD_CREATE},
 	{"Version", ALL(version)},
 };
 /* clang-format on */
@@ -436,16 +369,29 @@ static bool asked_at(const struct clv_field_table *table, unsigned int by, size_
 	return false;
 }
 
+static size_t count_shown(const struct clv_field_table *table)
+{
+	struct clv_schema_field field;
+	size_t n = 0;
+
+	while (shown_at(table, n, &field))
+		n++;
+	return n;
+}
+
 bool clv_schema_at(const struct clv_schema *schema, size_t at,
 	struct clv_schema_field *ret, bool *ret_is_required)
 {
-	*ret_is_required = schema->table ? schema->by == 0 : at < schema->n_required;
-	if (schema->table)
-		return schema->by == 0 ? shown_at(schema->table, at, ret)
-				       : asked_at(schema->table, schema->by, at, ret);
-	if (at < schema->n_fields)
-		*ret = schema->fields[at];
-	return at < schema->n_fields;
+	size_t n_shown = schema->table && !schema->by ? count_shown(schema->table) : 0;
+
+	*ret_is_required = at < schema->n_required || at < n_shown;
+	if (schema->by)
+		return asked_at(schema->table, schema->by, at, ret);
+	if (at < n_shown)
+		return shown_at(schema->table, at, ret);
+	if (at - n_shown < schema->n_fields)
+		*ret = schema->fields[at - n_shown];
+	return at - n_shown < schema->n_fields;
 }
 
 /* Types. */

@@ -20,9 +20,10 @@ struct clv_schema_field {
 
 struct clv_schema {
 	const char *name;
-	const struct clv_schema_field *fields; /* NULL: those of the table */
+	const struct clv_schema_field *fields; /* behind those of the table */
 	size_t n_fields;
-	size_t n_required; /* the first so many are always there */
+	/* The first so many are always there, and those that a table shows. */
+	size_t n_required;
 	const struct clv_field_table *table;
 	unsigned int by; /* of the table what these requests may have; 0: what is shown */
 };

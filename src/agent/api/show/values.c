@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/api/show/values.h"
 
+#include "agent/record/device-fields.h"
+#include "agent/record/field-json.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "core/device.h"
@@ -11,11 +13,6 @@ json_t *clv_show_text(const char *text)
 	json_t *string = json_string(text);
 
 	return string ? string : json_string("");
-}
-
-json_t *clv_show_text_or_null(const char *text)
-{
-	return text && text[0] ? clv_show_text(text) : json_null();
 }
 
 json_t *clv_show_number(uint64_t value)
@@ -48,8 +45,9 @@ json_t *clv_show_range(const struct clv_share_range *range)
 
 json_t *clv_show_partition(const struct clv_device *info)
 {
+	struct clv_field_view view = {.record = info};
+
 	if (info->parent[0] == '\0')
 		return json_null();
-	return json_pack("{s:s,s:s,s:s,s:s}", "scheme", info->scheme, "profile",
-		info->profile, "uuid", info->uuid, "address", info->address);
+	return clv_field_to_json(&clv_partition_fields, &view);
 }

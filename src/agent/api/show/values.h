@@ -11,7 +11,6 @@ struct clv_share_range;
 
 /* "" for what is not UTF-8. */
 json_t *clv_show_text(const char *text);
-json_t *clv_show_text_or_null(const char *text); /* "" and NULL: null */
 json_t *clv_show_number(uint64_t value);
 json_t *clv_show_number_or_null(int64_t value); /* below 0: null */
 json_t *clv_show_fraction(uint64_t ppm);
