@@ -4,6 +4,7 @@
 #include "agent/record/device-fields.h"
 #include "agent/record/event-fields.h"
 #include "agent/record/lease-fields.h"
+#include "agent/record/tenant-fields.h"
 #include "agent/record/token-fields.h"
 #include "base/cleanup.h"
 
@@ -240,17 +241,6 @@ static const struct clv_schema_field allowance[] = {
 	{"classes", "[string]?", NULL},
 };
 
-static const struct clv_schema_field tenant[] = {
-	{"name", "string", NULL},
-	{"uid", "integer?", NULL},
-	{"leases", "integer", NULL},
-	{"queued", "integer", NULL},
-	{"share", "number", "in devices"},
-	{"memory_bytes", "integer", NULL},
-	{"gpu_seconds", "number", "held by the leases that there are"},
-	{"allowance", "Allowance", NULL},
-};
-
 static const struct clv_schema_field audit_who[] = {
 	{"subject", "string", NULL},
 	{"uid", "integer?", NULL},
@@ -326,7 +316,7 @@ static const struct clv_schema schemas[] = {
 	{"ShareRange", ALL(share_range)},
 	{"SmLimit", ALL(sm)},
 	{"Stage", ALL(stage)},
-	{"Tenant", ALL(tenant)},
+	{"Tenant", .table = &clv_tenant_fields},
 	{"Token", .table = &clv_token_fields},
 	{"TokenRequest", .n_required = 2, .table = &clv_token_fields,
 		.by = CLV_FIELD_CREATE},
