@@ -170,10 +170,12 @@ export interface Lease {
   state: "queued" | "active";
   /* at present, of one with a range */
   share: number;
+  /* never more than this; null: no cap */
   cap: number | null;
   /* the quota */
   memory_bytes: number;
   class: LeaseClass;
+  /* it did not have to fit what is promised */
   overcommit: boolean;
   /* 1 is next */
   queue_position: number | null;
@@ -190,16 +192,22 @@ export interface Lease {
   share_range?: Range | null;
   /* of the host's memory that it may have beyond it */
   spill_bytes?: number;
+  /* how much of the device it may use at once; null: all */
   sm?: SmLimit | null;
   /* the quota */
   memory_held_by?: "kernel" | "gate";
   /* of the last second */
   share_used: number;
+  /* for which it had the device, which it pays for */
   held_seconds: number;
+  /* for which its programs say that work ran */
   busy_seconds: number;
+  /* kept back by its own cap, with work waiting */
   throttled_seconds: number;
   waited_seconds: number;
+  /* that it had */
   turns: number;
+  /* turns that ended early for another lease */
   revocations: number;
   /* that its programs asked for, and the overhead */
   memory_used_bytes: number;
@@ -207,10 +215,14 @@ export interface Lease {
   spilled_bytes?: number;
   /* that only its driver shows: contexts, loaded code */
   memory_overhead_bytes?: number;
+  /* allocations beyond the quota */
   refusals: number;
+  /* it has work and no turn */
   waiting: boolean;
+  /* it has the turn now */
   holding: boolean;
   lag_seconds?: number;
+  /* times that its work did not end in time */
   overdue?: number;
   /* that its tenant owes there, of leases that are and that ended */
   tenant_debt_seconds?: number;
