@@ -7,6 +7,7 @@
 #include "agent/record/lease-record.h"
 #include "agent/record/lease-request.h"
 #include "agent/record/scope.h"
+#include "agent/record/standing-fields.h"
 #include "agent/record/tenant-fields.h"
 #include "agent/record/token-fields.h"
 #include "agent/store/store-fields.h"
@@ -29,6 +30,7 @@ static const struct {
 	{"event", &clv_event_fields},
 	{"lease", &clv_lease_fields},
 	{"partition", &clv_partition_fields},
+	{"standing", &clv_standing_fields},
 	{"tenant", &clv_tenant_fields},
 	{"token", &clv_token_fields},
 };

@@ -7,7 +7,6 @@
 #include "agent/store/store-internal.h"
 
 #include "arbiter/policy.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/units.h"
 
@@ -23,10 +22,9 @@ int clv_store_put_token(struct clv_store *store, const struct clv_token_record *
 	struct clv_error *err)
 {
 	static const char doing[] = "cannot store the token";
-	_cleanup_free_ char *sql = clv_store_fields_put("tokens", &clv_token_fields);
 	sqlite3_stmt *query;
-	int r = sql ? clv_store_prepare(store, sql, doing, &query, err)
-		    : clv_error_errno(err, ENOMEM, doing);
+	int r = clv_store_prepare_made(store,
+		clv_store_fields_put("tokens", &clv_token_fields), doing, &query, err);
 
 	if (r < 0)
 		return r;
@@ -59,12 +57,11 @@ int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
 	void *userdata, struct clv_error *err)
 {
 	static const char doing[] = "cannot read the tokens";
-	_cleanup_free_ char *sql =
-		clv_store_fields_read("tokens", &clv_token_fields, "ORDER BY created_ns");
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
-	int r = sql ? clv_store_prepare(store, sql, doing, &query, err)
-		    : clv_error_errno(err, ENOMEM, doing);
+	int r = clv_store_prepare_made(store,
+		clv_store_fields_read("tokens", &clv_token_fields, "ORDER BY created_ns"),
+		doing, &query, err);
 
 	if (r < 0)
 		return r;
@@ -86,7 +83,9 @@ int clv_store_put_key(
 	static const char doing[] = "cannot note down the request";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
-		"INSERT OR REPLACE INTO keys VALUES(?1,?2,?3,?4,?5)", doing, &query, err);
+		"INSERT OR REPLACE INTO keys(subject,key,request,object,time_ns) "
+		"VALUES(?1,?2,?3,?4,?5)",
+		doing, &query, err);
 
 	if (r < 0)
 		return r;
@@ -217,8 +216,9 @@ int clv_store_read_audit(struct clv_store *store, uint64_t after, uint64_t limit
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
 	int r = clv_store_prepare(store,
-		"SELECT * FROM audit WHERE id>?1 ORDER BY id LIMIT ?2", doing, &query,
-		err);
+		"SELECT id,time_ns,subject,uid,token,origin,action,object,detail,"
+		"result FROM audit WHERE id>?1 ORDER BY id LIMIT ?2",
+		doing, &query, err);
 
 	if (r < 0)
 		return r;
@@ -241,7 +241,7 @@ int clv_store_put_cordon(struct clv_store *store, const char *uuid, const char *
 	static const char doing[] = "cannot note down the cordon";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
-		reason ? "INSERT OR REPLACE INTO cordons VALUES(?1,?2)"
+		reason ? "INSERT OR REPLACE INTO cordons(uuid,reason) VALUES(?1,?2)"
 		       : "DELETE FROM cordons WHERE uuid=?1 AND ?2 IS NOT NULL",
 		doing, &query, err);
 
@@ -258,7 +258,8 @@ int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback
 	static const char doing[] = "cannot read the cordons";
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
-	int r = clv_store_prepare(store, "SELECT * FROM cordons", doing, &query, err);
+	int r = clv_store_prepare(
+		store, "SELECT uuid,reason FROM cordons", doing, &query, err);
 
 	if (r < 0)
 		return r;
@@ -275,8 +276,10 @@ int clv_store_put_debt(struct clv_store *store, const char *uuid,
 {
 	static const char doing[] = "cannot note down a debt";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare(
-		store, "INSERT INTO debts VALUES(?1,?2,?3,?4,?5)", doing, &query, err);
+	int r = clv_store_prepare(store,
+		"INSERT INTO debts(device_uuid,tenant,weight_ppm,class,debt_ns) "
+		"VALUES(?1,?2,?3,?4,?5)",
+		doing, &query, err);
 
 	if (r < 0)
 		return r;

@@ -66,6 +66,9 @@ struct clv_store_log *clv_store_log_free(struct clv_store_log *log);
  * and ends it; end: after the last row, or a callback's r < 0. */
 int clv_store_prepare(struct clv_store *store, const char *sql, const char *doing,
 	sqlite3_stmt **ret, struct clv_error *err);
+/* The same of a text that is freed; NULL: there was no memory for it. */
+int clv_store_prepare_made(struct clv_store *store, char *sql, const char *doing,
+	sqlite3_stmt **ret, struct clv_error *err);
 int clv_store_finish(struct clv_store *store, sqlite3_stmt *query, const char *doing,
 	struct clv_error *err);
 int clv_store_end(struct clv_store *store, sqlite3_stmt *query, int step, int r,

@@ -20,6 +20,16 @@ int clv_store_prepare(struct clv_store *store, const char *sql, const char *doin
 	return r == SQLITE_OK ? 0 : clv_store_error(err, store->db, r, doing);
 }
 
+int clv_store_prepare_made(struct clv_store *store, char *sql, const char *doing,
+	sqlite3_stmt **ret, struct clv_error *err)
+{
+	int r = sql ? clv_store_prepare(store, sql, doing, ret, err)
+		    : clv_error_errno(err, ENOMEM, "%s", doing);
+
+	free(sql);
+	return r;
+}
+
 int clv_store_finish(struct clv_store *store, sqlite3_stmt *query, const char *doing,
 	struct clv_error *err)
 {

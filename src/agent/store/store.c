@@ -22,22 +22,27 @@ static const char *const statements[_STATEMENT_MAX] = {
 	/* Those of leases and events are made from their tables of fields. */
 	[DELETE_LEASE] = "DELETE FROM leases WHERE id=?1",
 	[CLEAR_LEASES] = "DELETE FROM leases",
-	[PUT_PROCESS] = "INSERT OR REPLACE INTO processes VALUES(?1,?2,?3,?4,?5)",
+	[PUT_PROCESS] = "INSERT OR REPLACE INTO processes(lease,pid,start_ticks,slot,"
+			"attached_ns) VALUES(?1,?2,?3,?4,?5)",
 	[DELETE_PROCESS] = "DELETE FROM processes WHERE lease=?1 AND pid=?2 AND "
 			   "start_ticks=?3 AND slot=?4",
 	[READ_PROCESSES] = "SELECT pid,start_ticks,slot,attached_ns FROM processes WHERE "
 			   "lease=?1 ORDER BY rowid",
 	[READ_ATTACHED] = "SELECT lease FROM processes UNION SELECT lease FROM "
 			  "lease_devices UNION SELECT lease FROM holders ORDER BY 1",
-	[PUT_HOLDER] = "INSERT OR REPLACE INTO holders VALUES(?1,?2,?3)",
+	[PUT_HOLDER] =
+		"INSERT OR REPLACE INTO holders(lease,pid,start_ticks) VALUES(?1,?2,?3)",
 	[DELETE_HOLDER] =
 		"DELETE FROM holders WHERE lease=?1 AND pid=?2 AND start_ticks=?3",
 	[READ_HOLDERS] = "SELECT pid,start_ticks FROM holders WHERE lease=?1",
-	[PUT_LEASE_DEVICE] = "INSERT OR REPLACE INTO lease_devices VALUES(?1,?2,?3)",
+	[PUT_LEASE_DEVICE] =
+		"INSERT OR REPLACE INTO lease_devices(lease,position,device_uuid) "
+		"VALUES(?1,?2,?3)",
 	[READ_LEASE_DEVICES] = "SELECT device_uuid FROM lease_devices WHERE lease=?1 "
 			       "ORDER BY position",
 	/* Most are there as they are: no page is written then. */
-	[PUT_DEVICE] = "INSERT INTO devices VALUES(?1,?2) ON CONFLICT(uuid) DO UPDATE "
+	[PUT_DEVICE] = "INSERT INTO devices(uuid,json) VALUES(?1,?2) ON CONFLICT(uuid) "
+		       "DO UPDATE "
 		       "SET json=?2 WHERE json IS NOT ?2",
 	[GET_DEVICE] = "SELECT json FROM devices WHERE uuid=?1",
 	/* The oldest; and of each user but the agent's own those behind the newest. */

@@ -4,6 +4,7 @@
 #include "agent/record/device-fields.h"
 #include "agent/record/event-fields.h"
 #include "agent/record/lease-fields.h"
+#include "agent/record/standing-fields.h"
 #include "agent/record/tenant-fields.h"
 #include "agent/record/token-fields.h"
 #include "base/cleanup.h"
@@ -258,17 +259,6 @@ static const struct clv_schema_field audit_event[] = {
 	{"result", "string", "ok, or the code of the problem"},
 };
 
-static const struct clv_schema_field standing_share[] = {
-	{"name", "string", "as cleave run --in takes it"},
-	{"device", "string?", "null: it is not there at present"},
-	{"share", "number", NULL},
-	{"share_range", "ShareRange?", NULL},
-	{"cap", "number?", NULL},
-	{"memory_bytes", "integer", NULL},
-	{"class", "latency|normal|batch", NULL},
-	{"lease", "string?", "that is in it; null: it is free"},
-};
-
 static const struct clv_schema_field holder_request[] = {
 	{"pid", "integer", "of a process on the agent's machine"},
 };
@@ -312,7 +302,7 @@ static const struct clv_schema schemas[] = {
 	{"Profile", ALL(profile)},
 	{"Readiness", ALL(readiness)},
 	{"Reason", FIELDS(reason), 0},
-	{"StandingShare", ALL(standing_share)},
+	{"StandingShare", .table = &clv_standing_fields},
 	{"ShareRange", ALL(share_range)},
 	{"SmLimit", ALL(sm)},
 	{"Stage", ALL(stage)},

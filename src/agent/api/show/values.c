@@ -25,7 +25,7 @@ json_t *clv_show_number_or_null(int64_t value)
 	return value < 0 ? json_null() : json_integer(value);
 }
 
-json_t *clv_show_fraction(uint64_t ppm)
+static json_t *fraction(uint64_t ppm)
 {
 	return json_real((double)ppm / CLV_PPM);
 }
@@ -39,8 +39,8 @@ json_t *clv_show_range(const struct clv_share_range *range)
 {
 	if (range->most_ppm == 0)
 		return json_null();
-	return json_pack("{s:o,s:o}", "least", clv_show_fraction(range->least_ppm),
-		"most", clv_show_fraction(range->most_ppm));
+	return json_pack("{s:o,s:o}", "least", fraction(range->least_ppm), "most",
+		fraction(range->most_ppm));
 }
 
 json_t *clv_show_partition(const struct clv_device *info)

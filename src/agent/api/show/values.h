@@ -13,7 +13,6 @@ struct clv_share_range;
 json_t *clv_show_text(const char *text);
 json_t *clv_show_number(uint64_t value);
 json_t *clv_show_number_or_null(int64_t value); /* below 0: null */
-json_t *clv_show_fraction(uint64_t ppm);
 json_t *clv_show_seconds(uint64_t value_ns);
 json_t *clv_show_range(const struct clv_share_range *range);
 /* What holds a program to its part: the client does what it says. */
