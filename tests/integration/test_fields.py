@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The fields of the API's objects, as /openapi.json has them, are those of the tables of
-docs/api.md and of the console's types; the client library asks for no others.
+docs/api.md and of the console's types; the client library asks for no others.  The types of
+events are those that the document lists.
 
 CLEAVE_WRITE_FIELDS=1 writes tables and types anew.  In the types a field is optional where it
 was before and where it is new, since an agent of an earlier version does not have it.
@@ -16,6 +17,7 @@ from harness import HERE, Case, main
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DOCUMENT = os.path.join(ROOT, "docs", "api.md")
 TYPES = os.path.join(ROOT, "web", "src", "api", "types.ts")
+EVENTS = os.path.join(ROOT, "src", "agent", "record", "event-record.c")
 CLIENT = os.path.join(ROOT, "src", "client", "leases.c")
 TABLE = re.compile(r"(<!-- fields: (\w+) -->\n).*?(<!-- end of fields -->\n)", re.S)
 INTERFACE = re.compile(r"(export interface (\w+) \{\n)(.*?)(^\}\n)", re.S | re.M)
@@ -126,6 +128,11 @@ class Fields(Case):
             self.assertIn(name, named)
         self.hold(DOCUMENT, text, TABLE.sub(
             lambda m: m[1] + table_of(self.schemas[m[2]]) + m[3], text))
+
+    def test_event_types(self):
+        paragraph = re.search(r"^Types: (.*?)\n\n", read(DOCUMENT), re.S | re.M)[1]
+        self.assertEqual(set(re.findall(r"`(\w+)`", paragraph)),
+                         set(re.findall(r'\] = "(\w+)"', read(EVENTS))))
 
     def test_types(self):
         text = read(TYPES)

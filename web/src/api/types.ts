@@ -180,6 +180,7 @@ export interface Lease {
   /* 1 is next */
   queue_position: number | null;
   created_at: string;
+  /* when it is ended; null: never */
   expires_at?: string | null;
   /* who asked for it; null: it is kept */
   holder_pid: number | null;
@@ -194,7 +195,7 @@ export interface Lease {
   spill_bytes?: number;
   /* how much of the device it may use at once; null: all */
   sm?: SmLimit | null;
-  /* the quota */
+  /* who holds the quota: the kernel or the driver as well, or the gate alone */
   memory_held_by?: "kernel" | "gate";
   /* of the last second */
   share_used: number;
@@ -204,6 +205,7 @@ export interface Lease {
   busy_seconds: number;
   /* kept back by its own cap, with work waiting */
   throttled_seconds: number;
+  /* for which its programs stood in line */
   waited_seconds: number;
   /* that it had */
   turns: number;
@@ -221,6 +223,7 @@ export interface Lease {
   waiting: boolean;
   /* it has the turn now */
   holding: boolean;
+  /* time on the device that it is owed; below 0: that it owes */
   lag_seconds?: number;
   /* times that its work did not end in time */
   overdue?: number;
@@ -228,6 +231,7 @@ export interface Lease {
   tenant_debt_seconds?: number;
   /* the standing share */
   in: string | null;
+  /* what its first device is, of a partition */
   partition: PartitionOf | null;
   devices: LeaseDevice[];
   processes: LeaseProcess[];
@@ -235,9 +239,9 @@ export interface Lease {
   driver_memory_bytes?: number | null;
   /* part of the device that its processes compute on, as the driver says */
   driver_utilization?: number | null;
-  /* by that, for longer than the settings' grace */
+  /* its processes hold more than the quota, as the driver says, for longer than the settings' grace */
   over_quota?: boolean;
-  /* by that it computes more than its turns, for longer than the settings' grace */
+  /* its processes compute more than its turns, as the driver says, for longer than the settings' grace */
   past_gate?: boolean;
   /* for being over its quota */
   throttled?: boolean;
