@@ -2,7 +2,7 @@
 /* Bodies and numbers that the API takes.  The first byte says which reader. */
 #include "fuzz.h"
 
-#include "agent/api/request.h"
+#include "agent/api/request/request.h"
 #include "base/error.h"
 #include "base/units.h"
 

@@ -3,7 +3,7 @@
  * header, keys, and numbers of the query. */
 #include "fuzz.h"
 
-#include "agent/api/request.h"
+#include "agent/api/request/request.h"
 #include "agent/os/wire.h"
 #include "base/error.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the API accepts as a request, and what it answers to the rest; and what the attach
  * socket takes for a hello. */
-#include "agent/api/request.h"
+#include "agent/api/request/request.h"
 #include "agent/lease/hello.h"
 #include "arbiter/attach.h"
 #include "arbiter/page.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who the caller is, who the tenants are, and tokens. */
 #include "agent/api/api.h"
-#include "agent/api/request.h"
+#include "agent/api/request/request.h"
 #include "agent/auth/tokens.h"
 #include "agent/ledger/tenants.h"
 #include "agent/os/json-fields.h"
 #include "agent/record/agent.h"
+#include "agent/record/token-fields.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -111,25 +112,28 @@ static int read_expires(
 }
 
 static const struct {
-	const char *key;
+	const char *name;
 	int (*read)(const json_t *value, struct clv_token_request *into,
 		struct clv_error *err);
-} token_fields[] = {
+} readers[] = {
 	{"name", read_token_name},
 	{"scope", read_scope},
 	{"tenant", read_tenant},
 	{"expires_in", read_expires},
 };
 
-static int read_field(const char *key, const json_t *value,
+static int read_field(const char *name, const json_t *value,
 	struct clv_token_request *into, struct clv_error *err)
 {
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(token_fields); i++) {
-		if (strcmp(token_fields[i].key, key) == 0)
-			return token_fields[i].read(value, into, err);
+	char known[128];
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(readers); i++) {
+		if (strcmp(readers[i].name, name) == 0)
+			return readers[i].read(value, into, err);
 	}
-	return clv_error_set(err, -EINVAL,
-		"unknown field: known are name, scope, tenant and expires_in");
+	clv_field_list_asked(
+		&clv_token_fields, CLV_FIELD_CREATE, "and", known, sizeof(known));
+	return clv_error_set(err, -EINVAL, "unknown field: known are %s", known);
 }
 
 static int read_token(const struct clv_request *request, struct clv_token_request *ret,

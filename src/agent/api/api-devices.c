@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices, and the taking of one out of service: cordon, drain, uncordon. */
 #include "agent/api/api.h"
-#include "agent/api/render.h"
+#include "agent/api/show/render.h"
 #include "agent/device/condition.h"
 #include "agent/device/cordons.h"
 #include "agent/device/devices.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events: a list with a long poll for the first one, and a stream of them. */
 #include "agent/api/api.h"
-#include "agent/api/render.h"
-#include "agent/api/request.h"
+#include "agent/api/request/request.h"
+#include "agent/api/show/render.h"
 #include "agent/event/events.h"
 #include "agent/record/agent.h"
 

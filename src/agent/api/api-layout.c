@@ -2,8 +2,8 @@
 /* The routes of hardware partitions: the node, plans, layouts, profiles, and the
  * operations that change it. */
 #include "agent/api/api.h"
-#include "agent/api/render.h"
-#include "agent/api/request.h"
+#include "agent/api/request/request.h"
+#include "agent/api/show/render.h"
 #include "agent/apply/apply-edit.h"
 #include "agent/apply/apply.h"
 #include "agent/apply/profiles.h"

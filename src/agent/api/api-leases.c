@@ -2,8 +2,8 @@
 /* The routes of leases.  Who may do what is decided by the peer's user id; everything
  * else by the ledger. */
 #include "agent/api/api.h"
-#include "agent/api/render.h"
-#include "agent/api/request.h"
+#include "agent/api/request/request.h"
+#include "agent/api/show/render.h"
 #include "agent/apply/made.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"

@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/api/api.h"
 
-#include "agent/api/request.h"
-#include "agent/device/hardware.h"
-#include "agent/record/agent.h"
-#include "agent/store/state.h"
+#include "agent/api/request/request.h"
 
 #define WAIT_MAX_MS 600000u
 #define PAGE_MAX 10000u
-
-static bool is_surveyed(const struct clv_agent *agent)
-{
-	return clv_hardware_surveyed(agent->hardware) >= agent->first_survey;
-}
-
-bool clv_api_is_ready(const struct clv_agent *agent)
-{
-	return agent->state->store && !agent->state->is_stale && is_surveyed(agent);
-}
 
 int clv_api_get_wait(struct clv_request *request, uint64_t *ret_ms, struct clv_error *err)
 {

@@ -1,44 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/api/object/route.h"
 #include "agent/http/http.h"
 
-/* Whether leases can be had.  A state file that cannot be written is not ready. */
-bool clv_api_is_ready(const struct clv_agent *agent);
-
-/* Handlers, a file per kind of object.  argument is the part of the path that the route
- * names in braces, "" where it names none. */
-typedef int (*clv_api_fn)(
-	struct clv_request *request, const char *argument, struct clv_error *err);
-
-/* Who may: bits by enum clv_scope, or all callers, known or not. */
-#define CLV_MAY(scope) (1u << (scope))
-#define CLV_MAY_ADMIN CLV_MAY(CLV_SCOPE_ADMIN)
-#define CLV_MAY_LOOK (CLV_MAY_ADMIN | CLV_MAY(CLV_SCOPE_VIEWER))
-#define CLV_MAY_CHANGE (CLV_MAY_ADMIN | CLV_MAY(CLV_SCOPE_TENANT))
-#define CLV_MAY_KNOWN (CLV_MAY_LOOK | CLV_MAY_CHANGE)
-#define CLV_MAY_ALL UINT32_MAX
-
-/* A row of the table of routes, from which the OpenAPI document is made as well. */
-struct clv_route {
-	const char *method;
-	const char *path; /* "/v1/leases/{lease}" */
-	clv_api_fn handler;
-	uint32_t who;
-	const char *action; /* what the audit calls it; NULL: it changes nothing */
-	const char *about;  /* a line */
-	const char *query;  /* names of parameters, with blanks between; or NULL */
-	const char *body;   /* a schema, "text" (YAML), or NULL */
-	/* A schema, "[Schema]" for a list, "text" (a stream), a media type, or NULL. */
-	const char *result;
-	unsigned int status; /* of success */
-};
-
-struct clv_route_table {
-	const struct clv_route *items;
-	size_t n;
-};
-
+/* Handlers, a file per kind of object. */
 #define CLV_HANDLER(name) \
 	int name(struct clv_request *request, const char *argument, struct clv_error *err)
 

@@ -2,7 +2,7 @@
 #include "agent/api/once.h"
 
 #include "agent/api/api.h"
-#include "agent/api/render.h"
+#include "agent/api/show/render.h"
 #include "agent/apply/apply.h"
 #include "agent/auth/tokens.h"
 #include "agent/http/problem.h"

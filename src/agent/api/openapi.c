@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The OpenAPI document, made from the tables of routes, parameters and schemas. */
 #include "agent/api/api.h"
-#include "agent/api/schemas.h"
+#include "agent/api/object/schemas.h"
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
 
@@ -199,17 +199,18 @@ static json_t *paths(const struct clv_route_table *table)
 
 static json_t *schema_to_json(const struct clv_schema *schema)
 {
-	json_t *properties = json_object(), *required = json_array(), *field;
+	json_t *properties = json_object(), *required = json_array(), *type;
+	struct clv_schema_field field;
+	bool is_required;
 
-	for (size_t i = 0; i < schema->n_fields; i++) {
-		field = clv_schema_of_type(schema->fields[i].type);
-		if (schema->fields[i].about && !json_object_get(field, "$ref"))
-			json_object_set_new(field, "description",
-				json_string(schema->fields[i].about));
-		json_object_set_new(properties, schema->fields[i].name, field);
-		if (i < schema->n_required)
-			json_array_append_new(
-				required, json_string(schema->fields[i].name));
+	for (size_t i = 0; clv_schema_at(schema, i, &field, &is_required); i++) {
+		type = clv_schema_of_type(field.type);
+		if (field.about && !json_object_get(type, "$ref"))
+			json_object_set_new(
+				type, "description", json_string(field.about));
+		json_object_set_new(properties, field.name, type);
+		if (is_required)
+			json_array_append_new(required, json_string(field.name));
 	}
 	return json_pack("{s:s,s:o,s:o}", "type", "object", "properties", properties,
 		"required", required);

@@ -6,14 +6,12 @@
 #include "agent/api/api.h"
 #include "agent/api/audit.h"
 #include "agent/api/hide.h"
-#include "agent/api/metrics.h"
 #include "agent/api/once.h"
-#include "agent/api/request.h"
-#include "agent/device/hardware.h"
+#include "agent/api/show/metrics.h"
+#include "agent/api/show/readiness.h"
 #include "agent/http/problem.h"
 #include "agent/os/wire.h"
 #include "agent/record/agent.h"
-#include "agent/store/state.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
@@ -29,21 +27,15 @@ static int get_health(
 	return 0;
 }
 
-static bool is_surveyed(const struct clv_agent *agent)
-{
-	return clv_hardware_surveyed(agent->hardware) >= agent->first_survey;
-}
-
 static int get_ready(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
-	const struct clv_agent *agent = request->agent;
-	bool is_ready = clv_api_is_ready(agent);
+	struct clv_readiness readiness = clv_readiness(request->agent);
+	bool is_ready = clv_readiness_is_whole(&readiness);
 
 	request->status = is_ready ? 200 : 503;
 	request->answer = json_pack("{s:b,s:b,s:b}", "ready", is_ready, "state",
-		agent->state->store && !agent->state->is_stale, "devices",
-		is_surveyed(agent));
+		readiness.state, "devices", readiness.devices);
 	return 0;
 }
 

@@ -2,10 +2,11 @@
 #include "agent/auth/tokens.h"
 
 #include "agent/config/config.h"
-#include "agent/os/json-fields.h"
 #include "agent/os/owner.h"
 #include "agent/os/wire.h"
 #include "agent/record/agent.h"
+#include "agent/record/field-json.h"
+#include "agent/record/token-fields.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
 #include "base/array.h"
@@ -178,27 +179,11 @@ int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 
 /* Making and ending them. */
 
-static json_t *time_or_null(uint64_t real_ns)
-{
-	char text[32];
-
-	if (real_ns == 0)
-		return json_null();
-	clv_clock_format_rfc3339(real_ns, text);
-	return json_string(text);
-}
-
 static json_t *to_json(const struct clv_token_record *token)
 {
-	json_t *object = json_pack("{s:s,s:s,s:s,s:o,s:o,s:o}", "id", token->id, "name",
-		token->name, "scope", clv_scope_to_string(token->scope), "created_at",
-		time_or_null(token->created_real_ns), "expires_at",
-		time_or_null(token->expires_real_ns), "last_used_at",
-		time_or_null(token->last_used_real_ns));
+	struct clv_field_view view = {.record = token};
 
-	json_object_set_new(object, "tenant",
-		token->tenant[0] ? json_string(token->tenant) : json_null());
-	return object;
+	return clv_field_to_json(&clv_token_fields, &view);
 }
 
 json_t *clv_tokens_list(const struct clv_tokens *tokens)

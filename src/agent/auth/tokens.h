@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/auth/caller.h"
+#include "agent/record/token-record.h"
 
 #include <jansson.h>
 #include <stdint.h>
@@ -23,13 +24,6 @@ struct clv_tokens *clv_tokens_free(struct clv_tokens *tokens);
  */
 int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 	struct clv_caller *ret, struct clv_error *err);
-
-struct clv_token_request {
-	char name[64];
-	enum clv_scope scope;
-	char tenant[64];       /* of a tenant's token: whose */
-	uint64_t expires_in_s; /* 0: never */
-};
 
 /* Whether the token of a caller who was identified before still counts: 0 or -EACCES. */
 int clv_tokens_check(

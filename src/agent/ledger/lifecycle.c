@@ -28,6 +28,7 @@
 #include "agent/ledger/standing.h"
 #include "agent/ledger/tenants.h"
 #include "agent/record/agent.h"
+#include "agent/record/lease-fields.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
@@ -295,8 +296,6 @@ static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request
 		.gid = peer->gid,
 		.holder = peer->id,
 		.is_kept = request->keep,
-		.admit = request->admit,
-		.overcommit = request->overcommit,
 		.created_real_ns = clv_clock_real_ns(),
 	};
 	int r;
@@ -331,7 +330,7 @@ static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request
 		record.expires_real_ns =
 			record.created_real_ns + request->time_s * CLV_NS_PER_S;
 	memcpy(record.standing, placing->standing, sizeof(record.standing));
-	memcpy(record.command, request->command, sizeof(record.command));
+	clv_field_pass(&clv_lease_fields, request, &record);
 	snprintf(record.device_uuid, sizeof(record.device_uuid), "%s",
 		placing->device->info.uuid);
 	memcpy(record.tenant, caller->subject, sizeof(record.tenant));

@@ -7,8 +7,11 @@
 #include "agent/os/json-fields.h"
 #include "agent/os/owner.h"
 #include "agent/record/agent.h"
+#include "agent/record/field-json.h"
+#include "agent/record/tenant-fields.h"
 #include "arbiter/arbiter.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
@@ -95,24 +98,15 @@ int clv_tenants_check(struct clv_agent *agent, struct clv_tenant tenant,
 
 /* For people. */
 
-struct tenant {
-	char name[64];
-	uid_t uid; /* CLV_CALLER_NOBODY: this machine does not know him */
-	gid_t gid;
-	uint32_t n_queued;
-	uint64_t held_ns;
-	struct clv_allowance_use use;
-};
-
 struct tenants {
-	struct tenant *items;
+	struct clv_tenant_record *items;
 	size_t n;
 };
 
-static struct tenant *find(
+static struct clv_tenant_record *find(
 	struct tenants *tenants, const char *name, uid_t uid, gid_t gid)
 {
-	struct tenant *tenant;
+	struct clv_tenant_record *tenant;
 
 	for (size_t i = 0; i < tenants->n; i++) {
 		if (strcmp(tenants->items[i].name, name) == 0)
@@ -130,17 +124,23 @@ static struct tenant *find(
 static void add_lease(struct tenants *tenants, const struct clv_lease *lease)
 {
 	const struct clv_lease_record *record = &lease->record;
-	struct tenant *tenant = find(tenants, record->tenant, lease->owner, record->gid);
+	struct clv_tenant_record *tenant =
+		find(tenants, record->tenant, lease->owner, record->gid);
+	struct clv_allowance_use use = {0};
 	struct clv_arbiter_sample sample;
 
 	if (!tenant)
 		return;
 	clv_lease_sample(lease, &sample);
 	tenant->held_ns += sample.held_ns;
-	if (record->is_queued)
+	if (record->is_queued) {
 		tenant->n_queued++;
-	else
-		clv_tenants_add_use(lease, &tenant->use);
+		return;
+	}
+	clv_tenants_add_use(lease, &use);
+	tenant->n_leases += use.leases;
+	tenant->compute_ppm += use.compute_ppm;
+	tenant->memory_bytes += use.memory_bytes;
 }
 
 static void add_named(struct tenants *tenants, const char *name)
@@ -195,27 +195,46 @@ static json_t *allowance_to_json(const struct clv_allowance *allowance)
 		allowance->classes ? classes_to_json(allowance->classes) : json_null());
 }
 
-static json_t *to_json(const struct clv_agent *agent, const struct tenant *tenant)
+struct shown {
+	const struct clv_tenant_record *tenant;
+	struct clv_allowance allowance;
+};
+
+static json_t *show_name(const void *object)
+{
+	const struct shown *shown = object;
+
+	return clv_json_text(shown->tenant->name);
+}
+
+static json_t *show_allowance(const void *object)
+{
+	const struct shown *shown = object;
+
+	return allowance_to_json(&shown->allowance);
+}
+
+static const struct clv_field_show functions[] = {
+	{"name", show_name},
+	{"allowance", show_allowance},
+};
+
+static json_t *to_json(
+	const struct clv_agent *agent, const struct clv_tenant_record *tenant)
 {
 	bool is_free = tenant->uid == 0 || tenant->uid == geteuid();
-	struct clv_allowance allowance = {0};
-	json_t *object = json_object();
+	struct shown shown = {.tenant = tenant};
+	struct clv_field_view view = {
+		.record = tenant,
+		.object = &shown,
+		.functions = functions,
+		.n_functions = CLV_ARRAY_SIZE(functions),
+	};
 
 	if (!is_free)
-		allowance =
+		shown.allowance =
 			clv_config_allowance(agent->settings, tenant->name, tenant->gid);
-	clv_json_set_text(object, "name", tenant->name);
-	json_object_set_new(object, "uid", clv_tenant_uid_to_json(tenant->uid));
-	json_object_set_new(object, "leases", json_integer(tenant->use.leases));
-	json_object_set_new(object, "queued", json_integer(tenant->n_queued));
-	json_object_set_new(
-		object, "share", json_real((double)tenant->use.compute_ppm / CLV_PPM));
-	json_object_set_new(object, "memory_bytes",
-		json_integer((json_int_t)tenant->use.memory_bytes));
-	json_object_set_new(object, "gpu_seconds",
-		json_real((double)tenant->held_ns / (double)CLV_NS_PER_S));
-	json_object_set_new(object, "allowance", allowance_to_json(&allowance));
-	return object;
+	return clv_field_to_json(&clv_tenant_fields, &view);
 }
 
 json_t *clv_tenants_to_json(struct clv_agent *agent, const struct clv_caller *caller)

@@ -9,20 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-void clv_json_set_text(json_t *object, const char *key, const char *text)
+json_t *clv_json_text(const char *text)
 {
+	_cleanup_free_ char *clean = NULL;
 	json_t *value = json_string(text);
 
-	if (!value) {
-		_cleanup_free_ char *clean = strdup(text);
-
-		for (char *p = clean; p && *p; p++) {
-			if ((unsigned char)*p >= 0x80 || (unsigned char)*p < 0x20)
-				*p = '?';
-		}
-		value = json_string(clean ? clean : "");
+	if (value)
+		return value;
+	clean = strdup(text);
+	for (char *p = clean; p && *p; p++) {
+		if ((unsigned char)*p >= 0x80 || (unsigned char)*p < 0x20)
+			*p = '?';
 	}
-	json_object_set_new(object, key, value);
+	return json_string(clean ? clean : "");
+}
+
+void clv_json_set_text(json_t *object, const char *key, const char *text)
+{
+	json_object_set_new(object, key, clv_json_text(text));
 }
 
 /* The widths of the numbers, and their ranges. */

@@ -32,6 +32,7 @@ struct clv_json_field {
 
 /* Text that is no UTF-8, which drivers have been seen to return, has its odd bytes
  * replaced. */
+json_t *clv_json_text(const char *text);
 void clv_json_set_text(json_t *object, const char *key, const char *text);
 
 void clv_json_write(json_t *object, const struct clv_json_field *fields, size_t n_fields,

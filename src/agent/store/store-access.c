@@ -2,6 +2,8 @@
 /* Tokens, keys of requests that must not be done twice, the audit, and devices that are
  * cordoned.  They are written seldom, so their statements are prepared as they are
  * needed. */
+#include "agent/record/token-fields.h"
+#include "agent/store/store-fields.h"
 #include "agent/store/store-internal.h"
 
 #include "arbiter/policy.h"
@@ -21,19 +23,12 @@ int clv_store_put_token(struct clv_store *store, const struct clv_token_record *
 {
 	static const char doing[] = "cannot store the token";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare(store,
-		"INSERT OR REPLACE INTO tokens VALUES(?1,?2,?3,?4,?5,?6,?7)", doing,
-		&query, err);
+	int r = clv_store_prepare_made(store,
+		clv_store_fields_put("tokens", &clv_token_fields), doing, &query, err);
 
 	if (r < 0)
 		return r;
-	clv_store_bind_text(query, 1, token->id);
-	clv_store_bind_text(query, 2, token->name);
-	clv_store_bind_text(query, 3, clv_scope_to_string(token->scope));
-	clv_store_bind_text(query, 4, token->tenant);
-	sqlite3_bind_blob(query, 5, token->hash, sizeof(token->hash), SQLITE_STATIC);
-	sqlite3_bind_int64(query, 6, (sqlite3_int64)token->created_real_ns);
-	sqlite3_bind_int64(query, 7, (sqlite3_int64)token->expires_real_ns);
+	clv_store_fields_bind(query, &clv_token_fields, token);
 	return clv_store_finish(store, query, doing, err);
 }
 
@@ -51,20 +46,11 @@ int clv_store_delete_token(struct clv_store *store, const char *id, struct clv_e
 }
 
 /* One with a scope or a hash that is none is left out: it opens nothing. */
-static bool read_token(sqlite3_stmt *row, struct clv_token_record *ret)
+static bool is_sound(const struct clv_token_record *token)
 {
-	*ret = (struct clv_token_record){
-		.scope = clv_scope_from_string(clv_store_text(row, 2)),
-		.created_real_ns = (uint64_t)sqlite3_column_int64(row, 5),
-		.expires_real_ns = (uint64_t)sqlite3_column_int64(row, 6),
-	};
-	snprintf(ret->id, sizeof(ret->id), "%s", clv_store_text(row, 0));
-	snprintf(ret->name, sizeof(ret->name), "%s", clv_store_text(row, 1));
-	snprintf(ret->tenant, sizeof(ret->tenant), "%s", clv_store_text(row, 3));
-	if (ret->scope < 0 || sqlite3_column_bytes(row, 4) != sizeof(ret->hash))
-		return false;
-	memcpy(ret->hash, sqlite3_column_blob(row, 4), sizeof(ret->hash));
-	return true;
+	static const uint8_t none[CLV_TOKEN_HASH_BYTES];
+
+	return token->scope >= 0 && memcmp(token->hash, none, sizeof(none)) != 0;
 }
 
 int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
@@ -73,15 +59,17 @@ int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
 	static const char doing[] = "cannot read the tokens";
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
-	int r = clv_store_prepare(
-		store, "SELECT * FROM tokens ORDER BY created_ns", doing, &query, err);
+	int r = clv_store_prepare_made(store,
+		clv_store_fields_read("tokens", &clv_token_fields, "ORDER BY created_ns"),
+		doing, &query, err);
 
 	if (r < 0)
 		return r;
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
-		struct clv_token_record token;
+		struct clv_token_record token = {0};
 
-		if (read_token(query, &token))
+		clv_store_fields_get(query, &clv_token_fields, &token);
+		if (is_sound(&token))
 			r = callback(userdata, &token);
 	}
 	return clv_store_end(store, query, step, r, doing, err);
@@ -95,7 +83,9 @@ int clv_store_put_key(
 	static const char doing[] = "cannot note down the request";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
-		"INSERT OR REPLACE INTO keys VALUES(?1,?2,?3,?4,?5)", doing, &query, err);
+		"INSERT OR REPLACE INTO keys(subject,key,request,object,time_ns) "
+		"VALUES(?1,?2,?3,?4,?5)",
+		doing, &query, err);
 
 	if (r < 0)
 		return r;
@@ -226,8 +216,9 @@ int clv_store_read_audit(struct clv_store *store, uint64_t after, uint64_t limit
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
 	int r = clv_store_prepare(store,
-		"SELECT * FROM audit WHERE id>?1 ORDER BY id LIMIT ?2", doing, &query,
-		err);
+		"SELECT id,time_ns,subject,uid,token,origin,action,object,detail,"
+		"result FROM audit WHERE id>?1 ORDER BY id LIMIT ?2",
+		doing, &query, err);
 
 	if (r < 0)
 		return r;
@@ -250,7 +241,7 @@ int clv_store_put_cordon(struct clv_store *store, const char *uuid, const char *
 	static const char doing[] = "cannot note down the cordon";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
-		reason ? "INSERT OR REPLACE INTO cordons VALUES(?1,?2)"
+		reason ? "INSERT OR REPLACE INTO cordons(uuid,reason) VALUES(?1,?2)"
 		       : "DELETE FROM cordons WHERE uuid=?1 AND ?2 IS NOT NULL",
 		doing, &query, err);
 
@@ -267,7 +258,8 @@ int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback
 	static const char doing[] = "cannot read the cordons";
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
-	int r = clv_store_prepare(store, "SELECT * FROM cordons", doing, &query, err);
+	int r = clv_store_prepare(
+		store, "SELECT uuid,reason FROM cordons", doing, &query, err);
 
 	if (r < 0)
 		return r;
@@ -284,8 +276,10 @@ int clv_store_put_debt(struct clv_store *store, const char *uuid,
 {
 	static const char doing[] = "cannot note down a debt";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare(
-		store, "INSERT INTO debts VALUES(?1,?2,?3,?4,?5)", doing, &query, err);
+	int r = clv_store_prepare(store,
+		"INSERT INTO debts(device_uuid,tenant,weight_ppm,class,debt_ns) "
+		"VALUES(?1,?2,?3,?4,?5)",
+		doing, &query, err);
 
 	if (r < 0)
 		return r;

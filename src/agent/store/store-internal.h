@@ -50,6 +50,9 @@ struct clv_store {
 /* Stores and returns -ENOSPC, -EBUSY or -EIO.  db may be NULL. */
 int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing);
 
+/* Makes this version of the tables of the one before it, in a transaction. */
+int clv_store_upgrade(struct clv_store *store, int version, struct clv_error *err);
+
 /* What need not survive the machine is not waited for.  SQLite takes this setting only
  * between transactions. */
 void clv_store_set_relaxed(struct clv_store *store, bool relaxed);
@@ -62,6 +65,9 @@ struct clv_store_log *clv_store_log_free(struct clv_store_log *log);
 /* Statements that are run seldom.  prepare: 0 with *ret; finish: runs one without rows,
  * and ends it; end: after the last row, or a callback's r < 0. */
 int clv_store_prepare(struct clv_store *store, const char *sql, const char *doing,
+	sqlite3_stmt **ret, struct clv_error *err);
+/* The same of a text that is freed; NULL: there was no memory for it. */
+int clv_store_prepare_made(struct clv_store *store, char *sql, const char *doing,
 	sqlite3_stmt **ret, struct clv_error *err);
 int clv_store_finish(struct clv_store *store, sqlite3_stmt *query, const char *doing,
 	struct clv_error *err);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The journal of operations, the layout that is wanted, and standing shares.  They are
  * written seldom, so their statements are prepared as they are needed. */
+#include "agent/record/standing-fields.h"
 #include "agent/record/standing-record.h"
+#include "agent/store/store-fields.h"
 #include "agent/store/store-internal.h"
 
 #include "base/error.h"
@@ -132,7 +134,9 @@ int clv_store_get_journal(
 	static const char doing[] = "cannot read the journal";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
-		"SELECT * FROM journal WHERE state IN ('running','rolling_back') "
+		"SELECT id,what,state,error,uid,started_ns,step,n_steps,target,before,"
+		"keeps_layout,for_lease FROM journal WHERE state IN "
+		"('running','rolling_back') "
 		"ORDER BY started_ns DESC LIMIT 1",
 		doing, &query, err);
 
@@ -157,7 +161,7 @@ int clv_store_put_layout(
 	static const char doing[] = "cannot store the layout";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
-		layout[0] ? "INSERT OR REPLACE INTO layout VALUES(1,?1)"
+		layout[0] ? "INSERT OR REPLACE INTO layout(id,text) VALUES(1,?1)"
 			  : "DELETE FROM layout WHERE ?1=''",
 		doing, &query, err);
 
@@ -193,8 +197,9 @@ int clv_store_put_made(
 {
 	static const char doing[] = "cannot note down a partition";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare(
-		store, "INSERT OR REPLACE INTO made VALUES(?1,?2)", doing, &query, err);
+	int r = clv_store_prepare(store,
+		"INSERT OR REPLACE INTO made(name,turned_on) VALUES(?1,?2)", doing,
+		&query, err);
 
 	if (r < 0)
 		return r;
@@ -223,7 +228,8 @@ int clv_store_read_made(struct clv_store *store, clv_store_made_fn callback,
 	static const char doing[] = "cannot read the partitions of leases";
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
-	int r = clv_store_prepare(store, "SELECT * FROM made", doing, &query, err);
+	int r = clv_store_prepare(
+		store, "SELECT name,turned_on FROM made", doing, &query, err);
 
 	if (r < 0)
 		return r;
@@ -247,58 +253,32 @@ int clv_store_put_standing(struct clv_store *store,
 {
 	static const char doing[] = "cannot store a standing share";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare(store,
-		"INSERT OR REPLACE INTO standing VALUES(?1,?2,?3,?4,?5,?6,?7,?8)", doing,
-		&query, err);
+	int r = clv_store_prepare_made(store,
+		clv_store_fields_put("standing", &clv_standing_fields), doing, &query,
+		err);
 
 	if (r < 0)
 		return r;
-	clv_store_bind_text(query, 1, share->name);
-	clv_store_bind_text(query, 2, share->device_uuid);
-	sqlite3_bind_int64(query, 3, share->share.compute_ppm);
-	sqlite3_bind_int64(query, 4, share->share.cap_ppm);
-	sqlite3_bind_int64(query, 5, (sqlite3_int64)share->share.memory_bytes);
-	clv_store_bind_text(query, 6, clv_class_to_string(share->share.class));
-	sqlite3_bind_int64(query, 7, share->share.range.least_ppm);
-	sqlite3_bind_int64(query, 8, share->share.range.most_ppm);
+	clv_store_fields_bind(query, &clv_standing_fields, share);
 	return clv_store_finish(store, query, doing, err);
-}
-
-static void read_standing(sqlite3_stmt *row, struct clv_standing_share *ret)
-{
-	enum clv_class class = clv_class_from_string(clv_store_text(row, 5));
-
-	*ret = (struct clv_standing_share){
-		.share =
-			{
-				.compute_ppm = (uint32_t)sqlite3_column_int64(row, 2),
-				.cap_ppm = (uint32_t)sqlite3_column_int64(row, 3),
-				.memory_bytes = (uint64_t)sqlite3_column_int64(row, 4),
-				.class = class == _CLV_CLASS_INVALID ? CLV_CLASS_NORMAL
-								     : class,
-				.range = {(uint32_t)sqlite3_column_int64(row, 6),
-					(uint32_t)sqlite3_column_int64(row, 7)},
-			},
-	};
-	snprintf(ret->name, sizeof(ret->name), "%s", clv_store_text(row, 0));
-	snprintf(
-		ret->device_uuid, sizeof(ret->device_uuid), "%s", clv_store_text(row, 1));
 }
 
 int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callback,
 	void *userdata, struct clv_error *err)
 {
 	static const char doing[] = "cannot read the standing shares";
-	struct clv_standing_share share;
 	sqlite3_stmt *query;
-	int r = clv_store_prepare(
-		store, "SELECT * FROM standing ORDER BY rowid", doing, &query, err);
+	int r = clv_store_prepare_made(store,
+		clv_store_fields_read("standing", &clv_standing_fields, "ORDER BY rowid"),
+		doing, &query, err);
 	int step = SQLITE_DONE;
 
 	if (r < 0)
 		return r;
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
-		read_standing(query, &share);
+		struct clv_standing_share share = {0};
+
+		clv_store_fields_get(query, &clv_standing_fields, &share);
 		r = callback(userdata, &share);
 	}
 	return clv_store_end(store, query, step, r, doing, err);

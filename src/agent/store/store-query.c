@@ -20,6 +20,16 @@ int clv_store_prepare(struct clv_store *store, const char *sql, const char *doin
 	return r == SQLITE_OK ? 0 : clv_store_error(err, store->db, r, doing);
 }
 
+int clv_store_prepare_made(struct clv_store *store, char *sql, const char *doing,
+	sqlite3_stmt **ret, struct clv_error *err)
+{
+	int r = sql ? clv_store_prepare(store, sql, doing, ret, err)
+		    : clv_error_errno(err, ENOMEM, "%s", doing);
+
+	free(sql);
+	return r;
+}
+
 int clv_store_finish(struct clv_store *store, sqlite3_stmt *query, const char *doing,
 	struct clv_error *err)
 {
@@ -96,11 +106,11 @@ static int check(sqlite3 *db, const char *path, struct clv_error *err)
 	if (strcmp(sound, "ok") != 0 || strcmp(tables, "2") != 0 || number < 1)
 		return clv_error_set(err, -EBADMSG,
 			"%s is no backup of an agent's state, or is damaged", path);
-	if (number > CLV_STORE_SCHEMA_VERSION)
+	if (number > clv_store_version())
 		return clv_error_set(err, -EBADMSG,
 			"%s was written by a later cleave (schema %ld, this one knows "
 			"%d): update cleave first",
-			path, number, CLV_STORE_SCHEMA_VERSION);
+			path, number, clv_store_version());
 	return 0;
 }
 

@@ -4,6 +4,9 @@
  * records; what they mean, and which of them still live, the ledger knows. */
 #include "agent/store/store.h"
 
+#include "agent/record/event-fields.h"
+#include "agent/record/lease-fields.h"
+#include "agent/store/store-fields.h"
 #include "agent/store/store-internal.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -16,36 +19,32 @@
 #include <string.h>
 
 static const char *const statements[_STATEMENT_MAX] = {
-	[PUT_LEASE] = "INSERT INTO leases VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
-		      "?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,"
-		      "?28,?29,?30,?31) "
-		      "ON CONFLICT(id) DO "
-		      "UPDATE SET compute_ppm=?9,cap_ppm=?10,memory_bytes=?11,class=?12,"
-		      "is_queued=?14,held_ns=?18,throttled_ns=?19,turns=?20,"
-		      "revocations=?21,overdue=?22,expires_ns=?24,least_ppm=?25,"
-		      "most_ppm=?26,spill_bytes=?27,sm_ppm=?28,sm_first_ppm=?29",
+	/* Those of leases and events are made from their tables of fields. */
 	[DELETE_LEASE] = "DELETE FROM leases WHERE id=?1",
 	[CLEAR_LEASES] = "DELETE FROM leases",
-	[READ_LEASES] = "SELECT * FROM leases ORDER BY rowid",
-	[PUT_PROCESS] = "INSERT OR REPLACE INTO processes VALUES(?1,?2,?3,?4,?5)",
+	[PUT_PROCESS] = "INSERT OR REPLACE INTO processes(lease,pid,start_ticks,slot,"
+			"attached_ns) VALUES(?1,?2,?3,?4,?5)",
 	[DELETE_PROCESS] = "DELETE FROM processes WHERE lease=?1 AND pid=?2 AND "
 			   "start_ticks=?3 AND slot=?4",
 	[READ_PROCESSES] = "SELECT pid,start_ticks,slot,attached_ns FROM processes WHERE "
 			   "lease=?1 ORDER BY rowid",
 	[READ_ATTACHED] = "SELECT lease FROM processes UNION SELECT lease FROM "
 			  "lease_devices UNION SELECT lease FROM holders ORDER BY 1",
-	[PUT_HOLDER] = "INSERT OR REPLACE INTO holders VALUES(?1,?2,?3)",
+	[PUT_HOLDER] =
+		"INSERT OR REPLACE INTO holders(lease,pid,start_ticks) VALUES(?1,?2,?3)",
 	[DELETE_HOLDER] =
 		"DELETE FROM holders WHERE lease=?1 AND pid=?2 AND start_ticks=?3",
 	[READ_HOLDERS] = "SELECT pid,start_ticks FROM holders WHERE lease=?1",
-	[PUT_LEASE_DEVICE] = "INSERT OR REPLACE INTO lease_devices VALUES(?1,?2,?3)",
+	[PUT_LEASE_DEVICE] =
+		"INSERT OR REPLACE INTO lease_devices(lease,position,device_uuid) "
+		"VALUES(?1,?2,?3)",
 	[READ_LEASE_DEVICES] = "SELECT device_uuid FROM lease_devices WHERE lease=?1 "
 			       "ORDER BY position",
 	/* Most are there as they are: no page is written then. */
-	[PUT_DEVICE] = "INSERT INTO devices VALUES(?1,?2) ON CONFLICT(uuid) DO UPDATE "
+	[PUT_DEVICE] = "INSERT INTO devices(uuid,json) VALUES(?1,?2) ON CONFLICT(uuid) "
+		       "DO UPDATE "
 		       "SET json=?2 WHERE json IS NOT ?2",
 	[GET_DEVICE] = "SELECT json FROM devices WHERE uuid=?1",
-	[ADD_EVENT] = "INSERT INTO events VALUES(?1,?2,?3,?4,?5,?6,?7,?8)",
 	/* The oldest; and of each user but the agent's own those behind the newest. */
 	[DROP_EVENTS] = "DELETE FROM events WHERE id IN(SELECT id FROM events ORDER BY "
 			"id LIMIT ?1)",
@@ -54,106 +53,8 @@ static const char *const statements[_STATEMENT_MAX] = {
 		"OVER(PARTITION BY uid ORDER BY id DESC)AS n FROM events)WHERE n>?1 AND "
 		"uid NOT IN(-1,0,?2))",
 	[COUNT_EVENTS] = "SELECT count(*) FROM events",
-	[READ_EVENTS] = "SELECT * FROM events WHERE id>?1 AND (?2 OR uid=?3 OR uid=-1) "
-			"ORDER BY id LIMIT ?4",
 	[LAST_EVENT] = "SELECT coalesce(max(id),0) FROM events",
 };
-
-static const char schema[] =
-	"BEGIN IMMEDIATE;"
-	"CREATE TABLE leases(id TEXT PRIMARY KEY,name TEXT,tenant TEXT,command TEXT,"
-	"device_uuid TEXT,boot_id TEXT,uid INTEGER,gid INTEGER,compute_ppm INTEGER,"
-	"cap_ppm INTEGER,memory_bytes INTEGER,class TEXT,overcommit INTEGER,"
-	"is_queued INTEGER,created_ns INTEGER,holder_pid INTEGER,holder_start INTEGER,"
-	"held_ns INTEGER,throttled_ns INTEGER,turns INTEGER,revocations INTEGER,"
-	"overdue INTEGER);"
-	"CREATE TABLE processes(lease TEXT REFERENCES leases(id) ON DELETE CASCADE,"
-	"pid INTEGER,start_ticks INTEGER,slot INTEGER,attached_ns INTEGER,"
-	"PRIMARY KEY(lease,pid,start_ticks,slot));"
-	"CREATE TABLE devices(uuid TEXT PRIMARY KEY,json TEXT);"
-	"CREATE TABLE events(id INTEGER PRIMARY KEY,time_ns INTEGER,type TEXT,"
-	"lease TEXT,name TEXT,device TEXT,uid INTEGER,message TEXT);"
-	"PRAGMA user_version=1;"
-	"COMMIT;";
-
-/* From version 1 to 2. */
-static const char schema_2[] =
-	"BEGIN IMMEDIATE;"
-	"CREATE TABLE journal(id TEXT PRIMARY KEY,what TEXT,state TEXT,error TEXT,"
-	"uid INTEGER,started_ns INTEGER,step INTEGER,n_steps INTEGER,target TEXT,"
-	"before TEXT,keeps_layout INTEGER,for_lease INTEGER);"
-	"CREATE TABLE made(name TEXT PRIMARY KEY,turned_on INTEGER);"
-	"CREATE TABLE layout(id INTEGER PRIMARY KEY CHECK(id=1),text TEXT);"
-	"CREATE TABLE standing(name TEXT PRIMARY KEY,device_uuid TEXT,"
-	"compute_ppm INTEGER,cap_ppm INTEGER,memory_bytes INTEGER,class TEXT);"
-	"ALTER TABLE leases ADD COLUMN standing TEXT DEFAULT '';"
-	"PRAGMA user_version=2;"
-	"COMMIT;";
-
-static const char schema_3[] =
-	"BEGIN IMMEDIATE;"
-	"CREATE TABLE lease_devices(lease TEXT REFERENCES leases(id) ON DELETE CASCADE,"
-	"position INTEGER,device_uuid TEXT,PRIMARY KEY(lease,position));"
-	"ALTER TABLE journal ADD COLUMN json TEXT DEFAULT '';"
-	"PRAGMA user_version=3;"
-	"COMMIT;";
-
-static const char schema_4[] =
-	"BEGIN IMMEDIATE;"
-	"CREATE TABLE tokens(id TEXT PRIMARY KEY,name TEXT,scope TEXT,tenant TEXT,"
-	"hash BLOB,created_ns INTEGER,expires_ns INTEGER);"
-	"CREATE TABLE keys(subject TEXT,key TEXT,request TEXT,object TEXT,"
-	"time_ns INTEGER,PRIMARY KEY(subject,key));"
-	"CREATE TABLE audit(id INTEGER PRIMARY KEY AUTOINCREMENT,time_ns INTEGER,"
-	"subject TEXT,uid INTEGER,token TEXT,origin TEXT,action TEXT,object TEXT,"
-	"detail TEXT,result TEXT);"
-	"CREATE TABLE cordons(uuid TEXT PRIMARY KEY,reason TEXT);"
-	"ALTER TABLE leases ADD COLUMN expires_ns INTEGER DEFAULT 0;"
-	"PRAGMA user_version=4;"
-	"COMMIT;";
-
-static const char schema_5[] =
-	"BEGIN IMMEDIATE;"
-	"ALTER TABLE leases ADD COLUMN least_ppm INTEGER DEFAULT 0;"
-	"ALTER TABLE leases ADD COLUMN most_ppm INTEGER DEFAULT 0;"
-	"ALTER TABLE standing ADD COLUMN least_ppm INTEGER DEFAULT 0;"
-	"ALTER TABLE standing ADD COLUMN most_ppm INTEGER DEFAULT 0;"
-	"PRAGMA user_version=5;"
-	"COMMIT;";
-
-static const char schema_6[] =
-	"BEGIN IMMEDIATE;"
-	"ALTER TABLE leases ADD COLUMN spill_bytes INTEGER DEFAULT 0;"
-	"PRAGMA user_version=6;"
-	"COMMIT;";
-
-static const char schema_7[] =
-	"BEGIN IMMEDIATE;"
-	"ALTER TABLE leases ADD COLUMN sm_ppm INTEGER DEFAULT 0;"
-	"ALTER TABLE leases ADD COLUMN sm_first_ppm INTEGER DEFAULT 0;"
-	"PRAGMA user_version=7;"
-	"COMMIT;";
-
-/* Who joined a lease, beside who asked for it. */
-static const char schema_8[] =
-	"BEGIN IMMEDIATE;"
-	"CREATE TABLE holders(lease TEXT REFERENCES leases(id) ON DELETE CASCADE,"
-	"pid INTEGER,start_ticks INTEGER,PRIMARY KEY(lease,pid,start_ticks));"
-	"ALTER TABLE leases ADD COLUMN is_kept INTEGER DEFAULT 0;"
-	"ALTER TABLE leases ADD COLUMN admit TEXT DEFAULT 'holders';"
-	"PRAGMA user_version=8;"
-	"COMMIT;";
-
-static const char schema_9[] =
-	"BEGIN IMMEDIATE;"
-	"CREATE TABLE debts(device_uuid TEXT,tenant TEXT,weight_ppm INTEGER,class TEXT,"
-	"debt_ns INTEGER);"
-	"PRAGMA user_version=9;"
-	"COMMIT;";
-
-/* By the version that each makes of the one before it. */
-static const char *const schemas[CLV_STORE_SCHEMA_VERSION] = {schema, schema_2, schema_3,
-	schema_4, schema_5, schema_6, schema_7, schema_8, schema_9};
 
 int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing)
 {
@@ -210,6 +111,40 @@ static int get_version(struct clv_store *store, int *ret, struct clv_error *err)
 		       : clv_store_error(err, store->db, r, "cannot read the state");
 }
 
+/* To be freed; NULL without memory. */
+static char *make_statement(enum statement which)
+{
+	switch (which) {
+	case PUT_LEASE:
+		return clv_store_fields_put("leases", &clv_lease_fields);
+	case READ_LEASES:
+		return clv_store_fields_read(
+			"leases", &clv_lease_fields, "ORDER BY rowid");
+	case ADD_EVENT:
+		return clv_store_fields_put("events", &clv_event_fields);
+	case READ_EVENTS:
+		return clv_store_fields_read("events", &clv_event_fields,
+			"WHERE id>?1 AND (?2 OR uid=?3 OR uid=-1) ORDER BY id LIMIT ?4");
+	default:
+		return strdup(statements[which]);
+	}
+}
+
+static int prepare_all(struct clv_store *store, struct clv_error *err)
+{
+	for (int i = 0; i < _STATEMENT_MAX; i++) {
+		_cleanup_free_ char *sql = make_statement((enum statement)i);
+		int r = sql ? sqlite3_prepare_v3(store->db, sql, -1,
+				      SQLITE_PREPARE_PERSISTENT, &store->prepared[i],
+				      NULL)
+			    : SQLITE_NOMEM;
+
+		if (r != SQLITE_OK)
+			return clv_store_error(err, store->db, r, "cannot use the state");
+	}
+	return 0;
+}
+
 static int prepare(struct clv_store *store, struct clv_error *err)
 {
 	int version = 0, r;
@@ -224,23 +159,14 @@ static int prepare(struct clv_store *store, struct clv_error *err)
 	r = get_version(store, &version, err);
 	if (r < 0)
 		return r;
-	if (version > CLV_STORE_SCHEMA_VERSION)
+	if (version > clv_store_version())
 		return clv_error_set(err, -EEXIST,
 			"the state was written by a later cleave (schema %d, this one "
 			"knows %d): update cleave or use another --state-dir",
-			version, CLV_STORE_SCHEMA_VERSION);
-	for (int i = version; i < CLV_STORE_SCHEMA_VERSION && r >= 0; i++)
-		r = run(store, schemas[i], "cannot make the state", err);
-	if (r < 0)
-		return r;
-
-	for (int i = 0; i < _STATEMENT_MAX; i++) {
-		r = sqlite3_prepare_v3(store->db, statements[i], -1,
-			SQLITE_PREPARE_PERSISTENT, &store->prepared[i], NULL);
-		if (r != SQLITE_OK)
-			return clv_store_error(err, store->db, r, "cannot use the state");
-	}
-	return 0;
+			version, clv_store_version());
+	while (r >= 0 && version < clv_store_version())
+		r = clv_store_upgrade(store, ++version, err);
+	return r < 0 ? r : prepare_all(store, err);
 }
 
 int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *err)
@@ -332,37 +258,7 @@ int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *
 	sqlite3_stmt *query = store->prepared[PUT_LEASE];
 
 	clv_store_set_relaxed(store, false);
-	bind_text(query, 1, lease->id);
-	bind_text(query, 2, lease->name);
-	bind_text(query, 3, lease->tenant);
-	bind_text(query, 4, lease->command);
-	bind_text(query, 5, lease->device_uuid);
-	bind_text(query, 6, lease->boot_id);
-	bind_number(query, 7, lease->uid);
-	bind_number(query, 8, lease->gid);
-	bind_number(query, 9, lease->share.compute_ppm);
-	bind_number(query, 10, lease->share.cap_ppm);
-	bind_number(query, 11, lease->share.memory_bytes);
-	bind_text(query, 12, clv_class_to_string(lease->share.class));
-	bind_number(query, 13, lease->overcommit);
-	bind_number(query, 14, lease->is_queued);
-	bind_number(query, 15, lease->created_real_ns);
-	bind_number(query, 16, (uint64_t)lease->holder.pid);
-	bind_number(query, 17, lease->holder.start_ticks);
-	bind_number(query, 18, lease->held_ns);
-	bind_number(query, 19, lease->throttled_ns);
-	bind_number(query, 20, lease->turns);
-	bind_number(query, 21, lease->revocations);
-	bind_number(query, 22, lease->overdue);
-	bind_text(query, 23, lease->standing);
-	bind_number(query, 24, lease->expires_real_ns);
-	bind_number(query, 25, lease->share.range.least_ppm);
-	bind_number(query, 26, lease->share.range.most_ppm);
-	bind_number(query, 27, lease->share.spill_bytes);
-	bind_number(query, 28, lease->sm.ppm);
-	bind_number(query, 29, lease->sm.first_ppm);
-	bind_number(query, 30, lease->is_kept);
-	bind_text(query, 31, clv_admit_to_string(lease->admit));
+	clv_store_fields_bind(query, &clv_lease_fields, lease);
 	return finish(store, PUT_LEASE, "cannot store the lease", err);
 }
 
@@ -378,50 +274,6 @@ int clv_store_clear_leases(struct clv_store *store, struct clv_error *err)
 {
 	clv_store_set_relaxed(store, false);
 	return finish(store, CLEAR_LEASES, "cannot rewrite the leases", err);
-}
-
-static void read_lease(sqlite3_stmt *row, struct clv_lease_record *ret)
-{
-	char class[16], admit[16];
-	enum clv_class known;
-
-	*ret = (struct clv_lease_record){0};
-	get_text(row, 0, ret->id, sizeof(ret->id));
-	get_text(row, 1, ret->name, sizeof(ret->name));
-	get_text(row, 2, ret->tenant, sizeof(ret->tenant));
-	get_text(row, 3, ret->command, sizeof(ret->command));
-	get_text(row, 4, ret->device_uuid, sizeof(ret->device_uuid));
-	get_text(row, 5, ret->boot_id, sizeof(ret->boot_id));
-	ret->uid = (uid_t)get_number(row, 6);
-	ret->gid = (gid_t)get_number(row, 7);
-	ret->share.compute_ppm = (uint32_t)get_number(row, 8);
-	ret->share.cap_ppm = (uint32_t)get_number(row, 9);
-	ret->share.memory_bytes = get_number(row, 10);
-	get_text(row, 11, class, sizeof(class));
-	known = clv_class_from_string(class);
-	ret->share.class = known == _CLV_CLASS_INVALID ? CLV_CLASS_NORMAL : known;
-	ret->overcommit = get_number(row, 12) != 0;
-	ret->is_queued = get_number(row, 13) != 0;
-	ret->created_real_ns = get_number(row, 14);
-	ret->holder.pid = (pid_t)get_number(row, 15);
-	ret->holder.start_ticks = get_number(row, 16);
-	ret->held_ns = get_number(row, 17);
-	ret->throttled_ns = get_number(row, 18);
-	ret->turns = get_number(row, 19);
-	ret->revocations = get_number(row, 20);
-	ret->overdue = get_number(row, 21);
-	get_text(row, 22, ret->standing, sizeof(ret->standing));
-	ret->expires_real_ns = get_number(row, 23);
-	ret->share.range.least_ppm = (uint32_t)get_number(row, 24);
-	ret->share.range.most_ppm = (uint32_t)get_number(row, 25);
-	ret->share.spill_bytes = get_number(row, 26);
-	ret->sm.ppm = (uint32_t)get_number(row, 27);
-	ret->sm.first_ppm = (uint32_t)get_number(row, 28);
-	ret->is_kept = get_number(row, 29) != 0;
-	get_text(row, 30, admit, sizeof(admit));
-	ret->admit = clv_admit_from_string(admit);
-	if (ret->admit == _CLV_ADMIT_INVALID)
-		ret->admit = CLV_ADMIT_HOLDERS;
 }
 
 /* Ends a reading that may have been cut short by its callback. */
@@ -444,9 +296,9 @@ int clv_store_read_leases(struct clv_store *store, clv_store_lease_fn callback,
 	int step, r = 0;
 
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
-		struct clv_lease_record lease;
+		struct clv_lease_record lease = {0};
 
-		read_lease(query, &lease);
+		clv_store_fields_get(query, &clv_lease_fields, &lease);
 		r = callback(userdata, &lease);
 	}
 	return end_reading(store, READ_LEASES, step, r, err);
@@ -615,15 +467,7 @@ static int add_event(
 {
 	sqlite3_stmt *query = store->prepared[ADD_EVENT];
 
-	bind_number(query, 1, event->id);
-	bind_number(query, 2, event->time_real_ns);
-	bind_text(query, 3, event->type);
-	bind_text(query, 4, event->lease);
-	bind_text(query, 5, event->name);
-	bind_text(query, 6, event->device);
-	sqlite3_bind_int64(query, 7,
-		event->uid == CLV_EVENT_NOBODY ? -1 : (sqlite3_int64)event->uid);
-	bind_text(query, 8, event->message);
+	clv_store_fields_bind(query, &clv_event_fields, event);
 	return finish(store, ADD_EVENT, "cannot store an event", err);
 }
 
@@ -682,20 +526,6 @@ int clv_store_add_events(struct clv_store *store, const struct clv_event *events
 	return r;
 }
 
-static void read_event(sqlite3_stmt *row, struct clv_event *ret)
-{
-	*ret = (struct clv_event){
-		.id = get_number(row, 0),
-		.time_real_ns = get_number(row, 1),
-		.uid = (uid_t)sqlite3_column_int64(row, 6),
-	};
-	get_text(row, 2, ret->type, sizeof(ret->type));
-	get_text(row, 3, ret->lease, sizeof(ret->lease));
-	get_text(row, 4, ret->name, sizeof(ret->name));
-	get_text(row, 5, ret->device, sizeof(ret->device));
-	get_text(row, 7, ret->message, sizeof(ret->message));
-}
-
 int clv_store_read_events(struct clv_store *store, uint64_t after, uint64_t limit,
 	bool all, uid_t uid, clv_store_event_fn callback, void *userdata,
 	struct clv_error *err)
@@ -708,9 +538,9 @@ int clv_store_read_events(struct clv_store *store, uint64_t after, uint64_t limi
 	bind_number(query, 3, uid);
 	bind_number(query, 4, limit);
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
-		struct clv_event event;
+		struct clv_event event = {0};
 
-		read_event(query, &event);
+		clv_store_fields_get(query, &clv_event_fields, &event);
 		r = callback(userdata, &event);
 	}
 	return end_reading(store, READ_EVENTS, step, r, err);

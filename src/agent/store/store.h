@@ -5,6 +5,7 @@
 #include "agent/record/lease-record.h"
 #include "agent/record/scope.h"
 #include "agent/record/store-key.h"
+#include "agent/record/token-record.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +17,8 @@ struct clv_error;
  * nothing.  Loop thread only. */
 struct clv_store;
 
-#define CLV_STORE_SCHEMA_VERSION 9
+/* Of the tables that this program writes. */
+int clv_store_version(void);
 
 /* Opens or makes it.  -EEXIST when it was written by a later version of cleave, -EBUSY
  * when another agent has it. */
@@ -130,17 +132,6 @@ int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callb
 	void *userdata, struct clv_error *err);
 
 /* Tokens. */
-#define CLV_TOKEN_ID_MAX 16u
-#define CLV_TOKEN_HASH_BYTES 32u
-struct clv_token_record {
-	char id[CLV_TOKEN_ID_MAX];
-	char name[64];
-	char tenant[64]; /* "" unless it is a tenant's */
-	enum clv_scope scope;
-	uint8_t hash[CLV_TOKEN_HASH_BYTES];        /* SHA-256 of the secret */
-	uint64_t created_real_ns, expires_real_ns; /* 0: never */
-	uint64_t last_used_real_ns;                /* not kept */
-};
 int clv_store_put_token(struct clv_store *store, const struct clv_token_record *token,
 	struct clv_error *err);
 int clv_store_delete_token(

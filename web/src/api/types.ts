@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The objects of the agent's API (docs/api.md).  What an older agent does not say yet is
- * optional here, so that the compiler makes every page think of its absence. */
+ * optional here, so that the compiler makes every page think of its absence.  The test
+ * test_fields holds most of them to /openapi.json, and writes them anew. */
 
 export interface ListOf<T> {
   items: T[];
@@ -15,13 +16,17 @@ export interface ProblemDocument {
 }
 
 export interface Health {
+  /* lost: nothing runs on it; degraded: no lease is put on it unasked */
   state: "ok" | "degraded" | "lost";
+  /* what is wrong and what would help, a line each */
   reasons: string[];
+  /* null: since the agent started */
   since?: string | null;
 }
 
 /* null: only a driver would know. */
 export interface Engines {
+  /* null: only a driver would know */
   copy?: number | null;
   decode: number | null;
   encode: number | null;
@@ -34,23 +39,30 @@ export interface DriverProcess {
   pid: number;
   command: string;
   uid: number | null;
+  /* null: it is in none */
   lease: string | null;
+  /* the lease is on this device, and has not ended */
   has_lease_here: boolean;
-  /* As one that should have a lease here: settings may say of some that they need none. */
+  /* as one that needs a lease here, and has none */
   reported?: boolean;
+  /* as the driver says */
   memory_bytes: number | null;
+  /* part of the device that it computes on, as the driver says */
   utilization?: number | null;
 }
 
 export interface Range {
+  /* promised */
   least: number;
   most: number;
 }
 
 export interface PartitionOf {
-  scheme: string;
+  scheme: "mig" | "xcp" | "vf" | "cores";
   profile: string;
+  /* as the vendor's runtime knows it */
   uuid: string;
+  /* processors, a PCI address, a device node, or numbers of MIG instances */
   address: string;
 }
 
@@ -59,31 +71,52 @@ export interface Device {
   uuid: string;
   model: string;
   vendor: string;
+  /* its version */
   driver: string;
+  /* gpu, cpu or accelerator */
   type: string;
   backend: string;
-  executor: string;
+  /* what holds shares of it */
+  executor: "gate" | "hardware" | "cpu" | "none";
+  platform?: string;
   compute_units: number;
   memory_bytes: number;
+  max_allocation_bytes?: number;
   share_promised: number;
   memory_promised_bytes: number;
   memory_used_bytes: number;
   leases: number;
   queued: number;
+  /* that tenants owe of leases that ended */
+  debt_seconds?: number;
+  /* why it is the one or the other, where it was tried */
+  executor_reason?: string | null;
+  /* from the end of one lease's work to the begin of the next's; null: none was seen */
+  hand_over_seconds?: number | null;
+  /* how long a turn of the class normal is, longer where hand-overs are */
+  turn_seconds?: number | null;
+  /* of a partition: the device that it is a part of */
   parent?: string | null;
   partition?: PartitionOf | null;
+  /* it takes no new lease */
+  cordoned?: boolean;
+  cordon_reason?: string | null;
+  /* its partitions are leased, not the whole */
   divided?: boolean;
   numa_node?: number | null;
   health?: Health;
-  cordoned?: boolean;
-  cordon_reason?: string | null;
+  /* as its driver says; null: it does not */
   power_watts?: number | null;
   temperature_celsius?: number | null;
+  /* since its driver was loaded */
   energy_joules?: number | null;
+  /* part of the last moments with work on it */
   utilization?: number | null;
   encoder_utilization?: number | null;
   decoder_utilization?: number | null;
+  /* by whomever */
   driver_memory_used_bytes?: number | null;
+  /* whom its driver sees on it; to tenants, their own */
   processes?: DriverProcess[];
 }
 
@@ -93,46 +126,129 @@ export interface Devices extends ListOf<Device> {
 
 export type LeaseClass = "latency" | "normal" | "batch";
 
+export interface LeaseDevice {
+  name: string;
+  uuid?: string;
+  /* of the device that it is a part of, or its own */
+  root_uuid?: string;
+  /* of that; empty where it has none */
+  pci_address?: string;
+  /* what its vendor's runtime is told */
+  visible?: string;
+  backend?: string;
+  vendor?: string;
+  numa_node?: number | null;
+  partition?: PartitionOf | null;
+}
+
+export interface LeaseProcess {
+  pid: number;
+  memory_used_bytes: number;
+  attached_at: string;
+}
+
+export interface SmLimit {
+  /* of the device's multiprocessors or compute units, at once */
+  fraction: number;
+  /* so many */
+  count?: number | null;
+  /* of them, where the agent places them */
+  first?: number | null;
+  /* null: none of its processes has come to it */
+  held_by?: "mps" | "green_contexts" | "masks" | "nothing" | null;
+  /* why nothing holds it */
+  reason?: string | null;
+}
+
 export interface Lease {
   id: string;
   name: string;
   tenant: string;
   uid: number;
+  /* the first of devices */
   device: string;
   state: "queued" | "active";
+  /* at present, of one with a range */
   share: number;
+  /* never more than this; null: no cap */
   cap: number | null;
+  /* the quota */
   memory_bytes: number;
   class: LeaseClass;
+  /* it did not have to fit what is promised */
   overcommit: boolean;
+  /* 1 is next */
   queue_position: number | null;
   created_at: string;
-  holder_pid: number | null;
-  kept: boolean;
-  command: string;
-  share_used: number;
-  held_seconds: number;
-  busy_seconds: number;
-  throttled_seconds: number;
-  waited_seconds: number;
-  turns: number;
-  revocations: number;
-  memory_used_bytes: number;
-  refusals: number;
-  waiting: boolean;
-  holding: boolean;
-  in: string | null;
-  partition: PartitionOf | null;
-  devices: { name: string }[];
-  processes: { pid: number; memory_used_bytes: number; attached_at: string }[];
+  /* when it is ended; null: never */
   expires_at?: string | null;
+  /* who asked for it; null: it is kept */
+  holder_pid: number | null;
+  /* it ends when it is released, not with a process */
+  kept: boolean;
+  /* who may attach: who holds it and what they start, or whoever reaches its socket */
+  admit?: "holders" | "socket";
+  command: string;
+  /* between these the agent moves it */
   share_range?: Range | null;
+  /* of the host's memory that it may have beyond it */
+  spill_bytes?: number;
+  /* how much of the device it may use at once; null: all */
+  sm?: SmLimit | null;
+  /* who holds the quota: the kernel or the driver as well, or the gate alone */
+  memory_held_by?: "kernel" | "gate";
+  /* of the last second */
+  share_used: number;
+  /* for which it had the device, which it pays for */
+  held_seconds: number;
+  /* for which its programs say that work ran */
+  busy_seconds: number;
+  /* kept back by its own cap, with work waiting */
+  throttled_seconds: number;
+  /* for which its programs stood in line */
+  waited_seconds: number;
+  /* that it had */
+  turns: number;
+  /* turns that ended early for another lease */
+  revocations: number;
+  /* that its programs asked for, and the overhead */
+  memory_used_bytes: number;
+  /* that its programs asked for and have in the host's memory */
+  spilled_bytes?: number;
+  /* that only its driver shows: contexts, loaded code */
+  memory_overhead_bytes?: number;
+  /* allocations beyond the quota */
+  refusals: number;
+  /* it has work and no turn */
+  waiting: boolean;
+  /* it has the turn now */
+  holding: boolean;
+  /* time on the device that it is owed; below 0: that it owes */
+  lag_seconds?: number;
+  /* times that its work did not end in time */
+  overdue?: number;
+  /* that its tenant owes there, of leases that are and that ended */
+  tenant_debt_seconds?: number;
+  /* the standing share */
+  in: string | null;
+  /* what its first device is, of a partition */
+  partition: PartitionOf | null;
+  devices: LeaseDevice[];
+  processes: LeaseProcess[];
+  /* that the driver says its processes hold */
   driver_memory_bytes?: number | null;
-  over_quota?: boolean;
+  /* part of the device that its processes compute on, as the driver says */
   driver_utilization?: number | null;
+  /* its processes hold more than the quota, as the driver says, for longer than the settings' grace */
+  over_quota?: boolean;
+  /* its processes compute more than its turns, as the driver says, for longer than the settings' grace */
   past_gate?: boolean;
+  /* for being over its quota */
   throttled?: boolean;
+  /* APIs in use that no gate holds */
   uses_ungated?: string[];
+  /* of its gates */
+  socket?: string;
 }
 
 export interface Holder {
@@ -310,21 +426,26 @@ export interface Advice {
   observed_seconds: number;
 }
 
+export interface Allowance {
+  /* in devices */
+  share: number | null;
+  memory_bytes: number | null;
+  leases: number | null;
+  profiles: string[] | null;
+  classes: string[] | null;
+}
+
 export interface Tenant {
   name: string;
   uid: number | null;
   leases: number;
   queued: number;
+  /* in devices */
   share: number;
   memory_bytes: number;
+  /* held by the leases that there are */
   gpu_seconds: number;
-  allowance: {
-    share: number | null;
-    memory_bytes: number | null;
-    leases: number | null;
-    profiles: string[] | null;
-    classes: string[] | null;
-  } | null;
+  allowance: Allowance;
 }
 
 export type Scope = "admin" | "tenant" | "viewer";
@@ -333,10 +454,11 @@ export interface Token {
   id: string;
   name: string;
   scope: Scope;
-  tenant: string | null;
   created_at: string;
   expires_at: string | null;
   last_used_at: string | null;
+  tenant: string | null;
+  /* once, in the answer to its creation */
   secret?: string;
 }
 

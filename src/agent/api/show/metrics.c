@@ -2,15 +2,17 @@
 /* The table of metrics, and the walk over what they are of.  docs/metrics.md is held
  * against it by tests/integration/test_metrics.py.  Counters come from usage.c and
  * counters.c, so that they grow for as long as the agent runs and begin with it. */
-#include "agent/api/metrics.h"
+#include "agent/api/show/metrics.h"
 
-#include "agent/api/api.h"
+#include "agent/api/object/route.h"
+#include "agent/api/show/readiness.h"
 #include "agent/apply/apply.h"
 #include "agent/device/condition.h"
 #include "agent/device/devices.h"
 #include "agent/event/counters.h"
 #include "agent/history/history.h"
 #include "agent/history/usage.h"
+#include "agent/http/http.h"
 #include "agent/lease/debts.h"
 #include "agent/ledger/ledger.h"
 #include "agent/os/exposition.h"
@@ -70,7 +72,9 @@ static double get_one(const struct source *source)
 
 static double get_ready(const struct source *source)
 {
-	return clv_api_is_ready(source->agent);
+	struct clv_readiness readiness = clv_readiness(source->agent);
+
+	return clv_readiness_is_whole(&readiness);
 }
 
 static double get_stale(const struct source *source)

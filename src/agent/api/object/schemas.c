@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/api/schemas.h"
+#include "agent/api/object/schemas.h"
 
+#include "agent/record/device-fields.h"
+#include "agent/record/event-fields.h"
+#include "agent/record/lease-fields.h"
+#include "agent/record/standing-fields.h"
+#include "agent/record/tenant-fields.h"
+#include "agent/record/token-fields.h"
 #include "base/cleanup.h"
 
 #include <stdio.h>
@@ -50,13 +56,6 @@ static const struct clv_schema_field caller[] = {
 	{"system", "boolean", "the agent serves all users"},
 };
 
-static const struct clv_schema_field partition[] = {
-	{"scheme", "mig|xcp|vf|cores", NULL},
-	{"profile", "string", NULL},
-	{"uuid", "string", "as the vendor's runtime knows it"},
-	{"address", "string", "processors, a PCI address, a device node, or numbers of MIG instances"},
-};
-
 static const struct clv_schema_field health[] = {
 	{"state", "ok|degraded|lost", "lost: nothing runs on it; degraded: no lease is put on it unasked"},
 	{"reasons", "[string]", "what is wrong and what would help, a line each"},
@@ -72,45 +71,6 @@ static const struct clv_schema_field driver_process[] = {
 	{"reported", "boolean", "as one that needs a lease here, and has none"},
 	{"memory_bytes", "integer?", "as the driver says"},
 	{"utilization", "number?", "part of the device that it computes on, as the driver says"},
-};
-
-static const struct clv_schema_field device[] = {
-	{"name", "string", NULL},
-	{"uuid", "string", NULL},
-	{"model", "string", NULL},
-	{"vendor", "string", NULL},
-	{"driver", "string", "its version"},
-	{"type", "string", "gpu, cpu or accelerator"},
-	{"backend", "string", NULL},
-	{"executor", "gate|hardware|cpu|none", "what holds shares of it"},
-	{"executor_reason", "string?", "why it is the one or the other, where it was tried"},
-	{"hand_over_seconds", "number?", "from the end of one lease's work to the begin of the next's; null: none was seen"},
-	{"turn_seconds", "number?", "how long a turn of the class normal is, longer where hand-overs are"},
-	{"platform", "string", NULL},
-	{"compute_units", "integer", NULL},
-	{"memory_bytes", "integer", NULL},
-	{"max_allocation_bytes", "integer", NULL},
-	{"share_promised", "number", NULL},
-	{"memory_promised_bytes", "integer", NULL},
-	{"memory_used_bytes", "integer", NULL},
-	{"leases", "integer", NULL},
-	{"queued", "integer", NULL},
-	{"debt_seconds", "number", "that tenants owe of leases that ended"},
-	{"parent", "string?", "of a partition: the device that it is a part of"},
-	{"partition", "Partition?", NULL},
-	{"divided", "boolean", "its partitions are leased, not the whole"},
-	{"numa_node", "integer?", NULL},
-	{"cordoned", "boolean", "it takes no new lease"},
-	{"cordon_reason", "string?", NULL},
-	{"health", "Health", NULL},
-	{"power_watts", "number?", "as its driver says; null: it does not"},
-	{"temperature_celsius", "number?", NULL},
-	{"energy_joules", "number?", "since its driver was loaded"},
-	{"utilization", "number?", "part of the last moments with work on it"},
-	{"encoder_utilization", "number?", NULL},
-	{"decoder_utilization", "number?", NULL},
-	{"driver_memory_used_bytes", "integer?", "by whomever"},
-	{"processes", "[DriverProcess]", "whom its driver sees on it; to tenants, their own"},
 };
 
 static const struct clv_schema_field device_list[] = {
@@ -150,58 +110,6 @@ static const struct clv_schema_field sm[] = {
 	{"reason", "string?", "why nothing holds it"},
 };
 
-static const struct clv_schema_field lease[] = {
-	{"id", "string", NULL},
-	{"name", "string", NULL},
-	{"tenant", "string", NULL},
-	{"uid", "integer", NULL},
-	{"device", "string", "the first of devices"},
-	{"state", "queued|active", NULL},
-	{"share", "number", "at present, of one with a range"},
-	{"share_range", "ShareRange?", "between these the agent moves it"},
-	{"cap", "number?", NULL},
-	{"sm", "SmLimit?", NULL},
-	{"memory_bytes", "integer", "the quota"},
-	{"memory_held_by", "kernel|gate", "the quota"},
-	{"spill_bytes", "integer", "of the host's memory that it may have beyond it"},
-	{"class", "latency|normal|batch", NULL},
-	{"overcommit", "boolean", NULL},
-	{"queue_position", "integer?", "1 is next"},
-	{"created_at", "time", NULL},
-	{"expires_at", "time?", NULL},
-	{"holder_pid", "integer?", "who asked for it; null: it is kept"},
-	{"kept", "boolean", "it ends when it is released, not with a process"},
-	{"admit", "holders|socket", "who may attach: who holds it and what they start, or whoever reaches its socket"},
-	{"command", "string", NULL},
-	{"share_used", "number", "of the last second"},
-	{"held_seconds", "number", NULL},
-	{"busy_seconds", "number", NULL},
-	{"throttled_seconds", "number", NULL},
-	{"waited_seconds", "number", NULL},
-	{"turns", "integer", NULL},
-	{"revocations", "integer", NULL},
-	{"memory_used_bytes", "integer", "that its programs asked for, and the overhead"},
-	{"spilled_bytes", "integer", "that its programs asked for and have in the host's memory"},
-	{"memory_overhead_bytes", "integer", "that only its driver shows: contexts, loaded code"},
-	{"refusals", "integer", NULL},
-	{"waiting", "boolean", NULL},
-	{"holding", "boolean", NULL},
-	{"lag_seconds", "number", NULL},
-	{"tenant_debt_seconds", "number", "that its tenant owes there, of leases that are and that ended"},
-	{"overdue", "integer", NULL},
-	{"in", "string?", "the standing share"},
-	{"partition", "Partition?", NULL},
-	{"devices", "[LeaseDevice]", NULL},
-	{"processes", "[Process]", NULL},
-	{"driver_memory_bytes", "integer?", "that the driver says its processes hold"},
-	{"over_quota", "boolean", "by that, for longer than the settings' grace"},
-	{"driver_utilization", "number?", "part of the device that its processes compute on, as the driver says"},
-	{"past_gate", "boolean", "by that it computes more than its turns, for longer than the settings' grace"},
-	{"throttled", "boolean", "for being over its quota"},
-	{"uses_ungated", "[string]", "APIs in use that no gate holds"},
-	{"socket", "string", "of its gates"},
-};
-
 static const struct clv_schema_field advice_part[] = {
 	{"share", "number", NULL},
 	{"memory_bytes", "integer", NULL},
@@ -221,17 +129,6 @@ static const struct clv_schema_field advice[] = {
 	{"expected_slowdown", "number", "in what is proposed, with all neighbours at work"},
 	{"confidence", "low|medium|high", NULL},
 	{"observed_seconds", "integer", NULL},
-};
-
-static const struct clv_schema_field event[] = {
-	{"id", "integer", NULL},
-	{"time", "time", NULL},
-	{"type", "string", NULL},
-	{"lease", "string?", NULL},
-	{"name", "string?", NULL},
-	{"device", "string?", NULL},
-	{"uid", "integer?", NULL},
-	{"message", "string", NULL},
 };
 
 static const struct clv_schema_field history[] = {
@@ -345,35 +242,6 @@ static const struct clv_schema_field allowance[] = {
 	{"classes", "[string]?", NULL},
 };
 
-static const struct clv_schema_field tenant[] = {
-	{"name", "string", NULL},
-	{"uid", "integer?", NULL},
-	{"leases", "integer", NULL},
-	{"queued", "integer", NULL},
-	{"share", "number", "in devices"},
-	{"memory_bytes", "integer", NULL},
-	{"gpu_seconds", "number", "held by the leases that there are"},
-	{"allowance", "Allowance", NULL},
-};
-
-static const struct clv_schema_field token[] = {
-	{"id", "string", NULL},
-	{"name", "string", NULL},
-	{"scope", "admin|tenant|viewer", NULL},
-	{"tenant", "string?", NULL},
-	{"created_at", "time", NULL},
-	{"expires_at", "time?", NULL},
-	{"last_used_at", "time?", NULL},
-	{"secret", "string", "once, in the answer to its creation"},
-};
-
-static const struct clv_schema_field token_request[] = {
-	{"name", "string", NULL},
-	{"scope", "admin|tenant|viewer", NULL},
-	{"tenant", "string", "of a tenant's token: a user of this machine"},
-	{"expires_in", "integer", "seconds"},
-};
-
 static const struct clv_schema_field audit_who[] = {
 	{"subject", "string", NULL},
 	{"uid", "integer?", NULL},
@@ -391,53 +259,12 @@ static const struct clv_schema_field audit_event[] = {
 	{"result", "string", "ok, or the code of the problem"},
 };
 
-static const struct clv_schema_field standing_share[] = {
-	{"name", "string", "as cleave run --in takes it"},
-	{"device", "string?", "null: it is not there at present"},
-	{"share", "number", NULL},
-	{"share_range", "ShareRange?", NULL},
-	{"cap", "number?", NULL},
-	{"memory_bytes", "integer", NULL},
-	{"class", "latency|normal|batch", NULL},
-	{"lease", "string?", "that is in it; null: it is free"},
-};
-
-static const struct clv_schema_field lease_request[] = {
-	{"name", "string", "one is made without it"},
-	{"device", "string", "by name or UUID"},
-	{"devices", "[string]", "two or more, all of them whole"},
-	{"profile", "string", "inside a partition of this shape"},
-	{"in", "string", "inside this standing share"},
-	{"isolation", "hardware|gate", NULL},
-	{"share", "number", NULL},
-	{"share_range", "ShareRange", "in place of share"},
-	{"cap", "number?", NULL},
-	{"memory_bytes", "integer", NULL},
-	{"spill_bytes", "integer", "of the host's memory beyond it; CUDA programs alone"},
-	{"class", "latency|normal|batch", NULL},
-	{"sm", "number", "at most this part of the multiprocessors or compute units at once"},
-	{"wait", "boolean", "queue when it does not fit"},
-	{"overcommit", "boolean", NULL},
-	{"count", "integer", "of devices, each whole"},
-	{"same_device", "boolean", NULL},
-	{"time", "integer", "seconds until it is ended"},
-	{"command", "string", "for people"},
-	{"keep", "boolean", "until it is released, held by no process"},
-	{"admit", "holders|socket", "with keep: who may attach"},
-	{"user", "integer", "with keep, by admins: whose it is"},
-};
-
 static const struct clv_schema_field holder_request[] = {
 	{"pid", "integer", "of a process on the agent's machine"},
 };
 
-static const struct clv_schema_field lease_change[] = {
-	{"share", "number", NULL},
-	{"share_range", "ShareRange", "in place of share"},
-	{"cap", "number?", NULL},
-	{"memory_bytes", "integer", NULL},
-	{"spill_bytes", "integer", "of the host's memory beyond it; CUDA programs alone"},
-	{"class", "latency|normal|batch", NULL},
+static const struct clv_schema_field token_secret[] = {
+	{"secret", "string", "once, in the answer to its creation"},
 };
 
 static const struct clv_schema schemas[] = {
@@ -448,25 +275,25 @@ static const struct clv_schema schemas[] = {
 	{"AuditWho", ALL(audit_who)},
 	{"Backup", ALL(backup)},
 	{"Caller", ALL(caller)},
-	{"Device", ALL(device)},
+	{"Device", .table = &clv_device_fields},
 	{"DeviceList", ALL(device_list)},
 	{"DriverProcess", ALL(driver_process)},
 	{"Engines", ALL(engines)},
-	{"Event", ALL(event)},
+	{"Event", .table = &clv_event_fields},
 	{"Health", ALL(health)},
 	{"History", ALL(history)},
 	{"Layout", ALL(layout)},
-	{"Lease", ALL(lease)},
-	{"LeaseChange", FIELDS(lease_change), 0},
+	{"Lease", .table = &clv_lease_fields},
+	{"LeaseChange", .table = &clv_lease_fields, .by = CLV_FIELD_CHANGE},
 	{"LeaseDevice", ALL(lease_device)},
 	{"HolderRequest", ALL(holder_request)},
-	{"LeaseRequest", FIELDS(lease_request), 0},
-	{"NewToken", FIELDS(token), CLV_ARRAY_SIZE(token) - 1},
+	{"LeaseRequest", .table = &clv_lease_fields, .by = CLV_FIELD_CREATE},
+	{"NewToken", FIELDS(token_secret), .table = &clv_token_fields},
 	{"Node", ALL(node)},
 	{"NodeAddress", ALL(node_address)},
 	{"Obstacle", ALL(obstacle)},
 	{"Operation", ALL(operation)},
-	{"Partition", ALL(partition)},
+	{"Partition", .table = &clv_partition_fields},
 	{"PartitionRequest", FIELDS(partition_request), 2},
 	{"Plan", ALL(plan)},
 	{"PlanStep", ALL(plan_step)},
@@ -475,13 +302,14 @@ static const struct clv_schema schemas[] = {
 	{"Profile", ALL(profile)},
 	{"Readiness", ALL(readiness)},
 	{"Reason", FIELDS(reason), 0},
-	{"StandingShare", ALL(standing_share)},
+	{"StandingShare", .table = &clv_standing_fields},
 	{"ShareRange", ALL(share_range)},
 	{"SmLimit", ALL(sm)},
 	{"Stage", ALL(stage)},
-	{"Tenant", ALL(tenant)},
-	{"Token", token, CLV_ARRAY_SIZE(token) - 1, CLV_ARRAY_SIZE(token) - 1},
-	{"TokenRequest", FIELDS(token_request), 2},
+	{"Tenant", .table = &clv_tenant_fields},
+	{"Token", .table = &clv_token_fields},
+	{"TokenRequest", .n_required = 2, .table = &clv_token_fields,
+		.by = CLV_FIELD_CREATE},
 	{"Version", ALL(version)},
 };
 /* clang-format on */
@@ -490,6 +318,60 @@ const struct clv_schema *clv_schemas(size_t *ret_n)
 {
 	*ret_n = CLV_ARRAY_SIZE(schemas);
 	return schemas;
+}
+
+static bool shown_at(
+	const struct clv_field_table *table, size_t at, struct clv_schema_field *ret)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const struct clv_field *field = &table->rows[i];
+
+		if (!field->type || at-- > 0)
+			continue;
+		*ret = (struct clv_schema_field){field->name, field->type, field->about};
+		return true;
+	}
+	return false;
+}
+
+static bool asked_at(const struct clv_field_table *table, unsigned int by, size_t at,
+	struct clv_schema_field *ret)
+{
+	const struct clv_field *field;
+
+	for (unsigned int n = 1; (field = clv_field_asked(table, n)); n++) {
+		if (!(field->asked.by & by) || at-- > 0)
+			continue;
+		*ret = (struct clv_schema_field){
+			field->name, field->asked.type, field->asked.about};
+		return true;
+	}
+	return false;
+}
+
+static size_t count_shown(const struct clv_field_table *table)
+{
+	struct clv_schema_field field;
+	size_t n = 0;
+
+	while (shown_at(table, n, &field))
+		n++;
+	return n;
+}
+
+bool clv_schema_at(const struct clv_schema *schema, size_t at,
+	struct clv_schema_field *ret, bool *ret_is_required)
+{
+	size_t n_shown = schema->table && !schema->by ? count_shown(schema->table) : 0;
+
+	*ret_is_required = at < schema->n_required || at < n_shown;
+	if (schema->by)
+		return asked_at(schema->table, schema->by, at, ret);
+	if (at < n_shown)
+		return shown_at(schema->table, at, ret);
+	if (at - n_shown < schema->n_fields)
+		*ret = schema->fields[at - n_shown];
+	return at - n_shown < schema->n_fields;
 }
 
 /* Types. */

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the bodies that the API takes.  Strict: an unknown field, a wrong type or a
+ * number out of range is an error with one line of text, never a guess.  Whether a
+ * request fits a device is not asked here. */
+#include "agent/api/request/request.h"
+
+#include "agent/api/request/request-lease.h"
+#include "agent/http/http.h"
+#include "agent/record/field.h"
+#include "base/error.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/* From here on a range is a share, of which there is one. */
+static int settle_range(struct clv_lease_request *request, struct clv_error *err)
+{
+	if (!request->has_range)
+		return 0;
+	if (request->has_share)
+		return clv_error_set(err, -EINVAL,
+			"share and share_range say the same: leave one out");
+	request->has_share = true;
+	request->share.compute_ppm = request->share.range.least_ppm;
+	return 0;
+}
+
+static int parse(unsigned int by, const char *data, size_t n_bytes,
+	struct clv_lease_request *ret, struct clv_error *err)
+{
+	struct clv_lease_request request = {.share.class = CLV_CLASS_NORMAL};
+	json_error_t problem;
+	const char *name;
+	json_t *root, *value;
+	int r = 0;
+
+	if (n_bytes > CLV_REQUEST_MAX_BYTES)
+		return clv_error_set(err, -EMSGSIZE,
+			"the body is over %u bytes: a request needs far less",
+			CLV_REQUEST_MAX_BYTES);
+	root = json_loadb(data, n_bytes, JSON_REJECT_DUPLICATES, &problem);
+	if (!root)
+		return clv_error_set(err, -EINVAL,
+			"the body is not valid JSON (line %d, column %d)", problem.line,
+			problem.column);
+	if (!json_is_object(root))
+		r = clv_error_set(err, -EINVAL, "the body must be a JSON object");
+	json_object_foreach (root, name, value) {
+		if (r >= 0)
+			r = clv_request_take_lease(by, name, value, &request, err);
+	}
+	json_decref(root);
+	if (r >= 0)
+		r = settle_range(&request, err);
+	if (r < 0)
+		return r;
+	*ret = request;
+	return 0;
+}
+
+/* Which ones says how many as well. */
+static int settle_devices(struct clv_lease_request *request, struct clv_error *err)
+{
+	uint32_t n = 0;
+
+	if (request->devices[0] == '\0')
+		return 0;
+	if (request->device[0] != '\0' || request->profile[0] != '\0' ||
+		request->count != 0 || request->is_same_device)
+		return clv_error_set(err, -EINVAL,
+			"devices says which ones and how many: leave out device, "
+			"profile, "
+			"count and same_device");
+	for (const char *p = request->devices + 1; *p != '\0'; p++)
+		n += *p == ',';
+	request->count = n;
+	return 0;
+}
+
+/* Several devices are each given whole, for nothing grants parts of several at the same
+ * time yet: two programs that wait for each other's parts would wait for ever. */
+static int check_several(struct clv_lease_request *request, struct clv_error *err)
+{
+	if (request->is_same_device && request->count == 0)
+		return clv_error_set(err, -EINVAL,
+			"same_device is a word about several devices: give count");
+	if (request->count <= 1)
+		return 0;
+	if ((request->has_share && request->share.compute_ppm != CLV_PPM) ||
+		request->has_range || request->has_cap || request->has_memory ||
+		request->has_spill || request->overcommit || request->sm_ppm)
+		return clv_error_set(err, -EINVAL,
+			"a lease on several devices has each of them whole: leave out "
+			"share, cap, memory_bytes, spill_bytes, sm and overcommit, or "
+			"ask for one device");
+	if (request->in[0] != '\0' || request->is_isolated)
+		return clv_error_set(err, -EINVAL,
+			"count goes with device and profile, not with in or isolation");
+	request->share.compute_ppm = CLV_PPM;
+	request->has_share = true;
+	return 0;
+}
+
+int clv_request_parse_lease(const char *data, size_t n_bytes,
+	struct clv_lease_request *ret, struct clv_error *err)
+{
+	struct clv_lease_request request;
+	int r = parse(CLV_FIELD_CREATE, data, n_bytes, &request, err);
+
+	if (r >= 0)
+		r = settle_devices(&request, err);
+	if (r >= 0)
+		r = check_several(&request, err);
+	if (r < 0)
+		return r;
+	if (request.in[0] != '\0' &&
+		(request.has_share || request.has_cap || request.has_memory ||
+			request.has_spill || request.has_class || request.device[0] ||
+			request.profile[0]))
+		return clv_error_set(err, -EINVAL,
+			"in names a standing share, which has its own size, class and "
+			"place: leave these out");
+	if (request.is_isolated &&
+		(!request.has_memory || request.has_share || request.sm_ppm))
+		return clv_error_set(err, -EINVAL,
+			"isolation by hardware takes memory_bytes, no share and no sm: "
+			"the partition is all the lease's own");
+	if (!request.keep && (request.admit != CLV_ADMIT_HOLDERS || request.has_user))
+		return clv_error_set(err, -EINVAL,
+			"a lease that whoever reaches its socket may use, or that is for "
+			"another user, is held by no process: add \"keep\": true");
+	*ret = request;
+	return 0;
+}
+
+int clv_request_parse_resize(const char *data, size_t n_bytes,
+	struct clv_lease_request *ret, struct clv_error *err)
+{
+	struct clv_lease_request request;
+	int r = parse(CLV_FIELD_CHANGE, data, n_bytes, &request, err);
+
+	if (r < 0)
+		return r;
+	if (!request.has_share && !request.has_cap && !request.has_memory &&
+		!request.has_spill && !request.has_class)
+		return clv_request_fail_empty(err);
+	*ret = request;
+	return 0;
+}
+
+int clv_request_parse_number(const char *name, const char *text, uint64_t most,
+	uint64_t *ret, struct clv_error *err)
+{
+	size_t length = strlen(text);
+	bool is_number =
+		length > 0 && length <= 18 && strspn(text, "0123456789") == length;
+	uint64_t value = is_number ? strtoull(text, NULL, 10) : 0;
+
+	if (!is_number || value > most)
+		return clv_error_set(err, -EINVAL,
+			"%s must be a whole number from 0 to %" PRIu64, name, most);
+	*ret = value;
+	return 0;
+}
+
+int clv_request_parse_holder(
+	const char *data, size_t n_bytes, int *ret_pid, struct clv_error *err)
+{
+	json_t *root = json_loadb(data, n_bytes, JSON_REJECT_DUPLICATES, NULL);
+	const json_t *value = json_object_get(root, "pid");
+	json_int_t pid = json_integer_value(value);
+	bool is_right = json_object_size(root) == 1 && json_is_integer(value) &&
+			pid > 0 && pid <= INT32_MAX;
+
+	json_decref(root);
+	if (!is_right)
+		return clv_error_set(err, -EINVAL,
+			"the body must be {\"pid\": N}, the number of a process on the "
+			"agent's machine");
+	*ret_pid = (int)pid;
+	return 0;
+}

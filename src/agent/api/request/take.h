@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clv_error;
+struct clv_field;
+
+/* Values of a body's fields.  Return 0, or -EINVAL for another type and -ERANGE for a
+ * value out of range, with one line of text that begins with the field's name. */
+int clv_take_text(const char *field, const json_t *value, char *ret, size_t room,
+	struct clv_error *err);
+int clv_take_fraction(
+	const char *field, const json_t *value, uint32_t *ret, struct clv_error *err);
+int clv_take_bool(
+	const char *field, const json_t *value, bool *ret, struct clv_error *err);
+
+/* Into the member of the request that the field's row names. */
+int clv_take_field(const struct clv_field *field, const json_t *value, void *request,
+	struct clv_error *err);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/api/show/readiness.h"
+
+#include "agent/device/hardware.h"
+#include "agent/record/agent.h"
+#include "agent/store/state.h"
+
+struct clv_readiness clv_readiness(const struct clv_agent *agent)
+{
+	return (struct clv_readiness){
+		.state = agent->state->store && !agent->state->is_stale,
+		.devices = clv_hardware_surveyed(agent->hardware) >= agent->first_survey,
+	};
+}

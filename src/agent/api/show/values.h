@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct clv_device;
+struct clv_share_range;
+
+/* Values as the API has them.  The caller owns the results. */
+
+/* "" for what is not UTF-8. */
+json_t *clv_show_text(const char *text);
+json_t *clv_show_number(uint64_t value);
+json_t *clv_show_number_or_null(int64_t value); /* below 0: null */
+json_t *clv_show_seconds(uint64_t value_ns);
+json_t *clv_show_range(const struct clv_share_range *range);
+/* What holds a program to its part: the client does what it says. */
+json_t *clv_show_partition(const struct clv_device *info);

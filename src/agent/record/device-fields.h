@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/record/field.h"
+
+/* A device: the schema "Device"; and what of a partition whoever starts a program in it
+ * is told: "Partition".  The record of both is struct clv_device; the state file keeps it
+ * as JSON, by the table of agent/device/device-json.c. */
+extern const struct clv_field_table clv_device_fields;
+extern const struct clv_field_table clv_partition_fields;
+
+/* The sample of a device: sums over its leases, and how long turns are. */
+struct clv_device_figures {
+	uint64_t promised_ppm, promised_bytes, used_bytes;
+	uint64_t n_leases, n_queued;
+	uint64_t debt_ns;
+	uint64_t hand_over_ns, turn_ns; /* 0: not known */
+};

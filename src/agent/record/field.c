@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/record/field.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct clv_field *clv_field_asked(
+	const struct clv_field_table *table, unsigned int number)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		if (number > 0 && table->rows[i].asked.number == number)
+			return &table->rows[i];
+	}
+	return NULL;
+}
+
+const struct clv_field *clv_field_asked_by_name(
+	const struct clv_field_table *table, const char *name)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		if (table->rows[i].asked.number > 0 &&
+			strcmp(table->rows[i].name, name) == 0)
+			return &table->rows[i];
+	}
+	return NULL;
+}
+
+/* The next from this number on. */
+static const struct clv_field *next_asked(
+	const struct clv_field_table *table, unsigned int by, unsigned int number)
+{
+	const struct clv_field *field = clv_field_asked(table, number);
+
+	while (field && !(field->asked.by & by))
+		field = clv_field_asked(table, ++number);
+	return field;
+}
+
+void clv_field_list_asked(const struct clv_field_table *table, unsigned int by,
+	const char *last_word, char *ret, size_t ret_bytes)
+{
+	const struct clv_field *field = next_asked(table, by, 1), *next;
+	size_t used = 0;
+
+	assert(ret_bytes > 0);
+	ret[0] = '\0';
+	for (; field; field = next) {
+		char item[64];
+
+		next = next_asked(table, by, field->asked.number + 1u);
+		snprintf(item, sizeof(item), "%s%s%s%s",
+			used == 0 ? ""
+			: next    ? ", "
+				  : " ",
+			used > 0 && !next ? last_word : "", used > 0 && !next ? " " : "",
+			field->name);
+		if (used + strlen(item) < ret_bytes)
+			memcpy(ret + used, item, strlen(item) + 1);
+		used = strlen(ret);
+	}
+}
+
+void clv_field_pass(
+	const struct clv_field_table *table, const void *request, void *record)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const struct clv_field *field = &table->rows[i];
+
+		if (!field->asked.passes)
+			continue;
+		assert(field->asked.kind == field->kind &&
+			field->asked.room == field->room);
+		memcpy((char *)record + field->offset,
+			(const char *)request + field->asked.offset, field->room);
+	}
+}
