@@ -33,8 +33,8 @@ bool clv_may_stand(void);
 bool clv_any_stands(void);
 void clv_stand_forget_parent(void);
 
-/* One more wait: whether there is room for it, which is to be given back if it is not
- * added. */
+/* One more wait: a place for it, which is to be returned unless the wait is added. False:
+ * there are too many. */
 struct clv_stand_wait {
 	struct clv_stand_wait *next;
 	void *before, *behind; /* events */
