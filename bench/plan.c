@@ -2,7 +2,7 @@
 /* How long a plan takes: eight A100 GPUs, and a thousand mixed devices, each in several
  * situations.  It prints a JSON object a line with the median and the longest of many
  * plans; the clock is read around clv_plan_make() alone. */
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"

@@ -3,8 +3,8 @@
 
 #include "arbiter/policy.h"
 #include "base/histogram.h"
-#include "core/share.h"
-#include "core/sm.h"
+#include "core/share/share.h"
+#include "core/share/sm.h"
 #include "rm/channels.h"
 
 #include <stdbool.h>

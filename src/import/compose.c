@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/mig.h"
+#include "core/gpu/mig.h"
 #include "import/cloud.h"
 #include "import/mig.h"
 

@@ -4,7 +4,7 @@
 #include "import/mig.h"
 
 #include "base/error.h"
-#include "core/mig-plan.h"
+#include "core/gpu/mig-plan.h"
 #include "import/internal.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "simulate/plan-read.h"
 
 #include "base/error.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 #include "simulate/runs.h"
 
 #include "base/error.h"
-#include "core/place/fleet.h"
-#include "core/place/workload.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/error.h"
-#include "core/place/fleet.h"
-#include "core/place/workload.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 #include "simulate/replay.h"
 #include "simulate/source.h"
 

@@ -3,7 +3,7 @@
  * as JSON; "mig-solve MODEL" answers one question a line on stdin, N_HAVE {PROFILE START
  * IN_USE KEPT} N_WISHES {PROFILE START|-1} with: result stay in_the_way options {FROM|-1
  * START} of each wish. */
-#include "core/mig-plan.h"
+#include "core/gpu/mig-plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

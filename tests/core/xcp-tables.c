@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints AMD's rules as core has them, as JSON, for xcp.py to compare. */
-#include "core/xcp.h"
+#include "core/gpu/xcp.h"
 
 #include <stdio.h>
 

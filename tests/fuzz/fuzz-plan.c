@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "plan-apply.h"
 
 #include <errno.h>

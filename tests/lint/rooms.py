@@ -3,9 +3,10 @@
 """The rooms of src/: what is in each, and what each may use.
 
 A room is a folder.  It may include, and call, the rooms of its row and those below it; a name
-with a file ending is that one header.  --write brings the table of docs/architecture.md up to
-date; without it the test fails where they differ, where a file is in no room, and where a room
-without rooms in it has grown over the bound."""
+with a file ending is that one header, one that ends in /* a room with all rooms in it.
+--write brings the table of docs/architecture.md up to date; without it the test fails where
+they differ, where a file is in no room, and where a room without rooms in it has grown over
+the bound."""
 import argparse
 import sys
 
@@ -16,8 +17,18 @@ DOCUMENT = "docs/architecture.md"
 BEGIN, END = "<!-- rooms -->\n", "<!-- end of rooms -->\n"
 
 PAGES = ("arbiter/page.h", "arbiter/attach.h")
-BELOW_AGENT = ("base", "core", "arbiter", "backend", "import", "rm")
-# Lowest first: each may use those before it.
+# Of these lists the lowest is first: each may use those before it.
+CORE = (
+    ("share", "what a lease is promised: share, limits in space, ranges, admission, allowances, "
+     "advice"),
+    ("gpu", "the models of GPUs; the rules of MIG and of AMD's modes"),
+    ("device", "a device and a node as they are read: partitions, readings, health, vGPU types"),
+    ("layout", "what a node is wanted to look like: read, written, matched to devices"),
+    ("plan", "the steps from a node as it is to its layout"),
+    ("fleet", "the nodes of a fleet, what is free on them, who holds the rest"),
+    ("place", "where in a fleet a request goes: policies, placer, repacking"),
+)
+BELOW_AGENT = ("base", "core/*", "arbiter", "backend", "import", "rm")
 AGENT = (
     ("os", "processes, users, descriptors, texts of protocols"),
     ("record", "what the rooms exchange: records of the state, notices, `struct clv_agent`"),
@@ -35,7 +46,7 @@ AGENT = (
     ("api", "the routes and their handlers, rendering, metrics, the audit"),
     ("main", "start, the loop, adoption, the second's tick"),
 )
-BELOW_CLI = ("base", "core", "import", "simulate", "client", "bridge/cdi", "bridge/systemd",
+BELOW_CLI = ("base", "core/*", "import", "simulate", "client", "bridge/cdi", "bridge/systemd",
              "bridge/slurm")
 CLI = (
     ("frame", "options, help, output, errors, signals"),
@@ -49,17 +60,15 @@ CLI = (
 )
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),
-    "core": (("base",), "rules without I/O, clock or threads: device, share, limits in space, "
-             "admission, node, layout, plan, the tables of MIG and of AMD's modes, `place/`: "
-             "where in a fleet a request goes"),
+    "core": (("base",), "rules without I/O, clock or threads"),
     "rm": (("base",), "NVIDIA's resource manager: channel groups seen in a process's ioctls, "
            "stopped and let go on"),
-    "simulate": (("base", "core", "arbiter/policy.h"), "traces and fleets read from files, "
+    "simulate": (("base", "core/*", "arbiter/policy.h"), "traces and fleets read from files, "
                  "replays of them, what they show; how programs fare together on a device"),
-    "arbiter": (("base", "core", "rm"), "the lease pages, the attach messages, the policy, the "
+    "arbiter": (("base", "core/*", "rm"), "the lease pages, the attach messages, the policy, the "
                 "thread that runs it"),
-    "backend": (("base", "core"), "what drivers are asked and told, a folder for each"),
-    "import": (("base", "core"), "other tools' files, read into a layout: [import.md](import.md)"),
+    "backend": (("base", "core/*"), "what drivers are asked and told, a folder for each"),
+    "import": (("base", "core/*"), "other tools' files, read into a layout: [import.md](import.md)"),
     "agent": (BELOW_AGENT, "`cleaved`"),
     "gate": (("base", *PAGES), "what gates of all APIs share"),
     "gate/preload": (("base",), "what preloaded gates share: hooked libraries and the look-ups "
@@ -75,19 +84,20 @@ ROOMS = {
     "gate/nvml": (("base", "gate", "gate/preload", *PAGES), "what NVML's callers are shown"),
     "client": (("base",), "libcleave"),
     "cli": (BELOW_CLI, "`cleave`, a file for each verb"),
-    "bridge/cdi": (("base", "core", "client"), "leases as devices of containers: "
+    "bridge/cdi": (("base", "core/*", "client"), "leases as devices of containers: "
                    "[containers.md](containers.md)"),
     "bridge/systemd": (("base",), "services in leases"),
     "bridge/rpc": (("base",), "gRPC on an event loop: a server and a client on Unix sockets"),
-    "bridge/kubernetes": (("base", "core", "import", "client", "bridge/cdi", "bridge/rpc"),
+    "bridge/kubernetes": (("base", "core/*", "import", "client", "bridge/cdi", "bridge/rpc"),
                           "`cleave-kubelet`: device plugin and driver of dynamic resource "
                           "allocation: [kubernetes.md](kubernetes.md)"),
-    "bridge/extender": (("base", "core", "bridge/kubernetes"), "`cleave-extender`: where in a "
+    "bridge/extender": (("base", "core/*", "bridge/kubernetes"), "`cleave-extender`: where in a "
                         "cluster pods should go"),
     "bridge/slurm": (("base",), "the SPANK plugin; what it shares with `cleave slurm`; what "
                      "Slurm is asked and told"),
 }
-for _top, _rooms in (("agent", AGENT), ("cli", CLI)):
+LAYERED = {"core": CORE, "agent": AGENT, "cli": CLI}
+for _top, _rooms in LAYERED.items():
     for _at, (_name, _text) in enumerate(_rooms):
         ROOMS[f"{_top}/{_name}"] = (
             (*ROOMS[_top][0], *(f"{_top}/{lower}" for lower, _ in _rooms[:_at])), _text)
@@ -100,7 +110,9 @@ def room_of(name):
 
 def may_use(room, name):
     own = room_of(name)
-    return own == room or own in ROOMS[room][0] or name in ROOMS[room][0]
+    return own == room or any(
+        f"{own}/".startswith(use[:-1]) if use.endswith("/*") else use in (own, name)
+        for use in ROOMS[room][0])
 
 
 def lines_by_room():
@@ -118,7 +130,7 @@ def lines_by_room():
 def uses_text(room):
     uses = ROOMS[room][0]
     top = room.split("/")[0]
-    if top in ("agent", "cli") and room != top:
+    if top in LAYERED and room != top:
         lower = [use.removeprefix(f"{top}/") for use in uses if use.startswith(f"{top}/")]
         return f"as `{top}`, and {lower[-1]} and below" if lower else f"as `{top}`"
     return ", ".join(f"`{use}`" for use in uses) or "nothing"
@@ -156,7 +168,7 @@ def main():
 
 
 # Rooms that are still to be divided.
-OVER = ("agent/api", "arbiter", "backend", "bridge/kubernetes", "core", "gate", "gate/opencl")
+OVER = ("agent/api", "arbiter", "backend", "bridge/kubernetes", "gate", "gate/opencl")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -3,7 +3,7 @@
  */
 #include "import-check.h"
 
-#include "core/mig.h"
+#include "core/gpu/mig.h"
 #include "import/cloud.h"
 
 #include <string.h>

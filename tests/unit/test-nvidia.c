@@ -4,8 +4,8 @@
 #include "backend/nvidia/gpu-types.h"
 #include "backend/nvidia/processes.h"
 #include "base/cleanup.h"
-#include "core/mig.h"
-#include "core/node.h"
+#include "core/device/node.h"
+#include "core/gpu/mig.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "arbiter/attach.h"
 #include "arbiter/page.h"
 #include "arbiter/policy.h"
-#include "core/range.h"
-#include "core/share.h"
+#include "core/share/range.h"
+#include "core/share/share.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 
 #include "backend/nvidia/nvml.h"
 #include "base/cleanup.h"
-#include "core/mig.h"
+#include "core/gpu/mig.h"
 
 #include <ctype.h>
 #include <string.h>

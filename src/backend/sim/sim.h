@@ -3,7 +3,7 @@
 
 #include "backend/backend.h"
 #include "base/yaml.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <sched.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/vgpu.h"
+#include "core/device/vgpu.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #include "backend/files.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/vgpu.h"
+#include "core/device/vgpu.h"
 
 #include <errno.h>
 #include <stdio.h>

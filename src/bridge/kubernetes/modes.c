@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "bridge/kubernetes/made.h"
 #include "bridge/kubernetes/notes.h"
-#include "core/xcp.h"
+#include "core/gpu/xcp.h"
 
 #include <cleave.h>
 #include <errno.h>
