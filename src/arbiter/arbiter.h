@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 #include "base/histogram.h"
 #include "core/share/share.h"
 #include "core/share/sm.h"
@@ -63,7 +63,7 @@ int clv_arbiter_new(const struct clv_arbiter_config *config, struct clv_arbiter 
 	struct clv_error *err);
 struct clv_arbiter *clv_arbiter_free(struct clv_arbiter *arbiter);
 
-/* Makes the pages of a new lease.  tenant: whose debts (arbiter/policy.h) are one
+/* Makes the pages of a new lease.  tenant: whose debts (arbiter/policy/policy.h) are one
  * account.  report_fd >= 0 is the report page of an earlier
  * agent's time (checked for size; borrowed): its slots count from the start. */
 int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,

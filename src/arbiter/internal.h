@@ -3,7 +3,7 @@
 
 #include "arbiter/arbiter.h"
 #include "arbiter/pages.h"
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 #include "rm/channels.h"
 
 #include <pthread.h>

@@ -28,7 +28,7 @@ CORE = (
     ("fleet", "the nodes of a fleet, what is free on them, who holds the rest"),
     ("place", "where in a fleet a request goes: policies, placer, repacking"),
 )
-BELOW_AGENT = ("base", "core/*", "arbiter", "backend", "import", "rm")
+BELOW_AGENT = ("base", "core/*", "arbiter/*", "backend", "import", "rm")
 AGENT = (
     ("os", "processes, users, descriptors, texts of protocols"),
     ("record", "what the rooms exchange: records of the state, notices, `struct clv_agent`"),
@@ -63,10 +63,11 @@ ROOMS = {
     "core": (("base",), "rules without I/O, clock or threads"),
     "rm": (("base",), "NVIDIA's resource manager: channel groups seen in a process's ioctls, "
            "stopped and let go on"),
-    "simulate": (("base", "core/*", "arbiter/policy.h"), "traces and fleets read from files, "
+    "simulate": (("base", "core/*", "arbiter/policy"), "traces and fleets read from files, "
                  "replays of them, what they show; how programs fare together on a device"),
-    "arbiter": (("base", "core/*", "rm"), "the lease pages, the attach messages, the policy, the "
-                "thread that runs it"),
+    "arbiter": (("base", "core/*", "rm", "arbiter/policy"), "the lease pages, the attach messages, "
+                "the thread that decides whose turn it is"),
+    "arbiter/policy": (("base", "core/*"), "whose turn is next: EEVDF, caps, debts"),
     "backend": (("base", "core/*"), "what drivers are asked and told, a folder for each"),
     "import": (("base", "core/*"), "other tools' files, read into a layout: [import.md](import.md)"),
     "agent": (BELOW_AGENT, "`cleaved`"),
@@ -168,7 +169,7 @@ def main():
 
 
 # Rooms that are still to be divided.
-OVER = ("agent/api", "arbiter", "backend", "bridge/kubernetes", "gate", "gate/opencl")
+OVER = ("agent/api", "backend", "bridge/kubernetes", "gate", "gate/opencl")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,7 +6,7 @@
 #include "agent/record/usage-counters.h"
 #include "arbiter/attach.h"
 #include "arbiter/page.h"
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 #include "core/share/range.h"
 #include "core/share/share.h"
 

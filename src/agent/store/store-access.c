@@ -4,7 +4,7 @@
  * needed. */
 #include "agent/store/store-internal.h"
 
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 #include "base/error.h"
 #include "base/units.h"
 

@@ -12,7 +12,7 @@
  * claims never sum up to more than was served, be the shares what they may.  What is
  * outside keeps its savings and the rest of its request.  Why a lease is runnable or not
  * is not known here. */
-#include "arbiter/race.h"
+#include "arbiter/policy/race.h"
 
 #include "base/clock.h"
 #include "base/units.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "arbiter/heap.h"
-#include "arbiter/policy.h"
+#include "arbiter/policy/heap.h"
+#include "arbiter/policy/policy.h"
 
 #include <stdbool.h>
 #include <stdint.h>

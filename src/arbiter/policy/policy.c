@@ -2,11 +2,11 @@
 /* Who is awake and what caps leave, on top of the race: a lease that is awake and not
  * overdrawn is runnable, and the race decides among those.  It does not know turns,
  * holders or minimum turns: those are the arbiter's. */
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 
-#include "arbiter/cap.h"
-#include "arbiter/heap.h"
-#include "arbiter/race.h"
+#include "arbiter/policy/cap.h"
+#include "arbiter/policy/heap.h"
+#include "arbiter/policy/race.h"
 #include "base/clock.h"
 #include "base/units.h"
 

@@ -2,9 +2,9 @@
 /* Caps as budgets.  A period begins when the cap is given, not on a common grid, so that
  * capped leases do not all come back at the same moment.  It does not know who asks:
  * queues and turns are the policy's. */
-#include "arbiter/cap.h"
+#include "arbiter/policy/cap.h"
 
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 #include "base/units.h"
 
 /* An overdraft is not counted beyond a century. */

@@ -2,7 +2,7 @@
 /* The indexed heap that keeps the policy's decisions at O(log n).  Four children a node:
  * the tree of 1,000 leases is five levels deep, and siblings share cache lines.  It never
  * shrinks its storage: leases come and go, and their number is small. */
-#include "arbiter/heap.h"
+#include "arbiter/policy/heap.h"
 
 #include <assert.h>
 #include <errno.h>
