@@ -4,7 +4,6 @@
  * queues and turns are the policy's. */
 #include "arbiter/policy/cap.h"
 
-#include "arbiter/policy/policy.h"
 #include "base/units.h"
 
 /* An overdraft is not counted beyond a century. */
@@ -12,7 +11,7 @@
 
 static int64_t whole_budget_ns(const struct clv_cap *cap)
 {
-	return (int64_t)(CLV_POLICY_CAP_PERIOD_NS / CLV_PPM * cap->cap_ppm);
+	return (int64_t)(CLV_CAP_PERIOD_NS / CLV_PPM * cap->cap_ppm);
 }
 
 void clv_cap_init(struct clv_cap *cap, uint32_t cap_ppm, uint64_t now_ns)
@@ -42,7 +41,7 @@ void clv_cap_refill(struct clv_cap *cap, uint64_t now_ns)
 
 	if (cap->cap_ppm == 0 || now_ns < cap->period_start_ns)
 		return;
-	periods = (now_ns - cap->period_start_ns) / CLV_POLICY_CAP_PERIOD_NS;
+	periods = (now_ns - cap->period_start_ns) / CLV_CAP_PERIOD_NS;
 	if (periods == 0)
 		return;
 
@@ -50,7 +49,7 @@ void clv_cap_refill(struct clv_cap *cap, uint64_t now_ns)
 	if (budget_ns > whole_budget_ns(cap))
 		budget_ns = whole_budget_ns(cap);
 	cap->budget_ns = (int64_t)budget_ns;
-	cap->period_start_ns += periods * CLV_POLICY_CAP_PERIOD_NS;
+	cap->period_start_ns += periods * CLV_CAP_PERIOD_NS;
 }
 
 /* First the time, then the budgets that began in its course: work that spans periods is
@@ -87,7 +86,7 @@ uint64_t clv_cap_overdrawn_until_ns(const struct clv_cap *cap)
 {
 	uint64_t periods = (uint64_t)(-cap->budget_ns / whole_budget_ns(cap)) + 1;
 
-	if (periods > (UINT64_MAX - cap->period_start_ns) / CLV_POLICY_CAP_PERIOD_NS)
+	if (periods > (UINT64_MAX - cap->period_start_ns) / CLV_CAP_PERIOD_NS)
 		return UINT64_MAX;
-	return cap->period_start_ns + periods * CLV_POLICY_CAP_PERIOD_NS;
+	return cap->period_start_ns + periods * CLV_CAP_PERIOD_NS;
 }

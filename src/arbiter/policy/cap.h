@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define CLV_CAP_PERIOD_NS UINT64_C(100000000)
+
 /* The account of one lease's cap: a budget of cap x 100 ms a period of 100 ms.  What is
  * left at the end of a period is lost, what is overdrawn is owed from the next ones.
  * Plain data in its owner; time is an argument.  A cap of 0 is none: its account is never

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static_assert(CLV_POLICY_NONE == CLV_RACE_NONE, "handles are the ids of the race");
+
 struct lease {
 	bool used;
 	bool awake;
@@ -56,14 +58,7 @@ struct clv_policy *clv_policy_free(struct clv_policy *policy)
 
 uint64_t clv_policy_slice_ns(enum clv_class class)
 {
-	switch (class) {
-	case CLV_CLASS_LATENCY:
-		return 1 * CLV_NS_PER_MS;
-	case CLV_CLASS_BATCH:
-		return 16 * CLV_NS_PER_MS;
-	default:
-		return 8 * CLV_NS_PER_MS;
-	}
+	return clv_race_slice_ns(class);
 }
 
 static struct lease *lease_of(const struct clv_policy *policy, uint32_t id)

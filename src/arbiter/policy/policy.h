@@ -34,7 +34,6 @@
  * is overdrawn is owed from the next budgets. */
 
 #define CLV_POLICY_NONE UINT32_MAX
-#define CLV_POLICY_CAP_PERIOD_NS UINT64_C(100000000)
 #define CLV_POLICY_TENANT_MAX 256u
 
 struct clv_policy;

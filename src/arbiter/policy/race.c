@@ -80,9 +80,21 @@ static __int128 divide(__int128 dividend, uint64_t divisor)
 	return dividend / (__int128)divisor;
 }
 
+uint64_t clv_race_slice_ns(enum clv_class class)
+{
+	switch (class) {
+	case CLV_CLASS_LATENCY:
+		return 1 * CLV_NS_PER_MS;
+	case CLV_CLASS_BATCH:
+		return 16 * CLV_NS_PER_MS;
+	default:
+		return 8 * CLV_NS_PER_MS;
+	}
+}
+
 uint64_t clv_race_request_ns(const struct clv_race *race, enum clv_class class)
 {
-	uint64_t slice_ns = clv_policy_slice_ns(class);
+	uint64_t slice_ns = clv_race_slice_ns(class);
 
 	if (race->stretch_percent > 100 && class != CLV_CLASS_LATENCY)
 		slice_ns = slice_ns / 100 * race->stretch_percent;
@@ -618,7 +630,7 @@ uint32_t clv_race_find_next(struct clv_race *race)
 	struct clv_runner *runner;
 
 	if (race->runnable.weight == 0)
-		return CLV_POLICY_NONE;
+		return CLV_RACE_NONE;
 	while (!clv_heap_is_empty(ineligible)) {
 		runner = &race->runners[clv_heap_top(ineligible)->id];
 		if (!is_eligible(race, runner))
@@ -667,7 +679,7 @@ static uint64_t unrivalled_ns(
 	const struct clv_race *race, const struct clv_runner *runner)
 {
 	const struct clv_heap *ineligible = &race->queues[CLV_RACE_INELIGIBLE];
-	uint64_t most_ns = UNRIVALLED_SLICES * clv_policy_slice_ns(runner->class);
+	uint64_t most_ns = UNRIVALLED_SLICES * clv_race_slice_ns(runner->class);
 	uint64_t until_ns;
 
 	if (race->queues[CLV_RACE_ELIGIBLE].n_nodes > 1 || clv_heap_is_empty(ineligible))

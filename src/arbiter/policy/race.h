@@ -2,10 +2,12 @@
 #pragma once
 
 #include "arbiter/policy/heap.h"
-#include "arbiter/policy/policy.h"
+#include "core/share/share.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define CLV_RACE_NONE UINT32_MAX /* no id */
 
 /* The race of the runnable leases for one device: EEVDF proper, without sleep, caps or
  * time, which the policy adds.  Internal to the policy; ids are its handles.
@@ -89,8 +91,11 @@ void clv_race_set_runnable(struct clv_race *race, uint32_t id, bool runnable);
 
 void clv_race_charge(struct clv_race *race, uint32_t id, uint64_t held_ns);
 
-/* The eligible one with the earliest deadline; CLV_POLICY_NONE when none is runnable. */
+/* The eligible one with the earliest deadline; CLV_RACE_NONE when none is runnable. */
 uint32_t clv_race_find_next(struct clv_race *race);
+
+/* The request of a class, not stretched: 1, 8, 16 ms. */
+uint64_t clv_race_slice_ns(enum clv_class class);
 
 /* How long requests of a class are at the moment. */
 uint64_t clv_race_request_ns(const struct clv_race *race, enum clv_class class);
