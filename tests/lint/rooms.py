@@ -28,7 +28,7 @@ CORE = (
     ("fleet", "the nodes of a fleet, what is free on them, who holds the rest"),
     ("place", "where in a fleet a request goes: policies, placer, repacking"),
 )
-BELOW_AGENT = ("base", "core/*", "arbiter/*", "backend", "import", "rm")
+BELOW_AGENT = ("base", "core/*", "arbiter/*", "backend/*", "import", "rm")
 AGENT = (
     ("os", "processes, users, descriptors, texts of protocols"),
     ("record", "what the rooms exchange: records of the state, notices, `struct clv_agent`"),
@@ -68,7 +68,15 @@ ROOMS = {
     "arbiter": (("base", "core/*", "rm", "arbiter/policy"), "the lease pages, the attach messages, "
                 "the thread that decides whose turn it is"),
     "arbiter/policy": (("base", "core/*"), "whose turn is next: EEVDF, caps, debts"),
-    "backend": (("base", "core/*"), "what drivers are asked and told, a folder for each"),
+    "backend": (("base", "core/*"), "what drivers are asked and told: the interface, what "
+                "several of them need"),
+    "backend/amd": (("base", "core/*", "backend"), "AMD's GPUs through sysfs and KFD"),
+    "backend/nvidia": (("base", "core/*", "backend"), "NVIDIA's GPUs through NVML"),
+    "backend/opencl": (("base", "core/*", "backend"), "what OpenCL shows; the CPU in sets of "
+                       "processors"),
+    "backend/sim": (("base", "core/*", "backend"), "nodes that a file describes: "
+                    "[sim.md](sim.md)"),
+    "backend/sriov": (("base", "core/*", "backend"), "virtual functions and vGPUs through sysfs"),
     "import": (("base", "core/*"), "other tools' files, read into a layout: [import.md](import.md)"),
     "agent": (BELOW_AGENT, "`cleaved`"),
     "gate": (("base", *PAGES), "what gates of all APIs share"),
@@ -169,7 +177,7 @@ def main():
 
 
 # Rooms that are still to be divided.
-OVER = ("agent/api", "backend", "bridge/kubernetes", "gate", "gate/opencl")
+OVER = ("agent/api", "bridge/kubernetes", "gate", "gate/opencl")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -35,9 +35,6 @@ void clv_amd_scene_clear(struct clv_amd_scene *scene);
 int clv_amd_read_device(struct clv_amd_backend *backend, const struct clv_pci *pci,
 	const struct clv_amd_scene *scene, struct clv_node_device *ret);
 
-/* "GPU-" and the 16 digits that ROCm knows the device by. */
-void clv_amd_make_uuid(uint64_t unique_id, char *ret, size_t ret_bytes);
-
 /* One partition for each that the device is divided into now.  -ENOMEM. */
 int clv_amd_add_partitions(
 	const struct clv_amd_scene *scene, struct clv_node_device *device);

@@ -13,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void clv_amd_make_uuid(uint64_t unique_id, char *ret, size_t ret_bytes)
-{
-	snprintf(ret, ret_bytes, "GPU-%016llx", (unsigned long long)unique_id);
-}
-
 static int read_text(const struct clv_pci *pci, const char *name, char *ret, size_t bytes)
 {
 	int r = clv_file_read(ret, bytes, "bus/pci/devices/%s/%s", pci->address, name);
@@ -49,7 +44,7 @@ static void read_info(const struct clv_pci *pci, const struct clv_xcp_model *mod
 	info->backend = "amd";
 	info->executor = "gate";
 	if (read_text(pci, "unique_id", text, sizeof(text)) > 0)
-		clv_amd_make_uuid(
+		clv_kfd_make_uuid(
 			strtoull(text, NULL, 16), info->uuid, sizeof(info->uuid));
 	if (product[0] != '\0')
 		snprintf(info->model, sizeof(info->model), "%s", product);

@@ -60,14 +60,6 @@ static void show_xcp(const struct clv_sim_device *device, struct clv_xcp_state *
 	}
 }
 
-/* Functions follow their device on its bus, eight to a device number. */
-void clv_sim_vf_address(
-	const struct clv_sim_device *device, uint32_t number, char ret[16])
-{
-	snprintf(ret, 16, "%.8s%02x.%x", device->pci_address, (number >> 3) & 0x1f,
-		number & 7);
-}
-
 static void show_function(
 	const struct clv_sim_device *device, uint32_t number, struct clv_vf *vf)
 {

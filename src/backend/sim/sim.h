@@ -262,9 +262,6 @@ typedef int (*clv_sim_rule)(const struct clv_sim_request *request, struct clv_er
 int clv_sim_check_idle(const struct clv_node_device *seen, struct clv_error *err);
 int clv_sim_check_partition_idle(
 	const struct clv_partition *partition, struct clv_error *err);
-/* Of all devices of the request's vendor: one driver drives them. */
-int clv_sim_check_vendor_idle(
-	const struct clv_sim_request *request, struct clv_error *err);
 /* A device is divided in one way at a time. */
 int clv_sim_check_scheme(const struct clv_node_device *seen, enum clv_scheme wanted,
 	struct clv_error *err);
