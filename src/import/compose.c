@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "core/gpu/mig.h"
 #include "import/cloud.h"
+#include "import/import.h"
 #include "import/mig.h"
 
 #include <errno.h>

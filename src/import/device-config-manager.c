@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "core/gpu/xcp.h"
+#include "import/import.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "core/gpu/mig-plan.h"
+#include "import/import.h"
 #include "import/internal.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "import/import.h"
 #include "import/mig.h"
 #include "import/pci.h"
 
