@@ -11,6 +11,7 @@
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "simulate/replay.h"
+#include "simulate/trace.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/place.h"
-#include "simulate/trace.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include <stdio.h>
+struct clv_error;
+struct clv_fleet;
+struct clv_place_policy;
+struct clv_trace_item;
+struct clv_workload;
 
 /* Arrivals played against a fleet by one policy: what was placed, what was refused and
  * why, and the curves of it against the load that arrived.  What does not fit when it

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "core/fleet/fleet.h"
 #include "core/fleet/workload.h"
+#include "simulate/trace.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "core/fleet/fleet.h"
+#include "simulate/plan-file.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "simulate/plan-file.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clv_error;
+struct clv_fleet;
+struct clv_trace_item;
 
 /* Where arrivals come from: a CSV that is read as it goes, a list, or a generator.  Each
  * source reads for itself, so that several run side by side.  One thread each. */

@@ -8,6 +8,7 @@
 #include "core/place/policy.h"
 #include "simulate/departures.h"
 #include "simulate/replay.h"
+#include "simulate/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,6 +13,7 @@
 #include "core/fleet/workload.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
+#include "simulate/trace.h"
 
 #include <errno.h>
 #include <stdio.h>
