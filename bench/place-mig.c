@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "core/fleet/fleet.h"
 #include "core/fleet/workload.h"
+#include "core/gpu/gpu.h"
 #include "core/place/admit.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "core/gpu/gpu.h"
 
 #include <inttypes.h>
 #include <stdio.h>

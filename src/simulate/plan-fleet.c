@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulate/plan-file.h"
 
+#include "core/gpu/gpu.h"
 #include "simulate/plan-read.h"
 
 #include "base/error.h"

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "core/fleet/fleet.h"
 #include "core/fleet/workload.h"
+#include "core/gpu/gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

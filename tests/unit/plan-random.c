@@ -2,6 +2,7 @@
 #include "plan-random.h"
 
 #include "base/cleanup.h"
+#include "core/gpu/gpu.h"
 #include "core/gpu/mig.h"
 #include "core/gpu/xcp.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/gpu/gpu.h"
 #include "plan-random.h"
 #include "plan-world.h"
 

@@ -43,10 +43,6 @@ int clv_amd_add_partitions(
 int clv_amd_add_holders(
 	const struct clv_amd_scene *scene, struct clv_node_device *device);
 
-/* By device id; NULL: none of those that can be divided.  is_virtual: the id is the one
- * of such a GPU's virtual functions, which a guest sees without its host. */
-const struct clv_xcp_model *clv_amd_model(uint32_t device_id, bool *ret_is_virtual);
-
 /* The members of the vtable of the same names. */
 int clv_amd_set_compute_mode(struct clv_backend *backend,
 	const struct clv_node_device *device, enum clv_compute_mode mode,

@@ -270,7 +270,7 @@ static int check_vendor_idle(const struct clv_sim_request *request, struct clv_e
 		const struct clv_sim_device *device = &sim->devices[i];
 
 		if (device != request->device &&
-			device->product->vendor == request->device->product->vendor)
+			device->product.vendor == request->device->product.vendor)
 			r = check_other(sim, device, err);
 	}
 	return r;
@@ -278,7 +278,7 @@ static int check_vendor_idle(const struct clv_sim_request *request, struct clv_e
 
 static int reload(const struct clv_sim_request *request, struct clv_error *err)
 {
-	enum clv_sim_vendor vendor = request->device->product->vendor;
+	enum clv_sim_vendor vendor = request->device->product.vendor;
 	struct clv_sim *sim = request->sim;
 	int r;
 
@@ -290,7 +290,7 @@ static int reload(const struct clv_sim_request *request, struct clv_error *err)
 	for (size_t i = 0; i < sim->n_devices && r == 0; i++) {
 		struct clv_sim_device *device = &sim->devices[i];
 
-		if (device->product->vendor != vendor)
+		if (device->product.vendor != vendor)
 			continue;
 		clv_sim_mig_reload(device);
 		clv_sim_xcp_reload(device);

@@ -6,6 +6,7 @@
 #include "backend/files.h"
 #include "base/cleanup.h"
 #include "core/device/vgpu.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ static uint64_t sum_of(const char *folder, const char *prefix, const char *name)
 /* The driver's word, else what the product was sold with. */
 static void read_memory(const struct clv_pci *pci, struct clv_device *info)
 {
-	const struct clv_pci_product *product = clv_pci_product(pci);
+	const struct clv_gpu *product = clv_pci_product(pci);
 	char folder[64], path[128];
 
 	for (size_t i = 0; info->memory_bytes == 0 && i < CLV_ARRAY_SIZE(memory_files);

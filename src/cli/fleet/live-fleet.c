@@ -7,6 +7,7 @@
 #include "cli/frame/output.h"
 #include "core/fleet/fleet-fit.h"
 #include "core/fleet/fleet.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -18,23 +18,6 @@ static const char *const schemes[_CLV_SCHEME_MAX] = {
 	[CLV_SCHEME_CORES] = "cores",
 };
 
-static const char *const frameworks[_CLV_VF_FRAMEWORK_MAX] = {
-	[CLV_VF_PLAIN] = "pci",
-	[CLV_VF_XE] = "xe",
-	[CLV_VF_I915] = "i915",
-	[CLV_VF_MDEV] = "vgpu-mdev",
-	[CLV_VF_VFIO] = "vgpu-vfio",
-};
-
-static int find_name(const char *const *names, size_t n, const char *text)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(names[i], text) == 0)
-			return (int)i;
-	}
-	return -EINVAL;
-}
-
 const char *clv_scheme_to_string(enum clv_scheme scheme)
 {
 	return schemes[scheme];
@@ -42,17 +25,11 @@ const char *clv_scheme_to_string(enum clv_scheme scheme)
 
 enum clv_scheme clv_scheme_from_string(const char *text)
 {
-	return (enum clv_scheme)find_name(schemes, _CLV_SCHEME_MAX, text);
-}
-
-const char *clv_vf_framework_to_string(enum clv_vf_framework framework)
-{
-	return frameworks[framework];
-}
-
-enum clv_vf_framework clv_vf_framework_from_string(const char *text)
-{
-	return (enum clv_vf_framework)find_name(frameworks, _CLV_VF_FRAMEWORK_MAX, text);
+	for (int i = 0; i < _CLV_SCHEME_MAX; i++) {
+		if (strcmp(schemes[i], text) == 0)
+			return (enum clv_scheme)i;
+	}
+	return _CLV_SCHEME_INVALID;
 }
 
 static void clear_partition(struct clv_partition *partition)

@@ -23,15 +23,6 @@ const char *clv_mig_obstacle_to_string(enum clv_mig_obstacle obstacle)
 	return obstacles[obstacle];
 }
 
-const struct clv_mig_model *clv_mig_model_find(const char *name)
-{
-	for (size_t i = 0; i < clv_mig_n_models; i++) {
-		if (strcmp(clv_mig_models[i].name, name) == 0)
-			return &clv_mig_models[i];
-	}
-	return NULL;
-}
-
 /* Struct, profiles and texts lie behind each other. */
 struct clv_mig_model *clv_mig_model_copy(const struct clv_mig_model *model)
 {
@@ -203,4 +194,40 @@ unsigned clv_mig_set_capacity(
 			     (struct clv_mig_instance){profile, p->starts[i]}) ==
 		     CLV_MIG_FITS;
 	return n;
+}
+
+/* Compute instances: a table for each size of GPU instance. */
+#define PART(n, max, ...)                                                           \
+	{                                                                           \
+		.name = #n "c", .slices = (n), .size = (n), .max_instances = (max), \
+		.n_starts = sizeof((uint8_t[]){__VA_ARGS__}), .starts = {           \
+			__VA_ARGS__                                                 \
+		}                                                                   \
+	}
+
+static const struct clv_mig_profile parts_of_1[] = {PART(1, 1, 0)};
+static const struct clv_mig_profile parts_of_2[] = {PART(1, 2, 0, 1), PART(2, 1, 0)};
+static const struct clv_mig_profile parts_of_3[] = {
+	PART(1, 3, 0, 1, 2), PART(2, 1, 0), PART(3, 1, 0)};
+static const struct clv_mig_profile parts_of_4[] = {
+	PART(1, 4, 0, 1, 2, 3), PART(2, 2, 0, 2), PART(4, 1, 0)};
+static const struct clv_mig_profile parts_of_7[] = {PART(1, 7, 0, 1, 2, 3, 4, 5, 6),
+	PART(2, 3, 0, 2, 4), PART(3, 2, 0, 4), PART(4, 1, 0), PART(7, 1, 0)};
+
+#define PARTS(n)                                                           \
+	{                                                                  \
+		"a GPU instance of " #n " slices", (n), (n), parts_of_##n, \
+			sizeof(parts_of_##n) / sizeof(parts_of_##n[0])     \
+	}
+
+static const struct clv_mig_model part_models[] = {
+	PARTS(1), PARTS(2), PARTS(3), PARTS(4), PARTS(7)};
+
+const struct clv_mig_model *clv_mig_model_of_parts(unsigned slices)
+{
+	for (size_t i = 0; i < sizeof(part_models) / sizeof(part_models[0]); i++) {
+		if (part_models[i].slices == slices)
+			return &part_models[i];
+	}
+	return NULL;
 }

@@ -58,12 +58,6 @@ struct clv_mig_model {
 	size_t n_profiles;
 };
 
-extern const struct clv_mig_model clv_mig_models[];
-extern const size_t clv_mig_n_models;
-
-/* NULL when there is none of that name. */
-const struct clv_mig_model *clv_mig_model_find(const char *name);
-
 /* The same rules inside a GPU instance of so many slices: a "GPU" whose profiles are
  * compute instances, "1c" and so on, and whose units are compute slices.  NULL: there is
  * no such GPU instance.  Source: nvidia-smi mig -lcipp of A100 and H100. */

@@ -8,20 +8,6 @@
 #include <string.h>
 
 /* clang-format off */
-const struct clv_xcp_model clv_xcp_models[] = {
-	/* name    dies   CUs   GB  memory modes                      validated */
-	{ "MI300X",  8,  304,  192, CLV_NPS1 | CLV_NPS2 | CLV_NPS4, {
-		[CLV_SPX] = CLV_NPS1, [CLV_DPX] = CLV_NPS2, [CLV_CPX] = CLV_NPS4 } },
-	{ "MI325X",  8,  304,  256, CLV_NPS1 | CLV_NPS4, { [CLV_SPX] = CLV_NPS1 } },
-	/* Not on AMD's page. */
-	{ "MI308X",  4,   80,  192, CLV_NPS1, {0} },
-	{ "MI300A",  6,  228,  128, CLV_NPS1, { [CLV_SPX] = CLV_NPS1 } },
-	{ "MI350X",  8,  256,  288, CLV_NPS1 | CLV_NPS2, {
-		[CLV_SPX] = CLV_NPS1, [CLV_DPX] = CLV_NPS2 } },
-	{ "MI355X",  8,  256,  288, CLV_NPS1 | CLV_NPS2, {
-		[CLV_SPX] = CLV_NPS1, [CLV_DPX] = CLV_NPS2 } },
-};
-
 /* The driver's own table: which numbers of dies have the mode at all (a bit each), how many
  * devices it makes of them (0: one per die), and beside which memory modes. */
 static const struct {
@@ -68,8 +54,6 @@ static const struct {
 
 #define N_MEMORIES (sizeof(memories) / sizeof(memories[0]))
 
-const size_t clv_xcp_n_models = sizeof(clv_xcp_models) / sizeof(clv_xcp_models[0]);
-
 const char *clv_compute_mode_to_string(enum clv_compute_mode mode)
 {
 	return modes[mode].name;
@@ -109,15 +93,6 @@ unsigned clv_memory_mode_parts(enum clv_memory_mode mode)
 			return memories[i].parts;
 	}
 	return 0;
-}
-
-const struct clv_xcp_model *clv_xcp_model_find(const char *name)
-{
-	for (size_t i = 0; i < clv_xcp_n_models; i++) {
-		if (strcmp(clv_xcp_models[i].name, name) == 0)
-			return &clv_xcp_models[i];
-	}
-	return NULL;
 }
 
 unsigned clv_xcp_devices(enum clv_compute_mode mode, uint32_t dies)

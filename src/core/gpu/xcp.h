@@ -51,12 +51,6 @@ struct clv_xcp_model {
 	uint32_t validated[_CLV_COMPUTE_MODE_MAX]; /* memory modes beside that one */
 };
 
-extern const struct clv_xcp_model clv_xcp_models[];
-extern const size_t clv_xcp_n_models;
-
-/* NULL when there is none of that name. */
-const struct clv_xcp_model *clv_xcp_model_find(const char *name);
-
 /* How many devices the mode makes of one with so many dies; 0: the driver has no such
  * mode for it. */
 unsigned clv_xcp_devices(enum clv_compute_mode mode, uint32_t dies);

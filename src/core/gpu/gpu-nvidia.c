@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The MIG profiles of each GPU type, for planning where no driver answers; where one
- * does, its own numbers count.  Source: NVIDIA's MIG user guide ("Supported MIG
- * Profiles") and public nvidia-smi listings; tests/core holds this against the collected
- * facts. */
-#include "core/gpu/mig.h"
+/* NVIDIA's GPUs.  Sources.  MIG profiles, for planning where no driver answers (where one
+ * does, its own numbers count): NVIDIA's MIG user guide ("Supported MIG Profiles") and
+ * public nvidia-smi listings; tests/core holds them against the collected facts.  Names:
+ * the README of NVIDIA's open-gpu-kernel-modules, nvidia-smi.  Who shares profiles: the
+ * device filters of config-default.yaml in NVIDIA's mig-parted, which has H800 NVL (233A)
+ * with H100 NVL, and H100 96GB (233D), H20 (2329) and PG506 (20B6) with GH200.
+ * Multiprocessors are those of the GPU that the table is named after: an H20 has fewer.
+ * PCI ids: the comments of that file, and pci.ids for the products. */
+#include "core/gpu/gpu-internal.h"
 
 #define NA CLV_ENGINES_UNKNOWN
 
@@ -109,56 +113,125 @@ static const struct clv_mig_profile rtx_pro_6000[] = {
 	{ "4g.96gb+gfx",     32,  97280, CLV_MIG_GFX,    188, 12, 4, 12, 1, 1, {0}, {4, 4, 4, 4, 1} },
 };
 
-#define MODEL(text, grid, slices, table) \
-	{ text, grid, slices, table, sizeof(table) / sizeof(table[0]) }
+#define GPU(text) .name = text, .vendor = CLV_GPU_NVIDIA
+#define WITH_MIG(text, grid, slices, table)                                       \
+	GPU(text), .has_mig = true, .mig = &(const struct clv_mig_model) {        \
+		text, grid, slices, table, sizeof(table) / sizeof(table[0])       \
+	}
 
-const struct clv_mig_model clv_mig_models[] = {
-	MODEL("A30-24GB", 4, 4, a30),
-	MODEL("A100-40GB", 8, 7, a100_40gb),
-	MODEL("A100-80GB", 8, 7, a100_80gb),
-	MODEL("H100-80GB", 8, 7, h100_80gb),
-	MODEL("H100-94GB", 8, 7, h100_94gb),
-	MODEL("H100-96GB-GH200", 8, 7, gh200_96gb),
-	MODEL("H200-141GB", 8, 7, h200),
-	MODEL("B200-180GB", 8, 7, b200),
-	MODEL("RTX-PRO-6000-Blackwell-96GB", 12, 4, rtx_pro_6000),
+const struct clv_gpu clv_gpus_nvidia[] = {
+	{
+		WITH_MIG("A30-24GB", 4, 4, a30),
+		.label = "A30",
+		.product = "NVIDIA A30",
+		.is_ga100 = true,
+		.called = { { "A30", 22, 25 } },
+		.pci = { 0x20b7 },
+	},
+	{
+		WITH_MIG("A100-40GB", 8, 7, a100_40gb),
+		.label = "A100 (40 GB)",
+		.product = "NVIDIA A100-SXM4-40GB",
+		.is_ga100 = true,
+		.compute_units = 108, /* ten of them are in no MIG profile */
+		.called = { { "A100", 38, 41 }, { "A800", 38, 41 } },
+		.pci = { 0x20b0 /* SXM4 */, 0x20b1 /* PCIe */, 0x20f1 /* PCIe */, 0x20f6 /* A800 */ },
+	},
+	{
+		WITH_MIG("A100-80GB", 8, 7, a100_80gb),
+		.label = "A100 (80 GB)",
+		.product = "NVIDIA A100-SXM4-80GB",
+		.is_ga100 = true,
+		.compute_units = 108, /* likewise */
+		.called = { { "A100", 78, 81 }, { "A800", 78, 81 } },
+		.pci = { 0x20b2 /* SXM4 */, 0x20b5 /* PCIe */, 0x20f3 /* A800 SXM4 */, 0x20f5 /* A800 PCIe */ },
+	},
+	{
+		WITH_MIG("H100-80GB", 8, 7, h100_80gb),
+		.label = "H100 (80 GB)",
+		.product = "NVIDIA H100 80GB HBM3",
+		.called = { { "H100", 78, 81 }, { "H800", 78, 81 } },
+		.pci = { 0x2322 /* H800 PCIe */, 0x2324 /* H800 SXM5 */, 0x2330 /* SXM5 */, 0x2331 /* PCIe */ },
+	},
+	{
+		WITH_MIG("H100-94GB", 8, 7, h100_94gb),
+		.label = "H100 NVL",
+		.product = "NVIDIA H100 NVL",
+		.called = { { "H100", 92, 95 }, { "H800", 92, 95 } },
+		.pci = { 0x2321 /* NVL */, 0x233a /* H800 NVL */ },
+	},
+	{
+		WITH_MIG("H100-96GB-GH200", 8, 7, gh200_96gb),
+		.label = "GH200 (96 GB)",
+		.product = "NVIDIA GH200 480GB",
+		.memory_mib = 97871,
+		.called = { { "GH200", 94, 97 }, { "H100", 95, 97 }, { "H20", 94, 97 } },
+		.pci = { 0x20b6 /* PG506 */, 0x2329 /* H20 */, 0x233d /* H100 SXM5 96GB */, 0x2342 /* GH200 */ },
+	},
+	{
+		WITH_MIG("H200-141GB", 8, 7, h200),
+		.label = "H200",
+		.product = "NVIDIA H200",
+		.memory_mib = 143771,
+		.called = { { "H200", 138, 142 } },
+		.pci = { 0x2335 /* SXM5 */, 0x233b /* NVL */ },
+	},
+	{
+		WITH_MIG("B200-180GB", 8, 7, b200),
+		.label = "B200",
+		.product = "NVIDIA B200",
+		.called = { { "B200", 177, 181 } },
+		.pci = { 0x2901 },
+	},
+	{
+		WITH_MIG("RTX-PRO-6000-Blackwell-96GB", 12, 4, rtx_pro_6000),
+		.label = "RTX PRO 6000",
+		.product = "NVIDIA RTX PRO 6000 Blackwell Server Edition",
+		.called = { { "RTX PRO 6000 Blackwell", 93, 98 } },
+		.pci = { 0x2bb5 /* Server Edition */ },
+	},
+
+	/* With MIG, and no table of its profiles here. */
+	{ GPU("GH200-144GB"), .selector = "GH200 144G", .has_mig = true, .pci = { 0x2348 } },
+	{ GPU("B300"), .selector = "NVIDIA B300", .has_mig = true, .pci = { 0x3182 } },
+	{ GPU("GB200"), .selector = "NVIDIA GB200", .has_mig = true, .pci = { 0x2941 } },
+	{ GPU("GB300"), .selector = "NVIDIA GB300", .has_mig = true, .pci = { 0x31c2 } },
+
+	/* Without MIG. */
+	{
+		GPU("V100"),
+		.label = "V100 (16 GB)",
+		.product = "Tesla V100-SXM2-16GB",
+		.memory_mib = 16384,
+		.compute_units = 80,
+	},
+	{ GPU("V100-32GB"), .label = "V100 (32 GB)", .selector = "V100" },
+	{
+		GPU("T4"),
+		.selector = "Tesla T4",
+		.product = "Tesla T4",
+		.memory_mib = 15360,
+		.compute_units = 40,
+	},
+	{ GPU("T4G") },
+	{ GPU("A10G") },
+	{
+		GPU("L4"),
+		.selector = "NVIDIA L4",
+		.product = "NVIDIA L4",
+		.memory_mib = 23034,
+		.compute_units = 58,
+		.vf_framework = CLV_VF_VFIO,
+	},
+	{
+		GPU("L40S"),
+		.product = "NVIDIA L40S",
+		.memory_mib = 46068,
+		.compute_units = 142,
+		.vf_framework = CLV_VF_VFIO,
+	},
+	{ GPU("DGX Display"), .pci = { 0x1fb0 } }, /* of a DGX Station A100 */
 };
 /* clang-format on */
 
-const size_t clv_mig_n_models = sizeof(clv_mig_models) / sizeof(clv_mig_models[0]);
-
-/* Compute instances: a table for each size of GPU instance. */
-#define PART(n, max, ...)                                                           \
-	{                                                                           \
-		.name = #n "c", .slices = (n), .size = (n), .max_instances = (max), \
-		.n_starts = sizeof((uint8_t[]){__VA_ARGS__}), .starts = {           \
-			__VA_ARGS__                                                 \
-		}                                                                   \
-	}
-
-static const struct clv_mig_profile parts_of_1[] = {PART(1, 1, 0)};
-static const struct clv_mig_profile parts_of_2[] = {PART(1, 2, 0, 1), PART(2, 1, 0)};
-static const struct clv_mig_profile parts_of_3[] = {
-	PART(1, 3, 0, 1, 2), PART(2, 1, 0), PART(3, 1, 0)};
-static const struct clv_mig_profile parts_of_4[] = {
-	PART(1, 4, 0, 1, 2, 3), PART(2, 2, 0, 2), PART(4, 1, 0)};
-static const struct clv_mig_profile parts_of_7[] = {PART(1, 7, 0, 1, 2, 3, 4, 5, 6),
-	PART(2, 3, 0, 2, 4), PART(3, 2, 0, 4), PART(4, 1, 0), PART(7, 1, 0)};
-
-#define PARTS(n)                                                           \
-	{                                                                  \
-		"a GPU instance of " #n " slices", (n), (n), parts_of_##n, \
-			sizeof(parts_of_##n) / sizeof(parts_of_##n[0])     \
-	}
-
-static const struct clv_mig_model part_models[] = {
-	PARTS(1), PARTS(2), PARTS(3), PARTS(4), PARTS(7)};
-
-const struct clv_mig_model *clv_mig_model_of_parts(unsigned slices)
-{
-	for (size_t i = 0; i < sizeof(part_models) / sizeof(part_models[0]); i++) {
-		if (part_models[i].slices == slices)
-			return &part_models[i];
-	}
-	return NULL;
-}
+const size_t clv_n_gpus_nvidia = sizeof(clv_gpus_nvidia) / sizeof(clv_gpus_nvidia[0]);
