@@ -3,12 +3,13 @@
  * given mix, lives uniform, acceptance over the last 4,000 of 6,000 slots.  One JSON
  * object for each mix and way of placing, at one load, over so many seeds. */
 #include "base/cleanup.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
+#include "core/gpu/gpu.h"
 #include "core/place/admit.h"
-#include "core/place/fleet.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "core/place/repack.h"
-#include "core/place/workload.h"
 
 #include <errno.h>
 #include <math.h>

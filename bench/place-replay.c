@@ -6,10 +6,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
-#include "core/place/workload.h"
 #include "simulate/replay.h"
 #include "simulate/trace.h"
 

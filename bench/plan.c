@@ -2,10 +2,11 @@
 /* How long a plan takes: eight A100 GPUs, and a thousand mixed devices, each in several
  * situations.  It prints a JSON object a line with the median and the longest of many
  * plans; the clock is read around clv_plan_make() alone. */
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "core/gpu/gpu.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * two runs of different length under valgrind, so that the start does not count. */
 #include "random.h"
 
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 #include "base/clock.h"
 
 #include <inttypes.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arbiter's interface and its thread.  The thread sleeps until a doorbell rings, the
  * agent kicks it, or a turn is due, and then lets turns.c move the device on. */
-#include "arbiter/internal.h"
+#include "arbiter/arbiter.h"
 
 #include "arbiter/account.h"
 #include "arbiter/handover.h"
+#include "arbiter/internal.h"
 #include "arbiter/preempt.h"
 #include "arbiter/publish.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "arbiter/policy.h"
-#include "base/histogram.h"
-#include "core/share.h"
-#include "core/sm.h"
+#include "arbiter/policy/policy.h"
+#include "arbiter/types.h"
+#include "core/share/share.h"
+#include "core/share/sm.h"
 #include "rm/channels.h"
 
 #include <stdbool.h>
@@ -20,14 +20,6 @@ struct clv_error;
 struct clv_arbiter;
 struct clv_arbiter_lease; /* one lease on this device; owned by the arbiter */
 
-struct clv_arbiter_config {
-	uint64_t device_memory_bytes;
-	uint64_t drain_timeout_ns; /* 0: one second; then others go on */
-	/* The device is the processor: work is on it in the order in which its threads
-	 * wake up, not in that of submission. */
-	bool is_processor;
-};
-
 /* File descriptors that an attach reply passes on.  Borrowed. */
 struct clv_arbiter_fds {
 	int control;
@@ -35,35 +27,11 @@ struct clv_arbiter_fds {
 	int doorbell;
 };
 
-/* What the arbiter knows of a lease: the account by its own clock, and what the processes
- * report about themselves (for display). */
-struct clv_arbiter_sample {
-	uint64_t held_ns;      /* the account */
-	uint64_t throttled_ns; /* kept from running by its own cap, with work waiting */
-	uint64_t waiting_ns;   /* without a turn, with work waiting */
-	uint64_t turns;
-	uint64_t revocations;       /* turns that ended early for somebody else */
-	uint64_t overdue;           /* drains that ran into the time-out */
-	struct clv_histogram waits; /* from the first in line to the turn */
-	int64_t lag_ns;
-	uint64_t memory_used_bytes;     /* reported, and the overhead */
-	uint64_t spilled_bytes;         /* reported; of the host's memory */
-	uint64_t memory_overhead_bytes; /* as set */
-	uint64_t busy_ns;               /* reported */
-	uint64_t waited_ns;             /* reported */
-	uint64_t refused;               /* reported */
-	uint64_t done;                  /* reported: commands completed */
-	bool in_flight;                 /* reported: some are not */
-	uint32_t n_slots;               /* attached processes */
-	bool waiting;                   /* has work and no turn */
-	bool holding;                   /* has the turn now */
-};
-
 int clv_arbiter_new(const struct clv_arbiter_config *config, struct clv_arbiter **ret,
 	struct clv_error *err);
 struct clv_arbiter *clv_arbiter_free(struct clv_arbiter *arbiter);
 
-/* Makes the pages of a new lease.  tenant: whose debts (arbiter/policy.h) are one
+/* Makes the pages of a new lease.  tenant: whose debts (arbiter/policy/policy.h) are one
  * account.  report_fd >= 0 is the report page of an earlier
  * agent's time (checked for size; borrowed): its slots count from the start. */
 int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
@@ -121,22 +89,11 @@ void clv_arbiter_lose_object(
 
 /* Whether all that the lease's processes have is known, so that its work can be stopped;
  * the worst of them, and in which slot. */
-enum clv_known {
-	CLV_KNOWN_ALL,
-	CLV_KNOWN_NOT_YET,  /* a process has not told all yet */
-	CLV_KNOWN_TOO_LONG, /* all together, to be stopped in time */
-	CLV_KNOWN_TOO_MANY, /* of a process, to be kept */
-};
 enum clv_known clv_arbiter_known(struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t *ret_slot);
 
 /* The same of a device that is the processor, whose threads are signalled to stand still:
  * never, when work did not end in time until some of that lease's does, or always. */
-enum clv_halting {
-	CLV_HALTING_NEVER, /* the beginning */
-	CLV_HALTING_OVERDUE,
-	CLV_HALTING_ALWAYS,
-};
 void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, enum clv_halting halting);
 
 /* The process in the slot computes in these threads, as the caller numbers them, and in

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "arbiter/arbiter.h"
 #include "arbiter/pages.h"
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
+#include "arbiter/types.h"
 #include "rm/channels.h"
 
 #include <pthread.h>

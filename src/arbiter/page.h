@@ -76,8 +76,8 @@ struct clv_control_page {
 	/* How much of the host's memory its processes may have in all, beyond the quota.
 	 */
 	_Atomic uint64_t spill_bytes;
-	/* The limit in space (core/sm.h), from the attach on as it is; a ppm of 0: there
-	 * is none.  A count of 0: the agent does not know the device's units. */
+	/* The limit in space (core/share/sm.h), from the attach on as it is; a ppm of 0:
+	 * there is none.  A count of 0: the agent does not know the device's units. */
 	uint32_t sm_ppm, sm_first, sm_count;
 	uint32_t reserved_other_half;
 	/* The agent's CLOCK_MONOTONIC when the arbiter last looked at the lease: at each

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/device.h"
-#include "core/node.h"
-#include "core/reading.h"
+#include "core/device/device.h"
+#include "core/device/node.h"
+#include "core/device/reading.h"
 
 #include <stddef.h>
 #include <stdint.h>

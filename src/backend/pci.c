@@ -4,6 +4,7 @@
 
 #include "backend/files.h"
 #include "base/cleanup.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -91,13 +92,22 @@ static bool find_name(FILE *list, const struct clv_pci *pci, char *ret, size_t r
 	return false;
 }
 
+const struct clv_gpu *clv_pci_product(const struct clv_pci *pci)
+{
+	const struct clv_gpu *gpu = NULL;
+
+	if (pci->vendor == CLV_PCI_VENDOR_INTEL)
+		gpu = clv_gpu_find_pci(CLV_GPU_INTEL, pci->device, NULL);
+	return gpu && gpu->pci_name ? gpu : NULL;
+}
+
 void clv_pci_model(const struct clv_pci *pci, char ret[CLV_DEVICE_TEXT_MAX])
 {
-	const struct clv_pci_product *product = clv_pci_product(pci);
+	const struct clv_gpu *product = clv_pci_product(pci);
 	const char *title = "PCI device";
 
 	if (product) {
-		snprintf(ret, CLV_DEVICE_TEXT_MAX, "%s", product->model);
+		snprintf(ret, CLV_DEVICE_TEXT_MAX, "%s", product->pci_name);
 		return;
 	}
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(name_lists); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/node.h"
+#include "core/device/node.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,15 +32,8 @@ bool clv_pci_is_gpu(const struct clv_pci *pci);
 /* "amd"; of a vendor that is not known, its number. */
 void clv_pci_vendor(const struct clv_pci *pci, char ret[CLV_DEVICE_TEXT_MAX]);
 
-struct clv_pci_product {
-	uint32_t vendor;
-	uint32_t device;
-	const char *model;
-	uint32_t memory_gib; /* of the product, where the driver does not say it */
-};
-
-/* NULL: none of those that are known (pci-models.c). */
-const struct clv_pci_product *clv_pci_product(const struct clv_pci *pci);
+/* Of those whose driver does not say what they are.  NULL: none. */
+const struct clv_gpu *clv_pci_product(const struct clv_pci *pci);
 
 /* The product's name, else as the system's list of PCI names has it, else vendor and
  * number. */

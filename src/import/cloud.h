@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* The GPUs of cloud instance types. */
 
-struct clv_cloud_gpu {
-	const char *name;   /* for people */
-	const char *vendor; /* as a layout selects it */
-	const char *model;  /* likewise */
-	bool can_mig;
-	const char *mig_model; /* NULL: core has no table of its profiles */
-};
+struct clv_gpu;
 
 /* By name, whatever the case; Azure's with or without "Standard_".  NULL: an unknown one.
  */
-const struct clv_cloud_gpu *clv_cloud_find(const char *type, unsigned *ret_count);
+const struct clv_gpu *clv_cloud_find(const char *type, unsigned *ret_count);
 
 /* The nearest that is known, or NULL. */
 const char *clv_cloud_suggest(const char *type);

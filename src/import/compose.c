@@ -7,8 +7,9 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/mig.h"
+#include "core/gpu/gpu.h"
 #include "import/cloud.h"
+#include "import/import.h"
 #include "import/mig.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ struct slicing {
 	bool has_profile;
 	struct clv_import_profile profile;
 	struct clv_yaml_value profile_at;
-	const struct clv_cloud_gpu *gpu; /* NULL: an unknown type */
+	const struct clv_gpu *gpu; /* NULL: an unknown type */
 	unsigned n_gpus;
 };
 
@@ -109,11 +110,11 @@ static int find_gpu(struct slicing *slicing, struct clv_error *err)
 
 static int fail_without_mig(const struct slicing *slicing, struct clv_error *err)
 {
-	bool is_amd = strcmp(slicing->gpu->vendor, "amd") == 0;
+	bool is_amd = slicing->gpu->vendor == CLV_GPU_AMD;
 
 	return clv_yaml_fail(slicing->profile_at, err, -EINVAL,
 		"%s has %u x %s, which MIG cannot divide: leave migProfile away and %s",
-		slicing->type, slicing->n_gpus, slicing->gpu->name,
+		slicing->type, slicing->n_gpus, clv_gpu_label(slicing->gpu),
 		is_amd ? "set compute-mode in the layout (SPX to CPX)"
 		       : "use timeSlicingReplicas, or an instance type with A100, H100 "
 			 "or newer");
@@ -129,16 +130,16 @@ static int count_partitions(
 	const struct clv_mig_model *model;
 	int profile;
 
-	if (!slicing->gpu->mig_model)
+	if (!slicing->gpu->mig)
 		return clv_yaml_fail(slicing->profile_at, err, -EINVAL,
 			"cleave has no table of what %s can be divided into: write the "
 			"layout by hand, with the profiles that its driver lists",
-			slicing->gpu->name);
-	model = clv_mig_model_find(slicing->gpu->mig_model);
+			clv_gpu_label(slicing->gpu));
+	model = slicing->gpu->mig;
 	profile = clv_mig_profile_find(model, slicing->profile.name, err);
 	if (profile < 0) {
 		clv_error_prefix(err, "%s has %u x %s", slicing->type, slicing->n_gpus,
-			slicing->gpu->name);
+			clv_gpu_label(slicing->gpu));
 		clv_yaml_at_fault(slicing->profile_at, err);
 		return profile;
 	}
@@ -163,10 +164,11 @@ static int add_partitions(const struct slicing *slicing, struct clv_layout_rule 
 
 static int add_rule(struct slicing *slicing, struct clv_error *err)
 {
-	const struct clv_cloud_gpu *gpu = slicing->gpu;
+	const struct clv_gpu *gpu = slicing->gpu;
 	struct clv_layout_rule *rule;
 	int r = clv_import_add_rule(slicing->job, slicing->place,
-		gpu ? gpu->vendor : "nvidia", gpu ? gpu->model : NULL, &rule, err);
+		clv_gpu_vendor_to_string(gpu ? gpu->vendor : CLV_GPU_NVIDIA),
+		gpu ? clv_gpu_selector(gpu) : NULL, &rule, err);
 
 	if (r < 0)
 		return r;
@@ -194,7 +196,7 @@ static int read_slicing(
 			"the GPUs are neither shared nor divided: say "
 			"timeSlicingReplicas, migProfile or both");
 	r = find_gpu(&slicing, err);
-	if (r >= 0 && slicing.has_profile && !slicing.gpu->can_mig)
+	if (r >= 0 && slicing.has_profile && !slicing.gpu->has_mig)
 		r = fail_without_mig(&slicing, err);
 	return r < 0 ? r : add_rule(&slicing, err);
 }

@@ -5,7 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/xcp.h"
+#include "core/gpu/gpu.h"
+#include "import/import.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -77,11 +78,11 @@ static const struct clv_yaml_field set_fields[] = {
  * is not said here. */
 static uint32_t modes_beside(enum clv_compute_mode compute)
 {
+	const struct clv_xcp_model *model;
 	uint32_t modes = 0;
 
-	for (size_t i = 0; i < clv_xcp_n_models; i++)
-		modes |= clv_xcp_memory_modes(compute, clv_xcp_models[i].dies) &
-			 clv_xcp_models[i].memory_modes;
+	for (size_t i = 0; (model = clv_xcp_model_at(i)); i++)
+		modes |= clv_xcp_memory_modes(compute, model->dies) & model->memory_modes;
 	return modes;
 }
 

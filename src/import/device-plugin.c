@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "import/import.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,9 @@
 #include "import/mig.h"
 
 #include "base/error.h"
-#include "core/mig-plan.h"
+#include "core/gpu/gpu.h"
+#include "core/gpu/mig-plan.h"
+#include "import/import.h"
 #include "import/internal.h"
 
 #include <errno.h>
@@ -90,8 +92,10 @@ static int fail_with_full(const struct clv_mig_model *model,
 
 static bool is_known(const struct clv_import_row *row)
 {
-	for (size_t i = 0; i < clv_mig_n_models; i++) {
-		if (clv_mig_profile_find(&clv_mig_models[i], row->profile, NULL) >= 0)
+	const struct clv_mig_model *model;
+
+	for (size_t i = 0; (model = clv_mig_model_at(i)); i++) {
+		if (clv_mig_profile_find(model, row->profile, NULL) >= 0)
 			return true;
 	}
 	return false;
@@ -102,11 +106,10 @@ static bool is_known(const struct clv_import_row *row)
 static const struct clv_mig_model *nearest_model(
 	const struct clv_import_row *rows, size_t n, enum fit *ret_fit)
 {
-	const struct clv_mig_model *best = NULL;
+	const struct clv_mig_model *best = NULL, *model;
 	enum fit best_fit = LACKS;
 
-	for (size_t i = 0; i < clv_mig_n_models; i++) {
-		const struct clv_mig_model *model = &clv_mig_models[i];
+	for (size_t i = 0; (model = clv_mig_model_at(i)); i++) {
 		enum fit fit = fit_on(model, rows, n);
 
 		if (fit > best_fit ||

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/yaml.h"
-#include "core/layout.h"
+#include "core/layout/layout.h"
 
 #include <stddef.h>
 #include <stdint.h>

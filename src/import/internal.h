@@ -2,12 +2,14 @@
 #pragma once
 
 #include "base/yaml.h"
-#include "import/import.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct clv_error;
+struct clv_import;
+struct clv_import_options;
+struct clv_layout_rule;
 
 /* What the readers of all formats share.  All functions return 0 or a negative errno with
  * *err set. */

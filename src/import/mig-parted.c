@@ -7,8 +7,9 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/gpu/gpu.h"
+#include "import/import.h"
 #include "import/mig.h"
-#include "import/pci.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,7 +42,8 @@ struct entry {
 static int add_model(struct entry *entry, struct clv_yaml_value value, uint16_t device,
 	struct clv_error *err)
 {
-	const char *model = clv_import_model_of_pci_id(device);
+	const struct clv_gpu *gpu = clv_gpu_find_pci(CLV_GPU_NVIDIA, device, NULL);
+	const char *model = gpu ? clv_gpu_selector(gpu) : NULL;
 
 	if (!model)
 		return clv_import_remark(entry->job, value, err,

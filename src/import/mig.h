@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/yaml.h"
-#include "core/node.h"
+#include "core/device/node.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/mig.h"
+#include "core/gpu/mig.h"
 #include "import/internal.h"
 
 #include <errno.h>

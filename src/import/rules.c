@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "import/import.h"
 
 #include <errno.h>
 #include <inttypes.h>

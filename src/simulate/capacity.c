@@ -3,7 +3,7 @@
  * but for a hair (a policy may do better by chance), so the answer is the first that was
  * found to be enough. */
 #include "simulate/capacity.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "core/place/policy.h"
 #include "simulate/replay.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "simulate/trace.h"
 
 /* Fleets and traces in YAML, as people write them: docs/placement.md says what may be in

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulate/plan-file.h"
 
+#include "core/gpu/gpu.h"
 #include "simulate/plan-read.h"
 
 #include "base/error.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "core/place/fleet.h"
-#include "core/place/request.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/request.h"
 
 #include <errno.h>
 

@@ -4,7 +4,7 @@
  * is done here, without its pages and threads. */
 #include "simulate/predict.h"
 
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 #include "base/clock.h"
 #include "base/units.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/share.h"
+#include "core/share/share.h"
 
 #include <stddef.h>
 #include <stdint.h>

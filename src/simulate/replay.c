@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulate/replay.h"
 
-#include "core/place/fit.h"
-#include "simulate/settle.h"
-
 #include "base/error.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet-fit.h"
+#include "core/fleet/fleet.h"
 #include "core/place/frag.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
+#include "simulate/settle.h"
 #include "simulate/trace.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
 #include "simulate/runs.h"
 
 #include "base/error.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 #include "core/place/policy.h"
-#include "core/place/workload.h"
 #include "simulate/replay.h"
 #include "simulate/trace.h"
 

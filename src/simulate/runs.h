@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "core/place/workload.h"
+#include "core/fleet/workload.h"
 #include "simulate/source.h"
 
 #include <stdatomic.h>

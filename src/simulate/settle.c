@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulate/settle.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "core/place/place.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "simulate/plan-file.h"
 #include "simulate/trace.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 #include "simulate/csv.h"
 #include "simulate/repeats.h"

@@ -9,7 +9,7 @@
  * probe. */
 #include "backend/backend.h"
 #include "base/error.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -3,9 +3,9 @@
  * from the tables by which it is read.  "layout-keys parse" reads layouts from stdin,
  * each with its length in bytes in a line before it, and answers each with a line:
  * "good", or what is wrong. */
-#include "core/layout-keys.h"
+#include "core/layout/layout-keys.h"
 #include "base/error.h"
-#include "core/layout.h"
+#include "core/layout/layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>

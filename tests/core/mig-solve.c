@@ -3,7 +3,8 @@
  * as JSON; "mig-solve MODEL" answers one question a line on stdin, N_HAVE {PROFILE START
  * IN_USE KEPT} N_WISHES {PROFILE START|-1} with: result stay in_the_way options {FROM|-1
  * START} of each wish. */
-#include "core/mig-plan.h"
+#include "core/gpu/gpu.h"
+#include "core/gpu/mig-plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,10 +27,10 @@ static void print_profile(const struct clv_mig_profile *p, const char *separator
 
 static void print_tables(void)
 {
-	printf("[");
-	for (size_t m = 0; m < clv_mig_n_models; m++) {
-		const struct clv_mig_model *model = &clv_mig_models[m];
+	const struct clv_mig_model *model;
 
+	printf("[");
+	for (size_t m = 0; (model = clv_mig_model_at(m)); m++) {
 		printf("%s\n  {\"name\": \"%s\", \"grid\": %u, \"slices\": %u, "
 		       "\"profiles\": [",
 			m ? "," : "", model->name, model->grid, model->slices);

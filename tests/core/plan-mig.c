@@ -2,7 +2,8 @@
 /* The same questions and answers as mig-solve's, put to the whole planner: a node of one
  * GPU, a layout, and the plan between them. */
 #include "base/error.h"
-#include "core/plan.h"
+#include "core/gpu/gpu.h"
+#include "core/plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

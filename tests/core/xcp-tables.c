@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints AMD's rules as core has them, as JSON, for xcp.py to compare. */
-#include "core/xcp.h"
+#include "core/gpu/gpu.h"
+#include "core/gpu/xcp.h"
 
 #include <stdio.h>
 
@@ -52,10 +53,10 @@ static void print_first(const struct clv_xcp_model *model)
 
 int main(void)
 {
-	printf("{");
-	for (size_t i = 0; i < clv_xcp_n_models; i++) {
-		const struct clv_xcp_model *model = &clv_xcp_models[i];
+	const struct clv_xcp_model *model;
 
+	printf("{");
+	for (size_t i = 0; (model = clv_xcp_model_at(i)); i++) {
 		printf("%s\n\"%s\": {\"xcds\": %u, \"active_cu\": %u, \"vram_gb\": %llu, "
 		       "\"first\": {",
 			i ? "," : "", model->name, model->dies, model->compute_units,

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "core/layout.h"
+#include "core/layout/layout.h"
 #include "layout-equal.h"
 
 #include <errno.h>

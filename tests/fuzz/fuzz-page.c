@@ -6,6 +6,7 @@
  * arbiter's thread does not run here. */
 #include "fuzz.h"
 
+#include "arbiter/arbiter.h"
 #include "arbiter/internal.h"
 #include "base/clock.h"
 

@@ -8,7 +8,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "core/plan.h"
+#include "core/gpu/gpu.h"
+#include "core/plan/plan.h"
 #include "plan-apply.h"
 
 #include <errno.h>
@@ -75,14 +76,32 @@ static void add_parts(struct clv_fuzz_input *input, struct clv_partition *partit
 	}
 }
 
+static uint32_t count_mig_models(void)
+{
+	uint32_t n = 0;
+
+	while (clv_mig_model_at(n))
+		n++;
+	return n;
+}
+
+static uint32_t count_xcp_models(void)
+{
+	uint32_t n = 0;
+
+	while (clv_xcp_model_at(n))
+		n++;
+	return n;
+}
+
 static void make_mig(struct clv_fuzz_input *input, struct clv_node_device *device)
 {
 	struct clv_mig_state *mig = &device->mig;
 	uint32_t n = take(input, 10), flags = take(input, 64);
 
 	mig->is_capable = true;
-	mig->model = flags < 62 ? &clv_mig_models[take(input, (uint32_t)clv_mig_n_models)]
-				: NULL;
+	mig->model =
+		flags < 62 ? clv_mig_model_at(take(input, count_mig_models())) : NULL;
 	mig->is_on = flags & 1;
 	mig->is_pending = (flags & 0x1e) == 2;
 	mig->needs_reset = flags & 0x20;
@@ -103,12 +122,12 @@ static void make_mig(struct clv_fuzz_input *input, struct clv_node_device *devic
 static void make_xcp(struct clv_fuzz_input *input, struct clv_node_device *device)
 {
 	struct clv_xcp_state *xcp = &device->xcp;
-	uint32_t which = take(input, (uint32_t)clv_xcp_n_models + 1);
+	uint32_t which = take(input, count_xcp_models() + 1);
 	char profile[CLV_PROFILE_NAME_MAX];
 	unsigned n;
 
 	xcp->is_capable = true;
-	xcp->model = which < clv_xcp_n_models ? &clv_xcp_models[which] : NULL;
+	xcp->model = clv_xcp_model_at(which);
 	xcp->dies = xcp->model ? xcp->model->dies : take(input, 12);
 	xcp->compute = (enum clv_compute_mode)take(input, _CLV_COMPUTE_MODE_MAX);
 	xcp->memory = 1u << take(input, 4);

@@ -5,8 +5,8 @@
 #include "fuzz.h"
 
 #include "base/error.h"
-#include "core/place/fit.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet-fit.h"
+#include "core/fleet/fleet.h"
 #include "core/place/pick.h"
 #include "simulate/trace.h"
 

@@ -2,7 +2,7 @@
 /* What src/backend/nvidia knows of GPUs by their names, for programs to ask: each line of
  * stdin, ARCHITECTURE BYTES NAME, is answered with a line of JSON. */
 #include "backend/nvidia/gpu-types.h"
-#include "core/mig.h"
+#include "core/gpu/mig.h"
 
 #include <inttypes.h>
 #include <stdio.h>

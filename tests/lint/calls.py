@@ -17,8 +17,7 @@ import tree
 MAX_DEPTH = 6
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 DEFINED, USED = "TDBRCVW", "U"
-# Folders whose circles are still to be mended.
-CIRCLES = ("arbiter/", "backend/", "core/", "import/")
+CIRCLES = ()
 
 
 def sources():

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/node.h"
+#include "core/device/node.h"
 
 /* A node in JSON on standard output, for tests that are written in another language. */
 void show_node(const struct clv_node *node);

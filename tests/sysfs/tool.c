@@ -18,7 +18,7 @@
 #include "backend/files.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/node.h"
+#include "core/device/node.h"
 #include "show.h"
 
 #include <errno.h>

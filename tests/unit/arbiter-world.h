@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "arbiter/arbiter.h"
 #include "arbiter/internal.h"
 
 /* Two leases of half a device, each with a process in slot 0, whose arbiter has no

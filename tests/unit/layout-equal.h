@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/layout.h"
+#include "core/layout/layout.h"
 
 #include <stdbool.h>
 

@@ -2,8 +2,9 @@
 #include "place-world.h"
 
 #include "base/error.h"
-#include "core/place/fleet.h"
-#include "core/place/workload.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
+#include "core/gpu/gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

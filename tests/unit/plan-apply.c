@@ -2,7 +2,7 @@
 #include "plan-apply.h"
 
 #include "base/array.h"
-#include "core/vgpu.h"
+#include "core/device/vgpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/layout.h"
-#include "core/plan.h"
+#include "core/layout/layout.h"
+#include "core/plan/plan.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 #include "plan-apply.h"
 
 #include "base/cleanup.h"
-#include "core/vgpu.h"
+#include "core/device/vgpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,9 @@
 #include "plan-random.h"
 
 #include "base/cleanup.h"
-#include "core/mig.h"
-#include "core/xcp.h"
+#include "core/gpu/gpu.h"
+#include "core/gpu/mig.h"
+#include "core/gpu/xcp.h"
 
 #include <stdlib.h>
 #include <string.h>

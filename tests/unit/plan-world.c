@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 #include "base/clock.h"
 #include "base/units.h"
 

@@ -3,7 +3,7 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <stdbool.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether one more share fits, and that a refusal says what is left. */
-#include "core/admission.h"
+#include "core/share/admission.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "core/share.h"
+#include "core/share/share.h"
 
 #include <errno.h>
 #include <stdio.h>

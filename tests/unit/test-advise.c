@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Right-sizing: the rule of the slowdown, what is proposed, and each kind of advice by a
  * lease that deserves it and one that just does not. */
-#include "core/advise.h"
+#include "core/share/advise.h"
 
 #include "base/cleanup.h"
 #include "base/units.h"

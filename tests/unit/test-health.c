@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What signs and Xid errors make of a device, for how long, and what is said of it. */
-#include "core/health.h"
+#include "core/device/health.h"
 
 #include "base/cleanup.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The indexed heap against a plain array that is searched from end to end. */
-#include "arbiter/heap.h"
+#include "arbiter/policy/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/icd-loader.h"
+#include "core/device/icd-loader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "import/mig.h"
-#include "import/pci.h"
 
 #include <string.h>
 
@@ -256,15 +255,6 @@ static void test_overlaps(void **state)
 	CHECK_IMPORTS(cases);
 }
 
-/* The table maps to names that core knows, or that stand for none of its. */
-static void test_pci_ids(void **state)
-{
-	assert_string_equal(clv_import_model_of_pci_id(0x20b0), "A100-40GB");
-	assert_string_equal(clv_import_model_of_pci_id(0x2330), "H100-80GB");
-	assert_null(clv_import_model_of_pci_id(0));
-	assert_null(clv_import_model_of_pci_id(0x10de));
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -274,7 +264,6 @@ int main(void)
 		cmocka_unit_test(test_what_fits),
 		cmocka_unit_test(test_slips),
 		cmocka_unit_test(test_overlaps),
-		cmocka_unit_test(test_pci_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which devices a rule selects, what it says when it cannot, and a node as a layout of
  * itself. */
-#include "core/layout.h"
+#include "core/layout/layout.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layouts as text: every key with what it fills, every mistake with the line and column
  * where it is and what would do, and the same layout again after it was written. */
-#include "core/layout.h"
+#include "core/layout/layout.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -4,8 +4,9 @@
 #include "backend/nvidia/gpu-types.h"
 #include "backend/nvidia/processes.h"
 #include "base/cleanup.h"
-#include "core/mig.h"
-#include "core/node.h"
+#include "core/device/node.h"
+#include "core/gpu/gpu.h"
+#include "core/gpu/mig.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -153,8 +154,9 @@ static void tells_ampere_from_later(void **state)
 /* The tables' suffixes and those of the backend are the same, by name and by index. */
 static void knows_the_suffixes_of_the_tables(void **state)
 {
-	for (size_t m = 0; m < clv_mig_n_models; m++) {
-		const struct clv_mig_model *model = &clv_mig_models[m];
+	const struct clv_mig_model *model;
+
+	for (size_t m = 0; (model = clv_mig_model_at(m)); m++) {
 
 		for (size_t i = 0; i < model->n_profiles; i++) {
 			const struct clv_mig_profile *profile = &model->profiles[i];

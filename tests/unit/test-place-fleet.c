@@ -2,10 +2,10 @@
 /* Fleets: what may be taken where, what is given back, nodes that come and go. */
 #include "place-world.h"
 
-#include "core/place/fit.h"
+#include "core/fleet/fleet-fit.h"
 
 #include "base/error.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -2,11 +2,11 @@
 /* The tables of fragmentation against its definition, word for word. */
 #include "place-world.h"
 
-#include "core/place/fit.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet-fit.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 #include "core/place/frag.h"
 #include "core/place/pick.h"
-#include "core/place/workload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

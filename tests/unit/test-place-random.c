@@ -5,11 +5,11 @@
  * longer. */
 #include "place-world.h"
 
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "core/place/prices.h"
-#include "core/place/workload.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -2,6 +2,7 @@
 /* Models on GPUs against every way there is, and services on GPUs by MIG's own rules. */
 #include "place-world.h"
 
+#include "core/gpu/gpu.h"
 #include "core/place/models.h"
 #include "core/place/serve.h"
 

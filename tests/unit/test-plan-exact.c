@@ -3,10 +3,11 @@
  * to place what is wanted is tried, and the plan ends as few leases, destroys as little
  * and refills as little as the best of them.  tests/core/mig.py does the same for
  * instances alone, with every case there is. */
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/gpu/gpu.h"
 #include "plan-random.h"
 #include "plan-world.h"
 

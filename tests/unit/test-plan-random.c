@@ -3,7 +3,7 @@
  * unless he is named; who is named is enough; a plan that nothing stands in the way of
  * can be carried out by drivers, leads to what the layout wants, and leaves nothing to
  * do.  Nodes and layouts are made at random from fixed seeds. */
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

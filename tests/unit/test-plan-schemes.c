@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans for AMD's modes, virtual functions, processors and shares, and for devices that
  * could be divided in several ways. */
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

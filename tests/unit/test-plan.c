@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans for MIG: the steps in order, what they need and whom they touch, what is kept,
  * who stands in the way, and what is said of a layout that cannot be had. */
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -5,7 +5,7 @@
  * nanoseconds, so a choice that differs must be as good to within TOLERANCE, and the lags
  * must agree to that at every step.  Only what is exact in both (caps, throttling, when
  * to try again) is compared exactly. */
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 #include "base/clock.h"
 #include "base/units.h"
 

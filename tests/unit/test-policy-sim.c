@@ -47,6 +47,8 @@
  * budgets of the periods that it cuts at its ends, and one turn's overdraft. */
 #include "policy-world.h"
 
+#include "arbiter/policy/cap.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -230,7 +232,7 @@ static void check_cap(
 	struct world *w, struct worst *worst, struct tenant *t, uint64_t passed_ns)
 {
 	double cap = (double)t->params.cap_ppm / CLV_PPM;
-	double most = 2 * cap * (double)CLV_POLICY_CAP_PERIOD_NS + tenant_longest_turn(t);
+	double most = 2 * cap * (double)CLV_CAP_PERIOD_NS + tenant_longest_turn(t);
 
 	if (t->params.cap_ppm == 0)
 		return;

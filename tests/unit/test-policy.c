@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The policy's calls one by one, as policy.h states them. */
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 #include "base/clock.h"
 #include "base/units.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two leases on a device whose driver stops work half-way; the test is their gates, and
  * the driver. */
+#include "arbiter/arbiter.h"
 #include "arbiter/attach.h"
 #include "arbiter/internal.h"
 #include "arbiter/publish.h"

@@ -2,7 +2,7 @@
 /* Shares that are ranges: what must hold in every second of any history, and how long
  * those who want more and those who are idle wait.  The device is a model: what is left
  * of it is divided by weight among those who have work. */
-#include "core/range.h"
+#include "core/share/range.h"
 
 #include "base/cleanup.h"
 #include "base/units.h"

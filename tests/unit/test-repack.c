@@ -3,7 +3,7 @@
  * wholly or not at all. */
 #include "place-world.h"
 
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "core/place/repack.h"

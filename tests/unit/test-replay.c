@@ -3,10 +3,10 @@
  * arrivals. */
 #include "place-world.h"
 
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
-#include "core/place/workload.h"
 #include "simulate/departures.h"
 #include "simulate/replay.h"
 #include "simulate/source.h"

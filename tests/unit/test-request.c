@@ -7,7 +7,7 @@
 #include "arbiter/page.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/share.h"
+#include "core/share/share.h"
 
 #include <errno.h>
 #include <setjmp.h>

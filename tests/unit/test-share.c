@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Classes by name, and what an incomplete or impossible request for a share becomes. */
-#include "core/share.h"
+#include "core/share/share.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"

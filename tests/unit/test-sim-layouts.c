@@ -5,7 +5,7 @@
 #include "sim-world.h"
 
 #include "base/yaml.h"
-#include "core/layout.h"
+#include "core/layout/layout.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices looked at one by one: what a request is on each, which is chosen, and that what
  * is taken and given back leaves everything as it was. */
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "core/place/singles.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits in space: where a part goes beside others, and how many units it is. */
-#include "core/sm.h"
+#include "core/share/sm.h"
 
 #include "base/cleanup.h"
 #include "base/units.h"

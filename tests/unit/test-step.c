@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps by themselves: their names, their words, and whether a device that is read again
  * shows that one was done. */
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include "base/cleanup.h"
 #include "plan-world.h"

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 #include <errno.h>
 #include <setjmp.h>

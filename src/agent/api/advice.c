@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /v1/advice: what the history says of leases, put to core/advise.h.  A lease is read
- * once for an answer, however often it is compared with others; how many are looked at is
- * bounded, since an hour of seconds of a busy lease takes a fraction of a millisecond to
- * read. */
+/* GET /v1/advice: what the history says of leases, put to core/share/advise.h.  A lease
+ * is read once for an answer, however often it is compared with others; how many are
+ * looked at is bounded, since an hour of seconds of a busy lease takes a fraction of a
+ * millisecond to read. */
 #include "agent/api/api.h"
 #include "agent/apply/profiles.h"
 #include "agent/device/devices.h"
@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "core/advise.h"
+#include "core/share/advise.h"
 
 #include <errno.h>
 #include <stdio.h>

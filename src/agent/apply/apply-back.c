@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/xcp.h"
+#include "core/gpu/xcp.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/layout.h"
-#include "core/node.h"
-#include "core/plan.h"
+#include "core/device/node.h"
+#include "core/layout/layout.h"
+#include "core/plan/plan.h"
 
 #include <stddef.h>
 

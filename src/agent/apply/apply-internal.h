@@ -5,7 +5,7 @@
 #include "agent/apply/apply.h"
 #include "agent/lease/lease.h"
 #include "base/error.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <sys/queue.h>
 #include <systemd/sd-event.h>

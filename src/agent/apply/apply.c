@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

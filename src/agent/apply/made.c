@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "core/fitting.h"
+#include "core/plan/fitting.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "agent/record/scope.h"
-#include "core/allowance.h"
+#include "core/share/allowance.h"
 
 #include <stddef.h>
 #include <stdint.h>

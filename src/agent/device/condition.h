@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/health.h"
+#include "core/device/health.h"
 
 #include <jansson.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/device.h"
+#include "core/device/device.h"
 
 #include <jansson.h>
 

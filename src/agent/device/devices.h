@@ -2,7 +2,7 @@
 #pragma once
 
 #include "agent/record/usage-counters.h"
-#include "core/device.h"
+#include "core/device/device.h"
 
 #include <jansson.h>
 #include <stdbool.h>

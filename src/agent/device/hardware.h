@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/node.h"
-#include "core/plan.h"
-#include "core/reading.h"
+#include "core/device/node.h"
+#include "core/device/reading.h"
+#include "core/plan/plan.h"
 
 #include <stdint.h>
 

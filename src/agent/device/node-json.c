@@ -2,6 +2,7 @@
 #include "agent/device/node-json.h"
 
 #include "agent/os/engines.h"
+#include "core/gpu/gpu.h"
 
 #include "agent/os/json-fields.h"
 #include "base/array.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/node.h"
-#include "core/plan.h"
+#include "core/device/node.h"
+#include "core/plan/plan.h"
 
 #include <jansson.h>
 

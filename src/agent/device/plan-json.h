@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <jansson.h>
 

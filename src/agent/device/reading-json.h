@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/reading.h"
+#include "core/device/reading.h"
 
 #include <jansson.h>
 

@@ -11,7 +11,7 @@ struct clv_process_id;
 struct clv_store;
 
 /* Whose debts of device time are one account, and how they outlive leases and agents.
- * What becomes of them is the policy's (arbiter/policy.h).  Loop thread only. */
+ * What becomes of them is the policy's (arbiter/policy/policy.h).  Loop thread only. */
 
 /* Before the lease is made known to an arbiter: its account, by the settings.  id: a
  * process of it; NULL: none that attaches just now. */

@@ -6,9 +6,9 @@
 #include "agent/record/usage-counters.h"
 #include "arbiter/attach.h"
 #include "arbiter/page.h"
-#include "arbiter/policy.h"
-#include "core/range.h"
-#include "core/share.h"
+#include "arbiter/policy/policy.h"
+#include "core/share/range.h"
+#include "core/share/share.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/sm.h"
+#include "core/share/sm.h"
 
 #include <jansson.h>
 
@@ -12,8 +12,8 @@ struct clv_device;
 struct clv_error;
 struct clv_lease;
 
-/* Limits in space of leases (core/sm.h): where they can be had, where they are, and what
- * holds their processes to them.  Loop thread only. */
+/* Limits in space of leases (core/share/sm.h): where they can be had, where they are, and
+ * what holds their processes to them.  Loop thread only. */
 
 /* -EINVAL where it is known that nothing would hold one. */
 int clv_sm_check(const struct clv_device *device, uint32_t ppm, struct clv_error *err);

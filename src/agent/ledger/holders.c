@@ -5,7 +5,7 @@
 #include "agent/device/hardware.h"
 #include "agent/lease/lease.h"
 #include "agent/record/agent.h"
-#include "core/node.h"
+#include "core/device/node.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,10 +12,10 @@
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
-#include "core/place/workload.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "agent/ledger/placing.h"
-#include "core/admission.h"
+#include "core/share/admission.h"
 
 /* What the files of placing share. */
 

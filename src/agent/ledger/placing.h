@@ -2,8 +2,8 @@
 #pragma once
 
 #include "agent/record/lease-request.h"
-#include "core/node.h"
-#include "core/share.h"
+#include "core/device/node.h"
+#include "core/share/share.h"
 
 struct clv_agent;
 struct clv_agent_device;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/admission.h"
+#include "core/share/admission.h"
 
 struct clv_agent;
 struct clv_agent_device;

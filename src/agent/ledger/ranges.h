@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/share.h"
+#include "core/share/share.h"
 
 struct clv_agent;
 struct clv_agent_device;
 
-/* Carries out what core/range.h decides.  A move is in the arbiter at once and in the
- * state file with the accounts, so that no move waits for the disk; an agent that was
+/* Carries out what core/share/range.h decides.  A move is in the arbiter at once and in
+ * the state file with the accounts, so that no move waits for the disk; an agent that was
  * killed finds shares of ten seconds ago, and goes on from there.  Loop thread only. */
 
 /* Once a second, after clv_usage_add() of all leases. */

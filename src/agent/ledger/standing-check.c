@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <errno.h>
 #include <inttypes.h>

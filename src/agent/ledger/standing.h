@@ -2,9 +2,9 @@
 #pragma once
 
 #include "agent/record/standing-record.h"
-#include "core/admission.h"
-#include "core/plan.h"
-#include "core/share.h"
+#include "core/plan/plan.h"
+#include "core/share/admission.h"
+#include "core/share/share.h"
 
 struct clv_agent;
 struct clv_agent_device;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/allowance.h"
-#include "core/share.h"
+#include "core/share/allowance.h"
+#include "core/share/share.h"
 
 #include <jansson.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/node.h"
+#include "core/device/node.h"
 
 #include <jansson.h>
 

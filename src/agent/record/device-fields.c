@@ -2,7 +2,7 @@
 #include "agent/record/device-fields.h"
 
 #include "base/cleanup.h"
-#include "core/device.h"
+#include "core/device/device.h"
 
 #define RECORD(how, member) CLV_FIELD_MEMBER(struct clv_device, how, member)
 #define SAMPLE(how, member)            \

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "agent/os/processes.h"
-#include "core/node.h"
-#include "core/share.h"
-#include "core/sm.h"
+#include "core/device/node.h"
+#include "core/share/share.h"
+#include "core/share/sm.h"
 
 #include <stdbool.h>
 #include <stdint.h>

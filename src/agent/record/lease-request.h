@@ -2,7 +2,7 @@
 #pragma once
 
 #include "agent/record/lease-record.h"
-#include "core/share.h"
+#include "core/share/share.h"
 
 #include <stdbool.h>
 #include <stdint.h>

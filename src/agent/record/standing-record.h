@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/plan.h"
-#include "core/share.h"
+#include "core/plan/plan.h"
+#include "core/share/share.h"
 
 /* A part of a device that a layout sets aside for leases by name. */
 struct clv_standing_share {

@@ -6,7 +6,7 @@
 #include "agent/store/store-fields.h"
 #include "agent/store/store-internal.h"
 
-#include "arbiter/policy.h"
+#include "arbiter/policy/policy.h"
 #include "base/error.h"
 #include "base/units.h"
 

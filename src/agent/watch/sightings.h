@@ -2,7 +2,7 @@
 #pragma once
 
 #include "agent/lease/lease.h"
-#include "core/reading.h"
+#include "core/device/reading.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -35,9 +35,6 @@ void clv_amd_scene_clear(struct clv_amd_scene *scene);
 int clv_amd_read_device(struct clv_amd_backend *backend, const struct clv_pci *pci,
 	const struct clv_amd_scene *scene, struct clv_node_device *ret);
 
-/* "GPU-" and the 16 digits that ROCm knows the device by. */
-void clv_amd_make_uuid(uint64_t unique_id, char *ret, size_t ret_bytes);
-
 /* One partition for each that the device is divided into now.  -ENOMEM. */
 int clv_amd_add_partitions(
 	const struct clv_amd_scene *scene, struct clv_node_device *device);
@@ -45,10 +42,6 @@ int clv_amd_add_partitions(
 /* All processes that the driver counts as users of the device.  -ENOMEM. */
 int clv_amd_add_holders(
 	const struct clv_amd_scene *scene, struct clv_node_device *device);
-
-/* By device id; NULL: none of those that can be divided.  is_virtual: the id is the one
- * of such a GPU's virtual functions, which a guest sees without its host. */
-const struct clv_xcp_model *clv_amd_model(uint32_t device_id, bool *ret_is_virtual);
 
 /* The members of the vtable of the same names. */
 int clv_amd_set_compute_mode(struct clv_backend *backend,

@@ -6,6 +6,7 @@
 #include "backend/files.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -60,14 +61,15 @@ static int add_device(struct clv_amd_backend *backend, const struct clv_pci *pci
 static int note_without_driver(const struct clv_pci *pci, struct clv_node *node)
 {
 	bool is_virtual;
-	const struct clv_xcp_model *model = clv_amd_model(pci->device, &is_virtual);
+	const struct clv_gpu *gpu =
+		clv_gpu_find_pci(CLV_GPU_AMD, pci->device, &is_virtual);
 	char problem[160];
 
-	if (!model || is_virtual || pci->driver[0] != '\0')
+	if (!gpu || is_virtual || pci->driver[0] != '\0')
 		return 0;
 	snprintf(problem, sizeof(problem),
-		"the AMD %s at %s has no driver: load it with modprobe amdgpu",
-		model->name, pci->address);
+		"the AMD %s at %s has no driver: load it with modprobe amdgpu", gpu->name,
+		pci->address);
 	return clv_node_add_problem(node, problem);
 }
 

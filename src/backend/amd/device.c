@@ -7,16 +7,12 @@
 
 #include "backend/files.h"
 #include "base/cleanup.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-void clv_amd_make_uuid(uint64_t unique_id, char *ret, size_t ret_bytes)
-{
-	snprintf(ret, ret_bytes, "GPU-%016llx", (unsigned long long)unique_id);
-}
 
 static int read_text(const struct clv_pci *pci, const char *name, char *ret, size_t bytes)
 {
@@ -31,13 +27,15 @@ static int read_text(const struct clv_pci *pci, const char *name, char *ret, siz
 static const struct clv_xcp_model *find_model(
 	const struct clv_pci *pci, const char *product, bool *ret_is_virtual)
 {
-	const struct clv_xcp_model *by_id = clv_amd_model(pci->device, ret_is_virtual);
+	const struct clv_xcp_model *model;
+	const struct clv_gpu *by_id =
+		clv_gpu_find_pci(CLV_GPU_AMD, pci->device, ret_is_virtual);
 
-	for (size_t i = 0; i < clv_xcp_n_models; i++) {
-		if (strstr(product, clv_xcp_models[i].name))
-			return &clv_xcp_models[i];
+	for (size_t i = 0; (model = clv_xcp_model_at(i)); i++) {
+		if (strstr(product, model->name))
+			return model;
 	}
-	return by_id;
+	return by_id ? by_id->xcp : NULL;
 }
 
 static void read_info(const struct clv_pci *pci, const struct clv_xcp_model *model,
@@ -49,7 +47,7 @@ static void read_info(const struct clv_pci *pci, const struct clv_xcp_model *mod
 	info->backend = "amd";
 	info->executor = "gate";
 	if (read_text(pci, "unique_id", text, sizeof(text)) > 0)
-		clv_amd_make_uuid(
+		clv_kfd_make_uuid(
 			strtoull(text, NULL, 16), info->uuid, sizeof(info->uuid));
 	if (product[0] != '\0')
 		snprintf(info->model, sizeof(info->model), "%s", product);

@@ -205,3 +205,8 @@ void clv_kfd_number(
 {
 	snprintf(ret, 16, "%zu", (size_t)(node - kfd->nodes));
 }
+
+void clv_kfd_make_uuid(uint64_t unique_id, char *ret, size_t ret_bytes)
+{
+	snprintf(ret, ret_bytes, "GPU-%016llx", (unsigned long long)unique_id);
+}

@@ -53,3 +53,6 @@ const struct clv_kfd_node *clv_kfd_find(
  * techniques").  ret: 16 bytes. */
 void clv_kfd_number(
 	const struct clv_kfd *kfd, const struct clv_kfd_node *node, char ret[16]);
+
+/* "GPU-" and the 16 digits that ROCm knows the device by. */
+void clv_kfd_make_uuid(uint64_t unique_id, char *ret, size_t ret_bytes);

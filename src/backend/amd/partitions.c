@@ -110,7 +110,7 @@ static int read_node(const struct clv_amd_scene *scene, const struct clv_kfd_nod
 	if (node->compute_units > 0)
 		part->compute_units = node->compute_units;
 	if (is_unique(&scene->kfd, node))
-		clv_amd_make_uuid(node->unique_id, part->uuid, sizeof(part->uuid));
+		clv_kfd_make_uuid(node->unique_id, part->uuid, sizeof(part->uuid));
 	else
 		clv_kfd_number(&scene->kfd, node, part->visible);
 	if (node->render_minor > 0)

@@ -8,7 +8,7 @@
 #include "backend/nvidia/handles.h"
 #include "backend/nvidia/instances.h"
 #include "base/error.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>

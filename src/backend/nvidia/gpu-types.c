@@ -5,7 +5,7 @@
 
 #include "backend/nvidia/nvml.h"
 #include "base/cleanup.h"
-#include "core/mig.h"
+#include "core/gpu/gpu.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -13,40 +13,7 @@
 #define GIB UINT64_C(1073741824)
 #define GA100_CORES 64u
 
-struct gpu_type {
-	const char *part; /* of the name, at the start of a word */
-	uint16_t min_gib, max_gib;
-	const char *model; /* in core's tables */
-};
-
-/* Names: the README of NVIDIA's open-gpu-kernel-modules.  Who shares profiles: the device
- * filters of config-default.yaml in NVIDIA's mig-parted, which has H800 NVL (233A) with
- * H100 NVL, and H100 96GB (233D) and H20 (2329) with GH200.  Multiprocessors are those of
- * the type that the table is named after: an H20 has fewer. */
 /* clang-format off */
-static const struct gpu_type gpu_types[] = {
-	/* part                   GiB from, to */
-	{ "A30",                    22,  25, "A30-24GB" },
-	{ "A100",                   38,  41, "A100-40GB" },
-	{ "A100",                   78,  81, "A100-80GB" },
-	{ "A800",                   38,  41, "A100-40GB" },
-	{ "A800",                   78,  81, "A100-80GB" },
-	{ "H100",                   78,  81, "H100-80GB" },
-	{ "H800",                   78,  81, "H100-80GB" },
-	{ "H100",                   92,  95, "H100-94GB" },
-	{ "H800",                   92,  95, "H100-94GB" },
-	{ "GH200",                  94,  97, "H100-96GB-GH200" },
-	{ "H100",                   95,  97, "H100-96GB-GH200" },
-	{ "H20",                    94,  97, "H100-96GB-GH200" },
-	{ "H200",                  138, 142, "H200-141GB" },
-	{ "B200",                  177, 181, "B200-180GB" },
-	{ "RTX PRO 6000 Blackwell", 93,  98, "RTX-PRO-6000-Blackwell-96GB" },
-};
-
-/* Those with the GA100 chip: of the Ampere generation they alone have MIG, and half as
- * many cores in a multiprocessor as its other chips. */
-static const char *const ga100_names[] = { "A100", "A800", "A30" };
-
 static const struct {
 	uint32_t architecture;
 	uint32_t cores;
@@ -97,23 +64,39 @@ static bool has_word(const char *name, const char *part)
 	return at != NULL;
 }
 
+static bool is_of_size(const struct clv_gpu_called *called, uint64_t memory_bytes)
+{
+	return memory_bytes >= called->min_gib * GIB &&
+	       memory_bytes <= called->max_gib * GIB;
+}
+
 const struct clv_mig_model *clv_nvidia_type_find(const char *name, uint64_t memory_bytes)
 {
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(gpu_types); i++) {
-		const struct gpu_type *type = &gpu_types[i];
+	const struct clv_gpu *gpu;
 
-		if (has_word(name, type->part) && memory_bytes >= type->min_gib * GIB &&
-			memory_bytes <= type->max_gib * GIB)
-			return clv_mig_model_find(type->model);
+	for (size_t i = 0; (gpu = clv_gpu_at(i)); i++) {
+		for (const struct clv_gpu_called *called = gpu->called; called->part;
+			called++) {
+			if (has_word(name, called->part) &&
+				is_of_size(called, memory_bytes))
+				return gpu->mig;
+		}
 	}
 	return NULL;
 }
 
+/* The GA100 has half as many cores in a multiprocessor as the other chips of the Ampere
+ * generation. */
 static bool is_ga100(const char *name)
 {
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(ga100_names); i++) {
-		if (has_word(name, ga100_names[i]))
-			return true;
+	const struct clv_gpu *gpu;
+
+	for (size_t i = 0; (gpu = clv_gpu_at(i)); i++) {
+		for (const struct clv_gpu_called *called = gpu->called; called->part;
+			called++) {
+			if (gpu->is_ga100 && has_word(name, called->part))
+				return true;
+		}
 	}
 	return false;
 }

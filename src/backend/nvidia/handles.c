@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens and closes the backend, and keeps the handles of the GPUs.  A change of the MIG
- * mode may reset a GPU, so a handle is used only while it answers with its GPU's UUID. */
 #include "backend/nvidia/handles.h"
 
-#include "backend/nvidia/change.h"
 #include "backend/nvidia/error.h"
-#include "backend/nvidia/sample.h"
-#include "backend/nvidia/survey.h"
 #include "backend/nvidia/xids.h"
 #include "base/error.h"
 
@@ -29,7 +24,7 @@ static void look_up(
 		ret->code = CLV_NVML_NO_DATA;
 }
 
-static int start(struct clv_nvidia_backend *backend, struct clv_error *err)
+int clv_nvidia_handles_start(struct clv_nvidia_backend *backend, struct clv_error *err)
 {
 	const struct clv_nvidia_library *nvml = &backend->nvml;
 	int code;
@@ -69,7 +64,7 @@ int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_er
 	const struct clv_nvidia_library *nvml = &backend->nvml;
 	struct clv_nvidia_gpu *gpus;
 	uint32_t n = UINT32_MAX;
-	int r = start(backend, err), code;
+	int r = clv_nvidia_handles_start(backend, err), code;
 
 	if (r < 0)
 		return r;
@@ -160,51 +155,3 @@ int clv_nvidia_handles_find(
 	index = find_kept(backend, uuid);
 	return index >= 0 ? index : say_not_found(backend, uuid, err);
 }
-
-static int nvidia_probe(struct clv_backend **ret, struct clv_error *err)
-{
-	struct clv_nvidia_backend *backend = calloc(1, sizeof(*backend));
-	int r;
-
-	if (!backend)
-		return clv_error_errno(err, ENOMEM, "cannot open NVML");
-	r = clv_nvidia_library_open(&backend->nvml, err);
-	if (r == 0)
-		r = start(backend, err);
-	if (r < 0) {
-		clv_nvidia_library_close(&backend->nvml);
-		free(backend);
-		return r;
-	}
-	backend->base.ops = &clv_backend_nvidia;
-	*ret = &backend->base;
-	return 0;
-}
-
-static void nvidia_free(struct clv_backend *base)
-{
-	struct clv_nvidia_backend *backend = (struct clv_nvidia_backend *)base;
-
-	if (!backend)
-		return;
-	clv_nvidia_xids_stop(backend);
-	if (backend->is_started)
-		backend->nvml.shutdown();
-	clv_nvidia_library_close(&backend->nvml);
-	free(backend->gpus);
-	free(backend);
-}
-
-const struct clv_backend_ops clv_backend_nvidia = {
-	.abi = CLV_BACKEND_ABI,
-	.name = "nvidia",
-	.probe = nvidia_probe,
-	.free = nvidia_free,
-	.survey = clv_nvidia_survey,
-	.read = clv_nvidia_read,
-	.sample = clv_nvidia_sample,
-	.limit_memory = clv_nvidia_limit_memory,
-	.set_mig_mode = clv_nvidia_set_mig_mode,
-	.create = clv_nvidia_create,
-	.destroy = clv_nvidia_destroy,
-};

@@ -1,31 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "backend/backend.h"
-#include "backend/nvidia/library.h"
+#include "backend/nvidia/nvidia.h"
 
-/* A GPU as NVML numbers it.  Its handle is kept: to look one up makes a real driver
- * initialise the GPU. */
-struct clv_nvidia_gpu {
-	struct clv_nvml_device *handle;
-	int code; /* of the look-up; the handle is good if it is CLV_NVML_SUCCESS */
-	char uuid[CLV_NVML_UUID_BYTES];
-	/* What went wrong on it and nobody was told yet. */
-	uint32_t xids[CLV_READING_XIDS];
-	size_t n_xids;
-	uint64_t utilization_us; /* the newest sample of its processes that was taken */
-};
+/* The handles of the GPUs.  A change of the MIG mode may reset a GPU, so a handle is used
+ * only while it answers with its GPU's UUID. */
 
-struct clv_nvidia_backend {
-	struct clv_backend base;
-	struct clv_nvidia_library nvml;
-	bool is_started; /* not after a restart that failed: tried again when needed */
-	char driver[CLV_NVML_DRIVER_VERSION_BYTES];
-	uint32_t n_vain_restarts;    /* after which no more was seen than before */
-	struct clv_nvidia_gpu *gpus; /* by index */
-	uint32_t n_gpus;
-	struct clv_nvml_event_set *events; /* of Xid errors; NULL: none yet */
-};
+/* Initialises NVML, where it is not yet. */
+int clv_nvidia_handles_start(struct clv_nvidia_backend *backend, struct clv_error *err);
 
 /* Looks all GPUs up anew.  One that cannot be reached keeps its place, with why. */
 int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_error *err);

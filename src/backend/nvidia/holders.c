@@ -8,8 +8,8 @@
 #include "backend/nvidia/partitions.h"
 #include "backend/nvidia/processes.h"
 #include "base/error.h"
-#include "core/node.h"
-#include "core/reading.h"
+#include "core/device/node.h"
+#include "core/device/reading.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 
 #include "backend/nvidia/error.h"
 #include "base/error.h"
-#include "core/node.h"
+#include "core/device/node.h"
 
 #include <errno.h>
 

@@ -9,7 +9,7 @@
 #include "backend/nvidia/gpu-types.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/node.h"
+#include "core/device/node.h"
 
 #include <errno.h>
 #include <stdbool.h>

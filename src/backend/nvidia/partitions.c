@@ -8,7 +8,7 @@
 #include "backend/nvidia/instances.h"
 #include "backend/nvidia/mig-devices.h"
 #include "base/error.h"
-#include "core/node.h"
+#include "core/device/node.h"
 
 #include <errno.h>
 #include <stdbool.h>

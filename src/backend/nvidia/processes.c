@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "core/node.h"
+#include "core/device/node.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "backend/nvidia/handles.h"
+#include "backend/nvidia/nvidia.h"
 
 /* How much each process of the reading computed since the reading before.  Drivers tell
  * it of whole GPUs alone; of processes in MIG devices it is left unsaid. */

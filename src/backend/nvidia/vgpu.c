@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/node.h"
+#include "core/device/node.h"
 
 #include <errno.h>
 #include <stdio.h>

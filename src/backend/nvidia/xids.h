@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "backend/nvidia/handles.h"
+#include "backend/nvidia/nvidia.h"
 
 /* The Xid errors that the driver reports while somebody listens. */
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/cpus.h"
 #include "base/error.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <errno.h>
 #include <sched.h>

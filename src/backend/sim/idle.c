@@ -36,38 +36,6 @@ int clv_sim_check_idle(const struct clv_node_device *seen, struct clv_error *err
 	return r;
 }
 
-static int check_other(const struct clv_sim *sim, const struct clv_sim_device *device,
-	struct clv_error *err)
-{
-	struct clv_node_device seen = {0};
-	int r;
-
-	snprintf(seen.info.name, sizeof(seen.info.name), "gpu%u", device->index);
-	r = clv_sim_show(sim, device, &seen);
-	if (r < 0)
-		clv_error_errno(err, -r, "cannot look at %s", seen.info.name);
-	else
-		r = clv_sim_check_idle(&seen, err);
-	clv_node_device_clear(&seen);
-	return r;
-}
-
-int clv_sim_check_vendor_idle(
-	const struct clv_sim_request *request, struct clv_error *err)
-{
-	const struct clv_sim *sim = request->sim;
-	int r = clv_sim_check_idle(request->seen, err);
-
-	for (size_t i = 0; i < sim->n_devices && r == 0; i++) {
-		const struct clv_sim_device *device = &sim->devices[i];
-
-		if (device != request->device &&
-			device->product->vendor == request->device->product->vendor)
-			r = check_other(sim, device, err);
-	}
-	return r;
-}
-
 int clv_sim_check_scheme(
 	const struct clv_node_device *seen, enum clv_scheme wanted, struct clv_error *err)
 {

@@ -41,8 +41,8 @@ int clv_sim_set_mig_mode(const struct clv_sim_request *request, struct clv_error
 	int r;
 
 	if (!device->mig)
-		return clv_error_set(err, -ENOTSUP, "%s (%s) has no MIG", name,
-			device->product->model);
+		return clv_error_set(
+			err, -ENOTSUP, "%s (%s) has no MIG", name, device->product.model);
 	if (is_on == device->state.mig_on) {
 		device->state.mig_pending = false;
 		return 0;
@@ -70,7 +70,7 @@ void clv_sim_mig_reload(struct clv_sim_device *device)
 	state->n_instances = 0;
 	if (state->mig_pending)
 		state->mig_on = !state->mig_on;
-	else if (device->product->is_mig_lost_at_reboot)
+	else if (device->product.is_mig_lost_at_reboot)
 		state->mig_on = false;
 	state->mig_pending = false;
 }

@@ -101,7 +101,7 @@ static const struct clv_yaml_field device_fields[] = {
 
 static bool lacks_tables(const struct clv_sim_product *product)
 {
-	return !clv_mig_model_find(product->name) && !clv_xcp_model_find(product->name);
+	return !product->mig && !product->xcp;
 }
 
 static bool is_amd(const struct clv_sim_product *product)
@@ -111,7 +111,7 @@ static bool is_amd(const struct clv_sim_product *product)
 
 static bool has_mig(const struct clv_sim_product *product)
 {
-	return clv_mig_model_find(product->name) != NULL;
+	return product->mig != NULL;
 }
 
 static bool is_gpu(const struct clv_sim_product *product)
@@ -157,7 +157,7 @@ static int check_keys(struct clv_yaml_value map, const struct clv_sim_product *p
 static int begin_with_model(
 	struct clv_yaml_value map, struct clv_sim_device *device, struct clv_error *err)
 {
-	const struct clv_sim_product *product;
+	struct clv_sim_product product;
 	struct clv_yaml_value model;
 	int r;
 
@@ -167,19 +167,19 @@ static int begin_with_model(
 	r = clv_sim_product_read(model, &product, err);
 	if (r < 0)
 		return r;
-	device->mig = clv_mig_model_find(product->name);
-	device->xcp = clv_xcp_model_find(product->name);
-	device->memory_bytes = clv_sim_product_memory_bytes(product);
-	device->compute_units = clv_sim_product_compute_units(product);
-	device->reset = product->reset;
-	device->vf_total = product->vf_total;
-	device->vf_framework = product->vf_framework;
-	return check_keys(map, product, err);
+	device->mig = product.mig;
+	device->xcp = product.xcp;
+	device->memory_bytes = product.memory_bytes;
+	device->compute_units = product.compute_units;
+	device->reset = product.reset;
+	device->vf_total = product.vf_total;
+	device->vf_framework = product.vf_framework;
+	return check_keys(map, &product, err);
 }
 
 static void finish_cores(struct clv_sim_device *device)
 {
-	if (device->product->vendor != CLV_SIM_CPU)
+	if (device->product.vendor != CLV_SIM_CPU)
 		return;
 	if (CPU_COUNT(&device->cpus) == 0)
 		clv_cpus_parse(CPUS_DEFAULT, &device->cpus);
@@ -264,7 +264,7 @@ static int place_on_bus(const struct entry *entry, uint32_t i,
 	struct clv_yaml_value value;
 	int r;
 
-	if (device->product->vendor == CLV_SIM_CPU)
+	if (device->product.vendor == CLV_SIM_CPU)
 		return 0;
 	if (!entry->pci.yaml) {
 		/* Three buses each: bridge, device, and its many functions. */
@@ -292,7 +292,7 @@ static int read_reading(const struct entry *entry, uint32_t i,
 
 static void make_uuid(const struct clv_sim *sim, struct clv_sim_device *device)
 {
-	bool is_nvidia = device->product->vendor == CLV_SIM_NVIDIA;
+	bool is_nvidia = device->product.vendor == CLV_SIM_NVIDIA;
 	char name[96], uuid[CLV_SIM_UUID_TEXT];
 
 	snprintf(name, sizeof(name), "%s/%u", sim->name, device->index);

@@ -1,51 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices that a node's file may name.  What core has tables for comes from there:
- * profiles, slices, modes, memory and compute units.  Here is what those tables lack.
- * Figures without a source in core are the drivers' own (nvidia-smi, clinfo); of the
- * virtual functions, those of Intel's resource drivers for Kubernetes. */
+/* The devices that a node's file may name: the models whose figures core's table has, and
+ * the CPU. */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/suggest.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <strings.h>
 
-#define NO_RESET CLV_SIM_RESET_NONE, true /* Hopper and later */
-#define AMPERE CLV_SIM_RESET_ALLOWED, false
-#define NOTHING CLV_SIM_RESET_NONE, false
+#define MODELS_MAX 64
 
-/* clang-format off */
-static const struct clv_sim_product products[] = {
-	/* name                         model                                vendor          MiB     units */
-	{ "A30-24GB",                   "NVIDIA A30",                        CLV_SIM_NVIDIA, 0,      0,   AMPERE },
-	/* Ten of an A100's multiprocessors are in no MIG profile. */
-	{ "A100-40GB",                  "NVIDIA A100-SXM4-40GB",             CLV_SIM_NVIDIA, 0,      108, AMPERE },
-	{ "A100-80GB",                  "NVIDIA A100-SXM4-80GB",             CLV_SIM_NVIDIA, 0,      108, AMPERE },
-	{ "H100-80GB",                  "NVIDIA H100 80GB HBM3",             CLV_SIM_NVIDIA, 0,      0,   NO_RESET },
-	{ "H100-94GB",                  "NVIDIA H100 NVL",                   CLV_SIM_NVIDIA, 0,      0,   NO_RESET },
-	{ "H100-96GB-GH200",            "NVIDIA GH200 480GB",                CLV_SIM_NVIDIA, 97871,  0,   NO_RESET },
-	{ "H200-141GB",                 "NVIDIA H200",                       CLV_SIM_NVIDIA, 143771, 0,   NO_RESET },
-	{ "B200-180GB",                 "NVIDIA B200",                       CLV_SIM_NVIDIA, 0,      0,   NO_RESET },
-	{ "RTX-PRO-6000-Blackwell-96GB", "NVIDIA RTX PRO 6000 Blackwell Server Edition", CLV_SIM_NVIDIA, 0, 0, NO_RESET },
-	{ "V100",                       "Tesla V100-SXM2-16GB",              CLV_SIM_NVIDIA, 16384,  80,  NOTHING },
-	{ "T4",                         "Tesla T4",                          CLV_SIM_NVIDIA, 15360,  40,  NOTHING },
-	{ "L4",                         "NVIDIA L4",                         CLV_SIM_NVIDIA, 23034,  58,  NOTHING, 0, CLV_VF_VFIO },
-	{ "L40S",                       "NVIDIA L40S",                       CLV_SIM_NVIDIA, 46068,  142, NOTHING, 0, CLV_VF_VFIO },
-	{ "MI300X",                     "AMD Instinct MI300X",               CLV_SIM_AMD,    0,      0,   NOTHING },
-	{ "MI325X",                     "AMD Instinct MI325X",               CLV_SIM_AMD,    0,      0,   NOTHING },
-	{ "MI308X",                     "AMD Instinct MI308X",               CLV_SIM_AMD,    0,      0,   NOTHING },
-	{ "MI300A",                     "AMD Instinct MI300A",               CLV_SIM_AMD,    0,      0,   NOTHING },
-	{ "MI350X",                     "AMD Instinct MI350X",               CLV_SIM_AMD,    0,      0,   NOTHING },
-	{ "MI355X",                     "AMD Instinct MI355X",               CLV_SIM_AMD,    0,      0,   NOTHING },
-	{ "Flex 170",                   "Intel Data Center GPU Flex 170",    CLV_SIM_INTEL,  16256,  512, NOTHING, 16, CLV_VF_I915 },
-	{ "Arc Pro B60",                "Intel Arc Pro B60 Graphics",        CLV_SIM_INTEL,  24480,  160, NOTHING, 16, CLV_VF_XE },
-	/* Its units are its processors. */
-	{ "CPU",                        "CPU",                               CLV_SIM_CPU,    65536,  0,   NOTHING },
+/* Its units are its processors. */
+static const struct clv_sim_product cpu = {
+	.name = "CPU",
+	.model = "CPU",
+	.vendor = CLV_SIM_CPU,
+	.memory_bytes = UINT64_C(64) << 30,
 };
-/* clang-format on */
 
 static const struct {
 	const char *name;
@@ -57,20 +32,59 @@ static const struct {
 	[CLV_SIM_CPU] = {"CPU", ""},
 };
 
+static const enum clv_sim_vendor gpu_vendors[_CLV_GPU_VENDOR_MAX] = {
+	[CLV_GPU_NVIDIA] = CLV_SIM_NVIDIA,
+	[CLV_GPU_AMD] = CLV_SIM_AMD,
+	[CLV_GPU_INTEL] = CLV_SIM_INTEL,
+};
+
+/* The at-th; NULL behind the last. */
+static const struct clv_gpu *model_at(size_t at)
+{
+	const struct clv_gpu *gpu;
+
+	for (size_t i = 0; (gpu = clv_gpu_at(i)); i++) {
+		if (gpu->product && clv_gpu_compute_units(gpu) > 0 && at-- == 0)
+			return gpu;
+	}
+	return NULL;
+}
+
+/* The driver resets an Ampere to change the mode, which is then kept; later generations
+ * need no reset and lose the mode at a reboot. */
+static struct clv_sim_product product_of(const struct clv_gpu *gpu)
+{
+	bool needs_reset = gpu->mig && gpu->is_ga100;
+
+	return (struct clv_sim_product){
+		.name = gpu->name,
+		.model = gpu->product,
+		.vendor = gpu_vendors[gpu->vendor],
+		.mig = gpu->mig,
+		.xcp = gpu->xcp,
+		.memory_bytes = clv_gpu_memory_bytes(gpu),
+		.compute_units = clv_gpu_compute_units(gpu),
+		.reset = needs_reset ? CLV_SIM_RESET_ALLOWED : CLV_SIM_RESET_NONE,
+		.is_mig_lost_at_reboot = gpu->mig && !needs_reset,
+		.vf_total = gpu->vf_total,
+		.vf_framework = gpu->vf_framework,
+	};
+}
+
 static int fail_with_model(struct clv_yaml_value value, struct clv_error *err)
 {
-	const char *names[CLV_ARRAY_SIZE(products)];
 	const char *word = clv_yaml_text(value), *nearest;
+	const char *names[MODELS_MAX];
 	char known[320] = "";
-	size_t used = 0;
+	size_t used = 0, n = 0;
 
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(products); i++) {
-		names[i] = products[i].name;
-		if (used < sizeof(known))
-			used += (size_t)snprintf(known + used, sizeof(known) - used,
-				"%s%s", i ? ", " : "", names[i]);
-	}
-	nearest = clv_suggest(word, names, CLV_ARRAY_SIZE(products));
+	for (const struct clv_gpu *gpu; n < MODELS_MAX - 1 && (gpu = model_at(n)); n++)
+		names[n] = gpu->name;
+	names[n++] = cpu.name;
+	for (size_t i = 0; i < n && used < sizeof(known); i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+			i ? ", " : "", names[i]);
+	nearest = clv_suggest(word, names, n);
 	if (nearest)
 		return clv_yaml_fail(value, err, -EINVAL,
 			"unknown model '%.40s': did you mean '%s'?", word, nearest);
@@ -78,53 +92,23 @@ static int fail_with_model(struct clv_yaml_value value, struct clv_error *err)
 		value, err, -EINVAL, "unknown model '%.40s': there are %s", word, known);
 }
 
-int clv_sim_product_read(struct clv_yaml_value value, const struct clv_sim_product **ret,
-	struct clv_error *err)
+int clv_sim_product_read(
+	struct clv_yaml_value value, struct clv_sim_product *ret, struct clv_error *err)
 {
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(products); i++) {
-		if (strcasecmp(products[i].name, clv_yaml_text(value)) == 0) {
-			*ret = &products[i];
+	const char *word = clv_yaml_text(value);
+	const struct clv_gpu *gpu;
+
+	if (strcasecmp(cpu.name, word) == 0) {
+		*ret = cpu;
+		return 0;
+	}
+	for (size_t i = 0; (gpu = model_at(i)); i++) {
+		if (strcasecmp(gpu->name, word) == 0) {
+			*ret = product_of(gpu);
 			return 0;
 		}
 	}
 	return fail_with_model(value, err);
-}
-
-/* The profile that is the whole GPU. */
-static const struct clv_mig_profile *whole_profile(const struct clv_mig_model *model)
-{
-	const struct clv_mig_profile *whole = model->profiles;
-
-	for (size_t i = 1; i < model->n_profiles; i++) {
-		if (model->profiles[i].size > whole->size)
-			whole = &model->profiles[i];
-	}
-	return whole;
-}
-
-uint64_t clv_sim_product_memory_bytes(const struct clv_sim_product *product)
-{
-	const struct clv_mig_model *mig = clv_mig_model_find(product->name);
-	const struct clv_xcp_model *xcp = clv_xcp_model_find(product->name);
-
-	if (product->memory_mib)
-		return (uint64_t)product->memory_mib << 20;
-	if (mig)
-		return (uint64_t)whole_profile(mig)->memory_mib << 20;
-	/* What is sold as 192 GB, the driver shows as 192 GiB. */
-	return xcp ? xcp->memory_gb << 30 : 0;
-}
-
-uint32_t clv_sim_product_compute_units(const struct clv_sim_product *product)
-{
-	const struct clv_mig_model *mig = clv_mig_model_find(product->name);
-	const struct clv_xcp_model *xcp = clv_xcp_model_find(product->name);
-
-	if (product->compute_units)
-		return product->compute_units;
-	if (mig)
-		return whole_profile(mig)->multiprocessors;
-	return xcp ? xcp->compute_units : 0;
 }
 
 const char *clv_sim_vendor_to_string(enum clv_sim_vendor vendor)
@@ -136,5 +120,5 @@ const char *clv_sim_vf_driver(const struct clv_sim_device *device)
 {
 	if (device->vf_framework == CLV_VF_I915)
 		return "i915";
-	return vendors[device->product->vendor].driver;
+	return vendors[device->product.vendor].driver;
 }

@@ -170,6 +170,14 @@ static uint64_t function_memory_bytes(
 	return quota->memory_bytes;
 }
 
+/* Functions follow their device on its bus, eight to a device number. */
+void clv_sim_vf_address(
+	const struct clv_sim_device *device, uint32_t number, char ret[16])
+{
+	snprintf(ret, 16, "%.8s%02x.%x", device->pci_address, (number >> 3) & 0x1f,
+		number & 7);
+}
+
 static int show_functions(
 	const struct clv_sim_device *device, struct clv_node_device *ret)
 {

@@ -13,7 +13,7 @@
 
 static void show_info(const struct clv_sim_device *device, struct clv_device *info)
 {
-	const struct clv_sim_product *product = device->product;
+	const struct clv_sim_product *product = &device->product;
 
 	memcpy(info->uuid, device->uuid, sizeof(info->uuid));
 	snprintf(info->model, sizeof(info->model), "%s", product->model);
@@ -37,7 +37,7 @@ static void show_mig(const struct clv_sim_device *device, struct clv_mig_state *
 	mig->is_pending = device->state.mig_pending;
 	mig->needs_reset = device->reset != CLV_SIM_RESET_NONE;
 	mig->cannot_reset = device->reset == CLV_SIM_RESET_REFUSED;
-	mig->is_lost_at_reboot = device->product->is_mig_lost_at_reboot;
+	mig->is_lost_at_reboot = device->product.is_mig_lost_at_reboot;
 	mig->model = device->mig;
 }
 
@@ -58,14 +58,6 @@ static void show_xcp(const struct clv_sim_device *device, struct clv_xcp_state *
 			xcp->memory)
 			xcp->compute_available |= 1u << i;
 	}
-}
-
-/* Functions follow their device on its bus, eight to a device number. */
-void clv_sim_vf_address(
-	const struct clv_sim_device *device, uint32_t number, char ret[16])
-{
-	snprintf(ret, 16, "%.8s%02x.%x", device->pci_address, (number >> 3) & 0x1f,
-		number & 7);
 }
 
 static void show_function(
@@ -95,7 +87,7 @@ static int show_vf(const struct clv_sim_device *device, struct clv_vf_state *vf)
 	vf->is_mixed = device->vf_is_mixed;
 	if (!vf->is_capable)
 		snprintf(vf->why_not, sizeof(vf->why_not), "%s has none here",
-			device->product->name);
+			device->product.name);
 	vf->items = n ? calloc(n, sizeof(*vf->items)) : NULL;
 	vf->types = device->n_types ? calloc(device->n_types, sizeof(*vf->types)) : NULL;
 	if ((n && !vf->items) || (device->n_types && !vf->types))
@@ -239,10 +231,10 @@ static void show_numbers(const struct clv_sim *sim, const struct clv_sim_device 
 	unsigned int n = 0;
 
 	for (size_t i = 0; i < device->index; i++) {
-		if (sim->devices[i].product->vendor == device->product->vendor)
+		if (sim->devices[i].product.vendor == device->product.vendor)
 			n += count_of(&sim->devices[i]);
 	}
-	if (device->product->vendor == CLV_SIM_INTEL)
+	if (device->product.vendor == CLV_SIM_INTEL)
 		snprintf(ret->info.visible, sizeof(ret->info.visible), "%u", n);
 	for (size_t i = 0; i < ret->n_partitions && ret->scheme == CLV_SCHEME_XCP; i++)
 		snprintf(ret->partitions[i].visible, sizeof(ret->partitions[i].visible),

@@ -244,10 +244,41 @@ static int sim_set_vf_quota(struct clv_backend *base,
 		(struct clv_sim_request){.value = number, .quota = quota}, err);
 }
 
+static int check_other(const struct clv_sim *sim, const struct clv_sim_device *device,
+	struct clv_error *err)
+{
+	struct clv_node_device seen = {0};
+	int r;
+
+	snprintf(seen.info.name, sizeof(seen.info.name), "gpu%u", device->index);
+	r = clv_sim_show(sim, device, &seen);
+	if (r < 0)
+		clv_error_errno(err, -r, "cannot look at %s", seen.info.name);
+	else
+		r = clv_sim_check_idle(&seen, err);
+	clv_node_device_clear(&seen);
+	return r;
+}
+
 /* One driver drives all devices of a vendor. */
+static int check_vendor_idle(const struct clv_sim_request *request, struct clv_error *err)
+{
+	const struct clv_sim *sim = request->sim;
+	int r = clv_sim_check_idle(request->seen, err);
+
+	for (size_t i = 0; i < sim->n_devices && r == 0; i++) {
+		const struct clv_sim_device *device = &sim->devices[i];
+
+		if (device != request->device &&
+			device->product.vendor == request->device->product.vendor)
+			r = check_other(sim, device, err);
+	}
+	return r;
+}
+
 static int reload(const struct clv_sim_request *request, struct clv_error *err)
 {
-	enum clv_sim_vendor vendor = request->device->product->vendor;
+	enum clv_sim_vendor vendor = request->device->product.vendor;
 	struct clv_sim *sim = request->sim;
 	int r;
 
@@ -255,11 +286,11 @@ static int reload(const struct clv_sim_request *request, struct clv_error *err)
 		return clv_error_set(err, -ENOTSUP,
 			"nothing of %s waits for a reload of its driver",
 			request->seen->info.name);
-	r = clv_sim_check_vendor_idle(request, err);
+	r = check_vendor_idle(request, err);
 	for (size_t i = 0; i < sim->n_devices && r == 0; i++) {
 		struct clv_sim_device *device = &sim->devices[i];
 
-		if (device->product->vendor != vendor)
+		if (device->product.vendor != vendor)
 			continue;
 		clv_sim_mig_reload(device);
 		clv_sim_xcp_reload(device);

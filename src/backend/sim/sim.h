@@ -3,7 +3,7 @@
 
 #include "backend/backend.h"
 #include "base/yaml.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 #include <sched.h>
 #include <stdbool.h>
@@ -56,13 +56,15 @@ struct clv_sim_device;
 
 /* --- product.c --- */
 
-/* One row for each device that a node's file may name. */
+/* A device that a node's file may name, as the table of models has it. */
 struct clv_sim_product {
-	const char *name;  /* in the file; of what core has tables for, the name there */
+	const char *name;  /* in the file */
 	const char *model; /* what its driver calls it */
 	enum clv_sim_vendor vendor;
-	uint32_t memory_mib;    /* 0: as core's tables say */
-	uint32_t compute_units; /* likewise */
+	const struct clv_mig_model *mig; /* NULL: it has none */
+	const struct clv_xcp_model *xcp; /* likewise */
+	uint64_t memory_bytes;
+	uint32_t compute_units;
 	enum clv_sim_reset reset;
 	bool is_mig_lost_at_reboot;
 	uint32_t vf_total; /* 0: none, unless the file says otherwise */
@@ -70,10 +72,8 @@ struct clv_sim_product {
 };
 
 /* -EINVAL with the nearest name at the value's place. */
-int clv_sim_product_read(struct clv_yaml_value value, const struct clv_sim_product **ret,
-	struct clv_error *err);
-uint64_t clv_sim_product_memory_bytes(const struct clv_sim_product *product);
-uint32_t clv_sim_product_compute_units(const struct clv_sim_product *product);
+int clv_sim_product_read(
+	struct clv_yaml_value value, struct clv_sim_product *ret, struct clv_error *err);
 const char *clv_sim_vendor_to_string(enum clv_sim_vendor vendor);
 /* The driver that a virtual function is bound to when nobody chose one. */
 const char *clv_sim_vf_driver(const struct clv_sim_device *device);
@@ -111,7 +111,7 @@ struct clv_sim_state {
 };
 
 struct clv_sim_device {
-	const struct clv_sim_product *product;
+	struct clv_sim_product product;
 	const struct clv_mig_model *mig; /* NULL: it has none */
 	const struct clv_xcp_model *xcp; /* likewise */
 	uint32_t index;
@@ -262,9 +262,6 @@ typedef int (*clv_sim_rule)(const struct clv_sim_request *request, struct clv_er
 int clv_sim_check_idle(const struct clv_node_device *seen, struct clv_error *err);
 int clv_sim_check_partition_idle(
 	const struct clv_partition *partition, struct clv_error *err);
-/* Of all devices of the request's vendor: one driver drives them. */
-int clv_sim_check_vendor_idle(
-	const struct clv_sim_request *request, struct clv_error *err);
 /* A device is divided in one way at a time. */
 int clv_sim_check_scheme(const struct clv_node_device *seen, enum clv_scheme wanted,
 	struct clv_error *err);

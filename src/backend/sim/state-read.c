@@ -292,7 +292,7 @@ static int check_keys(struct clv_yaml_value map, const struct clv_sim_device *de
 		if (clv_yaml_find(map, special_keys[i].key, &value) &&
 			!special_keys[i].may_have(device))
 			return clv_yaml_fail(value, err, -EINVAL, "%s cannot have '%s'",
-				device->product->name, special_keys[i].key);
+				device->product.name, special_keys[i].key);
 	}
 	return 0;
 }

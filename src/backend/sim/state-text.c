@@ -59,10 +59,10 @@ static int check_model(struct clv_yaml_value value, void *into, struct clv_error
 	const struct entry *entry = into;
 
 	if (!entry->device ||
-		strcmp(entry->device->product->name, clv_yaml_text(value)) == 0)
+		strcmp(entry->device->product.name, clv_yaml_text(value)) == 0)
 		return 0;
 	return clv_yaml_fail(value, err, -EINVAL, "this device is now of the model %s",
-		entry->device->product->name);
+		entry->device->product.name);
 }
 
 static int read_state(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -228,7 +228,7 @@ static void write_calls(FILE *out, const struct clv_sim_state *state)
 static void write_device(FILE *out, const struct clv_sim_device *device)
 {
 	fprintf(out, "  - uuid: %s\n    model: %s\n    state:\n", device->uuid,
-		device->product->name);
+		device->product.name);
 	if (device->mig)
 		write_mig(out, device);
 	if (device->xcp)

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/vgpu.h"
+#include "core/device/vgpu.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -115,7 +115,7 @@ int clv_sim_set_vf_count(const struct clv_sim_request *request, struct clv_error
 
 	if (device->vf_total == 0)
 		return clv_error_set(err, -ENOTSUP, "%s (%s) has no virtual functions",
-			request->seen->info.name, device->product->model);
+			request->seen->info.name, device->product.model);
 	if (request->value == device->state.vf_count)
 		return 0;
 	r = clv_sim_vf_count_check(device, request->value, err);

@@ -12,7 +12,7 @@ static int check_capable(const struct clv_sim_request *request, struct clv_error
 	if (request->device->xcp)
 		return 0;
 	return clv_error_set(err, -ENOTSUP, "%s (%s) has no compute and memory modes",
-		request->seen->info.name, request->device->product->model);
+		request->seen->info.name, request->device->product.model);
 }
 
 int clv_sim_set_compute_mode(const struct clv_sim_request *request, struct clv_error *err)

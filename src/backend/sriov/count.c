@@ -6,39 +6,16 @@
 
 #include "backend/command.h"
 #include "backend/files.h"
-#include "base/cleanup.h"
 #include "base/error.h"
-#include "core/vgpu.h"
+#include "core/device/vgpu.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define PF "bus/pci/devices/%s/"
 #define SRIOV_MANAGE_TRIES 5
-
-/* NVIDIA's own place for it, then wherever a distribution put it. */
-const char *clv_sriov_manage(void)
-{
-	static char found[256];
-	_cleanup_free_ char *folders = NULL;
-	const char *path = getenv("PATH");
-	char *rest = NULL;
-
-	snprintf(found, sizeof(found), "/usr/lib/nvidia/sriov-manage");
-	if (access(found, X_OK) == 0)
-		return found;
-	folders = strdup(path ? path : "");
-	for (char *folder = folders ? strtok_r(folders, ":", &rest) : NULL; folder;
-		folder = strtok_r(NULL, ":", &rest)) {
-		snprintf(found, sizeof(found), "%.200s/sriov-manage", folder);
-		if (access(found, X_OK) == 0)
-			return found;
-	}
-	return NULL;
-}
 
 /* Its lock is held for moments by NVIDIA's own daemons; it says so and gives up. */
 static int run_sriov_manage(

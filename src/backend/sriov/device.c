@@ -5,7 +5,8 @@
 
 #include "backend/files.h"
 #include "base/cleanup.h"
-#include "core/vgpu.h"
+#include "core/device/vgpu.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,41 +27,6 @@ static const struct {
 	{"drm", "card", "lmem_total_bytes"},             /* i915 of Intel's own release */
 	{"", NULL, "lmem_total_bytes"},                  /* the same, earlier */
 };
-
-static enum clv_vf_framework detect_nvidia(const struct clv_pci *pci)
-{
-	if (clv_file_exists(PF "virtfn0/nvidia/creatable_vgpu_types", pci->address))
-		return CLV_VF_VFIO;
-	if (clv_file_exists(PF "virtfn0/mdev_supported_types", pci->address) ||
-		clv_file_exists(PF "mdev_supported_types", pci->address))
-		return CLV_VF_MDEV;
-	/* There are no functions to tell by: the older framework needs mdev's module. */
-	return clv_file_exists("class/mdev_bus") ? CLV_VF_MDEV : CLV_VF_VFIO;
-}
-
-static bool has_i915_iov(const char *address)
-{
-	_cleanup_names_ struct clv_names cards = {0};
-
-	if (clv_file_list(&cards, PF "drm", address) < 0)
-		return false;
-	for (size_t i = 0; i < cards.n; i++) {
-		if (clv_file_exists(PF "drm/%s/iov", address, cards.items[i]) ||
-			clv_file_exists(PF "drm/%s/prelim_iov", address, cards.items[i]))
-			return true;
-	}
-	return false;
-}
-
-enum clv_vf_framework clv_sriov_detect(const struct clv_pci *pci)
-{
-	if (pci->vendor == CLV_PCI_VENDOR_NVIDIA && clv_pci_is_gpu(pci))
-		return detect_nvidia(pci);
-	if (clv_file_exists(PF "sriov_admin", pci->address) ||
-		strcmp(pci->driver, "xe") == 0)
-		return CLV_VF_XE;
-	return has_i915_iov(pci->address) ? CLV_VF_I915 : CLV_VF_PLAIN;
-}
 
 static const char *why_not(const struct clv_pci *pci, const struct clv_vf_state *vf)
 {
@@ -118,7 +84,7 @@ static uint64_t sum_of(const char *folder, const char *prefix, const char *name)
 /* The driver's word, else what the product was sold with. */
 static void read_memory(const struct clv_pci *pci, struct clv_device *info)
 {
-	const struct clv_pci_product *product = clv_pci_product(pci);
+	const struct clv_gpu *product = clv_pci_product(pci);
 	char folder[64], path[128];
 
 	for (size_t i = 0; info->memory_bytes == 0 && i < CLV_ARRAY_SIZE(memory_files);

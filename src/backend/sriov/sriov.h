@@ -35,8 +35,13 @@ bool clv_sriov_is_ours(const struct clv_pci *pci);
 int clv_sriov_read_device(struct clv_sriov_backend *backend, const struct clv_pci *pci,
 	const struct clv_openers *openers, struct clv_node_device *ret);
 
+/* --- framework.c --- */
+
 /* Which path exists says who makes the functions usable. */
 enum clv_vf_framework clv_sriov_detect(const struct clv_pci *pci);
+/* Where NVIDIA's host driver has its program, or NULL without one.  Good until the next
+ * call. */
+const char *clv_sriov_manage(void);
 
 /* --- function.c --- */
 
@@ -168,7 +173,3 @@ int clv_sriov_bind(const struct clv_node_device *device, const char *vf_address,
 /* The member of the vtable. */
 int clv_sriov_set_vf_count(struct clv_backend *backend,
 	const struct clv_node_device *device, uint32_t count, struct clv_error *err);
-
-/* Where NVIDIA's host driver has its program, or NULL without one.  Good until the next
- * call. */
-const char *clv_sriov_manage(void);

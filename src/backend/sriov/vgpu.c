@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/vgpu.h"
+#include "core/device/vgpu.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/paths.h"
 #include "bridge/cdi/spec.h"
-#include "core/icd-loader.h"
+#include "core/device/icd-loader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "core/place/singles.h"
 
 #include <errno.h>

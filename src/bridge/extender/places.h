@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bridge/extender/pod.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 #include <jansson.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/request.h"
+#include "core/fleet/request.h"
 
 #include <jansson.h>
 #include <stddef.h>

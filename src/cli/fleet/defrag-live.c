@@ -10,11 +10,11 @@
 #include "cli/fleet/live-fleet.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "core/place/repack.h"
-#include "core/place/workload.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,8 +5,9 @@
 #include "base/units.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
-#include "core/place/fit.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet-fit.h"
+#include "core/fleet/fleet.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 /* What the verbs about fleets that are only described have in common. */
 

@@ -9,11 +9,11 @@
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "core/place/repack.h"
-#include "core/place/workload.h"
 #include "simulate/plan-file.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "core/place/policy.h"
 #include "core/place/repack.h"
 #include "simulate/capacity.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/paths.h"
-#include "core/icd-loader.h"
+#include "core/device/icd-loader.h"
 
 #include <stdbool.h>
 

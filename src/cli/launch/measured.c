@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
-#include "core/advise.h"
+#include "core/share/advise.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -185,7 +185,7 @@ static int set_gates(const struct clv_program *program, struct clv_error *err)
 {
 	const struct clv_preload *gate = clv_preload_of(program->devices);
 
-	/* A loader knows one of them: core/icd-loader.h. */
+	/* A loader knows one of them: core/device/icd-loader.h. */
 	if (put_first("OPENCL_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0 ||
 		put_first("OCL_ICD_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set OPENCL_LAYERS");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cleave profile: runs a program with a device to itself, looks at its lease ten times a
- * second, and says what it would do with (core/advise.h). */
+ * second, and says what it would do with (core/share/advise.h). */
 #include "cli/frame/verbs.h"
 
 #include "base/array.h"

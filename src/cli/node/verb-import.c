@@ -8,7 +8,7 @@
 #include "cli/frame/cli.h"
 #include "cli/frame/input.h"
 #include "cli/frame/output.h"
-#include "core/layout.h"
+#include "core/layout/layout.h"
 #include "import/import.h"
 
 #include <stdio.h>

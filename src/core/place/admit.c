@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/place/admit.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 #include <math.h>
 

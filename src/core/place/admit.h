@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 /* Refusing what would keep many others out.  A request that says for how long it stays is
  * worth one acceptance whatever its size; what it costs is devices times time.  When the

@@ -13,7 +13,7 @@
  * filled. */
 #include "core/place/policy.h"
 
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "core/place/frag.h"
 #include "core/place/prices.h"
 

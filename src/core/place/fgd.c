@@ -2,7 +2,7 @@
 /* Fragmentation gradient descent, as published: what the request strands, squeezed into
  * 0..100 and cut to a whole number.  The cut makes many nodes equal, of which the first
  * one wins: that packs, and without it the result is worse. */
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "core/place/frag.h"
 #include "core/place/policy.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of a workload on a fleet: for each kind of place, the weight of the shapes
  * that it could take. */
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 #include "core/place/frag-internal.h"
 #include "core/place/frag.h"
-#include "core/place/workload.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* What is read from the tables: frag-tables.c makes them. */
 #include "core/place/frag.h"
 
-#include "core/place/fit.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet-fit.h"
+#include "core/fleet/fleet.h"
 #include "core/place/frag-internal.h"
 #include "core/place/pick.h"
 

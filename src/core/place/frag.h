@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/fleet.h"
-#include "core/place/workload.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 
 /* How much of a node is stranded: for each typical shape of the workload, what is free on
  * devices that could not take it, weighted by how often it comes ("Beware of

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/place/pick.h"
 
-#include "core/place/fit.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet-fit.h"
+#include "core/fleet/fleet.h"
 
 /* Whether one device goes before another one that is behind it in the node. */
 static bool is_before(const struct clv_fleet_device *device,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 /* Which of a node's devices a share goes to, where the policy does not say itself. */
 enum clv_pick {

@@ -4,12 +4,12 @@
  * is no place for the group are the others looked through. */
 #include "core/place/place.h"
 
-#include "core/place/fit.h"
+#include "core/fleet/fleet-fit.h"
 #include "core/place/prices.h"
 #include "core/place/ranking.h"
 
 #include "base/error.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "core/place/frag.h"
 #include "core/place/policy.h"
 

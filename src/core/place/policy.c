@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/place/prices.h"
-#include "core/place/fleet.h"
-#include "core/place/workload.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 
 static uint64_t milli_of(
 	const struct clv_fleet *fleet, const struct clv_workload_shape *shape)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/fleet.h"
-#include "core/place/workload.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 
 /* What a workload says of the worth of a fleet's parts, before anything is placed. */
 struct clv_place_prices {

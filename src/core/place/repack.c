@@ -6,8 +6,8 @@
  * their return, every lease has its own again. */
 #include "core/place/repack.h"
 
-#include "core/place/fit.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet-fit.h"
+#include "core/fleet/fleet.h"
 #include "core/place/pick.h"
 #include "core/place/place.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "core/place/place.h"
 
 /* Which leases to move so that a request fits: the fewest, of those that may be moved.

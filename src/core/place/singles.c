@@ -2,12 +2,12 @@
 /* Each device is a node of its own of a fleet, in their order. */
 #include "core/place/singles.h"
 
-#include "core/place/fit.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet-fit.h"
+#include "core/fleet/fleet.h"
+#include "core/fleet/workload.h"
 #include "core/place/frag.h"
 #include "core/place/policy.h"
 #include "core/place/prices.h"
-#include "core/place/workload.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "agent/record/field-json.h"
 #include "base/clock.h"
 #include "base/units.h"
-#include "core/device.h"
-#include "core/share.h"
+#include "core/device/device.h"
+#include "core/share/share.h"
 
 json_t *clv_show_text(const char *text)
 {

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "bridge/kubernetes/lease/ephemeral-partitions.h"
 #include "bridge/kubernetes/lease/undo-log.h"
-#include "core/xcp.h"
+#include "core/gpu/xcp.h"
 
 #include <cleave.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * packed, and partitions go to devices whose other partitions are in use. */
 #include "base/cleanup.h"
 #include "bridge/kubernetes/resource/want.h"
-#include "core/place/fleet.h"
+#include "core/fleet/fleet.h"
 #include "core/place/singles.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * of a finer mode, and any one of these not enough of it. */
 #include "base/array.h"
 #include "bridge/kubernetes/resource/slices-internal.h"
-#include "core/xcp.h"
+#include "core/gpu/xcp.h"
 
 #include <ctype.h>
 #include <errno.h>

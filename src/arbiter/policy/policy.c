@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is awake and what caps leave, on top of the race: a lease that is awake and not
+ * overdrawn is runnable, and the race decides among those.  It does not know turns,
+ * holders or minimum turns: those are the arbiter's. */
+#include "arbiter/policy/policy.h"
+
+#include "arbiter/policy/cap.h"
+#include "arbiter/policy/heap.h"
+#include "arbiter/policy/race.h"
+#include "base/clock.h"
+#include "base/units.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert(CLV_POLICY_NONE == CLV_RACE_NONE, "handles are the ids of the race");
+
+struct lease {
+	bool used;
+	bool awake;
+	bool is_gone; /* removed: its runner keeps what it owed */
+	char tenant[CLV_POLICY_TENANT_MAX];
+	struct clv_cap cap;
+	uint32_t next_free;
+};
+
+struct clv_policy {
+	struct lease *leases; /* by handle, as the runners of the race */
+	uint32_t n_leases;    /* used or on the free list */
+	uint32_t capacity;
+	uint32_t first_free;
+	struct clv_race race;
+	struct clv_heap throttled; /* awake ones, by the time that ends it */
+};
+
+struct clv_policy *clv_policy_new(void)
+{
+	struct clv_policy *policy = calloc(1, sizeof(*policy));
+
+	if (policy)
+		policy->first_free = CLV_POLICY_NONE;
+	return policy;
+}
+
+struct clv_policy *clv_policy_free(struct clv_policy *policy)
+{
+	if (!policy)
+		return NULL;
+	clv_race_done(&policy->race);
+	clv_heap_done(&policy->throttled);
+	free(policy->leases);
+	free(policy);
+	return NULL;
+}
+
+uint64_t clv_policy_slice_ns(enum clv_class class)
+{
+	return clv_race_slice_ns(class);
+}
+
+static struct lease *lease_of(const struct clv_policy *policy, uint32_t id)
+{
+	assert(id < policy->n_leases && policy->leases[id].used);
+	return &policy->leases[id];
+}
+
+static bool is_in_throttled(const struct clv_policy *policy, uint32_t id)
+{
+	return policy->throttled.places[id] != CLV_HEAP_NOWHERE;
+}
+
+/* Makes its place among the runnable or the throttled follow from what is true of it. */
+static void place(struct clv_policy *policy, uint32_t id)
+{
+	struct lease *lease = lease_of(policy, id);
+	bool throttled = lease->awake && clv_cap_is_overdrawn(&lease->cap);
+
+	if (is_in_throttled(policy, id))
+		clv_heap_remove(&policy->throttled, id);
+	if (throttled)
+		clv_heap_push(
+			&policy->throttled, id, clv_cap_overdrawn_until_ns(&lease->cap));
+
+	clv_race_set_runnable(&policy->race, id, lease->awake && !throttled);
+}
+
+/* Ends the throttling of all whose time has come. */
+static void release_throttled(struct clv_policy *policy, uint64_t now_ns)
+{
+	while (!clv_heap_is_empty(&policy->throttled)) {
+		const struct clv_heap_node *top = clv_heap_top(&policy->throttled);
+		uint32_t id = top->id;
+
+		if (top->key > (__int128)now_ns || top->key == UINT64_MAX)
+			return;
+		clv_cap_refill(&policy->leases[id].cap, now_ns);
+		place(policy, id);
+	}
+}
+
+static int reserve(struct clv_policy *policy, uint32_t capacity)
+{
+	struct lease *leases;
+
+	if (clv_race_reserve(&policy->race, capacity) < 0 ||
+		clv_heap_reserve(&policy->throttled, capacity) < 0)
+		return -ENOMEM;
+	leases = realloc(policy->leases, capacity * sizeof(*leases));
+	if (!leases)
+		return -ENOMEM;
+
+	policy->leases = leases;
+	policy->capacity = capacity;
+	return 0;
+}
+
+static void give_back(struct clv_policy *policy, uint32_t id)
+{
+	policy->leases[id].used = false;
+	policy->leases[id].next_free = policy->first_free;
+	policy->first_free = id;
+}
+
+/* Takes the ids of those that are gone and have paid. */
+static void forget_paid(struct clv_policy *policy)
+{
+	for (uint32_t id = 0; id < policy->n_leases; id++) {
+		const struct lease *lease = &policy->leases[id];
+
+		if (!lease->used || !lease->is_gone ||
+			clv_race_debt(&policy->race, id) > 0)
+			continue;
+		clv_race_remove(&policy->race, id);
+		give_back(policy, id);
+	}
+}
+
+static int take_id(struct clv_policy *policy, uint32_t *ret_id)
+{
+	uint32_t id;
+
+	forget_paid(policy);
+	id = policy->first_free;
+	if (id != CLV_POLICY_NONE) {
+		policy->first_free = policy->leases[id].next_free;
+	} else {
+		if (policy->n_leases == policy->capacity &&
+			reserve(policy, policy->capacity ? policy->capacity * 2 : 16) < 0)
+			return -ENOMEM;
+		id = policy->n_leases++;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+static void begin(struct clv_policy *policy, uint32_t id, uint32_t weight_ppm,
+	enum clv_class class, const char *tenant)
+{
+	struct lease *lease = &policy->leases[id];
+
+	assert(weight_ppm > 0 && weight_ppm <= CLV_PPM);
+	*lease = (struct lease){.used = true};
+	snprintf(lease->tenant, sizeof(lease->tenant), "%s", tenant ? tenant : "");
+	clv_race_add(&policy->race, id, weight_ppm, class);
+}
+
+/* Of the same tenant, and it owes. */
+static bool is_debtor_beside(const struct clv_policy *policy, uint32_t other, uint32_t id)
+{
+	const struct lease *lease = &policy->leases[other];
+
+	return other != id && lease->used &&
+	       strcmp(lease->tenant, policy->leases[id].tenant) == 0 &&
+	       clv_race_debt(&policy->race, other) > 0;
+}
+
+/* A tenant's new lease takes over all that his past ones owe, and of each other that owes
+ * the part of its own weight among theirs: were it less, who has many leases could let
+ * each of them run up a debt in turn. */
+static void take_over_debts(struct clv_policy *policy, uint32_t id)
+{
+	struct clv_race *race = &policy->race;
+	uint64_t own = race->runners[id].weight_ppm, all = own;
+
+	if (!policy->leases[id].tenant[0])
+		return;
+	for (uint32_t i = 0; i < policy->n_leases; i++) {
+		if (is_debtor_beside(policy, i, id) && !policy->leases[i].is_gone)
+			all += race->runners[i].weight_ppm;
+	}
+	for (uint32_t i = 0; i < policy->n_leases; i++) {
+		__int128 debt;
+
+		if (!is_debtor_beside(policy, i, id))
+			continue;
+		debt = clv_race_debt(race, i);
+		if (!policy->leases[i].is_gone)
+			debt = debt * own / all;
+		clv_race_move_debt(race, i, id, debt);
+	}
+	forget_paid(policy);
+}
+
+int clv_policy_add(struct clv_policy *policy, const struct clv_policy_params *params,
+	uint64_t now_ns, uint32_t *ret_lease)
+{
+	uint32_t id;
+
+	if (take_id(policy, &id) < 0)
+		return -ENOMEM;
+	begin(policy, id, params->weight_ppm, params->class, params->tenant);
+	clv_cap_init(&policy->leases[id].cap, params->cap_ppm, now_ns);
+	take_over_debts(policy, id);
+	*ret_lease = id;
+	return 0;
+}
+
+void clv_policy_remove(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
+{
+	struct lease *lease = lease_of(policy, id);
+
+	release_throttled(policy, now_ns);
+	if (is_in_throttled(policy, id))
+		clv_heap_remove(&policy->throttled, id);
+	lease->awake = false;
+	if (!lease->tenant[0])
+		clv_race_remove(&policy->race, id);
+	else if (clv_race_retire(&policy->race, id))
+		lease->is_gone = true;
+	if (!lease->is_gone)
+		give_back(policy, id);
+	forget_paid(policy);
+}
+
+int clv_policy_owe(struct clv_policy *policy, const struct clv_policy_debt *debt)
+{
+	uint32_t id;
+
+	if (take_id(policy, &id) < 0)
+		return -ENOMEM;
+	begin(policy, id, debt->weight_ppm, debt->class, debt->tenant);
+	clv_cap_init(&policy->leases[id].cap, 0, 0);
+	policy->leases[id].is_gone = policy->race.runners[id].is_gone = true;
+	clv_race_owe(&policy->race, id, (__int128)debt->debt_ns * CLV_PPM);
+	return 0;
+}
+
+bool clv_policy_next_debt(
+	const struct clv_policy *policy, uint32_t *at, struct clv_policy_debt *ret)
+{
+	for (; *at < policy->n_leases; (*at)++) {
+		const struct lease *lease = &policy->leases[*at];
+		const struct clv_runner *runner = &policy->race.runners[*at];
+		__int128 debt;
+
+		if (!lease->used || !lease->tenant[0])
+			continue;
+		debt = clv_race_debt(&policy->race, *at);
+		if (debt == 0)
+			continue;
+		*ret = (struct clv_policy_debt){
+			.tenant = lease->tenant,
+			.weight_ppm = runner->weight_ppm,
+			.class = runner->class,
+			.debt_ns = (uint64_t)(debt / CLV_PPM),
+			.is_gone = lease->is_gone,
+		};
+		(*at)++;
+		return true;
+	}
+	return false;
+}
+
+void clv_policy_update(struct clv_policy *policy, uint32_t id,
+	const struct clv_policy_params *params, uint64_t now_ns)
+{
+	struct lease *lease = lease_of(policy, id);
+
+	assert(params->weight_ppm > 0 && params->weight_ppm <= CLV_PPM);
+	release_throttled(policy, now_ns);
+	clv_race_update(&policy->race, id, params->weight_ppm, params->class);
+	if (params->cap_ppm != lease->cap.cap_ppm) {
+		clv_cap_resize(&lease->cap, params->cap_ppm, now_ns);
+		place(policy, id);
+	}
+}
+
+void clv_policy_wake(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
+{
+	struct lease *lease = lease_of(policy, id);
+
+	release_throttled(policy, now_ns);
+	if (lease->awake)
+		return;
+	lease->awake = true;
+	clv_cap_refill(&lease->cap, now_ns);
+	place(policy, id);
+}
+
+void clv_policy_sleep(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
+{
+	struct lease *lease = lease_of(policy, id);
+
+	release_throttled(policy, now_ns);
+	if (!lease->awake)
+		return;
+	lease->awake = false;
+	place(policy, id);
+}
+
+bool clv_policy_is_awake(const struct clv_policy *policy, uint32_t id)
+{
+	return lease_of(policy, id)->awake;
+}
+
+void clv_policy_charge(
+	struct clv_policy *policy, uint32_t id, uint64_t held_ns, uint64_t now_ns)
+{
+	struct lease *lease = lease_of(policy, id);
+
+	clv_race_charge(&policy->race, id, held_ns);
+	if (lease->cap.cap_ppm > 0) {
+		clv_cap_charge(&lease->cap, held_ns, now_ns);
+		place(policy, id);
+	}
+}
+
+void clv_policy_refund_cap(struct clv_policy *policy, uint32_t id, uint64_t ns)
+{
+	clv_cap_refund(&lease_of(policy, id)->cap, ns);
+	place(policy, id);
+}
+
+struct clv_policy_decision clv_policy_pick(struct clv_policy *policy, uint64_t now_ns)
+{
+	struct clv_policy_decision d = {.retry_at_ns = UINT64_MAX};
+	struct clv_cap *cap;
+
+	release_throttled(policy, now_ns);
+	d.lease = clv_race_find_next(&policy->race);
+	if (d.lease == CLV_POLICY_NONE) {
+		if (!clv_heap_is_empty(&policy->throttled))
+			d.retry_at_ns = (uint64_t)clv_heap_top(&policy->throttled)->key;
+		return d;
+	}
+
+	d.slice_ns = clv_race_turn_ns(&policy->race, d.lease);
+	cap = &policy->leases[d.lease].cap;
+	clv_cap_refill(cap, now_ns);
+	if (cap->cap_ppm > 0 && d.slice_ns > (uint64_t)cap->budget_ns)
+		d.slice_ns = (uint64_t)cap->budget_ns;
+	return d;
+}
+
+bool clv_policy_preempts(
+	struct clv_policy *policy, uint32_t waker, uint32_t holder, uint64_t now_ns)
+{
+	assert(lease_of(policy, waker) && lease_of(policy, holder));
+	release_throttled(policy, now_ns);
+	return clv_race_preempts(&policy->race, waker, holder);
+}
+
+int64_t clv_policy_lag_ns(const struct clv_policy *policy, uint32_t id)
+{
+	assert(lease_of(policy, id));
+	return clv_race_lag_ns(&policy->race, id);
+}
+
+void clv_policy_stretch(struct clv_policy *policy, uint32_t percent)
+{
+	policy->race.stretch_percent = percent;
+}
+
+uint64_t clv_policy_request_ns(const struct clv_policy *policy, enum clv_class class)
+{
+	return clv_race_request_ns(&policy->race, class);
+}
+
+bool clv_policy_is_throttled(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
+{
+	struct lease *lease = lease_of(policy, id);
+
+	release_throttled(policy, now_ns);
+	clv_cap_refill(&lease->cap, now_ns);
+	return clv_cap_is_overdrawn(&lease->cap);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "core/device/node.h"
+#include "core/share/share.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clv_error;
+
+/* What a node is wanted to look like: rules, each for the devices that it selects.  A
+ * device that no rule selects is left as it is.  docs/layout.md has the text form. */
+
+#define CLV_LAYOUT_VERSION 1
+
+/* All that is said must hold; an empty one selects every device. */
+struct clv_selector {
+	uint32_t *indexes; /* among those for which all the rest holds, from 0 */
+	size_t n_indexes;
+	char (*names)[96]; /* names, UUIDs and PCI addresses */
+	size_t n_names;
+	char model[CLV_NODE_TEXT_MAX]; /* a part of it, whatever the case, or a table's */
+	char vendor[16];               /* "nvidia", "amd", "intel", "cpu" */
+	bool is_homogeneous; /* of those, the most that are of one model and size */
+	bool is_optional;    /* a node that has none of these may follow the layout too */
+};
+
+/* A standing share: it waits for leases (cleave run --in NAME). */
+struct clv_layout_share {
+	char name[64];
+	struct clv_share_request request;
+};
+
+/* So many equal ones that are named by their number, or these. */
+struct clv_layout_shares {
+	uint32_t n_equal;
+	struct clv_layout_share *items;
+	size_t n;
+};
+
+/* A compute instance of so many slices, at a place or (start < 0) at any. */
+#define CLV_LAYOUT_PART(slices, start) ((uint32_t)(slices) | (uint32_t)((start) + 1) << 8)
+#define CLV_LAYOUT_PART_SLICES(part) ((part)&0xffu)
+#define CLV_LAYOUT_PART_START(part) ((int32_t)((part) >> 8) - 1)
+
+struct clv_layout_partition {
+	char profile[CLV_PROFILE_NAME_MAX]; /* "1g.10gb", "1c.3g.20gb", "CPX/NPS4" */
+	uint32_t count;                     /* placed freely; 0 where starts are said */
+	uint32_t *starts;
+	size_t n_starts;
+	/* MIG: the compute instances in each, CLV_LAYOUT_PART(); none: one that fills it.
+	 */
+	uint32_t *parts;
+	size_t n_parts;
+	struct clv_layout_shares shares; /* of each of these partitions */
+	uint32_t line;                   /* in the file, from 1 */
+};
+
+enum clv_on_busy {
+	CLV_ON_BUSY_FAIL, /* change nothing, say who */
+	CLV_ON_BUSY_WAIT, /* until those that are in the way end by themselves */
+	CLV_ON_BUSY_LIST, /* change nothing, list all holders and the fewest to end */
+	_CLV_ON_BUSY_MAX,
+	_CLV_ON_BUSY_INVALID = -22, /* -EINVAL */
+};
+
+const char *clv_on_busy_to_string(enum clv_on_busy on_busy);
+
+struct clv_layout_rule {
+	struct clv_selector select;
+	bool has_mig, mig; /* has_mig: it is said */
+	struct clv_layout_partition *partitions;
+	size_t n_partitions;
+	bool has_partitions; /* said, if only as an empty list: none is wanted */
+	bool has_compute_mode;
+	enum clv_compute_mode compute_mode;
+	uint32_t memory_mode; /* 0: not said */
+	bool has_vf;
+	uint32_t vf_count;
+	struct clv_vf_quota vf_quota;    /* of each */
+	struct clv_layout_shares shares; /* of the device as a whole */
+	bool preserve;                   /* partitions that are not listed stay */
+	uint32_t line;
+};
+
+struct clv_layout {
+	enum clv_on_busy on_busy;
+	struct clv_layout_rule *rules;
+	size_t n_rules;
+	char name[128]; /* what messages call it: "layout.yaml" */
+};
+
+/* Frees what it owns and zeroes it. */
+void clv_layout_clear(struct clv_layout *layout);
+
+/* Each appends a zeroed element; NULL without memory. */
+struct clv_layout_rule *clv_layout_add_rule(struct clv_layout *layout);
+struct clv_layout_partition *clv_layout_add_partition(struct clv_layout_rule *rule);
+struct clv_layout_share *clv_layout_add_share(struct clv_layout_shares *shares);
+/* -ENOMEM */
+int clv_layout_add_start(struct clv_layout_partition *partition, uint32_t start);
+int clv_layout_add_part(struct clv_layout_partition *partition, uint32_t part);
+int clv_selector_add_index(struct clv_selector *select, uint32_t index);
+int clv_selector_add_name(struct clv_selector *select, const char *name);
+
+/* The text form, YAML or JSON; name is what messages call it.  -EINVAL, -ERANGE or -E2BIG
+ * with line and column. */
+int clv_layout_parse(const char *data, size_t n_bytes, const char *name,
+	struct clv_layout *ret, struct clv_error *err);
+
+/* The layout as YAML that parses to the same; *ret is to be freed. */
+int clv_layout_write(const struct clv_layout *layout, char **ret, struct clv_error *err);
+
+/* The node as it is now, each device by its UUID (or name), each partition by its exact
+ * place: what export prints and what a roll-back goes back to. */
+int clv_layout_of_node(
+	const struct clv_node *node, struct clv_layout *ret, struct clv_error *err);
+/* The same of one device: a rule more, none if it cannot be divided.  -ENOMEM */
+int clv_layout_add_device(
+	struct clv_layout *layout, const struct clv_node_device *device);
+
+/* Which rule speaks for each device: ret[i] is an index in layout->rules, or -1, for the
+ * i-th of node->devices.  -EINVAL when two do, or when one selects none. */
+int clv_layout_match(const struct clv_layout *layout, const struct clv_node *node,
+	int32_t *ret, struct clv_error *err);

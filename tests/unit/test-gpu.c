@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of GPU models: every row can be found by all that it says, and no two rows
+ * say the same. */
+#include "core/gpu/gpu.h"
+
+#include <string.h>
+
+/* cmocka.h wants these three before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void finds_every_model_by_name(void **state)
+{
+	const struct clv_gpu *gpu;
+	size_t n = 0;
+
+	for (; (gpu = clv_gpu_at(n)); n++)
+		assert_ptr_equal(clv_gpu_find(gpu->name), gpu);
+	assert_true(n > 0);
+	assert_null(clv_gpu_at(n));
+	assert_null(clv_gpu_find("A100"));
+	assert_null(clv_gpu_find(""));
+}
+
+static void gpu_is(const struct clv_gpu *gpu, const char *name)
+{
+	assert_non_null(gpu);
+	assert_string_equal(gpu->name, name);
+}
+
+static void check_ids(
+	const struct clv_gpu *gpu, const uint16_t ids[CLV_GPU_PCI_MAX], bool is_virtual)
+{
+	for (size_t i = 0; i < CLV_GPU_PCI_MAX && ids[i]; i++) {
+		bool found_virtual = !is_virtual;
+
+		assert_ptr_equal(
+			clv_gpu_find_pci(gpu->vendor, ids[i], &found_virtual), gpu);
+		assert_int_equal(found_virtual, is_virtual);
+	}
+}
+
+static void finds_every_model_by_pci_id(void **state)
+{
+	const struct clv_gpu *gpu;
+
+	for (size_t i = 0; (gpu = clv_gpu_at(i)); i++) {
+		check_ids(gpu, gpu->pci, false);
+		check_ids(gpu, gpu->virtual_pci, true);
+		/* Whoever walks the names stops at one without a part. */
+		assert_null(gpu->called[CLV_GPU_NAMES_MAX - 1].part);
+	}
+}
+
+static void knows_other_ids_of_no_model(void **state)
+{
+	bool is_virtual = true;
+
+	gpu_is(clv_gpu_find_pci(CLV_GPU_NVIDIA, 0x20b0, NULL), "A100-40GB");
+	gpu_is(clv_gpu_find_pci(CLV_GPU_NVIDIA, 0x2330, NULL), "H100-80GB");
+	gpu_is(clv_gpu_find_pci(CLV_GPU_AMD, 0x74a1, NULL), "MI300X");
+	assert_null(clv_gpu_find_pci(CLV_GPU_NVIDIA, 0x74a1, NULL));
+	assert_null(clv_gpu_find_pci(CLV_GPU_NVIDIA, 0x10de, NULL));
+	assert_null(clv_gpu_find_pci(CLV_GPU_NVIDIA, 0, NULL));
+	assert_null(clv_gpu_find_pci(CLV_GPU_AMD, 0x10de, &is_virtual));
+	assert_false(is_virtual);
+}
+
+/* The views are named as their model, and come in its order. */
+static void shows_tables_of_their_models(void **state)
+{
+	const struct clv_gpu *gpu;
+	size_t n_mig = 0, n_xcp = 0;
+
+	for (size_t i = 0; (gpu = clv_gpu_at(i)); i++) {
+		assert_ptr_equal(clv_mig_model_find(gpu->name), gpu->mig);
+		assert_ptr_equal(clv_xcp_model_find(gpu->name), gpu->xcp);
+		if (gpu->mig) {
+			assert_true(gpu->has_mig);
+			assert_string_equal(gpu->mig->name, gpu->name);
+			assert_ptr_equal(clv_mig_model_at(n_mig++), gpu->mig);
+		}
+		if (gpu->xcp) {
+			assert_string_equal(gpu->xcp->name, gpu->name);
+			assert_ptr_equal(clv_xcp_model_at(n_xcp++), gpu->xcp);
+		}
+	}
+	assert_null(clv_mig_model_at(n_mig));
+	assert_null(clv_xcp_model_at(n_xcp));
+}
+
+static void takes_figures_from_the_profiles(void **state)
+{
+	const struct clv_gpu *h100 = clv_gpu_find("H100-80GB");
+	const struct clv_gpu *a100 = clv_gpu_find("A100-80GB");
+	const struct clv_gpu *mi300x = clv_gpu_find("MI300X");
+	const struct clv_gpu *a10g = clv_gpu_find("A10G");
+
+	assert_int_equal(clv_gpu_memory_bytes(h100), UINT64_C(81152) << 20);
+	assert_int_equal(clv_gpu_compute_units(h100), 132);
+	assert_int_equal(clv_gpu_compute_units(a100), 108);
+	assert_int_equal(clv_gpu_memory_bytes(mi300x), UINT64_C(192) << 30);
+	assert_int_equal(clv_gpu_compute_units(mi300x), 304);
+	assert_int_equal(clv_gpu_memory_bytes(a10g), 0);
+	assert_int_equal(clv_gpu_compute_units(a10g), 0);
+}
+
+static void says_what_people_and_layouts_call_it(void **state)
+{
+	const struct clv_gpu *v100 = clv_gpu_find("V100-32GB");
+	const struct clv_gpu *a10g = clv_gpu_find("A10G");
+
+	assert_string_equal(clv_gpu_label(v100), "V100 (32 GB)");
+	assert_string_equal(clv_gpu_selector(v100), "V100");
+	assert_string_equal(clv_gpu_label(a10g), "A10G");
+	assert_string_equal(clv_gpu_selector(a10g), "A10G");
+	assert_string_equal(clv_gpu_vendor_to_string(CLV_GPU_INTEL), "intel");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_every_model_by_name),
+		cmocka_unit_test(finds_every_model_by_pci_id),
+		cmocka_unit_test(knows_other_ids_of_no_model),
+		cmocka_unit_test(shows_tables_of_their_models),
+		cmocka_unit_test(takes_figures_from_the_profiles),
+		cmocka_unit_test(says_what_people_and_layouts_call_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
