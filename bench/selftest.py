@@ -6,12 +6,17 @@ import contextlib
 import io
 import math
 import os
+import signal
+import subprocess
+import sys
 import tempfile
 import time
 import types
 import unittest
+import unittest.mock
 from pathlib import Path
 
+import company
 import cuda
 import cuda_bed
 import curves
@@ -350,6 +355,68 @@ class Targets(unittest.TestCase):
             results.add("b", "c", "other", 0.5, "ms")
             results.close(["b"])
             self.assertEqual([r.metric for r in results.failed()], ["other"])
+
+    def test_noise_is_no_missed_target(self):
+        """And the quieter of two rows is kept; what is counted is never noisy."""
+        targets = {("b", "c", m): report.Target.parse("<=1") for m in ("m", "n")}
+        with contextlib.redirect_stdout(io.StringIO()):
+            results = report.Report(targets)
+            results.add("b", "c", "m", 2, "ms", noise=.3)
+            self.assertEqual((len(results.failed()), len(results.noisy())), (0, 1))
+            self.assertEqual(bench_run.exit_code(results, 0), bench_run.NOISY)
+            self.assertEqual(bench_run.exit_code(results, 1), bench_run.MISSED)
+            results.add("b", "c", "m", .5, "ms", noise=.01)
+            results.add("b", "c", "m", 3, "ms", noise=.2)
+            self.assertEqual([r.value for r in results.results], [.5])
+            self.assertEqual(bench_run.exit_code(results, 0), 0)
+            results.add("b", "c", "n", 2, "instructions", noise=.9)
+            self.assertEqual((len(results.failed()), len(results.noisy())), (1, 0))
+            self.assertEqual(bench_run.exit_code(results, 0), bench_run.MISSED)
+
+    def test_noisy_cases_are_repeated_by_themselves(self):
+        """Up to a limit; a case that becomes quiet is not repeated again."""
+        parts = {"loud": [.5] * 9, "once": [.5, 0]}
+        ran = []
+
+        def bench(context):
+            for case in filter(context.wants, ("quiet", "loud", "once")):
+                ran.append(case)
+                context.noise = (parts.get(case) or [0]).pop(0)
+                context.results.add("b", case, "m", 1, "ms", noise=context.noise)
+
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            results = report.Report({})
+            context = bench_run.Context(bench_run.parse_arguments(["plan"]), results)
+            with unittest.mock.patch.dict(bench_run.BENCHES, {"b": bench}):
+                bench_run.run_once(context, "b")
+                bench_run.repeat_noisy(context, "b")
+        self.assertEqual(ran[:3], ["quiet", "loud", "once"])
+        self.assertEqual(sorted(ran[3:]), ["loud"] * bench_run.REPEATS + ["once"])
+        self.assertEqual([r.case for r in results.noisy()], ["loud"])
+
+    def test_who_is_of_the_bench(self):
+        """Its children, and daemons of theirs that init has; not who has another environment."""
+        own = company.Own()
+        before = own.look()
+        spin = "import os, sys, time\n" \
+            "if os.fork(): os._exit(0)\n" \
+            "print(os.getpid(), flush=True)\n" \
+            "while time.process_time() < .3: pass\n" \
+            "os.close(1); time.sleep(600)"
+        environment = dict(os.environ)
+        counts = []
+        for mark in (environment[company.MARK], "0"):
+            child = subprocess.Popen([sys.executable, "-c", spin], stdout=subprocess.PIPE, text=True,
+                                     env={**environment, company.MARK: mark})
+            daemon = int(child.stdout.readline())
+            child.wait()
+            child.stdout.read()
+            child.stdout.close()
+            counts.append(own.look() - before)
+            os.kill(daemon, signal.SIGKILL)
+            before += counts[-1]
+        self.assertGreater(counts[0], .28)
+        self.assertLess(counts[1], .28)
 
     def test_the_table_of_targets_is_whole(self):
         targets = report.load_targets()

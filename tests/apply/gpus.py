@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPUs that a process plays (cuda-double-gpu, hip-double-gpu), an agent on their node, and programs
 that cleave run starts there."""
+import itertools
 import re
 import subprocess
 import time
 import unittest
 
 import worlds
+from harness import wait_until
+from measured import MEASURES, disagreements, settles
 
 MIB = 1 << 20
+KERNEL = "spin"  # what tenants run
+PATIENCE_S = 60  # bounds what hangs, and no figure
+
+
+def one_of_each(figures):
+    """Without those that are as the one before."""
+    return [figure for figure, _ in itertools.groupby(figures)]
 
 
 class Player:
@@ -40,6 +50,29 @@ class Player:
                     key: int(value) if re.fullmatch(r"\d+", value) else value
                     for key, value in pairs.items()}
         return now, processes
+
+    def work(self, pids, seconds):
+        """Nanoseconds of work that the GPU did for each, from now until it has done so many
+        seconds of it."""
+        idle = {"run_ns": 0}  # one that has only begun
+        _, before = self.stats()
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            _, now = self.stats()
+            did = [now.get(pid, idle)["run_ns"] - before.get(pid, idle)["run_ns"] for pid in pids]
+            if sum(did) >= seconds * 1e9:
+                return did
+            assert time.monotonic() < until, f"the GPU did {did} ns of work"
+            time.sleep(.1)
+
+    def kernels(self, pid):
+        """Nanoseconds that each took, by the machine's own clock, which no load moves.  The
+        machine's settings must say "trace 1"."""
+        text = subprocess.run([self.program, "--ask", self.folder, "trace"], text=True,
+                              capture_output=True, check=True).stdout
+        lines = [line.split() for line in text.splitlines()]
+        return [int(words[-1]) - int(words[-2]) for words in lines
+                if words[0] == str(pid) and words[4].startswith(KERNEL)]
 
 
 class Case(unittest.TestCase):
@@ -73,17 +106,23 @@ class Case(unittest.TestCase):
         return process
 
     def run_in_lease(self, *command, **more):
-        """What it printed; it must succeed."""
+        """What it printed; it must succeed.  Its lease has ended, so that the next may have its
+        name."""
+        before = self.leases()
         process = self.start(*command, **more)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 0, (out, err, self.agent.log()[-1500:]))
+        wait_until(lambda: self.leases() <= before)
         return out
+
+    def leases(self):
+        return {lease["id"] for lease in self.agent.get("/v1/leases")["items"]}
 
 
 class Tenants(Case):
     """Shares, as the GPUs measure them."""
 
-    SECONDS = 2
+    SECONDS = 2  # of the GPU's work
     MACHINE = {}
     TENANT = None  # a program: STYLE KERNEL_NS SECONDS
 
@@ -93,7 +132,7 @@ class Tenants(Case):
         process = self.start(worlds.built(self.TENANT), style, str(kernel_ns), "60",
                              options=("--share", str(share), "--name", name))
         if process.stdout.readline() != "ready\n":
-            self.fail(process.communicate(timeout=10))
+            self.fail(process.communicate(timeout=PATIENCE_S))
         lease = self.agent.get(f"/v1/leases/{name}")
         return process, lease["processes"][0]["pid"]
 
@@ -105,6 +144,12 @@ class Tenants(Case):
         after = self.world.stats()
         return [(after[1][pid]["run_ns"] - before[1][pid]["run_ns"]) / (after[0] - before[0])
                 for pid in pids]
+
+    def divided(self, pids):
+        """How the GPU's work was divided, as soon as it has done enough."""
+        self.world.player.work(pids, .3)
+        did = self.world.player.work(pids, self.SECONDS)
+        return [each / sum(did) for each in did]
 
     def alone(self, style, kernel_ns):
         """What such a tenant makes of a GPU that it has to itself."""
@@ -124,6 +169,11 @@ class Tenants(Case):
         return [part / sum(did) for part in did]
 
     def assert_parts(self, tenants, points=2):
-        parts = self.tenants(*tenants)
-        for (share, *_), part in zip(tenants, parts):
-            self.assertAlmostEqual(part, share, delta=points / 100, msg=(tenants, parts))
+        """Of what the GPU did, where the figure is not measured."""
+        shares = [share for share, *_ in tenants]
+        if MEASURES:
+            self.assertEqual(disagreements(shares, self.tenants(*tenants), points), [])
+            return
+        self.begin(**self.MACHINE)
+        pids = [self.launch(*tenant)[1] for tenant in tenants]
+        self.assertEqual(settles(lambda: disagreements(shares, self.divided(pids), points)), [])

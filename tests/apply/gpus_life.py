@@ -5,6 +5,7 @@ import sys
 
 import gpus
 from harness import wait_until
+from measured import bound
 
 QUOTA = ("--share", "0.5", "--memory", "1G", "--name", "own")
 
@@ -12,7 +13,7 @@ QUOTA = ("--share", "0.5", "--memory", "1G", "--name", "own")
 class Lives:
     API = None  # its programs are API-life and API-tenant
     program = None  # the path of one by its name
-    WORK = ("6", 10_000)  # seconds, and how many kernels a tenant does in them at least
+    WORK = ("6", bound(10_000, 100))  # seconds, and how many kernels a tenant does at least
 
     def begin_tenant(self, *words, before=(), options=("--share", "0.5")):
         """One that is at work."""
@@ -45,7 +46,7 @@ class Lives:
             self.assertEqual(status, 200, said)
             self.assertEqual(one_more(), answer, quota)
         process.stdin.close()
-        self.assertEqual(process.wait(20), 0)
+        self.assertEqual(process.wait(60), 0)
 
     def test_who_loses_the_gate_is_seen(self):
         self.begin()
@@ -62,7 +63,7 @@ class Lives:
         self.agent.process.kill()
         self.agent.process.wait()
         self.agent.start()
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, err)
         self.assertGreater(int(out), least)
 

@@ -53,7 +53,7 @@ class Node:
         if not self.process:
             return
         self.process.stdin.close()
-        code = self.process.wait(30)
+        code = self.process.wait(60)
         self.process.stdout.close()
         self.process = None
         expect(code == 0, "the backend ended with", code)

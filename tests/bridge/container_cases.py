@@ -96,7 +96,7 @@ class Machine(unittest.TestCase):
     def stop_agent(self, number=signal.SIGTERM):
         if self.agent.poll() is None:
             self.agent.send_signal(number)
-            self.agent.wait(20)
+            self.agent.wait(60)
 
     def call(self, *arguments, code=0):
         answer = subprocess.run([*self.as_user, CLEAVE, *arguments[:1], "--socket", self.socket,

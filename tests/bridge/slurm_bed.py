@@ -91,7 +91,7 @@ def free_ports(n):
     return ports
 
 
-def wait_until(condition, seconds=20):
+def wait_until(condition, seconds=60):
     until = time.monotonic() + seconds
     while True:
         value = condition()
@@ -236,7 +236,7 @@ class Cluster:
     def kill(self, name, number=signal.SIGKILL):
         """The daemon alone: what it started goes on."""
         self.processes[name].send_signal(number)
-        self.processes[name].wait(20)
+        self.processes[name].wait(60)
 
     def revive(self, name):
         """What was killed, unless it runs again."""
@@ -314,7 +314,7 @@ class Cluster:
     def state(self, job):
         return self.job(job)["JobState"]
 
-    def running(self, job, seconds=20):
+    def running(self, job, seconds=60):
         assert wait_until(lambda: self.state(job) == "RUNNING", seconds), self.job(job)
 
     def lease(self, job, node=None):
@@ -336,7 +336,7 @@ class Cluster:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def ended(self, job, seconds=30):
+    def ended(self, job, seconds=90):
         """Its state once all of it is over."""
         def state():
             what = self.job(job)["JobState"]

@@ -82,7 +82,7 @@ class Specification(Machine):
         self.call("release", "a")
         self.assertTrue(shows("b"))
         watch.terminate()
-        self.assertEqual(watch.wait(10), 0)
+        self.assertEqual(watch.wait(60), 0)
 
 
 WHY_NOT = podman_here.why_not()

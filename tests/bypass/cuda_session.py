@@ -108,7 +108,7 @@ class Program:
         self.lines.append(first.decode(errors="replace"))
         return self.lines[-1]
 
-    def wait_for(self, words, seconds=20):
+    def wait_for(self, words, seconds=60):
         """The first line that begins with one of the words; None at the end."""
         while True:
             try:
@@ -175,7 +175,7 @@ class Session:
         """Events that there have been are not those of what comes."""
         self.n_noticed = {kind: len(self.agent.events(kind)) for kind in NOTICE}
 
-    def executor_is(self, word, seconds=20):
+    def executor_is(self, word, seconds=60):
         """Whether it becomes known how turns end, after the first program has come."""
         return wait_until(lambda: word in (self.agent.get("/v1/devices")["items"][0]
                                            ["executor_reason"] or ""), seconds)
@@ -197,7 +197,7 @@ class Session:
         """Ends it, and waits until its share can be had again."""
         self.programs.remove(program)
         program.end()
-        for _ in range(250):
+        for _ in range(3000):
             if program.name not in self.leases():
                 return
             time.sleep(.02)

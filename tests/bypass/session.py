@@ -52,7 +52,7 @@ class Program:
         self.lines.append(first.decode(errors="replace"))
         return self.lines[-1]
 
-    def wait_for(self, word, seconds=30):
+    def wait_for(self, word, seconds=60):
         while True:
             line = self.line(seconds)
             if line is None:
@@ -60,7 +60,7 @@ class Program:
             if line == word:
                 return
 
-    def finish(self, seconds=30):
+    def finish(self, seconds=60):
         """Lets it go; all its lines."""
         try:
             self.process.stdin.close()

@@ -26,7 +26,7 @@ WAYS = ("buffer", "buffer-on-host", "buffer-over-pointer", "image", "image-2d", 
 # Of one thread: oclgrind ends a program in which two compute, without the gate as well.
 WORK = ("sync", "deep", "many-queues")
 WORK_MS = 1500
-GOES = 3  # beside other load
+GOES = 3
 
 
 def is_there(library):

@@ -284,7 +284,7 @@ def run_clones(case, before, *how, n=4):
             for pid in clones:
                 if pid > 0:
                     kill(pid)
-        run.wait(20)
+        run.wait(60)
     case.neighbour_is_well()
 
 

@@ -11,8 +11,13 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "integration"))
+from measured import bound  # noqa: E402
 
 WORDS = ("state pid held_bytes stage pending_bytes submitted completed last_completion_ns "
          "max_stall_ns error wrong verified freeze frozen n_allocations n_refused act acted "
@@ -24,6 +29,7 @@ ACTS = {name: number for number, name in enumerate(
      "exec-other"))}
 MIB = 1 << 20
 GRANTED = 3
+PATIENCE_S = 60  # bounds what hangs
 SLOT = struct.Struct("=QQQ")  # entered, done, memory_bytes
 SLOT_BYTES, SLOTS = 64, 1024
 
@@ -38,7 +44,8 @@ def expect(condition, *what):
 
 
 def wait_until(condition, seconds, what, pause=0.005):
-    """The condition's value; a failure when it stays false."""
+    """The condition's value; a failure when it stays false, for so long where that is measured."""
+    seconds = bound(seconds, max(seconds, PATIENCE_S))
     until = time.monotonic() + seconds
     while True:
         value = condition()
@@ -186,7 +193,7 @@ class Tenant:
             self.world.tenants.remove(self)
 
     def gone(self):
-        self.process.wait(10)
+        self.process.wait(60)
         if self in self.world.tenants:
             self.world.tenants.remove(self)
         return self.process.returncode
@@ -252,7 +259,7 @@ class World:
         with open(self.log_path, encoding="utf-8", errors="replace") as file:
             return file.read()[-1500:]
 
-    def request(self, method, url, body=None, timeout=10):
+    def request(self, method, url, body=None, timeout=60):
         """(status, parsed body or None); OSError when the agent goes meanwhile."""
         connection = http.client.HTTPConnection("localhost", timeout=timeout)
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -279,7 +286,7 @@ class World:
 
     def listed(self):
         """The same as a user sees it."""
-        done = subprocess.run([self.cleave, "ps", "-o", "json"], env=self.env, timeout=10,
+        done = subprocess.run([self.cleave, "ps", "-o", "json"], env=self.env, timeout=60,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         expect(done.returncode == 0, "cleave ps:", done.returncode, done.stderr)
         return {lease["name"]: lease for lease in json.loads(done.stdout)["items"]}
@@ -394,7 +401,7 @@ class World:
         if self.agent and self.agent.poll() is None:
             self.agent.terminate()
             try:
-                self.agent.wait(10)
+                self.agent.wait(60)
             except subprocess.TimeoutExpired:
                 self.agent.kill()
                 self.agent.wait()

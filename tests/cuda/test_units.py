@@ -12,29 +12,40 @@ import unittest
 
 import machine
 import worlds
+from gpus import one_of_each
 from harness import wait_until
+from measured import bound
 
 QUARTER = ("--share", "0.25", "--sm", "25%")
 UNITS = 132  # of an H100
 PART = 32    # of the 33 that a quarter would be; also what an MPS server makes of it
 SLOWER = UNITS / PART
+KERNEL_NS = 10_000_000
 
 
 class Units(machine.Case):
+    def begin(self, **more):
+        super().begin(cuda="tell-nvml 1\ntrace 1", **more)
+
     def units(self, *words, before=(), options=QUARTER, env=None):
         """What cuda-units says, when it has said it."""
         process = self.start(*before, machine.program("cuda-units"), *words, options=options,
                              env=env)
         line = process.stdout.readline()
         if not line:
-            self.fail(process.communicate(timeout=10))
+            self.fail(process.communicate(timeout=60))
         return [float(word) for word in line.split()]
 
+    def took(self):
+        """By how much longer each kernel of the last program took, by the GPU's clock."""
+        lease = self.agent.get("/v1/leases")["items"][-1]
+        took = self.world.player.kernels(lease["processes"][0]["pid"])
+        return [round(ns / KERNEL_NS, 1) for ns in took]
+
     def assert_units(self, said, n, *times):
-        """Kernels of unknown length go one at a time, so a slow machine shows a little."""
+        """The program runs a kernel or two in each place."""
         self.assertEqual((said[0], len(said)), (n, 1 + len(times)), said)
-        for got, wanted in zip(said[1:], times):
-            self.assertAlmostEqual(got, wanted, delta=.4, msg=said)
+        self.assertEqual(one_of_each(self.took()), one_of_each(round(each, 1) for each in times))
 
     def sm(self):
         return self.agent.get("/v1/leases")["items"][-1]["sm"]
@@ -82,7 +93,7 @@ class Green(Units):
         self.assertEqual(busy.stdout.readline(), "ready\n")
         said = self.units("stream", "stream")
         self.assertEqual(said[0], PART)
-        self.assertGreater(min(said[1:]), 1.5 * SLOWER, "in half of the turns at most")
+        self.assertGreater(min(said[1:]), bound(1.5, .9) * SLOWER, "in half of the turns at most")
         self.assert_held_by("green_contexts")
 
     def test_a_cooperative_launch(self):
@@ -102,7 +113,7 @@ class Green(Units):
                 events = self.agent.events("sm_not_held")[before:]
                 self.assertEqual(len(events), 1, events)
                 self.assertIn(why, events[0]["message"])
-                self.started[-1].communicate("\n", timeout=10)
+                self.started[-1].communicate("\n", timeout=60)
                 self.assertTrue(wait_until(lambda: not self.agent.get("/v1/leases")["items"]))
 
     def test_a_launch_that_is_known_elsewhere(self):
@@ -168,9 +179,9 @@ class Mps(Units):
         for before in (("env", f"{variable}=100"), ("env", "-u", variable)):
             with self.subTest(before):
                 self.assert_units(self.units("legacy", before=before), PART, SLOWER)
-        n, slower = self.units("legacy", before=("env", f"{variable}=10"))
+        n, _ = self.units("legacy", before=("env", f"{variable}=10"))
         self.assertEqual(n, PART, "it asks before the driver says so")
-        self.assertGreater(slower, 9, "less than its part it may have")
+        self.assertGreater(min(self.took()), 9, "less than its part it may have")
         self.assert_held_by("mps")
 
     def test_a_daemon_that_has_gone(self):
@@ -186,7 +197,7 @@ class Mps(Units):
 class Requests(machine.Case):
     def refused(self, *options):
         process = self.start("true", options=options)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
         self.assertEqual(len(err.splitlines()), 1, err)
         return process.returncode, err
 

@@ -10,11 +10,14 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+from measured import bound  # noqa: E402
+
 PROCESSES = 24
-KERNEL_SECONDS = 0.06
-SECONDS = 6
-# A few kernels and what a busy machine adds; one kernel of each process is 1.44 s.
-MOST_SECONDS = 0.7
+SECONDS = 8
+# A few kernels and what a busy machine adds.  One kernel of each process is 1.44 s where that is
+# measured, and 6 s where so much more is allowed to the machine.
+KERNEL_SECONDS, MOST_SECONDS = bound((0.06, 0.7), (0.25, 3))
 
 
 def main():

@@ -16,6 +16,8 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "bypass"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "integration"))
+from measured import bound  # noqa: E402
 from session import Session, Trouble  # noqa: E402
 
 PROGRAMS = {}
@@ -64,7 +66,7 @@ class Halting(unittest.TestCase):
             self.assertLess(time.monotonic(), until, f"{busy} busy, {held} held")
             time.sleep(0.1)
 
-    def until(self, is_so, what, seconds=10):
+    def until(self, is_so, what, seconds=PATIENCE):
         end = time.monotonic() + seconds
         while not is_so():
             self.assertLess(time.monotonic(), end, f"no {what} within {seconds} s")
@@ -82,9 +84,9 @@ class Halting(unittest.TestCase):
 
     def assert_shares(self, program, least=0.15):
         busy, held = self.taken((self.neighbour, program), 4)
-        self.assertGreaterEqual(held[0] / sum(held), 0.78, held)
-        self.assertGreater(held[1] / sum(held), least, held)
-        self.assertGreater(busy[0] / sum(busy), 0.70, busy)
+        self.assertGreaterEqual(held[0] / sum(held), bound(0.78, 0.6), held)
+        self.assertGreater(held[1] / sum(held), bound(least, 0), held)
+        self.assertGreater(busy[0] / sum(busy), bound(0.70, 0.55), busy)
 
 
 class Beside(Halting):

@@ -15,7 +15,7 @@ class Shares(gpus.Tenants, machine.Case):
         return f"tests/hip/hip-tenant-{machine.ROCM}"
 
     def test_three_queues(self):
-        self.assert_parts([(.2, "queue", 100_000), (.5, "queue", 100_000), (.3, "queue", 100_000)])
+        self.assert_parts([(.1, "queue", 100_000), (.6, "queue", 100_000), (.3, "queue", 100_000)])
 
     def test_short_kernels(self):
         self.assert_parts([(.2, "stub", 20_000), (.8, "stub", 20_000)])

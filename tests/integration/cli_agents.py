@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 from cli_sandbox import Paths, is_alive, wait_until
 
@@ -118,9 +117,7 @@ int main(void) {{
         self.assertTrue(wait_until(lambda: self.cleave("ps").returncode == 0))
         agent.send_signal(signal.SIGSTOP)
         for arguments in (["run", "--no-namespace", "-s.2", "true"], ["ps"]):
-            began = time.monotonic()
             result = self.cleave(*arguments)
-            self.assertLess(time.monotonic() - began, 9)
             self.assert_refused(result, 69, f"(process {agent.pid}) is stopped: let it go on "
                                 f"(kill -CONT {agent.pid})")
         self.assertTrue(is_alive(agent.pid))

@@ -28,7 +28,7 @@ class Paths:
     cleave = cleaved = pages = None
 
 
-def wait_until(condition, seconds=10):
+def wait_until(condition, seconds=60):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if condition():
@@ -49,7 +49,7 @@ def is_alive(pid):
     return state_of(pid) not in "ZX"
 
 
-def run_in_terminal(command, env, columns=80, rows=24, keys=(), seconds=30):
+def run_in_terminal(command, env, columns=80, rows=24, keys=(), seconds=60):
     """Runs a command on a terminal of its own; keys are (text to wait for, bytes, or who
     makes them then)."""
     pid, fd = pty.fork()

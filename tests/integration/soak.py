@@ -228,7 +228,7 @@ class Soak:
         self.check()
 
     def ask_to_be_lost(self, name, answers):
-        client = Client(self.agent.api, timeout=3)
+        client = Client(self.agent.api, timeout=30)
         try:
             connection = client.open()
             connection.request("POST", "/v1/leases", b'{"share":0.001,"memory_bytes":1048576,'

@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import tenants  # noqa: E402
+from measured import bound  # noqa: E402
 
 BUILD = []
 DEEP = ["--kernel", 1000, "--depth", 8]
@@ -24,6 +25,8 @@ class Share:
 
     def options(self):
         return ["--share", self.share, "--memory", "64M"]
+
+PATIENCE_S = 90  # bounds what hangs
 
 
 class Case(unittest.TestCase):
@@ -91,6 +94,7 @@ class Case(unittest.TestCase):
             name, [*arguments, "--cal", self.calibration], Share(share))
 
     def wait_for(self, condition, seconds, what):
+        seconds = bound(seconds, PATIENCE_S)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if condition(self.leases()):

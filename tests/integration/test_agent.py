@@ -5,6 +5,7 @@ full disk.
 """
 import os
 import random
+import select
 import shutil
 import signal
 import socket
@@ -15,7 +16,7 @@ import time
 import unittest
 
 import harness
-from harness import (NOBODY, PROGRAMS, Agent, Case, Holder, SystemCase, copy_for_others, main,
+from harness import (NOBODY, PROGRAMS, Agent, Case, Holder, SystemCase, UnixConnection, copy_for_others, main,
                      wait_until)
 
 
@@ -37,7 +38,7 @@ class Agents(Case):
 
     def test_second_agent_for_the_folder(self):
         second = subprocess.run([*self.agent.command(), "--foreground"],
-                                capture_output=True, text=True, timeout=20)
+                                capture_output=True, text=True, timeout=60)
         self.assertEqual(second.returncode, 75)
         self.assertIn(self.agent.api, second.stderr)
         self.agent.get("/v1/version")
@@ -72,7 +73,7 @@ class Agents(Case):
                                 (["--idle-exit=0"], 64), (["--ready-fd=x"], 64),
                                 (["--runtime-dir=" + "/x" * 60, "--foreground"], 125)):
             done = subprocess.run([PROGRAMS["cleaved"], *arguments], capture_output=True, text=True,
-                                  timeout=20)
+                                  timeout=60)
             self.assertEqual(done.returncode, code, (arguments, done.stderr))
             if code:
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
@@ -81,7 +82,7 @@ class Agents(Case):
         folder = tempfile.mkdtemp(prefix="cleave-agent-")
         os.chmod(folder, 0o777)
         done = subprocess.run([PROGRAMS["cleaved"], "--foreground", "--runtime-dir", folder],
-                              capture_output=True, text=True, timeout=20)
+                              capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 125)
         self.assertIn("nobody else can write", done.stderr)
         os.rmdir(folder)
@@ -184,7 +185,7 @@ class OnDemand(unittest.TestCase):
         """As a client does it: returns when the agent is ready."""
         ready, write_end = os.pipe()
         done = subprocess.run([*self.agent.command(), f"--ready-fd={write_end}"],
-                              capture_output=True, text=True, timeout=20,
+                              capture_output=True, text=True, timeout=60,
                               pass_fds=[write_end])
         os.close(write_end)
         self.assertEqual(os.read(ready, 1), b"1")
@@ -261,7 +262,7 @@ class OnDemand(unittest.TestCase):
     def test_many_starts_at_once(self):
         starts = [subprocess.Popen(self.agent.command(), stderr=subprocess.PIPE)
                   for _ in range(8)]
-        codes = sorted(start.wait(20) for start in starts)
+        codes = sorted(start.wait(60) for start in starts)
         for start in starts:
             start.stderr.close()
         self.assertEqual(codes, [0] + [75] * 7)
@@ -305,12 +306,13 @@ class Drivers(unittest.TestCase):
 
     def test_hang(self):
         agent = self.start("hang")
-        begin = time.monotonic()
+        pending = UnixConnection(agent.api)
+        self.addCleanup(pending.close)
+        pending.request("GET", "/v1/devices")
         agent.get("/v1/version")
         agent.get("/v1/leases")
-        self.assertLess(time.monotonic() - begin, 1)
+        self.assertEqual(select.select([pending.sock], [], [], 0)[0], [], "it is waited for still")
         self.check(agent, "10 s")
-        self.assertLess(time.monotonic() - begin, 14)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root to mount a tmpfs")

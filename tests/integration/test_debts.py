@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 from harness import Agent, Case, main, wait_until, writable_cgroups
+from measured import bound
 
 KERNEL_S = 0.3
 CGROUPS = writable_cgroups() if os.geteuid() == 0 else None
@@ -98,7 +99,7 @@ class Debts(Bed):
             self.leave(attacker)
         victim_s = self.lease("victim")["held_seconds"]
         self.assertGreater(attackers_s, 3 * KERNEL_S * 0.9)
-        self.assertGreaterEqual(victim_s / (victim_s + attackers_s), 0.78)
+        self.assertGreaterEqual(victim_s / (victim_s + attackers_s), bound(0.78, 0.6))
 
     def test_over_agents(self):
         for how in (signal.SIGTERM, signal.SIGKILL):

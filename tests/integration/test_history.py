@@ -9,6 +9,7 @@ import time
 import urllib.parse
 
 from harness import NOBODY, Case, SystemCase, main, wait_until
+from measured import bound
 
 COLUMNS = ["share_used", "share_promised", "memory_used_bytes", "memory_quota_bytes",
            "waiting", "throttled", "share_used_max", "memory_used_max_bytes"]
@@ -139,7 +140,7 @@ class Series(Case):
         began, before = time.monotonic(), self.cpu_ns()
         time.sleep(10)
         used = (self.cpu_ns() - before) / 1e9 / (time.monotonic() - began)
-        self.assertLess(used, 0.001, "the agent as a whole, with ten idle leases")
+        self.assertLess(used, bound(0.001, 0.05), "the agent as a whole, with ten idle leases")
 
     def cpu_ns(self):
         folder, sum_ns = f"/proc/{self.agent.process.pid}/task", 0

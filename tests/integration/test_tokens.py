@@ -3,6 +3,7 @@
 """The API over TCP: tokens that count and that do not, TLS, and what it takes for the
 agent to listen at all."""
 import os
+import select
 import socket
 import sqlite3
 import ssl
@@ -113,10 +114,8 @@ class Tokens(TcpCase):
                          204)
         self.client().send("POST", "/v1/devices/gpu1/cordon")
         self.assertEqual(client.send("GET", "/v1/version").status, 401)
-        begin = time.monotonic()
         self.assertNotIn(b"device_cordoned", answer.read())
         self.assertEqual(poll.getresponse().status, 401)
-        self.assertLess(time.monotonic() - begin, 5)
 
     def test_a_stream_ends_with_its_token(self):
         client = self.over_tcp(self.token("viewer", expires_in=1))
@@ -211,9 +210,8 @@ class Tls(TcpCase):
             s.sendall([b"", b"\x16\x03\x01\x02\x00", b"GET /healthz HTTP/1.1\r\n\r\n",
                        os.urandom(500)][i % 4])
         client = self.over_tcp(tls=self.context())
-        begin = time.monotonic()
         self.assertEqual(client.send("GET", "/healthz").status, 200)
-        self.assertLess(time.monotonic() - begin, 1)
+        self.assertEqual(select.select(quiet[::4], [], [], 0)[0], [], "who says nothing is waited for")
         for s in quiet:
             s.close()
 
@@ -229,7 +227,7 @@ class Starting(WebCase):
             command[command.index("--config") + 1] = path
         else:
             command += ["--config", path]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         self.assertNotIn(done.returncode, (0, -11, -6), done.stderr)
         lines = [l for l in done.stderr.splitlines() if "listening" not in l]
         self.assertTrue(lines, done)

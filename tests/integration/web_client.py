@@ -51,7 +51,7 @@ class Answer:
 class Client:
     """One connection, opened when first needed and again when it was closed."""
 
-    def __init__(self, api=None, user=None, port=None, token=None, tls=None, timeout=20):
+    def __init__(self, api=None, user=None, port=None, token=None, tls=None, timeout=50):
         self.api, self.user, self.port, self.token = api, user, port, token
         self.tls, self.timeout, self.connection = tls, timeout, None
 

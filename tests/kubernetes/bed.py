@@ -20,7 +20,7 @@ PREFIX = "k8s-"
 CDI = "cleave.dev/gpu="
 
 
-def wait_until(condition, seconds=10):
+def wait_until(condition, seconds=60):
     return harness.wait_until(condition, seconds)
 
 
@@ -75,7 +75,7 @@ class Bed(unittest.TestCase):
 
     def stop_bridge(self, with_signal=signal.SIGTERM):
         self.process.send_signal(with_signal)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as log:
@@ -100,7 +100,7 @@ class Bed(unittest.TestCase):
         return {name.removeprefix(CDI) for pod in self.kubelet.starts.values()
                 for names in pod.values() for name in names}
 
-    def check_ledger(self, seconds=10):
+    def check_ledger(self, seconds=60):
         """It comes to be what kubelet's pods have, and specs are there for these alone."""
         wait_until(lambda: set(self.leases()) == self.wanted() == self.specs(), seconds)
         self.assertEqual(set(self.leases()), self.wanted(), self.log())

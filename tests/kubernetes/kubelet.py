@@ -59,7 +59,7 @@ class Plugin:
     def healthy(self):
         return {name for name, d in self.devices.items() if d.health == "Healthy"}
 
-    def wait(self, condition, seconds=10):
+    def wait(self, condition, seconds=60):
         with self.changed:
             assert self.changed.wait_for(lambda: condition(self), seconds), self.devices
         return self
@@ -137,7 +137,7 @@ class Kubelet:
         if old:
             old.close()
 
-    def resource(self, name, seconds=10):
+    def resource(self, name, seconds=60):
         """The plugin of a resource that has listed its devices."""
         with self.lock:
             assert self.lock.wait_for(
@@ -179,7 +179,7 @@ class Kubelet:
         answer = plugin.stub.GetPreferredAllocation(plugin_pb.PreferredAllocationRequest(
             container_requests=[{"available_deviceIDs": free,
                                  "must_include_deviceIDs": reused,
-                                 "allocation_size": wanted}]), timeout=20)
+                                 "allocation_size": wanted}]), timeout=60)
         preferred = [i for i in answer.container_responses[0].deviceIDs if i in free]
         rest = [i for i in free if i not in set(preferred)]
         return (preferred + rest)[:wanted]

@@ -83,7 +83,7 @@ class Announce(Bed):
         def fits(share):
             pod = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {
                 "containers": [{"resources": {"limits": {"cleave.dev/gpu-share": str(share)}}}]}}
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
             connection.request("POST", "/filter", json.dumps(
                 {"pod": pod, "nodes": {"items": [self.api.nodes["node1"]]}}))
             answer = json.loads(connection.getresponse().read())

@@ -172,7 +172,7 @@ class Mig(DraBed):
             stream = self.watch_health(version)
             rows = self.until(stream, health_pb.HEALTHY)
             self.assertTrue(wait_until(lambda: set(rows) == set(self.api.devices())))
-            self.assertLess(abs(rows["gpu0-1g-10gb-0"].last_updated_time - time.time()), 5)
+            self.assertLess(abs(rows["gpu0-1g-10gb-0"].last_updated_time - time.time()), 60)
             self.agent.request("POST", "/v1/devices/gpu0/cordon")
             rows = self.until(stream, health_pb.UNHEALTHY)
             self.assertIn("cordoned", rows["gpu0-1g-10gb-0"].message)
@@ -560,7 +560,7 @@ class NoCluster(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 bed.json.dump({"version": 1, "kubelet": folder, "dra": dra}, file)
             done = subprocess.run([bed.PROGRAMS["kubelet"], "--config", path],
-                                  capture_output=True, text=True, timeout=10)
+                                  capture_output=True, text=True, timeout=60)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(words, done.stderr)
 

@@ -50,7 +50,7 @@ class Guide(Bed):
         for line in re.findall(r"^# (cleave .*)$", TEXT, re.M):
             done = subprocess.run(
                 [bed.PROGRAMS["cleave"], *line.split()[1:]], capture_output=True, text=True,
-                timeout=20, env=dict(os.environ, CLEAVE_SOCKET=self.agent.api), check=False)
+                timeout=60, env=dict(os.environ, CLEAVE_SOCKET=self.agent.api), check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("k8s-", done.stdout)
 

@@ -4,7 +4,6 @@
 
 usage: test_partitions.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
 import os
-import time
 
 import bed
 from bed import Bed, wait_until
@@ -106,10 +105,8 @@ class Mig(PartitionsBed):
 
     def test_cordoned(self):
         plugin = self.kubelet.resource(SMALL)
-        began = time.monotonic()
         self.agent.request("POST", "/v1/devices/gpu1/cordon")
         plugin.wait(lambda p: len(p.healthy()) == 2)
-        self.assertLess(time.monotonic() - began, 1)
         for i in range(2):
             self.kubelet.admit(f"p{i}", {"c": {SMALL: 1}})
             self.assertTrue(self.lease_of(f"p{i}")["device"].startswith("gpu0/"))

@@ -263,7 +263,7 @@ class Shares(SharesBed):
         """The last one that registers has it; the other one comes back, and not at once."""
         other = subprocess.run(
             [bed.PROGRAMS["kubelet"], "--config", self.write_settings()],
-            capture_output=True, text=True, timeout=20)
+            capture_output=True, text=True, timeout=60)
         self.assertEqual(other.returncode, 75, other.stderr)
         self.assertIn(str(self.process.pid), other.stderr)
         self.kubelet.resource(SHARE).close()  # as kubelet does when another one registers
@@ -409,7 +409,7 @@ class Settings(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             done = subprocess.run([bed.PROGRAMS["kubelet"], "--config", path],
-                                  capture_output=True, text=True, timeout=10)
+                                  capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 78, text)
             self.assertIn(words, done.stderr)
 

@@ -42,7 +42,7 @@ class Manager:
         self.messages.append(message)
         return message
 
-    def wait_for(self, key, text="", timeout=10):
+    def wait_for(self, key, text="", timeout=60):
         """The first message from here on that has the key and the text in its value."""
         while True:
             message = self.receive(timeout)

@@ -55,7 +55,7 @@ class Confined(SystemCase):
         self.assertEqual(self.lease(lease["id"])["memory_used_bytes"], 4096)
         status, _ = self.agent.request("DELETE", f"/v1/leases/{lease['id']}?force=true")
         self.assertLess(status, 300)
-        self.tenant.process.wait(10)
+        self.tenant.process.wait(60)
         self.assertTrue(wait_until(lambda: not self.leases()))
         self.assertFalse(os.path.exists(os.path.dirname(lease["socket"])))
 

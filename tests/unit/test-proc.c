@@ -35,7 +35,7 @@ static char wait_for_state(char wanted)
 {
 	struct clv_proc proc = {0};
 
-	for (int i = 0; i < 5000 && proc.state != wanted; i++) {
+	for (int i = 0; i < 60000 && proc.state != wanted; i++) {
 		usleep(1000);
 		assert_true(clv_proc_read(child, &proc));
 	}
@@ -100,7 +100,7 @@ static void test_uninterruptible(void **state)
 		}
 		_exit(0);
 	}
-	for (int i = 0; i < 5000 && !waits; i++) {
+	for (int i = 0; i < 60000 && !waits; i++) {
 		usleep(1000);
 		waits = clv_proc_waits_for_disk(pid);
 	}

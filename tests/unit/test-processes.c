@@ -68,7 +68,7 @@ static void test_open_knows_the_start_time(void **state)
 	id.start_ticks--;
 	kill(id.pid, SIGKILL);
 	/* A zombie is dead, though its number is still its own. */
-	for (int i = 0; i < 1000 && !clv_process_is_dead(pidfd); i++)
+	for (int i = 0; i < 60000 && !clv_process_is_dead(pidfd); i++)
 		usleep(1000);
 	assert_true(clv_process_is_dead(pidfd));
 	assert_int_equal(clv_process_open(&id), -ESRCH);
@@ -175,16 +175,6 @@ static void test_peer_that_is_gone(void **state)
 
 	for (int i = 0; i < 2; i++) {
 		is_old_kernel = i == 1;
-		child = fork();
-		if (child == 0) {
-			struct sockaddr_un address = {
-				.sun_family = AF_UNIX, .sun_path = "\0clv-test-peer"};
-			int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-			usleep(50000);
-			_exit(connect(fd, (struct sockaddr *)&address, sizeof(address)) <
-				0);
-		}
 		fds[0] = socket(AF_UNIX, SOCK_STREAM, 0);
 		assert_int_equal(bind(fds[0],
 					 (struct sockaddr *)&(struct sockaddr_un){
@@ -193,6 +183,15 @@ static void test_peer_that_is_gone(void **state)
 					 sizeof(struct sockaddr_un)),
 			0);
 		assert_int_equal(listen(fds[0], 1), 0);
+		child = fork();
+		if (child == 0) {
+			struct sockaddr_un address = {
+				.sun_family = AF_UNIX, .sun_path = "\0clv-test-peer"};
+			int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+			_exit(connect(fd, (struct sockaddr *)&address, sizeof(address)) <
+				0);
+		}
 		fds[1] = accept(fds[0], NULL, NULL);
 		waitpid(child, NULL, 0);
 		assert_int_equal(

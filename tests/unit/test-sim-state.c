@@ -269,7 +269,7 @@ static void kill_soon(pid_t pid, const struct progress *progress, unsigned int u
 	unsigned int before = progress->done;
 	int status;
 
-	for (int i = 0; i < 10000 && progress->done == before; i++)
+	for (int i = 0; i < 60000 && progress->done == before; i++)
 		usleep(1000);
 	usleep(us);
 	assert_int_equal(kill(pid, SIGKILL), 0);

@@ -82,9 +82,12 @@ static bool come_to_obey(struct clv_threads *threads)
 {
 	uint64_t until_ns = clv_clock_ns() + PATIENCE_NS;
 
-	while (!clv_threads_obey(threads) && clv_clock_ns() < until_ns)
+	while (clv_clock_ns() < until_ns) {
+		if (clv_threads_obey(threads))
+			return true;
 		usleep(1000);
-	return clv_threads_obey(threads);
+	}
+	return false;
 }
 
 static void test_who_computes_stands_still(void **state)

@@ -70,7 +70,7 @@ def in_child(function, *arguments):
     return Child(function, *arguments).result()
 
 
-def wait_until(condition, seconds=10):
+def wait_until(condition, seconds=60):
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -11,7 +11,7 @@ PCI = "bus/pci/devices/"
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else ""
 
 
-def wait_until(condition, seconds=10):
+def wait_until(condition, seconds=60):
     until = time.monotonic() + seconds
     while time.monotonic() < until and not condition():
         time.sleep(0.01)

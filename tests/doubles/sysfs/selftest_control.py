@@ -171,10 +171,8 @@ class Life(Case):
         thread, outcome = self.background("bus/pci/drivers/vfio-pci/unbind", "0000:41:00.1")
         thread.join(0.1)
         self.assertEqual(outcome, [])
-        began = time.monotonic()
         double.stop()
         thread.join()
-        self.assertLess(time.monotonic() - began, 5)
         self.assertNotEqual(outcome, ["ok"])
         self.assertFalse(is_mounted(double.sys))
 

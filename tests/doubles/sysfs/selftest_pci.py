@@ -160,8 +160,8 @@ class Sriov(Case):
         self.assertEqual(outcome, [])
         self.assertTrue(double.exists(second))
         double.put("holders", [])
-        thread.join(10)
-        reader.join(10)
+        thread.join(60)
+        reader.join(60)
         self.assertEqual(sorted(outcome), ["0", "ok"])
         self.assertFalse(double.exists(second))
 
@@ -179,5 +179,5 @@ class Sriov(Case):
             self.assertEqual(outcome, [])
             holder.kill()
             holder.wait()
-            thread.join(10)
+            thread.join(60)
         self.assertEqual(outcome, ["ok"])

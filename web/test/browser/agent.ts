@@ -23,7 +23,7 @@ export interface Answer {
 export const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 
 export async function until<T>(what: string, ask: () => Promise<T | false> | T | false,
-  seconds = 15): Promise<T> {
+  seconds = 60): Promise<T> {
   const end = Date.now() + seconds * 1000;
   for (;;) {
     const value = await ask();

@@ -40,7 +40,7 @@ export async function open(browser: Browser, url: string, look: Look = {}): Prom
   });
   const page = await context.newPage();
 
-  page.setDefaultTimeout(15000);
+  page.setDefaultTimeout(60000);
   page.on("pageerror", (error) => troubles.push(`thrown: ${error.message}`));
   page.on("console", (message) => {
     const text = message.text();
