@@ -374,8 +374,11 @@ static int set_up(struct clv_lifecycle *lifecycle, struct clv_lease *lease, int 
 		return r;
 	if (!lease->record.is_queued)
 		r = clv_lease_activate(lease, err);
-	if (r >= 0)
+	if (r >= 0) {
 		r = insert(lifecycle, lease, err);
+		if (r < 0)
+			clv_lease_deactivate(lease);
+	}
 	if (r < 0)
 		unstore_lease(lifecycle->agent, lease->record.id);
 	return r;
