@@ -150,12 +150,26 @@ static int hold(struct clv_lease *lease, struct clv_holder_watch *watch)
 	return 0;
 }
 
+/* Dead or alive. */
+static struct clv_holding *find_holding(
+	const struct clv_lease *lease, const struct clv_process_id *id)
+{
+	struct clv_holding *holding;
+
+	LIST_FOREACH(holding, &lease->holdings, of_lease)
+	{
+		if (is_same(&holding->watch->id, id))
+			return holding;
+	}
+	return NULL;
+}
+
 int clv_holder_watch(struct clv_lease *lease, const struct clv_process_id *id, int pidfd,
 	struct clv_error *err)
 {
 	struct clv_holder_watch *watch = find(lease->agent, id);
 
-	if (clv_holder_is(lease, id)) {
+	if (find_holding(lease, id)) {
 		close(pidfd);
 		return 0;
 	}
@@ -174,10 +188,13 @@ int clv_holder_adopt(
 	struct clv_holder_watch *watch = find(lease->agent, id);
 	int pidfd;
 
-	if (watch)
-		return hold(lease, watch);
-	if (id->pid == 0) /* of a kept lease */
+	/* The one that asked for it may have joined it as well. */
+	if (find_holding(lease, id) || id->pid == 0) /* 0: of a kept lease */
 		return 0;
+	if (watch)
+		return hold(lease, watch) < 0
+			       ? clv_error_errno(err, ENOMEM, "cannot watch the holder")
+			       : 0;
 	pidfd = clv_process_open(id);
 	if (pidfd >= 0)
 		return clv_holder_watch(lease, id, pidfd, err);
@@ -224,8 +241,12 @@ int clv_holder_add(struct clv_lease *lease, int pid, const struct clv_caller *ca
 	r = pidfd < 0 ? -ESRCH : check_user(lease, pid, caller, err);
 	if (r >= 0)
 		r = store_holder(lease, &id, err);
-	if (r >= 0)
-		return clv_holder_watch(lease, &id, pidfd, err);
+	if (r >= 0) {
+		r = clv_holder_watch(lease, &id, pidfd, err);
+		if (r < 0)
+			unstore(lease, &id);
+		return r;
+	}
 	if (pidfd >= 0)
 		close(pidfd);
 	return r != -ESRCH ? r
@@ -261,14 +282,9 @@ void clv_holder_forget(struct clv_lease *lease)
 
 bool clv_holder_is(const struct clv_lease *lease, const struct clv_process_id *id)
 {
-	const struct clv_holding *holding;
+	const struct clv_holding *holding = find_holding(lease, id);
 
-	LIST_FOREACH(holding, &lease->holdings, of_lease)
-	{
-		if (is_same(&holding->watch->id, id))
-			return !clv_watch_is_dead(holding->watch->watch);
-	}
-	return false;
+	return holding && !clv_watch_is_dead(holding->watch->watch);
 }
 
 bool clv_holder_has(const struct clv_lease *lease)
