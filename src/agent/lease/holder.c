@@ -9,6 +9,7 @@
 #include "agent/store/store.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,8 @@ struct clv_holder_watches *clv_holder_watches_new(void)
 
 struct clv_holder_watches *clv_holder_watches_free(struct clv_holder_watches *watches)
 {
+	for (size_t i = 0; watches && i < BUCKETS; i++)
+		assert(LIST_EMPTY(&watches->buckets[i]));
 	free(watches);
 	return NULL;
 }
@@ -74,6 +77,7 @@ static struct clv_holder_watch *find(
 
 static void unlink_watch(struct clv_holder_watch *watch)
 {
+	assert(LIST_EMPTY(&watch->holdings));
 	LIST_REMOVE(watch, entry);
 	clv_watch_free(watch->watch);
 	free(watch);
@@ -134,22 +138,6 @@ static struct clv_holder_watch *make(
 	return watch;
 }
 
-static int hold(struct clv_lease *lease, struct clv_holder_watch *watch)
-{
-	struct clv_holding *holding = calloc(1, sizeof(*holding));
-
-	if (!holding) {
-		if (LIST_EMPTY(&watch->holdings))
-			unlink_watch(watch);
-		return -ENOMEM;
-	}
-	holding->lease = lease;
-	holding->watch = watch;
-	LIST_INSERT_HEAD(&watch->holdings, holding, of_process);
-	LIST_INSERT_HEAD(&lease->holdings, holding, of_lease);
-	return 0;
-}
-
 /* Dead or alive. */
 static struct clv_holding *find_holding(
 	const struct clv_lease *lease, const struct clv_process_id *id)
@@ -162,6 +150,23 @@ static struct clv_holding *find_holding(
 			return holding;
 	}
 	return NULL;
+}
+
+static int hold(struct clv_lease *lease, struct clv_holder_watch *watch)
+{
+	struct clv_holding *holding = calloc(1, sizeof(*holding));
+
+	assert(!find_holding(lease, &watch->id));
+	if (!holding) {
+		if (LIST_EMPTY(&watch->holdings))
+			unlink_watch(watch);
+		return -ENOMEM;
+	}
+	holding->lease = lease;
+	holding->watch = watch;
+	LIST_INSERT_HEAD(&watch->holdings, holding, of_process);
+	LIST_INSERT_HEAD(&lease->holdings, holding, of_lease);
+	return 0;
 }
 
 int clv_holder_watch(struct clv_lease *lease, const struct clv_process_id *id, int pidfd,
@@ -318,6 +323,10 @@ void clv_holder_each(const struct clv_agent *agent, clv_holder_fn fn, void *user
 		struct clv_holder_watch *watch;
 
 		LIST_FOREACH(watch, &agent->watches->buckets[i], entry)
-		fn(userdata, &watch->id, LIST_FIRST(&watch->holdings)->lease);
+		{
+			/* One that nobody is held by is watched no longer. */
+			assert(!LIST_EMPTY(&watch->holdings));
+			fn(userdata, &watch->id, LIST_FIRST(&watch->holdings)->lease);
+		}
 	}
 }
