@@ -4,6 +4,7 @@
 import unittest
 
 import calls
+import changed
 import documents
 import includes
 import rooms
@@ -41,6 +42,30 @@ class Rules(unittest.TestCase):
         units = calls.Units({"x/store", "x/store-log", "x/store-internal", "x/other"})
         self.assertEqual([units.of(s) for s in ("x/store-log", "x/other")],
                          ["x/store", "x/other"])
+
+    def test_inputs_of_a_target(self):
+        text = ("a/test:\n  input: c_LINKER\n    a/test.p/x.c.o\n    | lib.a\n    || b/tool\n"
+                "  outputs:\n    all\nlib.a:\n  input: STATIC_LINKER\n    lib.p/y.c.o\n")
+        self.assertEqual(changed.read_query(text),
+                         {"a/test": ["a/test.p/x.c.o", "lib.a", "b/tool"],
+                          "lib.a": ["lib.p/y.c.o"]})
+
+    def test_what_a_linker_takes(self):
+        defined = {"main": {"main"}, "x": {"x"}, "y": {"y"}, "z": {"z"}}
+        used = {"main": {"x", "printf"}, "x": {"y"}, "z": {"x"}}
+        self.assertEqual(changed.steps_from(["main"], ["x", "y", "z"], defined, used),
+                         {"main": 0, "x": 1, "y": 2})
+
+    def test_nearest_and_quickest_first(self):
+        near = [(changed.CALLS, 5, "slow"), (changed.CALLS, 1, "quick"),
+                (changed.HAS_IT, 1, "far"), (changed.OWN, 9, "own")]
+        self.assertEqual(changed.choose(near, 10, 1), (["own", "quick"], ["slow", "far"]))
+        self.assertEqual(changed.choose(near, 4, 9), (["own", "quick", "far"], ["slow"]))
+        self.assertEqual(changed.choose(near, 2, 1), (["own"], ["quick", "slow", "far"]))
+
+    def test_tests_about_rooms(self):
+        for room in changed.ABOUT:
+            self.assertIn(room, rooms.ROOMS)
 
     def test_offending_include(self):
         wrong = includes.offenders_of("src/base/x.c", '#include "core/share/share.h"\n')

@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "core/plan/plan.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,6 +176,7 @@ static void end(struct clv_operation *op, enum state state)
 	bool was_begun = op->before != NULL;
 	struct clv_error err = {0};
 
+	assert(state >= DONE && !clv_operation_has_ended(op));
 	op->state = state;
 	op->revision++;
 	op->ended_real_ns = clv_clock_real_ns();
@@ -209,6 +211,7 @@ void clv_operation_fail(struct clv_operation *op, const struct clv_error *why)
 {
 	char more[300];
 
+	assert(why->code < 0);
 	if (op->state == ROLLING_BACK) {
 		snprintf(more, sizeof(more),
 			"it could not be put back (%.200s): see cleave plan", why->msg);
@@ -280,6 +283,7 @@ static void block(struct clv_operation *op, const struct clv_plan *plan,
 					       : node->devices[first->device].info.name;
 	struct clv_error err;
 
+	assert(plan->n_obstacles > 0);
 	json_decref(op->obstacles);
 	op->obstacles = clv_plan_obstacles_to_json(plan, node);
 	if (op->state != ROLLING_BACK && op->layout.on_busy == CLV_ON_BUSY_WAIT) {
@@ -298,8 +302,10 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 	const struct clv_node *node)
 {
 	struct clv_error err = {0};
-	int r = take_plan(op, plan, node, &err);
+	int r;
 
+	assert(plan->n_obstacles == 0 && op->state != RUNNING);
+	r = take_plan(op, plan, node, &err);
 	if (r >= 0 && plan->n_steps > 0 && op->state != ROLLING_BACK)
 		r = keep_before(op, node, &err);
 	if (r < 0) {
@@ -553,6 +559,8 @@ static void on_step(void *userdata, const struct clv_error *err)
 	struct clv_operation *op = userdata;
 	struct stage *stage = &op->stages[op->at];
 
+	assert(op->at < op->n_stages);
+	assert(op->state == RUNNING || op->state == ROLLING_BACK);
 	note_memory(op, &stage->step, err->code);
 	stage->took_ns = clv_clock_ns() - stage->began_ns;
 	stage->has_failed = err->code != 0;

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,8 @@ static struct clv_agent_device *append(
 
 struct clv_agent_device *clv_devices_root(struct clv_agent_device *device)
 {
+	/* A part of a part is a part of the whole to the agent. */
+	assert(!device->parent || !device->parent->parent);
 	return device->parent ? device->parent : device;
 }
 

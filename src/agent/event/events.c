@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -100,7 +101,10 @@ static struct clv_event *begin(struct clv_agent *agent, enum clv_event_type type
 	const struct clv_lease_record *record)
 {
 	struct clv_events *events = agent->events;
-	struct clv_event *event = events ? append(events) : NULL;
+	struct clv_event *event;
+
+	assert(type < _CLV_EVENT_TYPE_MAX);
+	event = events ? append(events) : NULL;
 
 	if (!event)
 		return NULL;

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -35,6 +36,7 @@ static bool is_same(const struct clv_process_id *a, const struct clv_process_id 
 
 struct clv_attached *clv_attached_free(struct clv_attached *process)
 {
+	assert(process->lease->n_processes > 0);
 	TAILQ_REMOVE(&process->lease->processes, process, entry);
 	process->lease->n_processes--;
 	clv_watch_free(process->watch);
@@ -251,6 +253,7 @@ int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, in
 	struct clv_attached *process;
 	int r;
 
+	assert(lease->arbiter_lease && !lease->record.is_queued);
 	if (earlier && earlier->record.slot == old_slot && earlier->has_slot) {
 		close(pidfd);
 		/* A child may hold the lost connection open. */

@@ -9,6 +9,7 @@
 #include "agent/store/store.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,8 @@ struct clv_holder_watches *clv_holder_watches_new(void)
 
 struct clv_holder_watches *clv_holder_watches_free(struct clv_holder_watches *watches)
 {
+	for (size_t i = 0; watches && i < BUCKETS; i++)
+		assert(LIST_EMPTY(&watches->buckets[i]));
 	free(watches);
 	return NULL;
 }
@@ -74,6 +77,7 @@ static struct clv_holder_watch *find(
 
 static void unlink_watch(struct clv_holder_watch *watch)
 {
+	assert(LIST_EMPTY(&watch->holdings));
 	LIST_REMOVE(watch, entry);
 	clv_watch_free(watch->watch);
 	free(watch);
@@ -134,10 +138,25 @@ static struct clv_holder_watch *make(
 	return watch;
 }
 
+/* Dead or alive. */
+static struct clv_holding *find_holding(
+	const struct clv_lease *lease, const struct clv_process_id *id)
+{
+	struct clv_holding *holding;
+
+	LIST_FOREACH(holding, &lease->holdings, of_lease)
+	{
+		if (is_same(&holding->watch->id, id))
+			return holding;
+	}
+	return NULL;
+}
+
 static int hold(struct clv_lease *lease, struct clv_holder_watch *watch)
 {
 	struct clv_holding *holding = calloc(1, sizeof(*holding));
 
+	assert(!find_holding(lease, &watch->id));
 	if (!holding) {
 		if (LIST_EMPTY(&watch->holdings))
 			unlink_watch(watch);
@@ -155,7 +174,7 @@ int clv_holder_watch(struct clv_lease *lease, const struct clv_process_id *id, i
 {
 	struct clv_holder_watch *watch = find(lease->agent, id);
 
-	if (clv_holder_is(lease, id)) {
+	if (find_holding(lease, id)) {
 		close(pidfd);
 		return 0;
 	}
@@ -174,10 +193,13 @@ int clv_holder_adopt(
 	struct clv_holder_watch *watch = find(lease->agent, id);
 	int pidfd;
 
-	if (watch)
-		return hold(lease, watch);
-	if (id->pid == 0) /* of a kept lease */
+	/* The one that asked for it may have joined it as well. */
+	if (find_holding(lease, id) || id->pid == 0) /* 0: of a kept lease */
 		return 0;
+	if (watch)
+		return hold(lease, watch) < 0
+			       ? clv_error_errno(err, ENOMEM, "cannot watch the holder")
+			       : 0;
 	pidfd = clv_process_open(id);
 	if (pidfd >= 0)
 		return clv_holder_watch(lease, id, pidfd, err);
@@ -224,8 +246,12 @@ int clv_holder_add(struct clv_lease *lease, int pid, const struct clv_caller *ca
 	r = pidfd < 0 ? -ESRCH : check_user(lease, pid, caller, err);
 	if (r >= 0)
 		r = store_holder(lease, &id, err);
-	if (r >= 0)
-		return clv_holder_watch(lease, &id, pidfd, err);
+	if (r >= 0) {
+		r = clv_holder_watch(lease, &id, pidfd, err);
+		if (r < 0)
+			unstore(lease, &id);
+		return r;
+	}
 	if (pidfd >= 0)
 		close(pidfd);
 	return r != -ESRCH ? r
@@ -261,14 +287,9 @@ void clv_holder_forget(struct clv_lease *lease)
 
 bool clv_holder_is(const struct clv_lease *lease, const struct clv_process_id *id)
 {
-	const struct clv_holding *holding;
+	const struct clv_holding *holding = find_holding(lease, id);
 
-	LIST_FOREACH(holding, &lease->holdings, of_lease)
-	{
-		if (is_same(&holding->watch->id, id))
-			return !clv_watch_is_dead(holding->watch->watch);
-	}
-	return false;
+	return holding && !clv_watch_is_dead(holding->watch->watch);
 }
 
 bool clv_holder_has(const struct clv_lease *lease)
@@ -302,6 +323,10 @@ void clv_holder_each(const struct clv_agent *agent, clv_holder_fn fn, void *user
 		struct clv_holder_watch *watch;
 
 		LIST_FOREACH(watch, &agent->watches->buckets[i], entry)
-		fn(userdata, &watch->id, LIST_FIRST(&watch->holdings)->lease);
+		{
+			/* One that nobody is held by is watched no longer. */
+			assert(!LIST_EMPTY(&watch->holdings));
+			fn(userdata, &watch->id, LIST_FIRST(&watch->holdings)->lease);
+		}
 	}
 }

@@ -10,6 +10,7 @@
 #include "arbiter/arbiter.h"
 #include "base/clock.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Slots of the living are theirs again; those of the dead are cleared, so that the quota
@@ -65,6 +66,7 @@ int clv_lease_open_arbiter(struct clv_lease *lease, const struct clv_process_id 
 	struct clv_arbiter *arbiter;
 	int r;
 
+	assert(!lease->record.is_queued && !lease->is_dormant);
 	if (lease->arbiter_lease)
 		return 0;
 	r = start_arbiter(lease->agent, lease->device, err);

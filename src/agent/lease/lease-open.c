@@ -8,6 +8,7 @@
 #include "agent/os/owner.h"
 #include "agent/record/agent.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct clv_lease *clv_lease_new(struct clv_agent *agent, struct clv_agent_device *device,
@@ -44,8 +45,10 @@ struct clv_lease *clv_lease_free(struct clv_lease *lease)
 
 int clv_lease_activate(struct clv_lease *lease, struct clv_error *err)
 {
-	int r = clv_gate_server_new(lease, &lease->gate, err);
+	int r;
 
+	assert(!lease->gate && !lease->record.is_queued);
+	r = clv_gate_server_new(lease, &lease->gate, err);
 	if (r < 0)
 		clv_lease_remove_folder(lease);
 	else

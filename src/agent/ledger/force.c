@@ -9,6 +9,7 @@
 #include "agent/record/agent.h"
 #include "base/clock.h"
 
+#include <assert.h>
 #include <signal.h>
 
 #define FORCE_TIMEOUT_US 5000000u
@@ -29,6 +30,7 @@ static int on_force_timeout(sd_event_source *source, uint64_t now_us, void *user
 
 void clv_force_end(struct clv_lease *lease)
 {
+	assert(lease->agent->lifecycle);
 	if (lease->n_processes == 0) {
 		clv_lifecycle_end(lease->agent->lifecycle, lease, "released");
 		return;

@@ -3,6 +3,7 @@
 
 #include "agent/lease/lease.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ void clv_lease_index_add(struct clv_lease_index *index, struct clv_lease *lease)
 {
 	const struct clv_lease_record *record = &lease->record;
 
+	assert(record->id[0] != '\0');
 	LIST_INSERT_HEAD(&index->by_id[hash(record->id, 0)], lease, of_id);
 	LIST_INSERT_HEAD(
 		&index->by_name[hash(record->name, lease->owner)], lease, of_name);

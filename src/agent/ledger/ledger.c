@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ struct clv_ledger *clv_ledger_free(struct clv_ledger *ledger)
 {
 	if (!ledger)
 		return NULL;
+	assert(TAILQ_EMPTY(&ledger->leases));
 	clv_lease_index_free(ledger->index);
 	free(ledger);
 	return NULL;
@@ -146,6 +148,8 @@ int clv_ledger_add(
 	struct clv_agent_device *device;
 	struct clv_lease **slot;
 
+	assert(lease->agent == ledger->agent);
+	assert(!clv_lease_index_by_id(ledger->index, lease->record.id));
 	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
 		slot = CLV_APPEND(device->leases, device->n_leases);
 		if (!slot) {
@@ -166,6 +170,9 @@ int clv_ledger_add(
 
 void clv_ledger_remove(struct clv_ledger *ledger, struct clv_lease *lease)
 {
+	assert(clv_lease_index_by_id(ledger->index, lease->record.id) == lease);
+	assert(ledger->agent->n_leases > 0);
+	assert(ledger->agent->n_queued >= lease->record.is_queued);
 	take_off_all(lease);
 	ledger->agent->n_leases--;
 	ledger->agent->n_queued -= lease->record.is_queued;

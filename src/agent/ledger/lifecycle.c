@@ -38,6 +38,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,7 @@ int clv_lifecycle_new(
 
 	if (!lifecycle)
 		return clv_error_errno(err, ENOMEM, "cannot keep leases");
+	assert(agent->ledger && !agent->watches && !agent->demand);
 	lifecycle->agent = agent;
 	agent->watches = clv_holder_watches_new();
 	agent->demand = clv_demand_new();
@@ -186,6 +188,8 @@ static int insert(
 static void set_dormant(
 	struct clv_lifecycle *lifecycle, struct clv_lease *lease, bool is_dormant)
 {
+	/* It is in one list at a time: agent->in_use, or that of the dormant. */
+	assert(!is_dormant || !lease->arbiter_lease);
 	if (lease->is_dormant && !is_dormant)
 		LIST_REMOVE(lease, of_use);
 	else if (!lease->is_dormant && is_dormant)
@@ -203,8 +207,10 @@ int clv_lifecycle_adopt(
 	struct clv_lifecycle *lifecycle, struct clv_lease *lease, struct clv_error *err)
 {
 	bool is_active = !lease->record.is_queued;
-	int r = clv_holder_adopt(lease, &lease->record.holder, err);
+	int r;
 
+	assert(!lease->gate && !lease->is_dormant);
+	r = clv_holder_adopt(lease, &lease->record.holder, err);
 	if (r >= 0 && is_over(lease))
 		r = clv_error_set(
 			err, -ESRCH, "its processes ended while no agent was there");
@@ -364,17 +370,21 @@ static void unclaim_all(
 static int set_up(struct clv_lifecycle *lifecycle, struct clv_lease *lease, int pidfd,
 	struct clv_error *err)
 {
-	int r = pidfd < 0 ? 0
-			  : clv_holder_watch(lease, &lease->record.holder, pidfd, err);
+	int r;
 
+	assert(lease->record.is_kept == (pidfd < 0));
+	r = pidfd < 0 ? 0 : clv_holder_watch(lease, &lease->record.holder, pidfd, err);
 	if (r >= 0)
 		r = store_lease(lifecycle->agent, lease, &lease->record, err);
 	if (r < 0)
 		return r;
 	if (!lease->record.is_queued)
 		r = clv_lease_activate(lease, err);
-	if (r >= 0)
+	if (r >= 0) {
 		r = insert(lifecycle, lease, err);
+		if (r < 0)
+			clv_lease_deactivate(lease);
+	}
 	if (r < 0)
 		unstore_lease(lifecycle->agent, lease->record.id);
 	return r;
@@ -449,6 +459,7 @@ static int admit(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
 	struct clv_lease_record record = lease->record;
 	struct clv_error err = {0};
 
+	assert(record.is_queued && !lease->gate && lifecycle->agent->n_queued > 0);
 	record.is_queued = false;
 	record.sm = clv_sm_on(lease->device, record.sm.ppm);
 	if (store_lease(lifecycle->agent, lease, &record, &err) < 0)
@@ -583,6 +594,7 @@ void clv_lifecycle_end(
 	struct clv_agent *agent = lifecycle->agent;
 	uid_t owner = lease->owner;
 
+	assert(clv_ledger_find_id(agent->ledger, lease->record.id) == lease);
 	if (had.n_others > 0)
 		memcpy(had.others, lease->others, had.n_others * sizeof(had.others[0]));
 	lifecycle->agent->ranked_ns = 0;

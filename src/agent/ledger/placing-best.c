@@ -17,6 +17,7 @@
 #include "core/place/place.h"
 #include "core/place/policy.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,6 +208,7 @@ int clv_placing_best(
 	struct clv_place_at at;
 	int r;
 
+	assert(wish->n > 0 && wish->count > 0 && wish->count <= CLV_LEASE_DEVICES_MAX);
 	if (is_only_one(wish, ret))
 		return 0;
 	r = make_bed(agent, wish, &bed);

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,7 @@ static int claim(struct clv_agent *agent, const struct clv_lease_request *reques
 {
 	int r = 0;
 
+	assert(choice->n > 1 && choice->n <= CLV_LEASE_DEVICES_MAX);
 	for (uint32_t i = 0; i < choice->n && r >= 0; i++)
 		r = clv_devices_claim(agent->devices, choice->devices[i], err);
 	if (r < 0)
@@ -196,6 +198,7 @@ int clv_placing_choose_several(struct clv_agent *agent,
 	struct choice now, ever;
 	int r;
 
+	assert(request->count > 1 && request->count <= CLV_LEASE_DEVICES_MAX);
 	if (!items)
 		return clv_error_errno(err, ENOMEM, "cannot choose devices");
 	r = collect(agent, request, &several, err);

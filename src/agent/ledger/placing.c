@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -411,6 +412,7 @@ int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *
 	_cleanup_free_ struct clv_placing_option *options = NULL;
 	struct look look = {0};
 
+	assert(agent->standing && agent->demand);
 	*ret = (struct clv_placing){0};
 	if (request->in[0] != '\0')
 		return choose_standing(agent, request, ret, err);

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Of one tenant. */
@@ -169,6 +170,7 @@ static void rank(struct clv_ledger *ledger)
 		if (lease->record.is_queued)
 			queued[n++] = lease;
 	}
+	assert(n == n_queued);
 	qsort(queued, n, sizeof(struct clv_lease *), compare);
 	count_up(queued[0]->agent, queued, n);
 	free(queued);

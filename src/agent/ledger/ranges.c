@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -51,8 +52,12 @@ static uint64_t find_room(
 	clv_promises_add_up(agent, device, NULL, "", &promised);
 	others_ppm = promised.compute_ppm;
 	for (size_t i = 0; i < device->n_leases; i++) {
-		if (has_range(device->leases[i]))
-			others_ppm -= device->leases[i]->record.share.range.least_ppm;
+		const struct clv_lease_record *record = &device->leases[i]->record;
+
+		if (!has_range(device->leases[i]))
+			continue;
+		assert(others_ppm >= record->share.range.least_ppm);
+		others_ppm -= record->share.range.least_ppm;
 	}
 	return others_ppm < CLV_PPM ? CLV_PPM - others_ppm : 0;
 }

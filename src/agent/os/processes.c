@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -343,6 +344,7 @@ int clv_watch_new(sd_event *event, int pidfd, void (*callback)(void *userdata),
 	struct clv_watch *watch = calloc(1, sizeof(*watch));
 	int r;
 
+	assert(pidfd >= 0 && callback);
 	if (!watch) {
 		close(pidfd);
 		return -ENOMEM;

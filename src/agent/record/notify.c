@@ -34,6 +34,7 @@ void clv_notify_subscribe(struct clv_notify *notify, enum clv_notice_type type,
 {
 	size_t at = notify->subscribers[type].n++;
 
+	assert(function && type < _CLV_NOTICE_TYPE_MAX);
 	assert(at < CLV_NOTIFY_SUBSCRIBERS);
 	notify->subscribers[type].items[at].function = function;
 	notify->subscribers[type].items[at].userdata = userdata;
@@ -43,6 +44,7 @@ void clv_notify_publish(struct clv_notify *notify, const struct clv_notice *noti
 {
 	size_t n = notify->subscribers[notice->type].n;
 
+	assert(notice->type < _CLV_NOTICE_TYPE_MAX);
 	for (size_t i = 0; i < n; i++)
 		notify->subscribers[notice->type].items[i].function(
 			notify->subscribers[notice->type].items[i].userdata, notice);

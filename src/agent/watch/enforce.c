@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -243,6 +244,7 @@ void clv_enforce(struct clv_agent *agent, struct clv_agent_device *device,
 		.now_ns = clv_clock_ns(),
 		.has_mean_utilization = has_mean_utilization};
 
+	assert(!device->parent);
 	/* Nobody was there and nobody is: ten thousand leases need not be looked at. */
 	if (device->is_enforced || has_sightings(sightings, device))
 		device->is_enforced = look_at_leases(&pass, device);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -161,6 +162,7 @@ void clv_sightings_take(struct clv_sightings *sightings, struct clv_agent *agent
 {
 	size_t n = 0;
 
+	assert(!device->parent);
 	for (size_t i = 0; i < sightings->n; i++) {
 		if (clv_devices_root(sightings->items[i].device) == device)
 			sightings->items[i].is_now = false;

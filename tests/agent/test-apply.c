@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations: from each state, whatever the drivers, a tenant, the disk or a next agent
+ * do. The drivers are a node in memory that the planner's tests have; a timeline has a
+ * letter for each thing that happens and one for the state after it. */
+#include "../unit/plan-apply.h"
+#include "../unit/plan-world.h"
+#include "rows.h"
+
+#include "agent/apply/apply-internal.h"
+#include "agent/apply/apply.h"
+#include "agent/apply/made.h"
+#include "agent/ledger/force.h"
+#include "agent/record/notify.h"
+#include "agent/store/state.h"
+#include "agent/store/store.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STATES "UWRBDFK" /* as enum state */
+
+/* What happens:
+ *   s  the drivers are asked and answer         S  and fail to
+ *   +  the step is carried out                  -  it is not
+ *   n  the driver has no room for it            w  half a second passes
+ *   r  the lease a ends                         c  somebody cancels it
+ *   d  the disk is full from now on             D  not any more
+ *   g  the device is gone                       A  the agent is another one
+ * and the states:
+ *   U surveying  W waiting  R running  B rolling back  D done  F failed  K rolled back */
+struct row {
+	const char *name;
+	const char *node;
+	const char *rules;
+	bool waits; /* on-busy */
+	const char *happens;
+	const char *states; /* the first before anything happened */
+	int code;           /* why it failed */
+};
+
+#define EMPTY "A100-40GB on"
+#define ONE "A100-40GB on 1g.5gb@0"
+#define HELD "A100-40GB on 1g.5gb@0!a"
+#define WANT_NONE "- {select: {name: gpu0}, partitions: []}"
+#define WANT_ONE "- {select: {name: gpu0}, partitions: [{profile: 1g.5gb, start: [0]}]}"
+#define WANT_TWO \
+	"- {select: {name: gpu0}, partitions: [{profile: 1g.5gb, start: [0, 1]}]}"
+
+/* clang-format off */
+static const struct row rows_of_layouts[] = {
+	{"nothing is to be done", ONE, WANT_ONE, false, "s", "UD"},
+	{"one step", EMPTY, WANT_ONE, false, "s+", "URD"},
+	{"two steps", EMPTY, WANT_TWO, false, "s++", "URRD"},
+	{"one less", ONE, WANT_NONE, false, "s+", "URD"},
+	{"a wrong layout", EMPTY, "- {select: {name: gpu0}, partitions: [{profile: 9g.5gb}]}", false, "s", "UF", -EBADMSG},
+	{"a layout that does not fit", EMPTY, "- {select: {name: gpu0}, partitions: [{profile: 3g.20gb, count: 3}]}",
+		false, "s", "UF", -EBADMSG},
+	{"a rule for no device", EMPTY, "- {select: {name: gpu7}, partitions: []}", false, "s",
+		"UF", -EBADMSG},
+
+	{"the drivers cannot be asked", EMPTY, WANT_ONE, false, "S", "UF", -EIO},
+	{"the first step fails", EMPTY, WANT_TWO, false, "s-s", "URBK", -EIO},
+	{"the second step fails", EMPTY, WANT_TWO, false, "s+-s+", "URRBBK", -EIO},
+	{"the driver has no room", EMPTY, WANT_ONE, false, "sns", "URBK", -EBUSY},
+	{"to go back fails too", EMPTY, WANT_TWO, false, "s+-s-", "URRBBF", -EIO},
+	{"the drivers cannot be asked how to go back", EMPTY, WANT_ONE, false, "s-S", "URBF", -EIO},
+	{"the device is gone when it is to be put back", EMPTY, WANT_TWO, false, "s+-gs", "URRBBF",
+		-EIO},
+
+	{"in use", HELD, WANT_NONE, false, "s", "UF", -EADDRINUSE},
+	{"in use, and it waits", HELD, WANT_NONE, true, "swsws", "UWWWWW"},
+	{"until the lease ends", HELD, WANT_NONE, true, "swsrws+", "UWWWWWRD"},
+	{"the drivers cannot be asked while it waits", HELD, WANT_NONE, true, "swS", "UWWF", -EIO},
+	{"to go back is in nobody's way to wait for", HELD, WANT_NONE, true, "srws-s",
+		"UWWWRBK", -EIO},
+
+	{"cancelled at once", EMPTY, WANT_ONE, false, "c", "UF", -ECANCELED},
+	{"cancelled while it waits", HELD, WANT_NONE, true, "sc", "UWF", -ECANCELED},
+	{"cancelled while it is asked again", HELD, WANT_NONE, true, "swc", "UWWF", -ECANCELED},
+	{"not while it runs", EMPTY, WANT_ONE, false, "sc+", "URRD"},
+	{"not while it goes back", EMPTY, WANT_ONE, false, "s-cs", "URBBK", -EIO},
+	{"when it has ended it stays", EMPTY, WANT_ONE, false, "s+c", "URDD"},
+
+	{"a full disk: no step is begun", EMPTY, WANT_ONE, false, "dss", "UUBK", -ENOSPC},
+	{"a full disk: nor is a step back", EMPTY, WANT_TWO, false, "sd+s", "URRBF", -ENOSPC},
+	{"a full disk at the end", EMPTY, WANT_ONE, false, "sd+", "URRD"},
+	{"and another agent finds it done", EMPTY, WANT_ONE, false, "sd+DAs", "URRDDUD"},
+
+	{"another agent goes on", EMPTY, WANT_TWO, false, "s+As+", "URRURD"},
+	{"another agent finds it done", EMPTY, WANT_ONE, false, "sAs", "URUR"},
+	{"another agent goes on back", EMPTY, WANT_TWO, false, "s+-As+", "URRBBBK", -EIO},
+	{"another agent fails and goes back", EMPTY, WANT_TWO, false, "s+As-s+", "URRURBBK", -EIO},
+};
+/* clang-format on */
+
+/* --- The drivers --- */
+
+static struct clv_node *node(void)
+{
+	return clv_hardware_node(world.agent.hardware);
+}
+
+static struct clv_agent_device *part; /* that some rows take away */
+
+static int begin(void **state)
+{
+	struct clv_error err = {0};
+	int r = world_begin(state);
+
+	if (r < 0)
+		return r;
+	part = world_part(world_device(40 * GIB), "1g.5gb", 0, 5 * GIB);
+	return clv_apply_new(&world.agent, &world.agent.apply, &err);
+}
+
+static int end(void **state)
+{
+	world.agent.apply = clv_apply_free(world.agent.apply);
+	return world_end(state);
+}
+
+static struct world_question take_question(int kind)
+{
+	struct world_question question = world.questions[0];
+
+	assert_int_equal(world.n_questions, 1);
+	assert_int_equal(question.kind, kind);
+	world.n_questions = 0;
+	return question;
+}
+
+static void answer(int kind, int code)
+{
+	struct world_question question = take_question(kind);
+	struct clv_error err = {0};
+
+	if (code == 0 && kind == WORLD_STEP)
+		assert_null(plan_apply(node(), &question.step));
+	if (code != 0)
+		clv_error_set(&err, code, "the driver says no");
+	if (question.done)
+		question.done(question.userdata, &err);
+}
+
+static void next_agent(void)
+{
+	struct clv_error err = {0};
+
+	world.agent.apply = clv_apply_free(world.agent.apply);
+	world.n_questions = 0;
+	assert_int_equal(clv_apply_new(&world.agent, &world.agent.apply, &err), 0);
+	clv_apply_resume(world.agent.apply);
+}
+
+static struct clv_operation *last(void)
+{
+	struct clv_operation *op = NULL, *next;
+
+	for (size_t i = 0; (next = clv_apply_at(world.agent.apply, i)); i++)
+		op = next;
+	return op;
+}
+
+static void cancel(void)
+{
+	bool is_at_work = last()->state == RUNNING || last()->state == ROLLING_BACK;
+
+	assert_int_equal(clv_apply_cancel(world.agent.apply, last(), NULL),
+		is_at_work ? -EBUSY : 0);
+}
+
+static void set_disk(bool is_full)
+{
+	world.agent.state->is_copy = is_full;
+	world.agent.state->code = -ENOSPC;
+}
+
+static void happens(char letter)
+{
+	switch (letter) {
+	case 's':
+	case 'S':
+		answer(WORLD_ASK, letter == 's' ? 0 : -EIO);
+		break;
+	case '+':
+	case '-':
+		answer(WORLD_STEP, letter == '+' ? 0 : -EIO);
+		break;
+	case 'n':
+		answer(WORLD_STEP, -ENOSPC);
+		break;
+	case 'w':
+		world_pass_s(1);
+		break;
+	case 'r':
+		plan_end_lease(node(), "a");
+		break;
+	case 'c':
+		cancel();
+		break;
+	case 'g':
+		clv_node_clear(node());
+		break;
+	case 'A':
+		next_agent();
+		break;
+	default:
+		set_disk(letter == 'd');
+	}
+}
+
+/* --- What must be so in each state --- */
+
+static bool has_journal(void)
+{
+	struct clv_journal journal = {0};
+	int r = clv_store_get_journal(world.agent.state->store, &journal, NULL);
+
+	free((char *)journal.target);
+	free((char *)journal.before);
+	return r >= 0;
+}
+
+static int count_text(void *userdata, const char *text)
+{
+	++*(size_t *)userdata;
+	return 0;
+}
+
+static size_t n_ended(void)
+{
+	size_t n = 0;
+
+	clv_store_read_ended(world.agent.state->store, count_text, &n, NULL);
+	return n;
+}
+
+/* And the operation still wants to know. */
+static bool is_asked(void)
+{
+	return world.n_questions > 0 && world.questions[0].done;
+}
+
+static void check_state(const struct clv_operation *op, bool had_full_disk, bool goes)
+{
+	bool has_ended = op->state >= DONE;
+
+	assert_int_equal(clv_operation_has_ended(op), has_ended);
+	assert_int_equal(clv_apply_is_busy(world.agent.apply), !has_ended);
+	/* Nobody is let in where something goes; nothing is closed afterwards. */
+	if (goes && (op->state == RUNNING || op->state == WAITING))
+		assert_true(part->is_changing);
+	if (has_ended)
+		assert_false(part->is_changing || part->parent->is_changing);
+	if (!had_full_disk)
+		assert_int_equal(has_journal(), op->state == RUNNING ||
+							op->state == ROLLING_BACK ||
+							(op->is_resumed && !has_ended));
+	/* The drivers have something to do, or the operation waits, or it is over. */
+	assert_int_equal(is_asked() || op->timer != NULL, !has_ended);
+}
+
+static void check_end(const struct clv_operation *op, const struct row *row)
+{
+	struct clv_error err = {0};
+	bool had_full_disk = strchr(row->happens, 'd') != NULL;
+
+	clv_operation_error(op, &err);
+	assert_int_equal(err.code, row->code ? row->code : -ETIMEDOUT);
+	assert_int_equal(world_n_events(CLV_EVENT_APPLY_FAILED), op->state == FAILED);
+	assert_int_equal(
+		world_n_events(CLV_EVENT_APPLY_ROLLED_BACK), op->state == ROLLED_BACK);
+	/* Once by each agent that saw it through. */
+	assert_int_equal(world_n_events(CLV_EVENT_APPLY_DONE),
+		(op->state == DONE && op->before != NULL) +
+			(strchr(row->happens, 'D') != NULL));
+	if (!had_full_disk)
+		assert_int_equal(n_ended(), op->before != NULL);
+}
+
+static size_t n_partitions(void)
+{
+	return node()->n_devices > 0 ? node()->devices[0].n_partitions : 0;
+}
+
+static struct clv_operation *start(const struct row *row)
+{
+	struct clv_apply_request request = {.what = "apply l.yaml",
+		.layout_name = "l.yaml",
+		.keeps_layout = true,
+		.has_on_busy = true,
+		.on_busy = row->waits ? CLV_ON_BUSY_WAIT : CLV_ON_BUSY_FAIL};
+	struct clv_operation *op = NULL;
+	struct clv_error err = {0};
+	char layout[256];
+
+	snprintf(layout, sizeof(layout), "version: 1\ndevices:\n%s\n", row->rules);
+	request.layout = layout;
+	plan_node(row->node, node());
+	if (clv_apply_start(world.agent.apply, &request, &op, &err) < 0)
+		fail_msg("%s", err.msg);
+	return op;
+}
+
+static void test_layout(void **state)
+{
+	const struct row *row = *state;
+	size_t n_before, at = 0;
+	char states[24] = "";
+
+	states[at++] = STATES[start(row)->state];
+	n_before = n_partitions();
+	for (const char *p = row->happens; *p; p++) {
+		bool has_full_disk =
+			memchr(row->happens, 'd', (size_t)(p - row->happens + 1));
+
+		happens(*p);
+		states[at++] = STATES[last()->state];
+		check_state(last(), has_full_disk, strcmp(row->rules, WANT_NONE) == 0);
+	}
+	assert_string_equal(states, row->states);
+	if (clv_operation_has_ended(last()))
+		check_end(last(), row);
+	if (last()->state == ROLLED_BACK)
+		assert_int_equal(n_partitions(), n_before);
+	assert_int_equal(world_n_events(CLV_EVENT_APPLY_RESUMED),
+		strchr(row->happens, 'A') != NULL);
+}
+
+/* --- One partition more or less --- */
+
+struct edit_row {
+	const char *name;
+	const char *node;
+	const char *device, *profile, *partition;
+	int32_t start;
+	const char *happens;
+	const char *states;
+	const char *created;
+	int code;
+};
+
+static const struct edit_row edits[] = {
+	{"one more", ONE, "gpu0", "1g.5gb", "", -1, "s+", "URD", "gpu0/1g.5gb@*"},
+	{"one more at a place", ONE, "gpu0", "1g.5gb", "", 4, "s+", "URD",
+		"gpu0/1g.5gb@4"},
+	{"where one is already", ONE, "gpu0", "1g.5gb", "", 0, "s", "UF", "", -EBUSY},
+	{"of no device", ONE, "gpu9", "1g.5gb", "", -1, "s", "UF", "", -ENODEV},
+	{"of no such profile", ONE, "gpu0", "9g.5gb", "", -1, "s", "UF", "", -EINVAL},
+	{"one that does not fit now", ONE, "gpu0", "7g.40gb", "", -1, "s", "UF", "",
+		-EBUSY},
+	{"one less", ONE, "", "", "gpu0/1g.5gb@0", -1, "s+", "URD", ""},
+	{"one less that is held", HELD, "", "", "gpu0/1g.5gb@0", -1, "s", "UF", "",
+		-EADDRINUSE},
+	{"one less that is not there", ONE, "", "", "gpu0/1g.5gb@3", -1, "s", "UF", "",
+		-ENODEV},
+	{"one less by a wrong name", ONE, "", "", "gpu0", -1, "s", "UF", "", -EINVAL},
+};
+
+static bool matches(const char *pattern, const char *text)
+{
+	size_t length = strcspn(pattern, "*");
+
+	return strncmp(pattern, text, length) == 0 &&
+	       (pattern[length] == '*' || text[length] == '\0');
+}
+
+static void test_edit(void **state)
+{
+	const struct edit_row *row = *state;
+	struct clv_apply_request request = {
+		.what = "edit", .count = 1, .start = row->start};
+	struct clv_operation *op = NULL;
+	struct clv_error err = {0};
+	char states[16] = "U";
+
+	snprintf(request.device, sizeof(request.device), "%s", row->device);
+	snprintf(request.profile, sizeof(request.profile), "%s", row->profile);
+	snprintf(request.partition, sizeof(request.partition), "%s", row->partition);
+	plan_node(row->node, node());
+	assert_int_equal(clv_apply_start(world.agent.apply, &request, &op, &err), 0);
+	for (size_t i = 0; row->happens[i]; i++) {
+		happens(row->happens[i]);
+		states[i + 1] = STATES[op->state];
+	}
+	assert_string_equal(states, row->states);
+	assert_int_equal(op->error.code, row->code);
+	if (!matches(row->created, clv_operation_created(op)))
+		fail_msg("%s is not %s", clv_operation_created(op), row->created);
+}
+
+/* --- Several operations --- */
+
+static void test_one_at_a_time(void **state)
+{
+	const struct row row = {"", EMPTY, WANT_ONE, .waits = false};
+	struct clv_apply_request request = {.what = "second"};
+	struct clv_operation *op, *first = start(&row);
+
+	assert_int_equal(clv_apply_start(world.agent.apply, &request, &op, NULL), -EBUSY);
+	assert_ptr_equal(last(), first);
+	happens('s');
+	happens('+');
+	assert_int_equal(clv_apply_start(world.agent.apply, &request, &op, NULL), 0);
+	assert_ptr_equal(clv_apply_find(world.agent.apply, op->id, NULL), op);
+	assert_null(clv_apply_find(world.agent.apply, "o0", NULL));
+}
+
+static void test_wrong_text(void **state)
+{
+	struct clv_apply_request request = {
+		.what = "x", .layout = "version: 7\n", .layout_name = "l.yaml"};
+	struct clv_operation *op;
+
+	assert_int_equal(
+		clv_apply_start(world.agent.apply, &request, &op, NULL), -EINVAL);
+	assert_null(clv_apply_at(world.agent.apply, 0));
+	assert_int_equal(world.n_questions, 0);
+}
+
+static void test_so_many_are_remembered(void **state)
+{
+	struct clv_apply_request request = {.what = "x", .start = -1};
+	struct clv_operation *op;
+
+	for (unsigned int i = 0; i < CLV_OPERATIONS_KEPT + 5; i++) {
+		assert_int_equal(
+			clv_apply_start(world.agent.apply, &request, &op, NULL), 0);
+		happens('S');
+	}
+	assert_non_null(clv_apply_at(world.agent.apply, CLV_OPERATIONS_KEPT - 1));
+	assert_null(clv_apply_at(world.agent.apply, CLV_OPERATIONS_KEPT));
+}
+
+/* A layout that was applied is applied again by the next agent, and destroys nothing. */
+static void test_again(void **state)
+{
+	const struct row row = {"", EMPTY, WANT_ONE, .waits = false};
+
+	start(&row);
+	happens('s');
+	happens('+');
+	clv_node_clear(node());
+	plan_node("A100-40GB on 1g.5gb@4", node());
+	next_agent();
+	assert_true(clv_apply_is_starting(world.agent.apply));
+	happens('s');
+	happens('+');
+	assert_int_equal(last()->state, DONE);
+	assert_int_equal(n_partitions(), 2);
+}
+
+/* One that ended in an earlier agent's time is shown by the next. */
+static void test_past(void **state)
+{
+	const struct row row = {"", EMPTY, WANT_ONE, .waits = false};
+	json_t *past;
+
+	start(&row);
+	happens('s');
+	happens('+');
+	past = clv_apply_past(world.agent.apply);
+	assert_int_equal(json_array_size(past), 0); /* it is this one's */
+	json_decref(past);
+	next_agent();
+	past = clv_apply_past(world.agent.apply);
+	assert_int_equal(json_array_size(past), 1);
+	json_decref(past);
+}
+
+/* --- Partitions that go with their lease --- */
+
+static struct clv_made *begin_made(void)
+{
+	struct clv_made *made = NULL;
+	struct clv_error err = {0};
+
+	plan_node(ONE, node());
+	assert_int_equal(clv_made_new(&world.agent, &made, &err), 0);
+	clv_made_add(made, "gpu0/1g.5gb@0", false);
+	return made;
+}
+
+static int take_made(void *userdata, const char *name, bool turned_on)
+{
+	return count_text(userdata, name);
+}
+
+static size_t n_stored_made(void)
+{
+	size_t n = 0;
+
+	clv_store_read_made(world.agent.state->store, take_made, &n, NULL);
+	return n;
+}
+
+/* u: the lease that it was made for is there; -: none is. */
+struct made_row {
+	const char *name;
+	const char *seconds;
+	bool is_destroyed;
+};
+
+static const struct made_row made_rows[] = {
+	{"nobody takes it", "----------", false},
+	{"nobody takes it in time", "-----------", true},
+	{"somebody has it", "uuuuuuuuuuuuuuu", false},
+	{"somebody had it", "-uu-", true},
+	{"somebody takes it late", "---------uuuu", false},
+};
+
+static void test_made(void **state)
+{
+	const struct made_row *row = *state;
+	struct clv_lease *lease = NULL;
+	struct clv_made *made = begin_made();
+
+	for (const char *p = row->seconds; *p; p++) {
+		assert_int_equal(world.n_questions, 0);
+		if (*p == 'u' && !lease)
+			lease = world_lease(
+				part, &(struct world_lease){"a", ALICE, 100, GIB});
+		if (*p == '-' && lease) {
+			world_drop(lease);
+			lease = NULL;
+		}
+		clv_made_tick(made);
+	}
+	assert_int_equal(world.n_questions, row->is_destroyed);
+	assert_int_equal(n_stored_made(), 1);
+	/* Its name is forgotten once it is gone. */
+	part->is_present = false;
+	if (row->is_destroyed) {
+		happens('s');
+		happens('+');
+	}
+	clv_made_tick(made);
+	assert_int_equal(n_stored_made(), 0);
+	clv_made_free(made);
+}
+
+int main(void)
+{
+	static struct rows rows;
+
+	ROWS_ADD(&rows, rows_of_layouts, test_layout);
+	ROWS_ADD(&rows, edits, test_edit);
+	ROWS_ADD(&rows, made_rows, test_made);
+	ROWS_ONE(&rows, test_one_at_a_time);
+	ROWS_ONE(&rows, test_wrong_text);
+	ROWS_ONE(&rows, test_so_many_are_remembered);
+	ROWS_ONE(&rows, test_again);
+	ROWS_ONE(&rows, test_past);
+	rows_set_up(&rows, begin, end);
+	return rows_run(&rows);
+}

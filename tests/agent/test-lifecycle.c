@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making, resizing, admitting and ending leases: what a failure leaves behind, who is let
+ * in next.  The states of one lease are test-lease-states.c's. */
+#include "rows.h"
+
+#include "agent/lease/attached.h"
+#include "agent/lease/holder.h"
+#include "agent/lease/lease-open.h"
+#include "agent/ledger/demand.h"
+#include "agent/ledger/force.h"
+#include "agent/ledger/ledger.h"
+#include "agent/ledger/lifecycle.h"
+#include "agent/record/notify.h"
+#include "agent/store/state.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HOLDER PID(1)
+
+static struct clv_agent_device *begin(void)
+{
+	struct clv_agent_device *device = world_device(8 * GIB);
+
+	world_begin_lifecycle();
+	world_process(HOLDER, 1);
+	return device;
+}
+
+static struct clv_lease *create(uint32_t percent, uid_t uid, bool wait)
+{
+	struct clv_lease_request request = world_request(percent);
+	struct clv_lease *lease = NULL;
+
+	request.wait = wait;
+	assert_int_equal(world_create(&request, uid, HOLDER, &lease), 0);
+	return lease;
+}
+
+static size_t n_folders(void)
+{
+	char path[64];
+	struct dirent *entry;
+	size_t n = 0;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "%s/lease", world.folder);
+	folder = opendir(path);
+	while (folder && (entry = readdir(folder)))
+		n += entry->d_name[0] != '.';
+	if (folder)
+		closedir(folder);
+	return n;
+}
+
+/* --- Making --- */
+
+struct fault_row {
+	const char *name;
+	bool no_commit, no_gate, no_watch;
+	unsigned int allocations_left;
+	int code;
+};
+
+static const struct fault_row faults[] = {
+	{"no room in the state file", .no_commit = true, .code = -ENOSPC},
+	{"no socket", .no_gate = true, .code = -EADDRINUSE},
+	{"no watch of its holder", .no_watch = true, .code = -ENOMEM},
+	{"no memory in the table", .allocations_left = 1, .code = -ENOMEM},
+};
+
+static void test_creation_fails(void **state)
+{
+	const struct fault_row *row = *state;
+	struct clv_lease_request request = world_request(50);
+	struct clv_agent_device *device = begin();
+	struct clv_lease *lease = NULL;
+
+	world.no_commit = row->no_commit;
+	world.no_gate = row->no_gate;
+	world.no_watch = row->no_watch;
+	world.allocations_left = row->allocations_left;
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &lease), row->code);
+	assert_null(lease);
+	world.no_commit = false;
+	world_check();
+	assert_int_equal(world.agent.n_leases, 0);
+	assert_int_equal(world_n_stored(), 0);
+	assert_int_equal(n_folders(), 0);
+	assert_int_equal(device->lock_fd, -1);
+	assert_true(TAILQ_EMPTY(&world.watches));
+	assert_int_equal(world.n_notices[CLV_NOTICE_CHANGED], 0);
+}
+
+static void test_creation(void **state)
+{
+	struct clv_lease_request request = world_request(25);
+	struct clv_agent_device *device = begin();
+	struct clv_lease_record stored;
+	struct clv_lease *lease;
+
+	request.time_s = 60;
+	snprintf(request.name, sizeof(request.name), "train");
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &lease), 0);
+	assert_true(world_stored(lease->record.id, &stored));
+	assert_int_equal(stored.share.compute_ppm, 25 * PERCENT);
+	assert_int_equal(stored.share.memory_bytes, 2 * GIB);
+	assert_int_equal(stored.expires_real_ns, world.real_ns + 60 * CLV_NS_PER_S);
+	assert_string_equal(stored.tenant, "alice");
+	assert_string_equal(stored.name, "train");
+	assert_int_equal(stored.holder.pid, HOLDER);
+	assert_true(device->lock_fd >= 0);
+	assert_int_equal(world_n_events(CLV_EVENT_LEASE_CREATED), 1);
+	assert_int_equal(world.agent.n_changes, 1);
+	world_check();
+}
+
+/* The tables' own sources and watches are given back when the loop cannot be used. */
+static void test_no_loop(void **state)
+{
+	sd_event *event = world.agent.event;
+	struct clv_error err = {0};
+
+	world.agent.event = NULL;
+	assert_int_equal(
+		clv_lifecycle_new(&world.agent, &world.agent.lifecycle, &err), -EINVAL);
+	world.agent.event = event;
+	assert_int_equal(err.code, -EINVAL);
+	assert_null(world.agent.lifecycle);
+	assert_null(world.agent.watches);
+	assert_null(world.agent.demand);
+}
+
+struct name_row {
+	const char *name;
+	const char *asked, *command;
+	int code;
+	const char *given;
+};
+
+/* Alice has "python3" and "mine" already. */
+static const struct name_row names[] = {
+	{"by the command, the next number", "", "/usr/bin/python3", 0, "python3-2"},
+	{"the name asked for", "new", "python3", 0, "new"},
+	{"not the same twice", "mine", "python3", -EEXIST, NULL},
+	{"signs in it become dashes", "", "a b", 0, "a-b"},
+	{"a command that has no name", "", "---", 0, "lease"},
+	{"hidden files' dots are left out", "", "/x/.hidden", 0, "hidden"},
+};
+
+static void test_name(void **state)
+{
+	const struct name_row *row = *state;
+	struct clv_lease_request request = world_request(10);
+	struct clv_lease *lease;
+
+	begin();
+	snprintf(request.command, sizeof(request.command), "python3");
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &lease), 0);
+	snprintf(request.name, sizeof(request.name), "mine");
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &lease), 0);
+	assert_int_equal(world_create(&request, BOB, HOLDER, &lease), 0);
+	snprintf(request.name, sizeof(request.name), "%s", row->asked);
+	snprintf(request.command, sizeof(request.command), "%s", row->command);
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &lease), row->code);
+	if (row->given)
+		assert_string_equal(lease->record.name, row->given);
+	world_check();
+}
+
+struct overcommit_row {
+	const char *name;
+	bool is_system, is_allowed, is_root;
+	int code;
+};
+
+static const struct overcommit_row overcommits[] = {
+	{"one's own agent", .code = 0},
+	{"the system's", .is_system = true, .code = -EPERM},
+	{"where it is allowed", .is_system = true, .is_allowed = true, .code = 0},
+	{"root may", .is_system = true, .is_root = true, .code = 0},
+};
+
+static void test_overcommit(void **state)
+{
+	const struct overcommit_row *row = *state;
+	struct clv_lease_request request = world_request(100);
+	struct clv_lease *lease;
+
+	begin();
+	create(100, BOB, false);
+	world.agent.config.is_system = row->is_system;
+	world.agent.config.allow_overcommit = row->is_allowed;
+	request.overcommit = true;
+	assert_int_equal(world_create(&request, row->is_root ? 0 : ALICE, HOLDER, &lease),
+		row->code);
+	world_check();
+}
+
+/* --- Whose turn it is --- */
+
+/* Whoever is first is waited for: a small lease behind a large one does not pass it. */
+static void test_first_is_waited_for(void **state)
+{
+	struct clv_lease *running, *large, *small;
+
+	begin();
+	running = create(60, BOB, false);
+	large = create(60, ALICE, true);
+	small = create(10, ALICE, true);
+	assert_true(large->record.is_queued && small->record.is_queued);
+	world_check();
+	clv_force_end(running);
+	assert_false(large->record.is_queued);
+	assert_false(small->record.is_queued);
+	assert_int_equal(world_n_events(CLV_EVENT_LEASE_QUEUED), 2);
+	assert_int_equal(world_n_events(CLV_EVENT_LEASE_CREATED), 3);
+	world_check();
+}
+
+/* One that cannot be opened when its turn comes ends, and the next one has its turn. */
+static void test_turn_that_fails(void **state)
+{
+	struct clv_lease *running;
+
+	begin();
+	running = create(60, BOB, false);
+	create(60, ALICE, true);
+	create(60, CAROL, true);
+	world.no_gate = true;
+	clv_force_end(running);
+	world.no_gate = false;
+	assert_int_equal(world.agent.n_leases, 0);
+	assert_int_equal(world_n_events(CLV_EVENT_LEASE_ENDED), 3);
+	world_check();
+}
+
+struct closed_row {
+	const char *name;
+	bool is_cordoned, is_numbered;
+};
+
+/* What is closed to new leases is so to those that wait. */
+static const struct closed_row closed[] = {
+	{"the device is cordoned", .is_cordoned = true},
+	{"the device's number is not known", .is_numbered = true},
+};
+
+static void test_closed(void **state)
+{
+	const struct closed_row *row = *state;
+	struct clv_agent_device *device = begin();
+	struct clv_lease *running = create(60, BOB, false);
+	struct clv_lease *waiting = create(60, ALICE, true);
+
+	device->is_cordoned = row->is_cordoned;
+	snprintf(device->info.visible, sizeof(device->info.visible), "%s",
+		row->is_numbered ? "0" : "");
+	clv_force_end(running);
+	assert_true(waiting->record.is_queued);
+	device->is_cordoned = false;
+	device->info.visible[0] = '\0';
+	clv_notify_admits(world.agent.notify, device);
+	assert_false(waiting->record.is_queued);
+	world_check();
+}
+
+/* A tenant who waits for his own allowance is let in when a lease of his on another
+ * device ends. */
+static void test_own_allowance(void **state)
+{
+	struct clv_config_tenant tenant = {.allowance = {.leases = 1}};
+	struct clv_lease_request request = world_request(50);
+	struct clv_lease *first, *second;
+
+	begin();
+	world_device(8 * GIB);
+	world.settings.tenants = &tenant;
+	world.settings.n_tenants = 1;
+	snprintf(request.device, sizeof(request.device), "gpu0");
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &first), 0);
+	snprintf(request.device, sizeof(request.device), "gpu1");
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &second), -EBUSY);
+	request.wait = true;
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &second), 0);
+	assert_true(second->record.is_queued);
+	clv_force_end(first);
+	assert_false(second->record.is_queued);
+	world_check();
+}
+
+/* --- Resizing --- */
+
+struct resize_row {
+	const char *name;
+	uint32_t others, has, wanted; /* percent */
+	bool is_overcommitted;        /* the device, by the others */
+	int code;
+};
+
+static const struct resize_row resizes[] = {
+	{"larger, and it fits", 50, 20, 50, .code = 0},
+	{"larger than what is left", 50, 20, 51, .code = -EBUSY},
+	{"smaller", 50, 50, 20, .code = 0},
+	{"smaller, on a device that is overcommitted", 100, 50, 20, true, 0},
+	{"larger, on a device that is overcommitted", 100, 20, 50, true, -EBUSY},
+	{"the same", 50, 50, 50, .code = 0},
+};
+
+static struct clv_lease *make_to_resize(const struct resize_row *row)
+{
+	struct clv_lease_request request = world_request(row->others);
+	struct clv_lease *lease = create(row->has, ALICE, false), *others;
+
+	request.overcommit = row->is_overcommitted;
+	if (row->others > 0)
+		assert_int_equal(world_create(&request, BOB, HOLDER, &others), 0);
+	return lease;
+}
+
+static int resize(struct clv_lease *lease, uint32_t percent)
+{
+	struct clv_lease_request request = world_request(percent);
+	struct clv_error err = {0};
+
+	request.has_memory = true;
+	request.share.memory_bytes = lease->device->info.memory_bytes / 100 * percent;
+	return clv_lifecycle_resize(world.agent.lifecycle, lease, &request, &err);
+}
+
+static void test_resize(void **state)
+{
+	const struct resize_row *row = *state;
+	struct clv_lease_record stored;
+	struct clv_lease *lease;
+	uint32_t has_ppm;
+
+	begin();
+	lease = make_to_resize(row);
+	world_process(PID(2), HOLDER);
+	world_attach(lease, PID(2));
+	assert_int_equal(resize(lease, row->wanted), row->code);
+	has_ppm = (row->code == 0 ? row->wanted : row->has) * PERCENT;
+	assert_int_equal(lease->record.share.compute_ppm, has_ppm);
+	assert_int_equal(world_enforced(lease)->compute_ppm, has_ppm);
+	assert_true(world_stored(lease->record.id, &stored));
+	assert_int_equal(stored.share.compute_ppm, has_ppm);
+	assert_int_equal(world_n_events(CLV_EVENT_LEASE_RESIZED), row->code == 0);
+	world_check();
+}
+
+/* A full disk refuses it, and nothing is changed. */
+static void test_resize_without_disk(void **state)
+{
+	struct clv_lease *lease;
+
+	begin();
+	lease = create(50, ALICE, false);
+	world.no_commit = true;
+	assert_int_equal(resize(lease, 20), -ENOSPC);
+	world.no_commit = false;
+	assert_int_equal(lease->record.share.compute_ppm, 50 * PERCENT);
+	assert_int_equal(world_n_events(CLV_EVENT_LEASE_RESIZED), 0);
+	world_check();
+}
+
+static void test_resize_lets_others_in(void **state)
+{
+	struct clv_lease *lease, *waiting;
+
+	begin();
+	lease = create(80, ALICE, false);
+	waiting = create(50, BOB, true);
+	assert_true(waiting->record.is_queued);
+	assert_int_equal(resize(lease, 60), 0);
+	assert_true(waiting->record.is_queued);
+	assert_int_equal(resize(lease, 50), 0);
+	assert_false(waiting->record.is_queued);
+	world_check();
+}
+
+/* Nothing is promised to one that waits, so it may ask for anything. */
+static void test_resize_of_a_waiting_one(void **state)
+{
+	struct clv_lease *waiting;
+
+	begin();
+	create(80, ALICE, false);
+	waiting = create(50, BOB, true);
+	assert_int_equal(resize(waiting, 90), 0);
+	assert_true(waiting->record.is_queued);
+	assert_int_equal(resize(waiting, 20), 0);
+	assert_false(waiting->record.is_queued);
+	world_check();
+}
+
+static void test_several_are_whole(void **state)
+{
+	struct clv_lease_request request = {.command = "x", .count = 2};
+	struct clv_agent_device *device = begin();
+	struct clv_lease *lease;
+
+	world_device(8 * GIB);
+	request.share.compute_ppm = 100 * PERCENT;
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &lease), 0);
+	assert_int_equal(lease->n_others, 1);
+	assert_int_equal(resize(lease, 50), -EINVAL);
+	world_check();
+	assert_true(device->lock_fd >= 0);
+	clv_force_end(lease);
+	assert_int_equal(device->lock_fd, -1);
+	assert_int_equal(clv_devices_at(world.agent.devices, 1)->lock_fd, -1);
+	world_check();
+}
+
+/* --- Ending --- */
+
+/* An end is refused by nothing: what cannot be written is written later. */
+static void test_end_without_disk(void **state)
+{
+	struct clv_lease *lease;
+
+	begin();
+	lease = create(50, ALICE, false);
+	world.agent.state->is_copy = true; /* no file to write to */
+	clv_force_end(lease);
+	assert_int_equal(world.agent.n_leases, 0);
+	assert_true(world.agent.state->is_stale);
+	world.agent.state->is_copy = false;
+	world_check();
+}
+
+/* Where a lease has a part, the whole stays claimed until the last part is free. */
+static void test_claim_of_parts(void **state)
+{
+	struct clv_agent_device *whole = begin();
+	struct clv_lease_request request = world_request(100);
+	struct clv_lease *leases[2];
+
+	world_part(whole, "1g.10gb", 0, GIB);
+	world_part(whole, "1g.10gb", 1, GIB);
+	snprintf(request.profile, sizeof(request.profile), "1g.10gb");
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(world_create(&request, ALICE, HOLDER, &leases[i]), 0);
+	assert_ptr_not_equal(leases[0]->device, leases[1]->device);
+	clv_force_end(leases[0]);
+	assert_true(whole->lock_fd >= 0);
+	clv_force_end(leases[1]);
+	assert_int_equal(whole->lock_fd, -1);
+}
+
+/* --- By force --- */
+
+static void test_force_on_a_device(void **state)
+{
+	struct clv_agent_device *device = begin();
+	struct clv_lease *running, *ending;
+
+	running = create(40, ALICE, false);
+	ending = create(40, BOB, false);
+	create(40, CAROL, true);
+	world_process(PID(2), HOLDER);
+	world_process(PID(3), HOLDER);
+	world_attach(running, PID(2));
+	world_attach(ending, PID(3));
+	clv_force_end(ending);
+	clv_force_end_all(&world.agent, device);
+	world_turn();
+	/* The one that waited is gone; two end with their processes, told once each. */
+	assert_int_equal(world.agent.n_leases, 2);
+	assert_true(running->is_ending && ending->is_ending);
+	for (pid_t pid = PID(2); pid <= PID(3); pid++) {
+		assert_int_equal(world_find_process(pid)->n_terms, 1);
+		world_kill(pid);
+	}
+	world_turn();
+	assert_int_equal(world.agent.n_leases, 0);
+	world_check();
+}
+
+/* A device that is divided stands for its parts; others are left alone. */
+static void test_force_on_parts(void **state)
+{
+	struct clv_agent_device *whole = begin();
+	struct clv_agent_device *part = world_part(whole, "1g.10gb", 0, GIB);
+	struct clv_agent_device *elsewhere = world_device(GIB);
+	struct clv_lease_request request = world_request(100);
+	struct clv_lease *lease;
+
+	snprintf(request.device, sizeof(request.device), "%s", part->info.name);
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &lease), 0);
+	snprintf(request.device, sizeof(request.device), "%s", elsewhere->info.name);
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &lease), 0);
+	clv_force_end_all(&world.agent, whole);
+	assert_int_equal(world.agent.n_leases, 1);
+	assert_int_equal(elsewhere->n_leases, 1);
+}
+
+static void test_time_is_over(void **state)
+{
+	struct clv_lease_request request = world_request(10);
+	struct clv_lease *leases[3];
+
+	begin();
+	for (unsigned int i = 0; i < 3; i++) {
+		request.time_s = 10 * i; /* 0: never */
+		assert_int_equal(world_create(&request, ALICE, HOLDER, &leases[i]), 0);
+	}
+	world.real_ns += 10 * CLV_NS_PER_S - 1;
+	clv_force_end_expired(&world.agent);
+	assert_int_equal(world.agent.n_leases, 3);
+	world.real_ns += 1;
+	clv_force_end_expired(&world.agent);
+	assert_int_equal(world.agent.n_leases, 2);
+	assert_int_equal(world_n_events(CLV_EVENT_LEASE_EXPIRED), 1);
+	world.real_ns += 10 * CLV_NS_PER_S;
+	clv_force_end_expired(&world.agent);
+	assert_int_equal(world.agent.n_leases, 1);
+	assert_ptr_equal(
+		clv_ledger_find_id(world.agent.ledger, leases[0]->record.id), leases[0]);
+	world_check();
+}
+
+/* --- Processes that share the memory of one that ended --- */
+
+struct heir_row {
+	const char *name;
+	int heir;
+	size_t n_leases; /* after the process of a lease without a holder died */
+	int n_kills;     /* of the heir */
+};
+
+static const struct heir_row heirs[] = {
+	{"nobody has its memory", WORLD_HEIR_NO, 0, 0},
+	{"nobody knows", WORLD_HEIR_UNKNOWN, 1, 0},
+	{"a child has it, and is ended too", WORLD_HEIR_YES, 1, 1},
+};
+
+static void test_heir(void **state)
+{
+	const struct heir_row *row = *state;
+	struct clv_lease *lease;
+
+	begin();
+	lease = create(40, ALICE, false);
+	world_process(PID(2), HOLDER);
+	world_process(PID(3), PID(2));
+	world_attach(lease, PID(2));
+	world_kill(HOLDER);
+	clv_force_end(lease);
+	world.heir = row->heir;
+	world.heir_id = world_find_process(PID(3))->id;
+	world_kill(PID(2));
+	world_turn();
+	assert_int_equal(world.agent.n_leases, row->n_leases);
+	assert_int_equal(world_find_process(PID(3))->n_kills, row->n_kills);
+	world.heir = WORLD_HEIR_NO;
+	world_kill(PID(3));
+	if (row->n_leases > 0)
+		clv_attached_check(lease);
+	world_turn();
+	assert_int_equal(world.agent.n_leases, 0);
+	world_check();
+}
+
+int main(void)
+{
+	static struct rows rows;
+
+	ROWS_ADD(&rows, faults, test_creation_fails);
+	ROWS_ADD(&rows, names, test_name);
+	ROWS_ADD(&rows, overcommits, test_overcommit);
+	ROWS_ADD(&rows, closed, test_closed);
+	ROWS_ADD(&rows, resizes, test_resize);
+	ROWS_ADD(&rows, heirs, test_heir);
+	ROWS_ONE(&rows, test_creation);
+	ROWS_ONE(&rows, test_no_loop);
+	ROWS_ONE(&rows, test_first_is_waited_for);
+	ROWS_ONE(&rows, test_turn_that_fails);
+	ROWS_ONE(&rows, test_own_allowance);
+	ROWS_ONE(&rows, test_resize_without_disk);
+	ROWS_ONE(&rows, test_resize_lets_others_in);
+	ROWS_ONE(&rows, test_resize_of_a_waiting_one);
+	ROWS_ONE(&rows, test_several_are_whole);
+	ROWS_ONE(&rows, test_end_without_disk);
+	ROWS_ONE(&rows, test_claim_of_parts);
+	ROWS_ONE(&rows, test_force_on_a_device);
+	ROWS_ONE(&rows, test_force_on_parts);
+	ROWS_ONE(&rows, test_time_is_over);
+	return rows_run(&rows);
+}

@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tests that a change can touch, for ./dev test --changed.
+
+Which objects a file is compiled into is ninja's to say, and which of them a program has is
+found as the linker does, by symbols; so a test of compiled code is chosen exactly if what it
+runs has a changed file in it.  Where that is more than a minute for a room, the tests that are
+nearest to the change come first: those whose own file was changed, those that call it, those
+that are about its room, then the quickest.  Builds what these need, and runs them."""
+import argparse
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import rooms
+import tree
+
+SECONDS = 40  # of each room, as measured before: a minute with what goes wrong
+UNIT_SECONDS, PROGRAM_SECONDS = 1, 30  # of tests that never ran here
+JOBS = os.cpu_count() or 2
+BASES = ("main", "origin/main")
+LEFT_TO_CHECK = {"slow", "measured", "model", "packages", "guest", "lint"}
+IMPORT = re.compile(r"^\s*(?:import|from)\s+(\w+)", re.M)
+# Tests of whole programs that are about a room; all others that have it come behind.
+ABOUT = {
+    "agent/os": ("test_cgroups",),
+    "agent/store": ("test_agent", "crash-cases"),
+    "agent/auth": ("test_access", "test_tokens"),
+    "agent/http": ("test_hostile", "test_api"),
+    "agent/device": ("partitions", "test_renumbering"),
+    "agent/lease": ("test_attach", "test_kept", "test_debts"),
+    "agent/ledger": ("cli-placing", "cli-several", "test_allowances"),
+    "agent/watch": ("watchdog", "test_ungated"),
+    "agent/history": ("test_history",),
+    "agent/apply": ("apply-journal", "apply-sim"),
+    "agent/api": ("test_api", "test_openapi", "metrics"),
+    "agent/main": ("test_agent",),
+    "cli/frame": ("cli",),
+    "cli/launch": ("cli",),
+    "cli/lease": ("cli",),
+    "cli/node": ("cli-layouts", "cli-operations"),
+    "cli/fleet": ("simulate",),
+    "cli/admin": ("cli",),
+    "cli/engine": ("slurm",),
+    "gate/opencl": ("icd", "opencl-patterns-double"),
+    "gate/cuda": ("cuda-gate", "cuda-life"),
+    "gate/hip": ("hip-gate-6", "hip-life-6"),
+    "gate/hsa": ("hip-gate-6",),
+    "gate/nvml": ("nvml-gate-devices",),
+}
+
+
+def run(*command, cwd=None):
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command[:4])}: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
+
+
+# --- What was changed ---
+
+def base():
+    """What this branch began from; its last commit where there is no other branch."""
+    for name in BASES:
+        done = subprocess.run(["git", "merge-base", "HEAD", name], cwd=tree.ROOT,
+                              capture_output=True, text=True)
+        if done.returncode == 0:
+            return done.stdout.strip()
+    return "HEAD"
+
+
+def changed_in_git():
+    names = run("git", "diff", "--name-only", "-z", base(), cwd=tree.ROOT)
+    names += run("git", "ls-files", "-z", "--others", "--exclude-standard", cwd=tree.ROOT)
+    return {name for name in names.split("\0") if name}
+
+
+def changed_as_said(words):
+    changed = set()
+    for word in words:
+        under = tree.files(under=(f"src/{word}", word))
+        if not under and not (tree.ROOT / word).is_file():
+            sys.exit(f"{word} is neither a room nor a file")
+        changed |= set(under) or {word}
+    return changed
+
+
+def room_of(name):
+    """A room of src/; of other files their folder."""
+    room = rooms.room_of(name.removeprefix("src/")) if name.startswith("src/") else None
+    return room or str(Path(name).parent)
+
+
+# --- What the build knows ---
+
+class Build:
+    def __init__(self, folder):
+        self.folder = Path(folder).resolve()
+        run("ninja", "-C", str(self.folder), "build.ninja")
+        self.tests = self.introspect("--tests")
+        self.files = {t["id"]: [self.relative(f) for f in t["filename"]]
+                      for t in self.introspect("--targets")}
+        self.files_of = self.read_deps()
+        if not self.files_of:
+            sys.exit("nothing is compiled yet: run ./dev build once")
+
+    def targets_of(self, test):
+        return {f for d in test["depends"] for f in self.files.get(d, ())}
+
+    def introspect(self, what):
+        return json.loads(run("meson", "introspect", what, str(self.folder)))
+
+    def relative(self, path):
+        return os.path.relpath(path, self.folder)
+
+    def source(self, path):
+        """As named from the tree's root; None: it is not of the tree."""
+        name = os.path.relpath(os.path.join(self.folder, path), tree.ROOT)
+        return None if name.startswith("..") else name
+
+    def read_deps(self):
+        """{object: the files of the tree that it is compiled from}."""
+        found, current = {}, None
+        for line in run("ninja", "-C", str(self.folder), "-t", "deps").splitlines():
+            if line.startswith("    ") and current is not None:
+                name = self.source(line.strip())
+                if name:
+                    current.add(name)
+            elif ": #deps" in line:
+                current = found.setdefault(line.split(": #deps")[0], set())
+        return found
+
+    def inputs(self, targets):
+        """{target: what it is linked from}, and of each archive and library in that."""
+        found, wanted = {}, set(targets)
+        while wanted:
+            text = run("ninja", "-C", str(self.folder), "-t", "query", *sorted(wanted))
+            found.update(read_query(text))
+            wanted = {i for inputs in found.values() for i in inputs
+                      if i.endswith((".a", ".so")) and not i.startswith("/")} - set(found)
+        return found
+
+    def symbols(self, objects):
+        """({object: symbols that it defines}, {object: symbols that it uses})."""
+        defined, used = collections.defaultdict(set), collections.defaultdict(set)
+        there = [o for o in objects if (self.folder / o).exists()]
+        for line in run("nm", "-A", "-g", *there, cwd=self.folder).splitlines():
+            name, rest = line.split(":", 1)
+            *_, kind, symbol = rest.split()
+            (used if kind in "Uw" else defined)[name].add(symbol)
+        return defined, used
+
+    def durations(self):
+        """{test: seconds, when it last ran here}."""
+        found = {}
+        for log in sorted(self.folder.glob("meson-logs/*.json"), key=os.path.getmtime):
+            for line in log.read_text(errors="replace").splitlines():
+                test = json.loads(line)
+                found[test["name"].split(" / ")[-1]] = test["duration"]
+        return found
+
+
+def read_query(text):
+    """{target: its inputs} of what ninja -t query prints."""
+    found, inputs, is_input = {}, None, False
+    for line in text.splitlines():
+        if not line.startswith(" "):
+            inputs = found.setdefault(line.rstrip(":"), [])
+        elif line.startswith("  ") and not line.startswith("    "):
+            is_input = line.strip().startswith("input")
+        elif is_input:
+            inputs.append(line.strip().removeprefix("|| ").removeprefix("| "))
+    return found
+
+
+def steps_from(own, pool, defined, used):
+    """{object: how many calls it is away}: those that a linker takes, from its own ones."""
+    definer = {symbol: name for name in pool for symbol in defined.get(name, ())}
+    found, edge = dict.fromkeys(own, 0), list(own)
+    while edge:
+        edge_next = []
+        for name in edge:
+            for symbol in used.get(name, ()):
+                other = definer.get(symbol)
+                if other and other not in found:
+                    found[other] = found[name] + 1
+                    edge_next.append(other)
+        edge = edge_next
+    return found
+
+
+class Reach:
+    """What each program has in it."""
+
+    def __init__(self, build, targets):
+        self.build = build
+        self.inputs = build.inputs(targets)
+        objects = {i for inputs in self.inputs.values() for i in inputs if i.endswith(".o")}
+        self.defined, self.used = build.symbols(objects)
+        self.known = {}
+
+    def of(self, target):
+        """{object: calls}, of the libraries that it loads too."""
+        if target in self.known:
+            return self.known[target]
+        inputs = self.inputs.get(target, [])
+        own = [i for i in inputs if i.endswith(".o")]
+        pool = [o for i in inputs if i.endswith(".a") for o in self.inputs.get(i, [])]
+        found = steps_from(own, pool, self.defined, self.used)
+        self.known[target] = found
+        for library in inputs:
+            if library.endswith(".so") and library in self.inputs:
+                for name, steps in self.of(library).items():
+                    found.setdefault(name, steps + 1)
+        return found
+
+
+# --- Which tests ---
+
+def scripts_of(test, known):
+    """The files of the tree that a test is run from, with the Python modules beside them."""
+    found, edge = set(), [os.path.relpath(os.path.realpath(word), tree.ROOT)
+                          for word in test["cmd"] if word.startswith("/")]
+    while edge:
+        name = edge.pop()
+        if name in found or name not in known:
+            continue
+        found.add(name)
+        if name.endswith(".py"):
+            beside = Path(name).parent
+            edge += [str(beside / f"{m[1]}.py") for m in IMPORT.finditer(tree.read(name))]
+    return found
+
+
+OWN, CALLS, ABOUT_IT, HAS_IT = range(4)
+NEAR = 2  # calls
+
+
+def least_steps(targets, changed, reach, build):
+    """(calls to the nearest changed file, whether that is one of tests/); None: there is none."""
+    found = [(steps, not any(f.startswith("tests/") for f in build.files_of[name] & changed))
+             for target in targets for name, steps in reach.of(target).items()
+             if build.files_of.get(name, set()) & changed]
+    return min(found, default=None)
+
+
+def nearness(test, room, changed, reach, build, known):
+    """How near a test is to what was changed in a room; None: it has nothing of it."""
+    targets = build.targets_of(test)
+    least = least_steps(targets, changed, reach, build)
+    if scripts_of(test, known) & changed or least == (0, False):
+        return OWN
+    if least is None:
+        return None
+    if build.relative(test["cmd"][0]) in targets:
+        return CALLS if least[0] <= NEAR else ABOUT_IT
+    return ABOUT_IT if test["name"] in ABOUT.get(room, ()) else HAS_IT
+
+
+def guess(test):
+    is_unit = {"cleave:unit", "cleave:fuzz"} & set(test["suite"])
+    return UNIT_SECONDS if is_unit else PROGRAM_SECONDS
+
+
+def choose(candidates, seconds, jobs):
+    """(chosen, left out) of [(nearness, seconds, name)]: the nearest and quickest that are
+    within the time, all together on all processors and each on one; those whose own file was
+    changed in any case."""
+    chosen, out, used = [], [], 0.0
+    for near, takes, name in sorted(candidates):
+        if near == OWN or (takes <= seconds and used + takes <= seconds * jobs):
+            used += takes
+            chosen.append(name)
+        else:
+            out.append(name)
+    return chosen, out
+
+
+def may_run(test):
+    return not LEFT_TO_CHECK & {s.removeprefix("cleave:") for s in test["suite"]}
+
+
+def choose_for(room, changed, tests, reach, build):
+    known, durations = set(tree.files()), build.durations()
+    near = [(nearness(t, room, changed, reach, build, known), t) for t in tests]
+    chosen, out = choose([(n, durations.get(t["name"], guess(t)), t["name"])
+                          for n, t in near if n is not None], SECONDS, JOBS)
+    if chosen or out:
+        print(f"{room}: {len(chosen)} tests; {len(out)} more have it in them, which ./dev "
+              "check runs", file=sys.stderr)
+    return chosen
+
+
+def report_failure(log):
+    print(log.read_text(errors="replace")[-4000:])
+    sys.exit(f"it does not compile; all of the output is in {log}")
+
+
+def build_and_run(build, tests):
+    """Returns meson's exit status."""
+    targets = sorted(set().union(*(build.targets_of(t) for t in tests)))
+    log = build.folder / "compile.log"
+    with log.open("w") as to:
+        done = subprocess.run(["ninja", "-C", str(build.folder), *targets], stdout=to,
+                              stderr=subprocess.STDOUT)
+    if done.returncode:
+        report_failure(log)
+    names = sorted({t["name"] for t in tests})
+    return subprocess.run(["meson", "test", "-C", str(build.folder), "--no-rebuild",
+                           "--logbase", "dev-changed", "--num-processes", str(JOBS),
+                           "--print-errorlogs", *names]).returncode
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(prog="./dev test")
+    parser.add_argument("build")
+    parser.add_argument("names", nargs="*", metavar="ROOM-OR-FILE",
+                        help="to be taken as changed, in the place of what git says")
+    parser.add_argument("--changed", action="store_true", required=True)
+    parser.add_argument("--list", action="store_true", help="print the tests, run none")
+    return parser.parse_intermixed_args()
+
+
+def main():
+    arguments = parse_arguments()
+    if not Path(arguments.build, ".ninja_deps").exists():
+        subprocess.run([tree.ROOT / "dev", "build"], check=True)
+    build = Build(arguments.build)
+    changed = changed_as_said(arguments.names) if arguments.names else changed_in_git()
+    tests = [t for t in build.tests if may_run(t)]
+    reach = Reach(build, set().union(*(build.targets_of(t) for t in tests)))
+    names = set()
+    for room in sorted({room_of(name) for name in changed}):
+        of_room = {name for name in changed if room_of(name) == room}
+        names |= set(choose_for(room, of_room, tests, reach, build))
+    chosen = [t for t in tests if t["name"] in names]
+    if arguments.list:
+        print(*sorted(names), sep="\n")
+    elif not chosen:
+        print("no test has anything of what was changed in it")
+    else:
+        sys.exit(build_and_run(build, chosen))
+
+
+if __name__ == "__main__":
+    main()
