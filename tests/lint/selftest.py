@@ -5,6 +5,7 @@ import unittest
 
 import calls
 import changed
+import commits
 import documents
 import includes
 import rooms
@@ -32,6 +33,18 @@ class Rules(unittest.TestCase):
                 ("agent/lease", "agent/device/devices.h", True),
                 ("agent/device", "agent/lease/lease.h", False)):
             self.assertIs(rooms.may_use(room, included), allowed, (room, included))
+
+    def test_commit_messages(self):
+        why = "why\n\nChecked: how"
+        for subject in ("agent: look at ended processes first", "gate, cli: say what is wrong",
+                        "core/plan: address an overlap", "Merge branch 'x'"):
+            self.assertEqual(commits.faults(subject, why), [], subject)
+        for subject, body in (("agent: " + "x" * 66, why), ("Agent: look", why),
+                              ("agent: Look", why), ("look at processes", why),
+                              ("agent: looks at processes", why), ("agent: looked", why),
+                              ("agent: looking away", why), ("agent: look away.", why),
+                              ("agent: look", "")):
+            self.assertEqual(len(commits.faults(subject, body)), 1, subject)
 
     def test_circles(self):
         self.assertEqual(calls.circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}),
