@@ -6,20 +6,28 @@
  * that the log begins anew and does not grow for as long as somebody writes. */
 #include "agent/store/store-internal.h"
 
+#include "base/clock.h"
 #include "base/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define LONG_PAGES 4000     /* the thread is woken */
-#define LONGEST_PAGES 16000 /* it does not keep up: whoever commits helps */
+#define LONG_PAGES 4000 /* the thread is woken */
+/* It does not keep up: a commit waits for it, and so does another each time that the log
+ * has grown by STEP_PAGES.  Not each commit: the disk may be slow, and the loop goes on.
+ */
+#define LONGEST_PAGES 8000
+#define STEP_PAGES 1000
+#define WAIT_NS (100 * CLV_NS_PER_MS)
 
 struct clv_store_log {
 	char *path;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t woken;
+	pthread_cond_t woken, copied;
+	int wait_at_pages; /* of the thread that commits */
 	/* Under the lock. */
 	bool is_wanted, is_over;
 	bool is_copied; /* since the log was begun: the rest is little */
@@ -34,6 +42,7 @@ static void copy(struct clv_store_log *log, sqlite3 *db)
 	pthread_mutex_lock(&log->lock);
 	log->is_wanted = false;
 	log->is_copied = r == SQLITE_OK && n_copied > 0;
+	pthread_cond_signal(&log->copied);
 	pthread_mutex_unlock(&log->lock);
 }
 
@@ -83,6 +92,8 @@ static struct clv_store_log *begin(const char *path)
 	log->path = strdup(path);
 	pthread_mutex_init(&log->lock, NULL);
 	pthread_cond_init(&log->woken, NULL);
+	pthread_cond_init(&log->copied, NULL);
+	log->wait_at_pages = LONGEST_PAGES;
 	if (log->path && pthread_create(&log->thread, NULL, run, log) == 0)
 		return log;
 	free(log->path);
@@ -100,10 +111,23 @@ struct clv_store_log *clv_store_log_free(struct clv_store_log *log)
 	pthread_mutex_unlock(&log->lock);
 	pthread_join(log->thread, NULL);
 	pthread_cond_destroy(&log->woken);
+	pthread_cond_destroy(&log->copied);
 	pthread_mutex_destroy(&log->lock);
 	free(log->path);
 	free(log);
 	return NULL;
+}
+
+/* Under the lock. */
+static void wait_for_thread(struct clv_store_log *log)
+{
+	uint64_t until_ns = clv_clock_ns() + WAIT_NS;
+	struct timespec until = {
+		(time_t)(until_ns / CLV_NS_PER_S), (long)(until_ns % CLV_NS_PER_S)};
+
+	while (log->is_wanted && pthread_cond_clockwait(&log->copied, &log->lock,
+					 CLOCK_MONOTONIC, &until) == 0)
+		continue;
 }
 
 /* Whether the thread has done its part, or cannot. */
@@ -117,6 +141,13 @@ static bool may_finish(struct clv_store_log *log, int n_pages)
 		log->is_wanted = true;
 		pthread_cond_signal(&log->woken);
 	}
+	if (n_pages < LONGEST_PAGES) {
+		log->wait_at_pages = LONGEST_PAGES;
+	} else if (n_pages >= log->wait_at_pages) {
+		log->wait_at_pages = n_pages + STEP_PAGES;
+		wait_for_thread(log);
+	}
+	is_copied = is_copied || log->is_copied;
 	log->is_copied = false;
 	pthread_mutex_unlock(&log->lock);
 	return is_copied || n_pages >= LONGEST_PAGES;
