@@ -91,6 +91,9 @@ struct clv_queue_ops {
 	uint32_t depth;
 	/* A new record: its handle is set, the rest is zero. */
 	void (*begin)(struct clv_queue *queue);
+	/* The program has released it for the last time, and its handle is still good;
+	 * NULL: there is nothing to do. */
+	void (*end)(struct clv_queue *queue);
 	/* Whether nothing forbids it now; NULL: nothing ever does. */
 	bool (*can_mark)(const struct clv_queue *queue);
 	/* Whether commands may pass quickly, that is uncounted by anything but the
@@ -101,6 +104,9 @@ struct clv_queue_ops {
 	bool (*marks_at_once)(const struct clv_queue *queue, enum clv_phase phase);
 	/* Puts an event behind all that was submitted to it.  NULL: that failed. */
 	void *(*mark)(struct clv_queue *queue);
+	/* Its last marker is released before it was waited for: the next one has to say
+	 * what that one did.  NULL: each does. */
+	void (*unmark)(struct clv_queue *queue);
 	/* What was submitted would not start without it; NULL: there is no such thing. */
 	void (*flush)(struct clv_queue *queue);
 	void (*wait_for_event)(struct clv_queue *queue, void *event);

@@ -68,6 +68,8 @@ static void abandon_awaited(struct clv_queue *queue, uint64_t packed)
 static void forget_marker(struct clv_queue *queue, const struct clv_marker *marker)
 {
 	clv_gate.api->queues->release_event(queue, marker->event);
+	if (clv_gate.api->queues->unmark)
+		clv_gate.api->queues->unmark(queue);
 	put_back_unmarked(queue, marker->packed);
 	/* There is no later one. */
 	if (atomic_load(&queue->released))
@@ -299,6 +301,8 @@ void clv_queue_release(const void *handle)
 	is_first = atomic_exchange(&queue->released, 1) == 0;
 	abandon(atomic_exchange(&queue->backlog.unmarked, 0));
 	pthread_mutex_unlock(&queue->mark_lock);
+	if (is_first && clv_gate.api->queues->end)
+		clv_gate.api->queues->end(queue);
 	if (placed) {
 		clv_helper_start();
 		clv_helper_wake();

@@ -68,9 +68,10 @@ void clv_queues_drain_context(const void *context);
 void clv_queues_forget(void);
 
 /* The common case of a submission, inline: an attached process that nobody contends with,
- * no callback (there last_queue is never set), a queue seen before, a command of known
- * length that does not block, nothing held.  True: the command is counted in, make the
- * call and end it with clv_quick_end.  False: nothing happened, take the long way. */
+ * no callback (there last_queue is never set), an in-order queue seen before, a command
+ * of known length that does not block, nothing held.  True: the command is counted in,
+ * make the call and end it with clv_quick_end.  False: nothing happened, take the long
+ * way. */
 struct clv_quick {
 	struct clv_view *view;
 	struct clv_queue *queue;
@@ -88,6 +89,7 @@ CLV_HOT bool clv_quick_begin(struct clv_quick *quick, const void *handle, uint64
 	quick->packed = atomic_load_explicit(&cost->packed, memory_order_relaxed);
 	if (CLV_UNLIKELY(
 		    !quick->view || quick->queue->handle != handle ||
+		    quick->queue->out_of_order ||
 		    atomic_load_explicit(&quick->queue->has_held, memory_order_relaxed)))
 		return false;
 	if (CLV_UNLIKELY(!clv_flight_quick_enter(quick->view, quick->packed)))

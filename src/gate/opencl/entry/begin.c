@@ -8,6 +8,7 @@
 #include "gate/opencl/device/workers.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/queue/events.h"
 #include "gate/opencl/queue/held.h"
 #include "gate/opencl/queue/queue.h"
 #include "gate/process/state.h"
@@ -24,6 +25,7 @@ static void forget_parent(void)
 {
 	clv_queues_forget_parent();
 	clv_held_forget_parent();
+	clv_events_forget_parent();
 	clv_charges_forget_parent();
 	clv_tickets_forget_parent();
 	clv_workers_forget_parent();

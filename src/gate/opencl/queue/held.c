@@ -526,6 +526,7 @@ static void enter_blindly(const struct clv_held_command *command)
 	if (!view || CLV_FLIGHT_COUNT(command->packed) == 0)
 		return;
 	clv_flight_enter_as_debt(view, command->packed);
+	clv_event_list_note_gap(&clv_cl_queue(command->queue)->events);
 	clv_queue_note_kind(command->queue, CLV_COST_MIXED);
 	clv_queue_submitted(command->queue, NULL, command->packed);
 }

@@ -63,9 +63,18 @@ static void begin_queue(struct clv_queue *queue)
 	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
 	pthread_mutex_init(&clv_cl_queue(queue)->order_lock, &attributes);
 	pthread_mutexattr_destroy(&attributes);
+	clv_event_list_begin(&clv_cl_queue(queue)->events);
 }
 
-static void *mark(struct clv_queue *queue)
+static void end_queue(struct clv_queue *queue)
+{
+	struct clv_event_list *list = &clv_cl_queue(queue)->events;
+
+	clv_event_list_drop(list, clv_event_list_count(list));
+}
+
+/* Behind all that is in the queue. */
+static cl_event enqueue_marker(struct clv_queue *queue)
 {
 	cl_event event = NULL;
 
@@ -73,6 +82,30 @@ static void *mark(struct clv_queue *queue)
 		CL_SUCCESS)
 		return NULL;
 	return event;
+}
+
+/* Of an event that is not there only a marker in its place can tell, and only behind
+ * everything. */
+static void *mark(struct clv_queue *queue)
+{
+	struct clv_event_list *list = &clv_cl_queue(queue)->events;
+	bool has_gap = atomic_exchange(&list->has_gap, 0);
+	void *events = clv_event_list_take(list);
+	cl_event marker;
+
+	if (events && !has_gap)
+		return events;
+	marker = enqueue_marker(queue);
+	if (!marker)
+		clv_event_list_note_gap(list);
+	if (events)
+		clv_event_marker_release(list, events);
+	return marker;
+}
+
+static void unmark(struct clv_queue *queue)
+{
+	clv_event_list_note_gap(&clv_cl_queue(queue)->events);
 }
 
 static void flush(struct clv_queue *queue)
@@ -87,7 +120,7 @@ static void flush(struct clv_queue *queue)
 
 void clv_cl_queue_await(struct clv_queue *queue)
 {
-	cl_event event = mark(queue);
+	cl_event event = enqueue_marker(queue);
 
 	if (!event)
 		return;
@@ -134,7 +167,8 @@ static cl_int finish_flushed(struct clv_queue *queue)
 
 cl_int clv_cl_queue_finish(struct clv_queue *queue)
 {
-	const struct clv_cl_queue *own = clv_cl_queue(queue);
+	struct clv_cl_queue *own = clv_cl_queue(queue);
+	uint64_t before = clv_event_list_count(&own->events);
 	cl_int r;
 
 	if (atomic_load(&queue->has_held))
@@ -144,6 +178,10 @@ cl_int clv_cl_queue_finish(struct clv_queue *queue)
 	if (r == CL_SUCCESS && own->forgets_flushed &&
 		atomic_load(&own->n_flushes) != atomic_load(&own->n_flushes_finished))
 		r = finish_flushed(queue);
+	if (r == CL_SUCCESS)
+		clv_event_list_drop(&own->events, before);
+	else
+		clv_event_list_note_gap(&own->events);
 	return r;
 }
 
@@ -151,13 +189,12 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 {
 	const struct timespec pause = {.tv_nsec = POLL_NS};
 	cl_int status = CL_QUEUED;
-	cl_event awaited = event;
 
 	if (!clv_cl_queue(queue)->runs_in_caller) {
-		clv_real.clWaitForEvents(1, &awaited);
+		clv_event_marker_wait(event);
 		return;
 	}
-	while (clv_real.clGetEventInfo(awaited, CL_EVENT_COMMAND_EXECUTION_STATUS,
+	while (clv_real.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
 		       sizeof(status), &status, NULL) == CL_SUCCESS &&
 		status > CL_COMPLETE)
 		nanosleep(&pause, NULL);
@@ -165,23 +202,21 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 
 static void release_event(struct clv_queue *queue, void *event)
 {
-	(void)queue;
-	clv_real.clReleaseEvent(event);
+	clv_event_marker_release(&clv_cl_queue(queue)->events, event);
 }
 
 static bool is_complete_aside(struct clv_queue *queue, void *event)
 {
-	cl_int status = CL_COMPLETE;
-
-	clv_real.clGetEventInfo(
-		event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-	return status <= CL_COMPLETE;
+	(void)queue;
+	return clv_event_marker_is_complete(event);
 }
 
 const struct clv_queue_ops clv_cl_queue_ops = {
 	.record_bytes = sizeof(struct clv_cl_queue),
 	.begin = begin_queue,
+	.end = end_queue,
 	.mark = mark,
+	.unmark = unmark,
 	.flush = flush,
 	.wait_for_event = wait_for_event,
 	.release_event = release_event,

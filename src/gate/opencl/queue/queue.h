@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "gate/opencl/queue/events.h"
 #include "gate/process/queue-record.h"
 
 #include <CL/cl.h>
@@ -17,6 +18,7 @@ struct clv_held_line {
 struct clv_cl_queue {
 	struct clv_queue common; /* first */
 	struct clv_held_line line;
+	struct clv_event_list events;
 
 	/* From its first held command on a submission has this lock from its
 	 * last look at what is held until it is booked, so that none that is in flight
@@ -34,6 +36,13 @@ struct clv_cl_queue {
 static inline struct clv_cl_queue *clv_cl_queue(struct clv_queue *queue)
 {
 	return (struct clv_cl_queue *)queue;
+}
+
+/* Whether its commands' own events are its markers. */
+static inline bool clv_cl_queue_keeps_events(const struct clv_queue *queue)
+{
+	return queue->out_of_order &&
+	       !((const struct clv_cl_queue *)queue)->runs_in_caller;
 }
 
 /* Some drivers (rusticl of Mesa 22) keep a queue's lock while a thread finishes it or is

@@ -38,7 +38,8 @@ static bool must_mark_itself(struct clv_queue *queue)
 
 static bool needs_own_event(const struct clv_submission *submission)
 {
-	return submission->held || must_mark_itself(submission->queue);
+	return submission->held || must_mark_itself(submission->queue) ||
+	       (!submission->blocking && clv_cl_queue_keeps_events(submission->queue));
 }
 
 static bool hold(struct clv_submission *submission, struct clv_held_command *command)
@@ -220,13 +221,27 @@ static bool book_with_event(struct clv_submission *submission)
 	return true;
 }
 
+/* For the next marker. */
+static void list_event(const struct clv_submission *submission)
+{
+	struct clv_event_list *list = &clv_cl_queue(submission->queue)->events;
+	cl_event event = keep_event(submission);
+
+	if (event)
+		clv_event_list_add(list, event);
+	else
+		clv_event_list_note_gap(list);
+}
+
 static void book_submitted(struct clv_submission *submission)
 {
 	bool is_own = submission->own_event != NULL;
 
 	if (book_with_event(submission))
 		return;
-	if (is_own)
+	if (clv_cl_queue_keeps_events(submission->queue))
+		list_event(submission);
+	else if (is_own)
 		clv_real.clReleaseEvent(submission->own_event);
 	clv_queue_book(submission->queue, submission->view, submission->kind,
 		is_own || !submission->event ? NULL : *submission->event,

@@ -4,6 +4,7 @@
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/queue/queue.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/view.h"
 #include "gate/queue/queues.h"
@@ -67,14 +68,14 @@ static cl_int CL_API_CALL wrap_clReleaseCommandQueue(cl_command_queue queue)
 	return clv_real.clReleaseCommandQueue(queue);
 }
 
-/* In some drivers an event holds its queue, and so the gate's markers do: the program
- * sees what it would see without. */
+/* In some drivers an event holds its queue, and so those that the gate keeps do: the
+ * program sees what it would see without. */
 static cl_int CL_API_CALL wrap_clGetCommandQueueInfo(cl_command_queue queue,
 	cl_command_queue_info what, size_t room, void *value, size_t *ret_bytes)
 {
 	cl_int r = clv_real.clGetCommandQueueInfo(queue, what, room, value, ret_bytes);
-	const struct clv_queue *known;
-	cl_uint shown, n_markers, n_own;
+	struct clv_queue *known;
+	cl_uint shown, n_gates, n_own;
 
 	if (r != CL_SUCCESS || what != CL_QUEUE_REFERENCE_COUNT || !value ||
 		room < sizeof(shown) || !clv_gate_peek())
@@ -83,9 +84,10 @@ static cl_int CL_API_CALL wrap_clGetCommandQueueInfo(cl_command_queue queue,
 	if (!known)
 		return r;
 	memcpy(&shown, value, sizeof(shown));
-	n_markers = atomic_load(&known->n_markers);
+	n_gates = atomic_load(&known->n_markers) +
+		  atomic_load(&clv_cl_queue(known)->events.n_kept);
 	n_own = atomic_load(&known->application_references);
-	shown = shown > n_own + n_markers ? shown - n_markers : n_own;
+	shown = shown > n_own + n_gates ? shown - n_gates : n_own;
 	memcpy(value, &shown, sizeof(shown));
 	return r;
 }

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Submissions to an OpenCL queue, counted in what they cost the vendor: a marker without
+ * a wait list depends on all that is pending in an out-of-order queue. */
+#include "gate/attach/attachment.h"
+#include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
+#include "gate/opencl/queue/queue.h"
+#include "gate/opencl/queue/submit.h"
+#include "gate/process/state.h"
+#include "gate/process/thread.h"
+#include "gate/process/view.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
+#include "gate/window/costs.h"
+#include "gate/window/flight.h"
+#include "gate/window/turnstile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define N_COMMANDS 2000
+#define N_KINDS 4
+#define MAX_EVENTS 8192
+
+/* The vendor: nothing is complete before it is waited for. */
+
+static struct {
+	cl_int status;
+	int references;
+} events[MAX_EVENTS];
+static cl_uint n_events, n_pending;
+static uint64_t n_dependencies; /* that markers made */
+static cl_command_queue_properties properties;
+cl_icd_dispatch clv_real;
+
+static cl_event handle_of(cl_uint i)
+{
+	return (cl_event)(uintptr_t)((i + 1) * 64);
+}
+
+static cl_uint index_of(cl_event event)
+{
+	cl_uint i = (cl_uint)((uintptr_t)event / 64) - 1;
+
+	assert_in_range(i, 0, n_events - 1);
+	assert_true(events[i].references > 0);
+	return i;
+}
+
+static cl_event new_event(void)
+{
+	assert_true(n_events < MAX_EVENTS);
+	events[n_events].status = CL_QUEUED;
+	events[n_events].references = 1;
+	n_pending++;
+	return handle_of(n_events++);
+}
+
+static void complete(cl_uint i, cl_int status)
+{
+	n_pending -= events[i].status > CL_COMPLETE;
+	events[i].status = status;
+}
+
+static cl_int CL_API_CALL enqueue_marker(
+	cl_command_queue queue, cl_uint n, const cl_event *list, cl_event *event)
+{
+	assert_int_equal(n, 0);
+	n_dependencies += n_pending;
+	*event = new_event();
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL wait_for_events(cl_uint n, const cl_event *list)
+{
+	cl_int r = CL_SUCCESS;
+
+	for (cl_uint i = 0; i < n; i++) {
+		cl_uint index = index_of(list[i]);
+
+		/* It ends at the first error. */
+		if (events[index].status < CL_COMPLETE)
+			return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+		complete(index, CL_COMPLETE);
+	}
+	return r;
+}
+
+static cl_int CL_API_CALL get_event_info(
+	cl_event event, cl_event_info what, size_t room, void *value, size_t *ret_n)
+{
+	assert_int_equal(what, CL_EVENT_COMMAND_EXECUTION_STATUS);
+	memcpy(value, &events[index_of(event)].status, sizeof(cl_int));
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL retain_event(cl_event event)
+{
+	events[index_of(event)].references++;
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL release_event(cl_event event)
+{
+	events[index_of(event)].references--;
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL get_queue_info(cl_command_queue queue,
+	cl_command_queue_info what, size_t room, void *value, size_t *ret_n)
+{
+	if (what == CL_QUEUE_PROPERTIES)
+		memcpy(value, &properties, sizeof(properties));
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL flush(cl_command_queue queue)
+{
+	return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue queue)
+{
+	for (cl_uint i = 0; i < n_events; i++)
+		complete(i, CL_COMPLETE);
+	return CL_SUCCESS;
+}
+
+_Atomic(void **) clv_vendor_table;
+
+bool clv_vendor_take_object(const void *object)
+{
+	return true;
+}
+
+/* The rest of the gate: there is room for everything, at once. */
+
+static struct clv_control_page control = {.window_ns = 10 * CLV_NS_PER_MS};
+static struct clv_report_page report;
+static struct clv_view view = {
+	.control = &control, .report = &report, .slot = report.slots};
+static struct clv_forkless forkless = {.view = &view};
+static const struct clv_gate_api api = {.queues = &clv_cl_queue_ops};
+
+struct clv_forkless *clv_forkless = &forkless;
+struct clv_queue clv_no_queue;
+struct clv_gate_state clv_gate = {.api = &api};
+__thread struct clv_gate_thread clv_gate_thread;
+
+struct clv_view *clv_gate_view(bool *ret_refused)
+{
+	return &view;
+}
+
+void clv_gate_wait_begin(void)
+{
+}
+
+void clv_gate_wait_end(void)
+{
+}
+
+void clv_helper_start(void)
+{
+}
+
+void clv_helper_wake(void)
+{
+}
+
+void clv_turnstile_wake(void)
+{
+}
+
+bool clv_flight_enter(
+	struct clv_view *of, struct clv_backlog *backlog, uint64_t estimate_ns)
+{
+	atomic_fetch_add(&clv_gate.flight, CLV_FLIGHT_PACK(estimate_ns));
+	return true;
+}
+
+void clv_flight_enter_as_debt(struct clv_view *of, uint64_t packed)
+{
+	atomic_fetch_add(&clv_gate.flight, packed);
+}
+
+void clv_flight_leave(uint64_t packed)
+{
+	atomic_fetch_sub(&clv_gate.flight, packed);
+}
+
+bool clv_flight_try(const struct clv_backlog *backlog, uint64_t packed)
+{
+	return false;
+}
+
+void clv_line_begin(struct clv_line *line)
+{
+}
+
+void clv_line_end(struct clv_line *line)
+{
+}
+
+bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog)
+{
+	return false;
+}
+
+bool clv_flight_is_stalled(const struct clv_view *of, const struct clv_backlog *backlog)
+{
+	return false;
+}
+
+void clv_flight_note_forced(void)
+{
+}
+
+bool clv_flight_was_forced(uint64_t since_ns)
+{
+	return true; /* nothing is learned */
+}
+
+bool clv_flight_may_mark_tail(void)
+{
+	return false;
+}
+
+bool clv_flight_wants_marker_now(
+	const struct clv_view *of, uint32_t n_markers, bool sync_style)
+{
+	return false;
+}
+
+/* What the gate allocates. */
+
+static unsigned n_allocations;
+
+void *__real_calloc(size_t n, size_t n_bytes);
+void *__wrap_calloc(size_t n, size_t n_bytes);
+void *__real_malloc(size_t n_bytes);
+void *__wrap_malloc(size_t n_bytes);
+
+void *__wrap_calloc(size_t n, size_t n_bytes)
+{
+	n_allocations++;
+	return __real_calloc(n, n_bytes);
+}
+
+void *__wrap_malloc(size_t n_bytes)
+{
+	n_allocations++;
+	return __real_malloc(n_bytes);
+}
+
+/* What the tests do. */
+
+static cl_command_queue queue;
+
+static int begin(void **state)
+{
+	static uintptr_t last_queue;
+
+	clv_real.clEnqueueMarkerWithWaitList = enqueue_marker;
+	clv_real.clWaitForEvents = wait_for_events;
+	clv_real.clGetEventInfo = get_event_info;
+	clv_real.clRetainEvent = retain_event;
+	clv_real.clReleaseEvent = release_event;
+	clv_real.clGetCommandQueueInfo = get_queue_info;
+	clv_real.clFlush = flush;
+	clv_real.clFinish = finish;
+	clv_gate_thread.last_queue = &clv_no_queue;
+	properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+	n_events = n_pending = 0;
+	n_dependencies = 0;
+	queue = (cl_command_queue)(++last_queue * 64);
+	clv_queue_find(queue);
+	n_allocations = 0;
+	return 0;
+}
+
+/* Nothing is left of it. */
+static int end(void **state)
+{
+	clv_queue_release(queue);
+	while (clv_queues_wait_for_oldest())
+		;
+	assert_int_equal(CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)), 0);
+	for (cl_uint i = 0; i < n_events; i++)
+		assert_int_equal(events[i].references, 0);
+	return 0;
+}
+
+/* event: the program's, or NULL. */
+static void submit(uint64_t kind, cl_event *event)
+{
+	struct clv_submission submission;
+
+	assert_int_equal(
+		clv_submission_begin(&submission, queue, kind | 1, false, 0, NULL, event),
+		CL_SUCCESS);
+	if (submission.event)
+		*submission.event = new_event();
+	else
+		n_pending++;
+	assert_int_equal(clv_submission_end(&submission, CL_SUCCESS), CL_SUCCESS);
+}
+
+static void submit_many(void)
+{
+	for (uint64_t i = 0; i < N_COMMANDS; i++)
+		submit((i % N_KINDS + 1) * CLV_COST_MULTIPLIER, NULL);
+}
+
+static uint64_t n_in_flight(void)
+{
+	return CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight));
+}
+
+static void test_many_of_unknown_length(void **state)
+{
+	submit_many();
+	assert_true(n_dependencies <= N_COMMANDS);
+	assert_int_equal(n_allocations, 0);
+	assert_int_equal(n_in_flight(), N_COMMANDS);
+}
+
+static void test_many_of_known_length(void **state)
+{
+	for (uint64_t kind = 1; kind <= N_KINDS; kind++)
+		clv_cost_learn(kind * CLV_COST_MULTIPLIER | 1, 10000, 1);
+	submit_many();
+	clv_cost_forget();
+	assert_true(n_dependencies <= N_COMMANDS);
+	assert_int_equal(n_allocations, 0);
+}
+
+/* What a marker is of is in flight until all of it is complete. */
+static void test_markers_say_what_is_complete(void **state)
+{
+	uint64_t before = N_COMMANDS;
+
+	submit_many();
+	clv_queue_mark_at_once(clv_queue_find(queue));
+	while (clv_queues_wait_for_oldest()) {
+		assert_true(n_in_flight() < before);
+		assert_int_equal(n_in_flight(), n_pending);
+		before = n_in_flight();
+	}
+	assert_int_equal(n_pending, 0);
+}
+
+static void test_failed_command_hides_no_other(void **state)
+{
+	for (uint64_t kind = 1; kind <= N_KINDS; kind++)
+		clv_cost_learn(kind * CLV_COST_MULTIPLIER | 1, 100, 1);
+	for (uint64_t i = 0; i < 100; i++)
+		submit((i % N_KINDS + 1) * CLV_COST_MULTIPLIER, NULL);
+	clv_cost_forget();
+	complete(0, CL_OUT_OF_RESOURCES);
+	assert_true(clv_queue_mark_at_once(clv_queue_find(queue)));
+	assert_true(clv_queues_wait_for_oldest());
+	assert_int_equal(n_pending, 0);
+}
+
+static void test_finished_events_are_not_kept(void **state)
+{
+	cl_event event = NULL;
+
+	clv_cost_learn(CLV_COST_MULTIPLIER | 1, 100, 1);
+	for (int i = 0; i < 100; i++)
+		submit(CLV_COST_MULTIPLIER, i == 50 ? &event : NULL);
+	clv_cost_forget();
+	assert_int_equal(events[index_of(event)].references, 2);
+	assert_int_equal(clv_cl_queue_finish(clv_queue_find(queue)), CL_SUCCESS);
+	assert_int_equal(events[index_of(event)].references, 1);
+	assert_int_equal(events[0].references, 0);
+	release_event(event);
+}
+
+/* An in-order queue has no use for them. */
+static void test_order_needs_no_events(void **state)
+{
+	clv_queue_release(queue);
+	properties = 0;
+	queue = (cl_command_queue)((uintptr_t)queue + 1024);
+	for (int i = 0; i < 10; i++)
+		submit(CLV_COST_MULTIPLIER, NULL);
+	assert_int_equal(n_events, 10); /* the markers of commands of unknown length */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_many_of_unknown_length, begin, end),
+		cmocka_unit_test_setup_teardown(test_many_of_known_length, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_markers_say_what_is_complete, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_failed_command_hides_no_other, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_finished_events_are_not_kept, begin, end),
+		cmocka_unit_test_setup_teardown(test_order_needs_no_events, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
