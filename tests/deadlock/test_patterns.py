@@ -8,6 +8,7 @@ installed.
 usage: test_patterns.py --build BUILD --on pocl|double|oclgrind|rusticl [unittest arguments]
 """
 import os
+import subprocess
 import sys
 import unittest
 
@@ -68,6 +69,24 @@ class Beside(Case, patterns.Beside):
 class Disturbed(Case, patterns.Disturbed):
     SOME = ("callbacks", "native-awaits", "many-behind")
     MIDDLE_SECONDS = .05
+
+
+class Rare(Case, patterns.Patterns):
+    """What ends in a hang where the gate does not expect it."""
+
+    def run_beside(self, program, *arguments):
+        self.begin()
+        self.tenant()
+        process = self.start(worlds.built(f"tests/deadlock/{program}"), *arguments)
+        try:
+            out, err = process.communicate(timeout=patterns.BOUND_SECONDS)
+        except subprocess.TimeoutExpired:
+            patterns.end_hung(process)
+            self.fail(f"{program} hung, and was ended; the agent: {self.agent.log()[-1500:]}")
+        return out, err
+
+    def test_contexts_end(self):
+        self.assertEqual(self.run_beside("endings"), ("done\n", ""))
 
 
 if __name__ == "__main__":

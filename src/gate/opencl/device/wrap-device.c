@@ -6,6 +6,7 @@
 #include "gate/memory/ledger.h"
 #include "gate/opencl/device/devices.h"
 #include "gate/opencl/device/workers.h"
+#include "gate/opencl/dispatch/context-notify.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/opencl/dispatch/wrap.h"
@@ -185,20 +186,43 @@ static cl_context show_context(cl_context context, cl_int *ret_error)
 	return NULL;
 }
 
+static cl_context refuse_context(cl_int error, cl_int *ret_error)
+{
+	if (ret_error)
+		*ret_error = error;
+	return NULL;
+}
+
+static cl_context create_context(const cl_context_properties *properties, cl_uint n,
+	const cl_device_id *devices, clv_context_function function, void *userdata,
+	cl_int *ret_error)
+{
+	struct clv_context_notify *notify = NULL;
+	cl_context context;
+
+	if (function) {
+		notify = clv_context_notify_new(function, userdata);
+		if (!notify)
+			return refuse_context(CL_OUT_OF_HOST_MEMORY, ret_error);
+		function = clv_context_notify_run;
+		userdata = notify;
+	}
+	context = clv_real.clCreateContext(
+		properties, n, devices, function, userdata, ret_error);
+	if (notify)
+		clv_context_notify_tie(notify, context);
+	return show_context(context, ret_error);
+}
+
 static cl_context CL_API_CALL wrap_clCreateContext(
 	const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
-	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-	void *userdata, cl_int *ret_error)
+	clv_context_function function, void *userdata, cl_int *ret_error)
 {
 	cl_int r = check_devices(n, devices);
 
-	if (r == CL_SUCCESS)
-		return show_context(clv_real.clCreateContext(properties, n, devices,
-					    notify, userdata, ret_error),
-			ret_error);
-	if (ret_error)
-		*ret_error = r;
-	return NULL;
+	if (r != CL_SUCCESS)
+		return refuse_context(r, ret_error);
+	return create_context(properties, n, devices, function, userdata, ret_error);
 }
 
 static cl_int show_parts(cl_device_id *devices, cl_uint n, cl_uint *ret_n)
@@ -287,8 +311,7 @@ static cl_platform_id platform_of(const cl_context_properties *properties)
 /* The vendor would take all devices of the type. */
 static cl_context CL_API_CALL wrap_clCreateContextFromType(
 	const cl_context_properties *properties, cl_device_type type,
-	void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-	void *userdata, cl_int *ret_error)
+	clv_context_function function, void *userdata, cl_int *ret_error)
 {
 	bool refused;
 	struct clv_view *view = clv_gate_view(&refused);
@@ -296,16 +319,11 @@ static cl_context CL_API_CALL wrap_clCreateContextFromType(
 
 	if (!view && !refused)
 		return clv_real.clCreateContextFromType(
-			properties, type, notify, userdata, ret_error);
+			properties, type, function, userdata, ret_error);
 	device = refused ? NULL : lease_device(view, platform_of(properties));
-	if (!device || !is_of_type(device, type)) {
-		if (ret_error)
-			*ret_error = CL_DEVICE_NOT_FOUND;
-		return NULL;
-	}
-	return show_context(clv_real.clCreateContext(
-				    properties, 1, &device, notify, userdata, ret_error),
-		ret_error);
+	if (!device || !is_of_type(device, type))
+		return refuse_context(CL_DEVICE_NOT_FOUND, ret_error);
+	return create_context(properties, 1, &device, function, userdata, ret_error);
 }
 
 static void limit_ulong(void *value, size_t room, uint64_t limit)

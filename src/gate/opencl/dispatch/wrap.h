@@ -4,6 +4,7 @@
 #include <CL/cl_icd.h>
 
 /* Each file of wrappers puts its own into a table. */
+void clv_opencl_wrap_notifications(cl_icd_dispatch *table);
 void clv_opencl_wrap_submissions(cl_icd_dispatch *table);
 void clv_opencl_wrap_waits(cl_icd_dispatch *table);
 void clv_opencl_wrap_queues(cl_icd_dispatch *table);

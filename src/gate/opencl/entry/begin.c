@@ -6,6 +6,7 @@
 #include "gate/attach/attachment.h"
 #include "gate/memory/charges.h"
 #include "gate/opencl/device/workers.h"
+#include "gate/opencl/dispatch/context-notify.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
 #include "gate/opencl/queue/events.h"
@@ -28,6 +29,7 @@ static void forget_parent(void)
 	clv_events_forget_parent();
 	clv_charges_forget_parent();
 	clv_tickets_forget_parent();
+	clv_context_notify_forget_parent();
 	clv_workers_forget_parent();
 }
 
@@ -46,6 +48,7 @@ static const struct clv_gate_api api = {
 
 static void begin(void)
 {
+	clv_opencl_wrap_notifications(&clv_opencl_wrappers);
 	clv_opencl_wrap_submissions(&clv_opencl_wrappers);
 	clv_opencl_wrap_waits(&clv_opencl_wrappers);
 	clv_opencl_wrap_queues(&clv_opencl_wrappers);

@@ -10,10 +10,6 @@
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/opencl/dispatch/wrap.h"
 #include "gate/opencl/memory/objects.h"
-#include "gate/process/state.h"
-#include "gate/process/tickets.h"
-
-#include <stdlib.h>
 
 static cl_mem refuse(cl_int *error)
 {
@@ -227,48 +223,6 @@ static cl_mem CL_API_CALL wrap_clCreatePipe(cl_context context, cl_mem_flags fla
 			context, flags, packet_bytes, n_packets, properties, &error));
 }
 
-struct destructor_callback {
-	void(CL_CALLBACK *function)(cl_mem, void *);
-	void *userdata;
-};
-
-static void CL_CALLBACK run_destructor(cl_mem object, void *ticket)
-{
-	struct destructor_callback *callback = clv_ticket_take(ticket);
-
-	if (!callback)
-		return;
-	clv_gate_callback_begin();
-	callback->function(object, callback->userdata);
-	clv_gate_callback_end();
-	free(callback);
-}
-
-static cl_int CL_API_CALL wrap_clSetMemObjectDestructorCallback(
-	cl_mem object, void(CL_CALLBACK *function)(cl_mem, void *), void *userdata)
-{
-	struct destructor_callback *callback;
-	void *ticket;
-	cl_int r;
-
-	if (!function)
-		return clv_real.clSetMemObjectDestructorCallback(
-			object, function, userdata);
-	callback = malloc(sizeof(*callback));
-	if (!callback)
-		return CL_OUT_OF_HOST_MEMORY;
-	*callback = (struct destructor_callback){function, userdata};
-	ticket = clv_ticket_new(callback);
-	if (!ticket) {
-		free(callback);
-		return CL_OUT_OF_HOST_MEMORY;
-	}
-	r = clv_real.clSetMemObjectDestructorCallback(object, run_destructor, ticket);
-	if (r != CL_SUCCESS)
-		free(clv_ticket_take(ticket));
-	return r;
-}
-
 #define WRAP(function) table->function = wrap_##function
 
 void clv_opencl_wrap_memory(cl_icd_dispatch *table)
@@ -280,5 +234,4 @@ void clv_opencl_wrap_memory(cl_icd_dispatch *table)
 	WRAP(clCreateImage2D);
 	WRAP(clCreateImage3D);
 	WRAP(clCreatePipe);
-	WRAP(clSetMemObjectDestructorCallback);
 }

@@ -2,15 +2,12 @@
 /* Shared virtual memory: charged at allocation, by address.  A queued free counts when
  * the queue reaches it, so the gate always brings a free function of its own. */
 #include "gate/memory/charges.h"
+#include "gate/opencl/dispatch/notify.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
 #include "gate/opencl/memory/objects.h"
 #include "gate/opencl/queue/submit.h"
-#include "gate/process/state.h"
-#include "gate/process/tickets.h"
 #include "gate/window/costs.h"
-
-#include <stdlib.h>
 
 static void *CL_API_CALL wrap_clSVMAlloc(
 	cl_context context, cl_svm_mem_flags flags, size_t n, cl_uint alignment)
@@ -39,11 +36,6 @@ static void CL_API_CALL wrap_clSVMFree(cl_context context, void *address)
 	clv_charge_undo(&charge);
 }
 
-struct queued_free {
-	void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void **, void *);
-	void *userdata;
-};
-
 static void free_all(cl_command_queue queue, cl_uint n, void **pointers)
 {
 	cl_context context = NULL;
@@ -55,46 +47,27 @@ static void free_all(cl_command_queue queue, cl_uint n, void **pointers)
 }
 
 /* A function of the program's frees by clSVMFree, or leaves it. */
+typedef void(CL_CALLBACK *free_function)(cl_command_queue, cl_uint, void **, void *);
+
 static void CL_CALLBACK run_queued_free(
 	cl_command_queue queue, cl_uint n, void **pointers, void *ticket)
 {
-	struct queued_free *request = clv_ticket_take(ticket);
+	struct clv_notify notify;
 
-	if (!request)
+	if (!clv_notify_begin(ticket, &notify))
 		return;
-	if (request->function) {
-		clv_gate_callback_begin();
-		request->function(queue, n, pointers, request->userdata);
-		clv_gate_callback_end();
-	} else {
+	if (notify.function)
+		((free_function)notify.function)(queue, n, pointers, notify.userdata);
+	else
 		free_all(queue, n, pointers);
-	}
-	free(request);
-}
-
-/* NULL: there is no memory. */
-static void *new_queued_free(
-	void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void **, void *),
-	void *userdata)
-{
-	struct queued_free *request = malloc(sizeof(*request));
-	void *ticket;
-
-	if (!request)
-		return NULL;
-	*request = (struct queued_free){function, userdata};
-	ticket = clv_ticket_new(request);
-	if (!ticket)
-		free(request);
-	return ticket;
+	clv_notify_end();
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueSVMFree(cl_command_queue queue, cl_uint n,
-	void **pointers,
-	void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void **, void *),
-	void *userdata, cl_uint n_waits, const cl_event *wait_list, cl_event *event)
+	void **pointers, free_function function, void *userdata, cl_uint n_waits,
+	const cl_event *wait_list, cl_event *event)
 {
-	void *ticket = new_queued_free(function, userdata);
+	void *ticket = clv_notify_new((void (*)(void))function, userdata);
 	struct clv_submission submission;
 	cl_int r;
 
@@ -108,7 +81,7 @@ static cl_int CL_API_CALL wrap_clEnqueueSVMFree(cl_command_queue queue, cl_uint 
 		clv_submission_end(&submission, r);
 	}
 	if (r != CL_SUCCESS)
-		free(clv_ticket_take(ticket));
+		clv_notify_cancel(ticket);
 	return r;
 }
 

@@ -52,7 +52,7 @@ struct keeper {
 
 struct clv_held {
 	struct clv_ready ready;          /* first */
-	struct clv_held *next;           /* of its batch */
+	struct clv_held *next;           /* of its batch, or of those discarded */
 	struct clv_held *ahead, *behind; /* in its queue */
 	struct clv_held_command command;
 	cl_event event;       /* its own, owned once enqueued */
@@ -76,6 +76,7 @@ static struct {
 	uint64_t n_joined;
 	/* What nothing keeps but the gate: work, and markers and barriers. */
 	struct clv_ready *work, *rest;
+	struct clv_held *discarded;
 	/* Unset user events and the events of held commands, by a hash of so many bits.
 	 */
 	struct keeper **keepers;
@@ -462,18 +463,51 @@ static void settle(struct clv_held *held)
 	struct clv_queue *queue = held->command.queue;
 	uint64_t packed = held->let_go ? held->command.packed : 0;
 
-	if (held->event && CLV_FLIGHT_COUNT(packed) > 0)
+	if (held->event && CLV_FLIGHT_COUNT(packed) > 0) {
 		clv_queue_mark_with_event(queue, held->event, packed, held->command.kind);
-	else if (held->event)
-		clv_real.clReleaseEvent(held->event);
-	else if (CLV_FLIGHT_COUNT(packed) > 0)
+		held->event = NULL;
+	} else if (CLV_FLIGHT_COUNT(packed) > 0) {
 		clv_flight_leave(packed);
+	}
+	clv_queue_unhold(queue);
+}
+
+/* The release of an event may end what it is of, and run callbacks. */
+static void discard(struct clv_held *held)
+{
+	if (held->event)
+		clv_real.clReleaseEvent(held->event);
 	if (held->turnstile)
 		clv_real.clReleaseEvent(held->turnstile);
 	pthread_mutex_lock(&state.lock);
 	free_held(held);
 	pthread_mutex_unlock(&state.lock);
-	clv_queue_unhold(queue);
+}
+
+/* The call that held it may be made in a callback, where the vendor may have locks that
+ * the release of an event takes, or with its queue's order_lock, for which such a
+ * callback may wait. */
+static void discard_later(struct clv_held *held)
+{
+	pthread_mutex_lock(&state.lock);
+	held->next = state.discarded;
+	state.discarded = held;
+	pthread_mutex_unlock(&state.lock);
+	clv_turnstile_wake();
+}
+
+static void discard_all(void)
+{
+	struct clv_held *all, *next;
+
+	pthread_mutex_lock(&state.lock);
+	all = state.discarded;
+	state.discarded = NULL;
+	pthread_mutex_unlock(&state.lock);
+	for (; all; all = next) {
+		next = all->next;
+		discard(all);
+	}
 }
 
 /* Those that it kept go on: the next one, if that waited for all before it, and behind a
@@ -547,7 +581,7 @@ void clv_held_enqueued_blindly(struct clv_held *held)
 
 void clv_held_enqueued(struct clv_held *held, cl_event event)
 {
-	bool is_settled, lets_others_go = false;
+	bool is_over;
 
 	pthread_mutex_lock(&state.lock);
 	held->event = event;
@@ -559,17 +593,16 @@ void clv_held_enqueued(struct clv_held *held, cl_event event)
 	}
 	if (!event && !held->let_go) {
 		take_out(held);
-		lets_others_go = state.work || state.rest;
-		is_settled = true;
+		is_over = true;
 	} else {
-		is_settled = held->let_go && !held->in_batch;
+		is_over = held->let_go && !held->in_batch;
 	}
 	pthread_mutex_unlock(&state.lock);
-	if (is_settled)
-		settle(held);
-	/* No other call will, for this one failed. */
-	if (lets_others_go)
-		clv_turnstile_wake();
+	if (!is_over)
+		return;
+	settle(held);
+	/* This also lets others go, which no other call will if this one failed. */
+	discard_later(held);
 }
 
 /* Whether the first in line is in flight now.  It may be what others that are in flight
@@ -627,6 +660,7 @@ bool clv_held_let_go(void)
 	struct clv_held *batch, *next;
 	bool is_stuck;
 
+	discard_all();
 	pthread_mutex_lock(&state.lock);
 	batch = take_batch(&is_stuck);
 	pthread_mutex_unlock(&state.lock);
@@ -639,8 +673,10 @@ bool clv_held_let_go(void)
 		held->in_batch = false;
 		is_settled = !held->in_call;
 		pthread_mutex_unlock(&state.lock);
-		if (is_settled)
+		if (is_settled) {
 			settle(held);
+			discard(held);
+		}
 	}
 	return is_stuck;
 }
@@ -659,6 +695,7 @@ void clv_held_forget_parent(void)
 {
 	pthread_mutex_init(&state.lock, NULL);
 	state.work = state.rest = NULL;
+	state.discarded = NULL;
 	memset(first_buckets, 0, sizeof(first_buckets));
 	state.keepers = first_buckets;
 	state.bits = FIRST_BITS;

@@ -241,8 +241,8 @@ static void book_submitted(struct clv_submission *submission)
 		return;
 	if (clv_cl_queue_keeps_events(submission->queue))
 		list_event(submission);
-	else if (is_own)
-		clv_real.clReleaseEvent(submission->own_event);
+	else
+		submission->unused_event = submission->own_event;
 	clv_queue_book(submission->queue, submission->view, submission->kind,
 		is_own || !submission->event ? NULL : *submission->event,
 		submission->packed);
@@ -267,6 +267,8 @@ cl_int clv_submission_end(struct clv_submission *submission, cl_int result)
 	if (submission->blocking)
 		clv_gate_wait_end();
 	unlock_order(submission);
+	if (submission->unused_event)
+		clv_real.clReleaseEvent(submission->unused_event);
 	return submission->event == &submission->own_event
 		       ? result
 		       : clv_event_show(submission->event, result);

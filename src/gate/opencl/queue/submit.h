@@ -19,6 +19,7 @@ struct clv_submission {
 	const cl_event *wait_list;
 	cl_event *event;
 	cl_event own_event;
+	cl_event unused_event; /* released last: that may run callbacks */
 	bool has_order_lock;
 	bool blocking;              /* returns when the command is complete */
 	struct clv_custody custody; /* blocking: all before it in an in-order queue */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits, user events, callbacks, markers and barriers: calls that submit no work.  None
- * of them is ever made to wait.  What the program waits for itself needs no marker of the
- * gate's.  Callbacks are marked as such: one that waited could hold up the very thread
- * that must complete the work waited for. */
+/* Waits, user events, markers and barriers: calls that submit no work.  None of them is
+ * ever made to wait.  What the program waits for itself needs no marker of the gate's. */
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
 #include "gate/opencl/queue/held.h"
@@ -10,13 +8,10 @@
 #include "gate/opencl/queue/submit.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/state.h"
-#include "gate/process/tickets.h"
 #include "gate/process/view.h"
 #include "gate/queue/custody.h"
 #include "gate/queue/table.h"
 #include "gate/window/turnstile.h"
-
-#include <stdlib.h>
 
 #define MAX_CUSTODIES 16
 
@@ -105,7 +100,8 @@ static cl_event CL_API_CALL wrap_clCreateUserEvent(cl_context context, cl_int *r
 }
 
 /* What waited for it goes as far as turn and window allow, and never makes this thread
- * wait: the rest is the turnstile's. */
+ * wait: the rest is the turnstile's.  In a callback all is: the vendor may have locks
+ * there that the release of an event takes. */
 static cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int status)
 {
 	cl_int r = clv_real.clSetUserEventStatus(event, status);
@@ -113,7 +109,7 @@ static cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int statu
 	if (r != CL_SUCCESS)
 		return r;
 	clv_held_user_event_set(event);
-	if (clv_held_let_go())
+	if (clv_gate_thread.callback_depth > 0 ? clv_held_any() : clv_held_let_go())
 		clv_turnstile_wake();
 	return r;
 }
@@ -130,47 +126,6 @@ static cl_int CL_API_CALL wrap_clReleaseEvent(cl_event event)
 	if (references == 1)
 		clv_held_user_event_gone(event);
 	return clv_real.clReleaseEvent(event);
-}
-
-struct event_callback {
-	void(CL_CALLBACK *function)(cl_event, cl_int, void *);
-	void *userdata;
-};
-
-static void CL_CALLBACK run_event_callback(cl_event event, cl_int status, void *ticket)
-{
-	struct event_callback *callback = clv_ticket_take(ticket);
-
-	if (!callback)
-		return;
-	clv_gate_callback_begin();
-	callback->function(event, status, callback->userdata);
-	clv_gate_callback_end();
-	free(callback);
-}
-
-static cl_int CL_API_CALL wrap_clSetEventCallback(cl_event event, cl_int type,
-	void(CL_CALLBACK *function)(cl_event, cl_int, void *), void *userdata)
-{
-	struct event_callback *callback;
-	void *ticket;
-	cl_int r;
-
-	if (!function)
-		return clv_real.clSetEventCallback(event, type, function, userdata);
-	callback = malloc(sizeof(*callback));
-	if (!callback)
-		return CL_OUT_OF_HOST_MEMORY;
-	*callback = (struct event_callback){function, userdata};
-	ticket = clv_ticket_new(callback);
-	if (!ticket) {
-		free(callback);
-		return CL_OUT_OF_HOST_MEMORY;
-	}
-	r = clv_real.clSetEventCallback(event, type, run_event_callback, ticket);
-	if (r != CL_SUCCESS)
-		free(clv_ticket_take(ticket));
-	return r;
 }
 
 /* Markers and barriers are no work, but they may be held, and then what waits for them is
@@ -261,7 +216,6 @@ void clv_opencl_wrap_waits(cl_icd_dispatch *table)
 	WRAP(clCreateUserEvent);
 	WRAP(clSetUserEventStatus);
 	WRAP(clReleaseEvent);
-	WRAP(clSetEventCallback);
 	WRAP(clEnqueueMarkerWithWaitList);
 	WRAP(clEnqueueBarrierWithWaitList);
 	WRAP(clEnqueueMarker);
