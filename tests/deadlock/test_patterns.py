@@ -88,6 +88,16 @@ class Rare(Case, patterns.Patterns):
     def test_contexts_end(self):
         self.assertEqual(self.run_beside("endings"), ("done\n", ""))
 
+    def test_threads_are_forbidden(self):
+        self.assertEqual(self.run_beside("sandbox", "late"), ("done\n", ""))
+
+    def test_threads_are_forbidden_too_early(self):
+        """The gate says what it lacks, and the program does not go on without."""
+        out, err = self.run_beside("sandbox", "early")
+        self.assertEqual(out, "code -6\n", err)
+        self.assertRegex(err, r"\Acleave: no device for process \d+: the gate cannot make its "
+                              r"threads: [^\n]+\n\Z")
+
 
 if __name__ == "__main__":
     worlds.set_build(sys.argv[2])

@@ -60,8 +60,9 @@ void clv_gate_seek_agent(struct clv_view *of)
 	fail();
 }
 
-void clv_helper_start(void)
+bool clv_helper_start(void)
 {
+	return true;
 }
 
 void clv_helper_wake(void)

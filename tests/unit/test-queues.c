@@ -116,8 +116,9 @@ static void run_other(void (**other)(void))
 		run();
 }
 
-void clv_helper_start(void)
+bool clv_helper_start(void)
 {
+	return true;
 }
 
 void clv_helper_wake(void)

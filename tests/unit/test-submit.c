@@ -13,6 +13,7 @@
 #include "gate/queue/table.h"
 #include "gate/window/costs.h"
 #include "gate/window/flight.h"
+#include "gate/window/threads.h"
 #include "gate/window/turnstile.h"
 
 #include <setjmp.h>
@@ -164,12 +165,18 @@ void clv_gate_wait_end(void)
 {
 }
 
-void clv_helper_start(void)
+bool clv_helper_start(void)
 {
+	return true;
 }
 
 void clv_helper_wake(void)
 {
+}
+
+bool clv_threads_start(void)
+{
+	return true;
 }
 
 void clv_turnstile_wake(void)

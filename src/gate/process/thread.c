@@ -4,6 +4,7 @@
 #include "base/futex.h"
 #include "gate/process/state.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -21,16 +22,20 @@ bool clv_helper_spawn(void *(*function)(void *))
 	r = pthread_create(&thread, &attributes, function, NULL);
 	pthread_attr_destroy(&attributes);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r != 0)
+		errno = r;
 	return r == 0;
 }
 
-void clv_helper_start(void)
+bool clv_helper_start(void)
 {
 	if (atomic_load_explicit(&clv_gate.helper_started, memory_order_relaxed) ||
 		atomic_exchange(&clv_gate.helper_started, 1))
-		return;
-	if (!clv_helper_spawn(clv_gate.api->run_helper))
-		atomic_store(&clv_gate.helper_started, 0);
+		return true;
+	if (clv_helper_spawn(clv_gate.api->run_helper))
+		return true;
+	atomic_store(&clv_gate.helper_started, 0);
+	return false;
 }
 
 void clv_helper_wake(void)

@@ -25,10 +25,17 @@ static void *run(void *userdata)
 	return NULL;
 }
 
+bool clv_turnstile_start(void)
+{
+	if (atomic_exchange(&clv_gate.turnstile_started, 1) || clv_helper_spawn(run))
+		return true;
+	atomic_store(&clv_gate.turnstile_started, 0);
+	return false;
+}
+
 void clv_turnstile_wake(void)
 {
 	atomic_fetch_add(&clv_gate.turnstile_word, 1);
-	if (!atomic_exchange(&clv_gate.turnstile_started, 1) && !clv_helper_spawn(run))
-		atomic_store(&clv_gate.turnstile_started, 0);
+	clv_turnstile_start();
 	clv_futex_wake(&clv_gate.turnstile_word, 1);
 }

@@ -11,6 +11,7 @@
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/opencl/dispatch/wrap.h"
 #include "gate/process/view.h"
+#include "gate/window/threads.h"
 
 #include <CL/cl_gl.h>
 #include <stdlib.h>
@@ -200,6 +201,8 @@ static cl_context create_context(const cl_context_properties *properties, cl_uin
 	struct clv_context_notify *notify = NULL;
 	cl_context context;
 
+	if (clv_gate_peek() && !clv_threads_start())
+		return refuse_context(CL_OUT_OF_HOST_MEMORY, ret_error);
 	if (function) {
 		notify = clv_context_notify_new(function, userdata);
 		if (!notify)

@@ -18,6 +18,7 @@
 #include "gate/queue/table.h"
 #include "gate/window/costs.h"
 #include "gate/window/flight.h"
+#include "gate/window/threads.h"
 
 /* A child that was refused, or a process whose lease ended: no device. */
 static cl_int check_attachment(struct clv_submission *submission)
@@ -156,7 +157,8 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	if (!submission->view)
 		return r;
 	submission->queue = clv_queue_find(queue);
-	if (!submission->queue)
+	/* A forked child has no threads yet. */
+	if (!submission->queue || !clv_threads_start())
 		return CL_OUT_OF_HOST_MEMORY;
 
 	clv_cl_queue_run_all(submission->queue);

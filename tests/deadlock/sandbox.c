@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program that gives up the right to make threads: once it has its device ("late"), and
+ * before it has a context on it ("early").  Says "done", or with what code a context is
+ * refused. */
+#include "program.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define N_ROUNDS 12
+
+/* From here on no thread can be made. */
+static void forbid_threads(void)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone3, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {sizeof(steps) / sizeof(steps[0]), steps};
+
+	EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+}
+
+/* A program that gives its rights up once it has its device. */
+static void sandboxed(void)
+{
+	cl_command_queue queue;
+
+	open_device();
+	queue = open_queue(0);
+	forbid_threads();
+	for (int i = 0; i < N_ROUNDS; i++) {
+		cl_event gate = user_event();
+
+		for (int k = 0; k < 50; k++)
+			launch(queue, 200, 0, NULL, NULL);
+		launch(queue, 100, 1, &gate, NULL);
+		CHECK(clFlush(queue));
+		CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+		CHECK(clFinish(queue));
+		CHECK(clReleaseEvent(gate));
+	}
+}
+
+/* The same too early: what a context is refused with. */
+static void sandbox_early(void)
+{
+	cl_int r;
+
+	CHECK(clGetPlatformIDs(1, &platform, NULL));
+	CHECK(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL));
+	forbid_threads();
+	clCreateContext(NULL, 1, &device, NULL, NULL, &r);
+	printf("code %d\n", r);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "early") == 0) {
+		sandbox_early();
+		return 0;
+	}
+	sandboxed();
+	puts("done");
+	return 0;
+}
