@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A vendor's library, as far as a loader and the gate look at it: one platform, four
  * devices.  With ICD2 it is one of cl_khr_icd 2.0.0, whose table begins with a tag and is
- * used through the loader's own.  VENDOR_VERSION says which OpenCL it speaks (1.2); the
- * table is as long as 1.2 wants, and what lies behind it is vendor_behind.  The first
- * look for devices starts VENDOR_THREADS threads, vendor_threads, and before the last of
- * them calls vendor_meanwhile. */
+ * used through the loader's own.  VENDOR_VERSION says which OpenCL it speaks (1.2), and
+ * VENDOR_LACKS which call it has not got, of those that a driver must have; the table is
+ * as long as 1.2 wants, and what lies behind it is vendor_behind.  The first look for
+ * devices starts VENDOR_THREADS threads, vendor_threads, and before the last of them
+ * calls vendor_meanwhile. */
 #include <CL/cl_icd.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,6 +164,12 @@ static cl_int CL_API_CALL get_context_info(
 	return CL_INVALID_VALUE;
 }
 
+/* A call that nobody makes here. */
+static cl_int CL_API_CALL fail(void)
+{
+	return CL_INVALID_OPERATION;
+}
+
 static const struct {
 	const char *name;
 	size_t entry;
@@ -178,13 +186,37 @@ static const struct {
 	ROW(clGetContextInfo, get_context_info),
 	ROW(clCreateBuffer, create_buffer),
 	ROW(clSetMemObjectDestructorCallback, set_destructor),
+	ROW(clReleaseContext, fail),
+	ROW(clReleaseCommandQueue, fail),
+	ROW(clGetCommandQueueInfo, fail),
+	ROW(clReleaseMemObject, fail),
+	ROW(clGetMemObjectInfo, fail),
+	ROW(clGetKernelInfo, fail),
+	ROW(clWaitForEvents, fail),
+	ROW(clGetEventInfo, fail),
+	ROW(clRetainEvent, fail),
+	ROW(clReleaseEvent, fail),
+	ROW(clCreateUserEvent, fail),
+	ROW(clSetUserEventStatus, fail),
+	ROW(clFlush, fail),
+	ROW(clFinish, fail),
+	ROW(clEnqueueMarkerWithWaitList, fail),
 #undef ROW
 };
 
+static bool has(size_t i)
+{
+	const char *lacks = getenv("VENDOR_LACKS");
+
+	return !lacks || strcmp(functions[i].name, lacks) != 0;
+}
+
 static __attribute__((constructor)) void fill(void)
 {
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-		words.table[functions[i].entry] = functions[i].function;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		if (has(i))
+			words.table[functions[i].entry] = functions[i].function;
+	}
 	for (size_t i = 0; i < N_BEHIND; i++)
 		words.behind[i] = (void *)(uintptr_t)get_platforms;
 	words.behind[ENTRY(clSVMAlloc) - N_ENTRIES] = (void *)(uintptr_t)clSVMAlloc;
@@ -200,7 +232,7 @@ static __attribute__((constructor)) void fill(void)
 static void *function_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		if (strcmp(functions[i].name, name) == 0)
+		if (has(i) && strcmp(functions[i].name, name) == 0)
 			return functions[i].function;
 	}
 	return NULL;

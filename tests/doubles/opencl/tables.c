@@ -23,10 +23,8 @@ void dcl_tables_init(void)
 {
 	for (enum dcl_type type = 0; type < _DCL_TYPE_MAX; type++) {
 		tables[type] = dcl_dispatch;
-		if (type == DCL_PLATFORM || type == DCL_DEVICE) {
+		if (type == DCL_PLATFORM || type == DCL_DEVICE)
 			tables[type].clCreateBuffer = NULL;
-			tables[type].clSetMemObjectDestructorCallback = NULL;
-		}
 	}
 	if (dcl_knobs.tables == DCL_TABLES_STRANGE)
 		tables[DCL_QUEUE].clCreateBuffer = create_buffer_of_own;

@@ -122,6 +122,45 @@ static size_t ask_size_of_table(const struct clv_vendor *vendor, cl_platform_id 
 	return n;
 }
 
+/* What the gate calls of itself, for whatever the program calls. */
+static const char *const needed[] = {
+	"clGetPlatformInfo",
+	"clGetDeviceIDs",
+	"clGetDeviceInfo",
+	"clCreateContext",
+	"clReleaseContext",
+	"clGetContextInfo",
+	"clReleaseCommandQueue",
+	"clGetCommandQueueInfo",
+	"clReleaseMemObject",
+	"clGetMemObjectInfo",
+	"clSetMemObjectDestructorCallback",
+	"clGetKernelInfo",
+	"clWaitForEvents",
+	"clGetEventInfo",
+	"clRetainEvent",
+	"clReleaseEvent",
+	"clCreateUserEvent",
+	"clSetUserEventStatus",
+	"clFlush",
+	"clFinish",
+	"clEnqueueMarkerWithWaitList",
+};
+
+static bool has_needed(void)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(needed); i++) {
+		if (*clv_opencl_entry(&clv_real, clv_opencl_find_entry(needed[i])))
+			continue;
+		fprintf(stderr,
+			"cleave: no device: the driver has no %s, without which the gate "
+			"cannot hold it to the lease: a newer driver may have it\n",
+			needed[i]);
+		return false;
+	}
+	return true;
+}
+
 /* A driver may have more than its version says, and then a program can call it; but what
  * lies behind a short table is something else.  The driver says by name what is what. */
 static bool is_entry(
@@ -176,6 +215,8 @@ bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform)
 				: NULL;
 	}
 	*(void **)&clv_real.clGetExtensionFunctionAddress = (void *)vendor->get_address;
+	if (!has_needed())
+		return false;
 	gated = *vendor;
 	n_entries = n;
 	atomic_store(&tables[0], table);
