@@ -8,7 +8,7 @@ import time
 import unittest
 
 import worlds
-from harness import wait_until
+from harness import PROGRAMS, wait_until
 from measured import MEASURES, disagreements, settles
 
 MIB = 1 << 20
@@ -98,7 +98,7 @@ class Case(unittest.TestCase):
         """A program in a lease of its own."""
         place = ("--device", device) if device else ()
         process = subprocess.Popen(
-            [worlds.built("src/cli/cleave"), "run", "--socket", self.agent.api, *options,
+            [PROGRAMS["cleave"], "run", "--socket", self.agent.api, *options,
              *place, "--", *command],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**self.agent.env, **(env or {})})

@@ -22,6 +22,7 @@ BUILD = {}
 def set_build(build):
     BUILD["path"] = os.path.abspath(build)
     PROGRAMS["cleaved"] = built("src/agent/cleaved")
+    PROGRAMS["cleave"] = built("src/cli/cleave")
 
 
 def built(path):

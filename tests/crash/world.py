@@ -200,6 +200,8 @@ class Tenant:
 
 
 class World:
+    agent_arguments = ()
+
     def __init__(self, build, use_double=True, alloc_us=700):
         self.build = os.path.abspath(build)
         self.cleave = os.path.join(self.build, "src/cli/cleave")
@@ -242,7 +244,8 @@ class World:
         ready, write_end = os.pipe()
         with open(self.log_path, "ab") as log:
             self.agent = subprocess.Popen(
-                [self.cleaved, "--foreground", f"--ready-fd={write_end}"],
+                [self.cleaved, *self.agent_arguments, "--foreground",
+                 f"--ready-fd={write_end}"],
                 env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 pass_fds=[write_end])
         os.close(write_end)
