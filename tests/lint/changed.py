@@ -37,6 +37,7 @@ ABOUT = {
     "agent/watch": ("watchdog", "test_ungated"),
     "agent/history": ("test_history",),
     "agent/apply": ("apply-journal", "apply-sim"),
+    "agent/api/show": ("metrics", "test_fields", "test_api"),
     "agent/api": ("test_api", "test_openapi", "metrics"),
     "agent/main": ("test_agent",),
     "cli/frame": ("cli",),
@@ -123,7 +124,25 @@ class Build:
         return None if name.startswith("..") else name
 
     def read_deps(self):
-        """{object: the files of the tree that it is compiled from}."""
+        """{object: the files of the tree that it is compiled from}; of what is generated, what
+        that is made from."""
+        found, generated = self.read_direct_deps(), set()
+        for names in found.values():
+            generated |= {n for n in names if self.is_generated(n)}
+        if generated:
+            query = run("ninja", "-C", str(self.folder), "-t", "query",
+                        *sorted(self.relative(tree.ROOT / n) for n in generated))
+            made_from = {self.source(target): {self.source(i) for i in inputs} - {None}
+                         for target, inputs in read_query(query).items()}
+            for names in found.values():
+                for name in names & generated:
+                    names |= made_from.get(name, set())
+        return found
+
+    def is_generated(self, name):
+        return self.folder in (tree.ROOT / name).parents
+
+    def read_direct_deps(self):
         found, current = {}, None
         for line in run("ninja", "-C", str(self.folder), "-t", "deps").splitlines():
             if line.startswith("    ") and current is not None:
@@ -258,7 +277,14 @@ def nearness(test, room, changed, reach, build, known):
         return None
     if build.relative(test["cmd"][0]) in targets:
         return CALLS if least[0] <= NEAR else ABOUT_IT
-    return ABOUT_IT if test["name"] in ABOUT.get(room, ()) else HAS_IT
+    return ABOUT_IT if test["name"] in about(room) else HAS_IT
+
+
+def about(room):
+    """The tests of whole programs that are about a room; one within another has the outer's."""
+    while room not in ABOUT and "/" in room:
+        room = room.rpartition("/")[0]
+    return ABOUT.get(room, ())
 
 
 def guess(test):

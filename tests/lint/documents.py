@@ -106,6 +106,13 @@ def check_commands(name, text, dev, cleave):
     return wrong
 
 
+def check_pages(verbs, text):
+    """Each verb has a page, and meson makes it."""
+    names = set(re.findall(r"'([a-z]+)'", re.search(r"man_verbs = \[(.*?)\]", text, re.S)[1]))
+    return [f"man/meson.build: man_verbs has no '{verb}', so its page is not made"
+            for verb in sorted(set(verbs) - names)]
+
+
 def check_readme(text):
     return [f"README.md: says nothing of {what}" for what in
             ("./dev demo", "./dev check", "docs/isolation.md", "docs/architecture.md")
@@ -115,6 +122,7 @@ def check_readme(text):
 def main():
     dev, cleave = dev_verbs(), cleave_verbs(sys.argv[1])
     wrong, names = check_readme(tree.read("README.md")), tree.files(".md")
+    wrong += check_pages(cleave, tree.read("man/meson.build"))
     known = tree.files()
     folders = folders_of(known)
     for name in names:

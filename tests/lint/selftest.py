@@ -79,6 +79,8 @@ class Rules(unittest.TestCase):
     def test_tests_about_rooms(self):
         for room in changed.ABOUT:
             self.assertIn(room, rooms.ROOMS)
+        self.assertEqual(changed.about("gate/cuda/memory"), changed.ABOUT["gate/cuda"])
+        self.assertEqual(changed.about("nowhere/at/all"), ())
 
     def test_offending_include(self):
         wrong = includes.offenders_of("src/base/x.c", '#include "core/share/share.h"\n')
@@ -103,6 +105,11 @@ class Rules(unittest.TestCase):
         wrong = documents.check_commands("x.md", text, {"demo"}, {"run": {"--share"}})
         self.assertEqual(len(wrong), 3)
         self.assertEqual(documents.check_commands("x.md", "we cleave wood", set(), {}), [])
+
+    def test_pages(self):
+        text = "man_verbs = ['run',\n  'set']\nother = ['fly']\n"
+        self.assertEqual(documents.check_pages({"run": set(), "set": set()}, text), [])
+        self.assertEqual(len(documents.check_pages({"run": set(), "fly": set()}, text)), 1)
 
     def test_links_and_files(self):
         self.assertEqual(len(documents.check_links("README.md", "[a](no.md) [b](dev)")), 1)

@@ -153,7 +153,8 @@ static void test_instance_types(void **state)
 	for (const char *type; (type = clv_cloud_type(n)); n++) {
 		const struct clv_gpu *gpu = clv_cloud_find(type, &count);
 
-		assert_non_null(gpu);
+		if (!gpu)
+			fail_msg("cloud.c: no model is called as that of %s", type);
 		assert_in_range(count, 1, 16);
 		assert_true(gpu->has_mig || !gpu->mig);
 		assert_true(gpu->vendor == CLV_GPU_NVIDIA || !gpu->has_mig);

@@ -4,7 +4,7 @@
 struct clv_listing;
 struct clv_verb;
 
-/* One file per verb; main.c holds the table of them. */
+/* The verbs, which cli/main/table.c lists. */
 extern const struct clv_verb clv_verb_devices;
 extern const struct clv_verb clv_verb_run;
 extern const struct clv_verb clv_verb_reserve;

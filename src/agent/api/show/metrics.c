@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of metrics, and the walk over what they are of.  docs/metrics.md is held
- * against it by tests/integration/test_metrics.py.  Counters come from usage.c and
+ * against it by tests/metrics/test_metrics.py.  Counters come from usage.c and
  * counters.c, so that they grow for as long as the agent runs and begin with it. */
 #include "agent/api/show/metrics.h"
 
