@@ -58,7 +58,7 @@ def main():
         DOCUMENT.write_text(wanted)
     elif text != wanted:
         sys.exit(f"{DOCUMENT.name} does not show table.tsv as it is: "
-                 "run tests/bypass/table.py --write")
+                 "./dev lint --fix writes it")
     return 0
 
 

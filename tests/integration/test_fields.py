@@ -117,7 +117,7 @@ class Fields(Case):
         if WRITES:
             write(path, made)
         else:
-            self.assertEqual(text, made, "CLEAVE_WRITE_FIELDS=1 writes it anew")
+            self.assertEqual(text, made, "./dev lint --fix writes it anew")
 
     def test_document(self):
         text = read(DOCUMENT)

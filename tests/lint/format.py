@@ -22,7 +22,7 @@ def main():
     found = re.findall(r"^(\S+?):\d+:\d+: error:", done.stderr, re.M)
     if done.returncode and not found:
         sys.exit(done.stderr)
-    wrong = [f"{name}: not formatted: ./dev format" for name in dict.fromkeys(found)]
+    wrong = [f"{name}: not formatted: ./dev lint --fix" for name in dict.fromkeys(found)]
     return tree.finish(wrong, len(names))
 
 

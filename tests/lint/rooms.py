@@ -213,7 +213,7 @@ def main():
     if write:
         (tree.ROOT / DOCUMENT).write_text(new)
     elif new != text:
-        wrong.append(f"{DOCUMENT}: the table of rooms is out of date: tests/lint/rooms.py --write")
+        wrong.append(f"{DOCUMENT}: the table of rooms is out of date: ./dev lint --fix")
     tree.finish(wrong, len(lines))
 
 

@@ -120,7 +120,7 @@ class Metrics(Case):
             with open(DOCUMENT, "w", encoding="utf-8") as file:
                 file.write(head + begin + wanted + end + tail)
             return
-        self.assertEqual(is_now, wanted, "write it anew with CLEAVE_WRITE_METRICS=1")
+        self.assertEqual(is_now, wanted, "./dev lint --fix writes it anew")
 
     def test_a_lease(self):
         holder = self.holder()
