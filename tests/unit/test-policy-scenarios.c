@@ -205,7 +205,7 @@ static void test_newcomer_is_no_monopoly(void **state)
 		for (int step = 0; step < 50; step++) {
 			run_until(&w, w.now_ns + 10 * MS);
 			got_ns = t->held_ns;
-			/* The debtor is out of the race: a third of the time at most. */
+			/* The debtor does not compete: a third of the time at most. */
 			assert_in_range(got_ns, 0, (w.now_ns - came_ns) / 3 + 8 * MS);
 		}
 		assert_true(got_ns > 50 * MS);

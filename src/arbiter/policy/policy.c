@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is awake and what caps leave, on top of the race: a lease that is awake and not
- * overdrawn is runnable, and the race decides among those.  It does not know turns,
+/* Who is awake and what caps leave, on top of EEVDF: a lease that is awake and not
+ * overdrawn is runnable, and EEVDF decides among those.  It does not know turns,
  * holders or minimum turns: those are the arbiter's. */
 #include "arbiter/policy/policy.h"
 
 #include "arbiter/policy/cap.h"
+#include "arbiter/policy/eevdf.h"
 #include "arbiter/policy/heap.h"
-#include "arbiter/policy/race.h"
 #include "base/clock.h"
 #include "base/units.h"
 
@@ -16,23 +16,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static_assert(CLV_POLICY_NONE == CLV_RACE_NONE, "handles are the ids of the race");
+static_assert(CLV_POLICY_NONE == CLV_EEVDF_NONE, "handles are the ids of EEVDF");
 
 struct lease {
 	bool used;
 	bool awake;
-	bool is_gone; /* removed: its runner keeps what it owed */
+	bool is_gone; /* removed: its entity keeps what it owed */
 	char tenant[CLV_POLICY_TENANT_MAX];
 	struct clv_cap cap;
 	uint32_t next_free;
 };
 
 struct clv_policy {
-	struct lease *leases; /* by handle, as the runners of the race */
+	struct lease *leases; /* by handle, as the entities of EEVDF */
 	uint32_t n_leases;    /* used or on the free list */
 	uint32_t capacity;
 	uint32_t first_free;
-	struct clv_race race;
+	struct clv_eevdf eevdf;
 	struct clv_heap throttled; /* awake ones, by the time that ends it */
 };
 
@@ -49,7 +49,7 @@ struct clv_policy *clv_policy_free(struct clv_policy *policy)
 {
 	if (!policy)
 		return NULL;
-	clv_race_done(&policy->race);
+	clv_eevdf_done(&policy->eevdf);
 	clv_heap_done(&policy->throttled);
 	free(policy->leases);
 	free(policy);
@@ -58,7 +58,7 @@ struct clv_policy *clv_policy_free(struct clv_policy *policy)
 
 uint64_t clv_policy_slice_ns(enum clv_class class)
 {
-	return clv_race_slice_ns(class);
+	return clv_eevdf_slice_ns(class);
 }
 
 static struct lease *lease_of(const struct clv_policy *policy, uint32_t id)
@@ -84,7 +84,7 @@ static void place(struct clv_policy *policy, uint32_t id)
 		clv_heap_push(
 			&policy->throttled, id, clv_cap_overdrawn_until_ns(&lease->cap));
 
-	clv_race_set_runnable(&policy->race, id, lease->awake && !throttled);
+	clv_eevdf_set_runnable(&policy->eevdf, id, lease->awake && !throttled);
 }
 
 /* Ends the throttling of all whose time has come. */
@@ -105,7 +105,7 @@ static int reserve(struct clv_policy *policy, uint32_t capacity)
 {
 	struct lease *leases;
 
-	if (clv_race_reserve(&policy->race, capacity) < 0 ||
+	if (clv_eevdf_reserve(&policy->eevdf, capacity) < 0 ||
 		clv_heap_reserve(&policy->throttled, capacity) < 0)
 		return -ENOMEM;
 	leases = realloc(policy->leases, capacity * sizeof(*leases));
@@ -131,9 +131,9 @@ static void forget_paid(struct clv_policy *policy)
 		const struct lease *lease = &policy->leases[id];
 
 		if (!lease->used || !lease->is_gone ||
-			clv_race_debt(&policy->race, id) > 0)
+			clv_eevdf_debt(&policy->eevdf, id) > 0)
 			continue;
-		clv_race_remove(&policy->race, id);
+		clv_eevdf_remove(&policy->eevdf, id);
 		give_back(policy, id);
 	}
 }
@@ -164,7 +164,7 @@ static void begin(struct clv_policy *policy, uint32_t id, uint32_t weight_ppm,
 	assert(weight_ppm > 0 && weight_ppm <= CLV_PPM);
 	*lease = (struct lease){.used = true};
 	snprintf(lease->tenant, sizeof(lease->tenant), "%s", tenant ? tenant : "");
-	clv_race_add(&policy->race, id, weight_ppm, class);
+	clv_eevdf_add(&policy->eevdf, id, weight_ppm, class);
 }
 
 /* Of the same tenant, and it owes. */
@@ -174,7 +174,7 @@ static bool is_debtor_beside(const struct clv_policy *policy, uint32_t other, ui
 
 	return other != id && lease->used &&
 	       strcmp(lease->tenant, policy->leases[id].tenant) == 0 &&
-	       clv_race_debt(&policy->race, other) > 0;
+	       clv_eevdf_debt(&policy->eevdf, other) > 0;
 }
 
 /* A tenant's new lease takes over all that his past ones owe, and of each other that owes
@@ -182,24 +182,24 @@ static bool is_debtor_beside(const struct clv_policy *policy, uint32_t other, ui
  * each of them run up a debt in turn. */
 static void take_over_debts(struct clv_policy *policy, uint32_t id)
 {
-	struct clv_race *race = &policy->race;
-	uint64_t own = race->runners[id].weight_ppm, all = own;
+	struct clv_eevdf *eevdf = &policy->eevdf;
+	uint64_t own = eevdf->entities[id].weight_ppm, all = own;
 
 	if (!policy->leases[id].tenant[0])
 		return;
 	for (uint32_t i = 0; i < policy->n_leases; i++) {
 		if (is_debtor_beside(policy, i, id) && !policy->leases[i].is_gone)
-			all += race->runners[i].weight_ppm;
+			all += eevdf->entities[i].weight_ppm;
 	}
 	for (uint32_t i = 0; i < policy->n_leases; i++) {
 		__int128 debt;
 
 		if (!is_debtor_beside(policy, i, id))
 			continue;
-		debt = clv_race_debt(race, i);
+		debt = clv_eevdf_debt(eevdf, i);
 		if (!policy->leases[i].is_gone)
 			debt = debt * own / all;
-		clv_race_move_debt(race, i, id, debt);
+		clv_eevdf_move_debt(eevdf, i, id, debt);
 	}
 	forget_paid(policy);
 }
@@ -227,8 +227,8 @@ void clv_policy_remove(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
 		clv_heap_remove(&policy->throttled, id);
 	lease->awake = false;
 	if (!lease->tenant[0])
-		clv_race_remove(&policy->race, id);
-	else if (clv_race_retire(&policy->race, id))
+		clv_eevdf_remove(&policy->eevdf, id);
+	else if (clv_eevdf_retire(&policy->eevdf, id))
 		lease->is_gone = true;
 	if (!lease->is_gone)
 		give_back(policy, id);
@@ -243,8 +243,8 @@ int clv_policy_owe(struct clv_policy *policy, const struct clv_policy_debt *debt
 		return -ENOMEM;
 	begin(policy, id, debt->weight_ppm, debt->class, debt->tenant);
 	clv_cap_init(&policy->leases[id].cap, 0, 0);
-	policy->leases[id].is_gone = policy->race.runners[id].is_gone = true;
-	clv_race_owe(&policy->race, id, (__int128)debt->debt_ns * CLV_PPM);
+	policy->leases[id].is_gone = policy->eevdf.entities[id].is_gone = true;
+	clv_eevdf_owe(&policy->eevdf, id, (__int128)debt->debt_ns * CLV_PPM);
 	return 0;
 }
 
@@ -253,18 +253,18 @@ bool clv_policy_next_debt(
 {
 	for (; *at < policy->n_leases; (*at)++) {
 		const struct lease *lease = &policy->leases[*at];
-		const struct clv_runner *runner = &policy->race.runners[*at];
+		const struct clv_eevdf_entity *entity = &policy->eevdf.entities[*at];
 		__int128 debt;
 
 		if (!lease->used || !lease->tenant[0])
 			continue;
-		debt = clv_race_debt(&policy->race, *at);
+		debt = clv_eevdf_debt(&policy->eevdf, *at);
 		if (debt == 0)
 			continue;
 		*ret = (struct clv_policy_debt){
 			.tenant = lease->tenant,
-			.weight_ppm = runner->weight_ppm,
-			.class = runner->class,
+			.weight_ppm = entity->weight_ppm,
+			.class = entity->class,
 			.debt_ns = (uint64_t)(debt / CLV_PPM),
 			.is_gone = lease->is_gone,
 		};
@@ -281,7 +281,7 @@ void clv_policy_update(struct clv_policy *policy, uint32_t id,
 
 	assert(params->weight_ppm > 0 && params->weight_ppm <= CLV_PPM);
 	release_throttled(policy, now_ns);
-	clv_race_update(&policy->race, id, params->weight_ppm, params->class);
+	clv_eevdf_update(&policy->eevdf, id, params->weight_ppm, params->class);
 	if (params->cap_ppm != lease->cap.cap_ppm) {
 		clv_cap_resize(&lease->cap, params->cap_ppm, now_ns);
 		place(policy, id);
@@ -321,7 +321,7 @@ void clv_policy_charge(
 {
 	struct lease *lease = lease_of(policy, id);
 
-	clv_race_charge(&policy->race, id, held_ns);
+	clv_eevdf_charge(&policy->eevdf, id, held_ns);
 	if (lease->cap.cap_ppm > 0) {
 		clv_cap_charge(&lease->cap, held_ns, now_ns);
 		place(policy, id);
@@ -340,14 +340,14 @@ struct clv_policy_decision clv_policy_pick(struct clv_policy *policy, uint64_t n
 	struct clv_cap *cap;
 
 	release_throttled(policy, now_ns);
-	d.lease = clv_race_find_next(&policy->race);
+	d.lease = clv_eevdf_find_next(&policy->eevdf);
 	if (d.lease == CLV_POLICY_NONE) {
 		if (!clv_heap_is_empty(&policy->throttled))
 			d.retry_at_ns = (uint64_t)clv_heap_top(&policy->throttled)->key;
 		return d;
 	}
 
-	d.slice_ns = clv_race_turn_ns(&policy->race, d.lease);
+	d.slice_ns = clv_eevdf_turn_ns(&policy->eevdf, d.lease);
 	cap = &policy->leases[d.lease].cap;
 	clv_cap_refill(cap, now_ns);
 	if (cap->cap_ppm > 0 && d.slice_ns > (uint64_t)cap->budget_ns)
@@ -360,23 +360,23 @@ bool clv_policy_preempts(
 {
 	assert(lease_of(policy, waker) && lease_of(policy, holder));
 	release_throttled(policy, now_ns);
-	return clv_race_preempts(&policy->race, waker, holder);
+	return clv_eevdf_preempts(&policy->eevdf, waker, holder);
 }
 
 int64_t clv_policy_lag_ns(const struct clv_policy *policy, uint32_t id)
 {
 	assert(lease_of(policy, id));
-	return clv_race_lag_ns(&policy->race, id);
+	return clv_eevdf_lag_ns(&policy->eevdf, id);
 }
 
 void clv_policy_stretch(struct clv_policy *policy, uint32_t percent)
 {
-	policy->race.stretch_percent = percent;
+	policy->eevdf.stretch_percent = percent;
 }
 
 uint64_t clv_policy_request_ns(const struct clv_policy *policy, enum clv_class class)
 {
-	return clv_race_request_ns(&policy->race, class);
+	return clv_eevdf_request_ns(&policy->eevdf, class);
 }
 
 bool clv_policy_is_throttled(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
