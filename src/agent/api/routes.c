@@ -5,8 +5,8 @@
 
 #include "agent/api/api.h"
 #include "agent/api/audit.h"
-#include "agent/api/hide.h"
-#include "agent/api/once.h"
+#include "agent/api/idempotency.h"
+#include "agent/api/redact.h"
 #include "agent/api/show/metrics.h"
 #include "agent/api/show/readiness.h"
 #include "agent/http/problem.h"
@@ -276,14 +276,14 @@ static int run(struct clv_request *request, struct clv_error *err)
 			"the body is over %u bytes: a request needs far less",
 			CLV_REQUEST_MAX_BYTES);
 	if (r >= 0)
-		r = clv_once_begin(request, route, err);
+		r = clv_idempotency_begin(request, route, err);
 	if (r > 0)
 		return 0;
 	if (r >= 0)
 		r = route->handler(request, argument, err);
 	if (r == 0)
-		clv_hide_others(request);
-	clv_once_end(request, r);
+		clv_redact_others(request);
+	clv_idempotency_end(request, r);
 	if (route->action && r != -EINPROGRESS)
 		clv_audit_note(request, route->action, argument, r < 0 ? err : NULL);
 	return r;

@@ -3,7 +3,7 @@
  * device depends on it. */
 #include "agent/main/sampler.h"
 
-#include "agent/api/once.h"
+#include "agent/api/idempotency.h"
 #include "agent/apply/made.h"
 #include "agent/device/devices.h"
 #include "agent/event/counters.h"
@@ -149,7 +149,7 @@ static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
 	if (++sampler->n_ticks % SAVE_EVERY == 0)
 		clv_sampler_save(agent);
 	if (sampler->n_ticks % FORGET_EVERY == 0)
-		clv_once_forget(agent);
+		clv_idempotency_forget(agent);
 	sd_event_source_set_time(source, now_us + PERIOD_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

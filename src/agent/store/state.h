@@ -46,5 +46,5 @@ struct clv_store *clv_state_get(struct clv_agent *agent, struct clv_error *err);
 void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err);
 
 /* In a transaction of the caller's: the id of the object that the current request made,
- * if the request has a key of its client's (agent/api/once.h). */
+ * if the request has a key of its client's (agent/api/idempotency.h). */
 int clv_state_put_key(struct clv_agent *agent, const char *object, struct clv_error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes, plans and operations are made once for all callers; what of them is not a
- * tenant's to know is taken out when he asks. */
-#include "agent/api/hide.h"
+/* Nodes, plans and operations are rendered in the same way for all callers; what a tenant
+ * may not see is removed from the answer to a tenant. */
+#include "agent/api/redact.h"
 
 #include "agent/http/http.h"
 #include "agent/ledger/ledger.h"
@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define INSTEAD "a lease of another tenant"
+#define REDACTED "a lease of another tenant"
 
-static bool is_hidden(const struct clv_request *request, const json_t *holder)
+static bool is_of_others(const struct clv_request *request, const json_t *holder)
 {
 	const char *id = json_string_value(json_object_get(holder, "lease"));
 
@@ -21,7 +21,7 @@ static bool is_hidden(const struct clv_request *request, const json_t *holder)
 }
 
 /* The message of an operation that failed quotes the first of its holders. */
-static void hide_in_error(json_t *operation, const char *text)
+static void redact_error(json_t *operation, const char *text)
 {
 	json_t *error = json_object_get(operation, "error");
 	const char *detail = json_string_value(json_object_get(error, "detail"));
@@ -30,30 +30,31 @@ static void hide_in_error(json_t *operation, const char *text)
 
 	if (!at)
 		return;
-	snprintf(clean, sizeof(clean), "%.*s" INSTEAD "%s", (int)(at - detail), detail,
+	snprintf(clean, sizeof(clean), "%.*s" REDACTED "%s", (int)(at - detail), detail,
 		at + strlen(text));
 	json_object_set_new(error, "detail", json_string(clean));
 }
 
-static void hide_holders(
+static void redact_holders(
 	const struct clv_request *request, json_t *holders, json_t *operation)
 {
 	json_t *holder;
 	size_t i;
 
 	json_array_foreach (holders, i, holder) {
-		if (!is_hidden(request, holder))
+		if (!is_of_others(request, holder))
 			continue;
-		hide_in_error(
+		redact_error(
 			operation, json_string_value(json_object_get(holder, "text")));
-		json_object_set_new(holder, "text", json_string(INSTEAD));
+		json_object_set_new(holder, "text", json_string(REDACTED));
 		json_object_set_new(holder, "lease", json_string(""));
 		json_object_set_new(holder, "pid", json_integer(0));
 	}
 }
 
 /* Answers are a few levels deep: a device, its partitions, their parts. */
-static void walk(const struct clv_request *request, json_t *value, json_t *operation)
+static void redact_value(
+	const struct clv_request *request, json_t *value, json_t *operation)
 {
 	json_t *member;
 	const char *key;
@@ -61,22 +62,22 @@ static void walk(const struct clv_request *request, json_t *value, json_t *opera
 
 	if (json_object_get(value, "obstacles"))
 		operation = value;
-	hide_holders(request, json_object_get(value, "holders"), operation);
+	redact_holders(request, json_object_get(value, "holders"), operation);
 	json_object_foreach (value, key, member)
-		walk(request, member, operation);
+		redact_value(request, member, operation);
 	json_array_foreach (value, i, member)
-		walk(request, member, operation);
+		redact_value(request, member, operation);
 }
 
-void clv_hide_others(struct clv_request *request)
+void clv_redact_others(struct clv_request *request)
 {
 	json_t *copy;
 
 	if (request->caller.scope != CLV_SCOPE_TENANT || !request->answer)
 		return;
-	/* Parts of it may be the operation's own. */
+	/* The answer may share values with the operation that it shows. */
 	copy = json_deep_copy(request->answer);
 	json_decref(request->answer);
 	request->answer = copy;
-	walk(request, request->answer, NULL);
+	redact_value(request, request->answer, NULL);
 }

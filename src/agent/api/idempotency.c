@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/api/once.h"
+#include "agent/api/idempotency.h"
 
 #include "agent/api/api.h"
 #include "agent/api/show/render.h"
@@ -24,8 +24,8 @@
 
 #define KEPT_NS (UINT64_C(86400) * CLV_NS_PER_S)
 
-/* What was made, as it is now; NULL: it is gone. */
-
+/* These show an object that a request created, in its current state; NULL: the object has
+ * ended. */
 static json_t *show_lease(struct clv_request *request, const char *id)
 {
 	struct clv_lease *lease =
@@ -49,14 +49,14 @@ static json_t *show_token(struct clv_request *request, const char *id)
 static const struct {
 	const char *action;
 	json_t *(*show)(struct clv_request *request, const char *id);
-} makers[] = {
+} creators[] = {
 	{"lease.create", show_lease},
 	{"partition.create", show_operation},
 	{"layout.apply", show_operation},
 	{"token.create", show_token},
 };
 
-/* What the query says is as much of the request as its body.  Returns 0 or -ENOMEM. */
+/* The digest covers the query as well as the body.  Returns 0 or -ENOMEM. */
 static int digest_request(const struct clv_request *request,
 	const struct clv_route *route, char ret[CLV_DIGEST_MAX])
 {
@@ -100,12 +100,12 @@ static int fill(const struct clv_request *request, const struct clv_route *route
 	return r;
 }
 
-static int answer_again(struct clv_request *request, const struct clv_route *route,
+static int replay_answer(struct clv_request *request, const struct clv_route *route,
 	const struct clv_key_record *key, struct clv_error *err)
 {
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(makers); i++) {
-		if (strcmp(makers[i].action, route->action) == 0)
-			request->answer = makers[i].show(request, key->object);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(creators); i++) {
+		if (strcmp(creators[i].action, route->action) == 0)
+			request->answer = creators[i].show(request, key->object);
 	}
 	if (!request->answer)
 		return clv_error_set(err, -ECANCELED,
@@ -115,16 +115,16 @@ static int answer_again(struct clv_request *request, const struct clv_route *rou
 	return 1;
 }
 
-static bool is_maker(const struct clv_route *route)
+static bool is_creator(const struct clv_route *route)
 {
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(makers); i++) {
-		if (route->action && strcmp(makers[i].action, route->action) == 0)
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(creators); i++) {
+		if (route->action && strcmp(creators[i].action, route->action) == 0)
 			return true;
 	}
 	return false;
 }
 
-int clv_once_begin(
+int clv_idempotency_begin(
 	struct clv_request *request, const struct clv_route *route, struct clv_error *err)
 {
 	const char *key = clv_request_header(request, "Idempotency-Key");
@@ -133,7 +133,7 @@ int clv_once_begin(
 	struct clv_key_record known;
 
 	agent->state->current_key.key[0] = '\0';
-	if (!key || !is_maker(route) || !store)
+	if (!key || !is_creator(route) || !store)
 		return 0;
 	if (!clv_wire_is_key(key, sizeof(known.key)))
 		return clv_error_set(err, -EINVAL,
@@ -150,10 +150,10 @@ int clv_once_begin(
 		return clv_error_set(err, -EINVAL,
 			"this Idempotency-Key came with another request before: use "
 			"a new one");
-	return answer_again(request, route, &known, err);
+	return replay_answer(request, route, &known, err);
 }
 
-void clv_once_end(struct clv_request *request, int result)
+void clv_idempotency_end(struct clv_request *request, int result)
 {
 	struct clv_error err = {0};
 
@@ -162,7 +162,7 @@ void clv_once_end(struct clv_request *request, int result)
 	request->agent->state->current_key.key[0] = '\0';
 }
 
-void clv_once_forget(struct clv_agent *agent)
+void clv_idempotency_forget(struct clv_agent *agent)
 {
 	struct clv_store *store = clv_state_get(agent, NULL);
 
