@@ -6,8 +6,8 @@
 #include "agent/event/events.h"
 #include "agent/ledger/ledger.h"
 #include "agent/record/agent.h"
+#include "agent/watch/bypass-detect.h"
 #include "agent/watch/overhead.h"
-#include "agent/watch/past-gate.h"
 #include "arbiter/arbiter.h"
 #include "base/clock.h"
 #include "base/units.h"
@@ -125,9 +125,9 @@ static void look_at_lease(const struct pass *pass, struct clv_lease *lease)
 	clv_sightings_sum(pass->sightings, lease, &total);
 	look_at_memory(pass, lease, &total);
 	if (pass->has_mean_utilization)
-		clv_past_gate_look(lease, &total, pass->sightings);
+		clv_bypass_check(lease, &total, pass->sightings);
 	else
-		clv_past_gate_forget(lease);
+		clv_bypass_forget(lease);
 }
 
 /* Processes without a lease. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver's figure is of the last second or less, the ledger's of the time between two
- * looks; so both go into a mean over several looks, and what is left is compared with a
- * tolerance.  A gate's account never says less than what it let through: the device is
- * held until all of it has completed. */
-#include "agent/watch/past-gate.h"
+/* A driver's utilization covers the last second or less, the held time of a lease the
+ * time between two readings; so the means of both over several readings are compared,
+ * with a tolerance.  The held time is never less than the time of the work that passed
+ * the gate: the device is held until all of that work has completed. */
+#include "agent/watch/bypass-detect.h"
 
 #include "agent/config/config.h"
 #include "agent/device/devices.h"
@@ -16,11 +16,11 @@
 #include <math.h>
 #include <string.h>
 
-#define NEW_PART 0.25  /* of the mean, that is of the last look */
+#define NEW_PART 0.25  /* weight of the last reading in the mean */
 #define TOLERATED 0.20 /* of the device */
 
-/* One that never attached has a gate to pass as well: its turns were none.  What amdgpu
- * says is of a moment, and of the few that are looked at no mean tells anything. */
+/* A lease that never attached is checked as well: it had no turns, so its held time is 0.
+ * amdgpu reports an instant, and the mean of few instants is no utilization. */
 static bool has_gate(const struct clv_agent_device *device)
 {
 	return !device->parent && strcmp(clv_executor_name(device), "none") != 0 &&
@@ -74,7 +74,7 @@ static void act(struct clv_lease *lease, struct clv_sightings *sightings, uint64
 		clv_sightings_end(sightings, lease, now_ns);
 }
 
-void clv_past_gate_look(struct clv_lease *lease, const struct clv_sightings_total *total,
+void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total *total,
 	struct clv_sightings *sightings)
 {
 	struct clv_lease_work *work = &lease->truth.work;
@@ -101,7 +101,7 @@ void clv_past_gate_look(struct clv_lease *lease, const struct clv_sightings_tota
 	work->is_past_gate = false;
 }
 
-void clv_past_gate_forget(struct clv_lease *lease)
+void clv_bypass_forget(struct clv_lease *lease)
 {
 	lease->truth.work = (struct clv_lease_work){0};
 }

@@ -6,9 +6,9 @@
 /* Work that bypasses a gate: where a driver reports how much each process computes, a
  * lease that computes for longer than its turns bypasses its gate.  Loop thread only. */
 
-/* After a reading that tells it of the lease's device. */
-void clv_past_gate_look(struct clv_lease *lease, const struct clv_sightings_total *total,
+/* After a reading with the utilization of the lease's device. */
+void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total *total,
 	struct clv_sightings *sightings);
 
-/* Nothing is known of the lease any more. */
-void clv_past_gate_forget(struct clv_lease *lease);
+/* Drops the means of a lease whose utilization is no longer known. */
+void clv_bypass_forget(struct clv_lease *lease);
