@@ -117,7 +117,7 @@ static bool awaits_number(
 	const struct clv_request *request, const struct clv_lease *lease)
 {
 	return request->is_local && !lease->record.is_queued && !request->is_late &&
-	       clv_hardware_is_recounting_device(request->agent, lease->device);
+	       clv_hardware_is_renumbering_device(request->agent, lease->device);
 }
 
 int clv_api_get_lease(

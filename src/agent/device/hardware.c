@@ -76,7 +76,7 @@ struct clv_hardware {
 	struct clv_node node;
 	struct clv_readings readings;
 	uint64_t asked, surveyed;
-	bool is_recounting;
+	bool is_renumbering;
 	TAILQ_HEAD(question_list, question) questions; /* the first is being answered */
 	bool is_asking;
 	pid_t pid;    /* of the worker; 0: none */
@@ -431,16 +431,16 @@ static bool has_steps(const struct clv_hardware *hw)
 }
 
 /* A step shows one device, and those behind it have other numbers now. */
-static void recount(struct clv_hardware *hw, enum kind done)
+static void update_renumbering(struct clv_hardware *hw, enum kind done)
 {
-	bool was_recounting = hw->is_recounting;
+	bool was_renumbering = hw->is_renumbering;
 
-	hw->is_recounting =
+	hw->is_renumbering =
 		(done == STEP || has_steps(hw)) && clv_node_is_numbered(&hw->node);
-	if (hw->is_recounting && done == STEP)
+	if (hw->is_renumbering && done == STEP)
 		clv_hardware_survey(hw);
-	if (was_recounting && !hw->is_recounting)
-		clv_notify(hw->agent->notify, CLV_NOTICE_RECOUNTED);
+	if (was_renumbering && !hw->is_renumbering)
+		clv_notify(hw->agent->notify, CLV_NOTICE_RENUMBERED);
 }
 
 static void take(struct clv_hardware *hw, const struct question *question,
@@ -459,7 +459,7 @@ static void take(struct clv_hardware *hw, const struct question *question,
 		take_device(hw, question, answer, err);
 	}
 	clv_notify(hw->agent->notify, CLV_NOTICE_NODE_READ);
-	recount(hw, question->kind);
+	update_renumbering(hw, question->kind);
 	clv_notify(hw->agent->notify, CLV_NOTICE_SURVEYED);
 	clv_notify_changed(hw->agent->notify, CLV_TOPIC_HARDWARE | CLV_TOPIC_DEVICES);
 }
@@ -539,12 +539,12 @@ void clv_hardware_step(struct clv_hardware *hw, const char *uuid,
 	snprintf(question.uuid, sizeof(question.uuid), "%s", uuid);
 	question.step.affected = NULL;
 	append(hw, &question);
-	hw->is_recounting = hw->is_recounting || clv_node_is_numbered(&hw->node);
+	hw->is_renumbering = hw->is_renumbering || clv_node_is_numbered(&hw->node);
 }
 
-bool clv_hardware_is_recounting(const struct clv_hardware *hw)
+bool clv_hardware_is_renumbering(const struct clv_hardware *hw)
 {
-	return hw->is_recounting;
+	return hw->is_renumbering;
 }
 
 void clv_hardware_limit(struct clv_hardware *hw, const char *uuid, const char *cgroup,
@@ -580,7 +580,7 @@ int clv_hardware_new(
 	hw->agent = agent;
 	hw->fd = -1;
 	/* The numbers that leases were stored with are an earlier agent's. */
-	hw->is_recounting = true;
+	hw->is_renumbering = true;
 	TAILQ_INIT(&hw->questions);
 	r = sd_event_add_defer(agent->event, &hw->soon, on_soon, hw);
 	if (r < 0) {
@@ -612,11 +612,11 @@ struct clv_hardware *clv_hardware_free(struct clv_hardware *hw)
 	return NULL;
 }
 
-bool clv_hardware_is_recounting_device(
+bool clv_hardware_is_renumbering_device(
 	const struct clv_agent *agent, const struct clv_agent_device *device)
 {
 	return device->info.visible[0] != '\0' &&
-	       clv_hardware_is_recounting(agent->hardware);
+	       clv_hardware_is_renumbering(agent->hardware);
 }
 
 /* The drivers that divide devices are waited for while the agent starts: one that hangs

@@ -43,11 +43,11 @@ void clv_hardware_ask(
 void clv_hardware_step(struct clv_hardware *hardware, const char *uuid,
 	const struct clv_step *step, clv_hardware_fn done, void *userdata);
 /* A step has changed the numbers that programs know devices by, or is about to, and no
- * survey has read them since: see agent/ledger/recount.h. */
-bool clv_hardware_is_recounting(const struct clv_hardware *hardware);
+ * survey has read them since: see agent/ledger/renumbering.h. */
+bool clv_hardware_is_renumbering(const struct clv_hardware *hardware);
 /* And the number of this device is one of those. */
 struct clv_agent_device;
-bool clv_hardware_is_recounting_device(
+bool clv_hardware_is_renumbering_device(
 	const struct clv_agent *agent, const struct clv_agent_device *device);
 
 #define CLV_CGROUP_FOLDER_MAX 1280

@@ -302,7 +302,7 @@ static bool waits_for_numbers(const struct connection *connection)
 	const struct clv_lease *lease = connection->server->lease;
 
 	return connection->api == CLV_ATTACH_API_HIP &&
-	       clv_hardware_is_recounting_device(lease->agent, lease->device);
+	       clv_hardware_is_renumbering_device(lease->agent, lease->device);
 }
 
 static void park(struct connection *connection, uint32_t old_slot)

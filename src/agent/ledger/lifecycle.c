@@ -442,7 +442,7 @@ static bool fits_now(const struct clv_lifecycle *lifecycle, const struct clv_lea
 		struct clv_promised promised;
 
 		if (clv_devices_root(device)->is_cordoned ||
-			clv_hardware_is_recounting_device(lifecycle->agent, device))
+			clv_hardware_is_renumbering_device(lifecycle->agent, device))
 			return false;
 		clv_promises_add_up(
 			lifecycle->agent, device, lease, record->standing, &promised);

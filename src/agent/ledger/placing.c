@@ -112,7 +112,7 @@ static bool is_changing(
 		const struct clv_agent_device *whole = clv_devices_root(device);
 
 		if ((device->is_changing || whole->is_changing ||
-			    clv_hardware_is_recounting_device(agent, device)) &&
+			    clv_hardware_is_renumbering_device(agent, device)) &&
 			(request->device[0] == '\0' ||
 				strcmp(device->info.name, request->device) == 0 ||
 				strcmp(whole->info.name, request->device) == 0) &&
@@ -247,7 +247,7 @@ bool clv_placing_is_candidate(const struct clv_agent *agent,
 	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
 	return may_have(device, request) &&
-	       !clv_hardware_is_recounting_device(agent, device);
+	       !clv_hardware_is_renumbering_device(agent, device);
 }
 
 bool clv_placing_awaits_numbers(
@@ -256,7 +256,7 @@ bool clv_placing_awaits_numbers(
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
-		if (clv_hardware_is_recounting_device(agent, device) &&
+		if (clv_hardware_is_renumbering_device(agent, device) &&
 			may_have(device, request))
 			return true;
 	}
@@ -274,7 +274,7 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 
 	if (device && clv_devices_root(device)->is_cordoned)
 		return fail_cordoned(clv_devices_root(device), err);
-	if (device && clv_hardware_is_recounting_device(agent, device))
+	if (device && clv_hardware_is_renumbering_device(agent, device))
 		return clv_error_set(err, -EBUSY,
 			"devices are being divided anew: try again when that has ended");
 	if (!device || !device->is_present || device->is_changing)

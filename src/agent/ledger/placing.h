@@ -25,7 +25,8 @@ struct clv_placing {
 int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *request,
 	struct clv_placing *ret, struct clv_error *err);
 
-/* A device that the request may go to has no number for now (agent/ledger/recount.h). */
+/* A device that the request may go to has no number for now (agent/ledger/renumbering.h).
+ */
 bool clv_placing_awaits_numbers(
 	const struct clv_agent *agent, const struct clv_lease_request *request);
 

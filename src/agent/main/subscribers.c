@@ -11,7 +11,7 @@
 #include "agent/http/http.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"
-#include "agent/ledger/recount.h"
+#include "agent/ledger/renumbering.h"
 #include "agent/main/idle.h"
 #include "agent/main/service.h"
 #include "agent/record/agent.h"
@@ -55,9 +55,9 @@ static void compare_devices(void *userdata, const struct clv_notice *notice)
 		clv_watchdog_surveyed(agent->watchdog);
 }
 
-static void resume_after_recount(void *userdata, const struct clv_notice *notice)
+static void resume_after_renumbering(void *userdata, const struct clv_notice *notice)
 {
-	clv_recount_ended(userdata);
+	clv_renumbering_ended(userdata);
 }
 
 static void serve_queue(void *userdata, const struct clv_notice *notice)
@@ -111,7 +111,7 @@ static const struct {
 	{CLV_NOTICE_STATUS, update_status},
 	{CLV_NOTICE_COMPUTES, sample_soon},
 	{CLV_NOTICE_SURVEYED, compare_devices},
-	{CLV_NOTICE_RECOUNTED, resume_after_recount},
+	{CLV_NOTICE_RENUMBERED, resume_after_renumbering},
 	{CLV_NOTICE_ADMITS, serve_queue},
 	{CLV_NOTICE_LEASE_LEFT, check_lease_end},
 	{CLV_NOTICE_LEASE_ENDED, close_usage},

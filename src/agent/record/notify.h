@@ -25,7 +25,7 @@ enum clv_notice_type {
 	CLV_NOTICE_STATUS,      /* the service manager's status line may be out of date */
 	CLV_NOTICE_COMPUTES,    /* a process has begun to use its device */
 	CLV_NOTICE_SURVEYED,    /* the drivers have answered a survey */
-	CLV_NOTICE_RECOUNTED,   /* device numbers are known again */
+	CLV_NOTICE_RENUMBERED,  /* device numbers are known again */
 	CLV_NOTICE_ADMITS,      /* device: waiting leases may fit now */
 	CLV_NOTICE_LEASE_LEFT,  /* lease: a process or a holder of it ended */
 	CLV_NOTICE_LEASE_ENDED, /* lease: it is about to be freed */

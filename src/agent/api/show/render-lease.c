@@ -78,7 +78,7 @@ static json_t *device_to_json(
 	const struct clv_device *info = &device->info;
 	const struct clv_device *root = &clv_devices_root(device)->info;
 	bool has_number = info->visible[0] != '\0' &&
-			  !clv_hardware_is_recounting_device(agent, device);
+			  !clv_hardware_is_renumbering_device(agent, device);
 
 	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o}", "name", info->name,
 		"uuid", info->uuid, "root_uuid", root->uuid, "pci_address",

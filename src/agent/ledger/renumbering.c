@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/ledger/recount.h"
+#include "agent/ledger/renumbering.h"
 
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
@@ -9,7 +9,7 @@
 #include "agent/ledger/lifecycle.h"
 #include "agent/record/agent.h"
 
-void clv_recount_ended(struct clv_agent *agent)
+void clv_renumbering_ended(struct clv_agent *agent)
 {
 	struct clv_lease *lease;
 
