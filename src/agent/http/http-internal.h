@@ -17,33 +17,34 @@ struct clv_server {
 	sd_event_source *io;
 	int listen_fd; /* the daemon's */
 	bool is_unix;
-	unsigned int n_ends; /* open connections */
+	unsigned int n_peers; /* open connections */
 };
 
-/* Who is at the other end of a connection, found once. */
-struct clv_end {
-	TAILQ_ENTRY(clv_end) entry;
-	struct clv_ends *ends;
+/* The peer of a connection, identified when the connection is accepted. */
+struct clv_http_peer {
+	TAILQ_ENTRY(clv_http_peer) entry;
+	struct clv_http_peers *peers;
 	struct clv_server *server;
 	int fd;
-	struct clv_peer peer;      /* of a Unix socket */
-	const char *cgroup_tenant; /* in whose cgroup he is; NULL: nobody's */
+	struct clv_peer process;   /* of a Unix socket */
+	const char *cgroup_tenant; /* whose cgroup the process is in, or NULL */
 	uid_t counted_as;
 	bool is_counted;
-	uint64_t since_ns; /* when it began to keep us waiting; 0: we work for it */
+	uint64_t since_ns; /* waits for a request since then; 0: handles one */
 	char from[64];
 };
 
 /* All connections: how many each user has, and how long each takes. */
-struct clv_ends *clv_ends_new(struct clv_agent *agent);
-struct clv_ends *clv_ends_free(struct clv_ends *ends);
-unsigned int clv_ends_limit(const struct clv_ends *ends); /* of a server */
+struct clv_http_peers *clv_http_peers_new(struct clv_agent *agent);
+struct clv_http_peers *clv_http_peers_free(struct clv_http_peers *peers);
+unsigned int clv_http_peers_limit(const struct clv_http_peers *peers); /* of a server */
 
-/* One too many is shut at once, and the server then finds it at its end.  NULL when there
- * is no memory; the socket is shut then, too. */
-struct clv_end *clv_end_new(struct clv_ends *ends, struct clv_server *server, int fd);
-struct clv_end *clv_end_free(struct clv_end *end);
-void clv_end_set_busy(struct clv_end *end, bool is_busy);
+/* A connection over the limit is shut down at once, and the server then reads its end.
+ * NULL when there is no memory; the socket is then shut down as well. */
+struct clv_http_peer *clv_http_peer_new(
+	struct clv_http_peers *peers, struct clv_server *server, int fd);
+struct clv_http_peer *clv_http_peer_free(struct clv_http_peer *peer);
+void clv_http_peer_set_busy(struct clv_http_peer *peer, bool is_busy);
 
 /* A request with what only the server knows of it. */
 struct clv_exchange {
@@ -69,7 +70,6 @@ enum MHD_Result clv_exchange_refuse(
 
 /* Until a topic is woken, the deadline, or the end of the client. */
 void clv_exchange_suspend(struct clv_exchange *exchange);
-/* Whether the caller of a request that goes on for long still is who he was: tokens end.
- */
+/* Checks the caller of a long request again: its token may have expired meanwhile. */
 int clv_http_check_caller(const struct clv_request *request, struct clv_error *err);
 bool clv_http_is_stopping(const struct clv_http *http);

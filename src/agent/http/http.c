@@ -38,7 +38,7 @@ struct clv_http {
 	sd_event_source *timer;
 	TAILQ_HEAD(, clv_exchange) waiting;
 	size_t n_waiting;
-	struct clv_ends *ends;
+	struct clv_http_peers *peers;
 	bool is_stopping;
 	/* Requests without a valid token that no line of the log counts yet. */
 	unsigned int n_strangers;
@@ -189,7 +189,7 @@ void clv_exchange_suspend(struct clv_exchange *exchange)
 	MHD_suspend_connection(exchange->request.connection);
 }
 
-static struct clv_end *end_of(struct MHD_Connection *connection)
+static struct clv_http_peer *peer_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -242,14 +242,14 @@ static void note_stranger(struct clv_http *http, const char *from, const char *w
 static int identify(struct clv_exchange *exchange, struct clv_error *err)
 {
 	struct clv_request *request = &exchange->request;
-	const struct clv_end *end = end_of(request->connection);
+	const struct clv_http_peer *peer = peer_of(request->connection);
 	int r;
 
 	if (!request->is_first_run)
 		return clv_http_check_caller(request, err);
-	if (end->server->is_unix)
-		return clv_caller_of_peer(request->agent, &end->peer, end->cgroup_tenant,
-			&request->caller, err);
+	if (peer->server->is_unix)
+		return clv_caller_of_peer(request->agent, &peer->process,
+			peer->cgroup_tenant, &request->caller, err);
 	if (count_headers(request, MHD_HTTP_HEADER_AUTHORIZATION) > 1)
 		return clv_error_set(err, -EACCES,
 			"a request has one Authorization header: which of several "
@@ -257,12 +257,12 @@ static int identify(struct clv_exchange *exchange, struct clv_error *err)
 	r = clv_tokens_identify(request->agent->tokens,
 		clv_request_header(request, MHD_HTTP_HEADER_AUTHORIZATION),
 		&request->caller, err);
-	snprintf(request->caller.from, sizeof(request->caller.from), "%s", end->from);
+	snprintf(request->caller.from, sizeof(request->caller.from), "%s", peer->from);
 	/* What needs no token is left to the table of routes. */
 	if (r == -EACCES && exchange->http->handler->is_public(request))
 		return 0;
 	if (r == -EACCES)
-		note_stranger(exchange->http, end->from, err->msg);
+		note_stranger(exchange->http, peer->from, err->msg);
 	return r;
 }
 
@@ -276,7 +276,7 @@ static enum MHD_Result handle(struct clv_exchange *exchange)
 	if (exchange->is_gone)
 		return MHD_NO;
 	request->is_first_run = !exchange->has_run;
-	clv_end_set_busy(end_of(request->connection), true);
+	clv_http_peer_set_busy(peer_of(request->connection), true);
 	request->is_late =
 		exchange->deadline_ns > 0 &&
 		(exchange->deadline_ns <= clv_clock_ns() || exchange->http->is_stopping);
@@ -364,9 +364,9 @@ static struct clv_exchange *begin(struct clv_http *http,
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	const struct clv_end *end = end_of(connection);
+	const struct clv_http_peer *peer = peer_of(connection);
 	struct clv_exchange *exchange =
-		info && end && end->is_counted ? calloc(1, sizeof(*exchange)) : NULL;
+		info && peer && peer->is_counted ? calloc(1, sizeof(*exchange)) : NULL;
 
 	if (!exchange)
 		return NULL;
@@ -377,7 +377,7 @@ static struct clv_exchange *begin(struct clv_http *http,
 		.fd = info->connect_fd,
 		.method = method,
 		.path = url,
-		.is_local = end->server->is_unix,
+		.is_local = peer->server->is_unix,
 		.route = CLV_REQUEST_NO_ROUTE,
 	};
 	return exchange;
@@ -427,7 +427,7 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 	*state = NULL;
 	if (!exchange)
 		return;
-	clv_end_set_busy(end_of(connection), false);
+	clv_http_peer_set_busy(peer_of(connection), false);
 	if (exchange->is_suspended) {
 		TAILQ_REMOVE(&exchange->http->waiting, exchange, entry);
 		exchange->http->n_waiting--;
@@ -452,12 +452,13 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
 	struct clv_server *server = userdata;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-		*state = clv_end_free(*state);
+		*state = clv_http_peer_free(*state);
 		return;
 	}
 	/* Its request is on the way: not the time to end for idleness. */
 	clv_notify(server->http->agent->notify, CLV_NOTICE_NEEDED);
-	*state = info ? clv_end_new(server->http->ends, server, info->connect_fd) : NULL;
+	*state = info ? clv_http_peer_new(server->http->peers, server, info->connect_fd)
+		      : NULL;
 }
 
 static int watch_server(struct clv_server *server, struct clv_error *err)
@@ -482,10 +483,10 @@ int clv_http_new(struct clv_agent *agent, const struct clv_http_handler *handler
 	http->agent = agent;
 	http->handler = handler;
 	TAILQ_INIT(&http->waiting);
-	http->ends = clv_ends_new(agent);
-	r = http->ends ? sd_event_add_time(agent->event, &http->timer, CLOCK_MONOTONIC,
-				 UINT64_MAX, 1, on_timer, http)
-		       : -ENOMEM;
+	http->peers = clv_http_peers_new(agent);
+	r = http->peers ? sd_event_add_time(agent->event, &http->timer, CLOCK_MONOTONIC,
+				  UINT64_MAX, 1, on_timer, http)
+			: -ENOMEM;
 	if (r < 0) {
 		clv_http_free(http);
 		return clv_error_errno(err, -r, "cannot serve the API");
@@ -516,7 +517,7 @@ static struct MHD_Daemon *start_daemon(
 		NULL, NULL, on_access, server, MHD_OPTION_LISTEN_SOCKET, listener->fd,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
-		MHD_OPTION_CONNECTION_LIMIT, clv_ends_limit(server->http->ends),
+		MHD_OPTION_CONNECTION_LIMIT, clv_http_peers_limit(server->http->peers),
 		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
 		MHD_OPTION_CONNECTION_TIMEOUT, SILENT_CONNECTION_S, MHD_OPTION_ARRAY, tls,
 		MHD_OPTION_END);
@@ -556,7 +557,7 @@ struct clv_http *clv_http_free(struct clv_http *http)
 	sd_event_source_disable_unref(http->timer);
 	for (size_t i = 0; i < http->n_servers; i++)
 		MHD_stop_daemon(http->servers[i].daemon);
-	clv_ends_free(http->ends);
+	clv_http_peers_free(http->peers);
 	free(http);
 	return NULL;
 }
