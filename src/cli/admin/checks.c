@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/paths.h"
-#include "cli/launch/cover.h"
+#include "cli/launch/bind-mounts.h"
 #include "cli/launch/loader.h"
 #include "cli/launch/namespace.h"
 #include "cli/launch/preloads.h"
@@ -248,9 +248,9 @@ static void ask_preload(const struct clv_preload *preload, struct clv_finding *r
 {
 	struct library gate = {.path = "it is not there"};
 	char path[CLV_PATH_MAX * 2], remedy[128];
-	struct clv_cover driver;
+	struct clv_bind_mounts driver;
 
-	clv_cover_find(preload->libraries[0], &driver);
+	clv_bind_mounts_find(preload->libraries[0], &driver);
 	snprintf(remedy, sizeof(remedy), "install %s, or leave %s's GPUs undivided",
 		preload->package, preload->api);
 	if (find_preload(preload, path, sizeof(path)) && driver.n_copies > 0)
@@ -266,7 +266,7 @@ static void ask_preload(const struct clv_preload *preload, struct clv_finding *r
 	else
 		clv_finding_set(ret, CLV_VERDICT_OK, "", "%.150s, in front of %.150s",
 			path, driver.original);
-	clv_cover_done(&driver);
+	clv_bind_mounts_done(&driver);
 }
 
 static void ask_gate_cuda(struct clv_finding *ret)

@@ -117,8 +117,8 @@ static int prepare(const json_t *lease, const char *socket_path, const char *gat
 	if (r < 0)
 		return r;
 	clv_namespace_each(&ns, add_bind, f);
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns.covers); i++)
-		clv_cover_done(&ns.covers[i]);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns.mounts); i++)
+		clv_bind_mounts_done(&ns.mounts[i]);
 	return 0;
 }
 

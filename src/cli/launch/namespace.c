@@ -250,16 +250,16 @@ int clv_namespace_cover(struct clv_namespace *ns, const struct clv_preload *prel
 	bool is_needed, has_needed = false;
 	int r = 0;
 
-	for (size_t i = 0; preload && r == 0 && i < CLV_ARRAY_SIZE(ns->covers); i++) {
+	for (size_t i = 0; preload && r == 0 && i < CLV_ARRAY_SIZE(ns->mounts); i++) {
 		const char *library = preload->libraries[i];
 
 		if (!library)
 			continue;
 		is_needed = preload->needed && strcmp(library, preload->needed) == 0;
-		r = clv_cover_prepare(ns->folder,
+		r = clv_bind_mounts_prepare(ns->folder,
 			is_needed ? CLV_DRIVERS_BELOW : CLV_DRIVERS_REAL, library,
-			preload->gate, &ns->covers[i], err);
-		has_needed |= is_needed && ns->covers[i].n_copies > 0;
+			preload->gate, &ns->mounts[i], err);
+		has_needed |= is_needed && ns->mounts[i].n_copies > 0;
 	}
 	return r == 0 && has_needed ? link_needed(ns, preload->needed, err) : r;
 }
@@ -309,7 +309,7 @@ static int leave_mounts(struct clv_error *err)
 }
 
 struct binds {
-	struct clv_bind items[2 + CLV_PRELOAD_LIBRARIES_MAX * (1 + CLV_COVER_COPIES_MAX)];
+	struct clv_bind items[2 + CLV_PRELOAD_LIBRARIES_MAX * (1 + CLV_BIND_MOUNTS_MAX)];
 	size_t n;
 };
 
@@ -324,12 +324,12 @@ static void close_binds(struct binds *binds)
 		clv_bind_done(&binds->items[--binds->n]);
 }
 
-static void add_cover(struct binds *binds, const struct clv_cover *cover)
+static void add_mounts(struct binds *binds, const struct clv_bind_mounts *mounts)
 {
-	if (cover->n_copies > 0)
-		add_bind(binds, cover->original, cover->real);
-	for (size_t i = 0; i < cover->n_copies; i++)
-		add_bind(binds, cover->shim, cover->copies[i]);
+	if (mounts->n_copies > 0)
+		add_bind(binds, mounts->original, mounts->real);
+	for (size_t i = 0; i < mounts->n_copies; i++)
+		add_bind(binds, mounts->shim, mounts->copies[i]);
 }
 
 /* In the order in which they are to be made: an original first, then what covers it. */
@@ -339,8 +339,8 @@ static void list_binds(const struct clv_namespace *ns, struct binds *binds)
 		add_bind(binds, ns->original, ns->vendors_real);
 	if (is_mounted())
 		add_bind(binds, ns->vendors, SYSTEM_VENDORS);
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->covers); i++)
-		add_cover(binds, &ns->covers[i]);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->mounts); i++)
+		add_mounts(binds, &ns->mounts[i]);
 }
 
 void clv_namespace_each(const struct clv_namespace *ns,
@@ -456,12 +456,12 @@ void clv_namespace_remove(struct clv_namespace *ns)
 		snprintf(path, sizeof(path), "%s/%s", ns->folder, files[i]);
 		unlink(path);
 	}
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->covers); i++) {
-		if (ns->covers[i].n_copies > 0) {
-			unlink(ns->covers[i].shim);
-			unlink(ns->covers[i].real);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->mounts); i++) {
+		if (ns->mounts[i].n_copies > 0) {
+			unlink(ns->mounts[i].shim);
+			unlink(ns->mounts[i].real);
 		}
-		clv_cover_done(&ns->covers[i]);
+		clv_bind_mounts_done(&ns->mounts[i]);
 	}
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(folders); i++) {
 		snprintf(path, sizeof(path), "%s/%s", ns->folder, folders[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "cli/launch/cover.h"
+#include "cli/launch/bind-mounts.h"
 #include "cli/launch/preloads.h"
 
 struct clv_error;
@@ -22,7 +22,7 @@ struct clv_namespace {
 	char original[CLV_NAMESPACE_PATH_MAX];     /* mounted on vendors_real; "" when
 						      its entries were written there */
 	/* None, unless they are asked for. */
-	struct clv_cover covers[CLV_PRELOAD_LIBRARIES_MAX];
+	struct clv_bind_mounts mounts[CLV_PRELOAD_LIBRARIES_MAX];
 };
 
 /* Makes the files for the lease whose socket this is.  gate_path is absolute. */

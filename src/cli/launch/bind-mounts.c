@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files are the driver's library, and what is to lie over them.  The mounts are
- * cli/launch/namespace.c's. */
-#include "cli/launch/cover.h"
+/* Which files are the driver's library, and what is mounted over them.
+ * cli/launch/namespace.c mounts it. */
+#include "cli/launch/bind-mounts.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -26,37 +26,37 @@ static bool is_for_us(const char *path)
 	       clv_image_is_alike(&image, &self);
 }
 
-static bool is_known(const struct clv_cover *cover, const char *path)
+static bool is_known(const struct clv_bind_mounts *mounts, const char *path)
 {
-	for (size_t i = 0; i < cover->n_copies; i++) {
-		if (strcmp(cover->copies[i], path) == 0)
+	for (size_t i = 0; i < mounts->n_copies; i++) {
+		if (strcmp(mounts->copies[i], path) == 0)
 			return true;
 	}
 	return false;
 }
 
 /* Inside another lease the file is that lease's: the original is behind it. */
-static void choose_original(struct clv_cover *cover, const char *path)
+static void choose_original(struct clv_bind_mounts *mounts, const char *path)
 {
-	if (!clv_shim_read(path, cover->original))
-		snprintf(cover->original, sizeof(cover->original), "%s", path);
+	if (!clv_shim_read(path, mounts->original))
+		snprintf(mounts->original, sizeof(mounts->original), "%s", path);
 }
 
 static void add_copy(void *userdata, const char *path)
 {
-	struct clv_cover *cover = userdata;
+	struct clv_bind_mounts *mounts = userdata;
 	char file[CLV_PATH_MAX];
 	char *copy;
 
-	if (cover->n_copies == CLV_COVER_COPIES_MAX || !realpath(path, file) ||
-		is_known(cover, file) || !is_for_us(file))
+	if (mounts->n_copies == CLV_BIND_MOUNTS_MAX || !realpath(path, file) ||
+		is_known(mounts, file) || !is_for_us(file))
 		return;
 	copy = strdup(file);
 	if (!copy)
 		return;
-	if (cover->n_copies == 0)
-		choose_original(cover, file);
-	cover->copies[cover->n_copies++] = copy;
+	if (mounts->n_copies == 0)
+		choose_original(mounts, file);
+	mounts->copies[mounts->n_copies++] = copy;
 }
 
 static int make_folder(const char *folder, const char *name, const char *file,
@@ -73,7 +73,7 @@ static int make_folder(const char *folder, const char *name, const char *file,
 	return 0;
 }
 
-/* Something to mount on. */
+/* A mount needs a file to mount on. */
 static int make_file(const char *path, struct clv_error *err)
 {
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -81,19 +81,20 @@ static int make_file(const char *path, struct clv_error *err)
 	return fd < 0 ? clv_error_errno(err, errno, "cannot make %s", path) : 0;
 }
 
-void clv_cover_find(const char *soname, struct clv_cover *ret)
+void clv_bind_mounts_find(const char *soname, struct clv_bind_mounts *ret)
 {
-	*ret = (struct clv_cover){};
+	*ret = (struct clv_bind_mounts){};
 	clv_libraries_each(soname, add_copy, ret);
 }
 
-int clv_cover_prepare(const char *folder, const char *real_folder, const char *soname,
-	const char *gate, struct clv_cover *ret, struct clv_error *err)
+int clv_bind_mounts_prepare(const char *folder, const char *real_folder,
+	const char *soname, const char *gate, struct clv_bind_mounts *ret,
+	struct clv_error *err)
 {
 	char gate_path[CLV_PATH_MAX];
 	int r;
 
-	clv_cover_find(soname, ret);
+	clv_bind_mounts_find(soname, ret);
 	if (ret->n_copies == 0)
 		return 0;
 	snprintf(gate_path, sizeof(gate_path), "%s/%s", folder, gate);
@@ -106,12 +107,12 @@ int clv_cover_prepare(const char *folder, const char *real_folder, const char *s
 		r = clv_shim_write(
 			ret->shim, soname, gate_path, ret->real, ret->original, err);
 	if (r < 0)
-		clv_cover_done(ret);
+		clv_bind_mounts_done(ret);
 	return r;
 }
 
-void clv_cover_done(struct clv_cover *cover)
+void clv_bind_mounts_done(struct clv_bind_mounts *mounts)
 {
-	while (cover->n_copies > 0)
-		free(cover->copies[--cover->n_copies]);
+	while (mounts->n_copies > 0)
+		free(mounts->copies[--mounts->n_copies]);
 }
