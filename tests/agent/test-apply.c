@@ -8,7 +8,7 @@
 
 #include "agent/apply/apply-internal.h"
 #include "agent/apply/apply.h"
-#include "agent/apply/made.h"
+#include "agent/apply/ephemeral-partitions.h"
 #include "agent/ledger/force.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
@@ -473,14 +473,14 @@ static void test_past(void **state)
 
 /* --- Partitions that go with their lease --- */
 
-static struct clv_made *begin_made(void)
+static struct clv_ephemeral *begin_made(void)
 {
-	struct clv_made *made = NULL;
+	struct clv_ephemeral *made = NULL;
 	struct clv_error err = {0};
 
 	plan_node(ONE, node());
-	assert_int_equal(clv_made_new(&world.agent, &made, &err), 0);
-	clv_made_add(made, "gpu0/1g.5gb@0", false);
+	assert_int_equal(clv_ephemeral_new(&world.agent, &made, &err), 0);
+	clv_ephemeral_add(made, "gpu0/1g.5gb@0", false);
 	return made;
 }
 
@@ -493,7 +493,7 @@ static size_t n_stored_made(void)
 {
 	size_t n = 0;
 
-	clv_store_read_made(world.agent.state->store, take_made, &n, NULL);
+	clv_store_read_ephemeral(world.agent.state->store, take_made, &n, NULL);
 	return n;
 }
 
@@ -516,7 +516,7 @@ static void test_made(void **state)
 {
 	const struct made_row *row = *state;
 	struct clv_lease *lease = NULL;
-	struct clv_made *made = begin_made();
+	struct clv_ephemeral *made = begin_made();
 
 	for (const char *p = row->seconds; *p; p++) {
 		assert_int_equal(world.n_questions, 0);
@@ -527,7 +527,7 @@ static void test_made(void **state)
 			world_drop(lease);
 			lease = NULL;
 		}
-		clv_made_tick(made);
+		clv_ephemeral_tick(made);
 	}
 	assert_int_equal(world.n_questions, row->is_destroyed);
 	assert_int_equal(n_stored_made(), 1);
@@ -537,9 +537,9 @@ static void test_made(void **state)
 		happens('s');
 		happens('+');
 	}
-	clv_made_tick(made);
+	clv_ephemeral_tick(made);
 	assert_int_equal(n_stored_made(), 0);
-	clv_made_free(made);
+	clv_ephemeral_free(made);
 }
 
 int main(void)

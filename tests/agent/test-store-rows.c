@@ -303,12 +303,12 @@ static void expect_journal(FILE *to, unsigned int v)
 
 static int put_made(struct clv_store *store, unsigned int v)
 {
-	return clv_store_put_made(store, "gpu0/1g.5gb@0", v == 2, NULL);
+	return clv_store_put_ephemeral(store, "gpu0/1g.5gb@0", v == 2, NULL);
 }
 
 static int take_out_made(struct clv_store *store)
 {
-	return clv_store_delete_made(store, "gpu0/1g.5gb@0", NULL);
+	return clv_store_delete_ephemeral(store, "gpu0/1g.5gb@0", NULL);
 }
 
 static int on_made(void *userdata, const char *name, bool turned_on)
@@ -319,7 +319,7 @@ static int on_made(void *userdata, const char *name, bool turned_on)
 
 static void read_made(struct clv_store *store, FILE *to)
 {
-	assert_int_equal(clv_store_read_made(store, on_made, to, NULL), 0);
+	assert_int_equal(clv_store_read_ephemeral(store, on_made, to, NULL), 0);
 }
 
 static void expect_made(FILE *to, unsigned int v)

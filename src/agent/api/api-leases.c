@@ -4,7 +4,7 @@
 #include "agent/api/api.h"
 #include "agent/api/request/request.h"
 #include "agent/api/show/render.h"
-#include "agent/apply/made.h"
+#include "agent/apply/ephemeral-partitions.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/http/problem.h"
@@ -210,7 +210,7 @@ int clv_api_post_lease(
 	if (clv_hardware_awaits_devices(agent) && !request->is_late)
 		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
 	if (wanted.is_isolated)
-		r = clv_made_get(agent->made, request, &wanted, err);
+		r = clv_ephemeral_get(agent->ephemeral, request, &wanted, err);
 	if (r < 0)
 		return r;
 	if (clv_placing_awaits_numbers(agent, &wanted) && !request->is_late)

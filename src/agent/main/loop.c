@@ -5,7 +5,7 @@
 
 #include "agent/api/routes.h"
 #include "agent/apply/apply.h"
-#include "agent/apply/made.h"
+#include "agent/apply/ephemeral-partitions.h"
 #include "agent/auth/tokens.h"
 #include "agent/device/condition.h"
 #include "agent/device/cordons.h"
@@ -133,7 +133,7 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	if (r >= 0)
 		r = clv_standing_new(agent, &agent->standing, err);
 	if (r >= 0)
-		r = clv_made_new(agent, &agent->made, err);
+		r = clv_ephemeral_new(agent, &agent->ephemeral, err);
 	if (r >= 0)
 		r = clv_apply_new(agent, &agent->apply, err);
 	if (r < 0)
@@ -170,7 +170,7 @@ static void tear_down(struct clv_agent *agent)
 	agent->history = clv_history_free(agent->history);
 	agent->apply = clv_apply_free(agent->apply);
 	agent->hardware = clv_hardware_free(agent->hardware);
-	agent->made = clv_made_free(agent->made);
+	agent->ephemeral = clv_ephemeral_free(agent->ephemeral);
 	agent->standing = clv_standing_free(agent->standing);
 	agent->lifecycle = clv_lifecycle_free(agent->lifecycle);
 	agent->ledger = clv_ledger_free(agent->ledger);

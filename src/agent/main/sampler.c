@@ -4,7 +4,7 @@
 #include "agent/main/sampler.h"
 
 #include "agent/api/idempotency.h"
-#include "agent/apply/made.h"
+#include "agent/apply/ephemeral-partitions.h"
 #include "agent/device/devices.h"
 #include "agent/event/counters.h"
 #include "agent/event/events.h"
@@ -142,7 +142,7 @@ static int on_tick(sd_event_source *source, uint64_t now_us, void *userdata)
 	sample_all(sampler);
 	clv_history_tick(agent->history);
 	clv_force_end_expired(agent);
-	clv_made_tick(agent->made);
+	clv_ephemeral_tick(agent->ephemeral);
 	clv_watchdog_tick(agent->watchdog);
 	clv_repair_state(agent);
 	clv_events_flush(agent->events);

@@ -3,7 +3,7 @@
  * and after it has ended. */
 #include "agent/main/subscribers.h"
 
-#include "agent/apply/made.h"
+#include "agent/apply/ephemeral-partitions.h"
 #include "agent/device/hardware.h"
 #include "agent/device/partitions.h"
 #include "agent/history/history.h"
@@ -99,7 +99,7 @@ static void keep_partition(void *userdata, const struct clv_notice *notice)
 {
 	struct clv_agent *agent = userdata;
 
-	clv_made_add(agent->made, notice->name, notice->turned_on);
+	clv_ephemeral_add(agent->ephemeral, notice->name, notice->turned_on);
 }
 
 static const struct {

@@ -22,7 +22,7 @@ struct clv_idle;
 struct clv_lease;
 struct clv_ledger;
 struct clv_lifecycle;
-struct clv_made;
+struct clv_ephemeral;
 struct clv_notify;
 struct clv_route_table;
 struct clv_sampler;
@@ -63,7 +63,7 @@ struct clv_agent {
 	struct clv_apply *apply;
 	struct clv_standing *standing;
 	struct clv_demand *demand;
-	struct clv_made *made;
+	struct clv_ephemeral *ephemeral;
 	struct clv_tokens *tokens;
 	uint64_t first_survey; /* devices are not known before it is answered */
 	struct clv_holder_watches *watches;

@@ -192,7 +192,7 @@ int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *
 	return r;
 }
 
-int clv_store_put_made(
+int clv_store_put_ephemeral(
 	struct clv_store *store, const char *name, bool turned_on, struct clv_error *err)
 {
 	static const char doing[] = "cannot note down a partition";
@@ -208,7 +208,7 @@ int clv_store_put_made(
 	return clv_store_finish(store, query, doing, err);
 }
 
-int clv_store_delete_made(
+int clv_store_delete_ephemeral(
 	struct clv_store *store, const char *name, struct clv_error *err)
 {
 	static const char doing[] = "cannot forget a partition";
@@ -222,7 +222,7 @@ int clv_store_delete_made(
 	return clv_store_finish(store, query, doing, err);
 }
 
-int clv_store_read_made(struct clv_store *store, clv_store_made_fn callback,
+int clv_store_read_ephemeral(struct clv_store *store, clv_store_ephemeral_fn callback,
 	void *userdata, struct clv_error *err)
 {
 	static const char doing[] = "cannot read the partitions of leases";

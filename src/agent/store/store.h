@@ -113,12 +113,12 @@ int clv_store_put_layout(
 int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *err);
 
 /* Names of partitions that were made for leases. */
-int clv_store_put_made(
+int clv_store_put_ephemeral(
 	struct clv_store *store, const char *name, bool turned_on, struct clv_error *err);
-int clv_store_delete_made(
+int clv_store_delete_ephemeral(
 	struct clv_store *store, const char *name, struct clv_error *err);
-typedef int (*clv_store_made_fn)(void *userdata, const char *name, bool turned_on);
-int clv_store_read_made(struct clv_store *store, clv_store_made_fn callback,
+typedef int (*clv_store_ephemeral_fn)(void *userdata, const char *name, bool turned_on);
+int clv_store_read_ephemeral(struct clv_store *store, clv_store_ephemeral_fn callback,
 	void *userdata, struct clv_error *err);
 
 /* Standing shares. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/apply/made.h"
+#include "agent/apply/ephemeral-partitions.h"
 
 #include "agent/apply/apply.h"
 #include "agent/device/devices.h"
@@ -22,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long one may be without a lease: whoever asked for it is about to take it. */
+/* How long a new partition may be without a lease: the request that it was created for is
+ * about to take it. */
 #define UNTAKEN_TICKS 10u
 #define MAKE_WAIT_MS 70000u
 
@@ -33,7 +34,7 @@ struct item {
 	unsigned n_ticks;
 };
 
-struct clv_made {
+struct clv_ephemeral {
 	struct clv_agent *agent;
 	struct item *items;
 	size_t n;
@@ -41,8 +42,8 @@ struct clv_made {
 
 static int load_one(void *userdata, const char *name, bool turned_on)
 {
-	struct clv_made *made = userdata;
-	struct item *item = CLV_APPEND(made->items, made->n);
+	struct clv_ephemeral *ephemeral = userdata;
+	struct item *item = CLV_APPEND(ephemeral->items, ephemeral->n);
 
 	if (!item)
 		return -ENOMEM;
@@ -51,37 +52,38 @@ static int load_one(void *userdata, const char *name, bool turned_on)
 	return 0;
 }
 
-int clv_made_new(struct clv_agent *agent, struct clv_made **ret, struct clv_error *err)
+int clv_ephemeral_new(
+	struct clv_agent *agent, struct clv_ephemeral **ret, struct clv_error *err)
 {
-	struct clv_made *made = calloc(1, sizeof(*made));
+	struct clv_ephemeral *ephemeral = calloc(1, sizeof(*ephemeral));
 	struct clv_store *store = clv_state_get(agent, NULL);
 
-	if (!made)
+	if (!ephemeral)
 		return clv_error_errno(err, ENOMEM, "cannot make partitions");
-	made->agent = agent;
-	if (store && clv_store_read_made(store, load_one, made, err) < 0)
+	ephemeral->agent = agent;
+	if (store && clv_store_read_ephemeral(store, load_one, ephemeral, err) < 0)
 		clv_log_warning(0, "%s", err->msg);
-	*ret = made;
+	*ret = ephemeral;
 	return 0;
 }
 
-struct clv_made *clv_made_free(struct clv_made *made)
+struct clv_ephemeral *clv_ephemeral_free(struct clv_ephemeral *ephemeral)
 {
-	if (made)
-		free(made->items);
-	free(made);
+	if (ephemeral)
+		free(ephemeral->items);
+	free(ephemeral);
 	return NULL;
 }
 
 /* The smallest that is there, free and large enough. */
 static const struct clv_agent_device *find_free(
-	const struct clv_made *made, const struct clv_lease_request *wanted)
+	const struct clv_ephemeral *ephemeral, const struct clv_lease_request *wanted)
 {
 	const struct clv_agent_device *best = NULL;
 
-	for (size_t i = 0; i < clv_devices_count(made->agent->devices); i++) {
+	for (size_t i = 0; i < clv_devices_count(ephemeral->agent->devices); i++) {
 		const struct clv_agent_device *device =
-			clv_devices_at(made->agent->devices, i);
+			clv_devices_at(ephemeral->agent->devices, i);
 
 		if (!device->parent || !device->is_present || device->is_changing ||
 			device->parent->is_cordoned ||
@@ -109,10 +111,10 @@ static void give(struct clv_lease_request *wanted, const char *name)
 	wanted->has_memory = false;
 }
 
-static int start(struct clv_made *made, struct clv_request *http,
+static int start(struct clv_ephemeral *ephemeral, struct clv_request *http,
 	const struct clv_lease_request *wanted, struct clv_error *err)
 {
-	struct clv_agent *agent = made->agent;
+	struct clv_agent *agent = ephemeral->agent;
 	struct clv_node *node = clv_holders_node(agent);
 	struct clv_apply_request request = {
 		.uid = http->caller.uid,
@@ -140,11 +142,11 @@ static int start(struct clv_made *made, struct clv_request *http,
 	return clv_request_wait(http, CLV_TOPIC_HARDWARE, MAKE_WAIT_MS);
 }
 
-static int finish(struct clv_made *made, struct clv_request *http,
+static int finish(struct clv_ephemeral *ephemeral, struct clv_request *http,
 	struct clv_lease_request *wanted, struct clv_error *err)
 {
 	const struct clv_operation *op =
-		clv_apply_find(made->agent->apply, http->note, err);
+		clv_apply_find(ephemeral->agent->apply, http->note, err);
 
 	if (!op)
 		return err->code;
@@ -154,26 +156,26 @@ static int finish(struct clv_made *made, struct clv_request *http,
 		return clv_operation_error(op, err);
 	give(wanted, clv_operation_created(op));
 	/* The lease that this request makes may be gone before the next look. */
-	for (size_t i = 0; i < made->n; i++) {
-		if (strcmp(made->items[i].name, clv_operation_created(op)) == 0)
-			made->items[i].was_taken = true;
+	for (size_t i = 0; i < ephemeral->n; i++) {
+		if (strcmp(ephemeral->items[i].name, clv_operation_created(op)) == 0)
+			ephemeral->items[i].was_taken = true;
 	}
 	return 0;
 }
 
-int clv_made_get(struct clv_made *made, struct clv_request *http,
+int clv_ephemeral_get(struct clv_ephemeral *ephemeral, struct clv_request *http,
 	struct clv_lease_request *wanted, struct clv_error *err)
 {
 	const struct clv_agent_device *device;
-	struct clv_hardware *hardware = made->agent->hardware;
+	struct clv_hardware *hardware = ephemeral->agent->hardware;
 
 	if (http->caller.scope != CLV_SCOPE_ADMIN)
 		return clv_error_set(err, -EPERM,
 			"only an admin may have partitions made on this machine: "
 			"take one that is there with --profile, or a share");
 	if (http->note[0] != '\0')
-		return finish(made, http, wanted, err);
-	device = find_free(made, wanted);
+		return finish(ephemeral, http, wanted, err);
+	device = find_free(ephemeral, wanted);
 	if (device) {
 		give(wanted, device->info.name);
 		return 0;
@@ -182,31 +184,31 @@ int clv_made_get(struct clv_made *made, struct clv_request *http,
 		http->number = clv_hardware_survey(hardware);
 	if (clv_hardware_surveyed(hardware) < http->number && !http->is_late)
 		return clv_request_wait(http, CLV_TOPIC_HARDWARE, MAKE_WAIT_MS);
-	return start(made, http, wanted, err);
+	return start(ephemeral, http, wanted, err);
 }
 
-void clv_made_add(struct clv_made *made, const char *name, bool turned_on)
+void clv_ephemeral_add(struct clv_ephemeral *ephemeral, const char *name, bool turned_on)
 {
 	struct clv_error err = {0};
-	struct clv_store *store = clv_state_get(made->agent, &err);
+	struct clv_store *store = clv_state_get(ephemeral->agent, &err);
 
-	if (!store || clv_store_put_made(store, name, turned_on, &err) < 0)
+	if (!store || clv_store_put_ephemeral(store, name, turned_on, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
-	if (load_one(made, name, turned_on) < 0)
+	if (load_one(ephemeral, name, turned_on) < 0)
 		clv_log_warning(0, "out of memory: %s stays", name);
 }
 
-static void forget(struct clv_made *made, struct item *item)
+static void forget(struct clv_ephemeral *ephemeral, struct item *item)
 {
 	struct clv_error err = {0};
-	struct clv_store *store = clv_state_get(made->agent, &err);
+	struct clv_store *store = clv_state_get(ephemeral->agent, &err);
 
-	if (!store || clv_store_delete_made(store, item->name, &err) < 0)
+	if (!store || clv_store_delete_ephemeral(store, item->name, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
-	*item = made->items[--made->n];
+	*item = ephemeral->items[--ephemeral->n];
 }
 
-static void destroy(struct clv_made *made, const struct item *item)
+static void destroy(struct clv_ephemeral *ephemeral, const struct item *item)
 {
 	struct clv_apply_request request = {.turns_off = item->turned_on};
 	struct clv_operation *op;
@@ -215,29 +217,30 @@ static void destroy(struct clv_made *made, const struct item *item)
 	snprintf(request.partition, sizeof(request.partition), "%s", item->name);
 	snprintf(request.what, sizeof(request.what), "destroy %s, whose lease has ended",
 		item->name);
-	if (clv_apply_start(made->agent->apply, &request, &op, &err) < 0)
+	if (clv_apply_start(ephemeral->agent->apply, &request, &op, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 }
 
-void clv_made_tick(struct clv_made *made)
+void clv_ephemeral_tick(struct clv_ephemeral *ephemeral)
 {
-	if (clv_apply_is_busy(made->agent->apply) ||
-		clv_hardware_awaits_devices(made->agent) ||
-		clv_hardware_surveyed(made->agent->hardware) < made->agent->first_survey)
+	if (clv_apply_is_busy(ephemeral->agent->apply) ||
+		clv_hardware_awaits_devices(ephemeral->agent) ||
+		clv_hardware_surveyed(ephemeral->agent->hardware) <
+			ephemeral->agent->first_survey)
 		return;
-	for (size_t i = 0; i < made->n; i++) {
-		struct item *item = &made->items[i];
+	for (size_t i = 0; i < ephemeral->n; i++) {
+		struct item *item = &ephemeral->items[i];
 		const struct clv_agent_device *device =
-			clv_devices_find(made->agent->devices, item->name);
+			clv_devices_find(ephemeral->agent->devices, item->name);
 
 		if (!device || !device->is_present) {
-			forget(made, item);
+			forget(ephemeral, item);
 			return;
 		}
 		if (device->n_leases > 0) {
 			item->was_taken = true;
 		} else if (item->was_taken || item->n_ticks++ >= UNTAKEN_TICKS) {
-			destroy(made, item);
+			destroy(ephemeral, item);
 			return;
 		}
 	}
