@@ -138,6 +138,7 @@ static int way_command_buffers(char **arguments)
 	cl_command_queue queue;
 	clEnqueueCommandBufferKHR_fn enqueue;
 	cl_command_buffer_khr buffer;
+	cl_uint n_queues = 0;
 	cl_int r;
 
 	(void)arguments;
@@ -150,7 +151,8 @@ static int way_command_buffers(char **arguments)
 	way_begin();
 	while (way_goes_on()) {
 		/* A command buffer may not be given twice before it is through. */
-		r = enqueue(1, &queue, buffer, 0, NULL, NULL);
+		n_queues = 1 - n_queues;
+		r = enqueue(n_queues, n_queues ? &queue : NULL, buffer, 0, NULL, NULL);
 		if (r)
 			way_die("clEnqueueCommandBufferKHR", r);
 		clFinish(queue);

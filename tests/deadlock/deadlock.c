@@ -5,6 +5,7 @@
  * for ever. */
 #include "program.h"
 
+#include <CL/cl_ext.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -598,6 +599,79 @@ static void queue_references(void)
 	EXPECT(n_same >= 12);
 }
 
+static void *find_extension(const char *name)
+{
+	void *function = clGetExtensionFunctionAddressForPlatform(platform, name);
+
+	EXPECT(function);
+	return function;
+}
+
+static cl_command_buffer_khr record(cl_command_queue queue, cl_kernel kernel)
+{
+	clCreateCommandBufferKHR_fn create = find_extension("clCreateCommandBufferKHR");
+	clCommandNDRangeKernelKHR_fn command =
+		find_extension("clCommandNDRangeKernelKHR");
+	clFinalizeCommandBufferKHR_fn finalize =
+		find_extension("clFinalizeCommandBufferKHR");
+	cl_command_buffer_khr buffer;
+	size_t one = 1;
+	cl_int r;
+
+	buffer = create(1, &queue, NULL, &r);
+	CHECK(r);
+	CHECK(command(
+		buffer, NULL, NULL, kernel, 1, NULL, &one, &one, 0, NULL, NULL, NULL));
+	CHECK(finalize(buffer));
+	return buffer;
+}
+
+/* The usual form: the queue is the one that it was recorded for. */
+static void submit_without_queue(cl_command_buffer_khr buffer, int n)
+{
+	clEnqueueCommandBufferKHR_fn enqueue =
+		find_extension("clEnqueueCommandBufferKHR");
+
+	for (int i = 0; i < n; i++) {
+		cl_event event;
+
+		CHECK(enqueue(0, NULL, buffer, 0, NULL, &event));
+		CHECK(clWaitForEvents(1, &event));
+		CHECK(clReleaseEvent(event));
+	}
+}
+
+/* The program may release the queue first; some drivers do not take the commands then. */
+static void command_buffers(void)
+{
+	clRetainCommandBufferKHR_fn retain = find_extension("clRetainCommandBufferKHR");
+	clReleaseCommandBufferKHR_fn release =
+		find_extension("clReleaseCommandBufferKHR");
+	clEnqueueCommandBufferKHR_fn enqueue =
+		find_extension("clEnqueueCommandBufferKHR");
+	cl_uint us = 200;
+	cl_int r;
+	cl_kernel kernel = clCreateKernel(program, "spin", &r);
+
+	CHECK(r);
+	CHECK(clSetKernelArg(kernel, 0, sizeof(us), &us));
+	for (int i = 0; i < 10; i++) {
+		cl_command_queue queue = open_queue(0);
+		cl_command_buffer_khr buffer = record(queue, kernel);
+
+		CHECK(retain(buffer));
+		submit_without_queue(buffer, 20);
+		CHECK(release(buffer));
+		CHECK(clFinish(queue));
+		CHECK(clReleaseCommandQueue(queue));
+		r = enqueue(0, NULL, buffer, 0, NULL, NULL);
+		EXPECT(r == CL_SUCCESS || r == CL_INVALID_COMMAND_QUEUE);
+		usleep(5000);
+		CHECK(release(buffer));
+	}
+	EXPECT(enqueue(0, NULL, NULL, 0, NULL, NULL) == CL_INVALID_COMMAND_BUFFER_KHR);
+}
+
 /* Nothing waits for it, and nothing flushes it but the gate or the end of the program. */
 static void last_work_left_alone(void)
 {
@@ -641,6 +715,7 @@ static const struct {
 	{ "maps_and_shared_memory",          maps_and_shared_memory },
 	{ "launches_from_native_kernels",    launches_from_native_kernels },
 	{ "queue_references",                queue_references },
+	{ "command_buffers",                 command_buffers },
 	{ "last_work_left_alone",            last_work_left_alone },
 	{ "neighbour",                       keep_busy },
 	/* clang-format on */

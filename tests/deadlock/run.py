@@ -26,12 +26,13 @@ NOT_ON = {
     # gate's marker before a finish, which it needs for that, may still count as a reference.
     "rusticl": ("user_event_in_order", "user_event_across_queues", "user_event_out_of_order",
                 "thread_and_callbacks_in_one_queue", "hundred_user_events",
-                "maps_and_shared_memory", "queue_references"),
+                "maps_and_shared_memory", "queue_references", "command_buffers"),
     # 21.10: it looks at no event but those that somebody waits for, has no shared memory, and ends
     # a program in which two threads compute.
     "oclgrind": ("user_event_in_order", "user_event_across_queues", "user_event_out_of_order",
                  "user_event_from_callback", "hundred_user_events", "failed_user_event",
-                 "maps_and_shared_memory", "work_beside_finish", "many_threads"),
+                 "maps_and_shared_memory", "work_beside_finish", "many_threads",
+                 "command_buffers"),
 }
 # A simulator takes up to ten seconds for each of these.
 LONG_ON = {"oclgrind": ("flushed_at_the_end", "two_queues_flushed_at_the_end",

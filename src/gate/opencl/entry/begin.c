@@ -9,6 +9,7 @@
 #include "gate/opencl/dispatch/context-notify.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/entry/command-buffers.h"
 #include "gate/opencl/queue/events.h"
 #include "gate/opencl/queue/held.h"
 #include "gate/opencl/queue/queue.h"
@@ -31,6 +32,7 @@ static void forget_parent(void)
 	clv_tickets_forget_parent();
 	clv_context_notify_forget_parent();
 	clv_workers_forget_parent();
+	clv_command_buffers_forget_parent();
 }
 
 static const struct clv_gate_api api = {

@@ -10,8 +10,8 @@
 #include "gate/memory/charges.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/entry/command-buffers.h"
 #include "gate/opencl/memory/objects.h"
-#include "gate/opencl/queue/kernels.h"
 #include "gate/opencl/queue/submit.h"
 #include "gate/window/costs.h"
 
@@ -23,8 +23,6 @@
 /* The vendor's functions behind our wrappers; asked of the vendor when first asked of us.
  */
 static struct {
-	_Atomic(void *) enqueue_command_buffer;
-	_Atomic(void *) command_buffer_info;
 	_Atomic(void *) device_alloc;
 	_Atomic(void *) shared_alloc;
 	_Atomic(void *) host_alloc;
@@ -34,34 +32,6 @@ static struct {
 	_Atomic(void *) enqueue_memfill;
 	_Atomic(void *) enqueue_migrate;
 } vendor;
-
-static cl_int CL_API_CALL wrap_clEnqueueCommandBufferKHR(cl_uint n_queues,
-	cl_command_queue *queues, cl_command_buffer_khr buffer, cl_uint n_waits,
-	const cl_event *wait_list, cl_event *event)
-{
-	cl_int(CL_API_CALL * real)(cl_uint, cl_command_queue *, cl_command_buffer_khr,
-		cl_uint, const cl_event *, cl_event *) =
-		atomic_load(&vendor.enqueue_command_buffer);
-	cl_int(CL_API_CALL * info)(cl_command_buffer_khr, cl_command_buffer_info_khr,
-		size_t, void *, size_t *) = atomic_load(&vendor.command_buffer_info);
-	struct clv_submission submission;
-	cl_command_queue queue = n_queues > 0 && queues ? queues[0] : NULL;
-	cl_int r;
-
-	if (!queue) {
-		if (!info || info(buffer, CL_COMMAND_BUFFER_QUEUES_KHR, sizeof(queue),
-				     &queue, NULL) != CL_SUCCESS)
-			return CL_INVALID_COMMAND_QUEUE;
-	}
-	r = clv_submission_begin(&submission, queue,
-		clv_kernel_kind((cl_kernel)(void *)buffer, 0, NULL), false, n_waits,
-		wait_list, event);
-	if (r != CL_SUCCESS)
-		return r;
-	return clv_submission_end(
-		&submission, real(n_queues, queues, buffer, submission.n_waits,
-				     submission.wait_list, submission.event));
-}
 
 /* Intel's unified shared memory: CL/cl_ext_intel.h, cl_intel_unified_shared_memory. */
 typedef void *(CL_API_CALL *device_alloc_function)(
@@ -224,7 +194,6 @@ static const struct {
 	_Atomic(void *) *vendor;
 } extensions[] = {
 	/* clang-format off */
-	{ "clEnqueueCommandBufferKHR", wrap_clEnqueueCommandBufferKHR, &vendor.enqueue_command_buffer },
 	{ "clDeviceMemAllocINTEL",     wrap_clDeviceMemAllocINTEL,     &vendor.device_alloc },
 	{ "clSharedMemAllocINTEL",     wrap_clSharedMemAllocINTEL,     &vendor.shared_alloc },
 	{ "clHostMemAllocINTEL",       wrap_clHostMemAllocINTEL,       &vendor.host_alloc },
@@ -262,7 +231,6 @@ static const char *const harmless[] = {
 	"clCreateFrom",
 	"clCreateEventFrom",
 	"clCreateProgram",
-	"clCreateCommandBufferKHR",
 	"clCreateSubDevices",
 	"clCreateSampler",
 	"clCreateSemaphore",
@@ -323,6 +291,8 @@ void *clv_opencl_answer(const char *name, void *found)
 	if (core != SIZE_MAX)
 		return clv_opencl_wrapper(core) ? clv_opencl_wrapper(core) : found;
 	own = find_own ? find_own(name) : NULL;
+	if (!own)
+		own = clv_command_buffer_wrapper(name, found);
 	if (own)
 		return own;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(extensions); i++) {
@@ -342,11 +312,6 @@ static void *CL_API_CALL wrap_clGetExtensionFunctionAddress(const char *name)
 static void *CL_API_CALL wrap_clGetExtensionFunctionAddressForPlatform(
 	cl_platform_id platform, const char *name)
 {
-	/* The gate asks a buffer for its queue where the program names none. */
-	if (name && strcmp(name, "clEnqueueCommandBufferKHR") == 0)
-		atomic_store(&vendor.command_buffer_info,
-			clv_real.clGetExtensionFunctionAddressForPlatform(
-				platform, "clGetCommandBufferInfoKHR"));
 	return clv_opencl_answer(
 		name, clv_real.clGetExtensionFunctionAddressForPlatform(platform, name));
 }

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command buffers and their queues.  A vendor's command buffer keeps its queues; so the
+ * gate's record of a queue stays until those of its command buffers have gone. */
+#include "gate/opencl/entry/command-buffers.h"
+
+#include "base/cleanup.h"
+#include "gate/opencl/queue/kernels.h"
+#include "gate/opencl/queue/submit.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
+
+#include <CL/cl_ext.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_BUCKETS 256
+
+struct recording {
+	struct recording *next;
+	cl_command_buffer_khr buffer;
+	uint32_t n_references; /* the program's */
+	cl_uint n_queues;
+	cl_command_queue queues[];
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct recording *buckets[N_BUCKETS];
+
+/* The vendor's functions; asked of the vendor when first asked of us. */
+static struct {
+	_Atomic(void *) create, retain, release, enqueue;
+} vendor;
+
+/* Under the lock; what it points to is NULL if there is none. */
+static struct recording **find(cl_command_buffer_khr buffer)
+{
+	uint64_t hash = ((uintptr_t)buffer >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+	struct recording **link = &buckets[hash >> 56];
+
+	static_assert(N_BUCKETS == 1 << (64 - 56), "a hash is a bucket's number");
+	while (*link && (*link)->buffer != buffer)
+		link = &(*link)->next;
+	return link;
+}
+
+static void insert(struct recording *recording)
+{
+	struct recording **link;
+
+	pthread_mutex_lock(&lock);
+	link = find(recording->buffer);
+	recording->next = *link;
+	*link = recording;
+	pthread_mutex_unlock(&lock);
+}
+
+/* The copy is made when the vendor has found the queues to be good. */
+static struct recording *allocate(cl_uint n_queues, const cl_command_queue *queues)
+{
+	size_t n_bytes = queues ? n_queues * sizeof(queues[0]) : 0;
+	struct recording *recording = malloc(sizeof(*recording) + n_bytes);
+
+	if (recording)
+		*recording = (struct recording){.n_references = 1, .n_queues = n_queues};
+	return recording;
+}
+
+static void keep_queues(const struct recording *recording)
+{
+	for (cl_uint i = 0; i < recording->n_queues; i++) {
+		if (clv_queue_find(recording->queues[i]))
+			clv_queue_retain(recording->queues[i]);
+	}
+}
+
+static void drop_queues(const struct recording *recording)
+{
+	for (cl_uint i = 0; i < recording->n_queues; i++)
+		clv_queue_release(recording->queues[i]);
+}
+
+static cl_command_buffer_khr CL_API_CALL wrap_clCreateCommandBufferKHR(cl_uint n_queues,
+	const cl_command_queue *queues,
+	const cl_command_buffer_properties_khr *properties, cl_int *ret_error)
+{
+	clCreateCommandBufferKHR_fn real =
+		(clCreateCommandBufferKHR_fn)atomic_load(&vendor.create);
+	struct recording *recording = allocate(n_queues, queues);
+	cl_int error = CL_OUT_OF_HOST_MEMORY;
+	cl_command_buffer_khr buffer = NULL;
+
+	if (recording)
+		buffer = real(n_queues, queues, properties, &error);
+	if (ret_error)
+		*ret_error = error;
+	if (!buffer || error != CL_SUCCESS) {
+		free(recording);
+		return NULL;
+	}
+	recording->buffer = buffer;
+	memcpy(recording->queues, queues, n_queues * sizeof(queues[0]));
+	keep_queues(recording);
+	insert(recording);
+	return buffer;
+}
+
+static void count_reference(cl_command_buffer_khr buffer)
+{
+	struct recording *recording;
+
+	pthread_mutex_lock(&lock);
+	recording = *find(buffer);
+	if (recording)
+		recording->n_references++;
+	pthread_mutex_unlock(&lock);
+}
+
+/* The record, if this was the last reference. */
+static struct recording *drop_reference(cl_command_buffer_khr buffer)
+{
+	struct recording **link, *last = NULL;
+
+	pthread_mutex_lock(&lock);
+	link = find(buffer);
+	if (*link && --(*link)->n_references == 0) {
+		last = *link;
+		*link = last->next;
+	}
+	pthread_mutex_unlock(&lock);
+	return last;
+}
+
+static cl_int CL_API_CALL wrap_clRetainCommandBufferKHR(cl_command_buffer_khr buffer)
+{
+	clRetainCommandBufferKHR_fn real =
+		(clRetainCommandBufferKHR_fn)atomic_load(&vendor.retain);
+	cl_int r = real(buffer);
+
+	if (r == CL_SUCCESS)
+		count_reference(buffer);
+	return r;
+}
+
+/* Before the vendor's call, after which its queues may be gone and its address another's.
+ */
+static cl_int CL_API_CALL wrap_clReleaseCommandBufferKHR(cl_command_buffer_khr buffer)
+{
+	clReleaseCommandBufferKHR_fn real =
+		(clReleaseCommandBufferKHR_fn)atomic_load(&vendor.release);
+	struct recording *last = drop_reference(buffer);
+	cl_int r;
+
+	if (last)
+		drop_queues(last);
+	r = real(buffer);
+	if (r == CL_SUCCESS) {
+		free(last);
+	} else if (last) {
+		last->n_references = 1;
+		keep_queues(last);
+		insert(last);
+	} else {
+		count_reference(buffer);
+	}
+	return r;
+}
+
+/* NULL: the gate has not seen it made. */
+static cl_command_queue first_queue_of(cl_command_buffer_khr buffer)
+{
+	const struct recording *recording;
+	cl_command_queue queue;
+
+	pthread_mutex_lock(&lock);
+	recording = *find(buffer);
+	queue = recording ? recording->queues[0] : NULL;
+	pthread_mutex_unlock(&lock);
+	return queue;
+}
+
+static cl_int CL_API_CALL wrap_clEnqueueCommandBufferKHR(cl_uint n_queues,
+	cl_command_queue *queues, cl_command_buffer_khr buffer, cl_uint n_waits,
+	const cl_event *wait_list, cl_event *event)
+{
+	clEnqueueCommandBufferKHR_fn real =
+		(clEnqueueCommandBufferKHR_fn)atomic_load(&vendor.enqueue);
+	bool is_named = n_queues > 0 && queues;
+	cl_command_queue queue = is_named ? queues[0] : first_queue_of(buffer);
+	struct clv_submission submission;
+	cl_int r;
+
+	if (!queue)
+		return is_named ? CL_INVALID_COMMAND_QUEUE
+				: CL_INVALID_COMMAND_BUFFER_KHR;
+	r = clv_submission_begin(&submission, queue,
+		clv_kernel_kind((cl_kernel)(void *)buffer, 0, NULL), false, n_waits,
+		wait_list, event);
+	if (r != CL_SUCCESS)
+		return r;
+	return clv_submission_end(
+		&submission, real(n_queues, queues, buffer, submission.n_waits,
+				     submission.wait_list, submission.event));
+}
+
+void *clv_command_buffer_wrapper(const char *name, void *found)
+{
+	static const struct {
+		const char *name;
+		void *wrapper;
+		_Atomic(void *) *vendor;
+	} wrappers[] = {
+		/* clang-format off */
+		{ "clCreateCommandBufferKHR",  wrap_clCreateCommandBufferKHR,  &vendor.create },
+		{ "clRetainCommandBufferKHR",  wrap_clRetainCommandBufferKHR,  &vendor.retain },
+		{ "clReleaseCommandBufferKHR", wrap_clReleaseCommandBufferKHR, &vendor.release },
+		{ "clEnqueueCommandBufferKHR", wrap_clEnqueueCommandBufferKHR, &vendor.enqueue },
+		/* clang-format on */
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(wrappers); i++) {
+		if (strcmp(wrappers[i].name, name) != 0)
+			continue;
+		atomic_store(wrappers[i].vendor, found);
+		return wrappers[i].wrapper;
+	}
+	return NULL;
+}
+
+/* Its locks may be another thread's of the parent's. */
+void clv_command_buffers_forget_parent(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
