@@ -349,6 +349,77 @@ void imported_elsewhere(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
+static void end_exporter(pid_t pid, int peer)
+{
+	int status;
+	char word;
+
+	CHECK(write(peer, "r", 1) == 1 && read(peer, &word, 1) == 1);
+	CHECK(write(peer, "q", 1) == 1);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	close(peer);
+	/* The agent gives its place in the lease to the next process. */
+	for (int i = 0; i < 100 && free_bytes() != QUOTA; i++)
+		usleep(50000);
+	CHECK(free_bytes() == QUOTA);
+}
+
+static void run_in_place(const char *name, int fd)
+{
+	char number[16];
+	int status;
+	pid_t pid;
+
+	snprintf(number, sizeof(number), "%d", fd);
+	pid = fork();
+	if (pid == 0) {
+		fcntl(fd, F_SETFD, 0);
+		execl("/proc/self/exe", "cuda-memory", name, number, (char *)NULL);
+		_exit(1);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+/* Nobody pays for what has outlived its process: that is charged where it is mapped. */
+static void map_outlived(int fd)
+{
+	uint64_t piece;
+	dptr at;
+
+	OK(cuMemImportFromShareableHandle(&piece, (void *)(intptr_t)fd, 1));
+	OK(cuMemAddressReserve(&at, 600 * MIB, 0, 0, 0));
+	CHECK(cuMemMap(at, 600 * MIB, 0, piece, 0) == OUT_OF_MEMORY);
+	OK(cuMemRelease(piece));
+}
+
+/* And has a file of its own. */
+void imports(int fd)
+{
+	uint64_t piece;
+	int own;
+
+	OK(cuMemCreate(&piece, 600 * MIB, &on_device, 0));
+	OK(cuMemExportToShareableHandle(&own, piece, 1, 0));
+	map_outlived(fd);
+}
+
+/* A file that outlives its process is none of the next process in its place, for that one
+ * itself and for a third. */
+void outlived(void)
+{
+	int peer, fd, next_fd;
+	pid_t pid = start_exporter(&peer, &fd);
+
+	end_exporter(pid, peer);
+	run_in_place("exported", fd);
+	run_in_place("imports", fd);
+	pid = start_exporter(&peer, &next_fd);
+	map_outlived(fd);
+	end_exporter(pid, peer);
+	close(next_fd);
+	close(fd);
+}
+
 void arrays(void)
 {
 	struct {

@@ -27,9 +27,11 @@ void mapped(void);
 void imported(void);
 void exported(void);
 void imported_elsewhere(void);
+void outlived(void);
 
-/* The other process of that. */
+/* Other processes of these. */
 void exports(int peer);
+void imports(int fd);
 
 void arrays(void);
 void graphs(void);

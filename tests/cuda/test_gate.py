@@ -28,7 +28,7 @@ class Memory(machine.Case):
         if not machine.knows("one-inode"):
             self.skipTest("the double's exports have an inode each")
         self.begin(cuda="tell-nvml 1\none-inode 1\n")
-        self.run_all("imported", "exported", "imported-elsewhere", "mapped")
+        self.run_all("imported", "exported", "imported-elsewhere", "outlived", "mapped")
 
     def run_all(self, *only):
         names = machine.subprocess.run([machine.program("cuda-memory")], text=True,

@@ -7,44 +7,44 @@
 
 #define LINE_MAX_BYTES 256
 
-bool clv_file_mark(int fd, uint64_t mark)
+bool clv_file_mark_put(int fd, const struct clv_file_mark *mark)
 {
 	struct flock lock = {.l_type = F_RDLCK,
 		.l_whence = SEEK_SET,
-		.l_start = (off_t)mark,
-		.l_len = 1};
+		.l_start = (off_t)mark->number,
+		.l_len = (off_t)mark->process + 1};
 
 	return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-/* As /proc shows a lock of an open file's own: "1: OFDLCK ADVISORY READ -1 00:06:3 7 7",
+/* As /proc shows a lock of an open file's own: "1: OFDLCK ADVISORY READ -1 00:06:3 7 9",
  * behind "lock:" where it is one file's. */
-static bool read_line(const char *line, uint64_t *ret)
+static bool read_line(const char *line, struct clv_file_mark *ret)
 {
-	unsigned long long mark;
+	unsigned long long first, last;
 
-	if (sscanf(line, " lock: %*d: OFDLCK ADVISORY READ %*d %*x:%*x:%*u %llu",
-		    &mark) != 1 &&
-		sscanf(line, "%*d: OFDLCK ADVISORY READ %*d %*x:%*x:%*u %llu", &mark) !=
-			1)
+	if (sscanf(line, " lock: %*d: OFDLCK ADVISORY READ %*d %*x:%*x:%*u %llu %llu",
+		    &first, &last) != 2 &&
+		sscanf(line, "%*d: OFDLCK ADVISORY READ %*d %*x:%*x:%*u %llu %llu",
+			&first, &last) != 2)
 		return false;
-	*ret = mark;
+	*ret = (struct clv_file_mark){.number = first, .process = last - first};
 	return true;
 }
 
-static bool visit_file(
-	const char *path, void (*visit)(uint64_t mark, void *userdata), void *userdata)
+static bool visit_file(const char *path,
+	void (*visit)(const struct clv_file_mark *mark, void *userdata), void *userdata)
 {
 	FILE *file = fopen(path, "re");
+	struct clv_file_mark mark;
 	char line[LINE_MAX_BYTES];
 	bool is_whole;
-	uint64_t mark;
 
 	if (!file)
 		return false;
 	while (fgets(line, sizeof(line), file)) {
 		if (read_line(line, &mark))
-			visit(mark, userdata);
+			visit(&mark, userdata);
 	}
 	is_whole = !ferror(file);
 	fclose(file);
@@ -52,27 +52,36 @@ static bool visit_file(
 }
 
 struct search {
-	uint64_t first, last, found;
+	uint64_t first, last;
+	bool is_found;
+	struct clv_file_mark found;
 };
 
-static void find(uint64_t mark, void *userdata)
+static void find(const struct clv_file_mark *mark, void *userdata)
 {
 	struct search *search = userdata;
 
-	if (search->found == 0 && mark >= search->first && mark <= search->last)
-		search->found = mark;
+	if (search->is_found || mark->number < search->first ||
+		mark->number > search->last)
+		return;
+	search->found = *mark;
+	search->is_found = true;
 }
 
-uint64_t clv_file_mark_of(int fd, uint64_t first, uint64_t last)
+bool clv_file_mark_find(int fd, uint64_t first, uint64_t last, struct clv_file_mark *ret)
 {
-	struct search search = {first, last, 0};
+	struct search search = {.first = first, .last = last};
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	return visit_file(path, find, &search) ? search.found : 0;
+	if (!visit_file(path, find, &search) || !search.is_found)
+		return false;
+	*ret = search.found;
+	return true;
 }
 
-bool clv_file_marks_visit(void (*visit)(uint64_t mark, void *userdata), void *userdata)
+bool clv_file_marks_visit(
+	void (*visit)(const struct clv_file_mark *mark, void *userdata), void *userdata)
 {
 	return visit_file("/proc/locks", visit, userdata);
 }

@@ -17,14 +17,21 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
-/* A mark says which lease's, which of its processes' and which of that one's. */
+/* A mark's number says which lease's, of which slot, and which of that process's.  Slots
+ * are used again, and pids in the end: so its process is a random number beside the pid.
+ */
 #define SERIAL_BITS 30
 #define SLOT_BITS 10
 #define LEASE_BITS (CLV_FILE_MARK_BITS - SLOT_BITS - SERIAL_BITS)
+#define PID_BITS 22 /* of Linux */
+#define RANDOM_BITS (CLV_FILE_MARK_BITS - PID_BITS)
 #define LOOK_NS (100 * CLV_NS_PER_MS)
+
+#define LOW_BITS(number, n) ((number) & ((UINT64_C(1) << (n)) - 1))
 
 static_assert(CLV_SLOTS <= 1u << SLOT_BITS, "a slot in a mark");
 
@@ -59,7 +66,8 @@ struct clv_mapping {
 struct export
 {
 	struct export *next;
-	uint64_t mark; /* 0: it cannot be told when that is */
+	struct clv_file_mark mark;
+	bool is_marked; /* else it cannot be told when that is */
 	bool is_seen;
 	struct clv_piece *piece;
 };
@@ -181,15 +189,48 @@ static uint64_t mark_of_lease(const struct clv_view *view)
 {
 	uint64_t lease = view->report_inode ^ view->report_device << 8;
 
-	return (lease & ((UINT64_C(1) << LEASE_BITS) - 1)) << (SLOT_BITS + SERIAL_BITS);
+	return LOW_BITS(lease, LEASE_BITS) << (SLOT_BITS + SERIAL_BITS);
 }
 
-static uint64_t next_mark(const struct clv_view *view)
+static uint32_t pid_of_slot(uint32_t slot)
+{
+	const struct clv_view *view = clv_gate_peek();
+
+	return view ? atomic_load(&view->report->slots[slot].pid) : 0;
+}
+
+/* Of a child another one: it has another view. */
+static bool random_of_process(const struct clv_view *view, uint64_t *ret)
+{
+	static const struct clv_view *drawn_for;
+	static uint64_t drawn;
+
+	if (drawn_for != view) {
+		if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
+			return false;
+		drawn_for = view;
+	}
+	*ret = LOW_BITS(drawn, RANDOM_BITS);
+	return true;
+}
+
+static bool next_mark(const struct clv_view *view, struct clv_file_mark *ret)
 {
 	static uint64_t serial;
-	uint64_t number = ++serial & ((UINT64_C(1) << SERIAL_BITS) - 1);
+	uint64_t random;
 
-	return mark_of_lease(view) | (uint64_t)view->slot_index << SERIAL_BITS | number;
+	if (!random_of_process(view, &random))
+		return false;
+	ret->number = mark_of_lease(view) | (uint64_t)view->slot_index << SERIAL_BITS |
+		      LOW_BITS(++serial, SERIAL_BITS);
+	ret->process =
+		random << PID_BITS | LOW_BITS(pid_of_slot(view->slot_index), PID_BITS);
+	return true;
+}
+
+static bool is_same(const struct clv_file_mark *a, const struct clv_file_mark *b)
+{
+	return a->number == b->number && a->process == b->process;
 }
 
 void clv_piece_exported(uint64_t handle, int fd)
@@ -197,26 +238,24 @@ void clv_piece_exported(uint64_t handle, int fd)
 	const struct clv_view *view = clv_gate_peek();
 	struct clv_piece *piece = find(handle);
 	struct export *export;
-	uint64_t mark;
 
 	if (!piece || !view)
 		return;
 	export = calloc(1, sizeof(*export));
 	if (!export)
 		return;
-	mark = next_mark(view);
 	*export = (struct export){.next = exports, .piece = piece};
-	if (clv_file_mark(fd, mark))
-		export->mark = mark;
+	export->is_marked =
+		next_mark(view, &export->mark) && clv_file_mark_put(fd, &export->mark);
 	exports = export;
 	piece->n_references++;
 }
 
-static void see(uint64_t mark, void *userdata)
+static void see(const struct clv_file_mark *mark, void *userdata)
 {
 	(void)userdata;
 	for (struct export *export = exports; export; export = export->next)
-		export->is_seen |= export->mark == mark;
+		export->is_seen |= is_same(&export->mark, mark);
 }
 
 /* The kernel lists while others lock and unlock, and what it skips is there the second
@@ -224,7 +263,7 @@ static void see(uint64_t mark, void *userdata)
 static bool look_at_files(void)
 {
 	for (struct export *export = exports; export; export = export->next)
-		export->is_seen = export->mark == 0;
+		export->is_seen = !export->is_marked;
 	return clv_file_marks_visit(see, NULL) && clv_file_marks_visit(see, NULL);
 }
 
@@ -253,13 +292,6 @@ bool clv_pieces_settle(void)
 }
 
 /* Into the process. */
-
-static uint32_t pid_of_slot(uint32_t slot)
-{
-	const struct clv_view *view = clv_gate_peek();
-
-	return view ? atomic_load(&view->report->slots[slot].pid) : 0;
-}
 
 static void charge_mapping(struct clv_mapping *mapping)
 {
@@ -308,28 +340,35 @@ static void *watch(void *unused)
 	return NULL;
 }
 
+/* Whether the process that the mark is of has its slot still, and is another. */
+static bool find_payer(const struct clv_view *view, const struct clv_file_mark *mark,
+	struct import *import)
+{
+	import->slot = (uint32_t)LOW_BITS(mark->number >> SERIAL_BITS, SLOT_BITS);
+	import->pid = pid_of_slot(import->slot);
+	return import->pid != 0 && import->slot != view->slot_index &&
+	       LOW_BITS(import->pid, PID_BITS) == LOW_BITS(mark->process, PID_BITS);
+}
+
 /* Of whom the file is, if it is of the lease's; from then on it stays open. */
 static void trace(struct import *import, int fd)
 {
 	const struct clv_view *view = clv_gate_peek();
-	uint64_t first = view ? mark_of_lease(view) : 0, mark;
+	uint64_t first = view ? mark_of_lease(view) : 0;
 	struct export *own = exports;
+	struct clv_file_mark mark;
 
-	if (!view || fd < 0)
+	if (!view || fd < 0 ||
+		!clv_file_mark_find(fd, first,
+			first | LOW_BITS(UINT64_MAX, SLOT_BITS + SERIAL_BITS), &mark))
 		return;
-	mark = clv_file_mark_of(
-		fd, first, first | ((UINT64_C(1) << (SLOT_BITS + SERIAL_BITS)) - 1));
-	while (own && own->mark != mark)
+	while (own && !(own->is_marked && is_same(&own->mark, &mark)))
 		own = own->next;
-	if (mark == 0)
-		return;
 	if (own) {
 		import->piece = own->piece;
 		return;
 	}
-	import->slot = mark >> SERIAL_BITS & ((1u << SLOT_BITS) - 1);
-	import->pid = pid_of_slot(import->slot);
-	if (import->pid == 0 || import->slot == view->slot_index)
+	if (!find_payer(view, &mark, import))
 		return;
 	if (!is_watching)
 		is_watching = clv_helper_spawn(watch);
