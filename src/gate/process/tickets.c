@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A ticket is the number of a place and how often that has been given out: the next one
- * of the same place is another. */
+ * of the same place is another.  No vendor has a limit of callbacks, and so the places
+ * have none but memory: each block has as many as all before it. */
 #include "gate/process/tickets.h"
 
 #include <pthread.h>
@@ -8,9 +9,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define PLACE_BITS 20
-#define CHUNK 256u
-#define N_CHUNKS ((1u << PLACE_BITS) / CHUNK)
+#define PLACE_BITS 30 /* 24 GiB of places */
+#define FIRST_BITS 8
+#define FIRST_SIZE (1u << FIRST_BITS)
+#define N_BLOCKS (PLACE_BITS - FIRST_BITS)
+#define N_PLACES ((FIRST_SIZE << N_BLOCKS) - FIRST_SIZE)
 
 struct place {
 	void *what; /* NULL: free */
@@ -19,30 +22,37 @@ struct place {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct place *chunks[N_CHUNKS];
+static struct place *blocks[N_BLOCKS];
 static uint32_t n_places, first_free;
+
+static uint32_t block_of(uint32_t number)
+{
+	return 31 - FIRST_BITS - (uint32_t)__builtin_clz(number + FIRST_SIZE);
+}
 
 static struct place *place_at(uint32_t number)
 {
-	return &chunks[number / CHUNK][number % CHUNK];
+	uint32_t block = block_of(number);
+
+	return &blocks[block][number + FIRST_SIZE - (FIRST_SIZE << block)];
 }
 
 /* 1 + its number; 0: there is none. */
 static uint32_t take_free(void)
 {
 	uint32_t taken = first_free;
-	struct place **chunk;
+	struct place **block;
 
 	if (taken > 0) {
 		first_free = place_at(taken - 1)->next_free;
 		return taken;
 	}
-	if (n_places == CHUNK * N_CHUNKS)
+	if (n_places == N_PLACES)
 		return 0;
-	chunk = &chunks[n_places / CHUNK];
-	if (!*chunk)
-		*chunk = calloc(CHUNK, sizeof(**chunk));
-	return *chunk ? ++n_places : 0;
+	block = &blocks[block_of(n_places)];
+	if (!*block)
+		*block = calloc((size_t)FIRST_SIZE << (block - blocks), sizeof(**block));
+	return *block ? ++n_places : 0;
 }
 
 void *clv_ticket_new(void *what)
