@@ -6,13 +6,12 @@
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/opencl/entry/icd.h"
+#include "gate/opencl/entry/refused.h"
 
 #include <CL/cl_layer.h>
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,19 +43,6 @@ EXPORT cl_int CL_API_CALL clGetLayerInfo(
 	return CL_SUCCESS;
 }
 
-/* In the place of every call that a loader has and the gate does not know: an error where
- * the call returns one. */
-static intptr_t CL_API_CALL refuse_unknown(void)
-{
-	static atomic_flag is_said = ATOMIC_FLAG_INIT;
-
-	if (!atomic_flag_test_and_set(&is_said))
-		fputs("cleave: a call newer than OpenCL 3.1 is refused: nothing would "
-		      "hold it to the lease; a newer cleave may know it\n",
-			stderr);
-	return CL_INVALID_OPERATION;
-}
-
 /* What the gate calls is of the loader that came first, and every loader's finds the
  * vendor by the object.  So that one must stay, whatever the program closes. */
 static void keep_loaded(void *function)
@@ -86,7 +72,7 @@ static void *layered(const cl_icd_dispatch *target, size_t entry)
 	if (wrapper)
 		return wrapper;
 	if (entry >= CLV_OPENCL_N_KNOWN)
-		return (void *)(uintptr_t)refuse_unknown;
+		return clv_opencl_refused();
 	return *clv_opencl_entry((cl_icd_dispatch *)target, entry);
 }
 
