@@ -85,6 +85,7 @@ static cl_platform_id lease_platform(const struct clv_view *view)
 static cl_device_id lease_device(const struct clv_view *view, cl_platform_id platform)
 {
 	cl_device_id all[MAX_DEVICES] = {0};
+	cl_device_id device;
 	cl_uint n_all = 0;
 
 	if (platform && !is_lease_platform(view, platform))
@@ -94,7 +95,9 @@ static cl_device_id lease_device(const struct clv_view *view, cl_platform_id pla
 		return NULL;
 	if (view->ordinal >= n_all || view->ordinal >= MAX_DEVICES)
 		return NULL;
-	return clv_vendor_is_held(all[view->ordinal]) ? all[view->ordinal] : NULL;
+	/* Of what the vendor says to be there it may have written less. */
+	device = all[view->ordinal];
+	return device && clv_vendor_is_held(device) ? device : NULL;
 }
 
 /* CL_DEVICE_TYPE_DEFAULT is whatever there is: with one device, that one. */
