@@ -39,6 +39,7 @@ LONG_ON = {"oclgrind": ("flushed_at_the_end", "two_queues_flushed_at_the_end",
                         "finished_is_complete", "launches_from_native_kernels")}
 # Nothing there runs before the program waits for it or flushes, whatever the gate does.
 WAITED_FOR = ("oclgrind",)
+COMPARED = ("queue_references",)
 # What waits for room beside itself, and not for a turn, with nobody else.
 ALONE = ("lock_shared_with_callbacks",)
 
@@ -68,6 +69,13 @@ def main():
     alone = [name for name in ALONE if name in names]
     failed = 0
 
+    def without_gate(name):
+        """What a case says that is to be compared."""
+        if name not in COMPARED:
+            return ""
+        return subprocess.run([program, name], env=environment, text=True, check=True,
+                              capture_output=True, timeout=LIMIT_SECONDS).stdout
+
     def judge(number, name, where):
         """Whether the case failed."""
         try:
@@ -75,6 +83,8 @@ def main():
                     timeout=LIMIT_SECONDS)
             problem = r.stderr.strip() or f"exit code {r.returncode}"
             good = r.returncode == 0
+            if good and r.stdout != without_gate(name):
+                good, problem = False, f"{r.stdout.strip()}, not {without_gate(name).strip()}"
         except subprocess.TimeoutExpired:
             good, problem = False, f"no end after {LIMIT_SECONDS} s"
         events = json.loads(run("events", "-o", "json").stdout)["items"]
