@@ -17,20 +17,24 @@
 
 static const char image[] = "cleave-double-module\n"
 			    "kernel run param units 4\n"
+			    "kernel fresh 20000 units 1\n"
 			    "kernel await await 20000 units 1\n"
 			    "kernel relay relay 20000 units 1\n"
 			    "kernel serve serve 20000 units 1\n"
 			    "kernel store store 20000 units 1\n";
 
-static handle run_kernel, await_kernel, relay_kernel, serve_kernel, store_kernel;
+static handle run_kernel, fresh_kernel, await_kernel, relay_kernel, serve_kernel,
+	store_kernel;
 volatile uint32_t *words;
 static handle context;
 
+/* Loaded: a first launch that loads it may wait for what it is to let go on. */
 static handle function(handle module, const char *name)
 {
 	handle f;
 
 	OK(cuModuleGetFunction(&f, module, name));
+	OK(cuFuncLoad(f));
 	return f;
 }
 
@@ -44,6 +48,7 @@ void begin(void)
 	OK(cuCtxSetCurrent(context));
 	OK(cuModuleLoadData(&module, image));
 	run_kernel = function(module, "run");
+	OK(cuModuleGetFunction(&fresh_kernel, module, "fresh"));
 	await_kernel = function(module, "await");
 	relay_kernel = function(module, "relay");
 	serve_kernel = function(module, "serve");
@@ -333,6 +338,68 @@ static uint32_t late_marker(void)
 	return words[1];
 }
 
+/* A first launch, which loads the kernel, may return only when the device is idle.  What
+ * makes it idle is launched in a blocking stream meanwhile. */
+static void *launch_fresh(void *userdata)
+{
+	(void)userdata;
+	OK(cuCtxSetCurrent(context));
+	launch(fresh_kernel, LEGACY, NULL);
+	return NULL;
+}
+
+static uint32_t first_launch(void)
+{
+	handle spinning = new_stream(NON_BLOCKING), blocking = new_stream(0);
+	pthread_t thread;
+
+	run(LEGACY, 1000);
+	run(blocking, 1000);
+	store(blocking, word(1), 0);
+	OK(cuCtxSynchronize());
+	await_word(spinning, word(0), 1);
+	sleep_ms(20);
+	pthread_create(&thread, NULL, launch_fresh, NULL);
+	sleep_ms(50);
+	for (int i = 0; i < 3; i++)
+		run(blocking, 1000);
+	store(blocking, word(0), 1);
+	pthread_join(thread, NULL);
+	OK(cuCtxSynchronize());
+	return words[0];
+}
+
+/* One thread keeps the legacy stream full, and so waits in the driver most of the time;
+ * another one works in a blocking stream. */
+static _Atomic int is_over;
+
+static void *fill_legacy(void *userdata)
+{
+	(void)userdata;
+	OK(cuCtxSetCurrent(context));
+	while (!atomic_load(&is_over))
+		run(LEGACY, 100000);
+	return NULL;
+}
+
+static uint32_t full_legacy(void)
+{
+	handle blocking = new_stream(0);
+	pthread_t thread;
+
+	run(LEGACY, 1000);
+	store(blocking, word(1), 0);
+	OK(cuCtxSynchronize());
+	pthread_create(&thread, NULL, fill_legacy, NULL);
+	sleep_ms(300);
+	for (uint32_t i = 1; i <= 100; i++)
+		store(blocking, word(1), i);
+	atomic_store(&is_over, 1);
+	pthread_join(thread, NULL);
+	OK(cuCtxSynchronize());
+	return words[1];
+}
+
 /* A kernel in one stream waits for the program, which meanwhile works in another and
  * waits for that each time: what is complete there does not wait for the kernel. */
 static uint32_t syncs_beside(void)
@@ -595,6 +662,8 @@ static const struct pattern {
 	{ "host-functions",      host_functions,      N_ROUNDS,           0 },
 	{ "legacy-and-blocking", legacy_and_blocking, 4,                  0 },
 	{ "late-marker",         late_marker,         4,                  0 },
+	{ "first-launch",        first_launch,        1,                  0 },
+	{ "full-legacy",         full_legacy,         100,                0 },
 	{ "syncs-beside",        syncs_beside,        30,                 0 },
 	{ "deep-beside",         deep_beside,         1,                  0 },
 	{ "mixed-defaults",      mixed_defaults,      N_ROUNDS,           0 },

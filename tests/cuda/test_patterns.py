@@ -41,6 +41,13 @@ class Alone(Cuda, patterns.Alone):
     pass
 
 
+class AloneLazy(Alone):
+    """The first launch of each kernel returns when its context is idle."""
+
+    def begin(self):
+        super().begin(cuda="tell-nvml 1\nlazy-sync 1\n")
+
+
 class AloneHardware(Hardware, patterns.Alone):
     """Behind a first program, which is what the agent tries the hardware with."""
 

@@ -85,6 +85,7 @@ int hipGraphExecExternalSemaphoresWaitNodeSetParams(
 #define cuCtxSetCurrent(context) ((void)(context), hipSetDevice(0))
 #define cuCtxSynchronize() hipDeviceSynchronize()
 #define cuModuleLoadData(module, image) hipModuleLoadData(module, image)
+#define cuFuncLoad(f) 0 /* with its module */
 #define cuModuleGetFunction(f, module, name) hipModuleGetFunction(f, module, name)
 #define cuLaunchKernel(...) hipModuleLaunchKernel(__VA_ARGS__)
 #define cuLaunchHostFunc(stream, f, userdata) hipLaunchHostFunc(stream, f, userdata)

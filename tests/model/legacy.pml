@@ -1,28 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Markers in CUDA's legacy stream (src/gate/streams/legacy.h).  A command of the legacy
+/* Markers of CUDA's legacy stream (src/gate/streams/legacy.h).  A command of the legacy
  * stream L waits for all that was submitted before it to the blocking streams, and what is
- * submitted to these afterwards waits for it.  Thread 1 launches a kernel in L, for which
- * the gate wants a marker.  Thread 2 lets blocking stream S wait for a word, and writes the
- * word in blocking stream T.  The program ends without a gate in every order, but one that
- * it excludes itself: the kernel between the wait and the write.
+ * submitted to these afterwards waits for it.  G is a blocking stream of the gate's own,
+ * for markers.  Thread 1 launches a kernel in L, for which the gate wants a marker.  Thread
+ * 2 lets blocking stream S wait for a word, and writes the word in blocking stream T.  The
+ * program ends without a gate in every order, but one that it excludes itself: the kernel
+ * between the wait and the write.
  *
- * It has no time: thread 2 waits for thread 1's marker however long that takes.  The gate
- * does for a second, within which a thread is assumed to get a processor; M_NO_ORDER is
- * what becomes of one that does not.
+ * BLOCKING_CALL: thread 1's call of the driver returns only when the word is written, as a
+ * first launch that loads its kernel may.  A thread that waits for the end of such a call
+ * (M_WAITS_FOR_CALL) waits for ever.
  *
- * An invalid end state is a circle that the marker has closed.
+ * It has no time: thread 2 waits however long it takes thread 1 to record one event in L,
+ * which happens only before the first command of a blocking stream.  The gate does for a
+ * second, within which a thread is assumed to get a processor; M_NO_ORDER is what becomes
+ * of one that does not.
+ *
+ * An invalid end state is a circle that the marker, or a wait of the gate's, has closed.
  */
 
 #define L 0
 #define S 1
 #define T 2
+#define G 3
 #define MAX 5
 
 byte n;
 byte stream[MAX], after[MAX]; /* which of those before it a command waits for, as bits */
 bool is_wait[MAX], is_write[MAX];
 byte complete;                /* bits */
-bool word, is_marking, has_blocking, is_unmarked;
+byte n_marking;
+bool word, is_calling, has_blocking, is_unmarked;
 bool first_done, second_done, is_locked;
 
 /* In one step: the driver's own order. */
@@ -48,24 +56,35 @@ inline submit(s, waits, writes)
 	}
 }
 
-/* clv_queue_mark_at_once(): a marker that another thread is placing is there afterwards. */
+/* clv_legacy_mark(), the event, clv_legacy_marked(). */
+inline record()
+{
+#ifndef M_LOOKS_FIRST
+	n_marking++;
+	aside = has_blocking;
+#else
+	aside = has_blocking;
+	n_marking++;
+#endif
+#ifdef M_ALWAYS_IN_LEGACY
+	aside = false;
+#endif
+	if
+	:: aside -> n_marking--; submit(G, false, false)
+	:: else -> submit(L, false, false); n_marking--
+	fi
+}
+
+/* clv_queue_mark_at_once() */
 inline mark()
 {
-#ifdef M_MARKS_WITHOUT_LOCK
-	if
-	:: is_unmarked -> atomic { !is_locked -> is_locked = true }
-	:: else -> goto marked
-	fi;
-#else
 	atomic { !is_locked -> is_locked = true };
-#endif
 	atomic { must_mark = is_unmarked; is_unmarked = false };
 	if
-	:: must_mark -> submit(L, false, false)
+	:: must_mark -> record()
 	:: else
 	fi;
-	is_locked = false;
-marked:	skip
+	is_locked = false
 }
 
 /* The kernel comes before the wait, or after the write. */
@@ -74,44 +93,49 @@ bool wait_is_in, write_is_in;
 proctype first()
 {
 	byte i;
-	bool must_mark;
+	bool must_mark, aside;
 
-	/* clv_legacy_submit(), the driver's call, clv_queue_book() */
 	atomic {
 		!wait_is_in || write_is_in;
-		is_marking = true
+		is_calling = true
 	};
+#ifdef BLOCKING_CALL
+	/* It is in the stream when the call returns. */
+	word;
+	submit(L, false, false);
+#else
 	atomic { !wait_is_in || write_is_in; submit(L, false, false) };
-	is_unmarked = true;
-#ifndef M_MARKS_LATE
-	if
-	:: has_blocking -> mark()
-	:: else
-	fi;
 #endif
-	is_marking = false;
+	is_calling = false;
+	is_unmarked = true;
+	/* It gets its marker now, or by the helper. */
+	if
+	:: mark()
+	:: skip
+	fi;
 	first_done = true
 }
 
 /* clv_legacy_submit_blocking(), before each call. */
+inline submit_blocking()
+{
+	has_blocking = true;
+#ifndef M_NO_ORDER
+	n_marking == 0;
+#endif
+#ifdef M_WAITS_FOR_CALL
+	!is_calling;
+#endif
+}
+
 proctype second()
 {
 	byte i;
-	bool must_mark;
 
-	has_blocking = true;
-	!is_marking;
-#ifndef M_FIRST_STREAM_UNSEEN
-	mark();
-#endif
-	/* Looked at and submitted while no other thread is between command and marker. */
-#ifndef M_NO_ORDER
-	atomic { !is_marking -> submit(S, true, false); wait_is_in = true };
-	atomic { !is_marking -> submit(T, false, true); write_is_in = true };
-#else
+	submit_blocking();
 	atomic { submit(S, true, false); wait_is_in = true };
+	submit_blocking();
 	atomic { submit(T, false, true); write_is_in = true };
-#endif
 	second_done = true
 }
 
@@ -119,7 +143,7 @@ proctype second()
 proctype helper()
 {
 	byte i;
-	bool must_mark;
+	bool must_mark, aside;
 
 	mark();
 	first_done && second_done;

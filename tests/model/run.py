@@ -51,10 +51,11 @@ RUNS = {
     ],
     "legacy": [
         ("", "holds"),
-        ("-DM_MARKS_LATE", "found"),
+        ("-DBLOCKING_CALL", "holds"),
+        ("-DM_ALWAYS_IN_LEGACY", "found"),
         ("-DM_NO_ORDER", "found"),
-        ("-DM_FIRST_STREAM_UNSEEN", "found"),
-        ("-DM_MARKS_WITHOUT_LOCK", "found"),
+        ("-DM_LOOKS_FIRST", "found"),
+        ("-DBLOCKING_CALL -DM_WAITS_FOR_CALL", "found"),
     ],
     "turns": [
         ("", "holds"),

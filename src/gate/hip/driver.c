@@ -67,6 +67,11 @@ static int exchange_capture_mode(int *mode)
 	return clv_hip.hipThreadExchangeStreamCaptureMode(mode);
 }
 
+static int make_blocking(void **ret)
+{
+	return clv_hip.hipStreamCreateWithFlags(ret, 0);
+}
+
 static int make_event(void **ret, unsigned int flags)
 {
 	return clv_hip.hipEventCreateWithFlags(ret, flags);
@@ -126,6 +131,7 @@ const struct clv_stream_driver clv_hip_stream_driver = {
 	.context_of = context_of,
 	.capture_status = capture_status,
 	.is_blocking = is_blocking,
+	.make_blocking = make_blocking,
 	.exchange_capture_mode = exchange_capture_mode,
 	.make_event = make_event,
 	.record = record,

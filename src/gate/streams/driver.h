@@ -54,6 +54,8 @@ struct clv_stream_driver {
 	/* Whether the stream and the legacy stream wait for each other.  While such a
 	 * stream is captured the legacy stream may not be touched. */
 	bool (*is_blocking)(void *stream);
+	/* A new stream of the current context, which waits for the legacy stream. */
+	int (*make_blocking)(void **ret);
 	int (*exchange_capture_mode)(int *mode);
 	/* Whether a copy between these addresses is one between the host and a device
 	 * that no multiprocessor does.  NULL: that cannot be told. */

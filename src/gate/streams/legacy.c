@@ -2,26 +2,22 @@
 #include "gate/streams/legacy.h"
 
 #include "base/clock.h"
-#include "gate/process/packed.h"
-#include "gate/process/queue-record.h"
 #include "gate/process/state.h"
-#include "gate/queue/queues.h"
-#include "gate/queue/table.h"
+#include "gate/process/view.h"
+#include "gate/streams/capture.h"
+#include "gate/streams/driver.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 
-/* The other thread is between two calls of the driver that take microseconds, or has lost
- * its processor there: that is waited for, since a marker that comes later than this
- * thread's command may close a circle.  Only in a full stream the driver may keep it
- * until the device has done what waits for this thread; then its command is not in the
- * stream yet, and the marker adds nothing to it. */
+/* The other thread is in one call of the driver that takes microseconds, or has lost its
+ * processor there. */
 #define WAIT_NS (1 * CLV_NS_PER_S)
-#define WAIT_IF_FULL_NS (1 * CLV_NS_PER_MS)
-#define SPARE 64 /* commands that other threads may have under way */
 
 /* Only ever grows, so that it is read without a lock. */
 static _Atomic(struct clv_legacy *) all;
+static pthread_mutex_t aside_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct clv_legacy *find(const void *context)
 {
@@ -60,7 +56,7 @@ void clv_legacy_forget(const void *context)
 	if (!legacy)
 		return;
 	atomic_store(&legacy->has_blocking, 0);
-	atomic_store(&legacy->is_used, 0);
+	atomic_store(&legacy->aside, NULL);
 	atomic_store(&legacy->is_drained, 0);
 }
 
@@ -68,6 +64,7 @@ void clv_legacy_forget_parent(void)
 {
 	struct clv_legacy *each;
 
+	pthread_mutex_init(&aside_lock, NULL);
 	for (each = atomic_load(&all); each; each = each->next) {
 		clv_legacy_forget(each->context);
 		atomic_store(&each->n_marking, 0);
@@ -75,70 +72,79 @@ void clv_legacy_forget_parent(void)
 	}
 }
 
-bool clv_legacy_submit(struct clv_legacy *legacy)
+/* Counts itself in first and looks afterwards; a thread that submits to a blocking stream
+ * says so first and looks at the count afterwards: one of the two sees the other. */
+bool clv_legacy_mark(struct clv_legacy *legacy)
 {
 	if (!legacy)
-		return false;
-	if (!atomic_exchange(&legacy->is_used, 1))
-		clv_queues_forbid_quick();
+		return true;
 	atomic_fetch_add(&legacy->n_marking, 1);
-	return true;
+	if (!atomic_load(&legacy->has_blocking))
+		return true;
+	atomic_fetch_sub(&legacy->n_marking, 1);
+	return false;
 }
 
 void clv_legacy_marked(struct clv_legacy *legacy)
 {
-	atomic_fetch_sub(&legacy->n_marking, 1);
+	if (legacy)
+		atomic_fetch_sub(&legacy->n_marking, 1);
 }
 
-/* Its handle: stream.h. */
-static struct clv_queue *queue_of(const struct clv_legacy *legacy)
+static void *make_aside(void)
 {
-	return clv_queue_find_known((const char *)legacy->context + 1);
+	struct clv_relaxation relaxation;
+	void *stream = NULL;
+
+	clv_relax_begin(&relaxation);
+	if (clv_stream_driver->make_blocking(&stream) != CLV_STREAM_SUCCESS)
+		stream = NULL;
+	clv_relax_end(&relaxation);
+	return stream;
 }
 
-static bool may_be_full(const struct clv_legacy *legacy)
+void *clv_legacy_aside(struct clv_legacy *legacy)
 {
-	const struct clv_queue *queue = queue_of(legacy);
-	uint32_t depth = clv_gate.api->queues->depth;
+	void *stream = atomic_load(&legacy->aside);
 
-	return queue && depth > 0 &&
-	       CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) +
-			       atomic_load(&queue->n_markers) + SPARE >=
-		       depth;
+	if (stream)
+		return stream;
+	pthread_mutex_lock(&aside_lock);
+	stream = atomic_load(&legacy->aside);
+	if (!stream) {
+		stream = make_aside();
+		atomic_store(&legacy->aside, stream);
+	}
+	pthread_mutex_unlock(&aside_lock);
+	return stream;
 }
 
-static void wait_for_marks(struct clv_legacy *legacy)
+/* As time at the gate, which the lease shows. */
+static void note_waited(uint64_t ns)
 {
-	uint64_t since_ns, wait_ns;
+	struct clv_view *view = clv_gate_peek();
 
-	if (atomic_load(&legacy->n_marking) == 0)
-		return;
-	since_ns = clv_clock_ns();
+	if (view)
+		atomic_fetch_add(&view->slot->waited_ns, ns);
+}
+
+static void wait_for_marks(const struct clv_legacy *legacy)
+{
+	uint64_t since_ns = clv_clock_ns(), waited_ns;
+
 	do {
 		sched_yield();
-		wait_ns = may_be_full(legacy) ? WAIT_IF_FULL_NS : WAIT_NS;
-	} while (atomic_load(&legacy->n_marking) > 0 &&
-		 clv_clock_ns() - since_ns < wait_ns);
-}
-
-/* What is in the legacy stream without a marker gets one now: later it would be too late.
- */
-static void note_first_blocking(struct clv_legacy *legacy)
-{
-	struct clv_queue *queue = queue_of(legacy);
-
-	clv_queues_forbid_quick();
-	wait_for_marks(legacy);
-	if (queue)
-		clv_queue_mark_at_once(queue);
+		waited_ns = clv_clock_ns() - since_ns;
+	} while (atomic_load(&legacy->n_marking) > 0 && waited_ns < WAIT_NS);
+	note_waited(waited_ns);
 }
 
 void clv_legacy_submit_blocking(struct clv_legacy *legacy)
 {
 	if (!legacy)
 		return;
-	if (!atomic_load(&legacy->has_blocking) &&
-		!atomic_exchange(&legacy->has_blocking, 1))
-		note_first_blocking(legacy);
-	wait_for_marks(legacy);
+	if (!atomic_load(&legacy->has_blocking))
+		atomic_store(&legacy->has_blocking, 1);
+	if (atomic_load(&legacy->n_marking) > 0)
+		wait_for_marks(legacy);
 }

@@ -37,7 +37,7 @@ struct clv_stand_waiting clv_stand_waiting_begin(
 	waiting.queue = queue_of(stream, is_per_thread);
 	if (!waiting.queue)
 		return waiting;
-	waiting.is_ordered = clv_stream_order_begin(waiting.queue);
+	clv_stream_submits(waiting.queue);
 	if (clv_stand_take_place()) {
 		clv_streams_mark_own();
 		clv_queue_mark(waiting.queue);
@@ -45,8 +45,6 @@ struct clv_stand_waiting clv_stand_waiting_begin(
 	}
 	if (!waiting.before) {
 		clv_stand_return_place();
-		if (waiting.is_ordered)
-			clv_stream_order_end(waiting.queue);
 		waiting.queue = NULL;
 	}
 	return waiting;
@@ -62,8 +60,6 @@ int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result)
 	wait = calloc(1, sizeof(*wait));
 	if (wait && result == CLV_STREAM_SUCCESS)
 		behind = clv_stream_queue_ops.mark(waiting->queue);
-	if (waiting->is_ordered)
-		clv_stream_order_end(waiting->queue);
 	if (!behind) {
 		clv_stream_queue_ops.release_event(waiting->queue, waiting->before);
 		free(wait);
@@ -108,6 +104,7 @@ uint64_t clv_stand_function_submitted(void *stream, bool is_per_thread)
 
 	if (!queue)
 		return 0;
+	clv_stream_submits(queue);
 	serial = clv_stand_function_expect(clv_stream_stand_of(queue));
 	clv_streams_mark_own();
 	clv_queue_mark(queue);

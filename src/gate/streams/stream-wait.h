@@ -13,7 +13,6 @@ struct clv_stand_waiting {
 	struct clv_queue *queue; /* NULL: nothing is noted */
 	void *before;
 	bool is_for_event;
-	bool is_ordered; /* clv_stream_order_end() is due */
 };
 struct clv_stand_waiting clv_stand_waiting_begin(
 	void *stream, bool is_per_thread, bool is_for_event);

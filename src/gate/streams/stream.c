@@ -123,6 +123,11 @@ static void note_own_stream(void)
 
 /* The queue's operations. */
 
+static bool is_legacy(const struct stream *stream)
+{
+	return stream->stream == clv_stream_driver->legacy;
+}
+
 static void begin_queue(struct clv_queue *queue)
 {
 	struct stream *stream = stream_of(queue);
@@ -144,43 +149,28 @@ static void begin_queue(struct clv_queue *queue)
 		if (!queue->context)
 			queue->context = clv_context();
 	}
-	stream->is_blocking = stream->is_per_thread ||
-			      (stream->stream != clv_stream_driver->legacy &&
-				      clv_stream_driver->is_blocking(stream->stream));
+	stream->is_blocking =
+		stream->is_per_thread ||
+		(!is_legacy(stream) && clv_stream_driver->is_blocking(stream->stream));
 	stream->legacy = clv_legacy_of(queue->context);
 	atomic_store(&stream->is_within, keeps_within(stream->stream));
 }
 
-static bool is_legacy(const struct stream *stream)
+void clv_stream_submits(struct clv_queue *queue)
 {
-	return stream->stream == clv_stream_driver->legacy;
-}
+	const struct stream *stream = stream_of(queue);
 
-bool clv_stream_order_begin(struct clv_queue *queue)
-{
-	struct stream *stream = stream_of(queue);
-
-	if (is_legacy(stream))
-		return clv_legacy_submit(stream->legacy);
 	if (stream->is_blocking)
 		clv_legacy_submit_blocking(stream->legacy);
-	return false;
 }
 
-void clv_stream_order_end(struct clv_queue *queue)
-{
-	clv_legacy_marked(stream_of(queue)->legacy);
-}
-
-/* A command of the legacy stream beside blocking streams (legacy.h); and one of a
- * thread's own stream, which no other thread can mark, as soon as another lease may wait
- * for it, or its context may stand still, which may have to stand for it. */
+/* A command of a thread's own stream, which no other thread can mark, as soon as another
+ * lease may wait for it, or its context may stand still, which may have to stand for it.
+ */
 static bool marks_at_once(const struct clv_queue *queue, enum clv_phase phase)
 {
 	const struct stream *stream = (const struct stream *)queue;
 
-	if (is_legacy(stream))
-		return stream->legacy && atomic_load(&stream->legacy->has_blocking);
 	return stream->is_per_thread && (phase != CLV_PHASE_OPEN || clv_may_stand());
 }
 
@@ -221,12 +211,27 @@ static void *record_context(struct stream *stream)
 	return event;
 }
 
-static void *record(struct stream *stream)
+static void *record_in(struct stream *stream, void *place)
 {
 	void *event = NULL;
 
-	record_at(stream, &event, clv_stream_driver->record, stream->stream);
+	record_at(stream, &event, clv_stream_driver->record, place);
 	return event;
+}
+
+static void *record(struct stream *stream)
+{
+	void *event, *aside;
+
+	if (!is_legacy(stream))
+		return record_in(stream, stream->stream);
+	if (clv_legacy_mark(stream->legacy)) {
+		event = record_in(stream, stream->stream);
+		clv_legacy_marked(stream->legacy);
+		return event;
+	}
+	aside = clv_legacy_aside(stream->legacy);
+	return aside ? record_in(stream, aside) : NULL;
 }
 
 static void *mark(struct clv_queue *queue)
@@ -329,7 +334,7 @@ static bool is_touchable(const struct stream *stream)
 	struct clv_visit visit;
 	int status, r;
 
-	if (stream->stream == clv_stream_driver->legacy && clv_captures_shut_legacy())
+	if (is_legacy(stream) && clv_captures_shut_legacy())
 		return false;
 	if (!clv_visit_begin(&visit, stream->common.context))
 		return true;
@@ -377,17 +382,14 @@ bool clv_stream_note_counted(struct clv_queue *queue, bool is_copy)
 	return atomic_load(&stream->had_uncounted);
 }
 
-/* A launch that goes past the limit is to be seen; one in a blocking stream must not come
- * between a command of the legacy stream and its marker; and a stream of copies has to
- * show its first kernel. */
+/* A launch that goes past the limit is to be seen, and a stream of copies has to show its
+ * first kernel. */
 static bool may_be_quick(const struct clv_queue *queue)
 {
 	const struct stream *stream = (const struct stream *)queue;
-	bool is_mixed = stream->is_blocking && stream->legacy &&
-			atomic_load(&stream->legacy->is_used);
 
 	return atomic_load(&clv_n_captures) == 0 && atomic_load(&stream->is_within) &&
-	       atomic_load(&stream->is_for_work) && !is_mixed;
+	       atomic_load(&stream->is_for_work);
 }
 
 const struct clv_queue_ops clv_stream_queue_ops = {

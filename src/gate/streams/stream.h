@@ -12,10 +12,8 @@ struct clv_stream_copy;
 extern const struct clv_queue_ops clv_stream_queue_ops
 	__attribute__((visibility("hidden")));
 
-/* Around the driver's call that gives a stream a command.  True: the second is needed,
- * once the command has its marker. */
-bool clv_stream_order_begin(struct clv_queue *queue);
-void clv_stream_order_end(struct clv_queue *queue);
+/* Before the driver's call that gives a stream a command. */
+void clv_stream_submits(struct clv_queue *queue);
 
 /* A copy for which nobody has to wait for a turn (copies.h).  NULL: it is none, or there
  * is no room for it. */

@@ -98,9 +98,8 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 	if (submission->is_blocking) {
 		submission->custody = clv_custody_take(submission->queue);
 		clv_gate_wait_begin();
-	} else {
-		submission->is_ordered = clv_stream_order_begin(submission->queue);
 	}
+	clv_stream_submits(submission->queue);
 	return CLV_STREAM_SUCCESS;
 }
 
@@ -168,7 +167,5 @@ int clv_stream_submission_end(struct clv_stream_submission *submission, int resu
 	}
 	if (submission->is_blocking)
 		clv_gate_wait_end();
-	if (submission->is_ordered)
-		clv_stream_order_end(submission->queue);
 	return result;
 }

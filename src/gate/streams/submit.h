@@ -20,7 +20,6 @@ struct clv_stream_submission {
 	struct clv_copy *copy; /* it goes without a turn, uncounted */
 	void *stream;
 	bool is_blocking; /* complete when the call returns */
-	bool is_ordered;  /* clv_stream_order_end() is due */
 };
 
 /* Waits for the turn.  CLV_STREAM_SUCCESS, or the error that the program gets in place of

@@ -70,6 +70,11 @@ static bool is_across(uint64_t to, uint64_t from)
 	       (kind_to == HOST && kind_from == DEVICE);
 }
 
+static int make_blocking(void **ret)
+{
+	return clv_cuda.cuStreamCreate((void *)ret, 0);
+}
+
 static int make_event(void **ret, unsigned int flags)
 {
 	return clv_cuda.cuEventCreate(ret, flags);
@@ -137,6 +142,7 @@ const struct clv_stream_driver clv_cuda_stream_driver = {
 	.goes_past = clv_cuda_green_past,
 	.is_blocking = is_blocking,
 	.capture_status = capture_status,
+	.make_blocking = make_blocking,
 	.exchange_capture_mode = exchange_capture_mode,
 	.is_across = is_across,
 	.make_event = make_event,

@@ -79,7 +79,7 @@ int dcu_cuEventDestroy_v2(struct event *e)
 /* As if the thread lost its processor here. */
 static void be_late(const struct stream *s)
 {
-	if (s == &s->ctx->legacy && dgp_hello.record_us)
+	if (!(s->flags & DCU_STREAM_NON_BLOCKING) && dgp_hello.record_us)
 		usleep(dgp_hello.record_us);
 }
 

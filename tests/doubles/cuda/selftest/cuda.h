@@ -37,6 +37,7 @@ int cuCtxSetLimit(int limit, size_t value);
 int cuModuleLoadData(handle *module, const void *image);
 int cuModuleUnload(handle module);
 int cuModuleGetFunction(handle *function, handle module, const char *name);
+int cuFuncLoad(handle function);
 int cuLibraryLoadData(handle *library, const void *image, void *a, void *b, unsigned c,
 	void *d, void *e, unsigned f);
 int cuLibraryGetKernel(handle *kernel, handle library, const char *name);
