@@ -598,6 +598,21 @@ static uint32_t threads(void)
 	return words[N_THREADS - 1] * N_ROUNDS;
 }
 
+/* More streams than a GPU has connections for, each with a kernel that ends when all have
+ * been launched. */
+static uint32_t many_streams(void)
+{
+	handle streams[64];
+
+	for (uint32_t i = 0; i < 64; i++)
+		streams[i] = new_stream(NON_BLOCKING);
+	for (uint32_t i = 0; i < 64; i++)
+		await_word(streams[i], word(0), 1);
+	words[0] = 1;
+	OK(cuCtxSynchronize());
+	return words[0];
+}
+
 /* Another process of the lease writes what this one's kernel waits for. */
 static int write_for_parent(int from_parent)
 {
@@ -671,6 +686,7 @@ static const struct pattern {
 	{ "ping-pong",           ping_pong,           N_ROUNDS,           0 },
 	{ "overlap",             overlap,             N_ROUNDS,           0 },
 	{ "threads",             threads,             N_ROUNDS,           0 },
+	{ "many-streams",        many_streams,        1,                  0 },
 	{ "processes",           processes,           N_ROUNDS,           1 },
 	{ "external-semaphore",  external_semaphore,  2,                  0 },
 #ifdef HAS_SEMAPHORES_IN_GRAPHS

@@ -102,7 +102,7 @@ class BesideIdle(Cuda, patterns.Patterns):
         self.begin()
         idle = self.pattern("ping-pong")
         self.go_through(idle, "ping-pong")
-        for name in ("syncs-beside", "deep-beside", "context-ends"):
+        for name in ("syncs-beside", "deep-beside", "many-streams", "context-ends"):
             with self.subTest(name):
                 process = self.pattern(name)
                 self.go_through(process, name)

@@ -32,9 +32,9 @@
 /* So many commands of a queue are in flight whatever they take where nobody has to wait
  * for their end: as many as CUDA's own queues hold. */
 #define FREE_DEPTH 1024
-/* So many queues may have work in flight whatever the others have: as many as NVIDIA's
- * GPUs have connections for (CUDA_DEVICE_MAX_CONNECTIONS), so that no program relies on
- * more of them to run beside each other. */
+/* Without a turn so many queues may have work in flight: as many as NVIDIA's GPUs have
+ * connections for (CUDA_DEVICE_MAX_CONNECTIONS), so that no program relies on more of
+ * them to run beside each other. */
 #define FREE_QUEUES 32
 /* Beyond twice what the work in flight should take: for each command of it, and in a
  * closed gate, where one more command makes others wait longer. */
@@ -42,14 +42,18 @@
 #define STALL_COMMANDS_MAX 50
 #define STALL_CLOSED_NS (100 * CLV_NS_PER_MS)
 
+static bool has_device(const struct clv_view *view, enum clv_phase phase)
+{
+	if (phase == CLV_PHASE_GRANTED)
+		return clv_agent_clock_ns(view) <
+		       atomic_load(&view->control->deadline_ns);
+	return phase == CLV_PHASE_OPEN || phase == CLV_PHASE_SHARED;
+}
+
 /* Of an agent that is silent nothing can be waited for. */
 static bool is_open(const struct clv_view *view, enum clv_phase phase)
 {
-	if (phase == CLV_PHASE_GRANTED &&
-		clv_agent_clock_ns(view) < atomic_load(&view->control->deadline_ns))
-		return true;
-	return phase == CLV_PHASE_OPEN || phase == CLV_PHASE_SHARED ||
-	       clv_heartbeat_is_silent(view);
+	return has_device(view, phase) || clv_heartbeat_is_silent(view);
 }
 
 /* What is left of the queue's work, by estimate: packed as the work is. */
@@ -67,11 +71,15 @@ static uint64_t left_of(const struct clv_backlog *backlog)
 	return flight - (ran_ns << CLV_FLIGHT_COUNT_BITS);
 }
 
-/* Queues that stand still (polled.c) have markers out and nothing in flight. */
-static bool are_too_many_busy(uint64_t all_flight)
+/* Queues that stand still (polled.c) have markers out and nothing in flight.  Who holds
+ * the device never waits for other queues of its own: what it begins in a turn is drained
+ * at the turn's end. */
+static bool are_too_many_busy(
+	const struct clv_view *view, enum clv_phase phase, uint64_t all_flight)
 {
 	return CLV_FLIGHT_COUNT(all_flight) >= FREE_QUEUES &&
-	       atomic_load(&clv_gate.n_busy_queues) >= FREE_QUEUES;
+	       atomic_load(&clv_gate.n_busy_queues) >= FREE_QUEUES &&
+	       !has_device(view, phase);
 }
 
 /* Whether the work of another process of the lease runs past the end of the turn.  What
@@ -123,10 +131,9 @@ static bool would_overrun_with_others(
 }
 
 /* A command waits for commands of its own queue only, which it could not overtake, so
- * that the program keeps whatever overlap of queues it has.  With very many busy
- * queues a further one waits for any of them.  In a granted turn only what will start
- * before the deadline may join, so that a queue overruns a turn by part of one command,
- * and of several processes one does.
+ * that the program keeps whatever overlap of queues it has.  In a granted turn only what
+ * will start before the deadline may join, so that a queue overruns a turn by part of one
+ * command, and of several processes one does.
  * Unknown commands (estimate 0) go one at a time while somebody else may be waiting. */
 static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all_flight,
 	uint64_t flight, uint64_t estimate_ns)
@@ -142,7 +149,7 @@ static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all
 		return CLV_FLIGHT_COUNT(flight) == 0 ||
 		       clv_flight_has_room(control, flight);
 	if (CLV_FLIGHT_COUNT(flight) == 0)
-		return !are_too_many_busy(all_flight) &&
+		return !are_too_many_busy(view, phase, all_flight) &&
 		       !would_overrun_with_others(view, phase, estimate_ns);
 	if (phase == CLV_PHASE_GRANTED &&
 		clv_agent_clock_ns(view) + CLV_FLIGHT_NS(flight) >=
