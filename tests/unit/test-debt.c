@@ -307,6 +307,30 @@ static void test_what_is_said_is_bounded(void **state)
 	assert_int_equal(charged_ns(), turned_ns);
 }
 
+static bool submit(struct clv_backlog *backlog)
+{
+	if (!clv_flight_try(backlog, CLV_FLIGHT_PACK(0)))
+		return false;
+	atomic_fetch_add(&backlog->unmarked, CLV_FLIGHT_PACK(0));
+	return true;
+}
+
+/* Whatever the window was when the phase was closed. */
+static void test_one_command_of_each_queue_while_the_agent_is_silent(void **state)
+{
+	struct clv_backlog queues[2] = {0};
+
+	atomic_store(&view.control->window_commands, 2);
+	assert_false(submit(&queues[0]));
+	atomic_store(&view.silent_beat_ns, atomic_load(&view.control->heartbeat_ns));
+	assert_true(clv_heartbeat_is_silent(&view));
+	assert_true(submit(&queues[0]));
+	assert_false(submit(&queues[0]));
+	assert_true(submit(&queues[1]));
+	assert_false(submit(&queues[1]));
+	clv_flight_leave(2 * CLV_FLIGHT_PACK(0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +349,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_the_process_ends_unheard, begin, end),
 		cmocka_unit_test_setup_teardown(test_what_is_said_is_bounded, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_one_command_of_each_queue_while_the_agent_is_silent, begin,
+			end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,8 @@
  * another converges to what a wake-up takes.
  *
  * An agent that is stopped or hangs gives no heartbeat.  Then what waits goes in without
- * a turn, as if the agent were dead, but with no more in flight than when the gate
- * closed: see is_open() of flight.c.  With the next heartbeat turns count again. */
+ * a turn, as if the agent were dead, but one command of each queue at a time: see
+ * is_open() and fits() of flight.c.  With the next heartbeat turns count again. */
 
 /* What the pages' times are compared with.  No system call. */
 static inline uint64_t clv_agent_clock_ns(const struct clv_view *view)

@@ -151,6 +151,9 @@ static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all
 	if (CLV_FLIGHT_COUNT(flight) == 0)
 		return !are_too_many_busy(view, phase, all_flight) &&
 		       !would_overrun_with_others(view, phase, estimate_ns);
+	/* Without a turn one command of each queue at a time. */
+	if (!has_device(view, phase))
+		return false;
 	if (phase == CLV_PHASE_GRANTED &&
 		clv_agent_clock_ns(view) + CLV_FLIGHT_NS(flight) >=
 			atomic_load(&control->deadline_ns))
