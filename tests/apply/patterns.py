@@ -109,7 +109,7 @@ class Patterns:
             return status == 200 and len(lease["processes"]) >= n
         wait_until(has_begun)
 
-    def go_through_all(self, names=None, meanwhile=None):
+    def go_through_all(self, names=None, meanwhile=None, afterwards=None):
         for name in names or self.names():
             with self.subTest(name):
                 process = self.pattern(name)
@@ -117,6 +117,8 @@ class Patterns:
                     self.wait_until_begun(name)
                     meanwhile()
                 self.go_through(process, name)
+                if afterwards:
+                    afterwards()
                 self.finish(process)
 
 
@@ -161,18 +163,24 @@ class Disturbed(Patterns):
     SOME = ()
     MIDDLE_SECONDS = .3  # from a program's first call to the middle of what it does
 
-    def disturb(self, how, names=None):
+    def disturb(self, how, names=None, afterwards=None):
         def meanwhile():
             time.sleep(self.MIDDLE_SECONDS)
             how()
         self.begin()
         self.tenant()
-        self.go_through_all(names, meanwhile)
+        self.go_through_all(names, meanwhile, afterwards)
 
-    def start_again(self):
+    def kill(self):
         self.agent.process.send_signal(signal.SIGKILL)
         self.agent.process.wait()
+
+    def begin_again(self):
         self.agent.start()
+
+    def start_again(self):
+        self.kill()
+        self.begin_again()
 
     def stop(self):
         self.agent.process.send_signal(signal.SIGSTOP)
@@ -182,8 +190,14 @@ class Disturbed(Patterns):
     def test_killed_and_started_again(self):
         self.disturb(self.start_again)
 
+    def test_killed_until_it_ended(self):
+        self.disturb(self.kill, afterwards=self.begin_again)
+
     def test_stopped(self):
         self.disturb(self.stop)
 
     def test_some(self):
         self.disturb(self.start_again, self.SOME)
+
+    def test_some_without_an_agent(self):
+        self.disturb(self.kill, self.SOME, self.begin_again)
