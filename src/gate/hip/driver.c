@@ -87,9 +87,9 @@ static int query(void *event)
 	return clv_hip.hipEventQuery(event);
 }
 
-static void wait_for(void *event)
+static int wait_for(void *event)
 {
-	clv_hip.hipEventSynchronize(event);
+	return clv_hip.hipEventSynchronize(event);
 }
 
 static void destroy(void *event)

@@ -66,7 +66,7 @@ struct clv_stream_driver {
 	 * CLV_STREAM_NOT_SUPPORTED: the driver has no such call. */
 	int (*record_context)(void *event, void *context);
 	int (*query)(void *event);
-	void (*wait)(void *event);
+	int (*wait)(void *event);
 	void (*destroy)(void *event);
 	struct clv_stream_graphs graphs;
 };

@@ -16,7 +16,10 @@
 #define MAX_RUNNING 64
 
 static _Atomic uint32_t n_waits;
-static _Atomic uint32_t n_functions; /* submitted, and not returned */
+/* Functions that were submitted and have not returned, and how often they were lost: of
+ * those from before none is counted any more. */
+#define LOSS (UINT64_C(1) << 32)
+static _Atomic uint64_t functions;
 static _Atomic uint32_t n_roots;
 static _Atomic uint64_t last_serial;
 
@@ -27,7 +30,7 @@ static struct {
 
 bool clv_may_stand(void)
 {
-	return atomic_load(&n_waits) > 0 || atomic_load(&n_functions) > 0;
+	return atomic_load(&n_waits) > 0 || atomic_load(&functions) % LOSS > 0;
 }
 
 bool clv_any_stands(void)
@@ -114,7 +117,7 @@ bool clv_stand_look(struct clv_stand *stand, struct clv_queue *queue,
 void clv_stand_forget_parent(void)
 {
 	atomic_store(&n_waits, 0);
-	atomic_store(&n_functions, 0);
+	atomic_store(&functions, 0);
 	atomic_store(&n_roots, 0);
 	for (int i = 0; i < MAX_RUNNING; i++)
 		atomic_store(&running[i].serial, 0);
@@ -145,40 +148,56 @@ void clv_stand_add(struct clv_stand *stand, struct clv_stand_wait *wait)
 
 /* Functions. */
 
-uint64_t clv_stand_function_expect(const struct clv_stand *stand)
+struct clv_stand_function clv_stand_function_expect(const struct clv_stand *stand)
 {
-	atomic_fetch_add(&n_functions, 1);
-	return stand->serial;
+	return (struct clv_stand_function){
+		.serial = stand->serial,
+		.n_lost = (uint32_t)(atomic_fetch_add(&functions, 1) / LOSS),
+	};
 }
 
-void clv_stand_function_begin(uint64_t serial)
+void clv_stand_function_begin(const struct clv_stand_function *function)
 {
-	for (int i = 0; i < MAX_RUNNING && serial > 0; i++) {
+	for (int i = 0; i < MAX_RUNNING && function->serial > 0; i++) {
 		uint64_t none = 0;
 
-		if (!atomic_compare_exchange_strong(&running[i].serial, &none, serial))
+		if (!atomic_compare_exchange_strong(
+			    &running[i].serial, &none, function->serial))
 			continue;
 		atomic_store(&running[i].since_ns, clv_clock_ns());
 		return;
 	}
 }
 
-void clv_stand_function_end(uint64_t serial)
+void clv_stand_function_end(const struct clv_stand_function *function)
 {
-	for (int i = 0; i < MAX_RUNNING && serial > 0; i++) {
-		if (atomic_load(&running[i].serial) != serial)
+	for (int i = 0; i < MAX_RUNNING && function->serial > 0; i++) {
+		if (atomic_load(&running[i].serial) != function->serial)
 			continue;
 		atomic_store(&running[i].since_ns, 0);
 		atomic_store(&running[i].serial, 0);
 		break;
 	}
-	clv_stand_function_refused(serial);
-	if (serial > 0 && clv_any_stands())
+	clv_stand_function_refused(function);
+	if (function->serial > 0 && clv_any_stands())
 		clv_helper_wake();
 }
 
-void clv_stand_function_refused(uint64_t serial)
+void clv_stand_function_refused(const struct clv_stand_function *function)
 {
-	if (serial > 0)
-		atomic_fetch_sub(&n_functions, 1);
+	uint64_t seen = atomic_load(&functions);
+
+	while (function->serial > 0 && seen % LOSS > 0 &&
+		seen / LOSS == function->n_lost &&
+		!atomic_compare_exchange_weak(&functions, &seen, seen - 1))
+		;
+}
+
+void clv_stand_functions_lost(void)
+{
+	uint64_t seen = atomic_load(&functions);
+
+	while (seen % LOSS > 0 && !atomic_compare_exchange_weak(
+					  &functions, &seen, (seen / LOSS + 1) * LOSS))
+		;
 }

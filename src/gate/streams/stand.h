@@ -44,9 +44,16 @@ bool clv_stand_take_place(void);
 void clv_stand_return_place(void);
 void clv_stand_add(struct clv_stand *stand, struct clv_stand_wait *wait);
 
-/* A function of the program's that the stream is going to call: the stream's serial; then
- * its run; or it was refused.  Of 0 nothing is noted. */
-uint64_t clv_stand_function_expect(const struct clv_stand *stand);
-void clv_stand_function_begin(uint64_t serial);
-void clv_stand_function_end(uint64_t serial);
-void clv_stand_function_refused(uint64_t serial);
+/* A function of the program's that the stream is going to call; then its run; or it was
+ * refused.  Of one that is all zero nothing is noted. */
+struct clv_stand_function {
+	uint64_t serial; /* the stream's */
+	uint32_t n_lost;
+};
+struct clv_stand_function clv_stand_function_expect(const struct clv_stand *stand);
+void clv_stand_function_begin(const struct clv_stand_function *function);
+void clv_stand_function_end(const struct clv_stand_function *function);
+void clv_stand_function_refused(const struct clv_stand_function *function);
+
+/* The device has failed: what it was to call it never calls. */
+void clv_stand_functions_lost(void);

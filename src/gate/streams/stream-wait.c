@@ -97,16 +97,16 @@ bool clv_stand_has_wait(const void *operations, uint32_t n)
 	return false;
 }
 
-uint64_t clv_stand_function_submitted(void *stream, bool is_per_thread)
+struct clv_stand_function clv_stand_function_submitted(void *stream, bool is_per_thread)
 {
 	struct clv_queue *queue = queue_of(stream, is_per_thread);
-	uint64_t serial;
+	struct clv_stand_function function = {0};
 
 	if (!queue)
-		return 0;
+		return function;
 	clv_stream_submits(queue);
-	serial = clv_stand_function_expect(clv_stream_stand_of(queue));
+	function = clv_stand_function_expect(clv_stream_stand_of(queue));
 	clv_streams_mark_own();
 	clv_queue_mark(queue);
-	return serial;
+	return function;
 }

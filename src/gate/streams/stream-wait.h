@@ -24,4 +24,4 @@ bool clv_stand_has_wait(const void *operations, uint32_t n);
 
 /* A function of the program's that the stream is going to call: for
  * clv_stand_function_begin(), or 0. */
-uint64_t clv_stand_function_submitted(void *stream, bool is_per_thread);
+struct clv_stand_function clv_stand_function_submitted(void *stream, bool is_per_thread);

@@ -271,6 +271,21 @@ static bool is_drained(struct clv_queue *queue)
 	return legacy && atomic_load(&legacy->is_drained);
 }
 
+static bool is_of_capture(int result)
+{
+	return result >= CLV_STREAM_CAPTURE_FIRST && result <= CLV_STREAM_CAPTURE_LAST;
+}
+
+/* By what the driver says of an event, whether it is complete.  One that says that work
+ * has failed is complete too. */
+static bool note_result(int result)
+{
+	if (result != CLV_STREAM_SUCCESS && result != CLV_STREAM_NOT_READY &&
+		!is_of_capture(result))
+		clv_stand_functions_lost();
+	return result != CLV_STREAM_NOT_READY;
+}
+
 static void wait_for_event(struct clv_queue *queue, void *event)
 {
 	if (is_drained(queue))
@@ -279,7 +294,7 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 	if (event == queue->context)
 		clv_stream_driver->wait_for_context();
 	else
-		clv_stream_driver->wait(event);
+		note_result(clv_stream_driver->wait(event));
 }
 
 /* A context that stands for a stream cannot be asked. */
@@ -294,7 +309,7 @@ static bool is_complete(struct clv_queue *queue, void *event)
 		return true;
 	}
 	enter_context(queue->context);
-	return clv_stream_driver->query(event) != CLV_STREAM_NOT_READY;
+	return note_result(clv_stream_driver->query(event));
 }
 
 static bool is_complete_aside(struct clv_queue *queue, void *event)
@@ -304,8 +319,7 @@ static bool is_complete_aside(struct clv_queue *queue, void *event)
 
 	if (event == queue->context || !clv_visit_begin(&visit, queue->context))
 		return false;
-	is_it = is_drained(queue) ||
-		clv_stream_driver->query(event) != CLV_STREAM_NOT_READY;
+	is_it = is_drained(queue) || note_result(clv_stream_driver->query(event));
 	clv_visit_end(&visit);
 	return is_it;
 }
@@ -342,7 +356,7 @@ static bool is_touchable(const struct stream *stream)
 	clv_visit_end(&visit);
 	if (r == CLV_STREAM_SUCCESS)
 		return status == CLV_STREAM_CAPTURE_NONE;
-	return r < CLV_STREAM_CAPTURE_FIRST || r > CLV_STREAM_CAPTURE_LAST;
+	return !is_of_capture(r);
 }
 
 static bool can_mark(const struct clv_queue *queue)

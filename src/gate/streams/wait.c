@@ -49,18 +49,18 @@ int clv_stream_wait_end(const struct clv_custody *custody, int result)
 struct host_function {
 	void (*function)(void *userdata);
 	void *userdata;
-	uint64_t serial; /* of the stream */
+	struct clv_stand_function noted;
 };
 
-static void begin_function(uint64_t serial)
+static void begin_function(const struct clv_stand_function *noted)
 {
 	clv_gate_callback_begin();
-	clv_stand_function_begin(serial);
+	clv_stand_function_begin(noted);
 }
 
-static void end_function(uint64_t serial)
+static void end_function(const struct clv_stand_function *noted)
 {
-	clv_stand_function_end(serial);
+	clv_stand_function_end(noted);
 	clv_gate_callback_end();
 }
 
@@ -68,9 +68,9 @@ static void run_in_graph(void *userdata)
 {
 	const struct host_function *call = userdata;
 
-	begin_function(call->serial);
+	begin_function(&call->noted);
 	call->function(call->userdata);
-	end_function(call->serial);
+	end_function(&call->noted);
 }
 
 static void run_once(void *ticket)
@@ -84,7 +84,7 @@ static void run_once(void *ticket)
 }
 
 /* A call that was refused may have run all the same. */
-static int submitted(int result, void *ticket, uint64_t serial)
+static int submitted(int result, void *ticket, const struct clv_stand_function *noted)
 {
 	void *call;
 
@@ -92,7 +92,7 @@ static int submitted(int result, void *ticket, uint64_t serial)
 		return result;
 	call = clv_ticket_take(ticket);
 	if (call)
-		clv_stand_function_refused(serial);
+		clv_stand_function_refused(noted);
 	free(call);
 	return result;
 }
@@ -111,7 +111,7 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 	bool is_per_thread, void *stream, void *function, void *userdata)
 {
 	struct host_function *call;
-	uint64_t serial;
+	struct clv_stand_function noted;
 	void *ticket;
 
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
@@ -121,7 +121,7 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 		return submit(stream, function, userdata);
 	call->function = (void (*)(void *))(uintptr_t)function;
 	call->userdata = userdata;
-	call->serial = 0;
+	call->noted = (struct clv_stand_function){0};
 	if (clv_stream_is_capturing(stream, is_per_thread))
 		return submit_to_graph(submit, stream, call);
 	ticket = clv_ticket_new(call);
@@ -129,15 +129,15 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 		free(call);
 		return CLV_STREAM_OUT_OF_MEMORY;
 	}
-	serial = call->serial = clv_stand_function_submitted(stream, is_per_thread);
+	noted = call->noted = clv_stand_function_submitted(stream, is_per_thread);
 	return submitted(
-		submit(stream, (void *)(uintptr_t)run_once, ticket), ticket, serial);
+		submit(stream, (void *)(uintptr_t)run_once, ticket), ticket, &noted);
 }
 
 struct stream_callback {
 	void (*function)(void *stream, int status, void *userdata);
 	void *userdata;
-	uint64_t serial;
+	struct clv_stand_function noted;
 };
 
 static void run_stream_callback(void *stream, int status, void *ticket)
@@ -146,9 +146,9 @@ static void run_stream_callback(void *stream, int status, void *ticket)
 
 	if (!call)
 		return;
-	begin_function(call->serial);
+	begin_function(&call->noted);
 	call->function(stream, status, call->userdata);
-	end_function(call->serial);
+	end_function(&call->noted);
 	free(call);
 }
 
@@ -157,7 +157,7 @@ int clv_stream_callback(
 	bool is_per_thread, void *stream, void *function, void *userdata, uint32_t flags)
 {
 	struct stream_callback *call;
-	uint64_t serial;
+	struct clv_stand_function noted;
 	void *ticket;
 
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
@@ -172,8 +172,8 @@ int clv_stream_callback(
 		free(call);
 		return CLV_STREAM_OUT_OF_MEMORY;
 	}
-	serial = call->serial = clv_stand_function_submitted(stream, is_per_thread);
+	noted = call->noted = clv_stand_function_submitted(stream, is_per_thread);
 	return submitted(
 		submit(stream, (void *)(uintptr_t)run_stream_callback, ticket, flags),
-		ticket, serial);
+		ticket, &noted);
 }

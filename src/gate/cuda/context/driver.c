@@ -95,9 +95,9 @@ static int query(void *event)
 	return clv_cuda.cuEventQuery(event);
 }
 
-static void wait_for(void *event)
+static int wait_for(void *event)
 {
-	clv_cuda.cuEventSynchronize(event);
+	return clv_cuda.cuEventSynchronize(event);
 }
 
 static void destroy(void *event)
