@@ -393,12 +393,21 @@ class Forgotten(DraBed):
         self.unprepare(claim)
         self.assertEqual(self.claimed(), {})
 
-    def test_claim_that_was_away_for_a_moment(self):
+    def is_away_for_one_look(self):
+        """Not, where the bridge looked a second time meanwhile: then the claim was gone."""
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
         self.prepared(claim)
+        n = len(self.api.requests)
         gone = self.api.claims.pop(("default", "c"))
         self.look_again()
         self.api.claims[("default", "c")] = gone
+        looks = sum(path.endswith("/resourceclaims/c") for _, path in self.api.requests[n:])
+        if looks > 1:
+            self.unprepare(claim)
+        return looks == 1
+
+    def test_claim_that_was_away_for_a_moment(self):
+        self.assertTrue(any(self.is_away_for_one_look() for _ in range(10)))
         for _ in range(4):
             self.look_again()
         self.assertEqual(len(self.claimed()), 1, self.log())
