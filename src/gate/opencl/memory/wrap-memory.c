@@ -5,19 +5,16 @@
  * over other objects have no memory of their own. */
 #include "base/cleanup.h"
 #include "gate/memory/charges.h"
-#include "gate/memory/ledger.h"
 #include "gate/opencl/device/devices.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/opencl/dispatch/wrap.h"
 #include "gate/opencl/memory/objects.h"
 
-/* The program is told of no larger buffer than the quota
- * (CL_DEVICE_MAX_MEM_ALLOC_SIZE).  Of images only the dimensions have a limit. */
-static cl_int refusal_of_buffer(uint64_t n_bytes)
+static cl_mem refuse(cl_int *error)
 {
-	return n_bytes > clv_ledger_quota_bytes() ? CL_INVALID_BUFFER_SIZE
-						  : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	*error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	return NULL;
 }
 
 /* Over quota.  Above the vendor's own maximum the vendor's error is the right one, so the
@@ -27,8 +24,7 @@ static cl_mem drop(cl_mem object, cl_int *error)
 	if (*error != CL_SUCCESS || !object)
 		return NULL;
 	clv_real.clReleaseMemObject(object);
-	*error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-	return NULL;
+	return refuse(error);
 }
 
 /* Before anything is asked of it. */
@@ -55,7 +51,7 @@ static cl_mem shown(cl_mem object, cl_int *error, cl_int *ret_error)
 }
 
 /* What comes with an error is no object, whatever the vendor returns. */
-#define CHARGED(n_bytes, refusal, correct, context, call)                               \
+#define CHARGED(n_bytes, correct, context, call)                                        \
 	({                                                                              \
 		struct clv_charge charge_ = clv_charge_take(clv_object_bytes(n_bytes)); \
 		cl_int error = CL_SUCCESS;                                              \
@@ -71,8 +67,7 @@ static cl_mem shown(cl_mem object, cl_int *error, cl_int *ret_error)
 			object_ = (call);                                               \
 			object_ = drop(object_, &error);                                \
 		} else {                                                                \
-			object_ = NULL;                                                 \
-			error = (refusal);                                              \
+			object_ = refuse(&error);                                       \
 		}                                                                       \
 		answered(object_, error, ret_error);                                    \
 	})
@@ -80,7 +75,7 @@ static cl_mem shown(cl_mem object, cl_int *error, cl_int *ret_error)
 static cl_mem CL_API_CALL wrap_clCreateBuffer(
 	cl_context context, cl_mem_flags flags, size_t n, void *host, cl_int *ret_error)
 {
-	return CHARGED(n, refusal_of_buffer(n), false, context,
+	return CHARGED(n, false, context,
 		clv_real.clCreateBuffer(context, flags, n, host, &error));
 }
 
@@ -88,7 +83,7 @@ static cl_mem CL_API_CALL wrap_clCreateBufferWithProperties(cl_context context,
 	const cl_mem_properties *properties, cl_mem_flags flags, size_t n, void *host,
 	cl_int *ret_error)
 {
-	return CHARGED(n, refusal_of_buffer(n), false, context,
+	return CHARGED(n, false, context,
 		clv_real.clCreateBufferWithProperties(
 			context, properties, flags, n, host, &error));
 }
@@ -181,8 +176,7 @@ static cl_mem CL_API_CALL wrap_clCreateImage(cl_context context, cl_mem_flags fl
 		return shown(
 			clv_real.clCreateImage(context, flags, format, desc, host, &r),
 			&r, ret_error);
-	return CHARGED(image_bytes(format, desc), CL_MEM_OBJECT_ALLOCATION_FAILURE, true,
-		context,
+	return CHARGED(image_bytes(format, desc), true, context,
 		clv_real.clCreateImage(context, flags, format, desc, host, &error));
 }
 
@@ -197,8 +191,7 @@ static cl_mem CL_API_CALL wrap_clCreateImageWithProperties(cl_context context,
 		return shown(clv_real.clCreateImageWithProperties(
 				     context, properties, flags, format, desc, host, &r),
 			&r, ret_error);
-	return CHARGED(image_bytes(format, desc), CL_MEM_OBJECT_ALLOCATION_FAILURE, true,
-		context,
+	return CHARGED(image_bytes(format, desc), true, context,
 		clv_real.clCreateImageWithProperties(
 			context, properties, flags, format, desc, host, &error));
 }
@@ -207,8 +200,7 @@ static cl_mem CL_API_CALL wrap_clCreateImage2D(cl_context context, cl_mem_flags 
 	const cl_image_format *format, size_t width, size_t height, size_t row,
 	void *host, cl_int *ret_error)
 {
-	return CHARGED(element_bytes(format) * width * height,
-		CL_MEM_OBJECT_ALLOCATION_FAILURE, true, context,
+	return CHARGED(element_bytes(format) * width * height, true, context,
 		clv_real.clCreateImage2D(
 			context, flags, format, width, height, row, host, &error));
 }
@@ -217,8 +209,7 @@ static cl_mem CL_API_CALL wrap_clCreateImage3D(cl_context context, cl_mem_flags 
 	const cl_image_format *format, size_t width, size_t height, size_t depth,
 	size_t row, size_t slice, void *host, cl_int *ret_error)
 {
-	return CHARGED(element_bytes(format) * width * height * depth,
-		CL_MEM_OBJECT_ALLOCATION_FAILURE, true, context,
+	return CHARGED(element_bytes(format) * width * height * depth, true, context,
 		clv_real.clCreateImage3D(context, flags, format, width, height, depth,
 			row, slice, host, &error));
 }
@@ -227,8 +218,7 @@ static cl_mem CL_API_CALL wrap_clCreatePipe(cl_context context, cl_mem_flags fla
 	cl_uint packet_bytes, cl_uint n_packets, const cl_pipe_properties *properties,
 	cl_int *ret_error)
 {
-	return CHARGED((uint64_t)packet_bytes * n_packets,
-		CL_MEM_OBJECT_ALLOCATION_FAILURE, false, context,
+	return CHARGED((uint64_t)packet_bytes * n_packets, false, context,
 		clv_real.clCreatePipe(
 			context, flags, packet_bytes, n_packets, properties, &error));
 }
