@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shows cleave at work in less than a minute: promised against measured.
+"""Shows cleave in less than a minute: promised against measured.
 
-Three programs share one device.  Every figure is of the programs' own kernels, as the
-device timed them; cleave is asked through its command line alone.  Ends with 1 if a figure
-is more than four points off.
+Three programs share one device.  Every figure is measured from the programs' own kernels, by
+the device's profiling events; cleave is used through its command line only.  The exit code is
+1 if a figure is off by more than four points.
 """
 import argparse
 import json
@@ -32,7 +32,7 @@ SETTLE_NS = 300_000_000
 
 
 class Screen:
-    """Plain text of at most the terminal's width, with colour where it is welcome."""
+    """Plain text of at most the terminal's width, with colour where the terminal shows it."""
 
     def __init__(self, out):
         self.out = out
@@ -61,7 +61,7 @@ class Screen:
         return "#" * round(min(value, 1) * room) if room >= 10 else ""
 
     def figures(self, promised, measured):
-        """One line for each program: promised, measured, and whether they agree."""
+        """Prints a line for each program: promised, measured, and whether they agree."""
         self.say("   program  promised  measured")
         for name, promise in promised.items():
             points = abs(measured[name] - promise) * 100
@@ -81,7 +81,7 @@ class Demo:
         self.tenants = {}
 
     def cleave(self, *words):
-        """Runs one command of cleave; returns what it did."""
+        """Runs a command of cleave and returns its completed process."""
         return subprocess.run([self.session.cleave(), *words], capture_output=True,
                               text=True, timeout=30, env=self.session.environment)
 
@@ -92,7 +92,7 @@ class Demo:
         return json.loads(done.stdout)["items"]
 
     def measured(self, block, names):
-        """Each program's part of the work done; the programs are the same."""
+        """Each program's part of the completed work; the programs are the same."""
         return measure.fractions({n: block.rate(n) for n in names})
 
     def run_all(self, names, promised):
@@ -116,7 +116,7 @@ class Demo:
         self.run_all(list(SHARES), SHARES)
 
     def ask(self, name, mib):
-        """Asks a program to allocate; returns the code that OpenCL gave it."""
+        """Makes a program allocate; returns the code that OpenCL returned to it."""
         tenant = self.tenants[name]
         tenant.send(f"alloc {mib * MIB}")
         return tenant.answer("alloc")
@@ -161,7 +161,7 @@ class Demo:
         block = self.session.stop(every, begin)
         self.screen.fact(f"OpenCL answered {code} "
                          "(CL_MEM_OBJECT_ALLOCATION_FAILURE is -4)", code == OUT_OF_MEMORY)
-        self.screen.say("   and nobody noticed:")
+        self.screen.say("   the shares do not change meanwhile:")
         self.screen.figures(SHARES, self.measured(block, list(SHARES)))
 
     def show_resize(self):
@@ -196,10 +196,10 @@ class Demo:
         code = gamma.process.wait(10)
         self.screen.fact(f"cleave run ended with {code}", code == KILLED)
         names = [item["name"] for item in self.listing("ps")]
-        self.screen.fact(f"cleave ps lists {', '.join(sorted(names)) or 'nobody'}",
+        self.screen.fact(f"cleave ps lists {', '.join(sorted(names)) or 'no lease'}",
                          sorted(names) == ["alpha", "beta"])
         again = self.cleave("run", "--share", "0.6", "--", "/bin/true")
-        self.screen.fact("its 0.6 can be had again", again.returncode == 0)
+        self.screen.fact("a new lease gets its 0.6", again.returncode == 0)
 
     def play(self):
         self.start()
