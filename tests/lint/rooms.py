@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rooms of src/: what is in each, and what each may use.
 
-A room is a folder.  It may include, and call, the rooms of its row and those below it; a name
-with a file ending is that one header, one that ends in /* a room with all rooms in it.
---write brings the table of docs/architecture.md up to date; without it the test fails where
-they differ, where a file is in no room, and where a room without rooms in it has grown over
-the bound."""
+A room is a folder.  It may include, and call, the rooms of its row, and a room in layers also
+the layers before it.  A name with a file ending is that one header; a name that ends in /* is a
+room with all rooms in it.  --write updates the table of docs/architecture.md.  Without it the
+test fails where the table is out of date, where a file is in no room, and where a room has more
+lines than the bound; files in an inner room count for that room only."""
 import argparse
 import sys
 
@@ -17,70 +17,70 @@ DOCUMENT = "docs/architecture.md"
 BEGIN, END = "<!-- rooms -->\n", "<!-- end of rooms -->\n"
 
 PAGES = ("arbiter/page.h", "arbiter/attach.h")
-# Of these lists the lowest is first: each may use those before it.
+# Layers, the lowest first: each room may use those before it.
 CORE = (
     ("share", "what a lease is promised: share, limits in space, ranges, admission, allowances, "
      "advice"),
     ("gpu", "the models of GPUs; the rules of MIG and of AMD's modes"),
-    ("device", "a device and a node as they are read: partitions, readings, health, vGPU types"),
-    ("layout", "what a node is wanted to look like: read, written, matched to devices"),
-    ("plan", "the steps from a node as it is to its layout"),
-    ("fleet", "the nodes of a fleet, what is free on them, who holds the rest"),
-    ("place", "where in a fleet a request goes: policies, placer, repacking"),
+    ("device", "a device and a node as drivers report them: partitions, readings, health, vGPU types"),
+    ("layout", "layouts: parsed, written, matched to devices"),
+    ("plan", "the steps from the current state of a node to its layout"),
+    ("fleet", "the nodes of a fleet, the free part of each, the holders of the rest"),
+    ("place", "placement of requests in a fleet: policies, placer, repacking"),
 )
 BELOW_AGENT = ("base", "core/*", "arbiter/*", "backend/*", "import", "rm")
 AGENT = (
     ("os", "processes, users, descriptors, texts of protocols"),
-    ("record", "what the rooms exchange: records of the state, notices, `struct clv_agent`"),
+    ("record", "records that rooms exchange: the state's, notices, `struct clv_agent`"),
     ("store", "the state file: SQLite, the journal of operations, the handle"),
     ("config", "settings, options, folders, the daemon"),
     ("event", "events and counters"),
-    ("auth", "who asks: users, tokens"),
+    ("auth", "identity of callers: users, tokens"),
     ("http", "HTTP: connections, bodies, waiting, problem documents"),
-    ("device", "devices, partitions, the worker that asks the drivers"),
+    ("device", "devices, partitions, the worker that calls the drivers"),
     ("lease", "one lease: its gates' socket, its processes, its executor, its account"),
     ("ledger", "all leases: the table, promises, placing, the queue, their lifecycle"),
-    ("watch", "what the drivers say against the ledger"),
-    ("history", "what was used: counters, rows, the file"),
-    ("apply", "operations: layouts carried out step by step"),
-    ("api/object", "what the API's objects consist of"),
-    ("api/request", "bodies of requests, read strictly"),
-    ("api/show", "objects as JSON, metrics, whether the agent is ready"),
+    ("watch", "the watchdog: the drivers' reports compared with the ledger"),
+    ("history", "use over time: counters, rows, the file"),
+    ("apply", "operations: layouts applied step by step"),
+    ("api/object", "schemas of the API's objects"),
+    ("api/request", "strict parsing of request bodies"),
+    ("api/show", "objects as JSON, metrics, readiness"),
     ("api", "the routes and their handlers, idempotency, the audit"),
-    ("main", "start, the loop, adoption, the second's tick"),
+    ("main", "start, the loop, adoption, the one-second tick"),
 )
 BELOW_CLI = ("base", "core/*", "import", "simulate", "client", "bridge/cdi", "bridge/systemd",
              "bridge/slurm")
 CLI = (
     ("frame", "options, help, output, errors, signals"),
     ("launch", "a program in a lease: its environment, mounts, gates, supervision"),
-    ("lease", "verbs about leases"),
-    ("node", "verbs about devices, partitions and layouts"),
+    ("lease", "the verbs for leases"),
+    ("node", "the verbs for devices, partitions and layouts"),
     ("fleet", "simulation, fitting, defragmentation"),
     ("admin", "doctor, audit, backup, events, tokens"),
     ("engine", "Slurm, containers, systemd"),
     ("main", "`main.c`, help and completion"),
 )
 GATE = (
-    ("process", "the state of a process and of its threads, records of queues, what an API "
-     "supplies"),
+    ("process", "the state of a process and of its threads, records of queues, the functions "
+     "that an API's gate supplies"),
     ("attach", "the attachment to a lease: the handshake, the pages, the agent's heartbeat"),
-    ("memory", "the memory quota: the ledger, charges, pieces that are mapped by hand"),
+    ("memory", "the memory quota: the ledger, charges, physical pieces that a program maps itself"),
     ("window", "turns and the window of work in flight: costs, the line, the helper thread"),
-    ("queue", "queues and their markers: what is submitted, what is complete, what stands still"),
+    ("queue", "queues and their markers: submitted work, completed work, blocked streams"),
 )
 OPENCL = (
     ("dispatch", "tables of calls: the vendor's, and the gate's wrappers in them"),
-    ("device", "what the program sees of the lease's device; the threads of one that is the CPU"),
-    ("queue", "command queues: submission, waits, commands that are held back"),
+    ("device", "the lease's device as the program sees it; the driver's threads where that is the CPU"),
+    ("queue", "command queues: submission, waits, held commands"),
     ("memory", "memory objects and shared virtual memory"),
-    ("entry", "the gate as a driver and as a layer, and by the names of functions"),
+    ("entry", "the gate as a driver, as a layer, and for look-ups of functions by name"),
 )
 CUDA = (
-    ("context", "contexts, streams as `gate/streams` knows them, the limit in multiprocessors"),
-    ("memory", "device memory: allocations, pools, mapped pieces, what is spilled to the host"),
+    ("context", "contexts, CUDA's table for `gate/streams`, the limit in multiprocessors"),
+    ("memory", "device memory: allocations, pools, mapped pieces, memory spilled to the host"),
     ("stream", "launches, graphs, captures and waits; the ends of contexts"),
-    ("entry", "how a program comes to the driver; the channels that it has"),
+    ("entry", "loading and look-ups of the driver; the channels of a process"),
 )
 GATE_ROOMS = tuple(f"gate/{name}" for name, _ in GATE)
 BELOW_KUBERNETES = ("base", "core/*", "import", "client", "bridge/cdi", "bridge/rpc")
@@ -90,7 +90,7 @@ KUBERNETES = (
      "annotation"),
     ("resource", "the node's inventory as extended resources, ids, labels and slices"),
     ("lease", "leases of containers and claims, compared with the agent's ledger; their CDI "
-     "devices; what is undone after a crash"),
+     "devices; the undo log for a crash"),
     ("kubelet", "the event loop: the device plugins, the DRA driver, pod-resources, the worker "
      "thread, `main.c`"),
 )
@@ -98,17 +98,17 @@ ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),
     "core": (("base",), "rules without I/O, clock or threads"),
     "rm": (("base",), "NVIDIA's resource manager: channel groups seen in a process's ioctls, "
-           "stopped and let go on"),
+           "stopped and resumed"),
     "simulate": (("base", "core/*", "arbiter/policy"), "traces and fleets read from files, "
-                 "replays of them, what they show; how programs fare together on a device"),
+                 "their replay and its figures; a prediction of programs together on a device"),
     "arbiter": (("base", "core/*", "rm", "arbiter/policy"), "the lease pages, the attach messages, "
-                "the thread that decides whose turn it is"),
-    "arbiter/policy": (("base", "core/*"), "whose turn is next: EEVDF, caps, debts"),
-    "backend": (("base", "core/*"), "what drivers are asked and told: the interface, what "
-                "several of them need"),
+                "the thread that grants turns"),
+    "arbiter/policy": (("base", "core/*"), "the choice of the next lease: EEVDF, caps, debts"),
+    "backend": (("base", "core/*"), "the interface to drivers, and code that "
+                "several backends share"),
     "backend/amd": (("base", "core/*", "backend"), "AMD's GPUs through sysfs and KFD"),
     "backend/nvidia": (("base", "core/*", "backend"), "NVIDIA's GPUs through NVML"),
-    "backend/opencl": (("base", "core/*", "backend"), "what OpenCL shows; the CPU in sets of "
+    "backend/opencl": (("base", "core/*", "backend"), "OpenCL's devices; the CPU in sets of "
                        "processors"),
     "backend/sim": (("base", "core/*", "backend"), "nodes that a file describes: "
                     "[sim.md](sim.md)"),
@@ -116,8 +116,8 @@ ROOMS = {
     "import": (("base", "core/*"), "other tools' files, read into a layout: [import.md](import.md)"),
     "agent": (BELOW_AGENT, "`cleaved`"),
     "gate": (("base", *PAGES), "binding to older C libraries"),
-    "gate/preload": (("base",), "what preloaded gates share: hooked libraries and the look-ups "
-                     "that lead to them"),
+    "gate/preload": (("base",), "what preloaded gates have in common: hooked libraries, and the "
+                     "look-ups that lead to them"),
     "gate/opencl": (("base", *GATE_ROOMS, *PAGES), "the gate for OpenCL"),
     "gate/streams": (("base", *GATE_ROOMS, *PAGES), "what CUDA and HIP have in common: "
                      "streams, captures, waits"),
@@ -127,9 +127,9 @@ ROOMS = {
     "gate/hip": (("base", *GATE_ROOMS, "gate/preload", "gate/streams", "gate/hsa", *PAGES),
                  "the gate for HIP"),
     "gate/nvml": (("base", *GATE_ROOMS, "gate/preload", *PAGES),
-                  "what NVML's callers are shown"),
+                  "the gate for NVML: what its callers see"),
     "client": (("base",), "libcleave"),
-    "cli": (BELOW_CLI, "`cleave`, a file for each verb"),
+    "cli": (BELOW_CLI, "`cleave`, one file for each verb"),
     "bridge/cdi": (("base", "core/*", "client"), "leases as devices of containers: "
                    "[containers.md](containers.md)"),
     "bridge/systemd": (("base",), "services in leases"),
@@ -137,10 +137,10 @@ ROOMS = {
     "bridge/kubernetes": (BELOW_KUBERNETES, "`cleave-kubelet`: device plugin and driver of "
                           "dynamic resource allocation: [kubernetes.md](kubernetes.md)"),
     "bridge/extender": (("base", "core/*", "bridge/kubernetes/config",
-                         "bridge/kubernetes/apiserver"), "`cleave-extender`: where in a "
-                        "cluster pods should go"),
-    "bridge/slurm": (("base",), "the SPANK plugin; what it shares with `cleave slurm`; what "
-                     "Slurm is asked and told"),
+                         "bridge/kubernetes/apiserver"), "`cleave-extender`: the choice "
+                        "of nodes for pods"),
+    "bridge/slurm": (("base",), "the SPANK plugin; code that it shares with `cleave slurm`; "
+                     "the calls of Slurm's programs"),
 }
 LAYERED = {"core": CORE, "agent": AGENT, "cli": CLI, "gate": GATE, "gate/cuda": CUDA,
            "gate/opencl": OPENCL, "bridge/kubernetes": KUBERNETES}
@@ -151,7 +151,7 @@ for _top, _rooms in LAYERED.items():
 
 
 def room_of(name):
-    """The innermost room that a file of src/, named from there, is in."""
+    """The innermost room of a file that is named from src/."""
     return max((room for room in ROOMS if name.startswith(room + "/")), key=len, default=None)
 
 
@@ -187,7 +187,7 @@ def uses_text(room):
 
 
 def table(lines):
-    """Rounded to hundreds, so that not every change of a file is one of the table."""
+    """Line counts are rounded to hundreds, so that few changes of a file change the table."""
     rows = ["| room | lines | what is in it | may use |", "|---|---|---|---|"]
     for room, (_, text) in ROOMS.items():
         size = max(100, round(lines[room], -2)) if lines[room] else "-"
@@ -217,7 +217,7 @@ def main():
     tree.finish(wrong, len(lines))
 
 
-# Rooms that are still to be divided.
+# Rooms over the bound that are still to be divided.
 OVER = ()
 
 if __name__ == "__main__":
