@@ -252,20 +252,21 @@ def machine():
 
 HEAD = """# Benchmarks
 
-`./dev bench` writes this file; each section is replaced when its bench is run again.
-`bench/targets.tsv` holds the targets. Every figure is of paired runs on one machine:
-what is compared stands in the last column. Points are percentage points.
+This page has the measured figures of cleave, for users and developers who want to know what it
+costs and how exact it is. `./dev bench` writes it and replaces the section of each bench that it
+runs. `bench/targets.tsv` has the targets. Every figure is from paired runs on one machine; the last
+column says what is compared. Points are percentage points.
 
-`./dev bench cuda --peer LIB` runs the same CUDA programs with that library preloaded in the
-gate's place, beside each other in one run, and shows both; `--peer-set NAME=VALUE` sets its
-environment, in which `{share}`, `{percent}`, `{bytes}` and `{mebibytes}` stand for a tenant's
-own. Nothing is written then.
+`./dev bench cuda --peer LIB` runs the same CUDA programs also with that library preloaded in place
+of the gate, in the same run, and shows both results. `--peer-set NAME=VALUE` sets a variable of its
+environment, in which `{share}`, `{percent}`, `{bytes}` and `{mebibytes}` stand for the tenant's
+own. The page is not changed then.
 
-Figures of time are noisy where programs that are not the bench's use more than 5 % of the
-machine. Such a row is measured again, by itself, up to three times; if it is noisy still, the
-least noisy is shown with what others used, and is no missed target. `./dev bench` ends with 0
-where all targets are met, with 1 where one is missed or a bench cannot run, and with 3 where
-none is missed and a noisy figure is beside its target.
+A figure of time is noisy if programs other than the bench use more than 5 % of the machine. The
+bench measures such a row again, by itself, up to three times. If it is still noisy, the row shows
+the least noisy figure and the part of the machine that others used, and does not count as a missed
+target. The exit code of `./dev bench` is 0 if all targets are met, 1 if a target is missed or a
+bench cannot run, and 3 if no target is missed but a noisy figure does not meet its target.
 """
 
 

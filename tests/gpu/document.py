@@ -12,9 +12,10 @@ from nvml_read import NOT_SUPPORTED, Unread
 
 HEAD = """# Verified on GPUs
 
-`./dev gpu` writes this file on a machine with a GPU; a section is replaced when the same type
-of GPU with the same driver is looked at again. It reads and changes nothing. What a driver says
-is compared with cleave's tables and with what cleave's agent says of the same GPU.
+This page has the results of `./dev gpu` on real GPUs. The command writes a section for each type
+of GPU and version of its driver, and replaces it when it runs on such a GPU again. It compares what
+the driver reports with cleave's tables and with what cleave's agent reports of the same GPU, and
+changes nothing on the machine.
 """
 ARCHITECTURES = {5: "Volta", 6: "Turing", 7: "Ampere", 8: "Ada", 9: "Hopper", 10: "Blackwell"}
 VIRTUALIZATION = {0: "none", 1: "passed through", 2: "vGPU guest", 3: "vGPU host",
