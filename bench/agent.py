@@ -2,7 +2,7 @@
 """The agent as a service: ten thousand leases on a hundred simulated devices, requests beside
 running tenants, streams of events, and agents that replace each other.
 
-Times are seen by a client on the Unix socket, its own part in them.
+Times are measured by a client on the Unix socket and include the client's own part.
 """
 import http.client
 import json
@@ -30,19 +30,19 @@ BESIDE_SECONDS, QUICK_BESIDE_SECONDS = 10, 2
 NODE = "version: 1\nname: bench\ndevices:\n"
 ENTRY = "  - {model: A100-40GB, count: %d}\n"
 PER_ENTRY = 1000
-# A new lease is some eight pages of the state's log.
+# A new lease writes some eight pages of the state file's log.
 DISK_EVERY, DISK_ROOM, DISK_BLOCK = 10, 64, bytes(32 << 10)
 MEMORY = Path("/dev/shm")
 
 
 class Agent:
-    """cleaved on a node of so many simulated devices, in folders that are removed."""
+    """cleaved on a node with n simulated devices, in temporary folders."""
 
     def __init__(self, build, n_devices):
         self.program = Path(build) / "src/agent/cleaved"
         self.folder = tempfile.TemporaryDirectory(prefix="cleave-bench-")
         self.root = Path(self.folder.name)
-        # Sockets are in memory, as in /run, and the state is on a disk.
+        # Sockets are in memory, as in /run, and the state file is on a disk.
         self.runtime = tempfile.TemporaryDirectory(
             prefix="cleave-bench-", dir=MEMORY if MEMORY.is_dir() else None)
         entries = [ENTRY % min(PER_ENTRY, n_devices - done)
@@ -61,7 +61,7 @@ class Agent:
         self.runtime.cleanup()
 
     def start(self):
-        """Milliseconds until it is ready to give leases."""
+        """Starts the agent; returns the milliseconds until it is ready to create leases."""
         began = time.monotonic()
         self.process = subprocess.Popen(
             [str(self.program), "--foreground", f"--sim={self.root / 'node.yaml'}",
@@ -102,7 +102,7 @@ def percentile(values, part):
 
 
 class Disk:
-    """What the disk alone takes to keep as much as a new lease writes."""
+    """The time in which the disk alone writes and syncs as much as a new lease writes."""
 
     def __init__(self, folder):
         self.file = tempfile.TemporaryFile(dir=folder)
@@ -121,12 +121,12 @@ class Disk:
 
 
 def a_share(n, n_devices):
-    """One of n that fill so many devices."""
+    """The share of one of n leases that together fill the devices."""
     return {"share": round(n_devices / max(n, n_devices), 6), "memory_bytes": 1 << 20}
 
 
 def create(connection, n, n_devices, disk=None):
-    """The milliseconds of each, and their ids; the disk is timed now and then, too."""
+    """Returns the milliseconds of each creation, and the ids; times the disk between them."""
     took, ids = [], []
     for i in range(n):
         if disk and i % DISK_EVERY == 0:
@@ -159,7 +159,7 @@ def measure_many(context):
         context.add("agent", "many", "resident", agent.resident_mb(), "MB")
         connection.close()
         measure_idle(context, agent)
-        # Its leases are adopted: their holder, this process, is alive.
+        # The leases are adopted, because their holder, this process, is alive.
         agent.stop()
         context.add("agent", "many", "ready", agent.start(), "ms")
         connection = agent.connect()
@@ -177,7 +177,7 @@ def measure_idle(context, agent):
 
 
 def idle_percent(program, seconds):
-    """Of one processor."""
+    """Percent of one processor that the idle agent uses."""
     before = program.processor_seconds()
     time.sleep(seconds)
     return 100 * (program.processor_seconds() - before) / seconds
@@ -192,7 +192,7 @@ def measure_few(context):
 
 
 class Stream(threading.Thread):
-    """Reads events until it has seen the one that is the last."""
+    """Reads events until it has read the last one."""
 
     def __init__(self, agent, last_name):
         super().__init__(daemon=True)
@@ -235,7 +235,7 @@ def measure_streams(context):
 
 
 class Asker(threading.Thread):
-    """So many requests a second, until it is told to stop."""
+    """Sends a fixed number of requests a second until it is stopped."""
 
     def __init__(self, path):
         super().__init__(daemon=True)
@@ -254,7 +254,7 @@ class Asker(threading.Thread):
 
 
 def shares_of(block):
-    """The part of each in the work of all."""
+    """Each tenant's part of the work of all."""
     return {name: block.rate(name) / block.work_rate() for name in block.records}
 
 

@@ -27,12 +27,12 @@ class Connection(http.client.HTTPConnection):
         return data
 
     def timed(self, method, url, body=None):
-        """Milliseconds, and what came."""
+        """The milliseconds of a request, and its answer."""
         began = time.monotonic()
         data = self.ask(method, url, body)
         return 1000 * (time.monotonic() - began), data
 
 
 def leases_of(connection):
-    """The first hundred of them."""
+    """The first page of leases, a hundred at most."""
     return json.loads(connection.ask("GET", "/v1/leases"))["items"]

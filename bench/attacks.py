@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tenant with a promise of .8 keeps beside one of .2 that tries to have more.
+"""The rate that a tenant with a promise of .8 keeps beside one of .2 that tries to exceed it.
 
-The attackers are the programs of tests/bypass.  Each case is run with both ways in which a
-turn ends on a processor: work is waited for (gate), or its threads are stopped (cpu)."""
+The attackers are the programs of tests/bypass.  Each case runs with both executors of a
+processor: at the end of a turn the agent waits for work (gate), or stops its threads (cpu)."""
 import contextlib
 import dataclasses
 import os
@@ -17,18 +17,18 @@ from tenants import BenchError, CPU, GATE, Lease, Session, raw_ns, wait_until
 VICTIM, ATTACKER = .8, .2
 TIMES, QUICK_TIMES = 3, 1
 ALONE_SECONDS = 2
-# Some attacks come every few seconds: what they cost is paid for within so long.
+# Some attacks recur every few seconds; a block is long enough that their debt is paid in it.
 SECONDS, QUICK_SECONDS = 12, 5
 READY_SECONDS = 60
 GONE_SECONDS = 20
-LEAST_HELD = .05  # by an attacker, or it was none
+LEAST_HELD = .05  # an attacker that held less did not attack
 
 
 @dataclasses.dataclass(frozen=True)
 class Attack:
-    way: str                 # of tests/bypass
-    is_repeated: bool = False  # in a new lease each time
-    spared_seconds: float = 0  # of the beginning, with an executor that waits for work
+    way: str                 # name of the program in tests/bypass
+    is_repeated: bool = False  # again and again, in a new lease each time
+    spared_seconds: float = 0  # at the beginning, not measured with the executor gate
 
 
 ATTACKS = {
@@ -38,20 +38,20 @@ ATTACKS = {
     "native-kernels": Attack("native-kernels"),
     "native-long": Attack("native-long"),
     "native-submits": Attack("native-submits"),
-    # What a closed holder is given to end its work by itself.
+    # The time that a closed holder has to drain.
     "endless-kernel": Attack("endless-kernel", spared_seconds=1.5),
 }
 
 
 def tell_speed(session):
-    """How long the attackers' kernels are; they go on until they are ended."""
+    """Sets the length of the attackers' kernels; attackers run until they are ended."""
     program = str(session.program("bypass", "tests/bypass"))
     session.environment["BYPASS_LOOPS_PER_MS"] = session.output([program, "calibrate"]).split()[1]
     session.environment["BYPASS_MS"] = "1000000"
 
 
 class Attacker:
-    """One lease after the other, or one, until it is ended."""
+    """An attacker in one lease, or in one lease after the other, until it is ended."""
 
     def __init__(self, session, attack):
         self.session = session
@@ -70,7 +70,7 @@ class Attacker:
         command = [*self.session.run_command(f"attacker{self.leases}", Lease(ATTACKER)),
                    str(self.session.program("bypass", "tests/bypass")), self.attack.way]
         self.leases += 1
-        # A group of its own, so that all of it can be ended at any time.
+        # A process group of its own, so that all its processes can be ended at any time.
         return subprocess.Popen(command, env=self.session.environment, stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                 start_new_session=True)
@@ -92,8 +92,8 @@ class Attacker:
                 self.process = self.start()
 
     def whole(self, moment_ns):
-        """Waits until then, and on to the end of a lease where these are repeated: what is
-        measured is whole rounds, of an attack and of what is paid for it."""
+        """Waits until the given time and, for a repeated attack, on to the end of a lease, so that
+        whole rounds are measured: the attack and the payment of its debt."""
         wait_until(moment_ns)
         if self.attack.is_repeated:
             with self.ended:
@@ -112,7 +112,7 @@ class Attacker:
         self.process.wait()
 
     def prove(self, held, seconds):
-        """A victim that nobody attacks has all of the device."""
+        """Fails if the attacker did not take part: a victim alone has all of the device."""
         took_part = (self.failed == 0 if self.attack.is_repeated
                      else held["attacker0"] >= LEAST_HELD * seconds)
         if not took_part:
@@ -133,8 +133,8 @@ class Attacker:
 
 
 def beside(session, victim, attack, seconds):
-    """A block of the victim's with the attacker at work, what part of it the ledger says that
-    the victim held, and how many leases the attacker had."""
+    """A block of the victim beside the attacker, the part of it that the victim held by the
+    ledger, and the number of leases of the attacker."""
     spared = attack.spared_seconds if session.executor == GATE else 0
     begin = session.start([victim])
     try:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of the machine programs use that are not the bench's: what makes figures noisy.
+"""How much of the machine is used by programs that are not part of the bench: this makes figures
+noisy.
 
-The bench's own processes are found by a variable of their environment, which its daemons have
-as well, or by their parents.
+The bench's own processes are recognized by a variable of their environment, which its daemons
+have as well, or by their parents.
 """
 import os
 import threading
@@ -11,19 +12,19 @@ from pathlib import Path
 
 MARK = "CLEAVE_BENCH"
 MOST_OF_OTHERS = 0.05  # of the machine, before figures are called noisy
-LOOK_SECONDS = 1.0  # what ends between two looks, and was init's child, is counted up to the first
+LOOK_SECONDS = 1.0  # a child of init that ends between two samples is counted up to the first
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def machine_seconds():
-    """That the machine's processors worked: neither idle nor waiting for a disk."""
+    """Seconds for which the machine's processors were neither idle nor waiting for a disk."""
     with open("/proc/stat", encoding="ascii") as stat:
         ticks = [int(field) for field in stat.readline().split()[1:9]]
     return (sum(ticks) - ticks[3] - ticks[4]) / TICKS
 
 
 def stat_of(pid):
-    """(parent, when it began, seconds of it and of its children that it waited for), or None."""
+    """(parent, start time, seconds of the process and of the children that it reaped), or None."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -33,14 +34,14 @@ def stat_of(pid):
 
 
 class Own:
-    """The processor time of this process and of all that it started."""
+    """The processor time of this process and of all its descendants."""
 
     def __init__(self):
         self.mark = f"{MARK}={os.getpid()}".encode()
         os.environ[MARK] = str(os.getpid())
-        self.known = {}  # (pid, when it began): whether it is ours
-        self.seen = {}  # of those that are: (parent, seconds) at the last look
-        self.gone_seconds = 0.0  # of those that nobody of ours waited for
+        self.known = {}  # (pid, start time): whether the process is the bench's
+        self.seen = {}  # of the bench's processes: (parent, seconds) at the last sample
+        self.gone_seconds = 0.0  # of ended processes that no process of the bench reaped
         self.lock = threading.Lock()
 
     def is_ours(self, pid, parent, began):
@@ -55,7 +56,7 @@ class Own:
         return self.known[key]
 
     def look(self):
-        """Seconds so far."""
+        """Samples /proc; returns the processor seconds so far."""
         with self.lock:
             now = {}
             for name in filter(str.isdigit, os.listdir("/proc")):
@@ -72,7 +73,7 @@ class Own:
 
 
 class Company:
-    """What part of the machine others used, from one look to the next."""
+    """The part of the machine that other programs used between two samples."""
 
     def __init__(self):
         self.own = Own()
@@ -88,7 +89,7 @@ class Company:
         return time.monotonic(), machine_seconds(), self.own.look()
 
     def part(self, least_seconds=0.0):
-        """Since the last call that had an answer; None: so many seconds have not passed."""
+        """The part since the last call that returned one; None: least_seconds have not passed."""
         now = self.look()
         passed, busy, ours = (b - a for a, b in zip(self.last, now))
         if passed <= least_seconds:

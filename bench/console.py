@@ -11,15 +11,15 @@ from tenants import BenchError
 WEB = Path(__file__).resolve().parent.parent / "web"
 HOUR = 3600  # updates, at sixty a minute
 QUICK = 400
-SOONER_MS, USUAL_MS = 20, 1000  # between updates
+SOONER_MS, USUAL_MS = 20, 1000  # interval of updates
 UNITS = {"first_load": "KiB", "first_paint": "ms", "interactive": "ms", "growth": "KiB",
          "updates_per_minute": "per minute"}
 
 
 def measure(context, name, updates, pace_ms):
-    """web/test/browser/bench.ts, and what it says line by line."""
+    """Runs web/test/browser/bench.ts and returns what it prints, line by line."""
     if not shutil.which("node") or not (WEB / "node_modules").is_dir():
-        raise BenchError("the console's tools are not there: ./dev web fetches them")
+        raise BenchError("the console's tools are missing: ./dev web fetches them")
     if not (WEB / "dist/index.html").exists():
         raise BenchError("the console is not built: ./dev web, then ./dev build")
     done = subprocess.run(
@@ -33,7 +33,7 @@ def measure(context, name, updates, pace_ms):
 
 
 def run(context):
-    """As many updates as an hour has, without the waiting between them."""
+    """The number of updates of an hour, without waits between them."""
     if context.with_cleave and context.wants("page"):
         measure(context, "console", QUICK if context.quick else HOUR, SOONER_MS)
 

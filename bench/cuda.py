@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that use a GPU through CUDA, in shares: on the double of NVIDIA's libraries, and
-where there is a GPU on that, each figure with where it was measured.  `--peer LIB` runs the
-same programs with that library preloaded in the gate's place.
+"""Programs that use a GPU through CUDA, in shares: on the double of NVIDIA's libraries, and on
+a GPU where there is one; each figure names the place where it was measured.  `--peer LIB` also
+runs the same programs with that library preloaded in place of the gate.
 """
 import cuda_bed
 import curves
@@ -27,7 +27,7 @@ def queues(shares, lengths):
     return [Tenant(share, Kind("queue", us)) for share, us in zip(shares, lengths)]
 
 
-# {case: tenants}; those of LONG need work that can be stopped half-way.
+# {case: tenants}; those of LONG need work that can be stopped before it is complete.
 SHARES = {
     **{f"{name}-{length}": queues(shares, [us] * len(shares))
        for name, shares in SETS.items() for length, us in LENGTHS.items()},
@@ -45,11 +45,11 @@ TOGETHER = {"two-100us": queues((.5, .5), [100] * 2), "two-5ms": queues((.5, .5)
 REQUEST_KERNELS, REQUEST_KERNEL_US = 10, 1000
 REQUEST = Kind("requests", REQUEST_KERNEL_US, ("kernels", str(REQUEST_KERNELS), "hz", "20"))
 TOUCH = Tenant(.5, Kind("requests", 100, ("kernels", "1", "hz", "25")), "latency")
-FILL = ("blocks", "0")  # of a GPU, so that nothing runs beside it
-# {case: the share of who asks, the batch tenant's kernels}; the batch tenant has the rest.
+FILL = ("blocks", "0")  # a kernel on all of the GPU, so that nothing runs beside it
+# {case: the latency tenant's share, the batch tenant's kernels}; the batch tenant has the rest.
 LATENCY = {"latency-1ms": (.5, 1000), "latency-1ms-most": (.9, 1000),
            "latency-500ms": (.5, LONG_US), "latency-500ms-most": (.9, LONG_US)}
-# Copies of as long as the kernels are, in streams of their own.
+# Copies that take as long as the kernels, in streams of their own.
 PIPELINE = Kind("pipeline", 500)
 OVERLAP_ROUNDS = 7
 BESIDE = [Tenant(.5, PIPELINE), Tenant(.5, Kind("queue", 100))]
@@ -62,11 +62,11 @@ MEMORY_CASES = ("plain", "managed", "pitch", "size", "contexts", "async", "pools
 
 
 class Run:
-    """One bed, and what all its cases share."""
+    """A test bed, and the state that all its cases share."""
 
     def __init__(self, context, bed):
         self.context, self.bed = context, bed
-        self.known = {}  # rates alone, by kind
+        self.known = {}  # {kind: rate alone}
 
     def wants(self, case):
         return self.context.wants(f"{self.bed.executor}-{case}")
@@ -87,7 +87,7 @@ class Run:
         return self.curves_and_held(tenants, way, seconds)[0]
 
     def curves_and_held(self, tenants, way, seconds):
-        """(a curve for each, what each held by cleave's ledger meanwhile)"""
+        """(a curve of each tenant, the time that each held meanwhile by cleave's ledger)"""
         programs = self.bed.start_all(tenants, way)
         try:
             self.bed.work(programs, SETTLE_SECONDS)
@@ -99,7 +99,7 @@ class Run:
             self.bed.end_programs()
 
     def alone(self, kind):
-        """Work a nanosecond of such a program that nothing holds and nobody disturbs."""
+        """Work per nanosecond of such a program, alone on the device without the gate."""
         if kind not in self.known:
             found = self.curves([Tenant(1, kind)], NONE, ALONE_SECONDS)
             self.known[kind], = curves.rates(found, *curves.span(found))
@@ -127,7 +127,7 @@ def run_shares(run, case, tenants, seconds):
 
 
 def run_wakes(run):
-    """How late this machine wakes a thread meanwhile: at the end of a turn three are woken,
+    """How late this machine wakes a thread meanwhile: at the end of a turn three threads wake up
     one after the other."""
     run.bed.start_all(SHARES["three-1ms"], CLEAVE)
     try:
@@ -139,7 +139,7 @@ def run_wakes(run):
 
 
 def run_gaps(run):
-    """What a program that often does nothing still gets of what it could do alone."""
+    """The rate of a program that is often idle, over its rate alone."""
     rate = {}
     for way in run.ways():
         found = run.curves(GAPS, way, run.seconds(SECONDS))
@@ -148,7 +148,7 @@ def run_gaps(run):
 
 
 def run_together(run, case, tenants):
-    """Work of all over that of one program that does theirs with nothing loaded."""
+    """Work of all tenants together over that of one program without the gate."""
     work = {}
     for way in run.ways():
         found = run.curves(tenants, way, run.seconds(SECONDS))
@@ -165,8 +165,8 @@ def pipeline_rate(run, tenants, way):
 
 
 def run_overlap(run):
-    """What a pipeline with the gate does of what it does without, nobody else there and beside
-    a tenant that could use the GPU all the time, all in turns."""
+    """The rate of a pipeline with the gate over its rate without, alone and beside a tenant that
+    uses the GPU without a pause, alternating."""
     alone, beside = ({way: [] for way in run.ways()} for _ in range(2))
     for _ in range(1 if run.context.quick else OVERLAP_ROUNDS):
         plain = pipeline_rate(run, BESIDE[:1], NONE)
@@ -181,7 +181,7 @@ def run_overlap(run):
 
 
 def long_calls(run, case, way):
-    """{index of a call: microseconds}, of those that kept their thread for long."""
+    """{index of a call: microseconds}, of the calls that took long."""
     mode, kernel_us, calls = CALLS_OF[case]
     words = [run.bed.built("bench/cuda-bench"), mode, kernel_us, "calls", calls,
              "slot-kib", run.bed.slot_kib, *run.bed.cal]
@@ -193,7 +193,7 @@ def long_calls(run, case, way):
 
 
 def run_longest(run, case):
-    """Calls that are long with the gate and the same of which are short without it."""
+    """Calls that are long with the gate and short without it."""
     rounds = 1 if run.context.quick else ROUNDS
     plain = [long_calls(run, case, NONE) for _ in range(rounds)]
     n, most = {}, {}
@@ -217,7 +217,7 @@ def run_streams(run):
 # --- Requests ---
 
 def requests_beside(run, tenant, batch_us, way, seconds):
-    """[(submitted, returned, started)] of each request, and on the double what it ran."""
+    """[(submitted, returned, started)] of each request, and on the double the kernels that ran."""
     asking = run.bed.start(tenant, way)
     try:
         if batch_us:
@@ -237,14 +237,14 @@ def own_kernels(rows, pid):
 
 
 def exact_ms(found, rows, pid, n):
-    """Of each request of n kernels, from its submission to the end of its last kernel."""
+    """Milliseconds of each request of n kernels, from its submission to the end of its last kernel."""
     ends = [end for _, end in own_kernels(rows, pid)]
     return [(ends[i * n + n - 1] - request[0]) / 1e6
             for i, request in enumerate(found) if i * n + n <= len(ends)]
 
 
 def run_latency(run, case, share, batch_us):
-    """Requests of 10 ms: on the double to the last kernel's end as the double has it."""
+    """Requests of 10 ms: on the double up to the end of the last kernel, by the double's clock."""
     exact, seen, alone = {}, {}, {}
     seconds = run.seconds(LONG_SECONDS)
     for way, batch in ((NONE, 0), *((way, batch_us) for way in run.ways())):
@@ -265,8 +265,9 @@ def run_latency(run, case, share, batch_us):
 
 
 def off_to_start_us(found, rows, pid):
-    """From when the agent asked the driver to stop another's kernel, the decision's first
-    effect, to the first instruction of the process's own; and how long the driver took."""
+    """The time from the agent's request to the driver to stop another lease's kernel, the first
+    effect of its decision, to the first instruction of the process's own kernel; and the time
+    that the driver took."""
     stops = [(start, end) for who, name, start, end in rows if name == "[off]" and who != pid]
     waits, calls = [], []
     for request, (start, _) in zip(found, own_kernels(rows, pid)):
@@ -283,7 +284,7 @@ def submitted_to_start_us(found, rows, pid):
 
 
 def run_preemption(run):
-    """How soon another's kernel of half a second is out of the way."""
+    """How soon a kernel of half a second of another lease is stopped."""
     found, rows, pid = requests_beside(run, TOUCH, LONG_US, CLEAVE, run.seconds(2 * LONG_SECONDS))
     waits, calls = off_to_start_us(found, rows, pid)
     for case, values in (("preempt", waits), ("driver", calls),
@@ -296,15 +297,13 @@ def run_preemption(run):
 
 
 def by_the_gpu(found):
-    """(submitted, by how much the GPU's clock was ahead at the first instruction) of each that
-    wrote it."""
+    """(submitted, lead of the GPU's clock at the first instruction) of each request that wrote it."""
     return [(submitted, started - submitted) for submitted, _, started in found if started]
 
 
 def beyond_quickest_us(before, found, after):
-    """How much longer it took to the first instruction than it takes on an idle GPU.  Its
-    clock is not the processor's, and goes at a rate of its own: the quickest before and
-    after say where it stood."""
+    """The time to the first instruction less that on an idle GPU.  The GPU's clock has another
+    origin and rate than the processor's: the quickest requests before and after give the offset."""
     if not by_the_gpu(before) or not by_the_gpu(after):
         return []
     (t0, ahead0), (t1, ahead1) = (min(by_the_gpu(each), key=lambda pair: pair[1])
@@ -314,8 +313,8 @@ def beyond_quickest_us(before, found, after):
 
 
 def run_preemption_by_the_gpu(run):
-    """The same with what else is between a launch and its first instruction beside another's
-    kernel, so it is at most that."""
+    """An upper bound of the same: from a launch beside another lease's kernel to its first
+    instruction."""
     seconds = run.seconds(LONG_SECONDS)
     before, found, after = (
         requests_beside(run, TOUCH, batch, way, part)[0]
@@ -330,13 +329,13 @@ def run_preemption_by_the_gpu(run):
 # --- Calls and memory ---
 
 def added(run, measured):
-    """{way: by how much a launch costs more with it}; none is measured beside each."""
+    """{way: the additional cost of a launch}; the program without a library is measured beside each."""
     plain = measured(NONE)
     return {way: measured(way) - plain for way in run.ways()}
 
 
 def run_overhead(run, phase):
-    """phase: open, where the measured lease is alone, or shared with one that is idle."""
+    """phase: open, where the measured lease is alone, or shared with an idle lease."""
     if phase == "shared":
         run.bed.start(Tenant(.4, Kind("requests", 1, ("hz", "0.001"))), CLEAVE)
     try:
@@ -349,14 +348,14 @@ def run_overhead(run, phase):
 
 
 def instructions(run):
-    """The median of a few: how many markers fall into a run depends on its time."""
+    """The median of several runs, because the number of markers in a run depends on its duration."""
     rounds = [added(run, lambda way: run.bed.instructions(way, COUNTS))
               for _ in range(1 if run.context.quick else INSTRUCTION_ROUNDS)]
     return {way: measure.median([each[way] for each in rounds]) for way in run.ways()}
 
 
 def launch_ns(run):
-    """Median over rounds of a launch's cost less that with nothing loaded, in turns."""
+    """Median over rounds of a launch's cost less that without a library, alternating."""
     more = {way: [] for way in run.ways()}
     for _ in range(QUICK_ROUNDS if run.context.quick else ROUNDS):
         ns = {way: float(run.bed.call("launches", CALLS, way)) for way in (NONE, *more)}
@@ -366,8 +365,8 @@ def launch_ns(run):
 
 
 def run_memory(run):
-    """Each way to allocate, by programs that try more than their quota: what the double gave
-    beyond it, and how many saw something else than a smaller GPU."""
+    """Each way to allocate, by programs that try to exceed their quota: the memory that the double
+    gave beyond it, and the number of programs that saw another result than on a smaller GPU."""
     program = run.bed.built("tests/cuda/cuda-memory")
     failed, over = {}, {}
     for way in run.ways():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the CUDA benches run: the double of NVIDIA's libraries, or this machine's own GPU.
+"""The test beds of the CUDA benches: the double of NVIDIA's libraries, or this machine's own GPU.
 
-A bed has an agent, starts programs in one of three ways (in a lease, with another preload
-library in the gate's place, or with neither), and says what each of them did by a clock that
-the programs have no part in: on the double what it computed, on a GPU what the kernels wrote.
+A bed has an agent and starts programs in one of three ways: in a lease, with another preload
+library in place of the gate, or with neither.  It reports the work of each program independently
+of the program: on the double by the double's record, on a GPU by what the kernels wrote.
 """
 import dataclasses
 import os
@@ -21,19 +21,19 @@ GATE, HARDWARE = "gate", "hardware"
 DOUBLE = "double"
 MEMORY = 2 << 30  # the quota of a tenant's lease
 STEP_SECONDS = 0.05
-EXECUTOR_SECONDS = 60  # the agent tries it out, and a first context may take long
-DRIVER_SECONDS = 10  # until the agent has asked the driver what processes hold
-CALL_US = 30  # a batch of them is in what may be in flight beside an idle neighbour
+EXECUTOR_SECONDS = 60  # the agent tests the executor, and a first context may take long
+DRIVER_SECONDS = 10  # until the agent has queried the driver for the memory of processes
+CALL_US = 30  # a batch fits into the bound of work in flight beside an idle lease
 SETTINGS = {HARDWARE: "auto", GATE: "gate"}
 
 
 class BedError(Exception):
-    """Something of the bed is not there or did not start; the text says what."""
+    """A part of the bed is missing or did not start; the text says which."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """What a program does with the GPU."""
+    """How a program uses the GPU."""
     mode: str
     kernel_us: float
     more: tuple = ()
@@ -45,12 +45,12 @@ class Tenant:
     kind: Kind
     klass: str = "normal"
     memory: int = MEMORY
-    more: tuple = ()  # of cleave run
+    more: tuple = ()  # further options of cleave run
 
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
-    """Another preload library, and how it is told of a share."""
+    """Another preload library, and the environment that gives it a share."""
     path: str = ""
     settings: tuple = ()
 
@@ -99,10 +99,10 @@ class Program:
 
 
 class Bed:
-    """What both have in common."""
+    """The common part of both beds."""
 
-    device = ()  # what a lease is asked to be on
-    slot_kib = 16384  # a copy of so much takes about as long as a kernel of 0.5 ms
+    device = ()  # options of cleave run that choose the device
+    slot_kib = 16384  # a copy of this size takes about as long as a kernel of 0.5 ms
     is_double = False
 
     def __init__(self, build, executor, peer):
@@ -125,7 +125,7 @@ class Bed:
         return str(path)
 
     def way(self, tenant, way):
-        """(the words in front of a program's own, its environment)"""
+        """(the command before the program's own words, its environment)"""
         env = dict(self.agent.env)
         if way == CLEAVE:
             return [self.built("src/cli/cleave"), "run", "--socket", self.agent.api,
@@ -159,7 +159,7 @@ class Bed:
         self.programs = []
 
     def run(self, words, tenant, way, before=(), seconds=120, check=True):
-        """A program that ends by itself, with what it printed."""
+        """Runs a program that ends by itself, and returns its output."""
         front, env = self.way(tenant, way)
         command = [*front, *before, *map(str, words)]
         done = subprocess.run(command, env=env, text=True, capture_output=True,
@@ -170,12 +170,12 @@ class Bed:
         return done
 
     def call(self, mode, calls, way, before=()):
-        """So many launches of kernels that keep the GPU busy meanwhile."""
+        """The cost of n launches of kernels that keep the GPU busy meanwhile."""
         return self.run([self.built("bench/cuda-bench"), mode, CALL_US, "calls", calls,
                          *self.cal], Tenant(.5, None), way, before).stdout
 
     def instructions(self, way, counts):
-        """Of one launch, by callgrind over two numbers of them."""
+        """Instructions of one launch, by callgrind over two numbers of launches."""
         totals = []
         for n in counts:
             out = self.folder / "callgrind.out"
@@ -189,7 +189,7 @@ class Bed:
         return (totals[1] - totals[0]) / (counts[1] - counts[0])
 
     def executor_there(self):
-        """(executor, reason) of the GPU, once it is known how its turns end."""
+        """(executor, reason) of the GPU, once the agent has determined how its turns end."""
         with_work = self.start(Tenant(.5, Kind("queue", 100)), CLEAVE)
         until = time.monotonic() + EXECUTOR_SECONDS
         while True:
@@ -216,18 +216,18 @@ class Bed:
 
 
 class Double(Bed):
-    """The double computes its time, so nothing of the machine's speed is in what it says."""
+    """The double computes its time, so its figures do not depend on the speed of the machine."""
 
     is_double = True
     device = ("--device", "gpu0")
-    # Memory is real there: a double of a slower bus needs less of the machine.
+    # The double's memory is real: a slower bus needs less of the machine.
     slot_kib = 512
 
     def __init__(self, build, executor, peer=Peer(), words="trace 1\nhost-mb-s 1000"):
         super().__init__(build, executor, peer)
         for folder in ("tests/cuda", "tests/apply"):
             sys.path.insert(0, str(ROOT / folder))
-        import machine  # what it needs is not packed for GPUs
+        import machine  # needs files that are not packed for GPUs
         import worlds
 
         worlds.set_build(self.build)
@@ -242,7 +242,7 @@ class Double(Bed):
         return DOUBLE
 
     def work(self, programs, seconds):
-        """[(time, nanoseconds of kernels)] of each, at the double's own times."""
+        """[(time, nanoseconds of kernels)] of each program, at the double's own times."""
         samples = [[] for _ in programs]
         until = time.monotonic() + seconds
         while True:
@@ -261,7 +261,7 @@ class Double(Bed):
         return [(int(row[0]), row[4], int(row[5]), int(row[6])) for row in rows]
 
     def peak(self):
-        """The most that any process had, by the double's own account."""
+        """The most memory that any process had, by the double's own account."""
         return max((p["peak"] for p in self.world.stats()[1].values()), default=0)
 
     def close(self):
@@ -288,7 +288,7 @@ class Gpu(Bed):
         self.cal = ("cal", self.call("calibrate", 0, NONE).strip())
 
     def environment(self):
-        """Programs of a build that was not packed would find the double's library before the
+        """Without this, programs of an unpacked build would find the double's library before the
         driver's."""
         env = {"OCL_ICD_VENDORS": str(self.folder / "empty")}
         if not (self.build / "lib").is_dir():
@@ -306,18 +306,18 @@ class Gpu(Bed):
         return f"{self.gpu['model']}, driver {self.gpu['driver']}"
 
     def where(self):
-        """For a column beside each figure."""
+        """The text of the column that names the place of measurement."""
         return f"{self.name_and_driver()}, {time.strftime('%Y-%m-%d', time.gmtime())}"
 
     def uuid(self):
         return self.gpu["uuid"]
 
     def memory(self):
-        """A quota for who has the GPU to himself."""
+        """The quota of a tenant that has the GPU alone."""
         return self.gpu["memory_bytes"] // 2
 
     def memory_of(self, kind):
-        """(what the ledger has of such a program, what the driver says it holds or None)"""
+        """(memory of such a program in the ledger, memory that the driver reports for it or None)"""
         program = self.start(Tenant(.5, kind, memory=4 << 30), CLEAVE)
         until = time.monotonic() + DRIVER_SECONDS
         try:
@@ -331,7 +331,7 @@ class Gpu(Bed):
             self.end_programs()
 
     def work(self, programs, seconds):
-        """The same, from what the kernels wrote and each program noted every 10 ms."""
+        """The same, from values that the kernels wrote and each program recorded every 10 ms."""
         begin = time.monotonic_ns()
         time.sleep(seconds)
         end = time.monotonic_ns()
@@ -340,7 +340,7 @@ class Gpu(Bed):
 
 
 def driver_folder():
-    """Where the loader would find NVIDIA's library; empty where that is in no cache."""
+    """The folder in which the loader finds NVIDIA's library; empty if no cache has it."""
     if os.environ.get("CLV_CUDA_DOUBLE"):
         return ""
     try:

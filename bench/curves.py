@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves [(time, work done until then)] of several programs, against what was promised.
+"""Curves [(time, work done until then)] of several programs, compared with their promises.
 
-Pure functions; selftest.py checks them on curves whose answer is known."""
+Pure functions; selftest.py checks them on curves with known results."""
 import bisect
 import math
 
@@ -9,7 +9,7 @@ import measure
 
 
 def at(curve, moment):
-    """Work until a moment, evenly spread between two samples."""
+    """Work until a given time, interpolated between two samples."""
     i = bisect.bisect_right(curve, moment, key=lambda sample: sample[0])
     if i == 0:
         return curve[0][1]
@@ -20,7 +20,7 @@ def at(curve, moment):
 
 
 def span(curves):
-    """The time that all of them know."""
+    """The time range that all curves cover."""
     return max(curve[0][0] for curve in curves), min(curve[-1][0] for curve in curves)
 
 
@@ -29,15 +29,15 @@ def rates(curves, begin, end):
 
 
 def error_points(done, alone, promised):
-    """Of work as a part of one's own alone, each a part of the sum: the farthest from what
-    was promised, in percentage points."""
+    """Each program's work over its work alone, as a part of the sum: the largest distance from the
+    promise, in percentage points."""
     names = range(len(promised))
     achieved = measure.normalised(dict(zip(names, done)), dict(zip(names, alone)))
     return measure.worst_points(achieved, dict(zip(names, promised)))
 
 
 def errors(curves, alone, promised):
-    """(error over all of it, the worst over a second)"""
+    """(error over the whole time, worst error of a second)"""
     begin, end = span(curves)
     seconds = [error_points(rates(curves, start, stop), alone, promised)
                for start, stop in measure.windows(int(begin), int(end))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of the time that a tenant does not use: how soon, and how much of it."""
+"""The time that a tenant does not use: how soon other tenants get it, and how much of it."""
 import measure
 from tenants import Lease, Session
 
@@ -17,7 +17,7 @@ def run_hand_over(context):
         taker = session.spawn("taker", ["--kernel", 200, *cal], Lease(.5))
         for _ in range(1 if context.quick else BLOCKS):
             block = session.block([giver, taker], BLOCK_SECONDS)
-            # The last idle may outlive the taker's own block.
+            # The last idle time may be longer than the block of the other tenant.
             records = [r for r in block.records["giver"] if r[1] < block.end]
             waits += measure.hand_overs_ns(records, block.records["taker"])
     context.tell(f"donate hand-over: {len(waits)} times")

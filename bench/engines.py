@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cleave adds to the engines that it is a bridge to."""
+"""The cost of cleave's bridges to Kubernetes and Slurm."""
 import engines_kubelet
 import engines_slurm
 

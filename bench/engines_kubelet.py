@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cleave-kubelet with a thousand of what kubelet calls devices, the hundredths of ten simulated
-GPUs: how long kubelet waits for Allocate and for NodePrepareResources, how soon a change is at
-a watcher, and what it costs.
+"""cleave-kubelet with a thousand of kubelet's devices, the hundredths of ten simulated GPUs: how
+long kubelet waits for Allocate and for NodePrepareResources, how soon a watcher gets a change, and
+the processor time and memory that it takes.
 
-Times are seen by a gRPC client in Python, its own part in them; kubelet and API server are
-the doubles of tests/kubernetes.
+Times are measured by a gRPC client in Python and include the client's own part; kubelet and API
+server are the doubles of tests/kubernetes.
 """
 import json
 import os
@@ -25,7 +25,7 @@ SHARE = "cleave.dev/gpu-share"
 
 
 class Bridge:
-    """An agent, a kubelet's double and cleave-kubelet with these settings."""
+    """An agent, a double of kubelet, and cleave-kubelet with these settings."""
 
     def __init__(self, context, **settings):
         sys.path.insert(0, str(ROOT / "tests/kubernetes"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cleave adds to the start of a job of Slurm, on the cluster of tests/bridge.
+"""The time that cleave adds to the start of a job of Slurm, on the cluster of tests/bridge.
 
-From srun's own start to the task's first word, with a share and without, one after the other so
-that both see the same machine.
+It is measured from srun's start to the task's first output, with and without a share,
+alternating, so that both run on the machine in the same state.
 """
 import statistics
 import sys
@@ -13,14 +13,14 @@ from pathlib import Path
 from tenants import BenchError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests/bridge"))
-import slurm_bed  # noqa: E402 (it is over there)
+import slurm_bed  # noqa: E402 (found by the path above)
 
 PAIRS, QUICK_PAIRS = 60, 10
 WARM_UP = 3
 
 
 def start_ms(cluster, *options):
-    """Until the task runs: it says what time it is."""
+    """Milliseconds until the task runs, which prints the time."""
     began = time.time()
     done = cluster.run("srun", "-Q", "-n1", "-w", slurm_bed.NODES[0], *options, "date", "+%s.%N")
     if done.returncode:
@@ -39,7 +39,7 @@ def run(context):
     if reason:
         raise BenchError(f"no cluster of Slurm: {reason}")
     cluster = slurm_bed.Cluster()
-    # Sockets are in memory, as in /run, and the agent's state is on a disk.
+    # Sockets are in memory, as in /run, and the agent's state file is on a disk.
     disk = tempfile.TemporaryDirectory(prefix="cleave-bench-")
     cluster.agent_state = disk.name
     try:

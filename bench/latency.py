@@ -9,7 +9,7 @@ QUICK_REQUESTS = 40
 MOST_ROUNDS = 24
 REQUEST = ["--mode", "request", "--request", 2000, "--hz", 20, "--kernel", 500]
 CASES = {"1ms": 1000, "20ms": 20000}
-STOPPED = ("20ms",)  # also with the vendor's threads stopped at a turn's end
+STOPPED = ("20ms",)  # also with the driver's threads stopped at the end of a turn
 KINDS = ("alone", "none", "cleave")
 
 
@@ -55,7 +55,7 @@ def tell(context, case, took):
 
 
 def run_stopped(context, case, kernel_us):
-    """No kernel of the batch tenant's is waited for, so none is taken off."""
+    """The requests wait for no kernel of the batch tenant, so none is subtracted."""
     took, _ = collect(context, kernel_us, CPU, ("alone", "cleave"))
     tell(context, f"cpu-{case}", took)
     for name, f in (("p50", .5), ("p99", .99)):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic of the referee: from records of kernels to rates, shares and turns.
+"""The arithmetic of the benches: from records of kernels to rates, shares and turns.
 
-Pure functions over records (start_ns, end_ns, kind, work_ns).  Nothing here reads cleave's
-own ledger, and nothing here starts a program; selftest.py checks it on logs whose answer is
-known.
+Pure functions over records (start_ns, end_ns, kind, work_ns).  They neither read cleave's own
+ledger nor start a program; selftest.py checks them on logs with known results.
 """
 import bisect
 import math
@@ -26,7 +25,7 @@ def kernels(records):
 
 
 class Curve:
-    """Work done up to a time: each span's work is spread evenly over the span."""
+    """Work completed up to a time; the work of each span is distributed evenly over the span."""
 
     def __init__(self, spans):
         slopes = {}
@@ -55,12 +54,12 @@ class Curve:
 
 
 def work_curve(records):
-    """Calibrated nanoseconds of kernel done."""
+    """Completed work, in calibrated nanoseconds of kernels."""
     return Curve((r[0], r[1], r[3]) for r in kernels(records))
 
 
 def merge_spans(spans):
-    """Overlapping spans as one, in order."""
+    """Spans in order, with overlapping ones merged."""
     merged = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -77,13 +76,13 @@ def busy_curve(records):
 
 
 def rate(records, begin, end):
-    """Work per time: 1.0 is what calibration saw on the idle device."""
+    """Work per time; 1.0 is the rate that calibration measured on the idle device."""
     return work_curve(records).between(begin, end) / (end - begin)
 
 
 def turns(by_tenant):
     """(tenant, start, end) of each turn: from the first kernel's start to the last kernel's
-    end uninterrupted by another tenant's kernels.  A holder's own gaps are in its turn."""
+    end uninterrupted by another tenant's kernels.  The gaps of a holder belong to its turn."""
     merged = sorted((r[0], r[1], name)
                     for name, records in by_tenant.items() for r in kernels(records))
     result = []
@@ -104,7 +103,7 @@ def held_ns(by_tenant, begin=0, end=NEVER):
 
 
 def fractions(values):
-    """Each value over the sum of all; all zero gives zeros."""
+    """Each value over the sum of all values; zeros if all are zero."""
     total = sum(values.values())
     return {name: (value / total if total else 0.0) for name, value in values.items()}
 
@@ -152,7 +151,7 @@ def longest_wait_ns(records, begin, end):
 
 
 def hand_overs_ns(giver, taker):
-    """From each falling idle of giver to the next kernel of taker: 0 if one was running."""
+    """The time from each end of giver's work to the next kernel of taker; 0 if one was running."""
     ends = sorted(r[1] for r in kernels(giver))
     starts = merge_spans((r[0], r[1]) for r in kernels(taker))
     first = [s for s, _ in starts]
@@ -187,7 +186,7 @@ def median(values):
 
 
 def middle_mean(values):
-    """The mean of the middle half: one slow moment of the machine does not move it."""
+    """The mean of the middle half, which a single slow sample does not change."""
     ordered = sorted(values)
     cut = len(ordered) // 4
     middle = ordered[cut:len(ordered) - cut]
@@ -196,6 +195,6 @@ def middle_mean(values):
 
 def between_ratios(inner, outer):
     """Each inner value over the mean of the outer ones before and after it, so that a
-    steady drift of the machine cancels.  There is one outer value more than inner ones."""
+    steady drift of the machine cancels out.  There is one more outer value than inner ones."""
     return [value * 2 / (outer[i] + outer[i + 1]) if outer[i] + outer[i + 1] else math.nan
             for i, value in enumerate(inner)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the gate adds to single calls: nanoseconds, instructions, and time to attach."""
+"""The cost of the gate for single calls: nanoseconds, instructions, and the time to attach."""
 import time
 
 import measure
@@ -20,8 +20,8 @@ def rounds(context):
 class Pairs:
     """Runs bench/launch with and without the gate in one session.
 
-    The device is open while the measured lease is the only one attached, and shared once
-    a neighbour is attached too, which stays idle."""
+    The phase is open while the measured lease is the only one attached, and shared once
+    another lease is attached too, which stays idle."""
 
     def __init__(self, context, double):
         vendors = context.double() if double else None
@@ -89,7 +89,7 @@ def run_launches(context, driver, double):
                 context.add("overhead", f"instructions-{phase}", "added",
                             pairs.instructions(True) - pairs.instructions(False),
                             "instructions")
-        # From here on the neighbour keeps the agent up.
+        # From here on the idle lease keeps the agent running.
         if context.wants(f"alloc-{driver}"):
             context.add("overhead", f"alloc-{driver}", "added_p50",
                         pairs.added(["alloc", ALLOCATIONS]), "ns")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement on published traces: what the policies of others did there is reproduced, our
-own is held against it on the same arrivals, and decisions are timed.
+"""Placement on published traces: reproduces the results of published policies, compares the
+policy balance with them on the same arrivals, and measures the time of decisions.
 
-The traces are not part of the project.  They are looked for in CLEAVE_TRACES, then in
-../shared/traces: see docs/placement.md for what they are and where they come from.
+The traces are not part of the project.  The bench looks for them in CLEAVE_TRACES, then in
+../shared/traces; docs/placement.md describes them and their origin.
 """
 import gzip
 import json
@@ -20,13 +20,13 @@ import place_serve
 from tenants import BenchError
 
 ROOT = Path(__file__).resolve().parent.parent
-# Our names of the policies and the names of the published table.
+# cleave's names of the policies, and their names in the published table.
 PUBLISHED = {"best-fit": "05-BestFit", "packing": "04-GpuPacking", "dot-product": "02-DotProd",
              "clustering": "03-GpuClustering", "fgd": "06-FGD"}
 OURS, BASE = "balance", "fgd"
 CHARTED = "random,dot-product,clustering,packing,best-fit,fgd,balance"
 FIRST_SEED = 42  # of the published list of ten
-TUNED = (42, 43, 44)  # what our policy was looked at with, all on the default trace
+TUNED = (42, 43, 44)  # seeds of the default trace by which the policy balance was chosen
 MIG_SEEDS, QUICK_MIG_SEEDS = 5, 2
 MIG_LOADS = (1.0, 1.3)
 SCALE = (1213, 3000, 10000, 30000, 100000)
@@ -125,7 +125,7 @@ def reproduce(context, replays):
 
 
 def compare(context, replays):
-    """Ours against FGD with the same arrivals and the same order of ties."""
+    """Policy balance against FGD, with the same arrivals and the same order of ties."""
     for trace in replays.traces():
         seeds = replays.seeds(trace)
         for percent in (100, 130):
@@ -181,7 +181,7 @@ def place_mig(context):
 
 
 def draw(context, openb):
-    """The chart beside the page, by the command that the page names."""
+    """Draws the chart of docs/placement.md, by the command that the page names."""
     subprocess.run(
         [Path(context.build) / "src/cli/cleave", "simulate",
          openb / "openb_node_list_gpu_node.csv", openb / "openb_pod_list_default.csv",
@@ -207,7 +207,7 @@ def models(context):
     place_models.run(context, program(context, "place-models"))
 
 
-# How the cases of a part begin, and who measures it.
+# The beginnings of the case names of a part, and the function that measures it.
 PARTS = {"nodes": scale, "mig": place_mig, "models": models, "serve": serve,
          "replay": replay, "ours": replay, "speed": replay}
 

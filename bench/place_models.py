@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model placement benchmark of Prism: fifty cases that numpy's generator makes of the
-seed 42, and the score of a placement, one over the mean of the worst pressures, plus one."""
+"""The model placement benchmark of Prism: fifty cases from numpy's generator with the seed
+42, and the score of a placement, one over the mean of the worst pressures, plus one."""
 import json
 import random
 import statistics
@@ -15,7 +15,7 @@ SEED = 42
 
 class Numbers:
     """numpy.random.seed() and .randint(), without numpy: the Mersenne Twister seeded with
-    one number, and draws of as many bits as are needed until one is small enough."""
+    one number, and draws of the needed number of bits, repeated until one is small enough."""
 
     def __init__(self, seed):
         state = [seed]
@@ -47,7 +47,7 @@ def cases():
 
 
 def greedy(gpus, models):
-    """Prism's own rule, the anchor: the most demanding first, where the pressure is least."""
+    """Prism's own rule, the reference: the most demanding model first, at the least pressure."""
     loads = [[0.0, 0.0] for _ in range(gpus)]
     for size, requests, latency in sorted(models, key=lambda m: m[1] / m[2], reverse=True):
         fitting = [load for load in loads if size <= MEMORY - load[1]]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ParvaGPU's scenarios: services with a rate and a latency each, cut into MIG instances
-and packed onto GPUs.  What comes back is checked here by the rules of the scenario."""
+"""ParvaGPU's scenarios: services with a rate and a latency each, divided into MIG instances
+and packed onto GPUs.  This file checks the results by the rules of the scenario."""
 import csv
 import json
 import subprocess
@@ -10,7 +10,7 @@ from tenants import BenchError
 SIZES = (1, 2, 3, 4, 7)
 STARTS = {1: range(7), 2: (0, 2, 4), 3: (0, 4), 4: (0,), 7: (0,)}
 UNITS = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
-SAFETY = 0.9  # of half the latency asked for
+SAFETY = 0.9  # of half the required latency
 
 
 def profiles(folder):
@@ -43,7 +43,7 @@ def capacities(rows, latency):
 
 
 def check(scenario, able, instances):
-    """Every rate is served, and no GPU has more than it can."""
+    """Checks that every rate is served, and that no GPU has more instances than fit."""
     served, taken, slices = dict.fromkeys(scenario, 0.0), {}, {}
     names = list(scenario)
     for gpu, service, size, start in instances:

@@ -2,9 +2,9 @@
 """Plans of hardware partitions and their steps.
 
 `plan` measures how long a plan takes (bench/plan.c) and how long a step of an apply takes
-beside its driver (tests/apply/steps.py).  `plan-all`, which takes an hour, runs in full what
+beside its driver (tests/apply/steps.py).  `plan-all`, which takes an hour, runs completely what
 the tests sample: every case of the MIG planner against brute force (tests/core/mig.py), and
-every call of an apply gone wrong (tests/apply/faults.py).
+a fault in every call of an apply (tests/apply/faults.py).
 """
 import json
 import subprocess
@@ -16,13 +16,13 @@ from tenants import BenchError
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 ROUNDS, QUICK_ROUNDS = 1000, 30
-# The name of the rows: how the cases of plan-bench begin that they are the slowest of.
+# {name of the rows: beginning of the names of plan-bench's cases}; a row has the slowest case.
 SIZES = {"eight": "a100-", "thousand": "mixed-"}
 HOURS = 3600 * 2
 
 
 def lines_of(command, seconds=300):
-    """Its standard output; what it says of its progress and its troubles goes on to ours."""
+    """The lines of its standard output; its standard error is passed on."""
     try:
         done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
                               text=True, timeout=seconds, check=False)
@@ -81,7 +81,7 @@ def check_completeness(context):
 
 
 def check_faults(context):
-    context.tell("plan-all: every call of an apply goes wrong, an hour")
+    context.tell("plan-all: a fault in every call of an apply, an hour")
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "faults.json"
         lines = lines_of([sys.executable, TESTS / "apply/faults.py", "--build", context.build,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well `cleave fit --predict` foretells what programs do to each other: each is profiled
-alone, the slowdowns of pairs are predicted, the pairs are run and compared.
+"""The accuracy of `cleave fit --predict`: each program is profiled alone, the slowdowns of pairs
+are predicted, and the pairs are run and compared.
 
-A pair is run in blocks, alone and together in turn, so that what else the machine does
-falls on both.  All of them wait for their own work: one that is asked at times of its own
-keeps its pace until it has no time left, whatever its requests take.
+A pair is run in blocks, alone and together alternating, so that other load on the machine
+affects both.  All programs wait for their own work: a program with requests at fixed times would
+keep its rate until it has no time left, whatever a request takes.
 """
 import json
 import subprocess
@@ -24,7 +24,7 @@ HABITS = {
     "long": ["--mode", "bursts", "--kernel", 1000, "--burst", 80000, "--idle", 60000],
     "serve": ["--mode", "bursts", "--kernel", 1000, "--burst", 3000, "--idle", 22000],
 }
-# Two habits with their shares, and the class of the first.
+# Two workloads with their shares, and the class of the first.
 PAIRS = {
     "train-train": (("train", 0.5, ""), ("train", 0.5, "")),
     "train-coarse": (("train", 0.3, ""), ("coarse", 0.7, "")),
@@ -39,7 +39,7 @@ QUICK_PAIRS = ("train-train", "long-train")
 
 
 def profile(session, name, arguments, seconds):
-    """Where the report of a tenant that worked alone for so long is."""
+    """Profiles a tenant alone for a time; returns the path of the report."""
     path = session.folder / f"{name}.json"
     command = [session.cleave(), "profile", "--report", str(path), "--",
                str(session.program("tenant")), "--log", str(session.folder / "profiled"),
@@ -64,7 +64,7 @@ def predict(session, *words):
 
 
 def run_pair(session, tenants, times, seconds):
-    """By how much each is slower beside the other: blocks together between blocks alone."""
+    """The slowdown of each beside the other: blocks together between blocks alone."""
     alone, both = {t.name: [] for t in tenants}, []
     for at in range(2 * times):
         tenant = tenants[at % 2]

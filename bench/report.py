@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results against bench/targets.tsv: lines of JSON, a table for eyes, docs/benchmarks.md."""
+"""Compares results with bench/targets.tsv; writes lines of JSON, a table for people, and
+docs/benchmarks.md."""
 import dataclasses
 import json
 import math
@@ -14,7 +15,7 @@ from company import MOST_OF_OTHERS
 
 TARGETS = Path(__file__).with_name("targets.tsv")
 TIMES = {"ns", "us", "ms", "slices", "kernels", "x"}
-# What a busy machine moves.  The rest is counted: instructions, calls, bytes.
+# Units of figures that a busy machine changes.  The others are counts: instructions, calls, bytes.
 TIMED = TIMES | {"s", "points", "fraction", "percent", "%", "per second", "per minute"}
 LOOSE_POINTS = 4.0
 LOOSE_TIMES = 3.0
@@ -42,8 +43,8 @@ class Target:
         raise ValueError(f"target '{text}' is none of <=N, >=N, N+-N, -")
 
     def loosened(self, unit):
-        """What a short sample on a busy machine must meet: four points, three times the
-        times.  Counts of instructions do not vary, and stay."""
+        """The target for a short sample on a busy machine: four points, three times the times.
+        Counts of instructions do not vary, so their target is unchanged."""
         if unit == "points":
             return dataclasses.replace(self, number=max(self.number, LOOSE_POINTS))
         if unit in TIMES and self.kind == "<=":
@@ -100,10 +101,10 @@ class Result:
     target: str
     ok: bool
     note: str = ""
-    on: str = ""  # what it was measured on, where that is not this machine's processors
-    peer: float = None  # the same of another library in the gate's place
-    noise: float = 0.0  # what part of the machine others used when it was measured
-    is_noisy: bool = False  # too much, and a count would not show it
+    on: str = ""  # the place of measurement, where that is not this machine's processors
+    peer: float = None  # the same with another library in place of the gate
+    noise: float = 0.0  # the part of the machine that other programs used meanwhile
+    is_noisy: bool = False  # noise is over the bound, and the figure is not a count
 
     @property
     def key(self):
@@ -115,7 +116,7 @@ class Result:
 
     @property
     def is_missed(self):
-        """Noise is no reason to call a target missed."""
+        """A noisy figure does not miss its target."""
         return self.ok is False and not self.is_noisy
 
     def line(self):
@@ -131,7 +132,7 @@ class Result:
                            "ok": self.ok, **more})
 
     def columns(self):
-        """What not every result has: where it was measured, and what a peer did."""
+        """The columns that not every result has: the place of measurement, and the peer's figure."""
         return self.on, "" if self.peer is None else shown(self.peer)
 
 
@@ -140,7 +141,7 @@ def rounded_off(value):
 
 
 class Report:
-    """Collects results.  With asserting off (no cleave) nothing is held to a target."""
+    """Collects results.  With asserting off (no cleave) no result is compared with a target."""
 
     def __init__(self, targets, quick=False, asserting=True, out=None):
         self.targets = targets
@@ -165,7 +166,7 @@ class Report:
         return self.keep(result)
 
     def keep(self, result):
-        """In the place of one of the same figure that was noisier."""
+        """Adds a result, or replaces a noisier one of the same figure."""
         before = [i for i, other in enumerate(self.results) if other.key == result.key]
         if not before:
             self.results.append(result)
@@ -178,7 +179,7 @@ class Report:
         return [r for r in self.results if r.is_noisy and bench in (None, r.bench)]
 
     def write(self):
-        """What stands at the end, a line each, to the file that was asked for."""
+        """Writes the final results, a line each, to the requested file."""
         for result in self.results if self.out else ():
             self.out.write(result.line() + "\n")
 
@@ -214,8 +215,8 @@ def verdict(result):
 
 
 def table(results, width=None):
-    """Plain columns; the note is dropped when the terminal is narrow, and what no result has
-    always is."""
+    """Plain columns without notes; fewer columns on a narrow terminal, and none that all results
+    lack."""
     width = width or 100
     header = ("bench", "case", "metric", "value", "unit", "target", "", "on", "peer")
     rows = [(r.bench, r.case, r.metric, shown(r.value), r.unit, r.target, verdict(r),
@@ -242,7 +243,7 @@ def first_line(command):
 
 
 def machine():
-    """The machine that the figures are of, in one line."""
+    """The machine of the measurement, in one line."""
     model = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.M)
     pocl = first_line(["dpkg-query", "-W", "-f=${Version}", "libpocl2"])
     nice = f", at nice {os.nice(0)}" if os.nice(0) else ""
@@ -271,7 +272,7 @@ bench cannot run, and 3 if no target is missed but a noisy figure does not meet 
 
 
 def title(bench, results):
-    """Nobody is to take a double for what it stands in for."""
+    """The title of a section; it says where figures are from a double."""
     places = dict.fromkeys(r.on for r in results if r.on)
     if not places:
         return bench
@@ -281,7 +282,7 @@ def title(bench, results):
 
 
 def section(bench, results, command):
-    """One bench as Markdown, between marks that the next run finds again."""
+    """The section of a bench in Markdown, between marks by which the next run replaces it."""
     names = [name for name, i in (("on", 0), ("peer", 1))
              if any(r.columns()[i] for r in results)]
     head = ["case", "metric", "measured", *names, "target", "met", "what is compared"]
@@ -300,7 +301,7 @@ def section(bench, results, command):
 
 
 def write_docs(path, results, command):
-    """Replaces the sections of the benches that ran and leaves the others alone."""
+    """Replaces the sections of the benches that ran and keeps the others."""
     path = Path(path)
     text = path.read_text() if path.exists() else HEAD
     for bench in dict.fromkeys(r.bench for r in results):

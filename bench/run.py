@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the benches that decide whether cleave is exact and fast.
+"""Runs the benches that measure whether cleave is exact and fast.
 
-Exit codes: 0, all targets are met; 1, one is missed, or a bench cannot run; 3, none is missed, and
-figures beside their targets stayed noisy, as other programs used the machine; 130, interrupted.
+Exit codes: 0, all targets are met; 1, a target is missed, or a bench cannot run; 3, no target is
+missed, but a figure that does not meet its target is noisy, because other programs used the
+machine; 130, interrupted.
 """
 import argparse
 import shutil
@@ -31,8 +32,8 @@ from tenants import BenchError
 
 ROOT = Path(__file__).resolve().parent.parent
 MISSED, NOISY, INTERRUPTED = 1, 3, 130  # exit codes
-REPEATS = 3  # of what is noisy
-LEAST_SECONDS = 0.2  # of a figure's own; those that come at once are of one measurement
+REPEATS = 3  # of a noisy case
+LEAST_SECONDS = 0.2  # of a measurement; figures in quick succession are of one measurement
 BENCHES = {
     "shares": shares.run,
     "throughput": throughput.run,
@@ -53,12 +54,12 @@ BENCHES = {
 }
 # Benches whose section is on a page of its own.
 PAGES = {"place": ROOT / "docs/placement.md", "predict": ROOT / "docs/placement.md"}
-# What --all adds to a bench.
+# {bench: the bench that --all adds}
 WHOLE = {"plan": "plan-all", "console": "console-all"}
 
 
 class Context:
-    """What a bench is told, and where it puts its results."""
+    """The options of a bench, and the report for its results."""
 
     def __init__(self, options, results):
         self.build = options.build
@@ -75,7 +76,7 @@ class Context:
         return self.case is None or self.case == case
 
     def double(self):
-        """The folder that names the driver whose calls cost nothing, if it is built."""
+        """The folder with the driver whose calls cost nothing, if it is built."""
         folder = self.build / "tests/doubles/opencl/vendors"
         return folder if any(folder.glob("*.icd")) else None
 
@@ -91,7 +92,7 @@ class Context:
 
 
 def chosen(names, is_all):
-    """Without names all that do not take hours."""
+    """The benches to run; without names all that do not take hours."""
     short = names or [name for name in BENCHES if name not in WHOLE.values()]
     return short + [WHOLE[name] for name in short if is_all and name in WHOLE]
 
@@ -101,22 +102,23 @@ def parse_arguments(arguments):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME",
                         help=f"one or more of {', '.join(BENCHES)} (default: all "
-                        "that take no hours)")
+                        "that do not take hours)")
     parser.add_argument("--build", type=Path, default=ROOT / "build", metavar="DIR")
     parser.add_argument("--mode", choices=("cleave", "none"), default="cleave",
-                        help="none: the same programs with no cleave, nothing asserted")
+                        help="none: the same programs without cleave, and no target")
     parser.add_argument("--case", help="only this case")
     parser.add_argument("--quick", action="store_true",
-                        help="a short sample of each: four points, three times the times")
+                        help="a short sample of each, with looser targets: four points, three "
+                        "times the times")
     parser.add_argument("--all", action="store_true",
-                        help="in full what the tests sample, where a bench has that: hours")
+                        help="also the benches that run completely what the tests sample: hours")
     parser.add_argument("--peer", type=Path, metavar="LIB",
-                        help="of cuda: the same programs with this library preloaded in the "
-                        "gate's place, in a column beside")
+                        help="for cuda: also run the programs with this library preloaded in place "
+                        "of the gate, and show that in another column")
     parser.add_argument("--peer-set", action="append", default=[], metavar="NAME=VALUE",
-                        help="environment of those programs; {share}, {percent}, {bytes} and "
-                        "{mebibytes} stand for a tenant's own")
-    parser.add_argument("--json", metavar="FILE", help="write the result lines there too")
+                        help="a variable for those programs; {share}, {percent}, {bytes} and "
+                        "{mebibytes} stand for the tenant's own")
+    parser.add_argument("--json", metavar="FILE", help="also write the result lines to FILE")
     parser.add_argument("--write-docs", metavar="FILE",
                         help="replace the sections of these benches in FILE")
     options = parser.parse_args(arguments)
@@ -134,7 +136,7 @@ def parse_arguments(arguments):
 
 
 def run_once(context, name):
-    """Whether it could run; if not its rows have no result."""
+    """Runs a bench; returns whether it could run.  If not, its rows have no result."""
     context.company.part()
     try:
         BENCHES[name](context)
@@ -145,8 +147,7 @@ def run_once(context, name):
 
 
 def repeat_noisy(context, name):
-    """Case by case, as long as others use the machine, and a few times at most.  A short sample
-    is taken once."""
+    """Repeats noisy cases one by one, REPEATS times at most; not for a short sample."""
     only, limit = context.case, 0 if context.quick else REPEATS
     for _ in range(limit):
         for case in dict.fromkeys(r.case for r in context.results.noisy(name)):
@@ -161,7 +162,7 @@ def repeat_noisy(context, name):
 
 
 def run_all(options, results):
-    """Runs the benches; says how many could not run."""
+    """Runs the benches; returns the number of those that could not run."""
     context = Context(options, results)
     broken = 0
     for name in options.names:

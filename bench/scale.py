@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The policy alone, with many leases and no kernels.
 
-`policy-scale LEASES DECISIONS` makes so many decisions among so many leases and prints one
-JSON object: {"leases": N, "decisions": N, "seconds": F}.  The instructions are counted here.
+`policy-scale LEASES DECISIONS` makes this number of decisions among this number of leases and
+prints one JSON object: {"leases": N, "decisions": N, "seconds": F}.  This file counts the
+instructions.
 """
 import json
 from pathlib import Path

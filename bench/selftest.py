@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the referee: on logs whose answer is known it must say that answer, and it must
-flag shares, ledgers and gaps that are wrong on purpose."""
+"""Tests the benches: on logs with a known result they must compute that result, and they must
+detect shares, ledgers and gaps that are wrong on purpose."""
 import contextlib
 import io
 import math
@@ -37,15 +37,15 @@ MS = 1_000_000
 
 
 class Clockwork(Session):
-    """Plays a device that serves tenants by weight, kernel by kernel, with no error but
-    the one it is told to make.  It stands in for tenants.Session."""
+    """Simulates a device that serves tenants by weight, kernel by kernel, without error except
+    the configured one.  It stands in for tenants.Session."""
 
     wrong_share = 0.0    # added to the first tenant's share, taken from the last
     wrong_ledger = 0.0   # the same for the ledger
-    lost = 0.0           # part of the device's time that goes to nobody when it is shared
-    ran_on = 0.0         # part of the first tenant's time that its threads ran beside others
+    lost = 0.0           # part of the device's time that no tenant gets when it is shared
+    ran_on = 0.0         # part of the first tenant's time for which its threads ran beside others
     leak = 0.0           # added to every cap
-    drift = 0.0          # how much slower the device gets now and then
+    drift = 0.0          # how much slower the device becomes at times
 
     def __init__(self, build, with_cleave, vendors=None, executor=None):
         self.now = 1_000 * measure.SECOND
@@ -297,7 +297,7 @@ class Traces(unittest.TestCase):
         self.assertEqual(cuda.submitted_to_start_us([(500_000, 0, 0)], self.ROWS, 2), [20])
 
     def test_a_gpus_clock_is_another(self):
-        """It is a million ahead and gains one in a thousand."""
+        """The GPU's clock is a million ahead and gains one in a thousand."""
         def started(submitted, took):
             return submitted, 0, 1_000_000 + 1.001 * (submitted + took)
 
@@ -357,7 +357,7 @@ class Targets(unittest.TestCase):
             self.assertEqual([r.metric for r in results.failed()], ["other"])
 
     def test_noise_is_no_missed_target(self):
-        """And the quieter of two rows is kept; what is counted is never noisy."""
+        """The less noisy of two rows is kept; a counted figure is never noisy."""
         targets = {("b", "c", m): report.Target.parse("<=1") for m in ("m", "n")}
         with contextlib.redirect_stdout(io.StringIO()):
             results = report.Report(targets)
@@ -374,7 +374,7 @@ class Targets(unittest.TestCase):
             self.assertEqual(bench_run.exit_code(results, 0), bench_run.MISSED)
 
     def test_noisy_cases_are_repeated_by_themselves(self):
-        """Up to a limit; a case that becomes quiet is not repeated again."""
+        """Up to a limit; a case that is no longer noisy is not repeated again."""
         parts = {"loud": [.5] * 9, "once": [.5, 0]}
         ran = []
 
@@ -395,7 +395,7 @@ class Targets(unittest.TestCase):
         self.assertEqual([r.case for r in results.noisy()], ["loud"])
 
     def test_who_is_of_the_bench(self):
-        """Its children, and daemons of theirs that init has; not who has another environment."""
+        """Its children, and daemons of theirs with init as parent; not one with another environment."""
         own = company.Own()
         before = own.look()
         spin = "import os, sys, time\n" \
@@ -435,7 +435,7 @@ class Benches(unittest.TestCase):
         results = results_of(shares)
         self.assert_rows("shares", results)
         missed = {key for key, r in results.items() if not r.ok}
-        self.assertEqual(missed, {("gaps", "rate")})  # the clockwork knows no gaps
+        self.assertEqual(missed, {("gaps", "rate")})  # the clockwork has no gaps
 
     def test_drift_of_the_machine_is_not_an_error(self):
         results = results_of(shares, case="three", drift=.18)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Achieved against promised shares, caps, and what gaps on the host cost."""
+"""Achieved against promised shares, caps, and the cost of gaps on the host."""
 import dataclasses
 
 import measure
@@ -14,7 +14,7 @@ CAP = 0.3
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """One tenant of a case: its share and its habits."""
+    """One tenant of a case: its share and its workload."""
     share: float
     arguments: tuple = ("--kernel", 1000)
     processes: int = 1
@@ -37,7 +37,7 @@ CASES = {
 }
 CAPS = {"cap-deep": ("--kernel", 1000), "cap-sync": SYNC}
 NO_WINDOWS = {"long"}
-# With the vendor's threads stopped at a turn's end, under names that say so.
+# Also with the driver's threads stopped at the end of a turn, as cpu-NAME.
 STOPPED = ("three", "mixed", "mixed-beside", "long")
 
 
@@ -46,7 +46,7 @@ def computed_rate(block, name):
 
 
 class Meter:
-    """Adds up blocks of one case: work and time, shared and alone, and the ledger."""
+    """Sums up the blocks of one case: work and time, shared and alone, and the ledger."""
 
     def __init__(self, session, tenants, promised):
         self.session = session
@@ -66,8 +66,8 @@ class Meter:
             self.ledger[name] += after.get(name, 0.0) - before.get(name, 0.0)
 
     def run_alone(self, seconds, slot):
-        """Each tenant alone for that long, in short slots that take turns: the speed of a
-        machine drifts, and tenants measured at the same time drift together."""
+        """Runs each tenant alone for that time, in alternating short slots: the speed of a machine
+        drifts, and tenants measured at the same time drift together."""
         for _ in range(max(1, round(seconds / slot))):
             for tenant in self.tenants:
                 block = self.session.block([tenant], slot)
@@ -85,7 +85,7 @@ class Meter:
         return measure.normalised(work, self.alone_rates())
 
     def held(self, whole=False):
-        """Held time rebuilt, within the blocks' windows or with what drained after."""
+        """Held time by profiling events, within the blocks' windows or including the drained work."""
         total = {name: 0 for name in self.promised}
         for block in self.shared:
             window = (0, measure.NEVER) if whole else (block.begin, block.end)
@@ -94,8 +94,8 @@ class Meter:
         return measure.fractions(total)
 
     def computed(self, whole=False):
-        """What the processors did for each, over the same and against what they do for it
-        alone: in an event's time a kernel may have stood still."""
+        """Each tenant's processor time over that alone: a kernel may have been stopped within the
+        time of its event."""
         total = {name: 0.0 for name in self.promised}
         for block in self.shared:
             for name, seconds in block.computed.items():
@@ -134,7 +134,7 @@ def run_case(context, case, parts, executor=None):
 
 
 def add_errors(context, case, meter, held):
-    """held: how the time that each had is measured."""
+    """held: the function that measures the held time of each."""
     promised, achieved = meter.promised, meter.achieved()
     name = f"cpu-{case}" if held == meter.computed else case
     for title, values in (("promised", promised), ("achieved", achieved), ("held", held())):
@@ -159,7 +159,7 @@ def busy_part(block, name, begin=None, end=None):
 
 
 def run_stopped_cap(context, case, arguments):
-    """The same by what the processors did, against what they do with no cap."""
+    """The same by processor time, over that without a cap."""
     with Session(context.build, context.with_cleave, executor=CPU) as session:
         free, held = alternate_cap(context, session, arguments)
     context.add("shares", f"cpu-{case}", "device_time", measure.median(measure.between_ratios(
@@ -175,9 +175,9 @@ def alternate_cap(context, session, arguments):
 
 
 def run_cap(context, case, arguments):
-    """One capped lease, alone on the device in its blocks; the same in a lease with no cap
-    in between.  A cap is of the device's time, so that is what is held to it: the machine's
-    own speed, which drifts from block to block, is in the rate alone."""
+    """One capped lease, alone on the device in its blocks, alternating with a lease without a
+    cap.  A cap limits the device's time, so the target is for that: only the rate includes the
+    machine's own speed, which drifts from block to block."""
     worst = 0.0
     with Session(context.build, context.with_cleave) as session:
         free, held = alternate_cap(context, session, arguments)

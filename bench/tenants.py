@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts and steers the workloads of a bench, in shares of cleave or with none.
+"""Starts and controls the workloads of a bench, in shares of cleave or without cleave.
 
 A Session keeps cleave's sockets and state in a folder of its own, so that a bench neither
-sees nor disturbs an agent that is already at work, and it ends what it started.
+uses nor disturbs an agent that is already running, and ends the processes that it started.
 """
 import dataclasses
 import json
@@ -21,8 +21,8 @@ from pathlib import Path
 import measure
 
 ANSWER_SECONDS = 60
-START_AHEAD_NS = 20_000_000  # time enough for every tenant to hear of the start
-GATE, CPU = "gate", "cpu"  # what ends turns on a processor: executors in the agent's settings
+START_AHEAD_NS = 20_000_000  # time enough for every tenant to get the start
+GATE, CPU = "gate", "cpu"  # executors on a processor, as in the agent's settings
 
 
 class BenchError(Exception):
@@ -31,7 +31,7 @@ class BenchError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Lease:
-    """What `cleave run` is asked for."""
+    """The options of `cleave run`."""
     share: float
     cap: float = 0.0
     klass: str = ""
@@ -52,7 +52,7 @@ def raw_ns():
 
 
 def processor_ns(pid):
-    """What the threads of a process have computed, to the nanosecond; 0 of one that is gone."""
+    """Processor nanoseconds of all threads of a process; 0 for a process that has ended."""
     try:
         return time.clock_gettime_ns(~pid << 3 | 2)  # include/linux/posix-timers.h
     except OSError:
@@ -60,12 +60,12 @@ def processor_ns(pid):
 
 
 def wait_until(moment_ns):
-    """Sleeps until a moment of the device's clock."""
+    """Sleeps until a time of the device's clock."""
     time.sleep(max(0.0, (moment_ns - raw_ns()) / 1e9))
 
 
 class Tenant:
-    """One workload process tree, steered by lines and read through its logs."""
+    """One workload process tree, controlled by lines and read through its logs."""
 
     def __init__(self, session, name, arguments, lease, processes=1):
         self.name = name
@@ -131,7 +131,7 @@ class Tenant:
         return sorted(records)
 
     def processor_ns(self):
-        """What its processes have computed; with one process there is no relay."""
+        """Processor time of its processes; with one process there is no relay."""
         pids = [self.pid]
         if self.processes > 1:
             children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
@@ -139,7 +139,7 @@ class Tenant:
         return sum(map(processor_ns, pids))
 
     def close(self):
-        """Asks the workload to end, and ends it if it does not."""
+        """Requests the workload to end, and kills it if it does not."""
         try:
             self.process.stdin.write(b"quit\n")
             self.process.stdin.close()
@@ -155,11 +155,11 @@ class Tenant:
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """What ran between two moments of the device's clock."""
+    """The kernels that ran between two times of the device's clock."""
     begin: int
     end: int
     records: dict
-    computed: dict = None  # {name: (seconds of the processors' until the end, until it paused)}
+    computed: dict = None  # {name: (processor seconds until the end, until the pause)}
 
     def rate(self, name):
         return measure.rate(self.records[name], self.begin, self.end)
@@ -176,7 +176,7 @@ class Session:
     """The build under test, a private agent, and the tenants of one case."""
 
     def __init__(self, build, with_cleave, vendors=None, executor=None):
-        """executor: what ends turns on a processor, where it is not to be the usual."""
+        """executor: the executor on a processor, where it differs from the default."""
         self.build = Path(build)
         self.with_cleave = with_cleave
         self.executor = executor
@@ -184,7 +184,7 @@ class Session:
         self.environment = dict(os.environ)
         for name in [n for n in self.environment if n.startswith("CLEAVE_")]:
             del self.environment[name]
-        # Locks of its own, too: an agent that is at work elsewhere has the device's.
+        # Locks of its own, too, because another running agent holds the device's.
         for variable, sub in (("XDG_RUNTIME_DIR", "run"), ("XDG_STATE_HOME", "state"),
                               ("CLEAVE_LOCK_DIR", "locks")):
             (self.folder / sub).mkdir(mode=0o700)
@@ -231,7 +231,7 @@ class Session:
         return tenant
 
     def output(self, command, seconds=300):
-        """What a command prints; one that fails ends the bench with its last words."""
+        """The output of a command; a failure ends the bench with the last lines of its output."""
         try:
             done = subprocess.run(command, env=self.environment, capture_output=True,
                                   text=True, timeout=seconds)
@@ -259,7 +259,7 @@ class Session:
         return (totals[1] - totals[0]) / (counts[1] - counts[0])
 
     def calibrate(self):
-        """Loops per microsecond on this machine, measured once with no layer loaded."""
+        """Loops per microsecond on this machine, measured once without the gate."""
         words = self.output([str(self.program("tenant")), "--calibrate"]).split()
         return f"{words[1]},{words[2]}"
 
@@ -272,10 +272,10 @@ class Session:
             return {item["name"]: item["held_seconds"]
                     for item in json.loads(output)["items"]}
         except (KeyError, ValueError) as error:
-            raise BenchError(f"cleave ps -o json is not as promised: {error!r}") from None
+            raise BenchError(f"cleave ps -o json has another form than expected: {error!r}") from None
 
     def start(self, tenants):
-        """Sets these tenants going at one moment; returns it on the device's clock."""
+        """Starts these tenants at the same time; returns that time on the device's clock."""
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         start = now + START_AHEAD_NS
         begin = raw_ns() + START_AHEAD_NS
@@ -287,7 +287,7 @@ class Session:
         return begin
 
     def stop(self, tenants, begin):
-        """Pauses them all, lets what is in flight drain, and collects the records."""
+        """Pauses all tenants, waits until work in flight has drained, and collects the records."""
         end = raw_ns()
         until_end = self.computed_since(tenants)
         for tenant in tenants:
@@ -299,7 +299,7 @@ class Session:
                      {name: (until_end[name], whole[name]) for name in whole})
 
     def computed_since(self, tenants):
-        """Seconds of the processors' since the start."""
+        """Processor seconds since the start."""
         return {t.name: (t.processor_ns() - self.computed[t.name]) / 1e9 for t in tenants}
 
     def block(self, tenants, seconds):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work done by sharers together against one program alone with no layer loaded."""
+"""Work of several leases together over that of one program alone without the gate."""
 import measure
 from tenants import CPU, Lease, Session
 

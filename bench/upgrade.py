@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches in a loop while the agent is replaced: how long none of a tenant's kernels
-started, and which leases the successor does not have."""
+"""Launches in a loop while the agent is replaced: the longest time in which no kernel of a tenant
+started, and the leases that the successor does not have."""
 import os
 import signal
 import subprocess
@@ -42,7 +42,7 @@ class Successors:
         self.start()
 
     def attached(self):
-        """The names of leases that a process is in."""
+        """The names of the leases that have an attached process."""
         connection = Connection(self.socket)
         try:
             return {lease["name"] for lease in leases_of(connection) if lease["processes"]}
@@ -55,7 +55,7 @@ class Successors:
 
 
 def longest_pause_ms(records, begin, end):
-    """From the end of a kernel to the start of the next, where any of it is in that time."""
+    """The longest time from the end of a kernel to the start of the next that overlaps the span."""
     kernels = measure.kernels(records)
     pauses = [after[0] - before[1] for before, after in zip(kernels, kernels[1:])
               if after[0] > begin and before[1] < end]
@@ -67,7 +67,7 @@ def worst_pause_ms(block, begin, end):
 
 
 def run(context, session, case, number):
-    """In each round a span without and one with a new agent in it."""
+    """Each round has a span without and a span with a new agent."""
     agent = Successors(session)
     calibration = session.calibrate()
     tenants = [session.spawn(name, ["--mode", "sync", "--kernel", KERNEL_US, "--cal",
