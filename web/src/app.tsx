@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame around the pages: where one is, which node, whether it answers. */
+/* The frame around the pages: navigation, the selected node, whether it answers. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Agent } from "./api/agent";
 import { Session } from "./api/session";
@@ -25,8 +25,8 @@ import { Toasts } from "./ui/toasts";
 
 const NO_NODES: NodeAddress[] = [];
 
-/* The page's own agent, and those that its settings name.  They are asked for again when
- * somebody has signed in: who is nobody yet is not told. */
+/* The page's own agent, and those that its settings name.  The list is requested again after a
+ * sign-in, because the agent does not send it to an unknown caller. */
 function useSessions(): Session[] {
   const own = useMemo(() => new Session(new Agent("this node", "")), []);
   const state = useResource(own.one<ListOf<NodeAddress>>("/console/nodes.json", () => 0));
@@ -62,7 +62,7 @@ function Content({ route, sessions, session, onChoose }: {
   }
 }
 
-/* What happens on the node shows at once, not at the next look. */
+/* An event on the node is shown at once, not with the next interval. */
 function useFreshness(session: Session): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | null = null;

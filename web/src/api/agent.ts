@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One agent, by its address.  The token lives in sessionStorage: it goes with the tab. */
+/* One agent, by its address.  The token is in sessionStorage, so it is deleted with the tab. */
 import { Problem, problemFrom } from "./problem";
 
 const TIMEOUT_MS = 20000;
@@ -8,7 +8,7 @@ export interface Ask {
   method?: string;
   json?: unknown;
   yaml?: string;
-  /* The tag that what is replaced still has to have. */
+  /* The tag that the replaced object must still have. */
   tag?: string | null;
   /* For a request that the agent answers late on purpose. */
   patience_ms?: number;
@@ -41,7 +41,7 @@ export class Agent {
       if (value) sessionStorage.setItem(this.key, value);
       else sessionStorage.removeItem(this.key);
     } catch {
-      /* Without storage the next request is refused, and says so. */
+      /* Without storage the agent refuses the next request, and the page shows that. */
     }
   }
 
@@ -55,8 +55,8 @@ export class Agent {
     return (await this.askTagged<T>(path, ask)).data;
   }
 
-  /* The same with the answer's tag; null where there is none, or none that another agent
-   * lets this page see. */
+  /* The same with the answer's tag; null where there is none, or where another agent does not
+   * let this page read it. */
   async askTagged<T>(path: string, ask: Ask = {}): Promise<{ data: T; tag: string | null }> {
     const response = await this.send(path, ask);
     const tag = response.headers.get("ETag");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's events as they come: by its stream where it has one, else by long polls. */
+/* The agent's events as they happen: from its stream where it has one, else by long polls. */
 import type { Agent } from "./agent";
 import { Problem, problemFrom } from "./problem";
 import { readMessages } from "../lib/event-stream";
@@ -61,7 +61,7 @@ export class Feed {
     }
   }
 
-  /* An agent whose state was lost counts from one again: what is here is of another life. */
+  /* An agent that lost its state counts from one again: the events here are of the old state. */
   private async begin(signal: AbortSignal): Promise<void> {
     if (this.last === 0) return;
     const path = `/v1/events?after=${this.last - 1}&limit=1`;
@@ -71,7 +71,7 @@ export class Feed {
     this.events = [];
   }
 
-  /* The list begins with the oldest kept event; what has scrolled away is passed over. */
+  /* The list begins with the oldest kept event; events that are no longer kept are skipped. */
   private async catchUp(signal: AbortSignal): Promise<void> {
     await this.begin(signal);
     for (;;) {
@@ -104,7 +104,7 @@ export class Feed {
     this.tell([], "stream");
     for await (const data of readMessages(response.body))
       this.take([JSON.parse(data) as AgentEvent]);
-    /* A stream has no end of its own: the agent went. */
+    /* A stream ends only when the agent does. */
     throw Problem.unreachable();
   }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import type { ProblemDocument } from "./types";
 
-const UNREACHABLE = "The agent does not answer. It may have ended, or the way to it is cut.";
+const UNREACHABLE = "The agent does not answer. It may have ended, or the network is interrupted.";
 
-/* What went wrong with a request, in the agent's own words where it has said any. */
+/* The error of a request, with the agent's own text where it sent one. */
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;
@@ -23,7 +23,7 @@ export class Problem extends Error {
     return new Problem(0, "internal", String(cause));
   }
 
-  /* A route that an older agent lacks, and not an object that has gone. */
+  /* A route that an older agent lacks, as opposed to an object that no longer exists. */
   get isAbsentRoute(): boolean {
     if (this.status === 501 || this.code === "no_such_path") return true;
     return this.status === 404 && /^$|no such path/.test(this.message);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Something of the agent that pages look at: fetched again and again while somebody looks,
- * and not at all while nobody does or the tab is hidden. */
+/* Data of the agent for pages: fetched repeatedly while a visible page uses it, and not while
+ * no page does or the tab is hidden. */
 import { Problem } from "./problem";
 
 export type State<T> =
@@ -35,7 +35,7 @@ export class Resource<T> {
     };
   }
 
-  /* When one is under way, its answer may be from before the change: ask once more. */
+  /* The answer of a request in flight may be from before the change: request once more. */
   async refresh(): Promise<void> {
     this.stop();
     if (this.underway) await this.underway;
@@ -64,7 +64,7 @@ export class Resource<T> {
     this.schedule();
   }
 
-  /* What was there stays on the screen when only the way to it is cut. */
+  /* The last data stays on the screen when only the connection fails. */
   private fail(problem: Problem): void {
     this.failures++;
     this.state =

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page knows of one agent: shared by all that look at it, so that two parts of a
- * page make one request. */
+/* The data of one agent, shared by all parts of a page, so that two parts make one request. */
 import { Agent } from "./agent";
 import { Feed } from "./feed";
 import { Resource } from "./resource";
@@ -8,7 +7,7 @@ import type { Devices, Lease, ListOf, Node, Operation, Profile, WhoAmI } from ".
 
 const MOST_PAGES = 20;
 
-/* How often figures are fetched.  People may choose; 0 is "not by itself". */
+/* How often figures are fetched.  The user may choose; 0 means only on request. */
 export const pace = {
   get ms(): number {
     try {
@@ -22,7 +21,7 @@ export const pace = {
     try {
       localStorage.setItem("cleave.pace", String(value));
     } catch {
-      /* Then it holds for this visit's default. */
+      /* Without storage the default applies. */
     }
   },
 };
@@ -52,7 +51,7 @@ export class Session {
     this.whoami = new Resource(() => agent.ask<WhoAmI>("/v1/whoami"), () => 60000);
   }
 
-  /* A list of a route that only some pages look at. */
+  /* A list of a route that only some pages use. */
   list<T>(path: string, interval: () => number = slow): Resource<T[]> {
     return this.keyed(path, () => this.all<T>(path), interval);
   }
@@ -69,7 +68,7 @@ export class Session {
     return made;
   }
 
-  /* All of a list, page by page. */
+  /* All items of a list, page by page. */
   private async all<T>(path: string): Promise<T[]> {
     const items: T[] = [];
     let after = "";
@@ -90,7 +89,7 @@ export class Session {
       this.whoami, ...this.others.values()] as Resource<unknown>[];
   }
 
-  /* After a change, and when the tab is looked at again. */
+  /* After a change, and when the tab becomes visible again. */
   wake(): void {
     for (const each of this.everything) each.wake();
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The objects of the agent's API (docs/api.md).  What an older agent does not say yet is
- * optional here, so that the compiler makes every page think of its absence.  The test
- * test_fields holds most of them to /openapi.json, and writes them anew. */
+/* The objects of the agent's API (docs/api.md).  A field that an older
+ * agent lacks is optional here, so that the compiler makes every page handle its absence.  The
+ * test test_fields compares most of the types with /openapi.json, and can write them. */
 
 export interface ListOf<T> {
   items: T[];
@@ -34,7 +34,7 @@ export interface Engines {
   optical_flow?: number | null;
 }
 
-/* Whom a device's driver sees on it. */
+/* A process that a device's driver reports on it. */
 export interface DriverProcess {
   pid: number;
   command: string;

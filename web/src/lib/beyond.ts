@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a bar shows what leases take beyond their shares: in what is promised to nobody, and
- * in what others leave idle of theirs. */
+/* The places of a bar where the use of leases beyond their shares is drawn: in the part that is
+ * not promised, and in the parts that other leases leave idle. */
 import type { Lease } from "../api/types";
 
 const LEAST_WIDTH = 0.005;
@@ -13,11 +13,11 @@ interface Gap {
 
 export interface Piece extends Gap {
   lease: Lease;
-  /* All that it takes beyond, of which this may be a part. */
+  /* The lease's whole use beyond its share, of which this may be a part. */
   more: number;
 }
 
-/* The leases lie side by side from the left; end: where what is promised ends. */
+/* The leases are side by side from the left; end: the end of the promised part. */
 function gapsOf(leases: Lease[], end: number): Gap[] {
   let from = 0;
   const idle = leases.map((lease) => {

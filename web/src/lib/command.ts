@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command that makes a lease.  A lease has a process that holds it, so a page cannot
- * make one; it can say exactly what to type. */
+/* The command that creates a lease.  A lease has a process that holds it, so a page cannot
+ * create one; it composes the command instead. */
 import type { LeaseClass, Range } from "../api/types";
 import { fractionArgument, sizeArgument } from "./format";
 
@@ -35,7 +35,7 @@ export function runCommand(lease: NewLease): string {
   if (lease.cap !== null) words.push("--cap", fractionArgument(lease.cap));
   if (lease.class !== "normal") words.push("--class", lease.class);
   if (lease.wait) words.push("--wait");
-  /* What is to be run is already a command line. */
+  /* The program is already given as a command line. */
   words.push("--", lease.program.trim() || "PROGRAM");
   return words.join(" ");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dividing a set of devices: which may be chosen together, what each part gets, and the
- * layout that says so. */
+/* Dividing a set of devices: which can be chosen together, what each part gets, and the
+ * resulting layout. */
 import type { DeviceView } from "./model";
 import type { Engines, Profile, Scheme } from "../api/types";
 
@@ -24,8 +24,8 @@ function isUsed(view: DeviceView): boolean {
   return inside || (view.status !== "ready" && view.status !== "divided");
 }
 
-/* Preselected: the largest set of one kind, less those that somebody uses or that are not
- * to be touched; that device alone when the page was opened for one. */
+/* Preselected devices: the largest set of one kind, without those that are in use or must not
+ * be changed; only one device if the page was opened for it. */
 export function preselect(views: DeviceView[], wanted?: string): string[] {
   const asked = views.find((view) => view.name === wanted && view.schemes.length > 0);
   if (asked) return [asked.name];
@@ -35,14 +35,14 @@ export function preselect(views: DeviceView[], wanted?: string): string[] {
   return (free.length > 0 ? free : set).map((view) => view.name);
 }
 
-/* Why a device cannot be chosen beside those that are; "" when it can. */
+/* Why a device cannot be chosen in addition to the chosen ones; "" if it can. */
 export function whyNot(view: DeviceView, chosen: DeviceView[]): string {
   if (view.cannot_divide) return view.cannot_divide;
-  if (view.schemes.length === 0) return "nothing says how it could be divided";
+  if (view.schemes.length === 0) return "no driver reports how it could be divided";
   if (view.status === "lost") return view.reason || "it is lost";
   const first = chosen[0];
   if (first && kindOf(first) !== kindOf(view))
-    return `not of one kind with ${first.name}: another model, memory or way to divide`;
+    return `not of the same kind as ${first.name}: another model, memory or way to divide`;
   return "";
 }
 
@@ -51,7 +51,7 @@ export interface Choice {
   scheme: Scheme;
   memory_bytes: number;
   compute_units: number;
-  /* The least over the chosen devices. */
+  /* The minimum over the chosen devices. */
   most: number;
   fits: number;
   note: string;
@@ -91,14 +91,14 @@ export function isMixed(scheme: Scheme): boolean {
 export interface Wish {
   devices: string[];
   scheme: Scheme;
-  /* How many of each profile, on each device.  None of any: not divided. */
+  /* The number of each profile, on each device.  Without any the device is not divided. */
   counts: Record<string, number>;
   /* Equal shares that are set aside in each partition; 0: none. */
   shares: number;
   preserve: boolean;
   vgpu_type: string;
   on_busy: "fail" | "wait";
-  /* Ways in which the devices are divided now, which have to go first. */
+  /* Ways in which the devices are divided now, and which have to be removed first. */
   leaving: Scheme[];
 }
 
@@ -135,12 +135,12 @@ export function picksOf(wish: Pick<Wish, "counts">): [string, number][] {
   return Object.entries(wish.counts).filter(([, count]) => count > 0);
 }
 
-/* The text of a layout (docs/layout.md) that asks for this and for nothing else. */
+/* The text of a layout (docs/layout.md) that declares exactly this. */
 export function layoutText(wish: Wish): string {
   const picked = picksOf(wish);
   const rule = picked.length > 0 ? divided(wish, picked) : whole(wish.scheme);
   const leaving = wish.leaving.filter((each) => each !== wish.scheme).flatMap(whole);
-  /* "partitions" is one key: what is wanted there says enough. */
+  /* A rule has one key "partitions": that of the new ones also removes the old ones. */
   const first = leaving.filter((line) => line !== "partitions: []");
   const lines = [`select: {name: [${wish.devices.map(q).join(", ")}]}`,
     ...(wish.preserve ? ["preserve: true"] : []), ...first, ...rule];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who would notice: the sentences that a confirmation has to have. */
+/* What an action affects: the sentences of its confirmation. */
 import type { Holder, Lease, Operation, Partition, Plan } from "../api/types";
 import { count, names } from "./format";
 
@@ -11,14 +11,14 @@ export function byDestroying(partition: Partition, leases: Lease[]): string[] {
   const inside = leases.filter((lease) => lease.device === partition.name ||
     lease.device.startsWith(`${partition.name}/`));
   const holders = holdersOf(partition).map((each) => each.text);
-  const lines = [`The partition ${partition.name} and what is in its memory.`];
+  const lines = [`The partition ${partition.name} and the contents of its memory.`];
 
   if (partition.parts.length > 0)
     lines.push(`Its ${count(partition.parts.length, "compute instance")}.`);
   if (inside.length > 0)
     lines.push(`${count(inside.length, "lease")}: ${names(inside.map((each) => each.name))}.`);
   if (holders.length > 0) lines.push(`In use by ${names(holders)}: the agent will refuse.`);
-  if (lines.length === 1) lines.push("Nobody holds it.");
+  if (lines.length === 1) lines.push("It has no holder.");
   return lines;
 }
 
@@ -29,10 +29,10 @@ export function byReleasing(lease: Lease): string[] {
   if (pids.length > 0)
     return [`${count(pids.length, "process", "processes")} of ${lease.tenant} ` +
       `${pids.length === 1 ? "is" : "are"} ended (pid ${names(pids)}).`,
-    "They get SIGTERM now and SIGKILL after 5 seconds; what they have not saved is lost."];
-  if (lease.kept) return ["It is kept for programs to come, and has none now."];
+    "They get SIGTERM now and SIGKILL after 5 seconds; unsaved data is lost."];
+  if (lease.kept) return ["It is reserved for later programs, and has no program now."];
   return [`${lease.command} (pid ${lease.holder_pid}) holds it and has no process on the ` +
-    "device. It runs on, without the device."];
+    "device. The program continues without the device."];
 }
 
 export function byApplying(plan: Plan): string[] {
@@ -46,12 +46,12 @@ export function byApplying(plan: Plan): string[] {
     lines.push(`Destroyed: ${names(destroyed.map((step) => step.partition))}.`);
   if (reset.length > 0) lines.push(`Reset: ${names(reset)}.`);
   if (reload)
-    lines.push("The driver is reloaded: its devices are away for up to two minutes.");
+    lines.push("The driver is reloaded: its devices are unavailable for up to two minutes.");
   if (affected.length > 0) lines.push(`Work ends on ${names(affected)}, if there is any.`);
   if (plan.obstacles.length > 0)
     lines.push(`In the way: ${names(plan.obstacles.flatMap((each) =>
       each.holders.map((holder) => holder.text)))}.`);
-  if (lines.length === 0) lines.push("Nothing that exists is disturbed.");
+  if (lines.length === 0) lines.push("No existing partition, lease or program is affected.");
   return lines;
 }
 
@@ -65,8 +65,8 @@ export const STATE_WORDS: Record<Operation["state"], string> = {
   surveying: "Looking at the devices",
   waiting: "Waiting for holders to end",
   running: "Running",
-  rolling_back: "Putting back what was there",
+  rolling_back: "Restoring the previous state",
   done: "Done",
   failed: "Failed",
-  rolled_back: "Failed, and put back as it was",
+  rolled_back: "Failed, and the previous state is restored",
 };

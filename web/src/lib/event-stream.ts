@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text/event-stream without EventSource, which cannot send an Authorization header. */
 
-/* The data of one message: its data lines; comments and other fields are passed over. */
+/* The data lines of one message; comments and other fields are skipped. */
 export function dataOf(message: string): string | null {
   const lines = message
     .split(/\r?\n/)
@@ -10,7 +10,7 @@ export function dataOf(message: string): string | null {
   return lines.length > 0 ? lines.join("\n") : null;
 }
 
-/* Splits what has come so far into whole messages and the rest. */
+/* Splits the received text into complete messages and the rest. */
 export function splitMessages(text: string): { messages: string[]; rest: string } {
   const parts = text.split(/\r?\n\r?\n/);
   return { rest: parts.pop() ?? "", messages: parts };

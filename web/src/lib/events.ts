@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's types of events in words, and how they are meant. */
+/* The agent's types of events as texts, and the severity of each. */
 
 export type Tone = "" | "trouble" | "warning" | "good";
 
@@ -10,7 +10,7 @@ const TYPES: Record<string, [string, Tone]> = {
   lease_created: ["lease created", ""],
   lease_resized: ["lease resized", ""],
   lease_ended: ["lease ended", ""],
-  lease_adopted: ["lease taken over from the last agent", ""],
+  lease_adopted: ["lease adopted from the previous agent", ""],
   lease_expired: ["lease's time is over", ""],
   lease_over_quota: ["lease over its quota", "trouble"],
   lease_within_quota: ["lease within its quota again", "good"],
@@ -22,24 +22,24 @@ const TYPES: Record<string, [string, Tone]> = {
   process_ended: ["process ended", ""],
   process_strayed: ["process strayed from its processors", "warning"],
   process_without_lease: ["process without a lease", "warning"],
-  ungated_api: ["API that no gate holds", "warning"],
-  sm_not_held: ["limit of multiprocessors not held", "warning"],
+  ungated_api: ["API without a gate in use", "warning"],
+  sm_not_held: ["limit of multiprocessors not enforced", "warning"],
   memory_refused: ["memory refused", "warning"],
   drain_overdue: ["device not given back in time", "trouble"],
   apply_done: ["layout applied", "good"],
   apply_failed: ["layout failed", "trouble"],
-  apply_rolled_back: ["layout put back", "trouble"],
-  apply_resumed: ["layout goes on", ""],
+  apply_rolled_back: ["previous layout restored", "trouble"],
+  apply_resumed: ["layout continued", ""],
   device_cordoned: ["device cordoned", "warning"],
   device_uncordoned: ["device uncordoned", "good"],
   device_degraded: ["device degraded", "trouble"],
   device_lost: ["device lost", "trouble"],
   device_recovered: ["device recovered", "good"],
-  device_executor: ["how turns end on a device", ""],
+  device_executor: ["executor of a device changed", ""],
   device_error: ["error on a device", "trouble"],
 };
 
-/* A newer agent's types are told by their names. */
+/* Types that only a newer agent has are shown by their names. */
 export function eventWords(type: string): string {
   return TYPES[type]?.[0] ?? type.replaceAll("_", " ");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers and times as people read them.  Sizes are binary, as the command line has them. */
+/* Numbers and times for people.  Sizes are binary, as on the command line. */
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
@@ -29,8 +29,8 @@ export function bytesOf(part: number, whole: number): string {
   return `${value === 0 || value >= 100 ? value.toFixed(0) : value.toFixed(1)} of ${text}`;
 }
 
-/* A size that the command line takes: exact when it can be short, else in MiB, rounded down
- * so that it still fits. */
+/* A size for the command line: exact if that is short, else in MiB, rounded down so that it
+ * still fits. */
 export function sizeArgument(n: number): string {
   const GIB = 2 ** 30;
   const MIB = 2 ** 20;
@@ -45,7 +45,7 @@ export function percent(fraction: number, digits = 0): string {
   return `${value.toFixed(digits)}%`;
 }
 
-/* A fraction that the command line takes, without float noise. */
+/* A fraction for the command line, without rounding noise. */
 export function fractionArgument(fraction: number): string {
   return String(Math.round(fraction * 1000) / 1000);
 }
@@ -71,7 +71,7 @@ function two(n: number): string {
   return String(n).padStart(2, "0");
 }
 
-/* Local time; the day only when it is not today's. */
+/* Local time, with the day unless it is today. */
 export function clock(time: string, now = new Date()): string {
   const t = new Date(time);
   if (Number.isNaN(t.getTime())) return time;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the pages show of a device, put together from the three lists that speak of it:
- * the node (how it is divided), the devices (what is promised) and the leases. */
+/* The data of a device for the pages, from three lists: the node (how it is divided), the
+ * devices (what is promised) and the leases. */
 import type {
   Device, Engines, Health, Holder, Lease, Node, NodeDevice, Partition, Scheme,
 } from "../api/types";
@@ -12,7 +12,7 @@ export type Status = "ready" | "divided" | "leased" | "cordoned" | "degraded" | 
 export interface Slot {
   name: string;
   profile: string;
-  /* Where it lies in the device, as fractions of its width. */
+  /* Its position in the device, as fractions of the device's width. */
   from: number;
   width: number;
   partition: Partition;
@@ -57,7 +57,7 @@ export const STATUS_WORDS: Record<Status, string> = {
   fixed: "Cannot be divided",
 };
 
-/* Drivers write a vendor as they please; layouts and people have one word for each. */
+/* Drivers write vendors in different ways; layouts and pages use one word for each. */
 export function vendorName(vendor: string): string {
   const known: [RegExp, string][] = [
     [/nvidia/i, "NVIDIA"],
@@ -82,7 +82,8 @@ function isPartOf(name: string, device: string): boolean {
   return name.startsWith(`${device}/`);
 }
 
-/* MIG says where an instance lies; of the others each is as wide as its compute or memory. */
+/* MIG gives the position of an instance; other partitions are as wide as their compute or
+ * memory. */
 function widthOf(partition: Partition, device: NodeDevice): number {
   if (device.scheme === "mig" && device.mig?.model?.grid)
     return partition.size / device.mig.model.grid;
@@ -114,7 +115,7 @@ export function slotsOf(device: NodeDevice, devices: Device[], leases: Lease[]):
   });
 }
 
-/* Who holds a device besides the leases that are shown on it, and the processes in them. */
+/* The holders of a device other than the leases that are shown on it and their processes. */
 function othersOf(holders: Holder[], device: Device | null, leases: Lease[]): string[] {
   const inLeases = new Set((device?.processes ?? []).filter((each) => each.has_lease_here)
     .map((each) => each.pid));
@@ -175,7 +176,7 @@ function viewOf(name: string, node: NodeDevice | null, devices: Device[], leases
 }
 
 /* Physical devices, in the node's order; the agent lists partitions as devices with a
- * parent.  Without a node (an old agent, or drivers that hang) the devices alone will do. */
+ * parent.  Without a node (an old agent, or drivers that hang) the devices alone are used. */
 export function viewsOf(node: Node | null, devices: Device[], leases: Lease[]): DeviceView[] {
   const nodes = new Map((node?.devices ?? []).map((each) => [each.name, each]));
   const known = [...nodes.keys()];
@@ -191,7 +192,7 @@ export interface Totals {
   partitions: number;
   active: number;
   queued: number;
-  /* Of all devices: 1 is one whole device. */
+  /* Sum over all devices; 1 is one whole device. */
   promised: number;
   used: number;
   memory_bytes: number;
@@ -217,7 +218,7 @@ export function totalsOf(views: DeviceView[], leases: Lease[], devices: Device[]
   };
 }
 
-/* What is promised of the whole device, its partitions weighed by their width. */
+/* The promised part of the whole device, with its partitions weighted by their width. */
 export function promisedOf(view: DeviceView): number {
   if (view.slots.length === 0) return view.device?.share_promised ?? 0;
   return view.slots.reduce((sum, slot) => sum + slot.width * (slot.device?.share_promised ?? 0), 0);
@@ -244,7 +245,7 @@ export interface Room {
   memory_bytes: number;
 }
 
-/* What a lease may grow to, or a new one may have: what nobody was promised. */
+/* The most that a lease can grow to, or a new one can have: all that others were not promised. */
 export function roomOn(device: Device, own?: Lease): Room {
   const share = 1 - device.share_promised + (own ? promiseOf(own) : 0);
   const memory = device.memory_bytes - device.memory_promised_bytes + (own?.memory_bytes ?? 0);
@@ -255,7 +256,7 @@ export function roomOn(device: Device, own?: Lease): Room {
   };
 }
 
-/* Devices on which a program can get a share: those that are not divided themselves. */
+/* Devices on which a program can get a share: neither divided, nor cordoned, nor lost. */
 export function shareable(devices: Device[]): Device[] {
   return devices.filter((each) => !each.divided && !each.cordoned && each.health?.state !== "lost");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a device's driver says of it, as people read it; null where it says nothing. */
+/* The readings of a device's driver as texts; null where the driver reports nothing. */
 import type { Device, Engines } from "../api/types";
 import { percent } from "./format";
 import type { DeviceView } from "./model";
@@ -23,7 +23,7 @@ export function energy(joules: Value): string | null {
   return joules >= 1000 ? `${(joules / 1000).toFixed(1)} kJ` : `${Math.round(joules)} J`;
 }
 
-/* In a line, for where there is little room; "" without any. */
+/* All readings in one line, for small screens; "" without any. */
 export function readingsLine(device: Device | null): string {
   const use = busy(device?.utilization);
   return [celsius(device?.temperature_celsius), watts(device?.power_watts), use && `${use} busy`]
@@ -35,7 +35,7 @@ const ENGINES: [keyof Engines, string][] = [
   ["copy", "copy"],
 ];
 
-/* "5 decode, 1 JPEG"; what there is none of is left out, what nobody knows too. */
+/* "5 decode, 1 JPEG"; engines whose number is 0 or unknown are left out. */
 export function enginesLine(engines: Engines | null | undefined): string {
   if (!engines) return "not said";
   const known = ENGINES.filter(([key]) => isKnown(engines[key]));
@@ -54,7 +54,7 @@ export interface Heat {
   hottest: { name: string; celsius: number } | null;
 }
 
-/* Of a node: what its devices take together, and which is hottest. */
+/* For a node: the power of all its devices, and the hottest device. */
 export function heatOf(views: DeviceView[]): Heat {
   const powers = views.map((view) => view.device?.power_watts).filter(isKnown);
   const heats = views.flatMap((view) => (isKnown(view.device?.temperature_celsius)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Histories as charts and sentences need them. */
+/* Histories in the form that charts and texts need. */
 import type { History } from "../api/types";
 
 export interface Series {
@@ -8,8 +8,8 @@ export interface Series {
   columns: Record<string, (number | null)[]>;
 }
 
-/* What was had already with what is new behind it, so that a page asks for what is new
- * alone.  Moments between them that nobody knows of are null. */
+/* Appends new rows to earlier ones, so that a page requests only new rows.  Times without data
+ * between them are null. */
 export function joined(old: History, fresh: History, most: number): History {
   const at = (fresh.start - old.start) / old.step;
 
@@ -20,14 +20,14 @@ export function joined(old: History, fresh: History, most: number): History {
   return { ...fresh, start: old.start + over * old.step, rows: rows.slice(over) };
 }
 
-/* The last moment that something is known of, in Unix seconds. */
+/* The time of the last row with data, in Unix seconds. */
 export function knownUntil(history: History): number {
   let last = history.rows.length - 1;
   while (last >= 0 && history.rows[last] === null) last--;
   return history.start + Math.max(0, last) * history.step;
 }
 
-/* Charts draw a point per pixel at most: means of neighbours beyond that. */
+/* Charts draw at most one point per pixel; more points are averaged. */
 export function seriesOf(history: History, most = 2000): Series {
   const every = Math.max(1, Math.ceil(history.rows.length / most));
   const times: number[] = [];
@@ -57,7 +57,7 @@ export interface Summary {
   mean: number;
   most: number;
   last: number;
-  /* Of the moments of the span, how many there is something known of. */
+  /* The number of times in the span with data. */
   known: number;
 }
 
@@ -72,7 +72,7 @@ export function summaryOf(list: (number | null)[]): Summary | null {
   };
 }
 
-/* What a page has seen itself, for agents that keep no history: a ring of so many points. */
+/* The figures since a page was opened, for agents that keep no history: a ring of points. */
 export class Seen {
   private readonly most: number;
   private points: { time: number; values: Record<string, number> }[] = [];

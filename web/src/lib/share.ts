@@ -3,7 +3,7 @@
 import type { Advice, Lease, LeaseClass, Range } from "../api/types";
 import { bytes, percent } from "./format";
 
-/* What counts against the device: of a range the least. */
+/* The part that counts against the device: the lower bound of a range. */
 export function promiseOf(lease: Pick<Lease, "share" | "share_range">): number {
   return lease.share_range?.least ?? lease.share;
 }
@@ -13,7 +13,7 @@ export function rangeText({ least, most }: Range): string {
 }
 
 export interface Size {
-  /* Of one that follows demand: what it has now. */
+  /* The current share of one that follows demand. */
   share: number;
   range: Range | null;
   memory_bytes: number;
@@ -26,7 +26,7 @@ export function sizeOf(lease: Lease): Size {
     class: lease.class, cap: lease.cap };
 }
 
-/* The body of a PATCH: only what is to change. */
+/* The body of a PATCH: only the fields that change. */
 export interface Changes {
   share?: number;
   share_range?: Range;
@@ -53,7 +53,7 @@ export function changesOf(from: Size, to: Size): Changes {
 const shareOf = (size: Size) => (size.range ? rangeText(size.range) : percent(size.share));
 const capOf = (cap: number | null) => (cap === null ? "none" : percent(cap));
 
-/* A line for each, for who confirms them. */
+/* A line for each change, for the confirmation. */
 export function changeLines(from: Size, to: Size): string[] {
   const changes = changesOf(from, to);
   const lines: string[] = [];
@@ -67,18 +67,18 @@ export function changeLines(from: Size, to: Size): string[] {
   return lines;
 }
 
-/* What there is not room for, and what would help; "" when it fits. */
+/* The error if the change does not fit, with what would help; "" if it fits. */
 export function lackText(to: Size, room: { share: number; memory_bytes: number }): string {
   const promised = to.range?.least ?? to.share;
   const lacks = [
     promised > room.share + 1e-6 ? percent(room.share) : "",
     to.memory_bytes > room.memory_bytes ? bytes(room.memory_bytes) : "",
   ].filter(Boolean).join(" and ");
-  return lacks && `Only ${lacks} can be had there now: make another lease smaller first.`;
+  return lacks && `Only ${lacks} is free there now: make another lease smaller first.`;
 }
 
-/* What an advice makes of a lease.  What it does not want changed stays as it is, above all
- * a range, of which the advice knows the share of the moment alone. */
+/* A lease after an advice is applied.  Fields that the advice does not change stay, above all
+ * a range, of which the advice has only the current share. */
 export function proposedSize(lease: Lease,
   { current, proposed }: Pick<Advice, "current" | "proposed">): Size {
   const size = sizeOf(lease);
@@ -95,8 +95,8 @@ export function proposedSize(lease: Lease,
   };
 }
 
-/* One that can be had by changing the lease as it runs, and not by another partition or by
- * giving it up. */
+/* An advice that can be applied to the running lease, without another partition and without
+ * ending it. */
 export function isResize(item: Pick<Advice, "kind" | "proposed">): boolean {
   return !item.proposed.profile && item.kind !== "idle";
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What somebody should look at: sick devices, processes that have no lease, and leases that
- * are not held to what they were promised. */
+/* Problems that need attention: degraded devices, processes without a lease, and leases that
+ * exceed their promise. */
 import type { Device, DriverProcess, Lease } from "../api/types";
 import { bytes, names } from "./format";
 import type { DeviceView } from "./model";
@@ -8,27 +8,27 @@ import type { DeviceView } from "./model";
 export interface Finding {
   words: string;
   tone: "warn" | "bad";
-  /* Why, and what follows. */
+  /* The reason, and the consequence. */
   text: string;
 }
 
-/* What the watchdog has found of a lease. */
+/* The watchdog's findings about a lease. */
 export function findingsOf(lease: Lease): Finding[] {
   const found: Finding[] = [];
   const held = typeof lease.driver_memory_bytes === "number" ? bytes(lease.driver_memory_bytes) : "more";
 
   if (lease.over_quota)
     found.push({ words: "Over quota", tone: "bad",
-      text: `its driver says that it holds ${held} of a quota of ${bytes(lease.memory_bytes)}` });
+      text: `the driver reports that it holds ${held} of a quota of ${bytes(lease.memory_bytes)}` });
   if (lease.past_gate)
     found.push({ words: "Past its gate", tone: "bad",
-      text: "its driver says that it computes more than its turns" });
+      text: "the driver reports that it computes more than in its turns" });
   if (lease.throttled)
     found.push({ words: "Throttled", tone: "warn",
-      text: "it is kept to a tenth of its share until it is within its quota" });
+      text: "it has a tenth of its share until it is within its quota" });
   if (lease.uses_ungated && lease.uses_ungated.length > 0)
     found.push({ words: `Uses ${names(lease.uses_ungated)}`, tone: "warn",
-      text: `no gate holds ${names(lease.uses_ungated)} to a share; a partition would` });
+      text: `no gate limits ${names(lease.uses_ungated)}; a partition would` });
   return found;
 }
 
@@ -36,7 +36,8 @@ export function processText(process: DriverProcess): string {
   return process.command ? `${process.command} (pid ${process.pid})` : `pid ${process.pid}`;
 }
 
-/* Those that the agent complains of; one that does not say so, of all without a lease. */
+/* The processes that the agent reports; with an agent that lacks that field, all processes
+ * without a lease. */
 export function needsLease(process: DriverProcess): boolean {
   return !process.has_lease_here && (process.reported ?? true);
 }
@@ -70,7 +71,7 @@ export function troublesOf(views: DeviceView[], leases: Lease[]): Trouble[] {
     ({ page: "leases", argument: lease.id, name: lease.name, text: each.text })))];
 }
 
-/* What was said once, as an Xid, stays until somebody says that he has seen to it. */
+/* A reason that is reported once, as an Xid, stays until an admin uncordons the device. */
 export function canForget(device: Device | null): boolean {
   return device?.health?.reasons.some((reason) => /^Xid \d/.test(reason)) ?? false;
 }

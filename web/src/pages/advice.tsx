@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What leases could do with, by what they were seen to use. */
+/* The size that would suffice for each lease, by its measured use. */
 import { useState } from "preact/hooks";
 import type { Advice as Item, Lease, Part } from "../api/types";
 import { bytes, duration, percent } from "../lib/format";
@@ -14,13 +14,13 @@ import { resize, ResizeDialog } from "./lease-dialogs";
 
 const KINDS: Record<string, string> = {
   too_large: "Too large", too_small: "Too small", wrong_class: "Other class",
-  use_profile: "A partition would do", idle: "Idle", imbalanced: "Wrongly split",
+  use_profile: "A partition suffices", idle: "Idle", imbalanced: "Wrongly split",
 };
 
 interface Taken {
   item: Item;
   lease: Lease;
-  /* As it is proposed, or as somebody would rather have it. */
+  /* The proposed values, or values that the user edited. */
   how: "apply" | "change";
 }
 
@@ -49,7 +49,7 @@ function ApplyDialog({ taken, onClose }: { taken: Taken; onClose: () => void }) 
   return (
     <Confirm title={`Resize ${lease.name}?`} action="Resize" onClose={onClose} onConfirm={apply}
       lines={[...changeLines(sizeOf(lease), size), ...(lack ? [lack] : []),
-        `Its programs run on. Expect it to be ${slowdown(item)}.`]} />
+        `Its programs continue. Expect it to be ${slowdown(item)}.`]} />
   );
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom a device's driver sees on it, and whose they are. */
+/* The processes that a device's driver reports, and the lease of each. */
 import type { Device, DriverProcess, Lease } from "../api/types";
 import { bytes, percent } from "../lib/format";
 import { needsLease } from "../lib/troubles";
@@ -15,7 +15,7 @@ function Whose({ process, leases }: { process: DriverProcess; leases: Lease[] })
     <span class="badges">
       <a href={href("leases", process.lease)}>{lease?.name ?? process.lease}</a>
       {!process.has_lease_here && <Badge icon="warn" tone="warn"
-        title="It was made for another device, or it has ended">No lease here</Badge>}
+        title="The lease is for another device, or has ended">No lease here</Badge>}
     </span>
   );
 }
@@ -24,9 +24,9 @@ export function DeviceProcesses({ device, leases }: { device: Device; leases: Le
   const processes = device.processes ?? [];
 
   if (processes.length === 0)
-    return <p class="quiet-line">Its driver names nobody; not every driver tells who is on it.</p>;
+    return <p class="quiet-line">The driver reports no process; not every driver can.</p>;
   return (
-    <Table caption={`Processes on ${device.name}, as its driver says`} rows={processes}
+    <Table caption={`Processes on ${device.name}, as the driver reports`} rows={processes}
       keyOf={(each) => each.pid} columns={[
         { head: "Process", isHead: true, sort: (each) => each.command,
           cell: (each) => each.command || "unknown" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a device is, and what its driver measures of it. */
+/* The health of a device, and its driver's readings. */
 import { bytes, bytesOf, percent, since } from "../lib/format";
 import { type DeviceView, memoryPromisedOf } from "../lib/model";
 import { Gauge } from "../ui/gauge";
@@ -38,7 +38,7 @@ export function DriverGauges({ view }: { view: DeviceView }) {
   const memory = device?.driver_memory_used_bytes;
 
   if (known.length === 0 && typeof memory !== "number")
-    return <p class="quiet-line">Its driver measures nothing of its use.</p>;
+    return <p class="quiet-line">The driver reports no figures of its use.</p>;
   return (
     <div class="gauges">
       {known.map(([name, value]) => (

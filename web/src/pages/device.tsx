@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One device: what it is, its parts, who is on it, and taking it out of service. */
+/* One device: its properties, its parts, its processes, and cordon and drain. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Device as DeviceObject, Lease } from "../api/types";
 import { bytes, count, names, percent } from "../lib/format";
@@ -29,7 +29,7 @@ type Act = "cordon" | "uncordon" | "drain" | "forget";
 const WORDS: Record<Act, { title: string; done: string; lines: (view: DeviceView) => string[] }> = {
   cordon: {
     title: "Cordon", done: "is cordoned: it takes no new leases.",
-    lines: (view) => [`${view.name} takes no new leases.`, "What runs on it goes on undisturbed."],
+    lines: (view) => [`${view.name} takes no new leases.`, "Programs on it continue."],
   },
   uncordon: {
     title: "Uncordon", done: "takes leases again.",
@@ -37,16 +37,16 @@ const WORDS: Record<Act, { title: string; done: string; lines: (view: DeviceView
   },
   drain: {
     title: "Drain", done: "is being drained.",
-    lines: (view) => [`${view.name} takes no new leases, and those on it are asked to go.`,
+    lines: (view) => [`${view.name} takes no new leases. Its leases may end by themselves.`,
       view.leases.length + view.slots.flatMap((slot) => slot.leases).length > 0
         ? `On it now: ${names([...view.leases, ...view.slots.flatMap((slot) => slot.leases)]
           .map((lease) => `${lease.name} of ${lease.tenant}`))}.`
         : "No lease is on it now."],
   },
   forget: {
-    title: "Seen to", done: "starts anew: what it said once is forgotten.",
-    lines: (view) => [`Errors that the driver of ${view.name} said once are forgotten.`,
-      "What it goes on saying stays."],
+    title: "Acknowledge", done: "is acknowledged: earlier errors no longer count.",
+    lines: (view) => [`Errors that the driver of ${view.name} reported once no longer count.`,
+      "Errors that it still reports remain."],
   },
 };
 
@@ -66,7 +66,7 @@ function ServiceDialog({ act, view, onClose }: { act: Act; view: DeviceView; onC
     <Confirm title={`${words.title} ${view.name}`} lines={words.lines(view)} action={words.title}
       isDanger={act === "drain"} onClose={onClose} onConfirm={send}>
       {takesReason && <TextField label="Reason" value={reason} onInput={setReason}
-        hint="For whoever wonders later; it goes into the audit." />}
+        hint="Shown with the device and recorded in the audit." />}
     </Confirm>
   );
 }
@@ -75,13 +75,13 @@ function Actions({ view }: { view: DeviceView }) {
   const [act, setAct] = useState<Act | null>(null);
   const isAdmin = useScope() === "admin";
   const isOut = view.device?.cordoned === true;
-  /* An agent that knows of cordons says so of each device. */
+  /* An agent that supports cordons has the field for each device. */
   const canCordon = isAdmin && view.device?.cordoned !== undefined;
 
   return (
     <>
       {canCordon && !isOut && canForget(view.device) &&
-        <button type="button" class="button" onClick={() => setAct("forget")}>Seen to</button>}
+        <button type="button" class="button" onClick={() => setAct("forget")}>Acknowledge errors</button>}
       {canCordon && !isOut &&
         <button type="button" class="button" onClick={() => setAct("cordon")}>Cordon</button>}
       {canCordon && !isOut &&
@@ -125,7 +125,7 @@ function Valid({ view }: { view: DeviceView }) {
 
   if (view.cannot_divide)
     return <Note icon="info" title="Cannot be divided">{view.cannot_divide}</Note>;
-  if (choices.length === 0) return <p class="quiet-line">Nothing is known of how to divide it.</p>;
+  if (choices.length === 0) return <p class="quiet-line">No driver reports how it can be divided.</p>;
   return (
     <Table caption={`What ${view.name} can be divided into`} rows={choices}
       keyOf={(each) => each.profile} columns={[
@@ -174,7 +174,7 @@ function Body({ view }: { view: DeviceView }) {
       <HealthNote view={view} />
       <DeviceBar view={view} />
       <Facts items={factsOf(view)} />
-      <Section title="As its driver measures"><DriverGauges view={view} /></Section>
+      <Section title="As the driver reports"><DriverGauges view={view} /></Section>
       {view.slots.length > 0 && (
         <Section title={count(view.slots.length, "partition")}>
           <PartitionTable views={[view]} />

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inventory: what there is, how each device may be used, and why not. */
+/* The inventory: all devices, how each can be used, and why not. */
 import type { Device, Profile } from "../api/types";
 import { bytes, count, names, percent } from "../lib/format";
 import { type DeviceView, promisedOf, STATUS_WORDS, type Status } from "../lib/model";
@@ -29,7 +29,7 @@ function placeOf(view: DeviceView): string {
   return [vendor, numa].filter(Boolean).join(", ");
 }
 
-/* Columns of what drivers measure, where at least one does. */
+/* Columns for readings of drivers, where at least one driver reports them. */
 function readings(views: DeviceView[]): Column<DeviceView>[] {
   const all: [string, (device: Device | null) => number | null | undefined,
     (value: number | null | undefined) => string | null][] = [

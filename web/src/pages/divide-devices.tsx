@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which devices: those of one kind together, and why not the others. */
+/* The choice of devices: those of one kind together, and why not the others. */
 import { kindOf, kindsOf, preselect, whyNot } from "../lib/configure";
 import { bytes, count } from "../lib/format";
 import type { DeviceView } from "../lib/model";
@@ -31,7 +31,7 @@ function Choice({ view, chosen, onChoose }: {
   );
 }
 
-/* On a node of several kinds: from one to another at once. */
+/* On a node with several kinds of devices: switches from one kind to another. */
 function Kinds({ views, chosen, onChooseAll }: {
   views: DeviceView[]; chosen: DeviceView[]; onChooseAll: (names: string[]) => void;
 }) {

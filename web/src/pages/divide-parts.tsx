@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Into what: each profile or count with what a part gets, before it is chosen. */
+/* The choice of parts: each profile or number, with the size of a part. */
 import { useId } from "preact/hooks";
 import type { Scheme } from "../api/types";
 import { type Choice, isMixed } from "../lib/configure";
@@ -90,7 +90,7 @@ function Whole({ chosen, isWhole, onChange }: {
     <label class="check">
       <input type="checkbox" checked={isWhole}
         onChange={(event) => onChange(event.currentTarget.checked)} />
-      Make them whole again: take all partitions away
+      Make them whole again: remove all partitions
     </label>
   );
 }

@@ -8,8 +8,8 @@ import { Table } from "../ui/table";
 function Obstacles({ plan, onBusy }: { plan: Plan; onBusy: string }) {
   return (
     <Note icon="stop" tone="warn" title={onBusy === "wait"
-      ? "It would wait: somebody uses what has to change"
-      : "Blocked: somebody uses what has to change"}>
+      ? "It would wait: something that has to change is in use"
+      : "Blocked: something that has to change is in use"}>
       <ul>
         {plan.obstacles.map((each) => (
           <li key={`${each.device} ${each.partition}`}>
@@ -33,7 +33,7 @@ export function PlanView({ plan, onBusy }: { plan: Plan; onBusy: string }) {
         </Note>
       )}
       {plan.steps.length === 0
-        ? <Note icon="ok" title="Nothing to do">The devices are like that already.</Note>
+        ? <Note icon="ok" title="Nothing to do">The devices are divided like that already.</Note>
         : <Table caption="Steps of the plan" rows={plan.steps} keyOf={(step) => step.number}
           columns={[
             { head: "#", isNumber: true, cell: (step) => step.number },

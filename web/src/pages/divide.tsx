@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dividing a set of devices: which, into what, what that takes, and doing it. */
+/* Dividing a set of devices: the devices, the parts, the plan, and applying it. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Agent } from "../api/agent";
 import { Problem } from "../api/problem";
@@ -27,11 +27,11 @@ interface Planned {
   text: string;
   plan: Plan | null;
   problem: Problem | null;
-  /* How the node was divided when it was planned; null: the agent does not say. */
+  /* The tag of the node's layout when the plan was made; null: the agent has none. */
   tag: string | null;
 }
 
-/* The tag comes first: what changes after it is found out when the plan is applied. */
+/* The tag is read first, so that a later change is detected when the plan is applied. */
 async function planOf(agent: Agent, text: string, signal: AbortSignal): Promise<Planned> {
   const layout = await agent.askTagged("/v1/layout", { signal }).catch(() => null);
   const plan = await agent.ask<Plan>(`/v1/plan?name=${LAYOUT_NAME}`,
@@ -39,7 +39,7 @@ async function planOf(agent: Agent, text: string, signal: AbortSignal): Promise<
   return { text, plan, problem: null, tag: layout?.tag ?? null };
 }
 
-/* Plans change nothing, so one is made as soon as the choice has settled. */
+/* A plan changes nothing, so it is made as soon as the choice stays unchanged. */
 function usePlan(text: string | null, round: number): Planned | null {
   const session = useSession();
   const [planned, setPlanned] = useState<Planned | null>(null);
@@ -67,7 +67,7 @@ interface Picked {
   preserve: boolean;
   vgpu_type: string;
   on_busy: "fail" | "wait";
-  /* Make them whole again; else nothing chosen is nothing asked. */
+  /* Make the devices whole again; otherwise an empty choice requests nothing. */
   isWhole: boolean;
 }
 
@@ -97,7 +97,7 @@ function Options({ picked, set }: { picked: Picked; set: (more: Partial<Picked>)
         <label class="check">
           <input type="checkbox" checked={picked.preserve}
             onChange={(event) => set({ preserve: event.currentTarget.checked })} />
-          Keep partitions that are there and not asked for
+          Keep existing partitions that are not in the list
         </label>
       )}
       {!picked.isWhole && (
@@ -106,9 +106,9 @@ function Options({ picked, set }: { picked: Picked; set: (more: Partial<Picked>)
           options={[["0", "None"], ...[2, 3, 4, 5, 8, 10].map((n): [string, string] =>
             [String(n), `${n} equal ones`])]} />
       )}
-      <SelectField label="If somebody uses what has to change" value={picked.on_busy}
+      <SelectField label="If something that has to change is in use" value={picked.on_busy}
         onChange={(value) => set({ on_busy: value as "fail" | "wait" })}
-        options={[["fail", "Change nothing"], ["wait", "Wait until they have ended"]]} />
+        options={[["fail", "Change nothing"], ["wait", "Wait until its holders have ended"]]} />
     </div>
   );
 }
@@ -123,7 +123,7 @@ function useApply(onEnd: () => void) {
       : await session.agent.ask<Operation>(`/v1/apply?name=${LAYOUT_NAME}`,
         { method: "POST", yaml: text });
     setOperation(begun);
-    /* The dialog closes here; the way on is shown on the page. */
+    /* The dialog closes here; the page shows the progress. */
     void follow(session, begun, setOperation).then(async (ended) => {
       const isDone = ended.state === "done";
       notify(isDone ? `${what}: done, ${count(ended.steps.length, "step")}.`
@@ -158,12 +158,12 @@ function Divide({ views, profiles, wanted }: {
   const canApply = isAdmin && isCurrent && planned.plan !== null && planned.plan.steps.length > 0 &&
     (planned.plan.obstacles.length === 0 || now.on_busy === "wait");
 
-  /* What was planned on is gone when somebody else divided the node meanwhile. */
+  /* The plan is stale if another client divided the node meanwhile. */
   const applyPlan = (plan: Planned) => apply(plan, what).catch((cause) => {
     if (Problem.of(cause).status !== 412) throw cause;
     setRound(round + 1);
-    throw new Problem(412, "precondition_failed", "Somebody has divided this node since it was " +
-      "planned: nothing was changed. Close this and look at the new plan.");
+    throw new Problem(412, "precondition_failed", "The division of this node has changed since " +
+      "the plan was made: nothing was applied. Close this and look at the new plan.");
   });
   const chooseAll = (list: string[]) => {
     setSelected(list);
@@ -189,12 +189,12 @@ function Divide({ views, profiles, wanted }: {
             here. Nothing is changed by that.</p>}
           {text !== null && !isCurrent && <p class="quiet-line">Planning…</p>}
           {isCurrent && planned.problem && <Note icon="stop" tone="bad"
-            title="This cannot be had">{planned.problem.message || "The agent does not plan."}</Note>}
+            title="This is not possible">{planned.problem.message || "The agent returned no plan."}</Note>}
           {isCurrent && planned.plan && <PlanView plan={planned.plan} onBusy={now.on_busy} />}
         </div>
         {text !== null && (
           <details class="layout-text">
-            <summary>The layout that says so</summary>
+            <summary>The layout of this choice</summary>
             <Code text={text} what="the layout" />
           </details>
         )}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happened, as it happens; and who asked for it. */
+/* Events as they happen, and the audit: which caller requested what. */
 import { useEffect, useReducer, useState } from "preact/hooks";
 import type { Way } from "../api/feed";
 import type { AgentEvent, AuditEntry } from "../api/types";
@@ -91,7 +91,7 @@ function Audit() {
       {(entries) => {
         const shown = entries.filter((entry) => JSON.stringify(entry).toLowerCase()
           .includes(text.toLowerCase())).slice(-SHOWN).reverse();
-        if (entries.length === 0) return <Note icon="events" title="Nobody has changed anything yet" />;
+        if (entries.length === 0) return <Note icon="events" title="No changes yet" />;
         return (
           <>
             <div class="filter">

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changing a lease that runs, and ending it. */
+/* Dialogs that resize and release a running lease. */
 import { useState } from "preact/hooks";
 import { Problem } from "../api/problem";
 import type { Session } from "../api/session";
@@ -20,7 +20,7 @@ const CLASSES: [LeaseClass, string][] = [
   ["latency", "Latency: served sooner"], ["normal", "Normal"], ["batch", "Batch: served later"],
 ];
 
-/* Tenths from the share on, and what it is now: a cap below the share makes no sense. */
+/* Tenths from the share up, and the current cap: a cap below the share is useless. */
 function capsOf(lease: Lease, size: Size): [string, string][] {
   const least = size.range?.most ?? size.share;
   const tenths = Array.from({ length: 10 }, (_, n) => (n + 1) / 10);

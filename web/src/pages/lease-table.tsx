@@ -11,14 +11,14 @@ import { type Column, Table } from "../ui/table";
 export function LeaseState({ lease }: { lease: Lease }) {
   if (lease.state === "queued")
     return <Badge icon="wait" tone="warn">{`Queued, place ${lease.queue_position ?? "?"}`}</Badge>;
-  /* Who is alone holds the device all the time, at work or not. */
+  /* A lease that is alone holds the device all the time, computing or not. */
   if (lease.holding && lease.share_used > 0.005)
     return <Badge icon="ok" tone="good">Working</Badge>;
   if (lease.waiting) return <Badge icon="wait" tone="accent">In line</Badge>;
   return <Badge>Idle</Badge>;
 }
 
-/* What the watchdog has found of it. */
+/* The watchdog's findings about the lease. */
 export function Findings({ lease }: { lease: Lease }) {
   return (
     <>
@@ -29,7 +29,7 @@ export function Findings({ lease }: { lease: Lease }) {
   );
 }
 
-/* The ledger counts what passes a gate; the driver may see more. */
+/* The ledger counts what passes a gate; the driver may report more. */
 function MemoryCell({ lease }: { lease: Lease }) {
   const driver = lease.driver_memory_bytes;
   return (

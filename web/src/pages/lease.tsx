@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One lease: what it was promised, what it uses, who is in it. */
+/* One lease: its promise, its use, its processes. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Device, Lease } from "../api/types";
 import { bytes, bytesOf, clock, count, date, duration, percent, since } from "../lib/format";
@@ -40,7 +40,7 @@ function factsOf(lease: Lease): [string, string][] {
   return facts;
 }
 
-/* What its driver sees, contexts and loaded code included, is more than passes a gate. */
+/* The driver's figures include contexts and loaded code, which no gate sees. */
 function Gauges({ lease }: { lease: Lease }) {
   const driver = lease.driver_memory_bytes;
   return (
@@ -60,7 +60,7 @@ function Found({ lease }: { lease: Lease }) {
   const findings = findingsOf(lease);
   if (findings.length === 0) return null;
   return (
-    <Note icon="warn" title="Not held to what it was promised"
+    <Note icon="warn" title="It exceeds its promise"
       tone={findings.some((each) => each.tone === "bad") ? "bad" : "warn"}>
       <ul>{findings.map((each) => <li key={each.words}>{each.words}: {each.text}.</li>)}</ul>
     </Note>
@@ -134,7 +134,7 @@ export function LeasePage({ id }: { id: string }) {
       <Loaded state={state} rows={6} retry={() => session.wake()}>
         {() => lease ? <Body lease={lease} />
           : <Note icon="leases" title="This lease has ended">
-            <a href={href("leases")}>All leases</a>, or what happened in the{" "}
+            <a href={href("leases")}>All leases</a>, or its events in the{" "}
             <a href={href("events", "", { text: id })}>events</a>.
           </Note>}
       </Loaded>

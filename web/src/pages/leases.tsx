@@ -63,7 +63,7 @@ function NewLease({ devices, onClose }: { devices: Device[]; onClose: () => void
             options={devices.map((each) => [each.name,
               `${each.name}: ${percent(roomOn(each).share)}, ${bytes(roomOn(each).memory_bytes)} free`])} />
           <TextField label="Name" value={draft.name} onInput={(name) => set({ name })}
-            hint="Left empty, one is made from the program's." />
+            hint="If empty, the name is made from the program's." />
         </div>
         <ShareField value={draft} room={room.share} onChange={set} />
         <RoomSlider label="Memory" value={draft.memory_bytes} step={64 * MIB}

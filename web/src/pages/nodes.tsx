@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several agents side by side, each asked by this page itself with its own token. */
+/* Several agents together; the page queries each of them with its own token. */
 import type { Session } from "../api/session";
 import { bytes, count, percent } from "../lib/format";
 import { type DeviceView, memoryPromisedOf, promisedOf } from "../lib/model";

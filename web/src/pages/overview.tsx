@@ -29,11 +29,11 @@ function Tile({ name, value, text, tone = "" }: {
   );
 }
 
-/* What all devices take; only of a node of which some driver says so. */
+/* The power of all devices; only for a node with a driver that reports it. */
 function PowerTile({ heat }: { heat: Heat }) {
   const hottest = heat.hottest && `${celsius(heat.hottest.celsius)} at most, ${heat.hottest.name}`;
   if (heat.watts === null && !hottest) return null;
-  return <Tile name="Power" value={watts(heat.watts) ?? "–"} text={hottest ?? "temperature not said"} />;
+  return <Tile name="Power" value={watts(heat.watts) ?? "–"} text={hottest ?? "temperature not reported"} />;
 }
 
 function Tiles({ totals, heat, troubles }: { totals: Totals; heat: Heat; troubles: number }) {
@@ -50,12 +50,12 @@ function Tiles({ totals, heat, troubles }: { totals: Totals; heat: Heat; trouble
       <Tile name="Memory promised" value={of(totals.memory_promised_bytes, totals.memory_bytes)}
         text={`${bytes(totals.memory_promised_bytes)} of ${bytes(totals.memory_bytes)}`} />
       <Tile name="Leases" value={String(totals.active)}
-        text={totals.queued > 0 ? `${totals.queued} in the queue` : "nobody waits"} />
+        text={totals.queued > 0 ? `${totals.queued} in the queue` : "none in the queue"} />
       <PowerTile heat={heat} />
       <Tile name="Health" tone={troubles > 0 ? "warn" : ""}
         value={troubles > 0 ? String(troubles) : "Good"}
-        text={troubles > 0 ? (troubles === 1 ? "thing to look at" : "things to look at")
-          : "no trouble known"} />
+        text={troubles > 0 ? (troubles === 1 ? "problem" : "problems")
+          : "no known problems"} />
     </dl>
   );
 }
@@ -102,7 +102,7 @@ function Legend() {
 }
 
 function Queue({ queued }: { queued: Lease[] }) {
-  if (queued.length === 0) return <p class="quiet-line">Nobody waits for a device.</p>;
+  if (queued.length === 0) return <p class="quiet-line">No lease waits for a device.</p>;
   return (
     <Table caption="Leases in the queue" rows={queued} keyOf={(lease) => lease.id} columns={[
       { head: "Place", isNumber: true, cell: (lease) => lease.queue_position ?? "–" },
@@ -142,7 +142,7 @@ function Troubles({ all, troubles }: { all: All; troubles: Trouble[] }) {
   const more = troubles.length - MOST_TROUBLES;
   if (troubles.length === 0 && all.problems.length === 0 && !all.trouble) return null;
   return (
-    <Note icon="warn" tone="warn" title="To look at">
+    <Note icon="warn" tone="warn" title="Needs attention">
       <ul>
         {troubles.slice(0, MOST_TROUBLES).map((each) => (
           <li key={`${each.argument} ${each.text}`}>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partitions with who holds them, and their end. */
+/* Partitions with their holders, and the action that destroys one. */
 import { useState } from "preact/hooks";
 import type { Operation } from "../api/types";
 import { byDestroying, holdersOf } from "../lib/disturbed";
@@ -22,10 +22,10 @@ function Holders({ slot }: { slot: Slot }) {
     !slot.leases.some((lease) => lease.id === holder.lease));
 
   if (slot.leases.length + held.length === 0 && slot.partition.half_made)
-    return <Badge icon="warn" tone="warn">Left half made</Badge>;
+    return <Badge icon="warn" tone="warn">Incomplete</Badge>;
   if (slot.leases.length + held.length === 0)
     return <span class="free">{(slot.device?.share_promised ?? 0) > 0.005
-      ? "nobody; set aside as standing shares" : "free"}</span>;
+      ? "free; set aside as standing shares" : "free"}</span>;
   return (
     <span class="holders">
       {slot.leases.map((lease) => (

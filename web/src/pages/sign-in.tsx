@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Over TCP the agent asks for a token.  It is tried before it is kept. */
+/* Over TCP the agent requires a token.  The page checks it before it keeps it. */
 import { useState } from "preact/hooks";
 import { Problem } from "../api/problem";
 import type { Session } from "../api/session";
@@ -32,7 +32,7 @@ export function SignIn({ session, onDone, isSmall = false }: {
       {!isSmall && <h1>cleave</h1>}
       <p>{session.agent.name} asks who you are. An administrator makes tokens on the console’s
         Tokens page, reached through the agent’s own socket.</p>
-      <Field label="Token" hint="Kept by this tab alone, and forgotten with it.">
+      <Field label="Token" hint="Kept in this tab only, and deleted with it.">
         {(id) => (
           <input id={id} class="input" type="password" autocomplete="off" required value={token}
             onInput={(event) => setToken(event.currentTarget.value)} />

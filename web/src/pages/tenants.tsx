@@ -58,8 +58,8 @@ export function Tenants() {
     <Page title="Tenants">
       <Loaded state={state} rows={4} retry={() => void resource.refresh()}>
         {(tenants) => tenants.length === 0
-          ? <Note icon="tenants" title="No tenants">Nobody has a lease, and no allowance is set.</Note>
-          : <Table caption="Tenants with what they have and may have" rows={tenants}
+          ? <Note icon="tenants" title="No tenants">There is no lease, and no allowance is set.</Note>
+          : <Table caption="Tenants with their leases and allowances" rows={tenants}
             keyOf={(each) => each.name} columns={columns((each) => setShown(each.name))} />}
       </Loaded>
       {shown && <div aria-label={`History of ${shown}`} role="group">

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tokens for programs and for people over TCP.  A secret is shown once: the agent keeps
- * no copy that could be shown again. */
+/* Tokens for programs and for people over TCP.  A secret is shown once: the agent
+ * keeps no copy of it. */
 import { useState } from "preact/hooks";
 import { Problem } from "../api/problem";
 import type { Scope, Token } from "../api/types";
@@ -138,9 +138,9 @@ export function Tokens() {
       }} />}
       {made && <Secret token={made} onClose={() => setMade(null)} />}
       {doomed && <Confirm title={`Revoke ${doomed.name}?`} action="Revoke" isDanger
-        lines={[`Whoever uses ${doomed.name} (${doomed.id}) is refused from now on.`,
+        lines={[`Requests with ${doomed.name} (${doomed.id}) are refused from now on.`,
           `Last used: ${doomed.last_used_at ? date(doomed.last_used_at) : "never"}.`,
-          "It cannot be brought back; a new one has another secret."]}
+          "A revoked token cannot be restored; a new one has another secret."]}
         onClose={() => setDoomed(null)} onConfirm={revoke} />}
     </Page>
   );

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A state as an icon and a word: the colour only says it again. */
+/* A state as an icon and a word; the colour only repeats it. */
 import { eventTone, eventWords } from "../lib/events";
 import { STATUS_WORDS, type Status } from "../lib/model";
 import { Icon, type IconName } from "./icons";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device as a bar.  Its width is the device; a partition lies where it lies, a share is
- * as wide as its promise, and what is used of it now fills it from the left.  What is
- * promised to nobody stays empty. */
+/* A device as a bar.  The width is the whole device; a partition is at its position in the
+ * device, a share is as wide as its promise, and its current use fills it from the left.
+ * Compute that is not promised stays empty. */
 import type { Lease } from "../api/types";
 import type { DeviceView, Slot } from "../lib/model";
 import { beyondOf } from "../lib/beyond";
@@ -16,7 +16,7 @@ function hueOf(id: string): number {
   return hash % HUES;
 }
 
-/* A lease keeps its colour from page to page, but for one beside another like it. */
+/* A lease has the same colour on all pages, unless the lease beside it has that colour. */
 function huesOf(leases: Lease[]): number[] {
   const hues: number[] = [];
   for (const lease of leases) {
@@ -42,7 +42,7 @@ function Share({ lease, hue, from }: { lease: Lease; hue: number; from: number }
   );
 }
 
-/* What leases take that nobody else wants now, drawn lower. */
+/* The use of leases beyond their shares, drawn lower. */
 function Beyond({ leases, hues, end }: { leases: Lease[]; hues: number[]; end: number }) {
   return (
     <>
@@ -75,7 +75,7 @@ function Shares({ leases, setAside }: { leases: Lease[]; setAside: number }) {
   );
 }
 
-/* Promised, and to no lease that there is: standing shares that wait for theirs. */
+/* Promised compute without a lease: standing shares that are free. */
 function asideOf(promised: number | undefined, leases: Lease[]): number {
   const held = leases.reduce((sum, lease) => sum + promiseOf(lease), 0);
   return Math.max(0, (promised ?? 0) - held);
@@ -123,7 +123,7 @@ export function DeviceBar({ view }: { view: DeviceView }) {
   );
 }
 
-/* A thin one for memory, or anything else that has a promised and a used part. */
+/* A thin bar for memory, or another resource with a promised and a used part. */
 export function Meter({ label, promised, used, whole }: {
   label: string; promised: number; used: number; whole: number;
 }) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines over time.  The drawing library is fetched when the first chart is looked at, and
- * the box has its height before that, so that nothing moves. */
+/* Lines over time.  The drawing library is fetched with the first visible chart; the box has
+ * its height before that, so that the layout does not move. */
 import type uPlot from "uplot";
 import { useEffect, useRef } from "preact/hooks";
 import type { Series } from "../lib/series";
@@ -18,7 +18,7 @@ export interface Line {
   isFilled?: boolean;
 }
 
-/* Canvas does not know the style sheet's variables: a hidden element resolves them. */
+/* A canvas cannot use the variables of the style sheet: a hidden element resolves them. */
 function colourOf(box: HTMLElement, name: string): string {
   const probe = document.createElement("i");
   probe.style.color = `var(--${name})`;
@@ -28,7 +28,7 @@ function colourOf(box: HTMLElement, name: string): string {
   return colour;
 }
 
-/* "rgb(1, 2, 3)" to the same, thin. */
+/* "rgb(1, 2, 3)" with a low opacity. */
 function thin(colour: string): string {
   return colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0.15)");
 }
@@ -43,7 +43,7 @@ function momentsOf(splits: number[]): string[] {
   return splits.map((at) => isDays ? clock(at).slice(0, 5) : clock(at).slice(6, 11));
 }
 
-/* Steps of the upright axis: of percents, and of sizes, which go by powers of two. */
+/* Steps of the vertical axis: percents, and sizes in powers of two. */
 const STEPS = [0.001, 0.01, 0.05, 0.1, 0.2, 0.25, 0.5, 1,
   ...Array.from({ length: 44 }, (_, power) => 2 ** (power + 1))];
 
@@ -85,7 +85,7 @@ function optionsOf(box: HTMLElement, lines: Line[], show: (value: number) => str
 function saidOf(title: string, lines: Line[], series: Series, show: (value: number) => string) {
   const parts = lines.map((line) => {
     const summary = summaryOf(series.columns[line.column] ?? []);
-    if (!summary) return `${line.label}: nothing known`;
+    if (!summary) return `${line.label}: no data`;
     return `${line.label}: now ${show(summary.last)}, mean ${show(summary.mean)}, ` +
       `most ${show(summary.most)}`;
   });

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The browser's own modal dialog: it keeps the focus inside, gives it back, and ends with
+/* The browser's own modal dialog: it keeps the focus inside, returns it, and closes with
  * Escape. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
@@ -36,7 +36,8 @@ export function Dialog({ title, onClose, children, isWide = false }: {
   );
 }
 
-/* Names what will be disturbed, does it, and stays open with the reason when refused. */
+/* Names what an action affects, carries it out, and stays open with the reason if the agent
+ * refuses it. */
 export function Confirm({ title, lines, action, isDanger = false, onClose, onConfirm, children }: {
   title: string; lines: string[]; action: string; isDanger?: boolean;
   onClose: () => void; onConfirm: () => Promise<void>; children?: ComponentChildren;

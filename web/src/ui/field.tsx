@@ -46,8 +46,8 @@ export function SelectField({ label, hint, value, options, onChange }: {
   );
 }
 
-/* A slider over all of something, on which only what is free can be chosen: the rest is
- * drawn as taken, and a value beyond it is put back. */
+/* A slider over a whole resource, of which only the free part can be chosen: the rest is
+ * drawn as taken, and a value beyond the free part is reset to its end. */
 export function RoomSlider({ label, value, step, most, whole, show, onInput, hint }: {
   label: string; value: number; step: number; most: number; whole: number;
   show: (value: number) => string; onInput: (value: number) => void; hint?: string;
@@ -57,15 +57,15 @@ export function RoomSlider({ label, value, step, most, whole, show, onInput, hin
 
   return (
     <Field label={label}
-      hint={hint ?? `${show(most)} of ${show(whole)} can be had; the rest is promised to others.`}>
+      hint={hint ?? `${show(most)} of ${show(whole)} is free; the rest is promised to others.`}>
       {(id) => (
         <div class="slider">
           <div class="slider-track" style={{ "--free": `${free * 100}%` }}>
             <input id={id} type="range" min={0} max={whole} step={step} value={value}
-              aria-valuetext={`${show(value)}, ${show(most)} can be had`}
+              aria-valuetext={`${show(value)}, ${show(most)} is free`}
               onInput={(event) => {
                 set(Number(event.currentTarget.value));
-                /* The thumb must not stay where it may not be. */
+                /* The thumb must not stay at a value that is not allowed. */
                 const kept = Math.max(step, Math.min(Number(event.currentTarget.value), most));
                 event.currentTarget.value = String(kept);
               }} />

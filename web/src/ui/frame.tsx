@@ -43,7 +43,7 @@ function NodeChoice({ sessions, session, onChoose }: {
 }) {
   const whoami = useResource(session.whoami);
   const node = useResource(session.node);
-  /* A simulated node has a name of its own on whatever machine it is. */
+  /* A simulated node has a name of its own, independent of the machine. */
   const own = node.phase === "ready" && node.data.name;
   const name = own || (whoami.phase === "ready" && whoami.data.node) || session.agent.name;
 
@@ -106,7 +106,7 @@ function Pace({ session }: { session: Session }) {
   );
 }
 
-/* What is on the screen is the last that was heard: it says so, and since when. */
+/* While the agent does not answer, the figures on the screen are old: the line says since when. */
 function Banner({ session }: { session: Session }) {
   const state = useResource(session.devices);
   const isCut = state.phase === "ready" && state.trouble !== null;

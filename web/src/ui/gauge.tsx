@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import { Meter } from "./bar";
 
-/* Something that is used, against what was promised of it or against the whole. */
+/* A used amount, compared with its promise or with the whole. */
 export function Gauge({ name, used, promised, whole, text }: {
   name: string; used: number; promised?: number; whole?: number; text: string;
 }) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An hour by seconds, a month by minutes, of a device, a lease, a partition or a tenant. */
+/* The history of a device, a lease, a partition or a tenant: an hour by seconds, a month by
+ * minutes. */
 import { useMemo, useState } from "preact/hooks";
 import type { Agent } from "../api/agent";
 import { Resource } from "../api/resource";
@@ -29,7 +30,7 @@ const MEMORY: Line[] = [
   { column: "memory_quota_bytes", label: "Quota", colour: "hue-1", isDashed: true },
 ];
 
-/* All of the span at first, and then what came since. */
+/* Fetches the whole span first, and then only newer rows. */
 function historyOf(agent: Agent, of: string, span: Span): () => Promise<History> {
   const { resolution, seconds } = SPANS[span];
   let kept: History | null = null;
@@ -61,7 +62,7 @@ function Kept({ history }: { history: History }) {
   return <Charts series={series} />;
 }
 
-/* Until an agent keeps a history, what this page has seen since it was opened. */
+/* For an agent that keeps no history: the figures since the page was opened. */
 function Unkept({ seen }: { seen?: Seen }) {
   if (!seen) return <Note icon="info" title="This agent keeps no history yet" />;
   return (

@@ -19,13 +19,13 @@ export function useResource<T>(resource: Resource<T>): State<T> {
   return resource.state;
 }
 
-/* The data, or a fallback while there is none: for what a page can do without. */
+/* The data, or a fallback while there is none: for data that a page does not need. */
 export function useData<T>(resource: Resource<T>, otherwise: T): T {
   const state = useResource(resource);
   return state.phase === "ready" ? state.data : otherwise;
 }
 
-/* An agent without whoami is reached over its own socket: whoever reaches it, may. */
+/* An agent without whoami is reached over its own socket: every caller has all permissions. */
 export function useScope(): Scope {
   const state = useResource(useSession().whoami);
   return state.phase === "ready" ? state.data.scope : "admin";

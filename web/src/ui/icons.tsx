@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drawn on a 16 by 16 grid with one stroke; all of them beside words, so hidden from
+/* Drawn on a 16 by 16 grid with one stroke.  Each is beside a word, so all are hidden from
  * screen readers. */
 
 const PATHS = {

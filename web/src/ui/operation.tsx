@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An operation on its way: its steps as they are done. */
+/* A running operation: its steps and the state of each. */
 import { Problem } from "../api/problem";
 import type { Session } from "../api/session";
 import type { Operation } from "../api/types";
@@ -12,8 +12,8 @@ import { notify } from "./toasts";
 
 const WAIT_MS = 10000;
 
-/* Waits for the end, and tells of each change.  An agent that restarts goes on with its
- * operations, so a request that fails is asked again for a while. */
+/* Waits for the end and reports each change.  An agent that restarts continues its
+ * operations, so a request that fails is repeated for some time. */
 export async function follow(session: Session, begun: Operation,
   tell: (operation: Operation) => void = () => undefined): Promise<Operation> {
   let operation = begun;
@@ -42,7 +42,7 @@ const MARKS: Record<string, [IconName, string]> = {
   pending: ["wait", "plain"],
 };
 
-/* One that waits has changed nothing yet, so it may be given up. */
+/* A waiting operation has changed nothing yet, so it can be ended. */
 function GiveUp({ operation }: { operation: Operation }) {
   const session = useSession();
   const isAdmin = useScope() === "admin";
@@ -66,7 +66,7 @@ function GiveUp({ operation }: { operation: Operation }) {
 function InTheWay({ operation }: { operation: Operation }) {
   if (operation.state !== "waiting" || operation.obstacles.length === 0) return null;
   const holders = operation.obstacles.flatMap((each) => each.holders.map((holder) => holder.text));
-  return <p class="hint">It waits for {names(holders) || "somebody"} to end.</p>;
+  return <p class="hint">It waits for {names(holders) || "its holders"} to end.</p>;
 }
 
 export function Progress({ operation }: { operation: Operation }) {

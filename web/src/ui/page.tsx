@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-/* The first page must not take the focus from whoever has just opened it. */
+/* The first page must not move the focus when the console is opened. */
 let hasShownOne = false;
 
 export function Page({ title, actions, children }: {

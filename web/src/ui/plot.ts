@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The charts' library, in a file of its own that is fetched with the first chart. */
+/* The library for charts, in a chunk of its own that is fetched with the first chart. */
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A share: one number, or two between which it follows demand. */
+/* A field for a share: one number, or two bounds between which the share follows demand. */
 import type { Range } from "../api/types";
 import { percent } from "../lib/format";
 import { RoomSlider } from "./field";
@@ -13,7 +13,7 @@ export interface ShareValue {
 
 const show = (value: number) => percent(value);
 
-/* What follows demand begins as wide as it was, and may grow to twice that. */
+/* A new range begins at the share so far, and ends at twice that. */
 function begin(share: number): Range {
   return { least: share, most: Math.min(1, Math.round(share * 200) / 100) };
 }
@@ -26,7 +26,7 @@ function Ends({ range, room, onChange }: {
       <RoomSlider label="Least share" value={range.least} step={STEP} whole={1} most={room} show={show}
         onInput={(least) => onChange({ least, most: Math.max(least, range.most) })} />
       <RoomSlider label="Most share" value={range.most} step={STEP} whole={1} most={1} show={show}
-        hint="The least is promised; more is given while it is wanted and nobody else was promised it."
+        hint="The lower bound is promised; the share rises with demand while other promises leave room."
         onInput={(most) => onChange({ least: Math.min(range.least, most), most })} />
     </>
   );
@@ -47,7 +47,7 @@ export function ShareField({ value, room, onChange }: {
       <label class="check">
         <input type="checkbox" checked={range !== null}
           onChange={(event) => toggle(event.currentTarget.checked)} />
-        The share follows demand, between a least and a most
+        The share follows demand, between a lower and an upper bound
       </label>
     </>
   );

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a page shows while it has nothing else: that it loads, that there is nothing, that
- * the agent does not offer it, that it may not be seen, that it went wrong. */
+/* What a page shows instead of data: loading, an empty list, a feature that the agent lacks,
+ * a missing permission, an error. */
 import type { ComponentChildren } from "preact";
 import type { Problem } from "../api/problem";
 import type { State } from "../api/resource";
@@ -47,7 +47,7 @@ export function Trouble({ problem, retry }: { problem: Problem; retry?: () => vo
   );
 }
 
-/* Draws the children with the data, or else the state that stands for it. */
+/* Renders the children with the data, or else the state in place of it. */
 export function Loaded<T>({ state, rows, retry, children }: {
   state: State<T>; rows?: number; retry?: () => void; children: (data: T) => ComponentChildren;
 }) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables that sort by their heads, and on a phone become a list of cards.  The roles are
- * written out because "display" takes the implied ones away there. */
+/* Tables that sort by their headers and become a list of cards on a phone.  The roles are
+ * explicit because "display" removes the implied ones there. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "./icons";
@@ -13,7 +13,7 @@ export interface Column<T> {
   sort?: (row: T) => number | string;
   /* The cell that names the row. */
   isHead?: boolean;
-  /* Left out where there is little room. */
+  /* Hidden where there is little room. */
   isMinor?: boolean;
 }
 

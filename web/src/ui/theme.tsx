@@ -19,7 +19,7 @@ export function setTheme(theme: Theme): void {
     if (theme === "system") localStorage.removeItem("cleave.theme");
     else localStorage.setItem("cleave.theme", theme);
   } catch {
-    /* Then it holds until the page is left. */
+    /* Without storage the choice lasts until the page is closed. */
   }
   dispatchEvent(new Event("cleave-theme"));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of what somebody did here, said once, aloud too for who listens. */
+/* Results of the user's actions, shown once, and read out by screen readers. */
 import { useEffect, useReducer } from "preact/hooks";
 import { Icon } from "./icons";
 
@@ -24,7 +24,7 @@ function dismiss(id: number): void {
   change(toasts.filter((toast) => toast.id !== id));
 }
 
-/* Bad news stays until it is put away. */
+/* An error stays until it is dismissed. */
 export function notify(text: string, isBad = false): void {
   const id = ++number;
   change([...toasts, { id, text, isBad }]);

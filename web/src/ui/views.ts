@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices of the chosen agent, as every page that draws them needs them. */
+/* The devices of the selected agent, in the form that all pages use. */
 import type { Problem } from "../api/problem";
 import type { State } from "../api/resource";
 import { type DeviceView, viewsOf } from "../lib/model";
@@ -12,7 +12,7 @@ export interface All {
   leases: Lease[];
   node: Node | null;
   problems: string[];
-  /* The node itself could not be had; the rest is there all the same. */
+  /* The agent did not return the node; the other data is valid. */
   trouble: Problem | null;
 }
 

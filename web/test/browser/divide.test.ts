@@ -41,7 +41,7 @@ test("a set of devices is divided: preselected, planned, applied, told", async (
   await page.getByRole("cell", { name: "turn on MIG of gpu0" }).or(
     page.getByRole("rowheader", { name: "turn on MIG of gpu0" })).waitFor();
   assert.match(await page.innerText("main"), /create gpu1\/3g\.20gb@4/);
-  await page.getByText("The layout that says so").click();
+  await page.getByText("The layout of this choice").click();
   assert.match(await page.innerText("main pre"), /select: \{name: \["gpu0", "gpu1"\]\}/);
   await assertAccessible(page, "a plan");
 
@@ -59,7 +59,7 @@ test("a set of devices is divided: preselected, planned, applied, told", async (
   await visit(page, "partitions");
   await page.getByRole("button", { name: "Destroy gpu1/1g.5gb@0" }).click();
   const destroy = page.getByRole("dialog", { name: "Destroy gpu1/1g.5gb@0?" });
-  assert.match(await destroy.innerText(), /Nobody holds it|what is in its memory/);
+  assert.match(await destroy.innerText(), /It has no holder|contents of its memory/);
   await destroy.getByRole("button", { name: "Destroy" }).click();
   await page.getByText("Destroyed gpu1/1g.5gb@0.").waitFor();
   assert.deepEqual(await profilesOn(dgx, "gpu1"), ["1g.5gb", "3g.20gb"]);
@@ -82,7 +82,7 @@ test("a plan that was overtaken is not applied", async () => {
   await page.getByRole("button", { name: "Apply" }).click();
   await dgx.apply("version: 1\ndevices:\n  - select: {name: gpu0}\n    partitions: [{profile: 3g.20gb}]\n");
   await page.getByRole("dialog").getByRole("button", { name: "Apply" }).click();
-  await page.getByText("Somebody has divided this node since it was planned").waitFor();
+  await page.getByText("The division of this node has changed since the plan was made").waitFor();
   assert.deepEqual(await profilesOn(dgx, "gpu0"), ["3g.20gb"]);
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByText("destroy gpu0/3g.20gb@").waitFor();
@@ -98,7 +98,7 @@ test("what cannot be had is refused in the agent's words: a fourth 2g.10gb", asy
   /* The page itself stops at the table's most. */
   assert.equal(await more(page, "2g.10gb").isDisabled(), true);
   await more(page, "3g.20gb").click();
-  await page.getByText("This cannot be had").waitFor();
+  await page.getByText("This is not possible").waitFor();
   assert.match(await page.innerText("main"), /instances fit together|no room/);
   assert.equal(await page.getByRole("button", { name: "Apply" }).isDisabled(), true);
   await page.context().close();
@@ -110,12 +110,12 @@ test("a blocked apply names who is in the way, and is refused or waits", async (
   const page = await begin(dgx, "divide?device=gpu7");
 
   await more(page, "7g.40gb").click();
-  await page.getByText("Blocked: somebody uses what has to change").waitFor();
+  await page.getByText("Blocked: something that has to change is in use").waitFor();
   assert.match(await page.innerText("main"), /gpu7 is held by process 4711 \(python3\)/);
   assert.equal(await page.getByRole("button", { name: "Apply" }).isDisabled(), true);
   await assertAccessible(page, "a blocked plan");
 
-  await page.getByLabel("If somebody uses what has to change").selectOption("wait");
+  await page.getByLabel("If something that has to change is in use").selectOption("wait");
   await page.getByText("It would wait").waitFor();
   await page.getByRole("button", { name: "Apply" }).click();
   assert.match(await page.getByRole("dialog").innerText(), /In the way: process 4711/);

@@ -33,9 +33,9 @@ test("a real lease works, is resized within what is free, and is released", asyn
 
   await page.getByRole("button", { name: "Resize busy" }).click();
   const dialog = page.getByRole("dialog", { name: "Resize busy" });
-  assert.match(await dialog.innerText(), /60% of 100% can be had/);
+  assert.match(await dialog.innerText(), /60% of 100% is free/);
   await assertAccessible(page, "the resize dialog");
-  /* To the end of the scale: the thumb stays where it can be had. */
+  /* To the end of the scale: the thumb stays within the free part. */
   await press(page, "Share of the compute", "End", 1);
   assert.match(await dialog.innerText(), /60%\n/);
   await press(page, "Share of the compute", "ArrowLeft", 10);

@@ -15,9 +15,9 @@ async function routes(): Promise<[string, ...RegExp[]][]> {
   const train = items.find((each) => each.name === "train")!;
 
   return [
-    ["overview", /2 divided, 9 partitions.*kW.*66 °C at most, gpu2.*3\s+things to look at/s,
+    ["overview", /2 divided, 9 partitions.*kW.*66 °C at most, gpu2.*3\s+problems/s,
       /gpu6: degraded: rows of its memory.*gpu7: used without a lease here by .*pid 4711/s,
-      /train: its driver says that it holds 25 GiB of a quota of 20 GiB/,
+      /train: the driver reports that it holds 25 GiB of a quota of 20 GiB/,
       /gpu2.*66 °C · 381 W · 97% busy.*gpu7.*process 4711.*lease queued/s],
     ["devices", /gpu0.*Divided.*gpu5.*Ready.*1g\.5gb, 1g\.5gb\+me.*gpu6.*Degraded.*rows of its memory/s,
       /Busy.*Power.*Temp\..*gpu2.*97%.*381 W.*66 °C.*gpu5.*2%.*58 W/s],
@@ -29,7 +29,8 @@ async function routes(): Promise<[string, ...RegExp[]][]> {
     ["partitions", /9 partitions.*Encode\tDecode.*gpu0\/1g\.5gb@0.*notebook of root.*MIG-/s],
     ["divide", /largest set.*Memory each.*4\.8 GiB/s],
     ["leases", /train.*Over quota.*25 GiB by its driver.*notebook.*gpu0\/1g\.5gb@0.*Queued, place 1/s],
-    [`leases/${train.id}`, /train.*Over quota.*Not held.*25 GiB of a quota of 20 GiB.*By its driver.*batch/s,
+    [`leases/${train.id}`,
+      /train.*Over quota.*It exceeds its promise.*25 GiB of a quota of 20 GiB.*By its driver.*batch/s,
       /History.*Promised/s],
     ["advice", /No advice/],
     ["events", /lease queued.*lease created.*agent started/s, /Trouble:\s+lease over its quota/,

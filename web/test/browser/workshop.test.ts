@@ -66,7 +66,7 @@ async function uses(page: Page, here: Agent): Promise<void> {
   await until("the history has its use", async () => /most [1-9]\d*%/.test(await said.innerText()), 20);
   await everyLook(page, "a lease at work");
   await visit(page, "devices/gpu0");
-  await sees(page, /Its driver measures nothing.*Its driver names nobody/);
+  await sees(page, /The driver reports no figures.*The driver reports no process/);
   await everyLook(page, "a device whose driver says nothing");
 }
 
@@ -75,11 +75,11 @@ async function ungated(t: TestContext, page: Page, here: Agent): Promise<void> {
   if (!items.some((each) => each.type === "ungated_api"))
     return t.diagnostic("no Vulkan driver here: what no gate holds is not looked at");
   await visit(page, "overview");
-  await sees(page, /1\s+thing to look at.*render: no gate holds vulkan to a share/);
+  await sees(page, /1\s+problem.*render: no gate limits vulkan/);
   await visit(page, "leases");
   await sees(page, /render.*Uses vulkan/);
   await visit(page, "events");
-  await sees(page, /API that no gate holds.*render.*uses vulkan/);
+  await sees(page, /API without a gate in use.*render.*uses vulkan/);
   await everyLook(page, "events of a device at work");
 }
 
@@ -97,7 +97,7 @@ async function advised(page: Page, here: Agent): Promise<void> {
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Apply to spare" }).click();
   const dialog = page.getByRole("dialog", { name: "Resize spare?" });
-  assert.match(await dialog.innerText(), /Memory: 2 GiB now, then [\d.]+ MiB\..*Its programs run on/s);
+  assert.match(await dialog.innerText(), /Memory: 2 GiB now, then [\d.]+ MiB\..*Its programs continue/s);
   await assertAccessible(page, "applying an advice");
   await dialog.getByRole("button", { name: "Resize" }).click();
   await page.getByText(/spare now has/).waitFor();

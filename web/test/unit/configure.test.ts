@@ -36,7 +36,7 @@ test("why a device cannot be chosen too", () => {
   assert.equal(configure.whyNot(all[1]!, [all[0]!]), "");
   assert.equal(configure.whyNot(all[2]!, [all[0]!]), "");
   assert.equal(configure.whyNot(all[3]!, []), "no MIG");
-  assert.match(configure.whyNot(all[4]!, [all[0]!]), /not of one kind with gpu0/);
+  assert.match(configure.whyNot(all[4]!, [all[0]!]), /not of the same kind as gpu0/);
   assert.equal(configure.whyNot(all[4]!, []), "");
 });
 

@@ -19,7 +19,7 @@ test("destroying names the leases and holders inside", () => {
   assert.match(lines, /vm 17 and python3/);
   assert.match(lines, /1 compute instance/);
   assert.doesNotMatch(lines, /other/);
-  assert.match(byDestroying(partition("gpu0/1g.5gb@0"), []).join(" "), /Nobody holds it/);
+  assert.match(byDestroying(partition("gpu0/1g.5gb@0"), []).join(" "), /It has no holder/);
 });
 
 test("releasing says which processes end, and how", () => {
@@ -30,7 +30,7 @@ test("releasing says which processes end, and how", () => {
 });
 
 test("applying says what is destroyed, reset, reloaded and affected", () => {
-  assert.deepEqual(byApplying(plan(step({}))), ["Nothing that exists is disturbed."]);
+  assert.deepEqual(byApplying(plan(step({}))), ["No existing partition, lease or program is affected."]);
   const lines = byApplying(plan(step({ kind: "destroy" }),
     step({ kind: "mig-mode", needs: ["idle", "reset"], affects: ["gpu0"] }),
     step({ kind: "reload", needs: ["reload"], affects: ["gpu1"] }))).join(" ");

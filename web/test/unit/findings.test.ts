@@ -67,7 +67,7 @@ test("what there is to look at: devices first, then leases", () => {
   assert.deepEqual(troublesOf(views, leases).map((each) => `${each.page} ${each.name}: ${each.text}`), [
     "devices gpu0: degraded: rows wait; Xid 63, a row",
     "devices gpu1: used without a lease here by python3 (pid 7)",
-    "leases a: no gate holds vulkan to a share; a partition would",
+    "leases a: no gate limits vulkan; a partition would",
   ]);
 });
 
