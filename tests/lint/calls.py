@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Calls, as the symbols of object files show them, go where tests/lint/rooms.py lets them, and
-neither calls nor includes go in circles.
+"""Calls, by the symbols of object files, follow tests/lint/rooms.py, and neither calls nor
+includes have circles.
 
 A unit is a file with its header; files that share a header `NAME-internal.h` are one unit.
 Argument: the build's folder."""
@@ -80,7 +80,7 @@ def symbols(build, stems):
 
 
 def resolve(stem, candidates):
-    """Of several programs' definitions of one name, those that this file can mean."""
+    """Of the definitions of one name in several programs, those that this file can call."""
     room = rooms.room_of(f"{stem}.c")
     if stem in candidates:
         return set()
@@ -93,7 +93,7 @@ def may_call(room, stem):
 
 
 def circles(edges):
-    """Groups of more than one that reach each other (Tarjan)."""
+    """Groups of more than one node that reach each other (Tarjan)."""
     index, low, stack, groups = {}, {}, [], []
 
     def visit(node):
@@ -125,7 +125,7 @@ def by_unit(edges, units):
 
 
 def depths():
-    """{file: how many headers of ours are above one another in it}."""
+    """{file: depth of its includes of the project's headers}."""
     names = {n.removeprefix("src/") for n in tree.files(".c", ".h", under=("src",))}
     includes = {n: {m[1] for m in INCLUDE.finditer(tree.read(f"src/{n}"))} & names
                 for n in names}
@@ -149,7 +149,7 @@ def main():
     calls = {stem: set().union(*(resolve(stem, defined[s]) for s in names if s in defined))
              for stem, names in used.items()}
     if len(calls) < len(found) / 3:
-        sys.exit("hardly an object file was found: is this the build's folder?")
+        sys.exit("too few object files were found: is this the build's folder?")
     wrong = []
     for stem, others in sorted(calls.items()):
         room = rooms.room_of(f"{stem}.c")

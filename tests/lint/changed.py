@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tests that a change can touch, for ./dev test --changed.
+"""The tests that a change can affect, for ./dev test --changed.
 
-Which objects a file is compiled into is ninja's to say, and which of them a program has is
-found as the linker does, by symbols; so a test of compiled code is chosen exactly if what it
-runs has a changed file in it.  Where that is more than a minute for a room, the tests that are
+ninja reports the objects that a file is compiled into; the objects of a program are determined
+by symbols, as the linker does.  So a test of compiled code is chosen exactly if it runs a
+program that contains a changed file.  Where these tests take more than a minute for a room, the
 nearest to the change come first: those whose own file was changed, those that call it, those
-that are about its room, then the quickest.  Builds what these need, and runs them."""
+that are about its room, then the quickest.  Builds what these tests need, and runs them."""
 import argparse
 import collections
 import json
@@ -19,13 +19,13 @@ from pathlib import Path
 import rooms
 import tree
 
-SECONDS = 40  # of each room, as measured before: a minute with what goes wrong
-UNIT_SECONDS, PROGRAM_SECONDS = 1, 30  # of tests that never ran here
+SECONDS = 40  # for each room, by earlier durations: a minute with delays
+UNIT_SECONDS, PROGRAM_SECONDS = 1, 30  # of tests without an earlier duration
 JOBS = os.cpu_count() or 2
 BASES = ("main", "origin/main")
 LEFT_TO_CHECK = {"slow", "measured", "model", "packages", "guest", "lint"}
 IMPORT = re.compile(r"^\s*(?:import|from)\s+(\w+)", re.M)
-# Tests of whole programs that are about a room; all others that have it come behind.
+# Tests of whole programs that are about a room; other tests of programs with that room come later.
 ABOUT = {
     "agent/os": ("test_cgroups",),
     "agent/store": ("test_agent", "crash-cases"),
@@ -62,10 +62,10 @@ def run(*command, cwd=None):
     return done.stdout
 
 
-# --- What was changed ---
+# --- The changed files ---
 
 def base():
-    """What this branch began from; its last commit where there is no other branch."""
+    """The commit from which this branch began; its last commit where there is no other branch."""
     for name in BASES:
         done = subprocess.run(["git", "merge-base", "HEAD", name], cwd=tree.ROOT,
                               capture_output=True, text=True)
@@ -91,12 +91,12 @@ def changed_as_said(words):
 
 
 def room_of(name):
-    """A room of src/; of other files their folder."""
+    """The room of a file of src/; the folder of another file."""
     room = rooms.room_of(name.removeprefix("src/")) if name.startswith("src/") else None
     return room or str(Path(name).parent)
 
 
-# --- What the build knows ---
+# --- The build's dependencies ---
 
 class Build:
     def __init__(self, folder):
@@ -119,13 +119,13 @@ class Build:
         return os.path.relpath(path, self.folder)
 
     def source(self, path):
-        """As named from the tree's root; None: it is not of the tree."""
+        """The name from the tree's root; None: the file is outside the tree."""
         name = os.path.relpath(os.path.join(self.folder, path), tree.ROOT)
         return None if name.startswith("..") else name
 
     def read_deps(self):
-        """{object: the files of the tree that it is compiled from}; of what is generated, what
-        that is made from."""
+        """{object: the files of the tree that it is compiled from}; a generated file is replaced by
+        the files that it is generated from."""
         found, generated = self.read_direct_deps(), set()
         for names in found.values():
             generated |= {n for n in names if self.is_generated(n)}
@@ -154,7 +154,7 @@ class Build:
         return found
 
     def inputs(self, targets):
-        """{target: what it is linked from}, and of each archive and library in that."""
+        """{target: its link inputs}, and the same of each archive and library among these."""
         found, wanted = {}, set(targets)
         while wanted:
             text = run("ninja", "-C", str(self.folder), "-t", "query", *sorted(wanted))
@@ -174,7 +174,7 @@ class Build:
         return defined, used
 
     def durations(self):
-        """{test: seconds, when it last ran here}."""
+        """{test: seconds of its last run here}."""
         found = {}
         for log in sorted(self.folder.glob("meson-logs/*.json"), key=os.path.getmtime):
             for line in log.read_text(errors="replace").splitlines():
@@ -184,7 +184,7 @@ class Build:
 
 
 def read_query(text):
-    """{target: its inputs} of what ninja -t query prints."""
+    """{target: its inputs}, from the output of ninja -t query."""
     found, inputs, is_input = {}, None, False
     for line in text.splitlines():
         if not line.startswith(" "):
@@ -197,7 +197,7 @@ def read_query(text):
 
 
 def steps_from(own, pool, defined, used):
-    """{object: how many calls it is away}: those that a linker takes, from its own ones."""
+    """{object: its distance in calls} of the objects that a linker takes, from the own ones on."""
     definer = {symbol: name for name in pool for symbol in defined.get(name, ())}
     found, edge = dict.fromkeys(own, 0), list(own)
     while edge:
@@ -213,7 +213,7 @@ def steps_from(own, pool, defined, used):
 
 
 class Reach:
-    """What each program has in it."""
+    """The objects of each program."""
 
     def __init__(self, build, targets):
         self.build = build
@@ -223,7 +223,7 @@ class Reach:
         self.known = {}
 
     def of(self, target):
-        """{object: calls}, of the libraries that it loads too."""
+        """{object: calls} of a program, including the libraries that it loads."""
         if target in self.known:
             return self.known[target]
         inputs = self.inputs.get(target, [])
@@ -238,10 +238,10 @@ class Reach:
         return found
 
 
-# --- Which tests ---
+# --- The choice of tests ---
 
 def scripts_of(test, known):
-    """The files of the tree that a test is run from, with the Python modules beside them."""
+    """The scripts of a test, with the Python modules that they import from their folder."""
     found, edge = set(), [os.path.relpath(os.path.realpath(word), tree.ROOT)
                           for word in test["cmd"] if word.startswith("/")]
     while edge:
@@ -260,7 +260,7 @@ NEAR = 2  # calls
 
 
 def least_steps(targets, changed, reach, build):
-    """(calls to the nearest changed file, whether that is one of tests/); None: there is none."""
+    """(calls to the nearest changed file, whether that is in tests/); None: no changed file."""
     found = [(steps, not any(f.startswith("tests/") for f in build.files_of[name] & changed))
              for target in targets for name, steps in reach.of(target).items()
              if build.files_of.get(name, set()) & changed]
@@ -268,7 +268,7 @@ def least_steps(targets, changed, reach, build):
 
 
 def nearness(test, room, changed, reach, build, known):
-    """How near a test is to what was changed in a room; None: it has nothing of it."""
+    """How near a test is to the changed files of a room; None: it has none of them."""
     targets = build.targets_of(test)
     least = least_steps(targets, changed, reach, build)
     if scripts_of(test, known) & changed or least == (0, False):
@@ -281,7 +281,7 @@ def nearness(test, room, changed, reach, build, known):
 
 
 def about(room):
-    """The tests of whole programs that are about a room; one within another has the outer's."""
+    """The tests of whole programs that are about a room; an inner room has those of the outer."""
     while room not in ABOUT and "/" in room:
         room = room.rpartition("/")[0]
     return ABOUT.get(room, ())
@@ -293,9 +293,9 @@ def guess(test):
 
 
 def choose(candidates, seconds, jobs):
-    """(chosen, left out) of [(nearness, seconds, name)]: the nearest and quickest that are
-    within the time, all together on all processors and each on one; those whose own file was
-    changed in any case."""
+    """(chosen, left out) of [(nearness, seconds, name)]: the nearest and quickest tests that fit
+    into the time, all together on all processors and each on one; always those whose own file
+    was changed."""
     chosen, out, used = [], [], 0.0
     for near, takes, name in sorted(candidates):
         if near == OWN or (takes <= seconds and used + takes <= seconds * jobs):
@@ -316,7 +316,7 @@ def choose_for(room, changed, tests, reach, build):
     chosen, out = choose([(n, durations.get(t["name"], guess(t)), t["name"])
                           for n, t in near if n is not None], SECONDS, JOBS)
     if chosen or out:
-        print(f"{room}: {len(chosen)} tests; {len(out)} more have it in them, which ./dev "
+        print(f"{room}: {len(chosen)} tests; {len(out)} more contain it, which ./dev "
               "check runs", file=sys.stderr)
     return chosen
 
@@ -345,7 +345,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(prog="./dev test")
     parser.add_argument("build")
     parser.add_argument("names", nargs="*", metavar="ROOM-OR-FILE",
-                        help="to be taken as changed, in the place of what git says")
+                        help="to be taken as changed, instead of the files that git reports")
     parser.add_argument("--changed", action="store_true", required=True)
     parser.add_argument("--list", action="store_true", help="print the tests, run none")
     return parser.parse_intermixed_args()
@@ -367,7 +367,7 @@ def main():
     if arguments.list:
         print(*sorted(names), sep="\n")
     elif not chosen:
-        print("no test has anything of what was changed in it")
+        print("no test contains a changed file")
     else:
         sys.exit(build_and_run(build, chosen))
 

@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Commit messages since the rule began: `area: imperative subject` of at most 72 characters, and
-a body.  Passes in a tree without its history (a release's archive, a shallow clone)."""
+"""Commit messages since this lint was introduced: `area: imperative subject` of at most 72
+characters, and a body.  Passes in a tree without its history (an archive, a shallow clone)."""
 import re
 import subprocess
 import sys
 
 import tree
 
-# When the rule began, by the committer's date: hashes do not survive a rebase.
+# When the lint was introduced, by the committer's date: hashes do not survive a rebase.
 SINCE = "2026-11-23T20:50:00Z"
 MOST = 72
 SUBJECT = re.compile(r"[a-z0-9][a-z0-9/._-]*(, [a-z0-9][a-z0-9/._-]*)*: [^A-Z\s].*[^.\s]")
-# A verb's first word in another form than the imperative.
+# A first word that is a verb in another form than the imperative.
 OTHER_FORM = re.compile(r"\w+(ed|ing)|\w*[^s\W]s")
 IMPERATIVE = {"address", "bring", "embed", "exceed", "feed", "need", "ring", "seed", "speed",
               "string"}
 
 
 def faults(subject, body):
-    """What is wrong with a message."""
+    """The faults of a message."""
     if subject.startswith(("Merge ", "Revert ", "fixup! ", "squash! ")):
         return []
     found = []
@@ -30,7 +30,7 @@ def faults(subject, body):
     else:
         verb = subject.partition(": ")[2].split()[0]
         if OTHER_FORM.fullmatch(verb) and verb not in IMPERATIVE:
-            found.append(f"'{verb}' is no imperative")
+            found.append(f"'{verb}' is not an imperative")
     if not body.strip():
         found.append("no body that says why and how it was checked")
     return found

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents tell people to type exists, and so do the files they point to.
+"""The commands, options, links, files and paths in the documents exist.
 
 Argument: the cleave program."""
 import fnmatch
@@ -42,7 +42,7 @@ def cleave_verbs(cleave):
 
 
 def anchors_of(text):
-    """As GitHub makes them of headings."""
+    """The anchors that GitHub generates from headings."""
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
             for heading in HEADING.findall(CODE_BLOCK.sub("", text))}
 
@@ -54,15 +54,15 @@ def check_links(name, text):
         if "://" in link:
             continue
         if not (folder / link).exists():
-            wrong.append(f"{name}: links to {link}, which is not there")
+            wrong.append(f"{name}: links to {link}, which does not exist")
         elif anchor and anchor not in anchors_of((folder / link).read_text() if link else text):
             wrong.append(f"{name}: links to {link}#{anchor}, and no heading has that name")
     return wrong
 
 
 def check_files(name, text, known):
-    """A file is named from the root, from src/, or by its last part alone."""
-    return [f"{name}: speaks of {file}, which is not there" for file in FILE.findall(text)
+    """A file is named from the root, from src/, or by its last part only."""
+    return [f"{name}: names {file}, which does not exist" for file in FILE.findall(text)
             if not any(k == file or k.endswith(f"/{file}") for k in known)]
 
 
@@ -71,7 +71,7 @@ def folders_of(known):
 
 
 def is_there(path, known):
-    """NAME and the like, and an asterisk, stand for anything."""
+    """A word in capitals, as NAME, and an asterisk match any text."""
     pattern = re.sub(r"[A-Z]{4,}", "*", path)
     if pattern == path and "*" not in path:
         return path in known
@@ -79,7 +79,7 @@ def is_there(path, known):
 
 
 def check_paths(name, text, known, folders):
-    """A path that begins with a folder of the tree, or of src/, leads to a file or a folder."""
+    """A path that begins with a folder of the tree, or of src/, is a file or a folder."""
     names = folders | set(known)
     wrong = []
     for span in SPAN.findall(CODE_BLOCK.sub("", text)):
@@ -88,7 +88,7 @@ def check_paths(name, text, known, folders):
             if path.startswith(GENERATED) or not {first, f"src/{first}"} & folders:
                 continue
             if not is_there(path, names) and not is_there(f"src/{path}", names):
-                wrong.append(f"{name}: speaks of {path}, which is not there")
+                wrong.append(f"{name}: names {path}, which does not exist")
     return wrong
 
 
@@ -107,14 +107,14 @@ def check_commands(name, text, dev, cleave):
 
 
 def check_pages(verbs, text):
-    """Each verb has a page, and meson makes it."""
+    """Each verb has a man page, and meson builds it."""
     names = set(re.findall(r"'([a-z]+)'", re.search(r"man_verbs = \[(.*?)\]", text, re.S)[1]))
-    return [f"man/meson.build: man_verbs has no '{verb}', so its page is not made"
+    return [f"man/meson.build: man_verbs has no '{verb}', so its page is not built"
             for verb in sorted(set(verbs) - names)]
 
 
 def check_readme(text):
-    return [f"README.md: says nothing of {what}" for what in
+    return [f"README.md: does not mention {what}" for what in
             ("./dev demo", "./dev check", "docs/isolation.md", "docs/architecture.md")
             if what not in text]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every C file is as clang-format 14 leaves it: other versions differ in small ways."""
+"""Every C file has the format of clang-format 14: other versions differ slightly."""
 import re
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ SKIP = 77
 
 def main():
     if not shutil.which(TOOL):
-        print(f"{TOOL} is not here: install the package of that name")
+        print(f"{TOOL} is not installed: install the package of that name")
         return SKIP
     names = tree.files(".c", ".h")
     done = subprocess.run([TOOL, "--dry-run", "--Werror", *names], cwd=tree.ROOT,

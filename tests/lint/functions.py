@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""No function is longer than a hundred lines, and the median stays small."""
+"""No function is longer than a hundred lines, and the median stays under a bound."""
 import ast
 import shutil
 import statistics
@@ -15,7 +15,7 @@ SKIP = 77
 
 
 def functions_in_c(names):
-    """(name, file, first line, number of lines), as ctags sees them."""
+    """(name, file, first line, number of lines) of each function, by ctags."""
     done = subprocess.run(
         ["ctags", "-x", "--c-kinds=f", "--_xformat=%N\t%F\t%n\t%{end}",
          "--language-force=C", *names], cwd=tree.ROOT, capture_output=True, text=True, check=True)
@@ -34,7 +34,7 @@ def functions_in_python(names):
 
 def main():
     if not shutil.which("ctags"):
-        print("ctags is not here: install universal-ctags")
+        print("ctags is not installed: install universal-ctags")
         return SKIP
     found = list(functions_in_c(tree.files(".c", ".h")))
     median = statistics.median([n for *_, n in found])

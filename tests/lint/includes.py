@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each room includes only the rooms that it may know of."""
+"""Each room includes only the rooms that it may use."""
 import re
 import sys
 
 import rooms
 import tree
 
-# What the two ends of the lease page share must not bring in more than base.
+# The headers that gate and agent share include only base.
 LEAVES = rooms.PAGES
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
@@ -30,7 +30,7 @@ def offenders_of(name, text):
         elif not rooms.may_use(room, included):
             wrong.append(f"{where}: {room} may not include {included}")
         elif name.removeprefix("src/") in LEAVES and not included.startswith("base/"):
-            wrong.append(f"{where}: gate and agent share this header: base alone")
+            wrong.append(f"{where}: gate and agent share this header: it may include base only")
     return wrong
 
 
@@ -51,12 +51,12 @@ def main():
     for name in names:
         text = tree.read(name)
         wrong += offenders_of(name, text) + own_header_first(name, text)
-    # The judges of cleave share no code with it.
+    # Benches and doubles judge cleave, so they share no code with it.
     measured = ("bench/place-", "bench/plan.c", "bench/policy-scale.c")
     for name in tree.files(".c", ".h", under=("bench", "tests/doubles")):
         for match in INCLUDE.finditer(tree.read(name)):
             if (tree.ROOT / "src" / match[1]).exists() and not name.startswith(measured):
-                wrong.append(f"{name}: a judge may not include {match[1]} of src/")
+                wrong.append(f"{name}: benches and doubles may not include {match[1]} of src/")
     tree.finish(wrong, len(names))
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""An install puts everything where it belongs, and what was installed runs.
+"""An install puts each file in its place, and the installed programs run.
 
 Arguments: the build folder, its prefix, its libdir."""
 import os

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the built libraries export and need.
+"""The exports and dependencies of the built libraries.
 
-A gate lives in other people's programs: it may bring in no library of its own, and no
-symbol that could stand in for one of theirs.  It is loaded beside the C library of older
-images too.  Arguments: the gate for OpenCL, the client library, and what else is mounted into
+A gate is loaded into other programs: it may need no further library, and export no symbol that
+could replace one of the program's.  It is also loaded beside the C library of older images.
+Arguments: the gate for OpenCL, the client library, and the other files that are mounted into
 containers."""
 import re
 import subprocess
@@ -12,13 +12,13 @@ import sys
 
 import tree
 
-# The C library in its parts; the loader itself.
+# The parts of the C library, and the loader.
 LIBC = re.compile(r"^(libc|libpthread|libdl|libm|librt|ld-linux.*)\.so")
-# Of UBI 8, with which the oldest images are made that people run (Ubuntu 20.04 has 2.31).
+# That of UBI 8, the base of the oldest images in use (Ubuntu 20.04 has 2.31).
 GLIBC = "GLIBC_2.28"
-# Before glibc 2.34 these were not parts of libc, and what is bound to them has to name them.
+# Before glibc 2.34 these were not parts of libc, so a library that uses them must name them.
 PARTS = {"libpthread.so.0", "libdl.so.2"}
-# Sanitizer builds bring their runtime; they are not what is installed.
+# Sanitizer builds need their runtime; they are not installed.
 SANITIZER = re.compile(r"^lib(asan|ubsan|tsan|clang_rt)")
 LAYER = {"clGetLayerInfo", "clInitLayer"}
 CLIENT = re.compile(r"^clv_client_\w+$")
@@ -48,14 +48,14 @@ def number(version):
 
 
 def check_age(path):
-    """Every version that it is bound to is in the oldest C library."""
+    """Every version that the library is bound to is in the oldest C library."""
     wrong = []
     for line in readelf("--dyn-syms", path).splitlines():
         name, _, version = (line.split() + [""] * 8)[7].partition("@")
         if version.startswith("GLIBC_") and not (
                 re.fullmatch(r"GLIBC_[\d.]+", version) and number(version) <= number(GLIBC)):
             wrong.append(f"{path}: {name} is bound to {version}: {GLIBC} is the newest that "
-                         "images have; src/gate/old-libc.h binds to older ones")
+                         "all images have; src/gate/old-libc.h binds to older ones")
     for version in set(re.findall(r"Name: (GLIBC_ABI\w+)", readelf("-V", path))):
         wrong.append(f"{path}: needs {version}: older loaders refuse it")
     return wrong + [f"{path}: does not need {name}, where its functions are in old images"
@@ -64,14 +64,14 @@ def check_age(path):
 
 def check_gate(path):
     libraries = needed(path)
-    wrong = [f"{path}: needs {name}: libc alone is allowed" for name in libraries
+    wrong = [f"{path}: needs {name}: only libc is allowed" for name in libraries
              if not LIBC.match(name)]
     names = exported(path)
     allowed = set(LAYER)
     for line in re.findall(r"^\s*(\w+);", tree.read("src/gate/gate.map"), re.M):
         allowed.add(line)
     stray = {n for n in allowed - LAYER if not n.startswith("cl")}
-    wrong += [f"{path}: gate.map lets {name} out: only OpenCL's own names may" for name in
+    wrong += [f"{path}: gate.map exports {name}: only OpenCL's own names may be exported" for name in
               sorted(stray)]
     wrong += [f"{path}: exports {name}" for name in sorted(names - allowed)]
     wrong += [f"{path}: does not export {name}" for name in sorted(allowed - names)]
@@ -93,7 +93,7 @@ def main():
     gate, client, *others = sys.argv[1:]
     mounted = [gate, *others]
     if any(SANITIZER.match(name) for name in needed(gate)):
-        print("a sanitizer build: not judged")
+        print("a sanitizer build: not checked")
         return 77
     wrong = [line for path in mounted for line in check_age(path)]
     return tree.finish(wrong + check_gate(gate) + check_client(client), len(mounted) + 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The rules find what they are there to find, and leave alone what is right."""
+"""The lints detect what they are for, and accept what is correct."""
 import unittest
 
 import calls

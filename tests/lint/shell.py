@@ -12,7 +12,7 @@ SKIP = 77
 
 def main():
     if not shutil.which("shellcheck"):
-        print("shellcheck is not here: install the package of that name")
+        print("shellcheck is not installed: install the package of that name")
         return SKIP
     names, wrong = tree.shell_scripts(), []
     for name in names:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Licence line, comment style, line and file lengths, and words that do not belong."""
+"""Licence line, comment style, line and file lengths, and words that sources may not have."""
 import re
 import sys
 
@@ -11,7 +11,7 @@ MAX_LINES = 800
 MAX_COLUMNS = 90
 MAX_COLUMNS_ELSE = 110
 TAB = 8
-# Built from parts, so that this file does not offend by naming them.
+# Built from parts, so that this file itself does not contain them.
 WORDS = {
     "TO" + "DO": "finish it, or say in the documents that it is not there",
     "FIX" + "ME": "finish it, or say in the documents that it is not there",
@@ -66,7 +66,7 @@ def main():
     for name in names:
         text = tree.read(name)
         if "/corpus/" in name or "/regression/" in name:
-            continue  # inputs for fuzzers are what they are
+            continue  # inputs for fuzzers have no form
         wrong += check_text(name, text)
         if is_source(name):
             wrong += check_header(name, text) + check_lengths(name, text)

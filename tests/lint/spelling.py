@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""No word is misspelt that codespell knows of."""
+"""No word is misspelled, as far as codespell knows."""
 import shutil
 import subprocess
 import sys
@@ -8,13 +8,13 @@ import sys
 import tree
 
 SKIP = 77
-# Right here, wrong elsewhere: names of OpenCL, of C, or of this code.
+# Correct here: names of OpenCL, of C, or of this code.
 KNOWN = "fro,inout,nd,ot,te,datas,parms,ans,fo,ba,clen,ue,hist,renderd,nce,nde,hsa"
 
 
 def main():
     if not shutil.which("codespell"):
-        print("codespell is not here: install the package of that name")
+        print("codespell is not installed: install the package of that name")
         return SKIP
     names = [n for n in tree.files() if n != "LICENSE" and "/corpus/" not in n]
     done = subprocess.run(["codespell", "-L", KNOWN, *names], cwd=tree.ROOT,

@@ -24,7 +24,7 @@ def compiled(build):
 
 def main():
     if not shutil.which(TOOL):
-        print(f"{TOOL} is not here: install the package of that name")
+        print(f"{TOOL} is not installed: install the package of that name")
         return SKIP
     build = Path(sys.argv[1])
     paths = compiled(build)

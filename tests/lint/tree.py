@@ -15,8 +15,8 @@ TOKEN = re.compile(f"({COMMENT})|({STRING})|(//[^\n]*)", re.S)
 
 
 def from_git():
-    """What git holds, and what it does not ignore; None where there is no git or it does
-    not trust the folder."""
+    """Files that git tracks or does not ignore; None where there is no git or git does not trust
+    the folder."""
     try:
         done = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -65,15 +65,15 @@ def shell_scripts():
 
 
 def line_comments(text):
-    """Line numbers of // comments, which are not those in strings or other comments."""
+    """Line numbers of // comments, except in strings and other comments."""
     return [text.count("\n", 0, m.start()) + 1 for m in TOKEN.finditer(text) if m[3]]
 
 
 def finish(offenders, looked_at):
-    """Prints what is wrong, one a line, and ends the test."""
+    """Prints the offenders, one per line, and ends the test."""
     if not looked_at:
-        sys.exit("nothing was looked at: the list of files is empty")
+        sys.exit("nothing was checked: the list of files is empty")
     for offender in offenders:
         print(offender)
-    print(f"{looked_at} looked at, {len(offenders)} offend")
+    print(f"{looked_at} checked, {len(offenders)} offend")
     sys.exit(1 if offenders else 0)

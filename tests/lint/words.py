@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents, comments and file names use the terms of docs/glossary.md.
 
-The tables there say which names the code has for a term, which words are not used, and which
-file names."""
+Its tables have the names in the code for each term, the words that are not used, and the file
+names that are not used."""
 import re
 import sys
 from pathlib import PurePosixPath
@@ -11,9 +11,9 @@ from pathlib import PurePosixPath
 import tree
 
 GLOSSARY = "docs/glossary.md"
-# Written by other programs, from tables of their own.
+# Generated from other tables.
 GENERATED = ("docs/benchmarks.md", "docs/gpu-verification.md")
-# File names that the last table has and that are still to be changed.
+# File names of the last table that are still to be changed.
 PENDING = ("held", "polled", "stand")
 SCOPES = {"documents", "documents, comments"}
 TITLES = ("## Terms", "## Words that are not used", "## File names that are not used")
@@ -36,7 +36,7 @@ def blank(match):
 
 
 def prose(text):
-    """A document without code and without what is generated, line for line."""
+    """A document without code and without generated parts, line for line."""
     return CODE.sub(blank, PART.sub(blank, text))
 
 
@@ -50,7 +50,7 @@ def comments(text):
 
 
 def phrase(words):
-    """Words of a phrase may be on two lines, also of a comment."""
+    """The words of a phrase may be on two lines, also in a comment."""
     gap = r"(?:[ \t]+|[ \t]*\n[ \t>]*\*?[ \t]*)"
     return re.compile(r"(?<![\w-])" + gap.join(map(re.escape, words.split())) + r"(?![\w-])", re.I)
 
@@ -77,13 +77,13 @@ def check_terms(rows, code, known):
     wrong, terms = [], [cells[0] for cells in rows]
     for cells in rows:
         if len(cells) != 4:
-            wrong.append(f"{GLOSSARY}: the row of '{cells[0]}' has not four cells")
+            wrong.append(f"{GLOSSARY}: the row of '{cells[0]}' does not have four cells")
             continue
         names = NAME.findall(cells[2])
         wrong += [f"{GLOSSARY}: {name}, of '{cells[0]}', is not in the code"
                   for name in names if not is_known(name, code, known)]
     if terms != sorted(set(terms)):
-        wrong.append(f"{GLOSSARY}: the terms are not in order, or one is there twice")
+        wrong.append(f"{GLOSSARY}: the terms are not in order, or a term is there twice")
     return wrong
 
 
@@ -104,7 +104,7 @@ def main():
     terms, words, names = (table(glossary, title) for title in TITLES)
     sources = {n: tree.read(n) for n in known if n.startswith("src/")}
     wrong = check_terms(terms, "\n".join(sources.values()), known) + check_names(known, names)
-    wrong += [f"{GLOSSARY}: '{cells[2]}' is no place for words" for cells in words
+    wrong += [f"{GLOSSARY}: '{cells[2]}' is not a scope of words" for cells in words
               if cells[2] not in SCOPES]
     in_comments = [cells for cells in words if "comments" in cells[2]]
     texts = documents()
