@@ -3,11 +3,11 @@
 """A small double of the agent's API (docs/api.md), to test the command line alone.
 
 It keeps leases in memory, admits by share and memory, queues in order, and ends a lease
-when its holder is dead.  It enforces nothing, and shares no code with the agent.  Faults
-are asked for in the environment: DOUBLE_API (another API version), DOUBLE_PROBLEM
-("status code" of every new lease), DOUBLE_ATTACHED (pids shown as attached),
-DOUBLE_LEAVES (a file: whoever can make it leaves after its first answer), DOUBLE_SLOW (it
-answers nobody before so many seconds are over).
+when its holder is dead.  It enforces nothing, and shares no code with the agent.  Variables
+of the environment cause faults: DOUBLE_API (another API version), DOUBLE_PROBLEM ("status
+code" for every new lease), DOUBLE_ATTACHED (pids shown as attached), DOUBLE_LEAVES (a file:
+the double that can create it ends after its first answer), DOUBLE_SLOW (seconds before the
+first answer).
 """
 import argparse
 import http.server
@@ -215,7 +215,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.route_more(method, parts, query, body)
 
     def route_more(self, method, parts, query, body):
-        """What other doubles know besides."""
+        """Further routes of derived doubles."""
         raise Problem(404, "no_such_path", "the API has no such path")
 
     def route_lease(self, method, lease, query, body):
@@ -282,7 +282,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Quiet(Handler):
-    """A client may leave before its answer: that is no fault of anybody."""
+    """A client that disconnects before its answer is not an error."""
 
     def handle(self):
         try:

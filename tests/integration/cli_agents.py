@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents on demand that do not answer: who calls has another started, or is told."""
+"""Agents on demand that do not answer: the caller replaces them, or reports them."""
 import os
 import signal
 import socket
@@ -12,10 +12,10 @@ DOUBLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "api_double.py
 
 
 class Agents:
-    """Of a test case that starts doubles on demand: see test_cli.py."""
+    """Tests for a case that starts doubles on demand: see test_cli.py."""
 
     def test_agent_that_is_stopped(self):
-        """It is ended, and another takes its place."""
+        """The agent is ended and replaced."""
         self.assertEqual(self.cleave("devices").returncode, 0)
         first = self.pids()[0]
         os.kill(first, signal.SIGSTOP)
@@ -25,7 +25,7 @@ class Agents:
         self.assertFalse(is_alive(first))
 
     def test_agent_that_is_stopped_beside_many(self):
-        """They end one, and start one."""
+        """The callers together end one agent and start one."""
         self.assertEqual(self.cleave("devices").returncode, 0)
         os.kill(self.pids()[0], signal.SIGSTOP)
         many = [subprocess.Popen([Paths.cleave, "run", "--no-namespace", "-s.1", "true"],
@@ -34,7 +34,7 @@ class Agents:
         self.assertEqual(len(self.pids()), 2)
 
     def test_agent_that_does_not_answer(self):
-        """It listens, and sleeps.  The next one is the double."""
+        """The agent listens and sleeps.  Its replacement is the double."""
         path = os.path.join(self.folder, "agent")
         with open(path, "w") as file:
             file.write("#!/usr/bin/python3\nimport os, socket, sys, time\n"
@@ -54,7 +54,7 @@ class Agents:
         self.assertFalse(is_alive(self.pids()[0]))
 
     def test_agent_that_waits_for_its_disk(self):
-        """Its loop waits for a thread, and that in the kernel: it is said, and not ended."""
+        """Its loop waits for a thread that waits in the kernel: it is reported, and not ended."""
         path = os.path.join(self.folder, "agent")
         socket_path = os.path.join(self.folder, "cleave", "api.sock")
         subprocess.run(["gcc", "-w", "-x", "c", "-", "-o", path, "-lpthread"], text=True,
@@ -87,14 +87,14 @@ int main(void) {{
         self.assertTrue(is_alive(self.pids()[0]))
 
     def test_agent_that_is_slow(self):
-        """It is awake, and answers after some seconds: it stays."""
+        """It is awake and answers after some seconds, so it is not replaced."""
         self.env["DOUBLE_SLOW"] = "4"
         result = self.cleave("run", "--no-namespace", "-s.2", "echo", "in")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "in\n", ""))
         self.assertEqual(len(self.pids()), 1)
 
     def test_agent_that_is_stopped_beside_a_program(self):
-        """Whoever stands in for a program has the next one started, as if it had died."""
+        """The supervising cleave run starts the next agent, as if the agent had died."""
         with subprocess.Popen([Paths.cleave, "run", "--no-namespace", "-s.2", "cat"],
                               env=self.env, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as run:
@@ -109,7 +109,7 @@ int main(void) {{
             self.assertEqual(run.wait(60), 0)
 
     def test_agent_of_somebody_that_is_stopped(self):
-        """One that was not started on demand is not ended: it is said, and at once."""
+        """An agent that was not started on demand is not ended: it is reported at once."""
         self.env["CLEAVE_AGENT"] = "/no/such"
         agent = subprocess.Popen([sys.executable, DOUBLE], env=self.env)
         self.addCleanup(agent.wait)

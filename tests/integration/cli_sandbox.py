@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the command line stand on: the paths under test, a sandbox without an
+"""Common parts of the tests of the command line: the paths under test, a sandbox without an
 agent, and a terminal."""
 import fcntl
 import os
@@ -16,7 +16,7 @@ import unittest
 
 SYSTEM_SOCKET = "/run/cleave/api.sock"
 
-# A shell lets what it runs in the background ignore some, and programs under test would too.
+# A shell makes its background jobs ignore some signals, and programs under test would too.
 for number in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(number, signal.SIG_DFL)
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -50,8 +50,8 @@ def is_alive(pid):
 
 
 def run_in_terminal(command, env, columns=80, rows=24, keys=(), seconds=60):
-    """Runs a command on a terminal of its own; keys are (text to wait for, bytes, or who
-    makes them then)."""
+    """Runs a command on a terminal of its own; keys are (text to wait for, bytes or a function
+    that returns them)."""
     pid, fd = pty.fork()
     if pid == 0:
         os.execvpe(command[0], command, env)
@@ -110,8 +110,8 @@ class Sandbox(unittest.TestCase):
 
 
 class StartedOnDemand:
-    """Beside a Sandbox: agents that `cleave` starts.  AGENT writes its pid down and is
-    ended with the test."""
+    """For a Sandbox: agents that `cleave` starts.  AGENT records its pid and is ended with the
+    test."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `cleave run` says before it starts a program that could not be held."""
+"""What `cleave run` reports instead of starting a program that no gate could limit."""
 import json
 import os
 import subprocess
@@ -8,7 +8,7 @@ from cli_sandbox import Paths
 
 
 class Starts:
-    """Of a test case with an agent: see test_cli.py."""
+    """Tests for a case with an agent: see test_cli.py."""
 
     def build(self, name, text, *options):
         path = os.path.join(self.folder, name)
@@ -18,7 +18,7 @@ class Starts:
         return path
 
     def build_loader(self, name, *strings):
-        """What is told of a loader is told by its strings; its folder."""
+        """Builds a library with the strings by which a loader is recognized; returns its folder."""
         text = "".join(f'"{each}", ' for each in strings)
         path = self.build(f"{name}/libOpenCL.so.1", "int clGetPlatformIDs(void) { return -1; }\n"
                           "const char *const all[] = {%s};" % text, "-shared")
@@ -54,7 +54,7 @@ class Starts:
             self.assertEqual(result.stderr, "")
 
     def test_loader_that_opens_drivers_itself(self):
-        """Past the folder in which the gate stands; a layer would be in front of them."""
+        """The loader bypasses the folder with the gate; a layer would be in front of the drivers."""
         if not self.isolation()[0]:
             self.skipTest("no mount namespace")
         khronos = ("OCL_ICD_FILENAMES", "/etc/OpenCL/vendors")
@@ -118,7 +118,7 @@ class Starts:
         self.assertIn("(musl)", result.stderr)
 
     def test_where_apparmor_keeps_namespaces(self):
-        """No AppArmor is needed to be told of it: nothing else says more than 'not permitted'."""
+        """The message names AppArmor, because the system reports only 'not permitted'."""
         setting = os.path.join(self.folder, "restrict")
         without = ["unshare", "--user", "--map-user=1000", "--keep-caps", "sh", "-c",
                    "echo 0 >/proc/sys/user/max_user_namespaces && "

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the real cleaved in folders of its own, and processes that hold leases on it.
+"""Runs the real cleaved in folders of its own, and processes that hold its leases.
 
 usage of the tests: test_X.py CLEAVED FAULTY_DRIVER [unittest arguments]
 
-A Holder is a process of its own: leases belong to the process that asked for them, so
-tests must be able to kill it.  It is driven by lines of JSON on its stdin.
+A Holder is a process of its own: a lease belongs to the process that requested it, so tests
+must be able to kill it.  It is controlled by lines of JSON on its stdin.
 """
 import array
 import ctypes
@@ -29,7 +29,7 @@ PROGRAMS = {}  # "cleaved", "driver": paths, from the command line
 MAGIC, VERSION, NO_SLOT = 0x43564C43, 1, 0xFFFFFFFF
 HELLO = struct.Struct("=8I")
 REPLY = struct.Struct("=IIiI128s128sII256s")
-DEVICES_BYTES = 4096  # that a longer reply has behind it
+DEVICES_BYTES = 4096  # at the end of a longer reply
 SLOT_BYTES, MEMORY_OFFSET, WAITING_OFFSET, REPORT_BYTES = 64, 16, 48, 65536
 
 
@@ -59,7 +59,7 @@ def request(path, method, url, body=None, timeout=PATIENCE_S):
 
 
 def writable_cgroups():
-    """Where cgroups can be made here: version 2's, else systemd's of version 1."""
+    """The folder in which cgroups can be created: version 2's, else systemd's of version 1."""
     found = {}
     with open("/proc/self/mounts", encoding="utf-8") as mounts:
         for line in mounts:
@@ -73,7 +73,7 @@ def writable_cgroups():
 
 
 def wait_until(condition, seconds=PATIENCE_S):
-    """At least as long as a busy machine needs: this bounds what hangs, and is no figure."""
+    """Waits for a condition.  The limit is for a hang, so it is long enough for a busy machine."""
     until = time.monotonic() + max(seconds, PATIENCE_S)
     while time.monotonic() < until:
         value = condition()
@@ -127,12 +127,12 @@ class Attachment:
         return struct.unpack("=Q", self.page[at:at + 8])[0]
 
     def commands(self, entered, done):
-        """As many went in, and are known to be complete."""
+        """Reports the numbers of commands that entered and that are complete."""
         at = self.reply["slot"] * SLOT_BYTES
         self.page[at:at + 16] = struct.pack("=QQ", entered, done)
 
     def run(self, seconds):
-        """Waits for a turn, and submits one command that takes so long."""
+        """Waits for a turn, and submits one command of that duration."""
         control = mmap.mmap(self.fds[0], 4096, prot=mmap.PROT_READ)
         self.stand_in_line(1)
         while struct.unpack_from("=I", control, 8)[0] & 3 == 0:
@@ -150,7 +150,7 @@ class Attachment:
 
 
 def have_many_maps(n):
-    """An address space that takes long to read: every second page is another kind's."""
+    """Makes an address space that takes long to read: adjacent pages have different protection."""
     libc = ctypes.CDLL(None)
     page = mmap.PAGESIZE
     libc.mmap.restype = ctypes.c_size_t
@@ -177,7 +177,7 @@ def serve_holder(api_path):
                     text = answer.read()
                     break
                 except ConnectionError:
-                    connection.close()  # it was another agent's
+                    connection.close()  # to an earlier agent
             result = [answer.status, json.loads(text) if text else None]
         elif do == "attach":
             attachments.append(Attachment(order["socket"]))
@@ -201,7 +201,7 @@ def serve_holder(api_path):
                 many[-1].connect(api_path)
             many[-1].settimeout(5)
             try:
-                result = many[-1].recv(1) == b""  # the agent wants no more of them
+                result = many[-1].recv(1) == b""  # the agent closed the connection
             except OSError as error:
                 result = not isinstance(error, TimeoutError)
         elif do == "come_and_go":
@@ -213,7 +213,7 @@ def serve_holder(api_path):
                 for fd in a.fds:
                     os.close(fd)
                 attachments.append(a)
-            have_many_maps(order["maps"])  # below the pages, and so before them
+            have_many_maps(order["maps"])  # at lower addresses than the lease pages, so before them in /proc
         elif do == "memory":
             result = attachments[-1].memory(order.get("value"))
         elif do == "commands":
@@ -260,7 +260,7 @@ def serve_holder(api_path):
 
 
 def copy_for_others():
-    """This file in a folder that every user can read."""
+    """Copies this file to a folder that every user can read."""
     folder = tempfile.mkdtemp(prefix="cleave-agent-")
     os.chmod(folder, 0o755)
     return shutil.copy(os.path.abspath(__file__), folder)
@@ -307,7 +307,7 @@ class Holder:
         self.process.stdout.close()
 
     def end(self):
-        """With all that it started."""
+        """Ends the agent and all processes that it started."""
         if self.process.poll() is None:
             self.kill()
         for kill, number in ([(os.kill, child) for child in self.children] +
@@ -337,7 +337,7 @@ class Agent:
                 "--lock-dir", self.locks, *self.arguments]
 
     def start(self):
-        """Returns the seconds until it was ready."""
+        """Starts the agent; returns the seconds until it was ready."""
         begin = time.monotonic()
         ready, write_end = os.pipe()
         with open(self.log_path, "ab") as log:
@@ -352,7 +352,7 @@ class Agent:
         return time.monotonic() - begin
 
     def cpu_seconds(self):
-        """That its process has used so far."""
+        """Processor seconds that the agent's process has used."""
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()
         return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of time and of rates.  `./dev measure` asserts them, on a machine that does nothing
-else; `./dev check` asserts what is counted and what comes first, which no load changes."""
+else; `./dev check` asserts counts and orders, which load does not change."""
 import math
 import os
 import unittest
@@ -12,12 +12,12 @@ measured = unittest.skipUnless(MEASURES, "a figure of time: ./dev measure assert
 
 
 def bound(exact, coarse):
-    """coarse: what only a mechanism that does not work at all misses."""
+    """coarse: a bound that only a mechanism that does not work at all misses."""
     return exact if MEASURES else coarse
 
 
 def settles(look):
-    """What is wrong by the last of some looks.  In the check the first that finds nothing is enough:
+    """The faults that the last of several checks found.  In ./dev check one without a fault is enough:
     a mechanism that does not work passes none, and a busy machine disturbs some."""
     wrong = []
     for _ in range(bound(1, LOOKS)):
@@ -28,9 +28,10 @@ def settles(look):
 
 
 def disagreements(shares, parts, points):
-    """What is wrong with how work was divided: by points off its share, when measured, and in
-    the check whoever has next to nothing, or is nearer to the part of one with half of its share or less
-    than to its own.  By ratios: all have the same where shares are not held to."""
+    """The parts of the work that do not match their shares.  When measured: parts that differ from
+    the share by more than points.  In ./dev check: parts under a fifth of the share, and parts that
+    are nearer to that of a lease with half of the share or less than to their own, by ratios,
+    because all parts are equal where shares are not enforced."""
     if MEASURES:
         return [f"{part:.3f} for {share}" for share, part in zip(shares, parts)
                 if abs(part - share) > points / 100]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent's OpenAPI document in a test's hands: is it one, does an answer follow it, and
-what request follows it, or nearly."""
+"""Checks of the agent's OpenAPI document: whether it is valid, whether an answer conforms to it,
+and random requests that conform to it, or nearly."""
 import datetime
 import json
 import re
@@ -20,7 +20,7 @@ def resolve(document, schema):
 
 
 def flaws_of_schema(document, schema, at):
-    """What is wrong with a schema, by the words that the agent uses of JSON Schema."""
+    """The faults of a schema, by the keywords of JSON Schema that the agent uses."""
     for word in set(schema) - SCHEMA_WORDS:
         yield "%s: unknown word %s" % (at, word)
     if "$ref" in schema:
@@ -102,7 +102,7 @@ def is_of(kind, value):
 
 
 def differences(document, schema, value, at="$"):
-    """How a value is not what its schema says; a member that is not described is one."""
+    """The differences of a value from its schema; a member that is not described is one."""
     schema = resolve(document, schema)
     if "anyOf" in schema:
         ways = [list(differences(document, each, value, at)) for each in schema["anyOf"]]
@@ -148,7 +148,7 @@ def find(document, method, url):
 
 
 def wrong_answer(document, method, url, answer):
-    """Why the answer is none that the document promises; None: it is one."""
+    """Why the answer does not conform to the document; None: it conforms."""
     _, operation = find(document, method, url)
     said = operation["responses"].get(str(answer.status), operation["responses"]["default"])
     if "content" not in said:
@@ -162,7 +162,7 @@ def wrong_answer(document, method, url, answer):
     return None
 
 
-# Requests by chance.
+# Random requests.
 
 STRINGS = ["", "gpu0", "gpu7", "a", "x" * 63, "x" * 64, "x" * 5000, "0", "-1", "true", "ü",
            "日本", "\U0001f4a9" * 20, "a\nb", "a\x1b[31m", "../../etc/passwd", "a b", "%s%n%x",
@@ -182,7 +182,7 @@ KINDS = ["application/json", "application/yaml", "text/plain", "multipart/form-d
 
 
 def value_of(document, schema, chance):
-    """Something that the schema allows, or, one time in six, something else."""
+    """A value that the schema allows or, one time in six, another value."""
     schema = resolve(document, schema)
     if chance.random() < 1 / 6:
         return chance.choice([None, True, [], {}, [[]], *STRINGS[:6], *NUMBERS, *STRINGS])

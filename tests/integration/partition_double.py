@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A double of the agent's routes for nodes, plans, layouts and operations.
 
-It knows nothing of GPUs: what it answers is in the JSON file that DOUBLE_SCRIPT names, so
-that a test can have any answer, also those that an agent rarely gives:
+It has no model of GPUs: its answers are in the JSON file that DOUBLE_SCRIPT names, so that a
+test can cause any answer, also those that an agent rarely gives:
 
   node, plan, profiles    the objects themselves
-  layout, wanted          texts; wanted absent: nothing was applied
-  problem                 {"PATH": [status, code, detail]}: instead of an answer
+  layout, wanted          texts; without wanted no layout was applied
+  problem                 {"PATH": [status, code, detail]}: in place of an answer
   slow                    {"PATH": seconds}: how long an answer takes
-  operation               {"states": [[seconds, {...}], ...]}: how operations go on; with
-                          "dies_at" the agent ends so many seconds after the first began,
-                          once, and "lost" is whether its successor knows nothing of it
+  operation               {"states": [[seconds, {...}], ...]}: the course of operations; with
+                          "dies_at" the agent ends once, that many seconds after the first
+                          began; with "lost" its successor does not know the operation
 
-What was asked is added to the file's neighbour .log, a JSON array a line, and operations
-are in its neighbour .state, from which the double's successor reads them.
+Requests are added to the file with the ending .log, a JSON array per line. Operations are in
+the file with the ending .state, from which the double's successor reads them.
 """
 import json
 import os
@@ -53,7 +53,7 @@ def log(*words):
 
 
 def die_when_told(plan):
-    """Ends this process at its time, as a crash does."""
+    """Ends this process at the given time, as a crash does."""
     def wait():
         time.sleep(plan["dies_at"])
         state = load_state()
@@ -77,7 +77,7 @@ def begin(what):
 
 
 def operation(name):
-    """As it is now: the last of its states whose time has come."""
+    """The operation now: the last of its states whose time has come."""
     record = load_state()["operations"].get(name)
     if not record:
         raise Problem(404, "not_found", "there is no operation '%s'" % name)

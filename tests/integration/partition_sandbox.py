@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the verbs for partitions stand on: a node, plans and operations as the
-API shows them, and a sandbox with a double that answers so."""
+"""Common parts of the tests of the verbs for partitions: a node, plans and operations as the
+API shows them, and a sandbox with a double that returns them."""
 import json
 import os
 import shutil
@@ -85,7 +85,7 @@ ROLLED_BACK = {"states": [
     [0.2, {"state": "rolling_back", "steps": [
         done("destroy gpu0/1g.10gb@2"),
         {"text": "create gpu0/2g.20gb@0", "state": "failed", "seconds": 0.1}]}],
-    # The way back has steps of its own.
+    # The rollback has steps of its own.
     [0.4, {"state": "rolled_back", "steps": [done("create gpu0/1g.10gb@2")],
         "error": {"code": "internal", "detail": "NVML says Insufficient Resources: a process "
                   "may hold the GPU, see cleave devices"}}]]}
@@ -95,7 +95,7 @@ WAITING = [[0, {"state": "surveying"}],
 
 
 def run_tests(usage):
-    """Of the program that was started: CLEAVE [CLEAVED] [TEST...]."""
+    """Runs the tests of a program with the arguments CLEAVE [CLEAVED] [TEST...]."""
     paths = [each for each in sys.argv[1:] if os.sep in each]
     if not paths:
         sys.exit(usage)
@@ -122,7 +122,7 @@ class WithAgent(Sandbox):
         self.addCleanup(self.end_agents)
 
     def agents(self):
-        """Their pids: each has the sandbox's folder in its arguments."""
+        """The pids of agents: each has the sandbox's folder in its arguments."""
         found = []
         for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
             try:
@@ -140,14 +140,14 @@ class WithAgent(Sandbox):
             self.assertTrue(wait_until(lambda: not is_alive(pid)))
 
     def on(self, node, *arguments):
-        """A copy of the node in the sandbox, so that it is as its file begins it."""
+        """Copies the node into the sandbox, so that it is in the initial state of its file."""
         path = os.path.join(self.folder, node + ".yaml")
         if not os.path.exists(path):
             shutil.copy(os.path.join(self.NODES, os.path.basename(path)), path)
         return self.cleave("--sim", path, *arguments)
 
     def start(self, node, *arguments):
-        """A program that runs until it is told to end; its lease is there on return."""
+        """Starts a program that runs until it is ended; returns when its lease exists."""
         n = len(self.leases(node))
         program = subprocess.Popen(
             [Paths.cleave, "--sim", os.path.join(self.folder, node + ".yaml"), "run", *arguments,
@@ -162,7 +162,7 @@ class WithAgent(Sandbox):
 
 
 class WithDouble(Sandbox):
-    """A double that answers by a script."""
+    """A double whose answers are in a script."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single tests that take long: `./dev check --all` alone runs them."""
+"""Single tests that take long: only `./dev check --all` runs them."""
 import os
 import unittest
 

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A day's worth of mixed load on the API of one simulated node, as fast as it goes: tenants
-that come and go, queues, resizes, layouts, streams that nobody reads, callers that stop in
-the middle of a word, tokens, backups, a clock that jumps, agents that are killed.
+"""A day's worth of mixed load on the API of one simulated node, as fast as possible: tenants
+that come and go, queues, resizes, layouts, streams without a reader, callers that stop within
+a request, tokens, backups, a clock that jumps, agents that are killed.
 
 usage: soak.py CLEAVED DRIVER [--seconds N] [--seed S]
 
-What the agent has acknowledged is noted down here, and its lists are compared with that:
-nothing may be lost, nothing may be left over, every sum must be exact, and the agent's
-descriptors, memory and files stay within bounds.  The seed repeats the order of things, not
-their exact moments.
+The test records what the agent has acknowledged, and compares the agent's lists with that:
+no object may be lost or left over, every sum must be exact, and the agent's descriptors, memory
+and files stay within bounds.  The seed repeats the order of requests, not their exact times.
 """
 import argparse
 import collections
@@ -28,7 +27,7 @@ from harness import Agent, Holder, wait_until
 from web_client import EXAMPLES, Client
 
 DEVICES = [f"gpu{i}" for i in range(6)]
-DIVIDED = 6  # the index of the one whose layout changes
+DIVIDED = 6  # the index of the device whose layout changes
 MIB = 1 << 20
 LEASES_MAX, HOLDERS, STREAMS_MAX, SLOW_MAX, TOKENS_MAX = 300, 6, 24, 24, 30
 CHECK_EVERY = 200
@@ -45,7 +44,7 @@ PARTS = "    partitions:\n      - {profile: %s, count: %d}\n"
 
 
 class Broken(Exception):
-    """Something is not as it has to be."""
+    """A condition of the test does not hold."""
 
 
 def expect(condition, *what):
@@ -89,7 +88,7 @@ class Soak:
         wait_until(lambda: self.client.send("GET", "/readyz").status == 200)
 
     def send(self, method, url, body=None, may=(200, 201, 202, 204)):
-        """The answer, if it is one of those that there may be."""
+        """Sends a request; returns its answer if the answer is one of the allowed ones."""
         answer = self.client.send(method, url, body)
         expect(answer.status in may, method, url, body, answer)
         self.counts[answer.status] += 1
@@ -99,7 +98,7 @@ class Soak:
         while len(sockets) > most:
             sockets.pop(self.rng.randrange(len(sockets))).close()
 
-    # What is done
+    # The actions
 
     def create(self):
         holder = self.rng.choice(self.holders)
@@ -129,12 +128,12 @@ class Soak:
     def release(self):
         if self.leases:
             name = self.rng.choice(list(self.leases))
-            # Not one that a process is in.
+            # Not a lease with an attached process.
             if self.send("DELETE", f"/v1/leases/{name}", may=(204, 409)).status == 204:
                 del self.leases[name]
 
     def attach(self):
-        """In an active lease; the process may stay in it when the lease's holder is dead."""
+        """Attaches in an active lease; the process may stay in it when the lease's holder is dead."""
         active = [name for name in self.leases
                   if self.send("GET", f"/v1/leases/{name}").json["state"] == "active"
                   ] if self.rng.random() < 0.1 else []
@@ -158,7 +157,7 @@ class Soak:
             self.send("GET", url)
 
     def stream(self):
-        """Nobody reads it."""
+        """Opens a stream that no client reads."""
         self.streams.append(self.talk(b"GET /v1/events/stream HTTP/1.1\r\nHost: x\r\n\r\n"))
         self.forget_closed(self.streams, STREAMS_MAX)
 
@@ -213,7 +212,7 @@ class Soak:
         self.shift(0)
 
     def kill_agent(self):
-        """In the middle of a request, whose answer may or may not come."""
+        """Kills the agent during a request, whose answer may or may not arrive."""
         self.n += 1
         name, answers = f"s{self.n}", []
         asker = threading.Thread(target=self.ask_to_be_lost, args=(name, answers))
@@ -249,7 +248,7 @@ class Soak:
         self.streams, self.slow = [], []
         self.start()
 
-    # What has to hold
+    # The conditions
 
     def listed(self):
         items, after = [], ""
@@ -293,7 +292,7 @@ class Soak:
                self.client.get(f"/v1/events?limit=10000&after={self.last_event}")["items"]]
         expect(ids == sorted(set(ids)), "events are not in order:", ids)
         expect(not ids or ids[0] > self.last_event, "events come again")
-        # The last ones need not survive a kill.
+        # The last events need not survive a kill.
         self.last_event = max(ids[-1] - 1000, self.last_event) if ids else self.last_event
 
     def check_footprint(self):

@@ -18,7 +18,7 @@ REQUESTS = ["--mode", "request", "--kernel", 1000, "--request", 1000, "--hz", 10
 
 
 class Share:
-    """What `cleave run` is asked for."""
+    """The options of `cleave run`."""
 
     def __init__(self, share):
         self.share = share
@@ -26,11 +26,11 @@ class Share:
     def options(self):
         return ["--share", self.share, "--memory", "64M"]
 
-PATIENCE_S = 90  # bounds what hangs
+PATIENCE_S = 90  # limit for a hang
 
 
 class Case(unittest.TestCase):
-    VENDORS = None  # the machine's own
+    VENDORS = None  # the machine's own drivers
 
     def setUp(self):
         self.session = tenants.Session(BUILD[0], True, self.VENDORS)
@@ -48,8 +48,8 @@ class Case(unittest.TestCase):
         return self.session.calibrate()
 
     def start_agent(self):
-        """Where `cleave` looks for it, with locks of its own: the device is a processor,
-        which others may use as well."""
+        """Starts the agent where `cleave` looks for it, with locks of its own, because the device is a
+        processor that another agent may use as well."""
         folder = self.session.folder
         (folder / "locks").mkdir(exist_ok=True)
         ready, write_end = os.pipe()
@@ -109,7 +109,7 @@ class Case(unittest.TestCase):
         return [e for e in json.loads(lines)["items"] if e["type"] == kind]
 
     def hold(self, name, share):
-        """A lease with nothing in it."""
+        """Holds a lease without an attached process."""
         self.holders.append(subprocess.Popen(
             [self.session.cleave(), "run", "--share", share, "--memory", "16M", "--name",
              name, "--no-namespace", "--", "sleep", "600"], env=self.session.environment))
@@ -117,8 +117,8 @@ class Case(unittest.TestCase):
 
 
 class OnDouble(Case):
-    """On a device whose kernels take a millisecond each and no processor: others do not disturb
-    it."""
+    """On a device whose kernels take a millisecond each without a processor, so that other programs
+    do not disturb it."""
 
     def setUp(self):
         self.VENDORS = Path(BUILD[0]) / "tests/doubles/opencl/vendors"

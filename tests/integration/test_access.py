@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what on an agent for all users: scopes by route, what tenants see of each
+"""The permissions of an agent for all users: scopes by route, what tenants see of each
 other, groups, CORS, and the audit.  Users are daemon, games, man and nobody, whom every
 Debian has."""
 import json
@@ -16,7 +16,7 @@ from web_client import WebCase
 
 NO_ONE, ALL = "anybody", {"admin", "viewer", "tenant"}
 LOOK, CHANGE, ADMIN = {"admin", "viewer"}, {"admin", "tenant"}, {"admin"}
-# Who may ask what; a route that is missing here fails the test.
+# The callers that may use each route; a route that is missing here fails the test.
 MATRIX = {
     "GET /healthz": NO_ONE, "GET /readyz": NO_ONE, "GET /openapi.json": NO_ONE,
     "GET /console/nodes.json": ALL, "GET /v1/version": ALL, "GET /v1/whoami": ALL,
@@ -125,7 +125,7 @@ class Scopes(AccessCase):
 
 
 class Tenants(AccessCase):
-    """games has leases that nobody must not hear of."""
+    """The user games has leases that the user nobody must not see."""
 
     secret = "secret-name"
 
@@ -228,7 +228,7 @@ class Tenants(AccessCase):
             answer = self.other.send("POST", "/v1/leases", wanted)
             self.problem(answer, 409, "does_not_fit")
             self.assert_silent(answer)
-        # His own name may be the same.
+        # A lease of the tenant's own may have the same name.
         self.lease_as("nobody", name=self.secret)
 
     def test_idempotency_keys(self):
@@ -250,7 +250,7 @@ class Tenants(AccessCase):
         self.assertEqual(self.other.get("/v1/leases/" + self.secret)["tenant"], "nobody")
 
     def test_a_long_poll_ends_without_a_word(self):
-        """Of a lease that is not his a tenant cannot even hear that it changes."""
+        """A tenant cannot even detect that a lease of another tenant changes."""
         polling = self.client().open()
         polling.request("GET", "/v1/leases/%s?wait_ms=60000&while=queued" % self.queued["id"])
         answer = self.other.send("GET", "/v1/leases/%s?wait_ms=60000&while=queued" %
@@ -261,7 +261,7 @@ class Tenants(AccessCase):
 
 
 class Keys(AccessCase):
-    """One key is of one request."""
+    """A key belongs to one request."""
 
     def test_the_query_is_part_of_it(self):
         root = self.client()
@@ -332,7 +332,7 @@ class Audit(AccessCase):
         self.assertNotIn(secret.split("_")[2], self.agent.log())
 
     def test_it_does_not_help_to_hang_up(self):
-        """A lease's end by force is noted when it begins, whoever waits for it or not."""
+        """The forced end of a lease is recorded when it begins, whether the caller waits or not."""
         holder = self.holder()
         lease = holder.lease(share=0.1, name="a", device="gpu0")
         holder.do("attach", socket=lease["socket"])

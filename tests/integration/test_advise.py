@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`cleave advise` of programs that were given the wrong shares.
+"""`cleave advise` for programs with unsuitable shares.
 
 usage: test_advise.py BUILD [unittest arguments]
 """

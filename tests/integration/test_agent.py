@@ -129,9 +129,9 @@ class System(SystemCase):
         alice = self.other(NOBODY)
         lease = alice.lease(share=0.2)
         self.assertEqual(alice.do("attach", socket=lease["socket"])["status"], 0)
-        # Root may open the socket, but is not of the lease's tree.
+        # Root may open the socket, but is not in the lease's process tree.
         self.assertEqual(harness.attach(lease["socket"])[0]["status"], -1)
-        # The tenant's folder is his: what he does there harms nobody else.
+        # The folder belongs to the tenant: its actions there affect no other tenant.
         os.unlink(lease["socket"])
         os.symlink("/etc/passwd", lease["socket"])
         before = os.stat("/etc/passwd")
@@ -143,7 +143,7 @@ class System(SystemCase):
         self.assertEqual(reply["status"], 0)
 
     def test_survey_and_probe_in_any_order(self):
-        """Both start with an agent that has no state, and either may be the first."""
+        """Both start with an agent that has no state, and either may end first."""
         for _ in range(6):
             agent = Agent(arguments=["--system"])
             agent.locks = os.path.join(agent.folder, "own-locks")
@@ -182,7 +182,7 @@ class OnDemand(unittest.TestCase):
         self.addCleanup(self.agent.close)
 
     def start(self):
-        """As a client does it: returns when the agent is ready."""
+        """Starts the agent as a client does; returns when it is ready."""
         ready, write_end = os.pipe()
         done = subprocess.run([*self.agent.command(), f"--ready-fd={write_end}"],
                               capture_output=True, text=True, timeout=60,
@@ -217,7 +217,7 @@ class OnDemand(unittest.TestCase):
         self.assertTrue(wait_until(lambda: not os.path.exists(self.agent.api), 6))
 
     def test_who_connects_as_it_leaves_is_served(self):
-        """Or finds no socket, and starts another: never a connection that breaks."""
+        """Or the caller finds no socket and starts another agent; no connection breaks."""
         results = []
 
         def call_at_the_end(moment):
@@ -248,7 +248,7 @@ class OnDemand(unittest.TestCase):
         cache = os.path.join(self.agent.state, "devices.json")
         self.assertTrue(os.path.exists(cache))
         self.assertTrue(wait_until(lambda: not os.path.exists(self.agent.api), 6))
-        # What the cache says is what is shown: so nobody else was asked.
+        # The agent shows the content of the cache, so it queried no driver.
         with open(cache, encoding="utf-8") as f:
             text = f.read()
         model = first["items"][0]["model"]
@@ -345,7 +345,7 @@ class FullDisk(unittest.TestCase):
         os.unlink(os.path.join(self.agent.state, "fill"))
 
     def exhaust(self, holder):
-        """Fills the disk and what SQLite has set aside for itself."""
+        """Fills the disk and the space that SQLite has reserved."""
         self.fill()
         for i in range(2000):
             status, answer = holder.request("POST", "/v1/leases",
@@ -362,7 +362,7 @@ class FullDisk(unittest.TestCase):
         self.assertEqual(holder.do("attach", socket=running["socket"])["status"], 0)
         status, problem = self.exhaust(holder)
         self.assertEqual((status, problem["code"]), (507, "disk_full"))
-        # What runs goes on: attach, resize refused and not done, release, end.
+        # Running programs continue: attach, a resize that is refused, release, end.
         self.assertEqual(holder.do("attach", socket=running["socket"])["status"], 0)
         status, problem = self.agent.request("PATCH", "/v1/leases/running",
                                              {"share": 0.2})
@@ -372,7 +372,7 @@ class FullDisk(unittest.TestCase):
         self.assertEqual(self.agent.request("DELETE", "/v1/leases/other")[0], 204)
         self.agent.get("/v1/events")
 
-        # With room again, everything is written, and the next agent knows it.
+        # When there is room again, everything is written, and the next agent has it.
         self.empty()
         self.assertTrue(wait_until(lambda: holder.request(
             "POST", "/v1/leases", {"share": 0.001, "name": "after"})[0] in (201, 409)))
@@ -401,7 +401,7 @@ class FullDisk(unittest.TestCase):
         self.assertEqual((status, problem["code"]), (500, "internal"), problem)
         self.assertEqual(self.agent.get("/v1/leases/running")["id"], running["id"])
         self.assertEqual(holder.do("reattach", socket=running["socket"])["status"], 0)
-        # It is taken into use again by itself, with what happened meanwhile.
+        # The agent uses the file again by itself, with the changes since then.
         self.remount("rw")
         self.assertTrue(wait_until(lambda: holder.request(
             "POST", "/v1/leases", {"share": 0.1, "name": "new"})[0] == 201, 15))

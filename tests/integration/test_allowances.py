@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What tenants may have by the settings, whose turn it is in the queue, and that nobody
-can make the agent slow for others by asking for much."""
+"""The allowances of tenants by the settings, the order of the queue, and that no tenant can
+make the agent slow for others by many requests."""
 import grp
 import os
 import unittest
@@ -100,7 +100,7 @@ class Allowances(TenantsCase):
         self.assertEqual(self.ask("games", "PATCH", "/v1/leases/b", {"share": 0.6}).status, 200)
         self.problem(self.ask("games", "PATCH", "/v1/leases/b", {"memory_bytes": 9 * GIB}), 403,
                      "not_permitted")
-        # Nor by way of the queue.
+        # The queue does not bypass the allowance.
         waiting = self.get("games", share=0.1, name="c", wait=True)
         self.assertEqual(waiting["state"], "queued")
         for wanted in ({"memory_bytes": 9 * GIB}, {"share": 1, "memory_bytes": 9 * GIB}):
@@ -142,7 +142,8 @@ class Queue(TenantsCase):
     settings = {"admins": ["man"]}
 
     def test_fair_between_tenants(self):
-        """Who has least comes first, whoever came first; a tenant's own are in order."""
+        """The tenant with the least comes first, whatever the order of arrival; a tenant's own requests
+        are in order."""
         self.get("root", share=1, name="all", device="gpu0")
         for i in range(3):
             self.get("games", share=0.4, name="g%d" % i, device="gpu0", wait=True)
@@ -165,14 +166,14 @@ class Queue(TenantsCase):
 
 
 class Many(TenantsCase):
-    """One tenant who asks for as much as he can."""
+    """One tenant that requests as much as it can."""
 
     settings = {"admins": ["group:adm"], "viewers": ["group:audio"],
                 "tenants": [{"group": "video", "share": 1}, {"group": "games", "share": 0.5},
                             {"share": 1}]}
 
     def is_answered(self, user, method, url, body=None):
-        """Without much work of the agent's."""
+        """The answer takes little work of the agent."""
         before = self.agent.cpu_seconds()
         answer = self.ask(user, method, url, body)
         self.assertLess(answer.status, 500, answer)

@@ -180,7 +180,7 @@ class Leases(Case):
         self.assertEqual(self.lease("b")["share"], 0.3)
         over = holder.lease(share=0.5, memory_bytes=1 << 20, overcommit=True, name="c")
         self.assertEqual((over["state"], over["overcommit"]), ("active", True))
-        # Giving back works on a device that is promised too much.
+        # Shrinking works on a device with too many promises.
         status, _ = self.agent.request("PATCH", "/v1/leases/a", {"share": 0.6})
         self.assertEqual(status, 200)
 
@@ -205,7 +205,7 @@ class Leases(Case):
         first.lease(share=0.8, memory_bytes=1 << 20, name="first")
         answer = second.lease(share=0.5, memory_bytes=1 << 20, name="second", wait=True)
         self.assertEqual((answer["state"], answer["queue_position"]), ("queued", 1))
-        # Would fit, but others wait before it.
+        # It would fit, but other requests wait before it.
         answer = third.lease(share=0.1, memory_bytes=1 << 20, name="third", wait=True)
         self.assertEqual((answer["state"], answer["queue_position"]), ("queued", 2))
         self.refused(self.holder().request("POST", "/v1/leases",
@@ -216,9 +216,9 @@ class Leases(Case):
         begin = time.monotonic()
         answer = self.agent.get("/v1/leases/second?wait_ms=300&while=queued")
         self.assertEqual(answer["state"], "queued")
-        self.assertGreaterEqual(time.monotonic() - begin, 0.29)  # no load makes it less
+        self.assertGreaterEqual(time.monotonic() - begin, 0.29)  # load does not make it shorter
 
-        # The one before it goes away: the position changes, and the wait ends.
+        # The request before it ends: the position changes, and the wait ends.
         third.send("request", method="GET", body=None,
                    url="/v1/leases/third?wait_ms=20000&while=queued")
         time.sleep(0.2)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The sockets where gates attach, and what an agent takes over from an earlier one."""
+"""The sockets where gates attach, and the leases that an agent adopts from an earlier one."""
 import os
 import random
 import select
@@ -56,7 +56,7 @@ class Attach(Case):
 
     def test_released_as_its_process_ends(self):
         """A launcher releases its lease as soon as its program has ended: the agent, which may have
-        been busy, looks at that end first."""
+        been busy, handles that end first."""
         ended = []
         for name in "abcdef":
             holder, lease = self.start_lease(name=name, share=.1)
@@ -95,7 +95,7 @@ class Attach(Case):
                 self.assertIn(word, reply["message"])
 
     def test_longer_reply(self):
-        """Only for who says that it can read it; a refusal has the first form."""
+        """Only for a gate that declares that it can read it; a refusal has the short form."""
         holder, lease = self.start_lease()
         device = self.agent.get("/v1/devices")["items"][0]
         first = REPLY.size
@@ -148,7 +148,7 @@ class Attach(Case):
         self.assertTrue(wait_until(lambda: not self.leases()))
 
     def test_many_end_at_once(self):
-        """Each might have left its memory to any of the others' neighbours."""
+        """Each of them might have an heir among the children of the others' ancestors."""
         holder, lease = self.start_lease()
         children = [holder.do("attach_in_child", socket=lease["socket"])[0] for _ in range(300)]
         self.assertEqual(len(self.lease("a")["processes"]), 300)
@@ -159,8 +159,8 @@ class Attach(Case):
         self.assertLess(self.agent.cpu_seconds() - before, 10)
 
     def test_come_and_go(self):
-        """Who attaches and leaves again and again, and takes long to look at, keeps the agent
-        from nobody else."""
+        """A process that attaches and leaves again and again, and takes long to examine, does not
+        delay the agent for others."""
         holder, lease = self.start_lease(share=0.1)
         neighbour = self.holder()
         other = neighbour.lease(share=0.1, name="b")
@@ -236,7 +236,7 @@ class Adoption(Case):
         self.refused(self.agent.request("POST", "/v1/leases", {"share": 0.5}), 409,
                      "does_not_fit")
 
-        # The gate comes back with its old page: same slot, the ledger goes on.
+        # The gate attaches again with its old page: same slot, and the ledger continues.
         reply = holder.do("reattach", socket=lease["socket"])
         self.assertEqual((reply["status"], reply["slot"]), (0, 0))
         self.assertEqual(holder.do("memory"), 4242)
@@ -272,7 +272,7 @@ class Adoption(Case):
         holder.do("memory", value=99)
         self.agent.stop(signal.SIGKILL)
         self.agent.start()
-        # A new process of the lease comes before the old one does.
+        # A new process of the lease attaches before the old one does.
         _, reply = holder.do("attach_in_child", socket=lease["socket"])
         self.assertEqual((reply["status"], reply["slot"]), (0, 1))
         self.assertEqual(len(self.lease("a")["processes"]), 2)

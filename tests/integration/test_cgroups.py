@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tenants that are cgroups: whoever runs in one is that tenant, whatever user he is.
+"""Tenants that are cgroups: a process in one is that tenant, whatever its user.
 
 usage: as harness.py says
 """
@@ -47,7 +47,7 @@ class Cgroups(WebCase):
         return holder.request("POST", "/v1/leases", {"memory_bytes": GIB, **wanted})
 
     def test_who_he_is(self):
-        """Root in a tenant's cgroup is that tenant; beside it he is root."""
+        """Root in a tenant's cgroup is that tenant; outside of it, root is root."""
         for path, subject, scope in (("team-a", "@teams", "tenant"), ("lab", "@lab", "tenant"),
                                      ("team-b/below/it", "@teams", "tenant"),
                                      ("team", "root", "admin"), ("laboratory", "root", "admin"),
@@ -91,7 +91,7 @@ class Cgroups(WebCase):
         self.refused(self.want(mine, share=.3, overcommit=True), 403, "not_permitted")
 
     def test_his_connections_are_counted_as_his(self):
-        """Though he is root, root is not kept out."""
+        """Although the tenant's process is root's, other processes of root can still connect."""
         greedy = self.inside("lab")
         self.assertEqual(greedy.request("GET", "/v1/whoami")[0], 200)
         resource.prlimit(greedy.pid, resource.RLIMIT_NOFILE, (4096, 4096))

@@ -4,8 +4,8 @@
 
 usage: test_cli.py CLEAVE [CLEAVED] [--pages FOLDER] [TEST...]
 
-Everything runs against a double of the API; what needs no fault from the agent runs
-against the real cleaved as well, when it is given and finds a device.
+All tests run against a double of the API; those that need no fault of the agent also run
+against the real cleaved, if it is given and finds a device.
 """
 import json
 import os
@@ -154,7 +154,7 @@ class WithoutAgent(Sandbox):
         self.assertFalse(report["can_run_shares"])
         verdicts = {each["check"]: each["verdict"] for each in report["items"]}
         self.assertEqual(verdicts["agent"], "fail")
-        self.assertEqual(verdicts["gate"], "fail")  # an empty file is none
+        self.assertEqual(verdicts["gate"], "fail")  # an empty file is not a gate
         self.assertEqual(verdicts["runtime-folder"], "ok")
         self.assertEqual(self.vendors({"broken.icd": "libnosuch.so"})["verdict"], "fail")
         self.assertEqual(self.vendors({})["verdict"], "fail")
@@ -190,7 +190,7 @@ class WithoutAgent(Sandbox):
                     if each["check"] == "opencl-vendors")
 
     def test_agent_that_hangs(self):
-        """Ctrl-C ends the wait for an agent that does not get ready."""
+        """Ctrl-C ends the wait for an agent that does not become ready."""
         if os.path.exists(SYSTEM_SOCKET):
             self.skipTest("the system's agent runs")
         hanging = os.path.join(self.folder, "hanging")
@@ -244,10 +244,10 @@ COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cleave; printf '%%s\\n'
 
 
 class AgentTests(cli_starts.Starts):
-    """What is the same with the double and with the real agent."""
+    """Tests that pass with the double and with the real agent."""
 
     def isolation(self):
-        """The option that this machine needs to run anything at all."""
+        """The option without which this machine cannot run programs in a lease."""
         report = json.loads(self.cleave("doctor", "-o", "json").stdout)
         allowed = any(each["check"] == "mount-namespace" and each["verdict"] == "ok"
                       for each in report["items"])
@@ -267,7 +267,7 @@ class AgentTests(cli_starts.Starts):
         return process
 
     def end(self, process):
-        """By SIGTERM, which reaches the program; it would outlive a SIGKILL."""
+        """Ends cleave run by SIGTERM, which reaches the program; the program would outlive a SIGKILL."""
         process.terminate()
         try:
             process.wait(timeout=60)
@@ -381,7 +381,7 @@ class AgentTests(cli_starts.Starts):
         self.assertEqual(output.count("caught"), 1)
 
     def test_stop_and_continue(self):
-        """As a shell does it: to the whole group; and to cleave alone, which passes it on."""
+        """As a shell sends it, to the whole group; and to cleave alone, which forwards it."""
         for send in (os.killpg, os.kill):
             with self.subTest(send):
                 process = self.start(*self.run_options("-s.1", "sh", "-c", "echo $$; exec sleep 60"),
@@ -563,7 +563,7 @@ class WithDouble(Sandbox, AgentTests):
             self.agent.wait()
         path = os.path.join(self.folder, "cleave", "api.sock")
         if os.path.exists(path):
-            os.unlink(path)  # what a killed one leaves
+            os.unlink(path)  # a file that a killed agent leaves
         self.agent = subprocess.Popen([sys.executable, DOUBLE], env=dict(self.env, **env))
         self.addCleanup(self.agent.wait)
         self.addCleanup(self.agent.kill)
@@ -603,7 +603,7 @@ class WithDouble(Sandbox, AgentTests):
 
 
 class OnDemand(cli_agents.Agents, StartedOnDemand, Sandbox):
-    """The first `cleave run` starts an agent, and two together start one."""
+    """The first `cleave run` starts an agent, and two at the same time start one."""
 
     AGENT = DOUBLE
 
@@ -627,8 +627,8 @@ class OnDemand(cli_agents.Agents, StartedOnDemand, Sandbox):
 
 
     def test_agent_that_is_killed(self):
-        """Whoever stands in for a program has the next one started, and does not wait for
-        that one's end."""
+        """The supervising cleave run starts the next agent, and does not wait for that agent's
+        end."""
         with subprocess.Popen([Paths.cleave, "run", "--no-namespace", "-s.2", "cat"],
                               env=self.env, stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as run:
@@ -637,7 +637,7 @@ class OnDemand(cli_agents.Agents, StartedOnDemand, Sandbox):
             self.assertEqual(run.stdout.readline(), b"there\n")
             for n in (1, 2, 3):
                 self.assertTrue(wait_until(lambda: len(self.pids()) == n, 40))
-                # It answers, so it was seen.
+                # The agent answers, so the supervisor has noticed it.
                 self.assertTrue(wait_until(lambda: self.cleave("ps").returncode == 0, 40))
                 if n < 3:
                     os.kill(self.pids()[-1], signal.SIGKILL)
@@ -646,7 +646,7 @@ class OnDemand(cli_agents.Agents, StartedOnDemand, Sandbox):
         self.assertTrue(is_alive(self.pids()[-1]))
 
     def test_agent_that_is_leaving(self):
-        """One that was idle may go between two requests: then the next one is started."""
+        """An idle agent may end between two requests: then the next one is started."""
         self.env["DOUBLE_LEAVES"] = os.path.join(self.folder, "left")
         result = self.cleave("run", "--no-namespace", "-s.2", "echo", "in")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "in\n", ""))
@@ -654,7 +654,7 @@ class OnDemand(cli_agents.Agents, StartedOnDemand, Sandbox):
 
 
 class WithAgent(Sandbox, AgentTests):
-    """The same with cleaved itself."""
+    """The same tests with cleaved."""
 
     def setUp(self):
         super().setUp()
@@ -662,7 +662,7 @@ class WithAgent(Sandbox, AgentTests):
             self.skipTest("no cleaved given")
         if os.path.exists(SYSTEM_SOCKET):
             self.skipTest("the system's agent runs")
-        # Locks of its own: another agent of this machine may have the device.
+        # Locks of its own, because another agent of this machine may hold the device.
         wrapper = os.path.join(self.folder, "cleaved")
         with open(wrapper, "w") as file:
             file.write("#!/bin/sh\nexec '%s' '--lock-dir=%s' \"$@\"\n" % (Paths.cleaved, self.folder))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a lease owes of the device's time when it ends, by the agent's own ledger.
+"""The debt of device time that a lease has when it ends, by the agent's own ledger.
 
-The gates are the test's: the victim's stands in line all the time and gives the device back
-at once, the attacker's submits one command that does not end for a while."""
+The test plays the gates: the victim's waits in line all the time and yields the device at once,
+the attacker's submits one command that takes long."""
 import contextlib
 import json
 import os
@@ -38,7 +38,7 @@ class Bed(Case):
         return attacker
 
     def run_kernel(self, attacker):
-        """Waits for the turn, and overruns it."""
+        """Waits for its turn, and overruns it."""
         attacker.do("run", seconds=KERNEL_S)
 
     def leave(self, attacker):
@@ -46,7 +46,7 @@ class Bed(Case):
         self.assertTrue(wait_until(lambda: len(self.leases()) == 1))
 
     def state(self, statement, rows=()):
-        """Of an agent that has ended."""
+        """Executes a statement on the state file of an agent that has ended."""
         path = os.path.join(self.agent.state, "cleaved.db")
         with contextlib.closing(sqlite3.connect(path)) as state, state:
             if rows:
@@ -57,7 +57,7 @@ class Bed(Case):
         return self.agent.get("/v1/devices")["items"][0]["debt_seconds"]
 
     def indebt(self, cgroup=None):
-        """Returns what it owed, which the tenant owes on."""
+        """Ends a lease in debt; returns the debt, which stays with the tenant."""
         attacker = self.start_attacker(cgroup)
         self.run_kernel(attacker)
         owes = -self.lease("attacker")["lag_seconds"]
@@ -78,18 +78,18 @@ class Debts(Bed):
         self.assertLess(shown["lag_seconds"], -KERNEL_S / 20)
         self.assertGreater(shown["tenant_debt_seconds"], KERNEL_S / 20)
         self.assertEqual(self.owed(), 0)
-        # The victim is served what it is owed, and then nothing is left.
+        # The victim is served the time that it is owed, and then the debt is 0.
         self.assertTrue(wait_until(
             lambda: self.lease("attacker")["tenant_debt_seconds"] == 0, 60))
 
     def test_fresh_leases(self):
-        """One command of each, again and again, beside a victim that was promised .8."""
+        """One command per lease, again and again, beside a victim with a promise of .8."""
         self.start_victim()
         attackers_s = 0
         for n in range(4):
             attacker = self.start_attacker()
             if n == 3:
-                # When it has its turn, all before it have been paid for.
+                # When it has its turn, the debts of all leases before it are paid.
                 attacker.do("stand_in_line", threads=1)
                 self.assertTrue(wait_until(
                     lambda: self.lease("attacker")["turns"] > 0, 60))
@@ -138,7 +138,7 @@ class Debts(Bed):
 
 @unittest.skipUnless(CGROUPS, "needs root and cgroups that can be written")
 class Accounts(Bed):
-    """Whose account it is follows from where the first process is."""
+    """The account follows from the cgroup of the first process."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="cleave-test-", dir=CGROUPS)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The fields of the API's objects, as /openapi.json has them, are those of the tables of
-docs/api.md and of the console's types; the client library asks for no others.  The types of
+docs/api.md and of the console's types; the client library requests no others.  The types of
 events are those that the document lists.
 
-CLEAVE_WRITE_FIELDS=1 writes tables and types anew.  In the types a field is optional where it
-was before and where it is new, since an agent of an earlier version does not have it.
+CLEAVE_WRITE_FIELDS=1 rewrites tables and types.  In the types a field is optional where it was
+before and where it is new, because an agent of an earlier version does not have it.
 
 usage: as harness.py says
 """
@@ -95,7 +95,7 @@ def kind_in_types(schema):
 
 
 def interface_of(schema, old):
-    """The lines between the braces; old: the present ones."""
+    """The new lines between the braces; old: the current ones."""
     always = {name for name, mark, _ in MEMBER.findall(old) if not mark}
     lines = []
     for name, field in schema["properties"].items():
@@ -146,7 +146,7 @@ class Fields(Case):
         self.hold(TYPES, text, INTERFACE.sub(made, text))
 
     def test_client(self):
-        """Of a request that it does not know, an agent would refuse all."""
+        """An agent would refuse a whole request for a field that it does not know."""
         for function, name in (("lease_create", "LeaseRequest"), ("lease_update", "LeaseChange")):
             body = re.search(r"^int clv_client_%s\(.*?^\}" % function, read(CLIENT), re.S | re.M)[0]
             asked = set(re.findall(r'body, "(\w+)"', body))
@@ -154,7 +154,7 @@ class Fields(Case):
             self.assertEqual(asked - set(self.schemas[name]["properties"]), set())
 
     def test_unknown_field(self):
-        """The text about a field that is none lists those that are."""
+        """The error about an unknown field lists the known ones."""
         for method, url, name, body in (("POST", "/v1/leases", "LeaseRequest", {"x": 1}),
                                         ("PATCH", "/v1/leases/a", "LeaseChange", {})):
             if method == "PATCH":

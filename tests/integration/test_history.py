@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What was used, as the agent tells it later: columns, gaps, who may see it, and what is
-left of it after kills, damage and a full disk.
+"""The history of use: columns, gaps, permissions, and the rows that remain after kills, damage
+and a full disk.
 """
 import os
 import signal
@@ -33,7 +33,7 @@ class Series(Case):
         return self.agent.get(url(of, **arguments))
 
     def rows(self, of, **arguments):
-        """Those that there are, as dictionaries, by time."""
+        """{time: row as a dictionary} of the rows with data."""
         answer = self.history(of, **arguments)
         self.assertEqual(answer["columns"], COLUMNS)
         return {answer["start"] + i * answer["step"]: dict(zip(COLUMNS, row))
@@ -70,7 +70,7 @@ class Series(Case):
             lambda: list(self.rows("lease:train").values())[-1]["share_promised"] == 0.5))
         holder.kill()
         self.assertTrue(wait_until(lambda: not self.leases()))
-        # Its minute is cut short, and both can still be seen.
+        # The agent's minute is incomplete, and both parts can still be read.
         self.assertGreaterEqual(len(self.rows(f"lease:{lease['id']}")), 4)
         minutes = self.rows(f"lease:{lease['id']}", resolution="minute",
                             to=rfc3339(time.time() + 60))
@@ -125,7 +125,7 @@ class Series(Case):
         self.assertLessEqual(len(lost), 8, "a kill costs more than eight seconds")
         gap = [t for t in range(max(before) + 1, max(before) + 4) if t in rows]
         self.assertEqual(gap, [], "rows of a time without an agent")
-        # A stop costs nothing.
+        # A regular stop loses no row.
         before = self.rows(of)
         self.agent.stop()
         self.agent.start()

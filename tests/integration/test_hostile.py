@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that mean harm, and what may happen to the agent's machine: broken and slow
-requests, floods of connections and streams, clocks that jump, state files that are full,
-broken, newer or another agent's.  All the while one client who behaves is measured."""
+"""Hostile clients, and faults of the agent's machine: invalid and slow requests, floods of
+connections and streams, clocks that jump, state files that are full, damaged, newer or another
+agent's.  Meanwhile the waits of a well-behaved client are measured."""
 import contextlib
 import os
 import resource
@@ -23,7 +23,7 @@ MIB = 1 << 20
 
 
 class Watcher(threading.Thread):
-    """Asks and asks again; how long it had to wait at worst."""
+    """A client that sends requests without a pause, and its longest wait."""
 
     def __init__(self, api):
         super().__init__(daemon=True)
@@ -60,7 +60,7 @@ class HostileCase(WebCase):
         self.addCleanup(self.watcher.stop)
 
     def assert_well(self, within=1):
-        """The agent and the lease that it began with; within: seconds, where that is measured."""
+        """The agent answers and has the first lease; within: seconds, where that is measured."""
         self.assertTrue(wait_until(lambda: self.watcher.n > 5))
         self.assertLess(self.watcher.stop(), bound(within, PATIENCE_S))
         lease = self.client().get("/v1/leases/worker")
@@ -77,7 +77,7 @@ class HostileCase(WebCase):
         return s
 
     def say(self, data, tcp=False, timeout=10):
-        """What comes back until the agent hangs up or has no more to say."""
+        """The answer, until the agent closes the connection or sends no more."""
         with self.open(tcp, timeout) as s:
             with contextlib.suppress(OSError):
                 s.sendall(data)
@@ -200,7 +200,7 @@ class Connections(HostileCase):
 
 
 INNER = b"DELETE /v1/leases/target HTTP/1.1\r\nHost: x\r\n\r\n"
-# What two servers could read in two ways: none of it may reach a handler.
+# Requests that two servers could parse differently: none may reach a handler.
 AMBIGUOUS = {
     "two lengths": b"Content-Length: 0\r\nContent-Length: %d\r\n\r\n" % len(INNER) + INNER,
     "two equal lengths": b"Content-Length: %d\r\nContent-Length: %d\r\n\r\n" % (
@@ -306,7 +306,7 @@ class Streams(HostileCase):
         return s
 
     def pump(self, streams, texts, seconds, is_done):
-        """Reads from all, as it comes."""
+        """Reads from all connections as data arrives."""
         poll = select.epoll()
         for i, s in enumerate(streams):
             poll.register(s, select.EPOLLIN)
@@ -326,7 +326,7 @@ class Streams(HostileCase):
 
     @staticmethod
     def ids(text):
-        """The body has chunk marks in it; events are whole lines all the same."""
+        """The ids of events in a body with chunk marks; each event is a whole line."""
         return [int(line[4:]) for line in bytes(text).split(b"\n") if line.startswith(b"id: ")]
 
     def test_many_streams(self):
@@ -367,7 +367,7 @@ class Streams(HostileCase):
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
 class Unseeing(WebCase):
-    """Streams and polls of a tenant to whom nothing that happens is shown."""
+    """Streams and polls of a tenant that may see none of the events."""
 
     system = True
 
@@ -402,7 +402,7 @@ class Clock(HostileCase):
     def setUp(self):
         self.env = {"LD_PRELOAD": os.path.join(os.path.dirname(PROGRAMS["driver"]),
                                                "libshifted-clock.so")}
-        # A library before that of the sanitizers is not what they fear here.
+        # The sanitizers may accept a library that is preloaded before theirs here.
         self.env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
         folder = tempfile.TemporaryDirectory(prefix="cleave-clock-")
         self.addCleanup(folder.cleanup)
@@ -424,7 +424,7 @@ class Clock(HostileCase):
             self.holders[0].lease(share=0.01, name=name, device="gpu0", **more)
         self.shift(-30 * day)
         self.assertEqual(token.send("GET", "/v1/version").status, 200)
-        self.client().get("/v1/events?after=99999&wait_ms=300")  # a wait of a month is given up
+        self.client().get("/v1/events?after=99999&wait_ms=300")  # a wait of a month ends
         self.assertEqual(self.client().send("POST", "/v1/devices/gpu3/cordon").status, 200)
         self.shift(2 * day)
         self.assertEqual(token.send("GET", "/v1/version").status, 401)
@@ -480,7 +480,7 @@ class State(Case):
             self.agent.start()
 
     def test_damaged(self):
-        """Pages in the middle: nothing worse than an error, and never a loop."""
+        """Damaged pages in the middle cause an error at most, and never a loop."""
         self.holder().lease(share=0.1)
         self.agent.stop()
         with open(self.database(), "rb") as file:
@@ -509,7 +509,7 @@ class State(Case):
         self.agent.start()
 
     def test_two_agents(self):
-        """The second says whose it is, and takes over when the first has ended."""
+        """The second agent names the first, and takes over when the first has ended."""
         client = Client(self.agent.api)
         secret = client.send("POST", "/v1/tokens", {"name": "a", "scope": "admin"}).json["id"]
         client.close()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What takes over a minute of a server that is attacked: it outlasts whoever dawdles."""
+"""Attacks that take over a minute: the agent closes connections of slow clients."""
 import select
 import time
 
@@ -10,7 +10,7 @@ from test_hostile import HostileCase
 
 class Slow(HostileCase):
     def test_nobody_dawdles_for_ever(self):
-        """However small the steps in which he comes on, and whatever he sends."""
+        """However small the parts of a request, and whatever the client sends."""
         slow = [self.open(tcp=i % 2) for i in range(4)]
         slow[0].sendall(b"GET /v1/version HTTP/1.1\r\nX-A: ")
         slow[1].sendall(b"GET /v1/version HTTP/1.1\r\nX-A: ")

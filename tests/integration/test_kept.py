@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leases that no process holds: they stay until they are released, and say who may attach.
+"""Leases that no process holds: they stay until they are released, and define which processes
+may attach.
 
 usage: as harness.py says
 """
@@ -12,7 +13,7 @@ from harness import NOBODY, Case, SystemCase, attach, main, wait_until
 
 
 def attach_as(uid, folder_fd):
-    """The reply to another user, for whom nothing but this folder is there."""
+    """The reply to another user that can reach only this folder."""
     r, w = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -82,7 +83,7 @@ class Kept(Case):
         self.assertEqual(self.lease("a")["state"], "active")
 
     def test_who_joined_holds_it(self):
-        """Not a kept one: it ends with the last of those who hold it."""
+        """A lease that is not kept ends with the last of its holders."""
         first, second = self.holder(), self.holder()
         first.lease(share=.3, name="b")
         self.assertEqual(self.join(second.pid, "b")[0], 200)
@@ -113,7 +114,7 @@ class Kept(Case):
 
 
 class Others(SystemCase):
-    """Other users, and what only an admin may."""
+    """Other users, and actions that only an admin may do."""
 
     def keep(self, **wanted):
         status, lease = self.agent.request("POST", "/v1/leases", {
@@ -141,14 +142,14 @@ class Others(SystemCase):
         door = os.path.dirname(lease["socket"])
         self.assertEqual((os.stat(os.path.dirname(door)).st_mode & 0o777, os.path.basename(door)),
                          (0o700, "door"))
-        with self.assertRaises(AssertionError):  # it dies of the refusal by the file system
+        with self.assertRaises(AssertionError):  # the file system refuses, and the child ends
             self.other().do("attach", socket=lease["socket"])
         folder = os.open(door, os.O_PATH | os.O_DIRECTORY)
         self.addCleanup(os.close, folder)
         self.assertEqual(attach_as(NOBODY, folder)["status"], 0)
         self.agent.stop(signal.SIGKILL)
         self.agent.start()
-        # Leases that nobody is attached to are served one after the other.
+        # Leases without an attached process are served one after the other.
         self.assertTrue(wait_until(lambda: attach_as(NOBODY, folder).get("status") == 0),
                         "the folder that was mounted is the one that is served")
         self.assertEqual(self.agent.request("DELETE", "/v1/leases/a?force=true")[0], 204)

@@ -237,7 +237,7 @@ class Partitions(WithDouble):
         self.assertIn("gpu0/3g.40gb@4/2c@1", self.rows("partition", "list", "-oname"))
 
     def test_creating_may_lose(self):
-        """What it would cost is shown, and asked about."""
+        """The cost is shown, and the user is asked to confirm."""
         self.write(plan=plan(MIG_ON, CREATE), operation=states("create gpu0/1g.10gb@0"))
         result = self.cleave("partition", "create", "gpu0", "1g.10gb")
         self.assertEqual(result.returncode, 64)
@@ -267,7 +267,7 @@ class Partitions(WithDouble):
         self.assertEqual(result.stdout, "gpu0/1g.10gb@0\n")
         result = self.cleave("partition", "create", "gpu0", "1g.10gb", "-ojson")
         self.assertEqual(json.loads(result.stdout)["what"], "create 1g.10gb on gpu0")
-        # What was made with it is below it; a mode or functions are all of the device's.
+        # A partition's new parts are below it; a mode or functions belong to the whole device.
         self.write(operation=states("create gpu0/3g.40gb@4", "create gpu0/3g.40gb@4/2c@1"))
         result = self.cleave("partition", "create", "gpu0", "2c.3g.40gb")
         self.assertEqual(len(result.stdout.splitlines()), 4)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""/openapi.json against the agent that it describes: it is OpenAPI 3.1, every route in it
-answers, every answer follows it, and no request that is made from it by chance gets
-anything but what it says.
+"""/openapi.json against the agent that it describes: it is valid OpenAPI 3.1, every route in it
+answers, every answer conforms to it, and so does the answer to every random request that is
+generated from it.
 
-CLEAVE_REQUESTS=N: so many requests by chance (6000).  CLEAVE_SEED: others.
+CLEAVE_REQUESTS=N: the number of random requests (6000).  CLEAVE_SEED: another seed.
 """
 import os
 import random
@@ -29,7 +29,7 @@ class ApiCase(WebCase):
         self.asked = set()
 
     def ask(self, method, url, body=None, status=None, client=None, **headers):
-        """Holds the answer against the document."""
+        """Sends a request, and compares the answer with the document."""
         answer = (client or self.root).send(method, url, body, headers)
         path, operation = openapi.find(self.document, method, url)
         self.assertIsNotNone(operation, (method, url))
@@ -162,7 +162,7 @@ class Document(ApiCase):
 
 
 class Chance(ApiCase):
-    """Requests by chance."""
+    """Random requests."""
 
     def make_url(self, path, operation, chance):
         names = self.names[-20:] + openapi.STRINGS

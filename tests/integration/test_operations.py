@@ -50,7 +50,7 @@ class Applies(WithDouble):
         self.assertEqual(self.cleave("apply", "--yes", self.layout).returncode, 0)
 
     def test_nothing_to_do_is_applied(self):
-        """It becomes the wanted layout, and its standing shares come to be."""
+        """It becomes the wanted layout, and its standing shares are set aside."""
         result = self.cleave("apply", self.layout)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("nothing to do", result.stdout)
@@ -117,7 +117,7 @@ class Applies(WithDouble):
         self.assertIn("beware", result.stderr)
         result = self.cleave("apply", self.layout, "-o", "yaml")
         self.assertEqual(yaml.safe_load(result.stdout)["steps"][0]["text"], "create x")
-        # A program is not asked, on a terminal neither.
+        # With other output than a terminal there is no question.
         self.write(plan=plan(DESTROY))
         code, text = self.terminal("apply", "-ojson", self.layout)
         self.assertEqual(code, 64)
@@ -178,7 +178,7 @@ class Applies(WithDouble):
         self.assertEqual(process.returncode, 143)
 
     def test_interrupted_too_late(self):
-        """It began to run as the user pressed the key: the agent does not end it."""
+        """It began to run when the user pressed the key: the agent does not end it."""
         self.write(plan=plan(CREATE), operation={"states": WAITING})
         self.write(problem={"operations/op2": [409, "in_use", "it runs"]})
         code, text = self.terminal("apply", "-y", self.layout, keys=[(b"waiting", b"\x03")])
@@ -237,7 +237,7 @@ class Applies(WithDouble):
                 result = self.cleave("apply", "-y", self.layout)
                 self.assertEqual(result.returncode, exit_code)
                 self.assertRegex(result.stderr, r"\Acleave: apply \S+ failed: of a reason\n\Z")
-        # It was busy only when something had been done: that is more than busy.
+        # The device was busy only after the first step: that is another error than busy.
         self.write(operation={"states": [[0, {
             "state": "failed", "steps": [done("destroy x")],
             "error": {"code": "does_not_fit", "detail": "it cannot be put back"}}]]})
@@ -247,7 +247,7 @@ class Applies(WithDouble):
 
 
 class OnDemand(StartedOnDemand, WithDouble):
-    """Agents that come and go."""
+    """Agents that start and end."""
 
     AGENT = DOUBLE
 
@@ -275,7 +275,7 @@ class OnDemand(StartedOnDemand, WithDouble):
         self.assertRegex(result.stderr.splitlines()[-1], "still waiting.*nothing was changed")
 
     def test_agent_leaves_while_the_user_thinks(self):
-        """An idle agent may go before the answer: its successor is started for it."""
+        """An idle agent may end before the user answers: its successor is started."""
         self.write(plan=plan(CREATE), operation=states("create x"))
 
         def kill_and_say_yes():
@@ -288,7 +288,7 @@ class OnDemand(StartedOnDemand, WithDouble):
         self.assertEqual((len(self.pids()), len(self.asked("POST", "v1/apply"))), (2, 1))
 
     def test_chosen_agent_does_not_come_back(self):
-        """It is not ours to start; Ctrl-C ends the search."""
+        """cleave does not start a chosen agent; Ctrl-C ends the search."""
         agent = self.start_double()
         self.write(plan=plan(CREATE), operation=states("create x", "create y", dies_at=0.3))
         code, text = self.terminal("apply", "-y", self.layout, keys=[(b"went away", b"\x03")])
@@ -308,7 +308,7 @@ class OnDemand(StartedOnDemand, WithDouble):
 
 
 class Simulated(OnDemand):
-    """--sim: an agent of its own for each described node."""
+    """--sim: a separate agent for each described node."""
 
     def setUp(self):
         super().setUp()
@@ -400,7 +400,7 @@ class Examples(WithAgent):
         return path
 
     def test_backup(self):
-        """What was changed after it is gone with its restoration, and is kept beside."""
+        """Its restoration undoes later changes; the replaced state file is kept beside."""
         node = "dgx-a100"
         self.on(node, "token", "create", "before")
         path = os.path.join(self.folder, "backup.db")
@@ -475,8 +475,8 @@ class Examples(WithAgent):
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_killed_agent(self):
-        """Its successor goes on, and the command follows it there.  The work may be done
-        before the kill comes; then nobody knows of the operation any more."""
+        """Its successor continues, and the command follows it.  The work may be complete before the
+        kill; then no agent has the operation any more."""
         layout, = (each for each in self.layouts("dgx-a100") if "inference" in each)
         self.on("dgx-a100", "profiles")
         agent = json.loads(self.on("dgx-a100", "version", "-ojson").stdout)["agent"]
@@ -491,8 +491,8 @@ class Examples(WithAgent):
         self.assertEqual(self.on("dgx-a100", "diff", layout).returncode, 0, text)
 
     def test_agent_that_has_just_been_started(self):
-        """Its first question is answered with the node as it is, though it is busy then with
-        seeing to the layout of before."""
+        """The answer to the first request has the current node, although the agent is busy with the
+        earlier layout then."""
         layout, = (each for each in self.layouts("dgx-a100") if "inference" in each)
         self.assertEqual(self.on("dgx-a100", "apply", "-y", layout).returncode, 0)
         for arguments, n_lines in ((["export"], 26), (["partition", "list"], 29),
@@ -504,7 +504,7 @@ class Examples(WithAgent):
                                  (0, n_lines), result)
 
     def test_nobody_new_while_it_waits(self):
-        """Else it might wait for ever."""
+        """Otherwise it might wait forever."""
         part = "gpu0/3g.71gb@4"
         self.on("hgx-h200", "partition", "create", "gpu0", "1g.18gb", "--start=3")
         with open(os.path.join(self.folder, "layout.yaml"), "w") as file:
@@ -518,7 +518,7 @@ class Examples(WithAgent):
                           ["--profile", "3g.71gb"]):
             self.assert_refused(self.on("hgx-h200", "run", *arguments, "--share=0.1", "true"), 75,
                                 arguments[1] + " is being divided anew")
-        # What stays is open, and so are other devices.
+        # Partitions that stay take new leases, and so do other devices.
         for arguments in (["--device", "gpu0/1g.18gb@0"], ["--device", "gpu1"]):
             result = self.on("hgx-h200", "run", *arguments, "--share=0.1", "true")
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -563,7 +563,7 @@ class Examples(WithAgent):
         self.assertEqual(self.on("hgx-h100", "partition", "list").stdout, "")
 
     def test_functions(self):
-        """Of another number each gets its part, and not what each had before."""
+        """With another number each function gets its part, and not its earlier quota."""
         self.on("flex170", "partition", "create", "-y", "gpu0", "vf:16")
         self.on("flex170", "apply", "-y", self.layouts("flex170")[0])
         for number in ("vf:2", "vf:4"):
@@ -577,7 +577,7 @@ class Examples(WithAgent):
         self.assertRegex(self.on("flex170", "profiles", "gpu3").stdout, r"vf:4 .* 4 +4 vf\n")
 
     def test_shares_that_are_too_large(self):
-        """They are refused before anything is done, and what was set aside stays."""
+        """They are refused before the first step, and earlier standing shares stay."""
         path = os.path.join(self.folder, "layout.yaml")
 
         def divide(node, rule):
@@ -604,7 +604,7 @@ class Examples(WithAgent):
         self.assertEqual(self.on("mi300x", "run", "--in", "a", "true").returncode, 0)
 
     def test_reasons(self):
-        """Of a single partition, whose layout nobody has written."""
+        """Reasons for a single partition, without a layout from the user."""
         for node, arguments, code, reason in (
                 ("dgx-a100", ("gpu0", "3g.21gb"), 64,
                  r"gpu0 \(NVIDIA A100-SXM4-40GB\): A100-40GB has no profile '3g.21gb'"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs inside partitions of the CPU device: sets of processors that real kernels run
-on, standing shares of them, and partitions that are made for one lease.
+"""Programs inside partitions of the CPU device: sets of processors on which real kernels
+run, standing shares of them, and partitions that are created for one lease.
 
 usage: test_partitions.py CLEAVED DRIVER CLEAVE [TEST...]
 """
@@ -38,7 +38,7 @@ devices:
   - select: {vendor: cpu}
     partitions: []
 """
-# What a program sees of its device, and where its threads may run.
+# The device as a program sees it, and the processors of its threads.
 LOOK = """
 import os, sys
 import pyopencl as cl
@@ -93,7 +93,7 @@ class Partitions(Case):
                               timeout=60, check=False)
 
     def start(self, *arguments):
-        """A program that runs until it is told to end; returns when its lease is there."""
+        """Starts a program that runs until it is ended; returns when its lease exists."""
         n = len(self.leases())
         program = subprocess.Popen(self.command(*arguments, "--", "sleep", "60"))
         self.addCleanup(program.wait)
@@ -117,7 +117,7 @@ class Partitions(Case):
         self.assertEqual(result.returncode, 0, result.stderr)
         n, units, memory, *cpus = map(int, result.stdout.split())
         self.assertEqual((n, units, len(cpus)), (1, 1, 1))
-        # A set has its part of the memory.
+        # A set of processors has its part of the memory.
         self.assertAlmostEqual(
             memory, whole["memory_bytes"] / len(whole["cores"]), delta=1 << 20)
         result = self.run_in("--profile", "cores:1", "--share", "0.25", "--",
@@ -125,7 +125,7 @@ class Partitions(Case):
         self.assertAlmostEqual(int(result.stdout.split()[2]), memory / 4, delta=1 << 20)
 
     def test_divided_before_anything_else(self):
-        """How programs use the device is found out when the first one comes."""
+        """The agent determines how programs use the device when the first one attaches."""
         self.apply(TWO_SETS)
         self.run_in("--profile", "cores:1", "--", "true")
         devices = self.agent.get("/v1/devices")["items"]
@@ -162,7 +162,7 @@ class Partitions(Case):
         lease = self.leases()[0]
         self.assertEqual((lease["share"], lease["class"]), (0.6, "batch"))
         self.assertTrue(lease["in"].endswith("/train"))
-        # It is one lease's at a time, and nothing else takes what is set aside.
+        # It is for one lease at a time, and no other lease gets it.
         second = self.run_in("--in", "train", "--", "true")
         self.assertEqual(second.returncode, 75, second.stderr)
         self.assertRegex(second.stderr, r"\Acleave: the share .*train is taken by [^\n]*\n\Z")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where `cleave run` puts a lease, on nodes that the agent simulates: not on the first device that has
-room, but where what is left is of most use.
+"""The device on which `cleave run` places a lease, on simulated nodes: not the first one with room,
+but the one where the rest stays most useful.
 
 usage: test_placing.py CLEAVE CLEAVED [TEST...]
 """
@@ -20,7 +20,7 @@ class Placing(WithAgent):
                 for row in json.loads(result.stdout)["items"]]
 
     def start(self, node, *arguments):
-        """On which devices the lease of a program is that runs until it is told to end."""
+        """Starts a program that runs until it is ended; returns the devices of its lease."""
         super().start(node, *arguments)
         return [device["name"] for device in self.leases(node)[-1]["devices"]]
 
@@ -30,7 +30,7 @@ class Placing(WithAgent):
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_compute_that_is_left(self):
-        """The first device would do, and be broken up."""
+        """The first device would have room, and would be broken up."""
         self.start("dgx-a100", "--device", "gpu0", "--share", "0.3")
         self.start("dgx-a100", "--device", "gpu1", "--share", "0.6")
         self.assertEqual(self.start("dgx-a100", "--share", "0.4"), ["gpu1"])
@@ -38,7 +38,7 @@ class Placing(WithAgent):
         self.assertEqual(self.start("dgx-a100", "--share", "0.1"), ["gpu2"])
 
     def test_memory_that_is_left(self):
-        """As much compute is free on both; by that alone the first would do."""
+        """Both have the same free compute; by that alone the first would be chosen."""
         self.start("dgx-a100", "--device", "gpu0", "--share", "0.2", "--memory", "4G")
         self.start("dgx-a100", "--device", "gpu1", "--share", "0.2", "--memory", "23G")
         self.assertEqual(self.start("dgx-a100", "--share", "0.1", "--memory", "16G"), ["gpu1"])
@@ -65,7 +65,7 @@ class Placing(WithAgent):
                           self.start("mi300x", *profile, "--count", "5")}, {"gpu0"})
 
     def test_what_came_before_is_expected(self):
-        """The same request goes elsewhere where others of another size are usual."""
+        """The same request is placed elsewhere if requests of another size are usual."""
         self.start("dgx-a100", "--device", "gpu0", "--share", "0.5")
         self.start("dgx-a100", "--device", "gpu1", "--share", "0.2")
         for device in ("gpu4", "gpu5", "gpu6"):
@@ -83,7 +83,7 @@ class Placing(WithAgent):
             self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_partition_that_is_made(self):
-        """On the GPU where the fewest open placements go."""
+        """On the GPU where the fewest possible placements are lost."""
         for device, profile in (("gpu1", "4g.40gb"), ("gpu1", "1g.10gb")):
             result = self.on("mixed", "partition", "create", device, profile)
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -94,7 +94,7 @@ class Placing(WithAgent):
         self.assertTrue(made.startswith("gpu1/1g.10gb@"), made)
 
     def fill(self, *more):
-        """Of eight GPUs, six full and two of them with leases in the way of a whole one."""
+        """Of eight GPUs six are full, and two have leases in the way of a whole device."""
         for device in range(2, 8):
             self.start("dgx-a100", "--device", f"gpu{device}", "--share", "1")
         self.start("dgx-a100", "--name", "chat", "--device", "gpu0", "--share", "0.3", *more)
@@ -108,7 +108,7 @@ class Placing(WithAgent):
         self.assertEqual(self.defrag("dgx-a100", "--share", "1"), moves)
         self.assertEqual(self.defrag("dgx-a100", "--count", "1"), moves)
         self.assertEqual(self.defrag("dgx-a100", "--share", "0.1", "--memory", "30G"), moves)
-        # What is said is what works, and nothing was done before.
+        # The advice works, and nothing was changed before.
         self.assertEqual(self.on("dgx-a100", "run", "--share", "1", "--", "true").returncode, 75)
         self.assertEqual(self.on("dgx-a100", "release", "--force", "chat").returncode, 0)
         self.assertTrue(wait_until(lambda: len(self.leases("dgx-a100")) == 7))
@@ -139,7 +139,7 @@ class Placing(WithAgent):
                 self.assert_refused(self.on("dgx-a100", "defrag", *arguments), 64, words)
 
     def test_defrag_of_instances(self):
-        """Room for the largest one needs one of two instances gone, of which one is in use."""
+        """Room for the largest instance needs the end of one of two, of which one is in use."""
         for device, profile in (("gpu0", "1g.10gb"), ("gpu1", "1g.10gb"), ("gpu1", "2g.20gb")):
             result = self.on("mixed", "partition", "create", device, profile)
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -147,7 +147,7 @@ class Placing(WithAgent):
         anew = self.defrag("mixed", "--profile", "7g.80gb")
         self.assertEqual([move["do"] for move in anew], ["make anew", "make anew", "place"])
         self.assertEqual(anew[2]["to"], "gpu1/7g.80gb@0")
-        # One is enough, and would end a program.
+        # One of them suffices, and its end would end a program.
         moves = self.defrag("mixed", "--profile", "7g.80gb", "--moves", "1")
         self.assertEqual([move["do"] for move in moves], ["restart", "place"])
         self.assertEqual((moves[0]["lease"], moves[0]["from"]), ("chat", "gpu0/1g.10gb@6"))

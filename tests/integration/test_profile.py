@@ -4,9 +4,9 @@
 
 usage: test_profile.py BUILD [unittest arguments]
 
-What is proposed is held to what is measured: the program runs in a share beside a
-neighbour that never pauses, and is as slow as was said, within loose bounds, since the
-device is a processor that others use too.
+Proposals are compared with measurements: the program runs in a share beside a lease that never
+pauses, and its slowdown is the predicted one, within loose bounds, because other programs use
+the processor too.
 """
 import json
 import subprocess
@@ -19,7 +19,7 @@ from measured import measured
 from slow import slow
 from tenants_case import BUILD, DEEP, REQUESTS, Case, OnDouble, Share
 
-# Of bench/, which the line above makes known.
+# From bench/, which the line above adds to the path.
 import predict
 import tenants
 
@@ -33,7 +33,7 @@ class Profile(Case):
         return self.cleave("profile", *options, "--", *program)
 
     def profile_tenant(self, arguments, seconds=5):
-        """The report of a tenant that ran alone for so long."""
+        """Profiles a tenant alone for a time; returns the report."""
         path = self.session.folder / "report.json"
         command = [self.session.cleave(), "profile", "--report", str(path), "--",
                    str(self.session.program("tenant")), "--log",
@@ -51,7 +51,7 @@ class Profile(Case):
         return json.loads(path.read_text())
 
     def measure(self, arguments, share):
-        """How much slower it is in this share beside a neighbour in the rest."""
+        """Its slowdown in this share beside a lease with the rest."""
         one = self.spawn("one", f"{share:g}", arguments)
         other = self.spawn("other", f"{1 - share:g}")
         alone = self.session.block([one], BLOCK_S).rate("one")
@@ -75,7 +75,7 @@ class Profile(Case):
         self.assertGreater(report["compute"]["of_100ms"]["p50"], 0.85)
         self.assertGreaterEqual(proposal["share"], 0.85)
         self.assertLess(proposal["expected_slowdown"], 1.06)
-        # A kernel of a millisecond, on a processor that others use too.
+        # A kernel of a millisecond, on a processor that other programs use too.
         self.assertGreater(report["commands"]["count"], 500)
         self.assertGreater(report["commands"]["p50_seconds"], 0.0004)
         self.assertLess(report["commands"]["p50_seconds"], 0.004)
@@ -86,7 +86,7 @@ class Profile(Case):
     @slow
     def test_long_bursts(self):
         report = self.profile_tenant(LONG_BURSTS)
-        # One a burst, of some forty; fewer where another program keeps it from its processor.
+        # One per burst, of some forty; fewer where another program uses its processor.
         self.assertTrue(10 < report["commands"]["pauses"] < 80, report["commands"])
         self.assertTrue(0.25 < report["compute"]["of_1s"]["mean"] < 0.75)
         self.check(report, LONG_BURSTS, 0.3)
@@ -177,7 +177,7 @@ class Predict(Case):
 
 
 class PredictOnDouble(OnDouble):
-    """The same where nothing else disturbs it: what is said must be right."""
+    """The same without disturbance: the prediction must be right."""
     MOST = 1.15
     PAIR = ("long", 0.3), ("train", 0.7)  # kernels of a millisecond, all of them
 

@@ -4,8 +4,8 @@
 
 usage: test_ranges.py BUILD [unittest arguments]
 
-The agent, the command line and the tenants are real; what is looked at is what leases
-say of themselves, and what programs got.
+The agent, the command line and the tenants are real; the tests check what leases report,
+and the work of the programs.
 """
 import json
 import os
@@ -19,7 +19,7 @@ from measured import MEASURES, bound
 from slow import slow
 from tenants_case import BUILD, Case
 
-RISES_IN_S, FALLS_IN_S = 15, 25  # 3 and 10 seconds, a step a second, and a slow machine
+RISES_IN_S, FALLS_IN_S = 15, 25  # 3 and 10 seconds, a step per second, and a slow machine
 
 
 class Demand(Case):
@@ -29,24 +29,24 @@ class Demand(Case):
         self.session.start([one, other])
         self.wait_for(lambda now: now["one"]["share"] > 0.45 and
                       now["other"]["share"] > 0.45, RISES_IN_S, "half each")
-        # With the same demand they stay where they are.
+        # With constant demand the shares do not change.
         before = self.share("one"), self.share("other")
         if MEASURES:
             time.sleep(6)
             self.assertEqual((self.share("one"), self.share("other")), before)
-        # One stops: it falls to what it was promised.
+        # One stops: its share falls to its promise.
         other.send("pause")
         other.answer("paused")
         self.wait_for(lambda now: now["other"]["share"] == 0.1, FALLS_IN_S, "at the least")
-        # It is there again: it has its part within seconds.
+        # It computes again: it has its part within seconds.
         self.session.start([other])
         self.wait_for(lambda now: now["other"]["share"] > 0.35, RISES_IN_S, "up again")
-        # Something is promised to a third: there is room for it at once.
+        # A third lease gets a promise: there is room for it at once.
         self.hold("third", "0.7")
         now = self.leases()
         self.assertEqual(now["third"]["share"], 0.7)
         self.assertAlmostEqual(now["one"]["share"] + now["other"]["share"], 0.3, delta=0.01)
-        # More than the least of all does not fit.
+        # A promise beyond all lower bounds does not fit.
         refused = self.cleave("run", "--share", "0.2..0.3", "--memory", "16M", "true")
         self.assertEqual(refused.returncode, 75)
         self.assertIn("0.1 of it is left", refused.stderr)

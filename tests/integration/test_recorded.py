@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What clients and state files of earlier versions rely on: an agent that starts with a state
+"""Compatibility with clients and state files of earlier versions: an agent that starts with a state
 file as schema 9 has it, an unfinished operation in it, answers a fixed list of requests byte
 for byte as recorded.
 
 recorded/state-9.sql is that file, as the version that had this schema wrote it; its boot id
 and user are put in.  recorded/answers.txt has the requests with their answers, one member of
-an answer a line.  What is new in an answer (a member of an object, a required property) is
-allowed, since clients leave alone what they do not know; nothing else is.  /openapi.json is
-compared as a value: its properties have no order.  CLEAVE_RECORD=1 writes the answers anew.
+an answer a line.  A new member of an object or
+required property in an answer is allowed, because clients ignore what they do not know; no other
+difference is.  /openapi.json is
+compared as a value: its properties have no order.  CLEAVE_RECORD=1 rewrites the answers.
 
 usage: as harness.py says
 """
@@ -66,12 +67,12 @@ def without_new(value, old):
 
 
 def required(value, old):
-    """The names of a schema, which are a set; something else may have this name too."""
+    """The required names of a schema, which are a set; another object may have such a member too."""
     return sorted(set(value) & set(old)) if isinstance(value, list) else value
 
 
 def lines_of(text):
-    """A member a line, which can be taken back: JSON has no line ends of its own."""
+    """One member per line, which can be reversed: JSON strings have no line ends."""
     return re.sub(r',(?=["{])', ",\n", text)
 
 
@@ -111,7 +112,7 @@ class Recorded(unittest.TestCase):
 
     @classmethod
     def has_begun(cls):
-        """The operation that was under way has ended, and all leases have their sockets."""
+        """The unfinished operation has ended, and all leases have their sockets."""
         operations = cls.client.get("/v1/operations")["items"]
         leases = cls.client.get("/v1/leases")["items"]
         return (cls.client.send("GET", "/readyz").status == 200 and
@@ -120,7 +121,7 @@ class Recorded(unittest.TestCase):
                     if each["state"] == "active"))
 
     def settled(self, text):
-        """Without what is of this run, user or machine."""
+        """The answer without values of this run, user or machine."""
         def new_id(match):
             if match[1] in self.known_ids:
                 return match[1]
@@ -134,7 +135,7 @@ class Recorded(unittest.TestCase):
         for name in ("version", "node", "pid", "system", "seconds", "revision"):
             text = re.sub(r'("%s":)("[^"]*"|[\d.]+|true|false)' % name, r'\1"%s"' % name.upper(),
                           text)
-        # test_fields holds this list to the schemas.
+        # test_fields compares this list with the schemas.
         text = re.sub(r'(unknown field \\"\w+\\": known are )[^"]*', r"\1FIELDS", text)
         text = re.sub(r"\bcleaved [\w.]+, process \d+", "cleaved VERSION, process PID", text)
         return re.sub(r"(?<!\w)uid %d pid \d+" % self.user.pw_uid, "uid UID pid PID", text)
@@ -203,7 +204,7 @@ REQUESTS = [
     ("GET", "/v1/profiles?device=gpu0"),
     ("GET", "/v1/advice"),
     ("POST", "/v1/plan?name=x", LAYOUT),
-    # What a lease cannot be asked for with.
+    # Invalid requests for a lease.
     *[("POST", "/v1/leases", body) for body in (
         "", "{", "[1]", "null", '{"share":1e999}', '{"share":0.1,"share":0.2}', "{}")],
     *[lease(**wanted) for wanted in (
@@ -225,7 +226,7 @@ REQUESTS = [
         {"user": 1 << 32}, {"user": 1}, {"sm": 0.5}, {"spill_bytes": 1}, {"shares": 2}, {"a\nb": 2})],
     ("POST", "/v1/leases", {"in": "set", "class": "batch"}),
     ("POST", "/v1/leases", {"count": 2, "sm": 0.5}),
-    # One that can be had.
+    # A valid request.
     ("POST", "/v1/leases", {
         "name": "new", "device": "gpu6", "share_range": {"least": 0.1, "most": 0.5}, "cap": 0.75,
         "memory_bytes": 3 * GIB, "spill_bytes": 0, "class": "latency",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""ROCm knows a partition by its place among all of them, so that dividing one GPU gives those of
-the next other numbers: a lease that begins just then has the new ones.
+"""ROCm identifies a partition by its place among all of them, so dividing one GPU changes the
+numbers of the next GPU's partitions: a lease that begins at that time has the new numbers.
 
 usage: test_renumbering.py CLEAVED FAULTY_DRIVER [TEST...]
 """
@@ -51,7 +51,7 @@ class Renumbering(Case):
         self.wait(self.begin(modes), "done")
 
     def worker(self):
-        """The process that speaks to the drivers."""
+        """The process that calls the drivers."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/status" % pid, encoding="utf-8") as status, \
@@ -64,7 +64,7 @@ class Renumbering(Case):
         raise AssertionError("there is no worker")
 
     def slow_drivers(self):
-        """They are at work for one millisecond of eleven."""
+        """The worker runs for one millisecond of eleven."""
         pid, is_over = self.worker(), threading.Event()
 
         def hinder():
@@ -80,7 +80,7 @@ class Renumbering(Case):
         self.addCleanup(is_over.set)
 
     def take(self, holder):
-        """The number that a lease on the last partition is told."""
+        """The number that a lease on the last partition gets."""
         number = holder.lease(device=LAST, share=0.5)["devices"][0]["visible"]
         holder.kill()
         return number
@@ -94,7 +94,8 @@ class Renumbering(Case):
             self.assertEqual(self.take(holder), number, i)
 
     def rounds(self, rounds=ROUNDS):
-        """The operations that change much, just begun, and the last one's number after them."""
+        """Yields operations that change the numbers, just begun, with the last partition's number after
+        them."""
         self.slow_drivers()
         for i in range(rounds):
             mode, number = (("CPX", "57"), ("SPX", "8"))[i % 2]
@@ -105,14 +106,14 @@ class Renumbering(Case):
             self.wait(operation, "done")
 
     def test_meanwhile(self):
-        """Whoever asks while partitions change waits for the change."""
+        """A request while partitions change waits for the change."""
         holder = self.holder()
         for _, number in self.rounds():
             self.assertEqual(self.take(holder), number)
             holder = self.holder()
 
     def test_in_line(self):
-        """Whose turn comes meanwhile."""
+        """A queued request whose turn comes meanwhile."""
         first, second = self.holder(), self.holder()
         first.lease(device=LAST, share=1)
         for _, number in self.rounds():
@@ -125,7 +126,7 @@ class Renumbering(Case):
             first, second = second, self.holder()
 
     def test_agent_that_starts(self):
-        """What it has noted of a lease is an earlier number."""
+        """The state file has an earlier number of a lease."""
         holder = self.holder()
         name = holder.lease(device=LAST, share=0.5)["id"]
         self.apply({0: "CPX"})
@@ -140,7 +141,7 @@ class Renumbering(Case):
         self.assertEqual(device["visible"], "15")
 
     def test_process(self):
-        """That begins in a lease which there was before."""
+        """A process that begins in an earlier lease."""
         holder = self.holder()
         lease = holder.lease(device=LAST, share=0.5)
         hello = HELLO.pack(MAGIC, VERSION, HIP, 1, NO_SLOT, 0, 0, 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Leases on several devices, on nodes that the agent simulates: what a program gets, what
-stays for others, and what is refused with a reason.
+"""Leases on several devices, on nodes that the agent simulates: the devices of a
+program, the rest for others, and the refusals with their reasons.
 
 usage: test_several.py CLEAVE CLEAVED [TEST...]
 """
@@ -38,7 +38,7 @@ class Several(WithAgent):
         self.start("mi300x", "--profile", "CPX/NPS4", "--count", "6")
         five, six = self.names("mi300x")
         self.assertEqual((len(five), len(six), set(five) & set(six)), (5, 6, set()))
-        # On one device each, as six do not fit beside five.
+        # Each on one device, because six do not fit beside five.
         self.assertEqual([len({n.split("/")[0] for n in names}) for names in (five, six)], [1, 1])
         self.assertIn("+4", self.on("mi300x", "ps").stdout)
 
@@ -75,7 +75,7 @@ class Several(WithAgent):
         self.assertEqual(result.returncode, 75)
 
     def test_partitions_are_not_destroyed(self):
-        """Each of them counts as held."""
+        """Each of the partitions counts as held."""
         self.divide("mi300x", "mi300x-cpx-nps4")
         self.start("mi300x", "--profile", "CPX/NPS4", "--device", "gpu3", "--count", "8")
         result = self.on("mi300x", "apply", "--yes", self.layout("mi300x-dpx"))
@@ -98,7 +98,7 @@ class Several(WithAgent):
         self.assertRegex(seen[0], r"\AMIG-[0-9a-f-]{36}\Z")
 
     def test_numbers_of_partitions(self):
-        """Drivers that give partitions no id of their own: ROCm counts them through."""
+        """Drivers that give partitions no id of their own: ROCm numbers them consecutively."""
         self.divide("mi300x", "mi300x-cpx-nps4")
         numbers = {d["name"]: i for i, d in enumerate(
             d for d in json.loads(self.on("mi300x", "devices", "-o", "json").stdout)["items"]
@@ -109,7 +109,7 @@ class Several(WithAgent):
         self.assertEqual(len(numbers), 64)
 
     def test_numbers_after_a_change(self):
-        """One that is divided moves all that come after it."""
+        """Dividing a device changes the numbers of all partitions after it."""
         for device, mode, number in (("gpu5", "DPX", "1"), ("gpu4", "CPX", "8")):
             path = os.path.join(self.folder, device + ".yaml")
             with open(path, "w", encoding="utf-8") as out:

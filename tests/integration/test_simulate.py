@@ -56,7 +56,7 @@ class Simulate(Case):
         self.assertAlmostEqual(go["busy_device_hours"], 80 / 3600)
 
     def test_what_cannot_fit_is_counted(self):
-        """Models that the fleet has not, and sizes that no node has: nothing of it counts as placed."""
+        """Models that the fleet lacks, and sizes that no node has: no such request counts as placed."""
         pods = self.file("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n"
                          "a,64001,1,1,1000,\nb,1,262145,1,1000,\nc,1,1,5,1000,\nd,1,1,1,1000,Z\n"
                          "e,1,1,1,1000,Y|Z\nf,1,1,1,1000,B|Z\n")
@@ -77,7 +77,7 @@ class Simulate(Case):
         self.assertEqual((row["placed"], row["refused"], row["gangs"], row["gangs_placed"]),
                          (9, 2, 1, 0))
         self.assertNotIn("moved", row)
-        # Where 0.3 lies on two devices, a whole one is free after one of them has moved.
+        # With 0.3 on each of two devices, a whole device is free after one lease has moved.
         pods = self.file("pods.yaml", "version: 1\nrequests:\n"
                          "  - {name: a, count: 8, share: 0.3}\n"
                          "  - {name: b, gang: 2, devices: 1}\n")
@@ -130,7 +130,7 @@ class Simulate(Case):
         self.assertEqual((few["nodes"], few["accepted"]), (None, 0.4))
 
     def test_memory_does_not_grow_with_rows(self):
-        """Only names do, at less than eight bytes each."""
+        """Only names need memory, less than eight bytes each."""
         def peak(rows):
             pods, most = self.folder / "many.csv", 0
             with open(pods, "w", encoding="utf-8") as file:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The API over TCP: tokens that count and that do not, TLS, and what it takes for the
-agent to listen at all."""
+"""The API over TCP: valid and invalid tokens, TLS, and the settings that make the agent
+listen."""
 import os
 import select
 import socket
@@ -34,7 +34,7 @@ class TcpCase(WebCase):
         return {}
 
     def raw(self, *lines):
-        """Of a request with these header lines: (status, everything)."""
+        """Sends a request with these header lines: (status, whole answer)."""
         with socket.create_connection(("127.0.0.1", self.port), 5) as s:
             s.sendall("\r\n".join(["GET /v1/version HTTP/1.1", "Host: x", "Connection: close",
                                    *lines, "", ""]).encode("latin-1"))
@@ -100,7 +100,7 @@ class Tokens(TcpCase):
         self.assertEqual(client.send("GET", "/healthz").status, 200)
 
     def test_deleted_at_once(self):
-        """Also for a stream and a poll that are open."""
+        """A deleted token also ends an open stream and poll."""
         secret = self.token("viewer")
         client = self.over_tcp(secret)
         client.get("/v1/version")
@@ -162,7 +162,7 @@ class Tokens(TcpCase):
         self.assertEqual(self.client().get("/v1/tokens")["items"], [])
 
     def test_a_client_that_leaves_a_poll_is_let_go(self):
-        """Or else what one address may have open would be used up."""
+        """Otherwise it would use up the connections of its address."""
         secret = self.token("viewer")
         count = lambda: len(os.listdir("/proc/%d/fd" % self.agent.process.pid))
         before = count()
@@ -204,7 +204,7 @@ class Tls(TcpCase):
                     client.send("GET", "/healthz")
 
     def test_no_tls_on_a_tls_port(self):
-        """And silence, garbage and half a handshake do no harm."""
+        """Silence, garbage and half a handshake do no harm either."""
         quiet = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(50)]
         for i, s in enumerate(quiet):
             s.sendall([b"", b"\x16\x03\x01\x02\x00", b"GET /healthz HTTP/1.1\r\n\r\n",
@@ -217,7 +217,7 @@ class Tls(TcpCase):
 
 
 class Starting(WebCase):
-    """What the agent does not begin with."""
+    """Settings with which the agent does not start."""
 
     def refuse(self, settings, *words):
         path = self.write("other.yaml", settings)

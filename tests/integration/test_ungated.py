@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of leases that use an API without a gate, or without the gate that there is: real
-drivers of Vulkan and OpenCL on the processor.
+"""Programs of leases that use an API that has no gate, or bypass its gate: real drivers of
+Vulkan and OpenCL on the processor.
 
 usage: as harness.py says
 """
@@ -18,7 +18,7 @@ import unittest
 from harness import Case, main, wait_until
 from measured import bound
 
-# Makes an instance, for which the loader maps the drivers, and stays.
+# Creates an instance, for which the loader maps the drivers, and stays.
 VULKAN = """
 import ctypes, sys, time
 loader = ctypes.CDLL("libvulkan.so.1")
@@ -27,7 +27,7 @@ instance = ctypes.c_void_p()
 result = loader.vkCreateInstance(ctypes.byref(info), None, ctypes.byref(instance))
 time.sleep(600 if result == 0 else 0)
 """
-# Has the loader map the drivers, after so many seconds, and stays.  It may say when in a file.
+# Makes the loader map the drivers after a delay, and stays.  May write the time to a file.
 OPENCL = """
 import ctypes, sys, time
 time.sleep(float(sys.argv[1]))
@@ -38,7 +38,7 @@ ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(n))
 time.sleep(600)
 """
 
-WITHIN_S = bound(2, 60)  # a look a second, and two that agree
+WITHIN_S = bound(2, 60)  # one check per second, and two must agree
 
 
 class Ungated(Case):
@@ -50,7 +50,7 @@ class OpenCL(Ungated):
     def test_a_driver_without_the_gate(self):
         holder, other = self.holder(), self.holder()
         lease, neighbour = holder.lease(share=.5), other.lease(share=.2)
-        # It is long known when it maps the driver.
+        # The agent knows the process long before it maps the driver.
         program = holder.do("spawn", command=[sys.executable, "-c", OPENCL, "8"])
         time.sleep(6)
         self.assertEqual(self.uses(lease), [])
@@ -63,8 +63,8 @@ class OpenCL(Ungated):
         self.assertEqual(self.uses(neighbour), [])
 
     def test_within_two_seconds(self):
-        """A look a second, and two that agree.  One try of some is enough: with a look too many
-        none is."""
+        """One check per second, and two must agree.  One of several tries suffices: with one check too
+        many none would."""
         took = []
         while len(took) < 8 and min(took, default=99) > WITHIN_S:
             path = os.path.join(self.agent.folder, f"began{len(took)}")
@@ -80,7 +80,7 @@ class OpenCL(Ungated):
         self.assertLessEqual(min(took), WITHIN_S, took)
 
     def test_the_gate_is_mapped_and_nobody_attaches(self):
-        """As with a loader that opens a layer and does not take it."""
+        """As with a loader that opens a layer and does not use it."""
         holder = self.holder()
         lease = holder.lease(share=.5)
         gate = os.path.join(self.agent.folder, "libcleave-opencl.so")
@@ -93,7 +93,7 @@ class OpenCL(Ungated):
             "it no device"), event)
 
     def test_a_grandchild_that_nobody_knows(self):
-        """In a root of its own, and out of its parent's tree."""
+        """In a root file system of its own, and outside its parent's process tree."""
         if os.geteuid() != 0:
             self.skipTest("needs root to change it")
         holder = self.holder()
@@ -116,7 +116,7 @@ class Ending(Ungated):
         super().setUp()
 
     def test_it_is_ended(self):
-        """And what is alone on its device is not."""
+        """A lease that is alone on its device is not ended."""
         holder = self.holder()
         lease = holder.lease(share=.5)
         script = f"{sys.executable} -c '{OPENCL}' 0; echo $? >{self.agent.folder}/code"
@@ -150,12 +150,12 @@ class Vulkan(Ungated):
         self.assertIn(f"process {program} uses vulkan, for which there is no gate",
                       event["message"])
         self.assertEqual(self.uses(neighbour), [])
-        # It is said once.
+        # It is reported once.
         time.sleep(3)
         self.assertEqual(len(self.agent.events("ungated_api")), 1)
 
     def test_a_grandchild_that_comes_late(self):
-        """And one of a thread's: the tree is looked through again and again."""
+        """Also the child of a thread: the agent searches the tree repeatedly."""
         holder = self.holder()
         lease = holder.lease(share=.5)
         late = f"import subprocess, sys, threading, time; time.sleep(3)\n" \
@@ -166,7 +166,7 @@ class Vulkan(Ungated):
         self.assertTrue(wait_until(lambda: self.uses(lease), 25), self.agent.log())
 
     def test_no_file_of_that_name_alone(self):
-        """What the program reads is not what it maps."""
+        """A file that the program reads is not a mapped library."""
         holder = self.holder()
         lease = holder.lease(share=.5)
         path = os.path.join(self.agent.folder, "libvulkan_lvp.so")

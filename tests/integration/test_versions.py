@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Two versions beside each other: the agent of one with the command line and gates of the other,
-and agents of both in turn on one runtime and state folder while programs run.
+and agents of both, alternating, on one runtime and state folder while programs run.
 
-CLEAVE_OLD_BUILD=FOLDER names the build of an earlier version; without it this exits with 77, which is
+CLEAVE_OLD_BUILD=FOLDER names the build of an earlier version; without it this test exits with 77 and is
 skipped.
 It needs src/agent/cleaved, src/cli/cleave, src/gate/libcleave-opencl.so and
 src/gate/libcleave-cuda.so.  OpenCL programs run on PoCL, CUDA programs on the double.
@@ -48,14 +48,14 @@ def cleaved_of(version):
 
 
 def uses_gate(pid, version, name):
-    """By the file: a program may see it in another place."""
+    """Compares the file, because a program may see it at another path."""
     inode = str(os.stat(built(version, f"src/gate/{name}")).st_ino)
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         return any(line.split()[4] == inode for line in maps)
 
 
 class Beside(World):
-    """Tenants of both versions, and an agent of one at a time."""
+    """Tenants of both versions, and one agent at a time."""
 
     def __init__(self, arguments=()):
         super().__init__(worlds.BUILD["path"], use_double=False)
@@ -69,7 +69,7 @@ class Beside(World):
         self.start_agent()
 
     def follow(self, version, stop):
-        """An agent of another version takes the place of the present one."""
+        """Replaces the current agent by one of the other version."""
         self.agent.send_signal(stop)
         self.agent.wait(60)
         self.begin(version)
@@ -83,8 +83,8 @@ class Beside(World):
         return tenant
 
     def check(self):
-        """The ledger is exact, as the command line of each version shows it too; the programs get
-        on, and had no error."""
+        """The ledger is exact, also as the command line of each version shows it; the programs make
+        progress, and had no error."""
         for tenant in self.tenants:
             world.expect(tenant.process.poll() is None, tenant.name, tenant.errors())
         for version in ("old", "new"):
@@ -181,12 +181,12 @@ class OnDemand(unittest.TestCase):
             self.skipTest("the system's agent runs")
 
     def choose(self, version):
-        """Of agents that are started from now on."""
+        """Chooses the version of agents that are started from now on."""
         os.symlink(cleaved_of(version), self.agent + ".new")
         os.rename(self.agent + ".new", self.agent)
 
     def find_agent(self):
-        """Who listens there; 0: nobody."""
+        """The pid that listens on the socket; 0: none."""
         with socket.socket(socket.AF_UNIX) as call:
             if call.connect_ex(self.beside.api) != 0:
                 return 0
@@ -214,7 +214,7 @@ class OnDemand(unittest.TestCase):
 
 class CUDA(machine.Case):
     def begin_with(self, agent, gates, **more):
-        self.doCleanups()  # of the pair before
+        self.doCleanups()  # those of the pair before
         PROGRAMS["cleaved"], PROGRAMS["cleave"] = cleaved_of(agent), cleave_of(gates)
         self.begin(**more)
 
@@ -224,7 +224,7 @@ class CUDA(machine.Case):
         self.agent.start()
 
     def launch(self, gates, name, kernel_ns):
-        """A tenant that is at work; its process as the GPU sees it."""
+        """Starts a tenant that computes; returns its process as the GPU sees it."""
         PROGRAMS["cleave"] = cleave_of(gates)
         process = self.start(machine.program("cuda-tenant"), "queue", str(kernel_ns), "300",
                              options=("--share", "0.3", "--name", name))
@@ -256,7 +256,7 @@ class CUDA(machine.Case):
                     self.assert_all_run(pids)
 
     def assert_all_run(self, pids):
-        """They have found the new agent, and each gets on."""
+        """All tenants have found the new agent, and each makes progress."""
         def attached():
             items = self.agent.get("/v1/leases")["items"]
             return sorted(p["pid"] for lease in items for p in lease["processes"])
@@ -264,7 +264,7 @@ class CUDA(machine.Case):
         self.assertTrue(all(ns > 0 for ns in self.world.player.work(pids, 2)))
 
     def test_work_that_is_stopped(self):
-        """Long kernels beside short ones, where the agent stops work half-way."""
+        """Long kernels beside short ones, where the agent stops work before it is complete."""
         for agent, other in PAIRS:
             with self.subTest(agent=agent):
                 self.begin_with(agent, other, kernel=True,
@@ -277,7 +277,7 @@ class CUDA(machine.Case):
                     self.assert_stopped(pids)
 
     def assert_stopped(self, pids):
-        """By the agent, at the ends of their turns."""
+        """The agent stopped work at the ends of turns."""
         self.assertTrue(wait_until(lambda: self.device()["executor"] == "hardware" and
                                    "stopped half-way" in self.device()["executor_reason"]),
                         self.device())

@@ -19,7 +19,7 @@ EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "examples")
 
 @contextlib.contextmanager
 def acting_as(user):
-    """The kernel tells the agent the effective ids at the moment of connect()."""
+    """The kernel gives the agent the effective ids at the time of connect()."""
     if user in (None, "root"):
         yield
         return
@@ -150,7 +150,7 @@ class WebCase(Case):
         return self.client(port=self.port, token=token, **more)
 
     def token(self, scope, **more):
-        """Of a name that says its scope: the secret."""
+        """Creates a token whose name is its scope; returns the secret."""
         answer = self.client().send("POST", "/v1/tokens",
                                     {"name": "t-" + scope, "scope": scope, **more})
         assert answer.status == 201, answer
