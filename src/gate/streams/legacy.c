@@ -39,13 +39,15 @@ struct clv_legacy *clv_legacy_of(void *context)
 		return NULL;
 	made->context = context;
 	made->next = atomic_load(&all);
-	while (!atomic_compare_exchange_weak(&all, &made->next, made)) {
+	/* Looked for again in the list that the new record is put in front of: a context
+	 * has one record. */
+	do {
 		legacy = find(context);
 		if (legacy) {
 			free(made);
 			return legacy;
 		}
-	}
+	} while (!atomic_compare_exchange_weak(&all, &made->next, made));
 	return made;
 }
 
