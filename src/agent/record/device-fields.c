@@ -9,7 +9,7 @@
 	.source = CLV_FIELD_OF_SAMPLE, \
 	CLV_FIELD_MEMBER(struct clv_device_figures, how, member)
 #define BY_FUNCTION .source = CLV_FIELD_BY_FUNCTION
-/* By agent/device/condition.c, which has what the driver says, and the watchdog. */
+/* Filled in by agent/device/condition.c, from readings, and by the watchdog. */
 #define ELSEWHERE .source = CLV_FIELD_ELSEWHERE
 
 /* clang-format off */

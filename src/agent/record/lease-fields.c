@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a lease, in the order of answers. */
+/* The table of a lease's fields, in the order of answers. */
 #include "agent/record/lease-fields.h"
 
 #include "agent/record/lease-record.h"
@@ -17,7 +17,8 @@
 #define KEPT(name, version) .column = name, .since = version
 #define CREATE CLV_FIELD_CREATE
 #define CHANGE CLV_FIELD_CHANGE
-/* Parsed by a function alone; and into a member of the request. */
+/* ASKED: a function of agent/api/request parses the field; ASKED_INTO: the value goes
+ * into a member of the request. */
 #define ASKED(n_, by_, type_, about_) \
 	.asked = {.number = n_, .by = by_, .type = type_, .about = about_}
 #define ASKED_INTO(n_, by_, type_, about_, how, member, ...)             \
@@ -116,7 +117,7 @@ static const struct clv_field rows[] = {
 	{"lag_seconds", "number", "time on the device that it is owed; below 0: that it owes",
 		SAMPLE(NS, lag_ns)},
 	{"overdue", "integer", "times that its work did not end in time", SAMPLE(U64, overdue)},
-	/* The account of earlier agents' time, which the sample has in it. */
+	/* Totals of earlier agents, which the sample includes. */
 	{NULL, RECORD(U64, held_ns), KEPT("held_ns", 1), .changes = true},
 	{NULL, RECORD(U64, throttled_ns), KEPT("throttled_ns", 1), .changes = true},
 	{NULL, RECORD(U64, turns), KEPT("turns", 1), .changes = true},
@@ -147,7 +148,7 @@ static const struct clv_field rows[] = {
 	{"uses_ungated", "[string]", "APIs in use that no gate holds", BY_FUNCTION},
 	{"socket", "string", "of its gates", BY_FUNCTION},
 
-	/* In requests alone. */
+	/* Only in requests. */
 	{"profile",
 		ASKED_INTO(4, CREATE, "string", "inside a partition of this shape", TEXT,
 			profile)},

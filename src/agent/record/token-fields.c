@@ -25,7 +25,7 @@ static const struct clv_field rows[] = {
 		ASKED(3, "string", "of a tenant's token: a user of this machine")},
 	{NULL, RECORD(BYTES, hash), KEPT("hash"), .changes = true},
 
-	/* In requests alone. */
+	/* Only in requests. */
 	{"expires_in", ASKED(4, "integer", "seconds")},
 };
 /* clang-format on */
