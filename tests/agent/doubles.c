@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent's rooms find in the place of sockets, processes, drivers, threads,
- * timers and clocks: each function is called for the one that its name says, by --wrap.
+/* Doubles of sockets, processes, drivers, threads, timers and clocks.  The linker's
+ * --wrap puts each __wrap_ function in the place of the function that its name contains.
  */
 #include "world.h"
 
@@ -63,7 +63,7 @@ static struct world_timer *free_timer(void)
 
 DOUBLE(sd_event_add_time_relative);
 
-/* The source is one that never fires by itself; the world fires it. */
+/* The source never fires by itself: the world calls the function when it is due. */
 int __wrap_sd_event_add_time_relative(sd_event *event, sd_event_source **ret,
 	clockid_t clock, uint64_t after_us, uint64_t accuracy_us,
 	sd_event_time_handler_t function, void *userdata)
@@ -137,7 +137,7 @@ static void note_signal(pid_t pid, int signal_number)
 	process->n_kills += signal_number == SIGKILL;
 }
 
-/* As the real one: once, and again after five seconds, harder. */
+/* As the real function: SIGTERM first, SIGKILL after five seconds. */
 void __wrap_clv_process_end(
 	const struct clv_process_id *id, uint64_t now_ns, uint64_t *told_ns)
 {
@@ -241,7 +241,7 @@ int __wrap_clv_gate_server_new(
 {
 	if (world.no_gate)
 		return clv_error_set(err, -EADDRINUSE, "no socket in this world");
-	/* As the real one does before it listens. */
+	/* As the real function does before it listens. */
 	if (clv_lease_make_folder(lease, err) < 0)
 		return -EIO;
 	world.n_gates++;
@@ -373,7 +373,7 @@ int __wrap_clv_device_lock(const char *folder, const char *uuid, const char *soc
 
 /* --- The arbiter --- */
 
-/* The agent's rooms know these by name alone. */
+/* The agent's rooms only know the name of this struct. */
 struct clv_arbiter {
 	TAILQ_HEAD(, clv_arbiter_lease) leases;
 };
@@ -407,7 +407,7 @@ int __wrap_clv_arbiter_new(const struct clv_arbiter_config *config,
 	return 0;
 }
 
-/* Its pages go with it. */
+/* The lease pages are freed with the arbiter. */
 struct clv_arbiter *__wrap_clv_arbiter_free(struct clv_arbiter *arbiter)
 {
 	struct clv_arbiter_lease *lease;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a request goes, or why it goes nowhere: nodes and requests as short texts. */
+/* Where a request is placed, or why it is not: nodes and requests as short texts. */
 #include "rows.h"
 
 #include "agent/device/condition.h"
@@ -20,9 +20,9 @@
 
 /* Nodes: devices are divided by ";".  A word that begins with "/" is a partition of the
  * device before it, of an eighth of its memory.  The others:
- *   used=60   somebody has a lease of 60 % there      waits  somebody waits there
- *   cordoned changing absent divided lost degraded    as it says
- *   numbered  its number is being read anew           locked another agent has it
+ *   used=60   a lease has 60 % of it                  waits  a lease is queued for it
+ *   cordoned changing absent divided lost degraded    the state of the device
+ *   numbered  its number is read again                locked another agent has it
  *   amd cpu   other than NVIDIA's                     numa=1
  *   big       twice the memory                        set    25 % are set aside: "train"
  *   taken     and are in a lease
@@ -31,7 +31,7 @@ struct row {
 	const char *name;
 	const char *node;
 	const char *request;  /* "50%", "device=gpu0", "wait", ... */
-	const char *expected; /* devices, or what the error says */
+	const char *expected; /* devices, or a part of the error message */
 	int code;
 	bool must_wait;
 };
@@ -318,7 +318,7 @@ static void check_claims(const struct clv_placing *placing)
 		assert_true(clv_devices_root(placing->others[i])->lock_fd >= 0);
 }
 
-/* Who asks for memory alone has its part of the compute. */
+/* A request for memory only gets the same part of the compute time. */
 static uint32_t share_of_memory(
 	const struct clv_lease_request *request, const struct clv_placing *placing)
 {

@@ -421,7 +421,7 @@ class Examples(WithAgent):
         self.end_agents()
         with open(path + ".bad", "w") as file:
             file.write("no database")
-        self.assert_refused_by(restore(path + ".bad"), 78, "no backup")
+        self.assert_refused_by(restore(path + ".bad"), 78, "not a backup")
         self.assertEqual(restore(path).returncode, 0)
         self.assertIn("before", self.on(node, "token", "list").stdout)
         self.assertNotIn("after", self.on(node, "token", "list").stdout)

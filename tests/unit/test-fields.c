@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of fields: every row of them is whole, and what is made from them is right. */
+/* Tables of fields: every row is complete, and what is derived from them is right. */
 #include "agent/record/device-fields.h"
 #include "agent/record/event-fields.h"
 #include "agent/record/field-json.h"
@@ -138,7 +138,7 @@ static void test_rows_are_distinct(void **state)
 	}
 }
 
-/* A table of its own, so that it says what the table of leases does not have yet. */
+/* A separate table, with features that the table of leases does not use yet. */
 struct thing {
 	char name[8];
 	bool is_new;

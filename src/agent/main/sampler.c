@@ -32,7 +32,7 @@
 #define PERIOD_US 1000000u
 #define ACCURACY_US 20000u
 #define SAVE_EVERY 10u
-#define LOOK_EVERY 60u
+#define RECOUNT_EVERY 60u
 #define FORGET_EVERY 3600u
 
 struct clv_sampler {
@@ -45,7 +45,7 @@ struct clv_sampler {
 static void report_growth(struct clv_lease *lease, enum clv_event_type type, uint64_t now,
 	uint64_t *seen, const char *what)
 {
-	/* Counters of processes that ended are gone from the sum. */
+	/* The sum shrinks when a process ends and its counters are gone. */
 	if (now > *seen)
 		clv_lease_emit(lease, type, "%" PRIu64 " more %s", now - *seen, what);
 	*seen = now;
@@ -110,13 +110,13 @@ static void add_idle(struct clv_agent *agent)
 	clv_usage_keep_idle(agent->usage);
 }
 
-/* A lease that no program is in costs something when any lease comes, goes or changes,
- * and else nothing. */
+/* Leases without processes are summed up only after a change of any lease and once a
+ * minute, and cost nothing at other ticks. */
 static void sample_all(struct clv_sampler *sampler)
 {
 	struct clv_agent *agent = sampler->agent;
 	bool has_changed = agent->n_changes != sampler->n_changes_seen ||
-			   sampler->n_ticks % LOOK_EVERY == 0;
+			   sampler->n_ticks % RECOUNT_EVERY == 0;
 	struct clv_lease *lease;
 
 	if (LIST_EMPTY(&agent->in_use) && !has_changed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who reacts to which notice.  Notices may come before a subscriber's room has started
- * and after it has ended. */
+/* The subscribers of each notice.  Notices may be published before a subscriber's room
+ * has started and after it has ended, when its pointer is NULL. */
 #include "agent/main/subscribers.h"
 
 #include "agent/apply/ephemeral-partitions.h"

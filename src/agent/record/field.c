@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lookups in tables of fields. */
 #include "agent/record/field.h"
 
 #include <assert.h>
@@ -26,7 +27,7 @@ const struct clv_field *clv_field_asked_by_name(
 	return NULL;
 }
 
-/* The next from this number on. */
+/* The first field, from this number on, that these requests may have. */
 static const struct clv_field *next_asked(
 	const struct clv_field_table *table, unsigned int by, unsigned int number)
 {

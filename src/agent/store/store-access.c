@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tokens, keys of requests that must not be done twice, the audit, and devices that are
- * cordoned.  They are written seldom, so their statements are prepared as they are
- * needed. */
+/* Tokens, idempotency keys, the audit, cordons and debts.  They are written rarely, so
+ * their statements are prepared at each use. */
 #include "agent/record/token-fields.h"
 #include "agent/store/store-fields.h"
 #include "agent/store/store-internal.h"
@@ -45,7 +44,7 @@ int clv_store_delete_token(struct clv_store *store, const char *id, struct clv_e
 	return clv_store_finish(store, query, doing, err);
 }
 
-/* One with a scope or a hash that is none is left out: it opens nothing. */
+/* A row with an invalid scope or hash is skipped: it cannot authenticate a caller. */
 static bool is_sound(const struct clv_token_record *token)
 {
 	static const uint8_t none[CLV_TOKEN_HASH_BYTES];
@@ -75,12 +74,12 @@ int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
 	return clv_store_end(store, query, step, r, doing, err);
 }
 
-/* Keys. */
+/* Idempotency keys. */
 
 int clv_store_put_key(
 	struct clv_store *store, const struct clv_key_record *key, struct clv_error *err)
 {
-	static const char doing[] = "cannot note down the request";
+	static const char doing[] = "cannot store the idempotency key";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"INSERT OR REPLACE INTO keys(subject,key,request,object,time_ns) "
@@ -100,7 +99,7 @@ int clv_store_put_key(
 int clv_store_get_key(
 	struct clv_store *store, struct clv_key_record *key, struct clv_error *err)
 {
-	static const char doing[] = "cannot look for the request";
+	static const char doing[] = "cannot look up the idempotency key";
 	sqlite3_stmt *query;
 	int step;
 	int r = clv_store_prepare(store,
@@ -127,7 +126,7 @@ int clv_store_get_key(
 int clv_store_drop_keys(
 	struct clv_store *store, uint64_t before_real_ns, struct clv_error *err)
 {
-	static const char doing[] = "cannot drop old requests";
+	static const char doing[] = "cannot delete old idempotency keys";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(
 		store, "DELETE FROM keys WHERE time_ns<?1", doing, &query, err);
@@ -177,7 +176,7 @@ int clv_store_add_audit(struct clv_store *store, const struct clv_audit_record *
 	clv_store_bind_text(query, 7, record->object);
 	clv_store_bind_text(query, 8, record->detail);
 	clv_store_bind_text(query, 9, record->result);
-	/* It survives the agent; that the disk has it need not be waited for. */
+	/* Not synced: an entry must survive the agent, not a crash of the machine. */
 	clv_store_set_relaxed(store, true);
 	r = clv_store_finish(store, query, writing_audit, err);
 	if (r < 0 || sqlite3_last_insert_rowid(store->db) % DROP_AUDIT_EVERY != 0)
@@ -238,7 +237,7 @@ int clv_store_read_audit(struct clv_store *store, uint64_t after, uint64_t limit
 int clv_store_put_cordon(struct clv_store *store, const char *uuid, const char *reason,
 	struct clv_error *err)
 {
-	static const char doing[] = "cannot note down the cordon";
+	static const char doing[] = "cannot store the cordon";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		reason ? "INSERT OR REPLACE INTO cordons(uuid,reason) VALUES(?1,?2)"
@@ -274,7 +273,7 @@ int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback
 int clv_store_put_debt(struct clv_store *store, const char *uuid,
 	const struct clv_policy_debt *debt, struct clv_error *err)
 {
-	static const char doing[] = "cannot note down a debt";
+	static const char doing[] = "cannot store a debt";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"INSERT INTO debts(device_uuid,tenant,weight_ppm,class,debt_ns) "
@@ -294,7 +293,7 @@ int clv_store_put_debt(struct clv_store *store, const char *uuid,
 int clv_store_clear_debts(
 	struct clv_store *store, const char *uuid, struct clv_error *err)
 {
-	static const char doing[] = "cannot forget the debts";
+	static const char doing[] = "cannot delete the debts";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(
 		store, "DELETE FROM debts WHERE device_uuid=?1", doing, &query, err);
@@ -305,7 +304,7 @@ int clv_store_clear_debts(
 	return clv_store_finish(store, query, doing, err);
 }
 
-/* Of a file that anybody may have edited. */
+/* Refuses values out of range: the file may have been edited. */
 static bool read_debt(sqlite3_stmt *row, struct clv_policy_debt *ret)
 {
 	int64_t weight_ppm = sqlite3_column_int64(row, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal of operations, the layout that is wanted, and standing shares.  They are
- * written seldom, so their statements are prepared as they are needed. */
+/* The journal of operations, the applied layout, the partitions created for leases, and
+ * standing shares.  They are written rarely, so their statements are prepared at each
+ * use. */
 #include "agent/record/standing-fields.h"
 #include "agent/record/standing-record.h"
 #include "agent/store/store-fields.h"
@@ -13,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* There is one operation at a time: another one that seems unfinished is one whose end
- * could not be written, and must not be gone on with after this one. */
+/* Only one operation runs at a time.  Another unfinished one in the journal is one whose
+ * end could not be written: it is marked as failed, or it would be resumed after this
+ * one. */
 static int end_others(
 	struct clv_store *store, const char *id, const char *doing, struct clv_error *err)
 {
@@ -195,7 +197,7 @@ int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *
 int clv_store_put_ephemeral(
 	struct clv_store *store, const char *name, bool turned_on, struct clv_error *err)
 {
-	static const char doing[] = "cannot note down a partition";
+	static const char doing[] = "cannot store the name of a partition";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"INSERT OR REPLACE INTO made(name,turned_on) VALUES(?1,?2)", doing,
@@ -211,7 +213,7 @@ int clv_store_put_ephemeral(
 int clv_store_delete_ephemeral(
 	struct clv_store *store, const char *name, struct clv_error *err)
 {
-	static const char doing[] = "cannot forget a partition";
+	static const char doing[] = "cannot delete the name of a partition";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(
 		store, "DELETE FROM made WHERE name=?1", doing, &query, err);
