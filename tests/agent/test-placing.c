@@ -95,7 +95,7 @@ static const struct row rows_of_one[] = {
 		"profile=1g.10gb 100%", "gpu1/1g.10gb@0"},
 
 	{"a limit in space on AMD", "cpu; amd", "50% sm", "gpu1"},
-	{"a limit in space where nothing holds it", "cpu", "50% sm", "nothing would hold", -EINVAL},
+	{"a limit in space where nothing holds it", "cpu", "50% sm", "enforces sm", -EINVAL},
 	{"host memory on NVIDIA", "amd;", "50% spill", "gpu1"},
 	{"host memory elsewhere", "amd", "50% spill", "nothing spills", -EINVAL},
 

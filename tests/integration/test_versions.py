@@ -279,7 +279,7 @@ class CUDA(machine.Case):
     def assert_stopped(self, pids):
         """By the agent, at the ends of their turns."""
         self.assertTrue(wait_until(lambda: self.device()["executor"] == "hardware" and
-                                   "stopped half-way" in self.device()["executor_reason"]),
+                                   "is preempted" in self.device()["executor_reason"]),
                         self.device())
         self.assert_all_run(pids)
 
