@@ -222,7 +222,7 @@ class Fallback(Case):
         self.begin_machine(config="version: 1\nexecutor: gate\n")
         self.launch(.3, "queue", 100_000)
         self.assertEqual(self.device()["executor"], "gate")
-        self.assertIn("the settings say so", self.device()["executor_reason"])
+        self.assertIn("the setting executor is gate", self.device()["executor_reason"])
         self.assertEqual(self.agent.events("device_executor"), [])
 
 
