@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Readers of JSON values with range checks. */
 #include "agent/api/request/take.h"
 
 #include "agent/record/field.h"
