@@ -107,6 +107,6 @@ int clv_backup_restore(
 	r = clv_store_open(state, &store, err);
 	clv_store_free(store);
 	if (r >= 0 && aside[0] != '\0')
-		clv_log_info("restored; what was there before is %s", aside);
+		clv_log_info("restored; the former state file is %s", aside);
 	return r;
 }

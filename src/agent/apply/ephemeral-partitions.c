@@ -196,7 +196,8 @@ void clv_ephemeral_add(struct clv_ephemeral *ephemeral, const char *name, bool t
 	if (!store || clv_store_put_ephemeral(store, name, turned_on, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	if (append_item(ephemeral, name, turned_on) < 0)
-		clv_log_warning(0, "out of memory: %s stays", name);
+		clv_log_warning(0,
+			"out of memory: %s is not destroyed when its lease ends", name);
 }
 
 static void remove_item(struct clv_ephemeral *ephemeral, struct item *item)

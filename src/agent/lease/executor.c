@@ -2,9 +2,6 @@
 /* Chooses the executor of each device, and reports leases whose work is not preempted.
  * Whether an NVIDIA GPU can be preempted is tested by a program of its own,
  * cleave-try-preempt, because the agent's process loads no driver. */
-/* Chooses the executor of each device, and reports leases whose work is not preempted.
- * Whether an NVIDIA GPU can be preempted is tested by a program of its own,
- * cleave-try-preempt, because a test in the agent could hang or crash it. */
 #include "agent/lease/executor.h"
 
 #include "agent/config/config.h"

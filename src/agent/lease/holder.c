@@ -221,8 +221,8 @@ static int check_user(const struct clv_lease *lease, pid_t pid,
 	if (st.st_uid == lease->record.uid || caller->scope == CLV_SCOPE_ADMIN)
 		return 0;
 	return clv_error_set(err, -EPERM,
-		"process %d belongs to user %u and the lease %s to user %u: add a "
-		"process of that user",
+		"process %d belongs to user %u and the lease %s to user %u: let a "
+		"process of that user join it",
 		(int)pid, st.st_uid, lease->record.name, lease->record.uid);
 }
 

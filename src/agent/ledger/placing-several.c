@@ -24,7 +24,7 @@ static const struct {
 	{"cores",
 		"sets of processors of one device make one larger set: ask for that, as "
 		"cores:4"},
-	{"vf", "a virtual function is a device to a machine of its own: ask for one"},
+	{"vf", "a virtual function is the device of one virtual machine: request one"},
 };
 
 struct several {

@@ -62,7 +62,7 @@ int clv_placing_try(const struct clv_agent *agent, const struct clv_agent_device
 	clv_promises_add_up(agent, device, NULL, "", ret_promised);
 	if (n_queued > 0)
 		return clv_error_set(err, -EBUSY,
-			"%u %s already for %s: wait behind with --wait", n_queued,
+			"%u %s already for %s: join the queue with --wait", n_queued,
 			n_queued == 1 ? "lease waits" : "leases wait", device->info.name);
 	r = clv_admission_check(ret_promised, share, device->info.memory_bytes,
 		device->info.name, overcommit, err);

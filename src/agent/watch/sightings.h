@@ -55,7 +55,7 @@ void clv_sightings_take(struct clv_sightings *sightings, struct clv_agent *agent
 struct clv_sightings_total {
 	size_t n;
 	uint64_t memory_bytes; /* CLV_READING_UNKNOWN: n is 0, or not reported of one */
-	double utilization;    /* NAN: the same */
+	double utilization;    /* NAN: likewise */
 };
 
 void clv_sightings_sum(const struct clv_sightings *sightings,

@@ -194,7 +194,7 @@ int clv_watchdog_new(
 		watchdog->ungated = clv_ungated_new(agent);
 	if (!watchdog || !watchdog->ungated) {
 		free(watchdog);
-		return clv_error_errno(err, ENOMEM, "cannot watch over devices");
+		return clv_error_errno(err, ENOMEM, "cannot start the watchdog");
 	}
 	watchdog->agent = agent;
 	*ret = watchdog;
