@@ -64,7 +64,7 @@ struct clv_lease_work {
 	double utilization;
 	double mean_utilization, mean_held; /* moving averages over the last readings */
 	uint64_t looked_ns, held_ns;        /* the last reading, and the held time then */
-	/* Since when the utilization exceeds the held time; 0: it does not. */
+	/* Since when utilization exceeds held time by the tolerance; 0: it does not. */
 	uint64_t over_ns;
 	bool is_past_gate; /* over_ns is older than the grace time, and reported */
 };
@@ -75,7 +75,7 @@ struct clv_lease_work {
 struct clv_lease_truth {
 	bool is_known;         /* a driver reports the memory of its processes */
 	uint64_t memory_bytes; /* of these processes together, by the driver */
-	/* Since when memory_bytes exceeds the quota; 0: it does not. */
+	/* Since when memory_bytes exceeds the quota and the tolerance; 0: it does not. */
 	uint64_t over_ns;
 	/* While is_over: since when it is within the quota again. */
 	uint64_t within_ns;
