@@ -453,7 +453,7 @@ class Examples(WithAgent):
                              "{name: b, share: 0.5, memory: 30G}")
         for verb in ("plan", "apply"):
             self.assert_refused(self.on("dgx-a100", verb, layout), 78,
-                                "60 GiB of memory together", "let them have less")
+                                "60 GiB of memory together", "make them smaller")
 
     def carry_out(self, node, layout):
         result = self.on(node, "apply", "--yes", layout)
@@ -517,7 +517,7 @@ class Examples(WithAgent):
         for arguments in (["--device", part], ["--device", "gpu0/1g.18gb@3"],
                           ["--profile", "3g.71gb"]):
             self.assert_refused(self.on("hgx-h200", "run", *arguments, "--share=0.1", "true"), 75,
-                                arguments[1] + " is being divided anew")
+                                arguments[1] + " is being repartitioned")
         # What stays is open, and so are other devices.
         for arguments in (["--device", "gpu0/1g.18gb@0"], ["--device", "gpu1"]):
             result = self.on("hgx-h200", "run", *arguments, "--share=0.1", "true")

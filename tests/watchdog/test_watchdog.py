@@ -578,7 +578,7 @@ class Truth(Case):
     def test_a_process_that_is_not_of_this_machine(self):
         self.begin()
         self.see((4194000, 10 * MIB))
-        self.until_event("process_without_lease", "4194000 (?) of nobody here")
+        self.until_event("process_without_lease", "4194000 (?) of an unknown user")
 
     def test_memory_that_the_driver_does_not_tell(self):
         self.begin()

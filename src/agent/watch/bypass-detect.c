@@ -54,8 +54,8 @@ static void report(struct clv_lease *lease)
 
 	work->is_past_gate = true;
 	clv_lease_emit(lease, CLV_EVENT_LEASE_PAST_GATE,
-		"the driver says that it computes %.0f %% of the time, and its turns "
-		"were %.0f %%: work of it passes by its gate: %s",
+		"the driver reports that it computes %.0f %% of the time, and its turns "
+		"were %.0f %%: some of its work bypasses its gate: %s",
 		100 * work->mean_utilization, 100 * work->mean_held,
 		is_ended ? "its processes are ended" : "it is only reported");
 }
@@ -97,7 +97,7 @@ void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total 
 	work->over_ns = 0;
 	if (work->is_past_gate)
 		clv_lease_emit(lease, CLV_EVENT_LEASE_WITHIN_GATE,
-			"the driver says that it computes in its turns alone again");
+			"the driver reports that it computes only in its turns again");
 	work->is_past_gate = false;
 }
 

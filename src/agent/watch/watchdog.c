@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The one-second tick of the watchdog: readings of the drivers, lost devices, hangs. */
 #include "agent/watch/watchdog.h"
 
 #include "agent/config/config.h"
@@ -18,21 +19,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_EVERY 60u /* ticks, for what is lost */
+#define SURVEY_EVERY 60u /* in ticks, while a device is lost */
 
 struct clv_watchdog {
 	struct clv_agent *agent;
 	struct clv_sightings sightings;
 	struct clv_ungated *ungated;
 	unsigned int n_ticks;
-	unsigned int n_hurried; /* ticks at which to look all the same */
-	/* No driver tells anything: until the next survey nobody is asked again. */
+	unsigned int n_hurried; /* of the next ticks at which to sample in any case */
+	/* No driver reports anything: no sampling until the next survey. */
 	bool is_silent;
 };
 
 /* Readings. */
 
-static void take(struct clv_watchdog *watchdog, const struct clv_reading *reading)
+static void take_reading(struct clv_watchdog *watchdog, const struct clv_reading *reading)
 {
 	struct clv_agent *agent = watchdog->agent;
 	struct clv_agent_device *device = clv_devices_find(agent->devices, reading->uuid);
@@ -45,14 +46,15 @@ static void take(struct clv_watchdog *watchdog, const struct clv_reading *readin
 		clv_enforce(agent, device, &watchdog->sightings,
 			reading->has_mean_utilization);
 	}
-	/* The processes are in the sightings. */
+	/* The sightings keep the processes, the condition the rest. */
 	copy.processes = NULL;
 	copy.n_processes = 0;
 	clv_condition_take(agent, device, &copy);
 }
 
-/* The worker was killed for it: whose driver it was is not known. */
-static void take_silence(struct clv_watchdog *watchdog)
+/* The worker was killed after a timeout: it is unknown which driver hung, so all devices
+ * are marked. */
+static void mark_all_silent(struct clv_watchdog *watchdog)
 {
 	struct clv_agent *agent = watchdog->agent;
 
@@ -71,11 +73,11 @@ static void on_readings(void *userdata, const struct clv_error *err)
 		clv_hardware_readings(watchdog->agent->hardware);
 
 	if (err->code == -ETIMEDOUT)
-		take_silence(watchdog);
+		mark_all_silent(watchdog);
 	if (err->code != 0)
 		return;
 	for (size_t i = 0; i < readings->n; i++)
-		take(watchdog, &readings->items[i]);
+		take_reading(watchdog, &readings->items[i]);
 	watchdog->is_silent = readings->n == 0;
 }
 
@@ -107,7 +109,7 @@ static bool is_any_lost(const struct clv_agent *agent)
 	return false;
 }
 
-/* What does not come back. */
+/* Leases whose work hangs. */
 
 void clv_watchdog_note(struct clv_lease *lease, const struct clv_arbiter_sample *sample)
 {
@@ -121,7 +123,7 @@ void clv_watchdog_note(struct clv_lease *lease, const struct clv_arbiter_sample 
 		truth->overdue = sample->overdue;
 		truth->progress_ns = now_ns;
 	}
-	/* Alone it may compute for as long as it likes. */
+	/* Long work is no hang unless other leases wait: then it is overdue. */
 	truth->is_stuck = sample->overdue > truth->overdue &&
 			  now_ns - truth->progress_ns >= lease->agent->settings->hang_ns;
 }
@@ -135,8 +137,8 @@ static const struct clv_lease *find_stuck(const struct clv_agent_device *device)
 	return NULL;
 }
 
-/* One that has a part of a device keeps the whole from being well. */
-static void look_for_stuck(struct clv_agent *agent)
+/* A hang on a partition degrades the whole device. */
+static void update_hangs(struct clv_agent *agent)
 {
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
@@ -161,8 +163,8 @@ void clv_watchdog_tick(struct clv_watchdog *watchdog)
 	clv_ungated_tick(watchdog->ungated);
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++)
 		clv_executor_tick(clv_devices_at(agent->devices, i));
-	look_for_stuck(agent);
-	if (watchdog->n_ticks % LOOK_EVERY == 0 && is_any_lost(agent))
+	update_hangs(agent);
+	if (watchdog->n_ticks % SURVEY_EVERY == 0 && is_any_lost(agent))
 		clv_hardware_survey(agent->hardware);
 	if (every_s == 0)
 		return;
@@ -192,7 +194,7 @@ int clv_watchdog_new(
 		watchdog->ungated = clv_ungated_new(agent);
 	if (!watchdog || !watchdog->ungated) {
 		free(watchdog);
-		return clv_error_errno(err, ENOMEM, "cannot watch over devices");
+		return clv_error_errno(err, ENOMEM, "cannot start the watchdog");
 	}
 	watchdog->agent = agent;
 	*ret = watchdog;

@@ -16,7 +16,7 @@ export interface ProblemDocument {
 }
 
 export interface Health {
-  /* lost: nothing runs on it; degraded: no lease is put on it unasked */
+  /* lost: nothing runs on it; degraded: a lease is placed on it only by name */
   state: "ok" | "degraded" | "lost";
   /* what is wrong and what would help, a line each */
   reasons: string[];
@@ -26,7 +26,7 @@ export interface Health {
 
 /* null: only a driver would know. */
 export interface Engines {
-  /* null: only a driver would know */
+  /* null: not known without the driver */
   copy?: number | null;
   decode: number | null;
   encode: number | null;
@@ -39,15 +39,15 @@ export interface DriverProcess {
   pid: number;
   command: string;
   uid: number | null;
-  /* null: it is in none */
+  /* null: it is in no lease */
   lease: string | null;
   /* the lease is on this device, and has not ended */
   has_lease_here: boolean;
-  /* as one that needs a lease here, and has none */
+  /* reported as a process that has no lease here */
   reported?: boolean;
-  /* as the driver says */
+  /* as the driver reports it */
   memory_bytes: number | null;
-  /* part of the device that it computes on, as the driver says */
+  /* the driver's utilization of the device by it, 0 to 1 */
   utilization?: number | null;
 }
 
@@ -129,11 +129,11 @@ export type LeaseClass = "latency" | "normal" | "batch";
 export interface LeaseDevice {
   name: string;
   uuid?: string;
-  /* of the device that it is a part of, or its own */
+  /* of the device that it is a partition of, or its own */
   root_uuid?: string;
-  /* of that; empty where it has none */
+  /* of that device; empty where it has none */
   pci_address?: string;
-  /* what its vendor's runtime is told */
+  /* what selects it in its vendor's runtime */
   visible?: string;
   backend?: string;
   vendor?: string;
@@ -150,13 +150,13 @@ export interface LeaseProcess {
 export interface SmLimit {
   /* of the device's multiprocessors or compute units, at once */
   fraction: number;
-  /* so many */
+  /* the same as a number of them */
   count?: number | null;
-  /* of them, where the agent places them */
+  /* the first of them, where the agent places them */
   first?: number | null;
-  /* null: none of its processes has come to it */
+  /* null: not known of any process yet */
   held_by?: "mps" | "green_contexts" | "masks" | "nothing" | null;
-  /* why nothing holds it */
+  /* why nothing enforces it */
   reason?: string | null;
 }
 
@@ -458,7 +458,7 @@ export interface Token {
   expires_at: string | null;
   last_used_at: string | null;
   tenant: string | null;
-  /* once, in the answer to its creation */
+  /* only in the answer to its creation */
   secret?: string;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the agent can grant leases. */
 #include "agent/api/show/readiness.h"
 
 #include "agent/device/hardware.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lease as JSON: what of its fields (agent/record/lease-fields.c) is in no record. */
+/* A lease as JSON: the functions for fields of agent/record/lease-fields.c that are in no
+ * record. */
 #include "agent/api/show/render.h"
 #include "agent/api/show/values.h"
 #include "agent/device/devices.h"
@@ -127,7 +128,7 @@ static json_t *show_processes(const void *object)
 	return array;
 }
 
-/* What the drivers say. */
+/* What the drivers report. */
 
 static json_t *show_driver_memory(const void *object)
 {
