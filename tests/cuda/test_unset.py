@@ -87,7 +87,7 @@ class Unset(machine.Case):
         process = self.start("env", tls, static, "open", self.driver, options=QUOTA)
         out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out), (0, "801 found\n"), err)
-        self.assertIn("linked statically cannot be held", err)
+        self.assertIn("no share can be enforced in a statically linked", err)
         self.assertEqual(self.run_in_lease("env", tls, static, "open", self.driver,
                                            options=(*QUOTA, "--allow-ungated")), LOST)
 

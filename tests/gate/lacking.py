@@ -121,7 +121,7 @@ class FewFiles(Lacking):
             with self.subTest(number=number):
                 answer = self.run_program(*self.few(number), *self.program)
                 if answer.returncode:
-                    self.assert_told(answer, f"may have {number} open files", "ulimit -n")
+                    self.assert_told(answer, f"the limit of {number} open files", "ulimit -n")
                     n_told += 1
                 else:
                     self.assertEqual((answer.stdout, answer.stderr), (HELD, ""))

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory quota.  A process adds to its own slot and then sums all slots of the lease,
- * so two that race may both be refused, but never both be let in over the quota; no lock,
- * and no total that a death could leave wrong. */
+ * so of two that race both may be refused, but never are both admitted over the quota.
+ * There is no lock, and no total that a death could leave wrong. */
 #include "gate/memory/ledger.h"
 
 #include "gate/process/state.h"
 #include "gate/process/thread.h"
 #include "gate/process/view.h"
 
-/* What may be had of one kind of memory, and what this process has. */
+/* The limit of one kind of memory, and what this process has charged of it. */
 struct budget {
 	uint64_t limit_bytes;
 	_Atomic uint64_t *own_bytes;
-	uint64_t (*sum)(const struct clv_view *view); /* of all the lease's processes */
+	uint64_t (*sum)(const struct clv_view *view); /* over all the lease's processes */
 };
 
 uint32_t clv_ledger_epoch(void)
@@ -27,7 +27,7 @@ static uint32_t count_slots(const struct clv_view *view)
 	return n < CLV_SLOTS ? n : CLV_SLOTS;
 }
 
-/* And what only the driver shows. */
+/* With the overhead that only the driver shows. */
 static uint64_t sum_slots(const struct clv_view *view)
 {
 	uint64_t sum = atomic_load(&view->control->memory_overhead_bytes);
@@ -66,8 +66,8 @@ static bool charge(
 
 	if (try_charge(view, budget, n_bytes, &first_sum))
 		return true;
-	/* What stood in the way may have been another's reservation that fails as well.
-	 */
+	/* Retries once if the sum has changed: the room may have been taken by another
+	 * process's charge that failed too. */
 	return first_sum > 0 && budget->sum(view) + n_bytes != first_sum &&
 	       try_charge(view, budget, n_bytes, &second_sum);
 }
@@ -79,8 +79,8 @@ bool clv_ledger_charge(uint64_t n_bytes)
 
 	if (!view)
 		return true;
-	/* Who only holds memory has to find the next agent as well, or that one would not
-	 * know of it. */
+	/* A process that only holds memory also needs the helper, to find the next agent,
+	 * which would not know of the memory otherwise. */
 	clv_helper_start();
 	quota = (struct budget){atomic_load(&view->control->memory_quota_bytes),
 		&view->slot->memory_bytes, sum_slots};

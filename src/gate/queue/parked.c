@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts blocked work out of the work in flight, and in again. */
 #include "gate/queue/parked.h"
 
 #include "gate/process/packed.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which streams stand still.  Each wait has an event before it and one behind: the stream
- * stands while the first is complete and the second is not.  A function stands for as
- * long as it runs. */
+/* Tracks blocked streams.  Each wait has an event before it and one behind: the stream is
+ * blocked while the first is complete and the second is not.  A function blocks its
+ * stream while it runs. */
 #include "gate/streams/stand.h"
 
 #include "base/clock.h"
@@ -11,13 +11,15 @@
 
 #include <stdlib.h>
 
-/* What is noted at a time.  More is taken for work that takes long. */
+/* The most waits and running functions that are tracked; further ones count as long
+ * work. */
 #define MAX_WAITS 1024
 #define MAX_RUNNING 64
 
 static _Atomic uint32_t n_waits;
-/* Functions that were submitted and have not returned, and how often they were lost: of
- * those from before none is counted any more. */
+/* The number of functions that were submitted and have not returned (low half), and
+ * how often all were lost (high half): those submitted before a loss are no longer
+ * counted. */
 #define LOSS (UINT64_C(1) << 32)
 static _Atomic uint64_t functions;
 static _Atomic uint32_t n_roots;
@@ -83,7 +85,7 @@ void clv_stand_end(struct clv_stand *stand, struct clv_queue *queue)
 	pthread_mutex_unlock(&stand->lock);
 }
 
-/* The beginning of the function that the stream is in; 0: it is in none. */
+/* When the function that the stream runs began; 0: it runs none. */
 static uint64_t function_since_ns(uint64_t serial)
 {
 	for (int i = 0; i < MAX_RUNNING; i++) {

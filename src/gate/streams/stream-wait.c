@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes where a stream may come to stand still: an event before the wait and one behind
+/* Records where a stream may become blocked: an event before the wait and one behind
  * it. */
 #include "gate/streams/stream-wait.h"
 
@@ -76,7 +76,7 @@ int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result)
 	return result;
 }
 
-/* Of more than that a driver refuses all, and there may not be as many. */
+/* A driver refuses longer batches, and the array may be shorter than its length says. */
 #define BATCH_MAX 256
 #define OPERATION_WAIT_32 1
 #define OPERATION_WAIT_64 4

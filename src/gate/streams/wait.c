@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tracks the program's own waits, and its functions that streams call. */
 #include "gate/streams/wait.h"
 
 #include "gate/process/state.h"
@@ -44,7 +45,7 @@ int clv_stream_wait_end(const struct clv_custody *custody, int result)
 	return result;
 }
 
-/* Callbacks.  In a graph one runs again and again: then its record stays. */
+/* Callbacks.  In a graph a function runs repeatedly, so its record is kept. */
 
 struct host_function {
 	void (*function)(void *userdata);
@@ -83,8 +84,9 @@ static void run_once(void *ticket)
 	free(call);
 }
 
-/* A call that was refused may have run all the same. */
-static int submitted(int result, void *ticket, const struct clv_stand_function *noted)
+/* Cleans up after a refused call, whose function may have run all the same. */
+static int finish_submission(
+	int result, void *ticket, const struct clv_stand_function *noted)
 {
 	void *call;
 
@@ -130,7 +132,7 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 		return CLV_STREAM_OUT_OF_MEMORY;
 	}
 	noted = call->noted = clv_stand_function_submitted(stream, is_per_thread);
-	return submitted(
+	return finish_submission(
 		submit(stream, (void *)(uintptr_t)run_once, ticket), ticket, &noted);
 }
 
@@ -173,7 +175,7 @@ int clv_stream_callback(
 		return CLV_STREAM_OUT_OF_MEMORY;
 	}
 	noted = call->noted = clv_stand_function_submitted(stream, is_per_thread);
-	return submitted(
+	return finish_submission(
 		submit(stream, (void *)(uintptr_t)run_stream_callback, ticket, flags),
 		ticket, &noted);
 }
