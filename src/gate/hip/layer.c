@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gate for HIP supplies to the part that all APIs have in common. */
+/* The functions that the gate for HIP supplies to the code that all gates share. */
 #include "gate/attach/attachment.h"
 #include "gate/hip/driver.h"
 #include "gate/hsa/caller.h"

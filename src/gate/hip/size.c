@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How big the device is: as big as the quota, wherever a program looks.  HIP itself knows
- * how big it really is, for a quota may grow. */
+/* The reported size of a device is the quota.  HIP itself gets the real size from HSA
+ * (hsa/size.c), because HIP remembers it and the quota may grow. */
 #include "gate/hip/library.h"
 #include "gate/memory/ledger.h"
 
@@ -24,7 +24,7 @@ int clv_own_hipDeviceTotalMem(clv_fn_hipDeviceTotalMem *real, void *ret, int dev
 	return r;
 }
 
-/* A number of 32 bits: what is left of the size in that. */
+/* The attribute is an int, so the size is truncated to 32 bits. */
 int clv_own_hipDeviceGetAttribute(
 	clv_fn_hipDeviceGetAttribute *real, void *ret, int attribute, int device)
 {

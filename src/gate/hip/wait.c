@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits and callbacks (streams/wait.h), and the calls by which a stream waits. */
+/* Waits of the program and callbacks (streams/wait.h), and the calls that make a stream
+ * wait (streams/stream-wait.h). */
 #include "gate/streams/wait.h"
 #include "gate/hip/library.h"
 #include "gate/queue/custody.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gate for CUDA supplies to the part that all APIs have in common. */
+/* The functions that the gate for CUDA supplies to the code that all gates share. */
 #include "gate/attach/attachment.h"
 #include "gate/cuda/context/driver.h"
 #include "gate/cuda/context/green.h"

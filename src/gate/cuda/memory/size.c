@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How big the device is: as big as the quota, wherever a program looks. */
+/* The reported size of a device is the quota. */
 #include "gate/cuda/context/library.h"
 #include "gate/memory/ledger.h"
 
@@ -17,7 +17,7 @@ int clv_own_cuMemGetInfo_v2(clv_fn_cuMemGetInfo_v2 *real, void *ret_free, void *
 	return r;
 }
 
-/* With numbers of 32 bits. */
+/* The old version, with sizes of 32 bits. */
 int clv_own_cuMemGetInfo(clv_fn_cuMemGetInfo *real, void *ret_free, void *ret_total)
 {
 	size_t free_bytes = 0, total_bytes = 0;

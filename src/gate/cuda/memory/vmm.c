@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Physical memory that is mapped by hand (gate/memory/pieces.h). */
+/* Physical memory that programs map by hand (gate/memory/pieces.h). */
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/pieces.h"
 
-static int made(const struct clv_charge *charge, const uint64_t *handle, int result)
+static int record_piece(
+	const struct clv_charge *charge, const uint64_t *handle, int result)
 {
 	if (result == CLV_CUDA_SUCCESS)
 		clv_piece_made(*handle, charge);
@@ -24,15 +25,16 @@ int clv_own_cuMemCreate(
 
 	if (is_of_device && !clv_cuda_charge(size, &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
-	return made(&charge, handle, real(handle, size, prop, flags));
+	return record_piece(&charge, handle, real(handle, size, prop, flags));
 }
 
-/* Its mappings show memory that is bound to it, and have none of their own. */
+/* A multicast object has no memory of its own: its mappings show the memory that is bound
+ * to it. */
 int clv_own_cuMulticastCreate(clv_fn_cuMulticastCreate *real, void *mc_handle, void *prop)
 {
 	struct clv_charge none = {0};
 
-	return made(&none, mc_handle, real(mc_handle, prop));
+	return record_piece(&none, mc_handle, real(mc_handle, prop));
 }
 
 int clv_own_cuMemRelease(clv_fn_cuMemRelease *real, uint64_t handle)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls by which a stream waits for a word in memory, for an event, or for what is
- * outside the process: there is no telling what that needs before it comes. */
+/* Calls that make a stream wait for a word in memory, for an event, or for something
+ * outside the process.  The gate cannot know what has to happen first. */
 #include "gate/cuda/stream/stand.h"
 
 #include "gate/cuda/context/library.h"
@@ -50,7 +50,7 @@ int clv_own_cuWaitExternalSemaphoresAsync(clv_fn_cuWaitExternalSemaphoresAsync *
 	return clv_stand_waiting_end(&waiting, real(semaphores, values, count, stream));
 }
 
-/* Events that other processes record.  Programs that have any have few. */
+/* Events that other processes may record.  A list, because programs have few of them. */
 
 struct shared_event {
 	struct shared_event *next;
@@ -96,7 +96,7 @@ static void note_shared(const void *event)
 	pthread_mutex_unlock(&shared_lock);
 }
 
-/* Before it is gone: its address may be another's then. */
+/* To be called before the event is destroyed: its handle may be reused at once. */
 static void forget_shared(const void *event)
 {
 	struct shared_event **link, *each;

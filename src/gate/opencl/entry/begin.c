@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gate for OpenCL supplies to the part that all APIs have in common, and which
- * calls it wraps. */
+/* The functions that the gate for OpenCL supplies to the code that all gates share, and
+ * the calls that it wraps. */
 #include "gate/opencl/entry/begin.h"
 
 #include "gate/attach/attachment.h"

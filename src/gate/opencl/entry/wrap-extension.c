@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that a program asks for by name.  What the layer wraps is answered with the
- * wrapper; extension functions that allocate or submit have wrappers of their own; one
- * that this file does not know and whose name says that it allocates, submits or finds
- * devices is refused. */
+/* Functions that a program looks up by name.  For a call that the gate wraps it gets the
+ * wrapper.  Extension functions that allocate or submit have wrappers here.  An unknown
+ * function whose name says that it allocates, submits or finds devices is refused. */
 #include "gate/opencl/entry/wrap-extension.h"
 
 #include "base/cleanup.h"
@@ -20,8 +19,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The vendor's functions behind our wrappers; asked of the vendor when first asked of us.
- */
+/* The driver's functions behind the wrappers, set when the program looks them up. */
 static struct {
 	_Atomic(void *) device_alloc;
 	_Atomic(void *) shared_alloc;
@@ -39,7 +37,7 @@ typedef void *(CL_API_CALL *device_alloc_function)(
 typedef void *(CL_API_CALL *host_alloc_function)(
 	cl_context, const cl_bitfield *, size_t, cl_uint, cl_int *);
 
-/* What comes with an error is no memory, whatever the vendor returns. */
+/* If there is an error, the driver's return value is no memory. */
 static void *book_pointer(
 	struct clv_charge *charge, void *address, cl_int error, cl_int *ret_error)
 {
@@ -205,7 +203,7 @@ static const struct {
 	/* clang-format on */
 };
 
-/* Names by which core functions were known before they were that. */
+/* Names that core functions had as extensions. */
 static const struct {
 	const char *name, *core;
 } aliases[] = {
@@ -223,8 +221,7 @@ static const struct {
 	/* clang-format on */
 };
 
-/* Graphics sharing hands work to and fro; the memory and the work are counted elsewhere.
- */
+/* Graphics sharing passes memory and work between APIs.  Both are counted elsewhere. */
 static const char *const harmless[] = {
 	"clEnqueueAcquire",
 	"clEnqueueRelease",
@@ -238,7 +235,7 @@ static const char *const harmless[] = {
 	"clEnqueueSignalSemaphores",
 };
 
-/* Devices that go with a decoder or a display may be others than the lease's. */
+/* Devices that belong to a decoder or a display may be other ones than the lease's. */
 static const char *const suspicious[] = {
 	"clEnqueue", "clCreate", "clImport", "clGetDeviceIDsFrom"};
 
@@ -282,7 +279,7 @@ void *clv_opencl_answer(const char *name, void *found)
 	size_t core;
 	bool refused;
 
-	/* Attaches: what is handed out now will be called later. */
+	/* Attaches the process, because the program will call what it gets here. */
 	if (!name || !found)
 		return found;
 	if (!clv_gate_view(&refused))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line of held commands.  What a command waits for is found once, when it joins:
- * "obstacles", one per unset user event and per held command, and its place in its queue.
- * Each of these tells who waits for it when it is over, so that nobody looks along the
- * line, and what nothing keeps any more lies ready, in order.  All of this is off the hot
- * path: a program without unset user events that submits nothing from callbacks never
- * gets here. */
+/* The line of held commands.  What a command waits for is determined once, when it joins:
+ * "obstacles", one per unset user event and per held command in its wait list, and its
+ * place in its queue.  An obstacle or command that ends tells those that wait for it, so
+ * no thread searches the line, and commands that nothing keeps any longer are in a heap
+ * by their order.  None of this is on the fast path: programs without unset user events
+ * that submit nothing from callbacks never get here. */
 #include "gate/opencl/queue/held.h"
 
 #include "gate/opencl/dispatch/real.h"
@@ -24,27 +24,28 @@
 
 #define FIRST_BITS 10
 #define MAX_BITS 20
-#define TRIES 16 /* to set an event */
+#define TRIES 16 /* attempts to set an event */
 
 struct wait;
 
-/* Shared by whoever is kept and whoever waits for it. */
+/* What a command may wait for.  Shared by the user event or held command that it stands
+ * for and by the commands that wait. */
 struct obstacle {
 	uint32_t references;
 	bool is_program; /* a user event, or something behind one */
 	struct wait *waits;
 };
 
-/* Of one command for one obstacle. */
+/* The wait of one command for one obstacle. */
 struct wait {
 	struct clv_held *held;
 	struct obstacle *obstacle;
-	struct wait *next, **link; /* of the obstacle's; link is NULL when it is over */
+	struct wait *next, **link; /* in the obstacle's list; link is NULL after it */
 };
 
-/* An event that keeps whatever waits for it. */
+/* An event that keeps the commands that wait for it. */
 struct keeper {
-	struct keeper *next; /* of its bucket */
+	struct keeper *next; /* in its bucket */
 	cl_event event;
 	struct obstacle *obstacle;
 	bool is_user_event;
@@ -52,19 +53,19 @@ struct keeper {
 
 struct clv_held {
 	struct clv_ready ready;          /* first */
-	struct clv_held *next;           /* of its batch, or of those discarded */
-	struct clv_held *ahead, *behind; /* in its queue */
+	struct clv_held *next;           /* in its batch, or among the discarded */
+	struct clv_held *ahead, *behind; /* in its queue's line */
 	struct clv_held_command command;
-	cl_event event;       /* its own, owned once enqueued */
-	struct keeper keeper; /* by that event */
+	cl_event event;       /* the command's own, owned once enqueued */
+	struct keeper keeper; /* for that event */
 	cl_event turnstile;
-	cl_event *wait_list; /* the program's and the turnstile */
+	cl_event *wait_list; /* the program's events and the turnstile */
 	struct obstacle *obstacle;
-	bool waits_for_all; /* that is before it in its queue */
-	bool in_call;       /* the vendor's call has not returned */
+	bool waits_for_all; /* for everything before it in its queue */
+	bool in_call;       /* the driver's call has not returned */
 	bool let_go;
-	bool in_batch;      /* let go, and its turnstile not yet set */
-	uint32_t n_keeping; /* obstacles, and its queue; 0: it is ready */
+	bool in_batch;      /* let go, but its turnstile is not set yet */
+	uint32_t n_keeping; /* obstacles, and 1 for its queue; 0: ready */
 	uint32_t n_waits;
 	struct wait waits[];
 };
@@ -74,11 +75,10 @@ static struct keeper *first_buckets[1 << FIRST_BITS];
 static struct {
 	pthread_mutex_t lock;
 	uint64_t n_joined;
-	/* What nothing keeps but the gate: work, and markers and barriers. */
+	/* What only the gate keeps: work; markers and barriers. */
 	struct clv_ready *work, *rest;
 	struct clv_held *discarded;
-	/* Unset user events and the events of held commands, by a hash of so many bits.
-	 */
+	/* Unset user events and the events of held commands, hashed to this many bits. */
 	struct keeper **keepers;
 	unsigned bits;
 	size_t n_keepers;
@@ -110,7 +110,7 @@ static struct keeper **bucket_of(cl_event event)
 	return &state.keepers[hash >> (64 - state.bits)];
 }
 
-/* The latest of the event's: a handle may have been another's before. */
+/* The latest one of this handle, which may have been another event's before. */
 static struct keeper *find_keeper(cl_event event)
 {
 	struct keeper *keeper = *bucket_of(event);
@@ -120,7 +120,7 @@ static struct keeper *find_keeper(cl_event event)
 	return keeper;
 }
 
-/* Twice as many buckets: each is divided in two, and the order in it stays. */
+/* Doubles the number of buckets.  Each is divided in two, and keeps its order. */
 static void grow(void)
 {
 	size_t n = (size_t)1 << state.bits;
@@ -170,7 +170,7 @@ static void remove_keeper(struct keeper *keeper)
 	state.n_keepers--;
 }
 
-/* What keeps a command, and what does not any more. */
+/* Waits, and their ends. */
 
 static struct clv_held_line *line_of(const struct clv_held *held)
 {
@@ -182,8 +182,8 @@ static struct clv_ready **heap_of(const struct clv_held *held)
 	return CLV_FLIGHT_COUNT(held->command.packed) > 0 ? &state.work : &state.rest;
 }
 
-/* Only the gate keeps it: what comes to stand behind it may wait as it would for a turn.
- */
+/* Only the gate keeps the command now, so what is submitted behind it may wait as it
+ * would for a turn. */
 static void become_ready(struct clv_held *held)
 {
 	struct clv_held_line *line = line_of(held);
@@ -196,7 +196,7 @@ static void become_ready(struct clv_held *held)
 	clv_ready_push(heap_of(held), &held->ready);
 }
 
-static void keep_less(struct clv_held *held)
+static void end_one_wait(struct clv_held *held)
 {
 	state.n_steps++;
 	if (--held->n_keeping == 0)
@@ -236,7 +236,7 @@ static void end_obstacle(struct obstacle *obstacle)
 
 	while ((wait = obstacle->waits)) {
 		stop_waiting(wait);
-		keep_less(wait->held);
+		end_one_wait(wait->held);
 	}
 }
 
@@ -293,16 +293,15 @@ static struct obstacle *obstacle_of(cl_event event)
 	return keeper ? keeper->obstacle : NULL;
 }
 
-/* Whether the queue itself makes a new command wait for all that is before it: an
- * in-order queue does; an out-of-order one for a marker or barrier with no list of its
- * own. */
+/* Whether the queue itself makes a new command wait for everything before it: an in-order
+ * queue does, an out-of-order queue for a marker or barrier without a wait list. */
 static bool waits_for_all(const struct clv_held_command *command)
 {
 	return !command->queue->out_of_order ||
 	       (CLV_FLIGHT_COUNT(command->packed) == 0 && command->n_waits == 0);
 }
 
-static enum clv_held_by look(const struct clv_held_command *command)
+static enum clv_held_by find_keeper_kind(const struct clv_held_command *command)
 {
 	const struct clv_held_line *line = &clv_cl_queue(command->queue)->line;
 	bool for_all = waits_for_all(command);
@@ -328,7 +327,7 @@ enum clv_held_by clv_held_look(const struct clv_held_command *command)
 	enum clv_held_by by;
 
 	pthread_mutex_lock(&state.lock);
-	by = look(command);
+	by = find_keeper_kind(command);
 	pthread_mutex_unlock(&state.lock);
 	return by;
 }
@@ -343,13 +342,13 @@ static void free_held(struct clv_held *held)
 	free(held);
 }
 
-/* The vendor refuses a list without a length and a length without a list. */
+/* The driver refuses a list without a length and a length without a list. */
 static bool has_sound_list(const struct clv_held_command *command)
 {
 	return (command->n_waits > 0) == (command->wait_list != NULL);
 }
 
-/* A command whose turnstile is never set never runs. */
+/* Tries again, because a command whose turnstile is never set never runs. */
 static void open_turnstile(const struct clv_held *held)
 {
 	for (int i = 0; held->turnstile && i < TRIES; i++) {
@@ -398,12 +397,12 @@ static struct clv_held *new_held(const struct clv_held_command *command)
 	return held;
 }
 
-/* At the end of its queue's line. */
-static void stand_in_queue(struct clv_held *held)
+/* Appends the command to its queue's line. */
+static void append_to_queue(struct clv_held *held)
 {
 	struct clv_held_line *line = line_of(held);
 
-	/* By the first of them, or by the first barrier. */
+	/* The queue keeps it while any command, or a barrier, is before it. */
 	held->n_keeping += (held->waits_for_all ? line->n : line->n_barriers) > 0;
 	held->ahead = line->last;
 	*(line->last ? &line->last->behind : &line->first) = held;
@@ -422,7 +421,7 @@ static void join(struct clv_held *held)
 	const struct clv_held_command *command = &held->command;
 
 	pthread_mutex_lock(&state.lock);
-	held->obstacle->is_program = look(command) == CLV_HELD_BY_PROGRAM;
+	held->obstacle->is_program = find_keeper_kind(command) == CLV_HELD_BY_PROGRAM;
 	held->ready.number = ++state.n_joined;
 	for (cl_uint i = 0; i < command->n_waits; i++) {
 		struct obstacle *obstacle = obstacle_of(command->wait_list[i]);
@@ -430,7 +429,7 @@ static void join(struct clv_held *held)
 		if (obstacle)
 			wait_for(held, obstacle);
 	}
-	stand_in_queue(held);
+	append_to_queue(held);
 	if (held->n_keeping == 0)
 		become_ready(held);
 	atomic_fetch_add(&clv_held_n, 1);
@@ -457,7 +456,7 @@ struct clv_held *clv_held_add(struct clv_held_command *command)
 	return held;
 }
 
-/* The command is in flight, or was no work: its own event is its marker. */
+/* The command is in flight, or is no work: its own event is its marker. */
 static void settle(struct clv_held *held)
 {
 	struct clv_queue *queue = held->command.queue;
@@ -472,7 +471,7 @@ static void settle(struct clv_held *held)
 	clv_queue_unhold(queue);
 }
 
-/* The release of an event may end what it is of, and run callbacks. */
+/* The release of an event may end the event's queue or context, and run callbacks. */
 static void discard(struct clv_held *held)
 {
 	if (held->event)
@@ -484,9 +483,9 @@ static void discard(struct clv_held *held)
 	pthread_mutex_unlock(&state.lock);
 }
 
-/* The call that held it may be made in a callback, where the vendor may have locks that
- * the release of an event takes, or with its queue's order_lock, for which such a
- * callback may wait. */
+/* The call that held the command may be in a callback, where the driver may hold locks
+ * that the release of an event takes.  Or it may hold the queue's order_lock, for which
+ * such a callback may wait. */
 static void discard_later(struct clv_held *held)
 {
 	pthread_mutex_lock(&state.lock);
@@ -510,8 +509,8 @@ static void discard_all(void)
 	}
 }
 
-/* Those that it kept go on: the next one, if that waited for all before it, and behind a
- * barrier all up to the next. */
+/* Ends the waits of commands that it kept: of the next one, if that waits for everything
+ * before it, and behind the first barrier of all up to the next barrier. */
 static void leave_queue(struct clv_held *held)
 {
 	struct clv_held_line *line = line_of(held);
@@ -526,13 +525,13 @@ static void leave_queue(struct clv_held *held)
 	line->n_barriers_by_program -=
 		held->command.is_barrier && held->obstacle->is_program;
 	if (next && next == line->first && next->waits_for_all)
-		keep_less(next);
+		end_one_wait(next);
 	if (!was_first_barrier)
 		return;
 	line->first_barrier = NULL;
 	for (; next && !line->first_barrier; next = next->behind) {
 		if (!next->waits_for_all)
-			keep_less(next);
+			end_one_wait(next);
 		if (next->command.is_barrier)
 			line->first_barrier = next;
 	}
@@ -552,7 +551,7 @@ static void take_out(struct clv_held *held)
 	atomic_fetch_sub(&clv_held_n, 1);
 }
 
-/* What comes behind it in its queue tells of its end. */
+/* What is submitted behind it in its queue shows when it is complete. */
 static void enter_blindly(const struct clv_held_command *command)
 {
 	struct clv_view *view = clv_gate_peek();
@@ -601,15 +600,15 @@ void clv_held_enqueued(struct clv_held *held, cl_event event)
 	if (!is_over)
 		return;
 	settle(held);
-	/* This also lets others go, which no other call will if this one failed. */
+	/* This also lets others go, which no other call does if this one failed. */
 	discard_later(held);
 }
 
-/* Whether the first in line is in flight now.  It may be what others that are in flight
- * wait for: a kernel for what another writes, or a submission that was on its way when
- * the first command of its queue was held.  Nothing that is in flight then gets done, and
- * so the first goes in and is paid for. */
-static bool go_in(struct clv_held *held, bool *ret_is_stuck)
+/* Whether the first command of the line is in flight now.  Commands in flight may be
+ * waiting for it: a kernel for what another one writes, or a submission that was under
+ * way when the first command of its queue was held.  Then nothing in flight is completed,
+ * so the first command enters and is charged. */
+static bool try_enter(struct clv_held *held, bool *ret_is_stuck)
 {
 	uint64_t packed = held->command.packed;
 	struct clv_view *view = clv_gate_peek();
@@ -624,8 +623,8 @@ static bool go_in(struct clv_held *held, bool *ret_is_stuck)
 	return true;
 }
 
-/* The next that may go.  Markers and barriers always may; once work had no room, all that
- * is behind it waits its turn.  With the lock held. */
+/* The next command that may be let go.  Markers and barriers always may; once work finds
+ * no room, all work behind it waits for its turn.  With the lock held. */
 static struct clv_held *take_next(bool *is_stuck)
 {
 	struct clv_held *next = (struct clv_held *)state.rest;
@@ -633,7 +632,7 @@ static struct clv_held *take_next(bool *is_stuck)
 	state.n_steps++;
 	if (!next) {
 		next = (struct clv_held *)state.work;
-		if (!next || *is_stuck || !go_in(next, is_stuck))
+		if (!next || *is_stuck || !try_enter(next, is_stuck))
 			return NULL;
 	}
 	take_out(next);
@@ -641,7 +640,7 @@ static struct clv_held *take_next(bool *is_stuck)
 	return next;
 }
 
-/* Takes from the line, in order, what may go.  With the lock held. */
+/* Takes the commands that may be let go from the line, in order.  With the lock held. */
 static struct clv_held *take_batch(bool *ret_is_stuck)
 {
 	struct clv_held *batch = NULL, **end = &batch, *held;

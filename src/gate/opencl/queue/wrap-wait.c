@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits, user events, markers and barriers: calls that submit no work.  None of them is
- * ever made to wait.  What the program waits for itself needs no marker of the gate's. */
+/* Waits, user events, markers and barriers: calls that submit no work.  None of them ever
+ * waits for the gate.  What the program itself waits for needs no marker of the gate. */
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
 #include "gate/opencl/queue/held.h"
@@ -15,7 +15,8 @@
 
 #define MAX_CUSTODIES 16
 
-/* What was waited for is complete, be it with an error; else nobody has waited. */
+/* After an error of an event in the list the commands are complete as well; after any
+ * other error nothing was waited for. */
 static void end_custody(const struct clv_custody *custody, cl_int result)
 {
 	if (!custody->queue)
@@ -41,7 +42,7 @@ static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 	return r;
 }
 
-/* Only the last command of an in-order queue says something about all before it. */
+/* Only the last command of an in-order queue shows that those before it are complete. */
 static struct clv_custody custody_of_event(cl_event event)
 {
 	struct clv_custody none = {0}, taken;
@@ -99,9 +100,10 @@ static cl_event CL_API_CALL wrap_clCreateUserEvent(cl_context context, cl_int *r
 	return event;
 }
 
-/* What waited for it goes as far as turn and window allow, and never makes this thread
- * wait: the rest is the turnstile's.  In a callback all is: the vendor may have locks
- * there that the release of an event takes. */
+/* Commands that waited for the event are let go as far as turn and window allow, and this
+ * thread never waits: the turnstile thread does the rest.  In a callback it does
+ * everything, because the driver may hold locks there that the release of an event takes.
+ */
 static cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int status)
 {
 	cl_int r = clv_real.clSetUserEventStatus(event, status);
@@ -114,8 +116,8 @@ static cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int statu
 	return r;
 }
 
-/* A user event that is thrown away unset will never be set, and its handle may come back
- * as another event's. */
+/* A user event whose last reference is released unset will never be set, and another
+ * event may get its handle. */
 static cl_int CL_API_CALL wrap_clReleaseEvent(cl_event event)
 {
 	cl_uint references = 0;
@@ -183,8 +185,8 @@ static cl_int CL_API_CALL wrap_clEnqueueBarrierWithWaitList(cl_command_queue que
 	return clv_event_show(event, r);
 }
 
-/* The three of OpenCL 1.0 are these two by other names; the vendor's own could hide a
- * held command from the gate. */
+/* The three calls of OpenCL 1.0 are these two by other names.  The driver's own could
+ * hide a held command from the gate. */
 static cl_int CL_API_CALL wrap_clEnqueueMarker(cl_command_queue queue, cl_event *event)
 {
 	if (!clv_held_any())
