@@ -146,7 +146,8 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 	if (!lease || now_ns <= lease->charged_until_ns)
 		return;
 
-	elapsed = clv_handover_part_ns(arbiter, lease, lease->charged_until_ns, now_ns);
+	elapsed =
+		clv_handover_charged_ns(arbiter, lease, lease->charged_until_ns, now_ns);
 	elapsed = without_hand_over(lease, elapsed);
 	lease->charged_until_ns = now_ns;
 	clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
@@ -180,7 +181,7 @@ static uint64_t stray_ns(const struct clv_arbiter *arbiter,
 		return unseen_ns(lease, now_ns);
 	if (now_ns <= lease->stray_since_ns)
 		return 0;
-	return clv_handover_part_ns(arbiter, lease, lease->stray_since_ns, now_ns);
+	return clv_handover_charged_ns(arbiter, lease, lease->stray_since_ns, now_ns);
 }
 
 void clv_account_charge_stray(
@@ -202,7 +203,7 @@ void clv_account_charge_stray(
 	lease->done_at_idle_ns = lease->done_ns;
 }
 
-void clv_account_look(
+void clv_account_observe_and_charge(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	clv_account_observe(lease);

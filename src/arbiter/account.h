@@ -21,7 +21,7 @@ void clv_account_charge_stray(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
 
 /* Both observe() and charge_stray(), for a lease that may have no turn. */
-void clv_account_look(
+void clv_account_observe_and_charge(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
 
 /* Adds the time since the last call if the lease's cap kept it from running. */

@@ -232,7 +232,7 @@ struct clv_arbiter *clv_arbiter_free(struct clv_arbiter *arbiter)
 		arbiter->leases = lease->next;
 		/* Opens the gates, so that threads in line need not detect that the agent
 		 * ended. */
-		clv_preempt_go(arbiter, lease);
+		clv_preempt_resume(arbiter, lease);
 		clv_preempt_forget_all(lease);
 		clv_publish_window(arbiter, lease, CLV_PHASE_OPEN, clv_clock_ns());
 		clv_publish_phase(lease, CLV_PHASE_OPEN);
@@ -346,7 +346,7 @@ int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
 void clv_arbiter_remove(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
 {
 	lock(arbiter);
-	clv_turns_forget(arbiter, lease, clv_clock_ns());
+	clv_turns_remove_lease(arbiter, lease, clv_clock_ns());
 	epoll_ctl(arbiter->epoll_fd, EPOLL_CTL_DEL, lease->pages.doorbell_fd, NULL);
 	lease->removed = true;
 	unlock(arbiter);
@@ -366,12 +366,13 @@ void clv_arbiter_each_debt(
 	unlock(arbiter);
 }
 
-int clv_arbiter_owe(struct clv_arbiter *arbiter, const struct clv_policy_debt *debt)
+int clv_arbiter_restore_debt(
+	struct clv_arbiter *arbiter, const struct clv_policy_debt *debt)
 {
 	int r;
 
 	lock(arbiter);
-	r = clv_policy_owe(arbiter->policy, debt);
+	r = clv_policy_restore_debt(arbiter->policy, debt);
 	unlock(arbiter);
 	return r;
 }
@@ -450,7 +451,7 @@ int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease 
 	return 0;
 }
 
-void clv_arbiter_show_used(const struct clv_arbiter_lease *lease, double share_used)
+void clv_arbiter_publish_used(const struct clv_arbiter_lease *lease, double share_used)
 {
 	atomic_store(&lease->pages.control->share_used_ppm, (uint32_t)(share_used * 1e6));
 }
@@ -462,13 +463,13 @@ void clv_arbiter_close_slot_at(struct clv_arbiter *arbiter,
 		return;
 	/* Charge first: the slot's busy time is cleared with it. */
 	clv_turns_charge(arbiter, now_ns);
-	clv_account_look(arbiter, lease, now_ns);
+	clv_account_observe_and_charge(arbiter, lease, now_ns);
 	clear_slot(lease->pages.report, slot);
 	clv_preempt_forget(lease, slot);
 	lease->open_slots[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
 	lease->n_slots--;
 	lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
-	clv_account_look(arbiter, lease, now_ns);
+	clv_account_observe_and_charge(arbiter, lease, now_ns);
 	lease->rung = true;
 }
 
@@ -515,14 +516,14 @@ int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_leas
 	return r;
 }
 
-void clv_arbiter_lose_object(
+void clv_arbiter_note_object_lost(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint32_t slot)
 {
 	bool must_kick = false;
 
 	lock(arbiter);
 	if (slot < CLV_SLOTS && slot_is_open(lease, slot)) {
-		clv_preempt_lose(lease, slot);
+		clv_preempt_note_lost(lease, slot);
 		must_kick = needs_step(arbiter, lease, -EIO);
 	}
 	unlock(arbiter);
@@ -530,10 +531,10 @@ void clv_arbiter_lose_object(
 		kick(arbiter);
 }
 
-enum clv_known clv_arbiter_known(struct clv_arbiter *arbiter,
+enum clv_preempt_knowledge clv_arbiter_known(struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t *ret_slot)
 {
-	enum clv_known known;
+	enum clv_preempt_knowledge known;
 
 	lock(arbiter);
 	known = clv_preempt_known(arbiter, lease, ret_slot);
@@ -547,7 +548,7 @@ void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method meth
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		bool is_off = l->is_stopped;
 
-		clv_preempt_go(arbiter, l);
+		clv_preempt_resume(arbiter, l);
 		l->rung |= is_off;
 		if (method == CLV_RM_BY_NOTHING)
 			atomic_store(&l->pages.control->is_preemptible, 0);
@@ -558,12 +559,12 @@ void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method meth
 	kick(arbiter);
 }
 
-void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, enum clv_halting halting)
+void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, enum clv_halt_policy halting)
 {
 	lock(arbiter);
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		l->rung |= l->is_stopped;
-		clv_preempt_go(arbiter, l);
+		clv_preempt_resume(arbiter, l);
 		if (halting != CLV_HALTING_ALWAYS)
 			atomic_store(&l->pages.control->is_preemptible, 0);
 	}
@@ -584,21 +585,21 @@ int clv_arbiter_note_threads(struct clv_arbiter *arbiter, struct clv_arbiter_lea
 	return r;
 }
 
-uint32_t clv_arbiter_tend_stopped(struct clv_arbiter *arbiter)
+uint32_t clv_arbiter_retry_resume(struct clv_arbiter *arbiter)
 {
 	uint32_t refusal;
 
 	lock(arbiter);
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		if (!l->is_stopped)
-			clv_preempt_go(arbiter, l);
+			clv_preempt_resume(arbiter, l);
 	}
 	refusal = arbiter->n_refusals >= CLV_PREEMPT_REFUSALS ? arbiter->refusal : 0;
 	unlock(arbiter);
 	return refusal;
 }
 
-void clv_arbiter_tell_time(
+void clv_arbiter_publish_time(
 	struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
 	lock(arbiter);
@@ -643,7 +644,7 @@ void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 	clv_turns_charge(arbiter, now_ns);
 	/* The gate may not have rung, or was muted. */
 	if (arbiter->holder != lease)
-		clv_account_look(arbiter, lease, now_ns);
+		clv_account_observe_and_charge(arbiter, lease, now_ns);
 	has_strayed = lease->stray_since_ns == now_ns;
 	*ret = lease->account;
 	if (lease->waiting_since_ns > 0)

@@ -50,7 +50,8 @@ void clv_arbiter_each_debt(
 	struct clv_arbiter *arbiter, clv_arbiter_debt_fn fn, void *userdata);
 
 /* Restores a debt that an earlier agent saved.  Returns 0 or -ENOMEM. */
-int clv_arbiter_owe(struct clv_arbiter *arbiter, const struct clv_policy_debt *debt);
+int clv_arbiter_restore_debt(
+	struct clv_arbiter *arbiter, const struct clv_policy_debt *debt);
 
 /* Changes the share of a running lease. */
 void clv_arbiter_update(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
@@ -62,7 +63,7 @@ void clv_arbiter_set_sm(
 
 /* Publishes for display the part of the last second, 0 to 1, for which the lease held the
  * device. */
-void clv_arbiter_show_used(const struct clv_arbiter_lease *lease, double share_used);
+void clv_arbiter_publish_used(const struct clv_arbiter_lease *lease, double share_used);
 
 /* Allocates a slot for a process that attaches: old_slot (from an earlier agent) if it is
  * free, else the lowest free one. -ENOSPC when 1,024 processes are attached. */
@@ -90,18 +91,18 @@ void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method meth
  * that it could not take in itself by lose_object, to the same effect. */
 int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	uint32_t slot, int fd, const struct clv_rm_object *object, uint64_t as_of);
-void clv_arbiter_lose_object(
+void clv_arbiter_note_object_lost(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint32_t slot);
 
 /* Whether all objects of all the lease's processes are known, so that its work can be
  * stopped.  Returns the worst state of any process, and that process's slot. */
-enum clv_known clv_arbiter_known(struct clv_arbiter *arbiter,
+enum clv_preempt_knowledge clv_arbiter_known(struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t *ret_slot);
 
 /* Sets when threads are halted by a signal, on a device that is the processor: never,
  * once work of the lease was overdue and until the lease drains in time again, or at each
  * end of a turn. */
-void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, enum clv_halting halting);
+void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, enum clv_halt_policy halting);
 
 /* Records that the process in the slot computes in these threads (ids as the agent sees
  * them) and in no others.  Returns 0 or -ENOMEM. */
@@ -111,10 +112,10 @@ int clv_arbiter_note_threads(struct clv_arbiter *arbiter, struct clv_arbiter_lea
 /* Called once a second: retries to resume work that a driver did not resume.  Returns the
  * driver's status if it refused to stop work several times in succession, else 0: a
  * single refusal may be a race with the free of a channel. */
-uint32_t clv_arbiter_tend_stopped(struct clv_arbiter *arbiter);
+uint32_t clv_arbiter_retry_resume(struct clv_arbiter *arbiter);
 
 /* Writes the agent's clock to the control page, for a gate that is about to map it. */
-void clv_arbiter_tell_time(
+void clv_arbiter_publish_time(
 	struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
 
 void clv_arbiter_get_fds(

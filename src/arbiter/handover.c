@@ -194,7 +194,7 @@ static uint32_t stretch_percent(const struct clv_arbiter *arbiter, uint64_t now_
 	return (uint32_t)clv_clock_bound_ns(percent, 100, STRETCH_PERCENT_MAX);
 }
 
-void clv_handover_learn(struct clv_arbiter *arbiter, uint64_t now_ns)
+void clv_handover_measure(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
 	uint64_t vacant_ns = lease->vacant_since_ns, began_ns;
@@ -210,7 +210,7 @@ void clv_handover_learn(struct clv_arbiter *arbiter, uint64_t now_ns)
 	clv_policy_stretch(arbiter->policy, stretch_percent(arbiter, now_ns));
 }
 
-uint64_t clv_handover_part_ns(const struct clv_arbiter *arbiter,
+uint64_t clv_handover_charged_ns(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint64_t since_ns, uint64_t now_ns)
 {
 	const struct clv_handover *handover = &arbiter->handover;
@@ -233,7 +233,7 @@ void clv_handover_vacate(
 	arbiter->handover.vacant_since_ns = read_turn_reports(lease, 0, now_ns).left_ns;
 }
 
-uint64_t clv_handover_free_ns(const struct clv_arbiter *arbiter)
+uint64_t clv_handover_uncharged_ns(const struct clv_arbiter *arbiter)
 {
 	return arbiter->handover.cost_ns;
 }

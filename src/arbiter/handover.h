@@ -20,7 +20,7 @@ uint64_t clv_handover_early_ns(const struct clv_arbiter *arbiter, uint64_t now_n
 
 /* The holder has lost the device while its last command runs; the next lease, if any,
  * holds it.  Both pay half until that command was announced to be complete; after that
- * the leaving lease pays alone (clv_handover_part_ns). */
+ * the leaving lease pays alone (clv_handover_charged_ns). */
 void clv_handover_begin(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *leaving, uint64_t now_ns);
 
@@ -29,7 +29,7 @@ bool clv_handover_end(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
 
 /* The holder was closed: measures the hand-over at the beginning of its turn. */
-void clv_handover_learn(struct clv_arbiter *arbiter, uint64_t now_ns);
+void clv_handover_measure(struct clv_arbiter *arbiter, uint64_t now_ns);
 
 /* The closed holder has drained: the device is idle until the next lease submits. */
 void clv_handover_vacate(
@@ -38,11 +38,11 @@ void clv_handover_vacate(
 /* The part of the time from since_ns to now_ns that the lease pays.  While the last
  * command of one lease is in flight in the next one's turn each pays half, up to the
  * announced end; later time is charged to the leaving lease. */
-uint64_t clv_handover_part_ns(const struct clv_arbiter *arbiter,
+uint64_t clv_handover_charged_ns(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint64_t since_ns, uint64_t now_ns);
 
 /* How much of the beginning of a turn is charged to no lease. */
-uint64_t clv_handover_free_ns(const struct clv_arbiter *arbiter);
+uint64_t clv_handover_uncharged_ns(const struct clv_arbiter *arbiter);
 
 /* How long after the end of its work a thread may take to come back into the line. */
 uint64_t clv_handover_linger_ns(const struct clv_arbiter *arbiter);

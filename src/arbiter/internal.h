@@ -145,10 +145,10 @@ struct clv_arbiter {
 	uint64_t due_ns;       /* when the next step is due; UINT64_MAX: never */
 	struct clv_handover handover;
 
-	enum clv_rm_method method; /* how work is stopped on a GPU */
-	enum clv_halting halting;  /* when threads are halted on a processor */
-	uint32_t refusal;          /* the driver's last status that was not OK */
-	uint32_t n_refusals;       /* in succession, up to now */
+	enum clv_rm_method method;    /* how work is stopped on a GPU */
+	enum clv_halt_policy halting; /* when threads are halted on a processor */
+	uint32_t refusal;             /* the driver's last status that was not OK */
+	uint32_t n_refusals;          /* in succession, up to now */
 };
 
 /* The assumed cost of a hand-over before one was measured. */
@@ -179,5 +179,5 @@ void clv_arbiter_close_slot_at(struct clv_arbiter *arbiter,
 	struct clv_arbiter_lease *lease, uint32_t slot, uint64_t now_ns);
 
 /* Takes the device from the lease for good, after charging what it held. */
-void clv_turns_forget(
+void clv_turns_remove_lease(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);

@@ -106,7 +106,7 @@ int clv_preempt_note(struct clv_arbiter *arbiter, struct clv_arbiter_lease *leas
 	return r;
 }
 
-void clv_preempt_lose(struct clv_arbiter_lease *lease, uint32_t slot)
+void clv_preempt_note_lost(struct clv_arbiter_lease *lease, uint32_t slot)
 {
 	struct clv_preempt_process *process = find_or_add(lease, slot);
 
@@ -194,7 +194,7 @@ static bool is_known(const struct clv_arbiter *arbiter,
 	struct clv_preempt_process *process = find(lease, slot);
 
 	if (process && halts_threads(arbiter))
-		return process->threads && clv_threads_obey(process->threads);
+		return process->threads && clv_threads_can_be_halted(process->threads);
 	return process && clv_rm_channels_has_groups(process->channels) &&
 	       !process->has_lost && !is_behind(lease, slot);
 }
@@ -237,13 +237,13 @@ static bool has_means(
 	return (arbiter->method != CLV_RM_BY_NOTHING || halts) && lease->n_preempt > 0;
 }
 
-bool clv_preempt_can(
+bool clv_preempt_can_stop(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
 	return has_means(arbiter, lease) && are_known(arbiter, lease, has_work);
 }
 
-bool clv_preempt_could(
+bool clv_preempt_may_stop_next_turn(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
 	return has_means(arbiter, lease) && are_known(arbiter, lease, has_had_work);
@@ -282,14 +282,14 @@ bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lea
 	struct clv_preempt_process *process;
 	uint32_t slot = 0;
 
-	if (!clv_preempt_can(arbiter, lease))
+	if (!clv_preempt_can_stop(arbiter, lease))
 		return false;
 	if (halts_threads(arbiter))
 		set_halted(lease, true);
 	while ((process = next_process(lease, &slot))) {
 		if (!has_work(lease, slot - 1) || switch_off(arbiter, process))
 			continue;
-		clv_preempt_go(arbiter, lease);
+		clv_preempt_resume(arbiter, lease);
 		return false;
 	}
 	lease->is_stopped = true;
@@ -398,7 +398,7 @@ bool clv_preempt_is_off(const struct clv_arbiter_lease *lease)
 
 /* process->off_by stays set if the driver refuses, so that the next call retries:
  * otherwise the process would never run again. */
-void clv_preempt_go(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
+void clv_preempt_resume(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
 {
 	struct clv_preempt_process *process;
 	uint32_t slot = 0;
@@ -409,7 +409,7 @@ void clv_preempt_go(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease
 		uint32_t status;
 
 		if (process->threads)
-			clv_threads_go(process->threads);
+			clv_threads_resume(process->threads);
 		status = clv_rm_channels_switch(process->channels, process->off_by, true);
 
 		if (status == 0) {
@@ -424,7 +424,8 @@ void clv_preempt_go(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease
 }
 
 /* Why a process cannot be stopped, for display. */
-static enum clv_known known_of(const struct clv_arbiter_lease *lease, uint32_t slot)
+static enum clv_preempt_knowledge known_of(
+	const struct clv_arbiter_lease *lease, uint32_t slot)
 {
 	const struct clv_preempt_process *process = find(lease, slot);
 	uint64_t n_changes = n_changes_of(lease, slot);
@@ -435,17 +436,17 @@ static enum clv_known known_of(const struct clv_arbiter_lease *lease, uint32_t s
 							   : CLV_KNOWN_ALL;
 }
 
-enum clv_known clv_preempt_known(const struct clv_arbiter *arbiter,
+enum clv_preempt_knowledge clv_preempt_known(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t *ret_slot)
 {
 	uint32_t n_used = atomic_load(&lease->pages.control->slots_used);
-	enum clv_known worst = CLV_KNOWN_ALL;
+	enum clv_preempt_knowledge worst = CLV_KNOWN_ALL;
 
 	*ret_slot = 0;
 	if (arbiter->method == CLV_RM_BY_NOTHING)
 		return CLV_KNOWN_ALL;
 	for (uint32_t slot = 0; slot < n_used; slot++) {
-		enum clv_known known =
+		enum clv_preempt_knowledge known =
 			is_open(lease, slot) ? known_of(lease, slot) : CLV_KNOWN_ALL;
 
 		if (known > worst || (worst == CLV_KNOWN_ALL && find(lease, slot)))

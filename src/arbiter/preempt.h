@@ -23,10 +23,10 @@ int clv_preempt_note(struct clv_arbiter *arbiter, struct clv_arbiter_lease *leas
 
 /* An object of the process was lost for good: its work is never stopped, only waited
  * for. */
-void clv_preempt_lose(struct clv_arbiter_lease *lease, uint32_t slot);
+void clv_preempt_note_lost(struct clv_arbiter_lease *lease, uint32_t slot);
 
 /* See clv_arbiter_known(). */
-enum clv_known clv_preempt_known(const struct clv_arbiter *arbiter,
+enum clv_preempt_knowledge clv_preempt_known(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t *ret_slot);
 
 /* Replaces the threads in which the process computes. */
@@ -38,12 +38,12 @@ void clv_preempt_forget(struct clv_arbiter_lease *lease, uint32_t slot);
 void clv_preempt_forget_all(struct clv_arbiter_lease *lease);
 
 /* Whether all processes of the lease with work in flight can be stopped now. */
-bool clv_preempt_can(
+bool clv_preempt_can_stop(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
 
 /* Whether that is likely in the next turn: all processes that ever had work can be
  * stopped. */
-bool clv_preempt_could(
+bool clv_preempt_may_stop_next_turn(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
 
 /* Stops the processes that have work in flight.  False: one could not be stopped, and all
@@ -67,4 +67,4 @@ bool clv_preempt_is_off(const struct clv_arbiter_lease *lease);
 
 /* Resumes all processes of the lease, and retries those that the driver did not resume
  * before. */
-void clv_preempt_go(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease);
+void clv_preempt_resume(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease);

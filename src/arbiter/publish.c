@@ -63,7 +63,7 @@ static uint64_t window_of(bool can_stop, enum clv_phase phase)
 void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	enum clv_phase phase, uint64_t now_ns)
 {
-	bool can_stop = clv_preempt_could(arbiter, lease);
+	bool can_stop = clv_preempt_may_stop_next_turn(arbiter, lease);
 	uint64_t window_ns = window_of(can_stop, phase);
 	uint32_t commands = 1;
 

@@ -124,7 +124,7 @@ static bool do_compute(struct clv_threads *threads)
 	return threads->do_compute;
 }
 
-bool clv_threads_obey(struct clv_threads *threads)
+bool clv_threads_can_be_halted(struct clv_threads *threads)
 {
 	bool ran_on =
 		threads->ran_on_ns != 0 && clv_clock_ns() - threads->ran_on_ns < AGAIN_NS;
@@ -167,7 +167,7 @@ bool clv_threads_are_halted(const struct clv_threads *threads)
 	return threads->are_halted;
 }
 
-void clv_threads_go(struct clv_threads *threads)
+void clv_threads_resume(struct clv_threads *threads)
 {
 	threads->are_halted = false;
 }

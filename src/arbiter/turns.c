@@ -74,7 +74,7 @@ static void resume(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
 {
 	uint64_t now_ns = clv_clock_ns();
 
-	clv_preempt_go(arbiter, lease);
+	clv_preempt_resume(arbiter, lease);
 	lease->charged_until_ns = free_until(now_ns);
 }
 
@@ -85,15 +85,16 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 	bool goes_on = arbiter->holder == lease && lease->phase == phase;
 
 	if (arbiter->holder == lease)
-		clv_handover_learn(arbiter, now_ns);
+		clv_handover_measure(arbiter, now_ns);
 	if (arbiter->holder != lease) {
-		clv_account_look(arbiter, lease, now_ns);
+		clv_account_observe_and_charge(arbiter, lease, now_ns);
 		arbiter->holder = lease;
 		lease->turn_started_ns = now_ns;
 		lease->idle_since_ns = 0;
 		lease->charged_until_ns = now_ns;
-		lease->free_ns =
-			arbiter->last_holder == lease ? 0 : clv_handover_free_ns(arbiter);
+		lease->free_ns = arbiter->last_holder == lease
+					 ? 0
+					 : clv_handover_uncharged_ns(arbiter);
 		lease->vacant_since_ns = arbiter->handover.vacant_since_ns;
 		lease->account.turns++;
 		clv_account_end_wait(lease, now_ns);
@@ -239,7 +240,7 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 	struct clv_arbiter_lease *lease = arbiter->holder;
 
 	clv_account_observe(lease);
-	if (lease->n_in_flight > 0 && clv_preempt_can(arbiter, lease)) {
+	if (lease->n_in_flight > 0 && clv_preempt_can_stop(arbiter, lease)) {
 		stop_for_next(arbiter, now_ns);
 		return;
 	}
@@ -285,7 +286,7 @@ static void end_lingering(
 static void close_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	clv_publish_phase(arbiter->holder, CLV_PHASE_CLOSED);
-	clv_handover_learn(arbiter, now_ns);
+	clv_handover_measure(arbiter, now_ns);
 	arbiter->closing = true;
 	arbiter->closing_since_ns = now_ns;
 	/* Pairs with a submission, which increments entered and then loads phase
@@ -417,7 +418,7 @@ static void update_lease(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	if (!clv_preempt_verify(arbiter, lease, now_ns)) {
-		clv_preempt_go(arbiter, lease);
+		clv_preempt_resume(arbiter, lease);
 		lease->stray_since_ns = lease->stopped_at_ns;
 	}
 	if (lease->rung || lease == arbiter->holder || lease->stray_since_ns > 0) {
@@ -501,7 +502,7 @@ void clv_turns_charge(struct clv_arbiter *arbiter, uint64_t now_ns)
 	clv_account_charge_holder(arbiter, now_ns);
 }
 
-void clv_turns_forget(
+void clv_turns_remove_lease(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	if (arbiter->holder == lease) {
@@ -509,7 +510,7 @@ void clv_turns_forget(
 		arbiter->holder = NULL;
 		arbiter->closing = false;
 	} else {
-		clv_account_look(arbiter, lease, now_ns);
+		clv_account_observe_and_charge(arbiter, lease, now_ns);
 	}
 	if (arbiter->last_holder == lease)
 		arbiter->last_holder = NULL;

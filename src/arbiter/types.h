@@ -43,7 +43,7 @@ struct clv_arbiter_sample {
 };
 
 /* How much is known of the driver objects of a lease's processes. */
-enum clv_known {
+enum clv_preempt_knowledge {
 	CLV_KNOWN_ALL,
 	CLV_KNOWN_NOT_YET,  /* a process has not yet reported all of them */
 	CLV_KNOWN_TOO_LONG, /* switching all of them takes too many driver calls */
@@ -51,7 +51,7 @@ enum clv_known {
 };
 
 /* When threads are halted by a signal, on a device that is the processor. */
-enum clv_halting {
+enum clv_halt_policy {
 	CLV_HALTING_NEVER, /* the initial value */
 	CLV_HALTING_OVERDUE,
 	CLV_HALTING_ALWAYS,

@@ -60,7 +60,7 @@ size_t clv_rm_channels_count_calls(
  * differ from that in which they were created; a receiver that notes them in it ends with
  * the same objects.
  *
- * n_changes counts objects created and freed.  next_untold returns the next object to
+ * n_changes counts objects created and freed.  next_unreported returns the next object to
  * report with the file of its client, or a freed handle with -1; false: all are reported.
  * note_told marks it as reported. */
 uint64_t clv_rm_channels_n_changes(const struct clv_rm_channels *channels);
@@ -87,4 +87,4 @@ uint32_t clv_rm_channels_switch_one(const struct clv_rm_channels *channels,
 	const struct clv_rm_object *object, enum clv_rm_method method, bool on);
 
 /* Puts everything back on the GPU, by whatever method it was taken off, if at all. */
-void clv_rm_channels_put_back(const struct clv_rm_channels *channels);
+void clv_rm_channels_restore(const struct clv_rm_channels *channels);

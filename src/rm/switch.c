@@ -166,7 +166,7 @@ static uint32_t restore_slice(struct clv_rm_target group, uint64_t us)
 	return clv_rm_control_set_timeslice(group, us);
 }
 
-void clv_rm_channels_put_back(const struct clv_rm_channels *channels)
+void clv_rm_channels_restore(const struct clv_rm_channels *channels)
 {
 	clv_rm_channels_switch(channels, CLV_RM_BY_CHANNELS, true);
 	clv_rm_channels_switch(channels, CLV_RM_BY_GROUPS, true);

@@ -53,7 +53,7 @@ static size_t n_watches(void)
 static void count_one(
 	void *userdata, const struct clv_process_id *id, struct clv_lease *lease)
 {
-	assert_true(clv_holder_is(lease, id));
+	assert_true(clv_holder_contains(lease, id));
 	++*(size_t *)userdata;
 }
 
@@ -140,10 +140,10 @@ static void test_sequence(void **state)
 
 	for (size_t i = 0; i < 4; i++)
 		happens(row->happenings[i], a, b);
-	assert_int_equal(clv_holder_has(a), row->has_a);
-	assert_int_equal(clv_holder_has(b), row->has_b);
-	assert_int_equal(clv_holder_is(a, id_of(ONE)), row->has_a);
-	assert_int_equal(clv_holder_is(b, id_of(ONE)), row->has_b);
+	assert_int_equal(clv_holder_is_any(a), row->has_a);
+	assert_int_equal(clv_holder_is_any(b), row->has_b);
+	assert_int_equal(clv_holder_contains(a, id_of(ONE)), row->has_a);
+	assert_int_equal(clv_holder_contains(b, id_of(ONE)), row->has_b);
 	assert_int_equal(n_watches(), row->n_watches);
 	assert_int_equal(n_holders(), row->n_watches);
 	assert_int_equal(world.n_notices[CLV_NOTICE_LEASE_LEFT], row->n_left);
@@ -159,8 +159,8 @@ static void test_number_given_again(void **state)
 
 	watch(lease, ONE);
 	world_process(ONE, 1); /* a later process with the same pid */
-	assert_false(clv_holder_is(lease, id_of(ONE)));
-	assert_true(clv_holder_is(lease, &before));
+	assert_false(clv_holder_contains(lease, id_of(ONE)));
+	assert_true(clv_holder_contains(lease, &before));
 	assert_null(clv_holder_find(&world.agent, id_of(ONE), lease->device));
 	assert_ptr_equal(clv_holder_find(&world.agent, &before, lease->device), lease);
 }
@@ -172,8 +172,8 @@ static void test_dead_before_it_is_told(void **state)
 
 	watch(lease, ONE);
 	world_find_process(ONE)->is_alive = false;
-	assert_false(clv_holder_is(lease, id_of(ONE)));
-	assert_true(clv_holder_has(lease));
+	assert_false(clv_holder_contains(lease, id_of(ONE)));
+	assert_true(clv_holder_is_any(lease));
 }
 
 static void test_two_hold_one(void **state)
@@ -184,9 +184,9 @@ static void test_two_hold_one(void **state)
 	watch(lease, OTHER);
 	assert_int_equal(n_watches(), 2);
 	world_kill(ONE);
-	assert_true(clv_holder_has(lease));
+	assert_true(clv_holder_is_any(lease));
 	world_kill(OTHER);
-	assert_false(clv_holder_has(lease));
+	assert_false(clv_holder_is_any(lease));
 }
 
 /* A process that holds several leases is found as holder of the active one on the device.
@@ -281,7 +281,7 @@ static void test_join(void **state)
 	assert_int_equal(clv_holder_add(lease, getpid(), &caller, &err), row->code);
 	assert_int_equal(err.code, row->code);
 	world.agent.state->is_copy = false;
-	assert_int_equal(clv_holder_is(lease, id_of(getpid())), row->code == 0);
+	assert_int_equal(clv_holder_contains(lease, id_of(getpid())), row->code == 0);
 	assert_int_equal(n_watches(), row->code == 0 ? 2 : 1);
 	assert_int_equal(read_stored(lease).n, row->code == 0);
 }
@@ -315,7 +315,7 @@ static void test_death_without_disk(void **state)
 	world_kill(OTHER);
 	world.agent.state->is_copy = false;
 	assert_true(world.agent.state->is_stale);
-	assert_true(clv_holder_has(lease));
+	assert_true(clv_holder_is_any(lease));
 }
 
 /* A process that had joined and ended while no agent was running. */
@@ -329,7 +329,7 @@ static void test_adopts_dead_joined(void **state)
 	world_find_process(OTHER)->is_alive = false;
 	assert_int_equal(clv_holder_adopt(lease, id_of(OTHER), NULL), 0);
 	assert_int_equal(read_stored(lease).n, 0);
-	assert_false(clv_holder_has(lease));
+	assert_false(clv_holder_is_any(lease));
 }
 
 static void test_kept_has_none(void **state)
@@ -338,7 +338,7 @@ static void test_kept_has_none(void **state)
 	const struct clv_process_id none = {0};
 
 	assert_int_equal(clv_holder_adopt(lease, &none, NULL), 0);
-	assert_false(clv_holder_has(lease));
+	assert_false(clv_holder_is_any(lease));
 	assert_int_equal(n_watches(), 0);
 }
 
@@ -351,7 +351,7 @@ static void test_no_memory(void **state)
 	assert_int_equal(
 		clv_holder_watch(lease, id_of(ONE), world_pidfd(ONE), &err), -ENOMEM);
 	assert_int_equal(err.code, -ENOMEM);
-	assert_false(clv_holder_has(lease));
+	assert_false(clv_holder_is_any(lease));
 	assert_int_equal(n_holders(), 0);
 }
 

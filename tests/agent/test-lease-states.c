@@ -149,7 +149,7 @@ static enum lease_state state_now(void)
 	if (lease->record.is_kept)
 		return lease->n_processes > 0 ? KEPT_RUNNING : KEPT;
 	if (lease->n_processes > 0)
-		return clv_holder_has(lease) ? RUNNING : ORPHAN;
+		return clv_holder_is_any(lease) ? RUNNING : ORPHAN;
 	return IDLE;
 }
 

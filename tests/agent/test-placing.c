@@ -146,7 +146,7 @@ static const struct row rows_of_several[] = {
 
 static void set_health(struct clv_agent_device *device, enum clv_sign sign)
 {
-	clv_condition_miss(&world.agent, device, sign);
+	clv_condition_set_missing(&world.agent, device, sign);
 }
 
 static void use(struct clv_agent_device *device, uint32_t percent, bool is_queued)

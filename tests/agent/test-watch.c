@@ -124,17 +124,17 @@ static const struct whose_row whose[] = {
 	{"of a lease that waits", 0, PROCESS, .is_queued = true,
 		.kind = CLV_SIGHTING_MISPLACED},
 	{"the holder itself", 0, HOLDER, .kind = CLV_SIGHTING_LEASED},
-	{"of no lease", 0, STRANGER, .kind = CLV_SIGHTING_STRANGER},
+	{"of no lease", 0, STRANGER, .kind = CLV_SIGHTING_UNLEASED},
 	{"it left its holder, and was seen before", 0, PROCESS, .has_left = true,
 		.is_seen_before = true, .kind = CLV_SIGHTING_LEASED},
 	{"it left its holder, and was not", 0, PROCESS, .has_left = true,
-		.kind = CLV_SIGHTING_STRANGER},
+		.kind = CLV_SIGHTING_UNLEASED},
 	{"it left its holder, and is attached", 0, PROCESS, .has_left = true,
 		.is_attached = true, .kind = CLV_SIGHTING_LEASED},
 	{"its lease has ended", 0, PROCESS, .is_seen_before = true, .has_ended = true,
 		.kind = CLV_SIGHTING_LEFT_OVER},
 	{"its lease had ended when it was seen", 0, PROCESS, .has_ended = true,
-		.kind = CLV_SIGHTING_STRANGER},
+		.kind = CLV_SIGHTING_UNLEASED},
 };
 
 static void test_whose(void **state)
@@ -155,7 +155,7 @@ static void test_whose(void **state)
 	assert_int_equal(sightings.n, 1);
 	assert_int_equal(sightings.items[0].kind, row->kind);
 	assert_int_equal(
-		sightings.items[0].lease[0] != '\0', row->kind != CLV_SIGHTING_STRANGER);
+		sightings.items[0].lease[0] != '\0', row->kind != CLV_SIGHTING_UNLEASED);
 	take(row->device, 0, 0, NAN);
 	assert_int_equal(sightings.n, 0);
 }
@@ -294,7 +294,7 @@ static void test_overhead_of_one_that_frees(void **state)
 	struct clv_lease *lease = make_lease(true);
 	struct clv_arbiter_sample noted = {.memory_used_bytes = 300 * MIB};
 
-	clv_watchdog_note(lease, &noted);
+	clv_watchdog_add_sample(lease, &noted);
 	for (size_t i = 0; i < 3; i++) {
 		world_sample(lease)->memory_used_bytes = 10 * MIB;
 		take(0, PROCESS, 320 * MIB, NAN);
@@ -422,7 +422,7 @@ static void note(struct clv_lease *lease, char letter)
 	sample->in_flight = letter != 'i';
 	sample->overdue += letter == 'o';
 	sample->done += letter == 'p';
-	clv_watchdog_note(lease, sample);
+	clv_watchdog_add_sample(lease, sample);
 }
 
 static void test_hang(void **state)
@@ -477,8 +477,9 @@ struct tick_row {
 	const char *name;
 	uint32_t every_s;
 	bool is_unsurveyed, has_readings;
-	unsigned int hurried_at; /* clv_watchdog_hurry() before this tick; 0: never */
-	const char *asked;       /* 1: a sample is requested at this tick */
+	unsigned int
+		hurried_at; /* clv_watchdog_sample_soon() before this tick; 0: never */
+	const char *asked;  /* 1: a sample is requested at this tick */
 };
 
 static const struct tick_row ticks[] = {
@@ -505,7 +506,7 @@ static void test_tick(void **state)
 		show_device();
 	for (unsigned int i = 0; i < strlen(row->asked); i++) {
 		if (row->hurried_at == i + 1)
-			clv_watchdog_hurry(watchdog);
+			clv_watchdog_sample_soon(watchdog);
 		clv_watchdog_tick(watchdog);
 		asked[i] = answer(0) ? '1' : '0';
 	}

@@ -154,7 +154,7 @@ void world_begin_lifecycle(void)
 
 	assert_int_equal(clv_lifecycle_new(agent, &agent->lifecycle, &err), 0);
 	clv_notify_subscribe(agent->notify, CLV_NOTICE_LEASE_LEFT, check_end, NULL);
-	clv_notify_subscribe(agent->notify, CLV_NOTICE_ADMITS, serve, NULL);
+	clv_notify_subscribe(agent->notify, CLV_NOTICE_ROOM, serve, NULL);
 }
 
 struct adopted {

@@ -63,7 +63,7 @@ static void check_member(const char *what, enum clv_field_kind kind, size_t room
 
 static void check_asked(const char *what, const struct clv_field *field)
 {
-	const struct clv_field_ask *asked = &field->asked;
+	const struct clv_field_request *asked = &field->asked;
 
 	if (asked->number == 0)
 		return;
@@ -239,7 +239,7 @@ static void test_passes(void **state)
 {
 	struct thing thing = {"a", true, 1, 2};
 
-	clv_field_pass(&things, &(struct wish){500000}, &thing);
+	clv_field_copy_request(&things, &(struct wish){500000}, &thing);
 	assert_int_equal(thing.share_ppm, 500000);
 	assert_string_equal(thing.name, "a");
 }

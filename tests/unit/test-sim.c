@@ -344,11 +344,11 @@ static void compute_instances_divide_an_instance(void **state)
 	open_node(NODE("{model: A100-40GB, at-start: {mig: on}}"));
 	works(sim_world_create_half(&world, 0, "3g.20gb", 0));
 	owner = sim_world_find(&world, 0, "3g.20gb@0");
-	assert_true(owner->is_half_made && owner->uuid[0] == '\0');
+	assert_true(owner->is_incomplete && owner->uuid[0] == '\0');
 	works(sim_world_create_part(&world, 0, "3g.20gb@0", "1c.3g.20gb", 2));
 	works(sim_world_create_part(&world, 0, "3g.20gb@0", "2c.3g.20gb", 0));
 	owner = sim_world_find(&world, 0, "3g.20gb@0");
-	assert_false(owner->is_half_made);
+	assert_false(owner->is_incomplete);
 	assert_int_equal(owner->n_parts, 2);
 	part = sim_world_find(&world, 0, "3g.20gb@0/2c@0");
 	assert_string_equal(part->profile, "2c.3g.20gb");
@@ -368,10 +368,10 @@ static void compute_instances_divide_an_instance(void **state)
 	refused(sim_world_destroy_part(&world, 0, "3g.20gb@0", "3g.20gb@0/2c@0"), -ENODEV,
 		"there is no partition gpu0/3g.20gb@0/2c@0");
 	works(sim_world_destroy_part(&world, 0, "3g.20gb@0", "3g.20gb@0/1c@2"));
-	assert_true(sim_world_find(&world, 0, "3g.20gb@0")->is_half_made);
+	assert_true(sim_world_find(&world, 0, "3g.20gb@0")->is_incomplete);
 	works(sim_world_create_part(&world, 0, "3g.20gb@0", "3g.20gb", 0));
 	owner = sim_world_find(&world, 0, "3g.20gb@0");
-	assert_true(owner->n_parts == 0 && !owner->is_half_made && owner->uuid[0]);
+	assert_true(owner->n_parts == 0 && !owner->is_incomplete && owner->uuid[0]);
 }
 
 static void what_is_used_is_not_destroyed(void **state)

@@ -229,7 +229,7 @@ static void test_events_of_one(void **state)
 	for (uint64_t i = 0; i < 2000; i++) {
 		events[i % 10] = (struct clv_event){.id = i + 1,
 			.uid = i < 50   ? 1000
-			       : i < 60 ? CLV_EVENT_NOBODY
+			       : i < 60 ? CLV_EVENT_NO_OWNER
 					: 1001};
 		if (i % 10 == 9)
 			assert_int_equal(

@@ -39,11 +39,12 @@ static int get_node(
 	 * the last survey is used, if there is one.  A new agent is busy with the former
 	 * layout and has none. */
 	if (request->is_first_run) {
-		request->number = clv_hardware_surveyed(agent->hardware);
+		request->number = clv_hardware_last_survey(agent->hardware);
 		if (!clv_apply_is_busy(agent->apply) || request->number == 0)
 			request->number = clv_hardware_survey(agent->hardware);
 	}
-	if (clv_hardware_surveyed(agent->hardware) < request->number && !request->is_late)
+	if (clv_hardware_last_survey(agent->hardware) < request->number &&
+		!request->is_late)
 		return clv_request_wait(request, CLV_TOPIC_HARDWARE, SURVEY_WAIT_MS);
 	*ret = clv_holders_node(agent);
 	return 0;
@@ -318,7 +319,7 @@ static int plan_partition(struct clv_request *request,
 		answer(request, 200, clv_plan_to_json(&plan, node));
 		json_object_set_new(request->answer, "on_busy", json_string("fail"));
 	} else {
-		clv_apply_drop_place(&layout, err);
+		clv_apply_strip_position(&layout, err);
 		clv_error_prefix(err, "%s failed", wanted->what);
 		err->code = r == -ENOSPC ? -EBUSY : r;
 	}

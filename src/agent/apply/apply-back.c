@@ -38,7 +38,7 @@ static void drop_rule(struct clv_layout *layout, size_t at)
 	clv_layout_clear(&dropped);
 }
 
-int clv_apply_back(const char *before, const struct clv_node *node,
+int clv_apply_parse_before(const char *before, const struct clv_node *node,
 	struct clv_layout *ret, char *ret_gone, size_t gone_bytes, struct clv_error *err)
 {
 	struct clv_layout layout;
@@ -105,7 +105,8 @@ static int add_modes(struct clv_layout *layout, const char *before,
 		return clv_error_errno(err, ENOMEM, "cannot plan");
 	r = clv_layout_match(layout, node, rule_of, err);
 	if (r >= 0)
-		r = clv_apply_back(before, node, &former, gone, sizeof(gone), err);
+		r = clv_apply_parse_before(
+			before, node, &former, gone, sizeof(gone), err);
 	if (r < 0)
 		return r;
 	if (move_modes(layout, &former, node, rule_of) < 0)
@@ -114,8 +115,8 @@ static int add_modes(struct clv_layout *layout, const char *before,
 	return r;
 }
 
-int clv_apply_plan_on(const char *target, const char *before, const struct clv_node *node,
-	struct clv_plan *ret, struct clv_error *err)
+int clv_apply_plan_resumed(const char *target, const char *before,
+	const struct clv_node *node, struct clv_plan *ret, struct clv_error *err)
 {
 	struct clv_layout layout;
 	int r = clv_layout_parse(target, strlen(target), "the journal", &layout, err);

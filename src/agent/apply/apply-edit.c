@@ -135,7 +135,7 @@ int clv_apply_edit(const struct clv_apply_request *request, const struct clv_nod
 	return 0;
 }
 
-void clv_apply_drop_place(const struct clv_layout *layout, struct clv_error *err)
+void clv_apply_strip_position(const struct clv_layout *layout, struct clv_error *err)
 {
 	size_t length = strlen(layout->name);
 	const char *p = err->msg + length;

@@ -12,4 +12,4 @@ int clv_apply_edit(const struct clv_apply_request *request, const struct clv_nod
 
 /* Removes the layout's name and line from an error: no user wrote this layout, so they
  * would mean nothing. */
-void clv_apply_drop_place(const struct clv_layout *layout, struct clv_error *err);
+void clv_apply_strip_position(const struct clv_layout *layout, struct clv_error *err);

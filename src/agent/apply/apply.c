@@ -51,7 +51,7 @@ static void publish_change(const struct clv_operation *op)
 	struct clv_agent *agent = op->apply->agent;
 
 	clv_notify_changed(agent->notify, CLV_TOPIC_HARDWARE);
-	clv_notify(agent->notify, CLV_NOTICE_NEEDED);
+	clv_notify(agent->notify, CLV_NOTICE_IN_USE);
 }
 
 static void note_change(struct clv_operation *op)
@@ -330,7 +330,7 @@ static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
 	else if (err->code == -ENOSPC)
 		err->code = -EBUSY;
 	if (!op->request.keeps_layout)
-		clv_apply_drop_place(&op->layout, err);
+		clv_apply_strip_position(&op->layout, err);
 	clv_operation_fail(op, err);
 }
 
@@ -338,7 +338,7 @@ static int plan_back(struct clv_operation *op, const struct clv_node *node,
 	struct clv_plan *ret, struct clv_error *err)
 {
 	struct clv_layout layout;
-	int r = clv_apply_back(
+	int r = clv_apply_parse_before(
 		op->before, node, &layout, op->gone, sizeof(op->gone), err);
 
 	if (r < 0)
@@ -362,7 +362,7 @@ static void plan_now(struct clv_operation *op)
 	if (r >= 0 && op->state == ROLLING_BACK)
 		r = plan_back(op, node, &plan, &err);
 	else if (r >= 0 && op->is_resumed)
-		r = clv_apply_plan_on(op->target, op->before, node, &plan, &err);
+		r = clv_apply_plan_resumed(op->target, op->before, node, &plan, &err);
 	else if (r >= 0)
 		r = clv_plan_make(node, &op->layout, &plan, &err);
 	if (r >= 0 && op->state != ROLLING_BACK && !op->is_resumed)
@@ -393,7 +393,7 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 
 void clv_operation_survey(struct clv_operation *op)
 {
-	clv_hardware_ask(op->apply->agent->hardware, on_surveyed, op);
+	clv_hardware_survey_for(op->apply->agent->hardware, on_surveyed, op);
 }
 
 static int on_wait(sd_event_source *source, uint64_t now_us, void *userdata)
@@ -583,7 +583,7 @@ static void on_step(void *userdata, const struct clv_error *err)
 	note_change(op);
 	/* A reload affects all devices of the driver, and the step has read only one. */
 	if (stage->step.kind == CLV_STEP_RELOAD)
-		clv_hardware_ask(op->apply->agent->hardware, on_reloaded, op);
+		clv_hardware_survey_for(op->apply->agent->hardware, on_reloaded, op);
 	else
 		run_next(op);
 }
@@ -623,7 +623,7 @@ static void run_next(struct clv_operation *op)
 
 static void free_operation(struct clv_operation *op)
 {
-	clv_hardware_forget(op->apply->agent->hardware, op);
+	clv_hardware_cancel(op->apply->agent->hardware, op);
 	sd_event_source_disable_unref(op->timer);
 	clv_layout_clear(&op->layout);
 	json_decref(op->obstacles);
@@ -734,7 +734,7 @@ int clv_apply_cancel(
 		"it was cancelled while it waited; nothing was changed");
 	if (op->before)
 		clv_error_set(&why, -ECANCELED, "it was cancelled while it waited");
-	clv_hardware_forget(apply->agent->hardware, op);
+	clv_hardware_cancel(apply->agent->hardware, op);
 	clv_operation_fail(op, &why);
 	return 0;
 }

@@ -183,7 +183,7 @@ int clv_ephemeral_get(struct clv_ephemeral *ephemeral, struct clv_request *http,
 	}
 	if (http->number == 0)
 		http->number = clv_hardware_survey(hardware);
-	if (clv_hardware_surveyed(hardware) < http->number && !http->is_late)
+	if (clv_hardware_last_survey(hardware) < http->number && !http->is_late)
 		return clv_request_wait(http, CLV_TOPIC_HARDWARE, MAKE_WAIT_MS);
 	return start(ephemeral, http, wanted, err);
 }
@@ -227,7 +227,7 @@ void clv_ephemeral_tick(struct clv_ephemeral *ephemeral)
 {
 	if (clv_apply_is_busy(ephemeral->agent->apply) ||
 		clv_hardware_awaits_devices(ephemeral->agent) ||
-		clv_hardware_surveyed(ephemeral->agent->hardware) <
+		clv_hardware_last_survey(ephemeral->agent->hardware) <
 			ephemeral->agent->first_survey)
 		return;
 	for (size_t i = 0; i < ephemeral->n; i++) {

@@ -14,7 +14,7 @@ struct clv_process_id;
 /* The caller of a request: a user of this machine, or the bearer of a token. */
 struct clv_caller {
 	enum clv_scope scope;
-	uid_t uid; /* the owner, as clv_owner_of(); CLV_CALLER_NOBODY: none */
+	uid_t uid; /* the owner, as clv_owner_of(); CLV_CALLER_NO_UID: none */
 	gid_t gid;
 	char subject[64]; /* name of the user, the tenant or the token */
 	char token[16];   /* id of the token; "" on the Unix socket */

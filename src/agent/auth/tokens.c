@@ -137,14 +137,14 @@ static int fill_caller(const struct clv_token_record *token, struct clv_caller *
 	struct passwd entry, *found = NULL;
 	char room[4096];
 
-	*ret = (struct clv_caller){.scope = token->scope, .uid = CLV_CALLER_NOBODY};
+	*ret = (struct clv_caller){.scope = token->scope, .uid = CLV_CALLER_NO_UID};
 	snprintf(ret->subject, sizeof(ret->subject), "%s",
 		token->tenant[0] ? token->tenant : token->name);
 	snprintf(ret->token, sizeof(ret->token), "%s", token->id);
 	if (token->tenant[0] == '\0')
 		return 0;
 	if (token->tenant[0] == CLV_OWNER_CGROUP) {
-		ret->uid = clv_owner_of(token->tenant, CLV_CALLER_NOBODY);
+		ret->uid = clv_owner_of(token->tenant, CLV_CALLER_NO_UID);
 		return 0;
 	}
 	if (getpwnam_r(token->tenant, &entry, room, sizeof(room), &found) != 0 || !found)
@@ -165,7 +165,7 @@ int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 	char id[CLV_TOKEN_ID_MAX];
 	const char *secret;
 
-	*ret = (struct clv_caller){.uid = CLV_CALLER_NOBODY};
+	*ret = (struct clv_caller){.uid = CLV_CALLER_NO_UID};
 	if (!header || !clv_wire_split_bearer(header, id, sizeof(id), &secret) ||
 		hash(secret, seen) < 0)
 		return fail_unknown(err);

@@ -155,7 +155,7 @@ static int read_policy(struct clv_yaml_value value, void *into, struct clv_error
 /* Users, groups and cgroups. */
 
 static int set_who(struct clv_yaml_value value, const char *name, bool is_group,
-	struct clv_config_who *who, struct clv_error *err)
+	struct clv_config_subject *who, struct clv_error *err)
 {
 	if (name[0] == '\0' || strlen(name) >= sizeof(who->name))
 		return clv_yaml_fail(value, err, -EINVAL, "'%.80s' is not a name of a %s",
@@ -177,28 +177,28 @@ static int read_group(struct clv_yaml_value value, void *into, struct clv_error 
 
 static int read_cgroup(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return read_path(value, ((struct clv_config_who *)into)->cgroup, err);
+	return read_path(value, ((struct clv_config_subject *)into)->cgroup, err);
 }
 
 /* The name is stored behind a sign with which no user's name begins. */
 static int read_tenant_name(
 	struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	struct clv_config_who *who = into;
+	struct clv_config_subject *who = into;
 
 	who->name[0] = CLV_OWNER_CGROUP;
 	return clv_yaml_read_text(value, who->name + 1, sizeof(who->name) - 1, err);
 }
 
 /* "alice" or "group:staff" */
-static int read_who(struct clv_yaml_value value, struct clv_config_who **list,
+static int read_who(struct clv_yaml_value value, struct clv_config_subject **list,
 	size_t *n_list, struct clv_error *err)
 {
 	static const char group[] = "group:", user[] = "user:";
 	const char *text = clv_yaml_text(value);
 	bool is_group = strncmp(text, group, sizeof(group) - 1) == 0;
-	struct clv_config_who who;
-	struct clv_config_who *slot;
+	struct clv_config_subject who;
+	struct clv_config_subject *slot;
 	int r;
 
 	if (is_group)
@@ -275,10 +275,11 @@ static const struct clv_yaml_field tenant_fields[] = {
 static int check_unique(const struct clv_config *config, struct clv_yaml_value value,
 	struct clv_error *err)
 {
-	const struct clv_config_who *last = &config->tenants[config->n_tenants - 1].who;
+	const struct clv_config_subject *last =
+		&config->tenants[config->n_tenants - 1].who;
 
 	for (size_t i = 0; last->cgroup[0] != '\0' && i + 1 < config->n_tenants; i++) {
-		const struct clv_config_who *who = &config->tenants[i].who;
+		const struct clv_config_subject *who = &config->tenants[i].who;
 
 		if (who->cgroup[0] != '\0' &&
 			clv_owner_of(who->name, 0) == clv_owner_of(last->name, 0))
@@ -637,7 +638,8 @@ static bool is_in_group(const char *user, gid_t primary, const char *group)
 	return is_in;
 }
 
-static bool matches_user(const struct clv_config_who *who, const char *user, gid_t group)
+static bool matches_user(
+	const struct clv_config_subject *who, const char *user, gid_t group)
 {
 	if (who->name[0] == '\0')
 		return true;
@@ -648,7 +650,7 @@ static bool matches_user(const struct clv_config_who *who, const char *user, gid
 bool clv_config_has_tenant(const struct clv_config *config, const char *name)
 {
 	for (size_t i = 0; i < config->n_tenants; i++) {
-		const struct clv_config_who *who = &config->tenants[i].who;
+		const struct clv_config_subject *who = &config->tenants[i].who;
 
 		if (who->cgroup[0] != '\0' && strcmp(who->name, name) == 0)
 			return true;
@@ -668,7 +670,7 @@ bool clv_config_has_cgroups(const struct clv_config *config)
 const char *clv_config_cgroup_tenant(const struct clv_config *config, const char *cgroup)
 {
 	for (size_t i = 0; i < config->n_tenants; i++) {
-		const struct clv_config_who *who = &config->tenants[i].who;
+		const struct clv_config_subject *who = &config->tenants[i].who;
 
 		if (who->cgroup[0] != '\0' &&
 			fnmatch(who->cgroup, cgroup, FNM_PATHNAME | FNM_LEADING_DIR) == 0)
@@ -677,8 +679,8 @@ const char *clv_config_cgroup_tenant(const struct clv_config *config, const char
 	return NULL;
 }
 
-static bool is_listed(
-	const struct clv_config_who *list, size_t n_list, const char *user, gid_t group)
+static bool is_listed(const struct clv_config_subject *list, size_t n_list,
+	const char *user, gid_t group)
 {
 	for (size_t i = 0; i < n_list; i++) {
 		if (matches_user(&list[i], user, group))

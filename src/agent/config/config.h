@@ -15,7 +15,7 @@ struct clv_error;
 #define CLV_CONFIG_TEXT_MAX 256
 
 /* A user, a group, or a tenant that is a cgroup (its name is "@name"). */
-struct clv_config_who {
+struct clv_config_subject {
 	bool is_group;
 	char name[64];
 	char cgroup[CLV_CONFIG_TEXT_MAX]; /* pattern of a path; "": not a cgroup */
@@ -24,7 +24,7 @@ struct clv_config_who {
 /* What a tenant, or each user of a group, may have.  The first entry that matches
  * applies. */
 struct clv_config_tenant {
-	struct clv_config_who who; /* an empty name matches all others */
+	struct clv_config_subject who; /* an empty name matches all others */
 	struct clv_allowance allowance;
 };
 
@@ -66,7 +66,7 @@ struct clv_config {
 	char key[CLV_CONFIG_TEXT_MAX];
 	char (*origins)[CLV_CONFIG_TEXT_MAX]; /* web origins that may call the API */
 	size_t n_origins;
-	struct clv_config_who *admins, *viewers;
+	struct clv_config_subject *admins, *viewers;
 	size_t n_admins, n_viewers;
 	struct clv_config_tenant *tenants;
 	size_t n_tenants;

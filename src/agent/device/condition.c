@@ -79,7 +79,7 @@ static void report_program_errors(
 	}
 }
 
-void clv_condition_take(struct clv_agent *agent, struct clv_agent_device *device,
+void clv_condition_update(struct clv_agent *agent, struct clv_agent_device *device,
 	struct clv_reading *reading)
 {
 	struct clv_condition *condition = get_or_create(device);
@@ -96,7 +96,7 @@ void clv_condition_take(struct clv_agent *agent, struct clv_agent_device *device
 	report_program_errors(agent, device);
 }
 
-void clv_condition_miss(
+void clv_condition_set_missing(
 	struct clv_agent *agent, struct clv_agent_device *device, enum clv_sign sign)
 {
 	struct clv_reading reading;
@@ -107,17 +107,17 @@ void clv_condition_miss(
 		memcpy(reading.signs, device->condition->reading.signs,
 			sizeof(reading.signs));
 	reading.signs[sign] = 1;
-	clv_condition_take(agent, device, &reading);
+	clv_condition_update(agent, device, &reading);
 }
 
-void clv_condition_find(struct clv_agent *agent, struct clv_agent_device *device)
+void clv_condition_set_found(struct clv_agent *agent, struct clv_agent_device *device)
 {
 	struct clv_reading reading;
 
 	if (!device->condition || device->condition->reading.signs[CLV_SIGN_LOST] == 0)
 		return;
 	clv_reading_begin(&reading, device->info.uuid);
-	clv_condition_take(agent, device, &reading);
+	clv_condition_update(agent, device, &reading);
 }
 
 static void set_hang(struct clv_agent *agent, struct clv_agent_device *device,
@@ -129,7 +129,7 @@ static void set_hang(struct clv_agent *agent, struct clv_agent_device *device,
 		report_change(agent, device, before);
 }
 
-void clv_condition_take_hang(struct clv_agent *agent, struct clv_agent_device *device,
+void clv_condition_report_hang(struct clv_agent *agent, struct clv_agent_device *device,
 	const char *lease, uint64_t seconds)
 {
 	struct clv_condition *condition = get_or_create(device);

@@ -20,21 +20,21 @@ struct clv_condition {
 
 /* Takes over a reading of the device, with its processes; the caller's is empty
  * afterwards. */
-void clv_condition_take(struct clv_agent *agent, struct clv_agent_device *device,
+void clv_condition_update(struct clv_agent *agent, struct clv_agent_device *device,
 	struct clv_reading *reading);
 
 /* Records that the driver does not answer (CLV_SIGN_SILENT) or no longer shows the device
  * (CLV_SIGN_LOST). */
-void clv_condition_miss(
+void clv_condition_set_missing(
 	struct clv_agent *agent, struct clv_agent_device *device, enum clv_sign sign);
 
 /* The driver shows the device: clears CLV_SIGN_LOST, until a reading sets it again. */
-void clv_condition_find(struct clv_agent *agent, struct clv_agent_device *device);
+void clv_condition_set_found(struct clv_agent *agent, struct clv_agent_device *device);
 
 /* take_hang reports that a lease has not given the device back for so many seconds, once
  * in each second in which this holds.  end_hang follows for each device in each second,
  * and clears the hang if none was reported. */
-void clv_condition_take_hang(struct clv_agent *agent, struct clv_agent_device *device,
+void clv_condition_report_hang(struct clv_agent *agent, struct clv_agent_device *device,
 	const char *lease, uint64_t seconds);
 void clv_condition_end_hang(struct clv_agent *agent, struct clv_agent_device *device);
 

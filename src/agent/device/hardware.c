@@ -496,12 +496,12 @@ uint64_t clv_hardware_survey(struct clv_hardware *hw)
 	return hw->asked;
 }
 
-void clv_hardware_begin(struct clv_hardware *hw)
+void clv_hardware_flush(struct clv_hardware *hw)
 {
 	ask_next(hw);
 }
 
-uint64_t clv_hardware_surveyed(const struct clv_hardware *hw)
+uint64_t clv_hardware_last_survey(const struct clv_hardware *hw)
 {
 	return hw->surveyed;
 }
@@ -511,7 +511,8 @@ struct clv_node *clv_hardware_node(struct clv_hardware *hw)
 	return &hw->node;
 }
 
-void clv_hardware_ask(struct clv_hardware *hw, clv_hardware_fn done, void *userdata)
+void clv_hardware_survey_for(
+	struct clv_hardware *hw, clv_hardware_fn done, void *userdata)
 {
 	append(hw, &(struct question){.kind = SURVEY,
 			   .survey = ++hw->asked,
@@ -561,7 +562,7 @@ void clv_hardware_limit(struct clv_hardware *hw, const char *uuid, const char *c
 	append(hw, &question);
 }
 
-void clv_hardware_forget(struct clv_hardware *hw, const void *userdata)
+void clv_hardware_cancel(struct clv_hardware *hw, const void *userdata)
 {
 	struct question *question;
 
@@ -628,7 +629,7 @@ bool clv_hardware_is_renumbering_device(
  * not hide the devices of other drivers. */
 static bool is_survey_pending(const struct clv_agent *agent)
 {
-	return clv_hardware_surveyed(agent->hardware) < agent->first_survey &&
+	return clv_hardware_last_survey(agent->hardware) < agent->first_survey &&
 	       clv_clock_real_ns() - agent->started_real_ns < SURVEY_WAIT_NS;
 }
 

@@ -23,9 +23,9 @@ struct clv_hardware *clv_hardware_free(struct clv_hardware *hardware);
  * CLV_TOPIC_HARDWARE is published when it is answered. */
 uint64_t clv_hardware_survey(struct clv_hardware *hardware);
 /* Sends the first question now and not in the loop's next iteration. */
-void clv_hardware_begin(struct clv_hardware *hardware);
+void clv_hardware_flush(struct clv_hardware *hardware);
 /* The number of the last survey that was answered, successfully or not. */
-uint64_t clv_hardware_surveyed(const struct clv_hardware *hardware);
+uint64_t clv_hardware_last_survey(const struct clv_hardware *hardware);
 /* The node of the last survey, borrowed until the next one.  A failed survey leaves an
  * empty node with the reason among its problems. */
 struct clv_node *clv_hardware_node(struct clv_hardware *hardware);
@@ -33,7 +33,7 @@ struct clv_node *clv_hardware_node(struct clv_hardware *hardware);
 /* Requests a survey of its own for a caller that waits: done is called once, from the
  * loop, when it is answered. */
 typedef void (*clv_hardware_fn)(void *userdata, const struct clv_error *err);
-void clv_hardware_ask(
+void clv_hardware_survey_for(
 	struct clv_hardware *hardware, clv_hardware_fn done, void *userdata);
 
 /* Carries out one step on the device of this UUID.  done is called once, from the loop,
@@ -64,7 +64,7 @@ bool clv_hardware_sample(
 const struct clv_readings *clv_hardware_readings(const struct clv_hardware *hardware);
 
 /* Drops the callbacks of queued questions that have this userdata. */
-void clv_hardware_forget(struct clv_hardware *hardware, const void *userdata);
+void clv_hardware_cancel(struct clv_hardware *hardware, const void *userdata);
 
 /* Whether more devices may appear: the probe is running, or the first survey has not been
  * answered.  The wait for the survey is bounded, because a driver that hangs must not

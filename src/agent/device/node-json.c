@@ -46,7 +46,7 @@ static const struct clv_json_field partition_fields[] = {
 	U64(struct clv_partition, "memory_bytes", memory_bytes),
 	I32(struct clv_partition, "numa_node", numa_node),
 	I32(struct clv_partition, "memory_part", memory_part),
-	BOOL(struct clv_partition, "half_made", is_half_made),
+	BOOL(struct clv_partition, "half_made", is_incomplete),
 };
 
 static const struct clv_json_field mig_fields[] = {

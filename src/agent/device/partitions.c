@@ -49,7 +49,7 @@ static void take_partition(struct clv_agent *agent, struct clv_agent_device *who
 	struct clv_device info;
 
 	/* Programs cannot use an incomplete partition, or one without memory. */
-	if (partition->is_half_made || partition->memory_bytes == 0)
+	if (partition->is_incomplete || partition->memory_bytes == 0)
 		return;
 	make_info(whole, device, partition, &info);
 	part = clv_devices_add(agent->devices, &info);

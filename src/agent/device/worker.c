@@ -235,7 +235,7 @@ static int destroy(struct clv_backend *backend, const struct clv_node_device *de
 	}
 	/* A part that fills its whole partition is not listed: the backend finds it by
 	 * its owner. */
-	if (owner->n_parts == 0 && !owner->is_half_made)
+	if (owner->n_parts == 0 && !owner->is_incomplete)
 		return backend->ops->destroy(backend, device, owner, owner, err);
 	return 0;
 }

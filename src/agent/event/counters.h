@@ -38,5 +38,5 @@ struct clv_counters *clv_counters_new(size_t n_routes);
 
 /* Counts an answered request.  route: the number of its route; any number out of range if
  * it has none. */
-void clv_counters_note(struct clv_counters *counters, size_t route, unsigned int status,
-	uint64_t busy_ns);
+void clv_counters_add_request(struct clv_counters *counters, size_t route,
+	unsigned int status, uint64_t busy_ns);

@@ -113,7 +113,7 @@ static struct clv_event *begin(struct clv_agent *agent, enum clv_event_type type
 	*event = (struct clv_event){
 		.id = ++events->last_id,
 		.time_real_ns = clv_clock_real_ns(),
-		.uid = CLV_EVENT_NOBODY,
+		.uid = CLV_EVENT_NO_OWNER,
 	};
 	snprintf(event->type, sizeof(event->type), "%s", clv_event_type_to_string(type));
 	if (record) {
@@ -259,7 +259,7 @@ int clv_events_read(struct clv_events *events, uint64_t after, uint64_t limit, i
 		const struct clv_event *event = &events->pending[i];
 
 		if (event->id <= after ||
-			(!all && event->uid != uid && event->uid != CLV_EVENT_NOBODY))
+			(!all && event->uid != uid && event->uid != CLV_EVENT_NO_OWNER))
 			continue;
 		r = count(&counted, event);
 	}

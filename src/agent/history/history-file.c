@@ -230,13 +230,13 @@ static int check_header(const struct clv_history_file *file)
 	return memcmp(&header, &expected, sizeof(header)) == 0 ? 0 : -EBADMSG;
 }
 
-static int put_aside(struct clv_history_file *file, const char *path, char *ret_aside,
+static int put_aside(struct clv_history_file *file, const char *path, char *ret_renamed,
 	size_t aside_bytes)
 {
 	int r;
 
-	snprintf(ret_aside, aside_bytes, "%s.damaged", path);
-	if (rename(path, ret_aside) < 0)
+	snprintf(ret_renamed, aside_bytes, "%s.damaged", path);
+	if (rename(path, ret_renamed) < 0)
 		return -errno;
 	clv_close_fd(&file->fd);
 	r = open_file(file, path);
@@ -244,13 +244,13 @@ static int put_aside(struct clv_history_file *file, const char *path, char *ret_
 }
 
 int clv_history_file_open(const char *path, uint32_t most_bytes,
-	struct clv_history_file **ret, char *ret_aside, size_t aside_bytes,
+	struct clv_history_file **ret, char *ret_renamed, size_t aside_bytes,
 	struct clv_error *err)
 {
 	struct clv_history_file *file = calloc(1, sizeof(*file));
 	int r;
 
-	ret_aside[0] = '\0';
+	ret_renamed[0] = '\0';
 	if (!file)
 		return clv_error_errno(err, ENOMEM, "cannot keep a history");
 	memset(file->lists, 0xff, sizeof(file->lists));
@@ -259,7 +259,7 @@ int clv_history_file_open(const char *path, uint32_t most_bytes,
 	if (r >= 0)
 		r = check_header(file);
 	if (r == -EBADMSG)
-		r = put_aside(file, path, ret_aside, aside_bytes);
+		r = put_aside(file, path, ret_renamed, aside_bytes);
 	if (r < 0)
 		clv_error_errno(err, -r, "cannot keep a history in %s", path);
 	else

@@ -16,11 +16,11 @@ struct clv_history_file;
 #define CLV_HISTORY_SECONDS_KEPT 3600
 #define CLV_HISTORY_MINUTES_KEPT (31 * 86400)
 
-/* Opens or creates the file.  A file that is not a history is renamed: ret_aside, of
+/* Opens or creates the file.  A file that is not a history is renamed: ret_renamed, of
  * aside_bytes, is then its new name, else "".  most_bytes: the bound; 0:
  * CLV_HISTORY_FILE_MAX_BYTES.  -EBUSY: another agent has the file. */
 int clv_history_file_open(const char *path, uint32_t most_bytes,
-	struct clv_history_file **ret, char *ret_aside, size_t aside_bytes,
+	struct clv_history_file **ret, char *ret_renamed, size_t aside_bytes,
 	struct clv_error *err);
 struct clv_history_file *clv_history_file_free(struct clv_history_file *file);
 

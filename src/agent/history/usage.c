@@ -99,7 +99,7 @@ static void restore_idle(struct clv_usage *usage, const struct clv_usage_idle *i
 	usage->n_queued = idle->n_queued;
 }
 
-void clv_usage_keep_idle(struct clv_usage_book *book)
+void clv_usage_save_idle(struct clv_usage_book *book)
 {
 	struct clv_devices *devices = book->agent->devices;
 
@@ -112,7 +112,7 @@ void clv_usage_keep_idle(struct clv_usage_book *book)
 	}
 }
 
-void clv_usage_begin_as_kept(struct clv_usage_book *book)
+void clv_usage_begin_from_saved(struct clv_usage_book *book)
 {
 	struct clv_devices *devices = book->agent->devices;
 

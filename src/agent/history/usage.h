@@ -36,8 +36,8 @@ struct clv_usage_book *clv_usage_free(struct clv_usage_book *book);
  * begin_as_kept() with the saved sums. */
 void clv_usage_begin(struct clv_usage_book *book);
 void clv_usage_add_idle(struct clv_usage_book *book, struct clv_lease *lease);
-void clv_usage_keep_idle(struct clv_usage_book *book);
-void clv_usage_begin_as_kept(struct clv_usage_book *book);
+void clv_usage_save_idle(struct clv_usage_book *book);
+void clv_usage_begin_from_saved(struct clv_usage_book *book);
 /* Then adds each lease with processes, by its sample. */
 void clv_usage_add(struct clv_usage_book *book, struct clv_lease *lease,
 	const struct clv_arbiter_sample *sample);

@@ -299,8 +299,8 @@ static enum MHD_Result handle(struct clv_exchange *exchange)
 	exchange->is_answered = true;
 	result = r < 0 ? clv_exchange_refuse(exchange, &err)
 		       : clv_exchange_answer(exchange);
-	clv_counters_note(request->agent->counters, request->route, request->status,
-		request->busy_ns);
+	clv_counters_add_request(request->agent->counters, request->route,
+		request->status, request->busy_ns);
 	return result;
 }
 
@@ -441,7 +441,7 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 		free(exchange->request.headers[i].value);
 	free(exchange->request.text);
 	free(exchange->body);
-	clv_notify(exchange->http->agent->notify, CLV_NOTICE_NEEDED);
+	clv_notify(exchange->http->agent->notify, CLV_NOTICE_IN_USE);
 	free(exchange);
 }
 
@@ -457,7 +457,7 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
 		return;
 	}
 	/* A request will follow: the agent must not exit for idleness now. */
-	clv_notify(server->http->agent->notify, CLV_NOTICE_NEEDED);
+	clv_notify(server->http->agent->notify, CLV_NOTICE_IN_USE);
 	*state = info ? clv_http_peer_new(server->http->peers, server, info->connect_fd)
 		      : NULL;
 }

@@ -106,7 +106,7 @@ static bool hand_over(struct clv_attached *process, const struct clv_process_id 
 	process->watch = watch;
 	process->record.id = *heir;
 	process->is_connected = false;
-	clv_heirs_note(process);
+	clv_heirs_record(process);
 	restore_record(process, &before);
 	clv_lease_emit(lease, CLV_EVENT_PROCESS_ATTACHED,
 		"process %d shares the address space that process %d left, and takes "
@@ -138,7 +138,7 @@ static bool hand_over_all(struct clv_attached *process, const struct clv_process
 static void leave(struct clv_attached *process, const char *how)
 {
 	struct clv_process_id heir;
-	enum clv_answer answer = clv_heirs_find(process, &heir);
+	enum clv_lookup answer = clv_heirs_find(process, &heir);
 
 	if (answer == CLV_ANSWER_UNKNOWN)
 		return;
@@ -172,7 +172,7 @@ static struct clv_attached *add(struct clv_lease *lease,
 		clv_error_errno(err, -r, "cannot watch a process");
 		return NULL;
 	}
-	clv_heirs_note(process);
+	clv_heirs_record(process);
 	TAILQ_INSERT_TAIL(&lease->processes, process, entry);
 	lease->n_processes++;
 	return process;
@@ -274,7 +274,7 @@ int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, in
 			leave(earlier, "called exec");
 	}
 	process->is_reattached = process->is_connected = true;
-	process->has_told_threads = false;
+	process->has_sent_threads = false;
 	clv_lease_emit(lease, CLV_EVENT_PROCESS_ATTACHED,
 		"process %d attached in slot %u", (int)peer->id.pid,
 		process->record.slot);
@@ -293,7 +293,7 @@ void clv_attached_disconnected(struct clv_attached *process)
 struct last_check {
 	struct clv_process_id id;
 	bool is_reattached;
-	enum clv_answer answer;
+	enum clv_lookup answer;
 };
 
 /* Whether a process without a connection no longer maps the report page.  A process from

@@ -40,7 +40,7 @@ static size_t length_of_pod(const char *path)
 	return strlen(path);
 }
 
-void clv_debts_name(struct clv_lease *lease, const struct clv_process_id *id)
+void clv_debts_set_account(struct clv_lease *lease, const struct clv_process_id *id)
 {
 	enum clv_debts_of debts_of = lease->agent->settings->debts_of;
 	char path[CLV_CGROUP_MAX];
@@ -71,7 +71,7 @@ static int restore_one(void *userdata, const struct clv_policy_debt *debt)
 	struct clv_agent_device *device = userdata;
 
 	device->has_stored_debts = true;
-	return clv_arbiter_owe(device->arbiter, debt);
+	return clv_arbiter_restore_debt(device->arbiter, debt);
 }
 
 void clv_debts_restore(struct clv_agent *agent, struct clv_agent_device *device)

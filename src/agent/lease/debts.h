@@ -15,7 +15,7 @@ struct clv_store;
 /* Sets lease->debtor, the account of the lease's debts: the tenant, or by the settings
  * the cgroup or pod of a process. id: the process that attaches; NULL: any process of the
  * lease, or its holder.  Call before the lease is added to an arbiter. */
-void clv_debts_name(struct clv_lease *lease, const struct clv_process_id *id);
+void clv_debts_set_account(struct clv_lease *lease, const struct clv_process_id *id);
 
 /* Reads the device's debts from the state file into its new arbiter. */
 void clv_debts_restore(struct clv_agent *agent, struct clv_agent_device *device);

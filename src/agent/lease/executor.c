@@ -40,7 +40,7 @@ struct clv_executor {
 	struct clv_agent_device *device;
 	struct clv_child *child; /* the test, while it runs */
 	enum clv_rm_method method;
-	enum clv_halting halting;
+	enum clv_halt_policy halting;
 	/* When to repeat a test that failed, for lack of memory for example; 0: never. */
 	uint64_t retry_ns;
 	char reason[160];
@@ -172,7 +172,7 @@ static bool is_processor(const struct clv_agent_device *device)
 	       strcmp(device->info.type, "cpu") == 0;
 }
 
-static void halt_threads(struct clv_executor *executor, enum clv_halting halting)
+static void halt_threads(struct clv_executor *executor, enum clv_halt_policy halting)
 {
 	snprintf(executor->reason, sizeof(executor->reason), "%s",
 		halting == CLV_HALTING_ALWAYS
@@ -241,9 +241,10 @@ static int pid_in(const struct clv_lease *lease, uint32_t slot)
 	return 0;
 }
 
-static void report(const struct clv_lease *lease, enum clv_known known, uint32_t slot)
+static void report(
+	const struct clv_lease *lease, enum clv_preempt_knowledge known, uint32_t slot)
 {
-	if (lease->is_waited_for)
+	if (lease->is_not_preempted)
 		clv_lease_emit(lease, CLV_EVENT_DEVICE_EXECUTOR,
 			"its work is not preempted, and its turns end when the work is "
 			"complete: process %d %s",
@@ -255,14 +256,16 @@ static void report(const struct clv_lease *lease, enum clv_known known, uint32_t
 
 static void update_lease(struct clv_lease *lease)
 {
-	bool was_waited_for = lease->is_waited_for;
+	bool was_waited_for = lease->is_not_preempted;
 	uint32_t slot;
-	enum clv_known known =
+	enum clv_preempt_knowledge known =
 		clv_arbiter_known(lease->device->arbiter, lease->arbiter_lease, &slot);
 
-	lease->n_behind = known == CLV_KNOWN_NOT_YET ? lease->n_behind + 1 : 0;
-	lease->is_waited_for = known > CLV_KNOWN_NOT_YET || lease->n_behind >= BEHIND_MAX;
-	if (lease->is_waited_for != was_waited_for)
+	lease->n_ticks_unknown =
+		known == CLV_KNOWN_NOT_YET ? lease->n_ticks_unknown + 1 : 0;
+	lease->is_not_preempted =
+		known > CLV_KNOWN_NOT_YET || lease->n_ticks_unknown >= BEHIND_MAX;
+	if (lease->is_not_preempted != was_waited_for)
 		report(lease, known, slot);
 }
 
@@ -276,10 +279,10 @@ static void update_leases(struct clv_executor *executor)
 		if (lease->device != executor->device || !lease->arbiter_lease)
 			continue;
 		if (executor->method == CLV_RM_BY_NOTHING)
-			lease->is_waited_for = false;
+			lease->is_not_preempted = false;
 		else
 			update_lease(lease);
-		executor->n_waited_for += lease->is_waited_for;
+		executor->n_waited_for += lease->is_not_preempted;
 	}
 	snprintf(executor->full_reason, sizeof(executor->full_reason),
 		"%s; the work of %u lease%s is waited for: see the device_executor "
@@ -301,7 +304,7 @@ void clv_executor_tick(struct clv_agent_device *device)
 		start_test(executor);
 	}
 	update_leases(executor);
-	status = clv_arbiter_tend_stopped(device->arbiter);
+	status = clv_arbiter_retry_resume(device->arbiter);
 	if (status == 0 || executor->method == CLV_RM_BY_NOTHING)
 		return;
 	snprintf(why, sizeof(why), "the driver refuses to stop work (status 0x%x)",
@@ -347,7 +350,7 @@ static bool needs_objects(const struct clv_executor *executor)
 				   executor->reason[0] == '\0' || executor->retry_ns > 0);
 }
 
-void clv_executor_note(struct clv_attached *process, int fd,
+void clv_executor_record_object(struct clv_attached *process, int fd,
 	const struct clv_rm_object *object, uint64_t as_of)
 {
 	struct clv_lease *lease = process->lease;
@@ -358,7 +361,7 @@ void clv_executor_note(struct clv_attached *process, int fd,
 		return;
 	/* Also when the agent had no free descriptor to receive the file. */
 	if (object->class != 0 && !is_nvidia(fd)) {
-		clv_arbiter_lose_object(
+		clv_arbiter_note_object_lost(
 			arbiter, lease->arbiter_lease, process->record.slot);
 		return;
 	}
@@ -369,7 +372,7 @@ void clv_executor_note(struct clv_attached *process, int fd,
 		arbiter, lease->arbiter_lease, process->record.slot, fd, object, as_of);
 }
 
-void clv_executor_note_threads(
+void clv_executor_record_threads(
 	struct clv_attached *process, const int32_t *tids, uint32_t n)
 {
 	struct clv_lease *lease = process->lease;
@@ -378,10 +381,10 @@ void clv_executor_note_threads(
 
 	/* Only the first list of a connection counts: translating its tids reads /proc
 	 * for each thread. */
-	if (process->has_told_threads || !process->has_slot || !lease->arbiter_lease ||
+	if (process->has_sent_threads || !process->has_slot || !lease->arbiter_lease ||
 		!executor || executor->halting == CLV_HALTING_NEVER)
 		return;
-	process->has_told_threads = true;
+	process->has_sent_threads = true;
 	if (!clv_numbering_of_threads(process->record.id.pid, tids, n, own))
 		return;
 	clv_arbiter_note_threads(lease->device->arbiter, lease->arbiter_lease,

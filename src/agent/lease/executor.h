@@ -33,9 +33,9 @@ const char *clv_executor_reason(const struct clv_agent_device *device);
 
 /* The process created or freed an object of the driver through the file fd (borrowed;
  * sent by the tenant, so of any kind); as_of as in arbiter/attach.h. */
-void clv_executor_note(struct clv_attached *process, int fd,
+void clv_executor_record_object(struct clv_attached *process, int fd,
 	const struct clv_rm_object *object, uint64_t as_of);
 
 /* The process named its compute threads, by the tids of its own PID namespace. */
-void clv_executor_note_threads(
+void clv_executor_record_threads(
 	struct clv_attached *process, const int32_t *tids, uint32_t n);

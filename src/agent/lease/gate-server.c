@@ -129,7 +129,7 @@ static bool is_of_lease(void *userdata, const struct clv_process_id *id)
 {
 	const struct clv_lease *lease = userdata;
 
-	return clv_holder_is(lease, id) || clv_attached_is_member(lease, id);
+	return clv_holder_contains(lease, id) || clv_attached_is_member(lease, id);
 }
 
 static int check_peer(
@@ -228,7 +228,7 @@ static int send_reply(struct connection *connection, const struct clv_attached *
 
 	locate(connection, &reply);
 	list_devices(connection, reply.devices);
-	clv_arbiter_tell_time(lease->device->arbiter, lease->arbiter_lease);
+	clv_arbiter_publish_time(lease->device->arbiter, lease->arbiter_lease);
 	clv_arbiter_get_fds(lease->arbiter_lease, &pages);
 	fds[CLV_ATTACH_FD_CONTROL] = pages.control;
 	fds[CLV_ATTACH_FD_REPORT] = pages.report;
@@ -296,7 +296,7 @@ static void attach(struct connection *connection, uint32_t old_slot, int report_
 	resume_accepting(server);
 	sd_event_source_set_io_events(connection->io, EPOLLIN | EPOLLRDHUP);
 	if (connection->api == CLV_ATTACH_API_OPENCL)
-		clv_sm_note(process, &opencl_sm_state);
+		clv_sm_record_state(process, &opencl_sm_state);
 	clv_notify(lease->agent->notify, CLV_NOTICE_COMPUTES);
 	if (send_reply(connection, process) < 0) {
 		connection_free(connection);
@@ -370,7 +370,7 @@ static void note_object(
 		.handle = message->handle,
 		.class = message->class};
 
-	clv_executor_note(connection->process, fd, &object, message->as_of);
+	clv_executor_record_object(connection->process, fd, &object, message->as_of);
 }
 
 /* The message has as many tids as it says. */
@@ -400,9 +400,9 @@ static bool on_message(struct connection *connection)
 	if (got == sizeof(message.object) && message.magic == CLV_ATTACH_MAGIC)
 		note_object(connection, fd, &message.object);
 	else if (got == sizeof(message.sm) && message.magic == CLV_ATTACH_SM_MAGIC)
-		clv_sm_note(connection->process, &message.sm);
+		clv_sm_record_state(connection->process, &message.sm);
 	else if (is_threads_message(&message.threads, got))
-		clv_executor_note_threads(
+		clv_executor_record_threads(
 			connection->process, message.threads.tids, message.threads.n);
 	if (n_fds > 0)
 		clv_close_fd(&fd);

@@ -25,7 +25,7 @@ static bool is_lookup_allowed(struct clv_lease *lease)
 		lease->looks_since_ns = now_ns;
 		lease->looks_ns = 0;
 	}
-	return lease->looks_ns < CLV_LOOK_NS;
+	return lease->looks_ns < CLV_LOOKUP_NS;
 }
 
 static bool maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
@@ -43,7 +43,7 @@ static bool maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
 	return clv_process_maps_file(pid, st.st_dev, st.st_ino);
 }
 
-enum clv_answer clv_heirs_has_page(const struct clv_attached *process)
+enum clv_lookup clv_heirs_has_page(const struct clv_attached *process)
 {
 	struct clv_lease *lease = process->lease;
 	uint64_t began_ns = clv_clock_ns();
@@ -70,16 +70,16 @@ struct seen {
 	struct clv_process_layout layout;
 };
 
-struct clv_seen {
+struct clv_lookup_cache {
 	uint64_t began_ns;
 	size_t n;
 	struct seen items[CACHE_MAX];
 };
 
-static struct clv_seen *fresh_table(struct clv_lease *lease)
+static struct clv_lookup_cache *fresh_table(struct clv_lease *lease)
 {
 	uint64_t now_ns = clv_clock_ns();
-	struct clv_seen *seen = lease->seen;
+	struct clv_lookup_cache *seen = lease->seen;
 
 	if (!seen)
 		seen = lease->seen = calloc(1, sizeof(*seen));
@@ -93,7 +93,7 @@ static struct clv_seen *fresh_table(struct clv_lease *lease)
 /* NULL: the cache is full or there is no memory. */
 static struct seen *find_cached(struct clv_lease *lease, pid_t pid)
 {
-	struct clv_seen *seen = fresh_table(lease);
+	struct clv_lookup_cache *seen = fresh_table(lease);
 	uint32_t at = (uint32_t)pid * 2654435761u;
 
 	for (; seen; at++) {
@@ -114,7 +114,7 @@ static struct seen *find_cached(struct clv_lease *lease, pid_t pid)
 
 /* Heirs. */
 
-void clv_heirs_note(struct clv_attached *process)
+void clv_heirs_record(struct clv_attached *process)
 {
 	struct clv_process_id ancestors[CLV_ANCESTORS_MAX];
 	pid_t pid = process->record.id.pid;
@@ -143,7 +143,7 @@ struct search {
 	const struct clv_attached *of;
 	uint64_t counted_ns;
 	struct clv_process_id id;
-	enum clv_answer answer;
+	enum clv_lookup answer;
 };
 
 static bool is_attached(const struct clv_lease *lease, pid_t pid)
@@ -253,7 +253,7 @@ static bool is_heirless(const struct clv_attached *process)
 
 /* The child of a process that ended was reparented to the nearest ancestor that is a
  * subreaper, or to init. */
-enum clv_answer clv_heirs_find(
+enum clv_lookup clv_heirs_find(
 	const struct clv_attached *process, struct clv_process_id *ret)
 {
 	struct search search = {.of = process, .counted_ns = clv_clock_ns()};

@@ -287,14 +287,14 @@ void clv_holder_forget(struct clv_lease *lease)
 	}
 }
 
-bool clv_holder_is(const struct clv_lease *lease, const struct clv_process_id *id)
+bool clv_holder_contains(const struct clv_lease *lease, const struct clv_process_id *id)
 {
 	const struct clv_holding *holding = find_holding(lease, id);
 
 	return holding && !clv_watch_is_dead(holding->watch->watch);
 }
 
-bool clv_holder_has(const struct clv_lease *lease)
+bool clv_holder_is_any(const struct clv_lease *lease)
 {
 	return !LIST_EMPTY(&lease->holdings);
 }

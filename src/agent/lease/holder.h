@@ -55,5 +55,5 @@ void clv_holder_forget(struct clv_lease *lease);
 
 /* Whether the process is a living holder of the lease; whether the lease has any
  * holder. */
-bool clv_holder_is(const struct clv_lease *lease, const struct clv_process_id *id);
-bool clv_holder_has(const struct clv_lease *lease);
+bool clv_holder_contains(const struct clv_lease *lease, const struct clv_process_id *id);
+bool clv_holder_is_any(const struct clv_lease *lease);

@@ -36,7 +36,7 @@ struct clv_kernel_quota {
 void clv_kernel_quota_forget(struct clv_lease *lease)
 {
 	if (lease->agent->hardware)
-		clv_hardware_forget(lease->agent->hardware, lease);
+		clv_hardware_cancel(lease->agent->hardware, lease);
 	free(lease->kernel_quota);
 	lease->kernel_quota = NULL;
 }
@@ -242,7 +242,7 @@ void clv_kernel_quota_clear(struct clv_lease *lease)
 	clv_kernel_quota_forget(lease);
 }
 
-bool clv_kernel_quota_holds(const struct clv_lease *lease)
+bool clv_kernel_quota_is_enforced(const struct clv_lease *lease)
 {
 	return lease->kernel_quota && lease->kernel_quota->is_held;
 }

@@ -21,4 +21,4 @@ void clv_kernel_quota_clear(struct clv_lease *lease);
 /* Frees the state without changing the limit: the agent ends and its leases do not. */
 void clv_kernel_quota_forget(struct clv_lease *lease);
 
-bool clv_kernel_quota_holds(const struct clv_lease *lease);
+bool clv_kernel_quota_is_enforced(const struct clv_lease *lease);

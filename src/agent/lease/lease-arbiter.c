@@ -74,7 +74,7 @@ int clv_lease_open_arbiter(struct clv_lease *lease, const struct clv_process_id 
 	if (r < 0)
 		return r;
 	arbiter = lease->device->arbiter;
-	clv_debts_name(lease, id);
+	clv_debts_set_account(lease, id);
 	r = clv_arbiter_add(
 		arbiter, &share, lease->debtor, report_fd, &lease->arbiter_lease, NULL);
 	/* An invalid report page is no reason to refuse the program: make a new one. */

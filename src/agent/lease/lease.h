@@ -38,7 +38,7 @@ struct clv_attached {
 	struct clv_watch *watch;
 	bool has_slot;         /* record.slot is open at the arbiter */
 	bool is_connected;     /* its gate's connection is open */
-	bool has_told_threads; /* its compute threads are known, from this connection */
+	bool has_sent_threads; /* its compute threads are known, from this connection */
 	/* Closes the gate's connection; set by the gate server. */
 	void (*disconnect)(struct clv_attached *process);
 	bool is_reattached; /* has attached to this agent, not only to an earlier one */
@@ -66,13 +66,13 @@ struct clv_lease_work {
 	uint64_t looked_ns, held_ns;        /* the last reading, and the held time then */
 	/* Since when utilization exceeds held time by the tolerance; 0: it does not. */
 	uint64_t over_ns;
-	bool is_past_gate; /* over_ns is older than the grace time, and reported */
+	bool bypasses_gate; /* over_ns is older than the grace time, and reported */
 };
 
 #define CLV_OVERHEADS 3
 
 /* What the drivers report of a lease, independently of its gates. */
-struct clv_lease_truth {
+struct clv_lease_observed {
 	bool is_known;         /* a driver reports the memory of its processes */
 	uint64_t memory_bytes; /* of these processes together, by the driver */
 	/* Since when memory_bytes exceeds the quota and the tolerance; 0: it does not. */
@@ -97,7 +97,7 @@ struct clv_lease_truth {
 struct clv_lease_range {
 	struct clv_range_watch watch;
 	/* Moves of the share that no event has reported yet. */
-	uint32_t told_ppm; /* the share before these moves; 0: there are none */
+	uint32_t reported_ppm; /* the share before these moves; 0: there are none */
 	uint64_t moved_since_ns, moved_ns; /* the first and the last of these moves */
 };
 
@@ -112,7 +112,7 @@ struct clv_lease {
 	struct clv_agent_device *device;
 	struct clv_agent_device **others; /* the devices after the first; NULL: none */
 	/* While queued: the sort key of agent/ledger/queue.c. */
-	uint64_t would_have;
+	uint64_t queue_key;
 	/* In the queue, 1 is next; set by agent/ledger/queue.c. */
 	uint32_t position;
 	size_t n_others;
@@ -153,16 +153,16 @@ struct clv_lease {
 	/* On a device that preempts work (agent/lease/executor.c): for how many ticks in
 	 * turn not all channels of its processes are known; and whether its turns end by
 	 * waiting for its work for this reason. */
-	uint32_t n_behind;
-	bool is_waited_for;
+	uint32_t n_ticks_unknown;
+	bool is_not_preempted;
 	/* Time spent on lookups in the second since looks_since_ns:
 	 * agent/lease/heirs.h. */
 	uint64_t looks_since_ns, looks_ns;
-	struct clv_seen *seen; /* the cache of these lookups; owned */
+	struct clv_lookup_cache *seen; /* the cache of these lookups; owned */
 	/* The last process for which no heir was found, and when. */
 	struct clv_process_id heirless;
 	uint64_t heirless_ns;
-	struct clv_lease_truth truth;
+	struct clv_lease_observed truth;
 	struct clv_kernel_quota *kernel_quota; /* NULL: the kernel enforces none */
 };
 TAILQ_HEAD(clv_lease_list, clv_lease);

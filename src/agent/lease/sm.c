@@ -70,7 +70,7 @@ int clv_sm_check(const struct clv_device *device, uint32_t ppm, struct clv_error
 		device->name, device->driver, MPS_CONTROL, FIRST_GREEN_DRIVER);
 }
 
-struct clv_sm clv_sm_on(const struct clv_agent_device *device, uint32_t ppm)
+struct clv_sm clv_sm_place_on(const struct clv_agent_device *device, uint32_t ppm)
 {
 	struct clv_sm sm = {.ppm = ppm}, *others;
 	size_t n = 0;
@@ -110,7 +110,8 @@ void clv_sm_publish(const struct clv_lease *lease)
 	clv_arbiter_set_sm(lease->arbiter_lease, lease->record.sm.ppm, &part);
 }
 
-void clv_sm_note(struct clv_attached *process, const struct clv_attach_sm_state *state)
+void clv_sm_record_state(
+	struct clv_attached *process, const struct clv_attach_sm_state *state)
 {
 	struct clv_lease *lease = process->lease;
 	bool is_new;

@@ -56,7 +56,7 @@ static bool is_over(const struct clv_lease *lease)
 {
 	if (lease->n_processes > 0)
 		return false;
-	return lease->is_ending || (!lease->record.is_kept && !clv_holder_has(lease));
+	return lease->is_ending || (!lease->record.is_kept && !clv_holder_is_any(lease));
 }
 
 static struct clv_lease *find_over(const struct clv_lifecycle *lifecycle)
@@ -122,7 +122,7 @@ static void note_change(struct clv_agent *agent)
 {
 	agent->n_changes++;
 	clv_notify_changed(agent->notify, CLV_TOPIC_LEASES);
-	clv_notify(agent->notify, CLV_NOTICE_NEEDED);
+	clv_notify(agent->notify, CLV_NOTICE_IN_USE);
 }
 
 static void unclaim_if_unused(
@@ -330,13 +330,13 @@ static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request
 		return r;
 
 	record.share = placing->share;
-	record.sm = clv_sm_on(placing->device, request->sm_ppm);
+	record.sm = clv_sm_place_on(placing->device, request->sm_ppm);
 	record.is_queued = placing->must_wait;
 	if (request->time_s > 0)
 		record.expires_real_ns =
 			record.created_real_ns + request->time_s * CLV_NS_PER_S;
 	memcpy(record.standing, placing->standing, sizeof(record.standing));
-	clv_field_pass(&clv_lease_fields, request, &record);
+	clv_field_copy_request(&clv_lease_fields, request, &record);
 	snprintf(record.device_uuid, sizeof(record.device_uuid), "%s",
 		placing->device->info.uuid);
 	memcpy(record.tenant, caller->subject, sizeof(record.tenant));
@@ -461,7 +461,7 @@ static int admit(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
 
 	assert(record.is_queued && !lease->gate && lifecycle->agent->n_queued > 0);
 	record.is_queued = false;
-	record.sm = clv_sm_on(lease->device, record.sm.ppm);
+	record.sm = clv_sm_place_on(lease->device, record.sm.ppm);
 	if (store_lease(lifecycle->agent, lease, &record, &err) < 0)
 		clv_state_set_stale(lifecycle->agent, &err);
 	lifecycle->agent->n_queued -= lease->record.is_queued;

@@ -43,7 +43,7 @@ bool clv_placing_are_alike(
 	       a->info.memory_bytes == b->info.memory_bytes;
 }
 
-static bool are_together(const struct clv_placing_wish *wish, struct clv_agent_device *a,
+static bool are_together(const struct clv_placing_goal *wish, struct clv_agent_device *a,
 	struct clv_agent_device *b)
 {
 	if (!clv_placing_are_alike(a, b))
@@ -84,7 +84,7 @@ static int take_promised(struct fleet_view *fleet_view, uint32_t node, unsigned 
 
 /* Adds a node: the option and all options that may be in a lease with it. */
 static int add_node(
-	struct fleet_view *fleet_view, const struct clv_placing_wish *wish, size_t first)
+	struct fleet_view *fleet_view, const struct clv_placing_goal *wish, size_t first)
 {
 	const struct clv_device *info = &wish->options[first].device->info;
 	uint32_t node = fleet_view->fleet->n_nodes,
@@ -123,7 +123,7 @@ static int add_node(
 	return r;
 }
 
-static int make_view(const struct clv_agent *agent, const struct clv_placing_wish *wish,
+static int make_view(const struct clv_agent *agent, const struct clv_placing_goal *wish,
 	struct fleet_view *fleet_view)
 {
 	int r = 0;
@@ -166,7 +166,7 @@ static void done(struct fleet_view *fleet_view)
 }
 
 /* Several devices are looked for on one NUMA node first. */
-static int find(struct fleet_view *fleet_view, const struct clv_placing_wish *wish,
+static int find(struct fleet_view *fleet_view, const struct clv_placing_goal *wish,
 	struct clv_place_at *ret_at)
 {
 	int r;
@@ -181,7 +181,7 @@ static int find(struct fleet_view *fleet_view, const struct clv_placing_wish *wi
 	return clv_placer_find_each(fleet_view->placer, fleet_view->requests, ret_at);
 }
 
-static bool is_only_one(const struct clv_placing_wish *wish, size_t *ret)
+static bool is_only_one(const struct clv_placing_goal *wish, size_t *ret)
 {
 	size_t n = 0;
 
@@ -195,7 +195,7 @@ static bool is_only_one(const struct clv_placing_wish *wish, size_t *ret)
 }
 
 /* An overcommitting request may fit nowhere: it goes where the least is promised. */
-static int find_least(const struct clv_placing_wish *wish, size_t *ret)
+static int find_least(const struct clv_placing_goal *wish, size_t *ret)
 {
 	size_t best = wish->n;
 
@@ -211,7 +211,7 @@ static int find_least(const struct clv_placing_wish *wish, size_t *ret)
 }
 
 int clv_placing_best(
-	const struct clv_agent *agent, const struct clv_placing_wish *wish, size_t *ret)
+	const struct clv_agent *agent, const struct clv_placing_goal *wish, size_t *ret)
 {
 	struct fleet_view fleet_view = {0};
 	struct clv_place_at at;

@@ -26,7 +26,7 @@ struct clv_placing_option {
 };
 
 /* What to choose from the candidates. */
-struct clv_placing_wish {
+struct clv_placing_goal {
 	const struct clv_placing_option *options; /* in the order of the devices */
 	size_t n;
 	unsigned count;      /* devices needed, all alike */
@@ -36,7 +36,7 @@ struct clv_placing_wish {
 /* Chooses among the open options: their indexes go to ret, which has room for count. 0;
  * -ENOSPC: not so many are free together; -ENOMEM. */
 int clv_placing_best(
-	const struct clv_agent *agent, const struct clv_placing_wish *wish, size_t *ret);
+	const struct clv_agent *agent, const struct clv_placing_goal *wish, size_t *ret);
 
 /* Whether two devices may be in one lease: of the same model, profile and memory. */
 bool clv_placing_are_alike(

@@ -146,7 +146,7 @@ static struct choice choose(const struct several *several, bool must_be_free)
 static struct choice choose_now(
 	const struct clv_agent *agent, const struct several *several)
 {
-	struct clv_placing_wish wish = {
+	struct clv_placing_goal wish = {
 		several->items, several->n, several->wanted, several->is_same_device};
 	struct choice choice = {.n = several->wanted};
 	size_t at[CLV_LEASE_DEVICES_MAX];

@@ -393,7 +393,7 @@ static int take(struct clv_agent *agent, const struct clv_placing_option *option
 static int take_best(
 	struct clv_agent *agent, struct candidates *candidates, struct clv_placing *ret)
 {
-	struct clv_placing_wish wish = {candidates->options, candidates->n, 1, false};
+	struct clv_placing_goal wish = {candidates->options, candidates->n, 1, false};
 
 	while (candidates->n_open > 0) {
 		struct clv_error why = {0};

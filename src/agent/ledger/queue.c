@@ -83,15 +83,15 @@ static void weigh(struct accounts *accounts, struct clv_lease *lease)
 {
 	struct account *account = find_account(accounts, lease->owner);
 
-	lease->would_have = UINT64_MAX;
+	lease->queue_key = UINT64_MAX;
 	if (!account)
 		return;
 	account->sum_ppm += compute_of(lease);
 	if (is_allowed(account, lease))
-		lease->would_have = account->sum_ppm;
+		lease->queue_key = account->sum_ppm;
 }
 
-/* Sets would_have of all queued leases; returns their number. */
+/* Sets queue_key of all queued leases; returns their number. */
 static size_t weigh_all(struct clv_ledger *ledger)
 {
 	struct accounts accounts = {0};
@@ -125,9 +125,9 @@ struct clv_lease *clv_queue_first(
 	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
 	{
 		if (!lease->record.is_queued || !clv_lease_is_on(lease, device) ||
-			lease->would_have >= least)
+			lease->queue_key >= least)
 			continue;
-		least = lease->would_have;
+		least = lease->queue_key;
 		first = lease;
 	}
 	return first;
@@ -138,8 +138,8 @@ static int compare(const void *a, const void *b)
 	const struct clv_lease *one = *(struct clv_lease *const *)a;
 	const struct clv_lease *other = *(struct clv_lease *const *)b;
 
-	if (one->would_have != other->would_have)
-		return one->would_have < other->would_have ? -1 : 1;
+	if (one->queue_key != other->queue_key)
+		return one->queue_key < other->queue_key ? -1 : 1;
 	return one->sequence < other->sequence ? -1 : 1;
 }
 

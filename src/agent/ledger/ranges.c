@@ -99,8 +99,8 @@ static void move_share(struct clv_lease *lease, uint32_t to_ppm)
 	if (to_ppm == share->compute_ppm)
 		return;
 	range->moved_ns = clv_clock_ns();
-	if (range->told_ppm == 0) {
-		range->told_ppm = share->compute_ppm;
+	if (range->reported_ppm == 0) {
+		range->reported_ppm = share->compute_ppm;
 		range->moved_since_ns = range->moved_ns;
 	}
 	share->compute_ppm = to_ppm;
@@ -166,17 +166,17 @@ static void report_move(struct clv_lease *lease)
 	uint64_t now_ns = clv_clock_ns();
 	char from[16], to[16];
 
-	if (range->told_ppm == 0 ||
+	if (range->reported_ppm == 0 ||
 		(now_ns - range->moved_ns < RESTS_AFTER_NS &&
 			now_ns - range->moved_since_ns < REPORT_EVERY_NS))
 		return;
-	clv_units_format_fraction(range->told_ppm, from);
+	clv_units_format_fraction(range->reported_ppm, from);
 	clv_units_format_fraction(lease->record.share.compute_ppm, to);
-	if (range->told_ppm != lease->record.share.compute_ppm)
+	if (range->reported_ppm != lease->record.share.compute_ppm)
 		clv_lease_emit(lease, CLV_EVENT_SHARE_MOVED,
 			"share from %s to %s in %" PRIu64 " s", from, to,
 			(range->moved_ns - range->moved_since_ns) / CLV_NS_PER_S + 1);
-	range->told_ppm = 0;
+	range->reported_ppm = 0;
 }
 
 static void tick(struct clv_agent *agent, const struct clv_agent_device *device)

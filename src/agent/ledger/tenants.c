@@ -150,7 +150,7 @@ static void add_named(struct tenants *tenants, const char *name)
 	char room[4096];
 
 	getpwnam_r(name, &entry, room, sizeof(room), &found);
-	find(tenants, name, found ? found->pw_uid : CLV_CALLER_NOBODY,
+	find(tenants, name, found ? found->pw_uid : CLV_CALLER_NO_UID,
 		found ? found->pw_gid : (gid_t)-1);
 }
 
@@ -251,7 +251,7 @@ json_t *clv_tenants_to_json(struct clv_agent *agent, const struct clv_caller *ca
 			add_lease(&tenants, lease);
 	}
 	for (size_t i = 0; i < settings->n_tenants; i++) {
-		const struct clv_config_who *who = &settings->tenants[i].who;
+		const struct clv_config_subject *who = &settings->tenants[i].who;
 
 		if (who->name[0] != '\0' && !who->is_group &&
 			(caller->scope != CLV_SCOPE_TENANT ||

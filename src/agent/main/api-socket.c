@@ -50,7 +50,7 @@ void clv_api_socket_remove(const struct clv_agent *agent)
 	unlink(path);
 }
 
-bool clv_api_socket_leave(struct clv_agent *agent)
+bool clv_api_socket_try_remove(struct clv_agent *agent)
 {
 	struct pollfd waiting = {.fd = clv_http_listen_fd(agent->http), .events = POLLIN};
 	char path[CLV_FOLDER_MAX + 16], hidden[CLV_FOLDER_MAX + 32];

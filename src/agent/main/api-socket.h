@@ -17,4 +17,4 @@ void clv_api_socket_remove(const struct clv_agent *agent);
 /* Before an agent that was started on demand ends: removes the socket's path, unless the
  * service manager keeps it.  False: a client has just connected, and the agent must
  * continue. */
-bool clv_api_socket_leave(struct clv_agent *agent);
+bool clv_api_socket_try_remove(struct clv_agent *agent);

@@ -42,7 +42,7 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 		clv_idle_touch(idle);
 		return 0;
 	}
-	if (!clv_api_socket_leave(agent)) {
+	if (!clv_api_socket_try_remove(agent)) {
 		clv_idle_touch(idle);
 		return 0;
 	}

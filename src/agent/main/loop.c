@@ -97,7 +97,7 @@ static void set_environment(const struct clv_agent *agent)
 static void start_hardware(struct clv_agent *agent)
 {
 	agent->first_survey = clv_hardware_survey(agent->hardware);
-	clv_hardware_begin(agent->hardware);
+	clv_hardware_flush(agent->hardware);
 }
 
 static int build(struct clv_agent *agent, struct clv_error *err)

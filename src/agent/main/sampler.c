@@ -60,12 +60,12 @@ static void sample(struct clv_lease *lease)
 	lease->samples[0] = lease->samples[1];
 	lease->samples[1].time_ns = clv_clock_ns();
 	lease->samples[1].held_ns = now.held_ns;
-	clv_arbiter_show_used(lease->arbiter_lease, clv_lease_share_used(lease));
+	clv_arbiter_publish_used(lease->arbiter_lease, clv_lease_share_used(lease));
 	report_growth(lease, CLV_EVENT_MEMORY_REFUSED, now.refused, &lease->seen_refused,
 		"allocations over the memory quota were refused");
 	report_growth(lease, CLV_EVENT_DRAIN_OVERDUE, now.overdue, &lease->seen_overdue,
 		"turns did not give the device back in time");
-	clv_watchdog_note(lease, &now);
+	clv_watchdog_add_sample(lease, &now);
 	clv_attached_check(lease);
 }
 
@@ -107,7 +107,7 @@ static void add_idle(struct clv_agent *agent)
 		if (!lease->arbiter_lease)
 			clv_usage_add_idle(agent->usage, lease);
 	}
-	clv_usage_keep_idle(agent->usage);
+	clv_usage_save_idle(agent->usage);
 }
 
 /* Leases without processes are summed up only after a change of any lease and once a
@@ -125,7 +125,7 @@ static void sample_all(struct clv_sampler *sampler)
 	if (has_changed)
 		add_idle(agent);
 	else
-		clv_usage_begin_as_kept(agent->usage);
+		clv_usage_begin_from_saved(agent->usage);
 	LIST_FOREACH(lease, &agent->in_use, of_use)
 	{
 		sample(lease);

@@ -185,18 +185,19 @@ int clv_process_open(const struct clv_process_id *id)
 	return CLV_TAKE_FD(pidfd);
 }
 
-void clv_process_end(const struct clv_process_id *id, uint64_t now_ns, uint64_t *told_ns)
+void clv_process_end(
+	const struct clv_process_id *id, uint64_t now_ns, uint64_t *signalled_ns)
 {
 	_cleanup_close_ int pidfd = -1;
-	bool is_late = *told_ns > 0 && now_ns - *told_ns >= KILL_AFTER_NS;
+	bool is_late = *signalled_ns > 0 && now_ns - *signalled_ns >= KILL_AFTER_NS;
 
-	if (id->start_ticks == 0 || (*told_ns > 0 && !is_late))
+	if (id->start_ticks == 0 || (*signalled_ns > 0 && !is_late))
 		return;
 	pidfd = clv_process_open(id);
 	if (pidfd < 0)
 		return;
 	send_signal(pidfd, is_late ? SIGKILL : SIGTERM);
-	*told_ns = now_ns;
+	*signalled_ns = now_ns;
 }
 
 int clv_process_of_socket(

@@ -39,9 +39,10 @@ int clv_process_cgroup(const struct clv_process_id *id, char ret[CLV_CGROUP_MAX]
 int clv_process_open(const struct clv_process_id *id);
 
 /* Sends SIGTERM at the first call, and SIGKILL at calls at least five seconds after the
- * last signal.  *told_ns is the time of that signal, initially 0.  The signals never
+ * last signal.  *signalled_ns is the time of that signal, initially 0.  The signals never
  * reach another process that has got the pid. */
-void clv_process_end(const struct clv_process_id *id, uint64_t now_ns, uint64_t *told_ns);
+void clv_process_end(
+	const struct clv_process_id *id, uint64_t now_ns, uint64_t *signalled_ns);
 
 /* Whether the process has ended: its pidfd is readable. */
 bool clv_process_is_dead(int pidfd);

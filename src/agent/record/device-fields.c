@@ -10,7 +10,7 @@
 	CLV_FIELD_MEMBER(struct clv_device_figures, how, member)
 #define BY_FUNCTION .source = CLV_FIELD_BY_FUNCTION
 /* Filled in by agent/device/condition.c, from readings, and by the watchdog. */
-#define ELSEWHERE .source = CLV_FIELD_ELSEWHERE
+#define ELSEWHERE .source = CLV_FIELD_BY_CALLER
 
 /* clang-format off */
 static const struct clv_field devices[] = {

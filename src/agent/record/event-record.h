@@ -44,7 +44,7 @@ enum clv_event_type {
 const char *clv_event_type_to_string(enum clv_event_type type);
 
 /* The owner of the agent's own events, which all callers see. */
-#define CLV_EVENT_NOBODY ((uid_t)-1)
+#define CLV_EVENT_NO_OWNER ((uid_t)-1)
 #define CLV_EVENTS_KEPT 10000u
 
 struct clv_event {
@@ -54,6 +54,6 @@ struct clv_event {
 	char lease[24]; /* its id; "": of no lease */
 	char name[64];  /* of the lease */
 	char device[72];
-	uid_t uid; /* the lease's owner, or CLV_EVENT_NOBODY */
+	uid_t uid; /* the lease's owner, or CLV_EVENT_NO_OWNER */
 	char message[256];
 };

@@ -102,7 +102,7 @@ json_t *clv_field_to_json(
 		const struct clv_field *field = &table->rows[i];
 		const struct clv_field_show *function;
 
-		if (!field->type || field->source == CLV_FIELD_ELSEWHERE)
+		if (!field->type || field->source == CLV_FIELD_BY_CALLER)
 			continue;
 		if (field->source != CLV_FIELD_BY_FUNCTION) {
 			json_object_set_new_nocheck(

@@ -62,7 +62,7 @@ void clv_field_list_asked(const struct clv_field_table *table, unsigned int by,
 	}
 }
 
-void clv_field_pass(
+void clv_field_copy_request(
 	const struct clv_field_table *table, const void *request, void *record)
 {
 	for (size_t i = 0; i < table->n; i++) {

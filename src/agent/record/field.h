@@ -41,7 +41,7 @@ enum clv_field_source {
 	CLV_FIELD_OF_RECORD, /* a member of the object's record */
 	CLV_FIELD_OF_SAMPLE, /* a member of the sample, which is filled for the answer */
 	CLV_FIELD_BY_FUNCTION, /* made by a function of agent/api/show */
-	CLV_FIELD_ELSEWHERE,   /* the caller of clv_field_to_json() adds it */
+	CLV_FIELD_BY_CALLER,   /* the caller of clv_field_to_json() adds it */
 };
 
 /* Which requests may have a field. */
@@ -50,7 +50,7 @@ enum clv_field_source {
 
 /* A field in requests.  If the checks of type and range do not suffice, a function of
  * agent/api/request parses it, and the kind may be CLV_FIELD_NONE. */
-struct clv_field_ask {
+struct clv_field_request {
 	uint8_t number; /* from 1: the order in messages; 0: in no request */
 	uint8_t by;     /* CLV_FIELD_CREATE, CLV_FIELD_CHANGE */
 	const char *type;
@@ -76,7 +76,7 @@ struct clv_field {
 	const char *column; /* in the state file; NULL: not stored */
 	uint8_t since;      /* the first version of the state file with the column */
 	bool changes;       /* updates of a row write the column too */
-	struct clv_field_ask asked;
+	struct clv_field_request asked;
 };
 
 struct clv_field_table {
@@ -96,5 +96,5 @@ void clv_field_list_asked(const struct clv_field_table *table, unsigned int by,
 	const char *last_word, char *ret, size_t ret_bytes);
 
 /* Copies the fields with asked.passes from a request into a record. */
-void clv_field_pass(
+void clv_field_copy_request(
 	const struct clv_field_table *table, const void *request, void *record);

@@ -21,12 +21,12 @@ struct clv_notify;
 
 enum clv_notice_type {
 	CLV_NOTICE_CHANGED,     /* topics: requests that wait for one of them run again */
-	CLV_NOTICE_NEEDED,      /* a connection, lease or operation began: do not exit */
+	CLV_NOTICE_IN_USE,      /* a connection, lease or operation began: do not exit */
 	CLV_NOTICE_STATUS,      /* the service manager's status line may be out of date */
 	CLV_NOTICE_COMPUTES,    /* a process has begun to use its device */
 	CLV_NOTICE_SURVEYED,    /* the drivers have answered a survey */
 	CLV_NOTICE_RENUMBERED,  /* device numbers are known again */
-	CLV_NOTICE_ADMITS,      /* device: waiting leases may fit now */
+	CLV_NOTICE_ROOM,        /* device: waiting leases may fit now */
 	CLV_NOTICE_LEASE_LEFT,  /* lease: a process or a holder of it ended */
 	CLV_NOTICE_LEASE_ENDED, /* lease: freed after the subscribers have run */
 	CLV_NOTICE_NODE_READ,   /* the drivers have shown the node */
@@ -76,6 +76,6 @@ static inline void clv_notify_lease(
 static inline void clv_notify_admits(
 	struct clv_notify *notify, struct clv_agent_device *device)
 {
-	clv_notify_publish(notify,
-		&(struct clv_notice){.type = CLV_NOTICE_ADMITS, .device = device});
+	clv_notify_publish(
+		notify, &(struct clv_notice){.type = CLV_NOTICE_ROOM, .device = device});
 }

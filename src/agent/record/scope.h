@@ -17,4 +17,4 @@ const char *clv_scope_to_string(enum clv_scope scope);
 enum clv_scope clv_scope_from_string(const char *text);
 
 /* The uid of a caller that is no user of this machine. */
-#define CLV_CALLER_NOBODY ((uid_t)-1)
+#define CLV_CALLER_NO_UID ((uid_t)-1)

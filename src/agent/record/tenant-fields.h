@@ -11,7 +11,7 @@ extern const struct clv_field_table clv_tenant_fields;
 
 struct clv_tenant_record {
 	char name[64];
-	uid_t uid; /* CLV_CALLER_NOBODY: this machine does not have the user */
+	uid_t uid; /* CLV_CALLER_NO_UID: this machine does not have the user */
 	gid_t gid;
 	uint32_t n_leases, n_queued;        /* active leases, and waiting ones */
 	uint64_t compute_ppm, memory_bytes; /* sums over the active leases */

@@ -22,7 +22,7 @@ int clv_store_put_token(struct clv_store *store, const struct clv_token_record *
 {
 	static const char doing[] = "cannot store the token";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare_made(store,
+	int r = clv_store_prepare_owned(store,
 		clv_store_fields_put("tokens", &clv_token_fields), doing, &query, err);
 
 	if (r < 0)
@@ -58,7 +58,7 @@ int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
 	static const char doing[] = "cannot read the tokens";
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
-	int r = clv_store_prepare_made(store,
+	int r = clv_store_prepare_owned(store,
 		clv_store_fields_read("tokens", &clv_token_fields, "ORDER BY created_ns"),
 		doing, &query, err);
 
@@ -71,7 +71,7 @@ int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
 		if (is_sound(&token))
 			r = callback(userdata, &token);
 	}
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 /* Idempotency keys. */
@@ -120,7 +120,7 @@ int clv_store_get_key(
 	} else if (step == SQLITE_DONE) {
 		r = -ENOENT;
 	}
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 int clv_store_drop_keys(
@@ -169,7 +169,7 @@ int clv_store_add_audit(struct clv_store *store, const struct clv_audit_record *
 	sqlite3_bind_int64(query, 1, (sqlite3_int64)record->time_real_ns);
 	clv_store_bind_text(query, 2, record->subject);
 	sqlite3_bind_int64(query, 3,
-		record->uid == CLV_CALLER_NOBODY ? -1 : (sqlite3_int64)record->uid);
+		record->uid == CLV_CALLER_NO_UID ? -1 : (sqlite3_int64)record->uid);
 	clv_store_bind_text(query, 4, record->token);
 	clv_store_bind_text(query, 5, record->origin);
 	clv_store_bind_text(query, 6, record->action);
@@ -229,7 +229,7 @@ int clv_store_read_audit(struct clv_store *store, uint64_t after, uint64_t limit
 		read_audit(query, &record);
 		r = callback(userdata, &record);
 	}
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 /* Cordons. */
@@ -265,7 +265,7 @@ int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
 		r = callback(
 			userdata, clv_store_text(query, 0), clv_store_text(query, 1));
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 /* Debts. */
@@ -341,5 +341,5 @@ int clv_store_read_debts(struct clv_store *store, const char *uuid,
 		if (read_debt(query, &debt))
 			r = callback(userdata, &debt);
 	}
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }

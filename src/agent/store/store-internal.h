@@ -69,11 +69,11 @@ struct clv_store_log *clv_store_log_free(struct clv_store_log *log);
 int clv_store_prepare(struct clv_store *store, const char *sql, const char *doing,
 	sqlite3_stmt **ret, struct clv_error *err);
 /* As clv_store_prepare(), and frees sql; NULL: -ENOMEM. */
-int clv_store_prepare_made(struct clv_store *store, char *sql, const char *doing,
+int clv_store_prepare_owned(struct clv_store *store, char *sql, const char *doing,
 	sqlite3_stmt **ret, struct clv_error *err);
 int clv_store_finish(struct clv_store *store, sqlite3_stmt *query, const char *doing,
 	struct clv_error *err);
-int clv_store_end(struct clv_store *store, sqlite3_stmt *query, int step, int r,
+int clv_store_finish_rows(struct clv_store *store, sqlite3_stmt *query, int step, int r,
 	const char *doing, struct clv_error *err);
 /* NULL is bound as "", and read as "". */
 void clv_store_bind_text(sqlite3_stmt *query, int at, const char *text);

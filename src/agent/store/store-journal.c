@@ -109,7 +109,7 @@ int clv_store_read_ended(struct clv_store *store, clv_store_text_fn callback,
 		return r;
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
 		r = callback(userdata, clv_store_text(query, 0));
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)
@@ -238,7 +238,7 @@ int clv_store_read_ephemeral(struct clv_store *store, clv_store_ephemeral_fn cal
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
 		r = callback(userdata, clv_store_text(query, 0),
 			sqlite3_column_int(query, 1) != 0);
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 int clv_store_clear_standing(struct clv_store *store, struct clv_error *err)
@@ -255,7 +255,7 @@ int clv_store_put_standing(struct clv_store *store,
 {
 	static const char doing[] = "cannot store a standing share";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare_made(store,
+	int r = clv_store_prepare_owned(store,
 		clv_store_fields_put("standing", &clv_standing_fields), doing, &query,
 		err);
 
@@ -270,7 +270,7 @@ int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callb
 {
 	static const char doing[] = "cannot read the standing shares";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare_made(store,
+	int r = clv_store_prepare_owned(store,
 		clv_store_fields_read("standing", &clv_standing_fields, "ORDER BY rowid"),
 		doing, &query, err);
 	int step = SQLITE_DONE;
@@ -283,5 +283,5 @@ int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callb
 		clv_store_fields_get(query, &clv_standing_fields, &share);
 		r = callback(userdata, &share);
 	}
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }

@@ -20,7 +20,7 @@ int clv_store_prepare(struct clv_store *store, const char *sql, const char *doin
 	return r == SQLITE_OK ? 0 : clv_store_error(err, store->db, r, doing);
 }
 
-int clv_store_prepare_made(struct clv_store *store, char *sql, const char *doing,
+int clv_store_prepare_owned(struct clv_store *store, char *sql, const char *doing,
 	sqlite3_stmt **ret, struct clv_error *err)
 {
 	int r = sql ? clv_store_prepare(store, sql, doing, ret, err)
@@ -39,7 +39,7 @@ int clv_store_finish(struct clv_store *store, sqlite3_stmt *query, const char *d
 	return r == SQLITE_DONE ? 0 : clv_store_error(err, store->db, r, doing);
 }
 
-int clv_store_end(struct clv_store *store, sqlite3_stmt *query, int step, int r,
+int clv_store_finish_rows(struct clv_store *store, sqlite3_stmt *query, int step, int r,
 	const char *doing, struct clv_error *err)
 {
 	if (r >= 0 && step != SQLITE_DONE && step != SQLITE_ROW)

@@ -158,7 +158,7 @@ int clv_store_drop_keys(
 struct clv_audit_record {
 	uint64_t id, time_real_ns;
 	char subject[64];
-	uid_t uid; /* CLV_CALLER_NOBODY: none */
+	uid_t uid; /* CLV_CALLER_NO_UID: none */
 	char token[CLV_TOKEN_ID_MAX];
 	char origin[64];
 	char action[32]; /* "lease.create" */

@@ -70,7 +70,7 @@ static void report_over(struct clv_lease *lease)
 static void act_on_over(const struct pass *pass, struct clv_lease *lease)
 {
 	const struct clv_config *settings = pass->agent->settings;
-	struct clv_lease_truth *truth = &lease->truth;
+	struct clv_lease_observed *truth = &lease->truth;
 
 	truth->within_ns = 0;
 	if (truth->over_ns == 0)
@@ -87,7 +87,7 @@ static void act_on_over(const struct pass *pass, struct clv_lease *lease)
 
 static void act_on_within(const struct pass *pass, struct clv_lease *lease)
 {
-	struct clv_lease_truth *truth = &lease->truth;
+	struct clv_lease_observed *truth = &lease->truth;
 
 	truth->over_ns = 0;
 	if (!truth->is_over)
@@ -105,7 +105,7 @@ static void act_on_within(const struct pass *pass, struct clv_lease *lease)
 static void check_memory(const struct pass *pass, struct clv_lease *lease,
 	const struct clv_sightings_total *total)
 {
-	struct clv_lease_truth *truth = &lease->truth;
+	struct clv_lease_observed *truth = &lease->truth;
 	uint64_t allowed_bytes = lease->record.share.memory_bytes +
 				 total->n * pass->agent->settings->tolerance_bytes;
 
@@ -205,7 +205,7 @@ static void check_stranger(const struct pass *pass, struct clv_sighting *sightin
 	/* A process that is not known to be a tenant's may be the system's: never end
 	 * it. */
 	if (settings->no_lease == CLV_WATCH_END &&
-		sighting->kind != CLV_SIGHTING_STRANGER)
+		sighting->kind != CLV_SIGHTING_UNLEASED)
 		clv_sighting_end(sighting, pass->now_ns);
 }
 
@@ -230,7 +230,7 @@ static bool check_leases(const struct pass *pass, const struct clv_agent_device 
 
 		for (size_t j = 0; clv_devices_root(part) == device && j < part->n_leases;
 			j++) {
-			const struct clv_lease_truth *truth = &part->leases[j]->truth;
+			const struct clv_lease_observed *truth = &part->leases[j]->truth;
 
 			check_lease(pass, part->leases[j]);
 			is_any |= truth->is_known || truth->work.is_known ||

@@ -28,7 +28,7 @@ static uint64_t difference(
 
 void clv_overhead_take(struct clv_lease *lease, const struct clv_sightings_total *total)
 {
-	struct clv_lease_truth *truth = &lease->truth;
+	struct clv_lease_observed *truth = &lease->truth;
 	uint64_t least_bytes = UINT64_MAX;
 
 	if (!lease->arbiter_lease)

@@ -103,7 +103,7 @@ static void find_owner(struct clv_agent *agent, struct clv_sighting *sighting)
 					 : CLV_SIGHTING_MISPLACED;
 	} else {
 		sighting->kind = sighting->lease[0] ? CLV_SIGHTING_LEFT_OVER
-						    : CLV_SIGHTING_STRANGER;
+						    : CLV_SIGHTING_UNLEASED;
 	}
 }
 
@@ -253,7 +253,7 @@ static json_t *render(const struct clv_sighting *sighting)
 		(int)sighting->id.pid, "command", sighting->command, "uid",
 		sighting->uid == (uid_t)-1 ? json_null() : json_integer(sighting->uid),
 		"lease",
-		sighting->kind == CLV_SIGHTING_STRANGER ? json_null()
+		sighting->kind == CLV_SIGHTING_UNLEASED ? json_null()
 							: json_string(sighting->lease),
 		"has_lease_here", is_leased, "reported",
 		sighting->is_reported && !is_leased, "memory_bytes",
@@ -268,7 +268,7 @@ json_t *clv_sightings_render(const struct clv_sightings *sightings,
 
 	for (size_t i = 0; i < sightings->n; i++) {
 		const struct clv_sighting *sighting = &sightings->items[i];
-		bool is_own = sighting->kind != CLV_SIGHTING_STRANGER &&
+		bool is_own = sighting->kind != CLV_SIGHTING_UNLEASED &&
 			      sighting->lease_owner == caller->uid;
 
 		if ((sighting->device == device ||

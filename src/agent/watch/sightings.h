@@ -20,7 +20,7 @@ enum clv_sighting_kind {
 	CLV_SIGHTING_LEASED,    /* its lease is on this device */
 	CLV_SIGHTING_MISPLACED, /* its lease is on another device, or queued */
 	CLV_SIGHTING_LEFT_OVER, /* its lease has ended */
-	CLV_SIGHTING_STRANGER,  /* it has no known lease */
+	CLV_SIGHTING_UNLEASED,  /* it has no known lease */
 };
 
 /* A process on a device. */

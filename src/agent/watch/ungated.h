@@ -20,5 +20,5 @@ struct clv_ungated *clv_ungated_free(struct clv_ungated *ungated);
  * is seen within two seconds, up to some hundred processes. */
 void clv_ungated_tick(struct clv_ungated *ungated);
 
-/* An array of the names of APIs, from bits as in struct clv_lease_truth. */
+/* An array of the names of APIs, from bits as in struct clv_lease_observed. */
 json_t *clv_ungated_to_json(uint32_t apis);

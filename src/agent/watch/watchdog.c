@@ -49,7 +49,7 @@ static void take_reading(struct clv_watchdog *watchdog, const struct clv_reading
 	/* The sightings keep the processes, the condition the rest. */
 	copy.processes = NULL;
 	copy.n_processes = 0;
-	clv_condition_take(agent, device, &copy);
+	clv_condition_update(agent, device, &copy);
 }
 
 /* The worker was killed after a timeout: it is unknown which driver hung, so all devices
@@ -62,7 +62,7 @@ static void mark_all_silent(struct clv_watchdog *watchdog)
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
 		if (!device->parent && device->condition)
-			clv_condition_miss(agent, device, CLV_SIGN_SILENT);
+			clv_condition_set_missing(agent, device, CLV_SIGN_SILENT);
 	}
 }
 
@@ -92,9 +92,9 @@ void clv_watchdog_surveyed(struct clv_watchdog *watchdog)
 		if (device->parent || !device->condition)
 			continue;
 		if (device->is_present)
-			clv_condition_find(agent, device);
+			clv_condition_set_found(agent, device);
 		else
-			clv_condition_miss(agent, device, CLV_SIGN_LOST);
+			clv_condition_set_missing(agent, device, CLV_SIGN_LOST);
 	}
 }
 
@@ -111,9 +111,10 @@ static bool is_any_lost(const struct clv_agent *agent)
 
 /* Leases whose work hangs. */
 
-void clv_watchdog_note(struct clv_lease *lease, const struct clv_arbiter_sample *sample)
+void clv_watchdog_add_sample(
+	struct clv_lease *lease, const struct clv_arbiter_sample *sample)
 {
-	struct clv_lease_truth *truth = &lease->truth;
+	struct clv_lease_observed *truth = &lease->truth;
 	uint64_t now_ns = clv_clock_ns();
 
 	truth->noted_bytes = sample->memory_used_bytes - sample->memory_overhead_bytes;
@@ -145,7 +146,7 @@ static void update_hangs(struct clv_agent *agent)
 		const struct clv_lease *lease = find_stuck(device);
 
 		if (lease)
-			clv_condition_take_hang(agent, clv_devices_root(device),
+			clv_condition_report_hang(agent, clv_devices_root(device),
 				lease->record.name,
 				agent->settings->hang_ns / CLV_NS_PER_S);
 	}
@@ -171,11 +172,12 @@ void clv_watchdog_tick(struct clv_watchdog *watchdog)
 	is_due = watchdog->n_ticks % every_s == 0 || watchdog->n_hurried > 0;
 	if (watchdog->n_hurried > 0)
 		watchdog->n_hurried--;
-	if (is_due && !watchdog->is_silent && clv_hardware_surveyed(agent->hardware) > 0)
+	if (is_due && !watchdog->is_silent &&
+		clv_hardware_last_survey(agent->hardware) > 0)
 		clv_hardware_sample(agent->hardware, on_readings, watchdog);
 }
 
-void clv_watchdog_hurry(struct clv_watchdog *watchdog)
+void clv_watchdog_sample_soon(struct clv_watchdog *watchdog)
 {
 	watchdog->n_hurried = CLV_OVERHEADS + 1;
 }
@@ -205,7 +207,7 @@ struct clv_watchdog *clv_watchdog_free(struct clv_watchdog *watchdog)
 {
 	if (!watchdog)
 		return NULL;
-	clv_hardware_forget(watchdog->agent->hardware, watchdog);
+	clv_hardware_cancel(watchdog->agent->hardware, watchdog);
 	clv_ungated_free(watchdog->ungated);
 	free(watchdog->sightings.items);
 	free(watchdog);

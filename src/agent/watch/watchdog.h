@@ -16,14 +16,15 @@ int clv_watchdog_new(
 struct clv_watchdog *clv_watchdog_free(struct clv_watchdog *watchdog);
 
 /* Call when a process begins to use a device: samples at the next ticks. */
-void clv_watchdog_hurry(struct clv_watchdog *watchdog);
+void clv_watchdog_sample_soon(struct clv_watchdog *watchdog);
 
 /* Call once a second. */
 void clv_watchdog_tick(struct clv_watchdog *watchdog);
 
 /* Call once a second for each lease in use, with its account. */
 struct clv_arbiter_sample;
-void clv_watchdog_note(struct clv_lease *lease, const struct clv_arbiter_sample *sample);
+void clv_watchdog_add_sample(
+	struct clv_lease *lease, const struct clv_arbiter_sample *sample);
 
 /* Call after a survey of the drivers: devices that are no longer found are lost. */
 void clv_watchdog_surveyed(struct clv_watchdog *watchdog);

@@ -478,7 +478,7 @@ bool clv_eevdf_retire(struct clv_eevdf *eevdf, uint32_t id)
 	return true;
 }
 
-void clv_eevdf_owe(struct clv_eevdf *eevdf, uint32_t id, __int128 scaled)
+void clv_eevdf_add_debt(struct clv_eevdf *eevdf, uint32_t id, __int128 scaled)
 {
 	struct clv_eevdf_entity *entity = &eevdf->entities[id];
 	bool was_runnable = is_runnable(entity);
@@ -507,8 +507,8 @@ void clv_eevdf_owe(struct clv_eevdf *eevdf, uint32_t id, __int128 scaled)
 void clv_eevdf_move_debt(
 	struct clv_eevdf *eevdf, uint32_t from, uint32_t to, __int128 scaled)
 {
-	clv_eevdf_owe(eevdf, from, -scaled);
-	clv_eevdf_owe(eevdf, to, scaled);
+	clv_eevdf_add_debt(eevdf, from, -scaled);
+	clv_eevdf_add_debt(eevdf, to, scaled);
 }
 
 static __int128 request_within_slice(const struct clv_eevdf *eevdf,

@@ -90,7 +90,7 @@ void clv_eevdf_move_debt(
 	struct clv_eevdf *eevdf, uint32_t from, uint32_t to, __int128 scaled);
 
 /* Adds to the debt of an id without a creditor: the clock is not moved. */
-void clv_eevdf_owe(struct clv_eevdf *eevdf, uint32_t id, __int128 scaled);
+void clv_eevdf_add_debt(struct clv_eevdf *eevdf, uint32_t id, __int128 scaled);
 
 void clv_eevdf_update(
 	struct clv_eevdf *eevdf, uint32_t id, uint32_t weight_ppm, enum clv_class class);

@@ -236,7 +236,7 @@ void clv_policy_remove(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
 	free_paid(policy);
 }
 
-int clv_policy_owe(struct clv_policy *policy, const struct clv_policy_debt *debt)
+int clv_policy_restore_debt(struct clv_policy *policy, const struct clv_policy_debt *debt)
 {
 	uint32_t id;
 
@@ -245,7 +245,7 @@ int clv_policy_owe(struct clv_policy *policy, const struct clv_policy_debt *debt
 	init_lease(policy, id, debt->weight_ppm, debt->class, debt->tenant);
 	clv_cap_init(&policy->leases[id].cap, 0, 0);
 	policy->leases[id].is_gone = policy->eevdf.entities[id].is_gone = true;
-	clv_eevdf_owe(&policy->eevdf, id, (__int128)debt->debt_ns * CLV_PPM);
+	clv_eevdf_add_debt(&policy->eevdf, id, (__int128)debt->debt_ns * CLV_PPM);
 	return 0;
 }
 

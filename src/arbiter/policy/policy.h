@@ -116,7 +116,8 @@ bool clv_policy_next_debt(
 
 /* Restores a debt that was saved elsewhere, as if a lease with that debt had been
  * removed.  Returns 0 or -ENOMEM. */
-int clv_policy_owe(struct clv_policy *policy, const struct clv_policy_debt *debt);
+int clv_policy_restore_debt(
+	struct clv_policy *policy, const struct clv_policy_debt *debt);
 
 /* Sets the length of the requests of the classes normal and batch, in percent of their
  * usual length; initially 100. */

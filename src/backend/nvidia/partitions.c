@@ -79,7 +79,7 @@ static int add_parts_of(const struct clv_nvidia_library *nvml,
 static int settle_parts(
 	struct clv_partition *partition, bool is_filled, struct clv_error *err)
 {
-	partition->is_half_made = partition->n_parts == 0;
+	partition->is_incomplete = partition->n_parts == 0;
 	if (partition->n_parts == 1 && is_filled) {
 		memcpy(partition->address, partition->parts[0].address,
 			sizeof(partition->address));
@@ -194,7 +194,7 @@ static void identify(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_memory memory = {0};
 
 	/* One that was made or destroyed meanwhile is none of those that are shown. */
-	if (!place || place->n_parts > 0 || place->is_half_made)
+	if (!place || place->n_parts > 0 || place->is_incomplete)
 		return;
 	if (nvml->get_uuid(mig_device->handle, place->uuid, sizeof(place->uuid)) !=
 		CLV_NVML_SUCCESS)
@@ -241,7 +241,7 @@ static bool is_identified(const struct clv_partition *partition)
 		if (partition->parts[i].uuid[0] == '\0')
 			return false;
 	}
-	return partition->n_parts > 0 || partition->is_half_made ||
+	return partition->n_parts > 0 || partition->is_incomplete ||
 	       partition->uuid[0] != '\0';
 }
 

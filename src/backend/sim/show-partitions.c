@@ -75,7 +75,7 @@ static int show_parts(const struct clv_sim_device *device,
 	const struct clv_mig_profile *profile = &device->mig->profiles[instance->profile];
 	int r = 0;
 
-	ret->is_half_made = instance->n_parts == 0;
+	ret->is_incomplete = instance->n_parts == 0;
 	if (clv_sim_instance_is_whole(device->mig, instance)) {
 		make_uuid(device, profile, instance->start, instance->parts[0], ret);
 		return 0;

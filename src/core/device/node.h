@@ -72,7 +72,7 @@ struct clv_partition {
 	struct clv_partition *parts;
 	size_t n_parts;
 	/* MIG: a GPU instance without a compute instance, which no program can use. */
-	bool is_half_made;
+	bool is_incomplete;
 };
 
 struct clv_mig_state {

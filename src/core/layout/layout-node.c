@@ -43,7 +43,7 @@ static int add_placed(struct clv_layout_rule *rule, const struct clv_partition *
 	struct clv_layout_partition *wanted;
 	int r;
 
-	if (partition->is_half_made)
+	if (partition->is_incomplete)
 		return 0;
 	for (size_t i = 0; i < rule->n_partitions; i++) {
 		wanted = &rule->partitions[i];

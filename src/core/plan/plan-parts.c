@@ -56,7 +56,7 @@ static void fill_have(
 {
 	uint64_t all = clv_mig_planner_holders(p, &now->holders);
 
-	if (now->is_half_made)
+	if (now->is_incomplete)
 		return;
 	if (now->n_parts == 0)
 		add_have(parts, whole(parts->model), all);
@@ -243,7 +243,7 @@ static void compare(struct clv_mig_planner *p, size_t have, size_t at)
 	const struct clv_partition *now = p->partitions[have];
 	const struct clv_mig_wished *wish = &p->wishes[at];
 	struct clv_mig_have *to = &p->have[have];
-	bool is_plain = now->n_parts == 0 && !now->is_half_made;
+	bool is_plain = now->n_parts == 0 && !now->is_incomplete;
 	uint16_t all;
 	struct parts parts;
 	int r;

@@ -62,7 +62,7 @@ static bool has_part(const struct clv_step *step, const struct clv_node_device *
 {
 	const struct clv_partition *partition = find_partition(device, step->inside);
 
-	if (!partition || partition->is_half_made)
+	if (!partition || partition->is_incomplete)
 		return false;
 	if (partition->n_parts == 0)
 		return fills(step, partition);
@@ -114,7 +114,7 @@ static bool is_made(const struct clv_step *step, const struct clv_node_device *d
 {
 	const struct clv_partition *partition = find_partition(device, step->partition);
 
-	return partition && (step->has_parts || !partition->is_half_made);
+	return partition && (step->has_parts || !partition->is_incomplete);
 }
 
 bool clv_step_is_done(const struct clv_step *step, const struct clv_node_device *device)

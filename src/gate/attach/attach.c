@@ -327,7 +327,7 @@ static int attach(uint32_t api, const struct clv_view *old, struct clv_view **re
 	}
 }
 
-void clv_attach_say(const char *why, const char *remedy)
+void clv_attach_report_refused(const char *why, const char *remedy)
 {
 	fprintf(stderr, "cleave: no device for process %d: %s; %s\n", (int)getpid(), why,
 		remedy);
@@ -357,7 +357,7 @@ enum clv_attachment clv_attach(
 	if (may_run_ungated())
 		return CLV_UNGATED;
 	if (!quiet)
-		clv_attach_say(err.msg, find_remedy(r));
+		clv_attach_report_refused(err.msg, find_remedy(r));
 	return CLV_REFUSED;
 }
 

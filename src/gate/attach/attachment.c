@@ -31,7 +31,7 @@ static void map_forkless(void)
 	if (page == MAP_FAILED)
 		return;
 	madvise(page, 4096, MADV_WIPEONFORK);
-	clv_forkless = page;
+	clv_wiped_on_fork = page;
 }
 
 void clv_gate_init(const struct clv_gate_api *api)
@@ -70,7 +70,7 @@ static void forget_parent(void)
 	atomic_store(&clv_gate.n_in_wait, 0);
 	atomic_store(&clv_gate.helper_started, 0);
 	atomic_store(&clv_gate.helper_sleeps, 0);
-	atomic_store(&clv_gate.rung_for, 0);
+	atomic_store(&clv_gate.idle_reported_key, 0);
 	atomic_store(&clv_gate.watched_turn, 0);
 	atomic_store(&clv_gate.idle_since_ns, 0);
 	atomic_store(&clv_gate.ends_ns, 0);
@@ -91,31 +91,31 @@ static void attach_process(void)
 		forget_parent();
 		close_inherited();
 	}
-	atomic_store(&clv_forkless->epoch, atomic_fetch_add(&last_epoch, 1) + 1);
-	atomic_store(&clv_forkless->pid, getpid());
+	atomic_store(&clv_wiped_on_fork->epoch, atomic_fetch_add(&last_epoch, 1) + 1);
+	atomic_store(&clv_wiped_on_fork->pid, getpid());
 	outcome = clv_attach(clv_gate.api->attach_api, NULL, false, &view);
 	atomic_store(&views.present, view);
-	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
-	atomic_store(&clv_forkless->settled, 1 + (uint32_t)outcome);
+	atomic_store_explicit(&clv_wiped_on_fork->view, view, memory_order_release);
+	atomic_store(&clv_wiped_on_fork->settled, 1 + (uint32_t)outcome);
 }
 
 struct clv_view *clv_gate_view(bool *ret_refused)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	int saved_errno = errno;
 
 	*ret_refused = false;
 	if (view)
 		return view;
-	if (atomic_load(&clv_forkless->settled) == 0) {
-		pthread_mutex_lock(&clv_forkless->attach_lock);
-		if (atomic_load(&clv_forkless->settled) == 0)
+	if (atomic_load(&clv_wiped_on_fork->settled) == 0) {
+		pthread_mutex_lock(&clv_wiped_on_fork->attach_lock);
+		if (atomic_load(&clv_wiped_on_fork->settled) == 0)
 			attach_process();
-		pthread_mutex_unlock(&clv_forkless->attach_lock);
+		pthread_mutex_unlock(&clv_wiped_on_fork->attach_lock);
 	}
-	*ret_refused = atomic_load(&clv_forkless->settled) == 1 + CLV_REFUSED;
+	*ret_refused = atomic_load(&clv_wiped_on_fork->settled) == 1 + CLV_REFUSED;
 	errno = saved_errno;
-	return clv_gate_peek();
+	return clv_gate_current_view();
 }
 
 static void move(_Atomic uint64_t *from, _Atomic uint64_t *to)
@@ -160,7 +160,8 @@ static void carry_over(const struct clv_view *old, struct clv_view *view)
  * for ever.  An old slot of the same page may belong to another process by now. */
 void clv_gate_carry_leftovers(void)
 {
-	struct clv_view *old = atomic_load(&views.retired), *view = clv_gate_peek();
+	struct clv_view *old = atomic_load(&views.retired),
+			*view = clv_gate_current_view();
 
 	if (old && view && !has_same_page(old, view))
 		move_all(old, view);
@@ -183,11 +184,11 @@ static bool replace_view(struct clv_view *old)
 	if (clv_attach(clv_gate.api->attach_api, old, true, &view) != CLV_ATTACHED)
 		return false;
 	atomic_store(&views.present, view);
-	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
-	atomic_store(&clv_gate.rung_for, 0);
+	atomic_store_explicit(&clv_wiped_on_fork->view, view, memory_order_release);
+	atomic_store(&clv_gate.idle_reported_key, 0);
 	clv_sm_tell_again(old, view);
-	if (clv_gate.api->tell_again)
-		clv_gate.api->tell_again(view);
+	if (clv_gate.api->report_again)
+		clv_gate.api->report_again(view);
 	carry_over(old, view);
 	retire(old);
 	/* The helper may sleep on the old page. */
@@ -204,13 +205,13 @@ static void *run_seek(void *userdata)
 
 	(void)userdata;
 	while (!found) {
-		struct clv_view *view = clv_gate_peek();
+		struct clv_view *view = clv_gate_current_view();
 
 		found = !clv_gate_agent_is_dead(view) && clv_attach_is_intact(view);
 		if (!found) {
-			pthread_mutex_lock(&clv_forkless->attach_lock);
+			pthread_mutex_lock(&clv_wiped_on_fork->attach_lock);
 			found = replace_view(view);
-			pthread_mutex_unlock(&clv_forkless->attach_lock);
+			pthread_mutex_unlock(&clv_wiped_on_fork->attach_lock);
 		}
 		if (!found)
 			nanosleep(&pause, NULL);
@@ -223,7 +224,7 @@ void clv_gate_seek_agent(struct clv_view *view)
 {
 	int saved_errno = errno;
 
-	if (clv_gate_peek() != view || atomic_load(&clv_gate.seeking) ||
+	if (clv_gate_current_view() != view || atomic_load(&clv_gate.seeking) ||
 		atomic_exchange(&clv_gate.seeking, 1))
 		return;
 	if (!clv_helper_spawn(run_seek))

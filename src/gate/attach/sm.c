@@ -9,7 +9,7 @@
 
 struct clv_sm_limit clv_sm_limit_get(void)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 
 	if (!view)
 		return (struct clv_sm_limit){0};
@@ -39,7 +39,7 @@ static void report_state(struct clv_view *view, uint32_t state, uint32_t count)
 
 void clv_sm_tell(enum clv_attach_sm state, uint32_t count)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (view && view->control->sm_ppm > 0)
 		report_state(view, state, count);

@@ -15,7 +15,7 @@ enum {
 	CLV_HIP_NOT_SUPPORTED = 801,
 };
 
-#define CLV_HIP_NODE_AWAIT 9              /* since ROCm 6, which has such nodes */
+#define CLV_HIP_NODE_SEMAPHORE_WAIT 9     /* since ROCm 6, which has such nodes */
 #define CLV_HIP_SEMAPHORE_VALUE_BYTES 136 /* size of hipExternalSemaphoreWaitParams */
 
 #define CLV_HIP_STREAM_NON_BLOCKING 1u

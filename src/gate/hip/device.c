@@ -52,7 +52,7 @@ static int reset(void *context, int result)
 	if (result == CLV_HIP_SUCCESS)
 		clv_streams_forget(context);
 	else
-		clv_streams_stay(context);
+		clv_streams_undo_drain(context);
 	return after_context_change(result);
 }
 

@@ -139,7 +139,7 @@ const struct clv_stream_driver clv_hip_stream_driver = {
 	.query = query,
 	.wait = wait_for,
 	.destroy = destroy,
-	.graphs = {.wait_type = CLV_HIP_NODE_AWAIT,
+	.graphs = {.wait_type = CLV_HIP_NODE_SEMAPHORE_WAIT,
 		.value_bytes = CLV_HIP_SEMAPHORE_VALUE_BYTES,
 		.nodes = nodes,
 		.edges = edges,

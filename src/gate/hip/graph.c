@@ -35,9 +35,10 @@ int clv_own_hipGraphLaunch(
 int clv_own_hipWaitExternalSemaphoresAsync(clv_fn_hipWaitExternalSemaphoresAsync *real,
 	void *semaphores, void *values, uint32_t count, void *stream)
 {
-	struct clv_stand_waiting waiting = clv_stand_waiting_begin(stream, false, false);
+	struct clv_blocked_waiting waiting =
+		clv_blocked_waiting_begin(stream, false, false);
 
-	return clv_stand_waiting_end(&waiting, real(semaphores, values, count, stream));
+	return clv_blocked_waiting_end(&waiting, real(semaphores, values, count, stream));
 }
 
 int clv_own_hipImportExternalSemaphore(

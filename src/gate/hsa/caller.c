@@ -61,7 +61,7 @@ static int record_object(struct dl_phdr_info *object, size_t n_bytes, void *user
 	return 0;
 }
 
-void clv_callers_look(void)
+void clv_callers_scan(void)
 {
 	dl_iterate_phdr(record_object, NULL);
 }
@@ -78,7 +78,7 @@ static bool is_exempt(const void *address)
 	return clv_caller_is(&hsa, address) || clv_caller_is(&opencl, address);
 }
 
-bool clv_caller_is_let_be(const void *address)
+bool clv_caller_is_exempt(const void *address)
 {
 	uint64_t n = 0;
 
@@ -89,6 +89,6 @@ bool clv_caller_is_let_be(const void *address)
 	dl_iterate_phdr(read_adds, &n);
 	if (n == atomic_load(&n_loaded))
 		return false;
-	clv_callers_look();
+	clv_callers_scan();
 	return is_exempt(address);
 }

@@ -18,7 +18,7 @@ struct clv_caller {
 extern struct clv_caller clv_caller_hip __attribute__((visibility("hidden")));
 
 /* Updates the address ranges from the objects that are loaded now. */
-void clv_callers_look(void);
+void clv_callers_scan(void);
 
 static inline bool clv_caller_is(const struct clv_caller *caller, const void *address)
 {
@@ -35,4 +35,4 @@ static inline bool clv_caller_is_hip(const void *address)
 /* Whether the caller is HSA itself or AMD's OpenCL, whose calls pass.  Scans the loaded
  * objects again if the address is in no known library and objects were loaded since the
  * last scan. */
-bool clv_caller_is_let_be(const void *address);
+bool clv_caller_is_exempt(const void *address);

@@ -21,7 +21,7 @@ static bool charge_pool(uint64_t pool, uint64_t n_bytes, struct clv_charge *ret)
 {
 	*ret = (struct clv_charge){0};
 	return !clv_hsa_pool_is_gpus(pool) ||
-	       charge_bytes(clv_hsa_taken_bytes(pool, n_bytes), ret);
+	       charge_bytes(clv_hsa_rounded_bytes(pool, n_bytes), ret);
 }
 
 static int record_allocation(
@@ -119,7 +119,7 @@ int clv_own_hsa_amd_vmem_handle_create(clv_fn_hsa_amd_vmem_handle_create *real,
 		return CLV_HSA_OUT_OF_RESOURCES;
 	r = real(pool, n_bytes, type, flags, ret);
 	if (r == CLV_HSA_SUCCESS)
-		clv_piece_made(*(uint64_t *)ret, &charge);
+		clv_piece_add(*(uint64_t *)ret, &charge);
 	else
 		clv_charge_undo(&charge);
 	return r;
@@ -133,7 +133,7 @@ int clv_own_hsa_amd_vmem_handle_release(
 	clv_pieces_lock();
 	r = real(handle);
 	if (r == CLV_HSA_SUCCESS)
-		clv_piece_released(handle);
+		clv_piece_release(handle);
 	clv_pieces_unlock();
 	return r;
 }
@@ -146,7 +146,7 @@ int clv_own_hsa_amd_vmem_retain_alloc_handle(
 	clv_pieces_lock();
 	r = real(ret, p);
 	if (r == CLV_HSA_SUCCESS)
-		clv_piece_retained(*(uint64_t *)ret);
+		clv_piece_retain(*(uint64_t *)ret);
 	clv_pieces_unlock();
 	return r;
 }

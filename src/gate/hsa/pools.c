@@ -101,7 +101,7 @@ bool clv_hsa_pool_is_gpus(uint64_t pool)
 	return find_or_read(pool).is_gpus;
 }
 
-uint64_t clv_hsa_taken_bytes(uint64_t pool, uint64_t n_bytes)
+uint64_t clv_hsa_rounded_bytes(uint64_t pool, uint64_t n_bytes)
 {
 	uint64_t unit = find_or_read(pool).granule_bytes;
 

@@ -12,4 +12,4 @@ bool clv_hsa_pool_is_gpus(uint64_t pool);
 bool clv_hsa_agent_is_gpu(uint64_t agent);
 
 /* The size that the driver takes from the pool for n_bytes, or an upper bound of it. */
-uint64_t clv_hsa_taken_bytes(uint64_t pool, uint64_t n_bytes);
+uint64_t clv_hsa_rounded_bytes(uint64_t pool, uint64_t n_bytes);

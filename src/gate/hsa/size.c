@@ -17,11 +17,11 @@ int clv_own_hsa_agent_get_info(clv_fn_hsa_agent_get_info *real, const void *call
 		return r;
 	if (what == CLV_HSA_AGENT_MEMORY_AVAILABLE && !clv_caller_is_hip(caller) &&
 		clv_hsa_agent_is_gpu(agent))
-		clv_ledger_show(ret, NULL);
+		clv_ledger_clamp_info(ret, NULL);
 	/* For HIP too, which limits cooperative launches by this number. */
 	if ((what == CLV_HSA_AGENT_UNITS || what == CLV_HSA_AGENT_COOPERATIVE_UNITS) &&
 		clv_hsa_agent_is_gpu(agent))
-		clv_hsa_units_show(ret);
+		clv_hsa_units_limit(ret);
 	return r;
 }
 
@@ -29,7 +29,7 @@ static int show(const void *caller, uint64_t pool, void *size, int result)
 {
 	if (result == CLV_HSA_SUCCESS && !clv_caller_is_hip(caller) &&
 		clv_hsa_pool_is_gpus(pool))
-		clv_ledger_show(NULL, size);
+		clv_ledger_clamp_info(NULL, size);
 	return result;
 }
 

@@ -70,7 +70,7 @@ int clv_own_hsa_queue_create(clv_fn_hsa_queue_create *real, const void *caller,
 		return CLV_HSA_INVALID_QUEUE_CREATION;
 	r = real(agent, size, type, error, userdata, private_bytes, group_bytes, ret);
 	if (r == CLV_HSA_SUCCESS && is_gpus)
-		clv_hsa_units_keep(*(void **)ret);
+		clv_hsa_units_apply(*(void **)ret);
 	return r;
 }
 

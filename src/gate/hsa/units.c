@@ -83,7 +83,7 @@ static bool is_within_limit(const void *queue, const struct clv_sm_limit *limit)
 	return !is_empty(&mask);
 }
 
-void clv_hsa_units_keep(const void *queue)
+void clv_hsa_units_apply(const void *queue)
 {
 	struct clv_sm_limit limit;
 	struct mask all;
@@ -101,7 +101,7 @@ void clv_hsa_units_keep(const void *queue)
 		limit.count);
 }
 
-void clv_hsa_units_show(uint32_t *n_units)
+void clv_hsa_units_limit(uint32_t *n_units)
 {
 	struct clv_sm_limit limit;
 

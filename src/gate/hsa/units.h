@@ -12,7 +12,7 @@ void clv_hsa_units_begin(void);
 
 /* For a new queue on a GPU: sets the queue's mask if HSA did not apply the limit, and
  * tells the agent whether the limit is applied. */
-void clv_hsa_units_keep(const void *queue);
+void clv_hsa_units_apply(const void *queue);
 
 /* Cuts the GPU's number of units, as HSA reports it, to the limit. */
-void clv_hsa_units_show(uint32_t *n_units);
+void clv_hsa_units_limit(uint32_t *n_units);

@@ -31,7 +31,8 @@ static struct charge_record *buckets[N_BUCKETS];
 static bool is_another_process(void)
 {
 	static atomic_flag is_reported = ATOMIC_FLAG_INIT;
-	int32_t attached = atomic_load_explicit(&clv_forkless->pid, memory_order_relaxed);
+	int32_t attached =
+		atomic_load_explicit(&clv_wiped_on_fork->pid, memory_order_relaxed);
 
 	if (attached == getpid())
 		return false;

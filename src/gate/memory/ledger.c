@@ -17,7 +17,7 @@ struct budget {
 
 uint32_t clv_ledger_epoch(void)
 {
-	return atomic_load_explicit(&clv_forkless->epoch, memory_order_relaxed);
+	return atomic_load_explicit(&clv_wiped_on_fork->epoch, memory_order_relaxed);
 }
 
 static uint32_t count_slots(const struct clv_view *view)
@@ -74,7 +74,7 @@ static bool charge(
 
 bool clv_ledger_charge(uint64_t n_bytes)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	struct budget quota;
 
 	if (!view)
@@ -92,7 +92,7 @@ bool clv_ledger_charge(uint64_t n_bytes)
 
 bool clv_ledger_spill(uint64_t n_bytes)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	struct budget host;
 
 	if (!view || !view->spilled_bytes)
@@ -107,7 +107,7 @@ bool clv_ledger_spill(uint64_t n_bytes)
 
 void clv_ledger_unspill(uint64_t n_bytes, uint32_t epoch)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (view && view->spilled_bytes && epoch == clv_ledger_epoch())
 		atomic_fetch_sub(view->spilled_bytes, n_bytes);
@@ -115,7 +115,7 @@ void clv_ledger_unspill(uint64_t n_bytes, uint32_t epoch)
 
 void clv_ledger_release(uint64_t n_bytes, uint32_t epoch)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (view && epoch == clv_ledger_epoch())
 		atomic_fetch_sub(&view->slot->memory_bytes, n_bytes);
@@ -123,7 +123,7 @@ void clv_ledger_release(uint64_t n_bytes, uint32_t epoch)
 
 void clv_ledger_correct(uint64_t charged_bytes, uint64_t real_bytes)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (view)
 		atomic_fetch_add(&view->slot->memory_bytes, real_bytes - charged_bytes);
@@ -131,7 +131,7 @@ void clv_ledger_correct(uint64_t charged_bytes, uint64_t real_bytes)
 
 uint64_t clv_ledger_used_bytes(void)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	return view ? sum_slots(view) : 0;
 }
@@ -152,12 +152,12 @@ uint64_t clv_ledger_settled_bytes(void)
 
 uint64_t clv_ledger_quota_bytes(void)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	return view ? atomic_load(&view->control->memory_quota_bytes) : UINT64_MAX;
 }
 
-void clv_ledger_show(size_t *free_bytes, size_t *total_bytes)
+void clv_ledger_clamp_info(size_t *free_bytes, size_t *total_bytes)
 {
 	uint64_t quota = clv_ledger_quota_bytes(), used, left;
 

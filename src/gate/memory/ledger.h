@@ -29,4 +29,4 @@ uint64_t clv_ledger_used_bytes(void);    /* by all processes of the lease */
 uint64_t clv_ledger_settled_bytes(void); /* the same, after settle_memory */
 
 /* What a device has free and in all (each may be NULL), cut to the quota. */
-void clv_ledger_show(size_t *free_bytes, size_t *total_bytes);
+void clv_ledger_clamp_info(size_t *free_bytes, size_t *total_bytes);

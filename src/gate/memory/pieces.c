@@ -123,7 +123,7 @@ void clv_pieces_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-void clv_piece_made(uint64_t handle, const struct clv_charge *charge)
+void clv_piece_add(uint64_t handle, const struct clv_charge *charge)
 {
 	struct clv_piece *piece = calloc(1, sizeof(*piece));
 
@@ -154,7 +154,7 @@ static void drop_import(struct import *gone)
 	free(gone);
 }
 
-void clv_piece_released(uint64_t handle)
+void clv_piece_release(uint64_t handle)
 {
 	struct import *import = find_import(handle);
 	struct clv_piece *piece = find(handle);
@@ -167,7 +167,7 @@ void clv_piece_released(uint64_t handle)
 		drop(piece);
 }
 
-void clv_piece_retained(uint64_t handle)
+void clv_piece_retain(uint64_t handle)
 {
 	struct import *import = find_import(handle);
 	struct clv_piece *piece = find(handle);
@@ -194,7 +194,7 @@ static uint64_t mark_of_lease(const struct clv_view *view)
 
 static uint32_t pid_of_slot(uint32_t slot)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 
 	return view ? atomic_load(&view->report->slots[slot].pid) : 0;
 }
@@ -235,7 +235,7 @@ static bool is_same(const struct clv_file_mark *a, const struct clv_file_mark *b
 
 void clv_piece_exported(uint64_t handle, int fd)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 	struct clv_piece *piece = find(handle);
 	struct export *export;
 
@@ -357,7 +357,7 @@ static bool find_charging_process(const struct clv_view *view,
  * open. */
 static void find_exporter(struct import *import, int fd)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 	uint64_t first = view ? mark_of_lease(view) : 0;
 	struct export *own = exports;
 	struct clv_file_mark mark;
@@ -386,7 +386,7 @@ void clv_piece_imported(uint64_t handle, int fd)
 	struct import *import;
 
 	if (find(handle) || find_import(handle)) {
-		clv_piece_retained(handle);
+		clv_piece_retain(handle);
 		return;
 	}
 	import = malloc(sizeof(*import));

@@ -17,12 +17,12 @@ void clv_pieces_unlock(void);
  * drops the pieces that nothing keeps any more although no call of this process
  * shows it;
  * returns whether there were any. */
-void clv_piece_made(uint64_t handle, const struct clv_charge *charge);
+void clv_piece_add(uint64_t handle, const struct clv_charge *charge);
 bool clv_pieces_settle(void);
 
 /* Adds and drops a reference of the handle. */
-void clv_piece_retained(uint64_t handle);
-void clv_piece_released(uint64_t handle);
+void clv_piece_retain(uint64_t handle);
+void clv_piece_release(uint64_t handle);
 
 /* A piece was exported as a file, or imported from one (-1: from something else). */
 void clv_piece_exported(uint64_t handle, int fd);

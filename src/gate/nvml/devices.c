@@ -15,7 +15,7 @@ static int count(int (*real)(void *count), void *device_count)
 	const struct clv_view *view;
 	int r = real(device_count);
 
-	if (r != CLV_NVML_SUCCESS || clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (r != CLV_NVML_SUCCESS || clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return r;
 	r = clv_nvml_find_devices(view, &devices);
 	if (r == CLV_NVML_SUCCESS)
@@ -40,7 +40,7 @@ static int by_index(
 	const struct clv_view *view;
 	int r;
 
-	if (clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return real(index, device);
 	r = clv_nvml_find_devices(view, &devices);
 	if (r != CLV_NVML_SUCCESS)
@@ -79,7 +79,7 @@ int clv_own_nvmlDeviceGetIndex(clv_fn_nvmlDeviceGetIndex *real, void *device, vo
 	const struct clv_view *view;
 	int r = real(device, index);
 
-	if (r != CLV_NVML_SUCCESS || clv_nvml_look(&view) != CLV_NVML_LEASE)
+	if (r != CLV_NVML_SUCCESS || clv_nvml_get_sight(&view) != CLV_NVML_LEASE)
 		return r;
 	r = clv_nvml_find_devices(view, &devices);
 	if (r == CLV_NVML_SUCCESS)
@@ -106,7 +106,7 @@ static int filter_handle(int r, void *device)
 	struct clv_nvml_devices devices;
 	const struct clv_view *view;
 
-	if (r != CLV_NVML_SUCCESS || clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (r != CLV_NVML_SUCCESS || clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return r;
 	r = clv_nvml_find_devices(view, &devices);
 	if (r == CLV_NVML_SUCCESS && is_listed(&devices, *(void **)device))
@@ -168,7 +168,7 @@ int clv_own_nvmlDeviceGetMigDeviceHandleByIndex(
 	void *part;
 	int r;
 
-	if (clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return real(device, index, mig_device);
 	r = clv_nvml_find_devices(view, &devices);
 	if (r != CLV_NVML_SUCCESS)
@@ -192,7 +192,7 @@ int clv_own_nvmlDeviceGetGpuInstanceById(clv_fn_nvmlDeviceGetGpuInstanceById *re
 	void *part;
 	int r;
 
-	if (clv_nvml_look(&view) != CLV_NVML_LEASE)
+	if (clv_nvml_get_sight(&view) != CLV_NVML_LEASE)
 		return real(device, id, gpu_instance);
 	r = clv_nvml_find_devices(view, &devices);
 	if (r != CLV_NVML_SUCCESS)
@@ -218,7 +218,7 @@ static int answer_list(void *const found[LISTED_MAX], uint32_t n_found, int r,
 
 	if (r != CLV_NVML_SUCCESS)
 		return r;
-	clv_nvml_look(&view);
+	clv_nvml_get_sight(&view);
 	r = clv_nvml_find_devices(view, &devices);
 	if (r != CLV_NVML_SUCCESS)
 		return r;
@@ -239,7 +239,7 @@ static bool sees_all(void)
 {
 	const struct clv_view *view;
 
-	return clv_nvml_look(&view) == CLV_NVML_ALL;
+	return clv_nvml_get_sight(&view) == CLV_NVML_ALL;
 }
 
 int clv_own_nvmlSystemGetTopologyGpuSet(clv_fn_nvmlSystemGetTopologyGpuSet *real,

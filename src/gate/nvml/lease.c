@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum clv_nvml_sight clv_nvml_look(const struct clv_view **ret_view)
+enum clv_nvml_sight clv_nvml_get_sight(const struct clv_view **ret_view)
 {
 	bool is_refused;
 	struct clv_view *view = clv_gate_view(&is_refused);
@@ -22,11 +22,11 @@ enum clv_nvml_sight clv_nvml_look(const struct clv_view **ret_view)
 	return CLV_NVML_LEASE;
 }
 
-bool clv_nvml_denies(void)
+bool clv_nvml_is_restricted(void)
 {
 	const struct clv_view *view;
 
-	return clv_nvml_look(&view) != CLV_NVML_ALL;
+	return clv_nvml_get_sight(&view) != CLV_NVML_ALL;
 }
 
 static int find_device(const char *uuid, struct clv_nvml_device *ret)

@@ -21,7 +21,7 @@ enum clv_nvml_sight {
  * *ret_view is NULL except with CLV_NVML_LEASE.  Never waits for a turn or for an agent:
  * if the agent died, the view keeps the last known values while a thread looks for the
  * next agent. */
-enum clv_nvml_sight clv_nvml_look(const struct clv_view **ret_view);
+enum clv_nvml_sight clv_nvml_get_sight(const struct clv_view **ret_view);
 
 struct clv_nvml_device {
 	void *gpu; /* the GPU, or the GPU of the MIG device */

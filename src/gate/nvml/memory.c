@@ -37,7 +37,7 @@ static int shrink_v1(int r, void *device, struct clv_nvml_memory *memory)
 {
 	const struct clv_view *view;
 
-	if (r != CLV_NVML_SUCCESS || clv_nvml_look(&view) != CLV_NVML_LEASE)
+	if (r != CLV_NVML_SUCCESS || clv_nvml_get_sight(&view) != CLV_NVML_LEASE)
 		return r;
 	memory->total -= least(find_reserved(device), memory->total);
 	shrink(&memory->total, &memory->free, &memory->used);
@@ -64,7 +64,7 @@ int clv_own_nvmlDeviceGetMemoryInfo_v2(
 	const struct clv_view *view;
 	int r = real(device, memory);
 
-	if (r != CLV_NVML_SUCCESS || clv_nvml_look(&view) != CLV_NVML_LEASE)
+	if (r != CLV_NVML_SUCCESS || clv_nvml_get_sight(&view) != CLV_NVML_LEASE)
 		return r;
 	info->total -= least(info->reserved, info->total);
 	info->reserved = 0;
@@ -80,7 +80,7 @@ int clv_own_nvmlDeviceGetAttributes_v2(
 	const struct clv_view *view;
 	int r = real(device, attributes);
 
-	if (r == CLV_NVML_SUCCESS && clv_nvml_look(&view) == CLV_NVML_LEASE)
+	if (r == CLV_NVML_SUCCESS && clv_nvml_get_sight(&view) == CLV_NVML_LEASE)
 		info->memory_mib =
 			least(info->memory_mib, clv_ledger_quota_bytes() / MIB);
 	return r;
@@ -97,7 +97,7 @@ int clv_own_nvmlDeviceGetMemoryLimits_v1(
 	int r = real(device, limits);
 
 	if ((r != CLV_NVML_SUCCESS && r != CLV_NVML_NOT_FOUND) || !limits ||
-		clv_nvml_look(&view) != CLV_NVML_LEASE)
+		clv_nvml_get_sight(&view) != CLV_NVML_LEASE)
 		return r;
 	quota = clv_ledger_quota_bytes();
 	if (r == CLV_NVML_NOT_FOUND)

@@ -120,7 +120,7 @@ static int list(list_function *real, const struct entry *entry, void *device, vo
 	struct question question = {real, device};
 	const struct clv_view *view;
 
-	if (!count || clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (!count || clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return real(device, count, items);
 	return filter(view, entry, ask, &question, count, items);
 }
@@ -173,7 +173,7 @@ int clv_own_nvmlDeviceGetRunningProcessDetailList(
 	struct clv_nvml_detail_list *asked = plist;
 	const struct clv_view *view;
 
-	if (!asked || clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (!asked || clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return real(device, plist);
 	return filter(
 		view, &process_detail, ask_detail, &question, &asked->n, asked->items);
@@ -187,7 +187,7 @@ static bool may_ask(uint32_t pid)
 	const struct clv_view *view;
 	uint64_t memory_bytes;
 
-	return clv_nvml_look(&view) == CLV_NVML_ALL ||
+	return clv_nvml_get_sight(&view) == CLV_NVML_ALL ||
 	       clv_nvml_find_process(view, pid, &memory_bytes);
 }
 

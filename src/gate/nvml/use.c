@@ -20,7 +20,7 @@ static const struct clv_view *view_with_share(void)
 {
 	const struct clv_view *view;
 
-	if (clv_nvml_look(&view) != CLV_NVML_LEASE)
+	if (clv_nvml_get_sight(&view) != CLV_NVML_LEASE)
 		return NULL;
 	return atomic_load(&view->control->share_ppm) > 0 ? view : NULL;
 }
@@ -76,7 +76,7 @@ int clv_own_nvmlDeviceGetProcessUtilization(clv_fn_nvmlDeviceGetProcessUtilizati
 	const struct clv_view *view;
 	int r = real(device, utilization, process_samples_count, last_seen_time_stamp);
 
-	if (r != CLV_NVML_SUCCESS || !items || clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (r != CLV_NVML_SUCCESS || !items || clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return r;
 	for (uint32_t i = 0; i < *n; i++) {
 		if (!is_of_lease(view, items[i].pid))
@@ -96,7 +96,8 @@ int clv_own_nvmlDeviceGetProcessesUtilizationInfo(
 	uint32_t n_kept = 0;
 	int r = real(device, processes_util_info);
 
-	if (r != CLV_NVML_SUCCESS || !list->items || clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (r != CLV_NVML_SUCCESS || !list->items ||
+		clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return r;
 	for (uint32_t i = 0; i < list->n; i++) {
 		if (!is_of_lease(view, list->items[i].pid))

@@ -11,7 +11,7 @@ a description of the library, in lines of
     include FILE                 needed by the prototypes and wrappers
     lacking CODE                 the result of entry points that the library lacks, or that are
                                  refused
-    denied CODE                  the result of `deny` entry points while clv_NAME_denies()
+    denied CODE                  the result of `deny` entry points while clv_NAME_is_restricted()
     guarded                      the library's functions may call each other by name
     inside FUNCTION              whether a return address is in the library: its own calls pass
     type WORD DECLARATION        a type of parameters, in addition to those below
@@ -146,7 +146,7 @@ def header(library):
     yield f"extern const struct clv_hooked_library clv_{name}_library {hidden};"
     yield f"void clv_{name}_load(void);"
     if library.denied:
-        yield f"bool clv_{name}_denies(void);"
+        yield f"bool clv_{name}_is_restricted(void);"
     yield ""
     for hook in library.hooks:
         if hook.policy == "own" and not hook.per_thread:
@@ -257,7 +257,7 @@ def denial(hook):
 int {hook.symbol}({hook.declared()})
 {{
 	clv_{library.name}_load();
-	if (clv_{library.name}_denies())
+	if (clv_{library.name}_is_restricted())
 		return {library.denied};
 	return clv_{library.name}.{hook.symbol}({hook.passed()});
 }}"""

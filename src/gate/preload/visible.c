@@ -101,7 +101,7 @@ static void set(const char *variable, const char *list)
 void clv_visible_choose(const char *variable, const char *names)
 {
 	struct devices devices = read_devices(names);
-	const char *said = getenv(variable), *told = getenv(CLV_VISIBLE_TOLD);
+	const char *said = getenv(variable), *told = getenv(CLV_VISIBLE_SET);
 	/* A value that was set for the program before a renumbering is not the program's
 	 * own restriction. */
 	bool is_own = said && (!told || strcmp(said, told) != 0);
@@ -114,7 +114,7 @@ void clv_visible_choose(const char *variable, const char *names)
 		/* The variable is never added: the environment would be reallocated while
 		 * other threads read it. */
 		if (!is_own && told && strcmp(told, list) != 0)
-			set(CLV_VISIBLE_TOLD, list);
+			set(CLV_VISIBLE_SET, list);
 	}
 	free(list);
 }

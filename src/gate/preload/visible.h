@@ -3,7 +3,7 @@
 
 /* The value that cleave run, or the gate of an ancestor, gave the program's variable: a
  * partition's number may have changed since. */
-#define CLV_VISIBLE_TOLD "CLEAVE_VISIBLE"
+#define CLV_VISIBLE_SET "CLEAVE_VISIBLE"
 
 /* Sets the environment variable that restricts what a vendor's runtime shows, in a
  * process that has the devices `names` (separated by commas).  A restriction that the

@@ -73,11 +73,11 @@ struct clv_queue {
 	uint32_t n_refused; /* markers refused in succession; under mark_lock */
 	/* The following three are used by the helper only.  Since when the queue is
 	 * blocked; 0: it is not. */
-	uint64_t stands_since_ns;
-	/* The poll (polled.c) in which the queue resumed, and the last one in which a
-	 * marker of the queue was incomplete. */
-	uint32_t let_go_in_look;
-	uint32_t busy_in_look;
+	uint64_t blocked_since_ns;
+	/* The poll (blocked-queue.c) in which the queue resumed, and the last one in
+	 * which a marker of the queue was incomplete. */
+	uint32_t resumed_in_poll;
+	uint32_t busy_in_poll;
 
 	pthread_mutex_t mark_lock;
 	struct clv_queue *next_free;
@@ -121,7 +121,7 @@ struct clv_queue_ops {
 	void (*release_event)(struct clv_queue *queue, void *event);
 	/* Whether any queue may be blocked now; NULL: none ever is, and the functions
 	 * below are not called.  Otherwise the helper polls instead of waiting. */
-	bool (*may_stand)(void);
+	bool (*may_block)(void);
 	bool (*is_complete)(struct clv_queue *queue, void *event);
 	/* The same, on a thread of the program, whose state is preserved.  NULL: not
 	 * possible. */

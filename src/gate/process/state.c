@@ -9,8 +9,8 @@ struct clv_gate_state clv_gate;
 struct clv_queue clv_no_queue;
 
 /* Used until clv_gate_init(), and if the page of attachment.c could not be mapped. */
-static struct clv_forkless unattached;
-struct clv_forkless *clv_forkless = &unattached;
+static struct clv_wiped_on_fork unattached;
+struct clv_wiped_on_fork *clv_wiped_on_fork = &unattached;
 
 __thread struct clv_gate_thread clv_gate_thread = {.last_queue = &clv_no_queue};
 

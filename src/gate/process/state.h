@@ -26,7 +26,7 @@ struct clv_gate_api {
 	/* For a thread that waits for room in a queue: books completed work that the
 	 * helper does not get to.  Returns whether to call it again soon.  NULL:
 	 * never. */
-	bool (*look_aside)(struct clv_backlog *backlog);
+	bool (*book_queue)(struct clv_backlog *backlog);
 	/* How soon the helper must poll markers although it is not woken; 0: it need not.
 	 * NULL: never. */
 	uint64_t (*poll_ns)(void);
@@ -40,7 +40,7 @@ struct clv_gate_api {
 	void (*forget_parent)(void);
 	/* Reports the process's objects to another agent, which knows none yet.  NULL:
 	 * there are none. */
-	void (*tell_again)(const struct clv_view *view);
+	void (*report_again)(const struct clv_view *view);
 	/* Books memory that the vendor has freed by itself; returns whether there was
 	 * any.  NULL: it never does that. */
 	bool (*settle_memory)(void);
@@ -66,7 +66,7 @@ struct clv_gate_state {
 	_Atomic uint32_t seeking; /* a thread is looking for the next agent */
 	/* The phase word and the low bits of `done` for which idleness was last
 	 * reported. */
-	_Atomic uint64_t rung_for;
+	_Atomic uint64_t idle_reported_key;
 	/* The phase word of the turn that the helper watches. */
 	_Atomic uint32_t watched_turn;
 	/* Since when the process is idle in its turn without having reported it; 0: it is

@@ -48,7 +48,7 @@ struct clv_view {
 
 /* In a page that the kernel wipes in children (MADV_WIPEONFORK), however they are
  * created: a child finds itself unattached. */
-struct clv_forkless {
+struct clv_wiped_on_fork {
 	_Atomic(struct clv_view *) view;
 	_Atomic uint32_t settled; /* 1 + enum clv_attachment; 0: not yet */
 	/* Incremented by each attach, so a forked child has another epoch than its
@@ -58,12 +58,12 @@ struct clv_forkless {
 	_Atomic int32_t pid;
 	pthread_mutex_t attach_lock; /* all zero is unlocked */
 };
-extern struct clv_forkless *clv_forkless __attribute__((visibility("hidden")));
+extern struct clv_wiped_on_fork *clv_wiped_on_fork __attribute__((visibility("hidden")));
 
 /* The present view, or NULL; no system call. */
-static inline struct clv_view *clv_gate_peek(void)
+static inline struct clv_view *clv_gate_current_view(void)
 {
-	return atomic_load_explicit(&clv_forkless->view, memory_order_acquire);
+	return atomic_load_explicit(&clv_wiped_on_fork->view, memory_order_acquire);
 }
 
 static inline bool clv_gate_agent_is_dead(const struct clv_view *view)

@@ -3,8 +3,8 @@
 
 #include "gate/process/queue-record.h"
 
-/* The ring of markers: queues.c places them and waits for the oldest; polled.c polls all
- * of them while the oldest may not complete.  Any thread. */
+/* The ring of markers: queues.c places them and waits for the oldest; blocked-queue.c
+ * polls all of them while the oldest may not complete.  Any thread. */
 
 /* The usual limit of markers that wait at once.  Beyond it only commands that cannot get
  * a marker later get one. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Counts of blocked queues and polled markers (polled.c). */
+/* Counts of blocked queues and polled markers (blocked-queue.c). */
 
 struct clv_queue;
 
@@ -16,11 +16,11 @@ struct clv_parked {
 extern struct clv_parked clv_parked __attribute__((visibility("hidden")));
 
 /* Whether markers must be polled instead of waited for. */
-bool clv_polled_are_meant(void);
+bool clv_markers_must_poll(void);
 
 /* With the queue's mark_lock held: its parked work without a marker is in flight
  * again. */
 void clv_parked_take_back(struct clv_queue *queue);
 
 /* Work that was blocked is in flight again, whatever the phase. */
-void clv_parked_enter_again(uint64_t packed);
+void clv_parked_resume(uint64_t packed);

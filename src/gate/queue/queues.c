@@ -329,7 +329,7 @@ void clv_queue_forget(struct clv_queue *queue)
  * may be waiting for this process to drain, or if it fills a marker. */
 static void mark_if_contended(struct clv_queue *queue)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 	enum clv_phase phase;
 
 	if (!view)
@@ -620,7 +620,7 @@ struct clv_custody clv_custody_take(struct clv_queue *queue)
 		return custody;
 	/* A queue may be blocked and the wait take arbitrarily long: then a marker is
 	 * needed. */
-	if (clv_polled_are_meant()) {
+	if (clv_markers_must_poll()) {
 		clv_queue_mark(queue);
 		return custody;
 	}

@@ -89,7 +89,7 @@ CLV_HOT bool clv_quick_begin(struct clv_quick *quick, const void *handle, uint64
 
 	if (CLV_UNLIKELY(atomic_load_explicit(&cost->key, memory_order_relaxed) != kind))
 		return false;
-	quick->view = clv_gate_peek();
+	quick->view = clv_gate_current_view();
 	quick->queue = clv_gate_thread.last_queue;
 	quick->packed = atomic_load_explicit(&cost->packed, memory_order_relaxed);
 	if (CLV_UNLIKELY(
@@ -138,7 +138,7 @@ CLV_HOT bool clv_quick_pass(const void *handle, uint64_t kind)
 {
 	const struct clv_cost *cost = clv_cost_of(kind);
 	struct clv_queue *queue = clv_gate_thread.last_queue;
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	uint64_t packed, flight;
 
 	if (CLV_UNLIKELY(atomic_load_explicit(&cost->key, memory_order_relaxed) != kind ||

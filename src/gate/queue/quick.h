@@ -28,7 +28,7 @@ CLV_AT(struct clv_queue, quick_limit, 24);
 CLV_AT(struct clv_queue, backlog.unmarked, 32);
 CLV_AT(struct clv_cost, key, 0);
 CLV_AT(struct clv_cost, packed, 8);
-CLV_AT(struct clv_forkless, view, 0);
+CLV_AT(struct clv_wiped_on_fork, view, 0);
 CLV_AT(struct clv_view, control, 0);
 CLV_AT(struct clv_view, slot, 16);
 CLV_AT(struct clv_control_page, phase, 8);
@@ -80,7 +80,7 @@ static_assert(CLV_COST_MIXED == UINT64_MAX, "quick.h has it");
 		"	mov 8(%rax), %rax\n"             /* packed */                \
 		"	cmp %r10, 16(%r11)\n"            /* unmarked_kind */         \
 		"	jne 5f\n"                                                    \
-		"2:	mov clv_forkless(%rip), %r10\n"                            \
+		"2:	mov clv_wiped_on_fork(%rip), %r10\n"                            \
 		"	mov (%r10), %r10\n"              /* the view */              \
 		"	test %r10, %r10\n"                                           \
 		"	jz clv_slow_" #symbol "\n"                                   \
@@ -104,7 +104,7 @@ static_assert(CLV_COST_MIXED == UINT64_MAX, "quick.h has it");
 		"	jmp 1b\n"                                                    \
 		"5:	movq $-1, 16(%r11)\n"            /* CLV_COST_MIXED */      \
 		"	jmp 2b\n"                                                    \
-		"6:	mov clv_forkless(%rip), %r10\n"    /* closed meanwhile */  \
+		"6:	mov clv_wiped_on_fork(%rip), %r10\n"    /* closed meanwhile */  \
 		"	mov (%r10), %r10\n"                                          \
 		"	mov 16(%r10), %rdi\n"                                        \
 		"	lock incq 8(%rdi)\n"             /* done */                  \

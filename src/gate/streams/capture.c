@@ -130,10 +130,10 @@ int clv_capture_begin(void *stream, bool is_per_thread, const void **ret_handle)
 	if (!stream && is_per_thread)
 		stream = CLV_STREAM_PER_THREAD;
 	capture->shuts_legacy = clv_stream_driver->is_blocking(stream);
-	if (clv_gate_peek())
+	if (clv_gate_current_view())
 		clv_queues_mark_tails(false);
 	add(capture);
-	if (clv_gate_peek())
+	if (clv_gate_current_view())
 		clv_queues_forbid_quick();
 	return CLV_STREAM_SUCCESS;
 }

@@ -48,10 +48,10 @@ struct clv_stream_driver {
 	/* The context of a stream that has a handle.  NULL: the driver does not tell. */
 	void *(*context_of)(void *stream);
 	/* is_within: whether kernels in the stream keep to the lease's limit in space
-	 * (gate/attach/sm.h); NULL: all do.  goes_past: reports a stream whose kernels do
-	 * not. */
+	 * (gate/attach/sm.h); NULL: all do.  report_unlimited: reports a stream whose
+	 * kernels do not. */
 	bool (*is_within)(void *stream);
-	void (*goes_past)(void *stream);
+	void (*report_unlimited)(void *stream);
 	int (*capture_status)(void *stream, int *ret);
 	/* Whether the stream and the legacy stream wait for each other.  While such a
 	 * stream is captured the legacy stream must not be used. */
@@ -61,7 +61,7 @@ struct clv_stream_driver {
 	int (*exchange_capture_mode)(int *mode);
 	/* Whether a copy between these addresses is between the host and a device and
 	 * needs no multiprocessor.  NULL: that cannot be determined. */
-	bool (*is_across)(uint64_t to, uint64_t from);
+	bool (*is_host_device)(uint64_t to, uint64_t from);
 	int (*make_event)(void **ret, unsigned int flags);
 	int (*record)(void *event, void *stream);
 	/* Records an event behind everything submitted to the context so far.  NULL, or

@@ -345,12 +345,12 @@ static struct wait *copy_waits(const void *exec)
 
 static void submit_wait(struct wait *wait, void *stream, bool is_per_thread)
 {
-	struct clv_stand_waiting waiting =
-		clv_stand_waiting_begin(stream, is_per_thread, false);
+	struct clv_blocked_waiting waiting =
+		clv_blocked_waiting_begin(stream, is_per_thread, false);
 
 	if (!stream && is_per_thread)
 		stream = CLV_STREAM_PER_THREAD;
-	clv_stand_waiting_end(
+	clv_blocked_waiting_end(
 		&waiting, calls()->wait(wait->semaphores, wait->values, wait->n, stream));
 }
 
@@ -358,7 +358,7 @@ void clv_graph_wait_first(const void *exec, void *stream, bool is_per_thread)
 {
 	struct wait *all, *next;
 
-	if (atomic_load(&n_waits) == 0 || !clv_gate_peek() ||
+	if (atomic_load(&n_waits) == 0 || !clv_gate_current_view() ||
 		clv_stream_is_capturing(stream, is_per_thread))
 		return;
 	all = copy_waits(exec);

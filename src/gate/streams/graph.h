@@ -6,7 +6,8 @@
 /* Graphs that begin with a wait for semaphores of other interfaces.  A graph is one
  * command, and no call tells where in it the device is: a graph that is blocked at such a
  * wait would count as running.  So the same wait is submitted to the stream first, where
- * it is observed (stand.h), and the graph's own wait is over when the graph starts.
+ * it is observed (blocked-stream.h), and the graph's own wait is over when the graph
+ * starts.
  *
  * This is done for waits that everything else in the graph follows, and for semaphores
  * whose value only grows (timelines), since others are consumed by a wait.  All other

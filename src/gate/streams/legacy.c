@@ -89,7 +89,7 @@ bool clv_legacy_mark(struct clv_legacy *legacy)
 	return false;
 }
 
-void clv_legacy_marked(struct clv_legacy *legacy)
+void clv_legacy_mark_done(struct clv_legacy *legacy)
 {
 	if (legacy)
 		atomic_fetch_sub(&legacy->n_marking, 1);
@@ -126,7 +126,7 @@ void *clv_legacy_aside(struct clv_legacy *legacy)
 /* Adds to the time that the process has waited at the gate, for display. */
 static void note_waited(uint64_t ns)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (view)
 		atomic_fetch_add(&view->slot->waited_ns, ns);

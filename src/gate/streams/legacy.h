@@ -39,10 +39,10 @@ void clv_legacy_forget(const void *context);
 void clv_legacy_forget_parent(void);
 
 /* Call before recording an event for the legacy stream.  True: record it in the legacy
- * stream itself, then call clv_legacy_marked().  False: record it in
+ * stream itself, then call clv_legacy_mark_done().  False: record it in
  * clv_legacy_aside(). */
 bool clv_legacy_mark(struct clv_legacy *legacy);
-void clv_legacy_marked(struct clv_legacy *legacy);
+void clv_legacy_mark_done(struct clv_legacy *legacy);
 
 /* Returns the gate's own stream of the context, which must be current.  NULL: the driver
  * refuses to create one. */

@@ -8,13 +8,13 @@
 #include "gate/process/thread.h"
 #include "gate/queue/queues.h"
 #include "gate/queue/table.h"
+#include "gate/streams/blocked-stream.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/legacy.h"
-#include "gate/streams/stand.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -33,7 +33,7 @@ struct stream {
 	/* is_for_work: it has had other work than copies.  had_uncounted: some of its
 	 * copies were not counted. */
 	_Atomic bool is_for_work, had_uncounted;
-	struct clv_stand stand;
+	struct clv_blocked stand;
 	pthread_mutex_t spare_lock;
 	void *spare[N_SPARE_EVENTS];
 	uint32_t n_spare;
@@ -44,7 +44,7 @@ static struct stream *stream_of(struct clv_queue *queue)
 	return (struct stream *)queue;
 }
 
-struct clv_stand *clv_stream_stand_of(struct clv_queue *queue)
+struct clv_blocked *clv_stream_stand_of(struct clv_queue *queue)
 {
 	return &stream_of(queue)->stand;
 }
@@ -58,7 +58,7 @@ void clv_stream_note_launch(struct clv_queue *queue, void *stream)
 {
 	if (queue ? atomic_load(&stream_of(queue)->is_within) : keeps_within(stream))
 		return;
-	clv_stream_driver->goes_past(stream);
+	clv_stream_driver->report_unlimited(stream);
 	if (queue)
 		atomic_store(&stream_of(queue)->is_within, true);
 }
@@ -134,7 +134,7 @@ static void begin_queue(struct clv_queue *queue)
 	struct stream *stream = stream_of(queue);
 
 	pthread_mutex_init(&stream->spare_lock, NULL);
-	clv_stand_begin(&stream->stand);
+	clv_blocked_begin(&stream->stand);
 	if (clv_stream_is_of_thread(queue->handle, &queue->context)) {
 		note_own_stream();
 		stream->is_per_thread = true;
@@ -157,7 +157,7 @@ static void begin_queue(struct clv_queue *queue)
 	atomic_store(&stream->is_within, keeps_within(stream->stream));
 }
 
-void clv_stream_submits(struct clv_queue *queue)
+void clv_stream_before_submit(struct clv_queue *queue)
 {
 	const struct stream *stream = stream_of(queue);
 
@@ -229,7 +229,7 @@ static void *record(struct stream *stream)
 		return record_in(stream, stream->stream);
 	if (clv_legacy_mark(stream->legacy)) {
 		event = record_in(stream, stream->stream);
-		clv_legacy_marked(stream->legacy);
+		clv_legacy_mark_done(stream->legacy);
 		return event;
 	}
 	aside = clv_legacy_aside(stream->legacy);
@@ -284,7 +284,7 @@ static bool note_result(int result)
 {
 	if (result != CLV_STREAM_SUCCESS && result != CLV_STREAM_NOT_READY &&
 		!is_of_capture(result))
-		clv_stand_functions_lost();
+		clv_blocked_functions_lost();
 	return result != CLV_STREAM_NOT_READY;
 }
 
@@ -328,7 +328,8 @@ static bool is_complete_aside(struct clv_queue *queue, void *event)
 
 static bool stands(struct clv_queue *queue, bool *ret_went_on)
 {
-	return clv_stand_look(&stream_of(queue)->stand, queue, is_complete, ret_went_on);
+	return clv_blocked_look(
+		&stream_of(queue)->stand, queue, is_complete, ret_went_on);
 }
 
 static void release_event(struct clv_queue *queue, void *event)
@@ -377,8 +378,8 @@ struct clv_copy *clv_stream_take_copy(
 
 	if ((uintptr_t)stream->stream <= 2 || atomic_load(&stream->is_for_work) ||
 		copy->n_bytes == 0 || atomic_load(&clv_n_captures) > 0 ||
-		!clv_stream_driver->is_across ||
-		!clv_stream_driver->is_across(copy->to, copy->from))
+		!clv_stream_driver->is_host_device ||
+		!clv_stream_driver->is_host_device(copy->to, copy->from))
 		return NULL;
 	taken = clv_copies_take(queue, copy->n_bytes);
 	if (taken)
@@ -418,7 +419,7 @@ const struct clv_queue_ops clv_stream_queue_ops = {
 	.mark = mark,
 	.wait_for_event = wait_for_event,
 	.release_event = release_event,
-	.may_stand = clv_may_stand,
+	.may_block = clv_may_stand,
 	.is_complete = is_complete,
 	.is_complete_aside = is_complete_aside,
 	.stands = stands,
@@ -428,7 +429,7 @@ const struct clv_queue_ops clv_stream_queue_ops = {
 
 static void forget_events(struct clv_queue *queue)
 {
-	clv_stand_end(clv_stream_stand_of(queue), queue);
+	clv_blocked_end(clv_stream_stand_of(queue), queue);
 	drop_spares(stream_of(queue));
 }
 
@@ -483,7 +484,7 @@ static void mark_rest(struct clv_queue *queue)
 
 static void end_stand(struct clv_queue *queue)
 {
-	clv_stand_end(clv_stream_stand_of(queue), queue);
+	clv_blocked_end(clv_stream_stand_of(queue), queue);
 }
 
 /* Returns once the helper is done with all events of the context. */
@@ -508,7 +509,7 @@ void clv_streams_drain(void *context)
 	for_each_of(context, forget_events);
 }
 
-void clv_streams_stay(void *context)
+void clv_streams_undo_drain(void *context)
 {
 	struct clv_legacy *legacy = clv_legacy_of(context);
 

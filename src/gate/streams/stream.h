@@ -7,14 +7,14 @@
  * contexts. */
 
 struct clv_copy;
-struct clv_stand;
+struct clv_blocked;
 struct clv_stream_copy;
 
 extern const struct clv_queue_ops clv_stream_queue_ops
 	__attribute__((visibility("hidden")));
 
 /* Call before the driver's call that submits a command to the stream. */
-void clv_stream_submits(struct clv_queue *queue);
+void clv_stream_before_submit(struct clv_queue *queue);
 
 /* Takes a copy that need not wait for a turn (copies.h).  NULL: it is not such a copy, or
  * the account has no room. */
@@ -25,10 +25,10 @@ struct clv_copy *clv_stream_take_copy(
  * an uncounted copy may be before it. */
 bool clv_stream_note_counted(struct clv_queue *queue, bool is_copy);
 
-struct clv_stand *clv_stream_stand_of(struct clv_queue *queue);
+struct clv_blocked *clv_stream_stand_of(struct clv_queue *queue);
 
 /* A kernel is launched in the stream; queue may be NULL.  If the stream does not keep
- * to the lease's limit in space the driver table's goes_past() is called, once per
+ * to the lease's limit in space the driver table's report_unlimited() is called, once per
  * stream. */
 void clv_stream_note_launch(struct clv_queue *queue, void *stream);
 
@@ -44,7 +44,7 @@ int clv_stream_destroy(int (*destroy)(void *stream), void *stream);
 /* drain: a context is about to be destroyed; when this returns all its work is complete
  * and booked.  stay: it was not destroyed, because the driver refused. */
 void clv_streams_drain(void *context);
-void clv_streams_stay(void *context);
+void clv_streams_undo_drain(void *context);
 
 /* The context was destroyed, and its streams with it. */
 void clv_streams_forget(const void *context);

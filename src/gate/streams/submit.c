@@ -80,7 +80,7 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 {
 	int r = CLV_STREAM_SUCCESS;
 
-	submission->view = clv_gate_peek();
+	submission->view = clv_gate_current_view();
 	submission->packed = CLV_FLIGHT_PACK(clv_cost_estimate(submission->kind));
 	if (CLV_UNLIKELY(!submission->view))
 		r = find_view(submission);
@@ -102,7 +102,7 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 		submission->custody = clv_custody_take(submission->queue);
 		clv_gate_wait_begin();
 	}
-	clv_stream_submits(submission->queue);
+	clv_stream_before_submit(submission->queue);
 	return CLV_STREAM_SUCCESS;
 }
 

@@ -7,10 +7,10 @@
 #include "gate/process/view.h"
 #include "gate/queue/custody.h"
 #include "gate/queue/table.h"
+#include "gate/streams/blocked-stream.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
-#include "gate/streams/stand.h"
 #include "gate/streams/stream-wait.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct clv_custody clv_stream_wait_begin(void *stream, bool is_per_thread)
 	struct clv_custody custody = {0};
 	const void *handle;
 
-	if (clv_gate_peek() && atomic_load(&clv_n_captures) == 0 &&
+	if (clv_gate_current_view() && atomic_load(&clv_n_captures) == 0 &&
 		clv_stream_queue_handle(stream, is_per_thread, &handle) ==
 			CLV_STREAM_SUCCESS)
 		custody = clv_custody_take(clv_queue_find_known(handle));
@@ -50,18 +50,18 @@ int clv_stream_wait_end(const struct clv_custody *custody, int result)
 struct host_function {
 	void (*function)(void *userdata);
 	void *userdata;
-	struct clv_stand_function noted;
+	struct clv_blocked_function noted;
 };
 
-static void begin_function(const struct clv_stand_function *noted)
+static void begin_function(const struct clv_blocked_function *noted)
 {
 	clv_gate_callback_begin();
-	clv_stand_function_begin(noted);
+	clv_blocked_function_begin(noted);
 }
 
-static void end_function(const struct clv_stand_function *noted)
+static void end_function(const struct clv_blocked_function *noted)
 {
-	clv_stand_function_end(noted);
+	clv_blocked_function_end(noted);
 	clv_gate_callback_end();
 }
 
@@ -86,7 +86,7 @@ static void run_once(void *ticket)
 
 /* Cleans up after a refused call, whose function may have run all the same. */
 static int finish_submission(
-	int result, void *ticket, const struct clv_stand_function *noted)
+	int result, void *ticket, const struct clv_blocked_function *noted)
 {
 	void *call;
 
@@ -94,7 +94,7 @@ static int finish_submission(
 		return result;
 	call = clv_ticket_take(ticket);
 	if (call)
-		clv_stand_function_refused(noted);
+		clv_blocked_function_refused(noted);
 	free(call);
 	return result;
 }
@@ -113,7 +113,7 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 	bool is_per_thread, void *stream, void *function, void *userdata)
 {
 	struct host_function *call;
-	struct clv_stand_function noted;
+	struct clv_blocked_function noted;
 	void *ticket;
 
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
@@ -123,7 +123,7 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 		return submit(stream, function, userdata);
 	call->function = (void (*)(void *))(uintptr_t)function;
 	call->userdata = userdata;
-	call->noted = (struct clv_stand_function){0};
+	call->noted = (struct clv_blocked_function){0};
 	if (clv_stream_is_capturing(stream, is_per_thread))
 		return submit_to_graph(submit, stream, call);
 	ticket = clv_ticket_new(call);
@@ -131,7 +131,7 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 		free(call);
 		return CLV_STREAM_OUT_OF_MEMORY;
 	}
-	noted = call->noted = clv_stand_function_submitted(stream, is_per_thread);
+	noted = call->noted = clv_blocked_function_submitted(stream, is_per_thread);
 	return finish_submission(
 		submit(stream, (void *)(uintptr_t)run_once, ticket), ticket, &noted);
 }
@@ -139,7 +139,7 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 struct stream_callback {
 	void (*function)(void *stream, int status, void *userdata);
 	void *userdata;
-	struct clv_stand_function noted;
+	struct clv_blocked_function noted;
 };
 
 static void run_stream_callback(void *stream, int status, void *ticket)
@@ -159,7 +159,7 @@ int clv_stream_callback(
 	bool is_per_thread, void *stream, void *function, void *userdata, uint32_t flags)
 {
 	struct stream_callback *call;
-	struct clv_stand_function noted;
+	struct clv_blocked_function noted;
 	void *ticket;
 
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
@@ -174,7 +174,7 @@ int clv_stream_callback(
 		free(call);
 		return CLV_STREAM_OUT_OF_MEMORY;
 	}
-	noted = call->noted = clv_stand_function_submitted(stream, is_per_thread);
+	noted = call->noted = clv_blocked_function_submitted(stream, is_per_thread);
 	return finish_submission(
 		submit(stream, (void *)(uintptr_t)run_stream_callback, ticket, flags),
 		ticket, &noted);

@@ -72,7 +72,7 @@ static uint64_t left_of(const struct clv_backlog *backlog)
 	return flight - (ran_ns << CLV_FLIGHT_COUNT_BITS);
 }
 
-/* Whether too many queues are busy without a turn.  Blocked queues (polled.c) have
+/* Whether too many queues are busy without a turn.  Blocked queues (blocked-queue.c) have
  * markers out and nothing in flight.  A process that holds the device never waits for
  * other queues of its own: what it begins in a turn drains at the turn's end. */
 static bool are_too_many_busy(
@@ -232,7 +232,7 @@ static bool try_enter(
 		if (is_first) {
 			atomic_store(
 				&view->slot->busy_since_ns, clv_agent_clock_ns(view));
-			clv_grace_came_back();
+			clv_grace_succeeded();
 			/* Before fits(), so that of two processes at least one sees the
 			 * other's end. */
 			if (phase != CLV_PHASE_OPEN)
@@ -278,7 +278,7 @@ void clv_flight_enter_as_debt(struct clv_view *view, uint64_t packed)
 
 bool clv_flight_try(const struct clv_backlog *backlog, uint64_t packed)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (!view)
 		return false;
@@ -294,14 +294,14 @@ bool clv_flight_try(const struct clv_backlog *backlog, uint64_t packed)
 void clv_line_begin(struct clv_line *line)
 {
 	*line = (struct clv_line){
-		.slot = clv_gate_peek()->slot,
+		.slot = clv_gate_current_view()->slot,
 		.began_ns = clv_clock_ns(),
 		.saved_errno = errno,
 	};
 	/* Before the next try: a completion after this wakes the thread. */
 	atomic_fetch_add(&clv_gate.n_window_waiters, 1);
 	line->sequence = atomic_load(&clv_gate.flight_sequence);
-	clv_heartbeat_look(&line->heartbeat, clv_gate_peek());
+	clv_heartbeat_look(&line->heartbeat, clv_gate_current_view());
 }
 
 /* Counts the thread as waiting for a turn, or not; before the ring, and once per
@@ -426,7 +426,7 @@ bool clv_flight_was_forced(uint64_t since_ns)
 
 static uint64_t window_wait_ns(struct clv_backlog *backlog)
 {
-	if (clv_gate.api->look_aside && clv_gate.api->look_aside(backlog))
+	if (clv_gate.api->book_queue && clv_gate.api->book_queue(backlog))
 		return ASIDE_WAIT_NS;
 	/* Completions of other processes wake no thread here. */
 	return CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0 ? WINDOW_WAIT_NS
@@ -468,7 +468,7 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 			return true;
 		}
 		if (atomic_load(&view->control->phase) != word ||
-			clv_gate_peek() != view || clv_gate_agent_is_dead(view))
+			clv_gate_current_view() != view || clv_gate_agent_is_dead(view))
 			return true;
 	} while (!is_hopeless(line) && !is_lease_stalled(view));
 	return line->is_patient;
@@ -476,7 +476,7 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 
 static bool wait_once(struct clv_line *line, struct clv_backlog *backlog)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	uint32_t word = atomic_load(&view->control->phase);
 
 	if (view->slot != line->slot) {
@@ -556,13 +556,14 @@ void clv_flight_report_idle(struct clv_view *view, bool after_grace)
 		return;
 	}
 	key = ((uint64_t)word << 32) | (uint32_t)done;
-	if (atomic_exchange(&clv_gate.rung_for, key) != key && !clv_attach_ring(view))
+	if (atomic_exchange(&clv_gate.idle_reported_key, key) != key &&
+		!clv_attach_ring(view))
 		clv_gate_seek_agent(view);
 }
 
 void clv_flight_leave(uint64_t packed)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	uint64_t now_ns, since_ns;
 
 	atomic_fetch_sub(&clv_gate.flight, packed);

@@ -35,7 +35,7 @@ bool clv_grace_begin(void)
 	return true;
 }
 
-void clv_grace_came_back(void)
+void clv_grace_succeeded(void)
 {
 	uint64_t since_ns = atomic_exchange(&clv_gate.idle_since_ns, 0);
 

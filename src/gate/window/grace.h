@@ -15,7 +15,7 @@
 bool clv_grace_begin(void);
 
 /* Work was submitted while none was in flight. */
-void clv_grace_came_back(void);
+void clv_grace_succeeded(void);
 
 /* The rest of the grace; 0: it is over, or there was none. */
 uint64_t clv_grace_left_ns(void);

@@ -196,11 +196,11 @@ void *clv_helper_run(void *userdata)
 
 		if (clv_gate.api->wait_for_marker()) {
 			woken_by = WOKEN_BY_MARKER;
-			look_after_view(clv_gate_peek());
+			look_after_view(clv_gate_current_view());
 			continue;
 		}
 		clv_gate_carry_leftovers();
-		view = clv_gate_peek();
+		view = clv_gate_current_view();
 		call = atomic_load(&view->control->helper_call);
 		phase_word = atomic_load(&view->control->phase);
 		entered = atomic_load(&view->slot->entered);

@@ -21,11 +21,12 @@ static void report_failure(int error)
 		return;
 	snprintf(why, sizeof(why), "the gate cannot create its threads: %s",
 		strerror(error));
-	clv_attach_say(why, "create a context before the program forbids threads, or "
-			    "raise the limit of processes (ulimit -u, pids.max)");
+	clv_attach_report_refused(why,
+		"create a context before the program forbids threads, or "
+		"raise the limit of processes (ulimit -u, pids.max)");
 }
 
-bool clv_threads_start(void)
+bool clv_gate_threads_start(void)
 {
 	int saved_errno = errno;
 	bool are_running;

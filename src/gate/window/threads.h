@@ -10,4 +10,4 @@
 
 /* Call in an attached process; cheap if they run.  False: they cannot be created; a line
  * on stderr says why, once. */
-bool clv_threads_start(void);
+bool clv_gate_threads_start(void);

@@ -57,7 +57,7 @@ int clv_take_bool(
 static int take_number(const struct clv_field *field, const json_t *value, uint64_t *ret,
 	struct clv_error *err)
 {
-	const struct clv_field_ask *asked = &field->asked;
+	const struct clv_field_request *asked = &field->asked;
 	json_int_t number = json_integer_value(value);
 
 	if (!json_is_integer(value) || number < (json_int_t)asked->least ||

@@ -219,7 +219,7 @@ static double get_without_lease(const struct source *source)
 
 static double get_lease_driver_memory(const struct source *source)
 {
-	const struct clv_lease_truth *truth = &source->lease->truth;
+	const struct clv_lease_observed *truth = &source->lease->truth;
 
 	return truth->is_known ? (double)truth->memory_bytes : NAN;
 }
@@ -235,7 +235,7 @@ static double get_past_gate(const struct source *source)
 {
 	const struct clv_lease_work *work = &source->lease->truth.work;
 
-	return work->is_known ? work->is_past_gate : NAN;
+	return work->is_known ? work->bypasses_gate : NAN;
 }
 
 static double get_memory_overhead(const struct source *source)
@@ -250,7 +250,7 @@ static double get_memory_overhead(const struct source *source)
 
 static double get_over_quota(const struct source *source)
 {
-	const struct clv_lease_truth *truth = &source->lease->truth;
+	const struct clv_lease_observed *truth = &source->lease->truth;
 
 	return truth->is_known ? truth->is_over : NAN;
 }

@@ -53,7 +53,7 @@ static json_t *show_sm(const void *object)
 
 static json_t *show_memory_held_by(const void *object)
 {
-	return json_string(clv_kernel_quota_holds(object) ? "kernel" : "gate");
+	return json_string(clv_kernel_quota_is_enforced(object) ? "kernel" : "gate");
 }
 
 static json_t *show_share_used(const void *object)
@@ -132,7 +132,8 @@ static json_t *show_processes(const void *object)
 
 static json_t *show_driver_memory(const void *object)
 {
-	const struct clv_lease_truth *truth = &((const struct clv_lease *)object)->truth;
+	const struct clv_lease_observed *truth =
+		&((const struct clv_lease *)object)->truth;
 
 	return truth->is_known ? clv_show_number(truth->memory_bytes) : json_null();
 }
@@ -152,7 +153,7 @@ static json_t *show_over_quota(const void *object)
 
 static json_t *show_past_gate(const void *object)
 {
-	return json_boolean(((const struct clv_lease *)object)->truth.work.is_past_gate);
+	return json_boolean(((const struct clv_lease *)object)->truth.work.bypasses_gate);
 }
 
 static json_t *show_throttled(const void *object)

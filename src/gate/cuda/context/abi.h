@@ -163,7 +163,7 @@ struct clv_cuda_resource {
 
 #define CLV_CUDA_NODE_KERNEL 0
 #define CLV_CUDA_NODE_GRAPH 4
-#define CLV_CUDA_NODE_AWAIT 9
+#define CLV_CUDA_NODE_SEMAPHORE_WAIT 9
 #define CLV_CUDA_NODE_ALLOCATE 10
 
 /* The size of CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS. */

@@ -62,7 +62,7 @@ static int kind_of(uint64_t address)
 	return type == CLV_CUDA_MEMORY_TYPE_DEVICE ? DEVICE : OTHER;
 }
 
-static bool is_across(uint64_t to, uint64_t from)
+static bool is_host_device(uint64_t to, uint64_t from)
 {
 	int kind_to = kind_of(to), kind_from = kind_of(from);
 
@@ -138,20 +138,20 @@ const struct clv_stream_driver clv_cuda_stream_driver = {
 	.set_context = set_context,
 	.wait_for_context = wait_for_context,
 	.context_of = clv_cuda_context_of,
-	.is_within = clv_cuda_part_has,
-	.goes_past = clv_cuda_green_past,
+	.is_within = clv_cuda_part_applies_to,
+	.report_unlimited = clv_cuda_green_report_outside,
 	.is_blocking = is_blocking,
 	.capture_status = capture_status,
 	.make_blocking = make_blocking,
 	.exchange_capture_mode = exchange_capture_mode,
-	.is_across = is_across,
+	.is_host_device = is_host_device,
 	.make_event = make_event,
 	.record = record,
 	.record_context = record_context,
 	.query = query,
 	.wait = wait_for,
 	.destroy = destroy,
-	.graphs = {.wait_type = CLV_CUDA_NODE_AWAIT,
+	.graphs = {.wait_type = CLV_CUDA_NODE_SEMAPHORE_WAIT,
 		.value_bytes = CLV_CUDA_SEMAPHORE_VALUE_BYTES,
 		.nodes = nodes,
 		.edges = edges,

@@ -56,7 +56,7 @@ static void *get_context(uint32_t n_streams)
 	return context;
 }
 
-bool clv_cuda_green_left(void)
+bool clv_cuda_green_stream_removed(void)
 {
 	bool is_last;
 
@@ -99,7 +99,7 @@ void clv_cuda_green_forget_parent(void)
 	own.is_refused = false;
 }
 
-bool clv_cuda_green_has(void *stream)
+bool clv_cuda_green_contains(void *stream)
 {
 	void *green = NULL;
 
@@ -112,7 +112,7 @@ void *clv_cuda_context_of(void *stream)
 {
 	void *context = NULL;
 
-	if (clv_cuda_green_has(stream))
+	if (clv_cuda_green_contains(stream))
 		return clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 	clv_cuda.cuStreamGetCtx(stream, &context);
 	return context;
@@ -124,7 +124,7 @@ int clv_own_cuStreamGetCtx(
 	int r = real(stream, ret_context);
 
 	(void)is_per_thread;
-	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_has(stream))
+	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_contains(stream))
 		*(void **)ret_context = clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 	return r;
 }
@@ -135,7 +135,7 @@ int clv_own_cuStreamGetCtx_v2(clv_fn_cuStreamGetCtx_v2 *real, bool is_per_thread
 	int r = real(stream, ret_context, ret_green);
 
 	(void)is_per_thread;
-	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_has(stream)) {
+	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_contains(stream)) {
 		*(void **)ret_context = clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 		*(void **)ret_green = NULL;
 	}
@@ -163,7 +163,7 @@ static bool create_in_part(void *ret, uint32_t flags, int priority)
 		return false;
 	if (clv_cuda.cuGreenCtxStreamCreate(ret, green, flags, priority) !=
 		CLV_CUDA_SUCCESS) {
-		clv_cuda_green_left();
+		clv_cuda_green_stream_removed();
 		return false;
 	}
 	clv_sm_tell(CLV_ATTACH_SM_GREEN, own.count);
@@ -182,7 +182,7 @@ int clv_own_cuStreamCreateWithPriority(
 						    : real(ret, flags, priority);
 }
 
-void clv_cuda_green_past(void *stream)
+void clv_cuda_green_report_outside(void *stream)
 {
 	void *context = clv_cuda_context_of(stream);
 	enum clv_attach_sm state = CLV_ATTACH_SM_OTHER_STREAM;

@@ -12,9 +12,9 @@ void *clv_cuda_green(void);
 void *clv_cuda_context_of(void *stream);
 
 /* Whether the stream is in the green context. */
-bool clv_cuda_green_has(void *stream);
+bool clv_cuda_green_contains(void *stream);
 /* To be called when a stream of it is gone.  True: it was the last one. */
-bool clv_cuda_green_left(void);
+bool clv_cuda_green_stream_removed(void);
 
 /* Whether any stream is in the green context. */
 bool clv_cuda_green_is_used(void);
@@ -24,6 +24,6 @@ bool clv_cuda_green_is_used(void);
 void clv_cuda_green_end(void);
 
 /* Tells the agent of a kernel launch in a stream to which the limit does not apply. */
-void clv_cuda_green_past(void *stream);
+void clv_cuda_green_report_outside(void *stream);
 
 void clv_cuda_green_forget_parent(void);

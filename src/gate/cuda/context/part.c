@@ -73,7 +73,7 @@ bool clv_cuda_part_take(struct clv_cuda_resource *ret)
 
 static uint32_t visible_count(const struct clv_sm_limit *limit)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 	struct clv_cuda_resource part;
 
 	if (view && atomic_load(&view->sm_count) > 0)
@@ -132,7 +132,7 @@ bool clv_cuda_part_is_of_mps(void)
 }
 
 /* The program's green contexts are within the limit: see cut_resource(). */
-bool clv_cuda_part_has(void *stream)
+bool clv_cuda_part_applies_to(void *stream)
 {
 	void *green = NULL;
 
@@ -143,7 +143,7 @@ bool clv_cuda_part_has(void *stream)
 
 /* The kernel runs in the context in which it was loaded, in whatever stream the graph is
  * launched. */
-void clv_cuda_part_node(void)
+void clv_cuda_part_report_graph_kernel(void)
 {
 	if (clv_sm_limit_get().ppm > 0 && !clv_cuda_part_is_of_mps())
 		clv_sm_tell(CLV_ATTACH_SM_OTHER_GRAPH, 0);

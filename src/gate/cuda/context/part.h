@@ -25,7 +25,7 @@ bool clv_cuda_part_take(struct clv_cuda_resource *ret);
 bool clv_cuda_part_is_of_mps(void);
 
 /* Whether the limit applies to kernels in the stream. */
-bool clv_cuda_part_has(void *stream);
+bool clv_cuda_part_applies_to(void *stream);
 
 /* The program added a kernel to a graph: tells the agent if no limit applies to it. */
-void clv_cuda_part_node(void);
+void clv_cuda_part_report_graph_kernel(void);

@@ -103,7 +103,7 @@ static struct clv_view *try_again(void)
 	struct clv_view *view;
 
 	pthread_mutex_lock(&own.lock);
-	view = clv_gate_peek();
+	view = clv_gate_current_view();
 	if (!view || clv_gate_agent_is_dead(view) || tell_rest(view)) {
 		own.is_telling = false;
 		view = NULL;
@@ -148,7 +148,7 @@ static struct clv_view *wait_for_next(const struct clv_view *view)
 	struct timespec pause = {.tv_nsec = SEEK_NS};
 	struct clv_view *next;
 
-	while (!(next = clv_gate_peek()) || next == view) {
+	while (!(next = clv_gate_current_view()) || next == view) {
 		if (next)
 			clv_gate_seek_agent(next);
 		nanosleep(&pause, NULL);
@@ -160,7 +160,7 @@ static struct clv_view *wait_for_next(const struct clv_view *view)
 static void put_back(void)
 {
 	pthread_mutex_lock(&own.lock);
-	clv_rm_channels_put_back(own.channels);
+	clv_rm_channels_restore(own.channels);
 	pthread_mutex_unlock(&own.lock);
 }
 
@@ -185,14 +185,14 @@ static void *guard(void *userdata)
 static void *begin_guard(void *userdata)
 {
 	(void)userdata;
-	return guard(clv_gate_peek());
+	return guard(clv_gate_current_view());
 }
 
 /* Objects that were created or freed. */
 
 static struct clv_view *find_view(void)
 {
-	return clv_forkless ? clv_gate_peek() : NULL;
+	return clv_wiped_on_fork ? clv_gate_current_view() : NULL;
 }
 
 /* Records the object.  False: it is none that concerns channels, as most that a driver

@@ -60,7 +60,7 @@ void clv_cuda_memory_settle_freed(void)
  * MiB above a mebibyte, one page of a mebibyte above half of that.  Smaller allocations
  * share pages, in steps of at least 512 bytes; what such pages take beyond that, the
  * agent sees. */
-uint64_t clv_cuda_taken_bytes(uint64_t n_bytes)
+uint64_t clv_cuda_rounded_bytes(uint64_t n_bytes)
 {
 	uint64_t unit = n_bytes > MIB ? 2 * MIB : n_bytes > MIB / 2 ? MIB : 512;
 
@@ -69,7 +69,7 @@ uint64_t clv_cuda_taken_bytes(uint64_t n_bytes)
 
 bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret)
 {
-	n_bytes = clv_cuda_taken_bytes(n_bytes);
+	n_bytes = clv_cuda_rounded_bytes(n_bytes);
 	*ret = clv_charge_take(n_bytes);
 	if (ret->refused && clv_cuda_memory_settle())
 		*ret = clv_charge_take(n_bytes);
@@ -90,7 +90,7 @@ int clv_cuda_settle(struct clv_charge *charge, uint64_t made, int result)
 	return result;
 }
 
-void clv_cuda_freed(struct clv_charge *withdrawn, uint64_t made, int result)
+void clv_cuda_free_end(struct clv_charge *withdrawn, uint64_t made, int result)
 {
 	if (result == CLV_CUDA_SUCCESS)
 		clv_charge_undo(withdrawn);

@@ -13,7 +13,7 @@ bool clv_cuda_memory_settle(void);
 void clv_cuda_memory_settle_freed(void);
 
 /* The device memory that an allocation of n_bytes takes. */
-uint64_t clv_cuda_taken_bytes(uint64_t n_bytes);
+uint64_t clv_cuda_rounded_bytes(uint64_t n_bytes);
 
 /* Charges n_bytes of device memory; if they do not fit, once more after
  * clv_cuda_memory_settle().  False: over quota, and the program gets
@@ -30,12 +30,12 @@ int clv_cuda_settle(struct clv_charge *charge, uint64_t made, int result);
 
 /* A driver's call that frees the address or handle `made`, whose charge is undone if the
  * call succeeds. */
-#define CLV_CUDA_FREE(made, call)                                                  \
-	({                                                                         \
-		struct clv_charge withdrawn_ =                                     \
-			clv_charge_withdraw((const void *)(uintptr_t)(made));      \
-		int result_ = (call);                                              \
-		clv_cuda_freed(&withdrawn_, (uint64_t)(uintptr_t)(made), result_); \
-		result_;                                                           \
+#define CLV_CUDA_FREE(made, call)                                                     \
+	({                                                                            \
+		struct clv_charge withdrawn_ =                                        \
+			clv_charge_withdraw((const void *)(uintptr_t)(made));         \
+		int result_ = (call);                                                 \
+		clv_cuda_free_end(&withdrawn_, (uint64_t)(uintptr_t)(made), result_); \
+		result_;                                                              \
 	})
-void clv_cuda_freed(struct clv_charge *withdrawn, uint64_t made, int result);
+void clv_cuda_free_end(struct clv_charge *withdrawn, uint64_t made, int result);

@@ -50,7 +50,7 @@ int clv_own_cuMemAllocManaged(
 /* Corrects the charge to the size that the driver chose. */
 static void correct(struct clv_charge *charge, uint64_t n_bytes)
 {
-	uint64_t real_bytes = clv_cuda_taken_bytes(n_bytes);
+	uint64_t real_bytes = clv_cuda_rounded_bytes(n_bytes);
 
 	if (!charge->charged)
 		return;
@@ -93,7 +93,7 @@ int clv_own_cuMemFree_v2(clv_fn_cuMemFree_v2 *real, uint64_t dptr)
 	clv_cuda_spilled_leave(dptr);
 	r = real(dptr);
 	clv_cuda_spilled_left(dptr, r == CLV_CUDA_SUCCESS);
-	clv_cuda_freed(&withdrawn, dptr, r);
+	clv_cuda_free_end(&withdrawn, dptr, r);
 	if (!withdrawn.charged)
 		clv_cuda_pools_settle();
 	return r;

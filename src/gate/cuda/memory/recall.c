@@ -53,7 +53,7 @@ static int prefetch_in_turn(const struct clv_cuda_spilled *spilled, struct piece
 	if (r != CLV_STREAM_SUCCESS)
 		return r;
 	return clv_stream_submission_end(
-		&submission, clv_cuda_spilled_do(spilled, prefetch, piece));
+		&submission, clv_cuda_spilled_call(spilled, prefetch, piece));
 }
 
 static int open_stream(void *context, void **ret)
@@ -75,7 +75,7 @@ static void close_stream(void *stream)
 static void recall(const struct clv_cuda_spilled *spilled)
 {
 	struct piece piece = {0};
-	int r = clv_cuda_spilled_do(spilled, prefer_device, NULL);
+	int r = clv_cuda_spilled_call(spilled, prefer_device, NULL);
 
 	if (r == CLV_CUDA_SUCCESS)
 		r = open_stream(spilled->context, &piece.stream);

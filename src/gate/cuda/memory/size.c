@@ -13,7 +13,7 @@ int clv_own_cuMemGetInfo_v2(clv_fn_cuMemGetInfo_v2 *real, void *ret_free, void *
 	int r = real(ret_free, ret_total);
 
 	if (r == CLV_CUDA_SUCCESS)
-		clv_ledger_show(ret_free, ret_total);
+		clv_ledger_clamp_info(ret_free, ret_total);
 	return r;
 }
 
@@ -40,7 +40,7 @@ int clv_own_cuDeviceTotalMem_v2(clv_fn_cuDeviceTotalMem_v2 *real, void *bytes, i
 	int r = real(bytes, device);
 
 	if (r == CLV_CUDA_SUCCESS)
-		clv_ledger_show(NULL, bytes);
+		clv_ledger_clamp_info(NULL, bytes);
 	return r;
 }
 

@@ -308,7 +308,7 @@ bool clv_cuda_spilled_recall(void (*recall)(const struct clv_cuda_spilled *spill
 	return is_any;
 }
 
-int clv_cuda_spilled_do(const struct clv_cuda_spilled *spilled,
+int clv_cuda_spilled_call(const struct clv_cuda_spilled *spilled,
 	int (*call)(const struct clv_cuda_spilled *spilled, void *userdata),
 	void *userdata)
 {

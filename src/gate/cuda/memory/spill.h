@@ -63,7 +63,7 @@ bool clv_cuda_spilled_recall(void (*recall)(const struct clv_cuda_spilled *spill
 /* Makes the call unless the memory was freed meanwhile or is about to be, by itself or
  * with its context; both wait until the call returns.  Returns the call's result; -1: not
  * called. */
-int clv_cuda_spilled_do(const struct clv_cuda_spilled *spilled,
+int clv_cuda_spilled_call(const struct clv_cuda_spilled *spilled,
 	int (*call)(const struct clv_cuda_spilled *spilled, void *userdata),
 	void *userdata);
 

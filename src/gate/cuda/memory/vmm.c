@@ -9,7 +9,7 @@ static int record_piece(
 	const struct clv_charge *charge, const uint64_t *handle, int result)
 {
 	if (result == CLV_CUDA_SUCCESS)
-		clv_piece_made(*handle, charge);
+		clv_piece_add(*handle, charge);
 	else
 		clv_charge_undo(charge);
 	return result;
@@ -44,7 +44,7 @@ int clv_own_cuMemRelease(clv_fn_cuMemRelease *real, uint64_t handle)
 	clv_pieces_lock();
 	r = real(handle);
 	if (r == CLV_CUDA_SUCCESS)
-		clv_piece_released(handle);
+		clv_piece_release(handle);
 	clv_pieces_unlock();
 	return r;
 }
@@ -57,7 +57,7 @@ int clv_own_cuMemRetainAllocationHandle(
 	clv_pieces_lock();
 	r = real(handle, addr);
 	if (r == CLV_CUDA_SUCCESS)
-		clv_piece_retained(*(uint64_t *)handle);
+		clv_piece_retain(*(uint64_t *)handle);
 	clv_pieces_unlock();
 	return r;
 }

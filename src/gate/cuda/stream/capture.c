@@ -46,7 +46,7 @@ int clv_own_cuStreamEndCapture(
 
 static int destroy(int (*real)(void *stream), void *stream)
 {
-	bool is_in_part = clv_cuda_green_has(stream);
+	bool is_in_part = clv_cuda_green_contains(stream);
 	int r = clv_stream_destroy(real, stream);
 
 	if (is_in_part && r == CLV_CUDA_SUCCESS)

@@ -31,7 +31,7 @@ static int end_context(int (*destroy)(void *context), void *context)
 	if (r == CLV_CUDA_SUCCESS)
 		forget_context(context);
 	else
-		clv_streams_stay(context);
+		clv_streams_undo_drain(context);
 	return r;
 }
 
@@ -70,7 +70,7 @@ static int end_primary(int (*end)(int device), int device, bool with_streams)
 	if (context && is_gone)
 		forget_context(context);
 	else if (context)
-		clv_streams_stay(context);
+		clv_streams_undo_drain(context);
 	return r;
 }
 
@@ -112,7 +112,7 @@ static int release_nothing(int device)
 
 void clv_cuda_green_stream_gone(void)
 {
-	if (!clv_cuda_green_left())
+	if (!clv_cuda_green_stream_removed())
 		return;
 	if (atomic_load(&n_retained[CLV_CUDA_PART_DEVICE]) <= 0)
 		end_primary(release_nothing, CLV_CUDA_PART_DEVICE, false);

@@ -141,7 +141,7 @@ static int note_instantiated(void **graph_exec, void *graph, int result)
 	uint64_t n_bytes;
 	int r;
 
-	if (result != CLV_CUDA_SUCCESS || !clv_gate_peek())
+	if (result != CLV_CUDA_SUCCESS || !clv_gate_current_view())
 		return result;
 	r = bytes_of_graph(graph, &n_bytes);
 	if (r == CLV_CUDA_SUCCESS && n_bytes > 0)

@@ -7,7 +7,7 @@
 static int note_kernel_node(int result)
 {
 	if (result == CLV_CUDA_SUCCESS)
-		clv_cuda_part_node();
+		clv_cuda_part_report_graph_kernel();
 	return result;
 }
 
@@ -16,7 +16,7 @@ static int note_node(int result, const void *parameters)
 {
 	if (result == CLV_CUDA_SUCCESS &&
 		*(const int *)parameters == CLV_CUDA_NODE_KERNEL)
-		clv_cuda_part_node();
+		clv_cuda_part_report_graph_kernel();
 	return result;
 }
 

@@ -35,7 +35,7 @@ static _Atomic uint32_t has_searched;
 
 static bool must_wait(struct clv_heartbeat *heartbeat)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	return view && atomic_load(&view->control->is_halted) &&
 	       !clv_gate_agent_is_dead(view) && !clv_heartbeat_look(heartbeat, view);
@@ -48,7 +48,7 @@ static void halt(void)
 	struct clv_view *view;
 
 	while (must_wait(&heartbeat)) {
-		view = clv_gate_peek();
+		view = clv_gate_current_view();
 		clv_futex_wait(&view->control->is_halted, 1, LOOK_NS);
 	}
 }

@@ -98,7 +98,7 @@ static cl_device_id lease_device(const struct clv_view *view, cl_platform_id pla
 		return NULL;
 	/* NULL: the driver has reported more devices than it has written. */
 	device = all[view->ordinal];
-	return device && clv_vendor_is_held(device) ? device : NULL;
+	return device && clv_vendor_is_gated(device) ? device : NULL;
 }
 
 /* CL_DEVICE_TYPE_DEFAULT means the only device that the program sees. */
@@ -183,7 +183,7 @@ static cl_int check_devices(cl_uint n, const cl_device_id *devices)
 
 static cl_context check_context(cl_context context, cl_int *ret_error)
 {
-	if (!context || clv_vendor_is_held(context))
+	if (!context || clv_vendor_is_gated(context))
 		return context;
 	clv_real.clReleaseContext(context);
 	if (ret_error)
@@ -205,7 +205,7 @@ static cl_context create_context(const cl_context_properties *properties, cl_uin
 	struct clv_context_notify *notify = NULL;
 	cl_context context;
 
-	if (clv_gate_peek() && !clv_threads_start())
+	if (clv_gate_current_view() && !clv_gate_threads_start())
 		return refuse_context(CL_OUT_OF_HOST_MEMORY, ret_error);
 	if (function) {
 		notify = clv_context_notify_new(function, userdata);
@@ -237,7 +237,7 @@ static cl_int check_parts(cl_device_id *devices, cl_uint n, cl_uint *ret_n)
 	bool is_held = true;
 
 	for (cl_uint i = 0; devices && i < n; i++)
-		is_held = is_held && clv_vendor_is_held(devices[i]);
+		is_held = is_held && clv_vendor_is_gated(devices[i]);
 	for (cl_uint i = 0; devices && i < n && !is_held; i++) {
 		clv_real.clReleaseDevice(devices[i]);
 		devices[i] = NULL;

@@ -286,7 +286,7 @@ static _Atomic(void **) *find_table(void **table)
 	return NULL;
 }
 
-bool clv_vendor_take_object(const void *object)
+bool clv_vendor_gate_object(const void *object)
 {
 	void **table = *(void **const *)object;
 	_Atomic(void **) *place = find_table(table);

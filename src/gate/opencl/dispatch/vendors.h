@@ -42,15 +42,15 @@ bool clv_vendors_are_gated(void);
  * calls can be made is checked before the program gets it, and the wrappers are written
  * into its table too.  False: that is not possible, a line on stderr says why, and the
  * program must not get the object. */
-bool clv_vendor_take_object(const void *object);
+bool clv_vendor_gate_object(const void *object);
 
 /* The first table with wrappers.  NULL: there is none. */
 extern _Atomic(void **) clv_vendor_table __attribute__((visibility("hidden")));
 
-static inline bool clv_vendor_is_held(const void *object)
+static inline bool clv_vendor_is_gated(const void *object)
 {
 	void **table = atomic_load_explicit(&clv_vendor_table, memory_order_relaxed);
 
 	return !table || *(void *const *const *)object == table ||
-	       clv_vendor_take_object(object);
+	       clv_vendor_gate_object(object);
 }

@@ -137,7 +137,7 @@ static void say_missing(const struct clv_view *view, const char *folder)
 	clv_error_set(&err, -ENODEV,
 		"no driver in %.200s has the lease's platform, '%.100s'", folder,
 		view->platform);
-	clv_attach_say(err.msg, "install its driver where the program runs");
+	clv_attach_report_refused(err.msg, "install its driver where the program runs");
 }
 
 static void *own_function(const char *name)
@@ -162,7 +162,7 @@ static void *own_function(const char *name)
 
 void clv_icd_begin(void)
 {
-	clv_opencl_answer_with(own_function);
+	clv_opencl_set_own_lookup(own_function);
 	clv_opencl_begin();
 }
 
@@ -223,7 +223,7 @@ void *CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(
 	const struct clv_vendor *vendor = vendor_of(platform);
 
 	return vendor && vendor->get_function
-		       ? clv_opencl_answer(name, vendor->get_function(platform, name))
+		       ? clv_opencl_lookup(name, vendor->get_function(platform, name))
 		       : NULL;
 }
 
@@ -241,7 +241,7 @@ void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
 	void *function = name ? own_function(name) : NULL;
 
 	for (cl_uint i = 0; name && !function && i < n_found; i++)
-		function = clv_opencl_answer(name, found[i].vendor.get_address(name));
+		function = clv_opencl_lookup(name, found[i].vendor.get_address(name));
 	return function;
 }
 

@@ -73,7 +73,7 @@ static void *layer_entry(const cl_icd_dispatch *target, size_t entry)
 	if (wrapper)
 		return wrapper;
 	if (entry >= CLV_OPENCL_N_KNOWN)
-		return clv_opencl_refused();
+		return clv_opencl_refusal_function();
 	return *clv_opencl_entry((cl_icd_dispatch *)target, entry);
 }
 

@@ -66,7 +66,7 @@ static void make_object(void)
 	answer = (intptr_t)object;
 }
 
-void *clv_opencl_refused(void)
+void *clv_opencl_refusal_function(void)
 {
 	if (answer == REFUSAL)
 		make_object();

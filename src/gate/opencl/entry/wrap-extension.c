@@ -265,16 +265,16 @@ static size_t find_core(const char *name)
 	return clv_opencl_find_entry(name);
 }
 
-static _Atomic(clv_opencl_own *) own_function;
+static _Atomic(clv_opencl_lookup_function *) own_function;
 
-void clv_opencl_answer_with(clv_opencl_own *own)
+void clv_opencl_set_own_lookup(clv_opencl_lookup_function *own)
 {
 	atomic_store(&own_function, own);
 }
 
-void *clv_opencl_answer(const char *name, void *found)
+void *clv_opencl_lookup(const char *name, void *found)
 {
-	clv_opencl_own *find_own = atomic_load(&own_function);
+	clv_opencl_lookup_function *find_own = atomic_load(&own_function);
 	void *own;
 	size_t core;
 	bool refused;
@@ -303,13 +303,13 @@ void *clv_opencl_answer(const char *name, void *found)
 
 static void *CL_API_CALL wrap_clGetExtensionFunctionAddress(const char *name)
 {
-	return clv_opencl_answer(name, clv_real.clGetExtensionFunctionAddress(name));
+	return clv_opencl_lookup(name, clv_real.clGetExtensionFunctionAddress(name));
 }
 
 static void *CL_API_CALL wrap_clGetExtensionFunctionAddressForPlatform(
 	cl_platform_id platform, const char *name)
 {
-	return clv_opencl_answer(
+	return clv_opencl_lookup(
 		name, clv_real.clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 

@@ -33,7 +33,7 @@ static cl_mem drop(cl_mem object, cl_int *error)
  * it is released. */
 static cl_mem check_object(cl_mem object, cl_int *error)
 {
-	if (*error != CL_SUCCESS || !object || clv_vendor_is_held(object))
+	if (*error != CL_SUCCESS || !object || clv_vendor_is_gated(object))
 		return object;
 	clv_real.clReleaseMemObject(object);
 	*error = CL_OUT_OF_RESOURCES;

@@ -7,9 +7,9 @@
 #include <CL/cl.h>
 
 /* The held commands of a queue, in order; how many there are, and how many of them and of
- * its barriers the program keeps.  Guarded by the lock in held.c. */
-struct clv_held_line {
-	struct clv_held *first, *last, *first_barrier;
+ * its barriers the program keeps.  Guarded by the lock in deferred.c. */
+struct clv_deferred_line {
+	struct clv_deferred *first, *last, *first_barrier;
 	uint32_t n, n_by_program;
 	uint32_t n_barriers, n_barriers_by_program;
 };
@@ -17,7 +17,7 @@ struct clv_held_line {
 /* A command queue's record. */
 struct clv_cl_queue {
 	struct clv_queue common; /* first */
-	struct clv_held_line line;
+	struct clv_deferred_line line;
 	struct clv_event_list events;
 
 	/* Once the queue has had a held command, a submission holds this lock from its

@@ -6,7 +6,7 @@
 
 #include "gate/attach/attachment.h"
 #include "gate/opencl/dispatch/real.h"
-#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/deferred.h"
 #include "gate/opencl/queue/queue.h"
 #include "gate/process/hot.h"
 #include "gate/process/packed.h"
@@ -43,9 +43,9 @@ static bool needs_own_event(const struct clv_submission *submission)
 	       (!submission->blocking && clv_cl_queue_keeps_events(submission->queue));
 }
 
-static bool hold(struct clv_submission *submission, struct clv_held_command *command)
+static bool hold(struct clv_submission *submission, struct clv_deferred_command *command)
 {
-	submission->held = clv_held_add(command);
+	submission->held = clv_deferred_add(command);
 	submission->n_waits = command->n_waits;
 	submission->wait_list = command->wait_list;
 	return submission->held != NULL;
@@ -53,17 +53,17 @@ static bool hold(struct clv_submission *submission, struct clv_held_command *com
 
 /* Behind a command that only the gate keeps, this thread waits as it would for a turn of
  * its own.  So no thread runs ahead without bounds. */
-static enum clv_held_by wait_behind_held(const struct clv_held_command *command)
+static enum clv_deferred_by wait_behind_held(const struct clv_deferred_command *command)
 {
-	enum clv_held_by by = clv_held_look(command);
+	enum clv_deferred_by by = clv_deferred_find_keeper_kind(command);
 	struct clv_line line;
 
 	if (by != CLV_HELD_BY_GATE || clv_gate_thread.callback_depth > 0)
 		return by;
 	clv_line_begin(&line);
 	do {
-		clv_held_let_go();
-		by = clv_held_look(command);
+		clv_deferred_release();
+		by = clv_deferred_find_keeper_kind(command);
 	} while (by == CLV_HELD_BY_GATE && clv_line_wait(&line, NULL));
 	clv_line_end(&line);
 	return by;
@@ -88,10 +88,11 @@ static void unlock_order(struct clv_submission *submission)
 /* The command is counted in, so it must not be behind a held command.  False: it is, and
  * is counted out again. */
 static bool is_in_order(
-	struct clv_submission *submission, const struct clv_held_command *command)
+	struct clv_submission *submission, const struct clv_deferred_command *command)
 {
 	lock_order(submission);
-	if (!submission->has_order_lock || clv_held_look(command) == CLV_HELD_BY_NOTHING)
+	if (!submission->has_order_lock ||
+		clv_deferred_find_keeper_kind(command) == CLV_HELD_BY_NOTHING)
 		return true;
 	unlock_order(submission);
 	clv_flight_leave(submission->packed);
@@ -102,7 +103,7 @@ static bool is_in_order(
  * is charged. */
 static void enter_or_hold(struct clv_submission *submission, uint64_t estimate_ns)
 {
-	struct clv_held_command command = {
+	struct clv_deferred_command command = {
 		.queue = submission->queue,
 		.n_waits = submission->n_waits,
 		.wait_list = submission->wait_list,
@@ -111,7 +112,7 @@ static void enter_or_hold(struct clv_submission *submission, uint64_t estimate_n
 	};
 
 	for (;;) {
-		if (CLV_UNLIKELY(clv_held_any()) &&
+		if (CLV_UNLIKELY(clv_deferred_any()) &&
 			wait_behind_held(&command) != CLV_HELD_BY_NOTHING)
 			break;
 		if (CLV_UNLIKELY(!clv_flight_enter(
@@ -148,7 +149,7 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	cl_int r = CL_SUCCESS;
 
 	*submission = (struct clv_submission){
-		.view = clv_gate_peek(),
+		.view = clv_gate_current_view(),
 		.n_waits = n_waits,
 		.wait_list = wait_list,
 		.event = event,
@@ -162,7 +163,7 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 		return r;
 	submission->queue = clv_queue_find(queue);
 	/* A forked child has none of the gate's threads yet. */
-	if (!submission->queue || !clv_threads_start())
+	if (!submission->queue || !clv_gate_threads_start())
 		return CL_OUT_OF_HOST_MEMORY;
 
 	clv_cl_queue_run_all(submission->queue);
@@ -204,14 +205,14 @@ static void book_held(struct clv_submission *submission, cl_int result)
 	cl_event event = result == CL_SUCCESS ? keep_event(submission) : NULL;
 
 	if (result == CL_SUCCESS && !event && !submission->blocking) {
-		clv_held_enqueued_blindly(submission->held);
+		clv_deferred_enqueued_without_event(submission->held);
 		return;
 	}
 	if (event && submission->blocking) {
 		clv_real.clReleaseEvent(event);
 		event = NULL;
 	}
-	clv_held_enqueued(submission->held, event);
+	clv_deferred_enqueued(submission->held, event);
 }
 
 /* Books the command with its own event as marker, where the queue gets none. */
@@ -278,5 +279,5 @@ cl_int clv_submission_end(struct clv_submission *submission, cl_int result)
 		clv_real.clReleaseEvent(submission->unused_event);
 	return submission->event == &submission->own_event
 		       ? result
-		       : clv_event_show(submission->event, result);
+		       : clv_event_return(submission->event, result);
 }

@@ -5,7 +5,7 @@
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/queue/custody.h"
 
-struct clv_held;
+struct clv_deferred;
 struct clv_queue;
 struct clv_view;
 
@@ -13,7 +13,7 @@ struct clv_view;
 struct clv_submission {
 	struct clv_view *view; /* NULL: ungated, and the call passes */
 	struct clv_queue *queue;
-	struct clv_held *held; /* not in flight yet */
+	struct clv_deferred *held; /* not in flight yet */
 	/* What the driver's call gets in place of the program's arguments. */
 	cl_uint n_waits;
 	const cl_event *wait_list;
@@ -36,9 +36,9 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 
 /* What the program gets: the command's result, and its event if calls by that reach the
  * gate; otherwise an error. */
-static inline cl_int clv_event_show(cl_event *event, cl_int result)
+static inline cl_int clv_event_return(cl_event *event, cl_int result)
 {
-	if (!event || result != CL_SUCCESS || !*event || clv_vendor_is_held(*event))
+	if (!event || result != CL_SUCCESS || !*event || clv_vendor_is_gated(*event))
 		return result;
 	clv_real.clReleaseEvent(*event);
 	*event = NULL;

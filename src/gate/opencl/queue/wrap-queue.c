@@ -20,13 +20,13 @@ static cl_command_queue register_queue(
 		*ret_error = error;
 	if (error != CL_SUCCESS)
 		return NULL;
-	if (queue && !clv_vendor_is_held(queue)) {
+	if (queue && !clv_vendor_is_gated(queue)) {
 		clv_real.clReleaseCommandQueue(queue);
 		if (ret_error)
 			*ret_error = CL_OUT_OF_RESOURCES;
 		return NULL;
 	}
-	if (queue && clv_gate_peek())
+	if (queue && clv_gate_current_view())
 		clv_queue_find(queue);
 	return queue;
 }
@@ -56,14 +56,14 @@ static cl_int CL_API_CALL wrap_clRetainCommandQueue(cl_command_queue queue)
 {
 	cl_int r = clv_real.clRetainCommandQueue(queue);
 
-	if (r == CL_SUCCESS && clv_gate_peek())
+	if (r == CL_SUCCESS && clv_gate_current_view())
 		clv_queue_retain(queue);
 	return r;
 }
 
 static cl_int CL_API_CALL wrap_clReleaseCommandQueue(cl_command_queue queue)
 {
-	if (queue && clv_gate_peek())
+	if (queue && clv_gate_current_view())
 		clv_queue_release(queue);
 	return clv_real.clReleaseCommandQueue(queue);
 }
@@ -78,7 +78,7 @@ static cl_int CL_API_CALL wrap_clGetCommandQueueInfo(cl_command_queue queue,
 	cl_uint shown, n_gates, n_own;
 
 	if (r != CL_SUCCESS || what != CL_QUEUE_REFERENCE_COUNT || !value ||
-		room < sizeof(shown) || !clv_gate_peek())
+		room < sizeof(shown) || !clv_gate_current_view())
 		return r;
 	known = clv_queue_find_known(queue);
 	if (!known)

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
-#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/deferred.h"
 #include "gate/opencl/queue/kernels.h"
 #include "gate/opencl/queue/submit.h"
 #include "gate/process/hot.h"
@@ -45,12 +45,12 @@
 		struct clv_quick quick;                                               \
 		cl_int r;                                                             \
                                                                                       \
-		if (CLV_UNLIKELY((blocking) || clv_held_any() ||                      \
+		if (CLV_UNLIKELY((blocking) || clv_deferred_any() ||                  \
 				 !clv_quick_begin(&quick, queue, (kind))))            \
 			return slow_##function arguments;                             \
 		r = clv_real.function arguments;                                      \
 		clv_quick_end(&quick, r == CL_SUCCESS, event ? *event : NULL);        \
-		return clv_event_show(event, r);                                      \
+		return clv_event_return(event, r);                                    \
 	}
 
 #define SUBMISSION(function, parameters, arguments, kind, blocking) \

@@ -5,7 +5,7 @@
  * no thread searches the line, and commands that nothing keeps any longer are in a heap
  * by their order.  None of this is on the fast path: programs without unset user events
  * that submit nothing from callbacks never get here. */
-#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/deferred.h"
 
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/queue/queue.h"
@@ -38,7 +38,7 @@ struct obstacle {
 
 /* The wait of one command for one obstacle. */
 struct wait {
-	struct clv_held *held;
+	struct clv_deferred *held;
 	struct obstacle *obstacle;
 	struct wait *next, **link; /* in the obstacle's list; link is NULL after it */
 };
@@ -51,11 +51,11 @@ struct keeper {
 	bool is_user_event;
 };
 
-struct clv_held {
-	struct clv_ready ready;          /* first */
-	struct clv_held *next;           /* in its batch, or among the discarded */
-	struct clv_held *ahead, *behind; /* in its queue's line */
-	struct clv_held_command command;
+struct clv_deferred {
+	struct clv_ready ready;              /* first */
+	struct clv_deferred *next;           /* in its batch, or among the discarded */
+	struct clv_deferred *ahead, *behind; /* in its queue's line */
+	struct clv_deferred_command command;
 	cl_event event;       /* the command's own, owned once enqueued */
 	struct keeper keeper; /* for that event */
 	cl_event turnstile;
@@ -77,7 +77,7 @@ static struct {
 	uint64_t n_joined;
 	/* What only the gate keeps: work; markers and barriers. */
 	struct clv_ready *work, *rest;
-	struct clv_held *discarded;
+	struct clv_deferred *discarded;
 	/* Unset user events and the events of held commands, hashed to this many bits. */
 	struct keeper **keepers;
 	unsigned bits;
@@ -86,7 +86,7 @@ static struct {
 } state = {
 	.lock = PTHREAD_MUTEX_INITIALIZER, .keepers = first_buckets, .bits = FIRST_BITS};
 
-_Atomic uint32_t clv_held_n;
+_Atomic uint32_t clv_deferred_n;
 
 static struct obstacle *new_obstacle(bool is_program)
 {
@@ -172,21 +172,21 @@ static void remove_keeper(struct keeper *keeper)
 
 /* Waits, and their ends. */
 
-static struct clv_held_line *line_of(const struct clv_held *held)
+static struct clv_deferred_line *line_of(const struct clv_deferred *held)
 {
 	return &clv_cl_queue(held->command.queue)->line;
 }
 
-static struct clv_ready **heap_of(const struct clv_held *held)
+static struct clv_ready **heap_of(const struct clv_deferred *held)
 {
 	return CLV_FLIGHT_COUNT(held->command.packed) > 0 ? &state.work : &state.rest;
 }
 
 /* Only the gate keeps the command now, so what is submitted behind it may wait as it
  * would for a turn. */
-static void become_ready(struct clv_held *held)
+static void become_ready(struct clv_deferred *held)
 {
-	struct clv_held_line *line = line_of(held);
+	struct clv_deferred_line *line = line_of(held);
 
 	if (held->obstacle->is_program) {
 		held->obstacle->is_program = false;
@@ -196,14 +196,14 @@ static void become_ready(struct clv_held *held)
 	clv_ready_push(heap_of(held), &held->ready);
 }
 
-static void end_one_wait(struct clv_held *held)
+static void end_one_wait(struct clv_deferred *held)
 {
 	state.n_steps++;
 	if (--held->n_keeping == 0)
 		become_ready(held);
 }
 
-static void wait_for(struct clv_held *held, struct obstacle *obstacle)
+static void wait_for(struct clv_deferred *held, struct obstacle *obstacle)
 {
 	struct wait *wait = &held->waits[held->n_waits++];
 
@@ -240,7 +240,7 @@ static void end_obstacle(struct obstacle *obstacle)
 	}
 }
 
-void clv_held_user_event_made(cl_event event)
+void clv_deferred_user_event_created(cl_event event)
 {
 	struct keeper *made = calloc(1, sizeof(*made));
 	struct obstacle *obstacle = new_obstacle(true);
@@ -255,7 +255,7 @@ void clv_held_user_event_made(cl_event event)
 	made->obstacle = obstacle;
 	pthread_mutex_lock(&state.lock);
 	add_keeper(made);
-	atomic_fetch_add(&clv_held_n, 1);
+	atomic_fetch_add(&clv_deferred_n, 1);
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -271,17 +271,17 @@ static void forget_user_event(cl_event event, bool was_set)
 			end_obstacle(found->obstacle);
 		unref(found->obstacle);
 		free(found);
-		atomic_fetch_sub(&clv_held_n, 1);
+		atomic_fetch_sub(&clv_deferred_n, 1);
 	}
 	pthread_mutex_unlock(&state.lock);
 }
 
-void clv_held_user_event_set(cl_event event)
+void clv_deferred_user_event_set(cl_event event)
 {
 	forget_user_event(event, true);
 }
 
-void clv_held_user_event_gone(cl_event event)
+void clv_deferred_user_event_released(cl_event event)
 {
 	forget_user_event(event, false);
 }
@@ -295,17 +295,17 @@ static struct obstacle *obstacle_of(cl_event event)
 
 /* Whether the queue itself makes a new command wait for everything before it: an in-order
  * queue does, an out-of-order queue for a marker or barrier without a wait list. */
-static bool waits_for_all(const struct clv_held_command *command)
+static bool waits_for_all(const struct clv_deferred_command *command)
 {
 	return !command->queue->out_of_order ||
 	       (CLV_FLIGHT_COUNT(command->packed) == 0 && command->n_waits == 0);
 }
 
-static enum clv_held_by find_keeper_kind(const struct clv_held_command *command)
+static enum clv_deferred_by find_keeper_kind(const struct clv_deferred_command *command)
 {
-	const struct clv_held_line *line = &clv_cl_queue(command->queue)->line;
+	const struct clv_deferred_line *line = &clv_cl_queue(command->queue)->line;
 	bool for_all = waits_for_all(command);
-	enum clv_held_by by = CLV_HELD_BY_NOTHING;
+	enum clv_deferred_by by = CLV_HELD_BY_NOTHING;
 
 	for (cl_uint i = 0; command->wait_list && i < command->n_waits; i++) {
 		const struct obstacle *obstacle = obstacle_of(command->wait_list[i]);
@@ -322,9 +322,10 @@ static enum clv_held_by find_keeper_kind(const struct clv_held_command *command)
 	return by;
 }
 
-enum clv_held_by clv_held_look(const struct clv_held_command *command)
+enum clv_deferred_by clv_deferred_find_keeper_kind(
+	const struct clv_deferred_command *command)
 {
-	enum clv_held_by by;
+	enum clv_deferred_by by;
 
 	pthread_mutex_lock(&state.lock);
 	by = find_keeper_kind(command);
@@ -332,7 +333,7 @@ enum clv_held_by clv_held_look(const struct clv_held_command *command)
 	return by;
 }
 
-static void free_held(struct clv_held *held)
+static void free_held(struct clv_deferred *held)
 {
 	for (uint32_t i = 0; i < held->n_waits; i++)
 		unref(held->waits[i].obstacle);
@@ -343,13 +344,13 @@ static void free_held(struct clv_held *held)
 }
 
 /* The driver refuses a list without a length and a length without a list. */
-static bool has_sound_list(const struct clv_held_command *command)
+static bool has_sound_list(const struct clv_deferred_command *command)
 {
 	return (command->n_waits > 0) == (command->wait_list != NULL);
 }
 
 /* Tries again, because a command whose turnstile is never set never runs. */
-static void open_turnstile(const struct clv_held *held)
+static void open_turnstile(const struct clv_deferred *held)
 {
 	for (int i = 0; held->turnstile && i < TRIES; i++) {
 		if (clv_real.clSetUserEventStatus(held->turnstile, CL_COMPLETE) ==
@@ -358,9 +359,9 @@ static void open_turnstile(const struct clv_held *held)
 	}
 }
 
-static bool give_turnstile(struct clv_held *held)
+static bool give_turnstile(struct clv_deferred *held)
 {
-	struct clv_held_command *command = &held->command;
+	struct clv_deferred_command *command = &held->command;
 	size_t n = command->n_waits;
 	cl_int r = CL_SUCCESS;
 
@@ -378,9 +379,9 @@ static bool give_turnstile(struct clv_held *held)
 	return true;
 }
 
-static struct clv_held *new_held(const struct clv_held_command *command)
+static struct clv_deferred *new_held(const struct clv_deferred_command *command)
 {
-	struct clv_held *held =
+	struct clv_deferred *held =
 		calloc(1, sizeof(*held) + command->n_waits * sizeof(held->waits[0]));
 
 	if (!held)
@@ -398,9 +399,9 @@ static struct clv_held *new_held(const struct clv_held_command *command)
 }
 
 /* Appends the command to its queue's line. */
-static void append_to_queue(struct clv_held *held)
+static void append_to_queue(struct clv_deferred *held)
 {
-	struct clv_held_line *line = line_of(held);
+	struct clv_deferred_line *line = line_of(held);
 
 	/* The queue keeps it while any command, or a barrier, is before it. */
 	held->n_keeping += (held->waits_for_all ? line->n : line->n_barriers) > 0;
@@ -416,9 +417,9 @@ static void append_to_queue(struct clv_held *held)
 		held->command.is_barrier && held->obstacle->is_program;
 }
 
-static void join(struct clv_held *held)
+static void join(struct clv_deferred *held)
 {
-	const struct clv_held_command *command = &held->command;
+	const struct clv_deferred_command *command = &held->command;
 
 	pthread_mutex_lock(&state.lock);
 	held->obstacle->is_program = find_keeper_kind(command) == CLV_HELD_BY_PROGRAM;
@@ -432,13 +433,13 @@ static void join(struct clv_held *held)
 	append_to_queue(held);
 	if (held->n_keeping == 0)
 		become_ready(held);
-	atomic_fetch_add(&clv_held_n, 1);
+	atomic_fetch_add(&clv_deferred_n, 1);
 	pthread_mutex_unlock(&state.lock);
 }
 
-struct clv_held *clv_held_add(struct clv_held_command *command)
+struct clv_deferred *clv_deferred_add(struct clv_deferred_command *command)
 {
-	struct clv_held *held;
+	struct clv_deferred *held;
 
 	if (!has_sound_list(command))
 		return NULL;
@@ -457,7 +458,7 @@ struct clv_held *clv_held_add(struct clv_held_command *command)
 }
 
 /* The command is in flight, or is no work: its own event is its marker. */
-static void settle(struct clv_held *held)
+static void settle(struct clv_deferred *held)
 {
 	struct clv_queue *queue = held->command.queue;
 	uint64_t packed = held->let_go ? held->command.packed : 0;
@@ -472,7 +473,7 @@ static void settle(struct clv_held *held)
 }
 
 /* The release of an event may end the event's queue or context, and run callbacks. */
-static void discard(struct clv_held *held)
+static void discard(struct clv_deferred *held)
 {
 	if (held->event)
 		clv_real.clReleaseEvent(held->event);
@@ -486,7 +487,7 @@ static void discard(struct clv_held *held)
 /* The call that held the command may be in a callback, where the driver may hold locks
  * that the release of an event takes.  Or it may hold the queue's order_lock, for which
  * such a callback may wait. */
-static void discard_later(struct clv_held *held)
+static void discard_later(struct clv_deferred *held)
 {
 	pthread_mutex_lock(&state.lock);
 	held->next = state.discarded;
@@ -497,7 +498,7 @@ static void discard_later(struct clv_held *held)
 
 static void discard_all(void)
 {
-	struct clv_held *all, *next;
+	struct clv_deferred *all, *next;
 
 	pthread_mutex_lock(&state.lock);
 	all = state.discarded;
@@ -511,10 +512,10 @@ static void discard_all(void)
 
 /* Ends the waits of commands that it kept: of the next one, if that waits for everything
  * before it, and behind the first barrier of all up to the next barrier. */
-static void leave_queue(struct clv_held *held)
+static void leave_queue(struct clv_deferred *held)
 {
-	struct clv_held_line *line = line_of(held);
-	struct clv_held *next = held->behind;
+	struct clv_deferred_line *line = line_of(held);
+	struct clv_deferred *next = held->behind;
 	bool was_first_barrier = held == line->first_barrier;
 
 	*(held->ahead ? &held->ahead->behind : &line->first) = next;
@@ -538,7 +539,7 @@ static void leave_queue(struct clv_held *held)
 }
 
 /* With the lock held. */
-static void take_out(struct clv_held *held)
+static void take_out(struct clv_deferred *held)
 {
 	if (held->n_keeping == 0)
 		state.n_steps += clv_ready_remove(heap_of(held), &held->ready);
@@ -548,13 +549,13 @@ static void take_out(struct clv_held *held)
 	if (held->keeper.event)
 		remove_keeper(&held->keeper);
 	end_obstacle(held->obstacle);
-	atomic_fetch_sub(&clv_held_n, 1);
+	atomic_fetch_sub(&clv_deferred_n, 1);
 }
 
 /* What is submitted behind it in its queue shows when it is complete. */
-static void enter_blindly(const struct clv_held_command *command)
+static void enter_blindly(const struct clv_deferred_command *command)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (!view || CLV_FLIGHT_COUNT(command->packed) == 0)
 		return;
@@ -564,7 +565,7 @@ static void enter_blindly(const struct clv_held_command *command)
 	clv_queue_submitted(command->queue, NULL, command->packed);
 }
 
-void clv_held_enqueued_blindly(struct clv_held *held)
+void clv_deferred_enqueued_without_event(struct clv_deferred *held)
 {
 	bool has_gone;
 
@@ -575,10 +576,10 @@ void clv_held_enqueued_blindly(struct clv_held *held)
 		enter_blindly(&held->command);
 		open_turnstile(held);
 	}
-	clv_held_enqueued(held, NULL);
+	clv_deferred_enqueued(held, NULL);
 }
 
-void clv_held_enqueued(struct clv_held *held, cl_event event)
+void clv_deferred_enqueued(struct clv_deferred *held, cl_event event)
 {
 	bool is_over;
 
@@ -608,10 +609,10 @@ void clv_held_enqueued(struct clv_held *held, cl_event event)
  * waiting for it: a kernel for what another one writes, or a submission that was under
  * way when the first command of its queue was held.  Then nothing in flight is completed,
  * so the first command enters and is charged. */
-static bool try_enter(struct clv_held *held, bool *ret_is_stuck)
+static bool try_enter(struct clv_deferred *held, bool *ret_is_stuck)
 {
 	uint64_t packed = held->command.packed;
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (clv_flight_try(&held->command.queue->backlog, packed))
 		return true;
@@ -625,13 +626,13 @@ static bool try_enter(struct clv_held *held, bool *ret_is_stuck)
 
 /* The next command that may be let go.  Markers and barriers always may; once work finds
  * no room, all work behind it waits for its turn.  With the lock held. */
-static struct clv_held *take_next(bool *is_stuck)
+static struct clv_deferred *take_next(bool *is_stuck)
 {
-	struct clv_held *next = (struct clv_held *)state.rest;
+	struct clv_deferred *next = (struct clv_deferred *)state.rest;
 
 	state.n_steps++;
 	if (!next) {
-		next = (struct clv_held *)state.work;
+		next = (struct clv_deferred *)state.work;
 		if (!next || *is_stuck || !try_enter(next, is_stuck))
 			return NULL;
 	}
@@ -641,9 +642,9 @@ static struct clv_held *take_next(bool *is_stuck)
 }
 
 /* Takes the commands that may be let go from the line, in order.  With the lock held. */
-static struct clv_held *take_batch(bool *ret_is_stuck)
+static struct clv_deferred *take_batch(bool *ret_is_stuck)
 {
-	struct clv_held *batch = NULL, **end = &batch, *held;
+	struct clv_deferred *batch = NULL, **end = &batch, *held;
 	bool is_stuck = false;
 
 	while ((held = take_next(&is_stuck))) {
@@ -654,16 +655,16 @@ static struct clv_held *take_batch(bool *ret_is_stuck)
 	return batch;
 }
 
-bool clv_held_let_go(void)
+bool clv_deferred_release(void)
 {
-	struct clv_held *batch, *next;
+	struct clv_deferred *batch, *next;
 	bool is_stuck;
 
 	discard_all();
 	pthread_mutex_lock(&state.lock);
 	batch = take_batch(&is_stuck);
 	pthread_mutex_unlock(&state.lock);
-	for (struct clv_held *held = batch; held; held = next) {
+	for (struct clv_deferred *held = batch; held; held = next) {
 		bool is_settled;
 
 		next = held->next;
@@ -680,7 +681,7 @@ bool clv_held_let_go(void)
 	return is_stuck;
 }
 
-uint64_t clv_held_n_steps(void)
+uint64_t clv_deferred_n_steps(void)
 {
 	uint64_t n;
 
@@ -690,7 +691,7 @@ uint64_t clv_held_n_steps(void)
 	return n;
 }
 
-void clv_held_forget_parent(void)
+void clv_deferred_forget_parent(void)
 {
 	pthread_mutex_init(&state.lock, NULL);
 	state.work = state.rest = NULL;
@@ -699,5 +700,5 @@ void clv_held_forget_parent(void)
 	state.keepers = first_buckets;
 	state.bits = FIRST_BITS;
 	state.n_keepers = 0;
-	atomic_store(&clv_held_n, 0);
+	atomic_store(&clv_deferred_n, 0);
 }

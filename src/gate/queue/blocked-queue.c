@@ -7,7 +7,7 @@
  *
  * The oldest marker may be one that does not complete.  So while any queue may be
  * blocked, the helper polls all markers instead of waiting for one. */
-#include "gate/queue/polled.h"
+#include "gate/queue/blocked-queue.h"
 
 #include "gate/process/packed.h"
 #include "gate/process/queue-record.h"
@@ -39,7 +39,7 @@ static const struct clv_queue_ops *ops(void)
 
 uint64_t clv_queues_poll_ns(void)
 {
-	if (!clv_polled_are_meant())
+	if (!clv_markers_must_poll())
 		return 0;
 	if (CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0)
 		return POLL_NS;
@@ -58,14 +58,14 @@ static void take_back_marker(struct clv_marker *marker)
 	marker->since_ns = clv_clock_ns();
 	atomic_fetch_add(&marker->queue->backlog.awaited, marker->packed);
 	atomic_store(&marker->queue->backlog.progress_ns, marker->since_ns);
-	clv_parked_enter_again(marker->packed);
+	clv_parked_resume(marker->packed);
 }
 
 /* With the queue's mark_lock held, as park(): the work of a queue that has continued is
  * in flight again. */
 static void resume(struct clv_queue *queue)
 {
-	queue->stands_since_ns = 0;
+	queue->blocked_since_ns = 0;
 	if (!atomic_load(&queue->stands))
 		return;
 	for (uint32_t i = 0; i < clv_parked.n_polled; i++) {
@@ -73,7 +73,7 @@ static void resume(struct clv_queue *queue)
 			take_back_marker(&polled.list[i]);
 	}
 	clv_parked_take_back(queue);
-	queue->let_go_in_look = polled.n_looks;
+	queue->resumed_in_poll = polled.n_looks;
 }
 
 /* Parks the work of a blocked queue, also what was submitted since the last call. */
@@ -108,9 +108,9 @@ static void poll_unreleased(struct clv_queue *queue)
 		resume(queue);
 	if (!stands)
 		return;
-	if (queue->stands_since_ns == 0)
-		queue->stands_since_ns = now_ns;
-	if (now_ns - queue->stands_since_ns >= PATIENCE_NS)
+	if (queue->blocked_since_ns == 0)
+		queue->blocked_since_ns = now_ns;
+	if (now_ns - queue->blocked_since_ns >= PATIENCE_NS)
 		park(queue);
 }
 
@@ -120,7 +120,7 @@ static void poll_queue(struct clv_queue *queue)
 	if (!atomic_load(&queue->released))
 		poll_unreleased(queue);
 	pthread_mutex_unlock(&queue->mark_lock);
-	if (queue->let_go_in_look == polled.n_looks)
+	if (queue->resumed_in_poll == polled.n_looks)
 		clv_queue_mark(queue);
 }
 
@@ -163,12 +163,12 @@ static bool must_keep(struct clv_marker *marker)
 
 	if (marker->is_parked && atomic_load(&queue->released))
 		take_back_marker(marker);
-	if (queue->let_go_in_look == polled.n_looks ||
-		queue->busy_in_look == polled.n_looks)
+	if (queue->resumed_in_poll == polled.n_looks ||
+		queue->busy_in_poll == polled.n_looks)
 		return true;
 	if (ops()->is_complete(queue, marker->event))
 		return false;
-	queue->busy_in_look = polled.n_looks;
+	queue->busy_in_poll = polled.n_looks;
 	return true;
 }
 
@@ -196,7 +196,7 @@ static bool poll_all(void)
 
 bool clv_queues_wait_for_marker(void)
 {
-	return clv_polled_are_meant() ? poll_all() : clv_queues_wait_for_oldest();
+	return clv_markers_must_poll() ? poll_all() : clv_queues_wait_for_oldest();
 }
 
 void clv_queues_forget_parent(void)
