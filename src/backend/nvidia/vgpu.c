@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A driver offers a few dozen. */
+/* A bound on the number of types; drivers offer a few dozen. */
 #define TYPES_MAX 1024u
 
 static int append_type(const struct clv_nvidia_library *nvml, struct clv_nvml_device *gpu,
@@ -42,8 +42,8 @@ static int append_type(const struct clv_nvidia_library *nvml, struct clv_nvml_de
 	return 0;
 }
 
-/* The functions that become vGPUs are those that sysfs shows, so that what is said of
- * them there is all of it; what the library knows besides is left for that. */
+/* If sysfs shows the functions that become vGPUs, the sriov backend reports them with
+ * their types: the types of NVML are stored for it and removed here. */
 static int leave_to_sysfs(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, struct clv_vf_state *vf)
 {
