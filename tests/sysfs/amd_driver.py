@@ -93,7 +93,8 @@ def memory():
         w.restart()
         check.equal([w.device(i)["xcp"]["requested_memory"] for i in range(3)],
                     [["NPS4"], ["NPS4"], []], "known to the next process")
-        check.refused(w.ask("memory", OTHER, "NPS1"), "ENOTSUP", "pending request for NPS4", "reload")
+        check.refused(w.ask("memory", OTHER, "NPS1"), "ENOTSUP", "pending request for NPS4",
+                      "reload")
         check.equal(w.ask("reload", OTHER), {"ok": True}, "reload")
         devices = [w.device(i) for i in range(3)]
         check.equal([(d["xcp"]["memory"], d["xcp"]["requested_memory"], d["xcp"]["compute"])
