@@ -20,7 +20,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* "gpu0/1g.10gb@4" as a lease's name: gpu0-1g.10gb-4. */
+/* Makes a lease's name: "gpu0/1g.10gb@4" becomes "gpu0-1g.10gb-4". */
 static void make_name(const char *of, char ret[NAME_MAX_BYTES])
 {
 	snprintf(ret, NAME_MAX_BYTES, "%s", of);
@@ -30,7 +30,7 @@ static void make_name(const char *of, char ret[NAME_MAX_BYTES])
 	}
 }
 
-/* 1, or 0 where it is somebody's by now. */
+/* Returns 1, or 0 if another client has taken the place or the name. */
 static int keep(struct clv_client *client, const struct clv_client_lease_request *request,
 	struct clv_client_error *err)
 {
@@ -81,7 +81,7 @@ static int keep_partition(
 		.command = COMMAND,
 	};
 
-	/* What has shares set aside in it is given away by these. */
+	/* A partition with standing shares is handed out through those. */
 	if (!json_is_object(json_object_get(device, "partition")) ||
 		json_number_value(json_object_get(device, "share_promised")) > 0)
 		return 0;
