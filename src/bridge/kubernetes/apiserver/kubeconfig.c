@@ -50,7 +50,7 @@ int clv_kube_decode_base64(const char *text, struct clv_kube_blob *ret)
 
 /* --- A file --- */
 
-/* Of a list of {name, KIND: {...}} the one of that name. */
+/* Finds the item with that name in a list of {name, KIND: {...}}. */
 static bool find_named(struct clv_yaml_value root, const char *list, const char *kind,
 	const char *name, struct clv_yaml_value *ret)
 {
@@ -98,7 +98,7 @@ static int take_cluster(struct clv_yaml_value cluster, struct clv_kube_config *c
 	if (clv_yaml_find(cluster, "insecure-skip-tls-verify", &insecure))
 		config->is_insecure = strcmp(clv_yaml_text(insecure), "true") == 0;
 	if (!config->server)
-		return clv_yaml_fail(cluster, err, -EINVAL, "it names no server");
+		return clv_yaml_fail(cluster, err, -EINVAL, "the cluster has no server");
 	return take_blob(cluster, "certificate-authority-data", &config->ca, err);
 }
 
@@ -122,7 +122,7 @@ static int take_context(
 	int r = 0;
 
 	if (!clv_yaml_find(root, "current-context", &current))
-		return clv_yaml_fail(root, err, -EINVAL, "it has no current-context");
+		return clv_yaml_fail(root, err, -EINVAL, "there is no current-context");
 	if (!find_named(root, "contexts", "context", clv_yaml_text(current), &context))
 		return clv_yaml_fail(current, err, -EINVAL, "there is no such context");
 	if (!clv_yaml_find(context, "cluster", &name) ||
@@ -164,9 +164,9 @@ int clv_kube_config_of_pod(struct clv_kube_config *ret, struct clv_error *err)
 
 	if (!host || !port || access(POD_FOLDER "/token", R_OK) < 0)
 		return clv_error_set(err, -ENOENT,
-			"this is no pod that may speak to the API server: run it as one "
-			"with "
-			"a service account, or name a kubeconfig");
+			"there are no credentials for the API server: run in a pod with "
+			"a "
+			"service account, or name a kubeconfig");
 	if (asprintf(&config.server, "https://%s%s%s:%s", is_six ? "[" : "", host,
 		    is_six ? "]" : "", port) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot start");

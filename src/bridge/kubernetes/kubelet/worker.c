@@ -96,7 +96,7 @@ static int on_done(sd_event_source *source, int fd, uint32_t events, void *userd
 	return 0;
 }
 
-/* Signals are the loop's. */
+/* The thread blocks all signals, which the loop handles. */
 static int start_thread(struct clv_kube_worker *worker)
 {
 	sigset_t all, before;

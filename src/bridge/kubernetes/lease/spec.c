@@ -75,7 +75,7 @@ void clv_kube_spec_remove(const struct clv_kube_settings *settings, const char *
 #define FILE_PREFIX "cleave-"
 #define FILE_ENDING ".json"
 
-/* Of the file's name; false: it is none of ours. */
+/* Reads the lease from the file's name; false: the file is not of a container's lease. */
 static bool read_name(const char *file, char ret[CLV_KUBE_LEASE_MAX])
 {
 	size_t n_prefix = strlen(FILE_PREFIX), n = strlen(file);

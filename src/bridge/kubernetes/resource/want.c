@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a of 64 bits. */
+/* 64-bit FNV-1a. */
 static uint64_t hash(uint64_t so_far, const void *bytes, size_t n)
 {
 	const uint8_t *p = bytes;
@@ -64,7 +64,7 @@ static int compare_numbers(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* What comes one at a time has no numbers of its own. */
+/* Ids of CLV_KUBE_OF_ONE have no unit, so a checksum of the id is used. */
 static int take_keys(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
 {
@@ -77,7 +77,7 @@ static int take_keys(const struct clv_kube_resource *resource, const char *const
 	return 0;
 }
 
-/* All of them have the key of the first. */
+/* All ids must have the same key. */
 static int take_units(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
 {
@@ -91,8 +91,8 @@ static int take_units(const struct clv_kube_resource *resource, const char *cons
 			memcpy(first, key, sizeof(first));
 		else if (strcmp(first, key) != 0)
 			return clv_error_set(err, -EINVAL,
-				"no device has %zu of %s left, and a container's are of "
-				"one device: ask for less",
+				"no device has %zu of %s left, and a container gets them "
+				"from one device: ask for less",
 				n_ids, resource->name);
 		units->n++;
 	}
@@ -112,8 +112,8 @@ static int take_ids(const struct clv_kube_resource *resource, const char *const 
 	qsort(units->numbers, n_ids, sizeof(uint32_t), compare_numbers);
 	for (size_t i = 1; i < n_ids; i++) {
 		if (units->numbers[i] == units->numbers[i - 1])
-			return clv_error_set(err, -EINVAL, "an id of %s is there twice",
-				resource->name);
+			return clv_error_set(
+				err, -EINVAL, "an id of %s occurs twice", resource->name);
 	}
 	units->resource = clv_kube_keep_text(resource->name);
 	if (is_of_ones)
@@ -136,7 +136,7 @@ static void size_lease(struct clv_kube_want *want,
 		want->share_ppm = (uint32_t)(n * CLV_PPM / source->n_units);
 }
 
-/* The devices of several ids; "": one of them is not there. */
+/* The names of the ids' devices, with commas; "": one of them does not exist. */
 static const char *name_devices(
 	const struct clv_kube_resource *resource, const char *const *ids, size_t n_ids)
 {
@@ -154,7 +154,7 @@ static const char *name_devices(
 	return clv_kube_keep_text(names);
 }
 
-/* Where the ids are, and how much that is. */
+/* Sets the device and the size of the lease. */
 static void find_device(struct clv_kube_want *want,
 	const struct clv_kube_resource *resource, const char *const *ids, size_t n_ids)
 {
@@ -217,8 +217,7 @@ int clv_kube_want_join(
 	if (strcmp(share->device, memory->device) != 0)
 		return clv_error_set(err, -EBUSY,
 			"no device has both the share and the memory that the container "
-			"asks "
-			"for: the share is left on %s and the memory on %s",
+			"asks for: the share is left on %s and the memory on %s",
 			share->device, memory->device);
 	share->memory_bytes = memory->memory_bytes;
 	share->memory = memory->units;
@@ -266,7 +265,7 @@ static bool overlap(const struct clv_kube_units *a, const struct clv_kube_units 
 {
 	size_t i = 0, j = 0;
 
-	/* The same text is at the same place. */
+	/* Interned texts are equal if their pointers are. */
 	if (a->resource != b->resource || a->key != b->key)
 		return false;
 	while (i < a->n && j < b->n) {
