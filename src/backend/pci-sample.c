@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads hwmon, amdgpu's utilization files and devcoredump. */
 #include "backend/pci-sample.h"
 
 #include "backend/files.h"

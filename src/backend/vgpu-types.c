@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The cache of vGPU types. */
 #include "backend/vgpu-types.h"
 
 #include "backend/pci.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Caches the GPUs' handles, and looks them up again when one is stale. */
 #include "backend/nvidia/handles.h"
 
 #include "backend/nvidia/error.h"

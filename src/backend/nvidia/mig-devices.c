@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the MIG devices of a GPU. */
 #include "backend/nvidia/mig-devices.h"
 
 #include "base/array.h"

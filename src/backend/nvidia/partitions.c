@@ -77,7 +77,7 @@ static int add_parts_of(const struct clv_nvidia_library *nvml,
 
 /* A compute instance that fills its GPU instance is not listed as a part; the partition
  * stands for both. */
-static int settle_parts(
+static int finish_parts(
 	struct clv_partition *partition, bool is_filled, struct clv_error *err)
 {
 	partition->is_half_made = partition->n_parts == 0;
@@ -124,7 +124,7 @@ static int add_parts(const struct clv_nvidia_library *nvml,
 		is_filled |= partition->n_parts > n_before &&
 			     profiles.items[i].slices == slices;
 	}
-	return settle_parts(partition, is_filled, err);
+	return finish_parts(partition, is_filled, err);
 }
 
 static int add_partition(const struct clv_nvidia_library *nvml,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the vGPU types of a GPU from NVML. */
 #include "backend/nvidia/vgpu.h"
 
 #include "backend/files.h"
@@ -44,7 +45,7 @@ static int append_type(const struct clv_nvidia_library *nvml, struct clv_nvml_de
 
 /* If sysfs shows the functions that become vGPUs, the sriov backend reports them with
  * their types: the types of NVML are stored for it and removed here. */
-static int leave_to_sysfs(const struct clv_nvidia_library *nvml,
+static int store_for_sriov(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, struct clv_vf_state *vf)
 {
 	unsigned domain, bus, slot, function;
@@ -87,7 +88,7 @@ int clv_nvidia_vgpu_types_read(const struct clv_nvidia_library *nvml,
 		if (append_type(nvml, gpu, ids[i], vf) < 0)
 			return clv_error_errno(err, ENOMEM, "cannot list the vGPU types");
 	}
-	if (leave_to_sysfs(nvml, gpu, vf) < 0)
+	if (store_for_sriov(nvml, gpu, vf) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot list the vGPU types");
 	return 0;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Collects Xid errors from an event set of NVML. */
 #include "backend/nvidia/xids.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ static void start(struct clv_nvidia_backend *backend)
 	}
 }
 
-static void keep(struct clv_nvidia_gpu *gpu, uint64_t xid)
+static void record_xid(struct clv_nvidia_gpu *gpu, uint64_t xid)
 {
 	for (size_t i = 0; i < gpu->n_xids; i++) {
 		if (gpu->xids[i] == xid)
@@ -67,7 +68,7 @@ void clv_nvidia_xids_poll(struct clv_nvidia_backend *backend)
 			return;
 		gpu = event.device ? find(backend, event.device) : NULL;
 		if (gpu && event.type == CLV_NVML_EVENT_XID)
-			keep(gpu, event.data);
+			record_xid(gpu, event.data);
 	}
 }
 

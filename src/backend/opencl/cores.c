@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Divides CPU devices into sets of processors.  The sets are only stored (sets.c); the
+ * affinity of threads is set when a lease uses a partition. */
 #include "backend/opencl/cores.h"
 
 #include "backend/opencl/library.h"

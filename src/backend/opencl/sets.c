@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The YAML file of sets of processors.  A change locks the file, reads it, and replaces
+ * it atomically. */
 #include "backend/opencl/sets.h"
 
 #include "base/array.h"

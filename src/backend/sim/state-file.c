@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads and saves the state file of a simulated node. */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"

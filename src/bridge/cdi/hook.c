@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks that the container's image can load the gates, and mounts the gate's folder
+ * over its folder of OpenCL vendors. */
 #include "bridge/cdi/hook.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds device nodes in /proc and /sys. */
 #include "bridge/cdi/nodes.h"
 
 #include "base/cleanup.h"

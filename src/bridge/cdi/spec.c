@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Generates CDI files from leases. */
 #include "bridge/cdi/spec.h"
 
 #include "base/error.h"

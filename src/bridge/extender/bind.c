@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Posts v1.Binding objects to the API server. */
 #include "bridge/extender/bind.h"
 
 #include "base/error.h"

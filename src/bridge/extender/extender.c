@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers kube-scheduler's requests: filter, prioritize and bind. */
 #include "bridge/extender/extender.h"
 
 #include "base/cleanup.h"

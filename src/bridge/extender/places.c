@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps what nodes announce and what is held for bound pods, and judges nodes with
+ * core/place: each device of a node is a node of core's fleet. */
 #include "bridge/extender/places.h"
 
 #include "base/array.h"
@@ -351,7 +353,7 @@ static void remember(struct clv_places *places, const struct clv_pod *pod)
 	}
 }
 
-static void give_verdict(const struct judge *judge, const struct node *node, size_t first,
+static void judge_node(const struct judge *judge, const struct node *node, size_t first,
 	const struct clv_pod *pod, struct clv_verdict *ret)
 {
 	struct seats seats;
@@ -377,7 +379,7 @@ int clv_places_judge(struct clv_places *places, const json_t *objects,
 	if (r >= 0)
 		r = judge_init(places, nodes, n, &judge);
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		give_verdict(&judge, nodes[i], judge.first[i], pod, &verdicts[i]);
+		judge_node(&judge, nodes[i], judge.first[i], pod, &verdicts[i]);
 	judge_done(&judge);
 	return r < 0 ? clv_error_errno(err, -r, "cannot judge the nodes") : 0;
 }

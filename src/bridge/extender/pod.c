@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the limits of a pod's containers. */
 #include "bridge/extender/pod.h"
 
 #include "base/cleanup.h"

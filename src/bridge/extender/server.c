@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Serves the extender with libmicrohttpd, a thread for each connection. */
 #include "bridge/extender/server.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Moves bytes between a socket and an nghttp2 session. */
 #include "bridge/rpc/link.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs squeue and scontrol and parses their output. */
 #include "bridge/slurm/ask.h"
 
 #include "base/cleanup.h"

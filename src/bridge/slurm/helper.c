@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the program cleave with a clean environment, outside of the step's process tree.
+ */
 #include "bridge/slurm/helper.h"
 
 #include "base/cleanup.h"

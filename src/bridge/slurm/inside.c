@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes a task's mounts and sets its variables and affinity, by the recipe. */
 #include "bridge/slurm/inside.h"
 
 #include "base/cleanup.h"

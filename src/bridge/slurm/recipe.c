@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The text format of recipes: a head line, then lines of words separated by tabs. */
 #include "bridge/slurm/recipe.h"
 
 #include "base/cleanup.h"

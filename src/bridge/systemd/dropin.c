@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the parts of unit files that a drop-in needs, and writes the drop-in. */
 #include "bridge/systemd/dropin.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Polls the agent's devices and patches the node's annotation when the text changes. */
 #include "bridge/kubernetes/apiserver/announce.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Requests to the API server with libcurl; connections are reused. */
 #include "bridge/kubernetes/apiserver/cluster.h"
 
 #include "base/cleanup.h"

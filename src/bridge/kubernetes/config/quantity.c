@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses quantities of Kubernetes. */
 #include "bridge/kubernetes/config/quantity.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of keys of cleave-kubelet's file of settings. */
 #include "bridge/kubernetes/config/settings.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The DRA driver's gRPC services for kubelet.  Calls become jobs of the worker; slices
+ * are published again when the node changes and once a minute. */
 #include "bridge/kubernetes/kubelet/dra.h"
 
 #include "base/cleanup.h"
@@ -247,7 +249,7 @@ static void done_claims(struct clv_kube_job *base)
 	free_job(job);
 }
 
-static int take_claims(struct claims_job *job, Dra__Claim *const *claims, size_t n)
+static int copy_claims(struct claims_job *job, Dra__Claim *const *claims, size_t n)
 {
 	job->claims = calloc(n + 1, sizeof(*job->claims));
 	if (!job->claims)
@@ -269,7 +271,7 @@ static void begin_claims(struct clv_kube_dra *dra, struct clv_rpc_call *call,
 {
 	struct claims_job *job = calloc(1, sizeof(*job));
 
-	if (!job || n > CLAIMS_MAX || take_claims(job, claims, n) < 0) {
+	if (!job || n > CLAIMS_MAX || copy_claims(job, claims, n) < 0) {
 		clv_rpc_fail(call, CLV_RPC_RESOURCE_EXHAUSTED, "%s",
 			n > CLAIMS_MAX ? "too many claims" : "out of memory");
 		if (job)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sends the health of all places to each watching call, when it changes and every ten
+ * seconds. */
 #include "bridge/kubernetes/kubelet/health.h"
 
 #include "base/cleanup.h"

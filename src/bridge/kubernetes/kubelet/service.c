@@ -79,7 +79,7 @@ static int add_plugin(struct clv_kube *kube, struct clv_kube_plugin *plugin)
 	return 0;
 }
 
-static int take_resource(
+static int set_resource(
 	struct clv_kube *kube, struct clv_kube_resource *resource, struct clv_error *err)
 {
 	struct clv_kube_plugin *plugin = find_plugin(kube, resource->name);
@@ -144,7 +144,7 @@ void clv_kube_take_inventory(struct clv_kube *kube, struct clv_kube_inventory *i
 	if (r >= 0)
 		empty_missing(kube, &resources);
 	for (size_t i = 0; i < resources.n && r >= 0; i++)
-		r = take_resource(kube, &resources.items[i], &err);
+		r = set_resource(kube, &resources.items[i], &err);
 	if (r < 0)
 		clv_log_error(r, "%s", err.msg);
 	clv_kube_resources_clear(&resources);

@@ -163,7 +163,7 @@ static void set_timer(struct clv_kube_watch *watch, uint64_t us)
 	sd_event_source_set_enabled(watch->timer, SD_EVENT_ONESHOT);
 }
 
-static void take_answer(struct clv_kube_watch *watch, struct refresh *refresh)
+static void use_answer(struct clv_kube_watch *watch, struct refresh *refresh)
 {
 	bool is_first = !watch->kube->has_inventory;
 
@@ -185,7 +185,7 @@ static void done_refresh(struct clv_kube_job *job)
 
 	watch->refresh = NULL;
 	if (refresh->r >= 0)
-		take_answer(watch, refresh);
+		use_answer(watch, refresh);
 	else if (!watch->is_missing &&
 		 clv_clock_ns() > watch->seen_ns + MISSING_MOST_NS) {
 		watch->is_missing = true;

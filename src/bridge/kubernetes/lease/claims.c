@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prepares and unprepares resource claims as leases, records them in the undo log, and
+ * releases claims that kubelet forgot. */
 #include "bridge/kubernetes/lease/claims.h"
 
 #include "base/array.h"

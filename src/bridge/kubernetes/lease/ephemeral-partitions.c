@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates and destroys partitions through the agent, with an entry in the undo log. */
 #include "bridge/kubernetes/lease/ephemeral-partitions.h"
 
 #include "base/error.h"

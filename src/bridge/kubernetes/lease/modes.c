@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Changes compute modes through the agent, and restores the recorded ones. */
 #include "bridge/kubernetes/lease/modes.h"
 
 #include "base/cleanup.h"

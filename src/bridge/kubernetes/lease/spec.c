@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes, removes and lists CDI files in the folder of the settings. */
 #include "bridge/kubernetes/lease/spec.h"
 
 #include "base/cleanup.h"

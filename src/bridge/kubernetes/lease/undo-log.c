@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The files of the undo log, in plugins/DRIVER/FOLDER of kubelet's folder. */
 #include "bridge/kubernetes/lease/undo-log.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the inventory from the agent's list of devices. */
 #include "bridge/kubernetes/resource/inventory.h"
 
 #include "base/error.h"

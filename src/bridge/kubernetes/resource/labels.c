@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Generates the node's labels. */
 #include "bridge/kubernetes/resource/labels.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs the calls for a share and for memory of one container. */
 #include "bridge/kubernetes/resource/pair.h"
 
 int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_want *want,

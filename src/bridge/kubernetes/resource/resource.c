@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes extended resources from the inventory, converts ids, and encodes ListAndWatch
+ * messages. */
 #include "bridge/kubernetes/resource/resource.h"
 
 #include "base/array.h"
@@ -316,7 +318,7 @@ struct writer {
 	bool is_short; /* out of memory */
 };
 
-static void put(struct writer *writer, const void *bytes, size_t n)
+static void append(struct writer *writer, const void *bytes, size_t n)
 {
 	if (writer->n + n > writer->room) {
 		size_t room = 2 * (writer->n + n) + 4096;
@@ -369,7 +371,7 @@ static size_t encode_topology(const struct clv_kube_source *source, uint8_t *ret
 	return field(3, nodes, n, ret);
 }
 
-static void put_device(struct writer *writer, const struct clv_kube_source *source,
+static void append_device(struct writer *writer, const struct clv_kube_source *source,
 	uint32_t unit, bool is_healthy, const uint8_t *topology, size_t n_topology)
 {
 	static const char *const words[] = {"Unhealthy", "Healthy"};
@@ -381,7 +383,7 @@ static void put_device(struct writer *writer, const struct clv_kube_source *sour
 	n = field(1, id, strlen(id), device);
 	n += field(2, words[is_healthy], strlen(words[is_healthy]), device + n);
 	memcpy(device + n, topology, n_topology);
-	put(writer, message, field(1, device, n + n_topology, message));
+	append(writer, message, field(1, device, n + n_topology, message));
 }
 
 int clv_kube_resource_encode(const struct clv_kube_resource *resource, uint8_t **ret,
@@ -397,7 +399,7 @@ int clv_kube_resource_encode(const struct clv_kube_resource *resource, uint8_t *
 		for (uint32_t unit = 0; unit < source->n_units && !writer.is_short &&
 					writer.n <= CLV_KUBE_LIST_MAX_BYTES;
 			unit++)
-			put_device(&writer, source, unit, source->is_healthy, topology,
+			append_device(&writer, source, unit, source->is_healthy, topology,
 				n_topology);
 	}
 	if (!writer.is_short && writer.n <= CLV_KUBE_LIST_MAX_BYTES) {

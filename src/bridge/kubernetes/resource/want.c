@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Derives leases from kubelet's ids: name, device and size. */
 #include "bridge/kubernetes/resource/want.h"
 
 #include "base/cleanup.h"
@@ -65,7 +66,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Ids of CLV_KUBE_OF_ONE have no unit, so a checksum of the id is used. */
-static int take_keys(const struct clv_kube_resource *resource, const char *const *ids,
+static int read_keys(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
 {
 	for (size_t i = 0; i < n_ids; i++) {
@@ -78,7 +79,7 @@ static int take_keys(const struct clv_kube_resource *resource, const char *const
 }
 
 /* All ids must have the same key. */
-static int take_units(const struct clv_kube_resource *resource, const char *const *ids,
+static int read_units(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
 {
 	char first[CLV_KUBE_KEY_MAX] = "", key[CLV_KUBE_KEY_MAX];
@@ -100,12 +101,12 @@ static int take_units(const struct clv_kube_resource *resource, const char *cons
 	return 0;
 }
 
-static int take_ids(const struct clv_kube_resource *resource, const char *const *ids,
+static int read_ids(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
 {
 	bool is_of_ones = resource->kind == CLV_KUBE_OF_ONE;
-	int r = is_of_ones ? take_keys(resource, ids, n_ids, units, err)
-			   : take_units(resource, ids, n_ids, units, err);
+	int r = is_of_ones ? read_keys(resource, ids, n_ids, units, err)
+			   : read_units(resource, ids, n_ids, units, err);
 
 	if (r < 0)
 		return r;
@@ -184,7 +185,7 @@ int clv_kube_want_know(const struct clv_kube_resource *resource, const char *con
 	want.units.numbers = calloc(n_ids, sizeof(uint32_t));
 	if (!want.units.numbers)
 		return clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);
-	r = take_ids(resource, ids, n_ids, &want.units, err);
+	r = read_ids(resource, ids, n_ids, &want.units, err);
 	if (r < 0) {
 		clv_kube_want_clear(&want);
 		return r;
