@@ -43,8 +43,8 @@ static void test_shares(void **state)
 
 	assert_string_equal(text, "# gres.conf\n"
 				  "NodeName=n1 Name=cleave Count=200\n\n"
-				  "# slurm.conf: add these values to GresTypes and to the "
-				  "line of the node.\n"
+				  "# slurm.conf: add these values to GresTypes and to "
+				  "the line of the node.\n"
 				  "GresTypes=cleave\n"
 				  "NodeName=n1 Gres=cleave:200\n\n"
 				  "# plugstack.conf: full= is what happens to a batch "
