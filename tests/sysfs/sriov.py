@@ -268,7 +268,7 @@ def incapable():
                 check.refused(sriov.ask("count", PF, 2), "ENOTSUP", word)
     with Tree() as tree:
         os.chmod(tree.root / physical(tree) / "sriov_numvfs", 0o444)
-        check.holds("does not make" in one(tree)["cannot_divide"], "read-only count")
+        check.holds("does not create" in one(tree)["cannot_divide"], "read-only count")
 
 
 def which_devices():
