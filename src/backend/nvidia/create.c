@@ -25,7 +25,7 @@ static void undo(const struct clv_nvidia_library *nvml,
 
 	if (code == CLV_NVML_SUCCESS || !err)
 		return;
-	clv_nvidia_error(nvml, code, &why, "the incomplete instance cannot be destroyed");
+	clv_nvidia_error(nvml, code, &why, "the incomplete instance stays");
 	used = strlen(err->msg);
 	snprintf(err->msg + used, sizeof(err->msg) - used, "; %s", why.msg);
 }
