@@ -243,7 +243,7 @@ def another_has_its_number():
         it.read()
         other.read()
         other.do("destroy", "gpu0", "gpu0/1g.5gb@0")
-        it.refuse(errno.ENODEV, "not there any more", "destroy", "gpu0", "gpu0/1g.5gb@0")
+        it.refuse(errno.ENODEV, "does not exist any more", "destroy", "gpu0", "gpu0/1g.5gb@0")
         other.do("create", "gpu0", "1g.5gb", 5, 0)
         it.refuse(errno.ENODEV, "another instance", "destroy", "gpu0", "gpu0/1g.5gb@0")
         expect(names(it.read()) == ["gpu0/1g.5gb@5"], "destroyed another's")

@@ -162,7 +162,7 @@ def undo_fails():
         it.survey()
         it.write("faults", "nvmlGpuInstanceCreateComputeInstance 1 23\n"
                            "nvmlGpuInstanceDestroy 1 19")
-        it.refuse(errno.ENOSPC, "half made", "create", "gpu0", "2g.10gb", 4, 0)
+        it.refuse(errno.ENOSPC, "incomplete instance", "create", "gpu0", "2g.10gb", 4, 0)
         expect(it.read()["partitions"][0]["is_incomplete"], "it is not there")
 
 
