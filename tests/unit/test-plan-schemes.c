@@ -151,11 +151,11 @@ static void test_bad_modes(void **state)
 	static const struct plan_case cases[] = {
 		/* clang-format off */
 		{ "MI300X", "- {select: {}, memory-mode: NPS4}", "",
-			AMD("NPS4 does not go with SPX on MI300X: with SPX go NPS1") },
+			AMD("NPS4 cannot be used with SPX on MI300X: SPX allows NPS1") },
 		{ "MI300X CPX/NPS4", "- {select: {}, compute-mode: SPX}", "",
-			AMD("NPS4 does not go with SPX on MI300X: with SPX go NPS1") },
+			AMD("NPS4 cannot be used with SPX on MI300X: SPX allows NPS1") },
 		{ "MI300X", "- {select: {}, compute-mode: DPX, memory-mode: NPS4}", "",
-			AMD("NPS4 does not go with DPX on MI300X: with DPX go NPS1, NPS2") },
+			AMD("NPS4 cannot be used with DPX on MI300X: DPX allows NPS1, NPS2") },
 		{ "MI300X", "- {select: {}, compute-mode: TPX}", "",
 			AMD("MI300X has no mode TPX: it has SPX, DPX, QPX, CPX") },
 		{ "MI300X", "- {select: {}, compute-mode: CPX, memory-mode: NPS8}", "",

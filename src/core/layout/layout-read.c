@@ -239,7 +239,8 @@ static int check_share(struct clv_yaml_value value,
 	if (request->cap_ppm > 0 && (request->cap_ppm < request->compute_ppm ||
 					    request->cap_ppm < request->range.most_ppm))
 		return clv_yaml_fail(value, err, -EINVAL,
-			"the cap of '%.40s' is below its share, which could never be had",
+			"the cap of '%.40s' is below its share, which could never be "
+			"reached",
 			share->name);
 	for (size_t i = 0; i + 1 < shares->n; i++) {
 		sum += shares->items[i].request.compute_ppm;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether one more share fits on a device.  Who waits for it is the agent's concern. */
+/* Whether one more share fits on a device.  The agent queues what does not fit. */
 #include "core/share/admission.h"
 
 #include "base/error.h"

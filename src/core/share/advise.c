@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Right-sizing: the slowdown model, and the rules that find what is wrong with a
+ * lease. */
 #include "core/share/advise.h"
 
 #include "base/cleanup.h"
@@ -52,7 +54,7 @@ static double fraction(uint64_t ppm)
 	return (double)ppm / CLV_PPM;
 }
 
-/* The part of its bursts that is stretched: 0 to 1. */
+/* Part of the work that is in long bursts, 0 to 1. */
 static double part_in_long_bursts(const struct clv_advise_use *use)
 {
 	double burst_us;
@@ -70,7 +72,7 @@ static double part_in_long_bursts(const struct clv_advise_use *use)
 	       (CLV_ADVISE_LONG_BURST_US - CLV_ADVISE_SHORT_BURST_US);
 }
 
-/* By the share alone. */
+/* Slowdown by the share alone, without hand-overs. */
 static double stretch(const struct clv_advise_use *use, uint32_t share_ppm)
 {
 	double in_long = part_in_long_bursts(use), share = fraction(share_ppm), sum = 0;
@@ -91,7 +93,7 @@ double clv_advise_slowdown(const struct clv_advise_use *use, uint32_t share_ppm)
 {
 	double slowdown = stretch(use, share_ppm);
 
-	/* Who has all of the device comes back to nobody. */
+	/* A lease that has the whole device never waits for the turn of another. */
 	if (share_ppm < CLV_PPM && use->knows_pauses)
 		slowdown += use->pauses * CLV_ADVISE_HAND_OVER_US / 1e6;
 	return slowdown;
@@ -111,11 +113,10 @@ static uint64_t fit_memory(
 	return bytes < device->memory_bytes ? bytes : device->memory_bytes;
 }
 
-/* Busy all the time: long turns.  Requests, short and spread out: to be let in soon.
- */
+/* Always busy: batch, for long turns.  Short requests that are spread out: latency. */
 static enum clv_class fit_class(const struct clv_advise_use *use)
 {
-	/* 0: not known. */
+	/* 0 (unknown) counts as short. */
 	bool is_short = use->command_us <= CLV_ADVISE_REQUEST_US;
 
 	if (clv_advise_percentile(use, 10) >= CLV_ADVISE_BUSY_PPM)
@@ -186,8 +187,8 @@ const struct clv_advise_profile *clv_advise_profile(
 struct found {
 	const struct clv_advise_lease *lease;
 	const struct clv_advise_device *device;
-	struct clv_advise_part fit; /* what would do */
-	double slowdown;            /* in that */
+	struct clv_advise_part fit; /* what would suffice */
+	double slowdown;            /* with fit */
 };
 
 static bool is_idle(const struct clv_advise_lease *lease)
@@ -209,7 +210,7 @@ static bool find_idle(const struct found *found, struct clv_advice *ret)
 	clv_units_format_bytes(lease->use.memory_peak_bytes, memory);
 	snprintf(ret->text, sizeof(ret->text),
 		"it has used none of its share of %s for %u minutes, and %s of memory at "
-		"most: release it, or make it small until it works",
+		"most: release it, or shrink it until it is needed",
 		share, lease->observed_s / 60, memory);
 	return true;
 }
@@ -224,7 +225,8 @@ bool clv_advise_is_starved(const struct clv_advise_lease *lease)
 	       use->throttled_ppm >= CLV_ADVISE_STARVED_PPM || use->n_refused > 0;
 }
 
-/* More than it has, never less: what it used of a small share is no proof. */
+/* Proposes more than it has, never less: low use of a share that is too small proves
+ * nothing. */
 static struct clv_advise_part enlarge(const struct found *found)
 {
 	const struct clv_advise_part *has = &found->lease->has;
@@ -246,7 +248,7 @@ static struct clv_advise_part enlarge(const struct found *found)
 	return part;
 }
 
-/* Why it starves: in line, by its cap, or for memory. */
+/* Says why it starves: waiting in line, its cap, or memory. */
 static void say_starved(const struct clv_advise_lease *lease, char *ret, size_t ret_bytes)
 {
 	const struct clv_advise_use *use = &lease->use;
@@ -264,9 +266,8 @@ static void say_starved(const struct clv_advise_lease *lease, char *ret, size_t 
 			(unsigned long long)use->n_refused, memory);
 	else
 		snprintf(ret, ret_bytes,
-			"it used %.2f of a share of %s and stood in line for %.0f %% "
-			"of the time, which makes it %.1f times as slow as alone at "
-			"worst",
+			"it used %.2f of a share of %s and waited in line for %.0f %% "
+			"of the time, which makes it up to %.1f times as slow as alone",
 			fraction(use->used_ppm), share, 100 * fraction(use->waiting_ppm),
 			clv_advise_slowdown(use, lease->has.share_ppm));
 }
@@ -323,8 +324,8 @@ static bool find_wrong_class(const struct found *found, struct clv_advice *ret)
 		const char *why;
 	} rows[] = {
 		{CLV_CLASS_LATENCY, CLV_CLASS_BATCH,
-			"it is at work without a pause: class latency makes it no "
-			"faster, and the short turns cost it and others"},
+			"it computes without a pause: class latency does not make it "
+			"faster, and the short turns slow it and others down"},
 		{CLV_CLASS_BATCH, CLV_CLASS_LATENCY,
 			"it works in short requests, which wait for long turns in class "
 			"batch"},
@@ -347,7 +348,7 @@ static bool find_wrong_class(const struct found *found, struct clv_advice *ret)
 	return false;
 }
 
-/* Steady work for which a partition is made: nobody else is in it. */
+/* Steady work suits a partition, where no other lease interferes. */
 static bool find_use_profile(const struct found *found, struct clv_advice *ret)
 {
 	const struct clv_advise_use *use = &found->lease->use;
@@ -374,7 +375,7 @@ static bool find_use_profile(const struct found *found, struct clv_advice *ret)
 static const struct {
 	enum clv_advice_kind kind;
 	bool (*find)(const struct found *found, struct clv_advice *ret);
-	bool is_last; /* there is no more to say */
+	bool is_last; /* the rules after it do not apply */
 } rules[] = {
 	{CLV_ADVICE_IDLE, find_idle, true},
 	{CLV_ADVICE_TOO_SMALL, find_too_small, false},
@@ -383,7 +384,7 @@ static const struct {
 	{CLV_ADVICE_USE_PROFILE, find_use_profile, false},
 };
 
-static struct found look(
+static struct found analyse(
 	const struct clv_advise_lease *lease, const struct clv_advise_device *device)
 {
 	struct found found = {.lease = lease, .device = device};
@@ -395,7 +396,7 @@ static struct found look(
 size_t clv_advise_lease(const struct clv_advise_lease *lease,
 	const struct clv_advise_device *device, struct clv_advice ret[CLV_ADVICES_MAX])
 {
-	struct found found = look(lease, device);
+	struct found found = analyse(lease, device);
 	size_t n = 0;
 
 	if (lease->observed_s < CLV_ADVISE_WATCHED_S || lease->use.n == 0)
@@ -429,7 +430,7 @@ static uint64_t left_over_bytes(const struct clv_advise_lease *lease)
 	return used < lease->has.memory_bytes ? lease->has.memory_bytes - used : 0;
 }
 
-/* Of what it starves for: how much of it lies there, in parts of the whole. */
+/* How much the other lease leaves unused of what the starved one lacks: bytes or ppm. */
 static double score(
 	const struct clv_advise_lease *starved, const struct clv_advise_lease *other)
 {
@@ -469,7 +470,7 @@ void clv_advise_split(const struct clv_advise_lease *starved,
 	const struct clv_advise_lease *idle, const char *name,
 	const struct clv_advise_device *device, struct clv_advice *ret)
 {
-	struct found found = look(starved, device);
+	struct found found = analyse(starved, device);
 	char why[160], has[16], memory[32], used[32];
 
 	*ret = (struct clv_advice){
