@@ -67,7 +67,7 @@ static void test_memory_modes(void **state)
 		/* SPX first, ask all of the hive, one reload, then each its mode */
 		{ TWO, CPX_NPS4, "sy",
 			"ask for NPS4 on gpu0\nask for NPS4 on gpu1\n"
-			"reload the driver of gpu0 (idle reload) gpu0 gpu1: a memory mode comes true "
+			"reload the driver of gpu0 (idle reload) gpu0 gpu1: a memory mode takes effect "
 			"when the driver is reloaded: all its devices vanish for up to two minutes\n"
 			"set gpu0 to CPX (idle): a reload leaves it in CPX, or in another mode with older drivers\n"
 			"set gpu1 to CPX (idle): a reload leaves it in CPX, or in another mode with older drivers\n" },
@@ -82,12 +82,12 @@ static void test_memory_modes(void **state)
 		/* what the driver chooses is another with each memory mode */
 		{ "MI300X", "- {select: {}, compute-mode: QPX, memory-mode: NPS4}", "sy",
 			"ask for NPS4 on gpu0\nreload the driver of gpu0 (idle reload) gpu0: a memory "
-			"mode comes true when the driver is reloaded: all its devices vanish for up to "
+			"mode takes effect when the driver is reloaded: all its devices vanish for up to "
 			"two minutes\nset gpu0 to QPX (idle): a reload leaves it in CPX, which the "
 			"driver chooses for NPS4\n" },
 		{ "MI300X CPX/NPS4", "- {select: {}, compute-mode: CPX, memory-mode: NPS1}", "sy",
 			"ask for NPS1 on gpu0\nreload the driver of gpu0 (idle reload) gpu0: a memory "
-			"mode comes true when the driver is reloaded: all its devices vanish for up to "
+			"mode takes effect when the driver is reloaded: all its devices vanish for up to "
 			"two minutes\nset gpu0 to CPX (idle): a reload leaves it in SPX, which the "
 			"driver chooses for NPS1\n" },
 		/* from a mode that goes with both, where SPX cannot be had; or from what it is */
@@ -132,7 +132,7 @@ static void test_memory_modes(void **state)
 			"set gpu0 to SPX (idle)\nask for NPS4 on gpu0\n"
 			"reload the driver of gpu0 (idle reload) gpu0\nset gpu0 to CPX (idle)\n" },
 		{ "MI300X CPX/NPS1 asked=NPS4", "- {select: {}, compute-mode: CPX}", "sw",
-			"warn gpu0: NPS4 was asked for earlier and comes true with the next reload of "
+			"warn gpu0: NPS4 was requested earlier and takes effect with the next reload of "
 			"its driver, which cannot take that back\n" },
 		/* mixed modes are warned of where a rule speaks of modes */
 		{ "MI300X CPX/NPS4\nMI300X\nT4", "- {select: {name: gpu2}, shares: 2}", "w", "" },
@@ -339,7 +339,7 @@ static void test_vgpus(void **state)
 			"have it\n" },
 		{ HOST "vf=4 vgpu=1:GRID_A-4Q vgpu=3:GRID_A-4Q #1!a #3!b", WANT(1, "A-4Q"), "sby",
 			"take the vGPU of virtual function 3 of gpu0 away: the layout does not "
-			"have it\nblock gpu0/vf:4@3 b: its vGPU, GRID A-4Q, goes when nobody uses "
+			"have it\nblock gpu0/vf:4@3 b: its vGPU, GRID A-4Q, goes when no process uses "
 			"it\n" },
 		/* another type: the old ones all go before the first new one comes */
 		{ HOST "vf=4 vgpu=1:GRID_A-4Q vgpu=2:GRID_A-4Q", WANT(2, "A-8Q"), "sb",
@@ -425,8 +425,8 @@ static void test_processors(void **state)
 	static const struct plan_case cases[] = {
 		/* clang-format off */
 		{ "CPU cores=8", ONE("{profile: \"cores:2\", count: 2}"), PLAN_ALL,
-			"create gpu0/cores:2@0 =0-1: the lowest that are free\n"
-			"create gpu0/cores:2@2 =2-3: the lowest that are free\n" },
+			"create gpu0/cores:2@0 =0-1: the lowest free processors\n"
+			"create gpu0/cores:2@2 =2-3: the lowest free processors\n" },
 		{ "CPU cores=8", ONE("{profile: \"cores:8\"}"), "s", "create gpu0/cores:8@0 =0-7\n" },
 		/* what can stay stays; the new ones go round it */
 		{ "CPU cores=8 cores:2@1=1,4!a cores:2@6=6-7",
@@ -435,7 +435,7 @@ static void test_processors(void **state)
 		{ "CPU cores=8 cores:2@0=0-1", ONE(""), "s", "destroy gpu0/cores:2@0\n" },
 		{ "CPU cores=8 cores:2@0=0-1!a", ONE("{profile: \"cores:4\"}"), "sby",
 			"destroy gpu0/cores:2@0: the layout does not have it\n"
-			"create gpu0/cores:4@0 =0-3: the lowest that are free\n"
+			"create gpu0/cores:4@0 =0-3: the lowest free processors\n"
 			"block gpu0/cores:2@0 a: the layout does not have it\n" },
 		{ "CPU cores=8 cores:2@0=0-1",
 			"- {select: {}, preserve: true, partitions: [{profile: \"cores:4\"}]}", "sk",
@@ -478,22 +478,22 @@ static void test_bad_processors(void **state)
 	static const struct plan_case cases[] = {
 		/* clang-format off */
 		{ "CPU cores=4", ONE("{profile: \"cores:5\"}"), "",
-			CPU(-22, "'cores:5' is no part of it: cores:1 to cores:4") },
+			CPU(-22, "'cores:5' is not possible: use cores:1 to cores:4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:0\"}"), "",
-			CPU(-22, "'cores:0' is no part of it: cores:1 to cores:4") },
+			CPU(-22, "'cores:0' is not possible: use cores:1 to cores:4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:x\"}"), "",
-			CPU(-22, "'cores:x' is no part of it: cores:1 to cores:4") },
+			CPU(-22, "'cores:x' is not possible: use cores:1 to cores:4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:+2\"}"), "",
-			CPU(-22, "'cores:+2' is no part of it: cores:1 to cores:4") },
+			CPU(-22, "'cores:+2' is not possible: use cores:1 to cores:4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:4294967298\"}"), "",
-			CPU(-22, "'cores:4294967298' is no part of it: cores:1 to cores:4") },
+			CPU(-22, "'cores:4294967298' is not possible: use cores:1 to cores:4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:2\", parts: 1c}"), "",
 			CPU(-22, "parts are for MIG instances: use shares") },
 		{ "CPU cores=4", ONE("{profile: \"cores:3\"}, {profile: \"cores:1\", count: 2}"), "",
 			CPU(-28, "the layout wants 5 processors and it has 4") },
 		{ "CPU cores=4 cores:2@0=0-1", "- {select: {}, preserve: true, partitions: "
 			"[{profile: \"cores:3\"}]}", "",
-			CPU(-28, "the layout wants 5 processors, those that are kept too, and it has "
+			CPU(-28, "the layout wants 5 processors, including those that are kept, and it has "
 			"4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:2\", start: 3}"), "",
 			CPU(-28, "cores:2 does not fit at processor 3: leave start out") },
@@ -502,10 +502,10 @@ static void test_bad_processors(void **state)
 		{ "CPU cores=4", ONE("{profile: \"cores:1\", start: 1}, {profile: \"cores:2\", "
 			"start: 1}"), "", CPU(-28, "cores:2 does not fit at processor 1: leave start out") },
 		{ "CPU cores=4 cores:2@0=0-1!a cores:2@1=1-2", ONE(""), "", CPU(-22,
-			"gpu0/cores:2@1 is there and not understood: another has its name or some "
+			"gpu0/cores:2@1 exists but is not understood: another has its name or some "
 			"of its processors: destroy it first") },
 		{ "CPU cores=4 cores:2@0=0-1 cores:2@0=2-3", ONE(""), "", CPU(-22,
-			"gpu0/cores:2@0 is there and not understood: another has its name or some "
+			"gpu0/cores:2@0 exists but is not understood: another has its name or some "
 			"of its processors: destroy it first") },
 		{ "CPU cores=4", ONE("{profile: 1g.5gb}"), "", CPU(-22, "it has no MIG instances: it "
 			"can be divided by partitions of cores:N") },
@@ -595,8 +595,8 @@ static void test_shares(void **state)
 }
 
 #define DIVIDED(model)                                                                \
-	"error -22 l.yaml:3: gpu0 (" model "): it is or will be divided: say shares " \
-	"of its partitions, inside partitions\n"
+	"error -22 l.yaml:3: gpu0 (" model "): it is or will be divided: give the shares " \
+	"of its partitions inside partitions\n"
 
 static void test_shares_of_what_is_divided(void **state)
 {

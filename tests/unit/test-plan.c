@@ -212,7 +212,7 @@ static void test_obstacles(void **state)
 		{ "H100-80GB guest", "- {select: {}, mig: on}", "b", "" },
 		/* what was asked for earlier and is not wanted is taken back */
 		{ "A100-40GB pending", "- {select: {}, mig: off}", "sby",
-			"turn off MIG of gpu0: takes back an earlier change, which would come true "
+			"turn off MIG of gpu0: takes back an earlier change, which would take effect "
 			"with the next reset\n" },
 		{ "A100-40GB on pending 1g.5gb@0!a", ONE("{profile: 1g.5gb}"), "sbk",
 			"turn on MIG of gpu0\nkeep gpu0/1g.5gb@0\n" },
@@ -361,11 +361,11 @@ static void test_unknown_instances(void **state)
 		{ "A100-40GB on 9g.5gb@0", "- {select: {}, mig: off}", "s",
 			"destroy gpu0/9g.5gb@0\nturn off MIG of gpu0 (idle) gpu0\n" },
 		{ "A100-40GB on 9g.5gb@0", ONE("{profile: 1g.5gb}"), "", "error -22 l.yaml:3: gpu0 "
-			"(A100-40GB): gpu0/9g.5gb@0 is there and not understood: A100-40GB has no "
+			"(A100-40GB): gpu0/9g.5gb@0 exists but is not understood: A100-40GB has no "
 			"profile '9g.5gb': it has 1g.5gb, 1g.5gb+me, 1g.10gb, 2g.10gb, 3g.20gb, "
 			"4g.20gb, 7g.40gb: destroy it with the tool that made it\n" },
 		{ "A100-40GB on 2g.10gb@40", ONE("{profile: 1g.5gb}"), "", "error -22 l.yaml:3: "
-			"gpu0 (A100-40GB): gpu0/2g.10gb@40 is there and not understood: it is not "
+			"gpu0 (A100-40GB): gpu0/2g.10gb@40 exists but is not understood: it is not "
 			"inside the GPU's grid: destroy it with the tool that made it\n" },
 		{ "A100-40GB on 3g.20gb@0(5c@0)", ONE("{profile: 1g.5gb}"), "", "error -22 "
 			"l.yaml:3: gpu0 (A100-40GB): gpu0/3g.20gb@0/5c@0 is there and not "
@@ -379,7 +379,7 @@ static void test_unknown_instances(void **state)
 			"l.yaml:3: gpu0 (A100-40GB): gpu0/3g.20gb@0/1c@1 is there and not "
 			"understood: another is in its place: destroy it with the tool that made it\n" },
 		{ "A100-40GB on 2g.10gb@0 1g.5gb@1", ONE("{profile: 1g.5gb}"), "", "error -22 "
-			"l.yaml:3: gpu0 (A100-40GB): gpu0/1g.5gb@1 is there and not understood: "
+			"l.yaml:3: gpu0 (A100-40GB): gpu0/1g.5gb@1 exists but is not understood: "
 			"another is in its place: destroy it with the tool that made it\n" },
 		/* clang-format on */
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is read from the tables: frag-tables.c makes them. */
+/* Reads the fragmentation measure from the tables that frag-tables.c creates. */
 #include "core/place/frag.h"
 
 #include "core/fleet/fleet-fit.h"
@@ -7,16 +7,17 @@
 #include "core/place/frag-internal.h"
 #include "core/place/pick.h"
 
-/* A node as the measure sees it. */
+/* The state of a node, as levels of the tables. */
 struct look {
 	const struct clv_frag *frag;
-	const int32_t *takes; /* by level: the weight of the shapes that one takes */
-	const int32_t *takes_multi; /* by n_multi: those of several devices */
+	const int32_t *takes; /* by level: weight of the shapes that one device takes */
+	/* by index in multi: weight of shapes of several devices */
+	const int32_t *takes_multi;
 	unsigned n_devices;
 	uint32_t amounts[CLV_PLACE_DEVICES_MAX];
 	uint16_t levels[CLV_PLACE_DEVICES_MAX];
-	const int32_t
-		*tables[CLV_PLACE_DEVICES_MAX]; /* by device: of shares, or of units */
+	/* by device: table by units in use; NULL: divided into shares */
+	const int32_t *tables[CLV_PLACE_DEVICES_MAX];
 };
 
 static unsigned level_of(
@@ -29,8 +30,8 @@ static unsigned level_of(
 	return device->memory_mib ? level : level + frag->n_mib_levels - 1;
 }
 
-/* What is free of a device, in thousandths: of its compute and, where the workload asks
- * for memory, of that as much. */
+/* The free part of a device in thousandths: of its compute or, if the workload asks for
+ * memory, the mean of compute and memory. */
 static uint32_t amount_of(
 	const struct clv_frag *frag, const struct clv_fleet_device *device)
 {
@@ -86,8 +87,8 @@ static inline int64_t stranded_on(const struct look *look, unsigned i)
 	return (int64_t)look->amounts[i] * (look->frag->weight - takes[look->levels[i]]);
 }
 
-/* Shapes of several devices find all that is free on the devices that would do, or
- * nothing where these are too few. */
+/* Shapes of several devices use all that is free on the devices that fit, or nothing if
+ * these are too few. */
 static int64_t used_by_several(const struct look *look)
 {
 	int64_t used = 0;
@@ -146,7 +147,7 @@ int64_t clv_frag_weight(const struct clv_frag *frag)
 	return frag->weight;
 }
 
-/* The device as it would be with the request on it. */
+/* The device with the request on it. */
 static struct clv_fleet_device with_share(
 	const struct clv_fleet_device *device, const struct clv_place_request *request)
 {
@@ -171,7 +172,8 @@ static struct clv_fleet_device with_partition(const struct clv_fleet *fleet,
 	return after;
 }
 
-/* What is stranded with one device as it would be, and all others as they are. */
+/* The measure with device i changed and all others unchanged.  singles: the sum of
+ * stranded_on() over all devices. */
 static int64_t stranded_with(struct look *look, int64_t singles, unsigned i,
 	const struct clv_fleet_device *after)
 {
@@ -226,7 +228,7 @@ static unsigned options_of_partition(struct look *look, const struct clv_fleet *
 	return n;
 }
 
-/* All devices of the request at once. */
+/* The measure with the request on all of these devices. */
 static int64_t stranded_with_several(struct look *look, const struct clv_fleet *fleet,
 	const struct clv_fleet_node *node, const struct clv_place_request *request,
 	uint64_t devices)
@@ -241,7 +243,7 @@ static int64_t stranded_with_several(struct look *look, const struct clv_fleet *
 	return stranded(look);
 }
 
-/* One place for each device that could take it. */
+/* The places of a request for a single device. */
 static unsigned options_of_one(struct look *look, const struct clv_fleet *fleet,
 	const struct clv_fleet_node *node, const struct clv_place_request *request,
 	int64_t before, struct clv_frag_option *options)

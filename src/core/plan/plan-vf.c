@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual functions: their number goes through 0, since the kernel takes no other way;
- * their quotas can be changed where they stand. */
+/* Virtual functions.  The kernel changes their number only through 0; quotas change in
+ * place. */
 #include "core/plan/plan-vf.h"
 
 #include "base/cleanup.h"
@@ -46,7 +46,7 @@ static int fail(struct clv_vf_plan *p, const char *what)
 	return clv_planner_fail(p->planner, p->at, p->line, -EINVAL, "%s", what);
 }
 
-/* "vf:4", or the rule's own vf. */
+/* Reads the wanted number from the profile "vf:4" or from the vf of the rule. */
 static int read_wanted(struct clv_vf_plan *p)
 {
 	const struct clv_layout_rule *rule = p->at.rule;
@@ -147,7 +147,7 @@ static void name_function(const struct clv_vf_plan *p, uint32_t number, char *re
 	clv_partition_make_name(p->at.device->info.name, profile, number, ret);
 }
 
-/* What takes a vGPU away says who uses it. */
+/* clv_vgpu_plan_clearing() reports the holders of a vGPU that is removed. */
 static void block_function(struct clv_vf_plan *p, uint32_t i)
 {
 	const struct clv_node_device *device = p->at.device;
@@ -224,7 +224,7 @@ static int plan(struct clv_vf_plan *p)
 {
 	int r = 0;
 
-	/* What is there is right, whatever the device says of what it takes. */
+	/* A state that exists already is accepted without checks. */
 	if (p->count > p->n_functions || !is_all_right(p))
 		r = check(p);
 	if (r < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AMD's compute and memory modes.  A compute mode is one device's own matter.  A memory
- * mode is its hive's, and comes true when the driver is reloaded, which takes all devices
- * of the driver away and gives each the compute mode that the driver likes: so each gets
- * its own again after. */
+/* AMD's compute and memory modes.  A compute mode belongs to one device.  A memory mode
+ * belongs to a hive and takes effect when the driver is reloaded.  A reload removes all
+ * devices of the driver and puts each into a compute mode of the driver's choice, so each
+ * gets its compute mode again afterwards. */
 #include "core/plan/plan-internal.h"
 
 #include "base/cleanup.h"
@@ -16,8 +16,8 @@
 #include <string.h>
 
 struct target {
-	bool is_wanted; /* a rule speaks of its modes */
-	bool is_kept;   /* and preserve keeps them */
+	bool is_wanted; /* a rule sets its modes */
+	bool is_kept;   /* preserve keeps its modes */
 	enum clv_compute_mode compute;
 	uint32_t memory;
 	uint32_t line;
@@ -42,9 +42,9 @@ static struct clv_planned planned_at(const struct xcp_plan *p, uint32_t i)
 		i, device_at(p, i), rule < 0 ? NULL : &p->planner->layout->rules[rule]};
 }
 
-/* What is wanted. */
+/* Targets. */
 
-/* "CPX" or "CPX/NPS4" into modes. */
+/* Reads the modes from a profile "CPX" or "CPX/NPS4". */
 static int read_profile(struct xcp_plan *p, struct clv_planned at, struct target *target)
 {
 	const struct clv_layout_partition *partition = &at.rule->partitions[0];
@@ -108,7 +108,7 @@ static void list_compute_modes(uint32_t bits, char *ret, size_t ret_bytes)
 		clv_text_list(ret, ret_bytes, "none");
 }
 
-/* The rules of the driver first, then what this device's driver says that it has. */
+/* First the rules of the driver, then the modes that it reports for this device. */
 static int check_change(struct xcp_plan *p, struct clv_planned at, struct target *target)
 {
 	const struct clv_xcp_state *xcp = &at.device->xcp;
@@ -142,7 +142,7 @@ static int check_change(struct xcp_plan *p, struct clv_planned at, struct target
 	return 0;
 }
 
-/* What is there is right, whatever the tables say. */
+/* The current modes are accepted whatever the tables say. */
 static int check_target(struct xcp_plan *p, struct clv_planned at, struct target *target)
 {
 	const struct clv_xcp_state *xcp = &at.device->xcp;
@@ -167,13 +167,13 @@ static bool has_profile(const struct clv_layout_rule *rule)
 	       clv_planner_scheme_of(rule->partitions[0].profile) == CLV_SCHEME_XCP;
 }
 
-/* An empty list: none of what the device has. */
+/* An empty list removes all partitions. */
 static bool wants_none(const struct clv_layout_rule *rule)
 {
 	return rule->has_partitions && rule->n_partitions == 0;
 }
 
-static bool speaks_of_modes(const struct clv_planned *at)
+static bool sets_modes(const struct clv_planned *at)
 {
 	const struct clv_layout_rule *rule = at->rule;
 
@@ -182,7 +182,7 @@ static bool speaks_of_modes(const struct clv_planned *at)
 		       wants_none(rule));
 }
 
-static struct target as_it_is(const struct clv_node_device *device)
+static struct target current_modes(const struct clv_node_device *device)
 {
 	return (struct target){
 		.compute = device->xcp.compute, .memory = device->xcp.memory};
@@ -193,8 +193,8 @@ static int read_target(struct xcp_plan *p, struct clv_planned at, struct target 
 	const struct clv_layout_rule *rule = at.rule;
 	int r = 0;
 
-	*target = as_it_is(at.device);
-	if (!speaks_of_modes(&at))
+	*target = current_modes(at.device);
+	if (!sets_modes(&at))
 		return 0;
 	target->is_wanted = true;
 	target->line = rule->line;
@@ -213,7 +213,7 @@ static int read_target(struct xcp_plan *p, struct clv_planned at, struct target 
 		return r;
 	if (changes(target, &at.device->xcp) &&
 		clv_planner_preserves(p->planner, at, "its mode")) {
-		*target = as_it_is(at.device);
+		*target = current_modes(at.device);
 		target->is_kept = true;
 		return 0;
 	}
@@ -233,7 +233,7 @@ static bool changes_memory(const struct xcp_plan *p, uint32_t i)
 	       p->targets[i].memory != device_at(p, i)->xcp.memory;
 }
 
-/* A memory mode that changes, changes for all of the hive. */
+/* A memory mode changes for the whole hive. */
 static int check_hive(struct xcp_plan *p, uint32_t i)
 {
 	struct clv_planned at = planned_at(p, i);
@@ -266,7 +266,7 @@ static bool is_any_wanted(const struct xcp_plan *p)
 	return false;
 }
 
-/* What the driver was asked for by somebody else. */
+/* Memory modes that were requested before, outside of this plan. */
 static void warn_of_requests(struct xcp_plan *p)
 {
 	for (uint32_t i = 0; i < p->planner->node->n_devices; i++) {
@@ -274,7 +274,7 @@ static void warn_of_requests(struct xcp_plan *p)
 
 		if (requested != 0 && requested != p->targets[i].memory)
 			clv_planner_warn(p->planner,
-				"%s: %s was asked for earlier and comes true with the "
+				"%s: %s was requested earlier and takes effect with the "
 				"next reload of its driver, which cannot take that "
 				"back",
 				device_at(p, i)->info.name,
@@ -329,7 +329,7 @@ static void add_memory(struct xcp_plan *p, uint32_t i)
 		p->targets[i].memory;
 }
 
-/* The driver of one AMD GPU is that of all. */
+/* All AMD GPUs have the same driver. */
 static bool has_its_driver(
 	const struct clv_node_device *device, const struct clv_node_device *other)
 {
@@ -346,7 +346,7 @@ static void add_reload(struct xcp_plan *p, uint32_t of)
 	step->value = p->targets[of].memory;
 	step->needs = CLV_NEEDS_IDLE | CLV_NEEDS_RELOAD;
 	snprintf(step->why, sizeof(step->why),
-		"a memory mode comes true when the driver is reloaded: all its devices "
+		"a memory mode takes effect when the driver is reloaded: all its devices "
 		"vanish for up to two minutes");
 	for (uint32_t i = 0; i < node->n_devices; i++) {
 		if (has_its_driver(&node->devices[of], &node->devices[i]))
@@ -379,7 +379,7 @@ static void keep_all(struct xcp_plan *p, uint32_t i)
 		clv_planner_keep(p->planner, device->partitions[k].name);
 }
 
-/* Without a reload each device changes by itself. */
+/* Without a reload each device changes on its own. */
 static void plan_alone(struct xcp_plan *p, uint32_t i)
 {
 	const struct clv_node_device *device = device_at(p, i);
@@ -395,9 +395,9 @@ static void plan_alone(struct xcp_plan *p, uint32_t i)
 	add_compute(p, i, p->targets[i].compute, "");
 }
 
-/* A request is safe from SPX, or from a mode that goes with the new memory mode as well.
- * SPX goes with NPS1 alone, so from others there may be no way to it; then the driver is
- * left to choose. */
+/* The compute mode from which the memory mode can be requested: SPX, or a mode that is
+ * valid with the current and the new memory mode.  SPX is valid with NPS1 only, so it may
+ * be out of reach; without such a mode the current one stays and the driver chooses. */
 static enum clv_compute_mode mode_to_ask_from(const struct xcp_plan *p, uint32_t i)
 {
 	const struct clv_xcp_state *xcp = &device_at(p, i)->xcp;
@@ -413,7 +413,8 @@ static enum clv_compute_mode mode_to_ask_from(const struct xcp_plan *p, uint32_t
 	return xcp->compute;
 }
 
-/* Not every version of the driver chooses the same. */
+/* The compute mode is always set again, because versions of the driver choose different
+ * ones. */
 static void add_compute_again(struct xcp_plan *p, uint32_t i)
 {
 	const struct target *target = &p->targets[i];
@@ -437,7 +438,7 @@ static void add_compute_again(struct xcp_plan *p, uint32_t i)
 	add_compute(p, i, target->compute, why);
 }
 
-/* of: one of those whose memory mode changes. */
+/* of: a device whose memory mode changes. */
 static void plan_reload(struct xcp_plan *p, uint32_t of)
 {
 	uint32_t n = (uint32_t)p->planner->node->n_devices;
