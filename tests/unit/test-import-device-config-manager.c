@@ -66,9 +66,9 @@ static void test_slips(void **state)
 {
 	static const struct import_case cases[] = {
 		{SETS(SET("SPX", "NPS4", 1)), NULL, NULL,
-			{"no GPU takes SPX with NPS4: with SPX go NPS1"}},
-		{SETS(SET("CPX", "NPS2", 1)), NULL, NULL, {"with CPX go NPS1, NPS4"}},
-		{SETS(SET("SPX", "NPS8", 1)), NULL, NULL, {"no GPU takes SPX with NPS8"}},
+			{"no GPU accepts SPX with NPS4: SPX allows NPS1"}},
+		{SETS(SET("CPX", "NPS2", 1)), NULL, NULL, {"CPX allows NPS1, NPS4"}},
+		{SETS(SET("SPX", "NPS8", 1)), NULL, NULL, {"no GPU accepts SPX with NPS8"}},
 		{SETS(SET("CPX", "NPS1", 1) ", " SET("CPX", "NPS4", 1)), NULL, NULL,
 			{"NPS4 beside NPS1", "one memory partition"}},
 		{SETS(SET("XPX", "NPS1", 1)), NULL, NULL,
@@ -78,7 +78,7 @@ static void test_slips(void **state)
 		{SETS(SET("SPX", "NPS1", 0)), NULL, NULL, {"from 1 to 64"}},
 		{SETS(SET("SPX", "NPS1", 65)), NULL, NULL, {"from 1 to 64"}},
 		{SETS(SET("SPX", "NPS1", 60) ", " SET("SPX", "NPS1", 5)), NULL, NULL,
-			{"more than 64 GPUs"}},
+			{"at most 64 GPUs"}},
 		{SETS("{\"computePartition\": \"SPX\", \"memoryPartition\": \"NPS1\"}"),
 			NULL, NULL, {"the key 'numGPUsAssigned' is missing"}},
 		{SETS("{\"computePartitions\": \"SPX\"}"), NULL, NULL,

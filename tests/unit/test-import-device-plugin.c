@@ -131,7 +131,7 @@ static void test_selection(void **state)
 			{MEMORY("2"), MEMORY("2")}},
 		{SLICES("{name: gpu, replicas: 2, devices: [0, 1]}, {name: mig-1g.5gb, "
 			"replicas: 2, devices: [\"1:0\"]}"),
-			NULL, NULL, {"speak for the same devices"}},
+			NULL, NULL, {"select the same devices"}},
 	};
 
 	CHECK_IMPORTS(cases);
@@ -167,7 +167,7 @@ static void test_remarks(void **state)
 		{"sharing: {mps: {resources: [" GPU4
 		 "]}, timeSlicing: {resources: [{name: "
 		 "gpu, replicas: 9}]}}\n",
-			NULL, "nvidia shares=4\n", {"the plugin does MPS", "1/4"}},
+			NULL, "nvidia shares=4\n", {"the plugin uses MPS", "1/4"}},
 		{"sharing: {mps: null, timeSlicing: {resources: [" GPU4 "]}}\n", NULL,
 			"nvidia shares=4\n", {MEMORY("4")}},
 		{"flags: {migStrategy: single}\n" SHARING, NULL, NULL,
@@ -186,9 +186,9 @@ static void test_slips(void **state)
 			{"f:1:22: 'some' is none of none, single, mixed"}},
 		{"flag: {}\n" SHARING, NULL, NULL, {"did you mean 'flags'?"}},
 		{"version: v1\nflags: {migStrategy: mixed}\n", NULL, NULL,
-			{"it divides and shares no GPU"}},
-		{"sharing: {}\n", NULL, NULL, {"it divides and shares no GPU"}},
-		{"sharing: null\n", NULL, NULL, {"it divides and shares no GPU"}},
+			{"the file neither divides nor shares a GPU"}},
+		{"sharing: {}\n", NULL, NULL, {"the file neither divides nor shares a GPU"}},
+		{"sharing: null\n", NULL, NULL, {"the file neither divides nor shares a GPU"}},
 		{"sharing: {timeslicing: {}}\n", NULL, NULL,
 			{"did you mean 'timeSlicing'?"}},
 		{"sharing: {timeSlicing: {renameByDefault: true}}\n", NULL, NULL,

@@ -210,7 +210,7 @@ static void test_slips(void **state)
 			NULL, {"profiles and their numbers"}},
 		{ENTRY("devices: all, mig-enabled: true, mig-device: {}"), NULL, NULL,
 			{"did you mean 'mig-devices'?"}},
-		{MIG("1g.5gb: 0"), NULL, NULL, {"all of these are none"}},
+		{MIG("1g.5gb: 0"), NULL, NULL, {"all counts are 0"}},
 		{MIG("1g.5gb: -1"), NULL, NULL, {"a whole number"}},
 		{MIG("1g.5gb: many"), NULL, NULL, {"a whole number"}},
 		{MIG("1g5gb: 1"), NULL, NULL, {"'1g5gb' is no MIG profile", "1g.10gb"}},

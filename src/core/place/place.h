@@ -49,5 +49,5 @@ int clv_placer_place(struct clv_placer *placer, const struct clv_place_request *
 struct clv_fleet *clv_placer_fleet(const struct clv_placer *placer);
 /* The fragmentation measure of its workload; NULL if the policy does not learn. */
 const struct clv_frag *clv_placer_frag(const struct clv_placer *placer);
-/* Its memory, without the fleet. */
+/* Its size in memory, in bytes, without the fleet. */
 size_t clv_placer_bytes(const struct clv_placer *placer);
