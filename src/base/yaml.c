@@ -127,7 +127,7 @@ static int scan_token(struct scan *scan, const yaml_token_t *token, struct clv_e
 		return 0;
 	case YAML_TAG_DIRECTIVE_TOKEN:
 		return fail_at(scan->source, at->line, at->column, err, -EINVAL,
-			"%%TAG has no meaning here: leave it out");
+			"%%TAG is not supported: remove it");
 	case YAML_BLOCK_SEQUENCE_START_TOKEN:
 	case YAML_BLOCK_MAPPING_START_TOKEN:
 	case YAML_FLOW_SEQUENCE_START_TOKEN:
@@ -207,7 +207,7 @@ static int check_key(struct clv_yaml_value map, size_t at, struct clv_error *err
 	struct clv_yaml_value key = clv_yaml_key(map, at);
 
 	if (clv_yaml_kind(key) != CLV_YAML_TEXT || !is_whole(node))
-		return clv_yaml_fail(key, err, -EINVAL, "a key must be a word");
+		return clv_yaml_fail(key, err, -EINVAL, "a key must be a text");
 	for (size_t i = 0; i < at; i++) {
 		if (are_equal(&nodes[pairs[i].key - 1], node))
 			return clv_yaml_fail(key, err, -EINVAL,

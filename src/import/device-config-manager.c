@@ -116,7 +116,8 @@ static int check_memory(struct profile *profile, const struct set *set,
 	if (profile->memory == set->memory)
 		return 0;
 	return clv_yaml_fail(place, err, -EINVAL,
-		"%s beside %s: all GPUs of a profile have one memory partition, take one "
+		"%s and %s: all GPUs of a profile must have one memory partition, use "
+		"one "
 		"of them",
 		clv_memory_mode_to_string((enum clv_memory_mode)set->memory),
 		clv_memory_mode_to_string((enum clv_memory_mode)profile->memory));

@@ -265,8 +265,8 @@ static int share_all_partitions(
 	if (r < 0)
 		return r;
 	return clv_import_remark(resource->plugin->job, resource->place, err,
-		"how many %s a GPU has is not said here: one is written, set its "
-		"count to what divides the GPU (mig-parted) makes",
+		"the file does not say how many %s a GPU has: one is written, set its "
+		"count to the number that mig-parted creates",
 		resource->profile.name);
 }
 

@@ -93,8 +93,9 @@ static int remark_strategy(struct clv_plugin_resource *resource, struct clv_erro
 		return clv_import_remark_time_slices(
 			plugin->job, resource->place, resource->replicas, err);
 	return clv_import_remark(plugin->job, resource->place, err,
-		"MPS keeps each replica to 1/%" PRIu32 " of the compute, a share may use "
-		"what others leave idle: list shares with a cap where that is wanted",
+		"MPS limits each replica to 1/%" PRIu32
+		" of the compute, a share may use "
+		"what others leave idle: list shares with a cap to keep the limit",
 		resource->replicas);
 }
 

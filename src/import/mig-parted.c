@@ -65,8 +65,8 @@ static int fail_with_id(
 	struct clv_yaml_value value, const char *text, struct clv_error *err)
 {
 	return clv_yaml_fail(value, err, -EINVAL,
-		"'%.40s' is no PCI id of NVIDIA's: the device comes first, the vendor "
-		"behind it, like 0x20B210DE",
+		"'%.40s' is no PCI id of NVIDIA's: the device id comes first, then the "
+		"vendor id, like 0x20B210DE",
 		text);
 }
 

@@ -233,7 +233,7 @@ static int check_share(struct clv_yaml_value value,
 
 	if (request->compute_ppm == 0 && request->memory_bytes == 0)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"the share '%.40s' has no size: say share, memory or both",
+			"the share '%.40s' has no size: set share, memory or both",
 			share->name);
 	if (request->cap_ppm > 0 && (request->cap_ppm < request->compute_ppm ||
 					    request->cap_ppm < request->range.most_ppm))

@@ -419,7 +419,7 @@ static void create(struct cores_plan *p, const struct wish *wish)
 	if (wish->start == ANYWHERE)
 		snprintf(step->why, sizeof(step->why), "the lowest free processors");
 	else
-		snprintf(step->why, sizeof(step->why), "placed as line %" PRIu32 " says",
+		snprintf(step->why, sizeof(step->why), "placed by line %" PRIu32,
 			wish->source->line);
 	clv_planner_share(
 		p->planner, p->at.index, step->partition, &wish->source->shares);

@@ -126,7 +126,7 @@ static int add_part_wishes(struct clv_mig_planner *p,
 		return r;
 	if (source->n_parts > 0 || source->n_starts > 0)
 		return clv_planner_fail(p->planner, p->at, source->line, -EINVAL,
-			"%s takes a count alone: for places, say {profile: %s, start: "
+			"%s takes only a count: for places, write {profile: %s, start: "
 			"[...], parts: [%uc, ...]}",
 			source->profile, source->profile + 3, slices);
 	wish.n_parts = 1;
@@ -287,7 +287,7 @@ static int fail_with_room(struct clv_mig_planner *p)
 	return clv_planner_fail(p->planner, p->at, p->wishes[n].source->line, -ENOSPC,
 		"only the first %zu of %zu instances fit together%s; %s has no room "
 		"then, what still fits is %s",
-		n, p->n_wishes, p->at.rule->preserve ? " beside those that are kept" : "",
+		n, p->n_wishes, p->at.rule->preserve ? " with the kept ones" : "",
 		p->model->profiles[p->wishes[n].profile].name, fits);
 }
 
@@ -337,7 +337,7 @@ static void add_create(struct clv_mig_planner *p, size_t wish, const char *name)
 	step->size = profile->size;
 	step->has_parts = wanted->n_parts > 0;
 	if (wanted->start != CLV_MIG_ANYWHERE)
-		snprintf(step->why, sizeof(step->why), "placed as line %" PRIu32 " says",
+		snprintf(step->why, sizeof(step->why), "placed by line %" PRIu32,
 			wanted->source->line);
 	else if (p->answer.options == 0)
 		snprintf(step->why, sizeof(step->why),
@@ -389,8 +389,8 @@ static void add_steps(struct clv_mig_planner *p)
 
 	for (size_t i = 0; i < p->n_have; i++) {
 		if (p->answer.in_the_way & 1u << i)
-			block_lost(p, p->partitions[i],
-				"the layout has no place for it beside what it wants");
+			block_lost(
+				p, p->partitions[i], "the layout leaves no place for it");
 		if (!(p->answer.stay & 1u << i))
 			destroy(p, p->partitions[i]);
 		else if (!memchr(p->answer.from, (int)i, p->n_wishes))

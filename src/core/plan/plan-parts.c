@@ -161,7 +161,7 @@ int clv_plan_parts_check(struct clv_mig_planner *p, const struct clv_mig_wished 
 	if (solve(p, NULL, wish, 0, &parts) < 0)
 		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
 			"these parts do not fit together in %s: leave their places "
-			"out, or want fewer",
+			"out, or request fewer",
 			profile->name);
 	return 0;
 }

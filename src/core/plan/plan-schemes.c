@@ -147,7 +147,7 @@ int clv_planner_read_schemes(struct clv_planner *planner, struct clv_planned at,
 		return 0;
 	if (ret->wanted != 0 && now != CLV_SCHEME_NONE && !(ret->spoken & BIT(now)))
 		return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
-			"it is divided by %s now: say %s too", texts[now].now,
+			"it is divided by %s now: add %s", texts[now].now,
 			texts[now].none);
 	return 0;
 }

@@ -66,10 +66,10 @@ static int read_wanted(struct clv_vf_plan *p)
 			"'%s' must end in a number: vf:4", partition->profile);
 	p->count = (uint32_t)count;
 	if (rule->n_partitions > 1 || (rule->has_vf && rule->vf_count != p->count))
-		return fail(p, "only one number of virtual functions can be wanted");
+		return fail(p, "a rule can have only one number of virtual functions");
 	if (partition->n_starts > 0 || partition->n_parts > 0)
 		return fail(
-			p, "functions are all alike: say vf:4 without start or parts");
+			p, "functions are all alike: write vf:4 without start or parts");
 	if (partition->count > 1 && partition->count != p->count)
 		return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
 			"%s makes %" PRIu32 " partitions of it, not %" PRIu32,
@@ -100,7 +100,7 @@ static int check_count(struct clv_vf_plan *p)
 		return 0;
 	list_counts(p->now, counts, sizeof(counts));
 	return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
-		"it cannot have %" PRIu32 " virtual functions: it takes %s",
+		"it cannot have %" PRIu32 " virtual functions: it can have %s",
 		p->n_functions, counts);
 }
 

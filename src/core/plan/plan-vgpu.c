@@ -140,7 +140,7 @@ static int check_sizes(struct clv_vf_plan *p)
 			continue;
 		return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
 			"preserve keeps a vGPU of type %s, and its driver has vGPUs of "
-			"one size at a time: want that type, leave preserve out, or "
+			"one size at a time: use that type, leave preserve out, or "
 			"allow several sizes with nvidia-smi vgpu -shm 1",
 			other);
 	}
@@ -165,9 +165,9 @@ static int check_unlisted(struct clv_vf_plan *p)
 		return 0;
 	if (!p->now->has_all_types) {
 		clv_planner_warn(p->planner,
-			"%s: its driver does not list the vGPU type '%s' yet, only what "
-			"fits on the functions that there are: it is checked when it is "
-			"set, and all is put back if there is none",
+			"%s: its driver does not list the vGPU type '%s' yet, only types "
+			"that fit on the existing functions: the type is checked when it "
+			"is set, and everything is rolled back if there is no such type",
 			p->at.device->info.name, p->quota.type);
 		return 0;
 	}

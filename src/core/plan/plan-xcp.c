@@ -59,22 +59,23 @@ static int read_profile(struct xcp_plan *p, struct clv_planned at, struct target
 		target->memory = clv_memory_mode_from_string(slash + 1);
 	if (target->memory == 0)
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
-			"'%s' is no mode: CPX or CPX/NPS4, say", partition->profile);
+			"'%s' is no mode: write CPX or CPX/NPS4, for example",
+			partition->profile);
 	if (at.rule->has_compute_mode && at.rule->compute_mode != target->compute)
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
-			"compute-mode says %s and the profile %s: say it once",
+			"compute-mode is %s and the profile %s: set it once",
 			clv_compute_mode_to_string(at.rule->compute_mode),
 			partition->profile);
 	if (slash && at.rule->memory_mode != 0 && at.rule->memory_mode != target->memory)
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
-			"memory-mode says %s and the profile %s: say it once",
+			"memory-mode is %s and the profile %s: set it once",
 			clv_memory_mode_to_string(
 				(enum clv_memory_mode)at.rule->memory_mode),
 			partition->profile);
 	if (at.rule->n_partitions > 1 || partition->n_starts > 0 ||
 		partition->n_parts > 0)
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
-			"a mode divides the whole device: say it once, without start or "
+			"a mode divides the whole device: set it once, without start or "
 			"parts");
 	return 0;
 }
@@ -136,7 +137,7 @@ static int check_change(struct xcp_plan *p, struct clv_planned at, struct target
 	if (target->memory == xcp->memory &&
 		!(xcp->compute_available & 1u << target->compute))
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
-			"its driver does not offer %s beside %s: it offers %s",
+			"its driver does not offer %s with %s: it offers %s",
 			clv_compute_mode_to_string(target->compute),
 			clv_memory_mode_to_string(memory), modes);
 	return 0;
@@ -154,7 +155,8 @@ static int check_target(struct xcp_plan *p, struct clv_planned at, struct target
 	if (xcp->model && changes(target, xcp) &&
 		!clv_xcp_is_validated(xcp->model, target->compute, memory))
 		clv_planner_warn(p->planner,
-			"%s: the driver takes %s with %s, and AMD has not validated the "
+			"%s: the driver accepts %s with %s, but AMD has not validated "
+			"the "
 			"pair on %s",
 			at.device->info.name, clv_compute_mode_to_string(target->compute),
 			clv_memory_mode_to_string(memory), xcp->model->name);
@@ -251,7 +253,7 @@ static int check_hive(struct xcp_plan *p, uint32_t i)
 				(enum clv_memory_mode)p->targets[i].memory),
 			other->info.name,
 			p->targets[j].is_wanted ? "is to have another one"
-			: p->targets[j].is_kept ? "keeps its mode, for preserve says so"
+			: p->targets[j].is_kept ? "keeps its mode because of preserve"
 						: "is not selected");
 	}
 	return 0;
@@ -446,8 +448,8 @@ static void plan_reload(struct xcp_plan *p, uint32_t of)
 	for (uint32_t i = 0; i < n; i++) {
 		if (has_its_driver(device_at(p, of), device_at(p, i)))
 			clv_planner_block_all(p->planner, i,
-				"the driver is reloaded, which takes every device of it "
-				"away");
+				"the driver is reloaded, which removes all of its "
+				"devices");
 		if (changes_memory(p, i) &&
 			device_at(p, i)->xcp.compute != mode_to_ask_from(p, i))
 			add_compute(p, i, mode_to_ask_from(p, i),

@@ -159,7 +159,7 @@ static void describe_quota(
 			step->value, device);
 	else if (strcmp(type, CLV_VGPU_NONE) == 0)
 		snprintf(ret, ret_bytes,
-			"take the vGPU of virtual function %" PRIu32 " of %s away",
+			"remove the vGPU of virtual function %" PRIu32 " of %s",
 			step->value, device);
 	else
 		snprintf(ret, ret_bytes,
@@ -186,7 +186,7 @@ void clv_step_describe(const struct clv_step *step, const struct clv_node *node,
 			clv_compute_mode_to_string((enum clv_compute_mode)step->value));
 		break;
 	case CLV_STEP_MEMORY_MODE:
-		snprintf(ret, ret_bytes, "ask for %s on %s",
+		snprintf(ret, ret_bytes, "request %s on %s",
 			clv_memory_mode_to_string((enum clv_memory_mode)step->value),
 			device);
 		break;
