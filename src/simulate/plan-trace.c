@@ -122,7 +122,7 @@ static int find_profile(const struct clv_fleet *fleet, struct clv_yaml_value val
 
 /* Defaults: one device if a share, memory or profile is requested, and whole devices if
  * neither a share nor memory is. */
-static void fill_in(struct clv_place_request *request)
+static void set_defaults(struct clv_place_request *request)
 {
 	if (request->n_devices == 0 &&
 		(request->milli || request->device_mib || request->profile))
@@ -159,7 +159,7 @@ static int finish_entry(struct trace_reader *reader, struct clv_yaml_value value
 			reader->fleet, value, text->profile, &entry->request, err);
 	if (r < 0)
 		return r;
-	fill_in(&entry->request);
+	set_defaults(&entry->request);
 	r = clv_fleet_check(reader->fleet, &entry->request, err);
 	if (r < 0)
 		return clv_yaml_at_fault(value, err);

@@ -42,7 +42,7 @@ struct game {
 
 /* Draws from half to one and a half of the mean, so that no two programs run in
  * lockstep. */
-static uint64_t around(struct game *game, uint64_t mean_ns)
+static uint64_t jitter(struct game *game, uint64_t mean_ns)
 {
 	uint64_t x = game->random_state += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -93,7 +93,7 @@ static void wake(struct game *game, struct player *player)
 {
 	clv_policy_wake(game->policy, player->lease, game->now_ns);
 	player->wakes_ns = NEVER;
-	player->left_ns = around(game, player->burst_ns);
+	player->left_ns = jitter(game, player->burst_ns);
 }
 
 static void wake_due(struct game *game)
@@ -116,7 +116,7 @@ static void work_until(struct game *game, struct player *player, uint64_t until_
 	if (player->left_ns > 0)
 		return;
 	clv_policy_sleep(game->policy, player->lease, until_ns);
-	player->wakes_ns = until_ns + around(game, player->pause_ns);
+	player->wakes_ns = until_ns + jitter(game, player->pause_ns);
 }
 
 static bool is_frequent(const struct game *game, const struct player *player)

@@ -169,7 +169,7 @@ static int add_wishes(
 
 /* Existing instances. */
 
-static int fail_to_know(
+static int fail_unknown(
 	struct clv_mig_planner *p, const struct clv_partition *partition, const char *why)
 {
 	return clv_planner_fail(p->planner, p->at, p->at.rule->line, -EINVAL,
@@ -186,13 +186,13 @@ static int check_place(struct clv_mig_planner *p, const struct clv_partition *pa
 	uint32_t units;
 
 	if (p->n_have == CLV_MIG_INSTANCES_MAX)
-		return fail_to_know(p, partition, "there are too many instances");
+		return fail_unknown(p, partition, "there are too many instances");
 	if (partition->start >= p->model->grid ||
 		partition->start + profile->size > p->model->grid)
-		return fail_to_know(p, partition, "it is not inside the GPU's grid");
+		return fail_unknown(p, partition, "it is not inside the GPU's grid");
 	units = ((1u << profile->size) - 1) << partition->start;
 	if (p->taken & units)
-		return fail_to_know(p, partition, "another is in its place");
+		return fail_unknown(p, partition, "another is in its place");
 	p->taken |= units;
 	return 0;
 }
@@ -205,7 +205,7 @@ static int add_have(struct clv_mig_planner *p, const struct clv_partition *parti
 	int r;
 
 	if (profile < 0)
-		return fail_to_know(p, partition, why.msg);
+		return fail_unknown(p, partition, why.msg);
 	r = check_place(p, partition, &p->model->profiles[profile]);
 	if (r >= 0)
 		r = clv_plan_parts_know(p, (uint8_t)profile, partition);
@@ -474,7 +474,7 @@ static int solve(struct clv_mig_planner *p)
 		p->model, p->have, p->n_have, wishes, p->n_wishes, &p->answer);
 }
 
-static int read_both(struct clv_mig_planner *p)
+static int read_have_and_wishes(struct clv_mig_planner *p)
 {
 	const struct clv_node_device *device = p->at.device;
 	const struct clv_layout_rule *rule = p->at.rule;
@@ -534,7 +534,7 @@ int clv_plan_mig(struct clv_planner *planner, struct clv_planned at)
 		keep_all(&p);
 		return 0;
 	}
-	r = read_both(&p);
+	r = read_have_and_wishes(&p);
 	if (r < 0)
 		return r;
 	if (solve(&p) == -ENOSPC)

@@ -35,7 +35,7 @@ static int find_size(const struct clv_mig_model *model, uint32_t slices)
 	return -EINVAL;
 }
 
-static struct clv_mig_instance whole(const struct clv_mig_model *model)
+static struct clv_mig_instance whole_instance(const struct clv_mig_model *model)
 {
 	return (struct clv_mig_instance){(uint8_t)find_size(model, model->slices), 0};
 }
@@ -59,7 +59,7 @@ static void fill_have(
 	if (now->is_half_made)
 		return;
 	if (now->n_parts == 0)
-		add_have(parts, whole(parts->model), all);
+		add_have(parts, whole_instance(parts->model), all);
 	for (size_t i = 0; i < now->n_parts; i++) {
 		const struct clv_partition *part = &now->parts[i];
 
@@ -80,7 +80,7 @@ static void fill_wishes(const struct clv_mig_wished *wish, struct parts *parts)
 	parts->n_wishes = wish->n_parts;
 	if (wish->n_parts == 0)
 		parts->wishes[parts->n_wishes++] = (struct clv_mig_wish){
-			whole(parts->model).profile, CLV_MIG_ANYWHERE};
+			whole_instance(parts->model).profile, CLV_MIG_ANYWHERE};
 }
 
 /* gone: mask of the holders that end anyway. */
@@ -314,7 +314,7 @@ static void block_lost(struct clv_mig_planner *p, const struct clv_partition *no
 }
 
 /* A compute instance that fills the GPU instance has its name. */
-static void share(struct clv_mig_planner *p, const char *instance,
+static void add_shares(struct clv_mig_planner *p, const char *instance,
 	const struct clv_mig_wished *wish, const struct clv_mig_profile *part,
 	uint8_t start)
 {
@@ -357,6 +357,6 @@ void clv_plan_parts_add(struct clv_mig_planner *p, const struct clv_mig_wished *
 		if (parts.answer.from[i] == CLV_MIG_NEW && (now || wish->n_parts > 0))
 			add_step(p, CLV_STEP_CREATE_PART, name, profile->name, part,
 				parts.answer.starts[i]);
-		share(p, name, wish, part, parts.answer.starts[i]);
+		add_shares(p, name, wish, part, parts.answer.starts[i]);
 	}
 }

@@ -184,7 +184,7 @@ const struct clv_advise_profile *clv_advise_profile(
 
 /* The rules: each finds one thing wrong with a lease, or returns false. */
 
-struct found {
+struct analysis {
 	const struct clv_advise_lease *lease;
 	const struct clv_advise_device *device;
 	struct clv_advise_part fit; /* what would suffice */
@@ -197,14 +197,14 @@ static bool is_idle(const struct clv_advise_lease *lease)
 	       lease->use.n_refused == 0;
 }
 
-static bool find_idle(const struct found *found, struct clv_advice *ret)
+static bool find_idle(const struct analysis *analysis, struct clv_advice *ret)
 {
-	const struct clv_advise_lease *lease = found->lease;
+	const struct clv_advise_lease *lease = analysis->lease;
 	char share[16], memory[32];
 
 	if (!is_idle(lease) || lease->observed_s < CLV_ADVISE_IDLE_AFTER_S)
 		return false;
-	ret->proposed = found->fit;
+	ret->proposed = analysis->fit;
 	ret->proposed.class = lease->has.class;
 	clv_units_format_fraction(lease->has.share_ppm, share);
 	clv_units_format_bytes(lease->use.memory_peak_bytes, memory);
@@ -227,24 +227,24 @@ bool clv_advise_is_starved(const struct clv_advise_lease *lease)
 
 /* Proposes more than it has, never less: low use of a share that is too small proves
  * nothing. */
-static struct clv_advise_part enlarge(const struct found *found)
+static struct clv_advise_part enlarge(const struct analysis *analysis)
 {
-	const struct clv_advise_part *has = &found->lease->has;
+	const struct clv_advise_part *has = &analysis->lease->has;
 	struct clv_advise_part part = *has;
 
-	if (found->fit.share_ppm > has->share_ppm)
-		part.share_ppm = found->fit.share_ppm;
+	if (analysis->fit.share_ppm > has->share_ppm)
+		part.share_ppm = analysis->fit.share_ppm;
 	if (has->cap_ppm > 0 && has->cap_ppm < part.share_ppm)
 		part.cap_ppm = part.share_ppm;
-	if (found->lease->use.throttled_ppm >= CLV_ADVISE_STARVED_PPM)
+	if (analysis->lease->use.throttled_ppm >= CLV_ADVISE_STARVED_PPM)
 		part.cap_ppm = 0;
-	if (found->lease->use.n_refused > 0 ||
-		found->fit.memory_bytes > has->memory_bytes)
-		part.memory_bytes = found->lease->use.n_refused > 0
+	if (analysis->lease->use.n_refused > 0 ||
+		analysis->fit.memory_bytes > has->memory_bytes)
+		part.memory_bytes = analysis->lease->use.n_refused > 0
 					    ? has->memory_bytes * 2
-					    : found->fit.memory_bytes;
-	if (part.memory_bytes > found->device->memory_bytes)
-		part.memory_bytes = found->device->memory_bytes;
+					    : analysis->fit.memory_bytes;
+	if (part.memory_bytes > analysis->device->memory_bytes)
+		part.memory_bytes = analysis->device->memory_bytes;
 	return part;
 }
 
@@ -272,13 +272,14 @@ static void say_starved(const struct clv_advise_lease *lease, char *ret, size_t 
 			clv_advise_slowdown(use, lease->has.share_ppm));
 }
 
-static bool find_too_small(const struct found *found, struct clv_advice *ret)
+static bool find_too_small(const struct analysis *analysis, struct clv_advice *ret)
 {
-	if (!clv_advise_is_starved(found->lease) || found->lease->has_range)
+	if (!clv_advise_is_starved(analysis->lease) || analysis->lease->has_range)
 		return false;
-	ret->proposed = enlarge(found);
-	ret->slowdown = clv_advise_slowdown(&found->lease->use, ret->proposed.share_ppm);
-	say_starved(found->lease, ret->text, sizeof(ret->text));
+	ret->proposed = enlarge(analysis);
+	ret->slowdown =
+		clv_advise_slowdown(&analysis->lease->use, ret->proposed.share_ppm);
+	say_starved(analysis->lease, ret->text, sizeof(ret->text));
 	return true;
 }
 
@@ -287,24 +288,24 @@ static bool is_much_less(uint64_t would_do, uint64_t has, uint64_t by)
 	return would_do + by <= has && would_do * 100 <= has * CLV_ADVISE_LARGE_PERCENT;
 }
 
-static bool find_too_large(const struct found *found, struct clv_advice *ret)
+static bool find_too_large(const struct analysis *analysis, struct clv_advice *ret)
 {
-	const struct clv_advise_lease *lease = found->lease;
+	const struct clv_advise_lease *lease = analysis->lease;
 	const struct clv_advise_part *has = &lease->has;
 	bool is_wide =
-		!lease->has_range && is_much_less(found->fit.share_ppm, has->share_ppm,
+		!lease->has_range && is_much_less(analysis->fit.share_ppm, has->share_ppm,
 					     CLV_ADVISE_LARGE_BY_PPM);
 	bool is_deep = is_much_less(
-		found->fit.memory_bytes, has->memory_bytes, CLV_ADVISE_LARGE_BY_BYTES);
+		analysis->fit.memory_bytes, has->memory_bytes, CLV_ADVISE_LARGE_BY_BYTES);
 	char share[16], peak[32], quota[32];
 
 	if ((!is_wide && !is_deep) || clv_advise_is_starved(lease))
 		return false;
 	ret->proposed = *has;
 	if (is_wide)
-		ret->proposed.share_ppm = found->fit.share_ppm;
+		ret->proposed.share_ppm = analysis->fit.share_ppm;
 	if (is_deep)
-		ret->proposed.memory_bytes = found->fit.memory_bytes;
+		ret->proposed.memory_bytes = analysis->fit.memory_bytes;
 	ret->slowdown = clv_advise_slowdown(&lease->use, ret->proposed.share_ppm);
 	clv_units_format_fraction(has->share_ppm, share);
 	clv_units_format_bytes(lease->use.memory_peak_bytes, peak);
@@ -317,7 +318,7 @@ static bool find_too_large(const struct found *found, struct clv_advice *ret)
 	return true;
 }
 
-static bool find_wrong_class(const struct found *found, struct clv_advice *ret)
+static bool find_wrong_class(const struct analysis *analysis, struct clv_advice *ret)
 {
 	static const struct {
 		enum clv_class has, fits;
@@ -331,17 +332,17 @@ static bool find_wrong_class(const struct found *found, struct clv_advice *ret)
 			"batch"},
 	};
 
-	if (found->lease->observed_s < CLV_ADVISE_MEDIUM_AFTER_S &&
-		found->lease->use.n < 60)
+	if (analysis->lease->observed_s < CLV_ADVISE_MEDIUM_AFTER_S &&
+		analysis->lease->use.n < 60)
 		return false;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
-		if (found->lease->has.class != rows[i].has ||
-			found->fit.class != rows[i].fits)
+		if (analysis->lease->has.class != rows[i].has ||
+			analysis->fit.class != rows[i].fits)
 			continue;
-		ret->proposed = found->lease->has;
+		ret->proposed = analysis->lease->has;
 		ret->proposed.class = rows[i].fits;
 		ret->slowdown = clv_advise_slowdown(
-			&found->lease->use, found->lease->has.share_ppm);
+			&analysis->lease->use, analysis->lease->has.share_ppm);
 		snprintf(ret->text, sizeof(ret->text), "%s", rows[i].why);
 		return true;
 	}
@@ -349,18 +350,19 @@ static bool find_wrong_class(const struct found *found, struct clv_advice *ret)
 }
 
 /* Steady work suits a partition, where no other lease interferes. */
-static bool find_use_profile(const struct found *found, struct clv_advice *ret)
+static bool find_use_profile(const struct analysis *analysis, struct clv_advice *ret)
 {
-	const struct clv_advise_use *use = &found->lease->use;
-	const struct clv_advise_profile *profile = clv_advise_profile(use, found->device);
+	const struct clv_advise_use *use = &analysis->lease->use;
+	const struct clv_advise_profile *profile =
+		clv_advise_profile(use, analysis->device);
 	bool is_steady = clv_advise_percentile(use, 95) <=
 			 clv_advise_percentile(use, 50) * 3 / 2 + CLV_ADVISE_STEP_PPM;
 
 	if (!profile || profile->compute_ppm >= CLV_PPM || !is_steady ||
-		found->lease->has.profile[0] != '\0' ||
-		found->lease->observed_s < CLV_ADVISE_MEDIUM_AFTER_S)
+		analysis->lease->has.profile[0] != '\0' ||
+		analysis->lease->observed_s < CLV_ADVISE_MEDIUM_AFTER_S)
 		return false;
-	ret->proposed = found->fit;
+	ret->proposed = analysis->fit;
 	ret->proposed.share_ppm = profile->compute_ppm;
 	ret->proposed.memory_bytes = profile->memory_bytes;
 	snprintf(ret->proposed.profile, sizeof(ret->proposed.profile), "%s",
@@ -374,7 +376,7 @@ static bool find_use_profile(const struct found *found, struct clv_advice *ret)
 
 static const struct {
 	enum clv_advice_kind kind;
-	bool (*find)(const struct found *found, struct clv_advice *ret);
+	bool (*find)(const struct analysis *analysis, struct clv_advice *ret);
 	bool is_last; /* the rules after it do not apply */
 } rules[] = {
 	{CLV_ADVICE_IDLE, find_idle, true},
@@ -384,27 +386,27 @@ static const struct {
 	{CLV_ADVICE_USE_PROFILE, find_use_profile, false},
 };
 
-static struct found analyse(
+static struct analysis analyse(
 	const struct clv_advise_lease *lease, const struct clv_advise_device *device)
 {
-	struct found found = {.lease = lease, .device = device};
+	struct analysis analysis = {.lease = lease, .device = device};
 
-	found.slowdown = clv_advise_fit(&lease->use, device, &found.fit);
-	return found;
+	analysis.slowdown = clv_advise_fit(&lease->use, device, &analysis.fit);
+	return analysis;
 }
 
 size_t clv_advise_lease(const struct clv_advise_lease *lease,
 	const struct clv_advise_device *device, struct clv_advice ret[CLV_ADVICES_MAX])
 {
-	struct found found = analyse(lease, device);
+	struct analysis analysis = analyse(lease, device);
 	size_t n = 0;
 
 	if (lease->observed_s < CLV_ADVISE_WATCHED_S || lease->use.n == 0)
 		return 0;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(rules) && n < CLV_ADVICES_MAX; i++) {
 		ret[n] = (struct clv_advice){
-			.kind = rules[i].kind, .slowdown = found.slowdown};
-		if (!rules[i].find(&found, &ret[n]))
+			.kind = rules[i].kind, .slowdown = analysis.slowdown};
+		if (!rules[i].find(&analysis, &ret[n]))
 			continue;
 		n++;
 		if (rules[i].is_last)
@@ -470,11 +472,11 @@ void clv_advise_split(const struct clv_advise_lease *starved,
 	const struct clv_advise_lease *idle, const char *name,
 	const struct clv_advise_device *device, struct clv_advice *ret)
 {
-	struct found found = analyse(starved, device);
+	struct analysis analysis = analyse(starved, device);
 	char why[160], has[16], memory[32], used[32];
 
 	*ret = (struct clv_advice){
-		.kind = CLV_ADVICE_IMBALANCED, .proposed = enlarge(&found)};
+		.kind = CLV_ADVICE_IMBALANCED, .proposed = enlarge(&analysis)};
 	ret->slowdown = clv_advise_slowdown(&starved->use, ret->proposed.share_ppm);
 	say_starved(starved, why, sizeof(why));
 	clv_units_format_fraction(idle->has.share_ppm, has);
