@@ -73,7 +73,7 @@ def illegal():
         w.ask("memory", BDF, "NPS4")
         w.ask("reload", BDF)
         check.equal(w.device()["xcp"]["memory"], ["NPS4"], "NPS4")
-        check.refused(w.ask("compute", BDF, "SPX"), "EINVAL", "NPS4 does not go with SPX")
+        check.refused(w.ask("compute", BDF, "SPX"), "EINVAL", "NPS4 cannot be used with SPX")
         check.refused(w.ask("memory", BDF, "NPS8"), "EINVAL", "no such mode")
 
 

@@ -156,9 +156,9 @@ static const struct {
 	const char *says;
 } broken[] = {
 	/* clang-format off */
-	{ "", -EINVAL, "it is empty" },
+	{ "", -EINVAL, "the document is empty" },
 	{ "hello", -EINVAL, ":1:1: keys with values are expected here" },
-	{ "cleave-sim-state: [", -EINVAL, "no YAML" },
+	{ "cleave-sim-state: [", -EINVAL, "invalid YAML" },
 	{ "version: 1\nname: test\ndevices: []\n", -EINVAL, ":1:1: unknown key 'version'" },
 	{ "cleave-sim-state: 2\nnode: test\ndevices: []\n", -ERANGE, ":1:19: 2 is out of range" },
 	{ "cleave-sim-state: 1\nnode: other\ndevices: []\n", -EINVAL, ":2:7: the state is of the node 'other', not of 'test'" },
@@ -202,7 +202,7 @@ static const struct {
 	{ 0, "A30-24GB", "{mig: on, instances: [{profile: 2g.12gb, start: 0}, {profile: 1g.6gb, start: 1}]}", "another instance is there" },
 	{ 0, "A30-24GB", "{mig: on, instances: [{profile: 2g.12gb, start: 0, parts: [1c@0, 1c@0]}]}", "no 1c.2g.12gb at 0: another instance is there" },
 	{ 4, "MI300X", "{compute-mode: TPX, memory-mode: NPS1}", "MI300X has no mode TPX" },
-	{ 4, "MI300X", "{memory-mode: NPS4}", "NPS4 does not go with SPX" },
+	{ 4, "MI300X", "{memory-mode: NPS4}", "NPS4 cannot be used with SPX" },
 	{ 6, "Arc Pro B60", "{vf-count: 17}", "at most 16" },
 	{ 6, "Arc Pro B60", "{vf: [{number: 1, memory: 30G}]}", "are more than the device has" },
 	{ 6, "Arc Pro B60", "{vf: [{number: 1, doorbells: 2}]}", "does not support doorbells" },

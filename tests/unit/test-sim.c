@@ -146,7 +146,7 @@ static const struct {
 	{ NODE("{model: A30-24GB, at-start: {mig: on, instances: [{profile: 2g.12gb, start: 1}]}}"), -EINVAL, "no 2g.12gb at 1: the profile has no placement there" },
 	{ NODE("{model: A30-24GB, at-start: {mig: on, instances: [{profile: 2g.12gb, start: 0, parts: [3c@0]}]}}"), -EINVAL, "no 3c.2g.12gb at 0: the profile has no placement there" },
 	{ NODE("{model: A30-24GB, at-start: {mig: on, instances: [{profile: 2g.12gb, start: 0, parts: [half]}]}}"), -EINVAL, "'half' is not a compute instance: write 2c@0" },
-	{ NODE("{model: MI300X, at-start: {compute-mode: SPX, memory-mode: NPS4}}"), -EINVAL, "NPS4 does not go with SPX on MI300X" },
+	{ NODE("{model: MI300X, at-start: {compute-mode: SPX, memory-mode: NPS4}}"), -EINVAL, "NPS4 cannot be used with SPX on MI300X" },
 	{ NODE("{model: MI300X, at-start: {compute-mode: XPX}}"), -EINVAL, "'XPX' is not a compute mode" },
 	{ NODE("{model: MI325X, at-start: {requested-memory-mode: NPS2}}"), -EINVAL, "MI325X has no memory mode NPS2" },
 	{ NODE("{model: Flex 170, at-start: {vf-count: 17}}"), -ERANGE, "17 virtual functions are too many: at most 16" },
@@ -453,7 +453,7 @@ static void a_memory_mode_is_a_wish_until_the_reload(void **state)
 	assert_int_equal(sim_world_device(&world, 2)->xcp.memory, CLV_NPS1);
 	assert_int_equal(sim_world_device(&world, 2)->xcp.compute, CLV_SPX);
 	refused(sim_world_compute(&world, 0, CLV_SPX), -EINVAL,
-		"NPS4 does not go with SPX on MI300X: with SPX go NPS1");
+		"NPS4 cannot be used with SPX on MI300X: SPX allows NPS1");
 	works(sim_world_compute(&world, 0, CLV_QPX));
 
 	works(sim_world_memory(&world, 0, CLV_NPS2));
