@@ -38,7 +38,7 @@ static int parse_choice(const struct clv_opt *opt, const char *text, const char 
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
 			all[0] ? ", " : "", *choice);
 	}
-	return clv_error_set(err, -EINVAL, "'%.40s' is not one of %s", text, all);
+	return clv_error_set(err, -EINVAL, "'%.40s' is none of %s", text, all);
 }
 
 static int parse_share(const char *text, struct clv_opt_share *ret, struct clv_error *err)
