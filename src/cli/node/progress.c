@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the progress of an operation on stderr. */
 #include "cli/node/progress.h"
 
 #include "base/clock.h"
@@ -44,7 +45,7 @@ static bool has_ended(const json_t *step)
 }
 
 /* The step that runs, or else the next one. */
-static const json_t *step_of_now(const json_t *steps)
+static const json_t *current_step(const json_t *steps)
 {
 	const json_t *next = NULL;
 	json_t *step;
@@ -81,7 +82,7 @@ static void describe_wait(const json_t *operation, char *ret, size_t ret_bytes)
 static void describe_steps(const json_t *operation, char *ret, size_t ret_bytes)
 {
 	const json_t *steps = json_object_get(operation, "steps");
-	const json_t *now = step_of_now(steps);
+	const json_t *now = current_step(steps);
 	size_t n = json_array_size(steps), n_ended = count_ended(steps);
 	size_t filled = n ? n_ended * BAR_WIDTH / n : 0;
 	char bar[BAR_WIDTH + 1];
@@ -101,7 +102,7 @@ static void draw(struct clv_progress *progress, const json_t *operation)
 	char text[600], seconds_text[32];
 
 	if (is_in(operation, "surveying"))
-		snprintf(text, sizeof(text), "looking at the node");
+		snprintf(text, sizeof(text), "reading the state of the node");
 	else if (is_in(operation, "waiting"))
 		describe_wait(operation, text, sizeof(text));
 	else
@@ -121,7 +122,8 @@ static void tell_step(const json_t *step, size_t number, size_t n)
 		clv_json_number(step, "seconds"));
 }
 
-/* The way back has steps of its own, and an agent that comes back plans anew. */
+/* A rollback has its own list of steps, and so has a restarted agent, which plans again:
+ * counts reported steps from the start. */
 static void notice_new_list(struct clv_progress *progress, const json_t *steps)
 {
 	const char *first = clv_json_text(json_array_get(steps, 0), "text");
@@ -134,7 +136,7 @@ static void notice_new_list(struct clv_progress *progress, const json_t *steps)
 	snprintf(progress->first_step, sizeof(progress->first_step), "%s", first);
 }
 
-/* Steps end in order: those from n_told on are news. */
+/* Reports the steps that have ended since the last call; steps end in order. */
 static void tell_steps(struct clv_progress *progress, const json_t *steps)
 {
 	size_t n = json_array_size(steps);
