@@ -169,7 +169,7 @@ class Predict(Case):
         for words, code, message in (
                 ((good, good), 75, "1.2 of a device together"),
                 ((f"{good}=0",), 64, "0"), ((f"{good}=0.5,fast",), 64, "'fast' is no class"),
-                ((bad,), 78, "bad.json: it is no report"), (("none.json",), 78, "none.json: "),
+                ((bad,), 78, "bad.json: it is not a report"), (("none.json",), 78, "none.json: "),
                 ((), 64, "")):
             done = self.cleave("fit", "--predict", *map(str, words))
             self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
