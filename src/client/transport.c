@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One HTTP request and its answer through libcurl, over a Unix socket.  The multi
- * interface is used for one thing alone: it can wait for a file descriptor of the caller
- * as well, so that Ctrl-C ends a long wait at once.  No retries and no TLS here. */
+/* Sends one HTTP request with libcurl over a Unix socket, and reads the answer.  The
+ * multi interface is used because it can also wait for a descriptor of the caller, so
+ * that Ctrl-C ends a long wait at once.  There are no retries and no TLS. */
 #include "client/transport.h"
 
 #include "client/error.h"
@@ -144,7 +144,7 @@ static int fail_transfer(
 {
 	if (result == CURLE_OPERATION_TIMEDOUT)
 		return clv_client_fail(err, -ETIMEDOUT, "unreachable",
-			"the agent on %s does not answer: see its log, or start it anew",
+			"the agent on %s does not answer: see its log, or restart it",
 			t->socket_path);
 	if (result == CURLE_WRITE_ERROR)
 		return clv_client_fail(err, -EMSGSIZE, "bad_reply",
@@ -157,7 +157,7 @@ static int fail_transfer(
 		t->socket_path, curl_easy_strerror(result));
 }
 
-/* NULL, and the list is gone, without memory. */
+/* Appends a header.  Without memory the list is freed and NULL returned. */
 static struct curl_slist *append(struct curl_slist *list, const char *header)
 {
 	struct curl_slist *longer = curl_slist_append(list, header);
