@@ -23,7 +23,7 @@
 CLV_DEFINE_CLEANUP(struct clv_client *, clv_client_free)
 
 /* Timeouts of the attempts to get the version; the sum is the default of a call. */
-static const uint32_t patience_ms[] = {1000, 1000, 8000};
+static const uint32_t version_timeouts_ms[] = {1000, 1000, 8000};
 
 /* Asks for the version.  Between the attempts it checks whether the agent is stopped or
  * hangs. */
@@ -36,8 +36,10 @@ static int ask_version(struct clv_client *client, const char *socket_path, bool 
 		.pidfd = -1};
 	int r = -ETIMEDOUT;
 
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(patience_ms) && r == -ETIMEDOUT; i++) {
-		struct clv_call call = {.method = "GET", .timeout_ms = patience_ms[i]};
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(version_timeouts_ms) && r == -ETIMEDOUT;
+		i++) {
+		struct clv_call call = {
+			.method = "GET", .timeout_ms = version_timeouts_ms[i]};
 
 		if (i > 0 && (r = clv_silent_look(&silent, err)) < 0)
 			break;

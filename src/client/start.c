@@ -34,7 +34,7 @@
 
 /* Places relative to the running program: installed side by side, installed with the
  * agent in libexec, and a build tree. */
-static const char *const beside[] = {
+static const char *const relative_paths[] = {
 	"cleaved",
 	"../libexec/cleave/cleaved",
 	"../sbin/cleaved",
@@ -61,8 +61,8 @@ static bool find_beside(char ret[CLV_PATH_MAX])
 	if (!slash)
 		return false;
 	*slash = '\0';
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(beside); i++) {
-		int n = snprintf(ret, CLV_PATH_MAX, "%s/%s", self, beside[i]);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(relative_paths); i++) {
+		int n = snprintf(ret, CLV_PATH_MAX, "%s/%s", self, relative_paths[i]);
 
 		if (n > 0 && n < CLV_PATH_MAX && is_program(ret))
 			return true;
@@ -103,7 +103,8 @@ static int find_agent(char ret[CLV_PATH_MAX], struct clv_client_error *err)
 		return 0;
 
 	return clv_client_fail(err, -ENOENT, "unreachable",
-		"no agent runs and cleaved is not installed beside this program or in "
+		"no agent runs and cleaved is not installed beside this program "
+		"or in "
 		"PATH: install it, or name it in CLEAVE_AGENT");
 }
 

@@ -114,7 +114,7 @@ static void prepare(struct clv_transport *t, const struct clv_request *request,
 }
 
 /* Returns 0 with *ret_result set once the transfer is over, or -EINTR. */
-static int drive(struct clv_transport *t, CURLcode *ret_result)
+static int run_transfer(struct clv_transport *t, CURLcode *ret_result)
 {
 	struct curl_waitfd extra = {.fd = t->interrupt_fd, .events = CURL_WAIT_POLLIN};
 	unsigned int n_extra = t->interrupt_fd > 0;
@@ -188,7 +188,7 @@ int clv_transport_request(struct clv_transport *t, const struct clv_request *req
 		return clv_client_fail(err, -ENOMEM, "internal", "out of memory");
 	prepare(t, request, url, headers, &response);
 	curl_multi_add_handle(t->multi, t->easy);
-	r = drive(t, &result);
+	r = run_transfer(t, &result);
 	curl_multi_remove_handle(t->multi, t->easy);
 	curl_slist_free_all(headers);
 	if (r == 0 && result == CURLE_OK && !response.body)

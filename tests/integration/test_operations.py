@@ -470,7 +470,7 @@ class Examples(WithAgent):
         layout, = (each for each in self.layouts("trouble") if "refill" in each)
         result = self.on("trouble", "apply", "-y", layout)
         self.assertEqual(result.returncode, 125)
-        self.assertRegex(result.stderr, r"failed, and what had been done was undone: create gpu0/")
+        self.assertRegex(result.stderr, r"failed, and the completed steps were undone: create gpu0/")
         result = self.on("trouble", "apply", "-y", layout)
         self.assertEqual(result.returncode, 0, result.stderr)
 

@@ -231,7 +231,8 @@ static int fail_other(const struct job *job, const struct clv_slurm_recipe *reci
 	describe(&job->settings->request, asked);
 	return clv_cli_fail(CLV_EXIT_USAGE,
 		"job %llu has a lease on this node already (%s), and this step asks for "
-		"another (%s): leave out the options of cleave here, since all steps of "
+		"another (%s): leave out the options of cleave here, since all "
+		"steps of "
 		"a job share its lease",
 		(unsigned long long)job->settings->job, recipe->asked, asked);
 }
@@ -385,12 +386,12 @@ static int release(struct job *job)
 }
 
 /* Whether an earlier attempt to end the job's lease failed, as without an agent. */
-static bool is_left(const struct job *job)
+static bool is_marked_failed(const struct job *job)
 {
 	return faccessat(job->lock_fd, LEFT, F_OK, 0) == 0;
 }
 
-static void leave(const struct job *job)
+static void mark_failed(const struct job *job)
 {
 	close(openat(job->lock_fd, LEFT, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
@@ -406,11 +407,11 @@ static int end(const struct clv_slurm_settings *s, bool only_left)
 	if (access(job.folder, F_OK) < 0)
 		return 0;
 	r = lock(&job, false);
-	if (r || (only_left && !is_left(&job)))
+	if (r || (only_left && !is_marked_failed(&job)))
 		return r;
 	r = release(&job);
 	if (r)
-		leave(&job);
+		mark_failed(&job);
 	else
 		remove_folder(job.folder);
 	return r;

@@ -149,7 +149,7 @@ static void search(struct defrag *defrag, unsigned most)
 }
 
 /* Prefers a plan without restarts, even if it has more moves. */
-static void search_gently(struct defrag *defrag, unsigned most)
+static void search_least_disruptive(struct defrag *defrag, unsigned most)
 {
 	search(defrag, most);
 	defrag->may_restart = true;
@@ -179,7 +179,7 @@ static json_t *place_text(const struct defrag *defrag,
 	return json_string(text);
 }
 
-static void tell_move(struct defrag *defrag, const struct clv_repack_move *move)
+static void add_move(struct defrag *defrag, const struct clv_repack_move *move)
 {
 	const struct clv_live_item *item = &defrag->live.items[move->lease];
 	json_t *row =
@@ -247,7 +247,7 @@ static int show(const struct clv_defrag_settings *settings, struct defrag *defra
 	defrag->items = json_array();
 	list = json_pack("{s:o}", "items", defrag->items);
 	for (unsigned i = 0; defrag->chosen && i < defrag->plan.n_moves; i++)
-		tell_move(defrag, &defrag->plan.moves[i]);
+		add_move(defrag, &defrag->plan.moves[i]);
 	if (defrag->chosen)
 		json_array_append_new(defrag->items,
 			json_pack("{s:s, s:o}", "do", "place", "to",
@@ -298,7 +298,7 @@ static int find_and_show(
 						     "such a lease: see cleave devices");
 	if (make_placer(defrag, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
-	search_gently(defrag, most);
+	search_least_disruptive(defrag, most);
 	return show(settings, defrag);
 }
 

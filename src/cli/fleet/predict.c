@@ -111,7 +111,7 @@ static int read_report(
 }
 
 /* The file's name without its folder and ending. */
-static void take_name(const char *path, char ret[NAME_MAX_BYTES])
+static void copy_name(const char *path, char ret[NAME_MAX_BYTES])
 {
 	const char *from = strrchr(path, '/');
 	size_t length;
@@ -137,7 +137,7 @@ static int read_one(struct prediction *prediction, char *text)
 		program->share_ppm = words.share_ppm;
 	if (words.class >= 0)
 		program->class = words.class;
-	take_name(text, prediction->names[prediction->n++]);
+	copy_name(text, prediction->names[prediction->n++]);
 	prediction->share_ppm += program->share_ppm;
 	if (clv_json_flag(report, "disturbed"))
 		clv_output_line(stderr,

@@ -203,7 +203,7 @@ static int compare_policies(const struct simulate_settings *settings,
 static void cell_nodes(const json_t *row, char ret[CLV_CELL_MAX])
 {
 	if (json_is_null(json_object_get(row, "nodes")))
-		snprintf(ret, CLV_CELL_MAX, "none will do");
+		snprintf(ret, CLV_CELL_MAX, "none suffices");
 	else
 		snprintf(ret, CLV_CELL_MAX, "%.0f", clv_json_number(row, "nodes"));
 }

@@ -251,7 +251,7 @@ static int find_option(const struct clv_verb *verb, int value)
 	return -1;
 }
 
-static void verb_words(const struct clv_verb *verb, char ret[64])
+static void command_name(const struct clv_verb *verb, char ret[64])
 {
 	snprintf(ret, 64, verb->name[0] ? "cleave %s" : "cleave", verb->name);
 }
@@ -266,7 +266,7 @@ static int fail_unknown(
 	const char *near;
 	char words[64], bare[64];
 
-	verb_words(verb, words);
+	command_name(verb, words);
 	if (optopt > 0 && optopt < FIRST_VALUE)
 		return clv_error_set(err, -EINVAL,
 			"-%c is not an option of %s: see %s --help", optopt, words,
@@ -305,7 +305,7 @@ static int check_count(const struct clv_verb *verb, int n, struct clv_error *err
 {
 	char words[64];
 
-	verb_words(verb, words);
+	command_name(verb, words);
 	if (n < verb->min_arguments)
 		return clv_error_set(err, -EINVAL,
 			"%s needs more arguments: write %s [OPTION...] %s", words, words,

@@ -51,7 +51,7 @@ static uint32_t part(
 }
 
 /* Cuts the samples into windows of step samples each.  The caller frees wanted_ppm. */
-static struct clv_advise_use cut(const struct clv_measured *measured, size_t step)
+static struct clv_advise_use cut_windows(const struct clv_measured *measured, size_t step)
 {
 	struct clv_advise_use use = {
 		.wanted_ppm = calloc(measured->n, sizeof(*use.wanted_ppm))};
@@ -230,7 +230,7 @@ static json_t *proposal(const struct clv_advise_use *use, const json_t *lease,
 
 /* The figures from the first to the last window in which the program computed, without
  * its start and end. */
-static json_t *at_work_to_json(const struct clv_measured *measured)
+static json_t *computing_to_json(const struct clv_measured *measured)
 {
 	const struct clv_lengths *lengths = &measured->lengths;
 	size_t first = 1, last = measured->n - 1;
@@ -266,8 +266,8 @@ json_t *clv_measured_report(const struct clv_measured *measured, const json_t *l
 	if (measured->n < SAMPLES_LEAST)
 		return NULL;
 	last = &measured->samples[measured->n - 1];
-	fine = cut(measured, 1);
-	coarse = cut(measured, 1000 / CLV_MEASURED_WINDOW_MS);
+	fine = cut_windows(measured, 1);
+	coarse = cut_windows(measured, 1000 / CLV_MEASURED_WINDOW_MS);
 	add_memory(measured, &fine);
 	fine.used_ppm = mean(&fine);
 	fine.knows_pauses = clv_lengths_count(&measured->lengths) > 0;
@@ -281,8 +281,9 @@ json_t *clv_measured_report(const struct clv_measured *measured, const json_t *l
 		(json_int_t)fine.memory_steady_bytes, "refusals",
 		(json_int_t)last->n_refused, "compute", "of_100ms",
 		windows_to_json(&fine), "of_1s", windows_to_json(&coarse), "commands",
-		lengths_to_json(&measured->lengths), "at_work", at_work_to_json(measured),
-		"proposal", proposal(&fine, lease, profiles, argv));
+		lengths_to_json(&measured->lengths), "at_work",
+		computing_to_json(measured), "proposal",
+		proposal(&fine, lease, profiles, argv));
 	free(fine.wanted_ppm);
 	free(coarse.wanted_ppm);
 	return object;

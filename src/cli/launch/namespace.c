@@ -29,7 +29,7 @@
 
 static_assert(CLV_NAMESPACE_PATH_MAX == CLV_PATH_MAX, "joined paths fit");
 
-static bool says_already(const char *path, const char *text, size_t n_bytes)
+static bool has_content(const char *path, const char *text, size_t n_bytes)
 {
 	char old[CLV_NAMESPACE_PATH_MAX + 64];
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -45,7 +45,7 @@ static int write_file(const char *path, const char *text, struct clv_error *err)
 	size_t n_bytes = strlen(text);
 	_cleanup_close_ int fd = -1;
 
-	if (says_already(path, text, n_bytes))
+	if (has_content(path, text, n_bytes))
 		return 0;
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
@@ -91,7 +91,7 @@ static const char *chosen_vendors(void)
 }
 
 /* Inside another lease the folder is that lease's: replaces it with the original one. */
-static void look_behind_outer_lease(char path[CLV_NAMESPACE_PATH_MAX])
+static void resolve_outer_lease(char path[CLV_NAMESPACE_PATH_MAX])
 {
 	char icd[CLV_NAMESPACE_PATH_MAX + 32], line[CLV_NAMESPACE_PATH_MAX] = "";
 	char real[CLV_NAMESPACE_PATH_MAX], *slash;
@@ -125,7 +125,7 @@ static int find_original(struct clv_namespace *ns, struct clv_error *err)
 	if (stat(chosen, &st) == 0 && S_ISDIR(st.st_mode)) {
 		if (!realpath(chosen, ns->original))
 			return clv_error_errno(err, errno, "cannot use %s", chosen);
-		look_behind_outer_lease(ns->original);
+		resolve_outer_lease(ns->original);
 		return 0;
 	}
 
@@ -198,7 +198,7 @@ static bool is_mounted(void)
 	return access(SYSTEM_VENDORS, F_OK) == 0;
 }
 
-static const char *place_of(const struct clv_namespace *ns)
+static const char *vendors_folder(const struct clv_namespace *ns)
 {
 	return is_mounted() ? SYSTEM_VENDORS : ns->vendors;
 }
@@ -225,7 +225,7 @@ int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 		r = link_lease(ret, gate_path, lease_socket, err);
 	if (r < 0)
 		return r;
-	snprintf(line, sizeof(line), "%s/" CLV_GATE_OPENCL "\n", place_of(ret));
+	snprintf(line, sizeof(line), "%s/" CLV_GATE_OPENCL "\n", vendors_folder(ret));
 	snprintf(path, sizeof(path), "%s/%s", ret->vendors, ICD_NAME);
 	r = write_file(path, line, err);
 	if (r < 0)
@@ -305,7 +305,7 @@ static int unshare_mounts(struct clv_error *err)
 	return r;
 }
 
-static int leave_mounts(struct clv_error *err)
+static int enter_mount_namespace(struct clv_error *err)
 {
 	int r = unshare_mounts(err);
 
@@ -399,16 +399,16 @@ int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err)
 	int r;
 
 	list_binds(ns, &binds);
-	r = leave_mounts(&why);
+	r = enter_mount_namespace(&why);
 	for (size_t i = 0; r == 0 && i < binds.n; i++)
 		r = clv_bind_mount(&binds.items[i], &why);
 	close_binds(&binds);
 	if (r < 0)
 		return fail_namespace(&why, err);
 	if (getenv("OCL_ICD_VENDORS"))
-		setenv("OCL_ICD_VENDORS", place_of(ns), 1);
+		setenv("OCL_ICD_VENDORS", vendors_folder(ns), 1);
 	if (getenv("OPENCL_VENDOR_PATH"))
-		setenv("OPENCL_VENDOR_PATH", place_of(ns), 1);
+		setenv("OPENCL_VENDOR_PATH", vendors_folder(ns), 1);
 
 	return 0;
 }
@@ -424,7 +424,7 @@ int clv_namespace_try(struct clv_error *err)
 		return clv_error_errno(err, errno, "cannot make a pipe");
 	child = fork();
 	if (child == 0) {
-		int r = leave_mounts(&why);
+		int r = enter_mount_namespace(&why);
 
 		(void)!write(pipe_fds[1], &why, sizeof(why));
 		_exit(r < 0);

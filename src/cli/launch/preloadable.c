@@ -72,7 +72,7 @@ static bool has_capabilities(int fd)
 	return getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
-static bool may_gain(int fd)
+static bool may_gain_rights(int fd)
 {
 	struct statvfs mounted;
 
@@ -115,7 +115,7 @@ static const char *obstacle_of_file(int fd, const struct stat *st, bool is_loade
 	if (is_loaded)
 		return is_musl(&image) ? IS_MUSL : NULL;
 	obstacle = obstacle_of_image(&image, st);
-	if (obstacle || !may_gain(fd))
+	if (obstacle || !may_gain_rights(fd))
 		return obstacle;
 	if (changes_ids(st))
 		return "runs as another user or group (set-user-ID)";

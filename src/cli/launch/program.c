@@ -84,7 +84,7 @@ int clv_program_find(const char *name, char *ret_path, size_t ret_bytes)
 
 int clv_program_find_gate(char *ret_path, size_t ret_bytes, struct clv_error *err)
 {
-	static const char *const beside[] = {"../gate", CLV_GATE_RELATIVE};
+	static const char *const relative_paths[] = {"../gate", CLV_GATE_RELATIVE};
 	const char *chosen = getenv("CLEAVE_GATE_DIR");
 	char self[CLV_PATH_MAX], path[CLV_PATH_MAX * 2];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -105,11 +105,11 @@ int clv_program_find_gate(char *ret_path, size_t ret_bytes, struct clv_error *er
 	slash = strrchr(self, '/');
 	if (slash)
 		*slash = '\0';
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(beside); i++) {
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(relative_paths); i++) {
 		char real[CLV_PATH_MAX];
 
-		snprintf(
-			path, sizeof(path), "%s/%s/%s", self, beside[i], CLV_GATE_OPENCL);
+		snprintf(path, sizeof(path), "%s/%s/%s", self, relative_paths[i],
+			CLV_GATE_OPENCL);
 		if (realpath(path, real)) {
 			snprintf(ret_path, ret_bytes, "%s", real);
 			return 0;

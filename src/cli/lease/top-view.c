@@ -101,7 +101,7 @@ static void fill_bar(double used, double promised, int width, char *ret)
 	ret[inner + 2] = '\0';
 }
 
-static const char *state_word(const json_t *lease, enum clv_top_style *ret_style)
+static const char *state_label(const json_t *lease, enum clv_top_style *ret_style)
 {
 	*ret_style = CLV_TOP_QUEUED;
 	if (strcmp(clv_json_text(lease, "state"), "queued") == 0)
@@ -159,7 +159,7 @@ static void fill_field(enum field field, const json_t *lease, int width,
 			json_array_size(json_object_get(lease, "processes")));
 		break;
 	case FIELD_STATE:
-		snprintf(ret, CLV_CELL_MAX, "%s", state_word(lease, ret_style));
+		snprintf(ret, CLV_CELL_MAX, "%s", state_label(lease, ret_style));
 		break;
 	case FIELD_COMMAND:
 		snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(lease, "command"));

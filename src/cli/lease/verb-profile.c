@@ -80,7 +80,7 @@ static void begin(void *userdata, const json_t *lease)
 }
 
 /* Ends the program after --for: SIGTERM, and SIGKILL if it still runs 5 s later. */
-static void end_in_time(struct profile *profile, pid_t main_pid)
+static void end_after_limit(struct profile *profile, pid_t main_pid)
 {
 	uint64_t now_ns = clv_clock_ns();
 	uint64_t for_ns = profile->settings->for_ns;
@@ -105,7 +105,7 @@ static void tick(void *userdata, pid_t main_pid)
 		clv_client_lease(profile->client, clv_json_text(profile->lease, "id"),
 			&lease, NULL) == 0)
 		clv_measured_add(&profile->measured, clv_clock_ns(), lease);
-	end_in_time(profile, main_pid);
+	end_after_limit(profile, main_pid);
 }
 
 /* Creates the file in which gates count commands; the program finds its path in

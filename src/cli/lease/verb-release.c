@@ -84,7 +84,7 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_release = {
 	.name = "release",
 	.arguments = "NAME|ID...",
-	.summary = "end leases and give back what they hold",
+	.summary = "end leases and free what they hold",
 	.about = "A lease with attached processes is refused, with their list, unless "
 		 "--force is given. Given several names, each is tried; the exit code "
 		 "is that of the first failure.",

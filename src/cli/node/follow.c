@@ -34,7 +34,7 @@ static const struct end {
 	/* clang-format off */
 	{ "done",        CLV_EXIT_OK,     "" },
 	{ "failed",      -1,              "" },
-	{ "rolled_back", CLV_EXIT_FAILED, ", and what had been done was undone" },
+	{ "rolled_back", CLV_EXIT_FAILED, ", and the completed steps were undone" },
 	/* clang-format on */
 };
 
@@ -106,7 +106,7 @@ static bool has_not_begun(const json_t *operation)
 
 /* Ends an operation that still waits; the agent refuses if it has begun meanwhile.
  * Returns the exit code of the signal. */
-static int leave(struct follow *f, const json_t *operation)
+static int stop_following(struct follow *f, const json_t *operation)
 {
 	int exit_code = CLV_EXIT_SIGNAL + clv_signals_take(f->change->signal_fd);
 	const char *what = clv_json_text(operation, "what");
@@ -141,7 +141,7 @@ static int find_agent(struct follow *f, const json_t *operation)
 	clv_cli_fail(0, "the agent went away: looking for it again");
 	while ((r = clv_client_reconnect(f->change->client, &err)) < 0) {
 		if (r == -EINTR || poll(&interrupt, 1, AGENT_PAUSE_MS) > 0)
-			return leave(f, operation);
+			return stop_following(f, operation);
 		if (!is_gone(r) || clv_clock_ns() > until_ns)
 			break;
 	}
@@ -169,7 +169,7 @@ static int next_state(struct follow *f, uint64_t *revision, json_t **operation)
 		return 0;
 	}
 	if (r == -EINTR)
-		return leave(f, *operation);
+		return stop_following(f, *operation);
 	if (is_gone(r)) {
 		/* A new agent counts revisions from 0. */
 		*revision = 0;

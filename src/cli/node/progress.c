@@ -115,7 +115,7 @@ static void draw(struct clv_progress *progress, const json_t *operation)
 	progress->is_drawn = true;
 }
 
-static void tell_step(const json_t *step, size_t number, size_t n)
+static void report_step(const json_t *step, size_t number, size_t n)
 {
 	clv_output_line(stderr, "cleave: %zu/%zu %s%s (%.1f s)", number, n,
 		clv_json_text(step, "text"), is_in(step, "failed") ? ": failed" : "",
@@ -124,7 +124,7 @@ static void tell_step(const json_t *step, size_t number, size_t n)
 
 /* A rollback has its own list of steps, and so has a restarted agent, which plans again:
  * counts reported steps from the start. */
-static void notice_new_list(struct clv_progress *progress, const json_t *steps)
+static void reset_for_new_list(struct clv_progress *progress, const json_t *steps)
 {
 	const char *first = clv_json_text(json_array_get(steps, 0), "text");
 	size_t n = json_array_size(steps);
@@ -137,21 +137,21 @@ static void notice_new_list(struct clv_progress *progress, const json_t *steps)
 }
 
 /* Reports the steps that have ended since the last call; steps end in order. */
-static void tell_steps(struct clv_progress *progress, const json_t *steps)
+static void report_steps(struct clv_progress *progress, const json_t *steps)
 {
 	size_t n = json_array_size(steps);
 
-	notice_new_list(progress, steps);
+	reset_for_new_list(progress, steps);
 	while (progress->n_told < n) {
 		const json_t *step = json_array_get(steps, progress->n_told);
 
 		if (!has_ended(step))
 			return;
-		tell_step(step, ++progress->n_told, n);
+		report_step(step, ++progress->n_told, n);
 	}
 }
 
-static void tell_wait(struct clv_progress *progress, const json_t *operation)
+static void report_wait(struct clv_progress *progress, const json_t *operation)
 {
 	char text[320];
 
@@ -162,13 +162,13 @@ static void tell_wait(struct clv_progress *progress, const json_t *operation)
 	clv_output_line(stderr, "cleave: %s", text);
 }
 
-static void tell(struct clv_progress *progress, const json_t *operation)
+static void report(struct clv_progress *progress, const json_t *operation)
 {
 	const char *state = clv_json_text(operation, "state");
 
 	if (is_in(operation, "waiting"))
-		tell_wait(progress, operation);
-	tell_steps(progress, json_object_get(operation, "steps"));
+		report_wait(progress, operation);
+	report_steps(progress, json_object_get(operation, "steps"));
 	if (is_in(operation, "rolling_back") && strcmp(progress->state, state) != 0)
 		clv_output_line(stderr, "cleave: a step failed: undoing what was done");
 	snprintf(progress->state, sizeof(progress->state), "%s", state);
@@ -179,5 +179,5 @@ void clv_progress_show(struct clv_progress *progress, const json_t *operation)
 	if (progress->is_live)
 		draw(progress, operation);
 	else
-		tell(progress, operation);
+		report(progress, operation);
 }

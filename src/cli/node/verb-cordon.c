@@ -17,7 +17,7 @@ struct cordon_settings {
 	bool force;
 };
 
-static int serve_one(struct clv_client *client, const char *name,
+static int change_one(struct clv_client *client, const char *name,
 	const struct clv_client_service *service)
 {
 	_cleanup_json_ json_t *device = NULL;
@@ -28,7 +28,7 @@ static int serve_one(struct clv_client *client, const char *name,
 	return CLV_EXIT_OK;
 }
 
-static int serve_all(
+static int change_all(
 	const struct cordon_settings *settings, const char *action, int argc, char **argv)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
@@ -37,20 +37,20 @@ static int serve_all(
 	int r = clv_cli_connect(&settings->common, true, &client);
 
 	for (int i = 0; i < argc && !r; i++)
-		r = serve_one(client, argv[i], &service);
+		r = change_one(client, argv[i], &service);
 	return r;
 }
 
 static int run_cordon(const void *userdata, int argc, char **argv)
 {
 	const struct cordon_settings *settings = userdata;
-	return serve_all(settings, "cordon", argc, argv);
+	return change_all(settings, "cordon", argc, argv);
 }
 
 static int run_uncordon(const void *userdata, int argc, char **argv)
 {
 	const struct cordon_settings *settings = userdata;
-	return serve_all(settings, "uncordon", argc, argv);
+	return change_all(settings, "uncordon", argc, argv);
 }
 
 /* Counts the active leases on the devices and their partitions; -1 if the agent does not
@@ -96,7 +96,7 @@ static int wait_for_end(const struct cordon_settings *settings, int argc, char *
 static int run_drain(const void *userdata, int argc, char **argv)
 {
 	const struct cordon_settings *settings = userdata;
-	int r = serve_all(settings, "drain", argc, argv);
+	int r = change_all(settings, "drain", argc, argv);
 
 	return r ? r : wait_for_end(settings, argc, argv);
 }
