@@ -152,7 +152,7 @@ class Unset(machine.Case):
         shutil.copy(worlds.built("src/gate/libcleave-opencl.so"), gates)
         for more, verdict, words in (
                 ({}, "ok", f"libcleave-cuda.so, in front of {os.path.realpath(self.driver)}"),
-                ({"CLEAVE_GATE_DIR": gates}, "warning", "is no working gate"),
+                ({"CLEAVE_GATE_DIR": gates}, "warning", "is not a working gate"),
                 ({"LD_LIBRARY_PATH": ""}, "info", "no libcuda.so.1")):
             out = subprocess.run(
                 [worlds.built("src/cli/cleave"), "doctor", "-o", "json", "--socket",
